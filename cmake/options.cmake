@@ -1,0 +1,55 @@
+# Language, warnings, sanitizers. Every target of ours links `ropewalk_options` PRIVATE.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 99)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "build type" FORCE)
+endif()
+
+option(ROPEWALK_WERROR "treat warnings as errors (developers' presets)" OFF)
+option(ROPEWALK_CLANG_TIDY "run clang-tidy while building" OFF)
+set(ROPEWALK_SANITIZE "" CACHE STRING "value of -fsanitize=, e.g. address,undefined")
+
+# -ffp-contract=off: a fused multiply-add is written where it is meant.
+add_library(ropewalk_warnings INTERFACE)
+target_compile_options(ropewalk_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -ffp-contract=off
+  $<$<BOOL:${ROPEWALK_WERROR}>:-Werror>
+  # g++ 14 -O3 reports a shift inside Boost 1.83's cpp_bin_float that cannot happen.
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-Wno-array-bounds>)
+
+add_library(ropewalk_options INTERFACE)
+target_link_libraries(ropewalk_options INTERFACE ropewalk_warnings)
+target_include_directories(ropewalk_options INTERFACE ${PROJECT_SOURCE_DIR})
+if(ROPEWALK_SANITIZE)
+  target_compile_options(ropewalk_options INTERFACE
+    -fsanitize=${ROPEWALK_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(ropewalk_options INTERFACE -fsanitize=${ROPEWALK_SANITIZE})
+endif()
+
+if(ROPEWALK_CLANG_TIDY)
+  find_program(CLANG_TIDY clang-tidy REQUIRED)
+  set(CMAKE_CXX_CLANG_TIDY ${CLANG_TIDY} --quiet)
+endif()
+
+# ropewalk_library(<name> SOURCES ... [PRIVATE libs...] [PUBLIC libs...])
+function(ropewalk_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PRIVATE;PUBLIC")
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_link_libraries(${name} PUBLIC ropewalk_options ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
+endfunction()
+
+# ropewalk_test(<name> SOURCES ... LIBS ... [LABELS ...]): one GoogleTest executable beside its code.
+function(ropewalk_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS;LABELS")
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ropewalk_options ${arg_LIBS} GTest::gtest_main)
+  if(NOT arg_LABELS)
+    set(arg_LABELS unit)
+  endif()
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 PROPERTIES LABELS "${arg_LABELS}")
+endfunction()

@@ -1,0 +1,135 @@
+// kernel.h: a thin C++ view of rope_kernel.h, enough to write a kernel in a few lines.
+//
+//   for_each_token(p, o, [&](const Token& token) {
+//     for_each_head<float>(p, o, token, [&](const Head<float>& head) { ...rotate head.in to head.out... });
+//   });
+//   const RegisteredKernel registered{{.name = "mine", .apply = apply, ...}};
+//
+// Header only and free of dependencies: a plugin includes it and links nothing.
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "kernels/api/rope_kernel.h"
+
+namespace ropewalk {
+
+/// The kernels of this binary, in registration order. Hidden, so that a plugin and the command that
+/// loads it each keep a list of their own.
+[[gnu::visibility("hidden")]] inline std::vector<const rope_kernel*>& registered_kernels() {
+  static std::vector<const rope_kernel*> kernels;
+  return kernels;
+}
+
+/// One line at namespace scope registers a kernel; struct_size and abi_version are filled in.
+class [[gnu::visibility("hidden")]] RegisteredKernel {
+ public:
+  explicit RegisteredKernel(const rope_kernel& kernel) : kernel_(kernel) {
+    kernel_.struct_size = sizeof(rope_kernel);
+    kernel_.abi_version = ROPE_ABI_VERSION;
+    registered_kernels().push_back(&kernel_);
+  }
+  RegisteredKernel(const RegisteredKernel&) = delete;
+  RegisteredKernel& operator=(const RegisteredKernel&) = delete;
+
+ private:
+  rope_kernel kernel_;
+};
+
+/// One line at file scope turns a shared library with registered kernels into a plugin.
+#define ROPEWALK_PLUGIN()                                                                  \
+  extern "C" [[gnu::visibility("default")]] const rope_kernel_list* rope_kernels_v1(void) { \
+    static rope_kernel_list list;                                                          \
+    list = {sizeof(rope_kernel_list), ROPE_ABI_VERSION,                                    \
+            ::ropewalk::registered_kernels().size(),                                       \
+            ::ropewalk::registered_kernels().data()};                                      \
+    return &list;                                                                          \
+  }                                                                                        \
+  static_assert(true, "a semicolon follows ROPEWALK_PLUGIN()")
+
+/// The factor on rotated elements; the contract writes 1 as 0.
+inline double scale_of(const rope_problem& p) {
+  return p.attention_scale == 0 ? 1.0 : p.attention_scale;
+}
+
+/// One (batch, token) of a call.
+struct Token {
+  std::int64_t batch, index;
+  std::int64_t position;   ///< 0 where the call gives no positions (tables by token)
+  std::int64_t table_row;  ///< meaningful with a table
+};
+
+/// The rotated window of one head: rotary_dim elements at `in` and `out` (equal when in place).
+/// `cos` and `sin` hold rotary_dim / 2 values of the token's row; NULL without a table.
+template <class Real>
+struct Head {
+  const Real* in;
+  Real* out;
+  const Real* cos;
+  const Real* sin;
+};
+
+/// Calls visit(Token) for every token of every batch row.
+template <class Visit>
+void for_each_token(const rope_problem& p, const rope_operands& o, Visit&& visit) {
+  for (std::int64_t b = 0; b < p.batch; ++b)
+    for (std::int64_t t = 0; t < p.tokens; ++t) {
+      std::int64_t position = 0;
+      if (o.positions != nullptr) {
+        // The stride of an axis of size 1 is never used.
+        const std::int64_t at = (p.batch > 1 ? b * p.position_batch_stride : 0) +
+                                (p.tokens > 1 ? t * p.position_token_stride : 0);
+        position = p.position_dtype == ROPE_I64
+                       ? static_cast<const std::int64_t*>(o.positions)[at]
+                       : static_cast<const std::int32_t*>(o.positions)[at];
+      }
+      const bool by_token = p.table_rows_by == ROPE_ROW_BY_TOKEN;
+      visit(Token{b, t, position, by_token ? b * p.tokens + t : position});
+    }
+}
+
+/// Calls visit(Head) for every head of every rotated tensor of one token. What is not rotated (dims
+/// outside the window, tensors with rotate = 0) is copied here, bit for bit.
+template <class Real, class Visit>
+void for_each_head(const rope_problem& p, const rope_operands& o, const Token& token,
+                   Visit&& visit) {
+  const bool table = p.angle_source == ROPE_ANGLES_TABLE;
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+    const rope_tensor& s = p.tensor[i];
+    const auto at = [&](std::int64_t h, std::int64_t batch_stride, std::int64_t token_stride,
+                        std::int64_t head_stride) {
+      return (p.batch > 1 ? token.batch * batch_stride : 0) +
+             (p.tokens > 1 ? token.index * token_stride : 0) + (s.heads > 1 ? h * head_stride : 0);
+    };
+    const std::int64_t row = table && p.table_rows > 1 ? token.table_row * p.table_row_stride : 0;
+    const std::int64_t begin = s.rotate != 0 ? s.rotary_offset : 0;
+    const std::int64_t end = s.rotate != 0 ? begin + p.rotary_dim : 0;
+    const auto copy = [](const Real* from, Real* to, std::int64_t count) {
+      if (from != to && count > 0)
+        std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(Real));
+    };
+    for (std::int64_t h = 0; h < s.heads; ++h) {
+      const Real* in = static_cast<const Real*>(o.tensor[i].in) +
+                       at(h, s.in_batch_stride, s.in_token_stride, s.in_head_stride);
+      Real* out = static_cast<Real*>(o.tensor[i].out) +
+                  at(h, s.out_batch_stride, s.out_token_stride, s.out_head_stride);
+      copy(in, out, begin);
+      copy(in + end, out + end, s.head_dim - end);
+      if (s.rotate != 0)
+        visit(Head<Real>{in + begin, out + begin,
+                         table ? static_cast<const Real*>(o.tensor[i].cos) + row : nullptr,
+                         table ? static_cast<const Real*>(o.tensor[i].sin) + row : nullptr});
+    }
+  }
+}
+
+/// The two elements of pair i in a window of 2 * half elements.
+struct PairIndex {
+  std::int64_t first, second;
+};
+inline PairIndex pair_index(std::int32_t pairing, std::int64_t i, std::int64_t half) {
+  return pairing == ROPE_INTERLEAVED ? PairIndex{2 * i, 2 * i + 1} : PairIndex{i, i + half};
+}
+
+}  // namespace ropewalk

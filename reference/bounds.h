@@ -1,0 +1,57 @@
+// How far a correct kernel may be from the truth, each bound with its derivation.
+//
+// u is the unit roundoff of the data type, rho = |x| of a pair, eta the least subnormal, a the
+// attention_scale. A bound is relative to rho unless it says otherwise; products are closed, not
+// first order. Errors are 2-norms of a pair: |y - y_exact|.
+#pragma once
+#include <cmath>
+
+namespace ropewalk::bounds {
+
+/// Unit roundoff and the least subnormal of a data type.
+struct Precision {
+  double u, eta;
+};
+inline constexpr Precision f32{0x1p-24, 0x1p-149};
+inline constexpr Precision f64{0x1p-53, 0x1p-1074};
+
+/// One complex product x * r, each operation rounded once: |error| <= sqrt(5) u |x| |r| without FMA
+/// (Brent, Percival, Zimmermann, Math. Comp. 76, 2007), 2 u with FMA (Jeannerod, Kornerup, Louvet,
+/// Muller, Math. Comp. 86, 2017). The suite does not know which was used: the larger holds for both.
+inline const double gamma = std::sqrt(5.0);
+
+/// A correctly rounded (cos, sin): each component off by at most u / 2 of values in [1/2, 1], so the
+/// pair by at most u / sqrt(2). In units of u.
+inline const double rounded_rotation = std::sqrt(0.5);
+
+/// How far a rotation that a kernel computes itself may be from the real one under the `exact`
+/// angle contract, in units of u.
+inline constexpr double computed_rotation = 2;
+
+/// The product and, with a scale other than 1, two more roundings: the kernel multiplies, and may
+/// have rounded a to the data type first.
+inline double product(double u, bool scaled) {
+  return (1 + gamma * u) * (scaled ? (1 + u) * (1 + u) : 1.0) - 1;
+}
+
+/// Underflow: two products a component, each off by at most eta / 2, so sqrt(2) eta for the pair.
+/// A scale grows that by |a| and rounds each component once more, eta / sqrt(2) for the pair.
+inline double underflow(double eta, double scale) {
+  const double products = std::sqrt(2.0) * eta;
+  return scale == 1 ? products : products * std::abs(scale) + std::sqrt(0.5) * eta;
+}
+
+/// Against the given table: |y - a x r^| with the table's own r^, of magnitude r.
+inline double against_table(const Precision& p, double rho, double r, double scale) {
+  const double a = std::abs(scale);
+  return a * rho * r * product(p.u, scale != 1) + underflow(p.eta, scale);
+}
+
+/// Against the exact rotation, for a kernel whose rotation is off by at most `rotation_error`.
+inline double against_exact(const Precision& p, double rho, double rotation_error, double scale) {
+  const double a = std::abs(scale);
+  return a * rho * ((1 + product(p.u, scale != 1)) * (1 + rotation_error) - 1) +
+         underflow(p.eta, scale);
+}
+
+}  // namespace ropewalk::bounds

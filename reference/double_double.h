@@ -1,0 +1,56 @@
+// Double-double: an unevaluated sum hi + lo of two doubles, about 106 bits.
+//
+// Relative error of + - *: below 2^-102 (Joldes, Muller, Popescu, "Tight and rigorous error bounds
+// for basic building blocks of double-word arithmetic", ACM TOMS 44, 2017). Needs round-to-nearest
+// and -ffp-contract=off. std::fma is exact with or without the instruction, so the bits are the same
+// on every machine.
+#pragma once
+#include <cmath>
+
+namespace ropewalk {
+
+struct DoubleDouble {
+  double hi = 0, lo = 0;
+  constexpr DoubleDouble() = default;
+  constexpr DoubleDouble(double high) : hi(high) {}  // NOLINT: a double is one, exactly
+  constexpr DoubleDouble(double high, double low) : hi(high), lo(low) {}
+  explicit constexpr operator double() const { return hi + lo; }
+};
+
+/// a + b exactly, for any a and b.
+inline DoubleDouble two_sum(double a, double b) {
+  const double s = a + b;
+  const double v = s - a;
+  return {s, (a - (s - v)) + (b - v)};
+}
+
+/// a + b exactly, for |a| >= |b|.
+inline DoubleDouble quick_two_sum(double a, double b) {
+  const double s = a + b;
+  return {s, b - (s - a)};
+}
+
+/// a * b exactly, unless it underflows.
+inline DoubleDouble two_product(double a, double b) {
+  const double p = a * b;
+  return {p, std::fma(a, b, -p)};
+}
+
+inline DoubleDouble operator-(const DoubleDouble& a) { return {-a.hi, -a.lo}; }
+
+inline DoubleDouble operator+(const DoubleDouble& a, const DoubleDouble& b) {
+  const DoubleDouble s = two_sum(a.hi, b.hi);
+  const DoubleDouble t = two_sum(a.lo, b.lo);
+  const DoubleDouble v = quick_two_sum(s.hi, s.lo + t.hi);
+  return quick_two_sum(v.hi, t.lo + v.lo);
+}
+
+inline DoubleDouble operator-(const DoubleDouble& a, const DoubleDouble& b) { return a + (-b); }
+
+inline DoubleDouble operator*(const DoubleDouble& a, const DoubleDouble& b) {
+  const DoubleDouble p = two_product(a.hi, b.hi);
+  const double cross = std::fma(a.lo, b.hi, std::fma(a.hi, b.lo, a.lo * b.lo));
+  return quick_two_sum(p.hi, p.lo + cross);
+}
+
+}  // namespace ropewalk

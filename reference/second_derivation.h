@@ -1,0 +1,20 @@
+// A second way to the same angles that shares no code with the oracle: another backend
+// (cpp_bin_float, 500 bits), no tables, no angle addition; and the d x d matrix of the paper.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "reference/oracle.h"
+
+namespace ropewalk {
+
+/// log2 |claimed - e^(i * position * inv_freq)|, computed at 500 bits; -1000 for an exact zero.
+double log2_error(double inv_freq, std::int64_t position, const Rotation& claimed);
+
+/// The matrix R of RoFormer eq. 15 for one position, row-major [rotary_dim x rotary_dim], built from
+/// std::cos and std::sin of long double angles: good to about 1e-15 for small positions.
+/// `pairing` is ROPE_INTERLEAVED or ROPE_HALF_SPLIT.
+std::vector<double> dense_rotation(const std::vector<double>& inv_freq, std::int64_t position,
+                                   std::int32_t pairing);
+
+}  // namespace ropewalk
