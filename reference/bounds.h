@@ -8,6 +8,11 @@
 
 namespace ropewalk::bounds {
 
+/// (1 + a)(1 + b) - 1, without losing the small terms next to 1.
+inline double compound(double a, double b) {
+  return a + b + a * b;
+}
+
 /// Unit roundoff and the least subnormal of a data type.
 struct Precision {
   double u, eta;
@@ -17,11 +22,12 @@ inline constexpr Precision f64{0x1p-53, 0x1p-1074};
 
 /// One complex product x * r, each operation rounded once: |error| <= sqrt(5) u |x| |r| without FMA
 /// (Brent, Percival, Zimmermann, Math. Comp. 76, 2007), 2 u with FMA (Jeannerod, Kornerup, Louvet,
-/// Muller, Math. Comp. 86, 2017). The suite does not know which was used: the larger holds for both.
+/// Muller, Math. Comp. 86, 2017). The suite does not know which was used: the larger holds for
+/// both.
 inline const double gamma = std::sqrt(5.0);
 
-/// A correctly rounded (cos, sin): each component off by at most u / 2 of values in [1/2, 1], so the
-/// pair by at most u / sqrt(2). In units of u.
+/// A correctly rounded (cos, sin): each component off by at most u / 2 of values in [1/2, 1], so
+/// the pair by at most u / sqrt(2). In units of u.
 inline const double rounded_rotation = std::sqrt(0.5);
 
 /// How far a rotation that a kernel computes itself may be from the real one under the `exact`
@@ -31,7 +37,7 @@ inline constexpr double computed_rotation = 2;
 /// The product and, with a scale other than 1, two more roundings: the kernel multiplies, and may
 /// have rounded a to the data type first.
 inline double product(double u, bool scaled) {
-  return (1 + gamma * u) * (scaled ? (1 + u) * (1 + u) : 1.0) - 1;
+  return scaled ? compound(gamma * u, compound(u, u)) : gamma * u;
 }
 
 /// Underflow: two products a component, each off by at most eta / 2, so sqrt(2) eta for the pair.
@@ -50,8 +56,7 @@ inline double against_table(const Precision& p, double rho, double r, double sca
 /// Against the exact rotation, for a kernel whose rotation is off by at most `rotation_error`.
 inline double against_exact(const Precision& p, double rho, double rotation_error, double scale) {
   const double a = std::abs(scale);
-  return a * rho * ((1 + product(p.u, scale != 1)) * (1 + rotation_error) - 1) +
-         underflow(p.eta, scale);
+  return a * rho * compound(product(p.u, scale != 1), rotation_error) + underflow(p.eta, scale);
 }
 
 }  // namespace ropewalk::bounds

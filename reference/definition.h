@@ -1,4 +1,5 @@
-// The definition of rotary position embedding (RoFormer, arXiv:2104.09864, eq. 15 and section 3.2.2).
+// The definition of rotary position embedding (RoFormer, arXiv:2104.09864, eq. 15 and
+// section 3.2.2).
 //
 // Pair i of a head is the complex number x = first + i second; at position m it becomes x * r with
 // r = e^(i m theta_i). Everything else in this project is measured against these lines.

@@ -5,13 +5,13 @@
 
 namespace ropewalk {
 
-/// inv_freq[i] = rope_theta^(-2i / rotary_dim), each the correctly rounded double of the real power.
-/// Shape: [rotary_dim / 2]. Range: rope_theta >= 1, rotary_dim even, >= 2 (checked by the caller).
-/// Source: RoFormer, section 3.2.2, with the base as a parameter.
+/// inv_freq[i] = rope_theta^(-2i / rotary_dim), each the correctly rounded double of the real
+/// power. Shape: [rotary_dim / 2]. Range: rope_theta >= 1, rotary_dim even, >= 2 (checked by the
+/// caller). Source: RoFormer, section 3.2.2, with the base as a parameter.
 std::vector<double> inverse_frequencies(double rope_theta, std::int64_t rotary_dim);
 
-/// The f32 values most training code used, 1 / powf(rope_theta, 2i / rotary_dim), widened to double:
-/// what a kernel of ROPE_CONTRACT_F32_ANGLE is given.
+/// The f32 values most training code used, 1 / powf(rope_theta, 2i / rotary_dim), widened to
+/// double: what a kernel of ROPE_CONTRACT_F32_ANGLE is given.
 std::vector<double> inverse_frequencies_f32(double rope_theta, std::int64_t rotary_dim);
 
 }  // namespace ropewalk

@@ -18,18 +18,23 @@ class FrequencyTable {
   static constexpr int levels = 3;
   explicit FrequencyTable(double inv_freq);
 
-  /// e^(i * position * inv_freq). Range: position in [-2^31, 2^31].
+  /// e^(i * position * inv_freq). Range: position in [-2^31, 2^31], else std::out_of_range.
   Rotation at(std::int64_t position);
 
   /// The rows of one level, filled on first use. Writable so that a test can plant an error.
   std::vector<Rotation>& rows(int level);
 
  private:
+  /// One row: computed by itself while few are asked for, then from the filled level; same bits.
+  Rotation row(int level, std::size_t index);
+
   double inv_freq_;
   std::vector<Rotation> rows_[levels];
+  int single_rows_[levels] = {};
 };
 
-/// Keeps the tables of the frequencies met so far (bounded: the least recently used goes).
+/// Keeps the tables of the frequencies met so far (bounded: the least recently used goes). Not
+/// thread-safe.
 class Oracle {
  public:
   Oracle();

@@ -1,7 +1,7 @@
 // The result schema: the rows of results.jsonl, written one line at a time and read back.
 //
-// docs/results-schema.md explains every field; reports/results.schema.json is the same for machines.
-// Doubles that are not finite are written as the strings "inf", "-inf", "nan".
+// docs/results-schema.md explains every field; reports/results.schema.json is the same for
+// machines. Doubles that are not finite are written as the strings "inf", "-inf", "nan".
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -14,62 +14,64 @@ namespace ropewalk {
 
 inline constexpr int results_schema_version = 1;
 
-/// A results file that cannot be used; what() is one line that names the file, the line and what to do.
+/// A results file that cannot be used; what() is one line that names the file, the line and what to
+/// do.
 class BadResults : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 /// First row of a run: what was asked, with what, where.
 struct RunRow {
-  std::string version;       ///< of ropewalk
-  std::string command;       ///< as typed
-  std::string started_at;    ///< UTC, ISO 8601
-  std::string profile;       ///< smoke, standard, full
+  std::string version;     ///< of ropewalk
+  std::string command;     ///< as typed
+  std::string started_at;  ///< UTC, ISO 8601
+  std::string profile;     ///< smoke, standard, full
   std::uint64_t seed = 0;
   std::map<std::string, std::string> environment;  ///< cpu, caches, compiler, libraries, ...
 };
 
 /// Verdicts of the house, in words: PASS FAIL CRASH HANG UNSUPPORTED SKIPPED VACUOUS.
 struct VerdictRow {
-  std::string kernel, summary, plugin;          ///< plugin: file name, empty for an in-tree kernel
-  std::string angle_contract;                   ///< table, exact, f32_angle
-  std::string pairing, dtype;                   ///< half_split, interleaved; f32, f64, ...
-  std::string property, claim;                  ///< name, and what it says in one line
+  std::string kernel, summary, plugin;  ///< plugin: file name, empty for an in-tree kernel
+  std::string angle_contract;           ///< table, exact, f32_angle
+  std::string pairing, dtype;           ///< half_split, interleaved; f32, f64, ...
+  std::string property, claim;          ///< name, and what it says in one line
   std::string verdict;
-  std::string reason;                           ///< why not PASS, in one line; empty for PASS
-  double margin = 0;                            ///< worst error / bound; > 1 fails
-  double bound = 0;                             ///< the bound at that place, in units of `bound_unit`
-  std::string bound_unit;                       ///< e.g. "u rho"
-  std::string where;                            ///< tensor, batch, token, head, pair, position
-  std::string diagnosis;                        ///< gain and phase of the error, empty if none
-  std::int64_t planned = 0, executed = 0;       ///< cases
-  std::int64_t compared = 0;                    ///< values compared
-  std::string shrunk_case, replay;              ///< of a failure; replay is a whole command line
+  std::string reason;                      ///< why not PASS, in one line; empty for PASS
+  double margin = 0;                       ///< worst error / bound; > 1 fails
+  double bound = 0;                        ///< the bound at that place, in units of `bound_unit`
+  std::string bound_unit;                  ///< e.g. "u rho"
+  std::string where;                       ///< tensor, batch, token, head, pair, position
+  std::string diagnosis;                   ///< gain and phase of the error, empty if none
+  std::int64_t planned = 0, executed = 0;  ///< cases
+  std::int64_t compared_cases = 0;         ///< cases with something compared
+  std::int64_t compared = 0;               ///< values compared
+  std::string shrunk_case, replay;         ///< of a failure; replay is a whole command line
   double seconds = 0;
 };
 
-/// Outcomes here: MEASURED (a speed without a claim) or BROKEN (no number anywhere).
+/// Outcomes here: MEASURED (a speed without a claim), BROKEN (no number anywhere) or SKIPPED.
 struct TimingRow {
   std::string kernel, summary;
-  std::string workload, source;                 ///< its name and where its shape comes from
-  std::string phase;                            ///< decode, prefill, working_set
-  std::string board;                            ///< pairing/dtype/placement/angle source: ranked together
+  std::string workload, source;  ///< its name and where its shape comes from
+  std::string phase;             ///< decode, prefill, working_set
+  std::string board;             ///< pairing/dtype/placement/angle source: ranked together
   std::string outcome;
-  std::string reason;                           ///< of BROKEN: the failing property
-  std::int64_t tokens = 0;                      ///< batch * tokens of the workload
-  std::int64_t bytes = 0;                       ///< a kernel must move in one call
+  std::string reason;       ///< of BROKEN: the failing property
+  std::int64_t tokens = 0;  ///< batch * tokens of the workload
+  std::int64_t bytes = 0;   ///< a kernel must move in one call
   std::int64_t working_set_bytes = 0;
-  std::vector<double> ns_per_token;             ///< every repetition, in order; empty when BROKEN
-  std::vector<std::int64_t> iterations;         ///< of each repetition
+  std::vector<double> ns_per_token;      ///< every repetition, in order; empty when BROKEN
+  std::vector<std::int64_t> iterations;  ///< of each repetition
   double ns_per_token_median = 0, gb_per_s_median = 0;
-  bool ceiling = false;                         ///< an update or copy ceiling, not a kernel
+  bool ceiling = false;  ///< an update or copy ceiling, not a kernel
 };
 
 /// One named curve for a chart, e.g. B(D).
 struct CurveRow {
-  std::string chart;                            ///< decay
-  std::string series;                           ///< "reference", or a kernel's name
-  std::string note;                             ///< parameters in words
+  std::string chart;   ///< decay
+  std::string series;  ///< "reference", or a kernel's name
+  std::string note;    ///< parameters in words
   std::vector<double> x, y;
 };
 
@@ -86,11 +88,12 @@ struct Results {
   std::vector<TimingRow> timings;
   std::vector<CurveRow> curves;
   EndRow end;
-  bool complete = false;                        ///< an end row was found
+  bool complete = false;  ///< an end row was found
 };
 
-/// Appends rows to a file: one line a row, written whole and flushed, so that a kill loses at most the
-/// row in flight. Throws std::runtime_error with one clear line when the file cannot be written.
+/// Appends rows to a file: one line a row, written whole and flushed, so that a kill loses at most
+/// the row in flight. Throws std::runtime_error with one clear line when the file cannot be
+/// written.
 class RecordWriter {
  public:
   explicit RecordWriter(const std::filesystem::path& file);
@@ -116,8 +119,9 @@ std::string to_json_line(const TimingRow& row);
 std::string to_json_line(const CurveRow& row);
 std::string to_json_line(const EndRow& row);
 
-/// Reads a results file. A last line without a newline (a kill) is dropped; anything else that is not
-/// a row of this schema version throws BadResults with the line number. Never crashes on foreign bytes.
+/// Reads a results file. A last line without a newline (a kill) is dropped; anything else that is
+/// not a row of this schema version throws BadResults with the line number. Never crashes on
+/// foreign bytes.
 Results read_results(const std::filesystem::path& file);
 
 }  // namespace ropewalk

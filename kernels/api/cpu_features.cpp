@@ -23,13 +23,13 @@ struct Word {
 };
 constexpr std::uint64_t no_state = 0, avx_state = 0x6, avx512_state = 0xe6;
 constexpr std::array words = {
-    Word{"sse4_2", 1, 0, 2, 20, no_state},          Word{"avx", 1, 0, 2, 28, avx_state},
-    Word{"avx2", 7, 0, 1, 5, avx_state},            Word{"fma", 1, 0, 2, 12, avx_state},
-    Word{"f16c", 1, 0, 2, 29, avx_state},           Word{"bmi2", 7, 0, 1, 8, no_state},
-    Word{"avx512f", 7, 0, 1, 16, avx512_state},     Word{"avx512dq", 7, 0, 1, 17, avx512_state},
-    Word{"avx512bw", 7, 0, 1, 30, avx512_state},    Word{"avx512vl", 7, 0, 1, 31, avx512_state},
-    Word{"avx512cd", 7, 0, 1, 28, avx512_state},    Word{"avx512vbmi", 7, 0, 2, 1, avx512_state},
-    Word{"avx512bf16", 7, 1, 0, 5, avx512_state},   Word{"avx512fp16", 7, 0, 3, 23, avx512_state},
+    Word{"sse4_2", 1, 0, 2, 20, no_state},        Word{"avx", 1, 0, 2, 28, avx_state},
+    Word{"avx2", 7, 0, 1, 5, avx_state},          Word{"fma", 1, 0, 2, 12, avx_state},
+    Word{"f16c", 1, 0, 2, 29, avx_state},         Word{"bmi2", 7, 0, 1, 8, no_state},
+    Word{"avx512f", 7, 0, 1, 16, avx512_state},   Word{"avx512dq", 7, 0, 1, 17, avx512_state},
+    Word{"avx512bw", 7, 0, 1, 30, avx512_state},  Word{"avx512vl", 7, 0, 1, 31, avx512_state},
+    Word{"avx512cd", 7, 0, 1, 28, avx512_state},  Word{"avx512vbmi", 7, 0, 2, 1, avx512_state},
+    Word{"avx512bf16", 7, 1, 0, 5, avx512_state}, Word{"avx512fp16", 7, 0, 3, 23, avx512_state},
 };
 
 #if defined(__x86_64__)
@@ -50,8 +50,12 @@ bool present(const Word& word, std::uint64_t state) {
   return has_bit && (state & word.state) == word.state;
 }
 #else
-std::uint64_t saved_state() { return 0; }
-bool present(const Word&, std::uint64_t) { return false; }
+std::uint64_t saved_state() {
+  return 0;
+}
+bool present(const Word&, std::uint64_t) {
+  return false;
+}
 #endif
 
 std::optional<std::vector<std::string>>& mask() {

@@ -1,7 +1,8 @@
 // kernel.h: a thin C++ view of rope_kernel.h, enough to write a kernel in a few lines.
 //
 //   for_each_token(p, o, [&](const Token& token) {
-//     for_each_head<float>(p, o, token, [&](const Head<float>& head) { ...rotate head.in to head.out... });
+//     for_each_head<float>(p, o, token, [&](const Head<float>& head) { ...rotate head.in to
+//     head.out... });
 //   });
 //   const RegisteredKernel registered{{.name = "mine", .apply = apply, ...}};
 //
@@ -22,12 +23,44 @@ namespace ropewalk {
   return kernels;
 }
 
-/// One line at namespace scope registers a kernel; struct_size and abi_version are filled in.
+/// What a kernel offers, with the common answers filled in. Every field is rope_kernel's.
+struct KernelInfo {
+  const char* name = nullptr;
+  const char* summary = nullptr;
+  const char* source = nullptr;
+  const char* cpu_features = nullptr;
+  std::int32_t memory = ROPE_HOST;
+  std::int32_t angle_contract = ROPE_CONTRACT_TABLE;
+  std::uint32_t flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE;
+  std::uint32_t extensions = 0;
+  double error_bound = 0;
+  decltype(rope_kernel::supports) supports = nullptr;
+  decltype(rope_kernel::workspace_bytes) workspace_bytes = nullptr;
+  decltype(rope_kernel::prepare) prepare = nullptr;
+  decltype(rope_kernel::apply) apply = nullptr;
+  decltype(rope_kernel::release) release = nullptr;
+};
+
+/// One line at namespace scope registers a kernel.
 class [[gnu::visibility("hidden")]] RegisteredKernel {
  public:
-  explicit RegisteredKernel(const rope_kernel& kernel) : kernel_(kernel) {
-    kernel_.struct_size = sizeof(rope_kernel);
-    kernel_.abi_version = ROPE_ABI_VERSION;
+  explicit RegisteredKernel(const KernelInfo& k)
+      : kernel_{sizeof(rope_kernel),
+                ROPE_ABI_VERSION,
+                k.name,
+                k.summary,
+                k.source,
+                k.cpu_features,
+                k.memory,
+                k.angle_contract,
+                k.flags,
+                k.extensions,
+                k.error_bound,
+                k.supports,
+                k.workspace_bytes,
+                k.prepare,
+                k.apply,
+                k.release} {
     registered_kernels().push_back(&kernel_);
   }
   RegisteredKernel(const RegisteredKernel&) = delete;
@@ -38,14 +71,13 @@ class [[gnu::visibility("hidden")]] RegisteredKernel {
 };
 
 /// One line at file scope turns a shared library with registered kernels into a plugin.
-#define ROPEWALK_PLUGIN()                                                                  \
-  extern "C" [[gnu::visibility("default")]] const rope_kernel_list* rope_kernels_v1(void) { \
-    static rope_kernel_list list;                                                          \
-    list = {sizeof(rope_kernel_list), ROPE_ABI_VERSION,                                    \
-            ::ropewalk::registered_kernels().size(),                                       \
-            ::ropewalk::registered_kernels().data()};                                      \
-    return &list;                                                                          \
-  }                                                                                        \
+#define ROPEWALK_PLUGIN()                                                                        \
+  extern "C" [[gnu::visibility("default")]] const rope_kernel_list* rope_kernels_v1(void) {      \
+    static rope_kernel_list list;                                                                \
+    list = {sizeof(rope_kernel_list), ROPE_ABI_VERSION, ::ropewalk::registered_kernels().size(), \
+            ::ropewalk::registered_kernels().data()};                                            \
+    return &list;                                                                                \
+  }                                                                                              \
   static_assert(true, "a semicolon follows ROPEWALK_PLUGIN()")
 
 /// The factor on rotated elements; the contract writes 1 as 0.
@@ -80,9 +112,8 @@ void for_each_token(const rope_problem& p, const rope_operands& o, Visit&& visit
         // The stride of an axis of size 1 is never used.
         const std::int64_t at = (p.batch > 1 ? b * p.position_batch_stride : 0) +
                                 (p.tokens > 1 ? t * p.position_token_stride : 0);
-        position = p.position_dtype == ROPE_I64
-                       ? static_cast<const std::int64_t*>(o.positions)[at]
-                       : static_cast<const std::int32_t*>(o.positions)[at];
+        position = p.position_dtype == ROPE_I64 ? static_cast<const std::int64_t*>(o.positions)[at]
+                                                : static_cast<const std::int32_t*>(o.positions)[at];
       }
       const bool by_token = p.table_rows_by == ROPE_ROW_BY_TOKEN;
       visit(Token{b, t, position, by_token ? b * p.tokens + t : position});

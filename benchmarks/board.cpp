@@ -1,0 +1,294 @@
+// Google Benchmark as the driver; the only file that includes it. Builds on 1.7.1 (Debian 12) and
+// 1.9.1 (Debian 13).
+//
+// What code sets beats the flags, so nothing is set in code but the manual time: the defaults stand
+// in front of the user's flags. A repetition is one body: n calls between two readings of the
+// clock. A call slower than --benchmark_min_time is made once a repetition and costs no
+// calibration.
+// --benchmark_enable_random_interleaving shuffles whole repetitions (unseeded, by the library's own
+// choice); that is not pairing.
+// With --benchmark_out=FILE the library writes that file itself, host name included, and
+// library_build_type there says debug because Debian compiles the library without NDEBUG: the timed
+// loop is ours.
+#include "benchmarks/board.h"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <regex.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "benchmarks/cells.h"
+#include "benchmarks/workload_data.h"
+
+namespace ropewalk {
+namespace {
+
+using CellsByLabel = std::map<std::string, Cell*>;
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+// 1.7.1 has error_occurred, 1.8 and later skipped.
+template <class Run>
+bool failed(const Run& run) {
+  if constexpr (requires { run.error_occurred; })
+    return run.error_occurred;
+  else
+    return run.skipped != decltype(run.skipped){};
+}
+
+void announce(const BoardPlan& plan, const std::string& label) {
+  if (plan.now_running) plan.now_running(label);
+}
+
+/// One repetition, or one step of the library's search for the number of iterations.
+void time_cell(benchmark::State& state, Cell& cell, const BoardPlan& plan) {
+  announce(plan, cell.label());
+  const auto refuse = [&] {
+    state.SkipWithError(fmt::format("{}: {}", cell.refusal->outcome, cell.refusal->reason).c_str());
+  };
+  if (!cell.ready()) return refuse();
+  const std::int64_t calls = state.max_iterations;
+  std::chrono::duration<double> elapsed{};
+  while (state.KeepRunningBatch(calls)) {
+    const auto start = std::chrono::steady_clock::now();
+    const bool all_ran = cell.run(calls);
+    elapsed = std::chrono::steady_clock::now() - start;
+    if (!all_ran) return refuse();
+    state.SetIterationTime(elapsed.count());
+  }
+  // Iteration-invariant rates are divided by the manual time of one call.
+  state.counters["bytes_per_s"] = benchmark::Counter(static_cast<double>(cell.row.bytes),
+                                                     benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["ns_per_token"] =
+      elapsed.count() * 1e9 / static_cast<double>(calls) / static_cast<double>(cell.row.tokens);
+  if (!cell.note.empty()) state.SetLabel(cell.note);
+}
+
+/// Keeps every repetition, hands finished cells out, and shows the user what the flags ask for.
+class Collector final : public benchmark::BenchmarkReporter {
+ public:
+  Collector(const BoardPlan& plan, const CellsByLabel& cells, bool show_repetitions)
+      : shown_(benchmark::CreateDefaultDisplayReporter()),
+        plan_(plan),
+        cells_(cells),
+        show_repetitions_(show_repetitions) {}
+
+  bool ReportContext(const Context& context) override {
+    std::ostringstream notes;
+    shown_->SetErrorStream(&notes);
+    const bool goes_on = shown_->ReportContext(context);
+    shown_->SetErrorStream(&std::cerr);
+    std::istringstream lines(notes.str());
+    for (std::string line; std::getline(lines, line);)
+      if (line.find("Library was built as DEBUG") == std::string::npos) std::cerr << line << '\n';
+    return goes_on;
+  }
+
+  void ReportRuns(const std::vector<Run>& runs) override {
+    std::vector<Run> to_show;
+    for (const Run& run : runs) {
+      const auto found = cells_.find(run.run_name.function_name);
+      if (found == cells_.end()) continue;
+      Cell& cell = *found->second;
+      const bool repetition = run.run_type == Run::RT_Iteration;
+      if (repetition && !failed(run) && !cell.refusal) keep(cell.row, run);
+      // A cell refused half-way shows no number of earlier repetitions, and says why only once.
+      const bool wanted = cell.refusal ? failed(run) && refusals_shown_.insert(&cell).second
+                                       : !repetition || show_repetitions_ || run.repetitions == 1;
+      if (wanted) to_show.push_back(run);
+      if (repetition && (cell.refusal || complete(cell.row, run))) hand_out(cell);
+    }
+    if (!to_show.empty()) shown_->ReportRuns(to_show);
+  }
+
+  void Finalize() override { shown_->Finalize(); }
+
+ private:
+  static void keep(TimingRow& row, const Run& run) {
+    const double call_ns = run.real_accumulated_time / static_cast<double>(run.iterations) * 1e9;
+    row.ns_per_token.push_back(call_ns / static_cast<double>(row.tokens));
+    row.iterations.push_back(run.iterations);
+  }
+  static bool complete(const TimingRow& row, const Run& run) {
+    return static_cast<std::int64_t>(row.ns_per_token.size()) >= run.repetitions;
+  }
+
+  void hand_out(Cell& cell) {
+    if (!handed_out_.insert(&cell).second) return;
+    TimingRow& row = cell.row;
+    row.outcome = cell.refusal ? cell.refusal->outcome : "MEASURED";
+    if (cell.refusal) {
+      row.reason = cell.refusal->reason;
+      row.ns_per_token.clear();
+      row.iterations.clear();
+    } else {
+      row.ns_per_token_median = median(row.ns_per_token);
+      const double call_ns = row.ns_per_token_median * static_cast<double>(row.tokens);
+      row.gb_per_s_median = call_ns > 0 ? static_cast<double>(row.bytes) / call_ns : 0;
+    }
+    if (plan_.on_row) plan_.on_row(row);
+  }
+
+  benchmark::BenchmarkReporter* shown_;  // the library's own, never freed
+  const BoardPlan& plan_;
+  const CellsByLabel& cells_;
+  bool show_repetitions_;
+  std::set<const Cell*> handed_out_, refusals_shown_;
+};
+
+/// All cells of a plan, in the order workload, ceiling, contestants.
+struct Cells {
+  std::vector<std::unique_ptr<LazyData>> data;
+  std::vector<std::unique_ptr<Cell>> all;  // after data: goes first
+};
+
+Cells make_cells(const BoardPlan& plan) {
+  Cells cells;
+  for (const Workload& workload : plan.workloads) {
+    cells.data.push_back(std::make_unique<LazyData>(workload, plan.seed));
+    LazyData& data = *cells.data.back();
+    std::vector<std::unique_ptr<Cell>> contestants;
+    for (const Contestant& contestant : plan.contestants) {
+      announce(plan, contestant.name + "|" + workload.name);
+      KernelPlan kernel_plan;
+      if (contestant.kernel != nullptr) {
+        kernel_plan = plan_of(*contestant.kernel, workload);
+        if (!kernel_plan.supported) continue;
+      }
+      const std::string& broken = contestant.broken_reason;
+      auto cell = broken.empty() ? make_kernel_cell(*contestant.kernel, kernel_plan, workload, data)
+                                 : make_broken_cell(broken, kernel_plan, workload, data);
+      cell->row.kernel = contestant.name;
+      cell->row.summary = contestant.summary;
+      contestants.push_back(std::move(cell));
+    }
+    if (contestants.empty()) continue;
+    cells.all.push_back(make_ceiling_cell(workload, data));
+    for (auto& cell : contestants) cells.all.push_back(std::move(cell));
+  }
+  announce(plan, "");
+  return cells;
+}
+
+bool starts_with(std::string_view text, std::string_view start) {
+  return text.substr(0, start.size()) == start;
+}
+
+/// The value of the last flag of that name, or an empty text.
+std::string_view flag_value(const std::vector<std::string>& args, std::string_view flag) {
+  std::string_view value;
+  for (const std::string& arg : args) {
+    if (arg == flag) value = "true";
+    if (starts_with(arg, flag) && arg.size() > flag.size() && arg[flag.size()] == '=')
+      value = std::string_view(arg).substr(flag.size() + 1);
+  }
+  return value;
+}
+
+bool is_true(std::string_view value) {
+  return !value.empty() && std::string_view("1tTyY").find(value[0]) != std::string_view::npos;
+}
+
+std::vector<std::string> with_defaults(const BoardPlan& plan) {
+  std::vector<std::string> args = {
+      "ropewalk", plan.quick ? "--benchmark_min_time=0.02" : "--benchmark_min_time=0.1",
+      "--benchmark_repetitions=5", "--benchmark_enable_random_interleaving=true"};
+  // On a console the spread says enough; who asks for a format wants all.
+  if (flag_value(plan.benchmark_args, "--benchmark_format").empty())
+    args.push_back("--benchmark_display_aggregates_only=true");
+  args.insert(args.end(), plan.benchmark_args.begin(), plan.benchmark_args.end());
+  return args;
+}
+
+/// What the library would take for a help request, silently for no match, or abort on.
+bool flags_are_sane(const std::vector<std::string>& user_args) {
+  for (const std::string& arg : user_args)
+    if (!starts_with(arg, "--benchmark_") && !starts_with(arg, "--v=")) {
+      std::cerr << "error: '" << arg << "' is no flag of Google Benchmark (--benchmark_...)\n";
+      return false;
+    }
+  if (const std::string min_time(flag_value(user_args, "--benchmark_min_time"));
+      !min_time.empty()) {
+    char* end = nullptr;
+    const bool positive = std::strtod(min_time.c_str(), &end) > 0;
+    if (!positive || (std::string_view(end) != "" && std::string_view(end) != "s" &&
+                      std::string_view(end) != "x")) {  // 1.9.1 would abort
+      std::cerr << "error: --benchmark_min_time is no time: '" << min_time << "'\n";
+      return false;
+    }
+  }
+  std::string filter(flag_value(user_args, "--benchmark_filter"));
+  if (filter.empty()) return true;
+  if (filter[0] == '-') filter.erase(0, 1);
+  regex_t compiled;
+  if (regcomp(&compiled, filter.c_str(), REG_EXTENDED | REG_NOSUB) != 0) {
+    std::cerr << "error: --benchmark_filter is no regular expression: '" << filter << "'\n";
+    return false;
+  }
+  regfree(&compiled);
+  return true;
+}
+
+/// The library keeps pointers into argv: they live as long as the process.
+bool initialize(const std::vector<std::string>& args) {
+  static std::vector<std::string> kept;
+  static std::vector<char*> pointers;
+  kept = args;
+  pointers.clear();
+  for (std::string& arg : kept) pointers.push_back(arg.data());
+  int count = static_cast<int>(pointers.size());
+  pointers.push_back(nullptr);
+  benchmark::Initialize(&count, pointers.data());
+  return !benchmark::ReportUnrecognizedArguments(count, pointers.data());
+}
+
+}  // namespace
+
+int run_board(const BoardPlan& plan) {
+  if (!flags_are_sane(plan.benchmark_args)) return 2;
+  const std::vector<std::string> args = with_defaults(plan);
+  if (!initialize(args)) return 2;
+  Cells cells = make_cells(plan);
+  CellsByLabel by_label;
+  benchmark::ClearRegisteredBenchmarks();
+  for (const auto& owned : cells.all) {
+    Cell& cell = *owned;
+    if (!by_label.emplace(cell.label(), &cell).second) {
+      std::cerr << "error: two contestants are called '" << cell.row.kernel << "'\n";
+      return 2;
+    }
+    benchmark::RegisterBenchmark(
+        cell.label().c_str(),
+        [&cell, &plan](benchmark::State& state) { time_cell(state, cell, plan); })
+        ->UseManualTime()
+        ->ReportAggregatesOnly(false);  // the rows need every repetition
+  }
+  const bool aggregates_only = is_true(flag_value(args, "--benchmark_display_aggregates_only")) ||
+                               is_true(flag_value(args, "--benchmark_report_aggregates_only"));
+  Collector collector(plan, by_label, !aggregates_only);
+  const std::size_t matched = benchmark::RunSpecifiedBenchmarks(&collector);
+  benchmark::ClearRegisteredBenchmarks();
+  for (auto& cell : cells.all) {  // a kernel's release() is its code too
+    announce(plan, cell->label());
+    cell.reset();
+  }
+  announce(plan, "");
+  return matched == 0 ? 3 : 0;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,43 @@
+// The board: contestants x workloads, driven by Google Benchmark inside the process that holds the
+// kernels. The harness takes the time, never the kernel; who did not verify gets no number.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "benchmarks/workloads.h"
+#include "kernels/api/rope_kernel.h"
+#include "reports/record.h"
+
+namespace ropewalk {
+
+struct Contestant {
+  const rope_kernel* kernel = nullptr;  ///< may be NULL only with a broken_reason
+  std::string name, summary;
+  std::string broken_reason;  ///< empty: verified in this process; else shown as BROKEN
+};
+
+struct BoardPlan {
+  std::vector<Workload> workloads;
+  std::vector<Contestant> contestants;
+  /// The user's own --benchmark_* flags; they beat the defaults of the board.
+  std::vector<std::string> benchmark_args;
+  std::uint64_t seed = 1;  ///< of values and scattered positions
+  bool quick = false;      ///< smoke: short repetitions
+  /// A finished cell: MEASURED, BROKEN or SKIPPED. Comes as soon as its repetitions are complete.
+  std::function<void(const TimingRow&)> on_row;
+  /// The '<kernel>|<workload>' whose code is about to run, before each repetition, and whenever a
+  /// kernel is asked or prepared; empty when no contestant's code runs. A crash can thus be named.
+  std::function<void(const std::string& label)> now_running;
+};
+
+/// Registers each contestant that accepts a workload as '<kernel>|<workload>' (an unsupported pair
+/// is simply absent), and for each workload with a contestant its ceiling; runs what the flags
+/// select. A '|' in --benchmark_filter is an alternative: write '[|]' to mean the one between the
+/// names. Returns: 0 ran; 2 a flag or filter that is not understood; 3 nothing was selected or
+/// supported. May be called again in one process; Google Benchmark keeps the flags of the first
+/// call as defaults.
+int run_board(const BoardPlan& plan);
+
+}  // namespace ropewalk

@@ -1,0 +1,39 @@
+// Ceilings: what memory allows, measured like any contestant, in the same run, on the same buffers.
+//
+// In place the ceiling is an update (y = a x, reading and writing the same lines), out of place a
+// copy. Each is the best of a few simple variants. Which one is best is decided in a short trial
+// before the samples are taken, and the samples of that variant alone are reported: picking the
+// smallest of many samples would flatter the ceiling. Non-temporal stores, several streams and rep
+// movsb are not among the variants yet: beyond the last-level cache the true ceiling may lie
+// higher.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ropewalk {
+
+/// Rows of one tensor: `row_elements` values at in + r * row_stride, to out + r * row_stride.
+struct CeilingSpan {
+  const void* in;
+  void* out;  ///< equal to in for an update
+  std::int64_t rows, row_elements, row_stride;
+};
+
+struct CeilingVariant {
+  std::string name;  ///< e.g. "avx2, prefetch"
+  void (*pass)(const CeilingSpan& span);
+};
+
+/// The variants this processor (after the mask of kernels/api/cpu_features.h) can run; never empty.
+/// An update multiplies by -1: it moves what a rotation moves, and repeating it never drifts.
+/// dtype: ROPE_F32 or ROPE_F64.
+std::vector<CeilingVariant> update_variants(std::int32_t dtype);
+std::vector<CeilingVariant> copy_variants(std::int32_t dtype);
+
+/// The variant with the smallest median over short interleaved trials (about 1 ms a variant, more
+/// where one pass takes longer).
+const CeilingVariant& pick_fastest(const std::vector<CeilingVariant>& variants,
+                                   const std::vector<CeilingSpan>& spans);
+
+}  // namespace ropewalk

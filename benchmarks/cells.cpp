@@ -1,0 +1,203 @@
+#include "benchmarks/cells.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+#include <string_view>
+#include <vector>
+
+#include "benchmarks/ceilings.h"
+#include "benchmarks/traffic.h"
+#include "kernels/api/cpu_features.h"
+#include "reference/frequencies.h"
+
+namespace ropewalk {
+
+bool Cell::ready() {
+  if (!prepared_ && !refusal) {
+    prepared_ = true;
+    if (std::string reason = lazy_.refusal(); !reason.empty())
+      refuse("SKIPPED", std::move(reason));
+    else
+      prepare();
+  }
+  if (refusal) return false;
+  lazy_.here().refill();
+  return true;
+}
+
+namespace {
+
+constexpr std::int64_t workspace_bytes_max = std::int64_t{1} << 30;
+
+/// Calls one kernel. In place it turns forward and back in turn; calls are counted across
+/// repetitions, so an odd number of them is made good by the next.
+class KernelCell final : public Cell {
+ public:
+  KernelCell(const rope_kernel& kernel, KernelPlan plan, const Workload& workload, LazyData& data)
+      : Cell(workload, data), kernel_(kernel), plan_(plan) {}
+  ~KernelCell() override {
+    if (kernel_.release == nullptr) return;
+    for (int i = 0; i < prepared_count_; ++i) kernel_.release(calls_[i].state);
+  }
+
+  bool run(std::int64_t n) override {
+    std::int32_t status = ROPE_OK;
+    const std::uint64_t mask = plan_.alternates ? 1 : 0;
+    for (std::int64_t i = 0; i < n && status == ROPE_OK; ++i) {
+      const Call& call = calls_[call_count_++ & mask];
+      status = kernel_.apply(&call.problem, &operands_, call.state);
+      __asm__ volatile("" ::: "memory");
+    }
+    if (status != ROPE_OK) refuse("BROKEN", fmt::format("apply returned {} while timed", status));
+    return status == ROPE_OK;
+  }
+
+ private:
+  struct Call {
+    rope_problem problem;
+    void* state = nullptr;
+  };
+
+  void prepare() override {
+    WorkloadData& data = lazy_.here();
+    const auto& inv_freq = data.inv_freq(kernel_.angle_contract == ROPE_CONTRACT_F32_ANGLE);
+    const std::int32_t angles = plan_.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ;
+    operands_ = data.operands(plan_.table);
+    std::size_t workspace_bytes = 0;
+    for (int i = 0; i <= (plan_.alternates ? 1 : 0); ++i) {
+      calls_[i].problem =
+          make_problem(workload_, inv_freq, angles, i == 0 ? ROPE_FORWARD : ROPE_TRANSPOSE);
+      if (kernel_.workspace_bytes != nullptr)
+        workspace_bytes = std::max(workspace_bytes, kernel_.workspace_bytes(&calls_[i].problem));
+    }
+    if (workspace_bytes > static_cast<std::size_t>(workspace_bytes_max))
+      return refuse("SKIPPED", fmt::format("asks for {} bytes of workspace, more than 1 GiB",
+                                           workspace_bytes));
+    try {
+      if (workspace_bytes > 0)
+        workspace_ = AlignedBytes(static_cast<std::int64_t>(workspace_bytes));
+    } catch (const std::bad_alloc&) {
+      return refuse("SKIPPED", "memory for its workspace could not be had");
+    }
+    operands_.workspace = workspace_.data();
+    for (int i = 0; i <= (plan_.alternates ? 1 : 0); ++i) {
+      if (kernel_.prepare == nullptr) continue;
+      if (const std::int32_t status = kernel_.prepare(&calls_[i].problem, &calls_[i].state);
+          status != ROPE_OK)
+        return refuse("BROKEN", fmt::format("prepare returned {}", status));
+      ++prepared_count_;
+    }
+  }
+
+  const rope_kernel& kernel_;
+  KernelPlan plan_;
+  Call calls_[2];
+  rope_operands operands_{};
+  AlignedBytes workspace_;
+  int prepared_count_ = 0;
+  std::uint64_t call_count_ = 0;
+};
+
+class BrokenCell final : public Cell {
+ public:
+  BrokenCell(const std::string& reason, const Workload& workload, LazyData& data)
+      : Cell(workload, data) {
+    refuse("BROKEN", reason);
+  }
+  bool run(std::int64_t) override { return false; }
+
+ private:
+  void prepare() override {}
+};
+
+class CeilingCell final : public Cell {
+ public:
+  CeilingCell(const Workload& workload, LazyData& data) : Cell(workload, data) {}
+  bool run(std::int64_t n) override {
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (const CeilingSpan& span : spans_) pass_(span);
+      __asm__ volatile("" ::: "memory");
+    }
+    return true;
+  }
+
+ private:
+  void prepare() override {
+    const auto variants =
+        workload_.in_place ? update_variants(workload_.dtype) : copy_variants(workload_.dtype);
+    spans_ = lazy_.here().spans();
+    lazy_.here().refill();
+    const CeilingVariant& best = pick_fastest(variants, spans_);
+    pass_ = best.pass;
+    note = best.name;
+    row.summary +=
+        fmt::format("; the best of {} variants in a trial: {}", variants.size(), best.name);
+  }
+
+  std::vector<CeilingSpan> spans_;
+  void (*pass_)(const CeilingSpan&) = nullptr;
+};
+
+TimingRow row_of(const Workload& w, KernelPlan plan) {
+  TimingRow row;
+  row.workload = w.name;
+  row.source = w.source;
+  row.phase = w.phase;
+  row.board = board_of(w, plan.table ? "table" : "computed");
+  row.tokens = w.batch * w.tokens;
+  row.bytes = traffic_bytes(w, plan.table);
+  row.working_set_bytes = working_set_bytes(w, plan.table);
+  return row;
+}
+
+}  // namespace
+
+KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
+  KernelPlan plan;
+  if (kernel.memory != ROPE_HOST || !missing_cpu_feature(kernel.cpu_features).empty()) return plan;
+  plan.table = kernel.angle_contract == ROPE_CONTRACT_TABLE;
+  const bool f32 = kernel.angle_contract == ROPE_CONTRACT_F32_ANGLE;
+  const std::vector<double> inv_freq =
+      f32 ? inverse_frequencies_f32(workload.rope_theta, workload.rotary_dim)
+          : inverse_frequencies(workload.rope_theta, workload.rotary_dim);
+  const auto accepts = [&](std::int32_t operation) {
+    const rope_problem problem = make_problem(
+        workload, inv_freq, plan.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ, operation);
+    const char* reason = nullptr;
+    return kernel.supports(&problem, &reason) == ROPE_OK;
+  };
+  plan.supported = accepts(ROPE_FORWARD);
+  plan.alternates = plan.supported && workload.in_place && accepts(ROPE_TRANSPOSE);
+  return plan;
+}
+
+std::unique_ptr<Cell> make_kernel_cell(const rope_kernel& kernel, KernelPlan plan,
+                                       const Workload& workload, LazyData& data) {
+  auto cell = std::make_unique<KernelCell>(kernel, plan, workload, data);
+  cell->row = row_of(workload, plan);
+  return cell;
+}
+
+std::unique_ptr<Cell> make_broken_cell(const std::string& reason, KernelPlan plan,
+                                       const Workload& workload, LazyData& data) {
+  auto cell = std::make_unique<BrokenCell>(reason, workload, data);
+  cell->row = row_of(workload, plan);
+  return cell;
+}
+
+std::unique_ptr<Cell> make_ceiling_cell(const Workload& workload, LazyData& data) {
+  auto cell = std::make_unique<CeilingCell>(workload, data);
+  cell->row = row_of(workload, KernelPlan{});
+  cell->row.kernel = workload.in_place ? "ceiling_update" : "ceiling_copy";
+  cell->row.summary =
+      workload.in_place ? "y = a x over the same bytes" : "a copy of the same bytes";
+  cell->row.board = board_of(workload, "");
+  cell->row.ceiling = true;
+  cell->row.bytes = ceiling_traffic_bytes(workload);
+  cell->row.working_set_bytes = ceiling_working_set_bytes(workload);
+  return cell;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,73 @@
+// A cell: one contestant on one workload, ready to be called n times.
+//
+// prepare(), workspace and buffers stand outside what is timed. A cell knows nothing of Google
+// Benchmark: it runs passes, and says what it refuses and why.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "benchmarks/workload_data.h"
+#include "benchmarks/workloads.h"
+#include "kernels/api/rope_kernel.h"
+#include "reports/record.h"
+
+namespace ropewalk {
+
+/// Why a cell has no numbers.
+struct Refusal {
+  std::string outcome;  ///< BROKEN or SKIPPED
+  std::string reason;
+};
+
+class Cell {
+ public:
+  virtual ~Cell() = default;
+  Cell(const Cell&) = delete;
+  Cell& operator=(const Cell&) = delete;
+
+  std::string label() const { return row.kernel + "|" + row.workload; }
+  /// Everything untimed that comes before a repetition. False when there is a refusal.
+  bool ready();
+  /// n calls, timed by the caller. False when a call failed: then there is a refusal.
+  virtual bool run(std::int64_t n) = 0;
+
+  TimingRow row;     ///< all but outcome and samples
+  std::string note;  ///< for the eye, beside the numbers
+  std::optional<Refusal> refusal;
+
+ protected:
+  Cell(const Workload& workload, LazyData& data) : workload_(workload), lazy_(data) {}
+  virtual void prepare() = 0;  ///< once, with the data there; may refuse
+  void refuse(std::string outcome, std::string reason) {
+    refusal = Refusal{std::move(outcome), std::move(reason)};
+  }
+  const Workload& workload_;
+  LazyData& lazy_;
+
+ private:
+  bool prepared_ = false;
+};
+
+/// What can be asked of a kernel on a workload. In place it alternates forward and transpose when
+/// it offers both, so that thousands of calls on one buffer do not drift.
+struct KernelPlan {
+  bool supported = false;
+  bool alternates = false;
+  bool table = false;
+};
+/// Asks the kernel. A kernel of another memory space, or for another processor, supports nothing.
+KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload);
+
+/// `plan` must be supported. Kernel, workload and data outlive the cell.
+std::unique_ptr<Cell> make_kernel_cell(const rope_kernel& kernel, KernelPlan plan,
+                                       const Workload& workload, LazyData& data);
+/// A contestant that did not verify: a row without numbers, and no call.
+std::unique_ptr<Cell> make_broken_cell(const std::string& reason, KernelPlan plan,
+                                       const Workload& workload, LazyData& data);
+/// 'ceiling_update' for a workload in place, 'ceiling_copy' for one out of place. Its board names
+/// no angle source: it belongs to every board of its workload.
+std::unique_ptr<Cell> make_ceiling_cell(const Workload& workload, LazyData& data);
+
+}  // namespace ropewalk

@@ -1,0 +1,55 @@
+#include "benchmarks/environment.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace ropewalk {
+namespace {
+
+TEST(Environment, HasItsKeysAndNoEmptyValue) {
+  const auto words = describe_environment();
+  for (const char* key : {"cpu_model",
+                          "cpu_count",
+                          "cpu_affinity_count",
+                          "cpu_caches",
+                          "cpu_features",
+                          "cpu_frequency_governor",
+                          "virtualization",
+                          "kernel",
+                          "system",
+                          "memory_total",
+                          "page_size_bytes",
+                          "load_average",
+                          "compiler",
+                          "compiler_flags",
+                          "build_type",
+                          "sanitizer",
+                          "git_revision",
+                          "library_boost",
+                          "library_eigen",
+                          "library_google_benchmark",
+                          "library_fmt",
+                          "library_tomlplusplus"})
+    EXPECT_EQ(words.count(key), 1u) << key;
+  for (const auto& [key, value] : words) EXPECT_NE(value, "") << key;
+  EXPECT_NE(words.at("page_size_bytes"), "unknown");
+}
+
+TEST(Environment, DoesNotNameTheMachine) {
+  char host[256] = {};
+  ASSERT_EQ(gethostname(host, sizeof(host) - 1), 0);
+  const bool telling = std::string(host).size() >= 6;  // shorter ones may be common words
+  for (const auto& [key, value] : describe_environment()) {
+    EXPECT_NE(value, host) << key;
+    EXPECT_TRUE(!telling || value.find(host) == std::string::npos) << key;
+  }
+}
+
+TEST(Environment, SomeMemoryIsAvailable) {
+  EXPECT_GT(available_memory_bytes(), 0);
+}
+
+}  // namespace
+}  // namespace ropewalk

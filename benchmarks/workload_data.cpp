@@ -1,0 +1,137 @@
+#include "benchmarks/workload_data.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+#include "benchmarks/environment.h"
+#include "benchmarks/traffic.h"
+#include "reference/frequencies.h"
+
+namespace ropewalk {
+namespace {
+
+std::uint64_t next_random(std::uint64_t& state) {  // SplitMix64
+  std::uint64_t z = state += 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+std::uint64_t seed_for(std::uint64_t seed, std::string_view name) {
+  for (const char c : name) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return seed;
+}
+
+/// Uniform in [-1, 1).
+template <class Real>
+void fill_values(std::byte* to, std::int64_t bytes, std::uint64_t& random) {
+  Real* values = reinterpret_cast<Real*>(to);
+  const std::int64_t count = bytes / static_cast<std::int64_t>(sizeof(Real));
+  for (std::int64_t i = 0; i < count; ++i)
+    values[i] = static_cast<Real>(static_cast<double>(next_random(random) >> 40) * 0x1p-23 - 1.0);
+}
+
+template <class Real>
+void fill_table(std::byte* cos, std::byte* sin, std::int64_t rows,
+                const std::vector<double>& inv_freq) {
+  Real* to_cos = reinterpret_cast<Real*>(cos);
+  Real* to_sin = reinterpret_cast<Real*>(sin);
+  for (std::int64_t position = 0; position < rows; ++position)
+    for (const double frequency : inv_freq) {
+      const double angle_rad = static_cast<double>(position) * frequency;
+      *to_cos++ = static_cast<Real>(std::cos(angle_rad));
+      *to_sin++ = static_cast<Real>(std::sin(angle_rad));
+    }
+}
+
+}  // namespace
+
+AlignedBytes::AlignedBytes(std::int64_t bytes) {
+  const auto rounded = (static_cast<std::size_t>(bytes) + 63) / 64 * 64;
+  data_.reset(static_cast<std::byte*>(std::aligned_alloc(64, rounded)));
+  if (data_ == nullptr) throw std::bad_alloc();
+}
+
+WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
+    : workload_(w),
+      inv_freq_(inverse_frequencies(w.rope_theta, w.rotary_dim)),
+      inv_freq_f32_(inverse_frequencies_f32(w.rope_theta, w.rotary_dim)) {
+  std::uint64_t random = seed_for(seed, w.name);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    tensor_bytes_[i] =
+        w.batch * w.tokens * (i == 0 ? w.q_heads : w.k_heads) * w.head_dim * element_bytes(w);
+    pristine_[i] = AlignedBytes(tensor_bytes_[i]);
+    work_[i] = AlignedBytes(tensor_bytes_[i]);
+    if (w.dtype == ROPE_F64)
+      fill_values<double>(pristine_[i].data(), tensor_bytes_[i], random);
+    else
+      fill_values<float>(pristine_[i].data(), tensor_bytes_[i], random);
+  }
+  const std::int64_t rows = max_position_of(w) + 1;
+  const std::int64_t table_bytes = rows * (w.rotary_dim / 2) * element_bytes(w);
+  cos_ = AlignedBytes(table_bytes);
+  sin_ = AlignedBytes(table_bytes);
+  if (w.dtype == ROPE_F64)
+    fill_table<double>(cos_.data(), sin_.data(), rows, inv_freq_);
+  else
+    fill_table<float>(cos_.data(), sin_.data(), rows, inv_freq_);
+  positions_ = AlignedBytes(w.batch * w.tokens * 4);
+  auto* positions = reinterpret_cast<std::int32_t*>(positions_.data());
+  for (std::int64_t i = 0; i < w.batch * w.tokens; ++i) {
+    const auto scattered = next_random(random) % std::uint64_t{scattered_position_count};
+    positions[i] = w.scattered ? static_cast<std::int32_t>(scattered)
+                               : static_cast<std::int32_t>(i % w.tokens);
+  }
+}
+
+void WorkloadData::refill() {
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
+    std::memcpy(work_[i].data(), pristine_[i].data(), static_cast<std::size_t>(tensor_bytes_[i]));
+}
+
+rope_operands WorkloadData::operands(bool table) const {
+  rope_operands o{};
+  o.struct_size = sizeof(o);
+  o.positions = positions_.data();
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    o.tensor[i].in = workload_.in_place ? work_[i].data() : pristine_[i].data();
+    o.tensor[i].out = work_[i].data();
+    o.tensor[i].cos = table ? cos_.data() : nullptr;
+    o.tensor[i].sin = table ? sin_.data() : nullptr;
+  }
+  return o;
+}
+
+std::vector<CeilingSpan> WorkloadData::spans() const {
+  std::vector<CeilingSpan> out;
+  const rope_operands o = operands(false);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const std::int64_t heads = i == 0 ? workload_.q_heads : workload_.k_heads;
+    const std::int64_t touched = workload_.in_place ? workload_.rotary_dim : workload_.head_dim;
+    out.push_back({o.tensor[i].in, o.tensor[i].out, workload_.batch * workload_.tokens * heads,
+                   touched, workload_.head_dim});
+  }
+  return out;
+}
+
+std::string LazyData::refusal() {
+  if (data_) return {};
+  const std::int64_t needed = allocated_bytes(workload_);
+  const std::int64_t available = available_memory_bytes();
+  // What is free is not all for the taking: the parent process and the kernels need some too.
+  if (needed > available / 10 * 9)
+    return fmt::format("needs {} MiB of memory, {} MiB are available", needed >> 20,
+                       available >> 20);
+  try {
+    data_.emplace(workload_, seed_);
+  } catch (const std::bad_alloc&) {
+    return fmt::format("{} MiB of memory could not be had", needed >> 20);
+  }
+  return {};
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,69 @@
+// The memory of one workload: tensors, tables, positions, shared by every cell that is timed on it.
+//
+// One set of buffers a workload: the smallest stay in L1 from call to call, and the table rows of a
+// decode workload stay warm. Rotating over several sets, and cold tables, come with the paired
+// engine.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "benchmarks/ceilings.h"
+#include "benchmarks/workloads.h"
+#include "kernels/api/rope_kernel.h"
+
+namespace ropewalk {
+
+/// Memory on a 64-byte boundary; throws std::bad_alloc.
+class AlignedBytes {
+ public:
+  AlignedBytes() = default;
+  explicit AlignedBytes(std::int64_t bytes);
+  std::byte* data() const { return data_.get(); }
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const { std::free(p); }
+  };
+  std::unique_ptr<std::byte, Free> data_;
+};
+
+/// The buffers of one workload, shared by all its cells. Only one cell runs at a time.
+/// Tables are cosines of libm: near enough for timing; what is true is judged elsewhere.
+class WorkloadData {
+ public:
+  WorkloadData(const Workload& workload, std::uint64_t seed);
+  /// Brings the buffers back to the seeded values (in place) or reads and writes them once (out of
+  /// place). Untimed, before each repetition: so a kernel that can only turn forward starts anew.
+  void refill();
+  rope_operands operands(bool table) const;
+  std::vector<CeilingSpan> spans() const;
+  const std::vector<double>& inv_freq(bool f32) const { return f32 ? inv_freq_f32_ : inv_freq_; }
+
+ private:
+  const Workload& workload_;
+  std::vector<double> inv_freq_, inv_freq_f32_;
+  std::int64_t tensor_bytes_[2];
+  AlignedBytes pristine_[2], work_[2], cos_, sin_, positions_;
+};
+
+/// WorkloadData made when first needed: a filtered-out workload costs nothing. One for each
+/// workload.
+class LazyData {
+ public:
+  LazyData(const Workload& workload, std::uint64_t seed) : workload_(workload), seed_(seed) {}
+  /// Why the data cannot be had, empty when `here` may be called.
+  std::string refusal();
+  WorkloadData& here() { return *data_; }
+
+ private:
+  const Workload& workload_;
+  std::uint64_t seed_;
+  std::optional<WorkloadData> data_;
+};
+
+}  // namespace ropewalk

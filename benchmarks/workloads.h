@@ -1,0 +1,69 @@
+// Workloads: the shapes that are timed, read from TOML, each with the source of its shape.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/api/rope_kernel.h"
+
+namespace ropewalk {
+
+/// One model shape in one phase. Two tensors, Q and K, contiguous, each [batch, tokens, heads,
+/// head_dim].
+struct Workload {
+  std::string name;           ///< e.g. "llama-3-8b/decode-1"
+  std::string model, source;  ///< whose shape, and where the model itself says so
+  std::string phase;          ///< decode, prefill, working_set
+  std::int32_t pairing = ROPE_HALF_SPLIT;
+  std::int32_t dtype = ROPE_F32;  ///< of tensors and tables: ROPE_F32 or ROPE_F64
+  bool in_place = true;
+  bool scattered = false;  ///< positions: seeded, below scattered_position_count, or 0, 1, 2, ...
+  std::int64_t q_heads = 1, k_heads = 1, head_dim = 2, rotary_dim = 2;
+  double rope_theta = 10000;
+  std::int64_t batch = 1, tokens = 1;
+  std::vector<std::string> profiles;  ///< smoke, standard, full
+};
+
+/// Scattered positions lie below this, and their table has this many rows.
+inline constexpr std::int64_t scattered_position_count = 8192;
+/// A workload that needs more memory than this is a slip of the pen.
+inline constexpr std::int64_t workload_bytes_max = std::int64_t{64} << 30;
+
+/// A workload file that cannot be used; what() is one line: file, line, entry and what to mend.
+class WorkloadError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The workloads of a file, in order. Throws WorkloadError for an unreadable or huge file, bad
+/// TOML, unknown, missing or doubled keys and names, wrong types, and shapes no kernel could be
+/// asked for.
+std::vector<Workload> load_workloads(const std::filesystem::path& file);
+/// The same for text that is already there; `file` is the name for messages.
+std::vector<Workload> parse_workloads(std::string_view text, const std::string& file);
+/// benchmarks/workloads.toml as it was when this binary was built.
+std::vector<Workload> load_default_workloads();
+
+bool in_profile(const Workload& workload, std::string_view profile);
+
+/// "half_split / f32 / in place / table": what may be ranked together. Without angles, as for a
+/// ceiling: "half_split / f32 / in place", which belongs to every board with these parts.
+std::string board_of(const Workload& workload, std::string_view angles);
+
+inline std::int64_t element_bytes(const Workload& workload) {
+  return workload.dtype == ROPE_F64 ? 8 : 4;
+}
+/// Largest position a call may contain; the table by position has one row more.
+inline std::int64_t max_position_of(const Workload& workload) {
+  return (workload.scattered ? scattered_position_count : workload.tokens) - 1;
+}
+
+/// The contiguous problem of a workload. `inv_freq` ([rotary_dim / 2]) must outlive it.
+/// angle_source: ROPE_ANGLES_TABLE (by position, dtype of the data) or ROPE_ANGLES_INV_FREQ.
+/// operation: ROPE_FORWARD or ROPE_TRANSPOSE.
+rope_problem make_problem(const Workload& workload, const std::vector<double>& inv_freq,
+                          std::int32_t angle_source, std::int32_t operation);
+
+}  // namespace ropewalk

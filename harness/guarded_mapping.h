@@ -1,0 +1,33 @@
+// Memory between two pages that cannot be touched: one element past either end is a fault.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace ropewalk {
+
+class GuardedMapping {
+ public:
+  GuardedMapping() = default;
+  /// Shares `bytes` (whole pages) of a file. Throws std::runtime_error.
+  GuardedMapping(int descriptor, std::uint64_t file_offset, std::uint64_t bytes, bool writable);
+  /// Private memory of at least `bytes`, writable. Throws std::runtime_error.
+  explicit GuardedMapping(std::size_t bytes);
+  GuardedMapping(GuardedMapping&& other) noexcept;
+  GuardedMapping& operator=(GuardedMapping&& other) noexcept;
+  ~GuardedMapping();
+
+  std::byte* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }  ///< whole pages, without the forbidden ones
+  void make_read_only();
+
+ private:
+  void reserve(std::size_t bytes);
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// The page size, and bytes rounded up to whole pages (at least one).
+std::size_t page_bytes();
+std::size_t whole_pages(std::size_t bytes);
+
+}  // namespace ropewalk

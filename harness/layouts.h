@@ -1,0 +1,47 @@
+// Memory layouts that cases use, as strides of [batch, tokens, heads] over rows of head_dim.
+#pragma once
+#include "harness/case.h"
+
+namespace ropewalk {
+
+/// Token-major with `gap` elements that nobody owns after every head, token and batch row.
+inline Strides padded_strides(const Case& c, const TensorCase& t, std::int64_t gap) {
+  Strides s;
+  s.head = t.head_dim + gap;
+  s.token = t.heads * s.head + gap;
+  s.batch = c.tokens * s.token + gap;
+  return s;
+}
+
+/// [batch, heads, tokens, head_dim], as attention kernels want it.
+inline Strides head_major_strides(const Case& c, const TensorCase& t) {
+  Strides s;
+  s.token = t.head_dim;
+  s.head = c.tokens * t.head_dim;
+  s.batch = t.heads * s.head;
+  return s;
+}
+
+/// Lays all tensors side by side in every token of one buffer, as a fused QKV projection leaves
+/// them.
+inline void fuse(Case& c) {
+  c.fused = true;
+  std::int64_t row = 0;
+  for (const TensorCase& t : c.tensors) row += t.heads * t.head_dim;
+  std::int64_t at = 0;
+  for (TensorCase& t : c.tensors) {
+    t.in = t.out = Strides{c.tokens * row, row, t.head_dim};
+    t.in_at = t.out_at = at;
+    at += t.heads * t.head_dim;
+  }
+}
+
+/// Strides of axes of size 1 are never used: an absurd value there catches a kernel that does.
+inline void scramble_unused_strides(const Case& c, const TensorCase& t, Strides& s) {
+  constexpr std::int64_t absurd = 1'000'003;
+  if (c.batch == 1) s.batch = absurd;
+  if (c.tokens == 1) s.token = absurd;
+  if (t.heads == 1) s.head = absurd;
+}
+
+}  // namespace ropewalk

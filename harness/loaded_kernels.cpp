@@ -1,0 +1,108 @@
+#include "harness/loaded_kernels.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <string_view>
+
+#include "kernels/api/cpu_features.h"
+#include "kernels/api/kernel.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr std::uint32_t known_flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE |
+                                      ROPE_BITWISE_INVARIANT | ROPE_MIXES_PAIRS |
+                                      ROPE_FLUSHES_SUBNORMALS | ROPE_NEEDS_ALIGN_64;
+
+bool well_formed_name(const char* name) {
+  if (name == nullptr) return false;
+  const std::size_t length = strnlen(name, 64);
+  if (length == 0 || length > 63) return false;
+  return std::all_of(name, name + length, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+// What is wrong with a kernel as registered; empty when nothing is.
+std::string fault_of(const rope_kernel* k) {
+  if (k == nullptr) return "a kernel pointer is NULL";
+  if (k->struct_size < sizeof(rope_kernel)) return "rope_kernel.struct_size is too small";
+  if (k->abi_version != ROPE_ABI_VERSION) return "rope_kernel.abi_version is not 1";
+  if (!well_formed_name(k->name)) return "a kernel's name is not 1 to 63 of [a-z0-9_]";
+  const std::string name(k->name);
+  if (k->supports == nullptr || k->apply == nullptr)
+    return name + ": supports and apply are required";
+  if ((k->flags & ~known_flags) != 0) return name + ": unknown flags";
+  if ((k->flags & (ROPE_IN_PLACE | ROPE_OUT_OF_PLACE)) == 0)
+    return name + ": neither ROPE_IN_PLACE nor ROPE_OUT_OF_PLACE";
+  if (k->angle_contract < 0 || k->angle_contract > ROPE_CONTRACT_F32_ANGLE)
+    return name + ": unknown angle_contract";
+  if (!(k->error_bound >= 0 && k->error_bound <= 16))
+    return name + ": error_bound is not in [0, 16]";
+  return {};
+}
+
+void add_kernels(std::vector<LoadedKernel>& kernels, const rope_kernel* const* list,
+                 std::size_t count, const std::string& plugin) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (const std::string fault = fault_of(list[i]); !fault.empty())
+      throw std::runtime_error(fault);
+    const std::string name = list[i]->name;
+    for (const LoadedKernel& other : kernels)
+      if (other.kernel->name == name)
+        throw std::runtime_error("a kernel named " + name + " is there already");
+    std::string cannot_run;
+    if (const std::string missing = missing_cpu_feature(list[i]->cpu_features); !missing.empty())
+      cannot_run = "this machine has no " + missing;
+    if (list[i]->memory != ROPE_HOST) cannot_run = "needs a device; this build runs host kernels";
+    kernels.push_back({list[i], plugin, cannot_run});
+  }
+}
+
+void open_plugin(std::vector<LoadedKernel>& kernels, const std::string& file) {
+  // A name without a slash would be searched for in the library path.
+  const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
+  if (access(path.c_str(), R_OK) != 0)
+    throw std::runtime_error(std::string("cannot be read: ") + strerror(errno));
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw std::runtime_error(dlerror());
+  using Entry = const rope_kernel_list* (*)();
+  const auto entry = reinterpret_cast<Entry>(dlsym(library, "rope_kernels_v1"));
+  if (entry == nullptr)
+    throw std::runtime_error("exports no rope_kernels_v1: not a Ropewalk plugin");
+  const rope_kernel_list* list = entry();
+  if (list == nullptr || list->struct_size < sizeof(rope_kernel_list))
+    throw std::runtime_error("rope_kernels_v1 returned no list of a known size");
+  if (list->abi_version != ROPE_ABI_VERSION)
+    throw std::runtime_error("was built for ABI " + std::to_string(list->abi_version) +
+                             ", this is ABI " + std::to_string(ROPE_ABI_VERSION));
+  if (list->count == 0 || list->count > 4096) throw std::runtime_error("offers no kernels");
+  add_kernels(kernels, list->kernels, list->count, file);
+}
+
+}  // namespace
+
+std::vector<LoadedKernel> in_tree_kernels() {
+  std::vector<LoadedKernel> kernels;
+  const auto& own = registered_kernels();
+  add_kernels(kernels, own.data(), own.size(), "");
+  std::sort(kernels.begin(), kernels.end(), [](const LoadedKernel& a, const LoadedKernel& b) {
+    return std::string_view(a.kernel->name) < b.kernel->name;
+  });
+  return kernels;
+}
+
+void load_plugin(std::vector<LoadedKernel>& kernels, const std::string& file) {
+  try {
+    open_plugin(kernels, file);
+  } catch (const std::exception& e) {
+    throw std::runtime_error("plugin " + file + ": " + e.what());
+  }
+}
+
+}  // namespace ropewalk

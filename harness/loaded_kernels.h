@@ -1,0 +1,23 @@
+// The kernels a worker has: the binary's own and those of plugins, checked as they are registered.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "kernels/api/rope_kernel.h"
+
+namespace ropewalk {
+
+struct LoadedKernel {
+  const rope_kernel* kernel;
+  std::string plugin;      ///< as given; empty for an in-tree kernel
+  std::string cannot_run;  ///< why not on this machine; empty when it can
+};
+
+/// The binary's own kernels by name. Throws std::runtime_error naming an ill-formed one.
+std::vector<LoadedKernel> in_tree_kernels();
+
+/// Opens a plugin and adds its kernels. Runs the plugin's constructors: only ever called in a
+/// worker. Throws std::runtime_error: one line that names the file and what is wrong with it.
+void load_plugin(std::vector<LoadedKernel>& kernels, const std::string& file);
+
+}  // namespace ropewalk

@@ -1,0 +1,196 @@
+#include "harness/offer.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "harness/layouts.h"
+#include "kernels/api/rope_kernel.h"
+
+namespace ropewalk {
+namespace {
+
+// Usual sizes, and at the end the odd ones that tell "any size" from a list.
+constexpr HeadSize usual_sizes[] = {{8, 8},     {64, 64},  {128, 128}, {16, 16},  {32, 32},
+                                    {256, 256}, {96, 96},  {80, 80},   {128, 64}, {64, 32},
+                                    {80, 32},   {256, 64}, {96, 24},   {192, 64}, {512, 512}};
+constexpr HeadSize odd_sizes[] = {{2, 2}, {6, 6}, {14, 14}, {7, 4}, {45, 18}};
+
+// A feature: its flag, its name, and how it turns a basic case into one that needs it.
+struct Feature {
+  const char* name;
+  bool Offer::*flag;
+  std::function<void(Case&)> ask;
+};
+
+const std::vector<Feature>& features() {
+  static const std::vector<Feature> list = {
+      {"transpose", &Offer::transpose, [](Case& c) { c.operation = ROPE_TRANSPOSE; }},
+      {"in_place", &Offer::in_place,
+       [](Case& c) {
+         for (auto& t : c.tensors) t.in_place = true;
+       }},
+      {"out_of_place", &Offer::out_of_place,
+       [](Case& c) {
+         for (auto& t : c.tensors) t.in_place = false;
+       }},
+      {"batch", &Offer::batch, [](Case& c) { c.batch = 3; }},
+      {"tokens", &Offer::tokens, [](Case& c) { c.tokens = 5; }},
+      {"many_heads", &Offer::many_heads,
+       [](Case& c) {
+         for (auto& t : c.tensors) t.heads = 3;
+       }},
+      {"window_offset", &Offer::window_offset,
+       [](Case& c) {
+         for (auto& t : c.tensors) {
+           t.head_dim = c.rotary_dim + 3;
+           t.rotary_offset = 2;
+         }
+       }},
+      {"two_tensors", &Offer::two_tensors, [](Case& c) { c.tensors.resize(2, c.tensors[0]); }},
+      {"different_shapes", &Offer::different_shapes,
+       [](Case& c) {
+         c.tensors.resize(2, c.tensors[0]);
+         c.tensors[0].heads = 3;
+         c.tensors[1].head_dim = c.rotary_dim;
+       }},
+      {"unrotated_tensor", &Offer::unrotated_tensor,
+       [](Case& c) {
+         c.tensors.resize(2, c.tensors[0]);
+         c.tensors[1].rotate = false;
+       }},
+      {"attention_scale", &Offer::scale, [](Case& c) { c.attention_scale = 1.5; }},
+      {"i64_positions", &Offer::i64_positions, [](Case& c) { c.position_dtype = ROPE_I64; }},
+      {"rows_by_token", &Offer::rows_by_token, [](Case& c) { c.rows_by = ROPE_ROW_BY_TOKEN; }},
+      {"null_positions", &Offer::null_positions,
+       [](Case& c) {
+         c.rows_by = ROPE_ROW_BY_TOKEN;
+         c.positions_null = true;
+       }},
+      {"negative_positions", &Offer::negative_positions, [](Case& c) { c.position_from = -3; }},
+      {"own_tables", &Offer::own_tables,
+       [](Case& c) {
+         c.tensors.resize(2, c.tensors[0]);
+         c.own_tables = true;
+       }},
+      {"spare_rows", &Offer::spare_rows, [](Case& c) { c.table_spare_rows = 3; }},
+      {"padded_table", &Offer::padded_table,
+       [](Case& c) {
+         c.tokens = std::max<std::int64_t>(c.tokens, 2);
+         c.table_row_stride = c.rotary_dim / 2 + 3;
+       }},
+      {"padded", &Offer::padded,
+       [](Case& c) {
+         for (auto& t : c.tensors) t.in = t.out = padded_strides(c, t, 3);
+       }},
+      {"head_major", &Offer::head_major,
+       [](Case& c) {
+         for (auto& t : c.tensors) t.in = t.out = head_major_strides(c, t);
+       }},
+      {"fused", &Offer::fused,
+       [](Case& c) {
+         c.tensors.resize(2, c.tensors[0]);
+         for (auto& t : c.tensors) t.in_place = false;
+         fuse(c);
+       }},
+      {"broadcast_positions", &Offer::broadcast_positions,
+       [](Case& c) {
+         c.batch = 2;
+         c.position_batch_stride = 0;
+       }},
+      {"shifted_start", &Offer::shifted_start,
+       [](Case& c) {
+         for (auto& t : c.tensors) t.in_at = t.out_at = 1;
+       }},
+  };
+  return list;
+}
+
+Case basic_case(const Subject& subject, std::int32_t pairing, std::int32_t dtype, HeadSize size,
+                std::size_t tensors, std::int64_t tokens, bool in_place) {
+  Case c;
+  c.kernel = subject.facts.name;
+  c.plugin = subject.facts.plugin;
+  c.contract = subject.facts.angle_contract;
+  c.pairing = pairing;
+  c.dtype = dtype;
+  c.tokens = tokens;
+  c.rotary_dim = size.rotary_dim;
+  TensorCase t;
+  t.heads = 2;
+  t.head_dim = size.head_dim;
+  t.in_place = in_place;
+  c.tensors.assign(tensors, t);
+  return c;
+}
+
+class Prober {
+ public:
+  Prober(Subject& subject, std::string& reason) : subject_(subject), reason_(reason) {}
+
+  bool accepts(const Case& c) {
+    CallResult answer;
+    try {
+      answer = ask_supports(subject_, make_problem(c, subject_.oracle));
+    } catch (const BadCase&) {
+      return false;  // a feature that makes no sense with this base
+    }
+    if (answer.kind != CallResult::Kind::ok) reason_ = answer.text;
+    return answer.kind == CallResult::Kind::ok;
+  }
+
+ private:
+  Subject& subject_;
+  std::string& reason_;
+};
+
+Case resized(Case c, HeadSize size) {
+  c.rotary_dim = size.rotary_dim;
+  for (auto& t : c.tensors) t.head_dim = size.head_dim;
+  return c;
+}
+
+}  // namespace
+
+std::optional<Offer> probe_offer(Subject& subject, std::int32_t pairing, std::int32_t dtype,
+                                 std::string& reason) {
+  Prober prober(subject, reason);
+  Offer offer;
+  bool found = false;
+  for (const HeadSize size : usual_sizes)
+    for (const auto tensors : {std::size_t{1}, std::size_t{2}})
+      for (const std::int64_t tokens : {2, 1})
+        for (const bool in_place : {false, true}) {
+          if (found) break;
+          // A promise of neither form is refused when the kernel is registered.
+          if ((subject.facts.flags & (in_place ? ROPE_IN_PLACE : ROPE_OUT_OF_PLACE)) == 0) continue;
+          offer.base = basic_case(subject, pairing, dtype, size, tensors, tokens, in_place);
+          found = prober.accepts(offer.base);
+        }
+  if (!found) return {};
+  std::string ignored;
+  Prober quiet(subject, ignored);
+  for (const Feature& f : features()) {
+    Case c = offer.base;
+    f.ask(c);
+    offer.*f.flag = quiet.accepts(c);
+  }
+  offer.in_place = offer.in_place && (subject.facts.flags & ROPE_IN_PLACE) != 0;
+  offer.out_of_place = offer.out_of_place && (subject.facts.flags & ROPE_OUT_OF_PLACE) != 0;
+  offer.shifted_start = offer.shifted_start && (subject.facts.flags & ROPE_NEEDS_ALIGN_64) == 0;
+  for (const HeadSize size : usual_sizes)
+    if (quiet.accepts(resized(offer.base, size))) offer.sizes.push_back(size);
+  offer.any_size = std::all_of(std::begin(odd_sizes), std::end(odd_sizes), [&](HeadSize size) {
+    return quiet.accepts(resized(offer.base, size));
+  });
+  return offer;
+}
+
+std::vector<std::string> feature_names(const Offer& offer) {
+  std::vector<std::string> names;
+  for (const Feature& f : features())
+    if (offer.*f.flag) names.emplace_back(f.name);
+  if (offer.any_size) names.emplace_back("any_size");
+  return names;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,37 @@
+// Two NaN payloads that fill what a kernel has not written yet. Two, so that a kernel that copies
+// one into its output is not mistaken for a kernel that wrote a value.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace ropewalk {
+
+enum class Poison { a, b };
+
+/// The poison of one element, in its low `element_bytes` bytes: a quiet NaN of that width.
+constexpr std::uint64_t poison_bits(Poison which, std::int64_t element_bytes) {
+  const bool a = which == Poison::a;
+  switch (element_bytes) {
+    case 8:
+      return a ? 0x7ffdeadbeefc0de1u : 0xfffacade5ca1ab1eu;
+    case 4:
+      return a ? 0x7fdeadb1u : 0xffe5ca1bu;
+    default:
+      return a ? 0x7fdeu : 0xffe5u;
+  }
+}
+
+inline void fill_poison(std::byte* to, std::size_t bytes, std::int64_t element_bytes,
+                        Poison which) {
+  const std::uint64_t bits = poison_bits(which, element_bytes);
+  const auto size = static_cast<std::size_t>(element_bytes);
+  for (std::size_t at = 0; at + size <= bytes; at += size) std::memcpy(to + at, &bits, size);
+}
+
+inline bool is_poison(const std::byte* at, std::int64_t element_bytes, Poison which) {
+  const std::uint64_t bits = poison_bits(which, element_bytes);
+  return std::memcmp(at, &bits, static_cast<std::size_t>(element_bytes)) == 0;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,309 @@
+#include "harness/problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "harness/checked.h"
+#include "harness/data.h"
+#include "harness/names.h"
+#include "harness/poison.h"
+
+namespace ropewalk {
+namespace {
+
+std::int64_t given_or(std::int64_t stride, std::int64_t derived) {
+  return stride == contiguous ? derived : stride;
+}
+
+// Elements from the first to one past the last element of a tensor.
+std::int64_t extent(const rope_problem& p, const rope_tensor& t, std::int64_t batch_stride,
+                    std::int64_t token_stride, std::int64_t head_stride) {
+  std::int64_t e = t.head_dim;
+  if (p.batch > 1) e = plus(e, times(p.batch - 1, batch_stride));
+  if (p.tokens > 1) e = plus(e, times(p.tokens - 1, token_stride));
+  if (t.heads > 1) e = plus(e, times(t.heads - 1, head_stride));
+  return e;
+}
+
+rope_tensor shape_of(const Case& c, const TensorCase& t) {
+  rope_tensor s{};
+  s.heads = t.heads;
+  s.head_dim = t.head_dim;
+  // Ignored when not rotated: an absurd value catches a kernel that uses it all the same.
+  s.rotary_offset = t.rotate ? t.rotary_offset : t.head_dim + 3;
+  const std::int64_t row = times(t.heads, t.head_dim);
+  s.in_head_stride = given_or(t.in.head, t.head_dim);
+  s.in_token_stride = given_or(t.in.token, row);
+  s.in_batch_stride = given_or(t.in.batch, times(c.tokens, row));
+  s.out_head_stride = given_or(t.out.head, t.head_dim);
+  s.out_token_stride = given_or(t.out.token, row);
+  s.out_batch_stride = given_or(t.out.batch, times(c.tokens, row));
+  s.in_dtype = s.out_dtype = c.dtype;
+  s.rotate = t.rotate ? 1 : 0;
+  s.in_place = t.in_place ? 1 : 0;
+  return s;
+}
+
+rope_problem problem_of(const Case& c, const std::vector<std::int64_t>& positions) {
+  rope_problem p{};
+  p.struct_size = sizeof(rope_problem);
+  p.abi_version = ROPE_ABI_VERSION;
+  p.operation = c.operation;
+  p.pairing = c.pairing;
+  p.position_dtype = c.position_dtype;
+  p.batch = c.batch;
+  p.tokens = c.tokens;
+  p.rotary_dim = c.rotary_dim;
+  p.position_token_stride = given_or(c.position_token_stride, 1);
+  p.position_batch_stride = given_or(c.position_batch_stride, c.tokens);
+  const auto [low, high] = std::minmax_element(positions.begin(), positions.end());
+  p.min_position = *low;
+  p.max_position = *high;
+  p.angle_source = c.contract == ROPE_CONTRACT_TABLE ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ;
+  if (p.angle_source == ROPE_ANGLES_TABLE) {
+    p.table_dtype = c.dtype;
+    p.table_rows_by = c.rows_by;
+    require(c.table_spare_rows >= 0, "table_spare_rows must not be negative");
+    const std::int64_t needed = c.rows_by == ROPE_ROW_BY_TOKEN ? c.batch * c.tokens : *high + 1;
+    p.table_rows = plus(needed, c.table_spare_rows);
+    p.table_row_stride = given_or(c.table_row_stride, c.rotary_dim / 2);
+    require(p.table_rows == 1 || p.table_row_stride >= c.rotary_dim / 2,
+            "table_row_stride must be at least rotary_dim / 2");
+  }
+  p.attention_scale = c.attention_scale;
+  p.tensor_count = static_cast<std::uint32_t>(c.tensors.size());
+  for (std::size_t i = 0; i < c.tensors.size(); ++i) p.tensor[i] = shape_of(c, c.tensors[i]);
+  return p;
+}
+
+void store(std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index, double value) {
+  if (dtype == ROPE_F64) {
+    std::memcpy(bytes.data() + index * 8, &value, 8);
+  } else {
+    const auto narrow = static_cast<float>(value);
+    std::memcpy(bytes.data() + index * 4, &narrow, 4);
+  }
+}
+
+// A buffer of `elements` elements, all poison.
+Buffer make_buffer(std::string name, std::int64_t elements, std::int64_t element_size,
+                   bool writable) {
+  const std::int64_t bytes = times(elements, element_size);
+  require(bytes <= largest_case_bytes, "the case is larger than 2 GiB");
+  Buffer b;
+  b.name = std::move(name);
+  b.element_bytes = element_size;
+  b.writable = writable;
+  b.content.resize(static_cast<std::size_t>(bytes));
+  fill_poison(b.content.data(), b.content.size(), element_size, Poison::a);
+  if (writable) b.owned.assign(static_cast<std::size_t>(elements), 0);
+  return b;
+}
+
+// The value of one rotated element.
+double element_value(const Case& c, std::uint32_t tensor, std::int64_t b, std::int64_t t,
+                     std::int64_t h, std::int64_t e) {
+  const int mantissa = c.dtype == ROPE_F64 ? 53 : 24;
+  const std::int64_t half = c.rotary_dim / 2;
+  const bool first = c.pairing == ROPE_INTERLEAVED ? e % 2 == 0 : e < half;
+  const std::int64_t pair = c.pairing == ROPE_INTERLEAVED ? e / 2 : e % half;
+  const std::uint64_t bits = hash(c.seed, tensor, b, t, h, e);
+  switch (c.data) {
+    case DataPattern::wide:
+      return wide_value(bits, mantissa);
+    case DataPattern::basis:  // heads: (1, 0), (0, 1), full mantissas, and again
+      return h % 3 == 2 ? unit_value(bits, mantissa) : (first == (h % 3 == 0) ? 1.0 : 0.0);
+    case DataPattern::decay: {  // heads: half prefix indicators, then those of DecayHead
+      const double stair = std::sqrt(static_cast<double>(half - pair));
+      const bool imaginary = h == half + decay_ones_im || h == half + decay_stair_im;
+      if (first == imaginary) return 0;
+      if (h < half) return pair <= h ? 1 : 0;
+      return h == half + decay_ones_re || h == half + decay_ones_im ? 1 : stair;
+    }
+    default:
+      return unit_value(bits, mantissa);
+  }
+}
+
+void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std::int64_t at,
+                 std::vector<std::byte>& bytes) {
+  const TensorCase& given = c.tensors[tensor];
+  const rope_tensor& s = p.tensor[tensor];
+  const auto size = static_cast<std::size_t>(element_bytes(c.dtype));
+  std::size_t next = 0;
+  for (std::int64_t b = 0; b < c.batch; ++b)
+    for (std::int64_t t = 0; t < c.tokens; ++t)
+      for (std::int64_t h = 0; h < s.heads; ++h) {
+        const std::int64_t row = at + in_index(p, tensor, b, t, h);
+        for (std::int64_t e = 0; e < s.head_dim; ++e, ++next) {
+          if (!given.values.empty()) {
+            store(bytes, c.dtype, row + e, given.values[next]);
+          } else if (given.rotate && e >= given.rotary_offset &&
+                     e < given.rotary_offset + c.rotary_dim) {
+            store(bytes, c.dtype, row + e,
+                  element_value(c, tensor, b, t, h, e - given.rotary_offset));
+          } else {  // copied bit for bit: any bits, NaN payloads and infinities among them
+            std::uint64_t bits = hash(c.seed, 0xb175, tensor, b, t, h, e);
+            if (e % 5 == 1) bits |= c.dtype == ROPE_F64 ? std::uint64_t{0x7ff} << 52 : 0x7f800000u;
+            std::memcpy(bytes.data() + static_cast<std::size_t>(row + e) * size, &bits, size);
+          }
+        }
+      }
+}
+
+void mark_owned(const Case& c, const rope_problem& p, std::uint32_t tensor, std::int64_t at,
+                Buffer& buffer) {
+  const rope_tensor& s = p.tensor[tensor];
+  for (std::int64_t b = 0; b < c.batch; ++b)
+    for (std::int64_t t = 0; t < c.tokens; ++t)
+      for (std::int64_t h = 0; h < s.heads; ++h) {
+        const std::int64_t row = at + out_index(p, tensor, b, t, h);
+        for (std::int64_t e = 0; e < s.head_dim; ++e) {
+          auto& mark = buffer.owned[static_cast<std::size_t>(row + e)];
+          require(mark == 0, fmt::format("{}: output elements overlap", tensor_words[tensor]));
+          mark = 1;
+        }
+      }
+}
+
+int add_buffer(Problem& out, Buffer buffer) {
+  out.buffers.push_back(std::move(buffer));
+  return static_cast<int>(out.buffers.size()) - 1;
+}
+
+void add_tensors(const Case& c, Problem& out) {
+  const rope_problem& p = out.asked;
+  const auto size = element_bytes(c.dtype);
+  std::int64_t ins[ROPE_MAX_TENSORS] = {}, outs[ROPE_MAX_TENSORS] = {}, all_in = 0, all_out = 0;
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+    const rope_tensor& s = p.tensor[i];
+    const TensorCase& t = c.tensors[i];
+    ins[i] = plus(t.in_at, extent(p, s, s.in_batch_stride, s.in_token_stride, s.in_head_stride));
+    outs[i] =
+        plus(t.out_at, extent(p, s, s.out_batch_stride, s.out_token_stride, s.out_head_stride));
+    all_in = std::max(all_in, ins[i]);
+    all_out = std::max(all_out, outs[i]);
+  }
+  const int fused_in = c.fused ? add_buffer(out, make_buffer("in", all_in, size, false)) : -1;
+  const int fused_out = c.fused ? add_buffer(out, make_buffer("out", all_out, size, true)) : -1;
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+    const TensorCase& t = c.tensors[i];
+    const std::string name(tensor_words[i]);
+    TensorPlaces& places = out.tensor[i];
+    places.in_at = t.in_at;
+    places.out_at = t.out_at;
+    if (t.in_place) {
+      places.in = places.out = add_buffer(out, make_buffer(name + ".in_out", ins[i], size, true));
+      out.buffers.back().holds_input = true;
+    } else if (c.fused) {
+      places.in = fused_in;
+      places.out = fused_out;
+    } else {
+      places.in = add_buffer(out, make_buffer(name + ".in", ins[i], size, false));
+      places.out = add_buffer(out, make_buffer(name + ".out", outs[i], size, true));
+    }
+    fill_tensor(c, p, i, t.in_at, out.buffers[static_cast<std::size_t>(places.in)].content);
+    mark_owned(c, p, i, t.out_at, out.buffers[static_cast<std::size_t>(places.out)]);
+  }
+}
+
+// Rows no token uses stay poison: a kernel that reads a wrong row shows it.
+void add_table(const Case& c, Problem& out, Oracle& oracle, std::uint32_t tensor) {
+  const rope_problem& p = out.asked;
+  const std::int64_t half = p.rotary_dim / 2;
+  const std::int64_t elements =
+      p.table_rows == 1 ? half : plus(times(p.table_rows - 1, p.table_row_stride), half);
+  const auto size = element_bytes(c.dtype);
+  const std::string suffix = c.own_tables ? "." + std::string(tensor_words[tensor]) : "";
+  Buffer cos = make_buffer("cos" + suffix, elements, size, false);
+  Buffer sin = make_buffer("sin" + suffix, elements, size, false);
+  for (std::size_t token = 0; token < out.positions.size(); ++token) {
+    const std::int64_t position = out.positions[token];
+    const std::int64_t row =
+        c.rows_by == ROPE_ROW_BY_TOKEN ? static_cast<std::int64_t>(token) : position;
+    const std::int64_t at = p.table_rows == 1 ? 0 : row * p.table_row_stride;
+    for (std::int64_t i = 0; i < half; ++i) {
+      const Rotation r = given_rotation(out, oracle, tensor, position, i);
+      store(cos.content, c.dtype, at + i, r.re.hi);
+      store(sin.content, c.dtype, at + i, r.im.hi);
+    }
+  }
+  out.tensor[tensor].cos = add_buffer(out, std::move(cos));
+  out.tensor[tensor].sin = add_buffer(out, std::move(sin));
+}
+
+void add_positions(const Case& c, Problem& out) {
+  if (c.positions_null) return;
+  const rope_problem& p = out.asked;
+  const auto size = element_bytes(c.position_dtype);
+  const auto index = [&](std::int64_t b, std::int64_t t) {
+    return plus(p.batch > 1 ? times(b, p.position_batch_stride) : 0,
+                p.tokens > 1 ? times(t, p.position_token_stride) : 0);
+  };
+  Buffer buffer = make_buffer("positions", plus(index(p.batch - 1, p.tokens - 1), 1), size, false);
+  for (std::int64_t b = 0; b < p.batch; ++b)
+    for (std::int64_t t = 0; t < p.tokens; ++t) {
+      const std::int64_t wide = out.positions[static_cast<std::size_t>(b * p.tokens + t)];
+      const auto narrow = static_cast<std::int32_t>(wide);
+      std::memcpy(buffer.content.data() + index(b, t) * size,
+                  size == 8 ? static_cast<const void*>(&wide) : &narrow,
+                  static_cast<std::size_t>(size));
+    }
+  out.positions_buffer = add_buffer(out, std::move(buffer));
+}
+
+}  // namespace
+
+std::int64_t in_index(const rope_problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t,
+                      std::int64_t h) {
+  const rope_tensor& s = p.tensor[tensor];
+  return (p.batch > 1 ? b * s.in_batch_stride : 0) + (p.tokens > 1 ? t * s.in_token_stride : 0) +
+         (s.heads > 1 ? h * s.in_head_stride : 0);
+}
+
+std::int64_t out_index(const rope_problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t,
+                       std::int64_t h) {
+  const rope_tensor& s = p.tensor[tensor];
+  return (p.batch > 1 ? b * s.out_batch_stride : 0) + (p.tokens > 1 ? t * s.out_token_stride : 0) +
+         (s.heads > 1 ? h * s.out_head_stride : 0);
+}
+
+double load(const std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index) {
+  return dtype == ROPE_F64 ? load_as<double>(bytes, index) : double{load_as<float>(bytes, index)};
+}
+
+Rotation given_rotation(const Problem& p, Oracle& oracle, std::uint32_t tensor,
+                        std::int64_t position, std::int64_t i) {
+  // Towards 0, so that the edges of int32 stay inside it.
+  const std::int64_t apart = 1000 * static_cast<std::int64_t>(tensor);
+  const std::int64_t at =
+      !p.source.own_tables ? position : position - (position >= 0 ? apart : -apart);
+  return oracle.at(p.inv_freq[static_cast<std::size_t>(i)], at);
+}
+
+Problem make_problem(const Case& c, Oracle& oracle) {
+  validate(c);
+  Problem out;
+  out.source = c;
+  out.positions = positions_of(c);
+  out.inv_freq = frequencies_of(c);
+  out.asked = problem_of(c, out.positions);
+  out.asked.inv_freq = out.inv_freq.data();
+  add_tensors(c, out);
+  add_positions(c, out);
+  if (out.asked.angle_source == ROPE_ANGLES_TABLE)
+    for (std::uint32_t i = 0; i < out.asked.tensor_count; ++i) {
+      if (i == 0 || c.own_tables) {
+        add_table(c, out, oracle, i);
+      } else {
+        out.tensor[i].cos = out.tensor[0].cos;
+        out.tensor[i].sin = out.tensor[0].sin;
+      }
+    }
+  return out;
+}
+
+}  // namespace ropewalk

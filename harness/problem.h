@@ -1,0 +1,78 @@
+// A case laid out: the rope_problem a kernel is given and the content of every buffer it may touch.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "harness/case.h"
+#include "kernels/api/rope_kernel.h"
+#include "reference/definition.h"
+#include "reference/oracle.h"
+
+namespace ropewalk {
+
+/// One buffer: its bytes before the call and, where it may be written, which elements a kernel must
+/// write (owned = 1); all the others must stay as they are.
+struct Buffer {
+  std::string name;  ///< "q.in", "cos", "positions"
+  std::int64_t element_bytes = 4;
+  bool writable = false;
+  bool holds_input = false;  ///< in place: owned elements begin as the input, not as poison
+  std::vector<std::byte> content;
+  std::vector<std::uint8_t> owned;  ///< one an element; empty unless writable
+};
+
+/// Which buffers a tensor uses (index into Problem::buffers, -1: none) and where it begins in them.
+struct TensorPlaces {
+  int in = -1, out = -1, cos = -1, sin = -1;
+  std::int64_t in_at = 0, out_at = 0;  ///< element
+};
+
+struct Problem {
+  Case source;
+  rope_problem asked{};  ///< inv_freq points into `inv_freq`
+  std::vector<double> inv_freq;
+  std::vector<std::int64_t> positions;  ///< [batch, tokens]
+  std::vector<Buffer> buffers;
+  int positions_buffer = -1;
+  TensorPlaces tensor[ROPE_MAX_TENSORS];
+};
+
+/// DataPattern::decay, heads after the half prefix indicators (head j: pairs 0..j are 1, others 0):
+/// q's staircase sqrt(half - i); then k: ones, i * ones, the staircase, i * the staircase.
+enum DecayHead : std::int64_t {
+  decay_stair_q,
+  decay_ones_re,
+  decay_ones_im,
+  decay_stair_re,
+  decay_stair_im,
+  decay_extra_heads
+};
+
+/// Lays a case out. Throws BadCase. The oracle makes the tables.
+Problem make_problem(const Case& c, Oracle& oracle);
+
+/// Element index, relative to the tensor's first, of the first element of a head.
+std::int64_t in_index(const rope_problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t,
+                      std::int64_t h);
+std::int64_t out_index(const rope_problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t,
+                       std::int64_t h);
+
+/// Element `index` of a buffer's bytes.
+template <class Stored>
+Stored load_as(const std::vector<std::byte>& bytes, std::int64_t index) {
+  Stored v;
+  std::memcpy(&v, bytes.data() + index * static_cast<std::int64_t>(sizeof(Stored)), sizeof v);
+  return v;
+}
+/// The same for a data type known at run time, exact as a double.
+double load(const std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index);
+
+/// The exact rotation of pair i at a position, as tensor `tensor` is given it: with own tables,
+/// tensor k's table holds the angles of positions 1000 k nearer to 0.
+Rotation given_rotation(const Problem& p, Oracle& oracle, std::uint32_t tensor,
+                        std::int64_t position, std::int64_t i);
+
+}  // namespace ropewalk

@@ -1,0 +1,118 @@
+// What a parent and its worker say to each other: docs/worker-protocol.md, version 1.
+//
+// One SOCK_SEQPACKET socket (descriptor 3 in the worker) carries Request and Reply; one memfd
+// (descriptor 4) carries everything large: a control page, a call descriptor, then the buffers.
+// Plain data of fixed layout, so that a worker can be written in another language.
+#pragma once
+#include <cstdint>
+
+#include "kernels/api/rope_kernel.h"
+
+namespace ropewalk::protocol {
+
+inline constexpr std::uint32_t version = 1;
+inline constexpr int socket_descriptor = 3, memory_descriptor = 4;
+
+/// Byte offsets in the memfd.
+inline constexpr std::uint64_t control_offset = 0, call_offset = 8192, buffers_offset = 16384;
+
+enum class Command : std::uint32_t {
+  hello = 1,  ///< answered once the plugins are loaded: Reply.count = kernels, or status failed
+  list = 2,   ///< Request.kernel = index; answered by KernelEntry
+  call = 3,   ///< runs the steps of the CallDescriptor at call_offset
+  time = 4,   ///< text: the board to time; answered by TimedRow until Reply
+  quit = 5,
+};
+
+/// Steps of a call, in this order. A call with `prepare` begins a new state, `release` ends it.
+enum Step : std::uint32_t { step_supports = 1, step_prepare = 2, step_apply = 4, step_release = 8 };
+
+struct Request {
+  std::uint32_t version, command;
+  std::uint32_t kernel, steps;
+};
+
+enum class Status : std::uint32_t {
+  ok = 0,           ///< every step answered ROPE_OK
+  unsupported = 1,  ///< supports answered ROPE_UNSUPPORTED: `text` is the reason
+  failed = 2,       ///< a step answered something else, or broke a clause the worker checks: `text`
+  skipped = 3,      ///< the worker cannot do it here (workspace too large, ...): `text`
+};
+
+struct Reply {
+  std::uint32_t version, status;
+  std::uint64_t count;
+  char text[496];
+};
+
+/// One kernel of the worker. Strings are cut to fit and end with 0.
+struct KernelEntry {
+  std::uint32_t version, kernel;
+  char name[64], summary[160], source[160], cpu_features[128];
+  char plugin[256];      ///< as given to --plugin; empty for an in-tree kernel
+  char cannot_run[128];  ///< why it cannot run on this machine; empty when it can
+  std::int32_t memory, angle_contract;
+  std::uint32_t flags, extensions;
+  double error_bound;
+};
+
+/// A timing row as JSON, sent while a board runs.
+struct TimedRow {
+  std::uint32_t version, bytes;
+  char kernel[64];
+  char json[32768];
+};
+
+/// Where a buffer lies: `mapped_bytes` (whole pages) at `file_offset` are mapped between two pages
+/// that cannot be touched, and a pointer into it is `at` bytes behind the first. Regions with the
+/// same file_offset are one mapping. mapped_bytes 0: no such buffer, the pointer is NULL.
+struct Region {
+  std::uint64_t file_offset, mapped_bytes, at;
+  std::uint32_t writable, reserved;
+};
+
+struct CallDescriptor {
+  std::uint32_t struct_size, version;
+  std::uint32_t workspace_at_end;  ///< the workspace ends at (1) or begins at (0) a forbidden page
+  std::uint32_t reserved;
+  rope_problem problem;  ///< pointers are ignored
+  Region inv_freq, positions;
+  struct {
+    Region in, out, cos, sin;
+  } tensor[ROPE_MAX_TENSORS];
+};
+static_assert(sizeof(CallDescriptor) <= buffers_offset - call_offset);
+
+/// What the worker is doing: read by the parent when a call takes too long or the worker is gone.
+enum class Phase : std::uint32_t {
+  idle,
+  loading,
+  listing,
+  supports,
+  workspace,
+  prepare,
+  apply,
+  release,
+  timing
+};
+
+/// Regions of a mapping record, in the order of CallDescriptor: inv_freq, positions, then in, out,
+/// cos, sin of each tensor, then the workspace.
+inline constexpr int region_count = 2 + 4 * ROPE_MAX_TENSORS + 1;
+inline constexpr int workspace_region = region_count - 1;
+
+struct MappedRegion {
+  std::uint64_t begin, bytes;  ///< address in the worker and length, without the forbidden pages
+};
+
+struct Control {
+  std::uint32_t version, phase;
+  char now_running[128];         ///< plugin being loaded, or benchmark being timed
+  std::uint32_t fault_signal;    ///< 0: none yet
+  std::uint32_t fault_is_write;  ///< of SIGSEGV, where the machine tells
+  std::uint64_t fault_address;
+  MappedRegion mapped[region_count];
+};
+static_assert(sizeof(Control) <= call_offset - control_offset);
+
+}  // namespace ropewalk::protocol

@@ -1,0 +1,380 @@
+#include "harness/worker.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+extern "C" char** environ;  // NOLINT: POSIX's own name
+
+namespace ropewalk {
+namespace {
+
+using namespace protocol;
+using Clock = std::chrono::steady_clock;
+
+// Sanitizers slow a kernel by an order of magnitude.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double slow = 10;
+#else
+constexpr double slow = 1;
+#endif
+constexpr double load_limit_s = 60 * slow;     // dlopen and constructors: imports are slow
+constexpr double prepare_limit_s = 60 * slow;  // untimed by contract, may build tables
+constexpr double apply_limit_s = 2 * slow;
+
+Clock::time_point after(double seconds) {
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+template <std::size_t N>
+std::string text_of(const char (&field)[N]) {
+  return std::string(field, strnlen(field, N));
+}
+
+std::string signal_text(int signal) {
+  switch (signal) {
+    case SIGSEGV:
+      return "SIGSEGV";
+    case SIGBUS:
+      return "SIGBUS";
+    case SIGFPE:
+      return "SIGFPE";
+    case SIGILL:
+      return "SIGILL";
+    case SIGABRT:
+      return "SIGABRT";
+    case SIGKILL:
+      return "SIGKILL";
+    case SIGTERM:
+      return "SIGTERM";
+    default:
+      return fmt::format("signal {}", signal);
+  }
+}
+
+// Which buffer a faulting address belongs to, and how far outside it lies.
+std::string place_of_fault(const Control& c, const std::vector<std::string>& names) {
+  constexpr std::uint64_t near = 1 << 20;
+  std::string best;
+  std::uint64_t best_distance = near;
+  for (int i = 0; i < region_count; ++i) {
+    const MappedRegion& m = c.mapped[i];
+    if (m.bytes == 0) continue;
+    const std::uint64_t end = m.begin + m.bytes, at = c.fault_address;
+    const bool inside = at >= m.begin && at < end;
+    const std::uint64_t distance = inside ? 0 : at >= end ? at - end : m.begin - at;
+    if (distance >= best_distance) continue;
+    best_distance = distance;
+    const std::string& name = names[static_cast<std::size_t>(i)];
+    best = inside      ? fmt::format("byte {} of read-only {}", at - m.begin, name)
+           : at >= end ? fmt::format("{} bytes past the end of {}", distance, name)
+                       : fmt::format("{} bytes before {}", distance, name);
+  }
+  return best.empty() ? fmt::format("address {:#x}, near no buffer", c.fault_address)
+                      : fmt::format("{} {}", c.fault_is_write != 0 ? "write" : "read", best);
+}
+
+}  // namespace
+
+Worker::Worker(WorkerOptions options) : options_(std::move(options)) {}
+
+Worker::~Worker() {
+  stop();
+  if (mapped_ != nullptr) munmap(mapped_, mapped_bytes_);
+  if (memory_ >= 0) close(memory_);
+}
+
+Control& Worker::control() const {
+  return *reinterpret_cast<Control*>(mapped_);
+}
+
+void Worker::open_memory() {
+  if (memory_ >= 0) return;
+  // memfd needs no /dev/shm. The seal keeps a kernel from shrinking the file under the parent.
+  memory_ = memfd_create("ropewalk", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (memory_ < 0)
+    throw WorkerError(fmt::format("shared memory: memfd_create: {}", strerror(errno)));
+  if (fcntl(memory_, F_ADD_SEALS, F_SEAL_SHRINK) != 0)
+    throw WorkerError(fmt::format("shared memory: sealing: {}", strerror(errno)));
+  reserve_buffers(1 << 20);
+}
+
+std::byte* Worker::reserve_buffers(std::size_t bytes) {
+  if (memory_ < 0) open_memory();
+  const std::size_t needed = buffers_offset + bytes;
+  if (needed > mapped_bytes_) {
+    const std::size_t size = std::max(needed, 2 * mapped_bytes_);
+    if (ftruncate(memory_, static_cast<off_t>(size)) != 0)
+      throw WorkerError(fmt::format("shared memory of {} bytes: {}", size, strerror(errno)));
+    if (mapped_ != nullptr) munmap(mapped_, mapped_bytes_);
+    void* all = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory_, 0);
+    if (all == MAP_FAILED) {
+      mapped_ = nullptr;
+      mapped_bytes_ = 0;
+      throw WorkerError(fmt::format("shared memory of {} bytes: {}", size, strerror(errno)));
+    }
+    mapped_ = static_cast<std::byte*>(all);
+    mapped_bytes_ = size;
+  }
+  return mapped_ + buffers_offset;
+}
+
+void Worker::start() {
+  if (pid_ > 0) return;
+  open_memory();
+  control() = Control{};
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+    throw WorkerError(fmt::format("cannot make a socket for the worker: {}", strerror(errno)));
+  socket_ = pair[0];
+  // dup2 of a descriptor onto itself would keep close-on-exec: move both out of the way first.
+  const int child_socket = fcntl(pair[1], F_DUPFD_CLOEXEC, 10);
+  const int child_memory = fcntl(memory_, F_DUPFD_CLOEXEC, 10);
+  close(pair[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (options_.output_descriptor < 0)
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  else
+    posix_spawn_file_actions_adddup2(&actions, options_.output_descriptor, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, child_socket, socket_descriptor);
+  posix_spawn_file_actions_adddup2(&actions, child_memory, memory_descriptor);
+
+  std::vector<std::string> words{"ropewalk", "worker", "--cpu-features", options_.cpu_features};
+  for (const std::string& plugin : options_.plugins) {
+    words.emplace_back("--plugin");
+    words.push_back(plugin);
+  }
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const int error =
+      posix_spawn(&pid_, options_.executable.c_str(), &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(child_socket);
+  close(child_memory);
+  if (error != 0) {
+    pid_ = -1;
+    close(socket_);
+    socket_ = -1;
+    throw WorkerError(
+        fmt::format("cannot start the worker {}: {}", options_.executable, strerror(error)));
+  }
+  ++starts_;
+  if (const std::string failure = load_failure(); !failure.empty()) {
+    stop();
+    throw WorkerError(failure);
+  }
+}
+
+// Greets a fresh worker and lists its kernels; what went wrong, or nothing.
+std::string Worker::load_failure() {
+  Reply reply{};
+  const auto ask = [&](Command command, std::uint32_t kernel, void* answer, std::size_t bytes) {
+    const Request request{version, static_cast<std::uint32_t>(command), kernel, 0};
+    return send(&request, sizeof request) ? receive(answer, bytes, after(load_limit_s))
+                                          : Received::gone;
+  };
+  const Received how = ask(Command::hello, 0, &reply, sizeof reply);
+  if (how != Received::message) {
+    const std::string name = text_of(control().now_running);
+    const std::string who = name.empty() ? "the worker" : "plugin " + name;
+    return fmt::format("{} {} while it was loaded", who,
+                       how == Received::late ? "hung" : end_of(how, {}).text);
+  }
+  if (reply.status != static_cast<std::uint32_t>(Status::ok)) return text_of(reply.text);
+  kernels_.clear();
+  for (std::uint32_t i = 0; i < reply.count; ++i) {
+    KernelEntry e{};
+    if (ask(Command::list, i, &e, sizeof e) != Received::message) return "the worker went away";
+    kernels_.push_back({i, text_of(e.name), text_of(e.summary), text_of(e.source),
+                        text_of(e.cpu_features), text_of(e.plugin), text_of(e.cannot_run),
+                        e.angle_contract, e.flags, e.error_bound});
+  }
+  if (kernels_.empty()) return "the worker has no kernels: this build is broken";
+  return {};
+}
+
+void Worker::stop() {
+  if (pid_ > 0) {
+    kill(pid_, SIGKILL);
+    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  pid_ = -1;
+  if (socket_ >= 0) close(socket_);
+  socket_ = -1;
+}
+
+const std::vector<KernelFacts>& Worker::kernels() {
+  start();
+  return kernels_;
+}
+
+bool Worker::send(const void* data, std::size_t bytes) {
+  ssize_t sent = 0;
+  do sent = ::send(socket_, data, bytes, MSG_NOSIGNAL);
+  while (sent < 0 && errno == EINTR);
+  return sent == static_cast<ssize_t>(bytes);
+}
+
+Worker::Received Worker::receive(void* data, std::size_t bytes, Clock::time_point deadline,
+                                 std::size_t* got) {
+  for (;;) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) return Received::late;
+    pollfd waiting{socket_, POLLIN, 0};
+    const int ready = poll(&waiting, 1, static_cast<int>(std::min<long long>(left, 1 << 30)));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return Received::late;
+    const ssize_t length = recv(socket_, data, bytes, 0);
+    if (length < 0 && errno == EINTR) continue;
+    if (length <= 0) return Received::gone;
+    if (got != nullptr) *got = static_cast<std::size_t>(length);
+    // A kernel that writes to the socket itself is as good as gone.
+    return got != nullptr || length == static_cast<ssize_t>(bytes) ? Received::message
+                                                                   : Received::gone;
+  }
+}
+
+std::string Worker::phase_text() const {
+  switch (static_cast<Phase>(control().phase)) {
+    case Phase::loading:
+      return "loading";
+    case Phase::supports:
+      return "supports";
+    case Phase::workspace:
+      return "workspace_bytes";
+    case Phase::prepare:
+      return "prepare";
+    case Phase::apply:
+      return "apply";
+    case Phase::release:
+      return "release";
+    case Phase::timing:
+      return "a timed call";
+    default:
+      return "the worker's own code (memory damaged earlier?)";
+  }
+}
+
+// The worker is gone or late: says how it ended, and buries it.
+CallResult Worker::end_of(Received how, const std::vector<std::string>& region_names) {
+  const std::string phase = phase_text();
+  if (how == Received::late) {
+    stop();
+    return {CallResult::Kind::hang, fmt::format("no answer from {} in time", phase)};
+  }
+  // Gone can also mean that the kernel closed the socket: do not wait for ever.
+  int status = 0;
+  pid_t ended = 0;
+  for (int tries = 0; tries < 100 && ended == 0; ++tries) {
+    ended = waitpid(pid_, &status, WNOHANG);
+    if (ended == 0) usleep(10'000);
+  }
+  if (ended != pid_) {
+    stop();
+    return {CallResult::Kind::crash, fmt::format("closed the worker's descriptors in {}", phase)};
+  }
+  pid_ = -1;
+  std::string text;
+  if (WIFEXITED(status)) {
+    text = fmt::format("exited with code {} in {}", WEXITSTATUS(status), phase);
+  } else {
+    text = fmt::format("{} in {}", signal_text(WTERMSIG(status)), phase);
+  }
+  const Control& c = control();
+  if ((c.fault_signal == SIGSEGV || c.fault_signal == SIGBUS) && !region_names.empty())
+    text += ": " + place_of_fault(c, region_names);
+  stop();
+  return {CallResult::Kind::crash, text};
+}
+
+CallResult Worker::call(std::uint32_t kernel, const CallDescriptor& call, std::uint32_t steps,
+                        const std::vector<std::string>& region_names) {
+  start();
+  std::memcpy(mapped_ + call_offset, &call, sizeof call);
+  const Request request{version, static_cast<std::uint32_t>(Command::call), kernel, steps};
+  if (!send(&request, sizeof request)) return end_of(Received::gone, region_names);
+  Reply reply{};
+  Received how = receive(&reply, sizeof reply, after(apply_limit_s));
+  // prepare has a limit of its own.
+  const auto preparing = [&] {
+    return control().phase == static_cast<std::uint32_t>(Phase::prepare);
+  };
+  const auto prepare_deadline = after(prepare_limit_s);
+  while (how == Received::late && preparing() && Clock::now() < prepare_deadline)
+    how = receive(&reply, sizeof reply, after(apply_limit_s));
+  if (how != Received::message) return end_of(how, region_names);
+  const std::string text = text_of(reply.text);
+  switch (static_cast<Status>(reply.status)) {
+    case Status::ok:
+      return {CallResult::Kind::ok, {}};
+    case Status::unsupported:
+      return {CallResult::Kind::unsupported, text};
+    case Status::skipped:
+      return {CallResult::Kind::skipped, text};
+    default:
+      return {CallResult::Kind::failed, text};
+  }
+}
+
+Worker::TimeResult Worker::time(
+    const std::string& board, double silence_limit_s,
+    const std::function<void(const std::string&, const std::string&)>& on_row,
+    const std::function<void(const std::string&)>& on_progress) {
+  start();
+  const Request request{version, static_cast<std::uint32_t>(Command::time), 0, 0};
+  TimeResult out;
+  if (!send(&request, sizeof request) || !send(board.data(), board.size())) {
+    out.result = end_of(Received::gone, {});
+    return out;
+  }
+  std::string last;
+  auto deadline = after(silence_limit_s);
+  auto message = std::make_unique<TimedRow>();
+  for (;;) {
+    std::size_t got = 0;
+    const Received how =
+        receive(message.get(), sizeof *message, std::min(after(0.2), deadline), &got);
+    const std::string running = text_of(control().now_running);
+    if (running != last) {
+      last = running;
+      deadline = after(silence_limit_s);
+      on_progress(running);
+    }
+    if (how == Received::late && Clock::now() < deadline) continue;
+    if (how != Received::message) {
+      out.now_running = running;
+      out.result = end_of(how, {});
+      return out;
+    }
+    if (got == sizeof(TimedRow)) {
+      on_row(
+          text_of(message->kernel),
+          std::string(message->json, std::min<std::size_t>(message->bytes, sizeof message->json)));
+      continue;
+    }
+    Reply reply{};
+    std::memcpy(&reply, message.get(), std::min(got, sizeof reply));
+    out.exit_code = static_cast<int>(reply.count);
+    if (reply.status != static_cast<std::uint32_t>(Status::ok))
+      out.result = {CallResult::Kind::failed, text_of(reply.text)};
+    return out;
+  }
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,76 @@
+// Sparse element-wise: y = x * cos + rotate_pairs(x) * sin over whole heads (RoFormer eq. 34), with
+// cos and sin spread to one value an element, as the paper and most frameworks write it.
+// The spread rows and the turned copy of x live in the workspace, so in place needs no care.
+#include <cstddef>
+
+#include "kernels/api/kernel.h"
+#include "kernels/common/support.h"
+
+namespace ropewalk {
+namespace {
+
+// The workspace: three rows of rotary_dim elements.
+template <class Real>
+struct Rows {
+  Real *cos, *sin, *turned;
+};
+
+template <class Real>
+void spread(const rope_problem& p, const Head<Real>& head, const Rows<Real>& rows) {
+  const std::int64_t half = p.rotary_dim / 2;
+  const auto sign = static_cast<Real>(p.operation == ROPE_TRANSPOSE ? -1 : 1);
+  for (std::int64_t i = 0; i < half; ++i) {
+    const auto [a, b] = pair_index(p.pairing, i, half);
+    rows.cos[a] = rows.cos[b] = head.cos[i];
+    rows.sin[a] = rows.sin[b] = sign * head.sin[i];
+  }
+}
+
+template <class Real>
+void rotate(const rope_problem& p, const rope_operands& o) {
+  const std::int64_t half = p.rotary_dim / 2;
+  const auto scale = static_cast<Real>(scale_of(p));
+  auto* base = static_cast<Real*>(o.workspace);
+  const Rows<Real> rows{base, base + p.rotary_dim, base + 2 * p.rotary_dim};
+  for_each_token(p, o, [&](const Token& token) {
+    const Real* spread_from = nullptr;  // Q and K may have tables of their own
+    for_each_head<Real>(p, o, token, [&](const Head<Real>& head) {
+      if (head.cos != spread_from) spread(p, head, rows);
+      spread_from = head.cos;
+      for (std::int64_t i = 0; i < half; ++i) {
+        const auto [a, b] = pair_index(p.pairing, i, half);
+        rows.turned[a] = -head.in[b];
+        rows.turned[b] = head.in[a];
+      }
+      for (std::int64_t j = 0; j < p.rotary_dim; ++j)
+        head.out[j] = scale * (head.in[j] * rows.cos[j] + rows.turned[j] * rows.sin[j]);
+    });
+  });
+}
+
+std::int32_t supports(const rope_problem* p, const char** reason) {
+  return supports_float_data(*p, ROPE_ANGLES_TABLE, true, reason);
+}
+
+std::size_t workspace_bytes(const rope_problem* p) {
+  const std::size_t element = p->tensor[0].in_dtype == ROPE_F64 ? sizeof(double) : sizeof(float);
+  return 3 * static_cast<std::size_t>(p->rotary_dim) * element;
+}
+
+std::int32_t apply(const rope_problem* p, const rope_operands* o, void*) {
+  p->tensor[0].in_dtype == ROPE_F64 ? rotate<double>(*p, *o) : rotate<float>(*p, *o);
+  return ROPE_OK;
+}
+
+const RegisteredKernel registered{{
+    .name = "elementwise",
+    .summary = "x * cos + rotate_pairs(x) * sin",
+    .source = "RoFormer, arXiv:2104.09864, eq. 34",
+    .flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT,
+    .supports = supports,
+    .workspace_bytes = workspace_bytes,
+    .apply = apply,
+}};
+
+}  // namespace
+}  // namespace ropewalk

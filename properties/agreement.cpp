@@ -1,0 +1,28 @@
+// Agreement: every pair is the exact rotation of its input, within what rounding excuses.
+//
+// Bound, per pair (reference/bounds.h): (1 + gamma u) - 1 relative to |x| |r^| against a given
+// table; with a rotation of the kernel's own, off by at most 2 u, (1 + gamma u)(1 + 2 u) - 1
+// against the real one. gamma = sqrt(5): the largest error of a complex product in floating point.
+#include "harness/judge.h"
+#include "properties/property.h"
+
+namespace ropewalk {
+namespace {
+
+Finding check(Subject& subject, const Case& c) {
+  const Problem problem = make_problem(c, subject.oracle);
+  const Execution execution = execute(subject, problem);
+  const Finding failure = failure_of(execution);
+  return failure.kind == Finding::Kind::measured ? compare_with_truth(subject, problem, execution)
+                                                 : failure;
+}
+
+void shape(Case&, const Offer&) {}
+
+}  // namespace
+
+const Property agreement{
+    "agreement", "every pair is the exact rotation of its input", true, nullptr, shape, nullptr,
+    check};
+
+}  // namespace ropewalk

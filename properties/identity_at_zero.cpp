@@ -1,0 +1,54 @@
+// Identity at 0: position 0 turns nothing.
+//
+// Bound: none for a table kernel, the row is (1, 0) and products with 1 and 0 are exact; -0 may
+// become +0. A kernel that makes its own angles may be off by 2 u there as anywhere: |y - x| as in
+// agreement, with r = 1.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "harness/judge.h"
+#include "properties/property.h"
+
+namespace ropewalk {
+namespace {
+
+Finding check(Subject& subject, const Case& c) {
+  const Problem problem = make_problem(c, subject.oracle);
+  const Execution execution = execute(subject, problem);
+  if (const Finding f = failure_of(execution); f.kind != Finding::Kind::measured) return f;
+  const bool exact = c.contract == ROPE_CONTRACT_TABLE && subject.facts.error_bound == 0;
+  const double u = precision_of(subject.facts, c.dtype).u;
+  Tally tally;
+  for_each_rotated_head(
+      problem.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {
+        for (const Outputs& outputs : execution.outputs)
+          for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
+            const PairValue x = input_pair(problem, tensor, b, t, h, i);
+            const PairValue y = output_pair(problem, outputs, tensor, b, t, h, i);
+            const double bound = exact ? 0 : pair_bound(subject.facts, c, magnitude(x), 1);
+            tally.add(magnitude(y - x), bound, [&](Finding& f) {
+              f.where = fmt::format("{} pair {}", place_text(tensor, b, t, h), i);
+              f.bound = bound / (magnitude(x) * u);
+              f.bound_unit = "u |x|";
+              f.reason = f.margin <= 1 ? "" : "position 0 changed a pair";
+            });
+          }
+      });
+  return tally.finding();
+}
+
+void shape(Case& c, const Offer&) {
+  c.attention_scale = 0;
+  c.own_tables = false;
+  c.position_rule = PositionRule::consecutive;
+  c.positions.clear();
+  c.position_from = c.position_to = c.position_step = 0;
+}
+
+}  // namespace
+
+const Property identity_at_zero{
+    "identity_at_zero", "position 0 turns nothing", false, nullptr, shape, nullptr, check};
+
+}  // namespace ropewalk

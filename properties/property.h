@@ -1,0 +1,38 @@
+// A property: one claim about a kernel, with the check that can refute it. One claim a file; all of
+// them are listed in properties.cpp.
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "harness/case.h"
+#include "harness/executor.h"
+#include "harness/finding.h"
+#include "harness/offer.h"
+
+namespace ropewalk {
+
+enum class Profile { smoke, standard, full };
+
+struct Property {
+  std::string_view name;   ///< [a-z_]+, what --property globs match
+  std::string_view claim;  ///< one line, in words
+  bool judged_by_oracle;   ///< false: an algebraic law or a rule about memory
+
+  /// Whether the claim can be checked on what the kernel offers; NULL: always.
+  bool (*applies)(const Offer&);
+  /// Turns a generated case into one that this property can check; NULL: no generated cases. Called
+  /// before the memory layout is chosen.
+  void (*shape)(Case&, const Offer&);
+  /// Cases that every run checks, beside the generated ones; NULL: none.
+  std::vector<Case> (*fixed_cases)(const Offer&, Profile);
+  /// Runs the kernel on a shaped case and measures. Deterministic: a replay gives the same margin.
+  Finding (*check)(Subject&, const Case&);
+};
+
+extern const Property agreement, position_sweep, norm, relative_position, decay, identity_at_zero,
+    transpose, untouched_dims, unwritten_outputs;
+
+/// All of them, in the order of the reports.
+const std::vector<const Property*>& all_properties();
+
+}  // namespace ropewalk

@@ -1,0 +1,30 @@
+// Runs one property on one kernel: its fixed cases, then RapidCheck's, shrinking what fails.
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "properties/property.h"
+
+namespace ropewalk {
+
+struct PropertyRun {
+  std::int64_t planned = 0;     ///< cases
+  std::int64_t executed = 0;    ///< of them run by the kernel
+  std::int64_t compared = 0;    ///< of them with something compared
+  std::int64_t values = 0;      ///< compared in all
+  Finding worst;                ///< of the passing cases, or of the failing one after shrinking
+  std::optional<Case> failing;  ///< the smallest failing case found
+  bool gave_up = false;         ///< too many generated cases were refused by the kernel
+};
+
+struct RunLimits {
+  std::int64_t cases = 100;  ///< to generate
+  std::uint64_t seed = 1;
+  bool shrink = true;
+  double shrink_limit_s = 1.5;
+};
+
+PropertyRun run_property(Subject& subject, const Property& property, const Offer& offer,
+                         Profile profile, const RunLimits& limits);
+
+}  // namespace ropewalk

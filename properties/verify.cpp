@@ -1,0 +1,233 @@
+#include "properties/verify.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "harness/data.h"
+#include "harness/names.h"
+#include "properties/run_property.h"
+
+namespace ropewalk {
+namespace {
+
+std::uint64_t hash_text(std::uint64_t seed, const std::string& text) {
+  std::uint64_t h = seed;
+  for (const char c : text) h = hash(h, c);
+  return h;
+}
+
+VerdictRow row_for(const KernelFacts& facts) {
+  VerdictRow row;
+  row.kernel = facts.name;
+  row.summary = facts.summary;
+  row.plugin = facts.plugin;
+  row.angle_contract = word_of(contract_words, facts.angle_contract);
+  return row;
+}
+
+// A shrunk case with few tokens names its positions: easier to read, and the same case.
+Case with_listed_positions(const Case& c) {
+  constexpr std::int64_t few = 32;
+  if (c.position_rule == PositionRule::list || c.batch * c.tokens > few) return c;
+  Case listed = c;
+  listed.positions = positions_of(c);
+  listed.position_rule = PositionRule::list;
+  listed.position_from = listed.position_to = 0;
+  listed.position_step = 1;
+  return listed;
+}
+
+void fill_verdict(VerdictRow& row, const PropertyRun& run) {
+  const Finding& f = run.worst;
+  row.planned = run.planned;
+  row.executed = run.executed;
+  row.compared_cases = run.compared;
+  row.compared = run.values;
+  row.margin = f.margin;
+  row.bound = f.bound;
+  row.bound_unit = f.bound_unit;
+  row.where = f.where;
+  if (run.failing) {
+    row.verdict = verdict_of(f);
+    row.reason = f.reason;
+    row.diagnosis = f.diagnosis;
+    row.shrunk_case = to_text(with_listed_positions(*run.failing));
+    row.replay = "ropewalk replay '" + row.shrunk_case + "'";
+  } else if (run.executed == 0) {
+    row.verdict = f.kind == Finding::Kind::skipped ? "SKIPPED" : "UNSUPPORTED";
+    row.reason = f.reason.empty() ? "every case was refused" : f.reason;
+  } else if (run.values == 0 || run.compared < run.executed) {
+    row.verdict = "VACUOUS";
+    row.reason =
+        fmt::format("{} of {} cases compared nothing", run.executed - run.compared, run.executed);
+  } else if (run.gave_up || run.executed < run.planned) {
+    row.verdict = "UNSUPPORTED";
+    row.reason = fmt::format("only {} of {} cases were accepted", run.executed, run.planned);
+  } else {
+    row.verdict = "PASS";
+  }
+}
+
+// One pairing and data type of one kernel.
+class Cell {
+ public:
+  Cell(Subject& subject, const VerifyPlan& plan, const Offer& offer)
+      : subject_(subject), plan_(plan), offer_(offer) {}
+
+  VerdictRow judge(const Property& property, const std::string& hung_in) const {
+    VerdictRow row = row_for(subject_.facts);
+    row.pairing = word_of(pairing_words, offer_.base.pairing);
+    row.dtype = word_of(dtype_words, offer_.base.dtype);
+    row.property = property.name;
+    row.claim = property.claim;
+    if (!hung_in.empty()) {
+      row.verdict = "SKIPPED";
+      row.reason = "the kernel hung in " + hung_in;
+      return row;
+    }
+    RunLimits limits;
+    limits.cases = plan_.cases > 0 ? plan_.cases : cases_of(plan_.profile);
+    limits.shrink = plan_.shrink;
+    // Of the kernel and the claim: other kernels or properties change nothing here.
+    limits.seed = hash_text(plan_.seed,
+                            row.kernel + "/" + row.pairing + "/" + row.dtype + "/" + row.property);
+    const auto start = std::chrono::steady_clock::now();
+    fill_verdict(row, run_property(subject_, property, offer_, plan_.profile, limits));
+    row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return row;
+  }
+
+ private:
+  Subject& subject_;
+  const VerifyPlan& plan_;
+  const Offer& offer_;
+};
+
+std::vector<const Property*> matching_properties(const VerifyPlan& plan) {
+  std::vector<const Property*> out;
+  for (const Property* p : all_properties())
+    if (matches(plan.properties, std::string(p->name))) out.push_back(p);
+  return out;
+}
+
+}  // namespace
+
+std::int64_t cases_of(Profile profile) {
+  switch (profile) {
+    case Profile::smoke:
+      return 60;
+    case Profile::standard:
+      return 500;
+    default:
+      return 5000;
+  }
+}
+
+bool matches(const std::vector<std::string>& globs, const std::string& name) {
+  return globs.empty() || std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
+           return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
+         });
+}
+
+std::string verdict_of(const Finding& f) {
+  switch (f.kind) {
+    case Finding::Kind::crash:
+      return "CRASH";
+    case Finding::Kind::hang:
+      return "HANG";
+    case Finding::Kind::unsupported:
+      return "UNSUPPORTED";
+    case Finding::Kind::skipped:
+      return "SKIPPED";
+    case Finding::Kind::broken:
+      return "FAIL";
+    default:
+      return f.compared == 0 ? "VACUOUS" : f.holds() ? "PASS" : "FAIL";
+  }
+}
+
+void verify_kernel(Subject& subject, const VerifyPlan& plan,
+                   const std::function<void(const VerdictRow&)>& on_row,
+                   const std::function<void(const std::string&)>& on_progress) {
+  VerdictRow nothing = row_for(subject.facts);
+  nothing.property = "any";
+  if (!subject.facts.cannot_run.empty()) {
+    nothing.verdict = "SKIPPED";
+    nothing.reason = subject.facts.cannot_run;
+    on_row(nothing);
+    return;
+  }
+  bool offered = false;
+  std::string hung_in;
+  for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED})
+    for (const std::int32_t dtype : {ROPE_F32, ROPE_F64}) {
+      if (subject.facts.angle_contract == ROPE_CONTRACT_F32_ANGLE && dtype != ROPE_F32) continue;
+      const auto offer = probe_offer(subject, pairing, dtype, nothing.reason);
+      if (!offer) continue;
+      offered = true;
+      const Cell cell(subject, plan, *offer);
+      for (const Property* property : matching_properties(plan)) {
+        on_progress(fmt::format("{} {} {} {}", subject.facts.name, word_of(pairing_words, pairing),
+                                word_of(dtype_words, dtype), property->name));
+        const VerdictRow row = cell.judge(*property, hung_in);
+        if (row.verdict == "HANG" && hung_in.empty()) hung_in = row.property;
+        on_row(row);
+      }
+    }
+  if (offered) return;
+  nothing.verdict = "UNSUPPORTED";
+  on_row(nothing);
+}
+
+void verify(Worker& worker, Oracle& oracle, const VerifyPlan& plan,
+            const std::function<void(const VerdictRow&)>& on_row,
+            const std::function<void(const std::string&)>& on_progress) {
+  const std::vector<KernelFacts> kernels = worker.kernels();
+  for (const KernelFacts& facts : kernels) {
+    if (!matches(plan.kernels, facts.name)) continue;
+    Subject subject{worker, oracle, facts};
+    verify_kernel(subject, plan, on_row, on_progress);
+  }
+}
+
+Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
+  const auto& list = all_properties();
+  const auto property = std::find_if(list.begin(), list.end(),
+                                     [&](const Property* p) { return p->name == c.property; });
+  if (property == list.end())
+    throw BadCase("replay line: property=" + c.property + " is unknown (ropewalk list shows them)");
+  const auto& kernels = worker.kernels();
+  const auto facts = std::find_if(kernels.begin(), kernels.end(),
+                                  [&](const KernelFacts& k) { return k.name == c.kernel; });
+  if (facts == kernels.end())
+    throw BadCase("replay line: kernel=" + c.kernel + " is unknown (ropewalk list shows them)");
+  if (facts->angle_contract != c.contract)
+    throw BadCase(fmt::format("replay line: contract={} but kernel {} is of contract {}",
+                              word_of(contract_words, c.contract), c.kernel,
+                              word_of(contract_words, facts->angle_contract)));
+  Subject subject{worker, oracle, *facts};
+  validate(c);
+  if (!facts->cannot_run.empty()) {
+    Finding skipped;
+    skipped.kind = Finding::Kind::skipped;
+    skipped.reason = facts->cannot_run;
+    return {skipped, *facts, *property};
+  }
+  return {(*property)->check(subject, c), *facts, *property};
+}
+
+int exit_code_of(const std::vector<VerdictRow>& rows) {
+  bool any_pass = false;
+  for (const VerdictRow& row : rows) {
+    if (row.verdict == "FAIL" || row.verdict == "CRASH" || row.verdict == "HANG" ||
+        row.verdict == "VACUOUS")
+      return 1;
+    any_pass = any_pass || row.verdict == "PASS";
+  }
+  return any_pass ? 0 : 3;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,59 @@
+// Verification: every kernel that matches, every pairing and data type it offers, every property
+// that matches; one verdict row each.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/executor.h"
+#include "properties/property.h"
+#include "reports/record.h"
+
+namespace ropewalk {
+
+struct VerifyPlan {
+  std::vector<std::string> kernels, properties;  ///< globs; empty: all
+  Profile profile = Profile::standard;
+  std::uint64_t seed = 1;
+  bool shrink = true;
+  std::int64_t cases = 0;  ///< a property; 0: what the profile says
+};
+
+/// How many cases a profile generates for each property.
+std::int64_t cases_of(Profile profile);
+
+/// Whether a name matches one of the globs; no globs match everything.
+bool matches(const std::vector<std::string>& globs, const std::string& name);
+
+/// The plan for the kernel with these facts, row by row. `on_progress` is told what runs next.
+/// A worker that cannot start throws WorkerError.
+void verify(Worker& worker, Oracle& oracle, const VerifyPlan& plan,
+            const std::function<void(const VerdictRow&)>& on_row,
+            const std::function<void(const std::string&)>& on_progress);
+
+/// The same for one kernel.
+void verify_kernel(Subject& subject, const VerifyPlan& plan,
+                   const std::function<void(const VerdictRow&)>& on_row,
+                   const std::function<void(const std::string&)>& on_progress);
+
+/// Runs the case of a replay line once: the finding, with its margin, and what it was measured by.
+struct Replayed {
+  Finding finding;
+  KernelFacts facts;
+  const Property* property;
+};
+Replayed replay(Worker& worker, Oracle& oracle, const Case& c);
+
+/// PASS, FAIL, CRASH, HANG, ... of one finding.
+std::string verdict_of(const Finding& finding);
+
+/// What the exit code of a run of verdicts is: 0, 1 or 3 (README, exit codes).
+int exit_code_of(const std::vector<VerdictRow>& rows);
+
+/// B(D) of the reference and of each kernel named in `kernels` (the pairing and type it offers
+/// first).
+std::vector<CurveRow> decay_curves(Worker& worker, Oracle& oracle,
+                                   const std::vector<std::string>& kernels);
+
+}  // namespace ropewalk

@@ -1,0 +1,42 @@
+#include "reference/frequencies.h"
+
+#include <boost/multiprecision/mpfr.hpp>
+#include <cmath>
+#include <cstddef>
+
+namespace ropewalk {
+namespace {
+
+// 100 decimal digits are 334 bits: the power is off by at most 2^-320 of itself, so rounding it
+// once to double is correct unless it lies that close to the middle of two doubles. On a middle it
+// cannot lie: a dyadic r = theta^(-p/q) has theta^p = r^-q, dyadic too, so r is a power of two.
+using Real = boost::multiprecision::number<
+    boost::multiprecision::mpfr_float_backend<100, boost::multiprecision::allocate_stack>,
+    boost::multiprecision::et_off>;
+
+}  // namespace
+
+std::vector<double> inverse_frequencies(double rope_theta, std::int64_t rotary_dim) {
+  const Real base = rope_theta;
+  std::vector<double> inv_freq;
+  inv_freq.reserve(static_cast<std::size_t>(rotary_dim / 2));
+  for (std::int64_t i = 0; i < rotary_dim / 2; ++i) {
+    const Real exponent = Real(-2 * i) / Real(rotary_dim);
+    inv_freq.push_back(pow(base, exponent).convert_to<double>());
+  }
+  return inv_freq;
+}
+
+std::vector<double> inverse_frequencies_f32(double rope_theta, std::int64_t rotary_dim) {
+  const float base = static_cast<float>(rope_theta);
+  std::vector<double> inv_freq;
+  inv_freq.reserve(static_cast<std::size_t>(rotary_dim / 2));
+  for (std::int64_t i = 0; i < rotary_dim / 2; ++i) {
+    const float exponent = static_cast<float>(2 * i) / static_cast<float>(rotary_dim);
+    const float inverse = 1.0F / std::pow(base, exponent);  // the float overload: powf
+    inv_freq.push_back(static_cast<double>(inverse));
+  }
+  return inv_freq;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,297 @@
+// The oracle against a derivation that shares no code with it, and proof that a wrong bit is seen.
+#include "reference/oracle.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <iostream>
+#include <iterator>
+#include <limits>
+#include <random>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "reference/frequencies.h"
+#include "reference/second_derivation.h"
+
+namespace ropewalk {
+namespace {
+
+using Positions = std::vector<std::int64_t>;
+
+constexpr double allowed = -100;  // log2 of the promised error
+constexpr double two_pi = 0x1.921fb54442d18p+2;
+
+/// The largest log2 error over the positions; it stops at the first above `allowed`.
+double worst_log2_error(FrequencyTable& table, double inv_freq, const Positions& positions) {
+  double worst = -std::numeric_limits<double>::infinity();
+  for (const std::int64_t position : positions) {
+    const double error = log2_error(inv_freq, position, table.at(position));
+    if (!(error <= allowed)) {
+      return error;
+    }
+    worst = std::max(worst, error);
+  }
+  return worst;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// One frequency of a random model and 200 positions anywhere in int32.
+struct Sample {
+  double inv_freq;
+  Positions positions;
+};
+
+/// 50 x 200: grouped by frequency, so that 50 tables are filled and not 10,000.
+std::vector<Sample> random_samples() {
+  constexpr double bases[] = {100, 500, 10000, 150000, 500000, 1e6, 8e6, 1e7};
+  std::mt19937_64 bits(20210420);  // its stream is the same everywhere; std:: distributions are not
+  std::vector<Sample> samples;
+  for (int group = 0; group < 50; ++group) {
+    const double base = bases[bits() % std::size(bases)];
+    const std::uint64_t half = 1 + bits() % 128;
+    const auto inv_freq = inverse_frequencies(base, static_cast<std::int64_t>(2 * half));
+    Sample sample{inv_freq[bits() % half], {}};
+    for (int k = 0; k < 200; ++k) {
+      sample.positions.push_back(static_cast<std::int32_t>(bits() >> 32));
+    }
+    samples.push_back(sample);
+  }
+  return samples;
+}
+
+Positions edge_positions() {
+  const Positions around = {0,       255,        256,        1023,     1024,    2047,
+                            2048,    4095,       4096,       65503,    65504,   65535,
+                            65536,   131071,     1 << 20,    1 << 24,  1 << 30, 1000000,
+                            1047552, 2146435072, 2147483645, 123456789};
+  Positions positions;
+  for (const std::int64_t center : around) {
+    for (std::int64_t p = center - 1; p <= center + 1; ++p) {
+      positions.push_back(p);
+      positions.push_back(-p);
+    }
+  }
+  positions.push_back(std::int64_t{1} << 31);
+  positions.push_back(-(std::int64_t{1} << 31));
+  return positions;
+}
+
+/// The positions that are one row of `level` and nothing else.
+Positions row_positions(FrequencyTable& table, int level) {
+  Positions positions;
+  for (std::size_t k = 0; k < table.rows(level).size(); ++k) {
+    positions.push_back(static_cast<std::int64_t>(k) << (10 * level));
+  }
+  return positions;
+}
+
+/// Flips the bit of x that is worth 2^exponent.
+void flip_bit(double& x, int exponent) {
+  const int bit = exponent - (std::ilogb(x) - 52);
+  ASSERT_TRUE(bit >= 0 && bit < 52) << "2^" << exponent << " is no mantissa bit of " << x;
+  x = std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) ^ (std::uint64_t{1} << bit));
+}
+
+// Computed with mpmath at 500 bits: e^(i position inv_freq) as two double-doubles.
+struct Published {
+  double inv_freq;
+  std::int64_t position;
+  Rotation value;
+};
+const Published published[] = {
+    {1.0,
+     1,
+     {{0x1.14a280fb5068cp-1, -0x1.b71edcc9344bcp-55},
+      {0x1.aed548f090ceep-1, 0x1.06374f484e288p-59}}},
+    {0x1.bb5fad00ab22cp-1,  // 10000^(-1/64)
+     2147483647,
+     {{-0x1.f6861f52be1f2p-1, -0x1.65ea1fa0a6933p-57},
+      {-0x1.8832bd6c8e618p-3, -0x1.ef8f224d7c129p-58}}},
+    {two_pi,
+     -2147483648,
+     {{0x1.ffffffffffb22p-1, 0x1.8bd3ad19b30f5p-58},
+      {0x1.1a62633145b22p-21, -0x1.7518ca4b41434p-76}}},
+    {0.01,
+     1000000,
+     {{-0x1.e780e88ec41ccp-1, -0x1.52752f662132cp-55},
+      {-0x1.38f2fa75da07bp-2, -0x1.7c19ff48fc64bp-56}}},
+};
+
+TEST(SecondDerivation, AgreesWithPublishedValues) {
+  for (const Published& p : published) {
+    EXPECT_LE(log2_error(p.inv_freq, p.position, p.value), -106) << p.inv_freq << " " << p.position;
+  }
+}
+
+TEST(SecondDerivation, MeasuresAKnownError) {
+  for (const int exponent : {-20, -60, -95}) {
+    Rotation wrong = published[1].value;
+    wrong.re = wrong.re + DoubleDouble(std::ldexp(1.0, exponent));
+    EXPECT_NEAR(log2_error(published[1].inv_freq, published[1].position, wrong), exponent, 1e-2);
+  }
+  EXPECT_EQ(log2_error(0.5, 0, {1.0, 0.0}), -1000);
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(log2_error(0.5, 3, {nan, 0.0}) <= 0);
+}
+
+TEST(Oracle, TenThousandRandomPoints) {
+  double worst = -std::numeric_limits<double>::infinity();
+  double fill_s = 0, value_s = 0, sum = 0;
+  std::size_t points = 0;
+  for (const Sample& sample : random_samples()) {
+    FrequencyTable table(sample.inv_freq);
+    const auto filling = std::chrono::steady_clock::now();
+    for (int level = 0; level < FrequencyTable::levels; ++level) {
+      table.rows(level);
+    }
+    fill_s += seconds_since(filling);
+    const auto reading = std::chrono::steady_clock::now();
+    for (const std::int64_t position : sample.positions) {
+      sum += table.at(position).re.hi;
+    }
+    value_s += seconds_since(reading);
+    const double error = worst_log2_error(table, sample.inv_freq, sample.positions);
+    ASSERT_LE(error, allowed) << "inv_freq " << sample.inv_freq;
+    worst = std::max(worst, error);
+    points += sample.positions.size();
+  }
+  EXPECT_EQ(points, 10000U);
+  EXPECT_TRUE(std::isfinite(sum));
+  std::cout << "worst error 2^" << worst << " over " << points << " points; "
+            << value_s / static_cast<double>(points) * 1e9 << " ns a value, " << fill_s / 50 * 1e3
+            << " ms to fill the three levels of a frequency\n";
+}
+
+TEST(Oracle, EdgePositionsAndFrequencies) {
+  const double least = std::numeric_limits<double>::denorm_min();
+  double worst = -std::numeric_limits<double>::infinity();
+  for (const double inv_freq : {0.0, least, 1e-310, 1e-300, 1e-8, 1e-4, 0.01, 1.0, 0x1p-10,
+                                0x1.921fb54442d18p+0, 0x1.921fb54442d18p+1, two_pi}) {
+    FrequencyTable table(inv_freq);
+    const double error = worst_log2_error(table, inv_freq, edge_positions());
+    EXPECT_LE(error, allowed) << "inv_freq " << inv_freq;
+    worst = std::max(worst, error);
+  }
+  std::cout << "worst error 2^" << worst << " at the edges\n";
+}
+
+TEST(Oracle, PositionZeroAndFrequencyZeroAreExactlyOne) {
+  for (const auto& [inv_freq, position] :
+       {std::pair<double, std::int64_t>{0.7, 0}, {0.0, 1234567}}) {
+    const Rotation r = FrequencyTable(inv_freq).at(position);
+    EXPECT_EQ(r.re.hi, 1);
+    EXPECT_EQ(r.re.lo, 0);
+    EXPECT_EQ(r.im.hi, 0);
+    EXPECT_EQ(r.im.lo, 0);
+  }
+}
+
+TEST(Oracle, RefusesPositionsOutsideItsRange) {
+  FrequencyTable table(1.0);
+  const std::int64_t end = std::int64_t{1} << 31;
+  for (const std::int64_t position : {end + 1, -end - 1, std::numeric_limits<std::int64_t>::min(),
+                                      std::numeric_limits<std::int64_t>::max()}) {
+    EXPECT_THROW(table.at(position), std::out_of_range) << position;
+  }
+  EXPECT_NO_THROW(table.at(end));
+  EXPECT_NO_THROW(table.at(-end));
+}
+
+// Composed from the rounded rows with every operation rounded as written, in exact rational
+// arithmetic outside this project: a machine with and one without the FMA instruction agree.
+TEST(Oracle, BitsOfAComposedValueArePinned) {
+  const Published pinned[] = {
+      {0x1.bb5fad00ab22cp-1,
+       2147483647,
+       {{-0x1.f6861f52be1f2p-1, -0x1.65ea1fa0a6931p-57},
+        {-0x1.8832bd6c8e618p-3, -0x1.ef8f224d7c12cp-58}}},
+      {1.0,
+       -123456789,
+       {{0x1.1f4077c91589fp-3, -0x1.b5fe0bb6c54ccp-58},
+        {-0x1.faf0521c8dc5cp-1, 0x1.4b538c254242ep-57}}},
+      {0.01,
+       1000003,
+       {{-0x1.e2973532d2585p-1, -0x1.36a5a99566ed8p-55},
+        {-0x1.560ddc550680ap-2, -0x1.902e14768bc20p-57}}},
+  };
+  for (const Published& p : pinned) {
+    const Rotation r = FrequencyTable(p.inv_freq).at(p.position);
+    EXPECT_EQ(r.re.hi, p.value.re.hi) << p.position;
+    EXPECT_EQ(r.re.lo, p.value.re.lo) << p.position;
+    EXPECT_EQ(r.im.hi, p.value.im.hi) << p.position;
+    EXPECT_EQ(r.im.lo, p.value.im.lo) << p.position;
+  }
+}
+
+// Every row of every level once, as a value of its own; then one wrong bit in each level.
+TEST(Oracle, APlantedBitIsFoundInEveryLevel) {
+  const double inv_freq = 0x1.bb5fad00ab22cp-1;
+  for (int level = 0; level < FrequencyTable::levels; ++level) {
+    FrequencyTable table(inv_freq);
+    const Positions positions = row_positions(table, level);
+    EXPECT_LE(worst_log2_error(table, inv_freq, positions), allowed) << "clean level " << level;
+    const std::size_t row = 150 + 7 * static_cast<std::size_t>(level);
+    const Rotation clean = table.rows(level)[row];
+
+    flip_bit(table.rows(level)[row].re.hi, -45);
+    EXPECT_NEAR(worst_log2_error(table, inv_freq, positions), -45, 1e-3) << "level " << level;
+    table.rows(level)[row] = clean;
+
+    flip_bit(table.rows(level)[row].im.lo, -90);
+    EXPECT_NEAR(worst_log2_error(table, inv_freq, positions), -90, 1e-3) << "level " << level;
+    table.rows(level)[row] = clean;
+
+    flip_bit(table.rows(level)[row].re.lo, -98);
+    EXPECT_NEAR(worst_log2_error(table, inv_freq, positions), -98, 1e-2) << "level " << level;
+  }
+}
+
+TEST(Oracle, RotationsHaveMagnitudeOneAndCompose) {
+  Oracle oracle;
+  std::mt19937_64 bits(7);
+  double worst_norm = 0, worst_sum = 0;
+  for (const double inv_freq : inverse_frequencies(10000, 16)) {
+    for (int k = 0; k < 1000; ++k) {
+      const std::int64_t a = static_cast<std::int32_t>(bits() >> 32) / 2;
+      const std::int64_t b = static_cast<std::int32_t>(bits() >> 32) / 2;
+      const Rotation r_a = oracle.at(inv_freq, a);
+      const Rotation r_b = oracle.at(inv_freq, b);
+      const Rotation r_sum = oracle.at(inv_freq, a + b);
+      const DoubleDouble norm = r_a.re * r_a.re + r_a.im * r_a.im - DoubleDouble(1.0);
+      const Rotation product = rotate(r_a, r_b);
+      const double error = std::hypot(static_cast<double>(product.re - r_sum.re),
+                                      static_cast<double>(product.im - r_sum.im));
+      ASSERT_LE(std::abs(static_cast<double>(norm)), 0x1p-100) << inv_freq << " " << a;
+      ASSERT_LE(error, 0x1p-100) << inv_freq << " " << a << " " << b;
+      worst_norm = std::max(worst_norm, std::abs(static_cast<double>(norm)));
+      worst_sum = std::max(worst_sum, error);
+    }
+  }
+  std::cout << "c^2 + s^2 - 1: 2^" << std::log2(worst_norm) << "; R_a R_b - R_(a+b): 2^"
+            << std::log2(worst_sum) << "\n";
+}
+
+TEST(Oracle, TheLeastRecentlyUsedTableGoes) {
+  Oracle oracle;
+  const DoubleDouble mark(42.0);
+  oracle.table(0.25).rows(0)[5].re = mark;
+  oracle.table(0.75).rows(0)[5].re = mark;
+  EXPECT_EQ(oracle.at(0.25, 5).re.hi, mark.hi);  // so 0.75 is the older one from here on
+  for (int k = 1; k <= 1023; ++k) {
+    oracle.table(1.0 + 0x1p-20 * k);
+  }
+  EXPECT_EQ(oracle.at(0.25, 5).re.hi, mark.hi);
+  EXPECT_LE(log2_error(0.75, 5, oracle.at(0.75, 5)), allowed);
+}
+
+}  // namespace
+}  // namespace ropewalk

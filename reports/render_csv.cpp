@@ -1,0 +1,140 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+
+#include "reports/render.h"
+#include "reports/summary.h"
+#include "reports/text.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr std::array columns = {"row",
+                                "kernel",
+                                "plugin",
+                                "pairing",
+                                "dtype",
+                                "angle_contract",
+                                "property",
+                                "verdict",
+                                "margin",
+                                "bound",
+                                "bound_unit",
+                                "planned",
+                                "executed",
+                                "compared_cases",
+                                "compared",
+                                "seconds",
+                                "board",
+                                "workload",
+                                "phase",
+                                "ceiling",
+                                "outcome",
+                                "tokens",
+                                "bytes",
+                                "working_set_bytes",
+                                "repetitions",
+                                "ns_per_token_median",
+                                "ns_per_token_min",
+                                "ns_per_token_max",
+                                "gb_per_s_median",
+                                "percent_of_ceiling",
+                                "reason",
+                                "where",
+                                "diagnosis",
+                                "shrunk_case",
+                                "replay"};
+
+/// The cells of one line, by column name; what is not set stays empty.
+class Line {
+ public:
+  void text(const char* column, const std::string& value) { cells_[column] = csv_text(value); }
+  void number(const char* column, double value) { cells_[column] = fmt::format("{}", value); }
+  void count(const char* column, std::int64_t value) { cells_[column] = std::to_string(value); }
+  void append_to(std::string& out) const {
+    bool first = true;
+    for (const char* column : columns) {
+      if (!first) out += ',';
+      first = false;
+      if (const auto cell = cells_.find(column); cell != cells_.end()) out += cell->second;
+    }
+    out += '\n';
+  }
+
+ private:
+  std::map<std::string, std::string> cells_;
+};
+
+void append_verdict(const VerdictRow& row, std::string& out) {
+  Line line;
+  const auto verdict = verdict_of(row);
+  line.text("row", "verdict");
+  line.text("kernel", row.kernel);
+  line.text("plugin", row.plugin);
+  line.text("pairing", row.pairing);
+  line.text("dtype", row.dtype);
+  line.text("angle_contract", row.angle_contract);
+  line.text("property", row.property);
+  line.text("verdict", std::string(verdict));
+  if (verdict == "PASS" || verdict == "FAIL") {
+    line.number("margin", row.margin);
+    line.number("bound", row.bound);
+    line.text("bound_unit", row.bound_unit);
+  }
+  line.count("planned", row.planned);
+  line.count("executed", row.executed);
+  line.count("compared_cases", row.compared_cases);
+  line.count("compared", row.compared);
+  line.number("seconds", row.seconds);
+  line.text("reason", row.reason);
+  line.text("where", row.where);
+  line.text("diagnosis", row.diagnosis);
+  line.text("shrunk_case", row.shrunk_case);
+  line.text("replay", row.replay);
+  line.append_to(out);
+}
+
+void append_entry(const Entry& entry, const Board& board, std::string& out) {
+  Line line;
+  const TimingRow& row = *entry.row;
+  line.text("row", "timing");
+  line.text("kernel", row.kernel);
+  line.text("board", board.name);
+  line.text("workload", row.workload);
+  line.text("phase", row.phase);
+  line.text("ceiling", row.ceiling ? "yes" : "no");
+  line.text("outcome", entry.outcome);
+  line.text("reason", entry.reason);
+  if (entry.has_speed) {
+    line.count("tokens", row.tokens);
+    line.count("bytes", row.bytes);
+    line.count("working_set_bytes", row.working_set_bytes);
+    line.count("repetitions", static_cast<std::int64_t>(row.ns_per_token.size()));
+    line.number("ns_per_token_median", row.ns_per_token_median);
+    line.number("ns_per_token_min", entry.ns_min);
+    line.number("ns_per_token_max", entry.ns_max);
+    line.number("gb_per_s_median", row.gb_per_s_median);
+    if (entry.percent_of_ceiling > 0) line.number("percent_of_ceiling", entry.percent_of_ceiling);
+  }
+  line.append_to(out);
+}
+
+}  // namespace
+
+std::string render_csv(const Results& results) {
+  const Summary summary = summarize(results);
+  std::string out;
+  for (const char* column : columns) {
+    if (!out.empty()) out += ',';
+    out += column;
+  }
+  out += '\n';
+  for (const VerdictRow& row : results.verdicts) append_verdict(row, out);
+  for (const Board& board : summary.boards)
+    for (const Contest& contest : board.contests)
+      for (const Entry& entry : contest.entries) append_entry(entry, board, out);
+  return out;
+}
+
+}  // namespace ropewalk

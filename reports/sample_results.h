@@ -1,0 +1,13 @@
+// Made-up results in which every part of a report has something to show. For tests only.
+#pragma once
+#include "reports/record.h"
+
+namespace ropewalk {
+
+/// Four kernels that hold and a plugin that rotates the wrong way, on three workloads.
+Results sample_results();
+
+VerdictRow sample_verdict();
+TimingRow sample_timing();
+
+}  // namespace ropewalk

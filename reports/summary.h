@@ -1,0 +1,93 @@
+// What a report says, worked out once from the rows and shown by every format. Pointers point into
+// the Results, which must outlive the summary.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reports/record.h"
+
+namespace ropewalk {
+
+/// The row's verdict, but PASS without a compared value is VACUOUS and an unknown word is FAIL.
+std::string_view verdict_of(const VerdictRow& row);
+bool is_failure(std::string_view verdict);  ///< FAIL, CRASH, HANG, VACUOUS
+bool is_not_run(std::string_view verdict);  ///< UNSUPPORTED, SKIPPED
+
+enum class Standing { verified, failed, not_run };
+
+struct KernelSummary {
+  std::string name, plugin, summary;
+  Standing standing = Standing::not_run;
+  std::int64_t passed = 0, failed = 0, not_run = 0;  ///< verdicts
+  double worst_margin = 0;                           ///< among those that passed
+  std::string worst_property;
+  std::string reason;  ///< the first failure, or why nothing was run
+};
+
+struct PropertySummary {
+  std::string name, claim;
+  std::int64_t passed = 0, failed = 0, not_run = 0, compared = 0;
+  double worst_margin = 0;  ///< among those that passed
+};
+
+/// Verdicts UNSUPPORTED or SKIPPED of one kernel for one reason.
+struct NotRun {
+  std::string kernel, verdict, reason;
+  std::int64_t count = 0;
+};
+
+/// One line of the verification matrix; cells follow Summary::properties, NULL where no row exists.
+struct MatrixRow {
+  const VerdictRow* of = nullptr;  ///< its kernel, plugin, angle contract, pairing and dtype
+  std::vector<const VerdictRow*> cells;
+  const VerdictRow* whole = nullptr;  ///< a verdict on everything (no property named), if any
+};
+
+/// One contestant of one workload on one board.
+struct Entry {
+  const TimingRow* row = nullptr;
+  int rank = 0;            ///< from 1; 0 for a ceiling and for what has no speed
+  bool has_speed = false;  ///< false: print no number of it anywhere
+  std::string outcome;     ///< as the report shows it
+  std::string reason;      ///< why it has no speed
+  double ns_min = 0, ns_max = 0;
+  double percent_of_ceiling = 0;  ///< 0 without a ceiling
+};
+
+/// Like work: the same board and the same workload. Ceilings, then ranked kernels, then the rest.
+struct Contest {
+  const TimingRow* of = nullptr;  ///< its workload, phase, source and sizes
+  std::vector<Entry> entries;
+  double fastest_ns = 0;  ///< of all entries and repetitions: the full length of a bar
+};
+
+struct Board {
+  std::string name;
+  std::vector<Contest> contests;
+};
+
+struct Summary {
+  std::string headline;
+  Standing standing = Standing::not_run;  ///< of the run; failed also when it was cut off
+  std::vector<KernelSummary> kernels;
+  std::int64_t kernels_verified = 0, kernels_failed = 0, kernels_not_run = 0;
+  std::map<std::string, std::int64_t> verdicts;                ///< how many of each word
+  std::int64_t planned = 0, executed = 0, compared_cases = 0;  ///< cases
+  std::int64_t compared = 0;                                   ///< values
+  std::vector<PropertySummary> properties;
+  std::vector<MatrixRow> matrix;
+  std::vector<const VerdictRow*> failures;
+  std::vector<NotRun> not_run;
+  std::vector<Board> boards;
+};
+
+Summary summarize(const Results& results);
+
+/// The leaderboards. A kernel has a speed only if it was measured and every verdict on it, for the
+/// board's pairing and dtype, holds and one of them is a PASS.
+std::vector<Board> make_boards(const Results& results);
+
+}  // namespace ropewalk

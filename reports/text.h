@@ -1,0 +1,38 @@
+// Text and numbers as reports show them. Kernel names and messages are written by strangers: every
+// format has an escape of its own here.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ropewalk {
+
+/// Valid UTF-8 without control characters (newline and tab stay), without characters that are
+/// invisible or turn the direction of writing; each such becomes U+FFFD.
+std::string clean_text(std::string_view text);
+
+/// The same on one line: newlines and tabs become spaces.
+std::string clean_line(std::string_view text);
+
+/// A Markdown code span in which nothing is interpreted: no link, no mention, no HTML, no new cell.
+std::string markdown_code(std::string_view text);
+
+/// A fenced block that its content cannot close.
+std::string markdown_block(std::string_view text);
+
+/// One CSV cell on one line, quoted where needed (RFC 4180). Text that a spreadsheet would run as a
+/// formula gets an apostrophe in front.
+std::string csv_text(std::string_view text);
+
+/// For XML 1.0 text and attributes in double quotes.
+std::string xml_text(std::string_view text);
+
+/// Three digits or the whole integer part: 0.942, 92.4, 612, 10,480.
+std::string number_text(double value);
+/// Error over bound: two or three digits, more beside 1, "inf" and "nan" in words.
+std::string margin_text(double margin);
+std::string count_text(std::int64_t count);  ///< 1,234,567
+std::string bytes_text(std::int64_t bytes);  ///< 20.5 kB, 172 MB: powers of 1000
+std::string seconds_text(double seconds);
+
+}  // namespace ropewalk

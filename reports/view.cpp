@@ -1,0 +1,390 @@
+#include "reports/view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "reports/text.h"
+
+namespace ropewalk {
+namespace {
+
+using kainjow::mustache::list;
+
+View flag(bool on) {
+  return View(on ? View::type::bool_true : View::type::bool_false);
+}
+
+/// One named value of a list that a template prints as name and value.
+View named(const char* name, const std::string& value) {
+  View item;
+  item.set("name", name);
+  item.set("value", clean_line(value));
+  return item;
+}
+
+struct Mark {
+  const char* css_class;
+  const char* symbol;
+};
+
+/// Colour and symbol together: neither speaks alone.
+Mark mark_of(Standing standing) {
+  if (standing == Standing::verified) return {"good", "✓"};
+  if (standing == Standing::failed) return {"bad", "✗"};
+  return {"none", "–"};
+}
+
+Mark mark_of(std::string_view verdict) {
+  return mark_of(is_failure(verdict)   ? Standing::failed
+                 : is_not_run(verdict) ? Standing::not_run
+                                       : Standing::verified);
+}
+
+std::string end_text(const Results& results) {
+  if (!results.complete) return "cut off: what follows is what was recorded until then";
+  return fmt::format("complete after {}, exit code {}", seconds_text(results.end.seconds),
+                     results.end.exit_code);
+}
+
+View facts(const Results& results) {
+  View out{View::type::list};
+  const auto add = [&out](const char* name, const std::string& value) {
+    if (!value.empty()) out << named(name, value);
+  };
+  const auto& environment = results.run.environment;
+  for (const char* key : {"machine", "cpu"})
+    if (const auto found = environment.find(key); found != environment.end())
+      add(key, found->second);
+  add("command", results.run.command);
+  add("profile", results.run.profile);
+  add("seed", std::to_string(results.run.seed));
+  add("started", results.run.started_at);
+  add("run", end_text(results));
+  add("ropewalk", results.run.version);
+  return out;
+}
+
+View tallies(const Summary& summary) {
+  View out{View::type::list};
+  const auto add = [&out](std::int64_t count, const char* what, const char* css_class) {
+    View item;
+    item.set("tally", count_text(count));
+    item.set("tally_of", what);
+    item.set("tally_class", count > 0 ? css_class : "");
+    out << item;
+  };
+  const auto verdicts = [&summary](const char* word) {
+    const auto found = summary.verdicts.find(word);
+    return found == summary.verdicts.end() ? 0 : found->second;
+  };
+  add(summary.kernels_verified,
+      summary.kernels_verified == 1 ? "kernel verified" : "kernels verified", "good");
+  add(summary.kernels_failed, summary.kernels_failed == 1 ? "kernel failed" : "kernels failed",
+      "bad");
+  if (summary.kernels_not_run > 0) add(summary.kernels_not_run, "could not run", "none");
+  add(verdicts("PASS"), "claims hold", "good");
+  add(verdicts("FAIL"), "FAIL", "bad");
+  add(verdicts("CRASH"), "CRASH", "bad");
+  for (const char* word : {"HANG", "VACUOUS"})
+    if (verdicts(word) > 0) add(verdicts(word), word, "bad");
+  for (const char* word : {"UNSUPPORTED", "SKIPPED"}) add(verdicts(word), word, "none");
+  return out;
+}
+
+View kernels(const Summary& summary) {
+  View out{View::type::list};
+  for (const KernelSummary& kernel : summary.kernels) {
+    View item;
+    const Mark mark = mark_of(kernel.standing);
+    item.set("kernel_class", mark.css_class);
+    item.set("kernel_symbol", mark.symbol);
+    item.set("kernel_name", clean_line(kernel.name));
+    item.set("kernel_plugin", clean_line(kernel.plugin));
+    item.set("is_plugin", flag(!kernel.plugin.empty()));
+    item.set("kernel_summary", clean_line(kernel.summary));
+    item.set("kernel_standing", kernel.standing == Standing::verified ? "verified"
+                                : kernel.standing == Standing::failed ? "failed"
+                                                                      : "not run");
+    item.set("kernel_passed", count_text(kernel.passed));
+    item.set("kernel_judged", count_text(kernel.passed + kernel.failed));
+    item.set("has_margin", flag(kernel.standing == Standing::verified && kernel.passed > 0));
+    item.set("kernel_margin", margin_text(kernel.worst_margin));
+    item.set("kernel_closest", clean_line(kernel.worst_property));
+    item.set("has_reason", flag(!kernel.reason.empty()));
+    item.set("kernel_reason", clean_line(kernel.reason));
+    out << item;
+  }
+  return out;
+}
+
+View entry_view(const Entry& entry, double fastest_ns) {
+  const TimingRow& row = *entry.row;
+  View item;
+  item.set("entry_kernel", clean_line(row.kernel));
+  item.set("entry_summary", clean_line(row.summary));
+  item.set("is_ceiling", flag(row.ceiling));
+  item.set("has_speed", flag(entry.has_speed));
+  item.set("entry_class", !entry.has_speed ? "broken" : row.ceiling ? "ceiling" : "ranked");
+  item.set("entry_rank", entry.rank > 0 ? std::to_string(entry.rank) : "");
+  item.set("entry_outcome", clean_line(entry.outcome));
+  item.set("entry_reason", clean_line(entry.reason));
+  if (!entry.has_speed) return item;
+  const auto percent_of_bar = [fastest_ns](double ns) {
+    return fmt::format("{:.2f}", 100 * fastest_ns / ns);
+  };
+  item.set("entry_ns", number_text(row.ns_per_token_median));
+  item.set("entry_ns_min", number_text(entry.ns_min));
+  item.set("entry_ns_max", number_text(entry.ns_max));
+  item.set("has_spread", flag(row.ns_per_token.size() > 1));
+  const bool has_gb = std::isfinite(row.gb_per_s_median) && row.gb_per_s_median > 0;
+  item.set("entry_gb", has_gb ? number_text(row.gb_per_s_median) : "");
+  const int decimals = entry.percent_of_ceiling < 9.95 ? 1 : 0;
+  item.set("entry_percent", entry.percent_of_ceiling > 0
+                                ? fmt::format("{:.{}f} %", entry.percent_of_ceiling, decimals)
+                                : "");
+  item.set("bar", percent_of_bar(row.ns_per_token_median));
+  item.set("bar_low", percent_of_bar(entry.ns_max));
+  item.set("bar_spread", fmt::format("{:.2f}", 100 * fastest_ns / entry.ns_min -
+                                                   100 * fastest_ns / entry.ns_max));
+  return item;
+}
+
+View contest_view(const Contest& contest) {
+  const TimingRow& row = *contest.of;
+  View item;
+  item.set("workload", clean_line(row.workload));
+  item.set("workload_source", clean_line(row.source));
+  item.set("has_source", flag(!row.source.empty()));
+  item.set("workload_size", fmt::format("{} token{}, {} moved in a call, working set {}",
+                                        count_text(row.tokens), row.tokens == 1 ? "" : "s",
+                                        bytes_text(row.bytes), bytes_text(row.working_set_bytes)));
+  std::size_t repetitions = 0;
+  View entries{View::type::list};
+  for (const Entry& entry : contest.entries) {
+    if (entry.has_speed) repetitions = std::max(repetitions, entry.row->ns_per_token.size());
+    entries << entry_view(entry, contest.fastest_ns);
+  }
+  item.set("has_repetitions", flag(repetitions > 0));
+  item.set("repetitions", count_text(static_cast<std::int64_t>(repetitions)));
+  item.set("entries", entries);
+  return item;
+}
+
+View boards(const Summary& summary) {
+  View out{View::type::list};
+  int number = 0;
+  for (const Board& board : summary.boards) {
+    View item;
+    item.set("board_id", fmt::format("board-{}", ++number));
+    item.set("board", clean_line(board.name));
+    View contests{View::type::list};
+    for (const Contest& contest : board.contests) contests << contest_view(contest);
+    item.set("contests", contests);
+    out << item;
+  }
+  return out;
+}
+
+/// "position_sweep" in pieces, between which a narrow column may break.
+View pieces(const std::string& name) {
+  View out{View::type::list};
+  for (std::size_t begin = 0; begin < name.size();) {
+    const std::size_t end = std::min(name.find('_', begin), name.size() - 1) + 1;
+    out << View(name.substr(begin, end - begin));
+    begin = end;
+  }
+  return out;
+}
+
+View properties(const Summary& summary) {
+  View out{View::type::list};
+  for (const PropertySummary& property : summary.properties) {
+    View item;
+    const std::string name = clean_line(property.name);
+    item.set("property", name);
+    item.set("property_pieces", pieces(name));
+    item.set("claim", clean_line(property.claim));
+    item.set("property_passed", count_text(property.passed));
+    item.set("property_judged", count_text(property.passed + property.failed));
+    item.set("property_compared", count_text(property.compared));
+    item.set("property_margin", property.passed > 0 ? margin_text(property.worst_margin) : "");
+    out << item;
+  }
+  return out;
+}
+
+std::string cell_text(const VerdictRow& row) {
+  const auto verdict = verdict_of(row);
+  const bool number = verdict == "PASS" || (verdict == "FAIL" && !(row.margin <= 1));
+  return number ? margin_text(row.margin) : std::string(verdict);
+}
+
+std::string failure_id(std::size_t number) {
+  return fmt::format("failure-{}", number);
+}
+
+View cell_view(const VerdictRow* row, std::size_t& failure_count) {
+  View item;
+  item.set("has_cell", flag(row != nullptr));
+  if (row == nullptr) return item;
+  const auto verdict = verdict_of(*row);
+  const Mark mark = mark_of(verdict);
+  item.set("cell_class", mark.css_class);
+  item.set("cell_symbol", mark.symbol);
+  item.set("cell_text", cell_text(*row));
+  item.set("cell_title", clean_line(fmt::format("{} {}{}{}", row->property, verdict,
+                                                row->reason.empty() ? "" : ": ", row->reason)));
+  item.set("cell_failed", flag(is_failure(verdict)));
+  item.set("cell_not_run", flag(is_not_run(verdict)));
+  if (is_failure(verdict)) item.set("cell_failure_id", failure_id(++failure_count));
+  return item;
+}
+
+/// The lines of the matrix, together for each kernel. Failures are numbered as Summary lists them.
+View matrix(const Summary& summary) {
+  View out{View::type::list}, lines{View::type::list};
+  std::size_t failure_count = 0;
+  for (std::size_t i = 0; i < summary.matrix.size(); ++i) {
+    const MatrixRow& row = summary.matrix[i];
+    View line;
+    line.set("line_pairing", clean_line(row.of->pairing));
+    line.set("line_dtype", clean_line(row.of->dtype));
+    line.set("line_contract", clean_line(row.of->angle_contract));
+    line.set("line_kernel", clean_line(row.of->kernel));
+    line.set("has_whole", flag(row.whole != nullptr));
+    View whole{View::type::list}, cells{View::type::list};
+    if (row.whole != nullptr) whole << cell_view(row.whole, failure_count);
+    for (const VerdictRow* cell : row.cells) cells << cell_view(cell, failure_count);
+    line.set("whole", whole);
+    line.set("cells", cells);
+    lines << line;
+    const MatrixRow* next = i + 1 < summary.matrix.size() ? &summary.matrix[i + 1] : nullptr;
+    if (next != nullptr && next->of->kernel == row.of->kernel && next->of->plugin == row.of->plugin)
+      continue;
+    View group;
+    group.set("group_kernel", clean_line(row.of->kernel));
+    group.set("group_plugin", clean_line(row.of->plugin));
+    group.set("group_is_plugin", flag(!row.of->plugin.empty()));
+    group.set("lines", lines);
+    out << group;
+    lines = View{View::type::list};
+  }
+  return out;
+}
+
+View failure_view(const VerdictRow& row, std::size_t number) {
+  View item;
+  const std::string property = row.property.empty() ? "everything" : clean_line(row.property);
+  item.set("failure_id", failure_id(number));
+  item.set("failure_property", property);
+  item.set("failure_verdict", std::string(verdict_of(row)));
+  item.set("failure_kernel", clean_line(row.kernel));
+  item.set("failure_contract",
+           clean_line(fmt::format("{} / {} / {}", row.pairing, row.dtype, row.angle_contract)));
+  View fields{View::type::list};
+  std::string block;
+  const auto add = [&](const char* name, const std::string& value) {
+    if (value.empty()) return;
+    fields << named(name, value);
+    block += fmt::format("{:<10} {}\n", name, clean_line(value));
+  };
+  add("claim", row.claim);
+  add("reason", row.reason);
+  if (verdict_of(row) == "FAIL") {
+    add("margin", fmt::format("{} times the bound", margin_text(row.margin)));
+    if (row.bound > 0) add("bound", fmt::format("{:.4g} {}", row.bound, row.bound_unit));
+  }
+  add("where", row.where);
+  add("diagnosis", row.diagnosis);
+  add("cases",
+      fmt::format("{} executed of {} planned, {} values compared", count_text(row.executed),
+                  count_text(row.planned), count_text(row.compared)));
+  add("plugin", row.plugin);
+  add("case", row.shrunk_case);
+  add("replay", row.replay);
+  item.set("failure_fields", fields);
+  if (!block.empty()) block.pop_back();
+  item.set("failure_block", markdown_block(block));
+  return item;
+}
+
+View failures(const Summary& summary) {
+  View out{View::type::list};
+  std::size_t number = 0;
+  for (const VerdictRow* row : summary.failures) {
+    View item = failure_view(*row, ++number);
+    item.set("failure_open", flag(number == 1 || summary.failures.size() <= 3));
+    out << item;
+  }
+  return out;
+}
+
+View not_run(const Summary& summary) {
+  View out{View::type::list};
+  for (const NotRun& each : summary.not_run) {
+    View item;
+    item.set("not_run_kernel", clean_line(each.kernel));
+    item.set("not_run_verdict", each.verdict);
+    item.set("not_run_reason", clean_line(each.reason));
+    item.set("not_run_count", count_text(each.count));
+    out << item;
+  }
+  return out;
+}
+
+View environment(const Results& results) {
+  View out{View::type::list};
+  for (const auto& item : results.run.environment)
+    out << named(clean_line(item.first).c_str(), item.second);
+  return out;
+}
+
+}  // namespace
+
+View make_view(const Results& results, const Summary& summary) {
+  View view;
+  const Mark mark = mark_of(summary.standing);
+  view.set("tone", mark.css_class);
+  view.set("tone_symbol", mark.symbol);
+  view.set("headline", summary.headline);
+  view.set("is_cut_off", flag(!results.complete));
+  view.set("version", clean_line(results.run.version));
+  view.set("command", clean_line(results.run.command));
+  view.set("started_at", clean_line(results.run.started_at));
+  view.set("facts", facts(results));
+  view.set("tallies", tallies(summary));
+  view.set("kernels", kernels(summary));
+  view.set("has_boards", flag(!summary.boards.empty()));
+  view.set("boards", boards(summary));
+  view.set("has_matrix", flag(!summary.matrix.empty()));
+  view.set("has_properties", flag(!summary.properties.empty()));
+  view.set("properties", properties(summary));
+  view.set("matrix", matrix(summary));
+  view.set("has_failures", flag(!summary.failures.empty()));
+  view.set("failures", failures(summary));
+  view.set("has_not_run", flag(!summary.not_run.empty()));
+  view.set("not_run", not_run(summary));
+  view.set("has_environment", flag(!results.run.environment.empty()));
+  view.set("environment", environment(results));
+  view.set("planned", count_text(summary.planned));
+  view.set("executed", count_text(summary.executed));
+  view.set("compared_cases", count_text(summary.compared_cases));
+  view.set("compared", count_text(summary.compared));
+  view.set("all_compared",
+           flag(summary.planned == summary.executed && summary.executed == summary.compared_cases));
+  return view;
+}
+
+std::string fill_template(const std::string& name, View view,
+                          const kainjow::mustache::mustache::escape_handler& escape) {
+  kainjow::mustache::mustache page(template_text(name));
+  page.set_custom_escape(escape);
+  std::string text = page.render(view);
+  if (!page.is_valid()) throw std::logic_error("template " + name + ": " + page.error_message());
+  return text;
+}
+
+}  // namespace ropewalk
