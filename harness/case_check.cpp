@@ -13,7 +13,7 @@ namespace {
 void check_sizes(const Case& c) {
   require(c.batch >= 1 && c.tokens >= 1, "batch and tokens must be at least 1");
   require(c.rotary_dim >= 2 && c.rotary_dim % 2 == 0,
-          fmt::format("rotary_dim must be even and at least 2, got {}", c.rotary_dim));
+          "rotary_dim must be even and at least 2, got {}", c.rotary_dim);
   require(!c.tensors.empty() && c.tensors.size() <= ROPE_MAX_TENSORS, "1 to 4 tensors are allowed");
   require(c.dtype == ROPE_F32 || c.dtype == ROPE_F64, "dtype must be f32 or f64");
   require(c.contract != ROPE_CONTRACT_F32_ANGLE || c.dtype == ROPE_F32,
@@ -23,44 +23,41 @@ void check_sizes(const Case& c) {
   require(std::isfinite(c.attention_scale), "attention_scale must be finite");
   require(c.rope_theta >= 1 && std::isfinite(c.rope_theta), "rope_theta must be at least 1");
   require(c.inv_freq.empty() || std::ssize(c.inv_freq) == c.rotary_dim / 2,
-          fmt::format("inv_freq needs rotary_dim / 2 = {} values, got {}", c.rotary_dim / 2,
-                      c.inv_freq.size()));
+          "inv_freq needs rotary_dim / 2 = {} values, got {}", c.rotary_dim / 2, c.inv_freq.size());
   for (const double f : c.inv_freq)
     require(f >= 0 && f <= 6.283185307179587, "inv_freq must lie in [0, 2 pi]");
   for (std::size_t i = 0; i < c.tensors.size(); ++i) {
     const TensorCase& t = c.tensors[i];
     const auto name = tensor_words[i];
-    require(t.heads >= 1 && t.head_dim >= 1,
-            fmt::format("{}: heads and head_dim must be at least 1", name));
+    require(t.heads >= 1 && t.head_dim >= 1, "{}: heads and head_dim must be at least 1", name);
     require(!t.rotate || (t.rotary_offset >= 0 && c.rotary_dim <= t.head_dim &&
                           t.rotary_offset <= t.head_dim - c.rotary_dim),
-            fmt::format("{}: the window [{}, +{}) is not inside head_dim {}", name, t.rotary_offset,
-                        c.rotary_dim, t.head_dim));
-    require(t.in_at >= 0 && t.out_at >= 0,
-            fmt::format("{}: in_at and out_at must not be negative", name));
+            "{}: the window [{}, +{}) is not inside head_dim {}", name, t.rotary_offset,
+            c.rotary_dim, t.head_dim);
+    require(t.in_at >= 0 && t.out_at >= 0, "{}: in_at and out_at must not be negative", name);
     for (const std::int64_t s :
          {t.in.batch, t.in.token, t.in.head, t.out.batch, t.out.token, t.out.head})
-      require(s >= contiguous, fmt::format("{}: strides must not be negative", name));
+      require(s >= contiguous, "{}: strides must not be negative", name);
     require(!t.in_place || (t.in == t.out && t.in_at == t.out_at),
-            fmt::format("{}: in place needs equal strides and offsets", name));
+            "{}: in place needs equal strides and offsets", name);
     require(!(t.in_place && c.fused), "fused and in_place together are not supported");
     const auto wanted = times(times(c.batch, c.tokens), times(t.heads, t.head_dim));
-    require(t.values.empty() || std::ssize(t.values) == wanted,
-            fmt::format("{}.values needs {} values, got {}", name, wanted, t.values.size()));
+    require(t.values.empty() || std::ssize(t.values) == wanted, "{}.values needs {} values, got {}",
+            name, wanted, t.values.size());
     require(times(wanted, 8) <= largest_case_bytes, "the case is larger than 2 GiB");
   }
 }
 
 void check_positions(const Case& c, const std::vector<std::int64_t>& positions) {
   require(std::ssize(positions) == c.batch * c.tokens,
-          fmt::format("positions needs batch * tokens = {} values, got {}", c.batch * c.tokens,
-                      positions.size()));
+          "positions needs batch * tokens = {} values, got {}", c.batch * c.tokens,
+          positions.size());
   constexpr std::int64_t limit = std::int64_t{1} << 31;
   const bool table = c.contract == ROPE_CONTRACT_TABLE;
   for (const std::int64_t p : positions) {
-    require(p >= -limit && p < limit, fmt::format("position {} is outside [-2^31, 2^31)", p));
+    require(p >= -limit && p < limit, "position {} is outside [-2^31, 2^31)", p);
     require(!table || c.rows_by == ROPE_ROW_BY_TOKEN || p >= 0,
-            fmt::format("position {} is negative: a table by position has no such row", p));
+            "position {} is negative: a table by position has no such row", p);
   }
   require(!c.positions_null || (table && c.rows_by == ROPE_ROW_BY_TOKEN),
           "positions_null is for tables by token");

@@ -1,7 +1,10 @@
 // Sizes that refuse to wrap around, and the limit of what a case may be.
 #pragma once
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "harness/case.h"
 
@@ -21,8 +24,10 @@ inline std::int64_t plus(std::int64_t a, std::int64_t b) {
   return out;
 }
 
-inline void require(bool holds, const std::string& otherwise) {
-  if (!holds) throw BadCase(otherwise);
+/// Throws BadCase with the formatted text unless the condition holds; formats nothing when it does.
+template <class... Args>
+void require(bool holds, fmt::format_string<Args...> otherwise, Args&&... args) {
+  if (!holds) throw BadCase(fmt::format(otherwise, std::forward<Args>(args)...));
 }
 
 }  // namespace ropewalk

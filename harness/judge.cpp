@@ -104,22 +104,31 @@ struct HeadPlace {
   std::int64_t b, t, h;
 };
 
-// A cheap look at an f32 pair: whether |y - a x r| could be worse than `margin` times the bound. A
-// little strict, so that it only ever says yes too often; NaN says yes.
+// A cheap look: whether |y - a x r| could be worse than `margin` times the bound. A little strict,
+// so that it only ever says yes too often; NaN says yes.
 struct QuickLook {
   double relative_bound = 0, scale = 1, sign = 1;
-  bool suspicious(const Complex<double>& x, const Complex<double>& r, const Complex<double>& y,
+
+  template <class Wide>
+  bool suspicious(const Complex<Wide>& x, const Complex<Wide>& r, const Complex<Wide>& y,
                   double margin) const {
-    const double re = y.re - scale * (x.re * r.re - sign * x.im * r.im);
-    const double im = y.im - scale * (x.im * r.re + sign * x.re * r.im);
+    const Complex<Wide> turned = sign < 0 ? rotate_transpose(x, r) : rotate(x, r);
+    const double re = as_double(y.re - turned.re * Wide(scale));
+    const double im = as_double(y.im - turned.im * Wide(scale));
     constexpr double strict = 1 - 1e-6;  // for underflow and for |r| next to 1, left out here
     const double allowed = strict * margin * relative_bound;
-    const double size = (x.re * x.re + x.im * x.im) * (r.re * r.re + r.im * r.im);
-    return !(re * re + im * im <= allowed * allowed * size);
+    return !(re * re + im * im <= allowed * allowed * squared(x) * squared(r));
+  }
+
+ private:
+  template <class Wide>
+  static double squared(const Complex<Wide>& z) {
+    const double re = as_double(z.re), im = as_double(z.im);
+    return re * re + im * im;
   }
 };
 
-// The pairs of one head, for both placements. Double looks quickly first; double-double does not.
+// The pairs of one head, for both placements.
 template <class Wide>
 void compare_head(Subject& subject, const Problem& p, const Execution& execution,
                   const HeadPlace& at, const std::vector<Complex<Wide>>& rotations,
@@ -143,11 +152,9 @@ void compare_head(Subject& subject, const Problem& p, const Execution& execution
       };
       const Complex<Wide> x = pair_at(in, in_row), y = pair_at(out, out_row);
       const Complex<Wide>& r = rotations[static_cast<std::size_t>(i)];
-      if constexpr (std::is_same_v<Wide, double>) {
-        if (!look.suspicious(x, r, y, tally.finding().margin)) {
-          tally.count_harmless();
-          continue;
-        }
+      if (!look.suspicious(x, r, y, tally.finding().margin)) {
+        tally.count_harmless();
+        continue;
       }
       compare_pair(subject.facts, p.source, x, r, y, tally, [&] {
         return fmt::format("{} pair {}, position {}", place_text(at.tensor, at.b, at.t, at.h), i,

@@ -22,16 +22,35 @@ constexpr std::uint64_t poison_bits(Poison which, std::int64_t element_bytes) {
   }
 }
 
+template <class Bits>
+void fill_poison_as(std::byte* to, std::size_t bytes, Bits bits) {
+  for (std::size_t at = 0; at + sizeof bits <= bytes; at += sizeof bits)
+    std::memcpy(to + at, &bits, sizeof bits);
+}
+
 inline void fill_poison(std::byte* to, std::size_t bytes, std::int64_t element_bytes,
                         Poison which) {
   const std::uint64_t bits = poison_bits(which, element_bytes);
-  const auto size = static_cast<std::size_t>(element_bytes);
-  for (std::size_t at = 0; at + size <= bytes; at += size) std::memcpy(to + at, &bits, size);
+  switch (element_bytes) {
+    case 8:
+      return fill_poison_as(to, bytes, bits);
+    case 4:
+      return fill_poison_as(to, bytes, static_cast<std::uint32_t>(bits));
+    default:
+      return fill_poison_as(to, bytes, static_cast<std::uint16_t>(bits));
+  }
 }
 
 inline bool is_poison(const std::byte* at, std::int64_t element_bytes, Poison which) {
   const std::uint64_t bits = poison_bits(which, element_bytes);
-  return std::memcmp(at, &bits, static_cast<std::size_t>(element_bytes)) == 0;
+  switch (element_bytes) {
+    case 8:
+      return std::memcmp(at, &bits, 8) == 0;
+    case 4:
+      return std::memcmp(at, &bits, 4) == 0;
+    default:
+      return std::memcmp(at, &bits, 2) == 0;
+  }
 }
 
 }  // namespace ropewalk

@@ -163,7 +163,7 @@ void mark_owned(const Case& c, const rope_problem& p, std::uint32_t tensor, std:
         const std::int64_t row = at + out_index(p, tensor, b, t, h);
         for (std::int64_t e = 0; e < s.head_dim; ++e) {
           auto& mark = buffer.owned[static_cast<std::size_t>(row + e)];
-          require(mark == 0, fmt::format("{}: output elements overlap", tensor_words[tensor]));
+          require(mark == 0, "{}: output elements overlap", tensor_words[tensor]);
           mark = 1;
         }
       }

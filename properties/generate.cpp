@@ -59,7 +59,7 @@ void choose_positions(Case& c, const Offer& offer, const Choices& k) {
     if (offer.negative_positions && k.negative >= 2) c.position_from = -magnitude;
   }
   if (offer.i64_positions && k.wide_positions == 1) c.position_dtype = ROPE_I64;
-  constexpr double thetas[] = {10000, 500000, 100, 1000000, 2.5};
+  constexpr double thetas[] = {10000, 500000, 2.5};
   c.rope_theta = thetas[k.theta];
   if (table && offer.spare_rows) c.table_spare_rows = k.spare_rows;
   if (table && offer.own_tables && c.tensors.size() > 1 && k.own_tables == 2) c.own_tables = true;

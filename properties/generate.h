@@ -43,7 +43,7 @@ void visit_choices(C& c, Visit&& visit) {
   visit("position_kind", c.position_kind, 3);
   visit("position_log2", c.position_log2, 30);
   visit("negative", c.negative, 3);
-  visit("theta", c.theta, 4);
+  visit("theta", c.theta, 2);
   visit("layout", c.layout, 4);
   visit("out_layout", c.out_layout, 3);
   visit("gap", c.gap, 4);

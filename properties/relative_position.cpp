@@ -116,7 +116,8 @@ bool applies(const Offer& offer) {
 void shape(Case& c, const Offer&) {
   c.data = DataPattern::unit;
   c.own_tables = false;  // q and k must turn by the same angles
-  c.tokens = std::max<std::int64_t>(c.tokens, 2);
+  c.tokens = std::clamp<std::int64_t>(c.tokens, 2, 4);  // every pair of tokens is compared
+  c.batch = std::min<std::int64_t>(c.batch, 2);
   if (c.shift == 0) c.shift = 1;
   if (c.position_to > (std::int64_t{1} << 30)) c.position_to = std::int64_t{1} << 30;
 }

@@ -163,7 +163,7 @@ void verify_kernel(Subject& subject, const VerifyPlan& plan,
   bool offered = false;
   std::string hung_in;
   for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED})
-    for (const std::int32_t dtype : {ROPE_F32, ROPE_F64}) {
+    for (const std::int32_t dtype : plan.dtypes) {
       if (subject.facts.angle_contract == ROPE_CONTRACT_F32_ANGLE && dtype != ROPE_F32) continue;
       const auto offer = probe_offer(subject, pairing, dtype, nothing.reason);
       if (!offer) continue;

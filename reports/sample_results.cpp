@@ -191,7 +191,7 @@ Results sample_results() {
   results.run.profile = "standard";
   results.run.seed = 20210420;
   results.run.environment = {
-      {"cpu", "AMD EPYC 9755 128-Core Processor, 2 of 2 cores"},
+      {"cpu_model", "AMD EPYC 9755 128-Core Processor, 2 of 2 cores"},
       {"cpu_features", "avx2 fma f16c avx512f avx512dq avx512vl avx512bw avx512bf16"},
       {"caches", "L1d 48 KiB, L2 1 MiB, L3 512 MiB"},
       {"compiler", "g++ 12.2.0, -O3 -ffp-contract=off"},

@@ -85,6 +85,7 @@ struct Summary {
 };
 
 Summary summarize(const Results& results);
+Summary summarize(const Results&&) = delete;
 
 /// The leaderboards. A kernel has a speed only if it was measured and every verdict on it, for the
 /// board's pairing and dtype, holds and one of them is a PASS.

@@ -55,7 +55,7 @@ View facts(const Results& results) {
     if (!value.empty()) out << named(name, value);
   };
   const auto& environment = results.run.environment;
-  for (const char* key : {"machine", "cpu"})
+  for (const char* key : {"machine", "cpu_model"})
     if (const auto found = environment.find(key); found != environment.end())
       add(key, found->second);
   add("command", results.run.command);

@@ -1,16 +1,54 @@
+// The command: picks the verb, turns errors into one line and an exit code.
+#include <csignal>
 #include <cstdio>
 #include <cstring>
-#include "harness/worker_main.h"
-#include "properties/verify.h"
-using namespace ropewalk;
+#include <exception>
+#include <map>
+
+#include "tools/options.h"
+#include "tools/verbs.h"
+
+namespace ropewalk {
+namespace {
+
+// The hidden verb: how a parent starts its workers (docs/worker-protocol.md).
+WorkerArguments worker_arguments(int argc, char** argv) {
+  WorkerArguments arguments;
+  for (int i = 2; i + 1 < argc; i += 2) {
+    if (std::strcmp(argv[i], "--plugin") == 0) arguments.plugins.emplace_back(argv[i + 1]);
+    if (std::strcmp(argv[i], "--cpu-features") == 0) arguments.cpu_features = argv[i + 1];
+  }
+  return arguments;
+}
+
+int run_verb(const Options& options) {
+  static const std::map<std::string, int (*)(const Options&)> verbs = {
+      {"list", run_list},       {"verify", run_verify}, {"replay", run_replay},
+      {"mutants", run_mutants}, {"bench", run_bench},   {"report", run_report},
+      {"run", run_everything},
+  };
+  try {
+    return verbs.at(options.verb)(options);
+  } catch (const std::exception& e) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "ropewalk: %s\n", e.what());
+    return 2;
+  }
+}
+
+}  // namespace
+}  // namespace ropewalk
+
 int main(int argc, char** argv) {
-  if (argc > 1 && !strcmp(argv[1], "worker")) { WorkerArguments a; for (int i = 2; i + 1 < argc; i += 2) if (!strcmp(argv[i], "--plugin")) a.plugins.push_back(argv[i+1]); else a.cpu_features = argv[i+1];
-    worker_main(a, [](auto&&...) { return 0; }); }
-  if (argc > 2 && !strcmp(argv[1], "replay")) { Worker w{WorkerOptions{}}; Oracle o; auto r = replay(w, o, case_from_text(argv[2])); printf("%s margin %.17g %s %s\n", verdict_of(r.finding).c_str(), r.finding.margin, r.finding.where.c_str(), r.finding.diagnosis.c_str()); return 0; }
-  WorkerOptions wo; for (int i = 1; i < argc; ++i) if (strstr(argv[i], ".so")) wo.plugins.push_back(argv[i]);
-  Worker w{wo}; Oracle o; VerifyPlan plan; plan.profile = Profile::smoke; plan.seed = 42;
-  if (argc > 1 && !strcmp(argv[1], "standard")) plan.profile = Profile::standard;
-  std::vector<VerdictRow> rows;
-  verify(w, o, plan, [&](const VerdictRow& r) { rows.push_back(r); printf("%-12s %-11s %-4s %-18s %-8s %.3f  %lld/%lld/%lld %lld  %.2fs %s | %s | %s\n", r.kernel.c_str(), r.pairing.c_str(), r.dtype.c_str(), r.property.c_str(), r.verdict.c_str(), r.margin, (long long)r.planned, (long long)r.executed, (long long)r.compared_cases, (long long)r.compared, r.seconds, r.reason.c_str(), r.where.c_str(), r.replay.c_str()); fflush(stdout);}, [](auto&) {});
-  printf("exit %d\n", exit_code_of(rows));
+  using namespace ropewalk;
+  if (argc > 1 && std::strcmp(argv[1], "worker") == 0)
+    worker_main(worker_arguments(argc, argv), timing_handler());
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error to report, not a way to die
+  const Parsed parsed = parse_command_line(argc, argv);
+  int code = parsed.run ? run_verb(parsed.options) : parsed.exit_code;
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    std::fputs("ropewalk: standard output cannot be written\n", stderr);
+    code = 2;
+  }
+  return code;
 }

@@ -1,0 +1,377 @@
+#include "kernels/api/kernel.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <numeric>
+#include <tuple>
+#include <vector>
+
+namespace ropewalk {
+
+bool operator==(const Token& a, const Token& b) {
+  return std::tie(a.batch, a.index, a.position, a.table_row) ==
+         std::tie(b.batch, b.index, b.position, b.table_row);
+}
+void PrintTo(const Token& t, std::ostream* out) {
+  *out << "batch " << t.batch << " token " << t.index << " position " << t.position << " row "
+       << t.table_row;
+}
+
+namespace {
+
+constexpr std::int64_t absurd = std::int64_t{1} << 50;
+
+// One contiguous f32 tensor, without a table.
+rope_problem problem_of(std::int64_t batch, std::int64_t tokens, std::int64_t heads,
+                        std::int64_t head_dim, std::int64_t rotary_dim) {
+  rope_problem p{};
+  p.struct_size = sizeof p;
+  p.abi_version = ROPE_ABI_VERSION;
+  p.angle_source = ROPE_ANGLES_INV_FREQ;
+  p.position_dtype = ROPE_I32;
+  p.batch = batch;
+  p.tokens = tokens;
+  p.rotary_dim = rotary_dim;
+  p.position_batch_stride = tokens;
+  p.position_token_stride = 1;
+  p.tensor_count = 1;
+  rope_tensor& t = p.tensor[0];
+  t.heads = heads;
+  t.head_dim = head_dim;
+  t.in_head_stride = t.out_head_stride = head_dim;
+  t.in_token_stride = t.out_token_stride = heads * head_dim;
+  t.in_batch_stride = t.out_batch_stride = tokens * heads * head_dim;
+  t.in_dtype = t.out_dtype = ROPE_F32;
+  t.rotate = 1;
+  return p;
+}
+
+std::vector<Token> tokens_of(const rope_problem& p, const void* positions) {
+  rope_operands o{};
+  o.positions = positions;
+  std::vector<Token> out;
+  for_each_token(p, o, [&](const Token& token) { out.push_back(token); });
+  return out;
+}
+
+std::vector<float> counting(std::size_t size, float from = 0) {
+  std::vector<float> out(size);
+  std::iota(out.begin(), out.end(), from);
+  return out;
+}
+
+// Runs both loops over the first tensors; the visitor gets (token, head).
+template <class Visit>
+void walk(const rope_problem& p, const rope_operands& o, Visit&& visit) {
+  for_each_token(p, o, [&](const Token& token) {
+    for_each_head<float>(p, o, token, [&](const Head<float>& head) { visit(token, head); });
+  });
+}
+
+TEST(ForEachToken, ReadsPositionsOfBothTypesInOrder) {
+  const rope_problem p32 = problem_of(2, 3, 1, 2, 2);
+  const std::int32_t narrow[] = {5, -1, 7, 0, 2'147'483'647, -2'147'483'648};
+  const std::vector<Token> expected{{0, 0, 5, 5},
+                                    {0, 1, -1, -1},
+                                    {0, 2, 7, 7},
+                                    {1, 0, 0, 0},
+                                    {1, 1, 2'147'483'647, 2'147'483'647},
+                                    {1, 2, -2'147'483'648, -2'147'483'648}};
+  EXPECT_EQ(tokens_of(p32, narrow), expected);
+
+  rope_problem p64 = p32;
+  p64.position_dtype = ROPE_I64;
+  const std::int64_t wide[] = {5, -1, 7, 0, 2'147'483'647, -2'147'483'648};
+  EXPECT_EQ(tokens_of(p64, wide), expected);
+}
+
+TEST(ForEachToken, FollowsPositionStrides) {
+  rope_problem p = problem_of(2, 2, 1, 2, 2);
+  p.position_batch_stride = 1;
+  p.position_token_stride = 3;
+  const std::int32_t positions[] = {10, 20, -9, 11, 21};
+  const std::vector<Token> expected{{0, 0, 10, 10}, {0, 1, 11, 11}, {1, 0, 20, 20}, {1, 1, 21, 21}};
+  EXPECT_EQ(tokens_of(p, positions), expected);
+}
+
+TEST(ForEachToken, StrideZeroIsABroadcast) {
+  rope_problem p = problem_of(2, 2, 1, 2, 2);
+  p.position_batch_stride = 0;
+  const std::int32_t row[] = {4, 9};
+  EXPECT_EQ(tokens_of(p, row),
+            (std::vector<Token>{{0, 0, 4, 4}, {0, 1, 9, 9}, {1, 0, 4, 4}, {1, 1, 9, 9}}));
+  p.position_token_stride = 0;
+  EXPECT_EQ(tokens_of(p, row),
+            (std::vector<Token>{{0, 0, 4, 4}, {0, 1, 4, 4}, {1, 0, 4, 4}, {1, 1, 4, 4}}));
+}
+
+TEST(ForEachToken, NeverUsesTheStrideOfAnAxisOfSizeOne) {
+  rope_problem p = problem_of(1, 1, 1, 2, 2);
+  p.position_batch_stride = p.position_token_stride = absurd;
+  const std::int32_t only[] = {3};
+  EXPECT_EQ(tokens_of(p, only), (std::vector<Token>{{0, 0, 3, 3}}));
+  p.tokens = 2;
+  p.position_token_stride = 1;
+  const std::int32_t two[] = {3, 8};
+  EXPECT_EQ(tokens_of(p, two), (std::vector<Token>{{0, 0, 3, 3}, {0, 1, 8, 8}}));
+}
+
+TEST(ForEachToken, TablesByTokenNeedNoPositions) {
+  rope_problem p = problem_of(2, 2, 1, 2, 2);
+  p.table_rows_by = ROPE_ROW_BY_TOKEN;
+  EXPECT_EQ(tokens_of(p, nullptr),
+            (std::vector<Token>{{0, 0, 0, 0}, {0, 1, 0, 1}, {1, 0, 0, 2}, {1, 1, 0, 3}}));
+  const std::int32_t positions[] = {40, 41, 42, 43};
+  EXPECT_EQ(tokens_of(p, positions),
+            (std::vector<Token>{{0, 0, 40, 0}, {0, 1, 41, 1}, {1, 0, 42, 2}, {1, 1, 43, 3}}));
+}
+
+TEST(ForEachHead, FollowsDifferentStridesInAndOut) {
+  rope_problem p = problem_of(2, 2, 2, 2, 2);
+  rope_tensor& t = p.tensor[0];
+  t.in_batch_stride = 4;  // heads outermost
+  t.in_token_stride = 2;
+  t.in_head_stride = 8;
+  t.out_batch_stride = 100;
+  t.out_token_stride = 50;
+  t.out_head_stride = 10;
+  const auto in = counting(16);
+  std::vector<float> out(200);
+  rope_operands o{};
+  o.tensor[0] = {in.data(), out.data(), nullptr, nullptr};
+  std::vector<std::pair<std::int64_t, std::int64_t>> places;
+  walk(p, o, [&](const Token&, const Head<float>& head) {
+    places.emplace_back(head.in - in.data(), head.out - out.data());
+    EXPECT_EQ(head.cos, nullptr);
+    EXPECT_EQ(head.sin, nullptr);
+  });
+  EXPECT_EQ(places,
+            (std::vector<std::pair<std::int64_t, std::int64_t>>{
+                {0, 0}, {8, 10}, {2, 50}, {10, 60}, {4, 100}, {12, 110}, {6, 150}, {14, 160}}));
+}
+
+TEST(ForEachHead, NeverUsesTheStrideOfAnAxisOfSizeOne) {
+  rope_problem p = problem_of(1, 1, 1, 2, 2);
+  rope_tensor& t = p.tensor[0];
+  t.in_batch_stride = t.in_token_stride = t.in_head_stride = absurd;
+  t.out_batch_stride = t.out_token_stride = t.out_head_stride = absurd;
+  p.angle_source = ROPE_ANGLES_TABLE;
+  p.table_rows = 1;
+  p.table_row_stride = absurd;
+  const std::int32_t position[] = {0};
+  const float in[2] = {}, cos[1] = {}, sin[1] = {};
+  float out[2] = {};
+  rope_operands o{};
+  o.positions = position;
+  o.tensor[0] = {in, out, cos, sin};
+  int visits = 0;
+  walk(p, o, [&](const Token&, const Head<float>& head) {
+    ++visits;
+    EXPECT_EQ(head.in, in);
+    EXPECT_EQ(head.out, out);
+    EXPECT_EQ(head.cos, cos);
+    EXPECT_EQ(head.sin, sin);
+  });
+  EXPECT_EQ(visits, 1);
+}
+
+TEST(ForEachHead, InputStrideZeroIsABroadcast) {
+  rope_problem p = problem_of(1, 2, 2, 2, 2);
+  p.tensor[0].in_head_stride = 0;
+  p.tensor[0].in_token_stride = 2;
+  const auto in = counting(4);
+  std::vector<float> out(8);
+  rope_operands o{};
+  o.tensor[0] = {in.data(), out.data(), nullptr, nullptr};
+  std::vector<std::int64_t> places;
+  walk(p, o, [&](const Token&, const Head<float>& h) { places.push_back(h.in - in.data()); });
+  EXPECT_EQ(places, (std::vector<std::int64_t>{0, 0, 2, 2}));
+}
+
+// NaN payloads, signalling ones too, and a negative zero.
+std::vector<float> odd_bits(std::size_t size) {
+  constexpr std::uint32_t patterns[] = {0x7f800001, 0xffc12345, 0x80000000, 0x7f800000, 0x00000001};
+  std::vector<float> out(size);
+  for (std::size_t i = 0; i < size; ++i)
+    std::memcpy(&out[i], &patterns[i % std::size(patterns)], sizeof(float));
+  return out;
+}
+bool same_bits(const float* a, const float* b, std::size_t count) {
+  return std::memcmp(a, b, count * sizeof(float)) == 0;
+}
+
+TEST(ForEachHead, CopiesAnUnrotatedTensorBitForBit) {
+  rope_problem p = problem_of(1, 2, 1, 5, 2);
+  p.tensor[0].rotate = 0;
+  p.tensor[0].rotary_offset = absurd;  // ignored
+  const auto in = odd_bits(10);
+  std::vector<float> out(10, 1.0f);
+  rope_operands o{};
+  o.tensor[0] = {in.data(), out.data(), nullptr, nullptr};
+  walk(p, o, [&](const Token&, const Head<float>&) { ADD_FAILURE() << "nothing is rotated"; });
+  EXPECT_TRUE(same_bits(out.data(), in.data(), 10));
+}
+
+TEST(ForEachHead, CopiesAroundTheWindowAndLeavesIt) {
+  rope_problem p = problem_of(1, 2, 2, 7, 4);
+  p.tensor[0].rotary_offset = 2;
+  const auto in = odd_bits(28);
+  std::vector<float> out(28, 1.0f);
+  rope_operands o{};
+  o.tensor[0] = {in.data(), out.data(), nullptr, nullptr};
+  std::size_t row = 0;
+  walk(p, o, [&](const Token&, const Head<float>& head) {
+    EXPECT_EQ(head.in, in.data() + row * 7 + 2);
+    EXPECT_EQ(head.out, out.data() + row * 7 + 2);
+    ++row;
+  });
+  EXPECT_EQ(row, 4u);
+  for (std::size_t r = 0; r < 4; ++r) {
+    EXPECT_TRUE(same_bits(&out[r * 7], &in[r * 7], 2)) << r;
+    EXPECT_TRUE(same_bits(&out[r * 7 + 6], &in[r * 7 + 6], 1)) << r;
+    for (std::size_t e = 2; e < 6; ++e) EXPECT_EQ(out[r * 7 + e], 1.0f) << r;
+  }
+}
+
+TEST(ForEachHead, InPlaceCopiesNothing) {
+  rope_problem p = problem_of(1, 1, 2, 6, 2);
+  p.tensor[0].rotary_offset = 2;
+  p.tensor[0].in_place = 1;
+  auto data = odd_bits(12);
+  const auto before = data;
+  rope_operands o{};
+  o.tensor[0] = {data.data(), data.data(), nullptr, nullptr};
+  walk(p, o, [&](const Token&, const Head<float>& head) { EXPECT_EQ(head.in, head.out); });
+  EXPECT_TRUE(same_bits(data.data(), before.data(), data.size()));
+}
+
+TEST(ForEachHead, FindsTableRowsByPositionAndByToken) {
+  rope_problem p = problem_of(2, 2, 1, 4, 4);
+  p.angle_source = ROPE_ANGLES_TABLE;
+  p.table_rows = 8;
+  p.table_row_stride = 3;
+  const std::int32_t positions[] = {7, 0, 2, 2};
+  const auto cos = counting(24), sin = counting(24, 100), in = counting(16);
+  std::vector<float> out(16);
+  rope_operands o{};
+  o.positions = positions;
+  o.tensor[0] = {in.data(), out.data(), cos.data(), sin.data()};
+  const auto rows = [&] {
+    std::vector<float> first;
+    walk(p, o, [&](const Token&, const Head<float>& head) {
+      first.push_back(head.cos[0]);
+      EXPECT_EQ(head.sin[0], head.cos[0] + 100);
+      EXPECT_EQ(head.cos[1], head.cos[0] + 1);
+    });
+    return first;
+  };
+  EXPECT_EQ(rows(), (std::vector<float>{21, 0, 6, 6}));
+  p.table_rows_by = ROPE_ROW_BY_TOKEN;
+  EXPECT_EQ(rows(), (std::vector<float>{0, 3, 6, 9}));
+  o.positions = nullptr;
+  EXPECT_EQ(rows(), (std::vector<float>{0, 3, 6, 9}));
+}
+
+TEST(ForEachHead, EachTensorHasItsOwnShapeAndTable) {
+  rope_problem p = problem_of(1, 1, 2, 4, 2);
+  p.angle_source = ROPE_ANGLES_TABLE;
+  p.table_rows = 1;
+  p.tensor_count = 3;
+  p.tensor[1] = p.tensor[2] = p.tensor[0];
+  p.tensor[1].rotate = 0;
+  p.tensor[2].heads = 1;
+  p.tensor[2].head_dim = 2;
+  const auto q = counting(8), v = counting(8, 50), k = counting(2, 80);
+  const float table[4] = {};
+  std::vector<float> q_out(8), v_out(8), k_out(2);
+  rope_operands o{};
+  o.tensor[0] = {q.data(), q_out.data(), table, table + 1};
+  o.tensor[1] = {v.data(), v_out.data(), nullptr, nullptr};
+  o.tensor[2] = {k.data(), k_out.data(), table + 2, table + 3};
+  std::vector<const float*> ins, tables;
+  walk(p, o, [&](const Token&, const Head<float>& head) {
+    ins.push_back(head.in);
+    tables.push_back(head.cos);
+  });
+  EXPECT_EQ(ins, (std::vector<const float*>{q.data(), q.data() + 4, k.data()}));
+  EXPECT_EQ(tables, (std::vector<const float*>{table, table, table + 2}));
+  EXPECT_EQ(v_out, v);
+  EXPECT_EQ(q_out, (std::vector<float>{0, 0, 2, 3, 0, 0, 6, 7}));
+}
+
+TEST(PairIndex, IsTheDefinitionOfEachPairing) {
+  for (std::int64_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(pair_index(ROPE_INTERLEAVED, i, 4).first, 2 * i);
+    EXPECT_EQ(pair_index(ROPE_INTERLEAVED, i, 4).second, 2 * i + 1);
+    EXPECT_EQ(pair_index(ROPE_HALF_SPLIT, i, 4).first, i);
+    EXPECT_EQ(pair_index(ROPE_HALF_SPLIT, i, 4).second, i + 4);
+  }
+}
+
+TEST(ScaleOf, ZeroMeansOne) {
+  rope_problem p{};
+  EXPECT_EQ(scale_of(p), 1.0);
+  p.attention_scale = -0.5;
+  EXPECT_EQ(scale_of(p), -0.5);
+}
+
+std::int32_t never(const rope_problem*, const char**) {
+  return ROPE_UNSUPPORTED;
+}
+std::int32_t nothing(const rope_problem*, const rope_operands*, void*) {
+  return ROPE_OK;
+}
+
+TEST(RegisteredKernel, FillsWhatTheContractWants) {
+  const std::size_t before = registered_kernels().size();
+  const RegisteredKernel small{{.name = "small", .supports = never, .apply = nothing}};
+  const RegisteredKernel full{{.name = "full",
+                               .summary = "s",
+                               .source = "o",
+                               .cpu_features = "avx2,fma",
+                               .angle_contract = ROPE_CONTRACT_EXACT,
+                               .flags = ROPE_IN_PLACE | ROPE_THREAD_SAFE,
+                               .error_bound = 3,
+                               .supports = never,
+                               .apply = nothing}};
+  auto& list = registered_kernels();
+  ASSERT_EQ(list.size(), before + 2);
+  const rope_kernel& a = *list[before];
+  EXPECT_EQ(a.struct_size, sizeof(rope_kernel));
+  EXPECT_EQ(a.abi_version, ROPE_ABI_VERSION);
+  EXPECT_STREQ(a.name, "small");
+  EXPECT_EQ(a.cpu_features, nullptr);
+  EXPECT_EQ(a.memory, ROPE_HOST);
+  EXPECT_EQ(a.angle_contract, ROPE_CONTRACT_TABLE);
+  EXPECT_EQ(a.flags, std::uint32_t{ROPE_IN_PLACE | ROPE_OUT_OF_PLACE});
+  EXPECT_EQ(a.extensions, 0u);
+  EXPECT_EQ(a.error_bound, 0);
+  EXPECT_EQ(a.prepare, nullptr);
+  EXPECT_EQ(a.release, nullptr);
+  EXPECT_EQ(a.workspace_bytes, nullptr);
+  EXPECT_EQ(a.supports, &never);
+  EXPECT_EQ(a.apply, &nothing);
+  const rope_kernel& b = *list[before + 1];
+  EXPECT_STREQ(b.cpu_features, "avx2,fma");
+  EXPECT_EQ(b.angle_contract, ROPE_CONTRACT_EXACT);
+  EXPECT_EQ(b.flags, std::uint32_t{ROPE_IN_PLACE | ROPE_THREAD_SAFE});
+  EXPECT_EQ(b.error_bound, 3);
+  list.resize(before);  // their storage ends here
+}
+
+}  // namespace
+
+ROPEWALK_PLUGIN();
+
+TEST(RopewalkPlugin, ExportsTheRegisteredKernels) {
+  const rope_kernel_list* list = rope_kernels_v1();
+  ASSERT_NE(list, nullptr);
+  EXPECT_EQ(list->struct_size, sizeof(rope_kernel_list));
+  EXPECT_EQ(list->abi_version, ROPE_ABI_VERSION);
+  EXPECT_EQ(list->count, registered_kernels().size());
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,86 @@
+// Errors in where the rows are: strides, heads, batch rows, tensors.
+#include <algorithm>
+
+#include "properties/mutants/planted.h"
+
+namespace ropewalk::mutants {
+namespace {
+
+// A decode step does the first row of the batch only: MLX #3494, #3496, #3795, #3949.
+// unwritten_outputs; agreement.
+struct DecodeOfFirstRow : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    if (p.tokens == 1) p.batch = 1;
+  }
+};
+const RegisteredKernel decode_of_first_row =
+    on_table<DecodeOfFirstRow>("mutant_decode_of_first_row_table");
+
+// Heads are taken to be contiguous: vLLM #16658, llama.cpp #14582 and PR 19296. Agreement, or any
+// property by a stray write.
+struct HeadsTakenAsDense : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    for_each_tensor(p, [](rope_tensor& s) { s.in_head_stride = s.out_head_stride = s.head_dim; });
+  }
+};
+const RegisteredKernel heads_taken_as_dense =
+    on_table<HeadsTakenAsDense>("mutant_heads_taken_as_dense_table");
+
+// Outputs are laid out like the inputs: any property by a stray write, unwritten_outputs.
+struct OutputsLikeInputs : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    for_each_tensor(p, [](rope_tensor& s) {
+      s.out_batch_stride = s.in_batch_stride;
+      s.out_token_stride = s.in_token_stride;
+      s.out_head_stride = s.in_head_stride;
+    });
+  }
+};
+const RegisteredKernel outputs_like_inputs =
+    on_table<OutputsLikeInputs>("mutant_outputs_like_inputs_table");
+
+// Batch and tokens are flattened to rows, their pitch read from the token axis; at one token that
+// stride means nothing: seen in released Triton wrappers on [batch, heads, 1, head_dim]. Agreement,
+// unwritten_outputs, or any property by a crash or a stray write.
+struct PitchOfOneToken : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    if (p.tokens > 1) return;
+    for_each_tensor(p, [](rope_tensor& s) {
+      s.in_batch_stride = s.in_token_stride;
+      s.out_batch_stride = s.out_token_stride;
+    });
+  }
+};
+const RegisteredKernel pitch_of_one_token =
+    on_table<PitchOfOneToken>("mutant_pitch_of_one_token_table");
+
+// Wrong for one number of heads: the last of three is left out. unwritten_outputs; agreement.
+struct LastOfThreeHeads : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    for_each_tensor(p, [](rope_tensor& s) { s.heads = s.heads == 3 ? 2 : s.heads; });
+  }
+};
+const RegisteredKernel last_of_three_heads =
+    on_table<LastOfThreeHeads>("mutant_last_of_three_heads_table");
+
+// Every tensor is taken to have at most the first one's heads. unwritten_outputs; agreement.
+struct HeadsOfFirstTensor : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    for_each_tensor(p, [&](rope_tensor& s) { s.heads = std::min(s.heads, p.tensor[0].heads); });
+  }
+};
+const RegisteredKernel heads_of_first_tensor =
+    on_table<HeadsOfFirstTensor>("mutant_heads_of_first_tensor_table");
+
+// Q and K are all there is: a third tensor, such as V beside them, is left alone.
+// unwritten_outputs, untouched_dims.
+struct TwoTensorsOnly : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    p.tensor_count = std::min<std::uint32_t>(p.tensor_count, 2);
+  }
+};
+const RegisteredKernel two_tensors_only =
+    on_table<TwoTensorsOnly>("mutant_two_tensors_only_table");
+
+}  // namespace
+}  // namespace ropewalk::mutants

@@ -1,0 +1,78 @@
+// Errors in what is paired with what, and in which entry of the row turns it.
+#include "properties/mutants/planted.h"
+
+namespace ropewalk::mutants {
+namespace {
+
+// One pairing hard-coded where the other was asked for: vLLM #49290, vllm-ascend #12765. Agreement,
+// norm of a pair. (relative_position and transpose hold: it rotates, other pairs.)
+struct PairingSwapped : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    p.pairing = p.pairing == ROPE_INTERLEAVED ? ROPE_HALF_SPLIT : ROPE_INTERLEAVED;
+  }
+};
+const RegisteredKernel pairing_swapped_table =
+    on_table<PairingSwapped>("mutant_pairing_swapped_table");
+const RegisteredKernel pairing_swapped_exact =
+    on_angles<PairingSwapped>("mutant_pairing_swapped_exact");
+
+// The row of cos is repeated for the other pairing (tile for repeat_interleave, and the reverse), so
+// the two elements of a pair turn by different angles: xformers #779, vjepa2 PR 15, and Paddle's
+// fused kernel in half-split layout. Norm, relative_position, transpose, agreement.
+struct RowRepeatedForOtherPairing : Correct {
+  PairIndex entries(const rope_problem& p, std::int64_t i) override {
+    const std::int64_t half = p.rotary_dim / 2;
+    if (p.pairing == ROPE_INTERLEAVED) return {2 * i % half, (2 * i + 1) % half};
+    return {i / 2, (i + half) / 2};
+  }
+};
+const RegisteredKernel row_repeated_table =
+    on_table<RowRepeatedForOtherPairing>("mutant_row_repeated_for_other_pairing_table");
+const RegisteredKernel row_repeated_exact =
+    on_angles<RowRepeatedForOtherPairing>("mutant_row_repeated_for_other_pairing_exact");
+
+// The last pair of a wide head is turned by its neighbour's angle: a wrong tail that small heads
+// never reach. Agreement at rotary_dim >= 64, decay there.
+struct LastPairOfWideHead : Correct {
+  PairIndex entries(const rope_problem& p, std::int64_t i) override {
+    const bool last = p.rotary_dim >= 64 && i == p.rotary_dim / 2 - 1;
+    return last ? PairIndex{i - 1, i - 1} : PairIndex{i, i};
+  }
+};
+const RegisteredKernel last_pair_of_wide_head_table =
+    on_table<LastPairOfWideHead>("mutant_last_pair_of_wide_head_table");
+const RegisteredKernel last_pair_of_wide_head_exact =
+    on_angles<LastPairOfWideHead>("mutant_last_pair_of_wide_head_exact");
+
+// A buffer for 128 pairs: the rest of a wider head (rotary_dim above 256) is copied. Agreement,
+// relative_position.
+struct RoomFor128Pairs : Correct {
+  void rotate(const Pair& x) override {
+    if (x.i < 128) return Correct::rotate(x);
+    x.out[x.at.first] = x.in[x.at.first];
+    x.out[x.at.second] = x.in[x.at.second];
+  }
+};
+const RegisteredKernel room_for_128_pairs =
+    on_table<RoomFor128Pairs>("mutant_room_for_128_pairs_table");
+
+// Turns nothing, as a kernel whose table is all ones. Every algebraic law of rotations holds:
+// agreement, position_sweep, and decay alone.
+struct Identity : Correct {
+  void rotate(const Pair& x) override {
+    x.out[x.at.first] = x.scale * x.in[x.at.first];
+    x.out[x.at.second] = x.scale * x.in[x.at.second];
+  }
+};
+const RegisteredKernel identity_table = on_table<Identity>("mutant_identity_table");
+const RegisteredKernel identity_exact = on_angles<Identity>("mutant_identity_exact");
+
+// Zeros: the output of a kernel that was never launched into cleared memory. Norm, identity_at_zero,
+// transpose, agreement; relative_position holds.
+struct Zeros : Correct {
+  void rotate(const Pair& x) override { x.out[x.at.first] = x.out[x.at.second] = 0; }
+};
+const RegisteredKernel zeros = on_table<Zeros>("mutant_zeros_table");
+
+}  // namespace
+}  // namespace ropewalk::mutants

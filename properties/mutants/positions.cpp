@@ -1,0 +1,146 @@
+// Errors in which position, or which row of the table, a token gets.
+#include <algorithm>
+
+#include "properties/mutants/planted.h"
+
+namespace ropewalk::mutants {
+namespace {
+
+bool by_position(const rope_problem& p) {
+  return p.angle_source == ROPE_ANGLES_TABLE && p.table_rows_by == ROPE_ROW_BY_POSITION;
+}
+
+// Positions made in bf16 fall together in blocks: candle PR 3520, diffusers PR 13922. Agreement,
+// position_sweep, relative_position, decay.
+struct PositionInBf16 : Correct {
+  void locate(const rope_problem& p, Token& token) override {
+    token.position = static_cast<std::int64_t>(to_bf16(static_cast<float>(token.position)));
+    if (p.angle_source == ROPE_ANGLES_TABLE)
+      token.table_row =
+          std::min(static_cast<std::int64_t>(to_bf16(static_cast<float>(token.table_row))),
+                   p.table_rows - 1);
+  }
+};
+const RegisteredKernel position_in_bf16_table =
+    on_table<PositionInBf16>("mutant_position_in_bf16_table");
+const RegisteredKernel position_in_bf16_exact =
+    on_angles<PositionInBf16>("mutant_position_in_bf16_exact");
+
+// A cache of 4096 rows, and later positions get its last: pegainfer #220. Agreement,
+// position_sweep; relative_position and decay where positions are long.
+struct PositionClamped : Correct {
+  void locate(const rope_problem&, Token& token) override {
+    token.position = std::min<std::int64_t>(token.position, 4095);
+    token.table_row = std::min<std::int64_t>(token.table_row, 4095);
+  }
+};
+const RegisteredKernel position_clamped_table =
+    on_table<PositionClamped>("mutant_position_clamped_table");
+const RegisteredKernel position_clamped_exact =
+    on_angles<PositionClamped>("mutant_position_clamped_exact");
+
+// A decode step takes position 0: executorch PR 2010, mlx-vlm #1983. Agreement.
+struct DecodeAtZero : Correct {
+  void locate(const rope_problem& p, Token& token) override {
+    if (p.tokens > 1) return;
+    token.position = 0;
+    if (by_position(p)) token.table_row = 0;
+  }
+};
+const RegisteredKernel decode_at_zero_table =
+    on_table<DecodeAtZero>("mutant_decode_at_zero_table");
+const RegisteredKernel decode_at_zero_exact =
+    on_angles<DecodeAtZero>("mutant_decode_at_zero_exact");
+
+// Every row of the batch takes row 0's angles: seen in released Triton wrappers that flatten the
+// angles and cut them to the first row. Agreement.
+struct RowZeroForAll : Correct {
+  void see(rope_problem& p, rope_operands&) override { p.position_batch_stride = 0; }
+  void locate(const rope_problem& p, Token& token) override {
+    if (!by_position(p)) token.table_row = token.index;
+  }
+};
+const RegisteredKernel row_zero_for_all_table =
+    on_table<RowZeroForAll>("mutant_row_zero_for_all_table");
+const RegisteredKernel row_zero_for_all_exact =
+    on_angles<RowZeroForAll>("mutant_row_zero_for_all_exact");
+
+// Takes positions to be contiguous, so a row of positions shared by the batch is overrun:
+// agreement, or any property by a crash.
+struct PositionsTakenAsDense : Correct {
+  void see(rope_problem& p, rope_operands&) override { p.position_batch_stride = p.tokens; }
+};
+const RegisteredKernel positions_taken_as_dense_table =
+    on_table<PositionsTakenAsDense>("mutant_positions_taken_as_dense_table");
+const RegisteredKernel positions_taken_as_dense_exact =
+    on_angles<PositionsTakenAsDense>("mutant_positions_taken_as_dense_exact");
+
+// The same for a column out of a wider array, as in positions [tokens, 3] of a multimodal model; a
+// stride of 0 is honoured. Agreement.
+struct PositionStrideIsOne : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    p.position_token_stride = std::min<std::int64_t>(p.position_token_stride, 1);
+  }
+};
+const RegisteredKernel position_stride_is_one_table =
+    on_table<PositionStrideIsOne>("mutant_position_stride_is_one_table");
+const RegisteredKernel position_stride_is_one_exact =
+    on_angles<PositionStrideIsOne>("mutant_position_stride_is_one_exact");
+
+// 64-bit positions read as 32-bit ones: every second one is 0 on a little-endian machine.
+// Agreement, relative_position, decay.
+struct WidePositionsReadNarrow : Correct {
+  void see(rope_problem& p, rope_operands&) override { p.position_dtype = ROPE_I32; }
+};
+const RegisteredKernel wide_positions_read_narrow_table =
+    on_table<WidePositionsReadNarrow>("mutant_wide_positions_read_narrow_table");
+const RegisteredKernel wide_positions_read_narrow_exact =
+    on_angles<WidePositionsReadNarrow>("mutant_wide_positions_read_narrow_exact");
+
+// Negative positions (relative attention, left padding) lose their sign. Agreement, position_sweep,
+// relative_position.
+struct PositionsWithoutSign : Correct {
+  void locate(const rope_problem&, Token& token) override {
+    token.position = std::max(token.position, -token.position);
+  }
+};
+const RegisteredKernel positions_without_sign =
+    on_angles<PositionsWithoutSign>("mutant_positions_without_sign_exact");
+
+// Rows of a padded table are taken to be contiguous. Agreement; norm, since the gap is no rotation.
+struct TableTakenAsDense : Correct {
+  void see(rope_problem& p, rope_operands&) override { p.table_row_stride = p.rotary_dim / 2; }
+};
+const RegisteredKernel table_taken_as_dense =
+    on_table<TableTakenAsDense>("mutant_table_taken_as_dense_table");
+
+// K is turned by Q's table. Agreement, where the two are not the same.
+struct OneTableForAll : Correct {
+  void see(rope_problem& p, rope_operands& o) override {
+    for (std::uint32_t i = 1; i < p.tensor_count; ++i) {
+      o.tensor[i].cos = o.tensor[0].cos;
+      o.tensor[i].sin = o.tensor[0].sin;
+    }
+  }
+};
+const RegisteredKernel one_table_for_all =
+    on_table<OneTableForAll>("mutant_one_table_for_all_table");
+
+// 1e-6 at one element of one position: what a spot check misses. Only position_sweep is sure to
+// look there.
+struct OnePositionOff : Correct {
+  void finish(const rope_problem& p, const rope_operands& o) override {
+    for_each_token(p, o, [&](const Token& token) {
+      const rope_tensor& q = p.tensor[0];
+      if (token.position == 70'001 && q.rotate != 0)
+        out_row(p, o, 0, token.batch, token.index, 0)[q.rotary_offset] += 1e-6f;
+    });
+  }
+};
+const RegisteredKernel one_position_off_table =
+    on_table<OnePositionOff>("mutant_one_position_off_table");
+const RegisteredKernel one_position_off_exact =
+    on_angles<OnePositionOff>("mutant_one_position_off_exact");
+
+}  // namespace
+}  // namespace ropewalk::mutants

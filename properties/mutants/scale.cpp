@@ -1,0 +1,52 @@
+// Errors in attention_scale (the mscale of YaRN).
+#include "properties/mutants/planted.h"
+
+namespace ropewalk::mutants {
+namespace {
+
+// Once in the table and once in the kernel: vLLM #48351, sglang PR 33558, exllamav3 #259. Norm,
+// transpose, agreement.
+struct ScaledTwice : Correct {
+  void see(rope_problem& p, rope_operands&) override { p.attention_scale *= p.attention_scale; }
+};
+const RegisteredKernel scaled_twice_table = on_table<ScaledTwice>("mutant_scaled_twice_table");
+const RegisteredKernel scaled_twice_exact = on_angles<ScaledTwice>("mutant_scaled_twice_exact");
+
+// Not at all. Norm, transpose, agreement; relative_position holds.
+struct NotScaled : Correct {
+  void see(rope_problem& p, rope_operands&) override { p.attention_scale = 0; }
+};
+const RegisteredKernel not_scaled = on_table<NotScaled>("mutant_not_scaled_table");
+
+// Its sign is lost, as where a square root was expected. Agreement only: norm and transpose are
+// even in the scale.
+struct ScaleWithoutSign : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    if (p.attention_scale < 0) p.attention_scale = -p.attention_scale;
+  }
+};
+const RegisteredKernel scale_without_sign =
+    on_table<ScaleWithoutSign>("mutant_scale_without_sign_table");
+
+// The whole head is scaled, what is not rotated too. untouched_dims.
+struct UntouchedScaled : Correct {
+  void finish(const rope_problem& p, const rope_operands& o) override {
+    const auto scale = static_cast<float>(scale_of(p));
+    for_each_token(p, o, [&](const Token& token) {
+      for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+        const rope_tensor& s = p.tensor[i];
+        for (std::int64_t h = 0; h < s.heads && s.rotate != 0; ++h) {
+          float* row = out_row(p, o, i, token.batch, token.index, h);
+          for (std::int64_t e = 0; e < s.rotary_offset; ++e) row[e] *= scale;
+          for (std::int64_t e = s.rotary_offset + p.rotary_dim; e < s.head_dim; ++e)
+            row[e] *= scale;
+        }
+      }
+    });
+  }
+};
+const RegisteredKernel untouched_scaled =
+    on_table<UntouchedScaled>("mutant_untouched_scaled_table");
+
+}  // namespace
+}  // namespace ropewalk::mutants

@@ -1,0 +1,26 @@
+// What bench asks of the process that holds the kernels, as lines of text
+// (docs/worker-protocol.md).
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace ropewalk {
+
+struct BoardRequest {
+  std::uint64_t seed = 1;
+  bool quick = false;
+  std::string workload_file;           ///< empty: the built-in workloads
+  std::vector<std::string> workloads;  ///< names
+  std::map<std::string, std::string>
+      contestants;  ///< kernel, and why it is broken ("" when it holds)
+  std::vector<std::string> benchmark_args;
+};
+
+std::string to_text(const BoardRequest& request);
+
+/// Throws std::runtime_error for a line it does not know.
+BoardRequest board_request_from(const std::string& text);
+
+}  // namespace ropewalk

@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "benchmarks/workloads.h"
+#include "harness/names.h"
+#include "harness/offer.h"
+#include "properties/verify.h"
+#include "tools/session.h"
+#include "tools/verbs.h"
+
+namespace ropewalk {
+namespace {
+
+void list_kernel(Subject& subject) {
+  const KernelFacts& k = subject.facts;
+  fmt::print("  {:<20} {}\n", k.name, k.summary);
+  fmt::print("  {:<20} angles: {}", "", word_of(contract_words, k.angle_contract));
+  if (!k.cpu_features.empty()) fmt::print("; needs {}", k.cpu_features);
+  if (k.error_bound > 0) fmt::print("; declared error {:g} u", k.error_bound);
+  if (!k.plugin.empty()) fmt::print("; plugin {}", k.plugin);
+  fmt::print("\n");
+  if (!k.cannot_run.empty()) {
+    fmt::print("  {:<20} SKIPPED: {}\n", "", k.cannot_run);
+    return;
+  }
+  for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED})
+    for (const std::int32_t dtype : {ROPE_F32, ROPE_F64}) {
+      std::string reason;
+      const auto offer = probe_offer(subject, pairing, dtype, reason);
+      const std::string cell =
+          fmt::format("{} {}", word_of(pairing_words, pairing), word_of(dtype_words, dtype));
+      if (!offer)
+        fmt::print("  {:<20} {:<16} UNSUPPORTED: {}\n", "", cell, reason);
+      else
+        fmt::print("  {:<20} {:<16} {}\n", "", cell, fmt::join(feature_names(*offer), " "));
+    }
+}
+
+void list_json(const KernelFacts& k) {
+  VerdictRow row;  // the same fields a verdict has
+  row.kernel = k.name;
+  row.summary = k.summary;
+  row.plugin = k.plugin;
+  row.angle_contract = word_of(contract_words, k.angle_contract);
+  row.verdict = k.cannot_run.empty() ? "" : "SKIPPED";
+  row.reason = k.cannot_run;
+  fmt::print("{}\n", to_json_line(row));
+}
+
+}  // namespace
+
+int run_list(const Options& options) {
+  Worker worker(worker_options(options));
+  require_kernels(worker, options);
+  Oracle oracle;
+  if (!options.json) fmt::print("Kernels\n");
+  const std::vector<KernelFacts> kernels = worker.kernels();
+  for (const KernelFacts& k : kernels) {
+    if (!matches(options.kernels, k.name)) continue;
+    Subject subject{worker, oracle, k};
+    options.json ? list_json(k) : list_kernel(subject);
+    std::fflush(stdout);
+  }
+  if (options.json || options.quiet) return 0;
+  fmt::print("\nProperties\n");
+  for (const Property* p : all_properties())
+    fmt::print("  {:<20} {}{}\n", p->name, p->claim, p->judged_by_oracle ? " (oracle)" : "");
+  fmt::print("\nWorkloads\n");
+  const auto workloads = options.workload_file.empty() ? load_default_workloads()
+                                                       : load_workloads(options.workload_file);
+  for (const Workload& w : workloads)
+    if (matches(options.workloads, w.name))
+      fmt::print("  {:<28} {}; profiles {}\n", w.name, board_of(w, ""),
+                 fmt::join(w.profiles, ", "));
+  return 0;
+}
+
+}  // namespace ropewalk

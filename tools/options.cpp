@@ -1,0 +1,183 @@
+#include "tools/options.h"
+
+#include <CLI/CLI.hpp>
+
+#include <charconv>
+#include <cstdio>
+#include <map>
+#include <random>
+
+namespace ropewalk {
+namespace {
+
+constexpr std::uint64_t default_seed = 20210420;  // the day RoFormer appeared
+constexpr const char* exit_codes =
+    "Exit codes: 0 all held; 1 a claim failed; 2 usage or bad input; 3 nothing could be run.";
+
+struct Verb {
+  const char* name;
+  const char* summary;
+  const char* examples;
+};
+constexpr Verb verbs[] = {
+    {"list", "kernels, properties and workloads, and what each kernel offers",
+     "  ropewalk list\n  ropewalk list --plugin ./my_kernel.so\n  ropewalk list --cpu-features ''"},
+    {"verify", "judge kernels: is this one right?",
+     "  ropewalk verify\n  ropewalk verify --profile smoke --kernel 'p*'\n"
+     "  ropewalk verify --plugin ./my_kernel.so --kernel my_kernel --property norm --property "
+     "decay"},
+    {"replay", "run one case again, from the line that a failure printed",
+     "  ropewalk replay 'kernel=plain property=agreement positions=70001 q.heads=1'"},
+    {"mutants", "judge the suite itself: does every planted error die?",
+     "  ropewalk mutants\n  ropewalk mutants --kernel '*direction*' --property decay"},
+    {"bench", "verify kernels and time those that hold, with Google Benchmark",
+     "  ropewalk bench --profile smoke\n  ropewalk bench --workload 'llama*' --kernel plain\n"
+     "  ropewalk bench -- --benchmark_filter=decode --benchmark_repetitions=20"},
+    {"report", "make report.html, report.md, results.csv and junit.xml from a results file",
+     "  ropewalk report ropewalk-out/results.jsonl\n  ropewalk report results.jsonl --out "
+     "somewhere"},
+    {"run", "verify, bench and report in one go",
+     "  ropewalk run\n  ropewalk run --profile smoke --out build/report\n"
+     "  ropewalk run --plugin ./my_kernel.so"},
+};
+
+// A seed is a number or the word "random".
+std::string read_seed(const std::string& text, std::uint64_t& seed) {
+  if (text == "random") {
+    std::random_device device;
+    seed = (std::uint64_t{device()} << 32) | device();
+    return {};
+  }
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc{} || end != text.data() + text.size())
+    return "a seed is a number from 0 to 2^64 - 1 or the word random, not '" + text + "'";
+  return {};
+}
+
+void add_kernel_options(CLI::App& verb, Options& o) {
+  verb.add_option("--kernel", o.kernels, "only kernels whose name matches this glob (repeatable)")
+      ->type_name("GLOB")
+      ->expected(1)
+      ->take_all();
+  verb.add_option("--plugin", o.plugins,
+                  "also load the kernels of this shared library (repeatable)")
+      ->type_name("FILE.so")
+      ->expected(1)
+      ->take_all();
+  verb.add_option("--cpu-features", o.cpu_features,
+                  "act like an older machine: only these count as present, e.g. avx2,fma")
+      ->type_name("LIST");
+}
+
+void add_verify_options(CLI::App& verb, Options& o) {
+  verb.add_option("--property", o.properties,
+                  "only properties whose name matches this glob (repeatable)")
+      ->type_name("GLOB")
+      ->expected(1)
+      ->take_all();
+  verb.add_option("--cases", o.cases, "generated cases for each property (default: the profile's)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}));
+}
+
+void add_common_options(CLI::App& verb, Options& o, std::string& seed) {
+  static const std::map<std::string, Profile> profiles = {
+      {"smoke", Profile::smoke}, {"standard", Profile::standard}, {"full", Profile::full}};
+  verb.add_option("--profile", o.profile, "how much: smoke (a minute in all), standard, full")
+      ->transform(CLI::CheckedTransformer(profiles))
+      ->type_name("smoke|standard|full");
+  verb.add_option("--seed", seed, "seed of all data and cases; printed with the results")
+      ->type_name("N|random");
+}
+
+void add_output_options(CLI::App& verb, Options& o) {
+  verb.add_flag("--json", o.json, "print rows as JSON lines on standard output");
+  verb.add_flag("--quiet", o.quiet, "print only failures and the summary");
+}
+
+void add_workload_options(CLI::App& verb, Options& o) {
+  verb.add_option("--workload", o.workloads,
+                  "only workloads whose name matches this glob (repeatable)")
+      ->type_name("GLOB")
+      ->expected(1)
+      ->take_all();
+  verb.add_option("--workload-file", o.workload_file, "read workloads from this TOML file")
+      ->type_name("FILE.toml");
+}
+
+CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) {
+  const std::string name = v.name;
+  CLI::App* verb = app.add_subcommand(name, v.summary);
+  verb->footer("Examples:\n" + std::string(v.examples) + "\n\n" + exit_codes);
+  const bool judges = name == "verify" || name == "mutants" || name == "run";
+  if (judges || name == "list" || name == "bench") add_kernel_options(*verb, o);
+  if (judges) add_verify_options(*verb, o);
+  if (judges || name == "bench") add_common_options(*verb, o, seed);
+  if (name == "bench" || name == "run" || name == "list") add_workload_options(*verb, o);
+  if (name != "report" && name != "run") add_output_options(*verb, o);
+  if (name == "run") verb->add_flag("--quiet", o.quiet, "print only failures and the summary");
+  if (name == "replay") {
+    verb->add_option("line", o.replay_text, "the words behind 'ropewalk replay', in quotes")
+        ->required();
+    verb->add_option("--cpu-features", o.cpu_features, "act like an older machine")
+        ->type_name("LIST");
+  }
+  if (name == "report")
+    verb->add_option("results", o.results_file, "a results.jsonl file")
+        ->required()
+        ->type_name("FILE");
+  const char* folder =
+      name == "run"      ? "folder for results and reports (default: ropewalk-out)"
+      : name == "report" ? "folder for the reports (default: where the results are)"
+      : name == "verify" || name == "bench" ? "also append the rows to DIR/results.jsonl"
+                                            : nullptr;
+  if (folder != nullptr) verb->add_option("--out", o.out, folder)->type_name("DIR");
+  return verb;
+}
+
+}  // namespace
+
+std::string profile_name(Profile profile) {
+  return profile == Profile::smoke ? "smoke" : profile == Profile::standard ? "standard" : "full";
+}
+
+Parsed parse_command_line(int argc, char** argv) {
+  Parsed parsed;
+  Options& o = parsed.options;
+  o.seed = default_seed;
+  std::string seed;
+  for (int i = 0; i < argc; ++i)
+    o.command_line += (i > 0 ? " " : "") + std::string(i > 0 ? argv[i] : "ropewalk");
+  // What stands behind -- belongs to Google Benchmark.
+  int ours = argc;
+  for (int i = 1; i < argc && ours == argc; ++i)
+    if (std::string(argv[i]) == "--") ours = i;
+  for (int i = ours + 1; i < argc; ++i) o.benchmark_args.emplace_back(argv[i]);
+
+  CLI::App app{"Ropewalk: conformance suite and benchmark for rotary position embedding kernels",
+               "ropewalk"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("ropewalk ") + ROPEWALK_VERSION);
+  app.footer(std::string("ropewalk VERB --help shows a verb's options and examples.\n\n") +
+             exit_codes);
+  for (const Verb& v : verbs) add_verb(app, v, o, seed)->callback([&o, v] { o.verb = v.name; });
+  try {
+    app.parse(ours, argv);
+    if (!seed.empty())
+      if (const std::string wrong = read_seed(seed, o.seed); !wrong.empty())
+        throw CLI::ValidationError("--seed", wrong);
+    if (!o.benchmark_args.empty() && o.verb != "bench" && o.verb != "run")
+      throw CLI::ValidationError("--", "only bench and run take Google Benchmark's flags");
+    parsed.run = true;
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) {
+      app.exit(e);
+    } else {
+      std::fprintf(stderr, "ropewalk: %s (ropewalk --help shows what there is)\n", e.what());
+      parsed.exit_code = 2;
+    }
+  }
+  return parsed;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,39 @@
+// What the user asked for: the command line as plain data. Only options.cpp knows CLI11.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "properties/property.h"
+
+namespace ropewalk {
+
+struct Options {
+  std::string verb;
+  std::string command_line;                                          ///< as typed, for the record
+  std::vector<std::string> kernels, properties, plugins, workloads;  ///< globs, files, globs
+  std::string workload_file;  ///< empty: the built-in workloads
+  Profile profile = Profile::standard;
+  std::uint64_t seed = 0;
+  std::int64_t cases = 0;  ///< a property; 0: what the profile says
+  std::string cpu_features = "all";
+  std::string out;  ///< folder for results; empty: the verb's own default
+  bool json = false, quiet = false;
+  std::string replay_text;                  ///< replay
+  std::string results_file;                 ///< report
+  std::vector<std::string> benchmark_args;  ///< bench, after --
+};
+
+/// "smoke", "standard", "full"
+std::string profile_name(Profile profile);
+
+/// Parses the command line. When there is nothing to run (--help, an error), prints and sets
+/// `exit_code`.
+struct Parsed {
+  bool run = false;
+  int exit_code = 0;
+  Options options;
+};
+Parsed parse_command_line(int argc, char** argv);
+
+}  // namespace ropewalk

@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <set>
+
+#include "properties/verify.h"
+#include "reports/render.h"
+#include "tools/session.h"
+#include "tools/verbs.h"
+
+namespace ropewalk {
+namespace {
+
+// A refuted claim is the news, whatever else happened.
+int combine(int verified, int benched) {
+  if (verified == 1 || benched == 1) return 1;
+  return verified != 0 ? verified : benched;
+}
+
+}  // namespace
+
+int run_everything(const Options& options) {
+  const std::filesystem::path folder = options.out.empty() ? "ropewalk-out" : options.out;
+  Recorder recorder(options, folder.string());
+  fmt::print("== verify ({})\n", profile_name(options.profile));
+  std::fflush(stdout);
+  std::set<std::string> passing;
+  const int verified = verify_and_print(options, [&](const VerdictRow& row) {
+    if (row.verdict == "PASS") passing.insert(row.kernel);
+    recorder.write(row);
+  });
+  {
+    Worker worker(worker_options(options));
+    Oracle oracle;
+    for (const CurveRow& curve : decay_curves(worker, oracle, {passing.begin(), passing.end()}))
+      recorder.write(curve);
+  }
+  fmt::print("\n== bench\n");
+  std::fflush(stdout);
+  const int benched = bench_and_print(
+      options, [](const VerdictRow&) {}, [&](const TimingRow& row) { recorder.write(row); });
+  const int code = combine(verified, benched);
+  recorder.finish(code);
+  write_report(read_results(recorder.file()), folder);
+  fmt::print("\nreport: {}\n", (folder / "report.html").string());
+  return code;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,104 @@
+#include "tools/session.h"
+
+#include <fmt/chrono.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <ctime>
+#include <system_error>
+
+#include "benchmarks/environment.h"
+
+namespace ropewalk {
+namespace {
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", utc);
+}
+
+RunRow run_row(const Options& options) {
+  RunRow row;
+  row.version = ROPEWALK_VERSION;
+  row.command = options.command_line;
+  row.started_at = utc_now();
+  row.profile = profile_name(options.profile);
+  row.seed = options.seed;
+  row.environment = describe_environment();
+  return row;
+}
+
+}  // namespace
+
+WorkerOptions worker_options(const Options& options) {
+  WorkerOptions w;
+  w.plugins = options.plugins;
+  w.cpu_features = options.cpu_features;
+  return w;
+}
+
+VerifyPlan verify_plan(const Options& options) {
+  VerifyPlan plan;
+  plan.kernels = options.kernels;
+  plan.properties = options.properties;
+  plan.profile = options.profile;
+  plan.seed = options.seed;
+  plan.cases = options.cases;
+  return plan;
+}
+
+void require_kernels(Worker& worker, const Options& options) {
+  for (const std::string& glob : options.kernels) {
+    bool found = false;
+    for (const KernelFacts& k : worker.kernels()) found = found || matches({glob}, k.name);
+    if (!found) throw UsageError("no kernel matches '" + glob + "' (ropewalk list shows them)");
+  }
+}
+
+void require_properties(const Options& options) {
+  for (const std::string& glob : options.properties) {
+    bool found = false;
+    for (const Property* p : all_properties())
+      found = found || matches({glob}, std::string(p->name));
+    if (!found) throw UsageError("no property matches '" + glob + "' (ropewalk list shows them)");
+  }
+}
+
+Progress::Progress(bool quiet)
+    : enabled_(!quiet && isatty(STDERR_FILENO) == 1), start_(std::chrono::steady_clock::now()) {}
+
+void Progress::show(const std::string& text) {
+  if (!enabled_) return;
+  const double s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  std::fprintf(stderr, "\r\033[K[%5.1f s] %.100s", s, text.c_str());
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+void Progress::clear() {
+  if (shown_) std::fputs("\r\033[K", stderr);
+  shown_ = false;
+}
+
+Recorder::Recorder(const Options& options, const std::string& folder)
+    : start_(std::chrono::steady_clock::now()) {
+  if (folder.empty()) return;
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw UsageError("cannot make the folder " + folder + ": " + error.message());
+  file_ = std::filesystem::path(folder) / "results.jsonl";
+  writer_ = std::make_unique<RecordWriter>(file_);
+  writer_->write(run_row(options));
+}
+
+void Recorder::finish(int exit_code) {
+  EndRow end;
+  end.exit_code = exit_code;
+  end.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  end.finished_at = utc_now();
+  write(end);
+}
+
+}  // namespace ropewalk

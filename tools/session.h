@@ -1,0 +1,63 @@
+// What the verbs share: the worker as the options want it, progress on a terminal, the result
+// folder.
+#pragma once
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "harness/worker.h"
+#include "properties/verify.h"
+#include "reports/record.h"
+#include "tools/options.h"
+
+namespace ropewalk {
+
+/// Bad input in one line that names the culprit. Exit code 2.
+class UsageError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+WorkerOptions worker_options(const Options& options);
+VerifyPlan verify_plan(const Options& options);
+
+/// Throws UsageError unless every --kernel glob matches a kernel.
+void require_kernels(Worker& worker, const Options& options);
+/// Throws UsageError unless every --property glob matches a property.
+void require_properties(const Options& options);
+
+/// One line that is rewritten in place, on standard error and only on a terminal.
+class Progress {
+ public:
+  explicit Progress(bool quiet);
+  ~Progress() { clear(); }
+  void show(const std::string& text);
+  void clear();
+
+ private:
+  bool enabled_;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point start_;
+};
+
+/// DIR/results.jsonl, with a run row at its beginning and an end row at its end. Throws UsageError
+/// when the folder or file cannot be written.
+class Recorder {
+ public:
+  /// An empty folder records nothing.
+  Recorder(const Options& options, const std::string& folder);
+  template <class Row>
+  void write(const Row& row) {
+    if (writer_) writer_->write(row);
+  }
+  /// The end row. Not called after an exception: such a run reads as cut off.
+  void finish(int exit_code);
+  const std::filesystem::path& file() const { return file_; }
+
+ private:
+  std::filesystem::path file_;
+  std::unique_ptr<RecordWriter> writer_;
+  std::chrono::steady_clock::time_point start_;
+};
+}  // namespace ropewalk

@@ -1,0 +1,34 @@
+// One function a verb; each returns an exit code and throws what main turns into one line and
+// code 2.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/worker_main.h"
+#include "reports/record.h"
+#include "tools/options.h"
+
+namespace ropewalk {
+
+int run_list(const Options& options);
+int run_verify(const Options& options);
+int run_replay(const Options& options);
+int run_mutants(const Options& options);
+int run_bench(const Options& options);
+int run_report(const Options& options);
+int run_everything(const Options& options);
+
+/// Verifies and prints as it goes; every row goes to on_row as well. What `verify` and `run` share.
+int verify_and_print(const Options& options, const std::function<void(const VerdictRow&)>& on_row);
+
+/// Verifies, times and verifies again; what was found goes to on_verdict and on_row. What `bench`
+/// and `run` share.
+int bench_and_print(const Options& options,
+                    const std::function<void(const VerdictRow&)>& on_verdict,
+                    const std::function<void(const TimingRow&)>& on_row);
+
+/// The child side of bench: what a worker does when it is told to time a board.
+TimingHandler timing_handler();
+
+}  // namespace ropewalk

@@ -1,0 +1,145 @@
+#include "properties/verify.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+#include "tools/session.h"
+#include "tools/verbs.h"
+
+namespace ropewalk {
+namespace {
+
+bool failed(const VerdictRow& row) {
+  return row.verdict == "FAIL" || row.verdict == "CRASH" || row.verdict == "HANG" ||
+         row.verdict == "VACUOUS";
+}
+
+std::string cell_of(const VerdictRow& row) {
+  if (row.pairing.empty()) return row.angle_contract;
+  return fmt::format("{} {} {}", row.pairing, row.dtype, row.angle_contract);
+}
+
+void print_failure(const VerdictRow& row) {
+  fmt::print("{:<5} {} ({}): {}\n", row.verdict, row.kernel, cell_of(row), row.property);
+  fmt::print("      claim      {}\n", row.claim);
+  if (!row.reason.empty()) fmt::print("      because    {}\n", row.reason);
+  if (row.verdict == "FAIL" && row.margin > 1)
+    fmt::print("      margin     {:.9g} of a bound of {:.4g} {}\n", row.margin, row.bound,
+               row.bound_unit);
+  if (!row.where.empty()) fmt::print("      where      {}\n", row.where);
+  if (!row.diagnosis.empty()) fmt::print("      diagnosis  {}\n", row.diagnosis);
+  if (!row.replay.empty()) fmt::print("      replay     {}\n", row.replay);
+}
+
+// The passes of one kernel, pairing and type as one line; everything else as a block of its own.
+class Printer {
+ public:
+  explicit Printer(const Options& options) : options_(options) {}
+
+  void add(const VerdictRow& row) {
+    if (options_.json) {
+      fmt::print("{}\n", to_json_line(row));
+      return;
+    }
+    if (row.kernel != first_.kernel || cell_of(row) != cell_of(first_)) finish_cell();
+    if (first_.kernel.empty()) first_ = row;
+    if (row.verdict == "PASS") {
+      ++passed_;
+      if (!(row.margin < worst_.margin)) worst_ = row;
+      cases_ += row.compared_cases;
+      values_ += row.compared;
+    } else if (failed(row)) {
+      print_failure(row);
+    } else if (!options_.quiet) {
+      fmt::print("{:<5} {} ({}): {}: {}\n", row.verdict, row.kernel, cell_of(row), row.property,
+                 row.reason);
+    }
+    std::fflush(stdout);
+  }
+
+  void finish_cell() {
+    if (passed_ > 0 && !options_.quiet && !options_.json)
+      fmt::print(
+          "PASS  {:<12} {:<24} {} properties, {} cases, {} values; worst margin {:.3f} ({})\n",
+          first_.kernel, cell_of(first_), passed_, cases_, values_, worst_.margin, worst_.property);
+    std::fflush(stdout);
+    first_ = worst_ = {};
+    worst_.margin = 0;
+    passed_ = 0;
+    cases_ = values_ = 0;
+  }
+
+ private:
+  const Options& options_;
+  VerdictRow first_, worst_;
+  int passed_ = 0;
+  std::int64_t cases_ = 0, values_ = 0;
+};
+
+void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, double seconds) {
+  std::int64_t passed = 0, judged = 0, set_aside = 0, planned = 0, executed = 0, compared = 0,
+               values = 0;
+  const VerdictRow* worst = nullptr;
+  for (const VerdictRow& row : rows) {
+    if (row.verdict == "UNSUPPORTED" || row.verdict == "SKIPPED") {
+      ++set_aside;
+      continue;
+    }
+    ++judged;
+    planned += row.planned;
+    executed += row.executed;
+    compared += row.compared_cases;
+    values += row.compared;
+    if (row.verdict != "PASS") continue;
+    ++passed;
+    if (worst == nullptr || row.margin > worst->margin) worst = &row;
+  }
+  fmt::print("\n{} of {} claims hold", passed, judged);
+  if (set_aside > 0) fmt::print(", {} unsupported or skipped", set_aside);
+  if (worst != nullptr)
+    fmt::print("; worst margin that holds {:.3f} ({}, {})", worst->margin, worst->kernel,
+               worst->property);
+  fmt::print(
+      "\ncases: planned {}, executed {}, compared {}; values compared {}\nseed {}, {:.1f} s\n",
+      planned, executed, compared, values, seed, seconds);
+}
+
+}  // namespace
+
+int verify_and_print(const Options& options, const std::function<void(const VerdictRow&)>& on_row) {
+  const auto start = std::chrono::steady_clock::now();
+  require_properties(options);
+  Worker worker(worker_options(options));
+  require_kernels(worker, options);
+  Oracle oracle;
+  Progress progress(options.quiet);
+  Printer printer(options);
+  std::vector<VerdictRow> rows;
+  verify(
+      worker, oracle, verify_plan(options),
+      [&](const VerdictRow& row) {
+        progress.clear();
+        rows.push_back(row);
+        on_row(row);
+        printer.add(row);
+      },
+      [&](const std::string& what) { progress.show(what); });
+  progress.clear();
+  printer.finish_cell();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!options.json) print_summary(rows, options.seed, seconds);
+  return exit_code_of(rows);
+}
+
+int run_verify(const Options& options) {
+  Recorder recorder(options, options.out);
+  const int code = verify_and_print(options, [&](const VerdictRow& row) { recorder.write(row); });
+  recorder.finish(code);
+  return code;
+}
+
+}  // namespace ropewalk
