@@ -89,6 +89,7 @@ class Collector final : public benchmark::BenchmarkReporter {
         show_repetitions_(show_repetitions) {}
 
   bool ReportContext(const Context& context) override {
+    if (plan_.silent) return true;
     std::ostringstream notes;
     shown_->SetErrorStream(&notes);
     const bool goes_on = shown_->ReportContext(context);
@@ -113,10 +114,12 @@ class Collector final : public benchmark::BenchmarkReporter {
       if (wanted) to_show.push_back(run);
       if (repetition && (cell.refusal || complete(cell.row, run))) hand_out(cell);
     }
-    if (!to_show.empty()) shown_->ReportRuns(to_show);
+    if (!to_show.empty() && !plan_.silent) shown_->ReportRuns(to_show);
   }
 
-  void Finalize() override { shown_->Finalize(); }
+  void Finalize() override {
+    if (!plan_.silent) shown_->Finalize();
+  }
 
  private:
   static void keep(TimingRow& row, const Run& run) {

@@ -25,6 +25,7 @@ struct BoardPlan {
   std::vector<std::string> benchmark_args;
   std::uint64_t seed = 1;  ///< of values and scattered positions
   bool quick = false;      ///< smoke: short repetitions
+  bool silent = false;     ///< shows nothing, neither table nor context
   /// A finished cell: MEASURED, BROKEN or SKIPPED. Comes as soon as its repetitions are complete.
   std::function<void(const TimingRow&)> on_row;
   /// The '<kernel>|<workload>' whose code is about to run, before each repetition, and whenever a

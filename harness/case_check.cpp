@@ -10,10 +10,13 @@
 namespace ropewalk {
 namespace {
 
+constexpr std::int64_t largest_rotary_dim = 1 << 16;  // its frequencies are made one by one
+
 void check_sizes(const Case& c) {
   require(c.batch >= 1 && c.tokens >= 1, "batch and tokens must be at least 1");
   require(c.rotary_dim >= 2 && c.rotary_dim % 2 == 0,
           "rotary_dim must be even and at least 2, got {}", c.rotary_dim);
+  require(c.rotary_dim <= largest_rotary_dim, "rotary_dim must be at most {}", largest_rotary_dim);
   require(!c.tensors.empty() && c.tensors.size() <= ROPE_MAX_TENSORS, "1 to 4 tensors are allowed");
   require(c.dtype == ROPE_F32 || c.dtype == ROPE_F64, "dtype must be f32 or f64");
   require(c.contract != ROPE_CONTRACT_F32_ANGLE || c.dtype == ROPE_F32,
@@ -25,7 +28,7 @@ void check_sizes(const Case& c) {
   require(c.inv_freq.empty() || std::ssize(c.inv_freq) == c.rotary_dim / 2,
           "inv_freq needs rotary_dim / 2 = {} values, got {}", c.rotary_dim / 2, c.inv_freq.size());
   for (const double f : c.inv_freq)
-    require(f >= 0 && f <= 6.283185307179587, "inv_freq must lie in [0, 2 pi]");
+    require(f >= 0 && f <= 0x1.921fb54442d18p+2, "inv_freq must lie in [0, 2 pi]");
   for (std::size_t i = 0; i < c.tensors.size(); ++i) {
     const TensorCase& t = c.tensors[i];
     const auto name = tensor_words[i];
@@ -52,6 +55,8 @@ void check_positions(const Case& c, const std::vector<std::int64_t>& positions) 
   require(std::ssize(positions) == c.batch * c.tokens,
           "positions needs batch * tokens = {} values, got {}", c.batch * c.tokens,
           positions.size());
+  require(c.position_batch_stride >= contiguous && c.position_token_stride >= contiguous,
+          "position strides must not be negative");
   constexpr std::int64_t limit = std::int64_t{1} << 31;
   const bool table = c.contract == ROPE_CONTRACT_TABLE;
   for (const std::int64_t p : positions) {

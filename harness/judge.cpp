@@ -116,8 +116,12 @@ struct QuickLook {
     const double re = as_double(y.re - turned.re * Wide(scale));
     const double im = as_double(y.im - turned.im * Wide(scale));
     constexpr double strict = 1 - 1e-6;  // for underflow and for |r| next to 1, left out here
+    if (re == 0 && im == 0) return false;
     const double allowed = strict * margin * relative_bound;
-    return !(re * re + im * im <= allowed * allowed * squared(x) * squared(r));
+    const double limit = allowed * allowed * squared(x) * squared(r);
+    // A square beyond double's range says nothing: of infinity, and of huge or tiny f64 pairs.
+    const bool in_range = limit > 0x1p-900 && limit <= std::numeric_limits<double>::max();
+    return !(in_range && re * re + im * im <= limit);
   }
 
  private:

@@ -248,9 +248,12 @@ void add_positions(const Case& c, Problem& out) {
     for (std::int64_t t = 0; t < p.tokens; ++t) {
       const std::int64_t wide = out.positions[static_cast<std::size_t>(b * p.tokens + t)];
       const auto narrow = static_cast<std::int32_t>(wide);
-      std::memcpy(buffer.content.data() + index(b, t) * size,
-                  size == 8 ? static_cast<const void*>(&wide) : &narrow,
-                  static_cast<std::size_t>(size));
+      const void* const value = size == 8 ? static_cast<const void*>(&wide) : &narrow;
+      std::byte* const at = buffer.content.data() + index(b, t) * size;
+      require(is_poison(at, size, Poison::a) ||
+                  std::memcmp(at, value, static_cast<std::size_t>(size)) == 0,
+              "the position strides give two different positions one place");
+      std::memcpy(at, value, static_cast<std::size_t>(size));
     }
   out.positions_buffer = add_buffer(out, std::move(buffer));
 }
@@ -279,8 +282,8 @@ Rotation given_rotation(const Problem& p, Oracle& oracle, std::uint32_t tensor,
                         std::int64_t position, std::int64_t i) {
   // Towards 0, so that the edges of int32 stay inside it.
   const std::int64_t apart = 1000 * static_cast<std::int64_t>(tensor);
-  const std::int64_t at =
-      !p.source.own_tables ? position : position - (position >= 0 ? apart : -apart);
+  const bool own = p.source.own_tables && p.asked.angle_source == ROPE_ANGLES_TABLE;
+  const std::int64_t at = !own ? position : position - (position >= 0 ? apart : -apart);
   return oracle.at(p.inv_freq[static_cast<std::size_t>(i)], at);
 }
 

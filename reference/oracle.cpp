@@ -3,9 +3,7 @@
 #include <bit>
 #include <boost/multiprecision/mpfr.hpp>
 #include <cstddef>
-#include <list>
 #include <stdexcept>
-#include <unordered_map>
 
 namespace ropewalk {
 namespace {
@@ -22,9 +20,8 @@ constexpr std::int64_t max_position = std::int64_t{1} << 31;
 // Positions 0..1023, k 2^10 for k in 0..1023, k 2^20 for k in 0..2048: the last row is 2^31 itself.
 constexpr std::size_t row_count[FrequencyTable::levels] = {1024, 1024, 2049};
 
-// About 131 kB each once all three levels are in use, so 134 MB at most. Four heads of 512 dims
-// fit: whoever takes turns over more frequencies than that fills a table for every value.
-constexpr std::size_t max_tables = 1024;
+// What the tables hold is added up once in so many new frequencies (131 kB each at most).
+constexpr std::size_t tables_between_counts = 256;
 
 DoubleDouble to_double_double(const Real& x) {
   const double hi = x.convert_to<double>();
@@ -37,7 +34,7 @@ Rotation rounded(const Complex<Real>& r) {
 }
 
 // Filling a level costs about as much as this many single rows: a few positions are not worth it.
-constexpr int single_rows_before_filling = 128;
+constexpr std::size_t single_rows_before_filling = 128;
 }  // namespace
 
 /// e^(i 2^j inv_freq) for j = 0, 1, ...: one sine and cosine, then squarings as far as somebody
@@ -74,9 +71,10 @@ std::vector<Rotation>& FrequencyTable::rows(int level) {
 }
 
 Rotation FrequencyTable::row(int level, std::size_t index) {
-  if (!rows_[level].empty() || single_rows_[level] >= single_rows_before_filling)
-    return rows(level)[index];
-  ++single_rows_[level];
+  if (!rows_[level].empty()) return rows_[level][index];
+  const auto [single, is_new] = singles_[level].try_emplace(index);
+  if (!is_new) return single->second;
+  if (singles_[level].size() > single_rows_before_filling) return rows(level)[index];
   Complex<Real> product{Real(1), Real(0)};
   bool first = true;
   for (int bit = 0; index >> bit != 0; ++bit) {
@@ -85,7 +83,14 @@ Rotation FrequencyTable::row(int level, std::size_t index) {
     product = first ? factor : rotate(product, factor);
     first = false;
   }
-  return rounded(product);
+  return single->second = rounded(product);
+}
+
+std::size_t FrequencyTable::bytes() const {
+  std::size_t rows = 64;  // the squarings and the maps themselves, roughly
+  for (int level = 0; level < levels; ++level)
+    rows += rows_[level].size() + 2 * singles_[level].size();
+  return rows * sizeof(Rotation);
 }
 
 Rotation FrequencyTable::at(std::int64_t position) {
@@ -107,37 +112,23 @@ Rotation FrequencyTable::at(std::int64_t position) {
   return position < 0 ? conjugate(value) : value;
 }
 
-/// The most recently used table stands first.
-struct Oracle::Cache {
-  struct Entry {
-    std::uint64_t key;
-    FrequencyTable table;
-  };
-  std::list<Entry> entries;
-  std::unordered_map<std::uint64_t, std::list<Entry>::iterator> index;
-};
-
-Oracle::Oracle() : cache_(std::make_unique<Cache>()) {}
+Oracle::Oracle(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 Oracle::~Oracle() = default;
 
 FrequencyTable& Oracle::table(double inv_freq) {
   const auto key = std::bit_cast<std::uint64_t>(inv_freq);
-  auto& entries = cache_->entries;
-  auto& index = cache_->index;
-  if (!entries.empty() && entries.front().key == key) {
-    return entries.front().table;
+  if (last_ != nullptr && key == last_key_) return *last_;
+  auto found = tables_.find(key);
+  if (found == tables_.end()) {
+    std::size_t bytes = 0;
+    if (tables_.size() % tables_between_counts == 0)
+      for (const auto& [other, table] : tables_) bytes += table.bytes();
+    if (bytes > most_bytes_) tables_.clear();
+    found = tables_.emplace(key, FrequencyTable(inv_freq)).first;
   }
-  if (const auto found = index.find(key); found != index.end()) {
-    entries.splice(entries.begin(), entries, found->second);
-    return entries.front().table;
-  }
-  if (entries.size() == max_tables) {
-    index.erase(entries.back().key);
-    entries.pop_back();
-  }
-  entries.push_front({key, FrequencyTable(inv_freq)});
-  index.emplace(key, entries.begin());
-  return entries.front().table;
+  last_key_ = key;
+  last_ = &found->second;
+  return *last_;
 }
 
 }  // namespace ropewalk

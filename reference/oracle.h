@@ -1,7 +1,9 @@
 // The oracle: e^(i * position * inv_freq) for any position in [-2^31, 2^31], better than 2^-100.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "reference/definition.h"
@@ -23,32 +25,38 @@ class FrequencyTable {
   /// e^(i * position * inv_freq). Range: position in [-2^31, 2^31], else std::out_of_range.
   Rotation at(std::int64_t position);
 
+  /// Memory in use, roughly.
+  std::size_t bytes() const;
+
   /// The rows of one level, filled on first use. Writable so that a test can plant an error.
   std::vector<Rotation>& rows(int level);
 
  private:
-  /// One row: computed by itself while few are asked for, then from the filled level; same bits.
+  /// One row: computed by itself while few are asked for, then from the filled level. The bits are
+  /// the same: both are good to 2^-300 before they are rounded to 2^-106.
   Rotation row(int level, std::size_t index);
 
   struct Powers;
   std::unique_ptr<Powers> powers_;
   std::vector<Rotation> rows_[levels];
-  int single_rows_[levels] = {};
+  std::unordered_map<std::size_t, Rotation> singles_[levels];
 };
 
-/// Keeps the tables of the frequencies met so far (bounded: the least recently used goes). Not
-/// thread-safe.
+/// Keeps the tables of the frequencies met so far; when they hold more than `most_bytes` (looked at
+/// now and then), it begins anew. Not thread-safe.
 class Oracle {
  public:
-  Oracle();
+  explicit Oracle(std::size_t most_bytes = std::size_t{256} << 20);
   ~Oracle();
   Rotation at(double inv_freq, std::int64_t position) { return table(inv_freq).at(position); }
   /// The reference stays valid until the next call of table() or at() of this Oracle.
   FrequencyTable& table(double inv_freq);
 
  private:
-  struct Cache;
-  std::unique_ptr<Cache> cache_;
+  std::unordered_map<std::uint64_t, FrequencyTable> tables_;  // by the bits of the frequency
+  std::size_t most_bytes_;
+  std::uint64_t last_key_ = 0;
+  FrequencyTable* last_ = nullptr;
 };
 
 }  // namespace ropewalk

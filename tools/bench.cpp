@@ -110,10 +110,12 @@ class Bench {
  private:
   static WorkerOptions options_for_board(const Options& options) {
     WorkerOptions w = worker_options(options);
-    // The board prints Google Benchmark's own table; with --json standard output is ours.
-    w.output_descriptor = options.quiet ? -1 : options.json ? STDERR_FILENO : STDOUT_FILENO;
+    // bench shows Google Benchmark's own table; with --json standard output is ours.
+    w.output_descriptor = silent(options) ? -1 : options.json ? STDERR_FILENO : STDOUT_FILENO;
     return w;
   }
+
+  static bool silent(const Options& options) { return options.quiet || options.verb == "run"; }
 
   VerifyPlan gate() const {
     VerifyPlan plan;
@@ -168,6 +170,7 @@ class Bench {
     BoardRequest request;
     request.seed = options_.seed;
     request.quick = options_.profile == Profile::smoke;
+    request.silent = silent(options_);
     request.workload_file = options_.workload_file;
     for (const Workload& w : workloads_) request.workloads.push_back(w.name);
     for (const KernelFacts& k : kernels_) {
@@ -182,7 +185,9 @@ class Bench {
         [&](const std::string&, const std::string& json) {
           rows_.push_back(timing_row_from(json));
         },
-        [](const std::string&) {});
+        [&](const std::string& label) {
+          if (options_.verb == "run") progress_.show("timing " + label);
+        });
   }
 
   void emit(const std::function<void(const TimingRow&)>& on_row) {
@@ -194,9 +199,18 @@ class Bench {
         take_numbers_away(row, broken->second);
       on_row(row);
       if (options_.json) fmt::print("{}\n", to_json_line(row));
+      if (options_.verb == "run" && !options_.quiet) print_row(row);
     }
     for (const auto& [kernel, why] : broken_)
       fmt::print(options_.json ? stderr : stdout, "BROKEN {}: {}\n", kernel, why);
+  }
+
+  static void print_row(const TimingRow& row) {
+    if (row.ns_per_token.empty())
+      fmt::print("{:<24} {:<16} {}: {}\n", row.workload, row.kernel, row.outcome, row.reason);
+    else
+      fmt::print("{:<24} {:<16} {:>12.1f} ns/token {:>8.2f} GB/s  {}\n", row.workload, row.kernel,
+                 row.ns_per_token_median, row.gb_per_s_median, row.board);
   }
 
   static void take_numbers_away(TimingRow& row, const std::string& why) {
@@ -249,6 +263,7 @@ TimingHandler timing_handler() {
     BoardPlan plan;
     plan.seed = request.seed;
     plan.quick = request.quick;
+    plan.silent = request.silent;
     plan.benchmark_args = request.benchmark_args;
     for (const Workload& w : all_workloads(request.workload_file))
       if (std::find(request.workloads.begin(), request.workloads.end(), w.name) !=

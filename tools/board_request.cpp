@@ -17,7 +17,8 @@ std::string one_line(std::string text) {
 }  // namespace
 
 std::string to_text(const BoardRequest& r) {
-  std::string out = "seed " + std::to_string(r.seed) + "\nquick " + (r.quick ? "1" : "0") + "\n";
+  std::string out = "seed " + std::to_string(r.seed) + "\nquick " + (r.quick ? "1" : "0") +
+                    "\nsilent " + (r.silent ? "1" : "0") + "\n";
   if (!r.workload_file.empty()) out += "workload_file " + one_line(r.workload_file) + "\n";
   for (const std::string& name : r.workloads) out += "workload " + one_line(name) + "\n";
   for (const auto& [name, broken] : r.contestants)
@@ -38,6 +39,8 @@ BoardRequest board_request_from(const std::string& text) {
       std::from_chars(rest.data(), rest.data() + rest.size(), r.seed);
     } else if (word == "quick") {
       r.quick = rest == "1";
+    } else if (word == "silent") {
+      r.silent = rest == "1";
     } else if (word == "workload_file") {
       r.workload_file = rest;
     } else if (word == "workload") {

@@ -10,7 +10,7 @@ namespace ropewalk {
 
 struct BoardRequest {
   std::uint64_t seed = 1;
-  bool quick = false;
+  bool quick = false, silent = false;
   std::string workload_file;           ///< empty: the built-in workloads
   std::vector<std::string> workloads;  ///< names
   std::map<std::string, std::string>

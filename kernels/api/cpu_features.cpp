@@ -106,7 +106,7 @@ std::string missing_cpu_feature(const char* required) {
   if (required == nullptr) return {};
   const std::vector<std::string> have = cpu_features();
   for (const std::string& word : split(required))
-    if (!contains(have, word)) return word;
+    if (!contains(have, word)) return word.empty() ? "''" : word;
   return {};
 }
 

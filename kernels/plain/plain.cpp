@@ -5,19 +5,33 @@
 namespace ropewalk {
 namespace {
 
+// Pair i is x[i * step], x[i * step + apart]: (1, half) for half_split, (2, 1) for interleaved.
+template <class Real>
+inline void rotate_head(const Real* x, Real* y, const Real* cos, const Real* sin, std::int64_t half,
+                        std::int64_t step, std::int64_t apart, Real scale, Real sign) {
+  for (std::int64_t i = 0; i < half; ++i) {
+    const Real x1 = x[i * step], x2 = x[i * step + apart], c = cos[i], s = sign * sin[i];
+    y[i * step] = scale * (x1 * c - x2 * s);
+    y[i * step + apart] = scale * (x2 * c + x1 * s);
+  }
+}
+
 template <class Real>
 void rotate(const rope_problem& p, const rope_operands& o) {
   const std::int64_t half = p.rotary_dim / 2;
   const auto scale = static_cast<Real>(scale_of(p));
   const auto sign = static_cast<Real>(p.operation == ROPE_TRANSPOSE ? -1 : 1);
+  const bool interleaved = p.pairing == ROPE_INTERLEAVED;
+  const auto rotate_one = [&](const Real* in, Real* out, const Head<Real>& head) {
+    // Constant steps, so that the compiler may vectorize each form.
+    interleaved ? rotate_head<Real>(in, out, head.cos, head.sin, half, 2, 1, scale, sign)
+                : rotate_head<Real>(in, out, head.cos, head.sin, half, 1, half, scale, sign);
+  };
   for_each_token(p, o, [&](const Token& token) {
     for_each_head<Real>(p, o, token, [&](const Head<Real>& head) {
-      for (std::int64_t i = 0; i < half; ++i) {
-        const auto [a, b] = pair_index(p.pairing, i, half);
-        const Real x1 = head.in[a], x2 = head.in[b], c = head.cos[i], s = sign * head.sin[i];
-        head.out[a] = scale * (x1 * c - x2 * s);
-        head.out[b] = scale * (x2 * c + x1 * s);
-      }
+      // In place as a loop over one pointer, as a user would write it.
+      head.in == head.out ? rotate_one(head.out, head.out, head)
+                          : rotate_one(head.in, head.out, head);
     });
   });
 }

@@ -1,0 +1,207 @@
+// Controls: correct kernels of unusual style. A suite that rejects one of them is wrong.
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <cstring>
+
+#include "kernels/common/support.h"
+#include "properties/mutants/planted.h"
+
+namespace ropewalk::mutants {
+namespace {
+
+// The frame of all mutants without an error: what a mutant fails for is its hook.
+const RegisteredKernel scalar_table = on_table<Correct>("control_scalar_table");
+const RegisteredKernel scalar_exact = on_angles<Correct>("control_scalar_exact");
+
+// Fused multiply-adds in the body (2 u instead of sqrt(5) u) and none in the last n % 4 pairs:
+// pairs of one head differ in their last bits.
+struct FusedBody : Correct {
+  std::int64_t body = 0;
+  void see(rope_problem& p, rope_operands&) override { body = p.rotary_dim / 2 / 4 * 4; }
+  void rotate(const Pair& x) override {
+    if (x.i >= body) return Correct::rotate(x);
+    const float x1 = x.in[x.at.first], x2 = x.in[x.at.second];
+    x.out[x.at.first] = x.scale * std::fma(x1, x.cos1, -(x2 * x.sin1));
+    x.out[x.at.second] = x.scale * std::fma(x2, x.cos2, x1 * x.sin2);
+  }
+};
+const RegisteredKernel fused_table = on_table<FusedBody>("control_fma_table");
+const RegisteredKernel fused_exact = on_angles<FusedBody>("control_fma_exact");
+
+// std::complex: another order of the operations, and its own rules for what is not finite.
+struct ByComplex : Correct {
+  void rotate(const Pair& x) override {
+    const std::complex<float> y = std::complex<float>(x.in[x.at.first], x.in[x.at.second]) *
+                                  std::complex<float>(x.cos1, x.sin1);
+    x.out[x.at.first] = x.scale * y.real();
+    x.out[x.at.second] = x.scale * y.imag();
+  }
+};
+const RegisteredKernel by_complex = on_table<ByComplex>("control_complex_table");
+
+// Copies everything first, then works in place: writes each output twice, and reads it.
+struct CopyThenRotate : Correct {
+  void see(rope_problem& p, rope_operands& o) override {
+    for_each_token(p, o, [&](const Token& token) {
+      for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+        for (std::int64_t h = 0; h < p.tensor[i].heads; ++h)
+          if (p.tensor[i].in_place == 0)
+            std::memcpy(out_row(p, o, i, token.batch, token.index, h),
+                        in_row(p, o, i, token.batch, token.index, h),
+                        static_cast<std::size_t>(p.tensor[i].head_dim) * sizeof(float));
+    });
+    for (std::uint32_t i = 0; i < p.tensor_count; ++i) read_from_output(p, o, i);
+  }
+};
+const RegisteredKernel copy_then_rotate =
+    on_table<CopyThenRotate>("control_copy_then_rotate_table");
+
+// Angles in double: the product in two parts, so that libm's exact reduction sees all of it.
+struct AnglesInF64 : Correct {
+  CosSin rotation(double frequency, std::int64_t position) override {
+    const auto m = static_cast<double>(position);
+    const double angle = m * frequency;
+    const double rest = std::fma(m, frequency, -angle);  // below 2^-20 at position 2^31
+    const double c = std::cos(angle), s = std::sin(angle);
+    return {c - rest * s, s + rest * c};
+  }
+};
+const RegisteredKernel angles_in_f64 = on_angles<AnglesInF64>("control_f64_angles");
+
+// What most training code did, and declares it.
+struct AnglesInF32 : Correct {
+  CosSin rotation(double frequency, std::int64_t position) override {
+    const float angle = static_cast<float>(position) * static_cast<float>(frequency);
+    return {std::cos(double{angle}), std::sin(double{angle})};
+  }
+};
+KernelInfo angles_in_f32_info() {
+  KernelInfo info = angles_info<AnglesInF32>("control_f32_angle");
+  info.angle_contract = ROPE_CONTRACT_F32_ANGLE;
+  return info;
+}
+const RegisteredKernel angles_in_f32{angles_in_f32_info()};
+
+// A table cut to 22 bits, each entry off by at most 4 u, and a declared bound: 4 + sqrt(5) < 8.
+struct TableIn22Bits : Correct {
+  float entry(float value) override {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    return std::bit_cast<float>((bits + 1u + (bits >> 2 & 1u)) & ~3u);
+  }
+};
+KernelInfo declared_bound_info() {
+  KernelInfo info = table_info<TableIn22Bits>("control_declared_bound_table");
+  info.error_bound = 8;
+  return info;
+}
+const RegisteredKernel declared_bound{declared_bound_info()};
+
+// Subnormal outputs become zero, as declared.
+struct Flushing : Correct {
+  static float flushed(float v) { return v > -0x1p-126f && v < 0x1p-126f ? 0 : v; }
+  void rotate(const Pair& x) override {
+    Correct::rotate(x);
+    x.out[x.at.first] = flushed(x.out[x.at.first]);
+    x.out[x.at.second] = flushed(x.out[x.at.second]);
+  }
+};
+KernelInfo flushing_info() {
+  KernelInfo info = table_info<Flushing>("control_flushes_subnormals_table");
+  info.flags |= ROPE_FLUSHES_SUBNORMALS;
+  return info;
+}
+const RegisteredKernel flushing{flushing_info()};
+
+// Needs pointers at multiples of 64 and says so; gives up where it does not get them.
+bool aligned(const void* at) {
+  return reinterpret_cast<std::uintptr_t>(at) % 64 == 0;
+}
+KernelInfo needs_alignment_info() {
+  KernelInfo info = table_info<Correct>("control_needs_alignment_table");
+  info.flags |= ROPE_NEEDS_ALIGN_64;
+  info.apply = [](const rope_problem* p, const rope_operands* o, void*) -> std::int32_t {
+    bool all = aligned(o->positions);
+    for (std::uint32_t i = 0; i < p->tensor_count; ++i) {
+      const auto& t = o->tensor[i];
+      all = all && aligned(t.in) && aligned(t.out) && aligned(t.cos) && aligned(t.sin);
+    }
+    return all ? apply<Correct>(p, o, nullptr) : ROPE_FAILED;
+  };
+  return info;
+}
+const RegisteredKernel needs_alignment{needs_alignment_info()};
+
+// Restrictions, answered honestly: no false FAIL, and no way around the rest.
+template <bool (*accepts)(const rope_problem&)>
+std::int32_t supports_only(const rope_problem* p, const char** reason) {
+  return accepts(*p) ? supports_table(p, reason) : refuse(reason, "outside this control's limits");
+}
+template <bool (*accepts)(const rope_problem&)>
+KernelInfo limited(const char* name) {
+  KernelInfo info = table_info<Correct>(name);
+  info.supports = supports_only<accepts>;
+  return info;
+}
+
+template <bool in_place>
+bool all_placed(const rope_problem& p) {
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+    if ((p.tensor[i].in_place != 0) != in_place) return false;
+  return true;
+}
+KernelInfo in_place_only_info() {
+  KernelInfo info = limited<all_placed<true>>("control_in_place_only_table");
+  info.flags = ROPE_IN_PLACE;
+  return info;
+}
+KernelInfo out_of_place_only_info() {
+  KernelInfo info = limited<all_placed<false>>("control_out_of_place_only_table");
+  info.flags = ROPE_OUT_OF_PLACE;
+  return info;
+}
+const RegisteredKernel in_place_only{in_place_only_info()};
+const RegisteredKernel out_of_place_only{out_of_place_only_info()};
+
+// A typical GPU kernel: one head size, contiguous, Q and K, no scale.
+bool fixed_shape(const rope_problem& p) {
+  if (p.rotary_dim != 128 || p.tensor_count > 2) return false;
+  if (p.attention_scale != 0 && p.attention_scale != 1) return false;
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+    const rope_tensor& s = p.tensor[i];
+    const std::int64_t row = s.heads * 128;
+    const auto dense = [&](std::int64_t batch, std::int64_t token, std::int64_t head) {
+      return (p.batch == 1 || batch == p.tokens * row) && (p.tokens == 1 || token == row) &&
+             (s.heads == 1 || head == 128);
+    };
+    if (s.rotate == 0 || s.head_dim != 128 ||
+        !dense(s.in_batch_stride, s.in_token_stride, s.in_head_stride) ||
+        !dense(s.out_batch_stride, s.out_token_stride, s.out_head_stride))
+      return false;
+  }
+  return true;
+}
+const RegisteredKernel fixed{limited<fixed_shape>("control_fixed_shape_table")};
+
+// 64-bit positions only, as vLLM passes them.
+bool wide_positions(const rope_problem& p) {
+  return p.position_dtype == ROPE_I64;
+}
+const RegisteredKernel wide_positions_only{
+    limited<wide_positions>("control_wide_positions_only_table")};
+
+// One row of the table a token, gathered before, as Hugging Face models pass cos and sin.
+bool rows_by_token(const rope_problem& p) {
+  return p.table_rows_by == ROPE_ROW_BY_TOKEN;
+}
+const RegisteredKernel rows_by_token_only{
+    limited<rows_by_token>("control_rows_by_token_only_table")};
+
+// One token a call: a decode kernel.
+bool one_token(const rope_problem& p) {
+  return p.tokens == 1;
+}
+const RegisteredKernel one_token_only{limited<one_token>("control_one_token_only_table")};
+
+}  // namespace
+}  // namespace ropewalk::mutants

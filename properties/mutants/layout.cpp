@@ -79,8 +79,7 @@ struct TwoTensorsOnly : Correct {
     p.tensor_count = std::min<std::uint32_t>(p.tensor_count, 2);
   }
 };
-const RegisteredKernel two_tensors_only =
-    on_table<TwoTensorsOnly>("mutant_two_tensors_only_table");
+const RegisteredKernel two_tensors_only = on_table<TwoTensorsOnly>("mutant_two_tensors_only_table");
 
 }  // namespace
 }  // namespace ropewalk::mutants

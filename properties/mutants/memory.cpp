@@ -1,0 +1,167 @@
+// Errors in what is read and written, and when.
+#include "properties/mutants/planted.h"
+
+namespace ropewalk::mutants {
+namespace {
+
+void touch(const volatile float* at) {
+  static_cast<void>(*at);
+}
+
+// The first output is stored before its input has made the second: FlagGems PR 5143, vLLM PR 635.
+// Right out of place; in place agreement, norm, transpose, relative_position.
+struct StoredTooEarly : Correct {
+  void rotate(const Pair& x) override {
+    x.out[x.at.first] = x.scale * (x.in[x.at.first] * x.cos1 - x.in[x.at.second] * x.sin1);
+    x.out[x.at.second] = x.scale * (x.in[x.at.second] * x.cos2 + x.in[x.at.first] * x.sin2);
+  }
+};
+const RegisteredKernel stored_too_early_table =
+    on_table<StoredTooEarly>("mutant_stored_too_early_table");
+const RegisteredKernel stored_too_early_exact =
+    on_angles<StoredTooEarly>("mutant_stored_too_early_exact");
+
+// One tensor in place means all in place: a call that mixes both takes its input from an output.
+// Agreement, norm.
+struct AllInPlaceOrNone : Correct {
+  void see(rope_problem& p, rope_operands& o) override {
+    for (std::uint32_t i = 1; i < p.tensor_count && p.tensor[0].in_place != 0; ++i)
+      read_from_output(p, o, i);
+  }
+};
+const RegisteredKernel all_in_place_or_none =
+    on_table<AllInPlaceOrNone>("mutant_all_in_place_or_none_table");
+
+// A vector loop of 8 pairs without a tail: ONNX Runtime PR 26389 and 26390. unwritten_outputs;
+// agreement in place.
+struct NoTail : Correct {
+  bool leaves_out(const rope_problem& p, std::int64_t i) override {
+    return i >= p.rotary_dim / 2 / 8 * 8;
+  }
+};
+const RegisteredKernel no_tail_table = on_table<NoTail>("mutant_no_tail_table");
+const RegisteredKernel no_tail_exact = on_angles<NoTail>("mutant_no_tail_exact");
+
+// One element is forgotten, out of place only: unwritten_outputs, whatever the memory held before.
+struct OneElementForgotten : Correct {
+  float before = 0;
+  static float* forgotten(const rope_problem& p, const rope_operands& o) {
+    const rope_tensor& s = p.tensor[p.tensor_count - 1];
+    return s.in_place != 0
+               ? nullptr
+               : out_row(p, o, p.tensor_count - 1, p.batch - 1, p.tokens - 1, s.heads - 1);
+  }
+  void see(rope_problem& p, rope_operands& o) override {
+    if (const float* at = forgotten(p, o)) before = *at;
+  }
+  void finish(const rope_problem& p, const rope_operands& o) override {
+    if (float* at = forgotten(p, o)) *at = before;
+  }
+};
+const RegisteredKernel one_element_forgotten =
+    on_table<OneElementForgotten>("mutant_one_element_forgotten_table");
+
+// An unmasked load reads one element behind the last row of the table: aiter PR 3078,
+// sgl-kernel-xpu PR 202. Every property, by the page behind the buffer.
+struct ReadsPastTable : Correct {
+  void finish(const rope_problem& p, const rope_operands& o) override {
+    const std::int64_t row = p.table_rows > 1 ? (p.table_rows - 1) * p.table_row_stride : 0;
+    touch(static_cast<const float*>(o.tensor[0].cos) + row + p.rotary_dim / 2);
+  }
+};
+const RegisteredKernel reads_past_table = on_table<ReadsPastTable>("mutant_reads_past_table_table");
+
+// The same for the frequencies.
+struct ReadsPastFrequencies : Correct {
+  void finish(const rope_problem& p, const rope_operands&) override {
+    touch(reinterpret_cast<const float*>(p.inv_freq + p.rotary_dim / 2));
+  }
+};
+const RegisteredKernel reads_past_frequencies =
+    on_angles<ReadsPastFrequencies>("mutant_reads_past_frequencies_exact");
+
+// The same for the last row of the input.
+struct ReadsPastInput : Correct {
+  void finish(const rope_problem& p, const rope_operands& o) override {
+    const rope_tensor& s = p.tensor[0];
+    touch(in_row(p, o, 0, p.batch - 1, p.tokens - 1, s.heads - 1) + s.head_dim);
+  }
+};
+const RegisteredKernel reads_past_input = on_table<ReadsPastInput>("mutant_reads_past_input_table");
+
+// Reads one element before the first row of the input. Every property, by the page before it.
+struct ReadsBeforeInput : Correct {
+  void finish(const rope_problem& p, const rope_operands& o) override {
+    touch(in_row(p, o, 0, 0, 0, 0) - 1);
+  }
+};
+const RegisteredKernel reads_before_input =
+    on_table<ReadsBeforeInput>("mutant_reads_before_input_table");
+
+// Writes one element behind the last row. Every property, by the page behind the buffer or the
+// poison around it.
+struct WritesPastOutput : Correct {
+  void finish(const rope_problem& p, const rope_operands& o) override {
+    const rope_tensor& s = p.tensor[0];
+    out_row(p, o, 0, p.batch - 1, p.tokens - 1, s.heads - 1)[s.head_dim] = 0;
+  }
+};
+const RegisteredKernel writes_past_output =
+    on_table<WritesPastOutput>("mutant_writes_past_output_table");
+
+// A rounded-up store runs into the gap behind a head, inside the buffer. Every property, by the
+// poison between the rows.
+struct WritesIntoGap : Correct {
+  void finish(const rope_problem& p, const rope_operands& o) override {
+    const rope_tensor& s = p.tensor[0];
+    if (s.heads > 1 && s.out_head_stride > s.head_dim && s.out_token_stride > s.out_head_stride)
+      out_row(p, o, 0, 0, 0, 0)[s.head_dim] = 0;
+  }
+};
+const RegisteredKernel writes_into_gap = on_table<WritesIntoGap>("mutant_writes_into_gap_table");
+
+// Uses an input that it was not told to overwrite as its scratch. Every property: it cannot be
+// written.
+struct WritesInput : Correct {
+  void finish(const rope_problem& p, const rope_operands& o) override {
+    if (p.tensor[0].in_place == 0) *const_cast<float*>(in_row(p, o, 0, 0, 0, 0)) = 0;
+  }
+};
+const RegisteredKernel writes_input = on_table<WritesInput>("mutant_writes_input_table");
+
+// Counts on a cleared workspace. Every property: the workspace begins as NaN.
+struct WorkspaceTakenAsZero : Correct {
+  float begins_as = 0;
+  void see(rope_problem&, rope_operands& o) override {
+    begins_as = *static_cast<const float*>(o.workspace);
+  }
+  float entry(float value) override { return value + begins_as; }
+};
+const RegisteredKernel workspace_taken_as_zero =
+    on_angles<WorkspaceTakenAsZero>("mutant_workspace_taken_as_zero_exact");
+
+// Asks for a workspace that is one float too small. Every property at a rotary_dim that is a
+// multiple of 16, by the page behind it (its begin is aligned to 64 bytes).
+struct WorkspaceTooSmall : Correct {
+  void see(rope_problem& p, rope_operands& o) override {
+    static_cast<float*>(o.workspace)[p.rotary_dim] = 0;
+  }
+};
+const RegisteredKernel workspace_too_small =
+    on_angles<WorkspaceTooSmall>("mutant_workspace_too_small_exact");
+
+// An undeclared flush to zero, as left behind by -ffast-math in a constructor. Agreement, where
+// values are tiny.
+struct FlushesSubnormals : Correct {
+  static float flushed(float v) { return v > -0x1p-126f && v < 0x1p-126f ? 0 : v; }
+  void rotate(const Pair& x) override {
+    Correct::rotate(x);
+    x.out[x.at.first] = flushed(x.out[x.at.first]);
+    x.out[x.at.second] = flushed(x.out[x.at.second]);
+  }
+};
+const RegisteredKernel flushes_subnormals =
+    on_table<FlushesSubnormals>("mutant_flushes_subnormals_table");
+
+}  // namespace
+}  // namespace ropewalk::mutants

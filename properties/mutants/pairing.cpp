@@ -16,8 +16,8 @@ const RegisteredKernel pairing_swapped_table =
 const RegisteredKernel pairing_swapped_exact =
     on_angles<PairingSwapped>("mutant_pairing_swapped_exact");
 
-// The row of cos is repeated for the other pairing (tile for repeat_interleave, and the reverse), so
-// the two elements of a pair turn by different angles: xformers #779, vjepa2 PR 15, and Paddle's
+// The row of cos is repeated for the other pairing (tile for repeat_interleave, and the reverse),
+// so the two elements of a pair turn by different angles: xformers #779, vjepa2 PR 15, and Paddle's
 // fused kernel in half-split layout. Norm, relative_position, transpose, agreement.
 struct RowRepeatedForOtherPairing : Correct {
   PairIndex entries(const rope_problem& p, std::int64_t i) override {
@@ -67,8 +67,8 @@ struct Identity : Correct {
 const RegisteredKernel identity_table = on_table<Identity>("mutant_identity_table");
 const RegisteredKernel identity_exact = on_angles<Identity>("mutant_identity_exact");
 
-// Zeros: the output of a kernel that was never launched into cleared memory. Norm, identity_at_zero,
-// transpose, agreement; relative_position holds.
+// Zeros: the output of a kernel that was never launched into cleared memory. Norm,
+// identity_at_zero, transpose, agreement; relative_position holds.
 struct Zeros : Correct {
   void rotate(const Pair& x) override { x.out[x.at.first] = x.out[x.at.second] = 0; }
 };

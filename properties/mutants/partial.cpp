@@ -60,8 +60,8 @@ const RegisteredKernel window_at_zero = on_table<WindowAtZero>("mutant_window_at
 // partial rotary.
 struct FrequenciesOfHeadDim : Correct {
   double frequency(const rope_problem& p, std::int64_t i) override {
-    return std::pow(p.inv_freq[i], static_cast<double>(p.rotary_dim) /
-                                       static_cast<double>(p.tensor[0].head_dim));
+    return std::pow(p.inv_freq[i],
+                    static_cast<double>(p.rotary_dim) / static_cast<double>(p.tensor[0].head_dim));
   }
 };
 const RegisteredKernel frequencies_of_head_dim =

@@ -10,8 +10,9 @@ namespace ropewalk::mutants {
 namespace {
 
 // An index into a tensor; strides of [batch, tokens, heads].
-std::int64_t row_index(const rope_problem& p, const rope_tensor& s, const std::int64_t (&strides)[3],
-                       std::int64_t batch, std::int64_t token, std::int64_t head) {
+std::int64_t row_index(const rope_problem& p, const rope_tensor& s,
+                       const std::int64_t (&strides)[3], std::int64_t batch, std::int64_t token,
+                       std::int64_t head) {
   return (p.batch > 1 ? batch * strides[0] : 0) + (p.tokens > 1 ? token * strides[1] : 0) +
          (s.heads > 1 ? head * strides[2] : 0);
 }

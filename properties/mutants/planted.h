@@ -106,7 +106,16 @@ const float* in_row(const rope_problem& p, const rope_operands& o, std::uint32_t
 /// The nearest bfloat16, ties to even, of a finite value.
 float to_bf16(float value);
 
-/// A problem by its tensors.
+/// Takes the input of a tensor from where its output lies.
+inline void read_from_output(rope_problem& p, rope_operands& o, std::uint32_t tensor) {
+  rope_tensor& s = p.tensor[tensor];
+  o.tensor[tensor].in = o.tensor[tensor].out;
+  s.in_batch_stride = s.out_batch_stride;
+  s.in_token_stride = s.out_token_stride;
+  s.in_head_stride = s.out_head_stride;
+}
+
+/// Calls visit(rope_tensor&) for every tensor.
 template <class Visit>
 void for_each_tensor(rope_problem& p, Visit&& visit) {
   for (std::uint32_t i = 0; i < p.tensor_count; ++i) visit(p.tensor[i]);

@@ -47,8 +47,7 @@ struct DecodeAtZero : Correct {
     if (by_position(p)) token.table_row = 0;
   }
 };
-const RegisteredKernel decode_at_zero_table =
-    on_table<DecodeAtZero>("mutant_decode_at_zero_table");
+const RegisteredKernel decode_at_zero_table = on_table<DecodeAtZero>("mutant_decode_at_zero_table");
 const RegisteredKernel decode_at_zero_exact =
     on_angles<DecodeAtZero>("mutant_decode_at_zero_exact");
 
@@ -125,6 +124,18 @@ struct OneTableForAll : Correct {
 };
 const RegisteredKernel one_table_for_all =
     on_table<OneTableForAll>("mutant_one_table_for_all_table");
+
+// The table is there and never read: angles of its own, as long as they are the same ones.
+// Agreement where Q and K have tables of their own, or where there are no positions.
+struct TableIgnored : Correct {
+  void see(rope_problem& p, rope_operands&) override { p.angle_source = ROPE_ANGLES_INV_FREQ; }
+};
+KernelInfo table_ignored_info() {
+  KernelInfo info = table_info<TableIgnored>("mutant_table_ignored_table");
+  info.workspace_bytes = row_bytes;
+  return info;
+}
+const RegisteredKernel table_ignored{table_ignored_info()};
 
 // 1e-6 at one element of one position: what a spot check misses. Only position_sweep is sure to
 // look there.

@@ -1,0 +1,152 @@
+// Errors in what is remembered from one call to the next.
+#include <array>
+#include <cstring>
+#include <map>
+#include <new>
+#include <vector>
+
+#include "properties/mutants/planted.h"
+
+namespace ropewalk::mutants {
+namespace {
+
+// The first output of a state is its output for ever: KernelBench and GPU MODE submissions. Needs
+// two calls on one state with other inputs or other positions.
+struct FirstOutputs {
+  bool known = false;
+  std::array<std::vector<float>, ROPE_MAX_TENSORS> values;
+};
+
+std::int32_t prepare_outputs(const rope_problem* p, void** state) {
+  auto* outputs = new (std::nothrow) FirstOutputs;
+  *state = outputs;
+  for (std::uint32_t i = 0; outputs != nullptr && i < p->tensor_count; ++i)
+    outputs->values[i].resize(static_cast<std::size_t>(p->batch * p->tokens * p->tensor[i].heads *
+                                                       p->tensor[i].head_dim));
+  return outputs != nullptr ? ROPE_OK : ROPE_FAILED;
+}
+
+template <class Visit>
+void for_each_out_row(const rope_problem& p, const rope_operands& o, FirstOutputs& outputs,
+                      Visit&& visit) {
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+    float* next = outputs.values[i].data();
+    for (std::int64_t b = 0; b < p.batch; ++b)
+      for (std::int64_t t = 0; t < p.tokens; ++t)
+        for (std::int64_t h = 0; h < p.tensor[i].heads; ++h, next += p.tensor[i].head_dim)
+          visit(out_row(p, o, i, b, t, h), next,
+                static_cast<std::size_t>(p.tensor[i].head_dim) * sizeof(float));
+  }
+}
+
+std::int32_t apply_once(const rope_problem* p, const rope_operands* o, void* state) {
+  auto& outputs = *static_cast<FirstOutputs*>(state);
+  if (outputs.known) {
+    for_each_out_row(*p, *o, outputs, [](float* row, const float* first, std::size_t bytes) {
+      std::memcpy(row, first, bytes);
+    });
+    return ROPE_OK;
+  }
+  outputs.known = true;
+  const std::int32_t answer = apply<Correct>(p, o, nullptr);
+  for_each_out_row(*p, *o, outputs, [](const float* row, float* first, std::size_t bytes) {
+    std::memcpy(first, row, bytes);
+  });
+  return answer;
+}
+
+KernelInfo first_output_info() {
+  KernelInfo info = table_info<Correct>("mutant_first_output_kept_table");
+  info.prepare = prepare_outputs;
+  info.apply = apply_once;
+  info.release = [](void* state) { delete static_cast<FirstOutputs*>(state); };
+  return info;
+}
+const RegisteredKernel first_output_kept{first_output_info()};
+
+// No work where the addresses are those of the call before: also KernelBench. unwritten_outputs,
+// agreement.
+struct SameAddressesSkipped : Correct {
+  void see(rope_problem& p, rope_operands& o) override {
+    static const void *last_in = nullptr, *last_out = nullptr;
+    if (o.tensor[0].in == last_in && o.tensor[0].out == last_out) p.batch = 0;
+    last_in = o.tensor[0].in;
+    last_out = o.tensor[0].out;
+  }
+};
+const RegisteredKernel same_addresses_skipped =
+    on_table<SameAddressesSkipped>("mutant_same_addresses_skipped_table");
+
+// A cache of frequencies by rotary_dim alone: a second model with another base gets the first one's
+// (seen in released packages). Agreement and decay, in a process that has met another base.
+struct CachedByRotaryDim : Correct {
+  double frequency(const rope_problem& p, std::int64_t i) override {
+    static std::map<std::int64_t, std::vector<double>> cache;
+    std::vector<double>& known = cache[p.rotary_dim];
+    if (known.empty()) known.assign(p.inv_freq, p.inv_freq + p.rotary_dim / 2);
+    return known[static_cast<std::size_t>(i)];
+  }
+};
+const RegisteredKernel cached_by_rotary_dim =
+    on_angles<CachedByRotaryDim>("mutant_cached_by_rotary_dim_exact");
+
+// A long input changes the base, and it stays changed for the short ones after it: transformers
+// PR 27227. Agreement and decay, in a process that has met a long input.
+struct BaseSticks : Correct {
+  bool stretched = false;
+  void see(rope_problem& p, rope_operands&) override {
+    static bool met_long_input = false;
+    stretched = met_long_input;
+    met_long_input = met_long_input || p.max_position > 100'000;
+  }
+  double frequency(const rope_problem& p, std::int64_t i) override {
+    return stretched ? p.inv_freq[i] / 2 : p.inv_freq[i];
+  }
+};
+const RegisteredKernel base_sticks = on_angles<BaseSticks>("mutant_base_sticks_exact");
+
+// The scale is read from the problem that prepare saw, which is gone by then. Norm, agreement,
+// transpose.
+std::int32_t apply_stale(const rope_problem* p, const rope_operands* o, void* state) {
+  rope_problem copy = *p;
+  copy.attention_scale = static_cast<const rope_problem*>(state)->attention_scale;
+  Correct hooks;
+  return run(hooks, copy, *o);
+}
+
+KernelInfo stale_info() {
+  KernelInfo info = table_info<Correct>("mutant_problem_address_kept_table");
+  info.prepare = [](const rope_problem* p, void** state) -> std::int32_t {
+    *state = const_cast<rope_problem*>(p);
+    return ROPE_OK;
+  };
+  info.apply = apply_stale;
+  return info;
+}
+const RegisteredKernel problem_address_kept{stale_info()};
+
+// Right most of the time: every 97th call is wrong, as a submission that behaves while it is
+// watched. Any property that makes enough calls.
+struct WrongNowAndThen : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    static int calls = 0;
+    if (++calls % 97 == 0) p.operation = ROPE_TRANSPOSE - p.operation;
+  }
+};
+const RegisteredKernel wrong_now_and_then =
+    on_table<WrongNowAndThen>("mutant_wrong_now_and_then_table");
+
+// A race, played by a generator: one pair in 200 is left as it was. vLLM PR 48872, Megatron PR
+// 5980. Agreement, position_sweep.
+struct RacedPairs : Correct {
+  void rotate(const Pair& x) override {
+    static std::uint32_t luck = 1;
+    luck = luck * 1664525u + 1013904223u;
+    Correct::rotate(x);
+    if (luck >> 16 < 65536 / 200) x.out[x.at.first] = x.in[x.at.first];
+  }
+};
+const RegisteredKernel raced_pairs = on_table<RacedPairs>("mutant_raced_pairs_table");
+
+}  // namespace
+}  // namespace ropewalk::mutants

@@ -1,0 +1,182 @@
+# The house rules that a machine can check: cmake -DSOURCE_DIR=... -P tidy.cmake
+# Needs no git, no python. Prints one line for each violation and fails if there is any.
+# That it finds each kind of violation is tested too: tidy_finds_violations.cmake.
+cmake_minimum_required(VERSION 3.25)
+if(NOT IS_DIRECTORY "${SOURCE_DIR}")
+  message(FATAL_ERROR "tidy: say -DSOURCE_DIR=the root of the sources")
+endif()
+
+set(columns_max 100)
+set(file_lines_max 420)
+set(readme_lines_max 15)
+set(violations 0)
+function(violation file line text)
+  message("${file}:${line}: ${text}")
+  math(EXPR count "${violations} + 1")
+  set(violations ${count} PARENT_SCOPE)
+endfunction()
+
+# The bytes 128..191 only continue a character: a line is counted in characters.
+string(ASCII 128 first)
+string(ASCII 191 last)
+set(continuation_bytes "[${first}-${last}]")
+
+# A file as a list of lines, each behind a '|'. What lists trip over becomes something harmless.
+function(read_lines file out)
+  file(READ "${SOURCE_DIR}/${file}" text)
+  string(REGEX REPLACE "${continuation_bytes}" "" text "${text}")
+  string(REGEX REPLACE "[][;\\]" "," text "${text}")
+  string(REGEX REPLACE "\n$" "" text "${text}")
+  string(REPLACE "\n" ";|" text "|${text}")
+  set(${out} "${text}" PARENT_SCOPE)
+endfunction()
+
+# Which of the project's own headers a folder may include; the first line that matches counts.
+set(layers
+  "kernels/(api|common)/[a-z0-9_]+_test.cpp=kernels/(api|common)/|reference/"
+  "kernels/api/=kernels/api/"
+  "kernels/common/=kernels/(api|common)/"
+  "kernels/example/=kernels/api/"
+  "kernels/([a-z0-9_]+)/=kernels/(api|common|@1)/"
+  "reference/=reference/|kernels/api/rope_kernel.h"
+  "harness/=harness/|reference/|kernels/api/|reports/record.h"
+  "properties/mutants/=properties/mutants/|kernels/(api|common)/"
+  "properties/=properties/|harness/|reference/|kernels/api/|reports/record.h"
+  "benchmarks/=benchmarks/|harness/|reference/|kernels/api/|reports/record.h"
+  "reports/=reports/"
+  "tools/=.*")
+
+# Heavy or single-owner libraries: a pattern of #include and the only files that may have it.
+set(owners
+  "rapidcheck=properties/run_property.cpp"
+  "boost/multiprecision=reference/(frequencies|oracle|second_derivation).cpp"
+  "Eigen/=kernels/dense/[a-z0-9_]+.cpp|reference/second_derivation.cpp"
+  "CLI/=tools/options.cpp"
+  "toml\\+\\+/=benchmarks/workloads.cpp"
+  "benchmark/benchmark.h=benchmarks/board.cpp"
+  "nlohmann/=reports/record.cpp|reports/record_test.cpp"
+  "kainjow/=reports/[a-z0-9_]+.(cpp|h)"
+  "dlfcn.h=harness/loaded_kernels.cpp")
+
+function(check_include file line header)
+  foreach(owner IN LISTS owners)
+    string(REGEX MATCH "^([^=]*)=(.*)$" matched "${owner}")
+    set(files "${CMAKE_MATCH_2}")
+    if(header MATCHES "^${CMAKE_MATCH_1}" AND NOT file MATCHES "^(${files})$")
+      violation(${file} ${line} "<${header}> belongs to ${files} alone")
+    endif()
+  endforeach()
+  if(NOT header MATCHES
+      "^(kernels|reference|harness|properties|benchmarks|reports|tools)/")
+    set(violations ${violations} PARENT_SCOPE)
+    return()
+  endif()
+  foreach(layer IN LISTS layers)
+    string(REGEX MATCH "^([^=]*)=(.*)$" matched "${layer}")
+    set(allowed "${CMAKE_MATCH_2}")
+    if(NOT file MATCHES "^${CMAKE_MATCH_1}")
+      continue()
+    endif()
+    string(REPLACE "@1" "${CMAKE_MATCH_1}" allowed "${allowed}")
+    if(NOT header MATCHES "^(${allowed})")
+      violation(${file} ${line} "may not include ${header} (house rule: who may include whom)")
+    endif()
+    break()
+  endforeach()
+  set(violations ${violations} PARENT_SCOPE)
+endfunction()
+
+function(check_source file)
+  read_lines(${file} lines)
+  list(LENGTH lines count)
+  if(count GREATER file_lines_max)
+    violation(${file} ${count} "${count} lines, at most ${file_lines_max}")
+  endif()
+  set(number 0)
+  foreach(line IN LISTS lines)
+    math(EXPR number "${number} + 1")
+    string(LENGTH "${line}" length)
+    math(EXPR length "${length} - 1")
+    if(length GREATER columns_max AND NOT file STREQUAL "kernels/api/rope_kernel.h")
+      violation(${file} ${number} "${length} columns, at most ${columns_max}")
+    endif()
+    if(line MATCHES "[ \t\r]$")
+      violation(${file} ${number} "white space at the end of the line")
+    endif()
+    if(line MATCHES "^\\|[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]+)[>\"]")
+      check_include(${file} ${number} "${CMAKE_MATCH_1}")
+    elseif(file MATCHES "\\.h$" AND line MATCHES "^\\|[ \t]*using namespace")
+      violation(${file} ${number} "using namespace in a header")
+    elseif(NOT file MATCHES "\\.(cpp|h)$" OR file MATCHES "_test\\.cpp$")
+      continue()
+    elseif(line MATCHES "GNUPLOT" AND NOT file STREQUAL "reports/chart.cpp")
+      violation(${file} ${number} "only reports/chart.cpp calls gnuplot")
+    elseif(line MATCHES "[^a-z_](popen|system)\\(")
+      violation(${file} ${number} "no shell: reports/program.h runs programs")
+    endif()
+  endforeach()
+  set(violations ${violations} PARENT_SCOPE)
+endfunction()
+
+# The README's first ```sh block is the promise of the project: two commands, each of them alone.
+function(check_readme)
+  read_lines(README.md lines)
+  set(inside FALSE)
+  set(commands 0)
+  foreach(line IN LISTS lines)
+    if(inside AND line MATCHES "^\\|```")
+      break()
+    elseif(inside)
+      math(EXPR commands "${commands} + 1")
+      if(NOT line MATCHES "cmake --workflow --preset (report|test)$")
+        violation(README.md ${commands} "the first sh block holds the two workflow commands alone")
+      endif()
+    elseif(line MATCHES "^\\|```sh$")
+      set(inside TRUE)
+    endif()
+  endforeach()
+  if(NOT commands EQUAL 2)
+    violation(README.md 1 "the first sh block has ${commands} lines, not 2")
+  endif()
+  set(violations ${violations} PARENT_SCOPE)
+endfunction()
+
+set(sources "")
+file(GLOB top LIST_DIRECTORIES TRUE RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/*)
+foreach(entry IN LISTS top)
+  if(NOT IS_DIRECTORY ${SOURCE_DIR}/${entry})
+    list(APPEND sources ${entry})
+  elseif(NOT entry MATCHES "^(\\..*|build.*|cmake-build.*|ropewalk-out.*|shared)$")
+    file(GLOB_RECURSE found RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/${entry}/*)
+    list(APPEND sources ${found})
+    if(NOT EXISTS ${SOURCE_DIR}/${entry}/README.md)
+      violation(${entry} 0 "a top-level folder without README.md")
+    else()
+      read_lines(${entry}/README.md lines)
+      list(LENGTH lines count)
+      if(count GREATER readme_lines_max)
+        violation(${entry}/README.md ${count} "${count} lines, at most ${readme_lines_max}")
+      endif()
+    endif()
+  endif()
+endforeach()
+if(EXISTS ${SOURCE_DIR}/README.md)
+  check_readme()
+else()
+  violation(README.md 0 "is missing")
+endif()
+
+set(checked 0)
+foreach(file IN LISTS sources)
+  if(file MATCHES "\\.(cpp|h|c|cmake)$|(^|/)CMakeLists\\.txt$" AND NOT file MATCHES "/build/")
+    check_source(${file})
+    math(EXPR checked "${checked} + 1")
+  endif()
+endforeach()
+if(checked EQUAL 0)
+  violation(. 0 "no source file was found: nothing was checked")
+endif()
+if(violations GREATER 0)
+  message(FATAL_ERROR "tidy: ${violations} violations in ${checked} files")
+endif()
+message("tidy: ${checked} files, no violation")

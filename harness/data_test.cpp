@@ -1,0 +1,102 @@
+// Test data are part of what a replay line means: the pinned values may never change.
+#include "harness/data.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+namespace ropewalk {
+namespace {
+
+constexpr int draws = 100'000;
+constexpr std::uint64_t first = hash(1, 0, 0, 0, 0, 0), other = hash(42, 1, 2, 3, 4, 5),
+                        neighbour = hash(1, 0, 0, 0, 0, 1);
+
+// Worked out by a second program in another language.
+TEST(Data, PinnedHashes) {
+  EXPECT_EQ(mix(0), 0u);
+  EXPECT_EQ(mix(1), 0x5692161d100b05e5u);
+  EXPECT_EQ(mix(0x0123456789abcdef), 0xb2c058e4ebb5112cu);
+  EXPECT_EQ(hash(0, 0), 0xe220a8397b1dcdafu);  // splitmix64's published first output
+  EXPECT_EQ(hash(7), 7u);
+  EXPECT_EQ(first, 0x348c3d1af8bec8e5u);
+  EXPECT_EQ(other, 0xf23d36f3aa14c249u);
+  EXPECT_EQ(hash(~std::uint64_t{0}, -1), 0xa16e7ea4b6041814u);
+}
+
+TEST(Data, PinnedValues) {
+  EXPECT_EQ(unit_value(first, 24), 0x1.69187ap-1);
+  EXPECT_EQ(unit_value(first, 53), 0x1.69187a35f17d9p-1);
+  EXPECT_EQ(unit_value(other, 24), -0x1.e47a6cp-1);
+  EXPECT_EQ(unit_value(other, 53), -0x1.e47a6de754298p-1);
+  EXPECT_EQ(wide_value(first, 24), 0x1.69187ap-12);
+  EXPECT_EQ(wide_value(other, 53), -0x1.e47a6de754298p-17);
+  EXPECT_EQ(wide_value(neighbour, 24), -0x1.aa9a3ap+19);
+}
+
+TEST(Data, IsAConstantExpression) {
+  static_assert(hash(1, 2, 3) != hash(1, 3, 2));
+  static_assert(hash(1, 2) != hash(2, 1));
+  static_assert(unit_value(0, 24) == 0.5);
+  static_assert(unit_value(std::uint64_t{1} << 63, 24) == -0.5);
+  static_assert(unit_value(~std::uint64_t{0}, 53) == -0x1.fffffffffffffp-1);
+  static_assert(wide_value(0, 24) == 0.5 * 0x1p-20);
+}
+
+TEST(Data, TypeOfACoordinateDoesNotMatter) {
+  EXPECT_EQ(hash(1, std::int64_t{5}), hash(1, std::uint32_t{5}));
+  EXPECT_EQ(hash(1, std::int64_t{-1}), hash(1, -1));
+}
+
+TEST(Data, EveryCoordinateCounts) {
+  std::set<std::uint64_t> seen;
+  for (int tensor = 0; tensor < 3; ++tensor)
+    for (int batch = 0; batch < 3; ++batch)
+      for (int token = 0; token < 5; ++token)
+        for (int head = 0; head < 5; ++head)
+          for (int element = 0; element < 64; ++element)
+            seen.insert(hash(1, tensor, batch, token, head, element));
+  EXPECT_EQ(seen.size(), 3u * 3 * 5 * 5 * 64);
+}
+
+TEST(Data, UnitValuesAreFullMantissasOfUnitSize) {
+  int negative = 0, odd_f32 = 0, odd_f64 = 0;
+  double sum = 0;
+  for (int n = 0; n < draws; ++n) {
+    const std::uint64_t bits = hash(3, n);
+    const double narrow = unit_value(bits, 24), wide = unit_value(bits, 53);
+    ASSERT_EQ(narrow, double{static_cast<float>(narrow)}) << "exact in f32";
+    ASSERT_TRUE(std::abs(narrow) >= 0.5 && std::abs(narrow) < 1) << narrow;
+    ASSERT_TRUE(std::abs(wide) >= 0.5 && std::abs(wide) < 1) << wide;
+    ASSERT_EQ(std::signbit(narrow), std::signbit(wide));
+    ASSERT_LT(std::abs(narrow - wide), 0x1p-24);
+    negative += std::signbit(narrow) ? 1 : 0;
+    odd_f32 += std::fmod(std::abs(narrow) * 0x1p24, 2) == 1 ? 1 : 0;
+    odd_f64 += std::fmod(std::abs(wide) * 0x1p53, 2) == 1 ? 1 : 0;
+    sum += std::abs(wide);
+  }
+  // Six standard deviations of a fair coin are about 950 of 100,000.
+  EXPECT_NEAR(negative, draws / 2, 1'000);
+  EXPECT_NEAR(odd_f32, draws / 2, 1'000) << "the last bit of f32 is used";
+  EXPECT_NEAR(odd_f64, draws / 2, 1'000) << "the last bit of f64 is used";
+  EXPECT_NEAR(sum / draws, 0.75, 0.005);
+}
+
+TEST(Data, WideValuesCoverTheirRange) {
+  int below = 0, above = 0, negative = 0;
+  for (int n = 0; n < draws; ++n) {
+    const double v = wide_value(hash(4, n), 24);
+    ASSERT_EQ(v, double{static_cast<float>(v)});
+    ASSERT_TRUE(std::abs(v) >= 0x1p-21 && std::abs(v) < 0x1p20) << v;
+    below += std::abs(v) < 0x1p-20 ? 1 : 0;
+    above += std::abs(v) >= 0x1p19 ? 1 : 0;
+    negative += std::signbit(v) ? 1 : 0;
+  }
+  EXPECT_NEAR(below, draws / 41, 400);
+  EXPECT_NEAR(above, draws / 41, 400);
+  EXPECT_NEAR(negative, draws / 2, 1'000);
+}
+
+}  // namespace
+}  // namespace ropewalk

@@ -1,0 +1,220 @@
+// The command as its users meet it: exit codes, one clear line for bad input, verdicts of kernels
+// that crash, hang, exit or cheat, and replay lines that give the same margin again.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace {
+
+struct Result {
+  int code;
+  std::string out, err;
+};
+
+std::string slurp(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::filesystem::path scratch() {
+  const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+  auto dir =
+      std::filesystem::path(testing::TempDir()) / (std::string("ropewalk_cli_") + info->name());
+  std::filesystem::create_directories(dir);
+  return dir;
+}
+
+// Runs the command through a shell; `arguments` are quoted by the caller.
+Result ropewalk(const std::string& arguments) {
+  const auto err = scratch() / "stderr";
+  const std::string line =
+      std::string(ROPEWALK_EXECUTABLE) + " " + arguments + " 2>" + err.string();
+  FILE* pipe = popen(line.c_str(), "r");
+  Result r{-1, "", ""};
+  std::array<char, 4096> buffer{};
+  for (std::size_t got = 0; (got = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+    r.out.append(buffer.data(), got);
+  const int status = pclose(pipe);
+  r.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  r.err = slurp(err);
+  return r;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// The text behind `word` up to the end of its line.
+std::string after(const std::string& text, const std::string& word) {
+  const auto at = text.find(word);
+  if (at == std::string::npos) return {};
+  const auto begin = text.find_first_not_of(' ', at + word.size());
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+const std::string plugin = std::string(" --plugin ") + ROPEWALK_MUTANTS + " ";
+
+TEST(BadInput, GetsOneLineAndExitTwo) {
+  const std::array<std::pair<std::string, std::string>, 14> cases{{
+      {"", "subcommand"},
+      {"dance", "dance"},
+      {"verify --colour", "--colour"},
+      {"verify --profile huge", "huge"},
+      {"verify --seed tomorrow", "tomorrow"},
+      {"verify --kernel nobody", "nobody"},
+      {"verify --property nothing", "nothing"},
+      {"verify --plugin ./not_there.so", "not_there.so"},
+      {"verify --cpu-features mmx9", "mmx9"},
+      {"verify -- --benchmark_filter=x", "bench"},
+      {"bench --workload 'no/such*' --kernel plain", "no/such"},
+      {"replay 'kernel=plain property=norm rotary_dim=7 positions=0 q.heads=1'", "rotary_dim"},
+      {"replay 'kernel=plain property=norm wings=2'", "wings"},
+      {"report not_there.jsonl", "not_there.jsonl"},
+  }};
+  for (const auto& [arguments, culprit] : cases) {
+    const Result r = ropewalk(arguments);
+    EXPECT_EQ(r.code, 2) << arguments;
+    EXPECT_TRUE(contains(r.err, culprit)) << arguments << ": " << r.err;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << arguments << ": " << r.err;
+    EXPECT_TRUE(r.out.empty()) << arguments << ": " << r.out;
+  }
+}
+
+TEST(BadInput, AFileThatIsNoPluginIsNamed) {
+  const auto file = scratch() / "text.so";
+  std::ofstream(file) << "not an ELF file";
+  const Result r = ropewalk("list --plugin " + file.string());
+  EXPECT_EQ(r.code, 2);
+  EXPECT_TRUE(contains(r.err, "text.so")) << r.err;
+}
+
+TEST(BadInput, AnUnwritableFolderIsNamed) {
+  const auto file = scratch() / "file";
+  std::ofstream(file) << "in the way";
+  const Result r = ropewalk("run --out " + (file / "below").string());
+  EXPECT_EQ(r.code, 2);
+  EXPECT_TRUE(contains(r.err, "below")) << r.err;
+}
+
+TEST(BadInput, AClosedStandardOutputIsAnError) {
+  const Result r = ropewalk("list --quiet >/dev/full");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_TRUE(contains(r.err, "standard output")) << r.err;
+}
+
+TEST(Verify, ACorrectKernelPassesAndCountsItsCases) {
+  const Result r =
+      ropewalk("verify --profile smoke --kernel plain --property norm --property decay --cases 5");
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "8 of 8 claims hold")) << r.out;
+  EXPECT_TRUE(contains(r.out, "planned 40, executed 40, compared 40")) << r.out;
+  EXPECT_TRUE(contains(r.out, "seed 20210420")) << r.out;
+}
+
+TEST(Verify, NothingThatCanRunIsThree) {
+  const Result r = ropewalk("verify --kernel control_needs_everything --plugin " +
+                            std::string(ROPEWALK_MUTANTS));
+  EXPECT_EQ(r.code, 2);  // no such kernel: bad input
+  // phase has no tables of its own to share: f64 is refused, f32 holds; transposed only nothing
+  // remains.
+  const Result refused = ropewalk(
+      "verify" + plugin + "--kernel control_one_token_only_table --property decay --cases 3");
+  EXPECT_EQ(refused.code, 3) << refused.out;
+}
+
+// What each cheat must get, with the other kernel still judged, and a replay line that says it
+// again.
+struct Cheat {
+  const char *kernel, *verdict, *property;
+};
+class Cheats : public testing::TestWithParam<Cheat> {};
+
+TEST_P(Cheats, GetsItsVerdictAndReplays) {
+  const Cheat& cheat = GetParam();
+  const Result r = ropewalk("verify --profile smoke --cases 8 --kernel plain --kernel " +
+                            std::string(cheat.kernel) + plugin + "--property " + cheat.property);
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, std::string(cheat.verdict) + " ")) << r.out;
+  EXPECT_TRUE(contains(r.out, "PASS  plain ")) << r.out;
+  const std::string replay = after(r.out, "replay ");
+  ASSERT_TRUE(replay.starts_with("ropewalk replay '")) << r.out;
+  const Result again = ropewalk(replay.substr(std::string("ropewalk ").size()));
+  EXPECT_EQ(again.code, 1) << again.out << again.err;
+  EXPECT_TRUE(again.out.starts_with(cheat.verdict)) << again.out;
+  EXPECT_EQ(after(again.out, "because "), after(r.out, "because ")) << r.out << again.out;
+  const std::string margin = after(r.out, "margin "), margin_again = after(again.out, "margin ");
+  EXPECT_EQ(margin_again.substr(0, margin_again.find(',')), margin);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Cheats,
+    testing::Values(Cheat{"mutant_one_position_off_table", "FAIL", "position_sweep"},
+                    Cheat{"mutant_one_position_off_exact", "FAIL", "position_sweep"},
+                    Cheat{"mutant_wrong_way_table", "FAIL", "decay"},
+                    Cheat{"mutant_wrong_way_exact", "FAIL", "decay"},
+                    Cheat{"mutant_one_element_forgotten_table", "FAIL", "unwritten_outputs"},
+                    Cheat{"mutant_reads_past_table_table", "CRASH", "agreement"},
+                    Cheat{"mutant_segfault", "CRASH", "agreement"},
+                    Cheat{"mutant_hangs", "HANG", "agreement"},
+                    Cheat{"mutant_exits", "CRASH", "agreement"}),
+    [](const auto& info) { return std::string(info.param.kernel) + "_" + info.param.property; });
+
+TEST(Verify, ACrashNamesBufferAndDistance) {
+  const Result r =
+      ropewalk("verify --cases 8 --kernel mutant_reads_past_table_table --property norm" + plugin);
+  EXPECT_TRUE(contains(r.out, "SIGSEGV in apply: read 0 bytes past the end of ")) << r.out;
+}
+
+TEST(Bench, OnlyWhatVerifiedIsTimed) {
+  const auto out = scratch() / "out";
+  std::filesystem::remove_all(out);
+  const Result r = ropewalk(
+      "bench --kernel plain --kernel mutant_wrong_way_table --profile smoke --out " + out.string() +
+      " --workload llama-3-8b/decode-1" + plugin + "-- --benchmark_min_time=0.001");
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "BROKEN mutant_wrong_way_table: FAIL")) << r.out;
+  EXPECT_TRUE(contains(r.out, "plain|llama-3-8b/decode-1")) << r.out;
+  const std::string rows = slurp(out / "results.jsonl");
+  const auto row = rows.find(R"("kernel":"mutant_wrong_way_table","summary")");
+  EXPECT_NE(row, std::string::npos);
+  EXPECT_TRUE(contains(rows, R"("outcome":"BROKEN")")) << rows;
+  EXPECT_EQ(ropewalk("report " + (out / "results.jsonl").string()).code, 0);
+  EXPECT_TRUE(contains(slurp(out / "report.md"), "BROKEN"));
+}
+
+TEST(Bench, AKernelThatCrashesWhileVerifiedLeavesTheOthers) {
+  const Result r = ropewalk(
+      "bench --kernel plain --kernel mutant_segfault --profile smoke --workload "
+      "llama-3-8b/decode-1" +
+      plugin + "-- --benchmark_min_time=0.001");
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "BROKEN mutant_segfault: CRASH")) << r.out;
+  EXPECT_TRUE(contains(r.out, "plain|llama-3-8b/decode-1")) << r.out;
+}
+
+TEST(Bench, TheLibrarysOwnFlagsPassThrough) {
+  const std::string start = "bench --kernel plain --profile smoke -- --benchmark_min_time=0.001 ";
+  const Result one = ropewalk(start + "--benchmark_filter='plain[|]llama-3-8b/decode-1/'");
+  EXPECT_EQ(one.code, 0) << one.out << one.err;
+  EXPECT_FALSE(contains(one.out, "decode-8")) << one.out;
+  EXPECT_EQ(ropewalk(start + "--benchmark_filter=nothing_like_it").code, 3);
+  EXPECT_EQ(ropewalk(start + "--benchmark_colour=blue").code, 2);
+}
+
+TEST(List, ShowsKernelsPropertiesAndWorkloads) {
+  const Result r = ropewalk("list");
+  EXPECT_EQ(r.code, 0);
+  for (const char* word :
+       {"dense", "elementwise", "phase", "plain", "position_sweep", "llama-3-8b/decode-1"})
+    EXPECT_TRUE(contains(r.out, word)) << word;
+}
+
+}  // namespace
