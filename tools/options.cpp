@@ -162,6 +162,9 @@ Parsed parse_command_line(int argc, char** argv) {
              exit_codes);
   for (const Verb& v : verbs) add_verb(app, v, o, seed)->callback([&o, v] { o.verb = v.name; });
   try {
+    const std::string first = ours > 1 ? argv[1] : "";
+    if (!first.empty() && first[0] != '-' && app.get_subcommand_no_throw(first) == nullptr)
+      throw CLI::ValidationError("'" + first + "' is no verb");
     app.parse(ours, argv);
     if (!seed.empty())
       if (const std::string wrong = read_seed(seed, o.seed); !wrong.empty())

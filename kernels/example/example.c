@@ -2,7 +2,7 @@
 #include <kernels/api/rope_kernel.h>
 #include <string.h>
 
-static int32_t supports(const rope_problem *p, const char **reason) {
+static int32_t supports(const rope_problem* p, const char** reason) {
   int f32 = p->angle_source == ROPE_ANGLES_TABLE && p->table_dtype == ROPE_F32;
   for (uint32_t i = 0; i < p->tensor_count; ++i) f32 &= p->tensor[i].in_dtype == ROPE_F32;
   if (!f32 && reason) *reason = "only f32 data with a table of f32";
@@ -10,12 +10,12 @@ static int32_t supports(const rope_problem *p, const char **reason) {
 }
 
 /* The stride of an axis of size 1 is never used: its index is 0. */
-static int64_t position_of(const rope_problem *p, const void *at, int64_t b, int64_t t) {
+static int64_t position_of(const rope_problem* p, const void* at, int64_t b, int64_t t) {
   int64_t i = b * p->position_batch_stride + t * p->position_token_stride;
-  return p->position_dtype == ROPE_I64 ? ((const int64_t *)at)[i] : ((const int32_t *)at)[i];
+  return p->position_dtype == ROPE_I64 ? ((const int64_t*)at)[i] : ((const int32_t*)at)[i];
 }
 
-static void rotate(const rope_problem *p, float *x, const float *cos, const float *sin) {
+static void rotate(const rope_problem* p, float* x, const float* cos, const float* sin) {
   int64_t half = p->rotary_dim / 2, split = p->pairing == ROPE_HALF_SPLIT;
   float a = p->attention_scale == 0 ? 1 : (float)p->attention_scale;
   float sign = p->operation == ROPE_TRANSPOSE ? -1 : 1;
@@ -27,7 +27,7 @@ static void rotate(const rope_problem *p, float *x, const float *cos, const floa
   }
 }
 
-static int32_t apply(const rope_problem *p, const rope_operands *o, void *state) {
+static int32_t apply(const rope_problem* p, const rope_operands* o, void* state) {
   (void)state;
   for (int64_t b = 0; b < p->batch; ++b)
     for (int64_t t = 0; t < p->tokens; ++t) {
@@ -35,16 +35,16 @@ static int32_t apply(const rope_problem *p, const rope_operands *o, void *state)
       int64_t row = by_token ? b * p->tokens + t : position_of(p, o->positions, b, t);
       int64_t at = row * (p->table_rows > 1 ? p->table_row_stride : 0);
       for (uint32_t i = 0; i < p->tensor_count; ++i) {
-        const rope_tensor *s = &p->tensor[i];
+        const rope_tensor* s = &p->tensor[i];
         for (int64_t h = 0; h < s->heads; ++h) {
-          const float *in = (const float *)o->tensor[i].in + b * s->in_batch_stride +
+          const float* in = (const float*)o->tensor[i].in + b * s->in_batch_stride +
                             t * s->in_token_stride + h * s->in_head_stride;
-          float *out = (float *)o->tensor[i].out + b * s->out_batch_stride +
+          float* out = (float*)o->tensor[i].out + b * s->out_batch_stride +
                        t * s->out_token_stride + h * s->out_head_stride;
           if (out != in) memcpy(out, in, (size_t)s->head_dim * sizeof(float));
           if (s->rotate)
-            rotate(p, out + s->rotary_offset, (const float *)o->tensor[i].cos + at,
-                   (const float *)o->tensor[i].sin + at);
+            rotate(p, out + s->rotary_offset, (const float*)o->tensor[i].cos + at,
+                   (const float*)o->tensor[i].sin + at);
         }
       }
     }
@@ -57,6 +57,8 @@ static const rope_kernel kernel = {.struct_size = sizeof(rope_kernel),
                                    .flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE,
                                    .supports = supports,
                                    .apply = apply};
-static const rope_kernel *const kernels[] = {&kernel};
+static const rope_kernel* const kernels[] = {&kernel};
 static const rope_kernel_list list = {sizeof(rope_kernel_list), ROPE_ABI_VERSION, 1, kernels};
-const rope_kernel_list *rope_kernels_v1(void) { return &list; }
+const rope_kernel_list* rope_kernels_v1(void) {
+  return &list;
+}

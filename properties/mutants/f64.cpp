@@ -38,8 +38,8 @@ KernelInfo f64_info(const char* name) {
   return info;
 }
 
-// f64 data computed in f32, as by kernels that cast every input to float first. All but
-// untouched_dims, unwritten_outputs and identity_at_zero of a basis.
+// f64 data computed in f32, as by kernels that cast every input to float first. All properties but
+// untouched_dims and unwritten_outputs.
 const RegisteredKernel f64_in_f32{f64_info<float>("mutant_f64_in_f32_table")};
 
 // The same frame without the error.

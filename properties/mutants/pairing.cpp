@@ -44,8 +44,8 @@ const RegisteredKernel last_pair_of_wide_head_table =
 const RegisteredKernel last_pair_of_wide_head_exact =
     on_angles<LastPairOfWideHead>("mutant_last_pair_of_wide_head_exact");
 
-// A buffer for 128 pairs: the rest of a wider head (rotary_dim above 256) is copied. Agreement,
-// relative_position.
+// A buffer for 128 pairs: the rest of a head wider than 256 is copied. Agreement, decay; what is
+// left alone keeps its length and every dot product.
 struct RoomFor128Pairs : Correct {
   void rotate(const Pair& x) override {
     if (x.i < 128) return Correct::rotate(x);

@@ -64,8 +64,8 @@ KernelInfo first_output_info() {
 }
 const RegisteredKernel first_output_kept{first_output_info()};
 
-// No work where the addresses are those of the call before: also KernelBench. unwritten_outputs,
-// agreement.
+// No work where the addresses are those of the call before: also KernelBench. Any property that
+// looks at an output, as soon as two calls in a row happen to have their memory in the same place.
 struct SameAddressesSkipped : Correct {
   void see(rope_problem& p, rope_operands& o) override {
     static const void *last_in = nullptr, *last_out = nullptr;

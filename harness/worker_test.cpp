@@ -1,0 +1,298 @@
+// The worker: a real process that runs real kernels, right ones and ones that misbehave.
+#include "harness/worker.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "harness/executor.h"
+#include "harness/judge.h"
+
+namespace ropewalk {
+namespace {
+
+namespace fs = std::filesystem;
+using Kind = CallResult::Kind;
+
+std::string plugin(const std::string& fault) {
+  return std::string(TEST_PLUGIN_FOLDER) + "/test_plugin_" + fault + ".so";
+}
+
+WorkerOptions options(std::vector<std::string> plugins = {}) {
+  WorkerOptions o;
+  o.executable = ROPEWALK_EXECUTABLE;
+  o.plugins = std::move(plugins);
+  return o;
+}
+
+/// The message of the WorkerError that starting such a worker throws.
+std::string refusal(const WorkerOptions& o) {
+  try {
+    Worker(o).kernels();
+  } catch (const WorkerError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// This process's children, zombies too.
+std::vector<pid_t> children() {
+  std::vector<pid_t> out;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "stat");
+    std::string stat;
+    std::getline(file, stat);
+    const auto name_end = stat.rfind(") ");
+    if (name_end == std::string::npos) continue;
+    char state = 0;
+    pid_t parent = 0;
+    std::istringstream(stat.substr(name_end + 2)) >> state >> parent;
+    if (parent == getpid()) out.push_back(std::stoi(stat));
+  }
+  return out;
+}
+
+std::ptrdiff_t open_descriptors() {
+  return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+}
+
+/// Kills a child and waits until it is dead, without reaping it.
+void kill_quietly(pid_t child) {
+  kill(child, SIGKILL);
+  siginfo_t ended{};
+  waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);
+}
+
+/// A worker with the test plugin, and what one of its kernels makes of one case.
+class WorkerTest : public ::testing::Test {
+ protected:
+  KernelFacts facts(const std::string& name) {
+    const auto& kernels = worker.kernels();
+    const auto found = std::find_if(kernels.begin(), kernels.end(),
+                                    [&](const KernelFacts& k) { return k.name == name; });
+    if (found == kernels.end()) throw std::runtime_error("no kernel " + name);
+    return *found;
+  }
+  Execution run(const std::string& kernel, const std::string& line = "rotary_dim=8 q.head_dim=8") {
+    Subject subject{worker, oracle, facts(kernel)};
+    return execute(subject, make_problem(case_from_text(line), oracle));
+  }
+  std::string text_of(const std::string& kernel, Kind kind) {
+    const CallResult result = run(kernel).result;
+    EXPECT_EQ(result.kind, kind) << kernel << ": " << result.text;
+    return result.text;
+  }
+
+  Worker worker{options({plugin("none")})};
+  Oracle oracle;
+};
+
+TEST_F(WorkerTest, ListsInTreeKernelsAndThoseOfPlugins) {
+  const std::vector<KernelFacts> kernels = worker.kernels();
+  EXPECT_EQ(worker.starts(), 1);
+  std::vector<std::string> own;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    EXPECT_EQ(kernels[i].index, i);
+    if (kernels[i].plugin.empty()) own.push_back(kernels[i].name);
+  }
+  EXPECT_TRUE(std::is_sorted(own.begin(), own.end()));
+  EXPECT_TRUE(std::find(own.begin(), own.end(), "plain") != own.end());
+  EXPECT_EQ(kernels.size() - own.size(), 11u);
+
+  const KernelFacts right = facts("test_right");
+  EXPECT_EQ(right.plugin, plugin("none"));
+  EXPECT_EQ(right.summary, "the plain loop");
+  EXPECT_EQ(right.source, "");
+  EXPECT_EQ(right.cannot_run, "");
+  EXPECT_EQ(right.flags, std::uint32_t{ROPE_IN_PLACE | ROPE_OUT_OF_PLACE});
+  EXPECT_EQ(facts("test_needs_avx1024").cannot_run, "this machine has no avx1024");
+  EXPECT_EQ(worker.starts(), 1) << "asking again starts nothing";
+}
+
+TEST_F(WorkerTest, RightKernelsReturnTheRotation) {
+  for (const char* kernel : {"plain", "test_right"})
+    for (const char* line :
+         {"rotary_dim=8 q.head_dim=8", "tokens=3 rotary_dim=8 q.heads=2 q.head_dim=11 q.offset=2",
+          "tokens=2 q.in_place=1 q.heads=2", "tokens=2000 rotary_dim=64 q.heads=8 q.head_dim=64",
+          "batch=2 tokens=2 q.out=29,13,5 q.heads=2 q.out_at=3"}) {
+      const Problem problem = make_problem(case_from_text(line), oracle);
+      Subject subject{worker, oracle, facts(kernel)};
+      const Execution e = execute(subject, problem);
+      ASSERT_EQ(e.result.kind, Kind::ok) << e.result.text;
+      EXPECT_EQ(e.stray_write, "");
+      EXPECT_EQ(e.unwritten, "");
+      const Finding f = compare_with_truth(subject, problem, e);
+      EXPECT_TRUE(f.holds()) << line << ": " << f.margin << " " << f.where;
+    }
+  EXPECT_EQ(worker.starts(), 1);
+}
+
+TEST_F(WorkerTest, SaysWhyItRefuses) {
+  EXPECT_EQ(text_of("test_refuses", Kind::unsupported), "only on Sundays");
+  Subject subject{worker, oracle, facts("test_refuses")};
+  const Problem problem = make_problem(Case{}, oracle);
+  EXPECT_EQ(ask_supports(subject, problem).text, "only on Sundays");
+}
+
+TEST_F(WorkerTest, ReportsFailuresAndExceptions) {
+  EXPECT_EQ(text_of("test_fails", Kind::failed), "apply answered 2");
+  EXPECT_EQ(text_of("test_throws", Kind::failed), "an exception left the kernel: out of rope");
+  EXPECT_EQ(text_of("test_wants_2_gib", Kind::skipped),
+            "workspace of 2147483648 bytes is above 1 GiB");
+  EXPECT_EQ(run("test_right").result.kind, Kind::ok);
+  EXPECT_EQ(worker.starts(), 1) << "the worker outlives all of these";
+}
+
+TEST_F(WorkerTest, SeesWhatIsNotWritten) {
+  const Execution e = run("test_does_nothing");
+  EXPECT_EQ(e.result.kind, Kind::ok);
+  EXPECT_EQ(e.unwritten_elements, 2 * 8);
+  EXPECT_EQ(e.unwritten, "q.out, element 0");
+}
+
+TEST_F(WorkerTest, SeesStrayWrites) {
+  // Ending at a forbidden page leaves room in front: the write lands and is found afterwards.
+  const Execution e = run("test_writes_before");
+  EXPECT_NE(e.stray_write.find("wrote outside its rows: q.out, element -1 "), std::string::npos)
+      << e.stray_write;
+  // Beginning at one, it is a fault.
+  EXPECT_EQ(e.result.kind, Kind::crash);
+  EXPECT_EQ(e.result.text, "SIGSEGV in apply: write 4 bytes before q.out");
+}
+
+TEST_F(WorkerTest, NamesTheBufferOfAFault) {
+  EXPECT_EQ(text_of("test_reads_past", Kind::crash),
+            "SIGSEGV in apply: read 0 bytes past the end of q.in");
+  EXPECT_TRUE(text_of("test_writes_input", Kind::crash).ends_with("of read-only q.in"));
+  EXPECT_EQ(text_of("test_exits", Kind::crash), "exited with code 7 in apply");
+  EXPECT_EQ(worker.starts(), 3);
+  EXPECT_EQ(run("plain").result.kind, Kind::ok);
+  EXPECT_EQ(worker.starts(), 4) << "one for each crash and one more";
+}
+
+TEST_F(WorkerTest, WorkerKilledFromOutsideIsReplaced) {
+  EXPECT_EQ(run("plain").result.kind, Kind::ok);
+  ASSERT_EQ(children().size(), 1u);
+  kill_quietly(children()[0]);
+  const CallResult lost = run("plain").result;
+  EXPECT_EQ(lost.kind, Kind::crash);
+  EXPECT_NE(lost.text.find("SIGKILL"), std::string::npos) << lost.text;
+  EXPECT_EQ(run("plain").result.kind, Kind::ok);
+  EXPECT_EQ(worker.starts(), 2);
+}
+
+TEST_F(WorkerTest, SharedMemoryGrows) {
+  worker.kernels();
+  std::byte* const large = worker.reserve_buffers(std::size_t{64} << 20);
+  large[(std::size_t{64} << 20) - 1] = std::byte{1};
+  EXPECT_EQ(run("plain").result.kind, Kind::ok);
+}
+
+// ---- what cannot be loaded
+
+struct Refused {
+  const char* fault;
+  const char* part;
+};
+
+class PluginTest : public ::testing::TestWithParam<Refused> {};
+
+TEST_P(PluginTest, IsRefusedInOneLineThatNamesIt) {
+  const std::string message = refusal(options({plugin(GetParam().fault)}));
+  EXPECT_NE(message.find(GetParam().part), std::string::npos) << message;
+  EXPECT_TRUE(message.starts_with("plugin " + plugin(GetParam().fault))) << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos);
+  EXPECT_TRUE(children().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Faults, PluginTest,
+    ::testing::Values(Refused{"is_not_there", "cannot be read: No such file"},
+                      Refused{"no_entry", "exports no rope_kernels_v1: not a Ropewalk plugin"},
+                      Refused{"no_list", "returned no list of a known size"},
+                      Refused{"small_list", "returned no list of a known size"},
+                      Refused{"wrong_abi", "was built for ABI 2, this is ABI 1"},
+                      Refused{"no_kernels", "offers no kernels"},
+                      Refused{"null_kernel", "a kernel pointer is NULL"},
+                      Refused{"old_kernel", "rope_kernel.struct_size is too small"},
+                      Refused{"other_abi_kernel", "rope_kernel.abi_version is not 1"},
+                      Refused{"bad_name", "a kernel's name is not 1 to 63 of [a-z0-9_]"},
+                      Refused{"no_apply", "test_right: supports and apply are required"},
+                      Refused{"unknown_flags", "test_right: unknown flags"},
+                      Refused{"no_form", "test_right: neither ROPE_IN_PLACE nor ROPE_OUT_OF_PLACE"},
+                      Refused{"large_bound", "test_right: error_bound is not in [0, 16]"},
+                      Refused{"taken_name", "a kernel named plain is there already"},
+                      Refused{"crash_on_load", "SIGABRT in loading while it was loaded"},
+                      Refused{"exit_on_load", "exited with code 3 in loading while it was loaded"}),
+    [](const auto& test) { return std::string(test.param.fault); });
+
+/// A folder of its own for each test, gone afterwards.
+class PluginFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "ropewalk-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder); }
+  fs::path folder;
+};
+
+TEST_F(PluginFile, ThatIsNoLibraryIsRefused) {
+  const std::string file = (folder / "text.so").string();
+  std::ofstream(file) << "not ELF";
+  const std::string message = refusal(options({file}));
+  EXPECT_TRUE(message.starts_with("plugin " + file + ": ")) << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos);
+  EXPECT_TRUE(refusal(options({folder.string()})).starts_with("plugin " + folder.string()));
+}
+
+TEST_F(PluginFile, MayHaveAnyName) {
+  const std::string file = (folder / "a \"b\" 'c' %20=d,.so").string();
+  fs::copy_file(plugin("none"), file);
+  Worker worker(options({file}));
+  EXPECT_EQ(worker.kernels().back().plugin, file);
+}
+
+TEST_F(PluginFile, GivenTwiceIsRefused) {
+  EXPECT_NE(refusal(options({plugin("none"), plugin("none")})).find("is there already"),
+            std::string::npos);
+}
+
+TEST(WorkerStart, BadExecutableOrFeaturesAreNamed) {
+  WorkerOptions missing;
+  missing.executable = "/no/such/ropewalk";
+  EXPECT_NE(refusal(missing).find("cannot start the worker /no/such/ropewalk"), std::string::npos);
+  WorkerOptions other;
+  other.executable = "/bin/sh";  // runs, and knows nothing of the protocol
+  EXPECT_NE(refusal(other).find("the worker exited with code"), std::string::npos);
+  WorkerOptions masked = options();
+  masked.cpu_features = "avx1024";
+  EXPECT_NE(refusal(masked).find("unknown CPU feature 'avx1024'"), std::string::npos);
+  EXPECT_TRUE(children().empty());
+}
+
+TEST(WorkerStart, LeavesNothingBehind) {
+  const std::ptrdiff_t descriptors = open_descriptors();
+  {
+    Worker unused(options());
+    Worker used(options({plugin("none")}));
+    used.kernels();
+    EXPECT_EQ(children().size(), 1u);
+    EXPECT_NE(refusal(options({plugin("wrong_abi")})), "");
+    kill_quietly(children()[0]);
+  }
+  EXPECT_EQ(open_descriptors(), descriptors);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+}
+
+}  // namespace
+}  // namespace ropewalk
