@@ -30,6 +30,7 @@ target_include_directories(ropewalk_options INTERFACE ${PROJECT_SOURCE_DIR})
 if(ROPEWALK_SANITIZE)
   target_compile_options(ropewalk_options INTERFACE
     -fsanitize=${ROPEWALK_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_compile_definitions(ropewalk_options INTERFACE ROPEWALK_SANITIZED)
   target_link_options(ropewalk_options INTERFACE -fsanitize=${ROPEWALK_SANITIZE})
 endif()
 

@@ -17,7 +17,7 @@
 namespace ropewalk {
 namespace {
 
-constexpr Words<4> pattern_words{"unit", "wide", "basis", "decay"};
+constexpr Words<5> pattern_words{"unit", "wide", "basis", "decay", "tiny"};
 
 // Every field of a case once, with the word it has in a replay line. `visit(name, field,
 // words...)`.

@@ -35,7 +35,7 @@ struct TensorCase {
 };
 
 /// How the data of a tensor is made (harness/data.h).
-enum class DataPattern : std::int32_t { unit, wide, basis, decay };
+enum class DataPattern : std::int32_t { unit, wide, basis, decay, tiny };
 
 /// Where positions come from: an explicit list [batch, tokens], from + step * token, or seeded
 /// values in [from, to].
@@ -74,7 +74,7 @@ std::string to_text(const Case& c);
 Case case_from_text(const std::string& text);
 
 /// Throws BadCase unless the case can be laid out: sizes, window, strides, overlap, overflow, at
-/// most 2 GiB in all.
+/// most 2 GiB a buffer.
 void validate(const Case& c);
 
 /// The position of every [batch, token], batch-major.

@@ -39,4 +39,11 @@ constexpr double wide_value(std::uint64_t bits, int mantissa_bits) {
   return unit_value(bits, mantissa_bits) * std::bit_cast<double>(power);
 }
 
+/// Full mantissa, a few times the least normal f32: products and sums of such values are subnormal.
+constexpr double tiny_value(std::uint64_t bits, int mantissa_bits) {
+  const int exponent = static_cast<int>(mix(bits) % 4) - 126;
+  const auto power = static_cast<std::uint64_t>(1023 + exponent) << 52;
+  return unit_value(bits, mantissa_bits) * std::bit_cast<double>(power);
+}
+
 }  // namespace ropewalk

@@ -35,13 +35,15 @@ std::vector<Placed> place_buffers(const Problem& problem, bool right, bool align
   return places;
 }
 
-void write_buffer(const Buffer& b, const Placed& at, std::byte* memory, Poison poison) {
+void write_buffer(const Buffer& b, const std::vector<std::byte>& content, const Placed& at,
+                  std::byte* memory, Poison poison) {
   std::byte* pages = memory + at.offset;
-  fill_poison(pages, at.lead, b.element_bytes, poison);
+  const Poison around = b.writable ? poison : Poison::read_only;
+  fill_poison(pages, at.lead, b.element_bytes, around);
   std::byte* data = pages + at.lead;
-  std::memcpy(data, b.content.data(), b.content.size());
-  const std::size_t after = at.lead + b.content.size();
-  fill_poison(pages + after, at.pages_bytes - after, b.element_bytes, poison);
+  std::memcpy(data, content.data(), content.size());
+  const std::size_t after = at.lead + content.size();
+  fill_poison(pages + after, at.pages_bytes - after, b.element_bytes, around);
   if (!b.writable || poison == Poison::a) return;  // content was made with poison a
   if (!b.holds_input) return fill_poison(data, b.content.size(), b.element_bytes, poison);
   const auto size = static_cast<std::size_t>(b.element_bytes);
@@ -157,13 +159,15 @@ Execution execute(Subject& subject, const Problem& problem) {
   for (const bool right : {true, false}) {
     const Poison poison = right ? Poison::a : Poison::b;
     const Room room = lay_out(subject, problem, right);
+    Outputs& outputs = out.outputs[right ? 0 : 1];
+    if (!right) outputs.other_inputs = with_other_data(problem);
     for (std::size_t i = 0; i < problem.buffers.size(); ++i)
-      write_buffer(problem.buffers[i], room.places[i], room.memory, poison);
+      write_buffer(problem.buffers[i], given(problem, outputs, static_cast<int>(i)), room.places[i],
+                   room.memory, poison);
     const std::uint32_t steps =
         right ? step_supports | step_prepare | step_apply : step_apply | step_release;
     out.result = subject.worker.call(subject.facts.index, room.call, steps, names);
     if (out.result.kind != CallResult::Kind::ok) return out;
-    Outputs& outputs = out.outputs[right ? 0 : 1];
     outputs.resize(problem.buffers.size());
     for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
       const Buffer& b = problem.buffers[i];
@@ -205,6 +209,12 @@ Finding failure_of(const Execution& execution) {
     f.reason = execution.stray_write;
   }
   return f;
+}
+
+const std::vector<std::byte>& given(const Problem& problem, const Outputs& outputs, int buffer) {
+  const auto i = static_cast<std::size_t>(buffer);
+  const bool other = !outputs.other_inputs.empty() && !outputs.other_inputs[i].empty();
+  return other ? outputs.other_inputs[i] : problem.buffers[i].content;
 }
 
 std::string place_text(std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {

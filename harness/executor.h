@@ -1,5 +1,6 @@
 // Runs one laid-out case through the worker, twice with one prepared state: first with every buffer
-// ending at a forbidden page and poison a, then beginning at one and with poison b.
+// ending at a forbidden page and poison a, then beginning at one, with poison b and other input
+// data, so that nothing kept from the first call can serve the second.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -19,8 +20,14 @@ struct Subject {
   KernelFacts facts;
 };
 
-/// The bytes of every buffer after one placement (empty for buffers that cannot be written).
-using Outputs = std::vector<std::vector<std::byte>>;
+/// One placement: the bytes of every buffer afterwards (empty for those that cannot be written),
+/// and the input bytes it was given where they are not the problem's own.
+struct Outputs {
+  std::vector<std::vector<std::byte>> written, other_inputs;
+  std::vector<std::byte>& operator[](std::size_t buffer) { return written[buffer]; }
+  const std::vector<std::byte>& operator[](std::size_t buffer) const { return written[buffer]; }
+  void resize(std::size_t buffers) { written.resize(buffers); }
+};
 
 struct Execution {
   CallResult result;
@@ -38,6 +45,9 @@ CallResult ask_supports(Subject& subject, const Problem& problem);
 /// The finding of an execution that gave no outputs, or wrote where it must not; kind measured with
 /// nothing compared otherwise.
 Finding failure_of(const Execution& execution);
+
+/// The bytes of a buffer as a placement was given them.
+const std::vector<std::byte>& given(const Problem& problem, const Outputs& outputs, int buffer);
 
 /// "q[batch 0, token 2, head 1]"
 std::string place_text(std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h);

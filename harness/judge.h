@@ -21,9 +21,9 @@ bounds::Precision precision_of(const KernelFacts& facts, std::int32_t dtype);
 std::vector<Rotation> rotations_of(const Problem& problem, Oracle& oracle, std::uint32_t tensor,
                                    std::int64_t b, std::int64_t t);
 
-/// The pair as given and as returned, exactly.
-PairValue input_pair(const Problem& problem, std::uint32_t tensor, std::int64_t b, std::int64_t t,
-                     std::int64_t h, std::int64_t pair);
+/// The pair as a placement was given it and as it was returned, exactly.
+PairValue input_pair(const Problem& problem, const Outputs& outputs, std::uint32_t tensor,
+                     std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t pair);
 PairValue output_pair(const Problem& problem, const Outputs& outputs, std::uint32_t tensor,
                       std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t pair);
 

@@ -47,6 +47,11 @@ const std::vector<Feature>& features() {
          }
        }},
       {"two_tensors", &Offer::two_tensors, [](Case& c) { c.tensors.resize(2, c.tensors[0]); }},
+      {"three_tensors", &Offer::three_tensors,
+       [](Case& c) {
+         c.tensors.resize(3, c.tensors[0]);
+         c.tensors[2].rotate = false;
+       }},
       {"different_shapes", &Offer::different_shapes,
        [](Case& c) {
          c.tensors.resize(2, c.tensors[0]);
@@ -97,6 +102,12 @@ const std::vector<Feature>& features() {
          c.batch = 2;
          c.position_batch_stride = 0;
        }},
+      {"strided_positions", &Offer::strided_positions,
+       [](Case& c) {
+         c.tokens = std::max<std::int64_t>(c.tokens, 2);
+         c.position_token_stride = 2;
+         c.position_batch_stride = 2 * c.tokens + 1;
+       }},
       {"shifted_start", &Offer::shifted_start,
        [](Case& c) {
          for (auto& t : c.tensors) t.in_at = t.out_at = 1;
@@ -105,42 +116,65 @@ const std::vector<Feature>& features() {
   return list;
 }
 
-Case basic_case(const Subject& subject, std::int32_t pairing, std::int32_t dtype, HeadSize size,
-                std::size_t tensors, std::int64_t tokens, bool in_place) {
+// The basic shapes, simplest first: the first that is accepted is the base of all others.
+std::vector<Case> basic_cases(const Subject& subject, std::int32_t pairing, std::int32_t dtype) {
+  std::vector<Case> cases;
   Case c;
   c.kernel = subject.facts.name;
   c.plugin = subject.facts.plugin;
   c.contract = subject.facts.angle_contract;
   c.pairing = pairing;
   c.dtype = dtype;
-  c.tokens = tokens;
-  c.rotary_dim = size.rotary_dim;
-  TensorCase t;
-  t.heads = 2;
-  t.head_dim = size.head_dim;
-  t.in_place = in_place;
-  c.tensors.assign(tensors, t);
-  return c;
+  for (const HeadSize size : usual_sizes)
+    for (const auto tensors : {std::size_t{1}, std::size_t{2}})
+      for (const std::int64_t tokens : {2, 1})
+        for (const bool in_place : {false, true})
+          for (const std::int32_t rows_by : {ROPE_ROW_BY_POSITION, ROPE_ROW_BY_TOKEN})
+            for (const std::int32_t positions : {ROPE_I32, ROPE_I64}) {
+              // A promise of neither form is refused when the kernel is registered.
+              if ((subject.facts.flags & (in_place ? ROPE_IN_PLACE : ROPE_OUT_OF_PLACE)) == 0)
+                continue;
+              if (c.contract != ROPE_CONTRACT_TABLE && rows_by != ROPE_ROW_BY_POSITION) continue;
+              c.rotary_dim = size.rotary_dim;
+              c.tokens = tokens;
+              c.rows_by = rows_by;
+              c.position_dtype = positions;
+              TensorCase t;
+              t.heads = 2;
+              t.head_dim = size.head_dim;
+              t.in_place = in_place;
+              c.tensors.assign(tensors, t);
+              cases.push_back(c);
+            }
+  return cases;
 }
 
 class Prober {
  public:
-  Prober(Subject& subject, std::string& reason) : subject_(subject), reason_(reason) {}
+  explicit Prober(Subject& subject) : subject_(subject) {}
 
   bool accepts(const Case& c) {
+    if (died()) return false;
     CallResult answer;
     try {
       answer = ask_supports(subject_, make_problem(c, subject_.oracle));
     } catch (const BadCase&) {
       return false;  // a feature that makes no sense with this base
     }
-    if (answer.kind != CallResult::Kind::ok) reason_ = answer.text;
-    return answer.kind == CallResult::Kind::ok;
+    if (answer.kind == CallResult::Kind::ok) return true;
+    refusal = answer;
+    asked = c;
+    return false;
   }
+  bool died() const {
+    return refusal.kind != CallResult::Kind::ok && refusal.kind != CallResult::Kind::unsupported;
+  }
+
+  CallResult refusal;
+  Case asked;
 
  private:
   Subject& subject_;
-  std::string& reason_;
 };
 
 Case resized(Case c, HeadSize size) {
@@ -149,40 +183,42 @@ Case resized(Case c, HeadSize size) {
   return c;
 }
 
-}  // namespace
-
-std::optional<Offer> probe_offer(Subject& subject, std::int32_t pairing, std::int32_t dtype,
-                                 std::string& reason) {
-  Prober prober(subject, reason);
-  Offer offer;
-  bool found = false;
-  for (const HeadSize size : usual_sizes)
-    for (const auto tensors : {std::size_t{1}, std::size_t{2}})
-      for (const std::int64_t tokens : {2, 1})
-        for (const bool in_place : {false, true}) {
-          if (found) break;
-          // A promise of neither form is refused when the kernel is registered.
-          if ((subject.facts.flags & (in_place ? ROPE_IN_PLACE : ROPE_OUT_OF_PLACE)) == 0) continue;
-          offer.base = basic_case(subject, pairing, dtype, size, tensors, tokens, in_place);
-          found = prober.accepts(offer.base);
-        }
-  if (!found) return {};
-  std::string ignored;
-  Prober quiet(subject, ignored);
+void probe_features(Prober& prober, const Subject& subject, Offer& offer) {
   for (const Feature& f : features()) {
     Case c = offer.base;
     f.ask(c);
-    offer.*f.flag = quiet.accepts(c);
+    offer.*f.flag = prober.accepts(c);
   }
-  offer.in_place = offer.in_place && (subject.facts.flags & ROPE_IN_PLACE) != 0;
-  offer.out_of_place = offer.out_of_place && (subject.facts.flags & ROPE_OUT_OF_PLACE) != 0;
-  offer.shifted_start = offer.shifted_start && (subject.facts.flags & ROPE_NEEDS_ALIGN_64) == 0;
+  const auto promised = [&](std::uint32_t flag) { return (subject.facts.flags & flag) != 0; };
+  offer.in_place = offer.in_place && promised(ROPE_IN_PLACE);
+  offer.out_of_place = offer.out_of_place && promised(ROPE_OUT_OF_PLACE);
+  // Both would put a tensor where its first element is not aligned.
+  offer.shifted_start = offer.shifted_start && !promised(ROPE_NEEDS_ALIGN_64);
+  offer.fused = offer.fused && !promised(ROPE_NEEDS_ALIGN_64);
   for (const HeadSize size : usual_sizes)
-    if (quiet.accepts(resized(offer.base, size))) offer.sizes.push_back(size);
+    if (prober.accepts(resized(offer.base, size))) offer.sizes.push_back(size);
   offer.any_size = std::all_of(std::begin(odd_sizes), std::end(odd_sizes), [&](HeadSize size) {
-    return quiet.accepts(resized(offer.base, size));
+    return prober.accepts(resized(offer.base, size));
   });
-  return offer;
+}
+
+}  // namespace
+
+Probe probe_offer(Subject& subject, std::int32_t pairing, std::int32_t dtype) {
+  Prober prober(subject);
+  const std::vector<Case> cases = basic_cases(subject, pairing, dtype);
+  const auto base =
+      std::find_if(cases.begin(), cases.end(), [&](const Case& c) { return prober.accepts(c); });
+  Probe probe;
+  if (base != cases.end()) {
+    Offer offer;
+    offer.base = *base;
+    probe_features(prober, subject, offer);
+    if (!prober.died()) probe.offer = offer;
+  }
+  probe.last_refusal = prober.refusal;
+  probe.asked = prober.asked;
+  return probe;
 }
 
 std::vector<std::string> feature_names(const Offer& offer) {

@@ -21,17 +21,21 @@ struct Offer {
   std::vector<HeadSize> sizes;  ///< the supported ones of a fixed list
   bool any_size = false;        ///< odd-shaped heads too: sizes may be made up
   bool transpose = false, in_place = false, out_of_place = false, batch = false, tokens = false,
-       many_heads = false, window_offset = false, two_tensors = false, different_shapes = false,
-       unrotated_tensor = false, scale = false, i64_positions = false, rows_by_token = false,
-       null_positions = false, negative_positions = false, own_tables = false, spare_rows = false,
-       padded_table = false, padded = false, head_major = false, fused = false,
-       broadcast_positions = false, shifted_start = false;
+       many_heads = false, window_offset = false, two_tensors = false, three_tensors = false,
+       different_shapes = false, unrotated_tensor = false, scale = false, i64_positions = false,
+       rows_by_token = false, null_positions = false, negative_positions = false,
+       own_tables = false, spare_rows = false, padded_table = false, padded = false,
+       head_major = false, fused = false, broadcast_positions = false, strided_positions = false,
+       shifted_start = false;
 };
 
-/// Asks the kernel; nothing when it refuses every basic shape of this pairing and data type, with
-/// its last reason in `reason`. Crashes and hangs in supports are reported there as well.
-std::optional<Offer> probe_offer(Subject& subject, std::int32_t pairing, std::int32_t dtype,
-                                 std::string& reason);
+/// What became of asking.
+struct Probe {
+  std::optional<Offer> offer;  ///< nothing when the kernel refuses every basic shape
+  CallResult last_refusal;  ///< its reason; or a crash or hang in supports, which ends the asking
+  Case asked;               ///< what that answered
+};
+Probe probe_offer(Subject& subject, std::int32_t pairing, std::int32_t dtype);
 
 /// The optional features by name, in a fixed order: what `list` prints and a ledger compares.
 std::vector<std::string> feature_names(const Offer& offer);

@@ -7,19 +7,15 @@
 
 namespace ropewalk {
 
-enum class Poison { a, b };
+enum class Poison { a, b, read_only };
 
 /// The poison of one element, in its low `element_bytes` bytes: a quiet NaN of that width.
 constexpr std::uint64_t poison_bits(Poison which, std::int64_t element_bytes) {
-  const bool a = which == Poison::a;
-  switch (element_bytes) {
-    case 8:
-      return a ? 0x7ffdeadbeefc0de1u : 0xfffacade5ca1ab1eu;
-    case 4:
-      return a ? 0x7fdeadb1u : 0xffe5ca1bu;
-    default:
-      return a ? 0x7fdeu : 0xffe5u;
-  }
+  constexpr std::uint64_t bits[3][3] = {{0x7fde, 0x7fdeadb1, 0x7ffdeadbeefc0de1},
+                                        {0xffe5, 0xffe5ca1b, 0xfffacade5ca1ab1e},
+                                        {0x7ff1, 0x7ff1eab1, 0x7ff9f00dfacef00d}};
+  const int width = element_bytes == 8 ? 2 : element_bytes == 4 ? 1 : 0;
+  return bits[static_cast<int>(which)][width];
 }
 
 template <class Bits>

@@ -98,7 +98,8 @@ Buffer make_buffer(std::string name, std::int64_t elements, std::int64_t element
   b.element_bytes = element_size;
   b.writable = writable;
   b.content.resize(static_cast<std::size_t>(bytes));
-  fill_poison(b.content.data(), b.content.size(), element_size, Poison::a);
+  fill_poison(b.content.data(), b.content.size(), element_size,
+              writable ? Poison::a : Poison::read_only);
   if (writable) b.owned.assign(static_cast<std::size_t>(elements), 0);
   return b;
 }
@@ -114,6 +115,8 @@ double element_value(const Case& c, std::uint32_t tensor, std::int64_t b, std::i
   switch (c.data) {
     case DataPattern::wide:
       return wide_value(bits, mantissa);
+    case DataPattern::tiny:
+      return tiny_value(bits, mantissa);
     case DataPattern::basis:  // heads: (1, 0), (0, 1), full mantissas, and again
       return h % 3 == 2 ? unit_value(bits, mantissa) : (first == (h % 3 == 0) ? 1.0 : 0.0);
     case DataPattern::decay: {  // heads: half prefix indicators, then those of DecayHead
@@ -250,7 +253,7 @@ void add_positions(const Case& c, Problem& out) {
       const auto narrow = static_cast<std::int32_t>(wide);
       const void* const value = size == 8 ? static_cast<const void*>(&wide) : &narrow;
       std::byte* const at = buffer.content.data() + index(b, t) * size;
-      require(is_poison(at, size, Poison::a) ||
+      require(is_poison(at, size, Poison::read_only) ||
                   std::memcmp(at, value, static_cast<std::size_t>(size)) == 0,
               "the position strides give two different positions one place");
       std::memcpy(at, value, static_cast<std::size_t>(size));
@@ -285,6 +288,18 @@ Rotation given_rotation(const Problem& p, Oracle& oracle, std::uint32_t tensor,
   const bool own = p.source.own_tables && p.asked.angle_source == ROPE_ANGLES_TABLE;
   const std::int64_t at = !own ? position : position - (position >= 0 ? apart : -apart);
   return oracle.at(p.inv_freq[static_cast<std::size_t>(i)], at);
+}
+
+std::vector<std::vector<std::byte>> with_other_data(const Problem& p) {
+  Case other = p.source;
+  other.seed = hash(p.source.seed, 0x0da7a);
+  std::vector<std::vector<std::byte>> out(p.buffers.size());
+  for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i) {
+    const auto in = static_cast<std::size_t>(p.tensor[i].in);
+    if (out[in].empty()) out[in] = p.buffers[in].content;
+    fill_tensor(other, p.asked, i, p.tensor[i].in_at, out[in]);
+  }
+  return out;
 }
 
 Problem make_problem(const Case& c, Oracle& oracle) {

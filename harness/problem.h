@@ -54,6 +54,10 @@ enum DecayHead : std::int64_t {
 /// Lays a case out. Throws BadCase. The oracle makes the tables.
 Problem make_problem(const Case& c, Oracle& oracle);
 
+/// The content of every buffer that holds inputs, made from another seed: same shapes, strides and
+/// positions, other values (explicit ones stay). Empty for the other buffers.
+std::vector<std::vector<std::byte>> with_other_data(const Problem& p);
+
 /// Element index, relative to the tensor's first, of the first element of a head.
 std::int64_t in_index(const rope_problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t,
                       std::int64_t h);

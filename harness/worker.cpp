@@ -23,7 +23,7 @@ using namespace protocol;
 using Clock = std::chrono::steady_clock;
 
 // Sanitizers slow a kernel by an order of magnitude.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef ROPEWALK_SANITIZED
 constexpr double slow = 10;
 #else
 constexpr double slow = 1;
@@ -310,14 +310,19 @@ CallResult Worker::call(std::uint32_t kernel, const CallDescriptor& call, std::u
   const Request request{version, static_cast<std::uint32_t>(Command::call), kernel, steps};
   if (!send(&request, sizeof request)) return end_of(Received::gone, region_names);
   Reply reply{};
-  Received how = receive(&reply, sizeof reply, after(apply_limit_s));
-  // prepare has a limit of its own.
-  const auto preparing = [&] {
-    return control().phase == static_cast<std::uint32_t>(Phase::prepare);
-  };
-  const auto prepare_deadline = after(prepare_limit_s);
-  while (how == Received::late && preparing() && Clock::now() < prepare_deadline)
-    how = receive(&reply, sizeof reply, after(apply_limit_s));
+  // Each phase has its own limit, and the next one begins with a whole one.
+  constexpr double look_every_s = 0.1;
+  std::uint32_t phase = control().phase;
+  auto deadline = after(apply_limit_s);
+  Received how = Received::late;
+  do {
+    if (phase != control().phase) {
+      phase = control().phase;
+      deadline = after(phase == static_cast<std::uint32_t>(Phase::prepare) ? prepare_limit_s
+                                                                           : apply_limit_s);
+    }
+    how = receive(&reply, sizeof reply, std::min(deadline, after(look_every_s)));
+  } while (how == Received::late && (Clock::now() < deadline || phase != control().phase));
   if (how != Received::message) return end_of(how, region_names);
   const std::string text = text_of(reply.text);
   switch (static_cast<Status>(reply.status)) {
@@ -368,8 +373,13 @@ Worker::TimeResult Worker::time(
           std::string(message->json, std::min<std::size_t>(message->bytes, sizeof message->json)));
       continue;
     }
+    if (got != sizeof(Reply)) {  // not a message of this protocol
+      out.now_running = running;
+      out.result = end_of(Received::gone, {});
+      return out;
+    }
     Reply reply{};
-    std::memcpy(&reply, message.get(), std::min(got, sizeof reply));
+    std::memcpy(&reply, message.get(), sizeof reply);
     out.exit_code = static_cast<int>(reply.count);
     if (reply.status != static_cast<std::uint32_t>(Status::ok))
       out.result = {CallResult::Kind::failed, text_of(reply.text)};

@@ -110,6 +110,7 @@ class Wire {
 struct Prepared {
   const rope_kernel* kernel = nullptr;
   void* state = nullptr;
+  rope_problem problem{};  // what prepare was shown
   GuardedMapping inv_freq;
 };
 
@@ -201,10 +202,11 @@ class Caller {
     prepared_.kernel = &kernel;
     if (kernel.prepare == nullptr) return;
     set_phase(Phase::prepare);
-    // Apply gets another rope_problem: this one is destroyed, so that a kept address shows.
-    rope_problem once = problem_of(call);
-    const std::int32_t answer = kernel.prepare(&once, &prepared_.state);
-    std::memset(static_cast<void*>(&once), 0xa5, sizeof once);
+    // Apply gets another rope_problem. This one is overwritten and stays so, that a kept address
+    // shows.
+    prepared_.problem = problem_of(call);
+    const std::int32_t answer = kernel.prepare(&prepared_.problem, &prepared_.state);
+    std::memset(static_cast<void*>(&prepared_.problem), 0xa5, sizeof prepared_.problem);
     if (answer != ROPE_OK)
       throw StepFailed{Status::failed, "prepare answered " + std::to_string(answer)};
   }

@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/checked.h"
 #include "harness/judge.h"
 #include "properties/property.h"
 
@@ -99,7 +100,7 @@ void check_staircase(const Measurement& at, const std::vector<PairValue>& z, dou
   std::vector<DoubleDouble> h;
   DoubleDouble norm2;
   for (std::int64_t i = 0; i < half; ++i) {
-    const PairValue q = input_pair(at.p, 0, at.b, at.m, half + decay_stair_q, i);
+    const PairValue q = input_pair(at.p, at.outputs, 0, at.b, at.m, half + decay_stair_q, i);
     h.push_back(q.re * q.re);
     norm2 = norm2 + h.back();
   }
@@ -136,7 +137,22 @@ void check_staircase(const Measurement& at, const std::vector<PairValue>& z, dou
   });
 }
 
+// A hand-made case must have the heads that the checks read.
+void require_shape(const Case& c) {
+  constexpr std::int64_t most_pairs = 1024;  // the work grows with their square
+  require(c.rotary_dim / 2 <= most_pairs, "decay: rotary_dim above {} takes too long",
+          2 * most_pairs);
+  require(c.data == DataPattern::decay && c.tensors.size() == 1 && c.tensors[0].rotate &&
+              c.tensors[0].values.empty() &&
+              c.tensors[0].heads == c.rotary_dim / 2 + decay_extra_heads,
+          "decay: needs data=decay and one tensor with rotary_dim / 2 + {} heads",
+          static_cast<std::int64_t>(decay_extra_heads));
+  require(c.operation == ROPE_FORWARD && c.attention_scale == 0 && !c.own_tables && c.tokens >= 2,
+          "decay: needs op=forward, attention_scale=0, own_tables=0 and at least 2 tokens");
+}
+
 Finding check(Subject& subject, const Case& c) {
+  require_shape(c);
   const Problem problem = make_problem(c, subject.oracle);
   const Execution execution = execute(subject, problem);
   if (const Finding f = failure_of(execution); f.kind != Finding::Kind::measured) return f;

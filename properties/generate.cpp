@@ -11,11 +11,13 @@ void choose_sizes(Case& c, const Offer& offer, const Choices& k) {
   if (offer.batch) c.batch = 1 + k.batch;
   if (offer.tokens) c.tokens = 1 + k.tokens;
   TensorCase& first = c.tensors[0];
-  if (offer.any_size) {
+  constexpr std::int64_t made_up = 10;  // of the 15 values of `size`; the others take a usual one
+  if (offer.any_size && k.size <= made_up) {
     c.rotary_dim = 2 * (1 + k.pairs);
     first.head_dim = c.rotary_dim + k.extra_dims;
   } else {
-    const HeadSize size = offer.sizes[static_cast<std::size_t>(k.size) % offer.sizes.size()];
+    const HeadSize size =
+        offer.sizes[static_cast<std::size_t>(k.size + k.pairs) % offer.sizes.size()];
     c.rotary_dim = size.rotary_dim;
     first.head_dim = size.head_dim;
   }
@@ -25,7 +27,7 @@ void choose_sizes(Case& c, const Offer& offer, const Choices& k) {
   if (c.tensors.size() > 1) c.tensors.assign(c.tensors.size(), first);
 }
 
-// 0: none, 1: an equal one, 2 and 3: another shape, 4: one that is only copied.
+// 0: none, 1: an equal one, 2 and 3: another shape, 4: one that is only copied, 5: that as a third.
 void choose_second_tensor(Case& c, const Offer& offer, const Choices& k) {
   if (!offer.two_tensors || c.tensors.size() > 1 || k.second_tensor == 0) return;
   c.tensors.push_back(c.tensors[0]);
@@ -38,11 +40,16 @@ void choose_second_tensor(Case& c, const Offer& offer, const Choices& k) {
     }
   }
   if (k.second_tensor == 4 && offer.unrotated_tensor) second.rotate = false;
+  if (k.second_tensor == 5 && offer.three_tensors) {
+    c.tensors.push_back(c.tensors[0]);
+    c.tensors[2].rotate = false;
+  }
 }
 
 void choose_positions(Case& c, const Offer& offer, const Choices& k) {
   const bool table = c.contract == ROPE_CONTRACT_TABLE;
-  const bool by_token = table && offer.rows_by_token && k.rows_by >= 2;
+  const bool by_token =
+      table && (c.rows_by == ROPE_ROW_BY_TOKEN || (offer.rows_by_token && k.rows_by >= 2));
   if (by_token) c.rows_by = ROPE_ROW_BY_TOKEN;
   if (by_token && k.rows_by == 3 && offer.null_positions) c.positions_null = true;
   // A table by position is laid out up to its last row: keep that small.
@@ -71,7 +78,9 @@ void choose_arithmetic(Case& c, const Offer& offer, const Choices& k) {
   // 1.1386... is YaRN's scale at factor 4, no f32; 1 is written as 0 or as itself.
   constexpr double scales[] = {0, 0, 0, 1, 1.1386294361119891, 0.5, -2, 3};
   if (offer.scale) c.attention_scale = scales[k.scale];
-  c.data = k.data == 3 ? DataPattern::wide : k.data == 2 ? DataPattern::basis : DataPattern::unit;
+  constexpr DataPattern patterns[] = {DataPattern::unit,  DataPattern::unit, DataPattern::unit,
+                                      DataPattern::basis, DataPattern::wide, DataPattern::tiny};
+  c.data = patterns[k.data];
   const bool in_place = offer.in_place && (!offer.out_of_place || k.in_place >= 1);
   for (TensorCase& t : c.tensors) t.in_place = in_place;
   if (k.in_place == 2 && offer.out_of_place && c.tensors.size() > 1) c.tensors[1].in_place = false;
@@ -103,6 +112,10 @@ void choose_layout(Case& c, const Offer& offer, const Choices& k) {
   }
   if (c.contract == ROPE_CONTRACT_TABLE && offer.padded_table && k.table_gap > 0)
     c.table_row_stride = c.rotary_dim / 2 + k.table_gap;
+  if (offer.strided_positions && k.broadcast == 1) {
+    c.position_token_stride = 1 + k.gap;
+    c.position_batch_stride = c.tokens * c.position_token_stride + k.gap;
+  }
   if (offer.broadcast_positions && c.position_rule != PositionRule::list) {
     if (k.broadcast >= 3) c.position_batch_stride = 0;
     if (k.broadcast == 4 && c.rows_by == ROPE_ROW_BY_POSITION) c.position_token_stride = 0;

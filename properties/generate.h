@@ -29,11 +29,11 @@ void visit_choices(C& c, Visit&& visit) {
   visit("size", c.size, 14);
   visit("extra_dims", c.extra_dims, 6);
   visit("window_offset", c.window_offset, 6);
-  visit("second_tensor", c.second_tensor, 4);
+  visit("second_tensor", c.second_tensor, 5);
   visit("operation", c.operation, 2);
   visit("in_place", c.in_place, 2);
   visit("scale", c.scale, 7);
-  visit("data", c.data, 3);
+  visit("data", c.data, 5);
   visit("wide_positions", c.wide_positions, 1);
   visit("rows_by", c.rows_by, 3);
   visit("spare_rows", c.spare_rows, 2);

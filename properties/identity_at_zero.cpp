@@ -5,8 +5,10 @@
 // agreement, with r = 1.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "harness/checked.h"
 #include "harness/judge.h"
 #include "properties/property.h"
 
@@ -14,6 +16,10 @@ namespace ropewalk {
 namespace {
 
 Finding check(Subject& subject, const Case& c) {
+  const auto positions = positions_of(c);
+  require(std::all_of(positions.begin(), positions.end(), [](std::int64_t p) { return p == 0; }) &&
+              !c.own_tables && (c.attention_scale == 0 || c.attention_scale == 1),
+          "identity_at_zero: needs positions 0, own_tables=0 and attention_scale 0 or 1");
   const Problem problem = make_problem(c, subject.oracle);
   const Execution execution = execute(subject, problem);
   if (const Finding f = failure_of(execution); f.kind != Finding::Kind::measured) return f;
@@ -24,7 +30,7 @@ Finding check(Subject& subject, const Case& c) {
       problem.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {
         for (const Outputs& outputs : execution.outputs)
           for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
-            const PairValue x = input_pair(problem, tensor, b, t, h, i);
+            const PairValue x = input_pair(problem, outputs, tensor, b, t, h, i);
             const PairValue y = output_pair(problem, outputs, tensor, b, t, h, i);
             const double bound = exact ? 0 : pair_bound(subject.facts, c, magnitude(x), 1);
             tally.add(magnitude(y - x), bound, [&](Finding& f) {

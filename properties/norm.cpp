@@ -56,7 +56,7 @@ Finding check(Subject& subject, const Case& c) {
     for (const Outputs& outputs : execution.outputs) {
       DoubleDouble head_x2, head_y2;
       for (std::int64_t i = 0; i < half; ++i) {
-        const DoubleDouble x2 = squared_norm(input_pair(problem, tensor, b, t, h, i));
+        const DoubleDouble x2 = squared_norm(input_pair(problem, outputs, tensor, b, t, h, i));
         const DoubleDouble y2 = squared_norm(output_pair(problem, outputs, tensor, b, t, h, i));
         add(y2, x2, 1, [&] { return fmt::format("{} pair {}", place_text(tensor, b, t, h), i); });
         head_x2 = head_x2 + x2;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/checked.h"
 #include "harness/judge.h"
 #include "properties/property.h"
 
@@ -45,8 +46,8 @@ Dot dot(const Problem& p, const Outputs& outputs, std::int64_t b, HeadRef q, std
     const PairValue yq = output_pair(p, outputs, q.tensor, b, m, q.h, i);
     const PairValue yk = output_pair(p, outputs, k.tensor, b, n, k.h, i);
     sum = sum + (yq.re * yk.re + yq.im * yk.im);
-    const PairValue xq = input_pair(p, q.tensor, b, m, q.h, i);
-    const PairValue xk = input_pair(p, k.tensor, b, n, k.h, i);
+    const PairValue xq = input_pair(p, outputs, q.tensor, b, m, q.h, i);
+    const PairValue xk = input_pair(p, outputs, k.tensor, b, n, k.h, i);
     q2 = q2 + (xq.re * xq.re + xq.im * xq.im);
     k2 = k2 + (xk.re * xk.re + xk.im * xk.im);
   }
@@ -78,6 +79,7 @@ void compare(const Subject& subject, const Problem& here, const Problem& there,
 }
 
 Finding check(Subject& subject, const Case& c) {
+  require(!c.own_tables, "relative_position: needs own_tables=0, q and k turn by the same angles");
   Case moved = c;
   moved.position_rule = PositionRule::list;
   moved.positions = positions_of(c);
@@ -115,7 +117,7 @@ bool applies(const Offer& offer) {
 
 void shape(Case& c, const Offer&) {
   c.data = DataPattern::unit;
-  c.own_tables = false;  // q and k must turn by the same angles
+  c.own_tables = false;                                 // q and k must turn by the same angles
   c.tokens = std::clamp<std::int64_t>(c.tokens, 2, 4);  // every pair of tokens is compared
   c.batch = std::min<std::int64_t>(c.batch, 2);
   if (c.shift == 0) c.shift = 1;

@@ -5,6 +5,7 @@
 // passes use the same r^.
 #include <fmt/format.h>
 
+#include "harness/checked.h"
 #include "harness/judge.h"
 #include "properties/property.h"
 
@@ -25,6 +26,7 @@ std::vector<double> values_of(const Problem& p, const Outputs& outputs, std::uin
 }
 
 Finding check(Subject& subject, const Case& c) {
+  require(c.operation == ROPE_FORWARD, "transpose: needs op=forward, it makes the way back itself");
   const Problem there = make_problem(c, subject.oracle);
   const Execution forward = execute(subject, there);
   if (const Finding f = failure_of(forward); f.kind != Finding::Kind::measured) return f;
@@ -46,7 +48,7 @@ Finding check(Subject& subject, const Case& c) {
       there.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {
         for (const Outputs& outputs : returned.outputs)
           for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
-            const PairValue x = input_pair(there, tensor, b, t, h, i);
+            const PairValue x = input_pair(there, forward.outputs[0], tensor, b, t, h, i);
             const PairValue y = output_pair(here, outputs, tensor, b, t, h, i);
             const PairValue expected{x.re * (DoubleDouble(scale) * DoubleDouble(scale)),
                                      x.im * (DoubleDouble(scale) * DoubleDouble(scale))};

@@ -105,6 +105,25 @@ class Cell {
   const Offer& offer_;
 };
 
+// A kernel whose supports crashes or hangs: the verdict, and a line that asks it again.
+VerdictRow died_when_asked(const KernelFacts& facts, const Probe& probe) {
+  Execution execution;
+  execution.result = probe.last_refusal;
+  VerdictRow row = row_for(facts);
+  row.pairing = word_of(pairing_words, probe.asked.pairing);
+  row.dtype = word_of(dtype_words, probe.asked.dtype);
+  row.property = agreement.name;
+  row.claim = agreement.claim;
+  row.verdict = verdict_of(failure_of(execution));
+  row.reason = probe.last_refusal.text;
+  row.planned = row.executed = row.compared_cases = 1;
+  Case c = probe.asked;
+  c.property = row.property;
+  row.shrunk_case = to_text(c);
+  row.replay = "ropewalk replay '" + row.shrunk_case + "'";
+  return row;
+}
+
 std::vector<const Property*> matching_properties(const VerifyPlan& plan) {
   std::vector<const Property*> out;
   for (const Property* p : all_properties())
@@ -164,10 +183,15 @@ void verify_kernel(Subject& subject, const VerifyPlan& plan,
   for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED})
     for (const std::int32_t dtype : plan.dtypes) {
       if (subject.facts.angle_contract == ROPE_CONTRACT_F32_ANGLE && dtype != ROPE_F32) continue;
-      const auto offer = probe_offer(subject, pairing, dtype, nothing.reason);
-      if (!offer) continue;
+      const Probe probe = probe_offer(subject, pairing, dtype);
+      if (!probe.offer) {
+        nothing.reason = probe.last_refusal.text;
+        if (probe.last_refusal.kind == CallResult::Kind::unsupported) continue;
+        on_row(died_when_asked(subject.facts, probe));
+        return;
+      }
       offered = true;
-      const Cell cell(subject, plan, *offer);
+      const Cell cell(subject, plan, *probe.offer);
       for (const Property* property : matching_properties(plan)) {
         on_progress(fmt::format("{} {} {} {}", subject.facts.name, word_of(pairing_words, pairing),
                                 word_of(dtype_words, dtype), property->name));

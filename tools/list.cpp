@@ -26,14 +26,13 @@ void list_kernel(Subject& subject) {
   }
   for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED})
     for (const std::int32_t dtype : {ROPE_F32, ROPE_F64}) {
-      std::string reason;
-      const auto offer = probe_offer(subject, pairing, dtype, reason);
+      const Probe probe = probe_offer(subject, pairing, dtype);
       const std::string cell =
           fmt::format("{} {}", word_of(pairing_words, pairing), word_of(dtype_words, dtype));
-      if (!offer)
-        fmt::print("  {:<20} {:<16} UNSUPPORTED: {}\n", "", cell, reason);
+      if (!probe.offer)
+        fmt::print("  {:<20} {:<16} UNSUPPORTED: {}\n", "", cell, probe.last_refusal.text);
       else
-        fmt::print("  {:<20} {:<16} {}\n", "", cell, fmt::join(feature_names(*offer), " "));
+        fmt::print("  {:<20} {:<16} {}\n", "", cell, fmt::join(feature_names(*probe.offer), " "));
     }
 }
 

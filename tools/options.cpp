@@ -2,9 +2,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <cstdio>
-#include <map>
 #include <random>
 
 namespace ropewalk {
@@ -77,14 +78,21 @@ void add_verify_options(CLI::App& verb, Options& o) {
       ->take_all();
   verb.add_option("--cases", o.cases, "generated cases for each property (default: the profile's)")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}));
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}, "1 to 10000000"));
 }
 
 void add_common_options(CLI::App& verb, Options& o, std::string& seed) {
-  static const std::map<std::string, Profile> profiles = {
-      {"smoke", Profile::smoke}, {"standard", Profile::standard}, {"full", Profile::full}};
-  verb.add_option("--profile", o.profile, "how much: smoke (a minute in all), standard, full")
-      ->transform(CLI::CheckedTransformer(profiles))
+  verb.add_option_function<std::string>(
+          "--profile",
+          [&o](const std::string& name) {
+            for (const Profile p : {Profile::smoke, Profile::standard, Profile::full})
+              if (profile_name(p) == name) {
+                o.profile = p;
+                return;
+              }
+            throw CLI::ValidationError("--profile", "'" + name + "' is not smoke, standard or full");
+          },
+          "how much: smoke (a minute in all), standard (the default), full")
       ->type_name("smoke|standard|full");
   verb.add_option("--seed", seed, "seed of all data and cases; printed with the results")
       ->type_name("N|random");
@@ -114,9 +122,10 @@ CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) 
   if (judges) add_verify_options(*verb, o);
   if (judges || name == "bench") add_common_options(*verb, o, seed);
   if (name == "bench" || name == "run" || name == "list") add_workload_options(*verb, o);
-  if (name != "report" && name != "run") add_output_options(*verb, o);
+  if (name != "report" && name != "run" && name != "replay") add_output_options(*verb, o);
   if (name == "run") verb->add_flag("--quiet", o.quiet, "print only failures and the summary");
   if (name == "replay") {
+    verb->add_flag("--json", o.json, "print the finding as one line of JSON");
     verb->add_option("line", o.replay_text, "the words behind 'ropewalk replay', in quotes")
         ->required();
     verb->add_option("--cpu-features", o.cpu_features, "act like an older machine")
@@ -163,7 +172,7 @@ Parsed parse_command_line(int argc, char** argv) {
   for (const Verb& v : verbs) add_verb(app, v, o, seed)->callback([&o, v] { o.verb = v.name; });
   try {
     const std::string first = ours > 1 ? argv[1] : "";
-    if (!first.empty() && first[0] != '-' && app.get_subcommand_no_throw(first) == nullptr)
+    if (!first.empty() && first[0] != '-' && std::none_of(std::begin(verbs), std::end(verbs), [&](const Verb& v) { return first == v.name; }))
       throw CLI::ValidationError("'" + first + "' is no verb");
     app.parse(ours, argv);
     if (!seed.empty())
