@@ -1,4 +1,4 @@
-# Every dependency is a package of Debian 12 and 13 (packages.txt) and is linked as an imported target.
+# Every dependency is a package of Debian 12 and 13 (packages.txt), linked as an imported target.
 set(CMAKE_THREAD_PREFER_PTHREAD ON)
 find_package(Threads REQUIRED)
 find_package(benchmark 1.7 REQUIRED)

@@ -18,11 +18,15 @@ set(ROPEWALK_SANITIZE "" CACHE STRING "value of -fsanitize=, e.g. address,undefi
 add_library(ropewalk_warnings INTERFACE)
 target_compile_options(ropewalk_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -ffp-contract=off
-  $<$<BOOL:${ROPEWALK_WERROR}>:-Werror>
-  # g++ 12 -O2 reports overlaps inside std::string's operator+ that cannot happen (GCC bug 105651).
-  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
-  # g++ 14 -O3 reports a shift inside Boost 1.83's cpp_bin_float that cannot happen.
-  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:-Wno-array-bounds>)
+  $<$<BOOL:${ROPEWALK_WERROR}>:-Werror>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports overlaps inside std::string's operator+ that cannot happen (GCC bug 105651).
+  target_compile_options(ropewalk_warnings INTERFACE -Wno-restrict)
+  if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
+    # g++ 14 -O3 reports a shift inside Boost 1.83's cpp_bin_float that cannot happen.
+    target_compile_options(ropewalk_warnings INTERFACE -Wno-array-bounds)
+  endif()
+endif()
 
 add_library(ropewalk_options INTERFACE)
 target_link_libraries(ropewalk_options INTERFACE ropewalk_warnings)
@@ -46,7 +50,7 @@ function(ropewalk_library name)
   target_link_libraries(${name} PUBLIC ropewalk_options ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
 endfunction()
 
-# ropewalk_test(<name> SOURCES ... LIBS ... [LABELS ...]): one GoogleTest executable beside its code.
+# ropewalk_test(<name> SOURCES ... LIBS ... [LABELS ...]): one GoogleTest program beside its code.
 function(ropewalk_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS;LABELS")
   add_executable(${name} ${arg_SOURCES})

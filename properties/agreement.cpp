@@ -19,10 +19,24 @@ Finding check(Subject& subject, const Case& c) {
 
 void shape(Case&, const Offer&) {}
 
+// Every usual head size once, so that none is left to chance.
+std::vector<Case> fixed_cases(const Offer& offer, Profile) {
+  std::vector<Case> cases;
+  for (const HeadSize size : offer.sizes) {
+    Case c = offer.base;
+    c.property = "agreement";
+    c.rotary_dim = size.rotary_dim;
+    c.position_from = 5;
+    for (TensorCase& t : c.tensors) t.head_dim = size.head_dim;
+    cases.push_back(c);
+  }
+  return cases;
+}
+
 }  // namespace
 
 const Property agreement{
-    "agreement", "every pair is the exact rotation of its input", true, nullptr, shape, nullptr,
+    "agreement", "every pair is the exact rotation of its input", true, nullptr, shape, fixed_cases,
     check};
 
 }  // namespace ropewalk

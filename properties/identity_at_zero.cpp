@@ -1,8 +1,8 @@
 // Identity at 0: position 0 turns nothing.
 //
 // Bound: none for a table kernel, the row is (1, 0) and products with 1 and 0 are exact; -0 may
-// become +0. A kernel that makes its own angles may be off by 2 u there as anywhere: |y - x| as in
-// agreement, with r = 1.
+// become +0, and what is subnormal may go where a kernel declares to flush it. A kernel that makes
+// its own angles may be off by 2 u there as anywhere: |y - x| as in agreement, with r = 1.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,9 @@ Finding check(Subject& subject, const Case& c) {
   const Problem problem = make_problem(c, subject.oracle);
   const Execution execution = execute(subject, problem);
   if (const Finding f = failure_of(execution); f.kind != Finding::Kind::measured) return f;
-  const bool exact = c.contract == ROPE_CONTRACT_TABLE && subject.facts.error_bound == 0;
+  const bool flushes = (subject.facts.flags & ROPE_FLUSHES_SUBNORMALS) != 0;
+  const bool exact =
+      c.contract == ROPE_CONTRACT_TABLE && subject.facts.error_bound == 0 && !flushes;
   const double u = precision_of(subject.facts, c.dtype).u;
   Tally tally;
   for_each_rotated_head(

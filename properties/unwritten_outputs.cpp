@@ -18,7 +18,8 @@ std::int64_t written_elements(const Problem& p) {
 
 Finding check(Subject& subject, const Case& c) {
   for (const TensorCase& t : c.tensors)
-    require(!t.in_place, "unwritten_outputs: needs in_place=0, an output that is an input has no poison");
+    require(!t.in_place,
+            "unwritten_outputs: needs in_place=0, an output that is an input has no poison");
   const Problem problem = make_problem(c, subject.oracle);
   const Execution execution = execute(subject, problem);
   Finding f = failure_of(execution);

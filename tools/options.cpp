@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
 #include <cstdio>
+#include <iterator>
 #include <random>
 
 namespace ropewalk {
@@ -90,9 +90,9 @@ void add_common_options(CLI::App& verb, Options& o, std::string& seed) {
                 o.profile = p;
                 return;
               }
-            throw CLI::ValidationError("--profile", "'" + name + "' is not smoke, standard or full");
+            throw CLI::ValidationError("--profile", "'" + name + "' is no profile");
           },
-          "how much: smoke (a minute in all), standard (the default), full")
+          "smoke (a minute in all), standard (the default) or full")
       ->type_name("smoke|standard|full");
   verb.add_option("--seed", seed, "seed of all data and cases; printed with the results")
       ->type_name("N|random");
@@ -172,7 +172,9 @@ Parsed parse_command_line(int argc, char** argv) {
   for (const Verb& v : verbs) add_verb(app, v, o, seed)->callback([&o, v] { o.verb = v.name; });
   try {
     const std::string first = ours > 1 ? argv[1] : "";
-    if (!first.empty() && first[0] != '-' && std::none_of(std::begin(verbs), std::end(verbs), [&](const Verb& v) { return first == v.name; }))
+    const bool known = std::any_of(std::begin(verbs), std::end(verbs),
+                                   [&](const Verb& v) { return first == v.name; });
+    if (!first.empty() && first[0] != '-' && !known)
       throw CLI::ValidationError("'" + first + "' is no verb");
     app.parse(ours, argv);
     if (!seed.empty())
