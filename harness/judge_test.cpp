@@ -98,7 +98,7 @@ class Judged {
   void rotate_as(std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h,
                  std::int64_t pair) {
     const auto r = rotations_of(problem, oracle, tensor, b, t)[static_cast<std::size_t>(pair)];
-    const PairValue in = input_pair(problem, tensor, b, t, h, pair);
+    const PairValue in = input_pair(problem, execution.outputs[0], tensor, b, t, h, pair);
     const auto scale = static_cast<Real>(scale_of(problem.asked));
     const auto x1 = static_cast<Real>(in.re.hi), x2 = static_cast<Real>(in.im.hi);
     const auto c = static_cast<Real>(r.re.hi);
@@ -191,7 +191,7 @@ TEST(Judge, LastPairOneAndAHalfBoundsOffIsFoundAndNamed) {
   for (const char* dtype : {"f32", "f64"}) {
     Judged judged(several + ("positions=from:100:7 dtype=" + std::string(dtype)));
     ASSERT_TRUE(judged.finding().holds());
-    const PairValue x = input_pair(judged.problem, 1, 1, 2, 3, 7);
+    const PairValue x = input_pair(judged.problem, judged.execution.outputs[0], 1, 1, 2, 3, 7);
     const double bound = pair_bound(judged.facts, judged.problem.source, magnitude(x), 1);
     const Rotation r = rotations_of(judged.problem, judged.oracle, 1, 1, 2)[7];
     const PairValue exact = rotate(x, r);

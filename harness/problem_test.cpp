@@ -41,7 +41,8 @@ std::int64_t owned_elements(const Buffer& b) {
 }
 
 bool poisoned(const Buffer& b, std::int64_t index) {
-  return is_poison(b.content.data() + index * b.element_bytes, b.element_bytes, Poison::a);
+  const Poison which = b.writable ? Poison::a : Poison::read_only;
+  return is_poison(b.content.data() + index * b.element_bytes, b.element_bytes, which);
 }
 
 double f32(const Buffer& b, std::int64_t index) {

@@ -77,9 +77,13 @@ std::string place_of_fault(const Control& c, const std::vector<std::string>& nam
     if (distance >= best_distance) continue;
     best_distance = distance;
     const std::string& name = names[static_cast<std::size_t>(i)];
-    best = inside      ? fmt::format("byte {} of read-only {}", at - m.begin, name)
-           : at >= end ? fmt::format("{} bytes past the end of {}", distance, name)
-                       : fmt::format("{} bytes before {}", distance, name);
+    // The first byte behind a buffer is 1 byte past its end.
+    const auto bytes = [](std::uint64_t n) {
+      return n == 1 ? "1 byte" : fmt::format("{} bytes", n);
+    };
+    best = inside      ? fmt::format("byte {} of the pages of read-only {}", at - m.begin, name)
+           : at >= end ? fmt::format("{} past the end of {}", bytes(distance + 1), name)
+                       : fmt::format("{} before {}", bytes(distance), name);
   }
   return best.empty() ? fmt::format("address {:#x}, near no buffer", c.fault_address)
                       : fmt::format("{} {}", c.fault_is_write != 0 ? "write" : "read", best);

@@ -169,7 +169,7 @@ TEST_F(WorkerTest, SeesStrayWrites) {
 
 TEST_F(WorkerTest, NamesTheBufferOfAFault) {
   EXPECT_EQ(text_of("test_reads_past", Kind::crash),
-            "SIGSEGV in apply: read 0 bytes past the end of q.in");
+            "SIGSEGV in apply: read 1 byte past the end of q.in");
   EXPECT_TRUE(text_of("test_writes_input", Kind::crash).ends_with("of read-only q.in"));
   EXPECT_EQ(text_of("test_exits", Kind::crash), "exited with code 7 in apply");
   EXPECT_EQ(worker.starts(), 3);
