@@ -19,16 +19,40 @@ Finding check(Subject& subject, const Case& c) {
 
 void shape(Case&, const Offer&) {}
 
-// Every usual head size once, so that none is left to chance.
+// The other half of what is offered: backward and in place.
+Case turned_round(Case c, const Offer& offer) {
+  if (offer.transpose) c.operation = ROPE_TRANSPOSE;
+  for (TensorCase& t : c.tensors) t.in_place = offer.in_place;
+  return c;
+}
+
+// Every usual head size, and shapes with many heads, tokens and batch rows: none is left to chance.
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   std::vector<Case> cases;
-  for (const HeadSize size : offer.sizes) {
-    Case c = offer.base;
-    c.property = "agreement";
-    c.rotary_dim = size.rotary_dim;
-    c.position_from = 5;
-    for (TensorCase& t : c.tensors) t.head_dim = size.head_dim;
+  Case c = offer.base;
+  c.property = "agreement";
+  c.position_from = 5;
+  const auto add_both = [&] {
     cases.push_back(c);
+    cases.push_back(turned_round(c, offer));
+  };
+  for (const HeadSize size : offer.sizes) {
+    c.rotary_dim = size.rotary_dim;
+    for (TensorCase& t : c.tensors) t.head_dim = size.head_dim;
+    add_both();
+  }
+  constexpr struct {
+    std::int64_t batch, tokens, heads;
+  } crowds[] = {{1, 67, 33}, {9, 3, 5}, {2, 16, 16}};
+  for (const auto& crowd : crowds) {
+    c.rotary_dim = offer.base.rotary_dim;
+    if (offer.batch) c.batch = crowd.batch;
+    if (offer.tokens) c.tokens = crowd.tokens;
+    for (TensorCase& t : c.tensors) {
+      t.head_dim = offer.base.tensors[0].head_dim;
+      if (offer.many_heads) t.heads = crowd.heads;
+    }
+    add_both();
   }
   return cases;
 }
