@@ -108,7 +108,7 @@ class Draw {
     c.table_row_stride = integer();
     c.own_tables = coin();
     c.attention_scale = number();
-    c.data = static_cast<DataPattern>(below(4));
+    c.data = static_cast<DataPattern>(below(5));
     c.seed = random_();
     c.shift = integer();
     c.fused = coin();

@@ -33,6 +33,8 @@ TEST(Data, PinnedValues) {
   EXPECT_EQ(wide_value(first, 24), 0x1.69187ap-12);
   EXPECT_EQ(wide_value(other, 53), -0x1.e47a6de754298p-17);
   EXPECT_EQ(wide_value(neighbour, 24), -0x1.aa9a3ap+19);
+  EXPECT_EQ(tiny_value(first, 24), 0x1.69187ap-125);
+  EXPECT_EQ(tiny_value(other, 53), -0x1.e47a6de754298p-125);
 }
 
 TEST(Data, IsAConstantExpression) {
@@ -77,9 +79,9 @@ TEST(Data, UnitValuesAreFullMantissasOfUnitSize) {
     sum += std::abs(wide);
   }
   // Six standard deviations of a fair coin are about 950 of 100,000.
-  EXPECT_NEAR(negative, draws / 2, 1'000);
-  EXPECT_NEAR(odd_f32, draws / 2, 1'000) << "the last bit of f32 is used";
-  EXPECT_NEAR(odd_f64, draws / 2, 1'000) << "the last bit of f64 is used";
+  EXPECT_NEAR(negative, 0.5 * draws, 1'000);
+  EXPECT_NEAR(odd_f32, 0.5 * draws, 1'000) << "the last bit of f32 is used";
+  EXPECT_NEAR(odd_f64, 0.5 * draws, 1'000) << "the last bit of f64 is used";
   EXPECT_NEAR(sum / draws, 0.75, 0.005);
 }
 
@@ -93,9 +95,17 @@ TEST(Data, WideValuesCoverTheirRange) {
     above += std::abs(v) >= 0x1p19 ? 1 : 0;
     negative += std::signbit(v) ? 1 : 0;
   }
-  EXPECT_NEAR(below, draws / 41, 400);
-  EXPECT_NEAR(above, draws / 41, 400);
-  EXPECT_NEAR(negative, draws / 2, 1'000);
+  EXPECT_NEAR(below, draws / 41.0, 400);
+  EXPECT_NEAR(above, draws / 41.0, 400);
+  EXPECT_NEAR(negative, 0.5 * draws, 1'000);
+}
+
+TEST(Data, TinyValuesAreAFewTimesTheLeastNormal) {
+  constexpr double least_normal = 0x1p-126;
+  for (int n = 0; n < draws; ++n) {
+    const double v = tiny_value(hash(5, n), 24);
+    ASSERT_TRUE(std::abs(v) >= 0.5 * least_normal && std::abs(v) < 8 * least_normal) << v;
+  }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Two NaN payloads that fill what a kernel has not written yet. Two, so that a kernel that copies
-// one into its output is not mistaken for a kernel that wrote a value.
+// NaN payloads that fill what a kernel has not written yet, a and b in turn, and what surrounds its
+// inputs: different ones, so that a kernel that copies one into its output is not mistaken for a
+// kernel that wrote nothing, or a value.
 #pragma once
 #include <cstddef>
 #include <cstdint>

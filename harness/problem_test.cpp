@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "harness/data.h"
+#include "harness/executor.h"
 #include "harness/layouts.h"
 #include "harness/poison.h"
 
@@ -257,6 +258,31 @@ TEST(Problem, FrequenciesAreTheContractsOrTheGiven) {
     EXPECT_EQ(f, double{static_cast<float>(f)});
 }
 
+TEST(Problem, OtherDataHaveOtherValuesInTheSamePlaces) {
+  const Problem p = laid_out("tokens=2 q.in=9,3,9 k.in_place=1 t2.head_dim=2 t2.values=1,2,3,4");
+  const auto other = with_other_data(p);
+  ASSERT_EQ(other.size(), p.buffers.size());
+  const auto q = static_cast<std::size_t>(p.tensor[0].in),
+             k = static_cast<std::size_t>(p.tensor[1].in),
+             t2 = static_cast<std::size_t>(p.tensor[2].in);
+  for (const std::size_t i : {q, k}) {
+    ASSERT_EQ(other[i].size(), p.buffers[i].content.size());
+    for (const std::int64_t e : {0, 1, 3})
+      EXPECT_NE(load(other[i], ROPE_F32, e), f32(p.buffers[i], e)) << i << " " << e;
+  }
+  EXPECT_TRUE(is_poison(other[q].data() + 8, 4, Poison::read_only)) << "the gap stays";
+  EXPECT_EQ(other[t2], p.buffers[t2].content) << "explicit values stay";
+  EXPECT_TRUE(other[static_cast<std::size_t>(p.tensor[0].out)].empty());
+  EXPECT_TRUE(other[static_cast<std::size_t>(p.tensor[0].cos)].empty());
+
+  Outputs outputs;
+  EXPECT_EQ(&given(p, outputs, p.tensor[0].in), &p.buffers[q].content);
+  outputs.other_inputs = other;
+  EXPECT_EQ(&given(p, outputs, p.tensor[0].in), &outputs.other_inputs[q]);
+  EXPECT_EQ(&given(p, outputs, p.tensor[0].cos),
+            &p.buffers[static_cast<std::size_t>(p.tensor[0].cos)].content);
+}
+
 // What one head holds as complex pairs, half split.
 std::vector<std::pair<double, double>> pairs(const Problem& p, std::int64_t h) {
   const std::int64_t half = p.asked.rotary_dim / 2;
@@ -305,14 +331,16 @@ TEST(Problem, DecayPatternIsPrefixesThenStairs) {
   }
 }
 
-TEST(Poison, IsTwoDifferentQuietNans) {
-  for (const Poison which : {Poison::a, Poison::b}) {
+TEST(Poison, IsThreeDifferentQuietNans) {
+  for (const Poison which : {Poison::a, Poison::b, Poison::read_only}) {
     EXPECT_TRUE(std::isnan(std::bit_cast<double>(poison_bits(which, 8))));
     EXPECT_TRUE(
         std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(poison_bits(which, 4)))));
   }
   for (const std::int64_t size : {2, 4, 8}) {
     EXPECT_NE(poison_bits(Poison::a, size), poison_bits(Poison::b, size));
+    EXPECT_NE(poison_bits(Poison::a, size), poison_bits(Poison::read_only, size));
+    EXPECT_NE(poison_bits(Poison::b, size), poison_bits(Poison::read_only, size));
     std::vector<std::byte> bytes(19);
     fill_poison(bytes.data(), bytes.size(), size, Poison::b);
     EXPECT_TRUE(is_poison(bytes.data() + size, size, Poison::b));

@@ -47,8 +47,13 @@ void add_sweep(std::vector<Case>& cases, const Offer& offer, HeadSize size, std:
     Case c = sweep_case(offer, size);
     c.tokens = chunk;
     c.position_from = from;
-    // A table by position would have to be laid out up to the last row each time.
-    if (offer.rows_by_token && size.rotary_dim > 16) c.rows_by = ROPE_ROW_BY_TOKEN;
+    if (size.rotary_dim > 16) {
+      // One full-mantissa head is enough beside the narrow sweep; and a table by position would
+      // have to be laid out up to the last row each time.
+      c.data = DataPattern::unit;
+      for (TensorCase& t : c.tensors) t.heads = offer.many_heads ? 1 : t.heads;
+      if (offer.rows_by_token) c.rows_by = ROPE_ROW_BY_TOKEN;
+    }
     cases.push_back(c);
   }
 }

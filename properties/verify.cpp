@@ -138,7 +138,7 @@ std::int64_t cases_of(Profile profile) {
     case Profile::smoke:
       return 40;
     case Profile::standard:
-      return 500;
+      return 300;
     default:
       return 5000;
   }

@@ -47,9 +47,8 @@ std::vector<Struct> structs() {
   std::vector<Struct> out;
 #define CONSTANT(name)
 #define STRUCT(type) out.push_back({#type, sizeof(type), {}});
-#define FIELD(type, field)     \
-  out.back().fields.push_back( \
-      {#field, offsetof(type, field), sizeof(static_cast<type*>(nullptr)->field)});
+#define FIELD(type, field) \
+  out.back().fields.push_back({#field, offsetof(type, field), sizeof(type::field)});
 #include "kernels/api/contract_layout.inc"
 #undef CONSTANT
 #undef STRUCT
@@ -115,17 +114,17 @@ std::map<std::string, std::string> by_name(const Lines& lines) {
 // Every name whose value differs, is missing or is new; empty when the two agree.
 std::string differences(const Lines& committed, const Lines& found) {
   const auto old_values = by_name(committed), new_values = by_name(found);
-  std::string out;
+  std::ostringstream out;
   for (const auto& [name, value] : old_values) {
     const auto now = new_values.find(name);
     if (now == new_values.end())
-      out += name + ": was " + value + ", is gone\n";
+      out << name << ": was " << value << ", is gone\n";
     else if (now->second != value)
-      out += name + ": was " + value + ", is " + now->second + "\n";
+      out << name << ": was " << value << ", is " << now->second << "\n";
   }
   for (const auto& [name, value] : new_values)
-    if (!old_values.contains(name)) out += name + ": is new\n";
-  return out;
+    if (!old_values.contains(name)) out << name << ": is new\n";
+  return out.str();
 }
 
 class ContractLayout : public ::testing::Test {
