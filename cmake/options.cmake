@@ -54,6 +54,7 @@ endfunction()
 function(ropewalk_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS;LABELS")
   add_executable(${name} ${arg_SOURCES})
+  target_compile_options(${name} PRIVATE -O0)  # what is tested is optimized, the test itself is not
   target_link_libraries(${name} PRIVATE ropewalk_options ${arg_LIBS} GTest::gtest_main)
   if(NOT arg_LABELS)
     set(arg_LABELS unit)
