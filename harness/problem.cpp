@@ -104,14 +104,13 @@ Buffer make_buffer(std::string name, std::int64_t elements, std::int64_t element
   return b;
 }
 
-// The value of one rotated element.
-double element_value(const Case& c, std::uint32_t tensor, std::int64_t b, std::int64_t t,
-                     std::int64_t h, std::int64_t e) {
+// The value of one rotated element of head h, whose coordinates are in `head_hash`.
+double element_value(const Case& c, std::uint64_t head_hash, std::int64_t h, std::int64_t e) {
   const int mantissa = c.dtype == ROPE_F64 ? 53 : 24;
   const std::int64_t half = c.rotary_dim / 2;
   const bool first = c.pairing == ROPE_INTERLEAVED ? e % 2 == 0 : e < half;
   const std::int64_t pair = c.pairing == ROPE_INTERLEAVED ? e / 2 : e % half;
-  const std::uint64_t bits = hash(c.seed, tensor, b, t, h, e);
+  const std::uint64_t bits = hash(head_hash, e);
   switch (c.data) {
     case DataPattern::wide:
       return wide_value(bits, mantissa);
@@ -141,15 +140,17 @@ void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std
     for (std::int64_t t = 0; t < c.tokens; ++t)
       for (std::int64_t h = 0; h < s.heads; ++h) {
         const std::int64_t row = at + in_index(p, tensor, b, t, h);
+        // hash() is a fold: what all elements of a head share is hashed once.
+        const std::uint64_t inside = hash(c.seed, tensor, b, t, h);
+        const std::uint64_t outside = hash(c.seed, 0xb175, tensor, b, t, h);
         for (std::int64_t e = 0; e < s.head_dim; ++e, ++next) {
           if (!given.values.empty()) {
             store(bytes, c.dtype, row + e, given.values[next]);
           } else if (given.rotate && e >= given.rotary_offset &&
                      e < given.rotary_offset + c.rotary_dim) {
-            store(bytes, c.dtype, row + e,
-                  element_value(c, tensor, b, t, h, e - given.rotary_offset));
+            store(bytes, c.dtype, row + e, element_value(c, inside, h, e - given.rotary_offset));
           } else {  // copied bit for bit: any bits, NaN payloads and infinities among them
-            std::uint64_t bits = hash(c.seed, 0xb175, tensor, b, t, h, e);
+            std::uint64_t bits = hash(outside, e);
             if (e % 5 == 1) bits |= c.dtype == ROPE_F64 ? std::uint64_t{0x7ff} << 52 : 0x7f800000u;
             std::memcpy(bytes.data() + static_cast<std::size_t>(row + e) * size, &bits, size);
           }

@@ -96,7 +96,7 @@ void mask_cpu_features(std::string_view list) {
   for (const std::string& name : allowed)
     if (std::none_of(words.begin(), words.end(), [&](const Word& w) { return w.name == name; })) {
       std::string known;
-      for (const Word& w : words) known += std::string(known.empty() ? "" : ", ") + w.name;
+      for (const Word& w : words) known.append(known.empty() ? "" : ", ").append(w.name);
       throw std::invalid_argument("unknown CPU feature '" + name + "'; known: " + known);
     }
   mask() = std::move(allowed);
