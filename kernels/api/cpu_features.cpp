@@ -77,6 +77,12 @@ bool contains(const std::vector<std::string>& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
+[[noreturn]] void refuse(const std::string& name) {
+  std::string known;
+  for (const Word& w : words) known.append(known.empty() ? "" : ", ").append(w.name);
+  throw std::invalid_argument("unknown CPU feature '" + name + "'; known: " + known);
+}
+
 }  // namespace
 
 std::vector<std::string> cpu_features() {
@@ -94,11 +100,8 @@ void mask_cpu_features(std::string_view list) {
   }
   std::vector<std::string> allowed = split(list);
   for (const std::string& name : allowed)
-    if (std::none_of(words.begin(), words.end(), [&](const Word& w) { return w.name == name; })) {
-      std::string known;
-      for (const Word& w : words) known.append(known.empty() ? "" : ", ").append(w.name);
-      throw std::invalid_argument("unknown CPU feature '" + name + "'; known: " + known);
-    }
+    if (std::none_of(words.begin(), words.end(), [&](const Word& w) { return w.name == name; }))
+      refuse(name);
   mask() = std::move(allowed);
 }
 
