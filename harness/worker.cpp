@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -13,6 +14,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 extern "C" char** environ;  // NOLINT: POSIX's own name
 
@@ -90,6 +93,15 @@ std::string place_of_fault(const Control& c, const std::vector<std::string>& nam
 }
 
 }  // namespace
+
+std::string own_executable() {
+  std::error_code error;
+  const auto link = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) return link.string();
+  // NOLINTNEXTLINE: the kernel hands the path over as an integer
+  const auto* path = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  return std::filesystem::absolute(path, error).string();
+}
 
 Worker::Worker(WorkerOptions options) : options_(std::move(options)) {}
 

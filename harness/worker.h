@@ -21,9 +21,12 @@ class WorkerError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The path of the running program, also where no /proc is mounted.
+std::string own_executable();
+
 struct WorkerOptions {
-  std::string executable =
-      "/proc/self/exe";  ///< called as: EXECUTABLE worker [--cpu-features L] [--plugin F]...
+  /// Called as: EXECUTABLE worker [--cpu-features L] [--plugin F]...
+  std::string executable = own_executable();
   std::vector<std::string> plugins;
   std::string cpu_features = "all";
   int output_descriptor = -1;  ///< what the worker's stdout is; -1: /dev/null

@@ -42,6 +42,11 @@ std::string refusal(const WorkerOptions& o) {
   return "";
 }
 
+/// Counting processes and descriptors takes /proc, which a bare chroot has not.
+bool has_proc() {
+  return fs::exists("/proc/self/stat");
+}
+
 /// This process's children, zombies too.
 std::vector<pid_t> children() {
   std::vector<pid_t> out;
@@ -178,6 +183,7 @@ TEST_F(WorkerTest, NamesTheBufferOfAFault) {
 }
 
 TEST_F(WorkerTest, WorkerKilledFromOutsideIsReplaced) {
+  if (!has_proc()) GTEST_SKIP() << "no /proc here";
   EXPECT_EQ(run("plain").result.kind, Kind::ok);
   ASSERT_EQ(children().size(), 1u);
   kill_quietly(children()[0]);
@@ -205,6 +211,7 @@ struct Refused {
 class PluginTest : public ::testing::TestWithParam<Refused> {};
 
 TEST_P(PluginTest, IsRefusedInOneLineThatNamesIt) {
+  if (!has_proc()) GTEST_SKIP() << "no /proc here";
   const std::string message = refusal(options({plugin(GetParam().fault)}));
   EXPECT_NE(message.find(GetParam().part), std::string::npos) << message;
   EXPECT_TRUE(message.starts_with("plugin " + plugin(GetParam().fault))) << message;
@@ -267,6 +274,7 @@ TEST_F(PluginFile, GivenTwiceIsRefused) {
 }
 
 TEST(WorkerStart, BadExecutableOrFeaturesAreNamed) {
+  if (!has_proc()) GTEST_SKIP() << "no /proc here";
   WorkerOptions missing;
   missing.executable = "/no/such/ropewalk";
   EXPECT_NE(refusal(missing).find("cannot start the worker /no/such/ropewalk"), std::string::npos);
@@ -280,6 +288,7 @@ TEST(WorkerStart, BadExecutableOrFeaturesAreNamed) {
 }
 
 TEST(WorkerStart, LeavesNothingBehind) {
+  if (!has_proc()) GTEST_SKIP() << "no /proc here";
   const std::ptrdiff_t descriptors = open_descriptors();
   {
     Worker unused(options());

@@ -16,9 +16,9 @@ namespace {
 // Mutants are built beside the command and never installed.
 std::string mutant_plugin() {
   std::error_code error;
-  const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto self = std::filesystem::path(own_executable());
   const auto plugin = self.parent_path() / "ropewalk_mutants.so";
-  if (error || !std::filesystem::exists(plugin, error))
+  if (!std::filesystem::exists(plugin, error))
     throw UsageError(
         "no ropewalk_mutants.so beside the command: mutants are part of a build tree, not of an "
         "installed ropewalk");
