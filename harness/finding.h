@@ -39,12 +39,6 @@ class Tally {
   }
   /// Counts a comparison that is known to be no worse than the worst so far.
   void count_harmless() { ++finding_.compared; }
-  /// Takes over the worst and the count of another check.
-  void merge(const Finding& other) {
-    const std::int64_t compared = finding_.compared + other.compared;
-    if (finding_.compared == 0 || !(other.margin <= finding_.margin)) finding_ = other;
-    finding_.compared = compared;
-  }
   const Finding& finding() const { return finding_; }
 
  private:

@@ -79,26 +79,6 @@ TEST(Tally, NothingComparedDoesNotHold) {
   EXPECT_EQ(counted.finding().compared, 1);
 }
 
-TEST(Tally, MergeKeepsTheWorseAndAddsTheCounts) {
-  Tally good, bad, worst;
-  add(good, 1, 4, "good");
-  add(good, 1, 8, "good");
-  add(bad, 3, 4, "bad");
-  add(worst, not_a_number, 1, "worst");
-  Tally tally;
-  tally.merge(good.finding());
-  EXPECT_EQ(tally.finding().where, "good");
-  tally.merge(bad.finding());
-  tally.merge(good.finding());
-  EXPECT_EQ(tally.finding().where, "bad");
-  EXPECT_EQ(tally.finding().compared, 5);
-  tally.merge(worst.finding());
-  tally.merge(bad.finding());
-  EXPECT_EQ(tally.finding().where, "worst");
-  EXPECT_EQ(tally.finding().compared, 7);
-  EXPECT_FALSE(tally.finding().holds());
-}
-
 TEST(Finding, OnlyMeasuredOnesHold) {
   Finding f;
   f.compared = 1;
