@@ -1,8 +1,9 @@
-// What every in-tree kernel asks of a problem before it says yes.
+// What the kernels of the tree share: what they ask of a problem before they say yes, and the walk
+// over all heads.
 #pragma once
 #include <cstdint>
 
-#include "kernels/api/rope_kernel.h"
+#include "kernels/api/kernel.h"
 
 namespace ropewalk {
 
@@ -26,6 +27,23 @@ inline std::int32_t supports_float_data(const rope_problem& p, std::int32_t angl
   if (angle_source == ROPE_ANGLES_TABLE && p.table_dtype != dtype)
     return refuse(reason, "the table must have the data type of the tensors");
   return ROPE_OK;
+}
+
+/// Of the kernels that take a table of f32 or f64.
+inline std::int32_t supports_table(const rope_problem* p, const char** reason) {
+  return supports_float_data(*p, ROPE_ANGLES_TABLE, true, reason);
+}
+
+/// Calls rotate_head(head, rotary_dim / 2, scale, sign) for every head; sign is -1 on the way back.
+template <class Real, class RotateHead>
+void rotate_each_head(const rope_problem& p, const rope_operands& o, RotateHead&& rotate_head) {
+  const auto scale = static_cast<Real>(scale_of(p));
+  const auto sign = static_cast<Real>(p.operation == ROPE_TRANSPOSE ? -1 : 1);
+  for_each_token(p, o, [&](const Token& token) {
+    for_each_head<Real>(p, o, token, [&](const Head<Real>& head) {
+      rotate_head(head, p.rotary_dim / 2, scale, sign);
+    });
+  });
 }
 
 }  // namespace ropewalk

@@ -48,10 +48,6 @@ void rotate(const rope_problem& p, const rope_operands& o) {
   });
 }
 
-std::int32_t supports(const rope_problem* p, const char** reason) {
-  return supports_float_data(*p, ROPE_ANGLES_TABLE, true, reason);
-}
-
 std::size_t workspace_bytes(const rope_problem* p) {
   const std::size_t element = p->tensor[0].in_dtype == ROPE_F64 ? sizeof(double) : sizeof(float);
   return 3 * static_cast<std::size_t>(p->rotary_dim) * element;
@@ -67,7 +63,7 @@ const RegisteredKernel registered{{
     .summary = "x * cos + rotate_pairs(x) * sin",
     .source = "RoFormer, arXiv:2104.09864, eq. 34",
     .flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT,
-    .supports = supports,
+    .supports = supports_table,
     .workspace_bytes = workspace_bytes,
     .apply = apply,
 }};

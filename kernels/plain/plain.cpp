@@ -18,26 +18,17 @@ inline void rotate_head(const Real* x, Real* y, const Real* cos, const Real* sin
 
 template <class Real>
 void rotate(const rope_problem& p, const rope_operands& o) {
-  const std::int64_t half = p.rotary_dim / 2;
-  const auto scale = static_cast<Real>(scale_of(p));
-  const auto sign = static_cast<Real>(p.operation == ROPE_TRANSPOSE ? -1 : 1);
-  const bool interleaved = p.pairing == ROPE_INTERLEAVED;
-  const auto rotate_one = [&](const Real* in, Real* out, const Head<Real>& head) {
-    // Constant steps, so that the compiler may vectorize each form.
-    interleaved ? rotate_head<Real>(in, out, head.cos, head.sin, half, 2, 1, scale, sign)
-                : rotate_head<Real>(in, out, head.cos, head.sin, half, 1, half, scale, sign);
-  };
-  for_each_token(p, o, [&](const Token& token) {
-    for_each_head<Real>(p, o, token, [&](const Head<Real>& head) {
-      // In place as a loop over one pointer, as a user would write it.
-      head.in == head.out ? rotate_one(head.out, head.out, head)
-                          : rotate_one(head.in, head.out, head);
-    });
-  });
-}
-
-std::int32_t supports(const rope_problem* p, const char** reason) {
-  return supports_float_data(*p, ROPE_ANGLES_TABLE, true, reason);
+  rotate_each_head<Real>(
+      p, o, [&](const Head<Real>& head, std::int64_t half, Real scale, Real sign) {
+        const auto rotate_one = [&](const Real* in, Real* out) {
+          // Constant steps, so that the compiler may vectorize each form.
+          p.pairing == ROPE_INTERLEAVED
+              ? rotate_head<Real>(in, out, head.cos, head.sin, half, 2, 1, scale, sign)
+              : rotate_head<Real>(in, out, head.cos, head.sin, half, 1, half, scale, sign);
+        };
+        // In place as a loop over one pointer, as a user would write it.
+        head.in == head.out ? rotate_one(head.out, head.out) : rotate_one(head.in, head.out);
+      });
 }
 
 std::int32_t apply(const rope_problem* p, const rope_operands* o, void*) {
@@ -50,7 +41,7 @@ const RegisteredKernel registered{{
     .summary = "the five-line loop",
     .source = "RoFormer, arXiv:2104.09864, section 3.4.2",
     .flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT,
-    .supports = supports,
+    .supports = supports_table,
     .apply = apply,
 }};
 

@@ -1,0 +1,51 @@
+// What kernels with angles of their own share: one row of cos and one of sin a token, made in the
+// workspace, then the plain loop over the heads. f32 data.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/api/kernel.h"
+#include "kernels/common/support.h"
+
+namespace ropewalk {
+
+/// One turn, already rounded to the data type.
+struct Turn {
+  float cos, sin;
+};
+
+inline std::int32_t supports_own_angles(const rope_problem* p, const char** reason) {
+  return supports_float_data(*p, ROPE_ANGLES_INV_FREQ, false, reason);
+}
+
+/// The workspace: rotary_dim / 2 values of cos, then as many of sin.
+inline std::size_t own_angles_workspace_bytes(const rope_problem* p) {
+  return static_cast<std::size_t>(p->rotary_dim) * sizeof(float);
+}
+
+/// Rotates every head by turn_of(pair, position).
+template <class TurnOf>
+void rotate_by_own_angles(const rope_problem& p, const rope_operands& o, TurnOf&& turn_of) {
+  const std::int64_t half = p.rotary_dim / 2;
+  const auto scale = static_cast<float>(scale_of(p));
+  const float sign = p.operation == ROPE_TRANSPOSE ? -1.0f : 1.0f;
+  auto* cos = static_cast<float*>(o.workspace);
+  float* sin = cos + half;
+  for_each_token(p, o, [&](const Token& token) {
+    for (std::int64_t i = 0; i < half; ++i) {
+      const Turn turn = turn_of(i, token.position);
+      cos[i] = turn.cos;
+      sin[i] = sign * turn.sin;
+    }
+    for_each_head<float>(p, o, token, [&](const Head<float>& head) {
+      for (std::int64_t i = 0; i < half; ++i) {
+        const auto [a, b] = pair_index(p.pairing, i, half);
+        const float x1 = head.in[a], x2 = head.in[b];
+        head.out[a] = scale * (x1 * cos[i] - x2 * sin[i]);
+        head.out[b] = scale * (x2 * cos[i] + x1 * sin[i]);
+      }
+    });
+  });
+}
+
+}  // namespace ropewalk
