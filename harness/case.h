@@ -67,6 +67,11 @@ struct Case {
   bool operator==(const Case&) const = default;
 };
 
+/// The factor on rotated elements; 0 means 1.
+inline double scale_of(const Case& c) {
+  return c.attention_scale == 0 ? 1 : c.attention_scale;
+}
+
 /// The case as the words of a replay line; fields with their default value are left out.
 std::string to_text(const Case& c);
 

@@ -160,7 +160,7 @@ Execution execute(Subject& subject, const Problem& problem) {
     const Poison poison = right ? Poison::a : Poison::b;
     const Room room = lay_out(subject, problem, right);
     Outputs& outputs = out.outputs[right ? 0 : 1];
-    if (!right) outputs.other_inputs = with_other_data(problem);
+    outputs.placement = right ? 0 : 1;
     for (std::size_t i = 0; i < problem.buffers.size(); ++i)
       write_buffer(problem.buffers[i], given(problem, outputs, static_cast<int>(i)), room.places[i],
                    room.memory, poison);
@@ -209,12 +209,6 @@ Finding failure_of(const Execution& execution) {
     f.reason = execution.stray_write;
   }
   return f;
-}
-
-const std::vector<std::byte>& given(const Problem& problem, const Outputs& outputs, int buffer) {
-  const auto i = static_cast<std::size_t>(buffer);
-  const bool other = !outputs.other_inputs.empty() && !outputs.other_inputs[i].empty();
-  return other ? outputs.other_inputs[i] : problem.buffers[i].content;
 }
 
 std::string place_text(std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {

@@ -20,10 +20,10 @@ struct Subject {
   KernelFacts facts;
 };
 
-/// One placement: the bytes of every buffer afterwards (empty for those that cannot be written),
-/// and the input bytes it was given where they are not the problem's own.
+/// One placement: the bytes of every buffer afterwards (empty for those that cannot be written).
 struct Outputs {
-  std::vector<std::vector<std::byte>> written, other_inputs;
+  int placement = 0;  ///< 0 or 1
+  std::vector<std::vector<std::byte>> written;
   std::vector<std::byte>& operator[](std::size_t buffer) { return written[buffer]; }
   const std::vector<std::byte>& operator[](std::size_t buffer) const { return written[buffer]; }
   void resize(std::size_t buffers) { written.resize(buffers); }
@@ -47,7 +47,10 @@ CallResult ask_supports(Subject& subject, const Problem& problem);
 Finding failure_of(const Execution& execution);
 
 /// The bytes of a buffer as a placement was given them.
-const std::vector<std::byte>& given(const Problem& problem, const Outputs& outputs, int buffer);
+inline const std::vector<std::byte>& given(const Problem& problem, const Outputs& outputs,
+                                           int buffer) {
+  return given(problem, outputs.placement, buffer);
+}
 
 /// "q[batch 0, token 2, head 1]"
 std::string place_text(std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h);

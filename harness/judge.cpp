@@ -13,34 +13,11 @@
 namespace ropewalk {
 namespace {
 
-std::int64_t element_of_pair(const Problem& p, std::uint32_t tensor, std::int64_t pair,
-                             bool second) {
-  const auto index = pair_index(p.asked.pairing, pair, p.asked.rotary_dim / 2);
-  return p.asked.tensor[tensor].rotary_offset + (second ? index.second : index.first);
-}
-
-template <class Wide>
-Complex<Wide> load_pair(const Problem& p, const std::vector<std::byte>& bytes, std::int64_t row,
-                        std::uint32_t tensor, std::int64_t pair) {
-  const std::int32_t dtype = p.source.dtype;
-  return {Wide(load(bytes, dtype, row + element_of_pair(p, tensor, pair, false))),
-          Wide(load(bytes, dtype, row + element_of_pair(p, tensor, pair, true)))};
-}
-
-template <class Wide>
-Complex<Wide> load_input(const Problem& p, const Outputs& outputs, std::uint32_t tensor,
-                         std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t pair) {
-  const TensorPlaces& at = p.tensor[tensor];
-  return load_pair<Wide>(p, given(p, outputs, at.in), at.in_at + in_index(p.asked, tensor, b, t, h),
-                         tensor, pair);
-}
-
-template <class Wide>
-Complex<Wide> load_output(const Problem& p, const Outputs& outputs, std::uint32_t tensor,
-                          std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t pair) {
-  const TensorPlaces& at = p.tensor[tensor];
-  return load_pair<Wide>(p, outputs[static_cast<std::size_t>(at.out)],
-                         at.out_at + out_index(p.asked, tensor, b, t, h), tensor, pair);
+PairValue load_pair(const Problem& p, const std::vector<std::byte>& bytes, std::int64_t row,
+                    std::uint32_t tensor, std::int64_t pair) {
+  const PairIndex at = pair_elements(p.asked, tensor, pair);
+  return {DoubleDouble(load(bytes, p.source.dtype, row + at.first)),
+          DoubleDouble(load(bytes, p.source.dtype, row + at.second))};
 }
 
 double as_double(double v) {
@@ -81,7 +58,7 @@ void compare_pair(const KernelFacts& facts, const Case& c, const Complex<Wide>& 
   }
   // Above 2^990 double-double products of f64 data would overflow in the judge itself.
   const double largest = c.dtype == ROPE_F64 ? 0x1p990 : double{std::numeric_limits<float>::max()};
-  const double scale = c.attention_scale == 0 ? 1 : c.attention_scale;
+  const double scale = scale_of(c);
   if (rho * std::max(1.0, std::abs(scale)) > largest / 2)
     return;  // may overflow: nothing is promised
   const Complex<Wide> turned =
@@ -98,11 +75,6 @@ void compare_pair(const KernelFacts& facts, const Case& c, const Complex<Wide>& 
     f.diagnosis = diagnose(as_complex(y), as_complex(expected));
   });
 }
-
-struct HeadPlace {
-  std::uint32_t tensor;
-  std::int64_t b, t, h;
-};
 
 // A cheap look: whether |y - a x r| could be worse than `margin` times the bound. A little strict,
 // so that it only ever says yes too often; NaN says yes.
@@ -172,7 +144,7 @@ template <class Wide>
 Finding compare_all(Subject& subject, const Problem& p, const Execution& execution) {
   Tally tally;
   QuickLook look;
-  look.scale = p.source.attention_scale == 0 ? 1 : p.source.attention_scale;
+  look.scale = scale_of(p.source);
   look.sign = p.source.operation == ROPE_TRANSPOSE ? -1 : 1;
   look.relative_bound = pair_bound(subject.facts, p.source, 1, 1);
   std::vector<Complex<Wide>> rotations;
@@ -228,19 +200,23 @@ std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, std::uint32
   return out;
 }
 
-PairValue input_pair(const Problem& p, const Outputs& outputs, std::uint32_t tensor, std::int64_t b,
-                     std::int64_t t, std::int64_t h, std::int64_t pair) {
-  return load_input<DoubleDouble>(p, outputs, tensor, b, t, h, pair);
+PairValue input_pair(const Problem& p, int placement, const HeadPlace& head, std::int64_t pair) {
+  const TensorPlaces& at = p.tensor[head.tensor];
+  return load_pair(p, given(p, placement, at.in),
+                   at.in_at + in_index(p.asked, head.tensor, head.b, head.t, head.h), head.tensor,
+                   pair);
 }
 
 PairValue output_pair(const Problem& p, const Outputs& outputs, std::uint32_t tensor,
                       std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t pair) {
-  return load_output<DoubleDouble>(p, outputs, tensor, b, t, h, pair);
+  const TensorPlaces& at = p.tensor[tensor];
+  return load_pair(p, outputs[static_cast<std::size_t>(at.out)],
+                   at.out_at + out_index(p.asked, tensor, b, t, h), tensor, pair);
 }
 
 double pair_bound(const KernelFacts& facts, const Case& c, double rho, double r) {
   const bounds::Precision p = precision_of(facts, c.dtype);
-  const double scale = c.attention_scale == 0 ? 1 : c.attention_scale;
+  const double scale = scale_of(c);
   if (facts.error_bound > 0)
     return facts.error_bound * p.u * std::abs(scale) * rho + bounds::underflow(p.eta, scale);
   if (c.contract == ROPE_CONTRACT_TABLE) return bounds::against_table(p, rho, r, scale);

@@ -11,8 +11,6 @@
 
 namespace ropewalk {
 
-using PairValue = Complex<DoubleDouble>;
-
 /// u and the underflow unit for a kernel and a data type.
 bounds::Precision precision_of(const KernelFacts& facts, std::int32_t dtype);
 
@@ -22,8 +20,11 @@ std::vector<Rotation> rotations_of(const Problem& problem, Oracle& oracle, std::
                                    std::int64_t b, std::int64_t t);
 
 /// The pair as a placement was given it and as it was returned, exactly.
-PairValue input_pair(const Problem& problem, const Outputs& outputs, std::uint32_t tensor,
-                     std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t pair);
+PairValue input_pair(const Problem& problem, int placement, const HeadPlace& at, std::int64_t pair);
+inline PairValue input_pair(const Problem& problem, const Outputs& outputs, std::uint32_t tensor,
+                            std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t pair) {
+  return input_pair(problem, outputs.placement, {tensor, b, t, h}, pair);
+}
 PairValue output_pair(const Problem& problem, const Outputs& outputs, std::uint32_t tensor,
                       std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t pair);
 

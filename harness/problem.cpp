@@ -262,6 +262,38 @@ void add_positions(const Case& c, Problem& out) {
   out.positions_buffer = add_buffer(out, std::move(buffer));
 }
 
+std::vector<std::vector<std::byte>> other_inputs_of(const Problem& p) {
+  Case other = p.source;
+  other.seed = hash(p.source.seed, 0x0da7a);
+  std::vector<std::vector<std::byte>> out(p.buffers.size());
+  for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i) {
+    const auto in = static_cast<std::size_t>(p.tensor[i].in);
+    if (out[in].empty()) out[in] = p.buffers[in].content;
+    fill_tensor(other, p.asked, i, p.tensor[i].in_at, out[in]);
+  }
+  return out;
+}
+
+std::vector<std::byte>& input_bytes(Problem& p, int placement, std::uint32_t tensor) {
+  const auto in = static_cast<std::size_t>(p.tensor[tensor].in);
+  return placement == 0 ? p.buffers[in].content : p.other_inputs[in];
+}
+
+std::int64_t input_row(const Problem& p, const HeadPlace& at) {
+  return p.tensor[at.tensor].in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h);
+}
+
+// visit(placement, place) for every head of every tensor.
+template <class Visit>
+void for_each_head_of(const Problem& p, Visit&& visit) {
+  for (const int placement : {0, 1})
+    for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i)
+      for (std::int64_t b = 0; b < p.asked.batch; ++b)
+        for (std::int64_t t = 0; t < p.asked.tokens; ++t)
+          for (std::int64_t h = 0; h < p.asked.tensor[i].heads; ++h)
+            visit(placement, HeadPlace{i, b, t, h});
+}
+
 }  // namespace
 
 std::int64_t in_index(const rope_problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t,
@@ -291,16 +323,37 @@ Rotation given_rotation(const Problem& p, Oracle& oracle, std::uint32_t tensor,
   return oracle.at(p.inv_freq[static_cast<std::size_t>(i)], at);
 }
 
-std::vector<std::vector<std::byte>> with_other_data(const Problem& p) {
-  Case other = p.source;
-  other.seed = hash(p.source.seed, 0x0da7a);
-  std::vector<std::vector<std::byte>> out(p.buffers.size());
-  for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i) {
-    const auto in = static_cast<std::size_t>(p.tensor[i].in);
-    if (out[in].empty()) out[in] = p.buffers[in].content;
-    fill_tensor(other, p.asked, i, p.tensor[i].in_at, out[in]);
-  }
-  return out;
+PairIndex pair_elements(const rope_problem& p, std::uint32_t tensor, std::int64_t pair) {
+  const PairIndex at = pair_index(p.pairing, pair, p.rotary_dim / 2);
+  const std::int64_t offset = p.tensor[tensor].rotary_offset;
+  return {offset + at.first, offset + at.second};
+}
+
+void replace_pairs(Problem& p,
+                   const std::function<PairValue(int, const HeadPlace&, std::int64_t)>& value) {
+  for_each_head_of(p, [&](int placement, const HeadPlace& at) {
+    if (p.asked.tensor[at.tensor].rotate == 0) return;
+    auto& bytes = input_bytes(p, placement, at.tensor);
+    const std::int64_t row = input_row(p, at);
+    for (std::int64_t i = 0; i < p.asked.rotary_dim / 2; ++i) {
+      const PairValue x = value(placement, at, i);
+      const PairIndex e = pair_elements(p.asked, at.tensor, i);
+      store(bytes, p.source.dtype, row + e.first, x.re.hi);
+      store(bytes, p.source.dtype, row + e.second, x.im.hi);
+    }
+  });
+}
+
+void copy_heads(const Problem& from, Problem& to, const HeadSource& source) {
+  const std::int64_t size = element_bytes(to.source.dtype);
+  for_each_head_of(to, [&](int placement, const HeadPlace& at) {
+    const HeadPlace origin = source(at);
+    const auto& read = given(from, placement, from.tensor[origin.tensor].in);
+    auto& bytes = input_bytes(to, placement, at.tensor);
+    std::memcpy(bytes.data() + input_row(to, at) * size,
+                read.data() + input_row(from, origin) * size,
+                static_cast<std::size_t>(to.asked.tensor[at.tensor].head_dim * size));
+  });
 }
 
 Problem make_problem(const Case& c, Oracle& oracle) {
@@ -322,6 +375,7 @@ Problem make_problem(const Case& c, Oracle& oracle) {
         out.tensor[i].sin = out.tensor[0].sin;
       }
     }
+  out.other_inputs = other_inputs_of(out);
   return out;
 }
 

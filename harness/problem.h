@@ -3,11 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "harness/case.h"
-#include "kernels/api/rope_kernel.h"
+#include "kernels/api/kernel.h"
 #include "reference/definition.h"
 #include "reference/oracle.h"
 
@@ -36,6 +37,9 @@ struct Problem {
   std::vector<double> inv_freq;
   std::vector<std::int64_t> positions;  ///< [batch, tokens]
   std::vector<Buffer> buffers;
+  /// What the second placement is given in place of a buffer's content: same shapes, strides and
+  /// positions, values of another seed (explicit ones stay). Empty for buffers without inputs.
+  std::vector<std::vector<std::byte>> other_inputs;
   int positions_buffer = -1;
   TensorPlaces tensor[ROPE_MAX_TENSORS];
 };
@@ -54,15 +58,17 @@ enum DecayHead : std::int64_t {
 /// Lays a case out. Throws BadCase. The oracle makes the tables.
 Problem make_problem(const Case& c, Oracle& oracle);
 
-/// The content of every buffer that holds inputs, made from another seed: same shapes, strides and
-/// positions, other values (explicit ones stay). Empty for the other buffers.
-std::vector<std::vector<std::byte>> with_other_data(const Problem& p);
-
 /// Element index, relative to the tensor's first, of the first element of a head.
 std::int64_t in_index(const rope_problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t,
                       std::int64_t h);
 std::int64_t out_index(const rope_problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t,
                        std::int64_t h);
+
+/// The bytes of a buffer before the first placement (0) or the second (1).
+inline const std::vector<std::byte>& given(const Problem& p, int placement, int buffer) {
+  const auto i = static_cast<std::size_t>(buffer);
+  return placement == 1 && !p.other_inputs[i].empty() ? p.other_inputs[i] : p.buffers[i].content;
+}
 
 /// Element `index` of a buffer's bytes.
 template <class Stored>
@@ -73,6 +79,28 @@ Stored load_as(const std::vector<std::byte>& bytes, std::int64_t index) {
 }
 /// The same for a data type known at run time, exact as a double.
 double load(const std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index);
+
+using PairValue = Complex<DoubleDouble>;
+
+/// One row of head_dim elements.
+struct HeadPlace {
+  std::uint32_t tensor;
+  std::int64_t b, t, h;
+};
+
+/// The two elements of a pair, counted from the first of its row.
+PairIndex pair_elements(const rope_problem& p, std::uint32_t tensor, std::int64_t pair);
+
+/// Gives every pair of every rotated head another value, which must be one of the data type.
+void replace_pairs(
+    Problem& p,
+    const std::function<PairValue(int placement, const HeadPlace& at, std::int64_t pair)>& value);
+
+/// Which head of one problem stands at a place of another.
+using HeadSource = std::function<HeadPlace(const HeadPlace&)>;
+
+/// Gives every head of `to` the elements of its source in `from`, bit for bit.
+void copy_heads(const Problem& from, Problem& to, const HeadSource& source);
 
 /// The exact rotation of pair i at a position, as tensor `tensor` is given it: with own tables,
 /// tensor k's table holds the angles of positions 1000 k nearer to 0.

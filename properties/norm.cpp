@@ -30,7 +30,7 @@ Finding check(Subject& subject, const Case& c) {
   const Execution execution = execute(subject, problem);
   if (const Finding failure = failure_of(execution); failure.kind != Finding::Kind::measured)
     return failure;
-  const double scale = c.attention_scale == 0 ? 1 : c.attention_scale;
+  const double scale = scale_of(c);
   const bounds::Precision precision = precision_of(subject.facts, c.dtype);
   const double rotation = rotation_error(subject.facts, c.dtype);
   const std::int64_t half = c.rotary_dim / 2;

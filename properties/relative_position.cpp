@@ -8,26 +8,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "harness/checked.h"
 #include "harness/judge.h"
 #include "properties/property.h"
+#include "properties/two_runs.h"
 
 namespace ropewalk {
 namespace {
-
-// The largest angle error of the f32_angle contract over all positions and pairs, in rad; 0 for
-// others.
-double angle_error(const Problem& p) {
-  if (p.source.contract != ROPE_CONTRACT_F32_ANGLE) return 0;
-  double worst = 0;
-  for (const std::int64_t position : p.positions)
-    for (const double f : p.inv_freq) {
-      const float angle = static_cast<float>(position) * static_cast<float>(f);
-      worst = std::max(worst, std::abs(double{angle} - static_cast<double>(position) * f));
-    }
-  return worst;
-}
 
 struct HeadRef {
   std::uint32_t tensor;
@@ -39,8 +28,10 @@ struct Dot {
   double norms;        ///< |q| |k| of the inputs
 };
 
-Dot dot(const Problem& p, const Outputs& outputs, std::int64_t b, HeadRef q, std::int64_t m,
-        HeadRef k, std::int64_t n) {
+Dot dot(const Run& run, std::size_t placement, std::int64_t b, HeadRef q, std::int64_t m, HeadRef k,
+        std::int64_t n) {
+  const Problem& p = run.problem;
+  const Outputs& outputs = run.execution.outputs[placement];
   DoubleDouble sum, q2, k2;
   for (std::int64_t i = 0; i < p.asked.rotary_dim / 2; ++i) {
     const PairValue yq = output_pair(p, outputs, q.tensor, b, m, q.h, i);
@@ -55,16 +46,15 @@ Dot dot(const Problem& p, const Outputs& outputs, std::int64_t b, HeadRef q, std
 }
 
 // Compares every pair of tokens of one batch row and placement.
-void compare(const Subject& subject, const Problem& here, const Problem& there,
-             const Outputs& at_here, const Outputs& at_there, std::int64_t b, HeadRef q, HeadRef k,
-             double error, Tally& tally) {
-  const Case& c = here.source;
-  const double scale = c.attention_scale == 0 ? 1 : c.attention_scale;
+void compare(const Subject& subject, const Run& here, const Run& there, std::size_t placement,
+             std::int64_t b, HeadRef q, HeadRef k, double error, Tally& tally) {
+  const Case& c = here.problem.source;
+  const double scale = scale_of(c);
   const double u = precision_of(subject.facts, c.dtype).u;
   for (std::int64_t m = 0; m < c.tokens; ++m)
     for (std::int64_t n = 0; n < c.tokens; ++n) {
-      const Dot before = dot(here, at_here, b, q, m, k, n);
-      const Dot after = dot(there, at_there, b, q, m, k, n);
+      const Dot before = dot(here, placement, b, q, m, k, n);
+      const Dot after = dot(there, placement, b, q, m, k, n);
       const double bound = 2 * scale * scale * before.norms * error;
       tally.add(std::abs(static_cast<double>(before.value - after.value)), bound, [&](Finding& f) {
         f.where = fmt::format("{} . {} shifted by {}", place_text(q.tensor, b, m, q.h),
@@ -80,34 +70,32 @@ void compare(const Subject& subject, const Problem& here, const Problem& there,
 
 Finding check(Subject& subject, const Case& c) {
   require(!c.own_tables, "relative_position: needs own_tables=0, q and k turn by the same angles");
-  Case moved = c;
-  moved.position_rule = PositionRule::list;
-  moved.positions = positions_of(c);
-  for (std::int64_t& p : moved.positions) p += c.shift;
-  const Problem here = make_problem(c, subject.oracle), there = make_problem(moved, subject.oracle);
-  const Execution at_here = execute(subject, here);
-  if (const Finding f = failure_of(at_here); f.kind != Finding::Kind::measured) return f;
-  const Execution at_there = execute(subject, there);
-  if (const Finding f = failure_of(at_there); f.kind != Finding::Kind::measured) return f;
+  const Run here = run(subject, c);
+  if (here.failed()) return here.failure;
+  Problem moved =
+      make_problem(with_positions(c, [&](std::int64_t p) { return p + c.shift; }), subject.oracle);
+  copy_heads(here.problem, moved, [](const HeadPlace& at) { return at; });
+  const Run there = run(subject, std::move(moved));
+  if (there.failed()) return there.failure;
 
   const double u = precision_of(subject.facts, c.dtype).u;
   const bool scaled = c.attention_scale != 0 && c.attention_scale != 1;
-  const double delta =
-      rotation_error(subject.facts, c.dtype) + std::max(angle_error(here), angle_error(there));
+  const double delta = rotation_error(subject.facts, c.dtype) +
+                       std::max(angle_error(here.problem), angle_error(there.problem));
   const double e = bounds::compound(bounds::product(u, scaled), delta);
   const double error = bounds::compound(e, e);
   std::vector<HeadRef> heads;
-  for (std::uint32_t i = 0; i < here.asked.tensor_count; ++i)
-    for (std::int64_t h = 0; h < here.asked.tensor[i].heads && here.asked.tensor[i].rotate != 0;
-         ++h)
+  for (std::uint32_t i = 0; i < here.problem.asked.tensor_count; ++i)
+    for (std::int64_t h = 0;
+         h < here.problem.asked.tensor[i].heads && here.problem.asked.tensor[i].rotate != 0; ++h)
       heads.push_back({i, h});
   Tally tally;
   if (heads.empty()) return tally.finding();
   for (std::size_t placement = 0; placement < 2; ++placement)
     for (std::int64_t b = 0; b < c.batch; ++b)
       for (std::size_t i = 0; i < heads.size(); ++i)
-        compare(subject, here, there, at_here.outputs[placement], at_there.outputs[placement], b,
-                heads[i], heads[(i + 1) % heads.size()], error, tally);
+        compare(subject, here, there, placement, b, heads[i], heads[(i + 1) % heads.size()], error,
+                tally);
   return tally.finding();
 }
 
@@ -120,8 +108,7 @@ void shape(Case& c, const Offer&) {
   c.own_tables = false;                                 // q and k must turn by the same angles
   c.tokens = std::clamp<std::int64_t>(c.tokens, 2, 4);  // every pair of tokens is compared
   c.batch = std::min<std::int64_t>(c.batch, 2);
-  if (c.shift == 0) c.shift = 1;
-  if (c.position_to > (std::int64_t{1} << 30)) c.position_to = std::int64_t{1} << 30;
+  keep_room_for_shift(c);
 }
 
 }  // namespace

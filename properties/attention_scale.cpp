@@ -1,0 +1,62 @@
+// Attention scale: the factor a multiplies what is rotated, once, and 0 means 1.
+//
+// Bound: the scaled result is off by e_a |a| rho, e_a with two more roundings (the product with a,
+// and a itself rounded to the data type); the other by e rho before it is multiplied by a:
+// |a| rho (e_a + e).
+#include <cmath>
+
+#include "properties/property.h"
+#include "properties/two_runs.h"
+
+namespace ropewalk {
+namespace {
+
+Finding check(Subject& subject, const Case& c) {
+  const auto scaled = [&](double a) {
+    Case out = c;
+    out.attention_scale = a;
+    return out;
+  };
+  const Case plain = scaled(0);
+  const Run without = run(subject, plain);
+  if (without.failed()) return without.failure;
+  Tally tally;
+  for (const double a : {c.attention_scale, 1.0}) {
+    const Case other = scaled(a);
+    const Run with = run(subject, other);
+    if (with.failed()) return with.failure;
+    const DoubleDouble factor(scale_of(other));
+    compare(subject, without, with,
+            {"attention_scale is not a factor on the result", nullptr,
+             [&](const PairValue& y) {
+               return PairValue{y.re * factor, y.im * factor};
+             },
+             [&](double rho) {
+               return error_of_one_call(subject, other, rho) +
+                      std::abs(scale_of(other)) * error_of_one_call(subject, plain, rho);
+             }},
+            tally);
+  }
+  return tally.finding();
+}
+
+bool applies(const Offer& offer) {
+  return offer.scale;
+}
+
+void shape(Case& c, const Offer&) {
+  constexpr double yarn = 1.1386294361119891;  // no f32: the kernel must round it
+  if (scale_of(c) == 1) c.attention_scale = yarn;
+}
+
+}  // namespace
+
+const Property attention_scale{"attention_scale",
+                               "attention_scale multiplies the result, and 0 means 1",
+                               false,
+                               applies,
+                               shape,
+                               nullptr,
+                               check};
+
+}  // namespace ropewalk

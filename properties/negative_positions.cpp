@@ -1,0 +1,43 @@
+// Negative positions: position -m turns as far back as m turns forward, R_(-m) = R_m^T.
+//
+// Bound: cos is even and sin is odd, so both sides turn by the same real angle; each is off by
+// e = (1 + gamma u)(1 + |r^ - r|) - 1: 2 |a| e rho. The angles of the f32_angle contract are odd
+// too. A table holds its own angles, so only kernels with angles of their own are asked.
+#include "properties/property.h"
+#include "properties/two_runs.h"
+
+namespace ropewalk {
+namespace {
+
+Finding check(Subject& subject, const Case& c) {
+  const Run forward = run(subject, with_positions(c, [](std::int64_t p) { return p; }));
+  if (forward.failed()) return forward.failure;
+  Case mirrored = with_positions(c, [](std::int64_t p) { return -p; });
+  mirrored.operation = c.operation == ROPE_FORWARD ? ROPE_TRANSPOSE : ROPE_FORWARD;
+  const Run back = run(subject, mirrored);
+  if (back.failed()) return back.failure;
+  Tally tally;
+  compare(subject, forward, back,
+          {"position -m does not undo position m", nullptr, nullptr,
+           [&](double rho) { return 2 * error_of_one_call(subject, c, rho); }},
+          tally);
+  return tally.finding();
+}
+
+bool applies(const Offer& offer) {
+  return offer.negative_positions && offer.transpose && offer.base.contract != ROPE_CONTRACT_TABLE;
+}
+
+void shape(Case&, const Offer&) {}
+
+}  // namespace
+
+const Property negative_positions{"negative_positions",
+                                  "position -m turns as far back as m turns forward",
+                                  false,
+                                  applies,
+                                  shape,
+                                  nullptr,
+                                  check};
+
+}  // namespace ropewalk

@@ -1,0 +1,51 @@
+// Order: a permutation of batch rows, of heads, or of tokens with their positions permutes the
+// result and changes nothing else. Here each axis is reversed.
+//
+// Bound: none where the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho. It sees a row that is
+// taken for another, a head index in the arithmetic, a neighbour that matters.
+#include <algorithm>
+#include <utility>
+
+#include "properties/property.h"
+#include "properties/two_runs.h"
+
+namespace ropewalk {
+namespace {
+
+Finding check(Subject& subject, const Case& c) {
+  const auto mirrored = [&](const HeadPlace& at) {
+    return HeadPlace{at.tensor, c.batch - 1 - at.b, c.tokens - 1 - at.t,
+                     c.tensors[at.tensor].heads - 1 - at.h};
+  };
+  const bool one_head = std::all_of(c.tensors.begin(), c.tensors.end(),
+                                    [](const TensorCase& t) { return t.heads == 1; });
+  if (c.batch == 1 && c.tokens == 1 && one_head)
+    return not_for_this_case("there is only one row to permute");
+  const Run first = run(subject, c);
+  if (first.failed()) return first.failure;
+  Case reversed = with_positions(c, [](std::int64_t p) { return p; });
+  std::reverse(reversed.positions.begin(), reversed.positions.end());
+  Problem problem = make_problem(reversed, subject.oracle);
+  copy_heads(first.problem, problem, mirrored);
+  const Run second = run(subject, std::move(problem));
+  if (second.failed()) return second.failure;
+  Tally tally;
+  compare_same(subject, first, second, mirrored, "another order gives another result", tally);
+  return tally.finding();
+}
+
+bool applies(const Offer& offer) {
+  return offer.batch || offer.tokens || offer.many_heads;
+}
+
+void shape(Case&, const Offer&) {}
+
+}  // namespace
+
+const Property order{
+    "order", "another order of rows, heads and tokens gives the same, in that order",
+    false,   applies,
+    shape,   nullptr,
+    check};
+
+}  // namespace ropewalk

@@ -1,0 +1,44 @@
+// Position types: positions as int32 and as int64 mean the same.
+//
+// Bound: 2 e rho; the contract promises no equal bits here.
+#include "properties/property.h"
+#include "properties/two_runs.h"
+
+namespace ropewalk {
+namespace {
+
+Finding check(Subject& subject, const Case& c) {
+  const auto typed = [&](std::int32_t dtype) {
+    Case out = c;
+    out.position_dtype = dtype;
+    return out;
+  };
+  const Run narrow = run(subject, typed(ROPE_I32));
+  if (narrow.failed()) return narrow.failure;
+  const Run wide = run(subject, typed(ROPE_I64));
+  if (wide.failed()) return wide.failure;
+  Tally tally;
+  compare(subject, narrow, wide,
+          {"int32 and int64 positions differ", nullptr, nullptr,
+           [&](double rho) { return 2 * error_of_one_call(subject, c, rho); }},
+          tally);
+  return tally.finding();
+}
+
+bool applies(const Offer& offer) {
+  return offer.i64_positions && offer.base.position_dtype == ROPE_I32;
+}
+
+void shape(Case&, const Offer&) {}
+
+}  // namespace
+
+const Property position_types{"position_types",
+                              "int32 and int64 positions mean the same",
+                              false,
+                              applies,
+                              shape,
+                              nullptr,
+                              check};
+
+}  // namespace ropewalk

@@ -1,0 +1,43 @@
+// Quarter turn: rotations of a plane commute, R (i x) = i R x with i x = (-x2, x1).
+//
+// Bound: both calls turn vectors of the same length by the same R^, so 2 e rho. Not bit for bit: an
+// FMA kernel rounds one product of the two, and not the same one. It sees a pair whose two halves
+// are treated differently: a table tiled the wrong way, a sign on one side, a scale on one element.
+#include <utility>
+
+#include "properties/property.h"
+#include "properties/two_runs.h"
+
+namespace ropewalk {
+namespace {
+
+PairValue quarter_turned(const PairValue& x) {
+  return {DoubleDouble(0) - x.im, x.re};
+}
+
+Finding check(Subject& subject, const Case& c) {
+  const Run first = run(subject, c);
+  if (first.failed()) return first.failure;
+  Problem turned = make_problem(c, subject.oracle);
+  replace_pairs(turned, [&](int placement, const HeadPlace& at, std::int64_t pair) {
+    return quarter_turned(input_pair(first.problem, placement, at, pair));
+  });
+  const Run second = run(subject, std::move(turned));
+  if (second.failed()) return second.failure;
+  Tally tally;
+  compare(subject, first, second,
+          {"a quarter turn before is not a quarter turn after", nullptr, quarter_turned,
+           [&](double rho) { return 2 * error_of_one_call(subject, c, rho); }},
+          tally);
+  return tally.finding();
+}
+
+void shape(Case&, const Offer&) {}
+
+}  // namespace
+
+const Property quarter_turn{
+    "quarter_turn", "a quarter turn before is a quarter turn after", false, nullptr, shape, nullptr,
+    check};
+
+}  // namespace ropewalk

@@ -1,0 +1,41 @@
+// Strides: a tensor with gaps, heads before tokens, or Q and K side by side in one buffer is
+// rotated like the same tensor packed.
+//
+// Bound: none where the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho.
+#include <utility>
+
+#include "properties/property.h"
+#include "properties/two_runs.h"
+
+namespace ropewalk {
+namespace {
+
+Finding check(Subject& subject, const Case& c) {
+  const Case packed = contiguous_case(c);
+  if (with_positions(c, [](std::int64_t p) { return p; }) == packed)
+    return not_for_this_case("its memory is contiguous already");
+  const Run spread = run(subject, c);
+  if (spread.failed()) return spread.failure;
+  Problem together = make_problem(packed, subject.oracle);
+  copy_heads(spread.problem, together, [](const HeadPlace& at) { return at; });
+  const Run contiguous = run(subject, std::move(together));
+  if (contiguous.failed()) return contiguous.failure;
+  Tally tally;
+  compare_same(subject, contiguous, spread, nullptr, "the strides change the result", tally);
+  return tally.finding();
+}
+
+bool applies(const Offer& offer) {
+  return offer.padded || offer.head_major || offer.fused || offer.strided_positions ||
+         offer.padded_table;
+}
+
+void shape(Case&, const Offer&) {}
+
+}  // namespace
+
+const Property strides{
+    "strides", "strided memory gives what contiguous memory gives", false, applies, shape, nullptr,
+    check};
+
+}  // namespace ropewalk

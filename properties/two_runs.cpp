@@ -1,0 +1,173 @@
+#include "properties/two_runs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "harness/names.h"
+
+namespace ropewalk {
+namespace {
+
+// Calls visit(place in the second run, place in the first) for every head of the second.
+template <class Visit>
+void for_each_head_of_both(const Run& second, const HeadSource& source, Visit&& visit) {
+  const rope_problem& p = second.problem.asked;
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+    for (std::int64_t b = 0; b < p.batch; ++b)
+      for (std::int64_t t = 0; t < p.tokens; ++t)
+        for (std::int64_t h = 0; h < p.tensor[i].heads; ++h) {
+          const HeadPlace at{i, b, t, h};
+          visit(at, source ? source(at) : at);
+        }
+}
+
+PairValue output_at(const Run& run, std::size_t placement, const HeadPlace& at, std::int64_t pair) {
+  return output_pair(run.problem, run.execution.outputs[placement], at.tensor, at.b, at.t, at.h,
+                     pair);
+}
+
+const std::byte* output_row(const Run& run, std::size_t placement, const HeadPlace& at) {
+  const Problem& p = run.problem;
+  const TensorPlaces& places = p.tensor[at.tensor];
+  const std::int64_t row = places.out_at + out_index(p.asked, at.tensor, at.b, at.t, at.h);
+  return run.execution.outputs[placement][static_cast<std::size_t>(places.out)].data() +
+         row * element_bytes(p.source.dtype);
+}
+
+void compare_bits(const Run& first, const Run& second, const HeadPlace& at, const HeadPlace& origin,
+                  const char* broken, Tally& tally) {
+  const auto size = static_cast<std::size_t>(element_bytes(second.problem.source.dtype));
+  for (std::size_t placement = 0; placement < 2; ++placement) {
+    const std::byte* expected = output_row(first, placement, origin);
+    const std::byte* got = output_row(second, placement, at);
+    for (std::int64_t e = 0; e < second.problem.asked.tensor[at.tensor].head_dim; ++e) {
+      const bool equal = std::memcmp(expected + static_cast<std::size_t>(e) * size,
+                                     got + static_cast<std::size_t>(e) * size, size) == 0;
+      tally.add(equal ? 0 : 1, 0, [&](Finding& f) {
+        f.where = fmt::format("{} element {}", place_text(at.tensor, at.b, at.t, at.h), e);
+        f.bound_unit = "bits";
+        f.reason = equal ? "" : fmt::format("{}: other bits, against the promise", broken);
+      });
+    }
+  }
+}
+
+}  // namespace
+
+Run run(Subject& subject, Problem problem) {
+  Run out{std::move(problem), {}, {}};
+  out.execution = execute(subject, out.problem);
+  out.failure = failure_of(out.execution);
+  return out;
+}
+
+Run run(Subject& subject, const Case& c) {
+  return run(subject, make_problem(c, subject.oracle));
+}
+
+Finding not_for_this_case(const char* why) {
+  Finding f;
+  f.kind = Finding::Kind::unsupported;
+  f.reason = why;
+  return f;
+}
+
+double relative_error_of_one_call(const Subject& subject, const Case& c) {
+  const double u = precision_of(subject.facts, c.dtype).u;
+  if (subject.facts.error_bound > 0) return subject.facts.error_bound * u;
+  const double product = bounds::product(u, scale_of(c) != 1);
+  return c.contract == ROPE_CONTRACT_TABLE
+             ? product * (1 + bounds::rounded_rotation * u)
+             : bounds::compound(product, bounds::computed_rotation * u);
+}
+
+double error_of_one_call(const Subject& subject, const Case& c, double rho) {
+  return std::abs(scale_of(c)) * rho * relative_error_of_one_call(subject, c) +
+         bounds::underflow(precision_of(subject.facts, c.dtype).eta, scale_of(c));
+}
+
+void compare(const Subject& subject, const Run& first, const Run& second, const Law& law,
+             Tally& tally) {
+  const Case& c = first.problem.source;
+  const double u = precision_of(subject.facts, c.dtype).u;
+  for_each_head_of_both(second, law.source, [&](const HeadPlace& at, const HeadPlace& origin) {
+    if (second.problem.asked.tensor[at.tensor].rotate == 0) return;
+    for (std::size_t placement = 0; placement < 2; ++placement)
+      for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
+        const PairValue before = output_at(first, placement, origin, i);
+        const PairValue expected = law.expected ? law.expected(before) : before;
+        const PairValue got = output_at(second, placement, at, i);
+        const double rho =
+            magnitude(input_pair(first.problem, static_cast<int>(placement), origin, i));
+        const double bound = law.bound(rho);
+        tally.add(magnitude(got - expected), bound, [&](Finding& f) {
+          f.where = fmt::format("{} pair {}", place_text(at.tensor, at.b, at.t, at.h), i);
+          f.bound = rho > 0 ? bound / (rho * u) : 0;
+          f.bound_unit = "u rho";
+          f.diagnosis = fmt::format("got ({:g}, {:g}), expected ({:g}, {:g})", got.re.hi, got.im.hi,
+                                    expected.re.hi, expected.im.hi);
+          f.reason = f.margin <= 1 ? "" : law.broken;
+        });
+      }
+  });
+}
+
+void compare_same(const Subject& subject, const Run& first, const Run& second,
+                  const HeadSource& source, const char* broken, Tally& tally) {
+  if ((subject.facts.flags & ROPE_BITWISE_INVARIANT) != 0) {
+    for_each_head_of_both(second, source, [&](const HeadPlace& at, const HeadPlace& origin) {
+      compare_bits(first, second, at, origin, broken, tally);
+    });
+    return;
+  }
+  const Case& c = first.problem.source;
+  compare(
+      subject, first, second,
+      {broken, source, nullptr, [&](double rho) { return 2 * error_of_one_call(subject, c, rho); }},
+      tally);
+}
+
+double angle_error(const Problem& p) {
+  if (p.source.contract != ROPE_CONTRACT_F32_ANGLE) return 0;
+  double worst = 0;
+  for (const std::int64_t position : p.positions)
+    for (const double f : p.inv_freq) {
+      const float angle = static_cast<float>(position) * static_cast<float>(f);
+      worst = std::max(worst, std::abs(double{angle} - static_cast<double>(position) * f));
+    }
+  return worst;
+}
+
+void keep_room_for_shift(Case& c) {
+  constexpr std::int64_t far = std::int64_t{1} << 30;
+  if (c.shift == 0) c.shift = 1;
+  c.position_to = std::min(c.position_to, far);
+  c.position_from = std::clamp(c.position_from, -far, far);
+}
+
+Case with_positions(const Case& c, const std::function<std::int64_t(std::int64_t)>& changed) {
+  Case out = c;
+  out.positions = positions_of(c);
+  for (std::int64_t& p : out.positions) p = changed(p);
+  out.position_rule = PositionRule::list;
+  out.position_from = out.position_to = 0;
+  out.position_step = 1;
+  return out;
+}
+
+Case contiguous_case(const Case& c) {
+  Case out = with_positions(c, [](std::int64_t p) { return p; });
+  out.fused = false;
+  out.position_batch_stride = out.position_token_stride = contiguous;
+  out.table_row_stride = contiguous;
+  for (TensorCase& t : out.tensors) {
+    t.in = t.out = {};
+    t.in_at = t.out_at = 0;
+  }
+  return out;
+}
+
+}  // namespace ropewalk
