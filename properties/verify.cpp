@@ -136,7 +136,7 @@ std::vector<const Property*> matching_properties(const VerifyPlan& plan) {
 std::int64_t cases_of(Profile profile) {
   switch (profile) {
     case Profile::smoke:
-      return 40;
+      return 30;
     case Profile::standard:
       return 300;
     default:

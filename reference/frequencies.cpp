@@ -3,6 +3,8 @@
 #include <boost/multiprecision/mpfr.hpp>
 #include <cmath>
 #include <cstddef>
+#include <map>
+#include <utility>
 
 namespace ropewalk {
 namespace {
@@ -14,9 +16,7 @@ using Real = boost::multiprecision::number<
     boost::multiprecision::mpfr_float_backend<100, boost::multiprecision::allocate_stack>,
     boost::multiprecision::et_off>;
 
-}  // namespace
-
-std::vector<double> inverse_frequencies(double rope_theta, std::int64_t rotary_dim) {
+std::vector<double> compute_inverse_frequencies(double rope_theta, std::int64_t rotary_dim) {
   const Real base = rope_theta;
   std::vector<double> inv_freq;
   inv_freq.reserve(static_cast<std::size_t>(rotary_dim / 2));
@@ -25,6 +25,20 @@ std::vector<double> inverse_frequencies(double rope_theta, std::int64_t rotary_d
     inv_freq.push_back(pow(base, exponent).convert_to<double>());
   }
   return inv_freq;
+}
+
+// 64 powers take a millisecond, and a run asks for the same few hundred again and again.
+constexpr std::size_t most_kept = 4096;
+
+}  // namespace
+
+std::vector<double> inverse_frequencies(double rope_theta, std::int64_t rotary_dim) {
+  thread_local std::map<std::pair<double, std::int64_t>, std::vector<double>> kept;
+  const auto key = std::pair(rope_theta, rotary_dim);
+  const auto found = kept.find(key);
+  if (found != kept.end()) return found->second;
+  if (kept.size() >= most_kept) kept.clear();
+  return kept[key] = compute_inverse_frequencies(rope_theta, rotary_dim);
 }
 
 std::vector<double> inverse_frequencies_f32(double rope_theta, std::int64_t rotary_dim) {

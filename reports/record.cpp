@@ -312,6 +312,21 @@ class Reader {
                    "; give a results.jsonl as this ropewalk writes it, or make it again");
 }
 
+// The row of a line that stands alone.
+template <class Row>
+Row one_row_from(const std::string& json_line, std::vector<Row> Results::*rows) {
+  Reader reader;
+  try {
+    reader.take(to_json_line(RunRow{}));
+    reader.take(json_line);
+  } catch (const FieldError& error) {
+    throw BadResults("a row from another process: " + error.what);
+  }
+  if ((reader.results.*rows).size() != 1)
+    throw BadResults("a row from another process is of another kind");
+  return (reader.results.*rows).front();
+}
+
 }  // namespace
 
 std::string to_json_line(const RunRow& row) {
@@ -331,15 +346,11 @@ std::string to_json_line(const EndRow& row) {
 }
 
 TimingRow timing_row_from(const std::string& json_line) {
-  Reader reader;
-  try {
-    reader.take(to_json_line(RunRow{}));
-    reader.take(json_line);
-  } catch (const FieldError& error) {
-    throw BadResults("a timing row from the board: " + error.what);
-  }
-  if (reader.results.timings.size() != 1) throw BadResults("the board sent no timing row");
-  return reader.results.timings.front();
+  return one_row_from(json_line, &Results::timings);
+}
+
+VerdictRow verdict_row_from(const std::string& json_line) {
+  return one_row_from(json_line, &Results::verdicts);
 }
 
 Results read_results(const std::filesystem::path& file) {

@@ -119,8 +119,9 @@ std::string to_json_line(const TimingRow& row);
 std::string to_json_line(const CurveRow& row);
 std::string to_json_line(const EndRow& row);
 
-/// The reverse for a timing row that a board's process sent. Throws BadResults.
+/// The reverse for a row that another process of ours sent. Throws BadResults.
 TimingRow timing_row_from(const std::string& json_line);
+VerdictRow verdict_row_from(const std::string& json_line);
 
 /// Reads a results file. A last line without a newline (a kill) is dropped; anything else that is
 /// not a row of this schema version throws BadResults with the line number. Never crashes on

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <map>
 
-#include "properties/verify.h"
+#include "properties/judges.h"
 #include "tools/session.h"
 #include "tools/verbs.h"
 
@@ -99,15 +99,16 @@ int run_mutants(const Options& options) {
   require_properties(options);
   WorkerOptions w = worker_options(options);
   w.plugins.push_back(mutant_plugin());
-  Worker worker(w);
-  require_kernels(worker, options);
-  Oracle oracle;
+  {
+    Worker worker(w);
+    require_kernels(worker, options);
+  }
   VerifyPlan plan = verify_plan(options);
   plan.shrink = false;  // whether it dies is the question, not how small
   Progress progress(options.quiet);
   Verdicts verdicts;
-  verify(
-      worker, oracle, plan,
+  verify_with_judges(
+      w, plan, options.jobs,
       [&](const VerdictRow& row) {
         note(verdicts, row);
         if (!options.json) return;

@@ -8,6 +8,8 @@
 #include <iterator>
 #include <random>
 
+#include "properties/judges.h"
+
 namespace ropewalk {
 namespace {
 
@@ -79,6 +81,9 @@ void add_verify_options(CLI::App& verb, Options& o) {
   verb.add_option("--cases", o.cases, "generated cases for each property (default: the profile's)")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}, "1 to 10000000"));
+  verb.add_option("--jobs", o.jobs, "processes that judge side by side (default: the processors)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64, "1 to 64"));
 }
 
 void add_common_options(CLI::App& verb, Options& o, std::string& seed) {
@@ -154,6 +159,7 @@ Parsed parse_command_line(int argc, char** argv) {
   Parsed parsed;
   Options& o = parsed.options;
   o.seed = default_seed;
+  o.jobs = usual_judges();
   std::string seed;
   for (int i = 0; i < argc; ++i)
     o.command_line += (i > 0 ? " " : "") + std::string(i > 0 ? argv[i] : "ropewalk");

@@ -16,6 +16,7 @@ struct Options {
   Profile profile = Profile::standard;
   std::uint64_t seed = 0;
   std::int64_t cases = 0;  ///< a property; 0: what the profile says
+  int jobs = 0;            ///< processes that judge
   std::string cpu_features = "all";
   std::string out;  ///< folder for results; empty: the verb's own default
   bool json = false, quiet = false;

@@ -1,4 +1,6 @@
 // The command: picks the verb, turns errors into one line and an exit code.
+#include <malloc.h>
+
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -41,6 +43,9 @@ int run_verb(const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace ropewalk;
+  // Buffers of a few megabytes come and go with every case: keep them rather than fault them in.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
   if (argc > 1 && std::strcmp(argv[1], "worker") == 0)
     worker_main(worker_arguments(argc, argv), timing_handler());
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error to report, not a way to die

@@ -57,6 +57,12 @@ void require_kernels(Worker& worker, const Options& options) {
   }
 }
 
+void require_kernels(const Options& options) {
+  Worker worker(worker_options(options));
+  worker.kernels();
+  require_kernels(worker, options);
+}
+
 void require_properties(const Options& options) {
   for (const std::string& glob : options.properties) {
     bool found = false;

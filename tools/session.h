@@ -24,6 +24,7 @@ VerifyPlan verify_plan(const Options& options);
 
 /// Throws UsageError unless every --kernel glob matches a kernel.
 void require_kernels(Worker& worker, const Options& options);
+void require_kernels(const Options& options);
 /// Throws UsageError unless every --property glob matches a property.
 void require_properties(const Options& options);
 

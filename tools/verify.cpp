@@ -1,4 +1,4 @@
-#include "properties/verify.h"
+#include "properties/judges.h"
 
 #include <fmt/format.h>
 
@@ -112,14 +112,12 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
 int verify_and_print(const Options& options, const std::function<void(const VerdictRow&)>& on_row) {
   const auto start = std::chrono::steady_clock::now();
   require_properties(options);
-  Worker worker(worker_options(options));
-  require_kernels(worker, options);
-  Oracle oracle;
+  require_kernels(options);
   Progress progress(options.quiet);
   Printer printer(options);
   std::vector<VerdictRow> rows;
-  verify(
-      worker, oracle, verify_plan(options),
+  verify_with_judges(
+      worker_options(options), verify_plan(options), options.jobs,
       [&](const VerdictRow& row) {
         progress.clear();
         rows.push_back(row);

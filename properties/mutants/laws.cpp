@@ -1,0 +1,138 @@
+// Errors that only a law about two calls sees well: what depends on the size of x, on what is not
+// finite, on where a tensor lies or on what stands beside it.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "properties/mutants/planted.h"
+
+namespace ropewalk::mutants {
+namespace {
+
+// Rotates (f(x1), f(x2)) in place of (x1, x2).
+template <float (*f)(float)>
+struct InputThrough : Correct {
+  void rotate(const Pair& x) override {
+    const float both[2] = {f(x.in[x.at.first]), f(x.in[x.at.second])};
+    Pair changed = x;
+    changed.in = both;
+    changed.at = {0, 1};
+    float out[2];
+    changed.out = out;
+    Correct::rotate(changed);
+    x.out[x.at.first] = out[0];
+    x.out[x.at.second] = out[1];
+  }
+};
+
+// Saturates, as a fixed-point unit does. Agreement, linearity, power_of_two.
+float limited(float x) {
+  return std::clamp(x, -0.75f, 0.75f);
+}
+const RegisteredKernel limited_input =
+    on_table<InputThrough<limited>>("mutant_limited_input_table");
+
+// An absolute step of 2^-20. Agreement, linearity, power_of_two.
+float in_steps(float x) {
+  return std::nearbyint(x * 0x1p20f) * 0x1p-20f;
+}
+const RegisteredKernel fixed_point = on_table<InputThrough<in_steps>>("mutant_fixed_point_table");
+
+// Tidies up what is not finite: no finite input shows it. Pair_locality only.
+float tidied(float x) {
+  return std::isfinite(x) ? x : 0;
+}
+const RegisteredKernel nan_to_zero = on_table<InputThrough<tidied>>("mutant_nan_to_zero_table");
+
+// A matrix product that multiplies its zeros too, and does not declare ROPE_MIXES_PAIRS.
+// Pair_locality only.
+struct ZeroTimesAll : Correct {
+  std::int64_t elements = 0;
+  void see(rope_problem& p, rope_operands&) override {
+    elements = 0;
+    for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+      if (p.tensor[i].rotate != 0 && p.tensor[i].in_place != 0) return;  // needs a copy: leaves it
+    elements = p.rotary_dim;
+  }
+  void rotate(const Pair& x) override {
+    Correct::rotate(x);
+    float zero = 0;
+    for (std::int64_t e = 0; e < elements; ++e) zero += 0 * x.in[e];
+    x.out[x.at.first] += zero;
+    x.out[x.at.second] += zero;
+  }
+};
+const RegisteredKernel zero_times_all = on_table<ZeroTimesAll>("mutant_zero_times_all_table");
+
+// Promises equal bits, and fuses where its output happens to be aligned. Strides, placement, order
+// or chunks; within every bound.
+struct FusedWhereAligned : Correct {
+  void rotate(const Pair& x) override {
+    if (reinterpret_cast<std::uintptr_t>(x.out + x.at.first) % 16 != 0) return Correct::rotate(x);
+    const float x1 = x.in[x.at.first], x2 = x.in[x.at.second];
+    x.out[x.at.first] = x.scale * std::fma(x1, x.cos1, -(x2 * x.sin1));
+    x.out[x.at.second] = x.scale * std::fma(x2, x.cos2, x1 * x.sin2);
+  }
+};
+KernelInfo promised(KernelInfo info, std::uint32_t flags) {
+  info.flags |= flags;
+  return info;
+}
+const RegisteredKernel promises_bits{
+    promised(table_info<FusedWhereAligned>("mutant_promises_bits_table"), ROPE_BITWISE_INVARIANT)};
+// The same without the promise is right.
+const RegisteredKernel fused_where_aligned =
+    on_table<FusedWhereAligned>("control_fused_where_aligned_table");
+
+// The first position counts on, whatever the others are. Order, chunks, agreement.
+struct CountsOn : Correct {
+  std::int64_t first = 0;
+  void locate(const rope_problem& p, Token& token) override {
+    if (token.index == 0) first = token.position;
+    const std::int64_t position = first + token.index;
+    if (position < p.min_position || position > p.max_position) return;  // past the table
+    token.position = token.table_row = position;
+  }
+};
+const RegisteredKernel counts_on = on_angles<CountsOn>("mutant_counts_on_exact");
+
+// Strides of the first tensor for all. Tensors_apart, agreement, a crash.
+struct StridesOfFirstTensor : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    for (std::uint32_t i = 1; i < p.tensor_count; ++i) {
+      p.tensor[i].in_token_stride = p.tensor[0].in_token_stride;
+      p.tensor[i].out_token_stride = p.tensor[0].out_token_stride;
+    }
+  }
+};
+const RegisteredKernel strides_of_first =
+    on_table<StridesOfFirstTensor>("mutant_strides_of_first_tensor_table");
+
+// One of the two outputs is rounded to bf16, as where only one half took the narrow path.
+// Quarter_turn, agreement.
+struct OneOutputInBf16 : Correct {
+  void rotate(const Pair& x) override {
+    Correct::rotate(x);
+    x.out[x.at.second] = to_bf16(x.out[x.at.second]);
+  }
+};
+const RegisteredKernel one_output_in_bf16 =
+    on_table<OneOutputInBf16>("mutant_one_output_in_bf16_table");
+
+// The head's number is in the arithmetic: a slope that belongs to ALiBi. Order, agreement.
+struct SlopeOfHead : Correct {
+  std::int64_t head = -1;
+  const float* last = nullptr;
+  void rotate(const Pair& x) override {
+    if (x.i == 0) head = last != nullptr && x.in > last ? head + 1 : 0;
+    last = x.in;
+    Pair sloped = x;
+    sloped.scale *= 1 + 0x1p-20f * static_cast<float>(head);
+    Correct::rotate(sloped);
+  }
+};
+const RegisteredKernel slope_of_head = on_table<SlopeOfHead>("mutant_slope_of_head_table");
+
+}  // namespace
+}  // namespace ropewalk::mutants
