@@ -89,7 +89,7 @@ std::vector<CurveRow> position_curves(Worker& worker, Oracle& oracle,
     CurveRow row;
     row.chart = "error_over_position";
     row.series = facts.name;
-    row.note = fmt::format("{} angles, {}, rotary_dim {}, rope_theta {}",
+    row.note = fmt::format("contract {}, {}, rotary_dim {}, rope_theta {}",
                            word_of(contract_words, facts.angle_contract),
                            word_of(dtype_words, offer->base.dtype), curve_rotary_dim, curve_theta);
     // A kernel that takes one token a call is asked position by position.

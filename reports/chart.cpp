@@ -17,7 +17,8 @@
 namespace ropewalk {
 namespace {
 
-constexpr std::size_t line_points_max = 800, mark_points_max = 48;
+constexpr std::size_t line_points_max = 800;
+constexpr std::size_t pixels_a_mark = 18;
 
 // Colours that stand for CSS variables: #0102NN. Their real values follow the page's theme.
 constexpr int ink_code = 0xA0, grid_code = 0xA1, paper_code = 0xA2, band_code = 0xA3;
@@ -34,11 +35,15 @@ std::string css_colour(int code) {
   return fmt::format("var(--series-{})", code);
 }
 
+std::size_t marks_max(ChartSize size) {
+  return static_cast<std::size_t>(size.width) / pixels_a_mark;
+}
+
 /// Every k-th point, the last included, so that a picture stays small.
-std::string data_block(std::size_t index, const ChartSeries& series) {
+std::string data_block(std::size_t index, const ChartSeries& series, ChartSize size) {
   std::string out = fmt::format("$d{} << EOD\n", index);
   const std::size_t count = std::min(series.x.size(), series.y.size());
-  const std::size_t most = series.draw == Draw::line ? line_points_max : mark_points_max;
+  const std::size_t most = series.draw == Draw::points ? marks_max(size) : line_points_max;
   const std::size_t step = count > most ? (count + most - 1) / most : 1;
   for (std::size_t i = 0; i < count; i += step) {
     const bool last = i + step >= count;
@@ -84,6 +89,33 @@ struct Range {
   }
 };
 
+/// 1, 2, 5, 10, 20 ... from the last that is at most `low` to the first that is at least `high`.
+std::vector<double> round_values(double low, double high) {
+  std::vector<double> values;
+  for (int power = static_cast<int>(std::floor(std::log10(low)));; ++power)
+    for (const double digit : {1.0, 2.0, 5.0}) {
+      const double value = digit * std::pow(10, power);
+      if (value <= low) values.clear();
+      values.push_back(value);
+      if (value >= high) return values;
+    }
+}
+
+std::string y_axis(const ChartRequest& request, const Range& y) {
+  const std::string log = "set logscale y 10\nset nomytics\n";
+  if (request.y_floor > 0) {
+    const double top = std::pow(10, std::ceil(std::log10(std::max(y.high, request.y_floor * 10))));
+    return log + fmt::format("set format y \"10^{{%T}}\"\nset yrange [{:.9g}:{:.9g}]\n",
+                             request.y_floor, top);
+  }
+  if (request.y_scale != Scale::logarithmic || !(y.low > 0)) return "set yrange [0:*]\n";
+  const std::vector<double> values = round_values(y.low, y.high);
+  std::string tics;
+  for (const double v : values) tics += fmt::format("{}{:.9g}", tics.empty() ? "" : ", ", v);
+  return log + fmt::format("set ytics ({})\nset yrange [{:.9g}:{:.9g}]\n", tics, values.front(),
+                           values.back());
+}
+
 std::string axes(const ChartRequest& request, ChartSize size) {
   Range x, y;
   for (const ChartSeries& series : request.series) {
@@ -91,6 +123,8 @@ std::string axes(const ChartRequest& request, ChartSize size) {
     y.take(series.y);
   }
   x.take(request.band.x);
+  y.take(request.band.low);
+  y.take(request.band.high);
   std::string script = "set xrange [0:*]\n";
   if (request.x_scale == Scale::from_zero)
     script = fmt::format(
@@ -109,34 +143,29 @@ std::string axes(const ChartRequest& request, ChartSize size) {
     script += fmt::format("set label \"{}\" at {}, graph 1.045 center tc {}\n", mark.label, at,
                           gnuplot_colour(ink_code));
   }
-  if (!(request.y_floor > 0)) return script + "set yrange [0:*]\n";
-  const double top = std::pow(10, std::ceil(std::log10(std::max(y.high, request.y_floor * 10))));
-  return script + fmt::format(
-                      "set logscale y 10\nset nomytics\nset format y \"10^{{%T}}\"\n"
-                      "set yrange [{:.9g}:{:.9g}]\n",
-                      request.y_floor, top);
+  return script + y_axis(request, y);
 }
 
-std::string style_of(const ChartSeries& series, std::size_t index) {
+std::string style_of(const ChartSeries& series, std::size_t index, ChartSize size) {
   if (series.draw == Draw::line) return "lines lw 1.5";
   constexpr std::array marks = {6, 4, 8, 12, 10, 1, 2, 14};
   // Kernels that agree lie on one another: each next mark is smaller, so that all stay visible.
-  const double size = std::max(0.5, 1.9 - 0.28 * static_cast<double>(index)) *
-                      (series.draw == Draw::joined ? 0.7 : 1);
-  return fmt::format("{} pt {} ps {:.2f} lw 1.5",
-                     series.draw == Draw::joined ? "linespoints" : "points",
-                     marks[index % marks.size()], size);
+  const std::string mark = fmt::format("pt {}", marks[index % marks.size()]);
+  const double scale = std::max(0.5, 1.9 - 0.28 * static_cast<double>(index));
+  if (series.draw == Draw::points) return fmt::format("points {} ps {:.2f} lw 1.5", mark, scale);
+  return fmt::format("linespoints {} ps {:.2f} lw 1.5 pi {}", mark, 0.7 * scale,
+                     1 + series.x.size() / marks_max(size));
 }
 
 /// The band and its middle line, as data and as what plots them; empty when there is none.
-std::pair<std::string, std::string> band_of(const ChartBand& band) {
+std::pair<std::string, std::string> band_of(const ChartBand& band, ChartSize size) {
   std::string data = "$band << EOD\n";
   const std::size_t count = std::min({band.x.size(), band.low.size(), band.high.size()});
   for (std::size_t i = 0; i < count; ++i)
     data += fmt::format("{:.9g} {:.9g} {:.9g}\n", band.x[i], band.low[i], band.high[i]);
   if (count == 0) return {};
   const ChartSeries middle{band.x, band.middle, Draw::line};
-  return {data + "EOD\n" + data_block(chart_series_max, middle),
+  return {data + "EOD\n" + data_block(chart_series_max, middle, size),
           fmt::format("$band using 1:2:3 with filledcurves lc {} fs solid 0.5 noborder, "
                       "$d{} with lines dt 2 lw 1.5 lc {}",
                       gnuplot_colour(band_code), chart_series_max, gnuplot_colour(ink_code))};
@@ -144,13 +173,13 @@ std::pair<std::string, std::string> band_of(const ChartBand& band) {
 
 /// Empty when there is nothing to draw.
 std::string script_of(const ChartRequest& request, ChartSize size) {
-  auto [data, plots] = band_of(request.band);
+  auto [data, plots] = band_of(request.band, size);
   for (std::size_t i = 0; i < std::min(request.series.size(), chart_series_max); ++i) {
     const ChartSeries& series = request.series[i];
     if (!has_points(series)) continue;
-    data += data_block(i, series);
-    plots += fmt::format("{}$d{} with {} lc {}", plots.empty() ? "" : ", ", i, style_of(series, i),
-                         gnuplot_colour(static_cast<int>(i)));
+    data += data_block(i, series, size);
+    plots += fmt::format("{}$d{} with {} lc {}", plots.empty() ? "" : ", ", i,
+                         style_of(series, i, size), gnuplot_colour(static_cast<int>(i)));
   }
   if (plots.empty()) return "";
   std::string script = fmt::format(

@@ -34,7 +34,8 @@ struct ChartRequest {
   Scale x_scale = Scale::linear;
   std::vector<ChartPlace> x_ticks;  ///< empty: gnuplot's choice; thinned out where it is narrow
   std::vector<ChartPlace> x_marks;
-  double y_floor = 0;               ///< where the y axis begins; above 0 the axis is logarithmic
+  Scale y_scale = Scale::linear;    ///< logarithmic only where all y are above 0
+  double y_floor = 0;               ///< above 0: logarithmic from here, labelled with powers of ten
   std::vector<ChartSeries> series;  ///< at most chart_series_max are drawn
   ChartBand band;                   ///< behind them; may be empty
 };

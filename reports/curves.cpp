@@ -178,6 +178,17 @@ ChartSeries series_of(const CurveRow& row, double y_floor) {
   return series;
 }
 
+/// A note that all series have belongs beside the title.
+void say_once(Figure& figure) {
+  const auto& legend = figure.legend;
+  const bool same = std::all_of(legend.begin(), legend.end(), [&](const LegendItem& each) {
+    return each.note == legend.front().note;
+  });
+  if (!same || !figure.name.empty()) return;
+  figure.name = legend.front().note;
+  for (LegendItem& each : figure.legend) each.note.clear();
+}
+
 }  // namespace
 
 LegendItem legend_item(std::size_t index, const ChartSeries& series, std::string name,
@@ -210,6 +221,7 @@ std::vector<Figure> curve_figures(const Results& results) {
       figure.legend.push_back(
           legend_item(i, figure.picture.series.back(), curve.names, curve.row->note));
     }
+    say_once(figure);
     figure.table = table_of(figure.picture.x_label, curves);
     figures.push_back(std::move(figure));
   }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "reports/text.h"
@@ -19,6 +20,14 @@ FailureIds failure_ids(const Summary& summary) {
   return ids;
 }
 
+/// Short enough for a narrow column: two decimals, cut off, so that nothing below 1 reads as 1.
+std::string short_margin(double margin) {
+  if (margin > 0 && margin < 0.01) return "<.01";
+  return margin > 0 && margin <= 1 ? fmt::format("{:.2f}", std::floor(margin * 100) / 100)
+                                   : margin_text(margin);
+}
+
+/// The margin where there is one, else the verdict.
 std::string cell_text(const VerdictRow& row) {
   const auto verdict = verdict_of(row);
   const bool number = verdict == "PASS" || (verdict == "FAIL" && !(row.margin <= 1));
@@ -40,9 +49,11 @@ View cell_view(const VerdictRow* row, const FailureIds& ids) {
   item.set("cell_class", holds ? fmt::format("good {}", shade_of(row->margin)) : mark.css_class);
   item.set("cell_symbol", mark.symbol);
   item.set("cell_text", cell_text(*row));
+  item.set("cell_short", holds ? short_margin(row->margin) : cell_text(*row));
   item.set("cell_title",
-           clean_line(fmt::format("{} {} / {}: {}{}{}", row->property, row->pairing, row->dtype,
-                                  verdict, row->reason.empty() ? "" : ", ", row->reason)));
+           clean_line(fmt::format("{} {} / {}: {} {}{}{}", row->property, row->pairing, row->dtype,
+                                  verdict, holds ? margin_text(row->margin) : "",
+                                  row->reason.empty() ? "" : ", ", row->reason)));
   item.set("cell_holds", flag(holds));
   item.set("cell_failed", flag(is_failure(verdict)));
   item.set("cell_not_run", flag(is_not_run(verdict)));
@@ -88,7 +99,7 @@ std::vector<const VerdictRow*> worst_cells(const MatrixRow* begin, const MatrixR
 
 View group_view(const MatrixRow* begin, const MatrixRow* end, const FailureIds& ids) {
   View group, lines{View::type::list};
-  group.set("group_kernel", clean_line(begin->of->kernel));
+  group.set("group_kernel", pieces(clean_line(begin->of->kernel)));
   group.set("group_plugin", clean_line(begin->of->plugin));
   group.set("group_is_plugin", flag(!begin->of->plugin.empty()));
   group.set("group_contract", clean_line(begin->of->angle_contract));

@@ -17,6 +17,16 @@ View named(const char* name, const std::string& value) {
   return item;
 }
 
+View pieces(const std::string& name) {
+  View out{View::type::list};
+  for (std::size_t begin = 0; begin < name.size();) {
+    const std::size_t end = std::min(name.find('_', begin), name.size() - 1) + 1;
+    out << View(name.substr(begin, end - begin));
+    begin = end;
+  }
+  return out;
+}
+
 Mark mark_of(Standing standing) {
   if (standing == Standing::verified) return {"good", "✓"};
   if (standing == Standing::failed) return {"bad", "✗"};
@@ -112,6 +122,7 @@ View entry_view(const Entry& entry, double fastest_ns) {
   const TimingRow& row = *entry.row;
   View item;
   item.set("entry_kernel", clean_line(row.kernel));
+  item.set("entry_pieces", pieces(clean_line(row.kernel)));
   item.set("entry_summary", clean_line(row.summary));
   item.set("is_ceiling", flag(row.ceiling));
   item.set("has_speed", flag(entry.has_speed));
@@ -231,6 +242,7 @@ View make_view(const Results& results, const Summary& summary) {
   view.set("has_matrix", flag(!summary.matrix.empty()));
   view.set("has_properties", flag(!summary.properties.empty()));
   view.set("properties", properties(summary));
+  view.set("property_count", std::to_string(summary.properties.size()));
   view.set("matrix", matrix_view(summary));
   view.set("has_failures", flag(!summary.failures.empty()));
   view.set("failures", failures_view(summary));

@@ -21,6 +21,9 @@ inline View flag(bool on) {
 /// One named value of a list that a template prints as name and value.
 View named(const char* name, const std::string& value);
 
+/// "position_sweep" in pieces, between which a narrow column may break.
+View pieces(const std::string& name);
+
 /// Colour and symbol together: neither speaks alone.
 struct Mark {
   const char* css_class;

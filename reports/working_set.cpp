@@ -199,13 +199,14 @@ Figure figure_of(const Walk& walk, const std::vector<Cache>& caches) {
   picture.title = "GB/s over the working set";
   picture.x_label = "working set";
   picture.y_label = "GB/s";
-  picture.x_scale = Scale::logarithmic;
+  picture.x_scale = picture.y_scale = Scale::logarithmic;
   figure.name = walk.name;
   figure.how_to_read =
       "The same work for ever more tokens, so that the data outgrows one cache after the other. "
-      "Each point is a median; a kernel under the band leaves speed on the table there, and where "
-      "the band itself falls, memory is the limit. GB/s counts the bytes a kernel must move; a "
-      "table that it reads belongs to its working set.";
+      "Each point is a median. How far a kernel lies below the band is what it leaves unused "
+      "there; "
+      "where the band itself falls, memory is the limit. GB/s counts the bytes a kernel must move; "
+      "a table that it reads belongs to its working set. Both axes are logarithmic.";
   add_ceiling(walk, figure);
   const std::vector<std::string> kernels = by_speed(walk);
   for (const std::string& kernel : kernels) {
