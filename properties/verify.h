@@ -57,4 +57,9 @@ int exit_code_of(const std::vector<VerdictRow>& rows);
 std::vector<CurveRow> decay_curves(Worker& worker, Oracle& oracle,
                                    const std::vector<std::string>& kernels);
 
+/// For each kernel named in `kernels`, at positions 0, 2^0, 2^1, ... 2^30, 2^31 - 1: the largest
+/// error of a pair against the real rotation, relative to |x|, whatever the kernel's own angles.
+std::vector<CurveRow> position_curves(Worker& worker, Oracle& oracle,
+                                      const std::vector<std::string>& kernels);
+
 }  // namespace ropewalk

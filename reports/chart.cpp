@@ -6,8 +6,10 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "reports/program.h"
 #include "reports/text.h"
@@ -15,24 +17,33 @@
 namespace ropewalk {
 namespace {
 
-constexpr std::size_t line_points_max = 800, mark_points_max = 48;
-constexpr double linear_axis_max = 1100;
+constexpr std::size_t line_points_max = 800;
+constexpr std::size_t pixels_a_mark = 18;
 
 // Colours that stand for CSS variables: #0102NN. Their real values follow the page's theme.
-constexpr int ink_code = 0xA0, grid_code = 0xA1, paper_code = 0xA2;
+constexpr int ink_code = 0xA0, grid_code = 0xA1, paper_code = 0xA2, band_code = 0xA3;
+
+std::string gnuplot_colour(int code) {
+  return fmt::format("rgb \"#0102{:02x}\"", code);
+}
 
 std::string css_colour(int code) {
   if (code == ink_code) return "var(--muted)";
   if (code == grid_code) return "var(--line)";
   if (code == paper_code) return "none";
+  if (code == band_code) return "var(--hatch)";
   return fmt::format("var(--series-{})", code);
 }
 
+std::size_t marks_max(ChartSize size) {
+  return static_cast<std::size_t>(size.width) / pixels_a_mark;
+}
+
 /// Every k-th point, the last included, so that a picture stays small.
-std::string data_block(std::size_t index, const ChartSeries& series) {
+std::string data_block(std::size_t index, const ChartSeries& series, ChartSize size) {
   std::string out = fmt::format("$d{} << EOD\n", index);
   const std::size_t count = std::min(series.x.size(), series.y.size());
-  const std::size_t most = series.line ? line_points_max : mark_points_max;
+  const std::size_t most = series.draw == Draw::points ? marks_max(size) : line_points_max;
   const std::size_t step = count > most ? (count + most - 1) / most : 1;
   for (std::size_t i = 0; i < count; i += step) {
     const bool last = i + step >= count;
@@ -43,51 +54,145 @@ std::string data_block(std::size_t index, const ChartSeries& series) {
   return out + "EOD\n";
 }
 
-/// Distances run from 0 over several powers of two: a log axis that still has a place for 0.
-std::string x_axis(double x_max) {
-  if (!(x_max > linear_axis_max)) return "set xrange [0:*]\n";
-  std::string tics = "0";
-  for (double tic = 4; tic <= x_max; tic *= 4) tics += fmt::format(", {:.0f}", tic);
-  return "set nonlinear x via log10(1 + x) inverse 10**x - 1\n" +
-         fmt::format("set xrange [0:{:.9g}]\nset xtics ({})\n", x_max, tics);
-}
-
 bool has_points(const ChartSeries& series) {
   for (std::size_t i = 0; i < std::min(series.x.size(), series.y.size()); ++i)
     if (std::isfinite(series.x[i]) && std::isfinite(series.y[i])) return true;
   return false;
 }
 
+/// As many ticks as have room beside one another.
+std::string tick_list(const std::vector<ChartPlace>& ticks, ChartSize size) {
+  std::size_t longest = 1;
+  for (const ChartPlace& tick : ticks) {
+    const auto shown = std::count_if(tick.label.begin(), tick.label.end(),
+                                     [](char c) { return c != '^' && c != '{' && c != '}'; });
+    longest = std::max(longest, static_cast<std::size_t>(shown));
+  }
+  constexpr std::size_t frame_width = 90, letter_width = 7;
+  const std::size_t needed = ticks.size() * (longest + 2) * letter_width;
+  const std::size_t room = static_cast<std::size_t>(size.width) - frame_width;
+  const std::size_t step = (needed + room - 1) / room;
+  std::string list;
+  for (std::size_t i = 0; i < ticks.size(); i += step)
+    list += fmt::format("{}\"{}\" {:.9g}", i == 0 ? "" : ", ", ticks[i].label, ticks[i].x);
+  return list;
+}
+
+struct Range {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  void take(const std::vector<double>& values) {
+    for (const double v : values) {
+      if (!std::isfinite(v)) continue;
+      low = std::min(low, v);
+      high = std::max(high, v);
+    }
+  }
+};
+
+/// 1, 2, 5, 10, 20 ... from the last that is at most `low` to the first that is at least `high`.
+std::vector<double> round_values(double low, double high) {
+  std::vector<double> values;
+  for (int power = static_cast<int>(std::floor(std::log10(low)));; ++power)
+    for (const double digit : {1.0, 2.0, 5.0}) {
+      const double value = digit * std::pow(10, power);
+      if (value <= low) values.clear();
+      values.push_back(value);
+      if (value >= high) return values;
+    }
+}
+
+std::string y_axis(const ChartRequest& request, const Range& y) {
+  const std::string log = "set logscale y 10\nset nomytics\n";
+  if (request.y_floor > 0) {
+    const double top = std::pow(10, std::ceil(std::log10(std::max(y.high, request.y_floor * 10))));
+    return log + fmt::format("set format y \"10^{{%T}}\"\nset yrange [{:.9g}:{:.9g}]\n",
+                             request.y_floor, top);
+  }
+  if (request.y_scale != Scale::logarithmic || !(y.low > 0)) return "set yrange [0:*]\n";
+  const std::vector<double> values = round_values(y.low, y.high);
+  std::string tics;
+  for (const double v : values) tics += fmt::format("{}{:.9g}", tics.empty() ? "" : ", ", v);
+  return log + fmt::format("set ytics ({})\nset yrange [{:.9g}:{:.9g}]\n", tics, values.front(),
+                           values.back());
+}
+
+std::string axes(const ChartRequest& request, ChartSize size) {
+  Range x, y;
+  for (const ChartSeries& series : request.series) {
+    x.take(series.x);
+    y.take(series.y);
+  }
+  x.take(request.band.x);
+  y.take(request.band.low);
+  y.take(request.band.high);
+  std::string script = "set xrange [0:*]\n";
+  if (request.x_scale == Scale::from_zero)
+    script = fmt::format(
+        "set nonlinear x via log10(1 + x) inverse 10**x - 1\nset xrange [0:{:.9g}]\n", x.high);
+  if (request.x_scale == Scale::logarithmic) {
+    for (const ChartPlace& mark : request.x_marks) x.take({mark.x});
+    script =
+        fmt::format("set logscale x 2\nset xrange [{:.9g}:{:.9g}]\n", x.low / 1.5, x.high * 1.5);
+  }
+  if (!request.x_ticks.empty())
+    script += fmt::format("set xtics ({})\nset nomxtics\n", tick_list(request.x_ticks, size));
+  for (const ChartPlace& mark : request.x_marks) {
+    const std::string at = fmt::format("{:.9g}", mark.x);
+    script += fmt::format("set arrow from {0}, graph 0 to {0}, graph 1 nohead dt 2 lc {1}\n", at,
+                          gnuplot_colour(ink_code));
+    script += fmt::format("set label \"{}\" at {}, graph 1.045 center tc {}\n", mark.label, at,
+                          gnuplot_colour(ink_code));
+  }
+  return script + y_axis(request, y);
+}
+
+std::string style_of(const ChartSeries& series, std::size_t index, ChartSize size) {
+  if (series.draw == Draw::line) return "lines lw 1.5";
+  constexpr std::array marks = {6, 4, 8, 12, 10, 1, 2, 14};
+  // Kernels that agree lie on one another: each next mark is smaller, so that all stay visible.
+  const std::string mark = fmt::format("pt {}", marks[index % marks.size()]);
+  const double scale = std::max(0.5, 1.9 - 0.28 * static_cast<double>(index));
+  if (series.draw == Draw::points) return fmt::format("points {} ps {:.2f} lw 1.5", mark, scale);
+  return fmt::format("linespoints {} ps {:.2f} lw 1.5 pi {}", mark, 0.7 * scale,
+                     1 + series.x.size() / marks_max(size));
+}
+
+/// The band and its middle line, as data and as what plots them; empty when there is none.
+std::pair<std::string, std::string> band_of(const ChartBand& band, ChartSize size) {
+  std::string data = "$band << EOD\n";
+  const std::size_t count = std::min({band.x.size(), band.low.size(), band.high.size()});
+  for (std::size_t i = 0; i < count; ++i)
+    data += fmt::format("{:.9g} {:.9g} {:.9g}\n", band.x[i], band.low[i], band.high[i]);
+  if (count == 0) return {};
+  const ChartSeries middle{band.x, band.middle, Draw::line};
+  return {data + "EOD\n" + data_block(chart_series_max, middle, size),
+          fmt::format("$band using 1:2:3 with filledcurves lc {} fs solid 0.5 noborder, "
+                      "$d{} with lines dt 2 lw 1.5 lc {}",
+                      gnuplot_colour(band_code), chart_series_max, gnuplot_colour(ink_code))};
+}
+
 /// Empty when there is nothing to draw.
-std::string script_of(const ChartRequest& request) {
-  const std::string ink = fmt::format("rgb \"#0102{:02x}\"", ink_code);
-  std::string data, plots;
-  double x_max = 0;
+std::string script_of(const ChartRequest& request, ChartSize size) {
+  auto [data, plots] = band_of(request.band, size);
   for (std::size_t i = 0; i < std::min(request.series.size(), chart_series_max); ++i) {
     const ChartSeries& series = request.series[i];
     if (!has_points(series)) continue;
-    data += data_block(i, series);
-    for (const double x : series.x)
-      if (std::isfinite(x)) x_max = std::max(x_max, x);
-    constexpr std::array marks = {6, 4, 8, 12, 10, 1, 2, 14};
-    // Kernels that agree lie on one another: each next mark is smaller, so that all stay visible.
-    const double size = std::max(0.5, 1.9 - 0.28 * static_cast<double>(i));
-    const std::string style =
-        series.line ? "lines lw 1.5"
-                    : fmt::format("points pt {} ps {:.2f} lw 1.5", marks[i % marks.size()], size);
-    plots += fmt::format("{}$d{} with {} lc rgb \"#0102{:02x}\"", plots.empty() ? "plot " : ", ", i,
-                         style, i);
+    data += data_block(i, series, size);
+    plots += fmt::format("{}$d{} with {} lc {}", plots.empty() ? "" : ", ", i,
+                         style_of(series, i, size), gnuplot_colour(static_cast<int>(i)));
   }
   if (plots.empty()) return "";
   std::string script = fmt::format(
       "set encoding utf8\n"
-      "set terminal svg size 960,360 dynamic font \"sans,13\" background \"#0102{:02x}\"\n",
-      paper_code);
+      "set terminal svg size {},{} dynamic font \"sans,13\" background \"#0102{:02x}\"\n",
+      size.width, size.height, paper_code);
+  const std::string ink = gnuplot_colour(ink_code);
   script += fmt::format("set border 3 lc {0}\nset tics nomirror textcolor {0}\n", ink);
-  script += fmt::format("set grid ytics lc rgb \"#0102{:02x}\" dt solid\nset key off\n", grid_code);
-  script += fmt::format("set xlabel \"{}\" tc {}\nset ylabel \"{}\" tc {}\nset yrange [0:*]\n",
-                        request.x_label, ink, request.y_label, ink);
-  return script + x_axis(x_max) + data + plots + "\n";
+  script += fmt::format("set grid ytics lc {} dt solid\nset key off\n", gnuplot_colour(grid_code));
+  script += fmt::format("set xlabel \"{}\" tc {}\nset ylabel \"{}\" tc {}\n", request.x_label, ink,
+                        request.y_label, ink);
+  if (!request.x_marks.empty()) script += "set tmargin 2\n";
+  return script + axes(request, size) + data + "plot " + plots + "\n";
 }
 
 /// The colour written at `text` ("rgb(1, 2, 3)" or "#010203") and how long it is there.
@@ -162,30 +267,32 @@ void remove_empty_groups(std::string& text) {
 
 /// From gnuplot's document to an element of a page: scales with the page, has a name, no tooltips,
 /// ids of its own.
-std::string page_element(std::string svg, const ChartRequest& request) {
+std::string page_element(std::string svg, const ChartRequest& request, ChartSize size) {
+  const std::string id = request.id + size.css_class;
   remove_all(svg, "<title>", "</title>");
   remove_all(svg, "<desc>", "</desc>");
   remove_all(svg, "<filter", "</filter>");
   remove_empty_groups(svg);
   replace_all(svg, "font-family=\"sans\"", "");
-  replace_all(svg, "id=\"gnuplot_", "id=\"" + request.id + "_");
-  replace_all(svg, "'gp", "'" + request.id + "gp");
-  replace_all(svg, "#gp", "#" + request.id + "gp");
+  replace_all(svg, "id=\"gnuplot_", "id=\"" + id + "_");
+  replace_all(svg, "'gp", "'" + id + "gp");
+  replace_all(svg, "#gp", "#" + id + "gp");
   svg = with_css_colours(svg);
   const std::string title = xml_text(request.title);
   const std::size_t open = svg.find("<svg");
   const std::size_t inside = svg.find('>', open) + 1;
   svg.insert(inside, "\n<title>" + title + "</title>");
-  svg.replace(
-      open, 4,
-      "<svg class=\"chart\" role=\"img\" aria-label=\"" + title + "\" font-family=\"inherit\"");
+  svg.replace(open, 4,
+              fmt::format("<svg class=\"chart {}\" role=\"img\" aria-label=\"{}\" "
+                          "font-family=\"inherit\"",
+                          size.css_class, title));
   return svg.substr(open, svg.rfind("</svg>") + 6 - open);
 }
 
 }  // namespace
 
-Chart draw_chart(const ChartRequest& request, const std::string& program) {
-  const std::string script = script_of(request);
+Chart draw_chart(const ChartRequest& request, ChartSize size, const std::string& program) {
+  const std::string script = script_of(request, size);
   if (script.empty()) return {"", "there is no finite point to draw"};
   const std::string gnuplot = program.empty() ? GNUPLOT : program;
   ProgramOutput output = run_program({gnuplot, "-d", "-"}, script);
@@ -193,7 +300,7 @@ Chart draw_chart(const ChartRequest& request, const std::string& program) {
   const bool whole = output.text.find("<svg") != std::string::npos &&
                      output.text.find("</svg>") != std::string::npos;
   if (!whole) return {"", "gnuplot drew no whole picture"};
-  return {page_element(std::move(output.text), request), ""};
+  return {page_element(std::move(output.text), request, size), ""};
 }
 
 }  // namespace ropewalk

@@ -1,4 +1,4 @@
-// Line charts as SVG, drawn by gnuplot. Nothing foreign enters a gnuplot script: series are
+// Charts as SVG, drawn by gnuplot. Nothing foreign enters a gnuplot script: series are
 // numbered there and named in the page beside the picture.
 #pragma once
 #include <string>
@@ -6,17 +6,46 @@
 
 namespace ropewalk {
 
+enum class Draw { line, points, joined };  ///< joined: points with a line through them
+
 struct ChartSeries {
   std::vector<double> x, y;  ///< equally many; what is not finite is left out
-  bool line = false;         ///< a line, otherwise points
+  Draw draw = Draw::points;
 };
 
-struct ChartRequest {
-  std::string id;                   ///< [a-z0-9]+, unique in a page
-  std::string title;                ///< ours, not foreign: becomes the picture's accessible name
-  std::string x_label, y_label;     ///< ours as well
-  std::vector<ChartSeries> series;  ///< at most chart_series_max are drawn
+/// What lies between two curves, with a line in its middle.
+struct ChartBand {
+  std::vector<double> x, low, middle, high;
 };
+
+/// A place on the x axis: a tick, or a line from top to bottom with its name above.
+struct ChartPlace {
+  double x = 0;
+  std::string label;  ///< ours, not foreign; gnuplot's ^{} raises
+};
+
+/// from_zero: logarithmic, but 0 has a place (log(1 + x)).
+enum class Scale { linear, logarithmic, from_zero };
+
+struct ChartRequest {
+  std::string id;                ///< [a-z0-9]+, unique in a page
+  std::string title;             ///< ours, not foreign: becomes the picture's accessible name
+  std::string x_label, y_label;  ///< ours as well
+  Scale x_scale = Scale::linear;
+  std::vector<ChartPlace> x_ticks;  ///< empty: gnuplot's choice; thinned out where it is narrow
+  std::vector<ChartPlace> x_marks;
+  Scale y_scale = Scale::linear;    ///< logarithmic only where all y are above 0
+  double y_floor = 0;               ///< above 0: logarithmic from here, labelled with powers of ten
+  std::vector<ChartSeries> series;  ///< at most chart_series_max are drawn
+  ChartBand band;                   ///< behind them; may be empty
+};
+
+/// Pixels at which text has its natural size of 13; css scales a picture with the page.
+struct ChartSize {
+  const char* css_class;
+  int width, height;
+};
+inline constexpr ChartSize wide_chart{"wide", 860, 360}, narrow_chart{"narrow", 360, 330};
 
 inline constexpr std::size_t chart_series_max = 8;
 
@@ -27,6 +56,7 @@ struct Chart {
 };
 
 /// Runs gnuplot (the one found when this was built, or `program`), at most ten seconds.
-Chart draw_chart(const ChartRequest& request, const std::string& program = {});
+Chart draw_chart(const ChartRequest& request, ChartSize size = wide_chart,
+                 const std::string& program = {});
 
 }  // namespace ropewalk

@@ -5,22 +5,42 @@
 
 namespace ropewalk {
 
+namespace {
+
+/// A template that another one includes.
+View part(const std::string& name) {
+  return kainjow::mustache::partial{[name] { return template_text(name); }};
+}
+
+/// Everything but the figures, which each format shows its own way (template `figure`).
+View page_view(const Results& results, const Summary& summary, const std::vector<Figure>& walks,
+               const std::vector<Figure>& curves, const std::string& figure) {
+  View view = make_view(results, summary);
+  view.set("figure", part(figure));
+  view.set("has_walks", flag(!walks.empty()));
+  view.set("has_charts", flag(!curves.empty()));
+  return view;
+}
+
+}  // namespace
+
 std::string render_html(const Results& results, const std::string& gnuplot) {
   const Summary summary = summarize(results);
-  View view = make_view(results, summary);
+  const auto walks = working_set_figures(results, summary), curves = curve_figures(results);
+  View view = page_view(results, summary, walks, curves, "figure.html.mustache");
   view.set("style", template_text("report.css"));
-  view.set("has_charts",
-           View(results.curves.empty() ? View::type::bool_false : View::type::bool_true));
-  view.set("charts", chart_pictures(results, gnuplot));
+  view.set("cell", part("cell.html.mustache"));
+  view.set("walks", figure_pictures(walks, "walk", gnuplot));
+  view.set("charts", figure_pictures(curves, "chart", gnuplot));
   return fill_template("report.html.mustache", view, kainjow::mustache::html_escape<std::string>);
 }
 
 std::string render_markdown(const Results& results) {
   const Summary summary = summarize(results);
-  View view = make_view(results, summary);
-  view.set("has_charts",
-           View(results.curves.empty() ? View::type::bool_false : View::type::bool_true));
-  view.set("charts", chart_tables(results));
+  const auto walks = working_set_figures(results, summary), curves = curve_figures(results);
+  View view = page_view(results, summary, walks, curves, "figure.md.mustache");
+  view.set("walks", figure_tables(walks));
+  view.set("charts", figure_tables(curves));
   return fill_template("report.md.mustache", view,
                        [](const std::string& text) { return markdown_code(text); });
 }

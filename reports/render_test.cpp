@@ -259,6 +259,27 @@ TEST(Hostile, KeepsEveryMarkdownTableInShape) {
   }
 }
 
+TEST(Matrix, AKernelsFirstLineIsItsWorst) {
+  Results results = small_results();
+  for (const double margin : {0.9987, 0.2, 0.004}) {
+    results.verdicts.push_back(sample_verdict());
+    results.verdicts.back().pairing = "interleaved";
+    results.verdicts.back().dtype = margin == 0.2 ? "f64" : "f32";
+    results.verdicts.back().property = margin == 0.004 ? "norm" : "agreement";
+    results.verdicts.back().margin = margin;
+  }
+  const std::string page = render_html(results);
+  const std::size_t group = page.find("<tr class=\"group\">");
+  const std::string first = page.substr(group, page.find("</tr>", group) - group);
+  EXPECT_TRUE(contains(first, "class=\"good near\"")) << first;
+  EXPECT_TRUE(contains(first, ">0.99<")) << "cut off, never rounded up to 1";
+  EXPECT_TRUE(contains(first, ": PASS 0.9987\"")) << "whole in its title";
+  EXPECT_TRUE(contains(first, ">&lt;.01<"));
+  EXPECT_EQ(count(page, ">0.99<"), 2u) << "the worst, and its own line";
+  results.verdicts[1].verdict = "FAIL";
+  EXPECT_TRUE(contains(render_html(results), "<td class=\"bad\" title=\"agreement interleaved"));
+}
+
 TEST(Hostile, IsInertInCsv) {
   Results results = sample_results();
   results.verdicts[0].kernel = "=cmd()|'/c calc'!A1";
@@ -267,7 +288,7 @@ TEST(Hostile, IsInertInCsv) {
   EXPECT_TRUE(contains(text, "\nverdict,'=cmd()|'/c calc'!A1,"));
   EXPECT_TRUE(contains(text, "\"a,\"\"b\"\" c\""));
   EXPECT_EQ(count(text, "\n"),
-            1 + results.verdicts.size() + results.timings.size() + 6);  // 6 ceilings on 2 boards
+            1 + results.verdicts.size() + results.timings.size() + 12);  // 12 ceilings on 2 boards
 }
 
 TEST(Hostile, IsInertInXml) {
@@ -280,6 +301,8 @@ TEST(Hostile, IsInertInXml) {
 TEST(Html, AsksForNothing) {
   const std::string page = render_html(sample_results());
   EXPECT_TRUE(contains(page, "default-src 'none'; style-src 'unsafe-inline'; img-src data:"));
+  EXPECT_EQ(count(page, "<svg class=\"chart wide"), count(page, "<svg class=\"chart narrow"));
+  EXPECT_EQ(count(page, "<svg class=\"chart wide"), 4u) << "two working sets, two curves";
   for (const char* request : {"<script", "<link rel=\"stylesheet", "@import", "url(",
                               "src=", "href=\"http", "<iframe", "<object", "<embed"})
     EXPECT_FALSE(contains(page, request)) << request;
@@ -287,7 +310,7 @@ TEST(Html, AsksForNothing) {
 
 TEST(Html, LeadsFromAFailedCellToItsCase) {
   const std::string page = render_html(sample_results());
-  EXPECT_EQ(count(page, "<a href=\"#failure-"), 6u);
+  EXPECT_EQ(count(page, "<a href=\"#failure-"), 6u + 3u) << "each cell, and the worst of a kernel";
   for (int i = 1; i <= 6; ++i)
     EXPECT_EQ(count(page, "<dl id=\"failure-" + std::to_string(i) + "\""), 1u);
   EXPECT_TRUE(contains(page, "ropewalk replay &apos;kernel=wrong_way"));

@@ -1,5 +1,6 @@
 #include "reports/sample_results.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -85,7 +86,10 @@ void add_timings(Results& results) {
   };
   const std::vector<Size> sizes = {{"llama-3-8b/decode-1", "decode", 1, 1.0},
                                    {"llama-3-8b/prefill-2048", "prefill", 2048, 3.1},
-                                   {"llama-3-8b/sweep-32768", "working_set", 32768, 3.9}};
+                                   {"llama-3-8b/set-1", "working_set", 1, 1.0},
+                                   {"llama-3-8b/set-16", "working_set", 16, 1.3},
+                                   {"llama-3-8b/set-256", "working_set", 256, 2.1},
+                                   {"llama-3-8b/set-32768", "working_set", 32768, 7.1}};
   for (const char* pairing : {"half_split", "interleaved"})
     for (const Size& size : sizes) {
       const auto add = [&](const std::string& name, double ns, const std::string& angles) {
@@ -145,6 +149,20 @@ void add_curves(Results& results) {
   }
 }
 
+void add_error_curves(Results& results) {
+  const auto add = [&results](const std::string& kernel, const std::string& contract) {
+    CurveRow curve{"error_over_position", kernel, "contract " + contract + ", f32", {0}, {0}};
+    for (double position = 1; position <= 0x1p31; position *= 2) {
+      const bool grows = contract == "f32_angle";
+      curve.x.push_back(std::min(position, 0x1p31 - 1));
+      curve.y.push_back(grows ? std::min(2.0, 3e-8 * position + 6e-8) : 6e-8);
+    }
+    results.curves.push_back(curve);
+  };
+  for (const SampleKernel& kernel : kernels) add(kernel.name, kernel.contract);
+  add("plain_f32_angle", "f32_angle");
+}
+
 }  // namespace
 
 VerdictRow sample_verdict() {
@@ -193,7 +211,7 @@ Results sample_results() {
   results.run.environment = {
       {"cpu_model", "AMD EPYC 9755 128-Core Processor, 2 of 2 cores"},
       {"cpu_features", "avx2 fma f16c avx512f avx512dq avx512vl avx512bw avx512bf16"},
-      {"caches", "L1d 48 KiB, L2 1 MiB, L3 512 MiB"},
+      {"cpu_caches", "L1d 48 KiB (cpus 0), L1i 32 KiB (cpus 0), L2 1024 KiB (cpus 0), L3 512 MiB"},
       {"compiler", "g++ 12.2.0, -O3 -ffp-contract=off"},
       {"memory", "7.8 GiB"},
       {"huge_pages", "madvise"},
@@ -201,6 +219,7 @@ Results sample_results() {
   add_verdicts(results);
   add_timings(results);
   add_curves(results);
+  add_error_curves(results);
   results.end = {1, 214.6, "2026-01-01T12:03:34Z"};
   results.complete = true;
   return results;

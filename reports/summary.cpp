@@ -17,16 +17,6 @@ void take_margin(double margin, double& worst) {
   if (!(margin <= worst)) worst = margin;  // a NaN is the worst
 }
 
-/// Of two verdicts on the same cell (a kernel is verified before and after it is timed) the worse.
-bool is_worse(const VerdictRow& a, const VerdictRow& b) {
-  const auto severity = [](const VerdictRow& row) {
-    const auto verdict = verdict_of(row);
-    return is_failure(verdict) ? 2 : verdict == "PASS" ? 1 : 0;
-  };
-  if (severity(a) != severity(b)) return severity(a) > severity(b);
-  return severity(a) == 1 && !(a.margin <= b.margin);
-}
-
 class KernelTable {
  public:
   KernelSummary& of(const std::string& name, const std::string& plugin) {
@@ -213,6 +203,15 @@ bool is_failure(std::string_view verdict) {
 
 bool is_not_run(std::string_view verdict) {
   return verdict == "UNSUPPORTED" || verdict == "SKIPPED";
+}
+
+bool is_worse(const VerdictRow& a, const VerdictRow& b) {
+  const auto severity = [](const VerdictRow& row) {
+    const auto verdict = verdict_of(row);
+    return is_failure(verdict) ? 2 : verdict == "PASS" ? 1 : 0;
+  };
+  if (severity(a) != severity(b)) return severity(a) > severity(b);
+  return severity(a) > 0 && !(a.margin <= b.margin);
 }
 
 Summary summarize(const Results& results) {

@@ -16,6 +16,9 @@ std::string_view verdict_of(const VerdictRow& row);
 bool is_failure(std::string_view verdict);  ///< FAIL, CRASH, HANG, VACUOUS
 bool is_not_run(std::string_view verdict);  ///< UNSUPPORTED, SKIPPED
 
+/// Of two verdicts the one to show where there is room for one: a failure, or the larger margin.
+bool is_worse(const VerdictRow& a, const VerdictRow& b);
+
 enum class Standing { verified, failed, not_run };
 
 struct KernelSummary {

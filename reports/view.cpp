@@ -9,15 +9,7 @@
 #include "reports/text.h"
 
 namespace ropewalk {
-namespace {
 
-using kainjow::mustache::list;
-
-View flag(bool on) {
-  return View(on ? View::type::bool_true : View::type::bool_false);
-}
-
-/// One named value of a list that a template prints as name and value.
 View named(const char* name, const std::string& value) {
   View item;
   item.set("name", name);
@@ -25,12 +17,16 @@ View named(const char* name, const std::string& value) {
   return item;
 }
 
-struct Mark {
-  const char* css_class;
-  const char* symbol;
-};
+View pieces(const std::string& name) {
+  View out{View::type::list};
+  for (std::size_t begin = 0; begin < name.size();) {
+    const std::size_t end = std::min(name.find('_', begin), name.size() - 1) + 1;
+    out << View(name.substr(begin, end - begin));
+    begin = end;
+  }
+  return out;
+}
 
-/// Colour and symbol together: neither speaks alone.
 Mark mark_of(Standing standing) {
   if (standing == Standing::verified) return {"good", "✓"};
   if (standing == Standing::failed) return {"bad", "✗"};
@@ -42,6 +38,8 @@ Mark mark_of(std::string_view verdict) {
                  : is_not_run(verdict) ? Standing::not_run
                                        : Standing::verified);
 }
+
+namespace {
 
 std::string end_text(const Results& results) {
   if (!results.complete) return "cut off: what follows is what was recorded until then";
@@ -124,6 +122,7 @@ View entry_view(const Entry& entry, double fastest_ns) {
   const TimingRow& row = *entry.row;
   View item;
   item.set("entry_kernel", clean_line(row.kernel));
+  item.set("entry_pieces", pieces(clean_line(row.kernel)));
   item.set("entry_summary", clean_line(row.summary));
   item.set("is_ceiling", flag(row.ceiling));
   item.set("has_speed", flag(entry.has_speed));
@@ -188,135 +187,16 @@ View boards(const Summary& summary) {
   return out;
 }
 
-/// "position_sweep" in pieces, between which a narrow column may break.
-View pieces(const std::string& name) {
-  View out{View::type::list};
-  for (std::size_t begin = 0; begin < name.size();) {
-    const std::size_t end = std::min(name.find('_', begin), name.size() - 1) + 1;
-    out << View(name.substr(begin, end - begin));
-    begin = end;
-  }
-  return out;
-}
-
 View properties(const Summary& summary) {
   View out{View::type::list};
   for (const PropertySummary& property : summary.properties) {
     View item;
-    const std::string name = clean_line(property.name);
-    item.set("property", name);
-    item.set("property_pieces", pieces(name));
+    item.set("property", clean_line(property.name));
     item.set("claim", clean_line(property.claim));
     item.set("property_passed", count_text(property.passed));
     item.set("property_judged", count_text(property.passed + property.failed));
     item.set("property_compared", count_text(property.compared));
     item.set("property_margin", property.passed > 0 ? margin_text(property.worst_margin) : "");
-    out << item;
-  }
-  return out;
-}
-
-std::string cell_text(const VerdictRow& row) {
-  const auto verdict = verdict_of(row);
-  const bool number = verdict == "PASS" || (verdict == "FAIL" && !(row.margin <= 1));
-  return number ? margin_text(row.margin) : std::string(verdict);
-}
-
-std::string failure_id(std::size_t number) {
-  return fmt::format("failure-{}", number);
-}
-
-View cell_view(const VerdictRow* row, std::size_t& failure_count) {
-  View item;
-  item.set("has_cell", flag(row != nullptr));
-  if (row == nullptr) return item;
-  const auto verdict = verdict_of(*row);
-  const Mark mark = mark_of(verdict);
-  item.set("cell_class", mark.css_class);
-  item.set("cell_symbol", mark.symbol);
-  item.set("cell_text", cell_text(*row));
-  item.set("cell_title", clean_line(fmt::format("{} {}{}{}", row->property, verdict,
-                                                row->reason.empty() ? "" : ": ", row->reason)));
-  item.set("cell_failed", flag(is_failure(verdict)));
-  item.set("cell_not_run", flag(is_not_run(verdict)));
-  if (is_failure(verdict)) item.set("cell_failure_id", failure_id(++failure_count));
-  return item;
-}
-
-/// The lines of the matrix, together for each kernel. Failures are numbered as Summary lists them.
-View matrix(const Summary& summary) {
-  View out{View::type::list}, lines{View::type::list};
-  std::size_t failure_count = 0;
-  for (std::size_t i = 0; i < summary.matrix.size(); ++i) {
-    const MatrixRow& row = summary.matrix[i];
-    View line;
-    line.set("line_pairing", clean_line(row.of->pairing));
-    line.set("line_dtype", clean_line(row.of->dtype));
-    line.set("line_contract", clean_line(row.of->angle_contract));
-    line.set("line_kernel", clean_line(row.of->kernel));
-    line.set("has_whole", flag(row.whole != nullptr));
-    View whole{View::type::list}, cells{View::type::list};
-    if (row.whole != nullptr) whole << cell_view(row.whole, failure_count);
-    for (const VerdictRow* cell : row.cells) cells << cell_view(cell, failure_count);
-    line.set("whole", whole);
-    line.set("cells", cells);
-    lines << line;
-    const MatrixRow* next = i + 1 < summary.matrix.size() ? &summary.matrix[i + 1] : nullptr;
-    if (next != nullptr && next->of->kernel == row.of->kernel && next->of->plugin == row.of->plugin)
-      continue;
-    View group;
-    group.set("group_kernel", clean_line(row.of->kernel));
-    group.set("group_plugin", clean_line(row.of->plugin));
-    group.set("group_is_plugin", flag(!row.of->plugin.empty()));
-    group.set("lines", lines);
-    out << group;
-    lines = View{View::type::list};
-  }
-  return out;
-}
-
-View failure_view(const VerdictRow& row, std::size_t number) {
-  View item;
-  const std::string property = row.property.empty() ? "everything" : clean_line(row.property);
-  item.set("failure_id", failure_id(number));
-  item.set("failure_property", property);
-  item.set("failure_verdict", std::string(verdict_of(row)));
-  item.set("failure_kernel", clean_line(row.kernel));
-  item.set("failure_contract",
-           clean_line(fmt::format("{} / {} / {}", row.pairing, row.dtype, row.angle_contract)));
-  View fields{View::type::list};
-  std::string block;
-  const auto add = [&](const char* name, const std::string& value) {
-    if (value.empty()) return;
-    fields << named(name, value);
-    block += fmt::format("{:<10} {}\n", name, clean_line(value));
-  };
-  add("claim", row.claim);
-  add("reason", row.reason);
-  if (verdict_of(row) == "FAIL") {
-    add("margin", fmt::format("{} times the bound", margin_text(row.margin)));
-    if (row.bound > 0) add("bound", fmt::format("{:.4g} {}", row.bound, row.bound_unit));
-  }
-  add("where", row.where);
-  add("diagnosis", row.diagnosis);
-  add("cases",
-      fmt::format("{} executed of {} planned, {} values compared", count_text(row.executed),
-                  count_text(row.planned), count_text(row.compared)));
-  add("plugin", row.plugin);
-  add("case", row.shrunk_case);
-  add("replay", row.replay);
-  item.set("failure_fields", fields);
-  if (!block.empty()) block.pop_back();
-  item.set("failure_block", markdown_block(block));
-  return item;
-}
-
-View failures(const Summary& summary) {
-  View out{View::type::list};
-  std::size_t number = 0;
-  for (const VerdictRow* row : summary.failures) {
-    View item = failure_view(*row, ++number);
-    item.set("failure_open", flag(number == 1 || summary.failures.size() <= 3));
     out << item;
   }
   return out;
@@ -362,9 +242,10 @@ View make_view(const Results& results, const Summary& summary) {
   view.set("has_matrix", flag(!summary.matrix.empty()));
   view.set("has_properties", flag(!summary.properties.empty()));
   view.set("properties", properties(summary));
-  view.set("matrix", matrix(summary));
+  view.set("property_count", std::to_string(summary.properties.size()));
+  view.set("matrix", matrix_view(summary));
   view.set("has_failures", flag(!summary.failures.empty()));
-  view.set("failures", failures(summary));
+  view.set("failures", failures_view(summary));
   view.set("has_not_run", flag(!summary.not_run.empty()));
   view.set("not_run", not_run(summary));
   view.set("has_environment", flag(!results.run.environment.empty()));

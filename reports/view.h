@@ -3,7 +3,10 @@
 #pragma once
 #include <kainjow/mustache.hpp>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "reports/figure.h"
 #include "reports/record.h"
 #include "reports/summary.h"
 
@@ -11,11 +14,34 @@ namespace ropewalk {
 
 using View = kainjow::mustache::data;
 
+inline View flag(bool on) {
+  return View(on ? View::type::bool_true : View::type::bool_false);
+}
+
+/// One named value of a list that a template prints as name and value.
+View named(const char* name, const std::string& value);
+
+/// "position_sweep" in pieces, between which a narrow column may break.
+View pieces(const std::string& name);
+
+/// Colour and symbol together: neither speaks alone.
+struct Mark {
+  const char* css_class;
+  const char* symbol;
+};
+Mark mark_of(Standing standing);
+Mark mark_of(std::string_view verdict);
+
 View make_view(const Results& results, const Summary& summary);
 
-/// The charts of the curve rows: pictures for HTML, tables for Markdown.
-View chart_pictures(const Results& results, const std::string& gnuplot);
-View chart_tables(const Results& results);
+/// The verification matrix, one group a kernel; and the failures that its cells lead to.
+View matrix_view(const Summary& summary);
+View failures_view(const Summary& summary);
+
+/// Figures as tables, and for HTML with pictures. Ids of pictures begin with `id`.
+View figure_tables(const std::vector<Figure>& figures);
+View figure_pictures(const std::vector<Figure>& figures, const std::string& id,
+                     const std::string& gnuplot);
 
 /// The text of templates/NAME, compiled in.
 std::string template_text(const std::string& name);

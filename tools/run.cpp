@@ -1,8 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "properties/verify.h"
 #include "reports/render.h"
@@ -25,16 +29,20 @@ int run_everything(const Options& options) {
   Recorder recorder(options, folder.string());
   fmt::print("== verify ({})\n", profile_name(options.profile));
   std::fflush(stdout);
-  std::set<std::string> passing;
+  std::set<std::string> passing, failing;
   const int verified = verify_and_print(options, [&](const VerdictRow& row) {
-    if (row.verdict == "PASS") passing.insert(row.kernel);
+    const bool not_run = row.verdict == "UNSUPPORTED" || row.verdict == "SKIPPED";
+    if (!not_run) (row.verdict == "PASS" ? passing : failing).insert(row.kernel);
     recorder.write(row);
   });
   {
     Worker worker(worker_options(options));
     Oracle oracle;
-    for (const CurveRow& curve : decay_curves(worker, oracle, {passing.begin(), passing.end()}))
-      recorder.write(curve);
+    std::vector<std::string> names;  // only what passed is drawn
+    std::set_difference(passing.begin(), passing.end(), failing.begin(), failing.end(),
+                        std::back_inserter(names));
+    for (const CurveRow& curve : decay_curves(worker, oracle, names)) recorder.write(curve);
+    for (const CurveRow& curve : position_curves(worker, oracle, names)) recorder.write(curve);
   }
   fmt::print("\n== bench\n");
   std::fflush(stdout);

@@ -1,0 +1,81 @@
+// Figures as data for the templates.
+#include <fmt/format.h>
+
+#include "reports/text.h"
+#include "reports/view.h"
+
+namespace ropewalk {
+namespace {
+
+View list_of(const std::vector<std::string>& texts, const char* name) {
+  View out{View::type::list};
+  for (const std::string& text : texts) {
+    View item;
+    item.set(name, clean_line(text));
+    out << item;
+  }
+  return out;
+}
+
+View legend_view(const std::vector<LegendItem>& legend) {
+  View out{View::type::list};
+  for (const LegendItem& each : legend) {
+    View item;
+    item.set("series_class", each.css_class);
+    item.set("series_mark", each.symbol);
+    item.set("series", clean_line(each.name));
+    item.set("series_note", clean_line(each.note));
+    out << item;
+  }
+  return out;
+}
+
+View table_view(const Figure& figure) {
+  View item, lines{View::type::list};
+  item.set("chart_title", figure.picture.title);
+  item.set("chart_name", clean_line(figure.name));
+  item.set("chart_how_to_read", figure.how_to_read);
+  const auto& columns = figure.table.columns;
+  item.set("chart_x_label", columns.front());
+  item.set("chart_columns", list_of({columns.begin() + 1, columns.end()}, "chart_column"));
+  for (const auto& values : figure.table.lines) {
+    View line;
+    line.set("chart_x", values.front());
+    line.set("chart_values", list_of({values.begin() + 1, values.end()}, "chart_value"));
+    lines << line;
+  }
+  item.set("chart_lines", lines);
+  item.set("has_absent", flag(!figure.absent.empty()));
+  item.set("absent", list_of(figure.absent, "absent_name"));
+  return item;
+}
+
+}  // namespace
+
+View figure_tables(const std::vector<Figure>& figures) {
+  View out{View::type::list};
+  for (const Figure& figure : figures) out << table_view(figure);
+  return out;
+}
+
+View figure_pictures(const std::vector<Figure>& figures, const std::string& id,
+                     const std::string& gnuplot) {
+  View out{View::type::list};
+  int number = 0;
+  for (const Figure& figure : figures) {
+    ChartRequest request = figure.picture;
+    request.id = fmt::format("{}{}", id, number++);
+    const Chart wide = draw_chart(request, wide_chart, gnuplot);
+    const Chart narrow = draw_chart(request, narrow_chart, gnuplot);
+    const std::string& error = wide.error.empty() ? narrow.error : wide.error;
+    View item = table_view(figure);
+    item.set("chart_svg", wide.svg + "\n" + narrow.svg);
+    item.set("chart_drawn", flag(error.empty()));
+    item.set("chart_error", error);
+    item.set("legend", legend_view(figure.legend));
+    out << item;
+  }
+  return out;
+}
+
+}  // namespace ropewalk
