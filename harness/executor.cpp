@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <optional>
 
 #include "harness/guarded_mapping.h"
 #include "harness/names.h"
@@ -144,12 +145,45 @@ Room lay_out(Subject& subject, const Problem& problem, bool right) {
   return room;
 }
 
-}  // namespace
-
-CallResult ask_supports(Subject& subject, const Problem& problem) {
+CallResult ask(Subject& subject, const Problem& problem) {
   subject.worker.kernels();
   const Room room = lay_out(subject, problem, true);
   return subject.worker.call(subject.facts.index, room.call, step_supports, region_names(problem));
+}
+
+// The same case with every tensor in place, or out of place; nothing where there is no such case.
+std::optional<Case> in_other_form(Case c) {
+  const bool in_place = c.tensors[0].in_place;
+  for (TensorCase& t : c.tensors) {
+    const bool same_layout = t.in == t.out && t.in_at == t.out_at;
+    if (t.in_place != in_place || c.fused || !same_layout) return {};
+    t.in_place = !in_place;
+  }
+  return c;
+}
+
+// The flags of a kernel are promises: with both forms declared, it takes in one what it takes in
+// the other. A refusal that breaks this is a failure and no honest answer.
+CallResult hold_to_flags(Subject& subject, const Problem& problem, CallResult refusal) {
+  constexpr std::uint32_t both = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE;
+  if (refusal.kind != CallResult::Kind::unsupported || (subject.facts.flags & both) != both)
+    return refusal;
+  const std::optional<Case> other = in_other_form(problem.source);
+  if (!other) return refusal;
+  const CallResult answer = ask(subject, make_problem(*other, subject.oracle));
+  if (answer.kind != CallResult::Kind::ok) return refusal;
+  const bool in_place = problem.source.tensors[0].in_place;
+  return {CallResult::Kind::failed,
+          fmt::format("flags has {}, yet supports refuses {} what it takes {} ({})",
+                      in_place ? "ROPE_IN_PLACE" : "ROPE_OUT_OF_PLACE",
+                      in_place ? "in place" : "out of place",
+                      in_place ? "out of place" : "in place", refusal.text)};
+}
+
+}  // namespace
+
+CallResult ask_supports(Subject& subject, const Problem& problem) {
+  return hold_to_flags(subject, problem, ask(subject, problem));
 }
 
 Execution execute(Subject& subject, const Problem& problem) {
@@ -167,6 +201,7 @@ Execution execute(Subject& subject, const Problem& problem) {
     const std::uint32_t steps =
         right ? step_supports | step_prepare | step_apply : step_apply | step_release;
     out.result = subject.worker.call(subject.facts.index, room.call, steps, names);
+    out.result = hold_to_flags(subject, problem, out.result);
     if (out.result.kind != CallResult::Kind::ok) return out;
     outputs.resize(problem.buffers.size());
     for (std::size_t i = 0; i < problem.buffers.size(); ++i) {

@@ -31,7 +31,6 @@ constexpr double slow = 10;
 #else
 constexpr double slow = 1;
 #endif
-constexpr double load_limit_s = 60 * slow;     // dlopen and constructors: imports are slow
 constexpr double prepare_limit_s = 60 * slow;  // untimed by contract, may build tables
 constexpr double apply_limit_s = 2 * slow;
 
@@ -200,15 +199,18 @@ std::string Worker::load_failure() {
   Reply reply{};
   const auto ask = [&](Command command, std::uint32_t kernel, void* answer, std::size_t bytes) {
     const Request request{version, static_cast<std::uint32_t>(command), kernel, 0};
-    return send(&request, sizeof request) ? receive(answer, bytes, after(load_limit_s))
-                                          : Received::gone;
+    return send(&request, sizeof request)
+               ? receive(answer, bytes, after(slow * options_.load_limit_s))
+               : Received::gone;
   };
   const Received how = ask(Command::hello, 0, &reply, sizeof reply);
   if (how != Received::message) {
     const std::string name = text_of(control().now_running);
-    const std::string who = name.empty() ? "the worker" : "plugin " + name;
-    return fmt::format("{} {} while it was loaded", who,
-                       how == Received::late ? "hung" : end_of(how, {}).text);
+    const std::string text = end_of(how, {}).text;
+    return name.empty()
+               ? "the worker " + text + " while it was started"
+               : fmt::format("plugin {}: {} (its constructors and rope_kernels_v1 run then)", name,
+                             text);
   }
   if (reply.status != static_cast<std::uint32_t>(Status::ok)) return text_of(reply.text);
   kernels_.clear();
@@ -311,6 +313,8 @@ CallResult Worker::end_of(Received how, const std::vector<std::string>& region_n
     text = fmt::format("exited with code {} in {}", WEXITSTATUS(status), phase);
   } else {
     text = fmt::format("{} in {}", signal_text(WTERMSIG(status)), phase);
+    if (WTERMSIG(status) == SIGILL)
+      text += ": an instruction this machine has not? Then cpu_features must name its set";
   }
   const Control& c = control();
   if ((c.fault_signal == SIGSEGV || c.fault_signal == SIGBUS) && !region_names.empty())

@@ -30,6 +30,7 @@ struct WorkerOptions {
   std::vector<std::string> plugins;
   std::string cpu_features = "all";
   int output_descriptor = -1;  ///< what the worker's stdout is; -1: /dev/null
+  double load_limit_s = 60;    ///< dlopen and constructors: imports are slow
 };
 
 /// A kernel as its worker describes it.

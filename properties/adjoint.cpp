@@ -73,9 +73,13 @@ void shape(Case& c, const Offer&) {
 
 }  // namespace
 
-const Property adjoint{"adjoint", "the backward pass is the transpose of the forward pass",
-                       false,     applies,
-                       shape,     nullptr,
+const Property adjoint{"adjoint",
+                       "the backward pass is the transpose of the forward pass",
+                       false,
+                       applies,
+                       "a backward pass",
+                       shape,
+                       nullptr,
                        check};
 
 }  // namespace ropewalk

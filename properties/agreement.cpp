@@ -59,8 +59,9 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
 
 }  // namespace
 
-const Property agreement{
-    "agreement", "every pair is the exact rotation of its input", true, nullptr, shape, fixed_cases,
-    check};
+const Property agreement{"agreement", "every pair is the exact rotation of its input",
+                         true,        nullptr,
+                         "",          shape,
+                         fixed_cases, check};
 
 }  // namespace ropewalk

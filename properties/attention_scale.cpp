@@ -55,6 +55,7 @@ const Property attention_scale{"attention_scale",
                                "attention_scale multiplies the result, and 0 means 1",
                                false,
                                applies,
+                               "an attention_scale",
                                shape,
                                nullptr,
                                check};

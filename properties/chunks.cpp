@@ -56,8 +56,13 @@ void shape(Case& c, const Offer&) {
 
 }  // namespace
 
-const Property chunks{
-    "chunks", "a prompt in parts gives what the whole gives", false, applies, shape, nullptr,
-    check};
+const Property chunks{"chunks",
+                      "a prompt in parts gives what the whole gives",
+                      false,
+                      applies,
+                      "two tokens in one call",
+                      shape,
+                      nullptr,
+                      check};
 
 }  // namespace ropewalk

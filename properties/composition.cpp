@@ -55,7 +55,7 @@ void shape(Case& c, const Offer&) {
 }  // namespace
 
 const Property composition{
-    "composition", "turning twice is turning once by the sum", false, nullptr, shape, nullptr,
+    "composition", "turning twice is turning once by the sum", false, nullptr, "", shape, nullptr,
     check};
 
 }  // namespace ropewalk

@@ -191,9 +191,13 @@ void shape(Case& c, const Offer&) {
 
 }  // namespace
 
-const Property decay{"decay", "the decay bound, the Abel identity and the prefix sums hold",
-                     false,   applies,
-                     shape,   nullptr,
+const Property decay{"decay",
+                     "the decay bound, the Abel identity and the prefix sums hold",
+                     false,
+                     applies,
+                     "two tokens and several heads in one call",
+                     shape,
+                     nullptr,
                      check};
 
 }  // namespace ropewalk

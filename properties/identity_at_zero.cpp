@@ -57,6 +57,6 @@ void shape(Case& c, const Offer&) {
 }  // namespace
 
 const Property identity_at_zero{
-    "identity_at_zero", "position 0 turns nothing", false, nullptr, shape, nullptr, check};
+    "identity_at_zero", "position 0 turns nothing", false, nullptr, "", shape, nullptr, check};
 
 }  // namespace ropewalk

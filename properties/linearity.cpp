@@ -77,7 +77,7 @@ void shape(Case& c, const Offer&) {
 
 const Property linearity{"linearity", "the rotation of a sum is the sum of the rotations",
                          false,       nullptr,
-                         shape,       nullptr,
-                         check};
+                         "",          shape,
+                         nullptr,     check};
 
 }  // namespace ropewalk

@@ -32,12 +32,14 @@ void shape(Case&, const Offer&) {}
 
 }  // namespace
 
-const Property negative_positions{"negative_positions",
-                                  "position -m turns as far back as m turns forward",
-                                  false,
-                                  applies,
-                                  shape,
-                                  nullptr,
-                                  check};
+const Property negative_positions{
+    "negative_positions",
+    "position -m turns as far back as m turns forward",
+    false,
+    applies,
+    "angles of the kernel's own at negative positions, and a backward pass",
+    shape,
+    nullptr,
+    check};
 
 }  // namespace ropewalk

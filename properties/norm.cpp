@@ -73,9 +73,9 @@ void shape(Case&, const Offer&) {}
 
 }  // namespace
 
-const Property norm{"norm", "a rotation keeps the length of every pair and every head",
-                    false,  nullptr,
-                    shape,  nullptr,
-                    check};
+const Property norm{"norm",  "a rotation keeps the length of every pair and every head",
+                    false,   nullptr,
+                    "",      shape,
+                    nullptr, check};
 
 }  // namespace ropewalk

@@ -42,10 +42,13 @@ void shape(Case&, const Offer&) {}
 
 }  // namespace
 
-const Property order{
-    "order", "another order of rows, heads and tokens gives the same, in that order",
-    false,   applies,
-    shape,   nullptr,
-    check};
+const Property order{"order",
+                     "another order of rows, heads and tokens gives the same, in that order",
+                     false,
+                     applies,
+                     "more than one row",
+                     shape,
+                     nullptr,
+                     check};
 
 }  // namespace ropewalk

@@ -85,7 +85,13 @@ void shape(Case&, const Offer&) {}
 
 }  // namespace
 
-const Property pair_locality{
-    "pair_locality", "what is not finite stays in its pair", false, nullptr, shape, nullptr, check};
+const Property pair_locality{"pair_locality",
+                             "what is not finite stays in its pair",
+                             false,
+                             nullptr,
+                             "",
+                             shape,
+                             nullptr,
+                             check};
 
 }  // namespace ropewalk

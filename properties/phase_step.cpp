@@ -70,7 +70,7 @@ void shape(Case& c, const Offer&) {
 
 const Property phase_step{"phase_step", "every step of one position turns by the same angle",
                           false,        nullptr,
-                          shape,        nullptr,
-                          check};
+                          "",           shape,
+                          nullptr,      check};
 
 }  // namespace ropewalk

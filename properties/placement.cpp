@@ -38,7 +38,13 @@ void shape(Case& c, const Offer&) {
 
 }  // namespace
 
-const Property placement{
-    "placement", "in place gives what out of place gives", false, applies, shape, nullptr, check};
+const Property placement{"placement",
+                         "in place gives what out of place gives",
+                         false,
+                         applies,
+                         "both in place and out of place",
+                         shape,
+                         nullptr,
+                         check};
 
 }  // namespace ropewalk

@@ -92,6 +92,7 @@ const Property position_sweep{
     "agreement at every position 0..131071 and at the edges of the number types",
     true,
     nullptr,
+    "",
     nullptr,
     fixed_cases,
     agreement.check};

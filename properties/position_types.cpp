@@ -37,6 +37,7 @@ const Property position_types{"position_types",
                               "int32 and int64 positions mean the same",
                               false,
                               applies,
+                              "int32 and int64 positions",
                               shape,
                               nullptr,
                               check};

@@ -44,10 +44,13 @@ void shape(Case& c, const Offer&) {
 
 }  // namespace
 
-const Property power_of_two{
-    "power_of_two", "2^k times the input is 2^k times the output, bit for bit",
-    false,          nullptr,
-    shape,          nullptr,
-    check};
+const Property power_of_two{"power_of_two",
+                            "2^k times the input is 2^k times the output, bit for bit",
+                            false,
+                            nullptr,
+                            "",
+                            shape,
+                            nullptr,
+                            check};
 
 }  // namespace ropewalk

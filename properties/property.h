@@ -18,8 +18,10 @@ struct Property {
   std::string_view claim;  ///< one line, in words
   bool judged_by_oracle;   ///< false: an algebraic law or a rule about memory
 
-  /// Whether the claim can be checked on what the kernel offers; NULL: always.
+  /// Whether the claim can be checked on what the kernel offers; NULL: always. `needs`: what it
+  /// takes, in words.
   bool (*applies)(const Offer&);
+  std::string_view needs;
   /// Turns a generated case into one that this property can check; NULL: no generated cases. Called
   /// before the memory layout is chosen.
   void (*shape)(Case&, const Offer&);

@@ -36,8 +36,13 @@ void shape(Case&, const Offer&) {}
 
 }  // namespace
 
-const Property quarter_turn{
-    "quarter_turn", "a quarter turn before is a quarter turn after", false, nullptr, shape, nullptr,
-    check};
+const Property quarter_turn{"quarter_turn",
+                            "a quarter turn before is a quarter turn after",
+                            false,
+                            nullptr,
+                            "",
+                            shape,
+                            nullptr,
+                            check};
 
 }  // namespace ropewalk

@@ -113,7 +113,13 @@ void shape(Case& c, const Offer&) {
 
 }  // namespace
 
-const Property relative_position{
-    "relative_position", "q.k depends on m - n only", false, applies, shape, nullptr, check};
+const Property relative_position{"relative_position",
+                                 "q.k depends on m - n only",
+                                 false,
+                                 applies,
+                                 "two tokens in one call",
+                                 shape,
+                                 nullptr,
+                                 check};
 
 }  // namespace ropewalk

@@ -150,7 +150,7 @@ PropertyRun run_property(Subject& subject, const Property& property, const Offer
   Runner runner(subject, property, limits);
   if (property.applies != nullptr && !property.applies(offer)) {
     runner.run.worst.kind = Finding::Kind::unsupported;
-    runner.run.worst.reason = "the kernel offers nothing this property needs";
+    runner.run.worst.reason = "needs " + std::string(property.needs);
     return runner.run;
   }
   const std::vector<Case> fixed =

@@ -34,8 +34,13 @@ void shape(Case&, const Offer&) {}
 
 }  // namespace
 
-const Property strides{
-    "strides", "strided memory gives what contiguous memory gives", false, applies, shape, nullptr,
-    check};
+const Property strides{"strides",
+                       "strided memory gives what contiguous memory gives",
+                       false,
+                       applies,
+                       "memory that is not contiguous",
+                       shape,
+                       nullptr,
+                       check};
 
 }  // namespace ropewalk

@@ -57,6 +57,7 @@ const Property tensors_apart{"tensors_apart",
                              "Q and K in one call give what each gives alone",
                              false,
                              applies,
+                             "two tensors in one call",
                              shape,
                              nullptr,
                              check};

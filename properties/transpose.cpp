@@ -68,8 +68,13 @@ void shape(Case& c, const Offer&) {
 
 }  // namespace
 
-const Property transpose{
-    "transpose", "the backward pass undoes the forward pass", false, applies, shape, nullptr,
-    check};
+const Property transpose{"transpose",
+                         "the backward pass undoes the forward pass",
+                         false,
+                         applies,
+                         "a backward pass",
+                         shape,
+                         nullptr,
+                         check};
 
 }  // namespace ropewalk

@@ -80,6 +80,7 @@ const Property untouched_dims{"untouched_dims",
                               "what is not rotated is copied bit for bit",
                               false,
                               applies,
+                              "dims or tensors that are not rotated",
                               shape,
                               nullptr,
                               check};

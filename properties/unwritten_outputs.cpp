@@ -44,7 +44,13 @@ void shape(Case& c, const Offer&) {
 
 }  // namespace
 
-const Property unwritten_outputs{
-    "unwritten_outputs", "every output element is written", false, applies, shape, nullptr, check};
+const Property unwritten_outputs{"unwritten_outputs",
+                                 "every output element is written",
+                                 false,
+                                 applies,
+                                 "an output of its own",
+                                 shape,
+                                 nullptr,
+                                 check};
 
 }  // namespace ropewalk

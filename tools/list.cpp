@@ -53,8 +53,8 @@ int run_list(const Options& options) {
   Worker worker(worker_options(options));
   require_kernels(worker, options);
   Oracle oracle;
-  if (!options.json) fmt::print("Kernels\n");
   const std::vector<KernelFacts> kernels = worker.kernels();
+  if (!options.json) fmt::print("Kernels\n");
   for (const KernelFacts& k : kernels) {
     if (!matches(options.kernels, k.name)) continue;
     Subject subject{worker, oracle, k};

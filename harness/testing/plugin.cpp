@@ -1,33 +1,27 @@
-// A plugin for worker_test.cpp: right, or with the one fault that PLUGIN_FAULT names when it is
-// compiled. Its kernels misbehave in one way each.
+// A plugin for tests: right, or with the one fault that the environment names in TEST_PLUGIN_FAULT.
+// Its kernels misbehave in one way each.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 
 #include "kernels/api/kernel.h"
 
+#ifdef TEST_PLUGIN_UNDEFINED
+extern "C" void nobody_defines_this();
+#endif
+
 namespace ropewalk {
 namespace {
 
-enum class Fault {
-  none,
-  no_entry,  ///< CMake renames the entry
-  no_list,
-  small_list,
-  wrong_abi,
-  no_kernels,
-  null_kernel,
-  old_kernel,
-  other_abi_kernel,
-  bad_name,
-  no_apply,
-  unknown_flags,
-  no_form,
-  large_bound,
-  taken_name,
-  crash_on_load,
-  exit_on_load
-};
-constexpr Fault fault = Fault::PLUGIN_FAULT;
+bool fault(const char* name) {
+  const char* asked = std::getenv("TEST_PLUGIN_FAULT");
+  return asked != nullptr && std::strcmp(asked, name) == 0;
+}
 
 const float* input_of(const rope_operands* o) {
   return static_cast<const float*>(o->tensor[0].in);
@@ -84,6 +78,18 @@ std::int32_t leave_by_exception(const rope_problem*, const rope_operands*, void*
 std::int32_t leave_by_exit(const rope_problem*, const rope_operands*, void*) {
   std::_Exit(7);
 }
+std::int32_t illegal_instruction(const rope_problem*, const rope_operands*, void*) {
+#ifdef __x86_64__
+  asm volatile("ud2");
+#else
+  std::raise(SIGILL);
+#endif
+  return ROPE_OK;
+}
+template <std::int32_t refused>
+std::int32_t one_form_only(const rope_problem* p, const char** reason) {
+  return p->tensor[0].in_place == refused ? refuse(reason, "not in this form") : ROPE_OK;
+}
 std::size_t two_gib(const rope_problem*) {
   return std::size_t{2} << 30;
 }
@@ -91,16 +97,35 @@ std::size_t two_gib(const rope_problem*) {
 constexpr KernelInfo right{
     .name = "test_right", .summary = "the plain loop", .supports = always, .apply = rotate};
 
+// Ends or stops the process, or returns, at the place of this name.
+void misbehave(const std::string& place) {
+  const auto here = [&](const char* what) { return fault((what + ("_" + place)).c_str()); };
+  if (here("abort")) std::abort();
+  if (here("crash")) std::raise(SIGSEGV);
+  if (here("exit")) std::_Exit(3);
+  while (here("hang")) pause();
+}
+
 KernelInfo with_fault() {
+  misbehave("in_constructor");
+  static const char* const long_name =
+      "a_name_of_64_letters_is_one_too_long_for_the_contract_and_refuse";
   KernelInfo k = right;
-  if (fault == Fault::bad_name) k.name = "Test Right";
-  if (fault == Fault::no_apply) k.apply = nullptr;
-  if (fault == Fault::unknown_flags) k.flags |= 1u << 30;
-  if (fault == Fault::no_form) k.flags = ROPE_THREAD_SAFE;
-  if (fault == Fault::large_bound) k.error_bound = 17;
-  if (fault == Fault::taken_name) k.name = "plain";
-  if (fault == Fault::crash_on_load) std::abort();
-  if (fault == Fault::exit_on_load) std::_Exit(3);
+  if (fault("name_null")) k.name = nullptr;
+  if (fault("name_empty")) k.name = "";
+  if (fault("name_capital")) k.name = "Test_right";
+  if (fault("name_space")) k.name = "test right";
+  if (fault("name_long")) k.name = long_name;
+  if (fault("name_of_the_tree")) k.name = "plain";
+  if (fault("name_twice")) k.name = "test_refuses";
+  if (fault("no_supports")) k.supports = nullptr;
+  if (fault("no_apply")) k.apply = nullptr;
+  if (fault("unknown_flags")) k.flags |= 1u << 30;
+  if (fault("no_form")) k.flags = ROPE_THREAD_SAFE;
+  if (fault("unknown_contract")) k.angle_contract = 3;
+  if (fault("bound_large")) k.error_bound = 17;
+  if (fault("bound_negative")) k.error_bound = -1;
+  if (fault("bound_nan")) k.error_bound = std::nan("");
   return k;
 }
 
@@ -114,6 +139,10 @@ const RegisteredKernel others[] = {
     RegisteredKernel{{.name = "test_fails", .supports = always, .apply = fail}},
     RegisteredKernel{{.name = "test_throws", .supports = always, .apply = leave_by_exception}},
     RegisteredKernel{{.name = "test_exits", .supports = always, .apply = leave_by_exit}},
+    RegisteredKernel{{.name = "test_illegal", .supports = always, .apply = illegal_instruction}},
+    RegisteredKernel{
+        {.name = "test_never_in_place", .supports = one_form_only<1>, .apply = rotate}},
+    RegisteredKernel{{.name = "test_only_in_place", .supports = one_form_only<0>, .apply = rotate}},
     RegisteredKernel{{.name = "test_wants_2_gib",
                       .supports = always,
                       .workspace_bytes = two_gib,
@@ -127,18 +156,28 @@ const RegisteredKernel others[] = {
 }  // namespace
 }  // namespace ropewalk
 
+#ifdef TEST_PLUGIN_NO_ENTRY
+#define rope_kernels_v1 rope_kernels_v0
+#endif
 extern "C" [[gnu::visibility("default")]] const rope_kernel_list* rope_kernels_v1(void) {
   using namespace ropewalk;
+#ifdef TEST_PLUGIN_UNDEFINED
+  nobody_defines_this();
+#endif
+  misbehave("in_entry");
+  if (fault("throw_in_entry")) throw std::runtime_error("no rope left");
+  if (fault("throw_number_in_entry")) throw 3;
   static rope_kernel odd = *registered_kernels()[0];
-  static const rope_kernel* kernels[16] = {};
+  static const rope_kernel* kernels[32] = {};
   static rope_kernel_list list{sizeof list, ROPE_ABI_VERSION, registered_kernels().size(), kernels};
-  for (std::size_t i = 0; i < registered_kernels().size(); ++i)
-    kernels[i] = registered_kernels()[i];
-  kernels[0] = fault == Fault::null_kernel ? nullptr : &odd;
-  if (fault == Fault::old_kernel) odd.struct_size -= 8;
-  if (fault == Fault::other_abi_kernel) odd.abi_version = 2;
-  if (fault == Fault::small_list) list.struct_size -= 8;
-  if (fault == Fault::wrong_abi) list.abi_version = 2;
-  if (fault == Fault::no_kernels) list.count = 0;
-  return fault == Fault::no_list ? nullptr : &list;
+  std::copy(registered_kernels().begin(), registered_kernels().end(), kernels);
+  kernels[0] = fault("kernel_null") ? nullptr : &odd;
+  if (fault("kernel_size")) odd.struct_size -= 8;
+  if (fault("kernel_abi")) odd.abi_version = 2;
+  if (fault("list_size")) list.struct_size -= 8;
+  if (fault("list_abi")) list.abi_version = 2;
+  if (fault("count_zero")) list.count = 0;
+  if (fault("count_huge")) list.count = SIZE_MAX;
+  if (fault("kernels_null")) list.kernels = nullptr;
+  return fault("list_null") ? nullptr : &list;
 }

@@ -1,10 +1,8 @@
-// kernel.h: a thin C++ view of rope_kernel.h, enough to write a kernel in a few lines.
+// kernel.h: a thin C++ view of rope_kernel.h, enough to write a kernel in a few lines:
 //
-//   for_each_token(p, o, [&](const Token& token) {
-//     for_each_head<float>(p, o, token, [&](const Head<float>& head) { ...rotate head.in to
-//     head.out... });
-//   });
-//   const RegisteredKernel registered{{.name = "mine", .apply = apply, ...}};
+//   static void rotate(const rope_problem& p, const ropewalk::Head<float>& head) { ... }
+//   static const ropewalk::RegisteredKernel kernel{ropewalk::f32_table_kernel<rotate>("mine")};
+//   ROPEWALK_PLUGIN();
 //
 // Header only and free of dependencies: a plugin includes it and links nothing.
 #pragma once
@@ -70,9 +68,11 @@ class [[gnu::visibility("hidden")]] RegisteredKernel {
   rope_kernel kernel_;
 };
 
-/// One line at file scope turns a shared library with registered kernels into a plugin.
+/// One line at file scope turns a shared library with registered kernels into a plugin. Weak, so
+/// that several of its files may have it, and a file of the tree, where nobody asks for it.
 #define ROPEWALK_PLUGIN()                                                                        \
-  extern "C" [[gnu::visibility("default")]] const rope_kernel_list* rope_kernels_v1(void) {      \
+  extern "C" [[gnu::weak, gnu::visibility("default")]] const rope_kernel_list* rope_kernels_v1(  \
+      void) {                                                                                    \
     static rope_kernel_list list;                                                                \
     list = {sizeof(rope_kernel_list), ROPE_ABI_VERSION, ::ropewalk::registered_kernels().size(), \
             ::ropewalk::registered_kernels().data()};                                            \
@@ -83,6 +83,11 @@ class [[gnu::visibility("hidden")]] RegisteredKernel {
 /// The factor on rotated elements; the contract writes 1 as 0.
 inline double scale_of(const rope_problem& p) {
   return p.attention_scale == 0 ? 1.0 : p.attention_scale;
+}
+
+/// The factor on sin: -1 for ROPE_TRANSPOSE, the backward pass, which turns the other way.
+inline float sign_of(const rope_problem& p) {
+  return p.operation == ROPE_TRANSPOSE ? -1.0F : 1.0F;
 }
 
 /// One (batch, token) of a call.
@@ -161,6 +166,47 @@ struct PairIndex {
 };
 inline PairIndex pair_index(std::int32_t pairing, std::int64_t i, std::int64_t half) {
   return pairing == ROPE_INTERLEAVED ? PairIndex{2 * i, 2 * i + 1} : PairIndex{i, i + half};
+}
+
+/// What `supports` returns to say no. `why` is static text.
+inline std::int32_t refuse(const char** reason, const char* why) {
+  if (reason != nullptr) *reason = why;
+  return ROPE_UNSUPPORTED;
+}
+
+/// ROPE_OK for f32 or f64 data (f64 only where `f64_too`), one type in all tensors and the table.
+inline std::int32_t supports_float_data(const rope_problem& p, std::int32_t angle_source,
+                                        bool f64_too, const char** reason) {
+  if (p.angle_source != angle_source)
+    return refuse(reason, angle_source == ROPE_ANGLES_TABLE ? "needs a table of cos and sin"
+                                                            : "makes its own angles, no table");
+  const std::int32_t dtype = p.tensor[0].in_dtype;
+  if (dtype != ROPE_F32 && !(f64_too && dtype == ROPE_F64))
+    return refuse(reason, f64_too ? "only f32 and f64 data" : "only f32 data");
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+    if (p.tensor[i].in_dtype != dtype || p.tensor[i].out_dtype != dtype)
+      return refuse(reason, "all tensors must have one data type");
+  if (angle_source == ROPE_ANGLES_TABLE && p.table_dtype != dtype)
+    return refuse(reason, "the table must have the data type of the tensors");
+  return ROPE_OK;
+}
+
+/// All of a kernel but its arithmetic, for f32 data and tables: rotate(problem, head) turns one
+/// head, from head.in to head.out, which may be the same memory.
+template <void (*rotate)(const rope_problem&, const Head<float>&)>
+KernelInfo f32_table_kernel(const char* name) {
+  KernelInfo k;
+  k.name = name;
+  k.supports = [](const rope_problem* p, const char** reason) {
+    return supports_float_data(*p, ROPE_ANGLES_TABLE, false, reason);
+  };
+  k.apply = [](const rope_problem* p, const rope_operands* o, void*) -> std::int32_t {
+    for_each_token(*p, *o, [&](const Token& token) {
+      for_each_head<float>(*p, *o, token, [&](const Head<float>& head) { rotate(*p, head); });
+    });
+    return ROPE_OK;
+  };
+  return k;
 }
 
 }  // namespace ropewalk

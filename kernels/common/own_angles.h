@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "kernels/api/kernel.h"
-#include "kernels/common/support.h"
 
 namespace ropewalk {
 
@@ -28,7 +27,7 @@ template <class TurnOf>
 void rotate_by_own_angles(const rope_problem& p, const rope_operands& o, TurnOf&& turn_of) {
   const std::int64_t half = p.rotary_dim / 2;
   const auto scale = static_cast<float>(scale_of(p));
-  const float sign = p.operation == ROPE_TRANSPOSE ? -1.0f : 1.0f;
+  const float sign = sign_of(p);
   auto* cos = static_cast<float*>(o.workspace);
   float* sin = cos + half;
   for_each_token(p, o, [&](const Token& token) {

@@ -22,7 +22,7 @@ using ConstVector = Eigen::Map<const Eigen::Matrix<Real, Eigen::Dynamic, 1>>;
 template <class Real>
 void build(const rope_problem& p, const Head<Real>& head, Matrix<Real>& matrix) {
   const std::int64_t half = p.rotary_dim / 2;
-  const auto sign = static_cast<Real>(p.operation == ROPE_TRANSPOSE ? -1 : 1);
+  const auto sign = static_cast<Real>(sign_of(p));
   matrix.setZero();
   for (std::int64_t i = 0; i < half; ++i) {
     const auto [a, b] = pair_index(p.pairing, i, half);

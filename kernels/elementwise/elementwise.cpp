@@ -18,7 +18,7 @@ struct Rows {
 template <class Real>
 void spread(const rope_problem& p, const Head<Real>& head, const Rows<Real>& rows) {
   const std::int64_t half = p.rotary_dim / 2;
-  const auto sign = static_cast<Real>(p.operation == ROPE_TRANSPOSE ? -1 : 1);
+  const auto sign = static_cast<Real>(sign_of(p));
   for (std::int64_t i = 0; i < half; ++i) {
     const auto [a, b] = pair_index(p.pairing, i, half);
     rows.cos[a] = rows.cos[b] = head.cos[i];

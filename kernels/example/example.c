@@ -1,4 +1,4 @@
-/* The same kernel in C99: nothing but the contract, so any language with a C ABI can do this. */
+/* example.cpp in C99: nothing but the contract, so any language with a C ABI can do this. */
 #include <kernels/api/rope_kernel.h>
 #include <string.h>
 
@@ -9,10 +9,12 @@ static int32_t supports(const rope_problem* p, const char** reason) {
   return f32 ? ROPE_OK : ROPE_UNSUPPORTED;
 }
 
-/* The stride of an axis of size 1 is never used: its index is 0. */
-static int64_t position_of(const rope_problem* p, const void* at, int64_t b, int64_t t) {
+/* The table row of a token. An axis of size 1 has index 0, whatever its stride. */
+static int64_t row_of(const rope_problem* p, const rope_operands* o, int64_t b, int64_t t) {
   int64_t i = b * p->position_batch_stride + t * p->position_token_stride;
-  return p->position_dtype == ROPE_I64 ? ((const int64_t*)at)[i] : ((const int32_t*)at)[i];
+  if (p->table_rows_by == ROPE_ROW_BY_TOKEN) return b * p->tokens + t;
+  return p->position_dtype == ROPE_I64 ? ((const int64_t*)o->positions)[i]
+                                       : ((const int32_t*)o->positions)[i];
 }
 
 static void rotate(const rope_problem* p, float* x, const float* cos, const float* sin) {
@@ -31,9 +33,7 @@ static int32_t apply(const rope_problem* p, const rope_operands* o, void* state)
   (void)state;
   for (int64_t b = 0; b < p->batch; ++b)
     for (int64_t t = 0; t < p->tokens; ++t) {
-      int by_token = p->table_rows_by == ROPE_ROW_BY_TOKEN;
-      int64_t row = by_token ? b * p->tokens + t : position_of(p, o->positions, b, t);
-      int64_t at = row * (p->table_rows > 1 ? p->table_row_stride : 0);
+      int64_t at = row_of(p, o, b, t) * p->table_row_stride;
       for (uint32_t i = 0; i < p->tensor_count; ++i) {
         const rope_tensor* s = &p->tensor[i];
         for (int64_t h = 0; h < s->heads; ++h) {

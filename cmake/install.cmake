@@ -1,0 +1,30 @@
+# What `cmake --install` puts where. Everything may be moved afterwards: no installed file holds an
+# absolute path. Mutants and tests are not installed.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+install(TARGETS ropewalk)
+# Below a folder of their own, so that #include "kernels/api/kernel.h" reads the same in the tree.
+install(FILES kernels/api/rope_kernel.h kernels/api/kernel.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ropewalk/kernels/api)
+
+set(generated ${PROJECT_BINARY_DIR}/package)
+set(package_dir ${CMAKE_INSTALL_DATADIR}/cmake/ropewalk)
+configure_package_config_file(cmake/ropewalk-config.cmake.in ${generated}/ropewalk-config.cmake
+  INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_INCLUDEDIR
+  NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+write_basic_package_version_file(${generated}/ropewalk-config-version.cmake
+  COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+install(FILES ${generated}/ropewalk-config.cmake ${generated}/ropewalk-config-version.cmake
+  DESTINATION ${package_dir})
+
+file(RELATIVE_PATH include_from_pc ${CMAKE_INSTALL_FULL_DATADIR}/pkgconfig
+  ${CMAKE_INSTALL_FULL_INCLUDEDIR}/ropewalk)
+configure_file(cmake/ropewalk.pc.in ${generated}/ropewalk.pc @ONLY)
+install(FILES ${generated}/ropewalk.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
+
+install(FILES README.md METHODOLOGY.md SECURITY.md CHANGELOG.md LICENSE
+  DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY kernels/example DESTINATION ${CMAKE_INSTALL_DOCDIR}/kernels
+  PATTERN build EXCLUDE)

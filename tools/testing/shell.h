@@ -1,0 +1,61 @@
+// For tests that meet the command as its users do: runs lines of a shell, in a folder of the test.
+#pragma once
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+struct Result {
+  int code;
+  std::string out, err;
+};
+
+inline std::string slurp(const std::filesystem::path& file) {
+  std::ifstream in(file);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+/// A folder for the running test alone.
+inline std::filesystem::path scratch() {
+  const auto* info = testing::UnitTest::GetInstance()->current_test_info();
+  std::string name = std::string(info->test_suite_name()) + "_" + info->name();
+  std::replace(name.begin(), name.end(), '/', '_');
+  auto dir = std::filesystem::path(testing::TempDir()) / ("ropewalk_cli_" + name);
+  std::filesystem::create_directories(dir);
+  return dir;
+}
+
+/// Runs a line through a shell; words are quoted by the caller.
+inline Result shell(const std::string& line) {
+  const auto err = scratch() / "stderr";
+  FILE* pipe = popen(("{ " + line + "\n} 2>'" + err.string() + "'").c_str(), "r");
+  Result r{-1, "", ""};
+  std::array<char, 4096> buffer{};
+  for (std::size_t got = 0; (got = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+    r.out.append(buffer.data(), got);
+  const int status = pclose(pipe);
+  r.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  r.err = slurp(err);
+  return r;
+}
+
+/// Runs the command of the build tree.
+inline Result ropewalk(const std::string& arguments) {
+  return shell(std::string(ROPEWALK_EXECUTABLE) + " " + arguments);
+}
+
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+inline std::ptrdiff_t lines_in(const std::string& text) {
+  return std::count(text.begin(), text.end(), '\n');
+}
