@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -100,6 +101,11 @@ std::string own_executable() {
   // NOLINTNEXTLINE: the kernel hands the path over as an integer
   const auto* path = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
   return std::filesystem::absolute(path, error).string();
+}
+
+std::string worker_executable() {
+  const char* instead = std::getenv("ROPEWALK_WORKER");
+  return instead != nullptr ? instead : own_executable();
 }
 
 Worker::Worker(WorkerOptions options) : options_(std::move(options)) {}

@@ -24,9 +24,13 @@ class WorkerError : public std::runtime_error {
 /// The path of the running program, also where no /proc is mounted.
 std::string own_executable();
 
+/// What is started as a worker: this program, or what ROPEWALK_WORKER in the environment names (an
+/// emulator's wrapper).
+std::string worker_executable();
+
 struct WorkerOptions {
   /// Called as: EXECUTABLE worker [--cpu-features L] [--plugin F]...
-  std::string executable = own_executable();
+  std::string executable = worker_executable();
   std::vector<std::string> plugins;
   std::string cpu_features = "all";
   int output_descriptor = -1;  ///< what the worker's stdout is; -1: /dev/null
