@@ -235,7 +235,8 @@ View cell_view(const VerdictRow* row, std::size_t& failure_count) {
   item.set("cell_class", mark.css_class);
   item.set("cell_symbol", mark.symbol);
   item.set("cell_text", cell_text(*row));
-  item.set("cell_title", clean_line(fmt::format("{} {}{}{}", row->property, verdict,
+  item.set("cell_title", clean_line(fmt::format("{} {}{}{}{}{}", row->property, verdict,
+                                                row->known.empty() ? "" : ", known ", row->known,
                                                 row->reason.empty() ? "" : ": ", row->reason)));
   item.set("cell_failed", flag(is_failure(verdict)));
   item.set("cell_not_run", flag(is_not_run(verdict)));
@@ -293,6 +294,7 @@ View failure_view(const VerdictRow& row, std::size_t number) {
   };
   add("claim", row.claim);
   add("reason", row.reason);
+  add("known", row.known);
   if (verdict_of(row) == "FAIL") {
     add("margin", fmt::format("{} times the bound", margin_text(row.margin)));
     if (row.bound > 0) add("bound", fmt::format("{:.4g} {}", row.bound, row.bound_unit));

@@ -73,6 +73,7 @@ class Bench {
   Bench(const Options& options, std::vector<Workload> workloads)
       : options_(options),
         workloads_(std::move(workloads)),
+        known_(known_failures(options)),
         worker_(options_for_board(options)),
         progress_(options.quiet) {
     require_kernels(worker_, options);
@@ -94,15 +95,17 @@ class Bench {
       // The label is KERNEL|WORKLOAD.
       const std::string kernel = timed.now_running.substr(0, timed.now_running.find('|'));
       if (kernel.empty()) throw std::runtime_error("the board's process " + timed.result.text);
-      broken_[kernel] = timed.result.text + " while timed (" + timed.now_running + ")";
+      break_off(kernel, timed.result.text + " while timed (" + timed.now_running + ")", "");
     }
     check_own_shapes(" after it was timed");
     progress_.clear();
     for (const VerdictRow& row : verdicts_) on_verdict(row);
     emit(on_row);
-    if (!broken_.empty()) return 1;
-    return std::any_of(rows_.begin(), rows_.end(),
-                       [](const TimingRow& r) { return !r.ceiling && r.outcome == "MEASURED"; })
+    if (!news_.empty()) return 1;
+    return !broken_.empty() || std::any_of(rows_.begin(), rows_.end(),
+                                           [](const TimingRow& r) {
+                                             return !r.ceiling && r.outcome == "MEASURED";
+                                           })
                ? 0
                : 3;
   }
@@ -145,12 +148,22 @@ class Bench {
     Subject subject{worker_, oracle_, facts};
     verify_kernel(
         subject, gate(),
-        [&](const VerdictRow& row) {
-          verdicts_.push_back(row);
-          if (exit_code_of({row}) == 1 && !broken_.contains(facts.name))
-            broken_[facts.name] = fmt::format("{} {}: {}", row.verdict, row.property, row.reason);
+        [&](VerdictRow row) {
+          known_.judge(row);
+          if (is_failure(row.verdict))
+            break_off(facts.name, fmt::format("{} {}: {}", row.verdict, row.property, row.reason),
+                      row.known);
+          verdicts_.push_back(std::move(row));
         },
         [&](const std::string& what) { progress_.show("verifying " + what); });
+  }
+
+  // From now on the kernel has no speed. The first failure that is not known is the one to name.
+  void break_off(const std::string& kernel, const std::string& why, const std::string& known) {
+    if (!known.empty())
+      broken_.try_emplace(kernel, why + " (known " + known + ")");
+    else if (news_.insert(kernel).second)
+      broken_[kernel] = why;
   }
 
   void check_own_shapes(const std::string& when) {
@@ -161,8 +174,10 @@ class Bench {
         Subject subject{worker_, oracle_, facts};
         const Finding f = agreement.check(subject, case_of(w, facts, options_.seed));
         if (!f.ran() || f.holds()) continue;
-        broken_[facts.name] = fmt::format("{} agreement on {}{}: {} {}", verdict_of(f), w.name,
-                                          when, f.reason, f.where);
+        break_off(facts.name,
+                  fmt::format("{} agreement on {}{}: {} {}", verdict_of(f), w.name, when, f.reason,
+                              f.where),
+                  known_.excuse(facts.name, std::string(agreement.name)));
       }
   }
 
@@ -229,11 +244,13 @@ class Bench {
 
   const Options& options_;
   std::vector<Workload> workloads_;
+  KnownFailures known_;
   Worker worker_;
   Oracle oracle_;
   Progress progress_;
   std::vector<KernelFacts> kernels_;
   std::map<std::string, std::string> broken_;  // kernel, why
+  std::set<std::string> news_;                 // of them, those that are not known to fail
   std::vector<VerdictRow> verdicts_;
   std::vector<TimingRow> rows_;
 };

@@ -1,57 +1,18 @@
 // The command as its users meet it: exit codes, one clear line for bad input, verdicts of kernels
 // that crash, hang, exit or cheat, and replay lines that give the same margin again.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
+
+#include "tools/run_command.h"
 
 namespace {
 
-struct Result {
-  int code;
-  std::string out, err;
-};
-
-std::string slurp(const std::filesystem::path& file) {
-  std::ifstream in(file);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-std::filesystem::path scratch() {
-  const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-  auto dir =
-      std::filesystem::path(testing::TempDir()) / (std::string("ropewalk_cli_") + info->name());
-  std::filesystem::create_directories(dir);
-  return dir;
-}
-
-// Runs the command through a shell; `arguments` are quoted by the caller.
-Result ropewalk(const std::string& arguments) {
-  const auto err = scratch() / "stderr";
-  const std::string line =
-      std::string(ROPEWALK_EXECUTABLE) + " " + arguments + " 2>" + err.string();
-  FILE* pipe = popen(line.c_str(), "r");
-  Result r{-1, "", ""};
-  std::array<char, 4096> buffer{};
-  for (std::size_t got = 0; (got = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
-    r.out.append(buffer.data(), got);
-  const int status = pclose(pipe);
-  r.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  r.err = slurp(err);
-  return r;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
+using namespace cli;
 
 // The text behind `word` up to the end of its line.
 std::string after(const std::string& text, const std::string& word) {

@@ -12,7 +12,9 @@ struct Options {
   std::string verb;
   std::string command_line;                                          ///< as typed, for the record
   std::vector<std::string> kernels, properties, plugins, workloads;  ///< globs, files, globs
-  std::string workload_file;  ///< empty: the built-in workloads
+  std::string workload_file;         ///< empty: the built-in workloads
+  std::string known_failures;        ///< a file, or empty
+  std::string ledger, write_ledger;  ///< verify: to compare with, to write; at most one of them
   Profile profile = Profile::standard;
   std::uint64_t seed = 0;
   std::int64_t cases = 0;  ///< a property; 0: what the profile says

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "benchmarks/environment.h"
+#include "harness/text_file.h"
 
 namespace ropewalk {
 namespace {
@@ -47,6 +48,13 @@ VerifyPlan verify_plan(const Options& options) {
   plan.seed = options.seed;
   plan.cases = options.cases;
   return plan;
+}
+
+KnownFailures known_failures(const Options& options) {
+  const std::string& file = options.known_failures;
+  if (file.empty()) return {};
+  return {read_text_file(file), shown_path(file),
+          utc_now().substr(0, std::string_view("2021-04-20").size())};
 }
 
 void require_kernels(Worker& worker, const Options& options) {

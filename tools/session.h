@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "harness/known_failures.h"
 #include "harness/worker.h"
 #include "properties/verify.h"
 #include "reports/record.h"
@@ -21,6 +22,9 @@ class UsageError : public std::runtime_error {
 
 WorkerOptions worker_options(const Options& options);
 VerifyPlan verify_plan(const Options& options);
+
+/// The file of --known-failures, held to today's date (UTC). Throws BadFile.
+KnownFailures known_failures(const Options& options);
 
 /// Throws UsageError unless every --kernel glob matches a kernel.
 void require_kernels(Worker& worker, const Options& options);
