@@ -33,7 +33,8 @@ std::vector<Workload> chosen_workloads(const Options& options) {
       chosen.push_back(w);
   if (chosen.empty())
     throw UsageError(options.workloads.empty()
-                         ? "no workload belongs to profile " + profile_name(options.profile)
+                         ? "no workload belongs to profile " + profile_name(options.profile) +
+                               " (name some: --workload 'GLOB')"
                          : "no workload matches '" + options.workloads.front() +
                                "' (ropewalk list shows them)");
   return chosen;
@@ -49,7 +50,17 @@ Case case_of(const Workload& w, const KernelFacts& facts, std::uint64_t seed) {
   c.pairing = w.pairing;
   c.dtype = w.dtype;
   c.batch = w.batch;
-  const std::int64_t row = (w.q_heads + w.k_heads) * w.head_dim;
+  std::int64_t row = 0;
+  c.tensors.clear();
+  for (const WorkloadTensor& given : w.tensors) {
+    TensorCase t;
+    t.heads = given.heads;
+    t.head_dim = given.head_dim;
+    t.rotary_offset = given.rotary_offset;
+    t.in_place = w.in_place;
+    c.tensors.push_back(t);
+    row += given.heads * given.head_dim;
+  }
   c.tokens = std::clamp<std::int64_t>(gate_elements / (w.batch * row), 1, w.tokens);
   c.rotary_dim = w.rotary_dim;
   c.rope_theta = w.rope_theta;
@@ -58,12 +69,6 @@ Case case_of(const Workload& w, const KernelFacts& facts, std::uint64_t seed) {
     c.position_rule = PositionRule::random;
     c.position_to = scattered_position_count - 1;
   }
-  TensorCase t;
-  t.head_dim = w.head_dim;
-  t.in_place = w.in_place;
-  t.heads = w.q_heads;
-  c.tensors = {t, t};
-  c.tensors[1].heads = w.k_heads;
   return c;
 }
 
