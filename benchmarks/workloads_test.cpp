@@ -217,6 +217,12 @@ TEST(Workloads, NamesKeysAndSyntax) {
   expect_refused("workload = 3\n", "toy.toml:1: ", "only [[workload]]");
   expect_refused("", "toy.toml:1: ", "no [[workload]]");
   expect_refused(with("tokens", "tokens = = 5"), "toy.toml:15: ", "");
+  std::string deep = "a";
+  for (int i = 0; i < 100000; ++i) deep += ".a";
+  expect_refused(deep + " = 1", "toy.toml:1: ", "longer than 4096");
+  expect_refused(entry + "[" + deep + "]\n", "toy.toml:18: ", "longer than 4096");
+  expect_refused(std::string("a\0b = 1", 7), "toy.toml:1: ", "");
+  expect_refused("a = \"\xff\xfe\"\n", "toy.toml:1: ", "utf-8");
   expect_refused(with("source", "source = \"a\\nb\""), "toy.toml:4: ", "control character");
   expect_refused(with("tokens", "\"to\\nken\" = 5"), "toy.toml:15: ", "unknown key 'to?ken'");
 }

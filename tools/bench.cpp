@@ -199,7 +199,7 @@ class Bench {
     }
     request.benchmark_args = options_.benchmark_args;
     progress_.clear();
-    std::fflush(stdout);
+    flush_output();
     return worker_.time(
         to_text(request), silence_limit_s,
         [&](const std::string&, const std::string& json) {
@@ -261,6 +261,10 @@ class Bench {
 };
 
 }  // namespace
+
+void require_workloads(const Options& options) {
+  chosen_workloads(options);
+}
 
 int bench_and_print(const Options& options,
                     const std::function<void(const VerdictRow&)>& on_verdict,

@@ -29,6 +29,9 @@ LedgerCheck::LedgerCheck(const Options& options) : options_(options) {
   const bool compares = !options.ledger.empty();
   const std::string& file = compares ? options.ledger : options.write_ledger;
   std::error_code error;
+  if (const auto folder = std::filesystem::path(file).parent_path();
+      !compares && !folder.empty() && !std::filesystem::is_directory(folder, error))
+    throw BadFile(shown_path(file) + ": there is no such folder");
   if (compares || std::filesystem::exists(file, error))
     file_ = parse_ledger(read_text_file(file), shown_path(file));
 }

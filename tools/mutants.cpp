@@ -109,6 +109,7 @@ int run_mutants(const Options& options) {
         if (!options.json) return;
         progress.clear();
         fmt::print("{}\n", to_json_line(row));
+        flush_output();
       },
       [&](const std::string& what) { progress.show(what); });
   progress.clear();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <iterator>
 #include <random>
 
@@ -206,7 +205,7 @@ Parsed parse_command_line(int argc, char** argv) {
     if (e.get_exit_code() == 0) {
       app.exit(e);
     } else {
-      std::fprintf(stderr, "ropewalk: %s (ropewalk --help shows what there is)\n", e.what());
+      parsed.error = std::string(e.what()) + " (ropewalk --help shows what there is)";
       parsed.exit_code = 2;
     }
   }

@@ -29,11 +29,12 @@ struct Options {
 /// "smoke", "standard", "full"
 std::string profile_name(Profile profile);
 
-/// Parses the command line. When there is nothing to run (--help, an error), prints and sets
-/// `exit_code`.
+/// Parses the command line. When there is nothing to run, prints the help that was asked for or
+/// says what is wrong in `error`, and sets `exit_code`.
 struct Parsed {
   bool run = false;
   int exit_code = 0;
+  std::string error;
   Options options;
 };
 Parsed parse_command_line(int argc, char** argv);

@@ -22,9 +22,10 @@ int combine(int verified, int benched) {
 
 int run_everything(const Options& options) {
   const std::filesystem::path folder = options.out.empty() ? "ropewalk-out" : options.out;
+  require_workloads(options);
   Recorder recorder(options, folder.string());
   fmt::print("== verify ({})\n", profile_name(options.profile));
-  std::fflush(stdout);
+  flush_output();
   std::set<std::string> passing;
   const int verified = verify_and_print(options, [&](const VerdictRow& row) {
     if (row.verdict == "PASS") passing.insert(row.kernel);
@@ -37,7 +38,7 @@ int run_everything(const Options& options) {
       recorder.write(curve);
   }
   fmt::print("\n== bench\n");
-  std::fflush(stdout);
+  flush_output();
   const int benched = bench_and_print(
       options, [](const VerdictRow&) {}, [&](const TimingRow& row) { recorder.write(row); });
   const int code = combine(verified, benched);

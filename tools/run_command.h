@@ -11,7 +11,8 @@ struct Result {
 };
 
 /// Runs the command through a shell; `arguments` are quoted by the caller and may redirect.
-Result ropewalk(const std::string& arguments);
+/// `before` is what the shell does first.
+Result ropewalk(const std::string& arguments, const std::string& before = "");
 
 std::string slurp(const std::filesystem::path& file);
 void spill(const std::filesystem::path& file, const std::string& content);

@@ -31,10 +31,9 @@ std::filesystem::path scratch() {
   return dir;
 }
 
-Result ropewalk(const std::string& arguments) {
+Result ropewalk(const std::string& arguments, const std::string& before) {
   const auto err = scratch() / "stderr";
-  const std::string line =
-      std::string(ROPEWALK_EXECUTABLE) + " " + arguments + " 2>" + err.string();
+  const std::string line = before + ROPEWALK_EXECUTABLE + " " + arguments + " 2>" + err.string();
   FILE* pipe = popen(line.c_str(), "r");
   Result r{-1, "", ""};
   std::array<char, 4096> buffer{};

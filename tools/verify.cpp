@@ -40,6 +40,7 @@ class Printer {
   void add(const VerdictRow& row) {
     if (options_.json) {
       fmt::print("{}\n", to_json_line(row));
+      flush_output();
       return;
     }
     if (row.kernel != first_.kernel || cell_of(row) != cell_of(first_)) finish_cell();
@@ -55,7 +56,7 @@ class Printer {
       fmt::print("{:<5} {} ({}): {}: {}\n", row.verdict, row.kernel, cell_of(row), row.property,
                  row.reason);
     }
-    std::fflush(stdout);
+    flush_output();
   }
 
   void finish_cell() {
@@ -63,7 +64,7 @@ class Printer {
       fmt::print(
           "PASS  {:<12} {:<24} {} properties, {} cases, {} values; worst margin {:.3f} ({})\n",
           first_.kernel, cell_of(first_), passed_, cases_, values_, worst_.margin, worst_.property);
-    std::fflush(stdout);
+    flush_output();
     first_ = worst_ = {};
     worst_.margin = 0;
     passed_ = 0;
