@@ -291,6 +291,10 @@ int run_board(const BoardPlan& plan) {
     cell.reset();
   }
   announce(plan, "");
+  if (!plan.silent && !std::cout.flush()) {
+    std::cerr << "ropewalk: standard output cannot be written\n";
+    return 2;
+  }
   return matched == 0 ? 3 : 0;
 }
 

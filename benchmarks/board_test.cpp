@@ -89,9 +89,7 @@ Workload toy_workload(const std::string& name) {
   w.name = name;
   w.source = "this test";
   w.phase = "prefill";
-  w.q_heads = 2;
-  w.k_heads = 1;
-  w.head_dim = 16;
+  w.tensors = {{{2, 16}, {1, 16}}};
   w.rotary_dim = 8;
   w.batch = 2;
   w.tokens = 3;

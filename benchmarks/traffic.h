@@ -30,15 +30,19 @@ inline std::int64_t saturating_sum(std::initializer_list<std::int64_t> terms) {
   return sum;
 }
 
-/// Rows of Q and K together: one for each batch, token and head.
-inline std::int64_t row_count(const Workload& w) {
-  return saturating_product({w.batch, w.tokens, saturating_sum({w.q_heads, w.k_heads})});
+/// Bytes of a tensor.
+inline std::int64_t tensor_bytes(const Workload& w, const WorkloadTensor& t) {
+  return saturating_product({w.batch, w.tokens, t.heads, t.head_dim, element_bytes(w)});
 }
 
 /// Elements of Q and K that one pass reads, and as many that it writes, in bytes.
 inline std::int64_t data_bytes_one_way(const Workload& w) {
-  const std::int64_t row_elements = w.in_place ? w.rotary_dim : w.head_dim;
-  return saturating_product({row_count(w), row_elements, element_bytes(w)});
+  std::int64_t bytes = 0;
+  for (WorkloadTensor t : w.tensors) {
+    if (w.in_place) t.head_dim = w.rotary_dim;
+    bytes = saturating_sum({bytes, tensor_bytes(w, t)});
+  }
+  return bytes;
 }
 
 /// What an update or copy ceiling moves: the data alone.
@@ -73,7 +77,8 @@ inline std::int64_t working_set_bytes(const Workload& w, bool reads_table) {
 /// Memory the harness allocates: data twice (pristine and working copy, or in and out), the whole
 /// table, positions.
 inline std::int64_t allocated_bytes(const Workload& w) {
-  const std::int64_t data = saturating_product({2, row_count(w), w.head_dim, element_bytes(w)});
+  const std::int64_t data = saturating_product(
+      {2, saturating_sum({tensor_bytes(w, w.tensors[0]), tensor_bytes(w, w.tensors[1])})});
   const std::int64_t table_rows = w.scattered ? scattered_position_count : w.tokens;
   const std::int64_t table = saturating_product({table_rows, w.rotary_dim, element_bytes(w)});
   return saturating_sum({data, table, saturating_product({w.batch, w.tokens, 4})});

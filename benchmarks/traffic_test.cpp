@@ -12,9 +12,8 @@ constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 
 Workload llama(std::int64_t batch, std::int64_t tokens) {
   Workload w;
-  w.q_heads = 32;
-  w.k_heads = 8;
-  w.head_dim = w.rotary_dim = 128;
+  w.tensors = {{{32, 128}, {8, 128}}};
+  w.rotary_dim = 128;
   w.batch = batch;
   w.tokens = tokens;
   return w;
@@ -33,8 +32,7 @@ TEST(Traffic, LlamaOneTokenInPlace) {
 
 TEST(Traffic, GptJOutOfPlaceMovesWholeRows) {
   Workload w;
-  w.q_heads = w.k_heads = 16;
-  w.head_dim = 256;
+  w.tensors = {{{16, 256}, {16, 256}}};
   w.rotary_dim = 64;
   w.tokens = 512;
   w.in_place = false;
@@ -44,6 +42,18 @@ TEST(Traffic, GptJOutOfPlaceMovesWholeRows) {
   w.in_place = true;  // now the 64 rotated of 256 only
   EXPECT_EQ(traffic_bytes(w, false), 2 * 4194304 + 512 * 4);
   EXPECT_EQ(working_set_bytes(w, false), 4194304 + 512 * 4);
+}
+
+TEST(Traffic, TensorsOfDifferentWidth) {
+  Workload w;  // DeepSeek-V3: 128 query heads of 192, one key head of 64, 64 of each rotated
+  w.tensors = {{{128, 192, 128}, {1, 64, 0}}};
+  w.rotary_dim = 64;
+  w.batch = 8;
+  EXPECT_EQ(data_bytes_one_way(w), 8 * 129 * 64 * 4);
+  EXPECT_EQ(allocated_bytes(w), 2 * 8 * (128 * 192 + 64) * 4 + 64 * 4 + 8 * 4);
+  w.in_place = false;
+  EXPECT_EQ(data_bytes_one_way(w), 8 * (128 * 192 + 64) * 4);
+  EXPECT_EQ(traffic_bytes(w, false), 2 * 8 * (128 * 192 + 64) * 4 + 8 * 4);
 }
 
 TEST(Traffic, TableRowsSharedByABatchCountOnceInTheWorkingSet) {
@@ -64,7 +74,7 @@ TEST(Traffic, StopsAtTheLargestNumber) {
   EXPECT_EQ(saturating_sum({largest, 1}), largest);
   EXPECT_EQ(saturating_sum({largest - 1, 1}), largest);
   Workload w = llama(largest, largest);
-  w.q_heads = largest;
+  w.tensors[0].heads = largest;
   EXPECT_EQ(traffic_bytes(w, true), largest);
   EXPECT_EQ(working_set_bytes(w, true), largest);
   EXPECT_EQ(allocated_bytes(w), largest);

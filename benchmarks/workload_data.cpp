@@ -62,8 +62,7 @@ WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
       inv_freq_f32_(inverse_frequencies_f32(w.rope_theta, w.rotary_dim)) {
   std::uint64_t random = seed_for(seed, w.name);
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
-    tensor_bytes_[i] =
-        w.batch * w.tokens * (i == 0 ? w.q_heads : w.k_heads) * w.head_dim * element_bytes(w);
+    tensor_bytes_[i] = tensor_bytes(w, w.tensors[i]);
     pristine_[i] = AlignedBytes(tensor_bytes_[i]);
     work_[i] = AlignedBytes(tensor_bytes_[i]);
     if (w.dtype == ROPE_F64)
@@ -110,10 +109,14 @@ std::vector<CeilingSpan> WorkloadData::spans() const {
   std::vector<CeilingSpan> out;
   const rope_operands o = operands(false);
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
-    const std::int64_t heads = i == 0 ? workload_.q_heads : workload_.k_heads;
-    const std::int64_t touched = workload_.in_place ? workload_.rotary_dim : workload_.head_dim;
-    out.push_back({o.tensor[i].in, o.tensor[i].out, workload_.batch * workload_.tokens * heads,
-                   touched, workload_.head_dim});
+    const WorkloadTensor& t = workload_.tensors[i];
+    const std::int64_t rows = workload_.batch * workload_.tokens * t.heads;
+    if (!workload_.in_place) {
+      out.push_back({o.tensor[i].in, o.tensor[i].out, rows, t.head_dim, t.head_dim});
+      continue;
+    }
+    std::byte* window = work_[i].data() + t.rotary_offset * element_bytes(workload_);
+    out.push_back({window, window, rows, workload_.rotary_dim, t.head_dim});
   }
   return out;
 }

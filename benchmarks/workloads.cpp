@@ -5,35 +5,29 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <fstream>
 #include <initializer_list>
-#include <map>
 
 #include "benchmarks/traffic.h"
 
 namespace ropewalk {
 namespace {
 
-constexpr std::size_t file_bytes_max = std::size_t{1} << 20;
-constexpr std::array<std::string_view, 16> known_keys = {
-    "name",      "model",   "source",    "phase",    "pairing",    "dtype",
-    "placement", "q_heads", "k_heads",   "head_dim", "rotary_dim", "rope_theta",
-    "batch",     "tokens",  "positions", "profiles"};
+using Keys = std::vector<std::string_view>;
 
-/// Foreign text inside a message: printable ASCII, one line, short.
-std::string shown(std::string_view text) {
-  constexpr std::size_t length_max = 60;
-  std::string out;
-  for (const char c : text.substr(0, length_max)) out += c >= ' ' && c <= '~' ? c : '?';
-  return text.size() > length_max ? out + "..." : out;
+// What a table may hold beside its name.
+const Keys model_keys = {"model",      "source",          "pairing",         "dtype",
+                         "placement",  "q_heads",         "k_heads",         "head_dim",
+                         "k_head_dim", "q_rotary_offset", "k_rotary_offset", "rotary_dim",
+                         "rope_theta"};
+const Keys phase_keys = {"phase", "batch", "tokens", "positions"};
+
+bool has(const Keys& keys, std::string_view key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-std::string joined(std::initializer_list<std::string_view> words) {
-  std::string out;
-  for (const std::string_view word : words) out += (out.empty() ? "" : ", ") + std::string(word);
-  return out;
+std::string joined(const Keys& words) {
+  return fmt::format("{}", fmt::join(words, ", "));
 }
 
 bool good_name(std::string_view name) {
@@ -42,28 +36,35 @@ bool good_name(std::string_view name) {
              std::string_view::npos;
 }
 
-/// One [[workload]] table, with messages that name file, line and entry.
+std::int64_t line_of(const toml::node& node) {
+  return node.source().begin.line;
+}
+
+/// What one name stands for: a table of the file, or a model's and a phase's together. Messages
+/// name file, line and entry.
 class Entry {
  public:
-  Entry(const toml::table& table, const std::string& file) : table_(table), file_(file) {
-    if (const auto name = table_["name"].value<std::string_view>()) name_ = shown(*name);
+  /// `phase` is the same table again when there is only one.
+  Entry(std::string kind, std::string name, const toml::table& model, const toml::table& phase)
+      : kind_(std::move(kind)), name_(std::move(name)), model_(model), phase_(phase) {}
+  Entry(std::string kind, const toml::table& table) : Entry(std::move(kind), "?", table, table) {
+    if (const auto name = table["name"].value<std::string_view>()) name_ = shown(*name);
   }
 
-  [[noreturn]] void fail(std::int64_t line, const std::string& what) const {
-    throw WorkloadError(fmt::format("{}:{}: workload '{}': {}", file_, line, name_, what));
+  [[noreturn]] void fail(const toml::node& at, const std::string& what) const {
+    throw BadFile(*at.source().path, line_of(at), fmt::format("{} '{}': {}", kind_, name_, what));
   }
   [[noreturn]] void fail(std::string_view key, const std::string& what) const {
-    fail(line_of(key), what);
-  }
-  std::int64_t line_of(std::string_view key) const {
-    const toml::node* node = table_.get(key);
-    return (node != nullptr ? node : &table_)->source().begin.line;
+    const toml::node* node = find(key);
+    fail(node != nullptr ? *node : home_of(key), what);
   }
 
-  void refuse_unknown_keys() const {
-    for (const auto& [key, node] : table_)
-      if (std::find(known_keys.begin(), known_keys.end(), key.str()) == known_keys.end())
-        fail(node.source().begin.line, fmt::format("unknown key '{}'", shown(key.str())));
+  void refuse_unknown_keys(std::initializer_list<Keys> known) const {
+    for (const auto& [key, node] : model_)
+      if (key.str() != "name" &&
+          std::none_of(known.begin(), known.end(),
+                       [&, k = key.str()](const Keys& keys) { return has(keys, k); }))
+        fail(node, fmt::format("unknown key '{}'", shown(key.str())));
   }
 
   std::string text(std::string_view key) const {
@@ -76,18 +77,29 @@ class Entry {
     return *value;
   }
 
-  std::string choice(std::string_view key, std::initializer_list<std::string_view> allowed) const {
+  std::string name() const {
+    const std::string value = text("name");
+    if (!good_name(value))
+      fail("name", "a name is 1 to 100 characters of a-z, 0-9, '.', '_', '/' and '-'");
+    return value;
+  }
+
+  std::string choice(std::string_view key, const Keys& allowed) const {
     const std::string value = text(key);
-    if (std::find(allowed.begin(), allowed.end(), value) == allowed.end())
+    if (!has(allowed, value))
       fail(key, fmt::format("{} is '{}'; allowed: {}", key, shown(value), joined(allowed)));
     return value;
   }
 
-  std::int64_t size(std::string_view key) const {
+  std::int64_t size(std::string_view key, std::int64_t smallest = 1) const {
     const auto value = need(key).value_exact<std::int64_t>();
     if (!value) fail(key, fmt::format("{} must be an integer", key));
-    if (*value < 1) fail(key, fmt::format("{} is {}; it must be at least 1", key, *value));
+    if (*value < smallest)
+      fail(key, fmt::format("{} is {}; it must be at least {}", key, *value, smallest));
     return *value;
+  }
+  std::int64_t size_or(std::string_view key, std::int64_t smallest, std::int64_t otherwise) const {
+    return find(key) == nullptr ? otherwise : size(key, smallest);
   }
 
   double number(std::string_view key) const {
@@ -96,42 +108,69 @@ class Entry {
     return *node.value<double>();
   }
 
-  std::vector<std::string> words(std::string_view key,
-                                 std::initializer_list<std::string_view> allowed) const {
+  std::vector<std::string> words(std::string_view key, const Keys& allowed) const {
     const toml::array* array = need(key).as_array();
     if (array == nullptr || array->empty())
       fail(key, fmt::format("{} must be a list of: {}", key, joined(allowed)));
     std::vector<std::string> out;
     for (const toml::node& node : *array) {
       const auto word = node.value_exact<std::string>();
-      if (!word || std::find(allowed.begin(), allowed.end(), *word) == allowed.end())
-        fail(node.source().begin.line, fmt::format("{} may hold only: {}", key, joined(allowed)));
+      if (!word || !has(allowed, *word))
+        fail(node, fmt::format("{} may hold only: {}", key, joined(allowed)));
       if (std::find(out.begin(), out.end(), *word) != out.end())
-        fail(node.source().begin.line, fmt::format("{} names '{}' twice", key, *word));
+        fail(node, fmt::format("{} names '{}' twice", key, *word));
       out.push_back(*word);
     }
     return out;
   }
+  /// Whether a list names the word; where the key is missing it names all.
+  bool names(std::string_view key, std::string_view word) const {
+    const toml::node* node = find(key);
+    if (node == nullptr) return true;
+    const toml::array& list = *node->as_array();
+    return std::any_of(list.begin(), list.end(),
+                       [&](const toml::node& each) { return each.value<std::string>() == word; });
+  }
+  /// Without the key no words.
+  std::vector<std::string> words_if_any(std::string_view key, const Keys& allowed) const {
+    return find(key) == nullptr ? std::vector<std::string>{} : words(key, allowed);
+  }
 
  private:
+  const toml::table& home_of(std::string_view key) const {
+    return has(phase_keys, key) ? phase_ : model_;
+  }
+  const toml::node* find(std::string_view key) const { return home_of(key).get(key); }
   const toml::node& need(std::string_view key) const {
-    const toml::node* node = table_.get(key);
-    if (node == nullptr) fail(table_.source().begin.line, fmt::format("key '{}' is missing", key));
+    const toml::node* node = find(key);
+    if (node == nullptr) fail(home_of(key), fmt::format("key '{}' is missing", key));
     return *node;
   }
 
-  const toml::table& table_;
-  const std::string& file_;
-  std::string name_ = "?";
+  std::string kind_, name_;
+  const toml::table& model_;
+  const toml::table& phase_;
 };
+
+void check_windows(const Workload& w, const Entry& entry) {
+  if (w.rotary_dim % 2 != 0)
+    entry.fail("rotary_dim", fmt::format("rotary_dim is {}; it must be even", w.rotary_dim));
+  for (const bool k : {false, true}) {
+    const WorkloadTensor& t = w.tensors[k ? 1 : 0];
+    const bool own_size = k && t.head_dim != w.tensors[0].head_dim;
+    if (w.rotary_dim > t.head_dim)
+      entry.fail("rotary_dim", fmt::format("rotary_dim {} exceeds {} {}", w.rotary_dim,
+                                           own_size ? "k_head_dim" : "head_dim", t.head_dim));
+    const char* offset = k ? "k_rotary_offset" : "q_rotary_offset";
+    if (t.rotary_offset > t.head_dim - w.rotary_dim)
+      entry.fail(offset, fmt::format("the window [{0}, {0} + {1}) is not inside a head of {2}",
+                                     t.rotary_offset, w.rotary_dim, t.head_dim));
+  }
+}
 
 /// What no single key can tell: each shape must be one that a kernel could be asked for.
 void check_shape(const Workload& w, const Entry& entry) {
-  if (w.rotary_dim % 2 != 0)
-    entry.fail("rotary_dim", fmt::format("rotary_dim is {}; it must be even", w.rotary_dim));
-  if (w.rotary_dim > w.head_dim)
-    entry.fail("rotary_dim",
-               fmt::format("rotary_dim {} exceeds head_dim {}", w.rotary_dim, w.head_dim));
+  check_windows(w, entry);
   if (!std::isfinite(w.rope_theta) || w.rope_theta < 1)
     entry.fail("rope_theta",
                fmt::format("rope_theta is {}; it must be finite and at least 1", w.rope_theta));
@@ -145,13 +184,9 @@ void check_shape(const Workload& w, const Entry& entry) {
                                     workload_bytes_max));
 }
 
-Workload read_entry(const toml::table& table, const std::string& file) {
-  const Entry entry(table, file);
-  entry.refuse_unknown_keys();
+/// All but name and profiles.
+Workload read_workload(const Entry& entry) {
   Workload w;
-  w.name = entry.text("name");
-  if (!good_name(w.name))
-    entry.fail("name", "a name is 1 to 100 characters of a-z, 0-9, '.', '_', '/' and '-'");
   w.model = entry.text("model");
   w.source = entry.text("source");
   w.phase = entry.choice("phase", {"decode", "prefill", "working_set"});
@@ -160,41 +195,95 @@ Workload read_entry(const toml::table& table, const std::string& file) {
   w.dtype = entry.choice("dtype", {"f32", "f64"}) == "f64" ? ROPE_F64 : ROPE_F32;
   w.in_place = entry.choice("placement", {"in_place", "out_of_place"}) == "in_place";
   w.scattered = entry.choice("positions", {"consecutive", "scattered"}) == "scattered";
-  w.q_heads = entry.size("q_heads");
-  w.k_heads = entry.size("k_heads");
-  w.head_dim = entry.size("head_dim");
+  WorkloadTensor& q = w.tensors[0];
+  WorkloadTensor& k = w.tensors[1];
+  q = {entry.size("q_heads"), entry.size("head_dim"), entry.size_or("q_rotary_offset", 0, 0)};
+  k = {entry.size("k_heads"), entry.size_or("k_head_dim", 1, q.head_dim),
+       entry.size_or("k_rotary_offset", 0, 0)};
   w.rotary_dim = entry.size("rotary_dim");
   w.rope_theta = entry.number("rope_theta");
   w.batch = entry.size("batch");
   w.tokens = entry.size("tokens");
-  w.profiles = entry.words("profiles", {"smoke", "standard", "full"});
   check_shape(w, entry);
   return w;
 }
 
-std::string read_text(const std::filesystem::path& file) {
-  const std::string name = shown(file.string());
-  std::error_code error;
-  const auto status = std::filesystem::status(file, error);
-  if (!std::filesystem::exists(status)) throw WorkloadError(name + ": no such workload file");
-  if (!std::filesystem::is_regular_file(status)) throw WorkloadError(name + ": not a regular file");
-  std::ifstream in(file, std::ios::binary);
-  std::string text(file_bytes_max + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!in.is_open() || in.bad()) throw WorkloadError(name + ": cannot be read");
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > file_bytes_max)
-    throw WorkloadError(name + ": larger than 1 MiB; that is no list of workloads");
-  return text;
-}
-
 toml::table parse_toml(std::string_view text, const std::string& file) {
+  // A key of a hundred thousand dots nests as deep, and toml++ would run out of stack.
+  constexpr std::size_t line_bytes_max = 4096;
+  for_each_line(text, [&](std::string_view line, std::int64_t number) {
+    if (line.size() > line_bytes_max) throw BadFile(file, number, "a line longer than 4096 bytes");
+  });
   try {
     return toml::parse(text, std::string_view(file));
   } catch (const toml::parse_error& error) {
-    throw WorkloadError(
-        fmt::format("{}:{}: {}", file, error.source().begin.line, shown(error.description())));
+    throw BadFile(file, error.source().begin.line, shown(error.description()));
   }
+}
+
+/// The tables of one kind, by name, in the order of the file.
+class Tables {
+ public:
+  Tables(const toml::table& root, std::string kind, std::initializer_list<Keys> known)
+      : kind_(std::move(kind)) {
+    const toml::array* entries = root.get_as<toml::array>(kind_);
+    if (entries == nullptr) return;
+    for (const toml::node& node : *entries) {
+      const toml::table& table = *node.as_table();
+      const Entry entry = of(table);
+      entry.refuse_unknown_keys(known);
+      const std::string name = entry.name();
+      for (const auto& [other, earlier] : all)
+        if (other == name)
+          entry.fail("name", fmt::format("the name is taken since line {}", line_of(*earlier)));
+      all.emplace_back(name, &table);
+    }
+  }
+  Entry of(const toml::table& table) const { return {kind_, table}; }
+  Keys names() const {
+    Keys out;
+    for (const auto& [name, table] : all) out.push_back(name);
+    return out;
+  }
+
+  std::vector<std::pair<std::string, const toml::table*>> all;
+
+ private:
+  std::string kind_;
+};
+
+/// A model in each of its phases.
+void append_model(const std::string& name, const toml::table& table, const Tables& phases,
+                  std::vector<Workload>& out) {
+  const Entry model("model", table);
+  const std::size_t first = out.size();
+  Keys own_phases;
+  for (const auto& [phase_name, phase] : phases.all) {
+    if (!phases.of(*phase).names("models", name)) continue;
+    own_phases.push_back(phase_name);
+    const std::string whole = name + "/" + phase_name;
+    if (!good_name(whole)) model.fail("name", "with its phase it is longer than 100 characters");
+    Workload w = read_workload(Entry("workload", whole, table, *phase));
+    w.name = whole;
+    out.push_back(std::move(w));
+  }
+  if (own_phases.empty()) model.fail("name", "no [[phase]] is for this model");
+  for (const char* profile : {"smoke", "standard"})
+    for (const std::string& phase : model.words_if_any(profile, own_phases))
+      for (std::size_t i = first; i < out.size(); ++i)
+        if (out[i].name == name + "/" + phase) out[i].profiles.emplace_back(profile);
+  for (std::size_t i = first; i < out.size(); ++i) out[i].profiles.emplace_back("full");
+}
+
+void append_single(const std::string& name, const toml::table& table, std::vector<Workload>& out) {
+  const Entry entry("workload", table);
+  Workload w = read_workload(entry);
+  w.name = name;
+  w.profiles = entry.words("profiles", {"smoke", "standard", "full"});
+  if (std::any_of(out.begin(), out.end(),
+                  [&](const Workload& other) { return other.name == name; }))
+    entry.fail("name", "the name is taken by a model and its phase");
+  out.push_back(std::move(w));
 }
 
 }  // namespace
@@ -202,26 +291,30 @@ toml::table parse_toml(std::string_view text, const std::string& file) {
 std::vector<Workload> parse_workloads(std::string_view text, const std::string& file) {
   const toml::table root = parse_toml(text, file);
   for (const auto& [key, node] : root)
-    if (key.str() != "workload" || !node.is_array_of_tables())
-      throw WorkloadError(fmt::format("{}:{}: '{}' is not known here; only [[workload]] tables are",
-                                      file, node.source().begin.line, shown(key.str())));
-  const toml::array* entries = root.get_as<toml::array>("workload");
-  if (entries == nullptr) throw WorkloadError(file + ":1: no [[workload]] in this file");
+    if (!has({"workload", "model", "phase"}, key.str()) || !node.is_array_of_tables())
+      throw BadFile(file, line_of(node),
+                    fmt::format("'{}' is not known here; only [[workload]], [[model]] and "
+                                "[[phase]] tables are",
+                                shown(key.str())));
+  const Tables models(root, "model", {model_keys, {"smoke", "standard"}});
+  const Tables singles(root, "workload", {model_keys, phase_keys, {"profiles"}});
+  if (models.all.empty() && singles.all.empty())
+    throw BadFile(file, 1, "no [[workload]] and no [[model]] in this file");
+  const bool own_phases = root.contains("phase");
+  const toml::table built_in =
+      own_phases ? toml::table{} : parse_toml(default_workloads_text(), "workloads.toml");
+  const Tables phases(own_phases ? root : built_in, "phase", {phase_keys, {"models"}});
+  if (own_phases)
+    for (const auto& [name, table] : phases.all)
+      phases.of(*table).words_if_any("models", models.names());
   std::vector<Workload> out;
-  std::map<std::string, std::int64_t> lines;
-  for (const toml::node& node : *entries) {
-    const toml::table& table = *node.as_table();
-    Workload workload = read_entry(table, file);
-    const auto [seen, first] = lines.emplace(workload.name, table.source().begin.line);
-    if (!first)
-      Entry(table, file).fail("name", fmt::format("the name is taken since line {}", seen->second));
-    out.push_back(std::move(workload));
-  }
+  for (const auto& [name, table] : models.all) append_model(name, *table, phases, out);
+  for (const auto& [name, table] : singles.all) append_single(name, *table, out);
   return out;
 }
 
 std::vector<Workload> load_workloads(const std::filesystem::path& file) {
-  return parse_workloads(read_text(file), shown(file.string()));
+  return parse_workloads(read_text_file(file), shown_path(file));
 }
 
 bool in_profile(const Workload& workload, std::string_view profile) {
@@ -260,11 +353,13 @@ rope_problem make_problem(const Workload& w, const std::vector<double>& inv_freq
   p.inv_freq = inv_freq.data();
   p.tensor_count = 2;
   for (const std::uint32_t i : {0u, 1u}) {
+    const WorkloadTensor& given = w.tensors[i];
     rope_tensor& tensor = p.tensor[i];
-    tensor.heads = i == 0 ? w.q_heads : w.k_heads;
-    tensor.head_dim = w.head_dim;
-    tensor.in_head_stride = tensor.out_head_stride = w.head_dim;
-    tensor.in_token_stride = tensor.out_token_stride = tensor.heads * w.head_dim;
+    tensor.heads = given.heads;
+    tensor.head_dim = given.head_dim;
+    tensor.rotary_offset = given.rotary_offset;
+    tensor.in_head_stride = tensor.out_head_stride = given.head_dim;
+    tensor.in_token_stride = tensor.out_token_stride = given.heads * given.head_dim;
     tensor.in_batch_stride = tensor.out_batch_stride = w.tokens * tensor.in_token_stride;
     tensor.in_dtype = tensor.out_dtype = w.dtype;
     tensor.rotate = 1;

@@ -1,18 +1,24 @@
 // Workloads: the shapes that are timed, read from TOML, each with the source of its shape.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <filesystem>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "harness/text_file.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk {
 
-/// One model shape in one phase. Two tensors, Q and K, contiguous, each [batch, tokens, heads,
-/// head_dim].
+/// Q or K: contiguous, [batch, tokens, heads, head_dim]. The window [rotary_offset, + rotary_dim)
+/// of each head is rotated.
+struct WorkloadTensor {
+  std::int64_t heads = 1, head_dim = 2, rotary_offset = 0;
+};
+
+/// One model shape in one phase.
 struct Workload {
   std::string name;           ///< e.g. "llama-3-8b/decode-1"
   std::string model, source;  ///< whose shape, and where the model itself says so
@@ -21,7 +27,8 @@ struct Workload {
   std::int32_t dtype = ROPE_F32;  ///< of tensors and tables: ROPE_F32 or ROPE_F64
   bool in_place = true;
   bool scattered = false;  ///< positions: seeded, below scattered_position_count, or 0, 1, 2, ...
-  std::int64_t q_heads = 1, k_heads = 1, head_dim = 2, rotary_dim = 2;
+  std::array<WorkloadTensor, 2> tensors;  ///< Q and K
+  std::int64_t rotary_dim = 2;
   double rope_theta = 10000;
   std::int64_t batch = 1, tokens = 1;
   std::vector<std::string> profiles;  ///< smoke, standard, full
@@ -32,19 +39,15 @@ inline constexpr std::int64_t scattered_position_count = 8192;
 /// A workload that needs more memory than this is a slip of the pen.
 inline constexpr std::int64_t workload_bytes_max = std::int64_t{64} << 30;
 
-/// A workload file that cannot be used; what() is one line: file, line, entry and what to mend.
-class WorkloadError : public std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-/// The workloads of a file, in order. Throws WorkloadError for an unreadable or huge file, bad
-/// TOML, unknown, missing or doubled keys and names, wrong types, and shapes no kernel could be
-/// asked for.
+/// The workloads of a file: each model in each phase, then single ones; in order. Throws BadFile
+/// (file, line, entry and what to mend) for an unreadable or huge file, bad TOML, unknown, missing
+/// or doubled keys and names, wrong types, and shapes no kernel could be asked for.
 std::vector<Workload> load_workloads(const std::filesystem::path& file);
 /// The same for text that is already there; `file` is the name for messages.
 std::vector<Workload> parse_workloads(std::string_view text, const std::string& file);
 /// benchmarks/workloads.toml as it was when this binary was built.
 std::vector<Workload> load_default_workloads();
+std::string_view default_workloads_text();
 
 bool in_profile(const Workload& workload, std::string_view profile);
 

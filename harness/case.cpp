@@ -12,6 +12,7 @@
 
 #include "harness/data.h"
 #include "harness/names.h"
+#include "harness/text_file.h"
 #include "reference/frequencies.h"
 
 namespace ropewalk {
@@ -116,7 +117,7 @@ std::string show_positions(const Case& c) {
 // ---- reading
 
 [[noreturn]] void bad_value(std::string_view name, std::string_view text, std::string_view wanted) {
-  throw BadCase(fmt::format("replay line: {}={} is not {}", name, text, wanted));
+  throw BadCase(fmt::format("replay line: {}={} is not {}", name, shown(text), wanted));
 }
 
 std::int64_t read_integer(std::string_view name, std::string_view text) {
@@ -135,12 +136,14 @@ double read_double(std::string_view name, std::string_view text) {
   return v;
 }
 
+// An empty list, or one with a comma too many, has an item that is no number: `read` refuses it.
 template <class Read>
 void for_each_item(std::string_view text, Read&& read) {
-  while (!text.empty()) {
+  for (;;) {
     const auto comma = text.find(',');
     read(text.substr(0, comma));
-    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+    if (comma == std::string_view::npos) return;
+    text.remove_prefix(comma + 1);
   }
 }
 
@@ -211,6 +214,7 @@ void read_positions(Case& c, std::string_view text) {
     std::tie(c.position_from, c.position_to) = parts(text.substr(7));
   } else {
     c.position_rule = PositionRule::list;
+    if (text.empty()) return;  // a list of nothing is no case, and validate says so
     for_each_item(text, [&](std::string_view item) {
       c.positions.push_back(read_integer("positions", item));
     });
@@ -232,15 +236,16 @@ int tensor_of(Case& c, std::string_view& name) {
 void read_word(Case& c, const std::string& word) {
   const auto equals = word.find('=');
   if (equals == std::string::npos)
-    throw BadCase("replay line: '" + word + "' is not of the form name=value");
-  std::string_view name = std::string_view(word).substr(0, equals);
+    throw BadCase("replay line: '" + shown(word) + "' is not of the form name=value");
+  const std::string_view whole_name = std::string_view(word).substr(0, equals);
+  std::string_view name = whole_name;
   const std::string_view text = std::string_view(word).substr(equals + 1);
   if (name == "positions") return read_positions(c, text);
   bool known = false;
   const auto read = [&](std::string_view field, auto& value, const auto&... words) {
     if (field != name) return;
     known = true;
-    Reader{name, text}(value, words...);
+    Reader{whole_name, text}(value, words...);
   };
   const int tensor = tensor_of(c, name);
   if (tensor >= 0)
@@ -248,7 +253,7 @@ void read_word(Case& c, const std::string& word) {
   else
     visit_fields(c, read);
   if (!known)
-    throw BadCase("replay line: unknown word '" + word.substr(0, equals) +
+    throw BadCase("replay line: unknown word '" + shown(whole_name) +
                   "' (docs/replay.md lists them)");
 }
 
@@ -291,7 +296,7 @@ Case case_from_text(const std::string& text) {
   std::set<std::string> seen;
   for (std::string word; in >> word;) {
     if (!seen.insert(word.substr(0, word.find('='))).second)
-      throw BadCase("replay line: '" + word.substr(0, word.find('=')) + "' is given twice");
+      throw BadCase("replay line: '" + shown(word.substr(0, word.find('='))) + "' is given twice");
     read_word(c, word);
   }
   return c;

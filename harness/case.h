@@ -79,7 +79,7 @@ std::string to_text(const Case& c);
 Case case_from_text(const std::string& text);
 
 /// Throws BadCase unless the case can be laid out: sizes, window, strides, overlap, overflow, at
-/// most 2 GiB a buffer.
+/// most 2 GiB in all.
 void validate(const Case& c);
 
 /// The position of every [batch, token], batch-major.

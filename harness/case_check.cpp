@@ -29,6 +29,7 @@ void check_sizes(const Case& c) {
           "inv_freq needs rotary_dim / 2 = {} values, got {}", c.rotary_dim / 2, c.inv_freq.size());
   for (const double f : c.inv_freq)
     require(f >= 0 && f <= 0x1.921fb54442d18p+2, "inv_freq must lie in [0, 2 pi]");
+  std::int64_t all_bytes = 0;  // of inputs and outputs, were they contiguous
   for (std::size_t i = 0; i < c.tensors.size(); ++i) {
     const TensorCase& t = c.tensors[i];
     const auto name = tensor_words[i];
@@ -47,7 +48,8 @@ void check_sizes(const Case& c) {
     const auto wanted = times(times(c.batch, c.tokens), times(t.heads, t.head_dim));
     require(t.values.empty() || std::ssize(t.values) == wanted, "{}.values needs {} values, got {}",
             name, wanted, t.values.size());
-    require(times(wanted, 8) <= largest_case_bytes, "the case is larger than 2 GiB");
+    all_bytes = plus(all_bytes, times(wanted, times(element_bytes(c.dtype), t.in_place ? 1 : 2)));
+    require(all_bytes <= largest_case_bytes, "the case is larger than 2 GiB");
   }
 }
 

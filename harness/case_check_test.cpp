@@ -133,6 +133,7 @@ TEST(CaseCheck, SizesThatOverflowOrAreTooLarge) {
           {"batch=1099511627776", "larger than 2 GiB"},
           {"tokens=134217729 q.head_dim=2", "larger than 2 GiB"},
           {"q.head_dim=268435457 q.rotate=0", "larger than 2 GiB"},
+          {"q.head_dim=134217729 q.rotate=0 k.head_dim=134217729 k.rotate=0", "larger than 2 GiB"},
           {"rotary_dim=4611686018427387904 q.rotate=0", "rotary_dim must be at most 65536"},
           {"position_token_stride=-7 tokens=2", "position strides must not be negative"},
           {"position_batch_stride=-2 batch=2", "position strides must not be negative"},

@@ -1,5 +1,7 @@
 #include "harness/offer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -225,7 +227,12 @@ std::vector<std::string> feature_names(const Offer& offer) {
   std::vector<std::string> names;
   for (const Feature& f : features())
     if (offer.*f.flag) names.emplace_back(f.name);
-  if (offer.any_size) names.emplace_back("any_size");
+  if (offer.any_size) {
+    names.emplace_back("any_size");
+  } else {
+    for (const HeadSize size : offer.sizes)
+      names.push_back(fmt::format("size_{}_{}", size.head_dim, size.rotary_dim));
+  }
   return names;
 }
 

@@ -37,7 +37,8 @@ struct Probe {
 };
 Probe probe_offer(Subject& subject, std::int32_t pairing, std::int32_t dtype);
 
-/// The optional features by name, in a fixed order: what `list` prints and a ledger compares.
+/// The optional features by name, in a fixed order, and at the end any_size or the sizes as
+/// size_HEAD_ROTARY: what `list` prints and a ledger compares.
 std::vector<std::string> feature_names(const Offer& offer);
 
 }  // namespace ropewalk

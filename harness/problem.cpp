@@ -88,12 +88,14 @@ void store(std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index
   }
 }
 
-// A buffer of `elements` elements, all poison.
-Buffer make_buffer(std::string name, std::int64_t elements, std::int64_t element_size,
-                   bool writable) {
+// Adds a buffer of `elements` elements, all poison, and returns its index.
+int add_buffer(Problem& out, std::string name, std::int64_t elements, std::int64_t element_size,
+               bool writable) {
   const std::int64_t bytes = times(elements, element_size);
-  require(bytes <= largest_case_bytes, "the case is larger than 2 GiB");
-  Buffer b;
+  std::int64_t sum = bytes;
+  for (const Buffer& other : out.buffers) sum = plus(sum, std::ssize(other.content));
+  require(sum <= largest_case_bytes, "the case is larger than 2 GiB");
+  Buffer& b = out.buffers.emplace_back();
   b.name = std::move(name);
   b.element_bytes = element_size;
   b.writable = writable;
@@ -101,7 +103,7 @@ Buffer make_buffer(std::string name, std::int64_t elements, std::int64_t element
   fill_poison(b.content.data(), b.content.size(), element_size,
               writable ? Poison::a : Poison::read_only);
   if (writable) b.owned.assign(static_cast<std::size_t>(elements), 0);
-  return b;
+  return static_cast<int>(out.buffers.size()) - 1;
 }
 
 // The value of one rotated element of head h, whose coordinates are in `head_hash`.
@@ -173,11 +175,6 @@ void mark_owned(const Case& c, const rope_problem& p, std::uint32_t tensor, std:
       }
 }
 
-int add_buffer(Problem& out, Buffer buffer) {
-  out.buffers.push_back(std::move(buffer));
-  return static_cast<int>(out.buffers.size()) - 1;
-}
-
 void add_tensors(const Case& c, Problem& out) {
   const rope_problem& p = out.asked;
   const auto size = element_bytes(c.dtype);
@@ -191,8 +188,8 @@ void add_tensors(const Case& c, Problem& out) {
     all_in = std::max(all_in, ins[i]);
     all_out = std::max(all_out, outs[i]);
   }
-  const int fused_in = c.fused ? add_buffer(out, make_buffer("in", all_in, size, false)) : -1;
-  const int fused_out = c.fused ? add_buffer(out, make_buffer("out", all_out, size, true)) : -1;
+  const int fused_in = c.fused ? add_buffer(out, "in", all_in, size, false) : -1;
+  const int fused_out = c.fused ? add_buffer(out, "out", all_out, size, true) : -1;
   for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
     const TensorCase& t = c.tensors[i];
     const std::string name(tensor_words[i]);
@@ -200,14 +197,14 @@ void add_tensors(const Case& c, Problem& out) {
     places.in_at = t.in_at;
     places.out_at = t.out_at;
     if (t.in_place) {
-      places.in = places.out = add_buffer(out, make_buffer(name + ".in_out", ins[i], size, true));
+      places.in = places.out = add_buffer(out, name + ".in_out", ins[i], size, true);
       out.buffers.back().holds_input = true;
     } else if (c.fused) {
       places.in = fused_in;
       places.out = fused_out;
     } else {
-      places.in = add_buffer(out, make_buffer(name + ".in", ins[i], size, false));
-      places.out = add_buffer(out, make_buffer(name + ".out", outs[i], size, true));
+      places.in = add_buffer(out, name + ".in", ins[i], size, false);
+      places.out = add_buffer(out, name + ".out", outs[i], size, true);
     }
     fill_tensor(c, p, i, t.in_at, out.buffers[static_cast<std::size_t>(places.in)].content);
     mark_owned(c, p, i, t.out_at, out.buffers[static_cast<std::size_t>(places.out)]);
@@ -222,8 +219,11 @@ void add_table(const Case& c, Problem& out, Oracle& oracle, std::uint32_t tensor
       p.table_rows == 1 ? half : plus(times(p.table_rows - 1, p.table_row_stride), half);
   const auto size = element_bytes(c.dtype);
   const std::string suffix = c.own_tables ? "." + std::string(tensor_words[tensor]) : "";
-  Buffer cos = make_buffer("cos" + suffix, elements, size, false);
-  Buffer sin = make_buffer("sin" + suffix, elements, size, false);
+  TensorPlaces& places = out.tensor[tensor];
+  places.cos = add_buffer(out, "cos" + suffix, elements, size, false);
+  places.sin = add_buffer(out, "sin" + suffix, elements, size, false);
+  auto& cos = out.buffers[static_cast<std::size_t>(places.cos)].content;
+  auto& sin = out.buffers[static_cast<std::size_t>(places.sin)].content;
   for (std::size_t token = 0; token < out.positions.size(); ++token) {
     const std::int64_t position = out.positions[token];
     const std::int64_t row =
@@ -231,12 +231,10 @@ void add_table(const Case& c, Problem& out, Oracle& oracle, std::uint32_t tensor
     const std::int64_t at = p.table_rows == 1 ? 0 : row * p.table_row_stride;
     for (std::int64_t i = 0; i < half; ++i) {
       const Rotation r = given_rotation(out, oracle, tensor, position, i);
-      store(cos.content, c.dtype, at + i, r.re.hi);
-      store(sin.content, c.dtype, at + i, r.im.hi);
+      store(cos, c.dtype, at + i, r.re.hi);
+      store(sin, c.dtype, at + i, r.im.hi);
     }
   }
-  out.tensor[tensor].cos = add_buffer(out, std::move(cos));
-  out.tensor[tensor].sin = add_buffer(out, std::move(sin));
 }
 
 void add_positions(const Case& c, Problem& out) {
@@ -247,7 +245,9 @@ void add_positions(const Case& c, Problem& out) {
     return plus(p.batch > 1 ? times(b, p.position_batch_stride) : 0,
                 p.tokens > 1 ? times(t, p.position_token_stride) : 0);
   };
-  Buffer buffer = make_buffer("positions", plus(index(p.batch - 1, p.tokens - 1), 1), size, false);
+  out.positions_buffer =
+      add_buffer(out, "positions", plus(index(p.batch - 1, p.tokens - 1), 1), size, false);
+  Buffer& buffer = out.buffers[static_cast<std::size_t>(out.positions_buffer)];
   for (std::int64_t b = 0; b < p.batch; ++b)
     for (std::int64_t t = 0; t < p.tokens; ++t) {
       const std::int64_t wide = out.positions[static_cast<std::size_t>(b * p.tokens + t)];
@@ -259,7 +259,6 @@ void add_positions(const Case& c, Problem& out) {
               "the position strides give two different positions one place");
       std::memcpy(at, value, static_cast<std::size_t>(size));
     }
-  out.positions_buffer = add_buffer(out, std::move(buffer));
 }
 
 std::vector<std::vector<std::byte>> other_inputs_of(const Problem& p) {

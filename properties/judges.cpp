@@ -21,7 +21,14 @@ namespace ropewalk {
 namespace {
 
 // A judge is sent kernel numbers and answers with lines: a letter, then the text.
-enum class Line : char { row = 'r', progress = 'p', done = 'd', unusable = 'u', error = 'e' };
+enum class Line : char {
+  row = 'r',
+  offer = 'o',
+  progress = 'p',
+  done = 'd',
+  unusable = 'u',
+  error = 'e'
+};
 
 bool send_all(int socket, const char* data, std::size_t bytes) {
   while (bytes > 0) {
@@ -40,7 +47,9 @@ void send_line(int socket, Line kind, std::string text) {
   if (!send_all(socket, line.data(), line.size())) _exit(0);  // the parent is gone
 }
 
-void judge_kernels(int socket, const WorkerOptions& options, const VerifyPlan& plan) {
+void judge_kernels(int socket, const WorkerOptions& options, VerifyPlan plan) {
+  if (plan.on_offer)
+    plan.on_offer = [&](const LedgerKey& key) { send_line(socket, Line::offer, to_text(key)); };
   Worker worker(options);
   Oracle oracle;
   std::uint32_t kernel = 0;
@@ -199,6 +208,7 @@ void verify_with_judges(const WorkerOptions& options, const VerifyPlan& plan, in
       Judge& judge = bench[i];
       const bool there = judge.read([&](Line kind, const std::string& text) {
         if (kind == Line::row) rows.add(judge.place(), verdict_row_from(text));
+        if (kind == Line::offer) plan.on_offer(key_from(text));
         if (kind == Line::progress) on_progress(text);
         if (kind == Line::unusable) throw WorkerError(text);
         if (kind == Line::error) throw std::runtime_error(text);

@@ -1,7 +1,6 @@
 #include "properties/verify.h"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <chrono>
@@ -144,12 +143,6 @@ std::int64_t cases_of(Profile profile) {
   }
 }
 
-bool matches(const std::vector<std::string>& globs, const std::string& name) {
-  return globs.empty() || std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
-           return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
-         });
-}
-
 std::string verdict_of(const Finding& f) {
   switch (f.kind) {
     case Finding::Kind::crash:
@@ -178,7 +171,7 @@ void verify_kernel(Subject& subject, const VerifyPlan& plan,
     on_row(nothing);
     return;
   }
-  bool offered = false;
+  bool any_offer = false;
   std::string hung_in;
   for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED})
     for (const std::int32_t dtype : plan.dtypes) {
@@ -190,7 +183,12 @@ void verify_kernel(Subject& subject, const VerifyPlan& plan,
         on_row(died_when_asked(subject.facts, probe));
         return;
       }
-      offered = true;
+      any_offer = true;
+      if (plan.on_offer)
+        for (const std::string& feature : feature_names(*probe.offer))
+          plan.on_offer({subject.facts.name, nothing.angle_contract,
+                         std::string(word_of(pairing_words, pairing)),
+                         std::string(word_of(dtype_words, dtype)), offered(feature)});
       const Cell cell(subject, plan, *probe.offer);
       for (const Property* property : matching_properties(plan)) {
         on_progress(fmt::format("{} {} {} {}", subject.facts.name, word_of(pairing_words, pairing),
@@ -200,7 +198,7 @@ void verify_kernel(Subject& subject, const VerifyPlan& plan,
         on_row(row);
       }
     }
-  if (offered) return;
+  if (any_offer) return;
   nothing.verdict = "UNSUPPORTED";
   on_row(nothing);
 }
@@ -243,14 +241,12 @@ Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
 }
 
 int exit_code_of(const std::vector<VerdictRow>& rows) {
-  bool any_pass = false;
+  bool any_ran = false;
   for (const VerdictRow& row : rows) {
-    if (row.verdict == "FAIL" || row.verdict == "CRASH" || row.verdict == "HANG" ||
-        row.verdict == "VACUOUS")
-      return 1;
-    any_pass = any_pass || row.verdict == "PASS";
+    if (is_failure(row.verdict) && row.known.empty()) return 1;
+    any_ran = any_ran || !is_not_run(row.verdict);
   }
-  return any_pass ? 0 : 3;
+  return any_ran ? 0 : 3;
 }
 
 }  // namespace ropewalk

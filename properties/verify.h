@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "harness/executor.h"
+#include "harness/glob.h"
+#include "harness/ledger.h"
 #include "properties/property.h"
 #include "reports/record.h"
 
@@ -19,13 +21,12 @@ struct VerifyPlan {
   std::uint64_t seed = 1;
   bool shrink = true;
   std::int64_t cases = 0;  ///< a property; 0: what the profile says
+  /// Told each feature that a kernel offers, before it is judged; may be empty.
+  std::function<void(const LedgerKey&)> on_offer;
 };
 
 /// How many cases a profile generates for each property.
 std::int64_t cases_of(Profile profile);
-
-/// Whether a name matches one of the globs; no globs match everything.
-bool matches(const std::vector<std::string>& globs, const std::string& name);
 
 /// The plan for the kernel with these facts, row by row. `on_progress` is told what runs next.
 /// A worker that cannot start throws WorkerError.
@@ -49,7 +50,8 @@ Replayed replay(Worker& worker, Oracle& oracle, const Case& c);
 /// PASS, FAIL, CRASH, HANG, ... of one finding.
 std::string verdict_of(const Finding& finding);
 
-/// What the exit code of a run of verdicts is: 0, 1 or 3 (README, exit codes).
+/// What the exit code of a run of verdicts is: 0, 1 or 3 (README, exit codes). A failure that is
+/// known (VerdictRow::known) is not what it is about.
 int exit_code_of(const std::vector<VerdictRow>& rows);
 
 /// B(D) of the reference and of each kernel named in `kernels` (the pairing and type it offers

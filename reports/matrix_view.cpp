@@ -51,8 +51,9 @@ View cell_view(const VerdictRow* row, const FailureIds& ids) {
   item.set("cell_text", cell_text(*row));
   item.set("cell_short", holds ? short_margin(row->margin) : cell_text(*row));
   item.set("cell_title",
-           clean_line(fmt::format("{} {} / {}: {} {}{}{}", row->property, row->pairing, row->dtype,
-                                  verdict, holds ? margin_text(row->margin) : "",
+           clean_line(fmt::format("{} {} / {}: {} {}{}{}{}{}", row->property, row->pairing,
+                                  row->dtype, verdict, holds ? margin_text(row->margin) : "",
+                                  row->known.empty() ? "" : ", known ", row->known,
                                   row->reason.empty() ? "" : ", ", row->reason)));
   item.set("cell_holds", flag(holds));
   item.set("cell_failed", flag(is_failure(verdict)));
@@ -127,6 +128,7 @@ View failure_view(const VerdictRow& row, const std::string& id) {
   };
   add("claim", row.claim);
   add("reason", row.reason);
+  add("known", row.known);
   if (verdict_of(row) == "FAIL") {
     add("margin", fmt::format("{} times the bound", margin_text(row.margin)));
     if (row.bound > 0) add("bound", fmt::format("{:.4g} {}", row.bound, row.bound_unit));

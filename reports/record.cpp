@@ -57,6 +57,7 @@ void each_field(Row& row, Visit&& visit) {
   visit("shrunk_case", row.shrunk_case);
   visit("replay", row.replay);
   visit("seconds", row.seconds);
+  visit("known", row.known);
 }
 
 template <RowOf<TimingRow> Row, class Visit>
@@ -195,11 +196,17 @@ void need_one_of(const char* field, const std::string& word,
     throw FieldError{std::string("field '") + field + "' is not a word of this schema"};
 }
 
+/// Fields that schema 1 did not have at first: where one is missing it keeps its default.
+constexpr std::array<std::string_view, 1> later_fields = {"known"};
+
 template <class Row>
 Row parse_row(const json& object) {
   Row row;
   each_field(row, [&object](const char* name, auto& value) {
     const auto found = object.find(name);
+    if (found == object.end() &&
+        std::find(later_fields.begin(), later_fields.end(), name) != later_fields.end())
+      return;
     if (found == object.end()) throw FieldError{std::string("field '") + name + "' is missing"};
     try {
       from_json_value(*found, value);
@@ -328,6 +335,14 @@ Row one_row_from(const std::string& json_line, std::vector<Row> Results::*rows) 
 }
 
 }  // namespace
+
+bool is_failure(std::string_view verdict) {
+  return verdict == "FAIL" || verdict == "CRASH" || verdict == "HANG" || verdict == "VACUOUS";
+}
+
+bool is_not_run(std::string_view verdict) {
+  return verdict == "UNSUPPORTED" || verdict == "SKIPPED";
+}
 
 std::string to_json_line(const RunRow& row) {
   return row_line("run", row);

@@ -8,6 +8,7 @@
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ropewalk {
@@ -30,6 +31,9 @@ struct RunRow {
   std::map<std::string, std::string> environment;  ///< cpu, caches, compiler, libraries, ...
 };
 
+bool is_failure(std::string_view verdict);  ///< FAIL, CRASH, HANG, VACUOUS
+bool is_not_run(std::string_view verdict);  ///< UNSUPPORTED, SKIPPED
+
 /// Verdicts of the house, in words: PASS FAIL CRASH HANG UNSUPPORTED SKIPPED VACUOUS.
 struct VerdictRow {
   std::string kernel, summary, plugin;  ///< plugin: file name, empty for an in-tree kernel
@@ -48,6 +52,7 @@ struct VerdictRow {
   std::int64_t compared = 0;               ///< values compared
   std::string shrunk_case, replay;         ///< of a failure; replay is a whole command line
   double seconds = 0;
+  std::string known;  ///< of a failure that is known: until when, and why it is let be
 };
 
 /// Outcomes here: MEASURED (a speed without a claim), BROKEN (no number anywhere) or SKIPPED.

@@ -1,5 +1,5 @@
-// Appends whole lines and reads whole lines. A kill between two writes loses at most the row in
-// flight: it leaves half a line, which a reader drops and the next writer cuts off.
+// Appends whole lines, reads whole lines, writes whole files. A kill between two writes loses at
+// most the row in flight: it leaves half a line, which a reader drops and the next writer cuts off.
 #include "reports/record_file.h"
 
 #include <fcntl.h>
@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -40,6 +41,17 @@ ssize_t read_some(int descriptor, char* to, std::size_t size) {
     got = ::read(descriptor, to, size);
   } while (got < 0 && errno == EINTR);
   return got;
+}
+
+/// 0, or the errno of what failed.
+int write_all(int descriptor, const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t wrote = ::write(descriptor, text.data() + done, text.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return wrote < 0 ? errno : EIO;
+    done += static_cast<std::size_t>(wrote);
+  }
+  return 0;
 }
 
 /// How many bytes the file must keep so that it ends in a whole line.
@@ -114,17 +126,23 @@ void RecordWriter::write_line(const std::string& line) {
   if (descriptor_ < 0) throw std::runtime_error(file_.string() + ": closed after an error");
   if (line.size() >= line_limit_bytes)
     throw std::runtime_error(file_.string() + ": a row is longer than 16 MiB");
-  const std::string whole = line + '\n';
-  for (std::size_t done = 0; done < whole.size();) {
-    const ssize_t wrote = ::write(descriptor_, whole.data() + done, whole.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) {
-      const int error = wrote < 0 ? errno : EIO;
-      ::close(std::exchange(descriptor_, -1));
-      fail(file_, "cannot be written", error);
-    }
-    done += static_cast<std::size_t>(wrote);
+  if (const int error = write_all(descriptor_, line + '\n'); error != 0) {
+    ::close(std::exchange(descriptor_, -1));
+    fail(file_, "cannot be written", error);
   }
+}
+
+void write_whole_file(const std::filesystem::path& path, const std::string& text) {
+  const std::filesystem::path part = path.string() + ".part-" + std::to_string(::getpid());
+  const int descriptor =
+      ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (descriptor < 0) fail(path, "cannot be written", errno);
+  int error = write_all(descriptor, text);
+  if (::close(descriptor) != 0 && error == 0) error = errno;
+  if (error == 0 && std::rename(part.c_str(), path.c_str()) != 0) error = errno;
+  if (error == 0) return;
+  ::unlink(part.c_str());
+  fail(path, "cannot be written", error);
 }
 
 std::int64_t for_each_whole_line(

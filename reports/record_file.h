@@ -1,8 +1,9 @@
-// Files of whole lines: internal to the record library.
+// Files that are never seen half-written: whole lines at the end of one, or a whole one at once.
 #pragma once
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <string_view>
 
 namespace ropewalk {
@@ -16,5 +17,9 @@ inline constexpr std::string_view record_line_start = R"({"schema":)";
 std::int64_t for_each_whole_line(
     const std::filesystem::path& file,
     const std::function<void(std::string_view line, std::int64_t number)>& visit);
+
+/// Writes a file whole or not at all: under another name first, so whoever looks sees the old file
+/// or the new one, never a part. Throws std::runtime_error with one line that names the file.
+void write_whole_file(const std::filesystem::path& path, const std::string& text);
 
 }  // namespace ropewalk

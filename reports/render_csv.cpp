@@ -41,6 +41,7 @@ constexpr std::array columns = {"row",
                                 "gb_per_s_median",
                                 "percent_of_ceiling",
                                 "reason",
+                                "known",
                                 "where",
                                 "diagnosis",
                                 "shrunk_case",
@@ -88,6 +89,7 @@ void append_verdict(const VerdictRow& row, std::string& out) {
   line.count("compared", row.compared);
   line.number("seconds", row.seconds);
   line.text("reason", row.reason);
+  line.text("known", row.known);
   line.text("where", row.where);
   line.text("diagnosis", row.diagnosis);
   line.text("shrunk_case", row.shrunk_case);

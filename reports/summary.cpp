@@ -47,8 +47,9 @@ class KernelTable {
 
 std::string failure_text(const VerdictRow& row) {
   const std::string what = is_whole(row) ? std::string() : row.property + " ";
+  const std::string known = row.known.empty() ? std::string() : " (known " + row.known + ")";
   const std::string detail = row.reason.empty() ? std::string() : ": " + row.reason;
-  return fmt::format("{}{}{}", what, verdict_of(row), detail);
+  return fmt::format("{}{}{}{}", what, verdict_of(row), known, detail);
 }
 
 void take_verdict(const VerdictRow& row, KernelSummary& kernel) {
@@ -56,6 +57,7 @@ void take_verdict(const VerdictRow& row, KernelSummary& kernel) {
   if (kernel.summary.empty()) kernel.summary = row.summary;
   if (is_failure(verdict)) {
     if (++kernel.failed == 1) kernel.reason = failure_text(row);
+    if (!row.known.empty()) ++kernel.known;
     kernel.standing = Standing::failed;
   } else if (is_not_run(verdict)) {
     ++kernel.not_run;
@@ -179,7 +181,14 @@ std::string plural(std::int64_t count) {
 
 std::string headline_of(const Summary& summary) {
   const std::int64_t verified = summary.kernels_verified, failed = summary.kernels_failed;
-  if (failed > 0) return fmt::format("{} of {} failed", failed, plural(verified + failed));
+  const auto news = [](const KernelSummary& kernel) {
+    return kernel.standing == Standing::failed &&
+           (kernel.failed == 0 || kernel.known < kernel.failed);
+  };
+  const bool any_news = std::any_of(summary.kernels.begin(), summary.kernels.end(), news);
+  if (failed > 0)
+    return fmt::format("{} of {} failed{}", failed, plural(verified + failed),
+                       any_news ? "" : ", as is known");
   if (verified > 0 && summary.kernels_not_run > 0)
     return fmt::format("{} verified, {} could not run", plural(verified), summary.kernels_not_run);
   if (verified > 0)
@@ -195,14 +204,6 @@ std::string_view verdict_of(const VerdictRow& row) {
   const auto word = std::find(words.begin(), words.end(), row.verdict);
   if (word == words.end()) return "FAIL";
   return *word == "PASS" && row.compared <= 0 ? "VACUOUS" : *word;
-}
-
-bool is_failure(std::string_view verdict) {
-  return verdict == "FAIL" || verdict == "CRASH" || verdict == "HANG" || verdict == "VACUOUS";
-}
-
-bool is_not_run(std::string_view verdict) {
-  return verdict == "UNSUPPORTED" || verdict == "SKIPPED";
 }
 
 bool is_worse(const VerdictRow& a, const VerdictRow& b) {

@@ -13,8 +13,6 @@ namespace ropewalk {
 
 /// The row's verdict, but PASS without a compared value is VACUOUS and an unknown word is FAIL.
 std::string_view verdict_of(const VerdictRow& row);
-bool is_failure(std::string_view verdict);  ///< FAIL, CRASH, HANG, VACUOUS
-bool is_not_run(std::string_view verdict);  ///< UNSUPPORTED, SKIPPED
 
 /// Of two verdicts the one to show where there is room for one: a failure, or the larger margin.
 bool is_worse(const VerdictRow& a, const VerdictRow& b);
@@ -25,6 +23,7 @@ struct KernelSummary {
   std::string name, plugin, summary;
   Standing standing = Standing::not_run;
   std::int64_t passed = 0, failed = 0, not_run = 0;  ///< verdicts
+  std::int64_t known = 0;                            ///< of the failed ones
   double worst_margin = 0;                           ///< among those that passed
   std::string worst_property;
   std::string reason;  ///< the first failure, or why nothing was run

@@ -33,7 +33,8 @@ std::vector<Workload> chosen_workloads(const Options& options) {
       chosen.push_back(w);
   if (chosen.empty())
     throw UsageError(options.workloads.empty()
-                         ? "no workload belongs to profile " + profile_name(options.profile)
+                         ? "no workload belongs to profile " + profile_name(options.profile) +
+                               " (name some: --workload 'GLOB')"
                          : "no workload matches '" + options.workloads.front() +
                                "' (ropewalk list shows them)");
   return chosen;
@@ -49,7 +50,17 @@ Case case_of(const Workload& w, const KernelFacts& facts, std::uint64_t seed) {
   c.pairing = w.pairing;
   c.dtype = w.dtype;
   c.batch = w.batch;
-  const std::int64_t row = (w.q_heads + w.k_heads) * w.head_dim;
+  std::int64_t row = 0;
+  c.tensors.clear();
+  for (const WorkloadTensor& given : w.tensors) {
+    TensorCase t;
+    t.heads = given.heads;
+    t.head_dim = given.head_dim;
+    t.rotary_offset = given.rotary_offset;
+    t.in_place = w.in_place;
+    c.tensors.push_back(t);
+    row += given.heads * given.head_dim;
+  }
   c.tokens = std::clamp<std::int64_t>(gate_elements / (w.batch * row), 1, w.tokens);
   c.rotary_dim = w.rotary_dim;
   c.rope_theta = w.rope_theta;
@@ -58,12 +69,6 @@ Case case_of(const Workload& w, const KernelFacts& facts, std::uint64_t seed) {
     c.position_rule = PositionRule::random;
     c.position_to = scattered_position_count - 1;
   }
-  TensorCase t;
-  t.head_dim = w.head_dim;
-  t.in_place = w.in_place;
-  t.heads = w.q_heads;
-  c.tensors = {t, t};
-  c.tensors[1].heads = w.k_heads;
   return c;
 }
 
@@ -73,6 +78,7 @@ class Bench {
   Bench(const Options& options, std::vector<Workload> workloads)
       : options_(options),
         workloads_(std::move(workloads)),
+        known_(known_failures(options)),
         worker_(options_for_board(options)),
         progress_(options.quiet) {
     require_kernels(worker_, options);
@@ -94,15 +100,17 @@ class Bench {
       // The label is KERNEL|WORKLOAD.
       const std::string kernel = timed.now_running.substr(0, timed.now_running.find('|'));
       if (kernel.empty()) throw std::runtime_error("the board's process " + timed.result.text);
-      broken_[kernel] = timed.result.text + " while timed (" + timed.now_running + ")";
+      break_off(kernel, timed.result.text + " while timed (" + timed.now_running + ")", "");
     }
     check_own_shapes(" after it was timed");
     progress_.clear();
     for (const VerdictRow& row : verdicts_) on_verdict(row);
     emit(on_row);
-    if (!broken_.empty()) return 1;
-    return std::any_of(rows_.begin(), rows_.end(),
-                       [](const TimingRow& r) { return !r.ceiling && r.outcome == "MEASURED"; })
+    if (!news_.empty()) return 1;
+    return !broken_.empty() || std::any_of(rows_.begin(), rows_.end(),
+                                           [](const TimingRow& r) {
+                                             return !r.ceiling && r.outcome == "MEASURED";
+                                           })
                ? 0
                : 3;
   }
@@ -145,12 +153,22 @@ class Bench {
     Subject subject{worker_, oracle_, facts};
     verify_kernel(
         subject, gate(),
-        [&](const VerdictRow& row) {
-          verdicts_.push_back(row);
-          if (exit_code_of({row}) == 1 && !broken_.contains(facts.name))
-            broken_[facts.name] = fmt::format("{} {}: {}", row.verdict, row.property, row.reason);
+        [&](VerdictRow row) {
+          known_.judge(row);
+          if (is_failure(row.verdict))
+            break_off(facts.name, fmt::format("{} {}: {}", row.verdict, row.property, row.reason),
+                      row.known);
+          verdicts_.push_back(std::move(row));
         },
         [&](const std::string& what) { progress_.show("verifying " + what); });
+  }
+
+  // From now on the kernel has no speed. The first failure that is not known is the one to name.
+  void break_off(const std::string& kernel, const std::string& why, const std::string& known) {
+    if (!known.empty())
+      broken_.try_emplace(kernel, why + " (known " + known + ")");
+    else if (news_.insert(kernel).second)
+      broken_[kernel] = why;
   }
 
   void check_own_shapes(const std::string& when) {
@@ -161,8 +179,10 @@ class Bench {
         Subject subject{worker_, oracle_, facts};
         const Finding f = agreement.check(subject, case_of(w, facts, options_.seed));
         if (!f.ran() || f.holds()) continue;
-        broken_[facts.name] = fmt::format("{} agreement on {}{}: {} {}", verdict_of(f), w.name,
-                                          when, f.reason, f.where);
+        break_off(facts.name,
+                  fmt::format("{} agreement on {}{}: {} {}", verdict_of(f), w.name, when, f.reason,
+                              f.where),
+                  known_.excuse(facts.name, std::string(agreement.name)));
       }
   }
 
@@ -179,7 +199,7 @@ class Bench {
     }
     request.benchmark_args = options_.benchmark_args;
     progress_.clear();
-    std::fflush(stdout);
+    flush_output();
     return worker_.time(
         to_text(request), silence_limit_s,
         [&](const std::string&, const std::string& json) {
@@ -229,16 +249,22 @@ class Bench {
 
   const Options& options_;
   std::vector<Workload> workloads_;
+  KnownFailures known_;
   Worker worker_;
   Oracle oracle_;
   Progress progress_;
   std::vector<KernelFacts> kernels_;
   std::map<std::string, std::string> broken_;  // kernel, why
+  std::set<std::string> news_;                 // of them, those that are not known to fail
   std::vector<VerdictRow> verdicts_;
   std::vector<TimingRow> rows_;
 };
 
 }  // namespace
+
+void require_workloads(const Options& options) {
+  chosen_workloads(options);
+}
 
 int bench_and_print(const Options& options,
                     const std::function<void(const VerdictRow&)>& on_verdict,

@@ -1,10 +1,9 @@
-// The command as its users meet it: exit codes, one clear line for bad input, verdicts of kernels
-// that crash, hang, exit or cheat, and replay lines that give the same margin again.
+// The command as its users meet it: exit codes, verdicts of kernels that crash, hang, exit or
+// cheat, and replay lines that give the same margin again. Bad input has a file of its own.
 #include <gtest/gtest.h>
 
-#include <array>
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "tools/testing/shell.h"
@@ -20,45 +19,6 @@ std::string after(const std::string& text, const std::string& word) {
 }
 
 const std::string plugin = std::string(" --plugin ") + ROPEWALK_MUTANTS + " ";
-
-TEST(BadInput, GetsOneLineAndExitTwo) {
-  const std::array<std::pair<std::string, std::string>, 13> cases{{
-      {"", "subcommand"},
-      {"dance", "dance"},
-      {"verify --colour", "--colour"},
-      {"verify --profile huge", "huge"},
-      {"verify --seed tomorrow", "tomorrow"},
-      {"verify --kernel nobody", "nobody"},
-      {"verify --property nothing", "nothing"},
-      {"verify --cpu-features mmx9", "mmx9"},
-      {"verify -- --benchmark_filter=x", "bench"},
-      {"bench --workload 'no/such*' --kernel plain", "no/such"},
-      {"replay 'kernel=plain property=norm rotary_dim=7 positions=0 q.heads=1'", "rotary_dim"},
-      {"replay 'kernel=plain property=norm wings=2'", "wings"},
-      {"report not_there.jsonl", "not_there.jsonl"},
-  }};
-  for (const auto& [arguments, culprit] : cases) {
-    const Result r = ropewalk(arguments);
-    EXPECT_EQ(r.code, 2) << arguments;
-    EXPECT_TRUE(contains(r.err, culprit)) << arguments << ": " << r.err;
-    EXPECT_EQ(lines_in(r.err), 1) << arguments << ": " << r.err;
-    EXPECT_TRUE(r.out.empty()) << arguments << ": " << r.out;
-  }
-}
-
-TEST(BadInput, AnUnwritableFolderIsNamed) {
-  const auto file = scratch() / "file";
-  std::ofstream(file) << "in the way";
-  const Result r = ropewalk("run --out " + (file / "below").string());
-  EXPECT_EQ(r.code, 2);
-  EXPECT_TRUE(contains(r.err, "below")) << r.err;
-}
-
-TEST(BadInput, AClosedStandardOutputIsAnError) {
-  const Result r = ropewalk("list --quiet >/dev/full");
-  EXPECT_EQ(r.code, 2);
-  EXPECT_TRUE(contains(r.err, "standard output")) << r.err;
-}
 
 TEST(Verify, ACorrectKernelPassesAndCountsItsCases) {
   const Result r =

@@ -50,6 +50,8 @@ void list_json(const KernelFacts& k) {
 }  // namespace
 
 int run_list(const Options& options) {
+  const auto workloads = options.workload_file.empty() ? load_default_workloads()
+                                                       : load_workloads(options.workload_file);
   Worker worker(worker_options(options));
   require_kernels(worker, options);
   Oracle oracle;
@@ -59,15 +61,13 @@ int run_list(const Options& options) {
     if (!matches(options.kernels, k.name)) continue;
     Subject subject{worker, oracle, k};
     options.json ? list_json(k) : list_kernel(subject);
-    std::fflush(stdout);
+    flush_output();
   }
   if (options.json || options.quiet) return 0;
   fmt::print("\nProperties\n");
   for (const Property* p : all_properties())
     fmt::print("  {:<20} {}{}\n", p->name, p->claim, p->judged_by_oracle ? " (oracle)" : "");
   fmt::print("\nWorkloads\n");
-  const auto workloads = options.workload_file.empty() ? load_default_workloads()
-                                                       : load_workloads(options.workload_file);
   for (const Workload& w : workloads)
     if (matches(options.workloads, w.name))
       fmt::print("  {:<28} {}; profiles {}\n", w.name, board_of(w, ""),

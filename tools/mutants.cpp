@@ -38,10 +38,6 @@ void note(Verdicts& verdicts, const VerdictRow& row) {
   if (word.empty() || rank(row.verdict) > rank(word)) word = row.verdict;
 }
 
-bool dead(const std::string& verdict) {
-  return verdict == "FAIL" || verdict == "CRASH" || verdict == "HANG" || verdict == "VACUOUS";
-}
-
 std::string symbol(const std::map<std::string, std::string>& row, const std::string& property) {
   const auto found = row.find(property);
   if (found == row.end()) return "";
@@ -75,7 +71,7 @@ Score judge_matrix(const Verdicts& verdicts, const Options& options) {
   for (const auto& [kernel, row] : verdicts) {
     const bool mutant = kernel.starts_with("mutant_");
     const bool any_dead =
-        std::any_of(row.begin(), row.end(), [](const auto& v) { return dead(v.second); });
+        std::any_of(row.begin(), row.end(), [](const auto& v) { return is_failure(v.second); });
     const bool any_pass =
         std::any_of(row.begin(), row.end(), [](const auto& v) { return v.second == "PASS"; });
     (mutant ? score.mutants : score.correct) += 1;
@@ -114,6 +110,7 @@ int run_mutants(const Options& options) {
         if (!options.json) return;
         progress.clear();
         fmt::print("{}\n", to_json_line(row));
+        flush_output();
       },
       [&](const std::string& what) { progress.show(what); });
   progress.clear();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <iterator>
 #include <random>
 
@@ -86,6 +85,23 @@ void add_verify_options(CLI::App& verb, Options& o) {
       ->check(CLI::Range(1, 64, "1 to 64"));
 }
 
+void add_known_failures_option(CLI::App& verb, Options& o) {
+  verb.add_option("--known-failures", o.known_failures,
+                  "failures of which a line of this file says KERNEL PROPERTY YYYY-MM-DD reason "
+                  "are shown and do not count until that day")
+      ->type_name("FILE");
+}
+
+void add_ledger_options(CLI::App& verb, Options& o) {
+  CLI::Option* compare =
+      verb.add_option("--ledger", o.ledger, "fail where the run and this ledger differ")
+          ->type_name("FILE");
+  verb.add_option("--write-ledger", o.write_ledger,
+                  "write what holds to this ledger; rows that were not asked for stay")
+      ->type_name("FILE")
+      ->excludes(compare);
+}
+
 void add_common_options(CLI::App& verb, Options& o, std::string& seed) {
   verb.add_option_function<std::string>(
           "--profile",
@@ -126,6 +142,8 @@ CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) 
   if (judges || name == "list" || name == "bench") add_kernel_options(*verb, o);
   if (judges) add_verify_options(*verb, o);
   if (judges || name == "bench") add_common_options(*verb, o, seed);
+  if (name == "verify" || name == "bench" || name == "run") add_known_failures_option(*verb, o);
+  if (name == "verify") add_ledger_options(*verb, o);
   if (name == "bench" || name == "run" || name == "list") add_workload_options(*verb, o);
   if (name != "report" && name != "run" && name != "replay") add_output_options(*verb, o);
   if (name == "run") verb->add_flag("--quiet", o.quiet, "print only failures and the summary");
@@ -193,7 +211,7 @@ Parsed parse_command_line(int argc, char** argv) {
     if (e.get_exit_code() == 0) {
       app.exit(e);
     } else {
-      std::fprintf(stderr, "ropewalk: %s (ropewalk --help shows what there is)\n", e.what());
+      parsed.error = std::string(e.what()) + " (ropewalk --help shows what there is)";
       parsed.exit_code = 2;
     }
   }

@@ -12,7 +12,9 @@ struct Options {
   std::string verb;
   std::string command_line;                                          ///< as typed, for the record
   std::vector<std::string> kernels, properties, plugins, workloads;  ///< globs, files, globs
-  std::string workload_file;  ///< empty: the built-in workloads
+  std::string workload_file;         ///< empty: the built-in workloads
+  std::string known_failures;        ///< a file, or empty
+  std::string ledger, write_ledger;  ///< verify: to compare with, to write; at most one of them
   Profile profile = Profile::standard;
   std::uint64_t seed = 0;
   std::int64_t cases = 0;  ///< a property; 0: what the profile says
@@ -28,11 +30,12 @@ struct Options {
 /// "smoke", "standard", "full"
 std::string profile_name(Profile profile);
 
-/// Parses the command line. When there is nothing to run (--help, an error), prints and sets
-/// `exit_code`.
+/// Parses the command line. When there is nothing to run, prints the help that was asked for or
+/// says what is wrong in `error`, and sets `exit_code`.
 struct Parsed {
   bool run = false;
   int exit_code = 0;
+  std::string error;
   Options options;
 };
 Parsed parse_command_line(int argc, char** argv);

@@ -1,11 +1,14 @@
 // The command: picks the verb, turns errors into one line and an exit code.
+#include <fcntl.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <map>
+#include <string>
 
 #include "tools/options.h"
 #include "tools/verbs.h"
@@ -23,6 +26,23 @@ WorkerArguments worker_arguments(int argc, char** argv) {
   return arguments;
 }
 
+// One line, whatever the names in it are made of.
+void print_error(const std::string& what) {
+  constexpr std::size_t length_max = 1000;
+  std::string line = what.substr(0, length_max);
+  for (char& c : line)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+  std::fprintf(stderr, "ropewalk: %s%s\n", line.c_str(), what.size() > length_max ? "..." : "");
+}
+
+// A closed standard stream must not become the number of the next file that is opened: what is
+// printed would go there. Reading from it and writing to it fail.
+void hold_standard_streams() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(descriptor, F_GETFD) < 0)
+      (void)::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int run_verb(const Options& options) {
   static const std::map<std::string, int (*)(const Options&)> verbs = {
       {"list", run_list},       {"verify", run_verify}, {"replay", run_replay},
@@ -32,8 +52,8 @@ int run_verb(const Options& options) {
   try {
     return verbs.at(options.verb)(options);
   } catch (const std::exception& e) {
-    std::fflush(stdout);
-    std::fprintf(stderr, "ropewalk: %s\n", e.what());
+    // Whatever was thrown because nothing can be printed is said once, by main.
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) print_error(e.what());
     return 2;
   }
 }
@@ -48,11 +68,15 @@ int main(int argc, char** argv) {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   if (argc > 1 && std::strcmp(argv[1], "worker") == 0)
     worker_main(worker_arguments(argc, argv), timing_handler());
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error to report, not a way to die
+  // A closed pipe and a file that may not grow are errors to report, not ways to die.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  hold_standard_streams();
   const Parsed parsed = parse_command_line(argc, argv);
+  if (!parsed.error.empty()) print_error(parsed.error);
   int code = parsed.run ? run_verb(parsed.options) : parsed.exit_code;
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    std::fputs("ropewalk: standard output cannot be written\n", stderr);
+    print_error("standard output cannot be written");
     code = 2;
   }
   return code;

@@ -26,9 +26,10 @@ int combine(int verified, int benched) {
 
 int run_everything(const Options& options) {
   const std::filesystem::path folder = options.out.empty() ? "ropewalk-out" : options.out;
+  require_workloads(options);
   Recorder recorder(options, folder.string());
   fmt::print("== verify ({})\n", profile_name(options.profile));
-  std::fflush(stdout);
+  flush_output();
   std::set<std::string> passing, failing;
   const int verified = verify_and_print(options, [&](const VerdictRow& row) {
     const bool not_run = row.verdict == "UNSUPPORTED" || row.verdict == "SKIPPED";
@@ -45,7 +46,7 @@ int run_everything(const Options& options) {
     for (const CurveRow& curve : position_curves(worker, oracle, names)) recorder.write(curve);
   }
   fmt::print("\n== bench\n");
-  std::fflush(stdout);
+  flush_output();
   const int benched = bench_and_print(
       options, [](const VerdictRow&) {}, [&](const TimingRow& row) { recorder.write(row); });
   const int code = combine(verified, benched);

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "benchmarks/environment.h"
+#include "harness/text_file.h"
 
 namespace ropewalk {
 namespace {
@@ -49,6 +50,13 @@ VerifyPlan verify_plan(const Options& options) {
   return plan;
 }
 
+KnownFailures known_failures(const Options& options) {
+  const std::string& file = options.known_failures;
+  if (file.empty()) return {};
+  return {read_text_file(file), shown_path(file),
+          utc_now().substr(0, std::string_view("2021-04-20").size())};
+}
+
 void require_kernels(Worker& worker, const Options& options) {
   for (const std::string& glob : options.kernels) {
     bool found = false;
@@ -88,15 +96,28 @@ void Progress::clear() {
   shown_ = false;
 }
 
+void flush_output() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    throw std::runtime_error("standard output cannot be written");
+}
+
 Recorder::Recorder(const Options& options, const std::string& folder)
     : start_(std::chrono::steady_clock::now()) {
   if (folder.empty()) return;
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  folder_is_new_ = std::filesystem::create_directories(folder, error);
   if (error) throw UsageError("cannot make the folder " + folder + ": " + error.message());
   file_ = std::filesystem::path(folder) / "results.jsonl";
+  is_new_ = !std::filesystem::exists(std::filesystem::symlink_status(file_, error));
   writer_ = std::make_unique<RecordWriter>(file_);
-  writer_->write(run_row(options));
+  run_ = run_row(options);
+}
+
+Recorder::~Recorder() {
+  if (!writer_ || begun_ || !is_new_) return;
+  std::error_code error;
+  std::filesystem::remove(file_, error);
+  if (folder_is_new_) std::filesystem::remove(file_.parent_path(), error);
 }
 
 void Recorder::finish(int exit_code) {

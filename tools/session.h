@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "harness/known_failures.h"
 #include "harness/worker.h"
 #include "properties/verify.h"
 #include "reports/record.h"
@@ -22,11 +23,18 @@ class UsageError : public std::runtime_error {
 WorkerOptions worker_options(const Options& options);
 VerifyPlan verify_plan(const Options& options);
 
+/// The file of --known-failures, held to today's date (UTC). Throws BadFile.
+KnownFailures known_failures(const Options& options);
+
 /// Throws UsageError unless every --kernel glob matches a kernel.
 void require_kernels(Worker& worker, const Options& options);
 void require_kernels(const Options& options);
 /// Throws UsageError unless every --property glob matches a property.
 void require_properties(const Options& options);
+
+/// What was printed leaves now. Throws when standard output is closed: what goes on printing into
+/// the void for hours must stop.
+void flush_output();
 
 /// One line that is rewritten in place, on standard error and only on a terminal.
 class Progress {
@@ -43,14 +51,21 @@ class Progress {
 };
 
 /// DIR/results.jsonl, with a run row at its beginning and an end row at its end. Throws UsageError
-/// when the folder or file cannot be written.
+/// when the folder or file cannot be written. A run that was refused before its first row leaves
+/// no file.
 class Recorder {
  public:
   /// An empty folder records nothing.
   Recorder(const Options& options, const std::string& folder);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
   template <class Row>
   void write(const Row& row) {
-    if (writer_) writer_->write(row);
+    if (!writer_) return;
+    if (!begun_) writer_->write(run_);
+    begun_ = true;
+    writer_->write(row);
   }
   /// The end row. Not called after an exception: such a run reads as cut off.
   void finish(int exit_code);
@@ -59,6 +74,8 @@ class Recorder {
  private:
   std::filesystem::path file_;
   std::unique_ptr<RecordWriter> writer_;
+  RunRow run_;
+  bool begun_ = false, is_new_ = false, folder_is_new_ = false;
   std::chrono::steady_clock::time_point start_;
 };
 }  // namespace ropewalk

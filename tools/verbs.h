@@ -28,6 +28,10 @@ int bench_and_print(const Options& options,
                     const std::function<void(const VerdictRow&)>& on_verdict,
                     const std::function<void(const TimingRow&)>& on_row);
 
+/// Throws UsageError or BadFile unless the options choose a workload: `run` asks before it
+/// verifies.
+void require_workloads(const Options& options);
+
 /// The child side of bench: what a worker does when it is told to time a board.
 TimingHandler timing_handler();
 

@@ -5,17 +5,14 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 
+#include "tools/ledger.h"
 #include "tools/session.h"
 #include "tools/verbs.h"
 
 namespace ropewalk {
 namespace {
-
-bool failed(const VerdictRow& row) {
-  return row.verdict == "FAIL" || row.verdict == "CRASH" || row.verdict == "HANG" ||
-         row.verdict == "VACUOUS";
-}
 
 std::string cell_of(const VerdictRow& row) {
   if (row.pairing.empty()) return row.angle_contract;
@@ -24,6 +21,7 @@ std::string cell_of(const VerdictRow& row) {
 
 void print_failure(const VerdictRow& row) {
   fmt::print("{:<5} {} ({}): {}\n", row.verdict, row.kernel, cell_of(row), row.property);
+  if (!row.known.empty()) fmt::print("      known      {}\n", row.known);
   fmt::print("      claim      {}\n", row.claim);
   if (!row.reason.empty()) fmt::print("      because    {}\n", row.reason);
   if (row.verdict == "FAIL" && row.margin > 1)
@@ -42,6 +40,7 @@ class Printer {
   void add(const VerdictRow& row) {
     if (options_.json) {
       fmt::print("{}\n", to_json_line(row));
+      flush_output();
       return;
     }
     if (row.kernel != first_.kernel || cell_of(row) != cell_of(first_)) finish_cell();
@@ -51,13 +50,13 @@ class Printer {
       if (!(row.margin < worst_.margin)) worst_ = row;
       cases_ += row.compared_cases;
       values_ += row.compared;
-    } else if (failed(row)) {
+    } else if (is_failure(row.verdict)) {
       print_failure(row);
     } else if (!options_.quiet) {
       fmt::print("{:<5} {} ({}): {}: {}\n", row.verdict, row.kernel, cell_of(row), row.property,
                  row.reason);
     }
-    std::fflush(stdout);
+    flush_output();
   }
 
   void finish_cell() {
@@ -65,7 +64,7 @@ class Printer {
       fmt::print(
           "PASS  {:<12} {:<24} {} properties, {} cases, {} values; worst margin {:.3f} ({})\n",
           first_.kernel, cell_of(first_), passed_, cases_, values_, worst_.margin, worst_.property);
-    std::fflush(stdout);
+    flush_output();
     first_ = worst_ = {};
     worst_.margin = 0;
     passed_ = 0;
@@ -80,15 +79,16 @@ class Printer {
 };
 
 void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, double seconds) {
-  std::int64_t passed = 0, judged = 0, set_aside = 0, planned = 0, executed = 0, compared = 0,
-               values = 0;
+  std::int64_t passed = 0, judged = 0, known = 0, set_aside = 0, planned = 0, executed = 0,
+               compared = 0, values = 0;
   const VerdictRow* worst = nullptr;
   for (const VerdictRow& row : rows) {
-    if (row.verdict == "UNSUPPORTED" || row.verdict == "SKIPPED") {
+    if (is_not_run(row.verdict)) {
       ++set_aside;
       continue;
     }
     ++judged;
+    if (!row.known.empty()) ++known;
     planned += row.planned;
     executed += row.executed;
     compared += row.compared_cases;
@@ -98,6 +98,7 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
     if (worst == nullptr || row.margin > worst->margin) worst = &row;
   }
   fmt::print("\n{} of {} claims hold", passed, judged);
+  if (known > 0) fmt::print(", {} failures are known", known);
   if (set_aside > 0) fmt::print(", {} unsupported or skipped", set_aside);
   if (worst != nullptr)
     fmt::print("; worst margin that holds {:.3f} ({}, {})", worst->margin, worst->kernel,
@@ -112,17 +113,24 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
 int verify_and_print(const Options& options, const std::function<void(const VerdictRow&)>& on_row) {
   const auto start = std::chrono::steady_clock::now();
   require_properties(options);
+  KnownFailures known = known_failures(options);
+  std::optional<LedgerCheck> ledger;
+  if (!options.ledger.empty() || !options.write_ledger.empty()) ledger.emplace(options);
   require_kernels(options);
   Progress progress(options.quiet);
   Printer printer(options);
   std::vector<VerdictRow> rows;
+  VerifyPlan plan = verify_plan(options);
+  if (ledger) plan.on_offer = [&](const LedgerKey& key) { ledger->on_offer(key); };
   verify_with_judges(
-      worker_options(options), verify_plan(options), options.jobs,
-      [&](const VerdictRow& row) {
+      worker_options(options), plan, options.jobs,
+      [&](VerdictRow row) {
         progress.clear();
-        rows.push_back(row);
+        known.judge(row);
+        if (ledger) ledger->on_row(row);
         on_row(row);
         printer.add(row);
+        rows.push_back(std::move(row));
       },
       [&](const std::string& what) { progress.show(what); });
   progress.clear();
@@ -130,7 +138,10 @@ int verify_and_print(const Options& options, const std::function<void(const Verd
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!options.json) print_summary(rows, options.seed, seconds);
-  return exit_code_of(rows);
+  for (const std::string& remark : known.remarks())
+    fmt::print(options.json ? stderr : stdout, "{}\n", remark);
+  const int code = exit_code_of(rows);
+  return ledger ? ledger->finish(code) : code;
 }
 
 int run_verify(const Options& options) {

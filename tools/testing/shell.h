@@ -23,7 +23,11 @@ inline std::string slurp(const std::filesystem::path& file) {
   return text.str();
 }
 
-/// A folder for the running test alone.
+inline void spill(const std::filesystem::path& file, const std::string& content) {
+  std::ofstream(file, std::ios::binary) << content;
+}
+
+/// A folder for the running test alone; what an earlier run left in it may still be there.
 inline std::filesystem::path scratch() {
   const auto* info = testing::UnitTest::GetInstance()->current_test_info();
   std::string name = std::string(info->test_suite_name()) + "_" + info->name();
@@ -47,9 +51,9 @@ inline Result shell(const std::string& line) {
   return r;
 }
 
-/// Runs the command of the build tree.
-inline Result ropewalk(const std::string& arguments) {
-  return shell(std::string(ROPEWALK_EXECUTABLE) + " " + arguments);
+/// Runs the command of the build tree; `before` is what the shell does first.
+inline Result ropewalk(const std::string& arguments, const std::string& before = "") {
+  return shell(before + ROPEWALK_EXECUTABLE + " " + arguments);
 }
 
 inline bool contains(const std::string& text, const std::string& part) {

@@ -1,0 +1,335 @@
+// Bad input, as a table: each gets one line on standard error that names the culprit, the
+// documented exit code, nothing on standard output, and leaves nothing half-written behind.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tools/testing/shell.h"
+
+namespace {
+
+struct BadInput {
+  const char* what;
+  std::string arguments;  ///< FILE is the file that holds `content`, OUT a folder not yet there
+  std::string content;    ///< empty: no file
+  std::vector<std::string> words;  ///< each occurs in the one line
+  int code = 2;
+};
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+void check(const std::vector<BadInput>& table) {
+  const auto folder = scratch(), file = folder / "FILE", out = folder / "new";
+  for (const BadInput& bad : table) {
+    SCOPED_TRACE(bad.what);
+    std::filesystem::remove_all(out);
+    std::filesystem::remove(file);
+    if (!bad.content.empty()) spill(file, bad.content);
+    std::string arguments = bad.arguments;
+    replace_all(arguments, "FILE", file.string());
+    replace_all(arguments, "OUT", out.string());
+    const Result r = ropewalk(arguments);
+    EXPECT_EQ(r.code, bad.code) << r.out << r.err;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+    EXPECT_LT(r.err.size(), 1100u);
+    EXPECT_TRUE(r.err.starts_with("ropewalk: ")) << r.err;
+    for (std::string word : bad.words) {
+      replace_all(word, "FILE", file.string());
+      EXPECT_TRUE(contains(r.err, word)) << "no '" << word << "' in: " << r.err;
+    }
+    EXPECT_EQ(r.out, "");
+    EXPECT_FALSE(std::filesystem::exists(out)) << "left behind: " << out;
+  }
+}
+
+std::string replay(const std::string& words) {
+  return "replay 'kernel=plain property=norm " + words + "'";
+}
+
+TEST(BadInput, CommandLine) {
+  check({
+      {"no verb", "", "", {"subcommand"}},
+      {"unknown verb", "dance", "", {"dance"}},
+      {"a verb of two lines", "\"$(printf 'da\\nnce')\"", "", {"da?nce"}},
+      {"unknown option", "verify --colour", "", {"--colour"}},
+      {"an option of another verb", "replay x --profile smoke", "", {"--profile"}},
+      {"an argument too many", "verify plain", "", {"plain"}},
+      {"an option without its value", "verify --known-failures", "", {"--known-failures"}},
+      {"no results file", "report", "", {"results"}},
+      {"unknown profile", "verify --profile huge", "", {"huge"}},
+      {"a seed of words", "verify --seed tomorrow", "", {"tomorrow"}},
+      {"a negative seed", "verify --seed -1", "", {"-1"}},
+      {"a seed that overflows", "verify --seed 18446744073709551616", "", {"18446744073709551616"}},
+      {"no cases", "verify --cases 0", "", {"--cases", "0"}},
+      {"cases that overflow", "verify --cases 99999999999999999999", "", {"--cases"}},
+      {"unknown kernel", "verify --out OUT --kernel nobody", "", {"nobody"}},
+      {"a kernel of control characters",
+       "verify --kernel \"$(printf 'a\\033[31m\\nb')\"",
+       "",
+       {"'a?[31m?b'"}},
+      {"an argument of 100,000 bytes", "verify --kernel \"$(printf '%100000s' x)\"", "", {"..."}},
+      {"unknown property", "verify --out OUT --property nothing", "", {"nothing"}},
+      {"unknown workload", "bench --out OUT --workload 'no/such*'", "", {"no/such*"}},
+      {"unknown workload of run", "run --out OUT --workload 'no/such*'", "", {"no/such*"}},
+      {"unknown processor feature", "verify --cpu-features mmx9", "", {"mmx9"}},
+      {"flags that are not for this verb", "verify -- --benchmark_filter=x", "", {"bench"}},
+      {"both ledger options", "verify --ledger a --write-ledger b", "", {"--ledger"}},
+  });
+}
+
+TEST(BadInput, ReplayLines) {
+  check({
+      {"unknown kernel", "replay 'kernel=nobody property=norm'", "", {"kernel=nobody"}},
+      {"unknown property", "replay 'kernel=plain property=charm'", "", {"property=charm"}},
+      {"unknown word", replay("wings=2"), "", {"wings"}},
+      {"no word", replay("wings"), "", {"wings", "name=value"}},
+      {"binary garbage", "replay \"$(printf '\\001\\377=\\177')\"", "", {"unknown word"}},
+      {"odd rotary_dim", replay("rotary_dim=7 q.head_dim=8"), "", {"rotary_dim", "even", "7"}},
+      {"no rotary_dim", replay("rotary_dim=0"), "", {"rotary_dim", "0"}},
+      {"rotary_dim beyond the head",
+       replay("rotary_dim=8 q.head_dim=4"),
+       "",
+       {"q: ", "head_dim 4"}},
+      {"a window past the head", replay("rotary_dim=4 q.head_dim=8 q.offset=6"), "", {"[6, +4)"}},
+      {"a window before it", replay("rotary_dim=4 q.head_dim=8 q.offset=-2"), "", {"[-2, +4)"}},
+      {"no tokens", replay("tokens=0"), "", {"tokens", "at least 1"}},
+      {"no batch", replay("batch=0"), "", {"batch", "at least 1"}},
+      {"no heads", replay("q.heads=0"), "", {"q: heads", "at least 1"}},
+      {"outputs that overlap", replay("tokens=2 q.heads=2 q.out=-1,2,1"), "", {"overlap"}},
+      {"sizes that overflow", replay("q.heads=4611686018427387904 q.head_dim=4"), "", {"overflow"}},
+      {"tokens that overflow", replay("tokens=4611686018427387904 batch=8"), "", {"overflow"}},
+      {"strides that overflow",
+       replay("tokens=3 q.in=-1,9223372036854775807,-1"),
+       "",
+       {"overflow"}},
+      {"one tensor too large", replay("q.head_dim=268435457 q.rotate=0"), "", {"2 GiB"}},
+      {"too large together",
+       replay("q.head_dim=134217729 q.rotate=0 k.head_dim=134217729 k.rotate=0"),
+       "",
+       {"2 GiB"}},
+      {"a table too large", replay("positions=2147483647"), "", {"2 GiB"}},
+      {"no position", replay("positions=2147483648"), "", {"position 2147483648"}},
+      {"no positions", replay("positions="), "", {"positions needs"}},
+      {"a comma at the end", replay("positions=0,"), "", {"positions="}},
+      {"a comma too many", replay("tokens=2 positions=0,,1"), "", {"positions="}},
+      {"a list of nothing", replay("inv_freq="), "", {"inv_freq="}},
+      {"a stride too many", replay("q.in=1,2,3,"), "", {"q.in="}},
+      {"a value too few", replay("q.values=1,"), "", {"q.values="}},
+      {"a plugin that is not there", replay("plugin=no/where.so"), "", {"no/where.so"}},
+  });
+}
+
+const std::string model = R"([[model]]
+name = "toy"
+model = "Toy"
+source = "this test"
+pairing = "half_split"
+dtype = "f32"
+placement = "in_place"
+q_heads = 4
+k_heads = 2
+head_dim = 16
+rotary_dim = 8
+rope_theta = 10000
+)";
+
+// The model with one line replaced.
+std::string with(const std::string& from, const std::string& to) {
+  std::string text = model;
+  text.replace(text.find(from), from.size(), to);
+  return text;
+}
+
+TEST(BadInput, WorkloadFiles) {
+  const std::string list = "list --workload-file FILE";
+  std::string dots = "a";
+  for (int i = 0; i < 100000; ++i) dots += ".a";
+  check({
+      {"no file", "bench --out OUT --workload-file no/where.toml", "", {"no/where.toml"}},
+      {"a folder", "list --workload-file /", "", {"/: not a regular file"}},
+      {"an endless file", "list --workload-file /dev/zero", "", {"/dev/zero"}},
+      {"2 MiB", list, model + std::string(2 << 20, '#'), {"FILE: larger than 1 MiB"}},
+      {"a long line", list, model + std::string(5000, '#'), {"FILE:13: ", "4096"}},
+      {"a key of 100,000 dots", list, dots + " = 1\n", {"FILE:1: ", "4096"}},
+      {"brackets", list, "a = " + std::string(4000, '[') + "\n", {"FILE:1: ", "nested"}},
+      {"binary garbage",
+       list,
+       std::string("\x7f"
+                   "ELF\x02\0\xff\n",
+                   8),
+       {"FILE:1: "}},
+      {"NUL", list, std::string("na\0me = 1\n", 10), {"FILE:1: "}},
+      {"invalid UTF-8", list, "name = \"\xc3\x28\"\n", {"FILE:1: ", "utf-8"}},
+      {"half a file", list, model.substr(0, 70), {"FILE:", "end-of-file"}},
+      {"no TOML", list, "{\"model\": 1}\n", {"FILE:1: "}},
+      {"odd rotary_dim", list, with("dim = 8", "dim = 7"), {"FILE:11: ", "rotary_dim", "even"}},
+      {"rotary_dim beyond the head",
+       list,
+       with("dim = 8", "dim = 32"),
+       {"FILE:11: ", "head_dim 16"}},
+      {"a window past the head",
+       list,
+       model + "q_rotary_offset = 10\n",
+       {"FILE:13: ", "[10, 10 + 8)"}},
+      {"no heads", list, with("k_heads = 2", "k_heads = 0"), {"FILE:9: ", "k_heads", "at least 1"}},
+      {"too large",
+       list,
+       with("q_heads = 4", "q_heads = 400000000000"),
+       {"toy/decode-1", "64 GiB"}},
+      {"sizes that overflow",
+       list,
+       with("q_heads = 4", "q_heads = 9223372036854775807"),
+       {"toy/decode-1", "overflows"}},
+      {"an unknown key", list, with("k_heads = 2", "k_hats = 2"), {"FILE:9: ", "k_hats"}},
+      {"a wrong type", list, with("k_heads = 2", "k_heads = \"2\""), {"FILE:9: ", "integer"}},
+  });
+}
+
+TEST(BadInput, ResultsFiles) {
+  const std::string report = "report FILE --out OUT",
+                    run_row =
+                        R"({"schema":1,"row":"run","version":"1","command":"x","started_at":"",)"
+                        R"("profile":"smoke","seed":1,"environment":{}})"
+                        "\n";
+  check({
+      {"no file", "report no/where.jsonl --out OUT", "", {"no/where.jsonl"}},
+      {"a folder", "report / --out OUT", "", {"/: cannot be read"}},
+      {"an endless file", "report /dev/zero --out OUT", "", {"/dev/zero:1: "}},
+      {"an empty file", report, "\n", {"FILE:1: "}},
+      {"a foreign file", report, "<html>\n", {"FILE:1: ", "not JSON"}},
+      {"binary garbage",
+       report,
+       std::string("\x7f"
+                   "ELF\x02\0\xff\n",
+                   8),
+       {"FILE:1: ", "not JSON"}},
+      {"NUL", report, run_row + std::string("\0\n", 2), {"FILE:2: "}},
+      {"invalid UTF-8", report, run_row + "{\"schema\":1,\"row\":\"\xff\"}\n", {"FILE:2: "}},
+      {"another schema", report, "{\"schema\":7,\"row\":\"run\"}\n", {"FILE:1: ", "schema 7"}},
+      {"a row cut in the middle", report, run_row + "{\"schema\":1,\"row\":\"verd\n", {"FILE:2: "}},
+      {"no run row", report, run_row.substr(0, 60), {"FILE:1: ", "no run row"}},
+      {"brackets", report, std::string(100000, '[') + "\n", {"FILE:1: ", "nested"}},
+      {"a line of 100 MB", report, std::string(100000000, 'x') + "\n", {"FILE:1: ", "16 MiB"}},
+  });
+}
+
+TEST(BadInput, PluginsLedgersAndKnownFailures) {
+  const std::string verify = "verify --out OUT --kernel plain --property norm ";
+  const std::string garbage(
+      "\x7f"
+      "ELF\x02\0\xff\n",
+      8),
+      big(2 << 20, 'x');
+  check({
+      {"no plugin", verify + "--plugin no/where.so", "", {"no/where.so"}},
+      {"a plugin of text", verify + "--plugin FILE", "not an ELF file\n", {"FILE"}},
+      {"half a plugin", verify + "--plugin FILE", garbage, {"FILE"}},
+      {"a folder as plugin", verify + "--plugin /", "", {"plugin /"}},
+      {"no ledger", verify + "--ledger no/where.csv", "", {"no/where.csv"}},
+      {"a foreign ledger", verify + "--ledger FILE", garbage, {"FILE:1: is no ledger"}},
+      {"a huge ledger", verify + "--ledger FILE", big, {"FILE: larger than 1 MiB"}},
+      {"an endless ledger", verify + "--ledger /dev/zero", "", {"/dev/zero"}},
+      {"a ledger nowhere", verify + "--write-ledger no/where/l.csv", "", {"no/where/l.csv"}},
+      {"a ledger on a device", verify + "--write-ledger /dev/full", "", {"/dev/full"}},
+      {"no known failures", verify + "--known-failures no/where.txt", "", {"no/where.txt"}},
+      {"foreign known failures", verify + "--known-failures FILE", garbage, {"FILE:1: "}},
+      {"huge known failures", verify + "--known-failures FILE", big, {"FILE: larger than"}},
+      {"an impossible day", verify + "--known-failures FILE", "a b 2026-02-30 c\n", {"FILE:1: "}},
+  });
+}
+
+TEST(BadInput, FoldersThatCannotBeWritten) {
+  const std::string verify = "verify --kernel plain --property norm --cases 2 --out ";
+  check({
+      {"a file in the way", verify + "FILE/below", "in the way", {"FILE/below"}},
+      {"a file in the way of run", "run --out FILE/below", "in the way", {"FILE/below"}},
+      {"a file in its place", verify + "FILE", "in the way", {"FILE"}},
+      {"a device", verify + "/dev/full", "", {"/dev/full"}},
+      {"a folder of the kernel", verify + "/proc/ropewalk", "", {"/proc/ropewalk"}},
+  });
+}
+
+// ---- full disks and closed streams
+
+const std::string quick = "--kernel plain --property norm --cases 2 ";
+
+TEST(BadInput, AFullDiskIsOneLineAndNoHalfReport) {
+  const auto out = scratch() / "out";
+  std::filesystem::remove_all(out);
+  std::filesystem::create_directories(out);
+  std::filesystem::create_symlink("/dev/full", out / "results.jsonl");
+  const Result r = ropewalk("verify " + quick + "--out " + out.string());
+  EXPECT_EQ(r.code, 2) << r.out << r.err;
+  EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+  EXPECT_TRUE(contains(r.err, "results.jsonl: cannot be written: No space left")) << r.err;
+
+  // A report of which no file may be larger than 4 KiB: what does not fit is not there at all.
+  const auto results = scratch() / "results", report = scratch() / "report";
+  std::filesystem::remove_all(results);
+  std::filesystem::remove_all(report);
+  ASSERT_EQ(ropewalk("verify " + quick + "--out " + results.string()).code, 0);
+  const Result cut =
+      ropewalk("report " + (results / "results.jsonl").string() + " --out " + report.string(),
+               "ulimit -f 8;");
+  EXPECT_EQ(cut.code, 2) << cut.out << cut.err;
+  EXPECT_EQ(std::count(cut.err.begin(), cut.err.end(), '\n'), 1) << cut.err;
+  EXPECT_TRUE(contains(cut.err, "report.html: cannot be written: File too large")) << cut.err;
+  EXPECT_FALSE(std::filesystem::exists(report / "report.html"));
+  for (const auto& entry : std::filesystem::directory_iterator(report))
+    EXPECT_FALSE(contains(entry.path().string(), ".part")) << entry.path();
+}
+
+TEST(BadInput, AClosedStandardOutputIsAnError) {
+  const auto out = scratch() / "out";
+  const std::string verbs[] = {"list",
+                               "list --json",
+                               "--help",
+                               "verify " + quick,
+                               "verify --json " + quick,
+                               "replay 'kernel=plain property=norm'",
+                               "mutants --kernel 'mutant_scaled*' --property norm --cases 2",
+                               "verify " + quick + "--out " + out.string()};
+  for (const std::string& verb : verbs)
+    for (const std::string way : {" >/dev/full", " >&-", " >&- <&-"}) {
+      std::filesystem::remove_all(out);
+      const Result r = ropewalk(verb + way);
+      EXPECT_EQ(r.code, 2) << verb << way << r.err;
+      EXPECT_EQ(r.err, "ropewalk: standard output cannot be written\n") << verb << way;
+      // What is printed never ends in the file that was opened in the place of the closed stream.
+      const std::string rows = slurp(out / "results.jsonl");
+      EXPECT_TRUE(rows.empty() || rows.starts_with("{\"schema\":1")) << rows;
+      EXPECT_FALSE(contains(rows, "claims hold")) << rows;
+    }
+}
+
+TEST(BadInput, ABoardThatNobodyCanReadIsAnError) {
+  for (const std::string way : {" >/dev/full", " >&-"}) {
+    const Result r =
+        ropewalk("bench --kernel plain --profile smoke --workload llama-3-8b/decode-1" + way +
+                 " -- --benchmark_min_time=0.001");
+    EXPECT_EQ(r.code, 2) << r.err;
+    EXPECT_TRUE(contains(r.err, "ropewalk: standard output cannot be written\n")) << r.err;
+  }
+}
+
+TEST(BadInput, AReaderThatLeavesEndsTheRun) {
+  const auto out = scratch() / "out";
+  std::filesystem::remove_all(out);
+  // 28 rows; who asked for one is gone when the next are printed.
+  const Result r = ropewalk(
+      "verify --profile smoke --json --property norm --property transpose "
+      "--out " +
+      out.string() + " | head -n 1");
+  EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 1) << r.out;
+  const std::string rows = slurp(out / "results.jsonl");
+  EXPECT_LT(std::count(rows.begin(), rows.end(), '\n'), 20) << rows;
+  EXPECT_FALSE(contains(rows, "\"row\":\"end\""));  // so a report says that it was cut off
+}
+
+}  // namespace
