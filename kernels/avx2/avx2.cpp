@@ -1,7 +1,10 @@
 // AVX2 with FMA, f32 and f64: 8 or 4 elements a step. The pairs left over at the end of a head go
-// through the same arithmetic with masked loads and stores, so a pair's bits do not depend on where
-// it stands. Nothing outside the functions marked AVX2 is compiled for AVX2.
+// through the same arithmetic in a vector that is partly empty, so a pair's bits do not depend on
+// where it stands. Nothing outside the functions marked AVX2 is compiled for AVX2.
 #include <immintrin.h>
+
+#include <cstddef>
+#include <cstring>
 
 #include "kernels/api/kernel.h"
 #include "kernels/common/support.h"
@@ -11,27 +14,42 @@
 namespace ropewalk {
 namespace {
 
+// The first `count` of a vector's elements, the others zero; and back. The copies spare a masked
+// load, which emulators of older processors get wrong at the end of a page.
+template <class Real, std::size_t lanes>
+struct Part {
+  alignas(32) Real elements[lanes] = {};
+  void take(const Real* from, std::int64_t count) {
+    std::memcpy(elements, from, static_cast<std::size_t>(count) * sizeof(Real));
+  }
+  void give(Real* to, std::int64_t count) const {
+    std::memcpy(to, elements, static_cast<std::size_t>(count) * sizeof(Real));
+  }
+};
+
 // The instructions of one data type. `count` elements from the first are loaded or stored.
 struct Floats {
   using Real = float;
   using Vector = __m256;
   static constexpr std::int64_t lanes = 8;
 
-  AVX2 __m256i first(std::int64_t count) {
-    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), lane);
-  }
   AVX2 Vector load(const float* from, std::int64_t count) {
-    return count == lanes ? _mm256_loadu_ps(from) : _mm256_maskload_ps(from, first(count));
+    if (count == lanes) return _mm256_loadu_ps(from);
+    Part<float, 8> part;
+    part.take(from, count);
+    return _mm256_load_ps(part.elements);
   }
   AVX2 void store(float* to, Vector v, std::int64_t count) {
-    count == lanes ? _mm256_storeu_ps(to, v) : _mm256_maskstore_ps(to, first(count), v);
+    if (count == lanes) return _mm256_storeu_ps(to, v);
+    Part<float, 8> part;
+    _mm256_store_ps(part.elements, v);
+    part.give(to, count);
   }
   // (a, b, c, d) of a row as (a, a, b, b, c, c, d, d).
   AVX2 Vector load_twice(const float* from, std::int64_t count) {
-    const __m128 half = count == lanes / 2
-                            ? _mm_loadu_ps(from)
-                            : _mm_maskload_ps(from, _mm256_castsi256_si128(first(count)));
+    Part<float, 4> part;
+    if (count < lanes / 2) part.take(from, count);
+    const __m128 half = _mm_loadu_ps(count == lanes / 2 ? from : part.elements);
     return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(half),
                                     _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
   }
@@ -49,14 +67,17 @@ struct Doubles {
   using Vector = __m256d;
   static constexpr std::int64_t lanes = 4;
 
-  AVX2 __m256i first(std::int64_t count) {
-    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
-  }
   AVX2 Vector load(const double* from, std::int64_t count) {
-    return count == lanes ? _mm256_loadu_pd(from) : _mm256_maskload_pd(from, first(count));
+    if (count == lanes) return _mm256_loadu_pd(from);
+    Part<double, 4> part;
+    part.take(from, count);
+    return _mm256_load_pd(part.elements);
   }
   AVX2 void store(double* to, Vector v, std::int64_t count) {
-    count == lanes ? _mm256_storeu_pd(to, v) : _mm256_maskstore_pd(to, first(count), v);
+    if (count == lanes) return _mm256_storeu_pd(to, v);
+    Part<double, 4> part;
+    _mm256_store_pd(part.elements, v);
+    part.give(to, count);
   }
   AVX2 Vector load_twice(const double* from, std::int64_t count) {
     const __m128d half = count == lanes / 2 ? _mm_loadu_pd(from) : _mm_load_sd(from);
