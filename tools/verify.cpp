@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
+#include <set>
+#include <tuple>
 
 #include "tools/ledger.h"
 #include "tools/session.h"
@@ -52,9 +54,10 @@ class Printer {
       values_ += row.compared;
     } else if (is_failure(row.verdict)) {
       print_failure(row);
-    } else if (!options_.quiet) {
-      fmt::print("{:<5} {} ({}): {}: {}\n", row.verdict, row.kernel, cell_of(row), row.property,
-                 row.reason);
+    } else if (!options_.quiet && set_aside_.emplace(row.kernel, row.property, row.reason).second) {
+      // Once a kernel, not for each pairing and type.
+      fmt::print("{:<5} {} ({}): {}: {}\n", row.verdict, row.kernel, row.angle_contract,
+                 row.property, row.reason);
     }
     flush_output();
   }
@@ -74,6 +77,7 @@ class Printer {
  private:
   const Options& options_;
   VerdictRow first_, worst_;
+  std::set<std::tuple<std::string, std::string, std::string>> set_aside_;
   int passed_ = 0;
   std::int64_t cases_ = 0, values_ = 0;
 };
