@@ -3,7 +3,6 @@
 //
 // Bound: none. It sees what depends on the size of x: fixed point, limits, absolute thresholds.
 #include <cmath>
-#include <utility>
 
 #include "harness/checked.h"
 #include "harness/data.h"
@@ -24,11 +23,7 @@ Finding check(Subject& subject, const Case& c) {
   const auto times = [&](const PairValue& x) { return PairValue{x.re * factor, x.im * factor}; };
   const Run first = run(subject, c);
   if (first.failed()) return first.failure;
-  Problem larger = make_problem(c, subject.oracle);
-  replace_pairs(larger, [&](int placement, const HeadPlace& at, std::int64_t pair) {
-    return times(input_pair(first.problem, placement, at, pair));
-  });
-  const Run second = run(subject, std::move(larger));
+  const Run second = run_changed(subject, first, times);
   if (second.failed()) return second.failure;
   Tally tally;
   compare(subject, first, second,

@@ -3,8 +3,6 @@
 // Bound: both calls turn vectors of the same length by the same R^, so 2 e rho. Not bit for bit: an
 // FMA kernel rounds one product of the two, and not the same one. It sees a pair whose two halves
 // are treated differently: a table tiled the wrong way, a sign on one side, a scale on one element.
-#include <utility>
-
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
@@ -18,11 +16,7 @@ PairValue quarter_turned(const PairValue& x) {
 Finding check(Subject& subject, const Case& c) {
   const Run first = run(subject, c);
   if (first.failed()) return first.failure;
-  Problem turned = make_problem(c, subject.oracle);
-  replace_pairs(turned, [&](int placement, const HeadPlace& at, std::int64_t pair) {
-    return quarter_turned(input_pair(first.problem, placement, at, pair));
-  });
-  const Run second = run(subject, std::move(turned));
+  const Run second = run_changed(subject, first, quarter_turned);
   if (second.failed()) return second.failure;
   Tally tally;
   compare(subject, first, second,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "harness/names.h"
 
@@ -66,6 +67,15 @@ Run run(Subject& subject, Problem problem) {
 
 Run run(Subject& subject, const Case& c) {
   return run(subject, make_problem(c, subject.oracle));
+}
+
+Run run_changed(Subject& subject, const Run& first,
+                const std::function<PairValue(const PairValue&)>& change) {
+  Problem problem = first.problem;
+  replace_pairs(problem, [&](int placement, const HeadPlace& at, std::int64_t pair) {
+    return change(input_pair(first.problem, placement, at, pair));
+  });
+  return run(subject, std::move(problem));
 }
 
 Finding not_for_this_case(const char* why) {

@@ -17,6 +17,10 @@ struct Run {
 Run run(Subject& subject, Problem problem);
 Run run(Subject& subject, const Case& c);
 
+/// The first run's problem again, with every pair of its inputs changed.
+Run run_changed(Subject& subject, const Run& first,
+                const std::function<PairValue(const PairValue&)>& change);
+
 /// Nothing can be told from this case: another one is generated in its place.
 Finding not_for_this_case(const char* why);
 

@@ -143,11 +143,6 @@ void rotate(const rope_problem& p, const rope_operands& o) {
   rotate_each_head<Real>(p, o, rotate_head);
 }
 
-std::int32_t apply(const rope_problem* p, const rope_operands* o, void*) {
-  p->tensor[0].in_dtype == ROPE_F64 ? rotate<Doubles>(*p, *o) : rotate<Floats>(*p, *o);
-  return ROPE_OK;
-}
-
 const RegisteredKernel registered{{
     .name = "avx2",
     .summary = "256-bit vectors with fused multiply-add",
@@ -155,7 +150,7 @@ const RegisteredKernel registered{{
     .cpu_features = "avx2,fma",
     .flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT,
     .supports = supports_table,
-    .apply = apply,
+    .apply = apply_to_floats<rotate<Floats>, rotate<Doubles>>,
 }};
 
 }  // namespace

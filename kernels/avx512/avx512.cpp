@@ -100,11 +100,6 @@ void rotate(const rope_problem& p, const rope_operands& o) {
       p, o, p.pairing == ROPE_INTERLEAVED ? rotate_interleaved<Ops> : rotate_half_split<Ops>);
 }
 
-std::int32_t apply(const rope_problem* p, const rope_operands* o, void*) {
-  p->tensor[0].in_dtype == ROPE_F64 ? rotate<Doubles>(*p, *o) : rotate<Floats>(*p, *o);
-  return ROPE_OK;
-}
-
 const RegisteredKernel registered{{
     .name = "avx512",
     .summary = "512-bit vectors with masks and fused multiply-add",
@@ -112,7 +107,7 @@ const RegisteredKernel registered{{
     .cpu_features = "avx512f",
     .flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT,
     .supports = supports_table,
-    .apply = apply,
+    .apply = apply_to_floats<rotate<Floats>, rotate<Doubles>>,
 }};
 
 }  // namespace

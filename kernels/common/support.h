@@ -9,6 +9,14 @@ inline std::int32_t supports_table(const rope_problem* p, const char** reason) {
   return supports_float_data(*p, ROPE_ANGLES_TABLE, true, reason);
 }
 
+/// An apply that goes by the data type.
+template <void (*rotate_f32)(const rope_problem&, const rope_operands&),
+          void (*rotate_f64)(const rope_problem&, const rope_operands&)>
+std::int32_t apply_to_floats(const rope_problem* p, const rope_operands* o, void*) {
+  p->tensor[0].in_dtype == ROPE_F64 ? rotate_f64(*p, *o) : rotate_f32(*p, *o);
+  return ROPE_OK;
+}
+
 /// Calls rotate_head(head, rotary_dim / 2, scale, sign) for every head.
 template <class Real, class RotateHead>
 void rotate_each_head(const rope_problem& p, const rope_operands& o, RotateHead&& rotate_head) {

@@ -62,11 +62,6 @@ std::size_t workspace_bytes(const rope_problem* p) {
   return (d + 1) * d * (p->tensor[0].in_dtype == ROPE_F64 ? sizeof(double) : sizeof(float));
 }
 
-std::int32_t apply(const rope_problem* p, const rope_operands* o, void*) {
-  p->tensor[0].in_dtype == ROPE_F64 ? rotate<double>(*p, *o) : rotate<float>(*p, *o);
-  return ROPE_OK;
-}
-
 const RegisteredKernel registered{{
     .name = "dense",
     .summary = "the d x d matrix, built and multiplied (Eigen)",
@@ -75,7 +70,7 @@ const RegisteredKernel registered{{
              ROPE_MIXES_PAIRS,
     .supports = supports,
     .workspace_bytes = workspace_bytes,
-    .apply = apply,
+    .apply = apply_to_floats<rotate<float>, rotate<double>>,
 }};
 
 }  // namespace

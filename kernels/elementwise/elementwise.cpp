@@ -53,11 +53,6 @@ std::size_t workspace_bytes(const rope_problem* p) {
   return 3 * static_cast<std::size_t>(p->rotary_dim) * element;
 }
 
-std::int32_t apply(const rope_problem* p, const rope_operands* o, void*) {
-  p->tensor[0].in_dtype == ROPE_F64 ? rotate<double>(*p, *o) : rotate<float>(*p, *o);
-  return ROPE_OK;
-}
-
 const RegisteredKernel registered{{
     .name = "elementwise",
     .summary = "x * cos + rotate_pairs(x) * sin",
@@ -65,7 +60,7 @@ const RegisteredKernel registered{{
     .flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT,
     .supports = supports_table,
     .workspace_bytes = workspace_bytes,
-    .apply = apply,
+    .apply = apply_to_floats<rotate<float>, rotate<double>>,
 }};
 
 }  // namespace

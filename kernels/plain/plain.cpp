@@ -31,18 +31,13 @@ void rotate(const rope_problem& p, const rope_operands& o) {
       });
 }
 
-std::int32_t apply(const rope_problem* p, const rope_operands* o, void*) {
-  p->tensor[0].in_dtype == ROPE_F64 ? rotate<double>(*p, *o) : rotate<float>(*p, *o);
-  return ROPE_OK;
-}
-
 const RegisteredKernel registered{{
     .name = "plain",
     .summary = "the five-line loop",
     .source = "RoFormer, arXiv:2104.09864, section 3.4.2",
     .flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT,
     .supports = supports_table,
-    .apply = apply,
+    .apply = apply_to_floats<rotate<float>, rotate<double>>,
 }};
 
 }  // namespace
