@@ -33,10 +33,9 @@ Finding check(Subject& subject, const Case& c) {
   Problem x = make_problem(c, subject.oracle), z = make_problem(other, subject.oracle), sum = x;
   const int mantissa = c.dtype == ROPE_F64 ? 53 : 24;
   for (Problem* p : {&x, &z})
-    replace_pairs(*p,
-                  [p, mantissa, from = *p](int placement, const HeadPlace& at, std::int64_t pair) {
-                    return coarse(input_pair(from, placement, at, pair), mantissa);
-                  });
+    replace_pairs(*p, [mantissa, from = *p](int placement, const HeadPlace& at, std::int64_t pair) {
+      return coarse(input_pair(from, placement, at, pair), mantissa);
+    });
   replace_pairs(sum, [&](int placement, const HeadPlace& at, std::int64_t pair) {
     return input_pair(x, placement, at, pair) + input_pair(z, placement, at, pair);
   });
