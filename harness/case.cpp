@@ -18,7 +18,7 @@
 namespace ropewalk {
 namespace {
 
-constexpr Words<5> pattern_words{"unit", "wide", "basis", "decay", "tiny"};
+constexpr Words<7> pattern_words{"unit", "wide", "basis", "decay", "tiny", "huge", "special"};
 
 // Every field of a case once, with the word it has in a replay line. `visit(name, field,
 // words...)`.

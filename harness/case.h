@@ -35,7 +35,7 @@ struct TensorCase {
 };
 
 /// How the data of a tensor is made (harness/data.h).
-enum class DataPattern : std::int32_t { unit, wide, basis, decay, tiny };
+enum class DataPattern : std::int32_t { unit, wide, basis, decay, tiny, huge, special };
 
 /// Where positions come from: an explicit list [batch, tokens], from + step * token, or seeded
 /// values in [from, to].

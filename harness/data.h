@@ -46,4 +46,18 @@ constexpr double tiny_value(std::uint64_t bits, int mantissa_bits) {
   return unit_value(bits, mantissa_bits) * std::bit_cast<double>(power);
 }
 
+/// Full mantissa, as large as a scale of 64 leaves room for in f32, and as squares leave in f64.
+constexpr double huge_value(std::uint64_t bits, int mantissa_bits) {
+  return unit_value(bits, mantissa_bits) * (mantissa_bits == 24 ? 0x1p118 : 0x1p440);
+}
+
+/// What arithmetic has rules of its own for: 0, -0, 1, -1, and values that are subnormal in f32.
+constexpr double special_value(std::uint64_t bits, int mantissa_bits) {
+  constexpr double values[] = {0.0, -0.0, 1.0, -1.0};
+  const std::uint64_t which = mix(bits) % 6;
+  if (which < 4) return values[which];
+  const double small = mantissa_bits == 24 ? 0x1p-149 * static_cast<double>(bits >> 44) : 0x1p-440;
+  return which == 4 ? unit_value(bits, mantissa_bits) : small;
+}
+
 }  // namespace ropewalk

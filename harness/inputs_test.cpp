@@ -1,7 +1,9 @@
 // Other inputs for a problem already laid out.
+#include "harness/inputs.h"
+
 #include <gtest/gtest.h>
 
-#include "harness/problem.h"
+#include <cstring>
 
 namespace ropewalk {
 namespace {

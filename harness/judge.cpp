@@ -104,11 +104,11 @@ struct QuickLook {
   }
 };
 
-// The pairs of one head, for both placements.
+// The pairs of one head of one placement.
 template <class Wide>
-void compare_head(Subject& subject, const Problem& p, const Execution& execution,
-                  const HeadPlace& at, const std::vector<Complex<Wide>>& rotations,
-                  const QuickLook& look, Tally& tally) {
+void compare_head(Subject& subject, const Problem& p, const Outputs& outputs, const HeadPlace& at,
+                  const std::vector<Complex<Wide>>& rotations, const QuickLook& look,
+                  Tally& tally) {
   const TensorPlaces& places = p.tensor[at.tensor];
   const std::int64_t offset = p.asked.tensor[at.tensor].rotary_offset;
   const std::int64_t in_row =
@@ -117,26 +117,24 @@ void compare_head(Subject& subject, const Problem& p, const Execution& execution
       places.out_at + out_index(p.asked, at.tensor, at.b, at.t, at.h) + offset;
   const std::int64_t half = p.asked.rotary_dim / 2;
   using Stored = std::conditional_t<std::is_same_v<Wide, double>, float, double>;
-  for (const Outputs& outputs : execution.outputs) {
-    const std::vector<std::byte>& in = given(p, outputs, places.in);
-    const std::vector<std::byte>& out = outputs[static_cast<std::size_t>(places.out)];
-    for (std::int64_t i = 0; i < half; ++i) {
-      const PairIndex e = pair_index(p.asked.pairing, i, half);
-      const auto pair_at = [&](const std::vector<std::byte>& bytes, std::int64_t row) {
-        return Complex<Wide>{Wide(load_as<Stored>(bytes, row + e.first)),
-                             Wide(load_as<Stored>(bytes, row + e.second))};
-      };
-      const Complex<Wide> x = pair_at(in, in_row), y = pair_at(out, out_row);
-      const Complex<Wide>& r = rotations[static_cast<std::size_t>(i)];
-      if (!look.suspicious(x, r, y, tally.finding().margin)) {
-        tally.count_harmless();
-        continue;
-      }
-      compare_pair(subject.facts, p.source, x, r, y, tally, [&] {
-        return fmt::format("{} pair {}, position {}", place_text(at.tensor, at.b, at.t, at.h), i,
-                           p.positions[static_cast<std::size_t>(at.b * p.asked.tokens + at.t)]);
-      });
+  const std::vector<std::byte>& in = given(p, outputs, places.in);
+  const std::vector<std::byte>& out = outputs[static_cast<std::size_t>(places.out)];
+  for (std::int64_t i = 0; i < half; ++i) {
+    const PairIndex e = pair_index(p.asked.pairing, i, half);
+    const auto pair_at = [&](const std::vector<std::byte>& bytes, std::int64_t row) {
+      return Complex<Wide>{Wide(load_as<Stored>(bytes, row + e.first)),
+                           Wide(load_as<Stored>(bytes, row + e.second))};
+    };
+    const Complex<Wide> x = pair_at(in, in_row), y = pair_at(out, out_row);
+    const Complex<Wide>& r = rotations[static_cast<std::size_t>(i)];
+    if (!look.suspicious(x, r, y, tally.finding().margin)) {
+      tally.count_harmless();
+      continue;
     }
+    compare_pair(subject.facts, p.source, x, r, y, tally, [&] {
+      return fmt::format("{} pair {}, position {}", place_text(at.tensor, at.b, at.t, at.h), i,
+                         position_of(p, outputs.placement, at.b, at.t));
+    });
   }
 }
 
@@ -148,17 +146,19 @@ Finding compare_all(Subject& subject, const Problem& p, const Execution& executi
   look.sign = p.source.operation == ROPE_TRANSPOSE ? -1 : 1;
   look.relative_bound = pair_bound(subject.facts, p.source, 1, 1);
   std::vector<Complex<Wide>> rotations;
-  HeadPlace known{ROPE_MAX_TENSORS, 0, 0, 0};
-  for_each_rotated_head(p.asked,
-                        [&](std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {
-                          if (tensor != known.tensor || b != known.b || t != known.t) {
-                            rotations.clear();
-                            for (const Rotation& r : rotations_of(p, subject.oracle, tensor, b, t))
-                              rotations.push_back({Wide(r.re), Wide(r.im)});
-                          }
-                          known = {tensor, b, t, h};
-                          compare_head(subject, p, execution, known, rotations, look, tally);
-                        });
+  for (const Outputs& outputs : execution.outputs) {
+    HeadPlace known{ROPE_MAX_TENSORS, 0, 0, 0};
+    for_each_rotated_head(p.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t,
+                                       std::int64_t h) {
+      if (tensor != known.tensor || b != known.b || t != known.t) {
+        rotations.clear();
+        for (const Rotation& r : rotations_of(p, subject.oracle, outputs.placement, tensor, b, t))
+          rotations.push_back({Wide(r.re), Wide(r.im)});
+      }
+      known = {tensor, b, t, h};
+      compare_head(subject, p, outputs, known, rotations, look, tally);
+    });
+  }
   return tally.finding();
 }
 
@@ -166,17 +166,15 @@ Finding compare_all(Subject& subject, const Problem& p, const Execution& executi
 
 bounds::Precision precision_of(const KernelFacts& facts, std::int32_t dtype) {
   bounds::Precision p = dtype == ROPE_F64 ? bounds::f64 : bounds::f32;
-  if ((facts.flags & ROPE_FLUSHES_SUBNORMALS) != 0)
-    p.eta = dtype == ROPE_F64 ? std::numeric_limits<double>::min()
-                              : double{std::numeric_limits<float>::min()};
+  p.flushes = (facts.flags & ROPE_FLUSHES_SUBNORMALS) != 0;
   return p;
 }
 
-std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, std::uint32_t tensor,
-                                   std::int64_t b, std::int64_t t) {
+std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placement,
+                                   std::uint32_t tensor, std::int64_t b, std::int64_t t) {
   const std::int64_t half = p.asked.rotary_dim / 2;
   const std::int64_t token = b * p.asked.tokens + t;
-  const std::int64_t position = p.positions[static_cast<std::size_t>(token)];
+  const std::int64_t position = position_of(p, placement, b, t);
   std::vector<Rotation> out;
   out.reserve(static_cast<std::size_t>(half));
   const TensorPlaces& at = p.tensor[tensor];
@@ -218,7 +216,7 @@ double pair_bound(const KernelFacts& facts, const Case& c, double rho, double r)
   const bounds::Precision p = precision_of(facts, c.dtype);
   const double scale = scale_of(c);
   if (facts.error_bound > 0)
-    return facts.error_bound * p.u * std::abs(scale) * rho + bounds::underflow(p.eta, scale);
+    return facts.error_bound * p.u * std::abs(scale) * rho + bounds::underflow(p, scale);
   if (c.contract == ROPE_CONTRACT_TABLE) return bounds::against_table(p, rho, r, scale);
   return bounds::against_exact(p, rho, bounds::computed_rotation * p.u, scale);
 }

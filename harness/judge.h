@@ -16,8 +16,8 @@ bounds::Precision precision_of(const KernelFacts& facts, std::int32_t dtype);
 
 /// The rotations of one token, one a pair, that a kernel of this contract is judged by: the given
 /// table's own values, or the real ones, or those of the rounded f32 angle.
-std::vector<Rotation> rotations_of(const Problem& problem, Oracle& oracle, std::uint32_t tensor,
-                                   std::int64_t b, std::int64_t t);
+std::vector<Rotation> rotations_of(const Problem& problem, Oracle& oracle, int placement,
+                                   std::uint32_t tensor, std::int64_t b, std::int64_t t);
 
 /// The pair as a placement was given it and as it was returned, exactly.
 PairValue input_pair(const Problem& problem, int placement, const HeadPlace& at, std::int64_t pair);

@@ -22,6 +22,15 @@ inline Strides head_major_strides(const Case& c, const TensorCase& t) {
   return s;
 }
 
+/// [tokens, batch, heads, head_dim], as sequence-parallel training has it.
+inline Strides time_major_strides(const Case& c, const TensorCase& t) {
+  Strides s;
+  s.head = t.head_dim;
+  s.batch = t.heads * t.head_dim;
+  s.token = c.batch * s.batch;
+  return s;
+}
+
 /// Lays all tensors side by side in every token of one buffer, as a fused QKV projection leaves
 /// them.
 inline void fuse(Case& c) {

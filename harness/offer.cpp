@@ -12,106 +12,118 @@ namespace ropewalk {
 namespace {
 
 // Usual sizes, and at the end the odd ones that tell "any size" from a list.
-constexpr HeadSize usual_sizes[] = {{8, 8},     {64, 64},  {128, 128}, {16, 16},  {32, 32},
-                                    {256, 256}, {96, 96},  {80, 80},   {128, 64}, {64, 32},
-                                    {80, 32},   {256, 64}, {96, 24},   {192, 64}, {512, 512}};
+constexpr HeadSize usual_sizes[] = {
+    {8, 8},     {64, 64},  {128, 128}, {16, 16},   {32, 32},   {256, 256}, {96, 96},
+    {80, 80},   {128, 64}, {64, 32},   {80, 32},   {256, 64},  {96, 24},   {192, 64},
+    {512, 512}, {40, 40},  {48, 48},   {112, 112}, {160, 160}, {192, 192}, {224, 224}};
 constexpr HeadSize odd_sizes[] = {{2, 2}, {6, 6}, {14, 14}, {7, 4}, {45, 18}};
+
+// How large a feature is asked for, try by try: a kernel may take even numbers alone, or powers of
+// two.
+struct Try {
+  std::int64_t batch, tokens, heads, gap;
+};
+constexpr Try tries[] = {{3, 5, 3, 3}, {2, 4, 4, 16}, {4, 8, 8, 64}};
 
 // A feature: its flag, its name, and how it turns a basic case into one that needs it.
 struct Feature {
   const char* name;
   bool Offer::*flag;
-  std::function<void(Case&)> ask;
+  std::function<void(Case&, const Try&)> ask;
 };
 
 const std::vector<Feature>& features() {
   static const std::vector<Feature> list = {
-      {"transpose", &Offer::transpose, [](Case& c) { c.operation = ROPE_TRANSPOSE; }},
+      {"transpose", &Offer::transpose, [](Case& c, const Try&) { c.operation = ROPE_TRANSPOSE; }},
       {"in_place", &Offer::in_place,
-       [](Case& c) {
+       [](Case& c, const Try&) {
          for (auto& t : c.tensors) t.in_place = true;
        }},
       {"out_of_place", &Offer::out_of_place,
-       [](Case& c) {
+       [](Case& c, const Try&) {
          for (auto& t : c.tensors) t.in_place = false;
        }},
-      {"batch", &Offer::batch, [](Case& c) { c.batch = 3; }},
-      {"tokens", &Offer::tokens, [](Case& c) { c.tokens = 5; }},
+      {"batch", &Offer::batch, [](Case& c, const Try& n) { c.batch = n.batch; }},
+      {"tokens", &Offer::tokens, [](Case& c, const Try& n) { c.tokens = n.tokens; }},
       {"many_heads", &Offer::many_heads,
-       [](Case& c) {
-         for (auto& t : c.tensors) t.heads = 3;
+       [](Case& c, const Try& n) {
+         for (auto& t : c.tensors) t.heads = n.heads;
        }},
       {"window_offset", &Offer::window_offset,
-       [](Case& c) {
+       [](Case& c, const Try& n) {
          for (auto& t : c.tensors) {
-           t.head_dim = c.rotary_dim + 3;
-           t.rotary_offset = 2;
+           t.head_dim = c.rotary_dim + n.gap;
+           t.rotary_offset = n.gap == 3 ? 2 : n.gap / 2;
          }
        }},
-      {"two_tensors", &Offer::two_tensors, [](Case& c) { c.tensors.resize(2, c.tensors[0]); }},
+      {"two_tensors", &Offer::two_tensors,
+       [](Case& c, const Try&) { c.tensors.resize(2, c.tensors[0]); }},
       {"three_tensors", &Offer::three_tensors,
-       [](Case& c) {
+       [](Case& c, const Try&) {
          c.tensors.resize(3, c.tensors[0]);
          c.tensors[2].rotate = false;
        }},
       {"different_shapes", &Offer::different_shapes,
-       [](Case& c) {
+       [](Case& c, const Try&) {
          c.tensors.resize(2, c.tensors[0]);
          c.tensors[0].heads = 3;
          c.tensors[1].head_dim = c.rotary_dim;
        }},
       {"unrotated_tensor", &Offer::unrotated_tensor,
-       [](Case& c) {
+       [](Case& c, const Try&) {
          c.tensors.resize(2, c.tensors[0]);
          c.tensors[1].rotate = false;
        }},
-      {"attention_scale", &Offer::scale, [](Case& c) { c.attention_scale = 1.5; }},
-      {"i64_positions", &Offer::i64_positions, [](Case& c) { c.position_dtype = ROPE_I64; }},
-      {"rows_by_token", &Offer::rows_by_token, [](Case& c) { c.rows_by = ROPE_ROW_BY_TOKEN; }},
+      {"attention_scale", &Offer::scale, [](Case& c, const Try&) { c.attention_scale = 1.5; }},
+      {"i64_positions", &Offer::i64_positions,
+       [](Case& c, const Try&) { c.position_dtype = ROPE_I64; }},
+      {"rows_by_token", &Offer::rows_by_token,
+       [](Case& c, const Try&) { c.rows_by = ROPE_ROW_BY_TOKEN; }},
       {"null_positions", &Offer::null_positions,
-       [](Case& c) {
+       [](Case& c, const Try&) {
          c.rows_by = ROPE_ROW_BY_TOKEN;
          c.positions_null = true;
        }},
-      {"negative_positions", &Offer::negative_positions, [](Case& c) { c.position_from = -3; }},
+      {"negative_positions", &Offer::negative_positions,
+       [](Case& c, const Try&) { c.position_from = -3; }},
       {"own_tables", &Offer::own_tables,
-       [](Case& c) {
+       [](Case& c, const Try&) {
          c.tensors.resize(2, c.tensors[0]);
          c.own_tables = true;
        }},
-      {"spare_rows", &Offer::spare_rows, [](Case& c) { c.table_spare_rows = 3; }},
+      {"spare_rows", &Offer::spare_rows, [](Case& c, const Try&) { c.table_spare_rows = 3; }},
       {"padded_table", &Offer::padded_table,
-       [](Case& c) {
+       [](Case& c, const Try&) {
          c.tokens = std::max<std::int64_t>(c.tokens, 2);
          c.table_row_stride = c.rotary_dim / 2 + 3;
        }},
       {"padded", &Offer::padded,
-       [](Case& c) {
-         for (auto& t : c.tensors) t.in = t.out = padded_strides(c, t, 3);
+       [](Case& c, const Try& n) {
+         for (auto& t : c.tensors) t.in = t.out = padded_strides(c, t, n.gap);
        }},
       {"head_major", &Offer::head_major,
-       [](Case& c) {
+       [](Case& c, const Try&) {
          for (auto& t : c.tensors) t.in = t.out = head_major_strides(c, t);
        }},
       {"fused", &Offer::fused,
-       [](Case& c) {
+       [](Case& c, const Try&) {
          c.tensors.resize(2, c.tensors[0]);
          for (auto& t : c.tensors) t.in_place = false;
          fuse(c);
        }},
       {"broadcast_positions", &Offer::broadcast_positions,
-       [](Case& c) {
+       [](Case& c, const Try&) {
          c.batch = 2;
          c.position_batch_stride = 0;
        }},
       {"strided_positions", &Offer::strided_positions,
-       [](Case& c) {
+       [](Case& c, const Try&) {
          c.tokens = std::max<std::int64_t>(c.tokens, 2);
          c.position_token_stride = 2;
          c.position_batch_stride = 2 * c.tokens + 1;
        }},
       {"shifted_start", &Offer::shifted_start,
-       [](Case& c) {
+       [](Case& c, const Try&) {
          for (auto& t : c.tensors) t.in_at = t.out_at = 1;
        }},
   };
@@ -186,11 +198,12 @@ Case resized(Case c, HeadSize size) {
 }
 
 void probe_features(Prober& prober, const Subject& subject, Offer& offer) {
-  for (const Feature& f : features()) {
-    Case c = offer.base;
-    f.ask(c);
-    offer.*f.flag = prober.accepts(c);
-  }
+  for (const Feature& f : features())
+    for (const Try& n : tries) {
+      Case c = offer.base;
+      f.ask(c, n);
+      offer.*f.flag = offer.*f.flag || prober.accepts(c);
+    }
   const auto promised = [&](std::uint32_t flag) { return (subject.facts.flags & flag) != 0; };
   offer.in_place = offer.in_place && promised(ROPE_IN_PLACE);
   offer.out_of_place = offer.out_of_place && promised(ROPE_OUT_OF_PLACE);

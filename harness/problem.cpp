@@ -47,6 +47,19 @@ rope_tensor shape_of(const Case& c, const TensorCase& t) {
   return s;
 }
 
+// How far min_position and max_position lie outside the positions used: they are bounds, and a
+// kernel may not take them for the first and the last. A table by position ends with its rows.
+std::pair<std::int64_t, std::int64_t> room_around(const Case& c, std::int64_t low,
+                                                  std::int64_t high) {
+  const std::uint64_t bits = hash(c.seed, 0x300);
+  const bool table = c.contract == ROPE_CONTRACT_TABLE && c.rows_by == ROPE_ROW_BY_POSITION;
+  constexpr std::int64_t edge = std::int64_t{1} << 31;
+  const auto wanted = [&](int shift) { return static_cast<std::int64_t>(bits >> shift & 15); };
+  if (bits % 2 == 0) return {0, 0};
+  return {std::min(wanted(8), table ? low : low + edge),
+          std::min(wanted(16), table ? c.table_spare_rows : edge - 1 - high)};
+}
+
 rope_problem problem_of(const Case& c, const std::vector<std::int64_t>& positions) {
   rope_problem p{};
   p.struct_size = sizeof(rope_problem);
@@ -60,8 +73,9 @@ rope_problem problem_of(const Case& c, const std::vector<std::int64_t>& position
   p.position_token_stride = given_or(c.position_token_stride, 1);
   p.position_batch_stride = given_or(c.position_batch_stride, c.tokens);
   const auto [low, high] = std::minmax_element(positions.begin(), positions.end());
-  p.min_position = *low;
-  p.max_position = *high;
+  const auto [more_low, more_high] = room_around(c, *low, *high);
+  p.min_position = *low - more_low;
+  p.max_position = *high + more_high;
   p.angle_source = c.contract == ROPE_CONTRACT_TABLE ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ;
   if (p.angle_source == ROPE_ANGLES_TABLE) {
     p.table_dtype = c.dtype;
@@ -77,15 +91,6 @@ rope_problem problem_of(const Case& c, const std::vector<std::int64_t>& position
   p.tensor_count = static_cast<std::uint32_t>(c.tensors.size());
   for (std::size_t i = 0; i < c.tensors.size(); ++i) p.tensor[i] = shape_of(c, c.tensors[i]);
   return p;
-}
-
-void store(std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index, double value) {
-  if (dtype == ROPE_F64) {
-    std::memcpy(bytes.data() + index * 8, &value, 8);
-  } else {
-    const auto narrow = static_cast<float>(value);
-    std::memcpy(bytes.data() + index * 4, &narrow, 4);
-  }
 }
 
 // Adds a buffer of `elements` elements, all poison, and returns its index.
@@ -118,6 +123,10 @@ double element_value(const Case& c, std::uint64_t head_hash, std::int64_t h, std
       return wide_value(bits, mantissa);
     case DataPattern::tiny:
       return tiny_value(bits, mantissa);
+    case DataPattern::huge:
+      return huge_value(bits, mantissa);
+    case DataPattern::special:
+      return special_value(bits, mantissa);
     case DataPattern::basis:  // heads: (1, 0), (0, 1), full mantissas, and again
       return h % 3 == 2 ? unit_value(bits, mantissa) : (first == (h % 3 == 0) ? 1.0 : 0.0);
     case DataPattern::decay: {  // heads: half prefix indicators, then those of DecayHead
@@ -130,6 +139,17 @@ double element_value(const Case& c, std::uint64_t head_hash, std::int64_t h, std
     default:
       return unit_value(bits, mantissa);
   }
+}
+
+// What must be copied bit for bit: any bits, infinities and NaN payloads among them, and what
+// arithmetic would change: -0, a subnormal, a signalling NaN.
+std::uint64_t copied_bits(std::int32_t dtype, std::uint64_t random, std::int64_t e) {
+  const bool wide = dtype == ROPE_F64;
+  const std::uint64_t exponent = wide ? std::uint64_t{0x7ff} << 52 : 0x7f800000u;
+  if (e % 5 == 1) return random | exponent;
+  if (e % 5 != 2) return random;
+  const std::uint64_t special[] = {wide ? std::uint64_t{1} << 63 : 0x80000000u, 0, 1, exponent | 1};
+  return special[random % 4];
 }
 
 void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std::int64_t at,
@@ -151,9 +171,8 @@ void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std
           } else if (given.rotate && e >= given.rotary_offset &&
                      e < given.rotary_offset + c.rotary_dim) {
             store(bytes, c.dtype, row + e, element_value(c, inside, h, e - given.rotary_offset));
-          } else {  // copied bit for bit: any bits, NaN payloads and infinities among them
-            std::uint64_t bits = hash(outside, e);
-            if (e % 5 == 1) bits |= c.dtype == ROPE_F64 ? std::uint64_t{0x7ff} << 52 : 0x7f800000u;
+          } else {
+            const std::uint64_t bits = copied_bits(c.dtype, hash(outside, e), e);
             std::memcpy(bytes.data() + static_cast<std::size_t>(row + e) * size, &bits, size);
           }
         }
@@ -237,23 +256,22 @@ void add_table(const Case& c, Problem& out, Oracle& oracle, std::uint32_t tensor
   }
 }
 
-void add_positions(const Case& c, Problem& out) {
-  if (c.positions_null) return;
-  const rope_problem& p = out.asked;
+// Where a position stands in its buffer.
+std::int64_t position_index(const rope_problem& p, std::int64_t b, std::int64_t t) {
+  return plus(p.batch > 1 ? times(b, p.position_batch_stride) : 0,
+              p.tokens > 1 ? times(t, p.position_token_stride) : 0);
+}
+
+// Writes positions as a kernel reads them; what lies between them stays poison.
+void write_positions(const Case& c, const rope_problem& p,
+                     const std::vector<std::int64_t>& positions, std::vector<std::byte>& content) {
   const auto size = element_bytes(c.position_dtype);
-  const auto index = [&](std::int64_t b, std::int64_t t) {
-    return plus(p.batch > 1 ? times(b, p.position_batch_stride) : 0,
-                p.tokens > 1 ? times(t, p.position_token_stride) : 0);
-  };
-  out.positions_buffer =
-      add_buffer(out, "positions", plus(index(p.batch - 1, p.tokens - 1), 1), size, false);
-  Buffer& buffer = out.buffers[static_cast<std::size_t>(out.positions_buffer)];
   for (std::int64_t b = 0; b < p.batch; ++b)
     for (std::int64_t t = 0; t < p.tokens; ++t) {
-      const std::int64_t wide = out.positions[static_cast<std::size_t>(b * p.tokens + t)];
+      const std::int64_t wide = positions[static_cast<std::size_t>(b * p.tokens + t)];
       const auto narrow = static_cast<std::int32_t>(wide);
       const void* const value = size == 8 ? static_cast<const void*>(&wide) : &narrow;
-      std::byte* const at = buffer.content.data() + index(b, t) * size;
+      std::byte* const at = content.data() + position_index(p, b, t) * size;
       require(is_poison(at, size, Poison::read_only) ||
                   std::memcmp(at, value, static_cast<std::size_t>(size)) == 0,
               "the position strides give two different positions one place");
@@ -261,36 +279,33 @@ void add_positions(const Case& c, Problem& out) {
     }
 }
 
-std::vector<std::vector<std::byte>> other_inputs_of(const Problem& p) {
+void add_positions(const Case& c, Problem& out) {
+  out.other_positions = out.positions;
+  const bool by_token = c.contract == ROPE_CONTRACT_TABLE && c.rows_by == ROPE_ROW_BY_TOKEN;
+  if (!by_token) std::reverse(out.other_positions.begin(), out.other_positions.end());
+  if (c.positions_null) return;
+  const std::int64_t last = position_index(out.asked, c.batch - 1, c.tokens - 1);
+  const int buffer =
+      add_buffer(out, "positions", plus(last, 1), element_bytes(c.position_dtype), false);
+  out.positions_buffer = buffer;
+  auto& content = out.buffers[static_cast<std::size_t>(buffer)].content;
+  out.other_inputs.resize(out.buffers.size());
+  out.other_inputs.back() = content;
+  write_positions(c, out.asked, out.positions, content);
+  write_positions(c, out.asked, out.other_positions, out.other_inputs.back());
+}
+
+// Values of another seed for the second placement.
+void add_other_inputs(Problem& p) {
   Case other = p.source;
   other.seed = hash(p.source.seed, 0x0da7a);
-  std::vector<std::vector<std::byte>> out(p.buffers.size());
+  p.other_inputs.resize(p.buffers.size());
   for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i) {
     const auto in = static_cast<std::size_t>(p.tensor[i].in);
-    if (out[in].empty()) out[in] = p.buffers[in].content;
-    fill_tensor(other, p.asked, i, p.tensor[i].in_at, out[in]);
+    auto& bytes = p.other_inputs[in];
+    if (bytes.empty()) bytes = p.buffers[in].content;
+    fill_tensor(other, p.asked, i, p.tensor[i].in_at, bytes);
   }
-  return out;
-}
-
-std::vector<std::byte>& input_bytes(Problem& p, int placement, std::uint32_t tensor) {
-  const auto in = static_cast<std::size_t>(p.tensor[tensor].in);
-  return placement == 0 ? p.buffers[in].content : p.other_inputs[in];
-}
-
-std::int64_t input_row(const Problem& p, const HeadPlace& at) {
-  return p.tensor[at.tensor].in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h);
-}
-
-// visit(placement, place) for every head of every tensor.
-template <class Visit>
-void for_each_head_of(const Problem& p, Visit&& visit) {
-  for (const int placement : {0, 1})
-    for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i)
-      for (std::int64_t b = 0; b < p.asked.batch; ++b)
-        for (std::int64_t t = 0; t < p.asked.tokens; ++t)
-          for (std::int64_t h = 0; h < p.asked.tensor[i].heads; ++h)
-            visit(placement, HeadPlace{i, b, t, h});
 }
 
 }  // namespace
@@ -307,6 +322,15 @@ std::int64_t out_index(const rope_problem& p, std::uint32_t tensor, std::int64_t
   const rope_tensor& s = p.tensor[tensor];
   return (p.batch > 1 ? b * s.out_batch_stride : 0) + (p.tokens > 1 ? t * s.out_token_stride : 0) +
          (s.heads > 1 ? h * s.out_head_stride : 0);
+}
+
+void store(std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index, double value) {
+  if (dtype == ROPE_F64) {
+    std::memcpy(bytes.data() + index * 8, &value, 8);
+  } else {
+    const auto narrow = static_cast<float>(value);
+    std::memcpy(bytes.data() + index * 4, &narrow, 4);
+  }
 }
 
 double load(const std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index) {
@@ -328,33 +352,6 @@ PairIndex pair_elements(const rope_problem& p, std::uint32_t tensor, std::int64_
   return {offset + at.first, offset + at.second};
 }
 
-void replace_pairs(Problem& p,
-                   const std::function<PairValue(int, const HeadPlace&, std::int64_t)>& value) {
-  for_each_head_of(p, [&](int placement, const HeadPlace& at) {
-    if (p.asked.tensor[at.tensor].rotate == 0) return;
-    auto& bytes = input_bytes(p, placement, at.tensor);
-    const std::int64_t row = input_row(p, at);
-    for (std::int64_t i = 0; i < p.asked.rotary_dim / 2; ++i) {
-      const PairValue x = value(placement, at, i);
-      const PairIndex e = pair_elements(p.asked, at.tensor, i);
-      store(bytes, p.source.dtype, row + e.first, x.re.hi);
-      store(bytes, p.source.dtype, row + e.second, x.im.hi);
-    }
-  });
-}
-
-void copy_heads(const Problem& from, Problem& to, const HeadSource& source) {
-  const std::int64_t size = element_bytes(to.source.dtype);
-  for_each_head_of(to, [&](int placement, const HeadPlace& at) {
-    const HeadPlace origin = source(at);
-    const auto& read = given(from, placement, from.tensor[origin.tensor].in);
-    auto& bytes = input_bytes(to, placement, at.tensor);
-    std::memcpy(bytes.data() + input_row(to, at) * size,
-                read.data() + input_row(from, origin) * size,
-                static_cast<std::size_t>(to.asked.tensor[at.tensor].head_dim * size));
-  });
-}
-
 Problem make_problem(const Case& c, Oracle& oracle) {
   validate(c);
   Problem out;
@@ -374,7 +371,7 @@ Problem make_problem(const Case& c, Oracle& oracle) {
         out.tensor[i].sin = out.tensor[0].sin;
       }
     }
-  out.other_inputs = other_inputs_of(out);
+  add_other_inputs(out);
   return out;
 }
 

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -35,7 +34,10 @@ struct Problem {
   Case source;
   rope_problem asked{};  ///< inv_freq points into `inv_freq`
   std::vector<double> inv_freq;
-  std::vector<std::int64_t> positions;  ///< [batch, tokens]
+  std::vector<std::int64_t> positions;  ///< [batch, tokens], of the first placement
+  /// Of the second: the same ones in the opposite order, so that none kept from the first call
+  /// serves it. (A table by token keeps its angles where they are.)
+  std::vector<std::int64_t> other_positions;
   std::vector<Buffer> buffers;
   /// What the second placement is given in place of a buffer's content: same shapes, strides and
   /// positions, values of another seed (explicit ones stay). Empty for buffers without inputs.
@@ -70,6 +72,12 @@ inline const std::vector<std::byte>& given(const Problem& p, int placement, int 
   return placement == 1 && !p.other_inputs[i].empty() ? p.other_inputs[i] : p.buffers[i].content;
 }
 
+/// The position whose angles turn a token in the first placement (0) or the second (1).
+inline std::int64_t position_of(const Problem& p, int placement, std::int64_t b, std::int64_t t) {
+  const auto& positions = placement == 1 ? p.other_positions : p.positions;
+  return positions[static_cast<std::size_t>(b * p.asked.tokens + t)];
+}
+
 /// Element `index` of a buffer's bytes.
 template <class Stored>
 Stored load_as(const std::vector<std::byte>& bytes, std::int64_t index) {
@@ -79,6 +87,8 @@ Stored load_as(const std::vector<std::byte>& bytes, std::int64_t index) {
 }
 /// The same for a data type known at run time, exact as a double.
 double load(const std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index);
+/// The reverse: rounds to the data type.
+void store(std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index, double value);
 
 using PairValue = Complex<DoubleDouble>;
 
@@ -90,17 +100,6 @@ struct HeadPlace {
 
 /// The two elements of a pair, counted from the first of its row.
 PairIndex pair_elements(const rope_problem& p, std::uint32_t tensor, std::int64_t pair);
-
-/// Gives every pair of every rotated head another value, which must be one of the data type.
-void replace_pairs(
-    Problem& p,
-    const std::function<PairValue(int placement, const HeadPlace& at, std::int64_t pair)>& value);
-
-/// Which head of one problem stands at a place of another.
-using HeadSource = std::function<HeadPlace(const HeadPlace&)>;
-
-/// Gives every head of `to` the elements of its source in `from`, bit for bit.
-void copy_heads(const Problem& from, Problem& to, const HeadSource& source);
 
 /// The exact rotation of pair i at a position, as tensor `tensor` is given it: with own tables,
 /// tensor k's table holds the angles of positions 1000 k nearer to 0.

@@ -13,45 +13,70 @@
 namespace ropewalk {
 namespace {
 
-// The tokens [from, from + count) of a case.
-Case part_of(const Case& c, std::int64_t from, std::int64_t count) {
-  Case part = with_positions(c, [](std::int64_t p) { return p; });
+// A part of a case: some of its batch rows, or some of its tokens.
+struct Part {
+  std::int64_t first_row, rows, first_token, tokens;
+};
+
+Case part_of(const Case& c, const Part& part) {
+  Case out = with_positions(c, [](std::int64_t p) { return p; });
   std::vector<std::int64_t> kept;
-  for (std::int64_t b = 0; b < c.batch; ++b)
-    for (std::int64_t t = from; t < from + count; ++t)
-      kept.push_back(part.positions[static_cast<std::size_t>(b * c.tokens + t)]);
-  part.positions = kept;
-  part.tokens = count;
-  return part;
+  for (std::int64_t b = part.first_row; b < part.first_row + part.rows; ++b)
+    for (std::int64_t t = part.first_token; t < part.first_token + part.tokens; ++t)
+      kept.push_back(out.positions[static_cast<std::size_t>(b * c.tokens + t)]);
+  out.positions = kept;
+  out.batch = part.rows;
+  out.tokens = part.tokens;
+  return out;
+}
+
+// Both placements with the positions of the first: in the second a part would not have those of
+// the whole.
+Run run_as_it_stands(Subject& subject, Problem problem) {
+  keep_positions(problem);
+  return run(subject, std::move(problem));
+}
+
+std::vector<Part> parts_of(const Case& c) {
+  std::vector<Part> parts;
+  if (c.tokens > 1) {
+    const std::int64_t cut = 1 + c.shift % (c.tokens - 1);
+    parts = {{0, c.batch, 0, cut}, {0, c.batch, cut, c.tokens - cut}};
+  }
+  if (c.batch > 1) {
+    const std::int64_t cut = 1 + c.shift % (c.batch - 1);
+    parts.push_back({0, cut, 0, c.tokens});
+    parts.push_back({cut, c.batch - cut, 0, c.tokens});
+  }
+  return parts;
 }
 
 Finding check(Subject& subject, const Case& c) {
-  if (c.tokens < 2) return not_for_this_case("one token has no two parts");
-  const Run whole = run(subject, c);
+  if (c.tokens < 2 && c.batch < 2) return not_for_this_case("one token has no two parts");
+  const Run whole = run_as_it_stands(subject, make_problem(c, subject.oracle));
   if (whole.failed()) return whole.failure;
-  const std::int64_t cut = 1 + c.shift % (c.tokens - 1);
   Tally tally;
-  for (const auto& [from, count] :
-       {std::pair{std::int64_t{0}, cut}, std::pair{cut, c.tokens - cut}}) {
-    const auto source = [first = from](HeadPlace at) {
-      at.t += first;
+  for (const Part& part : parts_of(c)) {
+    const auto source = [part](HeadPlace at) {
+      at.b += part.first_row;
+      at.t += part.first_token;
       return at;
     };
-    Problem problem = make_problem(part_of(c, from, count), subject.oracle);
+    Problem problem = make_problem(part_of(c, part), subject.oracle);
     copy_heads(whole.problem, problem, source);
-    const Run part = run(subject, std::move(problem));
-    if (part.failed()) return part.failure;
-    compare_same(subject, whole, part, source, "a part differs from the whole", tally);
+    const Run alone = run_as_it_stands(subject, std::move(problem));
+    if (alone.failed()) return alone.failure;
+    compare_same(subject, whole, alone, source, "a part differs from the whole", tally);
   }
   return tally.finding();
 }
 
 bool applies(const Offer& offer) {
-  return offer.tokens;
+  return offer.tokens || offer.batch;
 }
 
-void shape(Case& c, const Offer&) {
-  c.tokens = std::max<std::int64_t>(c.tokens, 2);
+void shape(Case& c, const Offer& offer) {
+  if (offer.tokens) c.tokens = std::max<std::int64_t>(c.tokens, 2);
 }
 
 }  // namespace
@@ -60,7 +85,7 @@ const Property chunks{"chunks",
                       "a prompt in parts gives what the whole gives",
                       false,
                       applies,
-                      "two tokens in one call",
+                      "two tokens or batch rows in one call",
                       shape,
                       nullptr,
                       check};

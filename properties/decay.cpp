@@ -49,7 +49,7 @@ struct Measurement {
     return {dot(q, k_re), dot(q, k_im)};
   }
   std::int64_t position(std::int64_t token) const {
-    return p.positions[static_cast<std::size_t>(b * p.asked.tokens + token)];
+    return position_of(p, outputs.placement, b, token);
   }
 };
 
@@ -58,7 +58,7 @@ std::vector<PairValue> relative_rotations(Subject& subject, const Measurement& a
   std::vector<PairValue> out;
   const bool table = at.p.source.contract == ROPE_CONTRACT_TABLE;
   const auto rotations = [&](std::int64_t token) {
-    if (!table) return rotations_of(at.p, subject.oracle, 0, at.b, token);
+    if (!table) return rotations_of(at.p, subject.oracle, at.outputs.placement, 0, at.b, token);
     std::vector<Rotation> exact;
     for (std::int64_t i = 0; i < at.p.asked.rotary_dim / 2; ++i)
       exact.push_back(given_rotation(at.p, subject.oracle, 0, at.position(token), i));
@@ -176,13 +176,16 @@ bool applies(const Offer& offer) {
   return offer.tokens && offer.many_heads;
 }
 
-void shape(Case& c, const Offer&) {
+void shape(Case& c, const Offer& offer) {
+  constexpr std::int64_t wide = 140;  // the work grows with the cube
+  if (offer.any_size) c.rotary_dim = std::min(c.rotary_dim, wide);
   c.data = DataPattern::decay;
   c.own_tables = false;
   c.operation = ROPE_FORWARD;
   c.attention_scale = 0;
   c.tensors.resize(1);
   TensorCase& t = c.tensors[0];
+  if (!t.rotate) t.head_dim = c.rotary_dim;
   t.rotate = true;
   t.heads = c.rotary_dim / 2 + decay_extra_heads;
   c.tokens = std::clamp<std::int64_t>(c.tokens, 2, 3);

@@ -1,49 +1,85 @@
 #include "properties/generate.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "harness/data.h"
 #include "harness/layouts.h"
 
 namespace ropewalk {
 namespace {
 
+constexpr std::int64_t batches[] = {1, 2, 3, 5, 8, 11};
+constexpr std::int64_t token_counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 33};
+constexpr std::int64_t head_counts[] = {1, 2, 3, 4, 6, 8, 17};
+constexpr std::int64_t dims[] = {0, 1, 2, 3, 4, 5, 6, 16, 64};  // extra ones, and offsets
+constexpr std::int64_t gaps[] = {0, 1, 2, 4, 16};
+constexpr std::int64_t most_elements = 4096;  // of a tensor: larger ones only take longer
+
+std::int64_t pairs_of(const Choices& k) {
+  constexpr std::int64_t usual = 69, large[] = {100, 127, 200};
+  return k.pairs <= usual ? 1 + k.pairs : large[k.pairs - usual - 1];
+}
+
 void choose_sizes(Case& c, const Offer& offer, const Choices& k) {
-  if (offer.batch) c.batch = 1 + k.batch;
-  if (offer.tokens) c.tokens = 1 + k.tokens;
   TensorCase& first = c.tensors[0];
   constexpr std::int64_t made_up = 10;  // of the 15 values of `size`; the others take a usual one
   if (offer.any_size && k.size <= made_up) {
-    c.rotary_dim = 2 * (1 + k.pairs);
-    first.head_dim = c.rotary_dim + k.extra_dims;
+    c.rotary_dim = 2 * pairs_of(k);
+    first.head_dim = c.rotary_dim + dims[k.extra_dims];
   } else {
     const HeadSize size =
         offer.sizes[static_cast<std::size_t>(k.size + k.pairs) % offer.sizes.size()];
     c.rotary_dim = size.rotary_dim;
     first.head_dim = size.head_dim;
   }
-  if (offer.many_heads) first.heads = 1 + k.heads;
+  std::int64_t room = std::max<std::int64_t>(most_elements / first.head_dim, 1);
+  const auto take = [&room](std::int64_t wanted) {
+    const std::int64_t taken = std::min(wanted, room);
+    room /= taken;
+    return taken;
+  };
+  if (offer.many_heads) first.heads = take(head_counts[k.heads]);
+  if (offer.batch) c.batch = take(batches[k.batch]);
+  if (offer.tokens) c.tokens = take(token_counts[k.tokens]);
   if (offer.window_offset)
-    first.rotary_offset = std::min(k.window_offset, first.head_dim - c.rotary_dim);
+    first.rotary_offset = std::min(dims[k.window_offset], first.head_dim - c.rotary_dim);
   if (c.tensors.size() > 1) c.tensors.assign(c.tensors.size(), first);
 }
 
-// 0: none, 1: an equal one, 2 and 3: another shape, 4: one that is only copied, 5: that as a third.
+// A tensor that is only copied, with a head size of its own.
+TensorCase copied(TensorCase t, const Offer& offer, const Choices& k) {
+  t.rotate = false;
+  t.rotary_offset = 0;
+  if (offer.any_size && offer.different_shapes) t.head_dim = 1 + dims[k.extra_dims];
+  return t;
+}
+
+// Another shape than the first tensor's: heads, and where any size goes also width and window.
+TensorCase reshaped(const Case& c, const Offer& offer, const Choices& k) {
+  TensorCase t = c.tensors[0];
+  if (!offer.different_shapes) return t;
+  t.heads = head_counts[k.second_heads];
+  if (!offer.any_size) return t;
+  t.head_dim = c.rotary_dim + dims[k.extra_dims / 2];
+  t.rotary_offset = offer.window_offset ? std::min(dims[k.gap], t.head_dim - c.rotary_dim) : 0;
+  return t;
+}
+
+// 0: one tensor, 1: an equal second, 2 and 3: one of another shape, 4: one that is only copied, 5:
+// that as a third, 6: the first is only copied, 7: a third of another shape, 8: a copied fourth.
 void choose_second_tensor(Case& c, const Offer& offer, const Choices& k) {
+  const bool copies = offer.unrotated_tensor;
+  const bool three = offer.three_tensors && copies;
   if (!offer.two_tensors || c.tensors.size() > 1 || k.second_tensor == 0) return;
-  c.tensors.push_back(c.tensors[0]);
-  TensorCase& second = c.tensors[1];
-  if (k.second_tensor >= 2 && offer.different_shapes) {
-    second.heads = 1 + k.second_heads;
-    if (offer.any_size) {
-      second.head_dim = c.rotary_dim + k.extra_dims / 2;
-      second.rotary_offset = 0;
-    }
-  }
-  if (k.second_tensor == 4 && offer.unrotated_tensor) second.rotate = false;
-  if (k.second_tensor == 5 && offer.three_tensors) {
-    c.tensors.push_back(c.tensors[0]);
-    c.tensors[2].rotate = false;
-  }
+  const TensorCase first = c.tensors[0];
+  const bool shaped = k.second_tensor == 2 || k.second_tensor == 3 || k.second_tensor >= 6;
+  c.tensors.push_back(shaped ? reshaped(c, offer, k) : first);
+  if (k.second_tensor == 4 && copies) c.tensors[1] = copied(first, offer, k);
+  if (k.second_tensor == 6 && copies) c.tensors[0] = copied(first, offer, k);
+  if (k.second_tensor == 5 && three) c.tensors.push_back(copied(first, offer, k));
+  if (k.second_tensor >= 7 && three) c.tensors.push_back(first);
+  if (k.second_tensor == 8 && three) c.tensors.push_back(copied(first, offer, k));
 }
 
 void choose_positions(Case& c, const Offer& offer, const Choices& k) {
@@ -66,7 +102,7 @@ void choose_positions(Case& c, const Offer& offer, const Choices& k) {
     if (offer.negative_positions && k.negative >= 2) c.position_from = -magnitude;
   }
   if (offer.i64_positions && k.wide_positions == 1) c.position_dtype = ROPE_I64;
-  constexpr double thetas[] = {10000, 500000, 2.5};
+  constexpr double thetas[] = {10000, 500000, 2.5, 10000};  // the last: see choose_frequencies
   c.rope_theta = thetas[k.theta];
   if (table && offer.spare_rows) c.table_spare_rows = k.spare_rows;
   if (table && offer.own_tables && c.tensors.size() > 1 && k.own_tables == 2) c.own_tables = true;
@@ -76,19 +112,37 @@ void choose_positions(Case& c, const Offer& offer, const Choices& k) {
 void choose_arithmetic(Case& c, const Offer& offer, const Choices& k) {
   if (offer.transpose && k.operation == 2) c.operation = ROPE_TRANSPOSE;
   // 1.1386... is YaRN's scale at factor 4, no f32; 1 is written as 0 or as itself.
-  constexpr double scales[] = {0, 0, 0, 1, 1.1386294361119891, 0.5, -2, 3};
+  constexpr double scales[] = {0, 0, 0, 1, 1.1386294361119891, 0.5, -2, 3, 1.0693, 0.0884, 64};
   if (offer.scale) c.attention_scale = scales[k.scale];
-  constexpr DataPattern patterns[] = {DataPattern::unit,  DataPattern::unit, DataPattern::unit,
-                                      DataPattern::basis, DataPattern::wide, DataPattern::tiny};
+  constexpr DataPattern patterns[] = {DataPattern::unit,  DataPattern::unit,   DataPattern::unit,
+                                      DataPattern::basis, DataPattern::wide,   DataPattern::tiny,
+                                      DataPattern::huge,  DataPattern::special};
   c.data = patterns[k.data];
-  const bool in_place = offer.in_place && (!offer.out_of_place || k.in_place >= 1);
-  for (TensorCase& t : c.tensors) t.in_place = in_place;
-  if (k.in_place == 2 && offer.out_of_place && c.tensors.size() > 1) c.tensors[1].in_place = false;
+  // 0: none in place, 1: all, 2: all but the second, 3: the second alone, 4: the last alone.
+  for (std::size_t i = 0; i < c.tensors.size(); ++i) {
+    const bool wanted = k.in_place == 1 || (k.in_place == 2 && i != 1) ||
+                        (k.in_place == 3 && i == 1) ||
+                        (k.in_place == 4 && i + 1 == c.tensors.size());
+    c.tensors[i].in_place = offer.in_place && (wanted || !offer.out_of_place);
+  }
+}
+
+// Frequencies that no power of a base gives: none, almost none, nearly a whole turn, in any order.
+void choose_frequencies(Case& c, const Choices& k) {
+  constexpr std::int64_t most_pairs = 24;  // they are all in the replay line
+  if (k.theta != 3 || c.rotary_dim / 2 > most_pairs) return;
+  constexpr double edges[] = {0, 1e-9, 6.25, 1, 0.125, 3.25};
+  for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
+    const std::uint64_t bits = hash(k.seed, 0xf4e9, i);
+    const double any = 0.5 + std::abs(unit_value(bits, 24)) * 4;
+    c.inv_freq.push_back(double{static_cast<float>(bits % 3 == 0 ? edges[bits % 6] : any)});
+  }
 }
 
 Strides choose_strides(const Case& c, const TensorCase& t, const Offer& offer, std::int64_t layout,
                        std::int64_t gap) {
   if (layout == 1 && offer.head_major) return head_major_strides(c, t);
+  if (layout == 5 && offer.padded) return time_major_strides(c, t);
   if (layout >= 2 && offer.padded) return padded_strides(c, t, gap);
   return {};
 }
@@ -98,10 +152,12 @@ void choose_layout(Case& c, const Offer& offer, const Choices& k) {
       std::none_of(c.tensors.begin(), c.tensors.end(), [](const auto& t) { return t.in_place; });
   const bool fused = k.layout == 4 && offer.fused && separate && c.tensors.size() > 1;
   if (fused) fuse(c);
+  std::int64_t layout = k.layout;
   for (TensorCase& t : c.tensors) {
     if (!fused) {
-      t.in = choose_strides(c, t, offer, k.layout, k.gap);
-      t.out = t.in_place ? t.in : choose_strides(c, t, offer, k.out_layout, 2 * k.gap);
+      t.in = choose_strides(c, t, offer, layout, gaps[k.gap]);
+      t.out = t.in_place ? t.in : choose_strides(c, t, offer, k.out_layout, 2 * gaps[k.gap]);
+      layout = (layout + k.out_layout) % 6;  // K need not lie as Q does
       if (offer.shifted_start) t.in_at = t.out_at = k.start;
       if (offer.shifted_start && !t.in_place) t.out_at = k.gap;
     }
@@ -110,8 +166,9 @@ void choose_layout(Case& c, const Offer& offer, const Choices& k) {
       scramble_unused_strides(c, t, t.out);
     }
   }
+  // 3: cos and sin of a row may lie side by side.
   if (c.contract == ROPE_CONTRACT_TABLE && offer.padded_table && k.table_gap > 0)
-    c.table_row_stride = c.rotary_dim / 2 + k.table_gap;
+    c.table_row_stride = c.rotary_dim / 2 + (k.table_gap == 3 ? c.rotary_dim / 2 : k.table_gap);
   if (offer.strided_positions && k.broadcast == 1) {
     c.position_token_stride = 1 + k.gap;
     c.position_batch_stride = c.tokens * c.position_token_stride + k.gap;
@@ -137,6 +194,7 @@ Case generate_case(const Offer& offer, const Property& property, const Choices& 
   choose_positions(c, offer, k);
   choose_arithmetic(c, offer, k);
   if (property.shape != nullptr) property.shape(c, offer);
+  choose_frequencies(c, k);
   choose_layout(c, offer, k);
   return c;
 }

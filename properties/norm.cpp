@@ -40,7 +40,7 @@ Finding check(Subject& subject, const Case& c) {
     const double bound = rho == 0
                              ? 0
                              : bounds::against_exact(precision, rho, rotation, scale) +
-                                   (std::sqrt(pairs) - 1) * bounds::underflow(precision.eta, scale);
+                                   (std::sqrt(pairs) - 1) * bounds::underflow(precision, scale);
     tally.add(norm_error(y2, x2, scale), bound, [&](Finding& f) {
       f.where = where();
       f.bound = rho > 0 ? bound / (rho * precision.u) : 0;

@@ -50,18 +50,23 @@ Case curve_case(const Offer& offer, std::vector<std::int64_t> positions) {
 std::vector<double> errors_of_tokens(const Problem& p, Oracle& oracle, const Execution& execution) {
   const std::vector<double> inv_freq = inverse_frequencies(curve_theta, curve_rotary_dim);
   std::vector<double> errors(p.positions.size(), 0);
+  const auto add = [&](const Outputs& outputs, const HeadPlace& at) {
+    const std::int64_t position = position_of(p, outputs.placement, at.b, at.t);
+    const auto token = static_cast<std::size_t>(
+        std::find(p.positions.begin(), p.positions.end(), position) - p.positions.begin());
+    for (std::size_t i = 0; i < inv_freq.size(); ++i) {
+      const auto pair = static_cast<std::int64_t>(i);
+      const PairValue x = input_pair(p, outputs.placement, at, pair);
+      const PairValue y = output_pair(p, outputs, at.tensor, at.b, at.t, at.h, pair);
+      const Rotation r = oracle.at(inv_freq[i], position);
+      const double error = magnitude(y - rotate(x, r)) / magnitude(x);
+      if (!(error <= errors[token])) errors[token] = error;  // a NaN stays
+    }
+  };
   for_each_rotated_head(p.asked,
                         [&](std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {
-                          const auto token = static_cast<std::size_t>(b * p.asked.tokens + t);
                           for (const Outputs& outputs : execution.outputs)
-                            for (std::size_t i = 0; i < inv_freq.size(); ++i) {
-                              const auto pair = static_cast<std::int64_t>(i);
-                              const PairValue x = input_pair(p, outputs, tensor, b, t, h, pair);
-                              const PairValue y = output_pair(p, outputs, tensor, b, t, h, pair);
-                              const Rotation r = oracle.at(inv_freq[i], p.positions[token]);
-                              const double error = magnitude(y - rotate(x, r)) / magnitude(x);
-                              if (!(error <= errors[token])) errors[token] = error;  // a NaN stays
-                            }
+                            add(outputs, {tensor, b, t, h});
                         });
   return errors;
 }

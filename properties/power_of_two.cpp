@@ -18,7 +18,9 @@ int exponent_of(const Case& c) {
 }
 
 Finding check(Subject& subject, const Case& c) {
-  require(c.data != DataPattern::tiny, "power_of_two: data=tiny would underflow");
+  require(
+      c.data != DataPattern::tiny && c.data != DataPattern::huge && c.data != DataPattern::special,
+      "power_of_two: data=tiny, huge or special would under- or overflow");
   const DoubleDouble factor(std::ldexp(1.0, exponent_of(c)));
   const auto times = [&](const PairValue& x) { return PairValue{x.re * factor, x.im * factor}; };
   const Run first = run(subject, c);
@@ -34,7 +36,7 @@ Finding check(Subject& subject, const Case& c) {
 }
 
 void shape(Case& c, const Offer&) {
-  if (c.data == DataPattern::tiny) c.data = DataPattern::wide;
+  if (c.data != DataPattern::unit && c.data != DataPattern::basis) c.data = DataPattern::wide;
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace ropewalk {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int most_shrinks = 400, most_hangs = 3;
+constexpr int most_shrinks = 400, most_crashes = 40, most_hangs = 3;
 
 // Counts what is run and keeps the worst; decides when shrinking has gone on long enough.
 class Runner {
@@ -54,8 +54,9 @@ class Runner {
   bool failing() const { return run.failing.has_value(); }
   bool refused() const { return refused_; }
   bool tired() const {
-    return !limits_.shrink || shrinks_ >= most_shrinks || hangs_ >= most_hangs ||
-           Clock::now() > shrink_until_;
+    const bool crashed = run.worst.kind == Finding::Kind::crash;  // each costs a new process
+    return !limits_.shrink || shrinks_ >= (crashed ? most_crashes : most_shrinks) ||
+           hangs_ >= most_hangs || Clock::now() > shrink_until_;
   }
 
   PropertyRun run;

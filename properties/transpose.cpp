@@ -45,7 +45,7 @@ Finding check(Subject& subject, const Case& c) {
         const PairValue expected{x.re * (DoubleDouble(scale) * DoubleDouble(scale)),
                                  x.im * (DoubleDouble(scale) * DoubleDouble(scale))};
         const double bound = magnitude(expected) * both_ways +
-                             2 * (1 + scale * scale) * bounds::underflow(precision.eta, scale);
+                             2 * (1 + scale * scale) * bounds::underflow(precision, scale);
         tally.add(magnitude(y - expected), bound, [&](Finding& f) {
           f.where = fmt::format("{} pair {}", place_text(tensor, b, t, h), i);
           f.bound = bound / (magnitude(expected) * precision.u);

@@ -96,7 +96,7 @@ double relative_error_of_one_call(const Subject& subject, const Case& c) {
 
 double error_of_one_call(const Subject& subject, const Case& c, double rho) {
   return std::abs(scale_of(c)) * rho * relative_error_of_one_call(subject, c) +
-         bounds::underflow(precision_of(subject.facts, c.dtype).eta, scale_of(c));
+         bounds::underflow(precision_of(subject.facts, c.dtype), scale_of(c));
 }
 
 void compare(const Subject& subject, const Run& first, const Run& second, const Law& law,

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 
+#include "harness/inputs.h"
 #include "harness/judge.h"
 
 namespace ropewalk {

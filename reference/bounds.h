@@ -13,12 +13,13 @@ inline double compound(double a, double b) {
   return a + b + a * b;
 }
 
-/// Unit roundoff and the least subnormal of a data type.
+/// Unit roundoff, the least subnormal and the least normal number of a data type.
 struct Precision {
-  double u, eta;
+  double u, eta, normal;
+  bool flushes = false;  ///< ROPE_FLUSHES_SUBNORMALS: what is subnormal may become 0
 };
-inline constexpr Precision f32{0x1p-24, 0x1p-149};
-inline constexpr Precision f64{0x1p-53, 0x1p-1074};
+inline constexpr Precision f32{0x1p-24, 0x1p-149, 0x1p-126};
+inline constexpr Precision f64{0x1p-53, 0x1p-1074, 0x1p-1022};
 
 /// One complex product x * r, each operation rounded once: |error| <= sqrt(5) u |x| |r| without FMA
 /// (Brent, Percival, Zimmermann, Math. Comp. 76, 2007), 2 u with FMA (Jeannerod, Kornerup, Louvet,
@@ -42,21 +43,24 @@ inline double product(double u, bool scaled) {
 
 /// Underflow: two products a component, each off by at most eta / 2, so sqrt(2) eta for the pair.
 /// A scale grows that by |a| and rounds each component once more, eta / sqrt(2) for the pair.
-inline double underflow(double eta, double scale) {
-  const double products = std::sqrt(2.0) * eta;
-  return scale == 1 ? products : products * std::abs(scale) + std::sqrt(0.5) * eta;
+/// A kernel that flushes loses up to the whole least normal number in each product (of its input
+/// too, but not twice), in the sum, and with a scale once more: sqrt(2) 3 and sqrt(2) of it.
+inline double underflow(const Precision& p, double scale) {
+  const double sqrt2 = std::sqrt(2.0), a = std::abs(scale);
+  if (p.flushes) return sqrt2 * p.normal * (scale == 1 ? 3 : 3 * a + 1);
+  return sqrt2 * p.eta * (scale == 1 ? 1 : a + 0.5);
 }
 
 /// Against the given table: |y - a x r^| with the table's own r^, of magnitude r.
 inline double against_table(const Precision& p, double rho, double r, double scale) {
   const double a = std::abs(scale);
-  return a * rho * r * product(p.u, scale != 1) + underflow(p.eta, scale);
+  return a * rho * r * product(p.u, scale != 1) + underflow(p, scale);
 }
 
 /// Against the exact rotation, for a kernel whose rotation is off by at most `rotation_error`.
 inline double against_exact(const Precision& p, double rho, double rotation_error, double scale) {
   const double a = std::abs(scale);
-  return a * rho * compound(product(p.u, scale != 1), rotation_error) + underflow(p.eta, scale);
+  return a * rho * compound(product(p.u, scale != 1), rotation_error) + underflow(p, scale);
 }
 
 }  // namespace ropewalk::bounds

@@ -1,0 +1,224 @@
+// One call of a kernel inside the worker: maps the regions, runs the steps, and holds the kernel to
+// what it must leave alone.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/float_state.h"
+#include "harness/guarded_mapping.h"
+#include "harness/protocol.h"
+#include "kernels/api/rope_kernel.h"
+
+namespace ropewalk {
+
+inline constexpr std::size_t largest_workspace_bytes = std::size_t{1} << 30;
+
+inline void set_phase(protocol::Control& control, protocol::Phase phase) {
+  control.phase = static_cast<std::uint32_t>(phase);
+}
+
+// The state between prepare and release, with the frequencies that must live as long.
+struct Prepared {
+  const rope_kernel* kernel = nullptr;
+  void* state = nullptr;
+  rope_problem problem{};  // what prepare was shown
+  GuardedMapping inv_freq;
+};
+
+struct StepFailed {
+  protocol::Status status;
+  std::string text;
+};
+
+// Calls an entry, and fails it where the floating-point unit is not left as it was: the next
+// kernel must not pay for it.
+template <class Entry>
+auto enter(const char* name, Entry&& entry) {
+  const FloatState before = FloatState::now();
+  const auto answer = entry();
+  const FloatState after = FloatState::now();
+  if (after == before) return answer;
+  before.restore();
+  throw StepFailed{protocol::Status::failed, std::string(name) +
+                                                 " left the floating-point environment changed: " +
+                                                 before.text() + " became " + after.text()};
+}
+
+class Caller {
+ public:
+  /// The control block is told what is called, and where it may reach.
+  explicit Caller(protocol::Control& control) : control_(control) {}
+
+  /// Runs the steps of the descriptor; throws StepFailed.
+  void run(const rope_kernel& kernel, const protocol::CallDescriptor& call, std::uint32_t steps) {
+    map_regions(call);
+    if ((steps & (protocol::step_supports | protocol::step_prepare)) != 0) hold_frequencies(call);
+    if ((steps & protocol::step_supports) != 0) ask_supports(kernel, problem_of(call));
+    if ((steps & protocol::step_prepare) != 0) prepare(kernel, call);
+    if ((steps & protocol::step_apply) != 0) apply(kernel, call);
+    if ((steps & protocol::step_release) != 0) release();
+    set_phase(control_, protocol::Phase::idle);
+    mappings_.clear();
+  }
+
+  void drop() {
+    mappings_.clear();
+    prepared_ = {};
+  }
+
+ private:
+  void map_regions(const protocol::CallDescriptor& call) {
+    mappings_.clear();
+    int next = 0;
+    const auto map = [&](const protocol::Region& region) {
+      const int slot = next++;
+      addresses_[slot] = nullptr;
+      control_.mapped[slot] = {};
+      if (region.mapped_bytes == 0) return;
+      auto found = std::find_if(mappings_.begin(), mappings_.end(),
+                                [&](const auto& m) { return m.first == region.file_offset; });
+      if (found == mappings_.end()) {
+        mappings_.emplace_back(region.file_offset,
+                               GuardedMapping(protocol::memory_descriptor, region.file_offset,
+                                              region.mapped_bytes, region.writable != 0));
+        found = std::prev(mappings_.end());
+      }
+      const GuardedMapping& mapping = found->second;
+      addresses_[slot] = mapping.data() + region.at;
+      control_.mapped[slot] = {reinterpret_cast<std::uint64_t>(mapping.data()), mapping.bytes()};
+    };
+    map(call.inv_freq);
+    map(call.positions);
+    for (const auto& t : call.tensor) {
+      map(t.in);
+      map(t.out);
+      map(t.cos);
+      map(t.sin);
+    }
+  }
+
+  // inv_freq must stay where it is until release, so it moves out of the shared memory.
+  void hold_frequencies(const protocol::CallDescriptor& call) {
+    prepared_ = {};
+    const auto bytes = static_cast<std::size_t>(call.problem.rotary_dim / 2) * sizeof(double);
+    prepared_.inv_freq = GuardedMapping(bytes);
+    frequencies_at_ = prepared_.inv_freq.data() + prepared_.inv_freq.bytes() - bytes;
+    std::memcpy(frequencies_at_, addresses_[0], bytes);
+    prepared_.inv_freq.make_read_only();
+    control_.mapped[0] = {reinterpret_cast<std::uint64_t>(prepared_.inv_freq.data()),
+                          prepared_.inv_freq.bytes()};
+  }
+
+  rope_problem problem_of(const protocol::CallDescriptor& call) const {
+    rope_problem p = call.problem;
+    p.inv_freq = reinterpret_cast<const double*>(frequencies_at_);
+    p.next = nullptr;
+    return p;
+  }
+
+  void ask_supports(const rope_kernel& kernel, const rope_problem& p) {
+    set_phase(control_, protocol::Phase::supports);
+    const char* reason = nullptr;
+    const std::int32_t answer = enter("supports", [&] { return kernel.supports(&p, &reason); });
+    const std::string text = reason != nullptr ? reason : "no reason given";
+    if (answer == ROPE_UNSUPPORTED) throw StepFailed{protocol::Status::unsupported, text};
+    if (answer != ROPE_OK)
+      throw StepFailed{protocol::Status::failed, "supports answered " + std::to_string(answer)};
+  }
+
+  void prepare(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
+    prepared_.kernel = &kernel;
+    if (kernel.prepare == nullptr) return;
+    set_phase(control_, protocol::Phase::prepare);
+    // Apply gets another rope_problem. This one is overwritten and stays so, that a kept address
+    // shows.
+    prepared_.problem = problem_of(call);
+    const std::int32_t answer =
+        enter("prepare", [&] { return kernel.prepare(&prepared_.problem, &prepared_.state); });
+    std::memset(static_cast<void*>(&prepared_.problem), 0xa5, sizeof prepared_.problem);
+    if (answer != ROPE_OK)
+      throw StepFailed{protocol::Status::failed, "prepare answered " + std::to_string(answer)};
+  }
+
+  void apply(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
+    const rope_problem p = problem_of(call), given_problem = p;
+    rope_operands o{};
+    o.struct_size = sizeof o;
+    o.positions = addresses_[1];
+    for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i) {
+      std::byte* const* at = addresses_ + 2 + 4 * i;
+      o.tensor[i] = {at[0], at[1], at[2], at[3]};
+    }
+    const Workspace workspace = make_workspace(kernel, p, call.workspace_at_end != 0);
+    o.workspace = workspace.address;
+    const rope_operands given_operands = o;
+    set_phase(control_, protocol::Phase::apply);
+    const std::int32_t answer =
+        enter("apply", [&] { return kernel.apply(&p, &o, prepared_.state); });
+    set_phase(control_, protocol::Phase::idle);
+    if (std::memcmp(&p, &given_problem, sizeof p) != 0 ||
+        std::memcmp(&o, &given_operands, sizeof o) != 0)
+      throw StepFailed{protocol::Status::failed, "apply wrote into rope_problem or rope_operands"};
+    if (workspace.overrun())
+      throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};
+    if (answer != ROPE_OK)
+      throw StepFailed{protocol::Status::failed, "apply answered " + std::to_string(answer)};
+  }
+
+  // As many bytes as were asked for, at one end of their pages; the rest is watched.
+  struct Workspace {
+    GuardedMapping mapping;
+    std::byte* address = nullptr;
+    std::size_t bytes = 0;
+
+    bool overrun() const {
+      const auto untouched = [](std::byte b) { return b == std::byte{0xff}; };
+      return address != nullptr &&
+             !(std::all_of(mapping.data(), address, untouched) &&
+               std::all_of(address + bytes, mapping.data() + mapping.bytes(), untouched));
+    }
+  };
+
+  Workspace make_workspace(const rope_kernel& kernel, const rope_problem& p, bool at_end) {
+    control_.mapped[protocol::workspace_region] = {};
+    set_phase(control_, protocol::Phase::workspace);
+    Workspace w;
+    if (kernel.workspace_bytes != nullptr)
+      w.bytes = enter("workspace_bytes", [&] { return kernel.workspace_bytes(&p); });
+    if (w.bytes == 0) return w;
+    if (w.bytes > largest_workspace_bytes)
+      throw StepFailed{protocol::Status::skipped,
+                       "workspace of " + std::to_string(w.bytes) + " bytes is above 1 GiB"};
+    w.mapping = GuardedMapping(w.bytes);
+    std::memset(w.mapping.data(), 0xff, w.mapping.bytes());  // NaN in every type
+    constexpr std::size_t alignment = 64;
+    w.address =
+        w.mapping.data() + (at_end ? (w.mapping.bytes() - w.bytes) / alignment * alignment : 0);
+    control_.mapped[protocol::workspace_region] = {
+        reinterpret_cast<std::uint64_t>(w.mapping.data()), w.mapping.bytes()};
+    return w;
+  }
+
+  void release() {
+    if (prepared_.kernel != nullptr && prepared_.kernel->prepare != nullptr &&
+        prepared_.kernel->release != nullptr) {
+      set_phase(control_, protocol::Phase::release);
+      prepared_.kernel->release(prepared_.state);
+    }
+    prepared_ = {};
+  }
+
+  protocol::Control& control_;
+  std::vector<std::pair<std::uint64_t, GuardedMapping>> mappings_;
+  std::byte* addresses_[protocol::region_count] = {};
+  std::byte* frequencies_at_ = nullptr;
+  Prepared prepared_;
+};
+
+}  // namespace ropewalk
