@@ -151,19 +151,20 @@ CallResult ask(Subject& subject, const Problem& problem) {
   return subject.worker.call(subject.facts.index, room.call, step_supports, region_names(problem));
 }
 
-// The same case with every tensor in place, or out of place; nothing where there is no such case.
+// The same case with every tensor in place, or out of place; nothing where there is no such case,
+// or where its strides may be what is refused.
 std::optional<Case> in_other_form(Case c) {
   const bool in_place = c.tensors[0].in_place;
   for (TensorCase& t : c.tensors) {
-    const bool same_layout = t.in == t.out && t.in_at == t.out_at;
-    if (t.in_place != in_place || c.fused || !same_layout) return {};
+    const bool packed = t.in == Strides{} && t.out == Strides{} && t.in_at == 0 && t.out_at == 0;
+    if (t.in_place != in_place || c.fused || !packed) return {};
     t.in_place = !in_place;
   }
   return c;
 }
 
-// The flags of a kernel are promises: with both forms declared, it takes in one what it takes in
-// the other. A refusal that breaks this is a failure and no honest answer.
+// The flags of a kernel are promises: with both forms declared, it takes packed tensors in one as
+// in the other. A refusal that breaks this is a failure and no honest answer.
 CallResult hold_to_flags(Subject& subject, const Problem& problem, CallResult refusal) {
   constexpr std::uint32_t both = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE;
   if (refusal.kind != CallResult::Kind::unsupported || (subject.facts.flags & both) != both)

@@ -135,7 +135,7 @@ std::vector<const Property*> matching_properties(const VerifyPlan& plan) {
 std::int64_t cases_of(Profile profile) {
   switch (profile) {
     case Profile::smoke:
-      return 30;
+      return 20;
     case Profile::standard:
       return 300;
     default:

@@ -42,13 +42,15 @@ inline double product(double u, bool scaled) {
 }
 
 /// Underflow: two products a component, each off by at most eta / 2, so sqrt(2) eta for the pair.
-/// A scale grows that by |a| and rounds each component once more, eta / sqrt(2) for the pair.
-/// A kernel that flushes loses up to the whole least normal number in each product (of its input
-/// too, but not twice), in the sum, and with a scale once more: sqrt(2) 3 and sqrt(2) of it.
+/// A scale may come first (eta / 2 for each element of x, half of sqrt(2) eta for the pair), or in
+/// each product or after it (then what was lost grows by |a|, and eta / 2 is lost again): no order
+/// loses more than sqrt(2) eta (|a| + 3/2).
+/// A kernel that flushes loses up to the whole least normal number where others lose half of eta,
+/// and in the sum: sqrt(2) of it three times, with a scale 3 |a| + 4 times.
 inline double underflow(const Precision& p, double scale) {
   const double sqrt2 = std::sqrt(2.0), a = std::abs(scale);
-  if (p.flushes) return sqrt2 * p.normal * (scale == 1 ? 3 : 3 * a + 1);
-  return sqrt2 * p.eta * (scale == 1 ? 1 : a + 0.5);
+  if (p.flushes) return sqrt2 * p.normal * (scale == 1 ? 3 : 3 * a + 4);
+  return sqrt2 * p.eta * (scale == 1 ? 1 : a + 1.5);
 }
 
 /// Against the given table: |y - a x r^| with the table's own r^, of magnitude r.

@@ -75,11 +75,19 @@ int LedgerCheck::compare(int code) const {
         fmt::print(out, "ledger: rows of {} are not compared: {}\n", key.kernel, why->second);
     }
   }
-  for (const auto& [key, margin] : held_)
-    if (!file_.contains(key)) {
-      ++fresh;
-      fmt::print(out, "NEW   {}\n", to_text(key));
+  std::set<std::string> listed, unlisted;
+  for (const auto& [key, margin] : file_) listed.insert(key.kernel);
+  for (const auto& [key, margin] : held_) {
+    if (file_.contains(key)) continue;
+    if (!listed.contains(key.kernel)) {
+      unlisted.insert(key.kernel);  // a new kernel is one new file
+      continue;
     }
+    ++fresh;
+    fmt::print(out, "NEW   {}\n", to_text(key));
+  }
+  for (const std::string& kernel : unlisted)
+    fmt::print(out, "ledger: {} has no rows yet; --write-ledger adds them\n", kernel);
   fmt::print(out, "ledger {}: {} rows hold, {} lost, {} new\n", options_.ledger, same, lost, fresh);
   if (lost + fresh == 0) return code;
   fmt::print(out,

@@ -20,8 +20,8 @@ std::string mutant_plugin() {
   const auto plugin = self.parent_path() / "ropewalk_mutants.so";
   if (!std::filesystem::exists(plugin, error))
     throw UsageError(
-        "no ropewalk_mutants.so beside the command: mutants are part of a build tree, not of an "
-        "installed ropewalk");
+        "no ropewalk_mutants.so beside the command: cmake --build makes it in a build tree, an "
+        "installed ropewalk has none");
   return plugin.string();
 }
 
@@ -38,16 +38,11 @@ void note(Verdicts& verdicts, const VerdictRow& row) {
   if (word.empty() || rank(row.verdict) > rank(word)) word = row.verdict;
 }
 
-std::string symbol(const std::map<std::string, std::string>& row, const std::string& property) {
+char symbol(const std::map<std::string, std::string>& row, const std::string& property) {
   const auto found = row.find(property);
-  if (found == row.end()) return "";
+  if (found == row.end()) return ' ';
   const std::string& v = found->second;
-  return v == "FAIL"      ? "x"
-         : v == "CRASH"   ? "crash"
-         : v == "HANG"    ? "hang"
-         : v == "VACUOUS" ? "void"
-         : v == "PASS"    ? "."
-                          : "-";
+  return v == "FAIL" ? 'x' : v == "PASS" ? '.' : is_failure(v) ? v.front() : '-';
 }
 
 struct Score {
@@ -60,13 +55,12 @@ Score judge_matrix(const Verdicts& verdicts, const Options& options) {
   std::vector<std::string> columns;
   for (const Property* p : all_properties())
     if (matches(options.properties, std::string(p->name))) columns.emplace_back(p->name);
-  const auto print_row = [&](const std::string& name, const char* word, const auto& text_of) {
-    if (silent) return;
-    fmt::print("{:<26.26} {:>9}", name, word);
-    for (const std::string& c : columns) fmt::print(" {:>9.9}", text_of(c));
-    fmt::print("\n");
-  };
-  print_row("", "", [](const std::string& c) { return c; });
+  std::size_t widest = 0;
+  for (const auto& [kernel, row] : verdicts) widest = std::max(widest, kernel.size());
+  if (!silent) {
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      fmt::print("{:>{}} {}\n", i + 1, widest + 12 + 3 * i, columns[i]);
+  }
   Score score;
   for (const auto& [kernel, row] : verdicts) {
     const bool mutant = kernel.starts_with("mutant_");
@@ -79,11 +73,15 @@ Score judge_matrix(const Verdicts& verdicts, const Options& options) {
     if (!mutant && (any_dead || !any_pass)) ++score.rejected;
     const char* word = mutant ? (any_dead ? "killed" : "SURVIVED")
                               : (any_dead || !any_pass ? "REJECTED" : "holds");
-    print_row(kernel, word, [&row = row](const std::string& c) { return symbol(row, c); });
+    if (silent) continue;
+    fmt::print("{:<{}} {:>8}", kernel, widest, word);
+    for (const std::string& c : columns) fmt::print(" {:>2}", symbol(row, c));
+    fmt::print("\n");
   }
   if (!silent)
     fmt::print(
-        "\nx: refuted, void: compared nothing, .: holds, -: unsupported or skipped\n"
+        "\nx: refuted, C: crash, H: hang, V: compared nothing, .: holds, -: unsupported or "
+        "skipped\n"
         "{} of {} mutants killed, {} of {} correct kernels hold; seed {}\n",
         score.killed, score.mutants, score.correct - score.rejected, score.correct, options.seed);
   return score;

@@ -31,7 +31,7 @@ constexpr Verb verbs[] = {
     {"replay", "run one case again, from the line that a failure printed",
      "  ropewalk replay 'kernel=plain property=agreement positions=70001 q.heads=1'"},
     {"mutants", "judge the suite itself: does every planted error die?",
-     "  ropewalk mutants\n  ropewalk mutants --kernel '*direction*' --property decay"},
+     "  ropewalk mutants\n  ropewalk mutants --kernel '*wrong_way*' --property decay"},
     {"bench", "verify kernels and time those that hold, with Google Benchmark",
      "  ropewalk bench --profile smoke\n  ropewalk bench --workload 'llama*' --kernel plain\n"
      "  ropewalk bench -- --benchmark_filter=decode --benchmark_repetitions=20"},
@@ -80,7 +80,8 @@ void add_verify_options(CLI::App& verb, Options& o) {
   verb.add_option("--cases", o.cases, "generated cases for each property (default: the profile's)")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}, "1 to 10000000"));
-  verb.add_option("--jobs", o.jobs, "processes that judge side by side (default: the processors)")
+  verb.add_option("--jobs", o.jobs,
+                  "processes that judge side by side (default: the processors, 8 at most)")
       ->type_name("N")
       ->check(CLI::Range(1, 64, "1 to 64"));
 }

@@ -61,7 +61,9 @@ void require_kernels(Worker& worker, const Options& options) {
   for (const std::string& glob : options.kernels) {
     bool found = false;
     for (const KernelFacts& k : worker.kernels()) found = found || matches({glob}, k.name);
-    if (!found) throw UsageError("no kernel matches '" + glob + "' (ropewalk list shows them)");
+    if (!found)
+      throw UsageError("no kernel matches '" + glob +
+                       "' (ropewalk list shows them; one in a shared library needs --plugin)");
   }
 }
 

@@ -34,6 +34,11 @@ void print_failure(const VerdictRow& row) {
   if (!row.replay.empty()) fmt::print("      replay     {}\n", row.replay);
 }
 
+void print_same_failure(const VerdictRow& row) {
+  fmt::print("{:<5} {} ({}): {}: the same\n      replay     {}\n", row.verdict, row.kernel,
+             cell_of(row), row.property, row.replay);
+}
+
 // The passes of one kernel, pairing and type as one line; everything else as a block of its own.
 class Printer {
  public:
@@ -53,7 +58,11 @@ class Printer {
       cases_ += row.compared_cases;
       values_ += row.compared;
     } else if (is_failure(row.verdict)) {
-      print_failure(row);
+      failed_.push_back(row.property);
+      // One cause often refutes everything: it is told in full once.
+      const bool new_cause =
+          row.verdict == "FAIL" || causes_.emplace(row.kernel, row.reason).second;
+      new_cause ? print_failure(row) : print_same_failure(row);
     } else if (!options_.quiet && set_aside_.emplace(row.kernel, row.property, row.reason).second) {
       // Once a kernel, not for each pairing and type.
       fmt::print("{:<5} {} ({}): {}: {}\n", row.verdict, row.kernel, row.angle_contract,
@@ -63,7 +72,12 @@ class Printer {
   }
 
   void finish_cell() {
-    if (passed_ > 0 && !options_.quiet && !options_.json)
+    const bool tells = !options_.quiet && !options_.json;
+    if (!failed_.empty() && tells)
+      fmt::print("{:<5} {:<12} {:<24} {} of {} properties fail: {}\n", "FAIL", first_.kernel,
+                 cell_of(first_), failed_.size(), failed_.size() + passed_,
+                 fmt::join(failed_, ", "));
+    else if (passed_ > 0 && tells)
       fmt::print(
           "PASS  {:<12} {:<24} {} properties, {} cases, {} values; worst margin {:.3f} ({})\n",
           first_.kernel, cell_of(first_), passed_, cases_, values_, worst_.margin, worst_.property);
@@ -71,6 +85,7 @@ class Printer {
     first_ = worst_ = {};
     worst_.margin = 0;
     passed_ = 0;
+    failed_.clear();
     cases_ = values_ = 0;
   }
 
@@ -78,7 +93,9 @@ class Printer {
   const Options& options_;
   VerdictRow first_, worst_;
   std::set<std::tuple<std::string, std::string, std::string>> set_aside_;
-  int passed_ = 0;
+  std::set<std::pair<std::string, std::string>> causes_;
+  std::vector<std::string> failed_;
+  std::size_t passed_ = 0;
   std::int64_t cases_ = 0, values_ = 0;
 };
 

@@ -113,6 +113,40 @@ KernelInfo flushing_info() {
 }
 const RegisteredKernel flushing{flushing_info()};
 
+// Every subnormal product becomes zero too, as FTZ does to the whole loop.
+struct FlushingProducts : Flushing {
+  void rotate(const Pair& x) override {
+    const float x1 = x.in[x.at.first], x2 = x.in[x.at.second];
+    x.out[x.at.first] = flushed(x.scale * flushed(flushed(x1 * x.cos1) - flushed(x2 * x.sin1)));
+    x.out[x.at.second] = flushed(x.scale * flushed(flushed(x2 * x.cos2) + flushed(x1 * x.sin2)));
+  }
+};
+KernelInfo flushing_products_info() {
+  KernelInfo info = table_info<FlushingProducts>("control_flushes_products_table");
+  info.flags |= ROPE_FLUSHES_SUBNORMALS;
+  return info;
+}
+const RegisteredKernel flushing_products{flushing_products_info()};
+
+// The scale in each product, and first of all: other roundings, of subnormals too.
+struct ScaleInProducts : Correct {
+  void rotate(const Pair& x) override {
+    const float x1 = x.in[x.at.first], x2 = x.in[x.at.second];
+    x.out[x.at.first] = x.scale * (x1 * x.cos1) - x.scale * (x2 * x.sin1);
+    x.out[x.at.second] = x.scale * (x2 * x.cos2) + x.scale * (x1 * x.sin2);
+  }
+};
+struct ScaleFirst : Correct {
+  void rotate(const Pair& x) override {
+    const float x1 = x.scale * x.in[x.at.first], x2 = x.scale * x.in[x.at.second];
+    x.out[x.at.first] = x1 * x.cos1 - x2 * x.sin1;
+    x.out[x.at.second] = x2 * x.cos2 + x1 * x.sin2;
+  }
+};
+const RegisteredKernel scale_in_products =
+    on_table<ScaleInProducts>("control_scale_in_products_table");
+const RegisteredKernel scale_first = on_table<ScaleFirst>("control_scale_first_table");
+
 // Needs pointers at multiples of 64 and says so; gives up where it does not get them.
 bool aligned(const void* at) {
   return reinterpret_cast<std::uintptr_t>(at) % 64 == 0;

@@ -134,5 +134,43 @@ struct SlopeOfHead : Correct {
 };
 const RegisteredKernel slope_of_head = on_table<SlopeOfHead>("mutant_slope_of_head_table");
 
+// A block of eight tokens has a loop of its own, which knows no scale. Agreement, attention_scale.
+struct BlockWithoutScale : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    if (p.tokens >= 8) p.attention_scale = 0;
+  }
+};
+const RegisteredKernel block_without_scale =
+    on_table<BlockWithoutScale>("mutant_block_without_scale_table");
+
+// Frequencies are made again from the ratio of the first two. Agreement.
+struct RatioOfFirstTwo : Correct {
+  double frequency(const rope_problem& p, std::int64_t i) override {
+    if (i < 2) return p.inv_freq[i];
+    return p.inv_freq[0] * std::pow(p.inv_freq[1] / p.inv_freq[0], static_cast<double>(i));
+  }
+};
+const RegisteredKernel ratio_of_first_two =
+    on_angles<RatioOfFirstTwo>("mutant_ratio_of_first_two_exact");
+
+// What is not rotated is multiplied by 1 and 0 is added: -0 becomes +0. Untouched_dims only.
+struct UntouchedPlusZero : Correct {
+  void finish(const rope_problem& p, const rope_operands& o) override {
+    for_each_token(p, o, [&](const Token& token) {
+      for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+        const rope_tensor& s = p.tensor[i];
+        for (std::int64_t h = 0; h < s.heads; ++h) {
+          float* row = out_row(p, o, i, token.batch, token.index, h);
+          const std::int64_t end = s.rotate != 0 ? s.rotary_offset + p.rotary_dim : 0;
+          for (std::int64_t e = end; e < s.head_dim; ++e)
+            if (row[e] == 0) row[e] = 0;
+        }
+      }
+    });
+  }
+};
+const RegisteredKernel untouched_plus_zero =
+    on_table<UntouchedPlusZero>("mutant_untouched_plus_zero_table");
+
 }  // namespace
 }  // namespace ropewalk::mutants

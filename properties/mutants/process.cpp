@@ -1,4 +1,5 @@
 // Errors in how a call ends. Every property must end with a verdict, and the run must go on.
+#include <cfenv>
 #include <csignal>
 #include <cstdlib>
 #include <stdexcept>
@@ -21,6 +22,13 @@ const RegisteredKernel segfault{
       volatile float* volatile nowhere = nullptr;
       *nowhere = 1;
       return std::int32_t{ROPE_OK};
+    })};
+
+// Rounds down from now on: the next kernel would pay for it.
+const RegisteredKernel leaves_rounding{with_apply(
+    "mutant_leaves_rounding", [](const rope_problem* p, const rope_operands* o, void* state) {
+      std::fesetround(FE_DOWNWARD);
+      return apply<Correct>(p, o, state);
     })};
 
 // CRASH by a signal that the library raised: an assertion in a dependency.

@@ -148,5 +148,35 @@ struct RacedPairs : Correct {
 };
 const RegisteredKernel raced_pairs = on_table<RacedPairs>("mutant_raced_pairs_table");
 
+// The positions of a state's first call are its positions for ever: decoding stands still.
+// Agreement.
+struct KeptPositions {
+  std::vector<std::int64_t> values;
+};
+std::int32_t apply_kept_positions(const rope_problem* asked, const rope_operands* given,
+                                  void* state) {
+  auto& kept = static_cast<KeptPositions*>(state)->values;
+  if (kept.empty())
+    for_each_token(*asked, *given, [&](const Token& token) { kept.push_back(token.position); });
+  rope_problem p = *asked;
+  rope_operands o = *given;
+  p.position_dtype = ROPE_I64;
+  p.position_token_stride = 1;
+  p.position_batch_stride = p.tokens;
+  o.positions = kept.data();
+  return apply<Correct>(&p, &o, nullptr);
+}
+KernelInfo kept_positions_info() {
+  KernelInfo info = angles_info<Correct>("mutant_positions_kept_exact");
+  info.apply = apply_kept_positions;
+  info.prepare = [](const rope_problem*, void** state) -> std::int32_t {
+    *state = new (std::nothrow) KeptPositions;
+    return *state != nullptr ? ROPE_OK : ROPE_FAILED;
+  };
+  info.release = [](void* state) { delete static_cast<KeptPositions*>(state); };
+  return info;
+}
+const RegisteredKernel kept_positions{kept_positions_info()};
+
 }  // namespace
 }  // namespace ropewalk::mutants
