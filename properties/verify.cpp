@@ -137,7 +137,7 @@ std::int64_t cases_of(Profile profile) {
     case Profile::smoke:
       return 20;
     case Profile::standard:
-      return 300;
+      return 200;
     default:
       return 5000;
   }
