@@ -2,9 +2,8 @@
 //
 // Bound: the inputs are (1, 0), so what comes out is the rotation itself, without a rounded
 // product: |r^_(m+1) - r^_m r^_1| <= d + (1 + d)^2 - 1 with d = |r^ - r|, and delta of the
-// f32_angle contract added to d. It sees an angle
-// that is wrong at single positions two to four times more sharply than composition, whose bound
-// has three products in it.
+// f32_angle contract added to d. It sees an angle that is wrong at single positions two to four
+// times more sharply than composition, whose bound has three products in it.
 #include <fmt/format.h>
 
 #include <algorithm>
