@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -99,6 +101,25 @@ class Printer {
   std::int64_t cases_ = 0, values_ = 0;
 };
 
+// The three properties that took most of the judges' time.
+std::string where_time_went(const std::vector<VerdictRow>& rows) {
+  std::map<std::string, double> by_property;
+  double all = 0;
+  for (const VerdictRow& row : rows) {
+    by_property[row.property] += row.seconds;
+    all += row.seconds;
+  }
+  std::vector<std::pair<double, std::string>> longest;
+  for (const auto& [property, seconds] : by_property)
+    longest.emplace_back(100 * seconds / std::max(all, 1e-9), property);
+  std::sort(longest.rbegin(), longest.rend());
+  longest.resize(std::min<std::size_t>(longest.size(), 3));
+  std::vector<std::string> words;
+  for (const auto& [percent, property] : longest)
+    words.push_back(fmt::format("{} {:.0f} %", property, percent));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
 void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, double seconds) {
   std::int64_t passed = 0, judged = 0, known = 0, set_aside = 0, planned = 0, executed = 0,
                compared = 0, values = 0;
@@ -125,8 +146,10 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
     fmt::print("; worst margin that holds {:.3f} ({}, {})", worst->margin, worst->kernel,
                worst->property);
   fmt::print(
-      "\ncases: planned {}, executed {}, compared {}; values compared {}\nseed {}, {:.1f} s\n",
-      planned, executed, compared, values, seed, seconds);
+      "\ncases: planned {}, executed {}, compared {}; values compared {}\nseed {}, {:.1f} s (most "
+      "of "
+      "it: {})\n",
+      planned, executed, compared, values, seed, seconds, where_time_went(rows));
 }
 
 }  // namespace
