@@ -6,11 +6,12 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "harness/float_state.h"
+#include "harness/entry_watch.h"
 #include "harness/guarded_mapping.h"
 #include "harness/protocol.h"
 #include "kernels/api/rope_kernel.h"
@@ -28,27 +29,9 @@ struct Prepared {
   const rope_kernel* kernel = nullptr;
   void* state = nullptr;
   rope_problem problem{};  // what prepare was shown
+  std::optional<std::size_t> workspace_bytes;
   GuardedMapping inv_freq;
 };
-
-struct StepFailed {
-  protocol::Status status;
-  std::string text;
-};
-
-// Calls an entry, and fails it where the floating-point unit is not left as it was: the next
-// kernel must not pay for it.
-template <class Entry>
-auto enter(const char* name, Entry&& entry) {
-  const FloatState before = FloatState::now();
-  const auto answer = entry();
-  const FloatState after = FloatState::now();
-  if (after == before) return answer;
-  before.restore();
-  throw StepFailed{protocol::Status::failed, std::string(name) +
-                                                 " left the floating-point environment changed: " +
-                                                 before.text() + " became " + after.text()};
-}
 
 class Caller {
  public:
@@ -62,7 +45,8 @@ class Caller {
     if ((steps & protocol::step_supports) != 0) ask_supports(kernel, problem_of(call));
     if ((steps & protocol::step_prepare) != 0) prepare(kernel, call);
     if ((steps & protocol::step_apply) != 0) apply(kernel, call);
-    if ((steps & protocol::step_release) != 0) release();
+    if ((steps & protocol::step_release) != 0) release(kernel, call);
+    watch_.end_request();
     set_phase(control_, protocol::Phase::idle);
     mappings_.clear();
   }
@@ -111,8 +95,7 @@ class Caller {
     frequencies_at_ = prepared_.inv_freq.data() + prepared_.inv_freq.bytes() - bytes;
     std::memcpy(frequencies_at_, addresses_[0], bytes);
     prepared_.inv_freq.make_read_only();
-    control_.mapped[0] = {reinterpret_cast<std::uint64_t>(prepared_.inv_freq.data()),
-                          prepared_.inv_freq.bytes()};
+    control_.mapped[0] = {reinterpret_cast<std::uint64_t>(frequencies_at_), bytes};
   }
 
   rope_problem problem_of(const protocol::CallDescriptor& call) const {
@@ -125,11 +108,36 @@ class Caller {
   void ask_supports(const rope_kernel& kernel, const rope_problem& p) {
     set_phase(control_, protocol::Phase::supports);
     const char* reason = nullptr;
-    const std::int32_t answer = enter("supports", [&] { return kernel.supports(&p, &reason); });
+    const std::int32_t answer = watch_.enter(Entry::supports, kernel.supports, &p, &reason);
     const std::string text = reason != nullptr ? reason : "no reason given";
+    hold_supports(kernel, p, answer, text);
     if (answer == ROPE_UNSUPPORTED) throw StepFailed{protocol::Status::unsupported, text};
     if (answer != ROPE_OK)
       throw StepFailed{protocol::Status::failed, "supports answered " + std::to_string(answer)};
+  }
+
+  // Pure: asked again, about an equal problem elsewhere, it says the same; also to one who wants no
+  // reason.
+  void hold_supports(const rope_kernel& kernel, const rope_problem& p, std::int32_t answer,
+                     const std::string& text) {
+    const rope_problem elsewhere = p;
+    const char* reason = nullptr;
+    const auto hold = [&](std::int32_t again, const std::string& asked) {
+      if (again != answer)
+        throw StepFailed{protocol::Status::failed, "supports answered " + std::to_string(answer) +
+                                                       " and then, asked again " + asked + ", " +
+                                                       std::to_string(again)};
+    };
+    hold(enter_on_thread(Entry::supports, kernel.supports, &elsewhere, &reason),
+         "about an equal problem");
+    if (answer == ROPE_UNSUPPORTED && text != (reason != nullptr ? reason : "no reason given"))
+      throw StepFailed{protocol::Status::failed,
+                       "supports gave two reasons for one problem: '" + text + "' and '" +
+                           (reason != nullptr ? reason : "no reason given") + "'"};
+    set_phase(control_, protocol::Phase::supports_without_reason);
+    hold(enter_on_thread(Entry::supports, kernel.supports, &elsewhere, nullptr),
+         "with reason == NULL");
+    set_phase(control_, protocol::Phase::supports);
   }
 
   void prepare(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
@@ -140,7 +148,7 @@ class Caller {
     // shows.
     prepared_.problem = problem_of(call);
     const std::int32_t answer =
-        enter("prepare", [&] { return kernel.prepare(&prepared_.problem, &prepared_.state); });
+        watch_.enter(Entry::prepare, kernel.prepare, &prepared_.problem, &prepared_.state);
     std::memset(static_cast<void*>(&prepared_.problem), 0xa5, sizeof prepared_.problem);
     if (answer != ROPE_OK)
       throw StepFailed{protocol::Status::failed, "prepare answered " + std::to_string(answer)};
@@ -159,8 +167,7 @@ class Caller {
     o.workspace = workspace.address;
     const rope_operands given_operands = o;
     set_phase(control_, protocol::Phase::apply);
-    const std::int32_t answer =
-        enter("apply", [&] { return kernel.apply(&p, &o, prepared_.state); });
+    const std::int32_t answer = watch_.enter(Entry::apply, kernel.apply, &p, &o, prepared_.state);
     set_phase(control_, protocol::Phase::idle);
     if (std::memcmp(&p, &given_problem, sizeof p) != 0 ||
         std::memcmp(&o, &given_operands, sizeof o) != 0)
@@ -185,12 +192,27 @@ class Caller {
     }
   };
 
+  // Pure as well: what it says of a state's first call holds for all.
+  std::size_t ask_workspace_bytes(const rope_kernel& kernel, const rope_problem& p) {
+    if (kernel.workspace_bytes == nullptr) return 0;
+    const std::size_t answer = watch_.enter(Entry::workspace_bytes, kernel.workspace_bytes, &p);
+    const rope_problem elsewhere = p;
+    const std::size_t again =
+        enter_on_thread(Entry::workspace_bytes, kernel.workspace_bytes, &elsewhere);
+    const std::size_t first = prepared_.workspace_bytes.value_or(answer);
+    prepared_.workspace_bytes = first;
+    if (answer != first || again != first)
+      throw StepFailed{protocol::Status::failed,
+                       "workspace_bytes answered " + std::to_string(first) + " and later, for an " +
+                           "equal problem, " + std::to_string(answer != first ? answer : again)};
+    return answer;
+  }
+
   Workspace make_workspace(const rope_kernel& kernel, const rope_problem& p, bool at_end) {
     control_.mapped[protocol::workspace_region] = {};
     set_phase(control_, protocol::Phase::workspace);
     Workspace w;
-    if (kernel.workspace_bytes != nullptr)
-      w.bytes = enter("workspace_bytes", [&] { return kernel.workspace_bytes(&p); });
+    w.bytes = ask_workspace_bytes(kernel, p);
     if (w.bytes == 0) return w;
     if (w.bytes > largest_workspace_bytes)
       throw StepFailed{protocol::Status::skipped,
@@ -200,21 +222,24 @@ class Caller {
     constexpr std::size_t alignment = 64;
     w.address =
         w.mapping.data() + (at_end ? (w.mapping.bytes() - w.bytes) / alignment * alignment : 0);
-    control_.mapped[protocol::workspace_region] = {
-        reinterpret_cast<std::uint64_t>(w.mapping.data()), w.mapping.bytes()};
+    control_.mapped[protocol::workspace_region] = {reinterpret_cast<std::uint64_t>(w.address),
+                                                   w.bytes};
     return w;
   }
 
-  void release() {
+  void release(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
+    set_phase(control_, protocol::Phase::supports);
+    hold_supports(kernel, problem_of(call), ROPE_OK, {});  // it was taken, and still is
     if (prepared_.kernel != nullptr && prepared_.kernel->prepare != nullptr &&
         prepared_.kernel->release != nullptr) {
       set_phase(control_, protocol::Phase::release);
-      prepared_.kernel->release(prepared_.state);
+      watch_.enter(Entry::release, prepared_.kernel->release, prepared_.state);
     }
     prepared_ = {};
   }
 
   protocol::Control& control_;
+  EntryWatch watch_;
   std::vector<std::pair<std::uint64_t, GuardedMapping>> mappings_;
   std::byte* addresses_[protocol::region_count] = {};
   std::byte* frequencies_at_ = nullptr;

@@ -169,16 +169,17 @@ CallDescriptor describe(const Problem& problem, const std::vector<Placed>& place
   return call;
 }
 
-std::vector<std::string> region_names(const Problem& problem) {
-  const auto name = [&](int buffer) {
-    return buffer < 0 ? std::string("nothing")
-                      : problem.buffers[static_cast<std::size_t>(buffer)].name;
+std::vector<NamedRegion> named_regions(const Problem& problem, const std::vector<Placed>& places) {
+  const auto region = [&](int buffer) {
+    if (buffer < 0) return NamedRegion{"nothing"};
+    const auto i = static_cast<std::size_t>(buffer);
+    return NamedRegion{problem.buffers[i].name, places[i].lead, problem.buffers[i].content.size()};
   };
-  std::vector<std::string> names{"inv_freq", name(problem.positions_buffer)};
+  std::vector<NamedRegion> regions{{"inv_freq"}, region(problem.positions_buffer)};
   for (const TensorPlaces& t : problem.tensor)
-    for (const int buffer : {t.in, t.out, t.cos, t.sin}) names.push_back(name(buffer));
-  names.emplace_back("workspace");
-  return names;
+    for (const int buffer : {t.in, t.out, t.cos, t.sin}) regions.push_back(region(buffer));
+  regions.push_back({"workspace"});
+  return regions;
 }
 
 struct Room {
@@ -202,7 +203,8 @@ Room lay_out(Subject& subject, const Problem& problem, bool right) {
 CallResult ask(Subject& subject, const Problem& problem) {
   subject.worker.kernels();
   const Room room = lay_out(subject, problem, true);
-  return subject.worker.call(subject.facts.index, room.call, step_supports, region_names(problem));
+  return subject.worker.call(subject.facts.index, room.call, step_supports,
+                             named_regions(problem, room.places));
 }
 
 // The same case with every tensor in place, or out of place; nothing where there is no such case,
@@ -243,7 +245,6 @@ CallResult ask_supports(Subject& subject, const Problem& problem) {
 
 Execution execute(Subject& subject, const Problem& problem) {
   subject.worker.kernels();  // a fresh worker before the memory is filled
-  const auto names = region_names(problem);
   Execution out;
   for (const bool right : {true, false}) {
     const Poison poison = right ? Poison::a : Poison::b;
@@ -255,7 +256,8 @@ Execution execute(Subject& subject, const Problem& problem) {
                    room.memory, poison);
     const std::uint32_t steps =
         right ? step_supports | step_prepare | step_apply : step_apply | step_release;
-    out.result = subject.worker.call(subject.facts.index, room.call, steps, names);
+    out.result = subject.worker.call(subject.facts.index, room.call, steps,
+                                     named_regions(problem, room.places));
     out.result = hold_to_flags(subject, problem, out.result);
     if (out.result.kind != CallResult::Kind::ok) return out;
     outputs.resize(problem.buffers.size());

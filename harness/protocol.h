@@ -41,7 +41,7 @@ enum class Status : std::uint32_t {
 
 struct Reply {
   std::uint32_t version, status;
-  std::uint64_t count;
+  std::uint64_t count;  ///< to a failed call: 1 asks to be replaced, the process is spoiled
   char text[496];
 };
 
@@ -93,7 +93,8 @@ enum class Phase : std::uint32_t {
   prepare,
   apply,
   release,
-  timing
+  timing,
+  supports_without_reason
 };
 
 /// Regions of a mapping record, in the order of CallDescriptor: inv_freq, positions, then in, out,
@@ -102,7 +103,9 @@ inline constexpr int region_count = 2 + 4 * ROPE_MAX_TENSORS + 1;
 inline constexpr int workspace_region = region_count - 1;
 
 struct MappedRegion {
-  std::uint64_t begin, bytes;  ///< address in the worker and length, without the forbidden pages
+  /// Address in the worker and length, without the forbidden pages; of inv_freq and workspace, to
+  /// the byte.
+  std::uint64_t begin, bytes;
 };
 
 struct Control {
@@ -112,6 +115,7 @@ struct Control {
   std::uint32_t fault_is_write;  ///< of SIGSEGV, where the machine tells
   std::uint64_t fault_address;
   MappedRegion mapped[region_count];
+  char last_words[256];  ///< an answer that could not be sent
 };
 static_assert(sizeof(Control) <= call_offset - control_offset);
 

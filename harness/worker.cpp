@@ -18,6 +18,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "harness/output_watch.h"
+
 extern "C" char** environ;  // NOLINT: POSIX's own name
 
 namespace ropewalk {
@@ -46,47 +48,28 @@ std::string text_of(const char (&field)[N]) {
 }
 
 std::string signal_text(int signal) {
-  switch (signal) {
-    case SIGSEGV:
-      return "SIGSEGV";
-    case SIGBUS:
-      return "SIGBUS";
-    case SIGFPE:
-      return "SIGFPE";
-    case SIGILL:
-      return "SIGILL";
-    case SIGABRT:
-      return "SIGABRT";
-    case SIGKILL:
-      return "SIGKILL";
-    case SIGTERM:
-      return "SIGTERM";
-    default:
-      return fmt::format("signal {}", signal);
-  }
+  const char* name = sigabbrev_np(signal);
+  return name != nullptr ? std::string("SIG") + name : fmt::format("signal {}", signal);
 }
 
-// Which buffer a faulting address belongs to, and how far outside it lies.
-std::string place_of_fault(const Control& c, const std::vector<std::string>& names) {
+// Which buffer a faulting address belongs to, and where in it or outside it lies.
+std::string place_of_fault(const Control& c, const std::vector<NamedRegion>& regions) {
   constexpr std::uint64_t near = 1 << 20;
   std::string best;
   std::uint64_t best_distance = near;
-  for (int i = 0; i < region_count; ++i) {
+  for (std::size_t i = 0; i < std::min<std::size_t>(region_count, regions.size()); ++i) {
     const MappedRegion& m = c.mapped[i];
     if (m.bytes == 0) continue;
-    const std::uint64_t end = m.begin + m.bytes, at = c.fault_address;
-    const bool inside = at >= m.begin && at < end;
-    const std::uint64_t distance = inside ? 0 : at >= end ? at - end : m.begin - at;
+    const NamedRegion& r = regions[i];
+    const std::uint64_t bytes = r.bytes != 0 ? r.bytes : m.bytes;
+    const std::uint64_t begin = m.begin + r.lead, end = begin + bytes, at = c.fault_address;
+    const bool inside = at >= begin && at < end;
+    const std::uint64_t distance = inside ? 0 : at >= end ? at - end : begin - at;
     if (distance >= best_distance) continue;
     best_distance = distance;
-    const std::string& name = names[static_cast<std::size_t>(i)];
-    // The first byte behind a buffer is 1 byte past its end.
-    const auto bytes = [](std::uint64_t n) {
-      return n == 1 ? "1 byte" : fmt::format("{} bytes", n);
-    };
-    best = inside      ? fmt::format("byte {} of the pages of read-only {}", at - m.begin, name)
-           : at >= end ? fmt::format("{} past the end of {}", bytes(distance + 1), name)
-                       : fmt::format("{} before {}", bytes(distance), name);
+    const char* where = inside ? "in read-only" : at >= end ? "past the end of" : "before";
+    best = fmt::format("{} {}, byte offset {} (it has {} bytes)", where, r.name,
+                       static_cast<std::int64_t>(at - begin), bytes);
   }
   return best.empty() ? fmt::format("address {:#x}, near no buffer", c.fault_address)
                       : fmt::format("{} {}", c.fault_is_write != 0 ? "write" : "read", best);
@@ -166,10 +149,12 @@ void Worker::start() {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  if (options_.output_descriptor < 0)
+  if (options_.output_descriptor == WorkerOptions::nowhere)
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  else
+  else if (options_.output_descriptor != WorkerOptions::watched)
     posix_spawn_file_actions_adddup2(&actions, options_.output_descriptor, STDOUT_FILENO);
+  else
+    watch_output(actions);
   posix_spawn_file_actions_adddup2(&actions, child_socket, socket_descriptor);
   posix_spawn_file_actions_adddup2(&actions, child_memory, memory_descriptor);
 
@@ -181,8 +166,12 @@ void Worker::start() {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   const int error =
-      posix_spawn(&pid_, options_.executable.c_str(), &actions, nullptr, argv.data(), environ);
+      posix_spawn(&pid_, options_.executable.c_str(), &actions, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(child_socket);
   close(child_memory);
@@ -193,10 +182,22 @@ void Worker::start() {
     throw WorkerError(
         fmt::format("cannot start the worker {}: {}", options_.executable, strerror(error)));
   }
+  group_ = pid_;
   ++starts_;
-  if (const std::string failure = load_failure(); !failure.empty()) {
+  const std::string failure = load_failure();
+  if (said_ >= 0) show_watched_output(said_);  // by constructors
+  if (!failure.empty()) {
     stop();
     throw WorkerError(failure);
+  }
+}
+
+// What the worker prints goes to memory: stdout to be looked at, stderr to be shown as well.
+void Worker::watch_output(posix_spawn_file_actions_t& actions) {
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    int& output = stream == STDOUT_FILENO ? printed_ : said_;
+    output = make_watched_output();
+    posix_spawn_file_actions_adddup2(&actions, output, stream);
   }
 }
 
@@ -231,13 +232,20 @@ std::string Worker::load_failure() {
   return {};
 }
 
+// With all the processes that kernels started in it: the worker leads a group of its own.
 void Worker::stop() {
+  if (group_ > 0) kill(-group_, SIGKILL);
   if (pid_ > 0) {
     kill(pid_, SIGKILL);
     while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
-  pid_ = -1;
+  pid_ = group_ = -1;
+  if (said_ >= 0) show_watched_output(said_);
+  for (int* output : {&printed_, &said_}) {
+    if (*output >= 0) close(*output);
+    *output = -1;
+  }
   if (socket_ >= 0) close(socket_);
   socket_ = -1;
 }
@@ -290,17 +298,23 @@ std::string Worker::phase_text() const {
       return "release";
     case Phase::timing:
       return "a timed call";
+    case Phase::supports_without_reason:
+      return "supports with reason == NULL";
     default:
       return "the worker's own code (memory damaged earlier?)";
   }
 }
 
 // The worker is gone or late: says how it ended, and buries it.
-CallResult Worker::end_of(Received how, const std::vector<std::string>& region_names) {
+CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions) {
   const std::string phase = phase_text();
   if (how == Received::late) {
+    int status = 0;
+    const bool stopped = waitpid(pid_, &status, WNOHANG | WUNTRACED) == pid_ && WIFSTOPPED(status);
+    const std::string why =
+        stopped ? fmt::format(": it was stopped by {}", signal_text(WSTOPSIG(status))) : "";
     stop();
-    return {CallResult::Kind::hang, fmt::format("no answer from {} in time", phase)};
+    return {CallResult::Kind::hang, fmt::format("no answer from {} in time{}", phase, why)};
   }
   // Gone can also mean that the kernel closed the socket: do not wait for ever.
   int status = 0;
@@ -323,18 +337,19 @@ CallResult Worker::end_of(Received how, const std::vector<std::string>& region_n
       text += ": an instruction this machine has not? Then cpu_features must name its set";
   }
   const Control& c = control();
-  if ((c.fault_signal == SIGSEGV || c.fault_signal == SIGBUS) && !region_names.empty())
-    text += ": " + place_of_fault(c, region_names);
+  if (const std::string words = text_of(c.last_words); !words.empty()) text = words;
+  if ((c.fault_signal == SIGSEGV || c.fault_signal == SIGBUS) && !regions.empty())
+    text += ": " + place_of_fault(c, regions);
   stop();
   return {CallResult::Kind::crash, text};
 }
 
 CallResult Worker::call(std::uint32_t kernel, const CallDescriptor& call, std::uint32_t steps,
-                        const std::vector<std::string>& region_names) {
+                        const std::vector<NamedRegion>& regions) {
   start();
   std::memcpy(mapped_ + call_offset, &call, sizeof call);
   const Request request{version, static_cast<std::uint32_t>(Command::call), kernel, steps};
-  if (!send(&request, sizeof request)) return end_of(Received::gone, region_names);
+  if (!send(&request, sizeof request)) return end_of(Received::gone, regions);
   Reply reply{};
   // Each phase has its own limit, and the next one begins with a whole one.
   constexpr double look_every_s = 0.1;
@@ -349,7 +364,7 @@ CallResult Worker::call(std::uint32_t kernel, const CallDescriptor& call, std::u
     }
     how = receive(&reply, sizeof reply, std::min(deadline, after(look_every_s)));
   } while (how == Received::late && (Clock::now() < deadline || phase != control().phase));
-  if (how != Received::message) return end_of(how, region_names);
+  if (how != Received::message) return end_of(how, regions);
   const std::string text = text_of(reply.text);
   switch (static_cast<Status>(reply.status)) {
     case Status::ok:
@@ -359,6 +374,7 @@ CallResult Worker::call(std::uint32_t kernel, const CallDescriptor& call, std::u
     case Status::skipped:
       return {CallResult::Kind::skipped, text};
     default:
+      if (reply.count != 0) stop();
       return {CallResult::Kind::failed, text};
   }
 }

@@ -1,6 +1,7 @@
 // The parent side of the worker: spawns it, speaks the protocol, keeps the time limits, and turns a
 // crash, hang or exit into a result. A dead worker is replaced when it is next needed.
 #pragma once
+#include <spawn.h>
 #include <sys/types.h>
 
 #include <chrono>
@@ -33,8 +34,10 @@ struct WorkerOptions {
   std::string executable = worker_executable();
   std::vector<std::string> plugins;
   std::string cpu_features = "all";
-  int output_descriptor = -1;  ///< what the worker's stdout is; -1: /dev/null
-  double load_limit_s = 60;    ///< dlopen and constructors: imports are slow
+  static constexpr int nowhere = -1, watched = -2;
+  /// What the worker's stdout is: a descriptor, /dev/null, or watched, with its stderr.
+  int output_descriptor = watched;
+  double load_limit_s = 60;  ///< dlopen and constructors: imports are slow
 };
 
 /// A kernel as its worker describes it.
@@ -44,6 +47,13 @@ struct KernelFacts {
   std::int32_t angle_contract = 0;
   std::uint32_t flags = 0;
   double error_bound = 0;
+};
+
+/// A buffer as messages tell of it: it lies `lead` bytes behind the first of its pages. bytes 0:
+/// the worker says where it begins and ends.
+struct NamedRegion {
+  std::string name;
+  std::uint64_t lead = 0, bytes = 0;
 };
 
 struct CallResult {
@@ -66,10 +76,9 @@ class Worker {
   /// holds until the next reserve(). Throws WorkerError when there is no memory.
   std::byte* reserve_buffers(std::size_t bytes);
 
-  /// Runs steps of a call. `region_names` (protocol::region_count of them) name the buffers in
-  /// messages.
+  /// Runs steps of a call. `regions` (protocol::region_count of them) name the buffers in messages.
   CallResult call(std::uint32_t kernel, const protocol::CallDescriptor& call, std::uint32_t steps,
-                  const std::vector<std::string>& region_names);
+                  const std::vector<NamedRegion>& regions);
 
   struct TimeResult {
     CallResult result;
@@ -88,19 +97,21 @@ class Worker {
   void start();
   void stop();
   void open_memory();
+  void watch_output(posix_spawn_file_actions_t& actions);
   std::string load_failure();
   bool send(const void* data, std::size_t bytes);
   enum class Received { message, gone, late };
   Received receive(void* data, std::size_t bytes, std::chrono::steady_clock::time_point deadline,
                    std::size_t* got = nullptr);
-  CallResult end_of(Received how, const std::vector<std::string>& region_names);
+  CallResult end_of(Received how, const std::vector<NamedRegion>& regions);
   std::string phase_text() const;
   protocol::Control& control() const;
 
   WorkerOptions options_;
   std::vector<KernelFacts> kernels_;
-  pid_t pid_ = -1;
+  pid_t pid_ = -1, group_ = -1;
   int socket_ = -1, memory_ = -1;
+  int printed_ = -1, said_ = -1;  // the worker's stdout and stderr
   std::byte* mapped_ = nullptr;
   std::size_t mapped_bytes_ = 0;
   int starts_ = 0;

@@ -1,5 +1,7 @@
 #include "harness/worker_main.h"
 
+#include <cxxabi.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -84,7 +86,7 @@ class Wire {
     ssize_t sent = 0;
     do sent = ::send(socket_descriptor, &message, bytes, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
-    if (sent < 0) _exit(0);  // the parent is gone
+    if (sent < 0) _exit(0);  // the parent is gone, or a kernel closed the socket
   }
 
   void answer(Status status, std::uint64_t count = 0, const std::string& text = {}) {
@@ -93,7 +95,9 @@ class Wire {
     reply.status = static_cast<std::uint32_t>(status);
     reply.count = count;
     copy_text(reply.text, text.c_str());
+    if (status == Status::failed) copy_text(control->last_words, text.c_str());
     send(reply);
+    control->last_words[0] = 0;
   }
 
  private:
@@ -127,7 +131,10 @@ void run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32
   } catch (const StepFailed& failure) {
     caller.drop();
     set_phase(*control, Phase::idle);
-    wire.answer(failure.status, 0, failure.text);
+    wire.answer(failure.status, failure.worker_is_spoiled ? 1 : 0, failure.text);
+  } catch (const abi::__forced_unwind&) {  // must not be caught for good
+    wire.answer(Status::failed, 1, "a kernel ended the thread it was called on (pthread_exit)");
+    _exit(0);
   } catch (const std::exception& e) {
     caller.drop();
     wire.answer(Status::failed, 0, std::string("an exception left the kernel: ") + e.what());
@@ -161,6 +168,13 @@ void time_board(Wire& wire, const TimingHandler& timing, const std::vector<Loade
   }
 }
 
+// No worker outlives its parent, nor one that was gone before this line.
+void die_with_parent() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  pollfd parent{socket_descriptor, 0, 0};
+  if (poll(&parent, 1, 0) > 0 && (parent.revents & (POLLHUP | POLLERR)) != 0) _exit(0);
+}
+
 std::vector<LoadedKernel> load_all(const WorkerArguments& arguments) {
   set_phase(*control, Phase::loading);
   mask_cpu_features(arguments.cpu_features);
@@ -176,7 +190,7 @@ std::vector<LoadedKernel> load_all(const WorkerArguments& arguments) {
 }  // namespace
 
 void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // no worker outlives its parent
+  die_with_parent();
   void* shared =
       mmap(nullptr, buffers_offset, PROT_READ | PROT_WRITE, MAP_SHARED, memory_descriptor, 0);
   if (shared == MAP_FAILED) _exit(2);

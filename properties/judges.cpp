@@ -63,8 +63,10 @@ void judge_kernels(int socket, const WorkerOptions& options, VerifyPlan plan) {
   }
 }
 
-[[noreturn]] void judge_main(int socket, const WorkerOptions& options, const VerifyPlan& plan) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // no judge outlives its parent
+[[noreturn]] void judge_main(pid_t parent, int socket, const WorkerOptions& options,
+                             const VerifyPlan& plan) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);   // no judge outlives its parent
+  if (getppid() != parent) _exit(0);  // nor one that was gone before that line
   try {
     judge_kernels(socket, options, plan);
   } catch (const WorkerError& e) {
@@ -83,8 +85,9 @@ class Judge {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
       throw std::system_error(errno, std::generic_category(), "a socket for a judge");
     std::fflush(nullptr);  // or the child would print it again
+    const pid_t self = getpid();
     pid_ = fork();
-    if (pid_ == 0) judge_main(ends[1], options, plan);
+    if (pid_ == 0) judge_main(self, ends[1], options, plan);
     close(ends[1]);
     socket_ = ends[0];
     if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "a process for a judge");

@@ -119,7 +119,9 @@ class Bench {
   static WorkerOptions options_for_board(const Options& options) {
     WorkerOptions w = worker_options(options);
     // bench shows Google Benchmark's own table; with --json standard output is ours.
-    w.output_descriptor = silent(options) ? -1 : options.json ? STDERR_FILENO : STDOUT_FILENO;
+    w.output_descriptor = silent(options) ? WorkerOptions::nowhere
+                          : options.json  ? STDERR_FILENO
+                                          : STDOUT_FILENO;
     return w;
   }
 

@@ -1,0 +1,84 @@
+#include "harness/entry_watch.h"
+
+#include <unistd.h>
+
+#include "harness/heap_watch.h"
+
+namespace ropewalk {
+namespace {
+
+// Comparing everything costs some 20 microseconds. A worker does so after each of its first
+// entries, which names the culprit, and once a request from then on.
+constexpr int always_in_full = 24;
+
+void append(std::string& to, const std::string& text) {
+  if (!text.empty()) to += (to.empty() ? "" : "; ") + text;
+}
+
+// Pure entries and apply print nothing; prepare and release may.
+bool may_print(Entry which) {
+  return which == Entry::prepare || which == Entry::release;
+}
+
+}  // namespace
+
+const char* entry_name(Entry entry) {
+  switch (entry) {
+    case Entry::supports:
+      return "supports";
+    case Entry::workspace_bytes:
+      return "workspace_bytes";
+    case Entry::prepare:
+      return "prepare";
+    case Entry::apply:
+      return "apply";
+    default:
+      return "release";
+  }
+}
+
+void EntryWatch::begin(Entry which) {
+  if (which != Entry::apply) return;
+  process_.begin_alone();
+  if (heap_is_watched()) begin_heap_watch();
+}
+
+// An entry that ended by an exception is told of that alone.
+void EntryWatch::quiet() {
+  end_heap_watch();
+  output_.accept();
+}
+
+void EntryWatch::end(Entry which) {
+  std::string broken;  // and gone with the call
+  if (which == Entry::apply) {
+    broken = end_heap_watch();
+    append(broken, process_.end_alone());
+  }
+  if (process_.is_copy()) _exit(0);  // a child goes on where its parent does
+  if (may_print(which)) {
+    output_.accept();
+  } else {
+    append(broken, output_.written());
+  }
+  const std::string name = entry_name(which);
+  if (entered_.find(name) == std::string::npos) entered_ += (entered_.empty() ? "" : ", ") + name;
+  std::string left = process_.quick_changes();
+  if (compared_in_full_ < always_in_full) {
+    ++compared_in_full_;
+    append(left, process_.other_changes());
+    entered_.clear();
+  }
+  const bool spoiled = !left.empty();
+  append(broken, left);
+  if (!broken.empty()) throw StepFailed{protocol::Status::failed, name + " " + broken, spoiled};
+}
+
+void EntryWatch::end_request() {
+  if (entered_.empty()) return;
+  const std::string who = std::exchange(entered_, {});
+  if (const std::string left = process_.other_changes(); !left.empty())
+    throw StepFailed{protocol::Status::failed, "one of the entries " + who + " " + left, true};
+}
+
+}  // namespace ropewalk
