@@ -92,6 +92,8 @@ void validate(const Case& c) {
   constexpr std::int64_t far = std::int64_t{1} << 32;
   for (const std::int64_t v : {c.position_from, c.position_to, c.position_step})
     require(v > -far && v < far, "positions are outside [-2^31, 2^31)");
+  // Properties add it to positions, which must not overflow.
+  require(c.shift > -far && c.shift < far, "shift must lie within 2^32, got {}", c.shift);
   check_positions(c, positions_of(c));
 }
 

@@ -137,6 +137,8 @@ TEST(CaseCheck, SizesThatOverflowOrAreTooLarge) {
           {"rotary_dim=4611686018427387904 q.rotate=0", "rotary_dim must be at most 65536"},
           {"position_token_stride=-7 tokens=2", "position strides must not be negative"},
           {"position_batch_stride=-2 batch=2", "position strides must not be negative"},
+          {"shift=4294967296", "shift must lie within 2^32, got 4294967296"},
+          {"shift=-9223372036854775808", "shift must lie within 2^32"},
       },
       validation);
   expect_refusals(
