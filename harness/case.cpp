@@ -87,6 +87,9 @@ std::string show(std::uint64_t v) {
   return fmt::format("{:#x}", v);
 }
 std::string show(double v) {
+  constexpr double plain = 1e6;  // whole numbers up to here are as exact in decimal, and shorter
+  if (v == std::trunc(v) && std::abs(v) <= plain && !(v == 0 && std::signbit(v)))
+    return fmt::format("{}", static_cast<std::int64_t>(v));
   return fmt::format("{:a}", v);
 }
 std::string show(const Strides& s) {

@@ -35,7 +35,17 @@ constexpr double slow = 10;
 constexpr double slow = 1;
 #endif
 constexpr double prepare_limit_s = 60 * slow;  // untimed by contract, may build tables
-constexpr double apply_limit_s = 2 * slow;
+constexpr double least_limit_s = 1 * slow;
+// A hundred times what the median kernel of the tree takes for a byte of its tensors.
+constexpr double limit_s_per_byte = 100 * 2e-9 * slow;
+
+// The larger of a second and a hundred times what is usual for as much data. From the size alone:
+// the verdict must not depend on which kernels ran before.
+double apply_limit_s(const CallDescriptor& call) {
+  std::uint64_t bytes = 0;
+  for (const auto& tensor : call.tensor) bytes += tensor.in.mapped_bytes + tensor.out.mapped_bytes;
+  return std::max(least_limit_s, limit_s_per_byte * static_cast<double>(bytes));
+}
 
 Clock::time_point after(double seconds) {
   return Clock::now() +
@@ -201,6 +211,13 @@ void Worker::watch_output(posix_spawn_file_actions_t& actions) {
   }
 }
 
+// A plugin's path as it was given: what the worker says is cut to the entry's field.
+std::string Worker::whole_path(const std::string& told) const {
+  for (const std::string& plugin : options_.plugins)
+    if (told.size() + 1 == sizeof(KernelEntry::plugin) && plugin.starts_with(told)) return plugin;
+  return told;
+}
+
 // Greets a fresh worker and lists its kernels; what went wrong, or nothing.
 std::string Worker::load_failure() {
   Reply reply{};
@@ -225,8 +242,8 @@ std::string Worker::load_failure() {
     KernelEntry e{};
     if (ask(Command::list, i, &e, sizeof e) != Received::message) return "the worker went away";
     kernels_.push_back({i, text_of(e.name), text_of(e.summary), text_of(e.source),
-                        text_of(e.cpu_features), text_of(e.plugin), text_of(e.cannot_run),
-                        e.angle_contract, e.flags, e.error_bound});
+                        text_of(e.cpu_features), whole_path(text_of(e.plugin)),
+                        text_of(e.cannot_run), e.angle_contract, e.flags, e.error_bound});
   }
   if (kernels_.empty()) return "the worker has no kernels: this build is broken";
   return {};
@@ -354,13 +371,14 @@ CallResult Worker::call(std::uint32_t kernel, const CallDescriptor& call, std::u
   // Each phase has its own limit, and the next one begins with a whole one.
   constexpr double look_every_s = 0.1;
   std::uint32_t phase = control().phase;
-  auto deadline = after(apply_limit_s);
+  const double limit_s = apply_limit_s(call);
+  auto deadline = after(limit_s);
   Received how = Received::late;
   do {
     if (phase != control().phase) {
       phase = control().phase;
-      deadline = after(phase == static_cast<std::uint32_t>(Phase::prepare) ? prepare_limit_s
-                                                                           : apply_limit_s);
+      deadline =
+          after(phase == static_cast<std::uint32_t>(Phase::prepare) ? prepare_limit_s : limit_s);
     }
     how = receive(&reply, sizeof reply, std::min(deadline, after(look_every_s)));
   } while (how == Received::late && (Clock::now() < deadline || phase != control().phase));

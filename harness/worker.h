@@ -91,6 +91,8 @@ class Worker {
                   const std::function<void(const std::string&, const std::string&)>& on_row,
                   const std::function<void(const std::string&)>& on_progress);
 
+  /// Ends the process; the next call runs in a fresh one.
+  void restart() { stop(); }
   int starts() const { return starts_; }  ///< how many processes were needed so far
 
  private:
@@ -99,6 +101,7 @@ class Worker {
   void open_memory();
   void watch_output(posix_spawn_file_actions_t& actions);
   std::string load_failure();
+  std::string whole_path(const std::string& told) const;
   bool send(const void* data, std::size_t bytes);
   enum class Received { message, gone, late };
   Received receive(void* data, std::size_t bytes, std::chrono::steady_clock::time_point deadline,
