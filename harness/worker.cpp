@@ -329,10 +329,10 @@ CallResult Worker::end_of(Received how, const std::vector<std::string>& region_n
   return {CallResult::Kind::crash, text};
 }
 
-CallResult Worker::call(std::uint32_t kernel, const CallDescriptor& call, std::uint32_t steps,
-                        const std::vector<std::string>& region_names) {
+CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> calls,
+                         std::uint32_t steps, const std::vector<std::string>& region_names) {
   start();
-  std::memcpy(mapped_ + call_offset, &call, sizeof call);
+  std::memcpy(mapped_ + call_offset, calls.data(), calls.size_bytes());
   const Request request{version, static_cast<std::uint32_t>(Command::call), kernel, steps};
   if (!send(&request, sizeof request)) return end_of(Received::gone, region_names);
   Reply reply{};
@@ -353,7 +353,7 @@ CallResult Worker::call(std::uint32_t kernel, const CallDescriptor& call, std::u
   const std::string text = text_of(reply.text);
   switch (static_cast<Status>(reply.status)) {
     case Status::ok:
-      return {CallResult::Kind::ok, {}};
+      return {CallResult::Kind::ok, {}, reply.count};
     case Status::unsupported:
       return {CallResult::Kind::unsupported, text};
     case Status::skipped:

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -49,7 +50,8 @@ struct KernelFacts {
 struct CallResult {
   enum class Kind { ok, unsupported, failed, skipped, crash, hang };
   Kind kind = Kind::ok;
-  std::string text;  ///< reason, or what happened and where
+  std::string text;         ///< reason, or what happened and where
+  std::uint64_t count = 0;  ///< of step_repeat
 };
 
 class Worker {
@@ -69,7 +71,12 @@ class Worker {
   /// Runs steps of a call. `region_names` (protocol::region_count of them) name the buffers in
   /// messages.
   CallResult call(std::uint32_t kernel, const protocol::CallDescriptor& call, std::uint32_t steps,
-                  const std::vector<std::string>& region_names);
+                  const std::vector<std::string>& region_names) {
+    return calls(kernel, {&call, 1}, steps, region_names);
+  }
+  /// The same for the descriptors of several callers (protocol::step_repeat).
+  CallResult calls(std::uint32_t kernel, std::span<const protocol::CallDescriptor> calls,
+                   std::uint32_t steps, const std::vector<std::string>& region_names);
 
   struct TimeResult {
     CallResult result;
