@@ -14,6 +14,7 @@
 #include "harness/entry_watch.h"
 #include "harness/guarded_mapping.h"
 #include "harness/protocol.h"
+#include "harness/repeated_calls.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk {
@@ -31,6 +32,7 @@ struct Prepared {
   rope_problem problem{};  // what prepare was shown
   std::optional<std::size_t> workspace_bytes;
   GuardedMapping inv_freq;
+  std::byte* frequencies_at = nullptr;
 };
 
 class Caller {
@@ -38,27 +40,36 @@ class Caller {
   /// The control block is told what is called, and where it may reach.
   explicit Caller(protocol::Control& control) : control_(control) {}
 
-  /// Runs the steps of the descriptor; throws StepFailed.
-  void run(const rope_kernel& kernel, const protocol::CallDescriptor& call, std::uint32_t steps) {
+  /// Runs the steps of the descriptor, and for step_repeat of those behind it; throws StepFailed.
+  /// Returns what step_repeat counted.
+  std::uint64_t run(const rope_kernel& kernel, const protocol::CallDescriptor& call,
+                    std::uint32_t steps) {
+    if (call.state >= protocol::most_states)
+      throw StepFailed{protocol::Status::failed, "no such state"};
+    live_ = &states_[call.state];
+    std::uint64_t counted = 0;
+    mappings_.clear();
     map_regions(call);
     if ((steps & (protocol::step_supports | protocol::step_prepare)) != 0) hold_frequencies(call);
     if ((steps & protocol::step_supports) != 0) ask_supports(kernel, problem_of(call));
     if ((steps & protocol::step_prepare) != 0) prepare(kernel, call);
     if ((steps & protocol::step_apply) != 0) apply(kernel, call);
+    if ((steps & protocol::step_repeat) != 0) counted = repeat(kernel, &call);
     if ((steps & protocol::step_release) != 0) release(kernel, call);
     watch_.end_request();
     set_phase(control_, protocol::Phase::idle);
     mappings_.clear();
+    return counted;
   }
 
   void drop() {
     mappings_.clear();
-    prepared_ = {};
+    for (Prepared& state : states_) state = {};
   }
 
  private:
+  // Regions that are mapped already, for the caller before, stay where they are.
   void map_regions(const protocol::CallDescriptor& call) {
-    mappings_.clear();
     int next = 0;
     const auto map = [&](const protocol::Region& region) {
       const int slot = next++;
@@ -89,18 +100,19 @@ class Caller {
 
   // inv_freq must stay where it is until release, so it moves out of the shared memory.
   void hold_frequencies(const protocol::CallDescriptor& call) {
-    prepared_ = {};
+    *live_ = {};
     const auto bytes = static_cast<std::size_t>(call.problem.rotary_dim / 2) * sizeof(double);
-    prepared_.inv_freq = GuardedMapping(bytes);
-    frequencies_at_ = prepared_.inv_freq.data() + prepared_.inv_freq.bytes() - bytes;
-    std::memcpy(frequencies_at_, addresses_[0], bytes);
-    prepared_.inv_freq.make_read_only();
-    control_.mapped[0] = {reinterpret_cast<std::uint64_t>(frequencies_at_), bytes};
+    GuardedMapping& held = live_->inv_freq;
+    held = GuardedMapping(bytes);
+    live_->frequencies_at = held.data() + held.bytes() - bytes;
+    std::memcpy(live_->frequencies_at, addresses_[0], bytes);
+    held.make_read_only();
+    control_.mapped[0] = {reinterpret_cast<std::uint64_t>(live_->frequencies_at), bytes};
   }
 
   rope_problem problem_of(const protocol::CallDescriptor& call) const {
     rope_problem p = call.problem;
-    p.inv_freq = reinterpret_cast<const double*>(frequencies_at_);
+    p.inv_freq = reinterpret_cast<const double*>(live_->frequencies_at);
     p.next = nullptr;
     return p;
   }
@@ -141,41 +153,17 @@ class Caller {
   }
 
   void prepare(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
-    prepared_.kernel = &kernel;
+    live_->kernel = &kernel;
     if (kernel.prepare == nullptr) return;
     set_phase(control_, protocol::Phase::prepare);
     // Apply gets another rope_problem. This one is overwritten and stays so, that a kept address
     // shows.
-    prepared_.problem = problem_of(call);
+    live_->problem = problem_of(call);
     const std::int32_t answer =
-        watch_.enter(Entry::prepare, kernel.prepare, &prepared_.problem, &prepared_.state);
-    std::memset(static_cast<void*>(&prepared_.problem), 0xa5, sizeof prepared_.problem);
+        watch_.enter(Entry::prepare, kernel.prepare, &live_->problem, &live_->state);
+    std::memset(static_cast<void*>(&live_->problem), 0xa5, sizeof live_->problem);
     if (answer != ROPE_OK)
       throw StepFailed{protocol::Status::failed, "prepare answered " + std::to_string(answer)};
-  }
-
-  void apply(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
-    const rope_problem p = problem_of(call), given_problem = p;
-    rope_operands o{};
-    o.struct_size = sizeof o;
-    o.positions = addresses_[1];
-    for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i) {
-      std::byte* const* at = addresses_ + 2 + 4 * i;
-      o.tensor[i] = {at[0], at[1], at[2], at[3]};
-    }
-    const Workspace workspace = make_workspace(kernel, p, call.workspace_at_end != 0);
-    o.workspace = workspace.address;
-    const rope_operands given_operands = o;
-    set_phase(control_, protocol::Phase::apply);
-    const std::int32_t answer = watch_.enter(Entry::apply, kernel.apply, &p, &o, prepared_.state);
-    set_phase(control_, protocol::Phase::idle);
-    if (std::memcmp(&p, &given_problem, sizeof p) != 0 ||
-        std::memcmp(&o, &given_operands, sizeof o) != 0)
-      throw StepFailed{protocol::Status::failed, "apply wrote into rope_problem or rope_operands"};
-    if (workspace.overrun())
-      throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};
-    if (answer != ROPE_OK)
-      throw StepFailed{protocol::Status::failed, "apply answered " + std::to_string(answer)};
   }
 
   // As many bytes as were asked for, at one end of their pages; the rest is watched.
@@ -199,13 +187,47 @@ class Caller {
     const rope_problem elsewhere = p;
     const std::size_t again =
         enter_on_thread(Entry::workspace_bytes, kernel.workspace_bytes, &elsewhere);
-    const std::size_t first = prepared_.workspace_bytes.value_or(answer);
-    prepared_.workspace_bytes = first;
+    const std::size_t first = live_->workspace_bytes.value_or(answer);
+    live_->workspace_bytes = first;
     if (answer != first || again != first)
       throw StepFailed{protocol::Status::failed,
                        "workspace_bytes answered " + std::to_string(first) + " and later, for an " +
                            "equal problem, " + std::to_string(answer != first ? answer : again)};
     return answer;
+  }
+
+  void apply(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
+    const rope_problem p = problem_of(call);
+    const Workspace workspace = make_workspace(kernel, p, call.workspace_at_end != 0);
+    apply(kernel, p, operands(workspace), workspace);
+  }
+
+  rope_operands operands(const Workspace& workspace) const {
+    rope_operands o{};
+    o.struct_size = sizeof o;
+    o.positions = addresses_[1];
+    for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i) {
+      std::byte* const* at = addresses_ + 2 + 4 * i;
+      o.tensor[i] = {at[0], at[1], at[2], at[3]};
+    }
+    o.workspace = workspace.address;
+    return o;
+  }
+
+  void apply(const rope_kernel& kernel, const rope_problem& p, const rope_operands& o,
+             const Workspace& workspace) {
+    const rope_problem given_problem = p;
+    const rope_operands given_operands = o;
+    set_phase(control_, protocol::Phase::apply);
+    const std::int32_t answer = watch_.enter(Entry::apply, kernel.apply, &p, &o, live_->state);
+    set_phase(control_, protocol::Phase::idle);
+    if (std::memcmp(&p, &given_problem, sizeof p) != 0 ||
+        std::memcmp(&o, &given_operands, sizeof o) != 0)
+      throw StepFailed{protocol::Status::failed, "apply wrote into rope_problem or rope_operands"};
+    if (workspace.overrun())
+      throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};
+    if (answer != ROPE_OK)
+      throw StepFailed{protocol::Status::failed, "apply answered " + std::to_string(answer)};
   }
 
   Workspace make_workspace(const rope_kernel& kernel, const rope_problem& p, bool at_end) {
@@ -227,23 +249,57 @@ class Caller {
     return w;
   }
 
+  // Every caller has regions and a workspace of its own, and makes its first call alone.
+  std::uint64_t repeat(const rope_kernel& kernel, const protocol::CallDescriptor* calls) {
+    const std::uint32_t callers = calls->callers;
+    if (callers < 1 || callers > protocol::most_callers)
+      throw StepFailed{protocol::Status::failed, "no such number of callers"};
+    RepeatedCalls repeated(kernel, live_->state);
+    std::vector<Workspace> workspaces;
+    for (std::uint32_t i = 0; i < callers; ++i) {
+      map_regions(calls[i]);
+      CallSite site{problem_of(calls[i]), {}, {}};
+      const Workspace& workspace = workspaces.emplace_back(
+          make_workspace(kernel, site.problem, calls[i].workspace_at_end != 0));
+      site.operands = operands(workspace);
+      for (const auto& t : calls[i].tensor)
+        if (t.out.mapped_bytes != 0) site.writable.push_back(memory_of(t.out));
+      const CallSite first = site;
+      repeated.add(std::move(site),
+                   [&] { apply(kernel, first.problem, first.operands, workspace); });
+    }
+    set_phase(control_, protocol::Phase::apply);
+    const std::uint64_t counted = repeated.run(calls->rounds);
+    if (!repeated.failure().empty()) throw StepFailed{protocol::Status::failed, repeated.failure()};
+    for (const Workspace& workspace : workspaces)
+      if (workspace.overrun())
+        throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};
+    return counted;
+  }
+
+  std::pair<std::byte*, std::size_t> memory_of(const protocol::Region& region) const {
+    const auto found = std::find_if(mappings_.begin(), mappings_.end(),
+                                    [&](const auto& m) { return m.first == region.file_offset; });
+    return {found->second.data(), found->second.bytes()};
+  }
+
   void release(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
     set_phase(control_, protocol::Phase::supports);
     hold_supports(kernel, problem_of(call), ROPE_OK, {});  // it was taken, and still is
-    if (prepared_.kernel != nullptr && prepared_.kernel->prepare != nullptr &&
-        prepared_.kernel->release != nullptr) {
+    if (live_->kernel != nullptr && live_->kernel->prepare != nullptr &&
+        live_->kernel->release != nullptr) {
       set_phase(control_, protocol::Phase::release);
-      watch_.enter(Entry::release, prepared_.kernel->release, prepared_.state);
+      watch_.enter(Entry::release, live_->kernel->release, live_->state);
     }
-    prepared_ = {};
+    *live_ = {};
   }
 
   protocol::Control& control_;
   EntryWatch watch_;
   std::vector<std::pair<std::uint64_t, GuardedMapping>> mappings_;
   std::byte* addresses_[protocol::region_count] = {};
-  std::byte* frequencies_at_ = nullptr;
-  Prepared prepared_;
+  Prepared states_[protocol::most_states];
+  Prepared* live_ = states_;  // the one that a call is about
 };
 
 }  // namespace ropewalk

@@ -20,17 +20,19 @@ struct Placed {
   std::uint64_t offset = 0, pages_bytes = 0, lead = 0;
 };
 
-// At the right the buffer ends with its last page, so that one element more is a fault; a kernel
-// that asked for 64-byte alignment gets that instead, with poison in the gap.
-std::vector<Placed> place_buffers(const Problem& problem, bool right, bool align_64) {
+// At its end the buffer ends with its last page, so that one element more is a fault; a kernel that
+// asked for 64-byte alignment gets that instead, with poison in the gap.
+std::vector<Placed> place_buffers(const Problem& problem, const Call& call, bool align_64,
+                                  std::uint64_t next) {
   std::vector<Placed> places;
-  std::uint64_t next = 0;
   for (const Buffer& b : problem.buffers) {
     Placed p;
     p.offset = next;
-    p.pages_bytes = whole_pages(b.content.size());
+    if (call.lead) p.lead = call.lead(places.size());
+    p.pages_bytes = whole_pages(p.lead + b.content.size());
     const std::uint64_t alignment = align_64 ? 64 : static_cast<std::uint64_t>(b.element_bytes);
-    if (right) p.lead = (p.pages_bytes - b.content.size()) / alignment * alignment;
+    if (call.at_end && !call.lead)
+      p.lead = (p.pages_bytes - b.content.size()) / alignment * alignment;
     next += p.pages_bytes;
     places.push_back(p);
   }
@@ -147,12 +149,13 @@ Region region_of(const Problem& problem, const std::vector<Placed>& places, int 
 }
 
 // The frequencies travel as a region behind the buffers; the worker takes a copy.
-CallDescriptor describe(const Problem& problem, const std::vector<Placed>& places, bool right,
+CallDescriptor describe(const Problem& problem, const std::vector<Placed>& places, const Call& made,
                         std::uint64_t frequencies_at) {
   CallDescriptor call{};
   call.struct_size = sizeof call;
   call.version = version;
-  call.workspace_at_end = right ? 1 : 0;
+  call.workspace_at_end = made.at_end ? 1 : 0;
+  call.state = made.state;
   call.problem = problem.asked;
   call.problem.inv_freq = nullptr;
   call.inv_freq = {buffers_offset + frequencies_at,
@@ -186,23 +189,37 @@ struct Room {
   std::byte* memory;
   std::vector<Placed> places;
   CallDescriptor call;
+  std::uint64_t end;
 };
 
-Room lay_out(Subject& subject, const Problem& problem, bool right) {
+// From byte `begin` of the shared memory. What lies before it stays, at another address perhaps.
+Room lay_out(Subject& subject, const Problem& problem, const Call& call, std::uint64_t begin = 0) {
   Room room;
-  room.places = place_buffers(problem, right, (subject.facts.flags & ROPE_NEEDS_ALIGN_64) != 0);
+  const bool align_64 = (subject.facts.flags & ROPE_NEEDS_ALIGN_64) != 0;
+  room.places = place_buffers(problem, call, align_64, begin);
   const std::uint64_t data =
-      room.places.empty() ? 0 : room.places.back().offset + room.places.back().pages_bytes;
+      room.places.empty() ? begin : room.places.back().offset + room.places.back().pages_bytes;
   const std::size_t frequencies = problem.inv_freq.size() * sizeof(double);
-  room.memory = subject.worker.reserve_buffers(data + whole_pages(frequencies));
+  room.end = data + whole_pages(frequencies);
+  room.memory = subject.worker.reserve_buffers(room.end);
   std::memcpy(room.memory + data, problem.inv_freq.data(), frequencies);
-  room.call = describe(problem, room.places, right, data);
+  room.call = describe(problem, room.places, call, data);
   return room;
+}
+
+Poison poison_of(int placement) {
+  return placement == 0 ? Poison::a : Poison::b;
+}
+
+void write_buffers(const Problem& problem, int placement, const Room& room) {
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i)
+    write_buffer(problem.buffers[i], given(problem, placement, static_cast<int>(i)), room.places[i],
+                 room.memory, poison_of(placement));
 }
 
 CallResult ask(Subject& subject, const Problem& problem) {
   subject.worker.kernels();
-  const Room room = lay_out(subject, problem, true);
+  const Room room = lay_out(subject, problem, {step_supports});
   return subject.worker.call(subject.facts.index, room.call, step_supports,
                              named_regions(problem, room.places));
 }
@@ -243,35 +260,68 @@ CallResult ask_supports(Subject& subject, const Problem& problem) {
   return hold_to_flags(subject, problem, ask(subject, problem));
 }
 
-Execution execute(Subject& subject, const Problem& problem) {
+void perform(Subject& subject, const Problem& problem, const Call& call, Execution& execution,
+             Outputs& outputs) {
   subject.worker.kernels();  // a fresh worker before the memory is filled
+  const Poison poison = poison_of(call.placement);
+  const Room room = lay_out(subject, problem, call);
+  outputs.placement = call.placement;
+  write_buffers(problem, call.placement, room);
+  execution.result = hold_to_flags(subject, problem,
+                                   subject.worker.call(subject.facts.index, room.call, call.steps,
+                                                       named_regions(problem, room.places)));
+  if (execution.result.kind != CallResult::Kind::ok || (call.steps & step_apply) == 0) return;
+  outputs.resize(problem.buffers.size());
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
+    const Buffer& b = problem.buffers[i];
+    if (!b.writable) continue;
+    const std::byte* data = room.memory + room.places[i].offset + room.places[i].lead;
+    outputs[i].assign(data, data + b.content.size());
+    if (execution.stray_write.empty())
+      execution.stray_write = find_stray_write(b, room.places[i], room.memory, poison);
+    find_unwritten(b, outputs[i], poison, execution);
+  }
+}
+
+Execution execute(Subject& subject, const Problem& problem) {
   Execution out;
-  for (const bool right : {true, false}) {
-    const Poison poison = right ? Poison::a : Poison::b;
-    const Room room = lay_out(subject, problem, right);
-    Outputs& outputs = out.outputs[right ? 0 : 1];
-    outputs.placement = right ? 0 : 1;
-    for (std::size_t i = 0; i < problem.buffers.size(); ++i)
-      write_buffer(problem.buffers[i], given(problem, outputs, static_cast<int>(i)), room.places[i],
-                   room.memory, poison);
-    const std::uint32_t steps =
-        right ? step_supports | step_prepare | step_apply : step_apply | step_release;
-    out.result = subject.worker.call(subject.facts.index, room.call, steps,
-                                     named_regions(problem, room.places));
-    out.result = hold_to_flags(subject, problem, out.result);
-    if (out.result.kind != CallResult::Kind::ok) return out;
-    outputs.resize(problem.buffers.size());
-    for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
-      const Buffer& b = problem.buffers[i];
-      if (!b.writable) continue;
-      const std::byte* data = room.memory + room.places[i].offset + room.places[i].lead;
-      outputs[i].assign(data, data + b.content.size());
-      if (out.stray_write.empty())
-        out.stray_write = find_stray_write(b, room.places[i], room.memory, poison);
-      find_unwritten(b, outputs[i], poison, out);
+  const Call first{step_supports | step_prepare | step_apply, 0, true};
+  const Call second{step_apply | step_release, 1, false};
+  perform(subject, problem, first, out, out.outputs[0]);
+  if (out.result.kind == CallResult::Kind::ok)
+    perform(subject, problem, second, out, out.outputs[1]);
+  return out;
+}
+
+CallResult perform_again(Subject& subject, const Problem& problem, std::uint32_t state,
+                         std::uint32_t callers, std::uint32_t rounds, bool shared) {
+  subject.worker.kernels();
+  std::vector<CallDescriptor> calls;
+  std::vector<NamedRegion> regions;  // of the last caller: those of all have the same names
+  std::uint64_t end = 0;
+  for (std::uint32_t caller = 0; caller < callers; ++caller) {
+    const int placement = static_cast<int>(caller % 2);
+    const Room room = lay_out(subject, problem, {step_repeat, placement, true, state}, end);
+    end = room.end;
+    write_buffers(problem, placement, room);
+    regions = named_regions(problem, room.places);
+    calls.push_back(room.call);
+    calls.back().callers = callers;
+    calls.back().rounds = rounds;
+    if (!shared || caller < 2) continue;
+    const auto share = [](Region& mine, const Region& other) {
+      if (mine.writable == 0) mine = other;
+    };
+    share(calls[caller].positions, calls[caller - 2].positions);
+    for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i) {
+      auto& mine = calls[caller].tensor[i];
+      const auto& other = calls[caller - 2].tensor[i];
+      share(mine.in, other.in);
+      share(mine.cos, other.cos);
+      share(mine.sin, other.sin);
     }
   }
-  return out;
+  return subject.worker.calls(subject.facts.index, calls, step_repeat, regions);
 }
 
 Finding failure_of(const Execution& execution) {

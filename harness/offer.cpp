@@ -207,6 +207,8 @@ void probe_features(Prober& prober, const Subject& subject, Offer& offer) {
   const auto promised = [&](std::uint32_t flag) { return (subject.facts.flags & flag) != 0; };
   offer.in_place = offer.in_place && promised(ROPE_IN_PLACE);
   offer.out_of_place = offer.out_of_place && promised(ROPE_OUT_OF_PLACE);
+  offer.thread_safe = promised(ROPE_THREAD_SAFE);
+  offer.any_alignment = !promised(ROPE_NEEDS_ALIGN_64);
   // Both would put a tensor where its first element is not aligned.
   offer.shifted_start = offer.shifted_start && !promised(ROPE_NEEDS_ALIGN_64);
   offer.fused = offer.fused && !promised(ROPE_NEEDS_ALIGN_64);

@@ -27,6 +27,7 @@ struct Offer {
        own_tables = false, spare_rows = false, padded_table = false, padded = false,
        head_major = false, fused = false, broadcast_positions = false, strided_positions = false,
        shifted_start = false;
+  bool thread_safe = false, any_alignment = false;  ///< by its flags: promises, no features
 };
 
 /// What became of asking.

@@ -1,4 +1,4 @@
-// What a parent and its worker say to each other: docs/worker-protocol.md, version 1.
+// What a parent and its worker say to each other: docs/worker-protocol.md, version 2.
 //
 // One SOCK_SEQPACKET socket (descriptor 3 in the worker) carries Request and Reply; one memfd
 // (descriptor 4) carries everything large: a control page, a call descriptor, then the buffers.
@@ -10,7 +10,7 @@
 
 namespace ropewalk::protocol {
 
-inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint32_t version = 2;
 inline constexpr int socket_descriptor = 3, memory_descriptor = 4;
 
 /// Byte offsets in the memfd.
@@ -25,7 +25,16 @@ enum class Command : std::uint32_t {
 };
 
 /// Steps of a call, in this order. A call with `prepare` begins a new state, `release` ends it.
-enum Step : std::uint32_t { step_supports = 1, step_prepare = 2, step_apply = 4, step_release = 8 };
+/// step_repeat: `callers` descriptors of one problem, each applied alone, then all at once and
+/// again and again; every call must give the bits of the first. Reply.count: how many calls were
+/// made (one caller), or met another one under way.
+enum Step : std::uint32_t {
+  step_supports = 1,
+  step_prepare = 2,
+  step_apply = 4,
+  step_release = 8,
+  step_repeat = 16
+};
 
 struct Request {
   std::uint32_t version, command;
@@ -74,14 +83,17 @@ struct Region {
 struct CallDescriptor {
   std::uint32_t struct_size, version;
   std::uint32_t workspace_at_end;  ///< the workspace ends at (1) or begins at (0) a forbidden page
-  std::uint32_t reserved;
-  rope_problem problem;  ///< pointers are ignored
+  std::uint32_t state;             ///< which of the `most_states` that may be alive at once
+  rope_problem problem;            ///< pointers are ignored
   Region inv_freq, positions;
   struct {
     Region in, out, cos, sin;
   } tensor[ROPE_MAX_TENSORS];
+  std::uint32_t callers;  ///< step_repeat: so many descriptors follow each other, this one included
+  std::uint32_t rounds;   ///< step_repeat: calls wanted of each
 };
-static_assert(sizeof(CallDescriptor) <= buffers_offset - call_offset);
+inline constexpr std::uint32_t most_states = 4, most_callers = 4;
+static_assert(most_callers * sizeof(CallDescriptor) <= buffers_offset - call_offset);
 
 /// What the worker is doing: read by the parent when a call takes too long or the worker is gone.
 enum class Phase : std::uint32_t {

@@ -361,17 +361,17 @@ CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions)
   return {CallResult::Kind::crash, text};
 }
 
-CallResult Worker::call(std::uint32_t kernel, const CallDescriptor& call, std::uint32_t steps,
-                        const std::vector<NamedRegion>& regions) {
+CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> calls,
+                         std::uint32_t steps, const std::vector<NamedRegion>& regions) {
   start();
-  std::memcpy(mapped_ + call_offset, &call, sizeof call);
+  std::memcpy(mapped_ + call_offset, calls.data(), calls.size_bytes());
   const Request request{version, static_cast<std::uint32_t>(Command::call), kernel, steps};
   if (!send(&request, sizeof request)) return end_of(Received::gone, regions);
   Reply reply{};
   // Each phase has its own limit, and the next one begins with a whole one.
   constexpr double look_every_s = 0.1;
   std::uint32_t phase = control().phase;
-  const double limit_s = apply_limit_s(call);
+  const double limit_s = apply_limit_s(calls.front());
   auto deadline = after(limit_s);
   Received how = Received::late;
   do {
@@ -386,7 +386,7 @@ CallResult Worker::call(std::uint32_t kernel, const CallDescriptor& call, std::u
   const std::string text = text_of(reply.text);
   switch (static_cast<Status>(reply.status)) {
     case Status::ok:
-      return {CallResult::Kind::ok, {}};
+      return {CallResult::Kind::ok, {}, reply.count};
     case Status::unsupported:
       return {CallResult::Kind::unsupported, text};
     case Status::skipped:

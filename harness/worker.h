@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -59,7 +60,8 @@ struct NamedRegion {
 struct CallResult {
   enum class Kind { ok, unsupported, failed, skipped, crash, hang };
   Kind kind = Kind::ok;
-  std::string text;  ///< reason, or what happened and where
+  std::string text;         ///< reason, or what happened and where
+  std::uint64_t count = 0;  ///< of step_repeat
 };
 
 class Worker {
@@ -78,7 +80,12 @@ class Worker {
 
   /// Runs steps of a call. `regions` (protocol::region_count of them) name the buffers in messages.
   CallResult call(std::uint32_t kernel, const protocol::CallDescriptor& call, std::uint32_t steps,
-                  const std::vector<NamedRegion>& regions);
+                  const std::vector<NamedRegion>& regions) {
+    return calls(kernel, {&call, 1}, steps, regions);
+  }
+  /// The same for the descriptors of several callers (protocol::step_repeat).
+  CallResult calls(std::uint32_t kernel, std::span<const protocol::CallDescriptor> calls,
+                   std::uint32_t steps, const std::vector<NamedRegion>& regions);
 
   struct TimeResult {
     CallResult result;

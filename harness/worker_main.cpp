@@ -126,8 +126,7 @@ void describe(Wire& wire, const LoadedKernel& loaded, std::uint32_t index) {
 void run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32_t steps,
               const CallDescriptor& call) {
   try {
-    caller.run(kernel, call, steps);
-    wire.answer(Status::ok);
+    wire.answer(Status::ok, caller.run(kernel, call, steps));
   } catch (const StepFailed& failure) {
     caller.drop();
     set_phase(*control, Phase::idle);
