@@ -18,7 +18,8 @@
 namespace ropewalk {
 namespace {
 
-constexpr Words<7> pattern_words{"unit", "wide", "basis", "decay", "tiny", "huge", "special"};
+constexpr Words<9> pattern_words{"unit", "wide",    "basis",     "decay", "tiny",
+                                 "huge", "special", "subnormal", "edge"};
 
 // Every field of a case once, with the word it has in a replay line. `visit(name, field,
 // words...)`.

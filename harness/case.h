@@ -35,7 +35,17 @@ struct TensorCase {
 };
 
 /// How the data of a tensor is made (harness/data.h).
-enum class DataPattern : std::int32_t { unit, wide, basis, decay, tiny, huge, special };
+enum class DataPattern : std::int32_t {
+  unit,
+  wide,
+  basis,
+  decay,
+  tiny,
+  huge,
+  special,
+  subnormal,
+  edge
+};
 
 /// Where positions come from: an explicit list [batch, tokens], from + step * token, or seeded
 /// values in [from, to].

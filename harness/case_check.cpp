@@ -18,9 +18,9 @@ void check_sizes(const Case& c) {
           "rotary_dim must be even and at least 2, got {}", c.rotary_dim);
   require(c.rotary_dim <= largest_rotary_dim, "rotary_dim must be at most {}", largest_rotary_dim);
   require(!c.tensors.empty() && c.tensors.size() <= ROPE_MAX_TENSORS, "1 to 4 tensors are allowed");
-  require(c.dtype == ROPE_F32 || c.dtype == ROPE_F64, "dtype must be f32 or f64");
-  require(c.contract != ROPE_CONTRACT_F32_ANGLE || c.dtype == ROPE_F32,
-          "the f32_angle contract is for f32 data");
+  require(c.dtype >= ROPE_F64 && c.dtype <= ROPE_BF16, "dtype must be f64, f32, f16 or bf16");
+  require(c.contract != ROPE_CONTRACT_F32_ANGLE || c.dtype != ROPE_F64,
+          "the f32_angle contract is not for f64 data");
   require(c.position_dtype == ROPE_I32 || c.position_dtype == ROPE_I64,
           "position_dtype must be i32 or i64");
   require(std::isfinite(c.attention_scale), "attention_scale must be finite");

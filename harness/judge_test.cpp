@@ -192,7 +192,7 @@ TEST(Judge, LastPairOneAndAHalfBoundsOffIsFoundAndNamed) {
     Judged judged(several + ("positions=from:100:7 dtype=" + std::string(dtype)));
     ASSERT_TRUE(judged.finding().holds());
     const PairValue x = input_pair(judged.problem, judged.execution.outputs[0], 1, 1, 2, 3, 7);
-    const double bound = pair_bound(judged.facts, judged.problem.source, magnitude(x), 1);
+    const double bound = pair_bound(judged.facts, judged.problem.source, magnitude(x), 1, x);
     const Rotation r = rotations_of(judged.problem, judged.oracle, 0, 1, 1, 2)[7];
     const PairValue exact = rotate(x, r);
     judged.put(1, 1, 1, 2, 3, 7,

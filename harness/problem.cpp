@@ -78,7 +78,7 @@ rope_problem problem_of(const Case& c, const std::vector<std::int64_t>& position
   p.max_position = *high + more_high;
   p.angle_source = c.contract == ROPE_CONTRACT_TABLE ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ;
   if (p.angle_source == ROPE_ANGLES_TABLE) {
-    p.table_dtype = c.dtype;
+    p.table_dtype = table_dtype_of(c.dtype);
     p.table_rows_by = c.rows_by;
     require(c.table_spare_rows >= 0, "table_spare_rows must not be negative");
     const std::int64_t needed = c.rows_by == ROPE_ROW_BY_TOKEN ? c.batch * c.tokens : *high + 1;
@@ -113,7 +113,8 @@ int add_buffer(Problem& out, std::string name, std::int64_t elements, std::int64
 
 // The value of one rotated element of head h, whose coordinates are in `head_hash`.
 double element_value(const Case& c, std::uint64_t head_hash, std::int64_t h, std::int64_t e) {
-  const int mantissa = c.dtype == ROPE_F64 ? 53 : 24;
+  const bounds::Format& format = format_of(c.dtype);
+  const int mantissa = format.mantissa;
   const std::int64_t half = c.rotary_dim / 2;
   const bool first = c.pairing == ROPE_INTERLEAVED ? e % 2 == 0 : e < half;
   const std::int64_t pair = c.pairing == ROPE_INTERLEAVED ? e / 2 : e % half;
@@ -127,6 +128,10 @@ double element_value(const Case& c, std::uint64_t head_hash, std::int64_t h, std
       return huge_value(bits, mantissa);
     case DataPattern::special:
       return special_value(bits, mantissa);
+    case DataPattern::subnormal:
+      return subnormal_value(bits, format);
+    case DataPattern::edge:
+      return edge_value(bits, format, c.attention_scale);
     case DataPattern::basis:  // heads: (1, 0), (0, 1), full mantissas, and again
       return h % 3 == 2 ? unit_value(bits, mantissa) : (first == (h % 3 == 0) ? 1.0 : 0.0);
     case DataPattern::decay: {  // heads: half prefix indicators, then those of DecayHead
@@ -144,12 +149,17 @@ double element_value(const Case& c, std::uint64_t head_hash, std::int64_t h, std
 // What must be copied bit for bit: any bits, infinities and NaN payloads among them, and what
 // arithmetic would change: -0, a subnormal, a signalling NaN.
 std::uint64_t copied_bits(std::int32_t dtype, std::uint64_t random, std::int64_t e) {
-  const bool wide = dtype == ROPE_F64;
-  const std::uint64_t exponent = wide ? std::uint64_t{0x7ff} << 52 : 0x7f800000u;
-  if (e % 5 == 1) return random | exponent;
-  if (e % 5 != 2) return random;
-  const std::uint64_t special[] = {wide ? std::uint64_t{1} << 63 : 0x80000000u, 0, 1, exponent | 1};
-  return special[random % 4];
+  constexpr std::uint64_t exponents[] = {std::uint64_t{0x7ff} << 52, 0x7f800000, 0x7c00, 0x7f80};
+  const std::uint64_t exponent = exponents[dtype];
+  const std::int64_t size = element_bytes(dtype);
+  const std::uint64_t all = ~std::uint64_t{0} >> (64 - 8 * size);
+  const std::uint64_t special[] = {all ^ all >> 1, 0, 1, exponent | 1};
+  if (e % 5 == 2) return special[random % 4];
+  const std::uint64_t bits = (e % 5 == 1 ? random | exponent : random) & all;
+  // In 16 bits chance would make poison now and then.
+  for (const Poison poison : {Poison::a, Poison::b, Poison::read_only})
+    if (bits == poison_bits(poison, size)) return bits ^ 1;
+  return bits;
 }
 
 void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std::int64_t at,
@@ -236,7 +246,7 @@ void add_table(const Case& c, Problem& out, Oracle& oracle, std::uint32_t tensor
   const std::int64_t half = p.rotary_dim / 2;
   const std::int64_t elements =
       p.table_rows == 1 ? half : plus(times(p.table_rows - 1, p.table_row_stride), half);
-  const auto size = element_bytes(c.dtype);
+  const auto size = element_bytes(p.table_dtype);
   const std::string suffix = c.own_tables ? "." + std::string(tensor_words[tensor]) : "";
   TensorPlaces& places = out.tensor[tensor];
   places.cos = add_buffer(out, "cos" + suffix, elements, size, false);
@@ -250,8 +260,8 @@ void add_table(const Case& c, Problem& out, Oracle& oracle, std::uint32_t tensor
     const std::int64_t at = p.table_rows == 1 ? 0 : row * p.table_row_stride;
     for (std::int64_t i = 0; i < half; ++i) {
       const Rotation r = given_rotation(out, oracle, tensor, position, i);
-      store(cos, c.dtype, at + i, r.re.hi);
-      store(sin, c.dtype, at + i, r.im.hi);
+      store(cos, p.table_dtype, at + i, r.re.hi);
+      store(sin, p.table_dtype, at + i, r.im.hi);
     }
   }
 }
@@ -324,17 +334,48 @@ std::int64_t out_index(const rope_problem& p, std::uint32_t tensor, std::int64_t
          (s.heads > 1 ? h * s.out_head_stride : 0);
 }
 
+const bounds::Format& format_of(std::int32_t dtype) {
+  switch (dtype) {
+    case ROPE_F64:
+      return bounds::f64_format;
+    case ROPE_F16:
+      return bounds::f16_format;
+    case ROPE_BF16:
+      return bounds::bf16_format;
+    default:
+      return bounds::f32_format;
+  }
+}
+
 void store(std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index, double value) {
-  if (dtype == ROPE_F64) {
-    std::memcpy(bytes.data() + index * 8, &value, 8);
-  } else {
-    const auto narrow = static_cast<float>(value);
-    std::memcpy(bytes.data() + index * 4, &narrow, 4);
+  const auto put = [&](auto stored) {
+    constexpr auto size = static_cast<std::int64_t>(sizeof stored);
+    std::memcpy(bytes.data() + index * size, &stored, sizeof stored);
+  };
+  const auto narrow = static_cast<float>(value);
+  switch (dtype) {
+    case ROPE_F64:
+      return put(value);
+    case ROPE_F16:
+      return put(F16(narrow));
+    case ROPE_BF16:
+      return put(Bf16(narrow));
+    default:
+      return put(narrow);
   }
 }
 
 double load(const std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index) {
-  return dtype == ROPE_F64 ? load_as<double>(bytes, index) : double{load_as<float>(bytes, index)};
+  switch (dtype) {
+    case ROPE_F64:
+      return load_as<double>(bytes, index);
+    case ROPE_F16:
+      return double{load_as<F16>(bytes, index)};
+    case ROPE_BF16:
+      return double{load_as<Bf16>(bytes, index)};
+    default:
+      return double{load_as<float>(bytes, index)};
+  }
 }
 
 Rotation given_rotation(const Problem& p, Oracle& oracle, std::uint32_t tensor,

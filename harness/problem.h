@@ -8,6 +8,7 @@
 
 #include "harness/case.h"
 #include "kernels/api/kernel.h"
+#include "reference/bounds.h"
 #include "reference/definition.h"
 #include "reference/oracle.h"
 
@@ -85,9 +86,12 @@ Stored load_as(const std::vector<std::byte>& bytes, std::int64_t index) {
   std::memcpy(&v, bytes.data() + index * static_cast<std::int64_t>(sizeof(Stored)), sizeof v);
   return v;
 }
+/// u, range and mantissa of a floating-point data type.
+const bounds::Format& format_of(std::int32_t dtype);
+
 /// The same for a data type known at run time, exact as a double.
 double load(const std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index);
-/// The reverse: rounds to the data type.
+/// The reverse: rounds to the data type (to 16 bits by way of f32).
 void store(std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index, double value);
 
 using PairValue = Complex<DoubleDouble>;

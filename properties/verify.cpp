@@ -183,7 +183,7 @@ void verify_kernel(Subject& subject, const VerifyPlan& plan,
   std::string hung_in;
   for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED})
     for (const std::int32_t dtype : plan.dtypes) {
-      if (subject.facts.angle_contract == ROPE_CONTRACT_F32_ANGLE && dtype != ROPE_F32) continue;
+      if (subject.facts.angle_contract == ROPE_CONTRACT_F32_ANGLE && dtype == ROPE_F64) continue;
       const Probe probe = probe_offer(subject, pairing, dtype);
       if (!probe.offer) {
         nothing.reason = probe.last_refusal.text;
@@ -239,6 +239,9 @@ Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
                               word_of(contract_words, facts->angle_contract)));
   Subject subject{worker, oracle, *facts};
   validate(c);
+  const bool extreme = c.data == DataPattern::subnormal || c.data == DataPattern::edge;
+  if (extreme && (*property)->check != agreement.check)
+    throw BadCase("replay line: data=subnormal and data=edge are for property=agreement");
   if (!facts->cannot_run.empty()) {
     Finding skipped;
     skipped.kind = Finding::Kind::skipped;
