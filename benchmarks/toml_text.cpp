@@ -1,6 +1,7 @@
 // toml++ 3.3 asks of any character beyond ASCII that stands where a key, a value or white space may
 // stand whether it is white space, and for most of them the question has no defined answer (its
-// issues 190 and 295). TOML has such characters in comments and strings alone.
+// issues 190 and 295). TOML has such characters in comments and strings alone. It looks ahead in
+// what begins as a number, past quotes, until white space, ',', ']', '}' or '#'.
 #include "benchmarks/toml_text.h"
 
 #include <algorithm>
@@ -21,10 +22,10 @@ class Scanner {
       const char c = rest_.front();
       if (c == '#')
         skip(std::min(rest_.find('\n'), rest_.size()));
-      else if (c == '"' || c == '\'')
+      else if (may_begin_ && (c == '"' || c == '\''))
         skip_string(c);
       else
-        skip_ascii();
+        skip_between();
     }
   }
 
@@ -41,6 +42,24 @@ class Scanner {
     skip(1);
   }
 
+  // Keeps in mind whether a quote that comes next begins a string: not inside a bare word, of which
+  // the first '=' of a pair is the end.
+  void skip_between() {
+    const char c = rest_.front();
+    if (c == '=') {
+      may_begin_ = !had_equals_;
+      had_equals_ = true;
+    } else if (std::string_view(" \t\r\n,").find(c) != std::string_view::npos) {
+      may_begin_ = true;
+      had_equals_ = had_equals_ && c != '\n' && c != ',';
+    } else if (c == '{') {
+      had_equals_ = had_equals_ && !may_begin_;
+    } else if (c != '[') {
+      may_begin_ = false;
+    }
+    skip_ascii();
+  }
+
   // Behind a backslash: an escape is ASCII; the end of a line and the blanks of the next are none.
   void skip_escape() {
     skip(1);
@@ -50,6 +69,7 @@ class Scanner {
 
   // `quote` comes next. A string of one line ends with it at the latest, in error or not.
   void skip_string(char quote) {
+    may_begin_ = false;
     const std::string triple(3, quote);
     const bool one_line = !rest_.starts_with(triple);
     skip(one_line ? 1 : 3);
@@ -70,6 +90,7 @@ class Scanner {
   std::string_view rest_;
   const std::string& file_;
   std::int64_t line_ = 1;
+  bool may_begin_ = true, had_equals_ = false;
 };
 
 }  // namespace

@@ -31,6 +31,8 @@ TEST(TomlText, CharactersBeyondAsciiStandInStringsAndComments) {
            "a = \"\"\"é\"\"\"\"\" # é",
            "a = \"\"\"\"\"\" # é",
            "a = \"\"\"b \\\n  c é\"\"\"",
+           "a=\"é\"\nb='é'\n\"c\"=\"é\"",
+           "a = [\"é\",\"é\", {b=\"é\",c='é'}]\nd={e=\"é\"}",
        })
     EXPECT_EQ(refused_line(text), 0) << text;
   EXPECT_EQ(refused_line("a = 1\né = 2"), 2);
@@ -43,7 +45,9 @@ TEST(TomlText, CharactersBeyondAsciiStandInStringsAndComments) {
   EXPECT_EQ(refused_line("a = \"\"\"b\n\"\"\" é"), 2);       // behind a string of two lines
   EXPECT_EQ(refused_line("a = '''b\n''''é"), 2);             // a quote more belongs to it
   EXPECT_EQ(refused_line("a = \"\"\"b \\ \n  é\"\"\""), 2);  // toml++ issue 190
-  EXPECT_EQ(refused_line("\xCC\xAA"), 1);                    // toml++ issue 295
+  for (const char* text : {"a = 07\"b:é", "a = 1=\"é", "a = 1[\"é", "a = 1{b=\"é", "a = 1.'é"})
+    EXPECT_EQ(refused_line(text), 1) << text;  // a quote inside a bare word
+  EXPECT_EQ(refused_line("\xCC\xAA"), 1);      // toml++ issue 295
 }
 
 TEST(TomlText, LinesHaveAnEnd) {
