@@ -114,6 +114,7 @@ TEST(BadInput, ReplayLines) {
        "",
        {"2 GiB"}},
       {"a table too large", replay("positions=2147483647"), "", {"2 GiB"}},
+      {"a shift that overflows", replay("shift=9223372036854775807"), "", {"shift", "2^32"}},
       {"no position", replay("positions=2147483648"), "", {"position 2147483648"}},
       {"no positions", replay("positions="), "", {"positions needs"}},
       {"a comma at the end", replay("positions=0,"), "", {"positions="}},
@@ -166,6 +167,8 @@ TEST(BadInput, WorkloadFiles) {
        {"FILE:1: "}},
       {"NUL", list, std::string("na\0me = 1\n", 10), {"FILE:1: "}},
       {"invalid UTF-8", list, "name = \"\xc3\x28\"\n", {"FILE:1: ", "utf-8"}},
+      {"a key beyond ASCII", list, "\xC3\xA9 = 1\n", {"FILE:1: ", "not ASCII"}},
+      {"no key", list, "[=a]\n", {"FILE:1: "}},
       {"half a file", list, model.substr(0, 70), {"FILE:", "end-of-file"}},
       {"no TOML", list, "{\"model\": 1}\n", {"FILE:1: "}},
       {"odd rotary_dim", list, with("dim = 8", "dim = 7"), {"FILE:11: ", "rotary_dim", "even"}},
@@ -191,12 +194,16 @@ TEST(BadInput, WorkloadFiles) {
   });
 }
 
+const std::string run_row =
+    R"({"schema":1,"row":"run","version":"1","command":"x","started_at":"",)"
+    R"("profile":"smoke","seed":1,"environment":{}})"
+    "\n";
+
 TEST(BadInput, ResultsFiles) {
-  const std::string report = "report FILE --out OUT",
-                    run_row =
-                        R"({"schema":1,"row":"run","version":"1","command":"x","started_at":"",)"
-                        R"("profile":"smoke","seed":1,"environment":{}})"
-                        "\n";
+  const std::string report = "report FILE --out OUT";
+  const auto end = [](const std::string& more) {
+    return run_row + R"({"schema":1,"row":"end","finished_at":"",)" + more + "}\n";
+  };
   check({
       {"no file", "report no/where.jsonl --out OUT", "", {"no/where.jsonl"}},
       {"a folder", "report / --out OUT", "", {"/: cannot be read"}},
@@ -215,8 +222,50 @@ TEST(BadInput, ResultsFiles) {
       {"a row cut in the middle", report, run_row + "{\"schema\":1,\"row\":\"verd\n", {"FILE:2: "}},
       {"no run row", report, run_row.substr(0, 60), {"FILE:1: ", "no run row"}},
       {"brackets", report, std::string(100000, '[') + "\n", {"FILE:1: ", "nested"}},
+      {"brackets in a row", report, end("\"x\":" + std::string(9, '[')), {"FILE:2: ", "nested"}},
+      {"a number out of range",
+       report,
+       end(R"("exit_code":0,"seconds":1e999)"),
+       {"FILE:2: ", "out of range"}},
+      {"a bare NaN", report, end(R"("exit_code":0,"seconds":NaN)"), {"FILE:2: ", "not JSON"}},
+      {"an integer of 2^64",
+       report,
+       end(R"("seconds":0,"exit_code":18446744073709551616)"),
+       {"FILE:2: ", "'exit_code' is not a 64-bit integer"}},
+      {"an exit code of 2^31",
+       report,
+       end(R"("seconds":0,"exit_code":2147483648)"),
+       {"FILE:2: ", "'exit_code' is out of range"}},
+      {"half a surrogate", report, end(R"("x":"\ud800")"), {"FILE:2: ", "not JSON"}},
+      {"a blank line", report, run_row + "\n", {"FILE:2: ", "not JSON"}},
       {"a line of 100 MB", report, std::string(100000000, 'x') + "\n", {"FILE:1: ", "16 MiB"}},
+      {"50 MB without a newline",
+       report,
+       run_row + std::string(50000000, 'x'),
+       {"FILE:2: ", "16 MiB"}},
   });
+}
+
+TEST(BadInput, WhatLooksBrokenInAResultsFileAndIsRead) {
+  const std::string end =
+      R"({"schema":1,"row":"end","exit_code":1,"exit_code":0,"seconds":0,"finished_at":""})";
+  const auto file = scratch() / "FILE", out = scratch() / "out";
+  const std::string row = run_row.substr(0, run_row.size() - 1);
+  for (const std::string& content : {
+           run_row + end + "\n",                           // a key given twice
+           row + "\r\n" + end + "\r\n",                    // lines of another system
+           "\xEF\xBB\xBF" + run_row + end + "\n",          // a byte order mark
+           run_row + end + "\n{\"schema\":1,\"row\":\"v",  // a row cut off by a kill
+           run_row + "garbage that is no whole line",      // and one by something else
+       }) {
+    std::filesystem::remove_all(out);
+    spill(file, content);
+    const Result r = ropewalk("report " + file.string() + " --out " + out.string());
+    EXPECT_EQ(r.code, 0) << content << r.err;
+    EXPECT_EQ(r.err, "");
+    const bool whole = contains(content, "finished_at");
+    EXPECT_EQ(contains(slurp(out / "report.md"), "cut off"), !whole) << content;
+  }
 }
 
 TEST(BadInput, PluginsLedgersAndKnownFailures) {

@@ -69,8 +69,9 @@ void run(std::string_view text) {
   if (!c) return;
   const std::string line = to_text(*c);
   for (const char letter : line) claim(letter >= ' ' && letter <= '~', "a line is printable ASCII");
-  // Compared as text: a NaN is not equal to itself.
-  claim(to_text(case_from_text(line)) == line, "a line that was written means the same case");
+  const Case again = case_from_text(line);
+  const bool has_nan = line.find("nan") != std::string::npos;  // which equals nothing
+  claim(to_text(again) == line && (has_nan || again == *c), "a line means the case it was made of");
   if (quick(*c)) lay_out(*c);
 }
 
