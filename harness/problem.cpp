@@ -393,7 +393,7 @@ PairIndex pair_elements(const rope_problem& p, std::uint32_t tensor, std::int64_
   return {offset + at.first, offset + at.second};
 }
 
-Problem make_problem(const Case& c, Oracle& oracle) {
+Problem make_question(const Case& c) {
   validate(c);
   Problem out;
   out.source = c;
@@ -401,6 +401,11 @@ Problem make_problem(const Case& c, Oracle& oracle) {
   out.inv_freq = frequencies_of(c);
   out.asked = problem_of(c, out.positions);
   out.asked.inv_freq = out.inv_freq.data();
+  return out;
+}
+
+Problem make_problem(const Case& c, Oracle& oracle) {
+  Problem out = make_question(c);
   add_tensors(c, out);
   add_positions(c, out);
   if (out.asked.angle_source == ROPE_ANGLES_TABLE)
