@@ -111,8 +111,8 @@ TEST_P(Storage, WhatIsNotFiniteHasNoBound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Bounds, Storage, testing::Values(f16_format, bf16_format),
-                         [](const auto& info) {
-                           return info.param.mantissa == 11 ? "f16" : "bf16";
+                         [](const auto& test) {
+                           return test.param.mantissa == 11 ? "f16" : "bf16";
                          });
 
 TEST(Bounds, NothingIsAddedWhereResultsAreStoredAsComputed) {
