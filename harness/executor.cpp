@@ -244,7 +244,7 @@ CallResult hold_to_flags(Subject& subject, const Problem& problem, CallResult re
     return refusal;
   const std::optional<Case> other = in_other_form(problem.source);
   if (!other) return refusal;
-  const CallResult answer = ask(subject, make_problem(*other, subject.oracle));
+  const CallResult answer = ask(subject, make_question(*other));
   if (answer.kind != CallResult::Kind::ok) return refusal;
   const bool in_place = problem.source.tensors[0].in_place;
   return {CallResult::Kind::failed,

@@ -168,17 +168,11 @@ class Prober {
   explicit Prober(Subject& subject) : subject_(subject) {}
 
   bool accepts(const Case& c) {
-    if (died()) return false;
-    CallResult answer;
-    try {
-      answer = ask_supports(subject_, make_problem(c, subject_.oracle));
-    } catch (const BadCase&) {
-      return false;  // a feature that makes no sense with this base
-    }
-    if (answer.kind == CallResult::Kind::ok) return true;
-    refusal = answer;
-    asked = c;
-    return false;
+    return accepts(c, [&] { return make_problem(c, subject_.oracle); });
+  }
+  /// One of the basic cases: hundreds of them are asked about where nothing is offered.
+  bool accepts_basic(const Case& c) {
+    return accepts(c, [&] { return make_question(c); });
   }
   bool died() const {
     return refusal.kind != CallResult::Kind::ok && refusal.kind != CallResult::Kind::unsupported;
@@ -188,6 +182,21 @@ class Prober {
   Case asked;
 
  private:
+  template <class Make>
+  bool accepts(const Case& c, Make&& make) {
+    if (died()) return false;
+    CallResult answer;
+    try {
+      answer = ask_supports(subject_, make());
+    } catch (const BadCase&) {
+      return false;  // a feature that makes no sense with this base
+    }
+    if (answer.kind == CallResult::Kind::ok) return true;
+    refusal = answer;
+    asked = c;
+    return false;
+  }
+
   Subject& subject_;
 };
 
@@ -224,8 +233,8 @@ void probe_features(Prober& prober, const Subject& subject, Offer& offer) {
 Probe probe_offer(Subject& subject, std::int32_t pairing, std::int32_t dtype) {
   Prober prober(subject);
   const std::vector<Case> cases = basic_cases(subject, pairing, dtype);
-  const auto base =
-      std::find_if(cases.begin(), cases.end(), [&](const Case& c) { return prober.accepts(c); });
+  const auto base = std::find_if(cases.begin(), cases.end(),
+                                 [&](const Case& c) { return prober.accepts_basic(c); });
   Probe probe;
   if (base != cases.end()) {
     Offer offer;

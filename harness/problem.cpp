@@ -334,50 +334,6 @@ std::int64_t out_index(const rope_problem& p, std::uint32_t tensor, std::int64_t
          (s.heads > 1 ? h * s.out_head_stride : 0);
 }
 
-const bounds::Format& format_of(std::int32_t dtype) {
-  switch (dtype) {
-    case ROPE_F64:
-      return bounds::f64_format;
-    case ROPE_F16:
-      return bounds::f16_format;
-    case ROPE_BF16:
-      return bounds::bf16_format;
-    default:
-      return bounds::f32_format;
-  }
-}
-
-void store(std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index, double value) {
-  const auto put = [&](auto stored) {
-    constexpr auto size = static_cast<std::int64_t>(sizeof stored);
-    std::memcpy(bytes.data() + index * size, &stored, sizeof stored);
-  };
-  const auto narrow = static_cast<float>(value);
-  switch (dtype) {
-    case ROPE_F64:
-      return put(value);
-    case ROPE_F16:
-      return put(F16(narrow));
-    case ROPE_BF16:
-      return put(Bf16(narrow));
-    default:
-      return put(narrow);
-  }
-}
-
-double load(const std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index) {
-  switch (dtype) {
-    case ROPE_F64:
-      return load_as<double>(bytes, index);
-    case ROPE_F16:
-      return double{load_as<F16>(bytes, index)};
-    case ROPE_BF16:
-      return double{load_as<Bf16>(bytes, index)};
-    default:
-      return double{load_as<float>(bytes, index)};
-  }
-}
-
 Rotation given_rotation(const Problem& p, Oracle& oracle, std::uint32_t tensor,
                         std::int64_t position, std::int64_t i) {
   // Towards 0, so that the edges of int32 stay inside it.
@@ -393,7 +349,7 @@ PairIndex pair_elements(const rope_problem& p, std::uint32_t tensor, std::int64_
   return {offset + at.first, offset + at.second};
 }
 
-Problem make_problem(const Case& c, Oracle& oracle) {
+Problem make_question(const Case& c) {
   validate(c);
   Problem out;
   out.source = c;
@@ -401,6 +357,11 @@ Problem make_problem(const Case& c, Oracle& oracle) {
   out.inv_freq = frequencies_of(c);
   out.asked = problem_of(c, out.positions);
   out.asked.inv_freq = out.inv_freq.data();
+  return out;
+}
+
+Problem make_problem(const Case& c, Oracle& oracle) {
+  Problem out = make_question(c);
   add_tensors(c, out);
   add_positions(c, out);
   if (out.asked.angle_source == ROPE_ANGLES_TABLE)

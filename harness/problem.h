@@ -58,6 +58,10 @@ enum DecayHead : std::int64_t {
   decay_extra_heads
 };
 
+/// What a kernel's supports is asked about a case, without a buffer: as long as no tensor has
+/// strides of its own, all that can be wrong with the case is found. Throws BadCase.
+Problem make_question(const Case& c);
+
 /// Lays a case out. Throws BadCase. The oracle makes the tables.
 Problem make_problem(const Case& c, Oracle& oracle);
 

@@ -124,9 +124,11 @@ void compare(const Subject& subject, const Run& first, const Run& second, const 
         const double rho =
             magnitude(input_pair(first.problem, static_cast<int>(placement), origin, i));
         const double bound =
-            law.bound ? law.bound(rho) + law.gain * stored_error(precision, before) +
-                            stored_error(precision, got)
-                      : law.gain * lost_on_store(precision, before) + lost_on_store(precision, got);
+            law.bound
+                ? law.bound(rho) + law.gain * stored_error(precision, before) +
+                      stored_error(precision, got)
+                : (law.gain * lost_on_store(precision, before) + lost_on_store(precision, got)) *
+                      (1 + 0x1p-50);  // reached by ties: this sum is rounded itself
         tally.add(magnitude(got - expected), bound, [&](Finding& f) {
           f.where = fmt::format("{} pair {}", place_text(at.tensor, at.b, at.t, at.h), i);
           f.bound = rho > 0 ? bound / (rho * precision.unit()) : 0;
