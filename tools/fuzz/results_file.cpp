@@ -21,6 +21,8 @@ std::string lines_of(const Results& results) {
 void run(std::string_view text) {
   const auto results = unless_refused<BadResults>([&] { return results_of(text); });
   if (!results) return;
+  for (const CurveRow& curve : results->curves)
+    claim(curve.x.size() == curve.y.size(), "a curve has as many x as y");
   const std::string lines = lines_of(*results);
   claim(lines_of(results_of(lines)) == lines, "rows read the same");
 }
