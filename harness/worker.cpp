@@ -19,6 +19,7 @@
 #include <system_error>
 
 #include "harness/output_watch.h"
+#include "harness/time_limits.h"
 
 extern "C" char** environ;  // NOLINT: POSIX's own name
 
@@ -27,25 +28,6 @@ namespace {
 
 using namespace protocol;
 using Clock = std::chrono::steady_clock;
-
-// Sanitizers slow a kernel by an order of magnitude.
-#ifdef ROPEWALK_SANITIZED
-constexpr double slow = 10;
-#else
-constexpr double slow = 1;
-#endif
-constexpr double prepare_limit_s = 60 * slow;  // untimed by contract, may build tables
-constexpr double least_limit_s = 1 * slow;
-// A hundred times what the median kernel of the tree takes for a byte of its tensors.
-constexpr double limit_s_per_byte = 100 * 2e-9 * slow;
-
-// The larger of a second and a hundred times what is usual for as much data. From the size alone:
-// the verdict must not depend on which kernels ran before.
-double apply_limit_s(const CallDescriptor& call) {
-  std::uint64_t bytes = 0;
-  for (const auto& tensor : call.tensor) bytes += tensor.in.mapped_bytes + tensor.out.mapped_bytes;
-  return std::max(least_limit_s, limit_s_per_byte * static_cast<double>(bytes));
-}
 
 Clock::time_point after(double seconds) {
   return Clock::now() +

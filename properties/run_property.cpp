@@ -10,7 +10,9 @@
 #include <string>
 #include <unordered_map>
 
+#include "properties/diagnosis.h"
 #include "properties/generate.h"
+#include "properties/regressions.h"
 #include "properties/shrink.h"
 
 namespace ropewalk {
@@ -95,11 +97,21 @@ void run_generated(Runner& runner, const Property& property, const Offer& offer,
   runner.run.gave_up = result.match(gave_up);
 }
 
+// What the finding says, behind the error's name. The case before shrinking has more tokens and
+// pairs to tell it from.
+std::string diagnosis_of(Subject& subject, const Case& first, const Finding& f) {
+  if (f.kind != Finding::Kind::measured) return f.diagnosis;
+  const std::string text = to_text(diagnose(subject, first));
+  return text.empty() || f.diagnosis.empty() ? text + f.diagnosis : text + "; " + f.diagnosis;
+}
+
 // The failing case as small as it gets.
 void shrink_failure(Runner& runner, Subject& subject, const Property& property,
                     const Offer& offer) {
-  const Shrunk shrunk = shrink(subject, property, offer, *runner.run.failing, runner.run.worst);
+  const Case first = *runner.run.failing;
+  const Shrunk shrunk = shrink(subject, property, offer, first, runner.run.worst);
   runner.run.worst = shrunk.finding;
+  runner.run.worst.diagnosis = diagnosis_of(subject, first, shrunk.finding);
   runner.run.failing = shrunk.smallest;
   runner.run.only_after_others = shrunk.only_after_others;
 }
@@ -114,11 +126,17 @@ PropertyRun run_property(Subject& subject, const Property& property, const Offer
     runner.run.worst.reason = "needs " + std::string(property.needs);
     return runner.run;
   }
+  for (const Case& c : regressions_of(property, offer)) {
+    if (runner.failing()) break;
+    runner.holds(c);
+    if (!runner.refused()) ++runner.run.planned;  // no kernel owes an answer to all of them
+  }
   const std::vector<Case> fixed =
       property.fixed_cases == nullptr ? std::vector<Case>{} : property.fixed_cases(offer, profile);
   const bool generates = property.shape != nullptr;
-  runner.run.planned = std::ssize(fixed) + (generates ? limits.cases : 0);
+  runner.run.planned += std::ssize(fixed) + (generates ? limits.cases : 0);
   const bool fixed_hold =
+      !runner.failing() &&
       std::all_of(fixed.begin(), fixed.end(), [&](const Case& c) { return runner.holds(c); });
   if (generates && fixed_hold) run_generated(runner, property, offer, limits);
   if (runner.failing() && limits.shrink) shrink_failure(runner, subject, property, offer);

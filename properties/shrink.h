@@ -18,7 +18,4 @@ struct Shrunk {
 Shrunk shrink(Subject& subject, const Property& property, const Offer& offer, const Case& failing,
               const Finding& first);
 
-/// Every single step that shrinking may take from this case, valid or not; for tests.
-std::vector<Case> smaller_cases(const Case& c);
-
 }  // namespace ropewalk

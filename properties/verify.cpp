@@ -198,6 +198,7 @@ void verify_kernel(Subject& subject, const VerifyPlan& plan,
                          std::string(word_of(pairing_words, pairing)),
                          std::string(word_of(dtype_words, dtype)), offered(feature)});
       const Cell cell(subject, plan, *probe.offer);
+      for (const Property* property : plan.more) on_row(cell.judge(*property, ""));
       for (const Property* property : matching_properties(plan)) {
         on_progress(fmt::format("{} {} {} {}", subject.facts.name, word_of(pairing_words, pairing),
                                 word_of(dtype_words, dtype), property->name));

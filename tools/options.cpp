@@ -145,6 +145,9 @@ CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) 
   if (judges || name == "bench") add_common_options(*verb, o, seed);
   if (name == "verify" || name == "bench" || name == "run") add_known_failures_option(*verb, o);
   if (name == "verify") add_ledger_options(*verb, o);
+  if (name == "mutants")
+    verb->add_option("--markdown", o.markdown, "also write the matrix and the scores to this file")
+        ->type_name("FILE.md");
   if (name == "bench" || name == "run" || name == "list") add_workload_options(*verb, o);
   if (name != "report" && name != "run" && name != "replay") add_output_options(*verb, o);
   if (name == "run") verb->add_flag("--quiet", o.quiet, "print only failures and the summary");
