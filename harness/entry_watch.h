@@ -21,6 +21,7 @@ struct StepFailed {
 };
 
 enum class Entry { supports, workspace_bytes, prepare, apply, release };
+inline constexpr int entries = 5;
 const char* entry_name(Entry entry);
 
 /// Calls an entry, and fails it where this thread's registers or floating-point unit are not left
@@ -90,7 +91,7 @@ class EntryWatch {
 
   ProcessState process_;
   OutputWatch output_;
-  int compared_in_full_ = 0;
+  int compared_in_full_[entries] = {};
   std::string entered_;  // since all was compared
 };
 

@@ -337,7 +337,8 @@ CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions)
       text += ": an instruction this machine has not? Then cpu_features must name its set";
   }
   const Control& c = control();
-  if (const std::string words = text_of(c.last_words); !words.empty()) text = words;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == exit_unheard && c.last_words[0] != 0)
+    text = text_of(c.last_words);
   if ((c.fault_signal == SIGSEGV || c.fault_signal == SIGBUS) && !regions.empty())
     text += ": " + place_of_fault(c, regions);
   stop();
