@@ -45,15 +45,19 @@ class Caller {
     if ((steps & protocol::step_supports) != 0) ask_supports(kernel, problem_of(call));
     if ((steps & protocol::step_prepare) != 0) prepare(kernel, call);
     if ((steps & protocol::step_apply) != 0) apply(kernel, call);
-    if ((steps & protocol::step_release) != 0) release(kernel, call);
-    watch_.end_request();
+    if ((steps & protocol::step_release) != 0) {
+      release(kernel, call);
+      watch_.end_state();
+    }
     set_phase(control_, protocol::Phase::idle);
     mappings_.clear();
   }
 
-  void drop() {
+  /// Ends the state without a release; true where the process is not as it was before.
+  bool drop() {
     mappings_.clear();
     prepared_ = {};
+    return watch_.left_changed();
   }
 
  private:

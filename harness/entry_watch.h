@@ -81,8 +81,11 @@ class EntryWatch {
     }
   }
 
-  /// After the last entry of a request: what is too dear to compare after each of them.
-  void end_request();
+  /// After release: what is too dear to compare after each entry. Throws StepFailed.
+  void end_state();
+
+  /// After a failure of another kind: whether anything was left changed as well.
+  bool left_changed() const;
 
  private:
   void begin(Entry which);

@@ -130,18 +130,18 @@ void run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32
     caller.run(kernel, call, steps);
     wire.answer(Status::ok);
   } catch (const StepFailed& failure) {
-    caller.drop();
+    const bool spoiled = caller.drop() || failure.worker_is_spoiled;
     set_phase(*control, Phase::idle);
-    wire.answer(failure.status, failure.worker_is_spoiled ? 1 : 0, failure.text);
+    wire.answer(failure.status, spoiled ? 1 : 0, failure.text);
   } catch (const abi::__forced_unwind&) {  // must not be caught for good
     wire.answer(Status::failed, 1, "a kernel ended the thread it was called on (pthread_exit)");
     _exit(0);
   } catch (const std::exception& e) {
-    caller.drop();
-    wire.answer(Status::failed, 0, std::string("an exception left the kernel: ") + e.what());
+    const bool spoiled = caller.drop();
+    wire.answer(Status::failed, spoiled ? 1 : 0,
+                std::string("an exception left the kernel: ") + e.what());
   } catch (...) {
-    caller.drop();
-    wire.answer(Status::failed, 0, "an exception left the kernel");
+    wire.answer(Status::failed, caller.drop() ? 1 : 0, "an exception left the kernel");
   }
 }
 
