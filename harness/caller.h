@@ -55,16 +55,20 @@ class Caller {
     if ((steps & protocol::step_prepare) != 0) prepare(kernel, call);
     if ((steps & protocol::step_apply) != 0) apply(kernel, call);
     if ((steps & protocol::step_repeat) != 0) counted = repeat(kernel, &call);
-    if ((steps & protocol::step_release) != 0) release(kernel, call);
-    watch_.end_request();
+    if ((steps & protocol::step_release) != 0) {
+      release(kernel, call);
+      watch_.end_state();
+    }
     set_phase(control_, protocol::Phase::idle);
     mappings_.clear();
     return counted;
   }
 
-  void drop() {
+  /// Ends the state without a release; true where the process is not as it was before.
+  bool drop() {
     mappings_.clear();
     for (Prepared& state : states_) state = {};
+    return watch_.left_changed();
   }
 
  private:

@@ -7,9 +7,9 @@
 namespace ropewalk {
 namespace {
 
-// Comparing everything costs some 20 microseconds. A worker does so after each of its first
-// entries, which names the culprit, and once a request from then on.
-constexpr int always_in_full = 24;
+// Comparing everything costs some 20 microseconds. A worker does so after the first calls of each
+// entry, which names the culprit, and from then on once a state.
+constexpr int always_in_full = 8;
 
 void append(std::string& to, const std::string& text) {
   if (!text.empty()) to += (to.empty() ? "" : "; ") + text;
@@ -64,8 +64,8 @@ void EntryWatch::end(Entry which) {
   const std::string name = entry_name(which);
   if (entered_.find(name) == std::string::npos) entered_ += (entered_.empty() ? "" : ", ") + name;
   std::string left = process_.quick_changes();
-  if (compared_in_full_ < always_in_full) {
-    ++compared_in_full_;
+  if (int& done = compared_in_full_[static_cast<int>(which)]; done < always_in_full) {
+    ++done;
     append(left, process_.other_changes());
     entered_.clear();
   }
@@ -74,11 +74,15 @@ void EntryWatch::end(Entry which) {
   if (!broken.empty()) throw StepFailed{protocol::Status::failed, name + " " + broken, spoiled};
 }
 
-void EntryWatch::end_request() {
+void EntryWatch::end_state() {
   if (entered_.empty()) return;
   const std::string who = std::exchange(entered_, {});
   if (const std::string left = process_.other_changes(); !left.empty())
     throw StepFailed{protocol::Status::failed, "one of the entries " + who + " " + left, true};
+}
+
+bool EntryWatch::left_changed() const {
+  return !process_.quick_changes().empty() || !process_.other_changes().empty();
 }
 
 }  // namespace ropewalk

@@ -21,6 +21,7 @@ struct StepFailed {
 };
 
 enum class Entry { supports, workspace_bytes, prepare, apply, release };
+inline constexpr int entries = 5;
 const char* entry_name(Entry entry);
 
 /// Calls an entry, and fails it where this thread's registers or floating-point unit are not left
@@ -80,8 +81,11 @@ class EntryWatch {
     }
   }
 
-  /// After the last entry of a request: what is too dear to compare after each of them.
-  void end_request();
+  /// After release: what is too dear to compare after each entry. Throws StepFailed.
+  void end_state();
+
+  /// After a failure of another kind: whether anything was left changed as well.
+  bool left_changed() const;
 
  private:
   void begin(Entry which);
@@ -90,7 +94,7 @@ class EntryWatch {
 
   ProcessState process_;
   OutputWatch output_;
-  int compared_in_full_ = 0;
+  int compared_in_full_[entries] = {};
   std::string entered_;  // since all was compared
 };
 

@@ -48,20 +48,29 @@ std::string end_heap_watch() {
 #if defined(ROPEWALK_SANITIZED)
 
 // The sanitizer owns malloc, and tells who asks. Weak: UBSan alone has no allocator.
+// The loader's allocation of a thread_local variable at its first use looks like the kernel's own:
+// the first two calls of a process are forgiven.
 extern "C" [[gnu::weak]] int __sanitizer_install_malloc_and_free_hooks(  // NOLINT: its own name
     void (*on_malloc)(const volatile void*, std::size_t), void (*on_free)(const volatile void*));
 
 namespace ropewalk {
+namespace {
+
+void note_unless_loader(const char* function, std::size_t bytes) {
+  static std::atomic<int> forgiven{0};
+  if (watching.load() && forgiven.fetch_add(1) >= 2) note(function, bytes);
+}
+
+}  // namespace
 
 bool heap_is_watched() {
-  static const bool installed = __sanitizer_install_malloc_and_free_hooks != nullptr &&
-                                __sanitizer_install_malloc_and_free_hooks(
-                                    [](const volatile void*, std::size_t bytes) {
-                                      if (watching) note("malloc", bytes);
-                                    },
-                                    [](const volatile void* memory) {
-                                      if (watching && memory != nullptr) note("free", 0);
-                                    }) != 0;
+  static const bool installed =
+      __sanitizer_install_malloc_and_free_hooks != nullptr &&
+      __sanitizer_install_malloc_and_free_hooks(
+          [](const volatile void*, std::size_t bytes) { note_unless_loader("malloc", bytes); },
+          [](const volatile void* memory) {
+            if (memory != nullptr) note_unless_loader("free", 0);
+          }) != 0;
   return installed;
 }
 

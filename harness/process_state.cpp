@@ -12,7 +12,9 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
-#include <sstream>
+#include <functional>
+#include <iterator>
+#include <string_view>
 
 extern "C" char** environ;  // NOLINT: POSIX's own name
 
@@ -114,13 +116,22 @@ std::int64_t stack_pages() {
   return kib * 1024 / sysconf(_SC_PAGESIZE);
 }
 
+// Of any order: a variable that was taken out and put back is as it was.
+std::size_t environment_sum() {
+  std::size_t sum = 0;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
+    sum += std::hash<std::string_view>()(*entry);
+  return sum;
+}
+
 std::string variable_name(const std::string& entry) {
   return entry.substr(0, entry.find('='));
 }
 
-void compare_descriptors(Words& words, const std::vector<bool>& now, const std::vector<bool>& then,
-                         std::size_t from) {
-  for (std::size_t i = from; i < std::min(now.size(), then.size()); ++i)
+template <class Bits>
+void compare_descriptors(Words& words, const Bits& now, const Bits& then, std::size_t from,
+                         std::size_t end) {
+  for (std::size_t i = from; i < end; ++i)
     if (now[i] != then[i])
       words.add((now[i] ? "left descriptor " : "closed descriptor ") + std::to_string(i) +
                 (now[i] ? " open" : ""));
@@ -144,6 +155,7 @@ ProcessState::ProcessState() : process_(getpid()) {
   files_ = first_files();
   handlers_ = handlers();
   environment_ = environment();
+  environment_sum_ = environment_sum();
   limits_ = limits();
   stack_pages_ = stack_pages();
 }
@@ -163,12 +175,13 @@ std::int64_t ProcessState::threads() const {
   return task_ >= 0 && fstat(task_, &s) == 0 ? static_cast<std::int64_t>(s.st_nlink) - 2 : -1;
 }
 
-std::vector<bool> ProcessState::open_descriptors(int count) {
+ProcessState::Descriptors ProcessState::open_descriptors(int count) {
   pollfd asked[descriptors_all];
   for (int i = 0; i < count; ++i) asked[i] = {i, 0, 0};
-  std::vector<bool> out;
+  Descriptors out;
   if (poll(asked, static_cast<nfds_t>(count), 0) < 0) return out;  // RLIMIT_NOFILE is lower
-  for (int i = 0; i < count; ++i) out.push_back((asked[i].revents & POLLNVAL) == 0);
+  out.count = static_cast<std::size_t>(count);
+  for (std::size_t i = 0; i < out.count; ++i) out.open[i] = (asked[i].revents & POLLNVAL) == 0;
   return out;
 }
 
@@ -211,10 +224,11 @@ std::string ProcessState::quick_changes() const {
   constexpr const char* timer_names[] = {"ITIMER_REAL (alarm)", "ITIMER_VIRTUAL", "ITIMER_PROF"};
   for (std::size_t i = 0; i < timers.size(); ++i)
     if (!same(timers[i], timers_[i])) words.add(fmt::format("left {} changed", timer_names[i]));
-  const std::vector<bool> open = open_descriptors(descriptors_low);
-  compare_descriptors(words, open, open_, 0);
-  if (const std::string now = locale_text(); now != locale_)
-    words.add(fmt::format("left the locale changed: '{}' became '{}'", locale_, now));
+  const Descriptors descriptors = open_descriptors(descriptors_low);
+  compare_descriptors(words, descriptors.open, open_.open, 0,
+                      std::min(descriptors.count, open_.count));
+  if (const char* locale = std::setlocale(LC_ALL, nullptr); locale == nullptr || locale != locale_)
+    words.add(fmt::format("left the locale changed: '{}' became '{}'", locale_, locale_text()));
   if (uselocale(nullptr) != thread_locale_)
     words.add("left the thread's locale changed (uselocale)");
   if (const std::string now = directory(); now != directory_)
@@ -240,18 +254,21 @@ std::string ProcessState::other_changes() const {
     if (handlers_now[static_cast<std::size_t>(i)] != handlers_[static_cast<std::size_t>(i)])
       words.add(fmt::format("left {}'s handler changed", signal_name(i)));
   if (posix_timers() != posix_timers_) words.add("left the POSIX timers changed");
-  const std::vector<bool> open = open_descriptors(descriptors_all);
-  compare_descriptors(words, open, open_, descriptors_low);
+  const Descriptors descriptors = open_descriptors(descriptors_all);
+  compare_descriptors(words, descriptors.open, open_.open, descriptors_low,
+                      std::min(descriptors.count, open_.count));
   const auto files_now = first_files();
   for (std::size_t i = 0; i < files; ++i)
-    if (files_now[i] != files_[i] && open.size() > i && open[i])
+    if (files_now[i] != files_[i] && descriptors.open[i])
       words.add(fmt::format("put another file under descriptor {}", i));
-  std::vector<std::string> environment_now = environment(), different;
-  std::set_symmetric_difference(environment_now.begin(), environment_now.end(),
-                                environment_.begin(), environment_.end(),
-                                std::back_inserter(different));
-  if (!different.empty())
-    words.add(fmt::format("left the environment changed: {}", variable_name(different[0])));
+  if (environment_sum() != environment_sum_) {
+    const std::vector<std::string> environment_now = environment();
+    std::vector<std::string> different{"a variable"};
+    std::set_symmetric_difference(environment_now.begin(), environment_now.end(),
+                                  environment_.begin(), environment_.end(),
+                                  std::back_inserter(different));
+    words.add(fmt::format("left the environment changed: {}", variable_name(different.back())));
+  }
   const auto limits_now = limits();
   for (std::size_t i = 0; i < limits_.size(); ++i)
     if (limits_now[i].rlim_cur != limits_[i].rlim_cur ||

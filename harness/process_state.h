@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <bitset>
 #include <clocale>
 #include <csignal>
 #include <cstdint>
@@ -58,9 +59,14 @@ class ProcessState {
   };
   static constexpr int signals = 65, files = 5, descriptors_low = 64, descriptors_all = 1024;
 
+  struct Descriptors {
+    std::bitset<descriptors_all> open;
+    std::size_t count = 0;  ///< of those asked about
+  };
+
   std::int64_t threads() const;
   Usage usage() const;
-  static std::vector<bool> open_descriptors(int count);
+  static Descriptors open_descriptors(int count);
   static std::array<File, files> first_files();
   static std::array<Handler, signals> handlers();
   static std::vector<std::string> environment();
@@ -74,10 +80,11 @@ class ProcessState {
   mode_t umask_;
   std::int64_t threads_ = -1;
   bool children_;
-  std::vector<bool> open_;
+  Descriptors open_;
   std::array<File, files> files_;
   std::array<Handler, signals> handlers_;
   std::vector<std::string> environment_;
+  std::size_t environment_sum_ = 0;
   std::array<rlimit, RLIM_NLIMITS> limits_;
   Usage begun_{};
   std::int64_t stack_pages_ = 0;

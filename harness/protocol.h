@@ -13,6 +13,9 @@ namespace ropewalk::protocol {
 inline constexpr std::uint32_t version = 2;
 inline constexpr int socket_descriptor = 3, memory_descriptor = 4;
 
+/// How a worker exits that cannot send its answer.
+inline constexpr int exit_unheard = 86;
+
 /// Byte offsets in the memfd.
 inline constexpr std::uint64_t control_offset = 0, call_offset = 8192, buffers_offset = 16384;
 
@@ -127,7 +130,7 @@ struct Control {
   std::uint32_t fault_is_write;  ///< of SIGSEGV, where the machine tells
   std::uint64_t fault_address;
   MappedRegion mapped[region_count];
-  char last_words[256];  ///< an answer that could not be sent
+  char last_words[256];  ///< an answer that could not be sent, of a worker that exits for it
 };
 static_assert(sizeof(Control) <= call_offset - control_offset);
 

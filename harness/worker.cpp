@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "harness/fault_place.h"
 #include "harness/output_watch.h"
 #include "harness/time_limits.h"
 
@@ -42,29 +43,6 @@ std::string text_of(const char (&field)[N]) {
 std::string signal_text(int signal) {
   const char* name = sigabbrev_np(signal);
   return name != nullptr ? std::string("SIG") + name : fmt::format("signal {}", signal);
-}
-
-// Which buffer a faulting address belongs to, and where in it or outside it lies.
-std::string place_of_fault(const Control& c, const std::vector<NamedRegion>& regions) {
-  constexpr std::uint64_t near = 1 << 20;
-  std::string best;
-  std::uint64_t best_distance = near;
-  for (std::size_t i = 0; i < std::min<std::size_t>(region_count, regions.size()); ++i) {
-    const MappedRegion& m = c.mapped[i];
-    if (m.bytes == 0) continue;
-    const NamedRegion& r = regions[i];
-    const std::uint64_t bytes = r.bytes != 0 ? r.bytes : m.bytes;
-    const std::uint64_t begin = m.begin + r.lead, end = begin + bytes, at = c.fault_address;
-    const bool inside = at >= begin && at < end;
-    const std::uint64_t distance = inside ? 0 : at >= end ? at - end : begin - at;
-    if (distance >= best_distance) continue;
-    best_distance = distance;
-    const char* where = inside ? "in read-only" : at >= end ? "past the end of" : "before";
-    best = fmt::format("{} {}, byte offset {} (it has {} bytes)", where, r.name,
-                       static_cast<std::int64_t>(at - begin), bytes);
-  }
-  return best.empty() ? fmt::format("address {:#x}, near no buffer", c.fault_address)
-                      : fmt::format("{} {}", c.fault_is_write != 0 ? "write" : "read", best);
 }
 
 }  // namespace
@@ -336,7 +314,8 @@ CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions)
       text += ": an instruction this machine has not? Then cpu_features must name its set";
   }
   const Control& c = control();
-  if (const std::string words = text_of(c.last_words); !words.empty()) text = words;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == exit_unheard && c.last_words[0] != 0)
+    text = text_of(c.last_words);
   if ((c.fault_signal == SIGSEGV || c.fault_signal == SIGBUS) && !regions.empty())
     text += ": " + place_of_fault(c, regions);
   stop();
@@ -366,6 +345,7 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
   } while (how == Received::late && (Clock::now() < deadline || phase != control().phase));
   if (how != Received::message) return end_of(how, regions);
   const std::string text = text_of(reply.text);
+  if (reply.count != 0) stop();
   switch (static_cast<Status>(reply.status)) {
     case Status::ok:
       return {CallResult::Kind::ok, {}, reply.count};
@@ -374,7 +354,6 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
     case Status::skipped:
       return {CallResult::Kind::skipped, text};
     default:
-      if (reply.count != 0) stop();
       return {CallResult::Kind::failed, text};
   }
 }

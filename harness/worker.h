@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/fault_place.h"
 #include "harness/protocol.h"
 
 namespace ropewalk {
@@ -48,13 +49,6 @@ struct KernelFacts {
   std::int32_t angle_contract = 0;
   std::uint32_t flags = 0;
   double error_bound = 0;
-};
-
-/// A buffer as messages tell of it: it lies `lead` bytes behind the first of its pages. bytes 0:
-/// the worker says where it begins and ends.
-struct NamedRegion {
-  std::string name;
-  std::uint64_t lead = 0, bytes = 0;
 };
 
 struct CallResult {

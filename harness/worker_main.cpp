@@ -35,13 +35,14 @@ void copy_text(char (&to)[N], const char* from) {
 
 // Notes the address for the parent, then dies of the same signal.
 void on_fault(int signal, siginfo_t* info, [[maybe_unused]] void* context) {
+  const bool raised = info->si_code <= 0;  // by a call, not by an instruction: there is no address
   control->fault_address = reinterpret_cast<std::uint64_t>(info->si_addr);
 #if defined(__x86_64__)
   constexpr long long write_bit = 2;  // of the page-fault error code
   control->fault_is_write =
       (static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & write_bit) != 0 ? 1 : 0;
 #endif
-  control->fault_signal = static_cast<std::uint32_t>(signal);
+  control->fault_signal = raised ? 0 : static_cast<std::uint32_t>(signal);
   struct sigaction fallback {};
   fallback.sa_handler = SIG_DFL;
   sigaction(signal, &fallback, nullptr);
@@ -86,7 +87,7 @@ class Wire {
     ssize_t sent = 0;
     do sent = ::send(socket_descriptor, &message, bytes, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
-    if (sent < 0) _exit(0);  // the parent is gone, or a kernel closed the socket
+    if (sent < 0) _exit(exit_unheard);  // the parent is gone, or a kernel closed the socket
   }
 
   void answer(Status status, std::uint64_t count = 0, const std::string& text = {}) {
@@ -128,18 +129,18 @@ void run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32
   try {
     wire.answer(Status::ok, caller.run(kernel, call, steps));
   } catch (const StepFailed& failure) {
-    caller.drop();
+    const bool spoiled = caller.drop() || failure.worker_is_spoiled;
     set_phase(*control, Phase::idle);
-    wire.answer(failure.status, failure.worker_is_spoiled ? 1 : 0, failure.text);
+    wire.answer(failure.status, spoiled ? 1 : 0, failure.text);
   } catch (const abi::__forced_unwind&) {  // must not be caught for good
     wire.answer(Status::failed, 1, "a kernel ended the thread it was called on (pthread_exit)");
     _exit(0);
   } catch (const std::exception& e) {
-    caller.drop();
-    wire.answer(Status::failed, 0, std::string("an exception left the kernel: ") + e.what());
+    const bool spoiled = caller.drop();
+    wire.answer(Status::failed, spoiled ? 1 : 0,
+                std::string("an exception left the kernel: ") + e.what());
   } catch (...) {
-    caller.drop();
-    wire.answer(Status::failed, 0, "an exception left the kernel");
+    wire.answer(Status::failed, caller.drop() ? 1 : 0, "an exception left the kernel");
   }
 }
 
