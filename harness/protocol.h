@@ -25,7 +25,15 @@ enum class Command : std::uint32_t {
 };
 
 /// Steps of a call, in this order. A call with `prepare` begins a new state, `release` ends it.
-enum Step : std::uint32_t { step_supports = 1, step_prepare = 2, step_apply = 4, step_release = 8 };
+/// `keep_mapped`: the regions stay mapped for a next call that names the same ones; a kernel that
+/// keeps an address would then not be found out.
+enum Step : std::uint32_t {
+  step_supports = 1,
+  step_prepare = 2,
+  step_apply = 4,
+  step_release = 8,
+  step_keep_mapped = 16
+};
 
 struct Request {
   std::uint32_t version, command;
