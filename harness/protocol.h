@@ -31,12 +31,15 @@ enum class Command : std::uint32_t {
 /// step_repeat: `callers` descriptors of one problem, each applied alone, then all at once and
 /// again and again; every call must give the bits of the first. Reply.count: how many calls were
 /// made (one caller), or met another one under way.
+/// `keep_mapped`: the regions stay mapped for a next call that names the same ones; a kernel that
+/// keeps an address would then not be found out.
 enum Step : std::uint32_t {
   step_supports = 1,
   step_prepare = 2,
   step_apply = 4,
   step_release = 8,
-  step_repeat = 16
+  step_repeat = 16,
+  step_keep_mapped = 32
 };
 
 struct Request {

@@ -36,7 +36,10 @@ extern const Property agreement, position_sweep, norm, relative_position, decay,
     attention_scale, negative_positions, position_types, pair_locality, placement, strides, order,
     chunks, tensors_apart, untouched_dims, unwritten_outputs, history, threads, alignment;
 
-/// All of them, in the order of the reports.
+/// A position, or some, as the exhaustive check judges them (certify.h): for replay lines alone.
+extern const Property exhaustive;
+
+/// All of them but the last, in the order of the reports.
 const std::vector<const Property*>& all_properties();
 
 }  // namespace ropewalk

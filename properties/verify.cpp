@@ -224,7 +224,8 @@ void verify(Worker& worker, Oracle& oracle, const VerifyPlan& plan,
 }
 
 Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
-  const auto& list = all_properties();
+  std::vector<const Property*> list = all_properties();
+  list.push_back(&exhaustive);
   const auto property = std::find_if(list.begin(), list.end(),
                                      [&](const Property* p) { return p->name == c.property; });
   if (property == list.end())

@@ -304,6 +304,47 @@ TEST(BadInput, FoldersThatCannotBeWritten) {
   });
 }
 
+TEST(BadInput, ExhaustiveAndMerge) {
+  const std::string run = "verify --exhaustive --kernel phase --out OUT ",
+                    range = run + "--positions 0:65535 ";
+  const auto wrong_range = [&](const std::string& range_text) {
+    return BadInput{
+        "positions", run + "--positions " + range_text, "", {"--positions", range_text}};
+  };
+  const auto wrong_shard = [&](const std::string& shard) {
+    return BadInput{"shard", range + "--shard " + shard, "", {"--shard " + shard}};
+  };
+  check({wrong_range("5"), wrong_range("9:3"), wrong_range("0:2147483648"), wrong_range("a:b"),
+         wrong_range("0:1x"), wrong_range(":7"), wrong_range("0:99999999999999999999"),
+         wrong_shard("0/4"), wrong_shard("5/4"), wrong_shard("x/y"), wrong_shard("1"),
+         wrong_shard("1/0"), wrong_shard("1/65537"), wrong_shard("1/17")});
+  check({
+      {"positions alone", "verify --positions 0:9", "", {"--positions"}},
+      {"a shard alone", "verify --shard 1/2", "", {"--shard"}},
+      {"resume nowhere", "verify --exhaustive --resume", "", {"--resume", "--out"}},
+      {"a property", range + "--property norm", "", {"--property", "--exhaustive"}},
+      {"cases", range + "--cases 5", "", {"--cases"}},
+      {"an odd rotary_dim", range + "--rotary-dim 7", "", {"--rotary-dim"}},
+      {"a base below 1", range + "--rope-theta 0.5", "", {"--rope-theta"}},
+      {"a base of nan", range + "--rope-theta nan", "", {"--rope-theta"}},
+      {"no kernel", "verify --exhaustive --out OUT --kernel nobody", "", {"nobody"}},
+      {"a replay of something else",
+       "replay 'kernel=phase contract=exact property=exhaustive positions=7'",
+       "",
+       {"exhaustive"}},
+      {"merge of nothing", "merge --out OUT", "", {"files"}},
+      {"merge to nowhere", "merge FILE", "x", {"--out"}},
+      {"merge of no file", "merge no/where.jsonl --out OUT", "", {"no/where.jsonl"}},
+      {"merge of a foreign file", "merge FILE --out OUT", "<html>\n", {"FILE:1: "}},
+      {"merge without certificates",
+       "merge FILE --out OUT",
+       R"({"schema":1,"row":"run","version":"1","command":"x","started_at":"",)"
+       R"("profile":"smoke","seed":1,"environment":{}})"
+       "\n",
+       {"FILE", "no certificate rows"}},
+  });
+}
+
 // ---- full disks and closed streams
 
 const std::string quick = "--kernel plain --property norm --cases 2 ";

@@ -25,6 +25,11 @@ struct Options {
   bool json = false, quiet = false;
   std::string replay_text;                  ///< replay
   std::string results_file;                 ///< report
+  std::vector<std::string> files;           ///< merge: the results of the shards
+  bool exhaustive = false, resume = false;  ///< verify, with those below
+  std::string positions = "0:2147483647", shard;
+  std::int64_t rotary_dim = 128;
+  double rope_theta = 10000;
   std::vector<std::string> benchmark_args;  ///< bench, after --
 };
 

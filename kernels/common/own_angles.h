@@ -23,6 +23,18 @@ inline std::size_t own_angles_workspace_bytes(const rope_problem* p) {
   return static_cast<std::size_t>(p->rotary_dim) * sizeof(float);
 }
 
+/// One head by a row of cos and sin; a loop for each pairing, so that both become vector code.
+template <std::int32_t pairing, class Data>
+inline void rotate_head(const Head<Data>& head, const float* cos, const float* sin,
+                        std::int64_t half, float scale) {
+  for (std::int64_t i = 0; i < half; ++i) {
+    const auto [a, b] = pair_index(pairing, i, half);
+    const float x1 = head.in[a], x2 = head.in[b];
+    head.out[a] = Data(scale * (x1 * cos[i] - x2 * sin[i]));
+    head.out[b] = Data(scale * (x2 * cos[i] + x1 * sin[i]));
+  }
+}
+
 /// Rotates every head by turn_of(pair, position). Data: float, F16 or Bf16.
 template <class Data, class TurnOf>
 void rotate_by_own_angles(const rope_problem& p, const rope_operands& o, TurnOf&& turn_of) {
@@ -38,12 +50,8 @@ void rotate_by_own_angles(const rope_problem& p, const rope_operands& o, TurnOf&
       sin[i] = sign * turn.sin;
     }
     for_each_head<Data>(p, o, token, [&](const Head<Data>& head) {
-      for (std::int64_t i = 0; i < half; ++i) {
-        const auto [a, b] = pair_index(p.pairing, i, half);
-        const float x1 = head.in[a], x2 = head.in[b];
-        head.out[a] = Data(scale * (x1 * cos[i] - x2 * sin[i]));
-        head.out[b] = Data(scale * (x2 * cos[i] + x1 * sin[i]));
-      }
+      p.pairing == ROPE_INTERLEAVED ? rotate_head<ROPE_INTERLEAVED>(head, cos, sin, half, scale)
+                                    : rotate_head<ROPE_HALF_SPLIT>(head, cos, sin, half, scale);
     });
   });
 }
