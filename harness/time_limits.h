@@ -16,7 +16,8 @@ inline constexpr double slow = 1;
 inline constexpr double prepare_limit_s = 60 * slow;  // untimed by contract, may build tables
 // A second was passed by a correct kernel on a crowded machine.
 inline constexpr double least_limit_s = 2 * slow;
-// A hundred times what the median kernel of the tree takes for a byte of its tensors.
+// A hundred times 2 ns for a byte of the tensors, which is slow for a scalar kernel: an allowance,
+// not a measurement.
 inline constexpr double limit_s_per_byte = 100 * 2e-9 * slow;
 
 // The larger of two seconds and a hundred times what is usual for as much data. From the size
