@@ -25,8 +25,8 @@ enum class Command : std::uint32_t {
 };
 
 /// Steps of a call, in this order. A call with `prepare` begins a new state, `release` ends it.
-/// step_repeat: `callers` descriptors of one problem, each applied alone, then all at once and again
-/// and again; every call must give the bits of the first. Reply.count: how many calls were made
+/// step_repeat: `callers` descriptors of one problem, each applied alone, then all at once and
+/// again and again; every call must give the bits of the first. Reply.count: how many were made
 /// (one caller), or met another one under way.
 enum Step : std::uint32_t {
   step_supports = 1,
