@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,6 +76,14 @@ class Caller {
  private:
   // Regions that are mapped already, for the caller before, stay where they are.
   void map_regions(const protocol::CallDescriptor& call) {
+    try {
+      map_all(call);
+    } catch (const std::runtime_error& e) {  // too far apart for this machine's addresses
+      throw StepFailed{protocol::Status::skipped, e.what()};
+    }
+  }
+
+  void map_all(const protocol::CallDescriptor& call) {
     int next = 0;
     const auto map = [&](const protocol::Region& region) {
       const int slot = next++;

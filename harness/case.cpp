@@ -45,6 +45,7 @@ void visit_fields(C& c, Visit&& visit) {
   visit("table_spare_rows", c.table_spare_rows);
   visit("table_row_stride", c.table_row_stride);
   visit("own_tables", c.own_tables);
+  visit("own_sin", c.own_sin);
   visit("attention_scale", c.attention_scale);
   visit("data", c.data, pattern_words);
   visit("seed", c.seed);

@@ -23,6 +23,7 @@ void check_sizes(const Case& c) {
           "the f32_angle contract is not for f64 data");
   require(c.position_dtype == ROPE_I32 || c.position_dtype == ROPE_I64,
           "position_dtype must be i32 or i64");
+  require(!(c.own_tables && c.own_sin), "own_tables and own_sin exclude each other");
   require(std::isfinite(c.attention_scale), "attention_scale must be finite");
   require(c.rope_theta >= 1 && std::isfinite(c.rope_theta), "rope_theta must be at least 1");
   require(c.inv_freq.empty() || std::ssize(c.inv_freq) == c.rotary_dim / 2,
@@ -44,7 +45,8 @@ void check_sizes(const Case& c) {
       require(s >= contiguous, "{}: strides must not be negative", name);
     require(!t.in_place || (t.in == t.out && t.in_at == t.out_at),
             "{}: in place needs equal strides and offsets", name);
-    require(!(t.in_place && c.fused), "fused and in_place together are not supported");
+    require(!c.fused || t.in_place == c.tensors[0].in_place,
+            "fused tensors must be in place all or none");
     const auto wanted = times(times(c.batch, c.tokens), times(t.heads, t.head_dim));
     require(t.values.empty() || std::ssize(t.values) == wanted, "{}.values needs {} values, got {}",
             name, wanted, t.values.size());

@@ -96,7 +96,8 @@ TEST(CaseCheck, SizesAndWords) {
           {"q.in_at=-1", "q: in_at and out_at must not be negative"},
           {"q.in_place=1 q.in=4,4,4 q.out=8,8,8", "q: in place needs equal strides"},
           {"q.in_place=1 q.out_at=1", "q: in place needs equal strides and offsets"},
-          {"q.in_place=1 fused=1", "fused and in_place together"},
+          {"q.in_place=1 k.heads=1 fused=1", "in place all or none"},
+          {"own_tables=1 own_sin=1", "exclude each other"},
       },
       validation);
 }

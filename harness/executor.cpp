@@ -1,6 +1,8 @@
 #include "harness/executor.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstring>
@@ -224,6 +226,54 @@ CallResult ask(Subject& subject, const Problem& problem) {
                              named_regions(problem, room.places));
 }
 
+// Whether the parent and its worker may map so much, touched or not.
+bool addresses_for(std::uint64_t bytes) {
+  for (const auto which : {RLIMIT_AS, RLIMIT_FSIZE}) {
+    rlimit limit{};
+    if (getrlimit(which, &limit) != 0 || limit.rlim_cur < 2 * bytes) return false;
+  }
+  void* all =
+      mmap(nullptr, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED) return false;
+  munmap(all, 2 * bytes);
+  return true;
+}
+
+// The problem with another stride along one axis, of inputs and outputs.
+Problem moved_apart(const Problem& problem, int axis, std::int64_t stride) {
+  Problem far = problem;
+  for (rope_tensor& t : far.asked.tensor) {
+    (axis == 0 ? t.in_batch_stride : axis == 1 ? t.in_token_stride : t.in_head_stride) = stride;
+    (axis == 0 ? t.out_batch_stride : axis == 1 ? t.out_token_stride : t.out_head_stride) = stride;
+  }
+  return far;
+}
+
+bool is_tensor(const Problem& problem, int buffer) {
+  return std::any_of(std::begin(problem.tensor), std::end(problem.tensor),
+                     [&](const TensorPlaces& t) { return t.in == buffer || t.out == buffer; });
+}
+
+// visit(buffer, element in the one problem, the same in the other, bytes) for every row of every
+// input and output.
+template <class Visit>
+void for_each_row_of(const Problem& one, const Problem& other, Visit&& visit) {
+  const rope_problem& p = one.asked;
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+    for (std::int64_t b = 0; b < p.batch; ++b)
+      for (std::int64_t t = 0; t < p.tokens; ++t)
+        for (std::int64_t h = 0; h < p.tensor[i].heads; ++h) {
+          const TensorPlaces& at = one.tensor[i];
+          const auto bytes =
+              static_cast<std::uint64_t>(p.tensor[i].head_dim * element_bytes(one.source.dtype));
+          visit(at.in, at.in_at + in_index(p, i, b, t, h),
+                at.in_at + in_index(other.asked, i, b, t, h), bytes);
+          if (at.out != at.in)
+            visit(at.out, at.out_at + out_index(p, i, b, t, h),
+                  at.out_at + out_index(other.asked, i, b, t, h), bytes);
+        }
+}
+
 // The same case with every tensor in place, or out of place; nothing where there is no such case,
 // or where its strides may be what is refused.
 std::optional<Case> in_other_form(Case c) {
@@ -281,6 +331,62 @@ void perform(Subject& subject, const Problem& problem, const Call& call, Executi
       execution.stray_write = find_stray_write(b, room.places[i], room.memory, poison);
     find_unwritten(b, outputs[i], poison, execution);
   }
+}
+
+void perform_far(Subject& subject, const Problem& problem, const Call& call, int axis,
+                 std::int64_t stride, Execution& execution, Outputs& outputs) {
+  subject.worker.kernels();
+  const Problem far = moved_apart(problem, axis, stride);
+  std::vector<Placed> places = place_buffers(far, call, false, 0);
+  std::uint64_t end = 0;
+  const auto bytes = static_cast<std::uint64_t>(element_bytes(problem.source.dtype));
+  for_each_row_of(far, problem, [&](int buffer, std::int64_t at, std::int64_t, std::uint64_t row) {
+    Placed& p = places[static_cast<std::size_t>(buffer)];
+    p.lead = 0;
+    p.pages_bytes = std::max<std::uint64_t>(
+        p.pages_bytes, whole_pages(static_cast<std::uint64_t>(at) * bytes + row));
+  });
+  for (Placed& p : places) {
+    p.offset = end;
+    end += p.pages_bytes;
+  }
+  const std::size_t frequencies = problem.inv_freq.size() * sizeof(double);
+  if (!addresses_for(end + frequencies)) {
+    execution.result = {CallResult::Kind::skipped, "no addresses for rows that are far apart"};
+    return;
+  }
+  std::byte* const memory = subject.worker.reserve_buffers(end + whole_pages(frequencies));
+  std::memcpy(memory + end, problem.inv_freq.data(), frequencies);
+  outputs.placement = call.placement;
+  outputs.resize(problem.buffers.size());
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
+    const auto& content = given(problem, call.placement, static_cast<int>(i));
+    if (!is_tensor(problem, static_cast<int>(i)))
+      write_buffer(problem.buffers[i], content, places[i], memory, poison_of(call.placement));
+    else if (problem.buffers[i].writable)
+      outputs[i] = content;  // poison, or the input in place
+  }
+  const auto far_row = [&](int buffer, std::int64_t at) {
+    return memory + places[static_cast<std::size_t>(buffer)].offset +
+           static_cast<std::uint64_t>(at) * bytes;
+  };
+  for_each_row_of(far, problem,
+                  [&](int buffer, std::int64_t at, std::int64_t near, std::uint64_t row) {
+                    std::memcpy(far_row(buffer, at),
+                                given(problem, call.placement, buffer).data() +
+                                    static_cast<std::uint64_t>(near) * bytes,
+                                row);
+                  });
+  execution.result = subject.worker.call(subject.facts.index, describe(far, places, call, end),
+                                         call.steps, region_names(problem));
+  if (execution.result.kind != CallResult::Kind::ok) return;
+  for_each_row_of(far, problem,
+                  [&](int buffer, std::int64_t at, std::int64_t near, std::uint64_t row) {
+                    if (problem.buffers[static_cast<std::size_t>(buffer)].writable)
+                      std::memcpy(outputs[static_cast<std::size_t>(buffer)].data() +
+                                      static_cast<std::uint64_t>(near) * bytes,
+                                  far_row(buffer, at), row);
+                  });
 }
 
 Execution execute(Subject& subject, const Problem& problem) {

@@ -56,6 +56,12 @@ struct Call {
 void perform(Subject& subject, const Problem& problem, const Call& call, Execution& execution,
              Outputs& outputs);
 
+/// One call with the rows of every tensor far apart: along one axis of [batch, tokens, heads] they
+/// are `stride` elements from each other, in memory that is never touched in between. `outputs` are
+/// those of the problem as it was laid out, near. Skipped where there are not the addresses.
+void perform_far(Subject& subject, const Problem& problem, const Call& call, int axis,
+                 std::int64_t stride, Execution& execution, Outputs& outputs);
+
 /// Lets `callers` repeat one call on a state that is prepared, each at least `rounds` times, all at
 /// once if there are several; two and two with the inputs of one placement, in memory of their own,
 /// or with `shared` inputs. Result: failed where two calls differ; count as of

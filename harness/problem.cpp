@@ -56,6 +56,7 @@ std::pair<std::int64_t, std::int64_t> room_around(const Case& c, std::int64_t lo
   constexpr std::int64_t edge = std::int64_t{1} << 31;
   const auto wanted = [&](int shift) { return static_cast<std::int64_t>(bits >> shift & 15); };
   if (bits % 2 == 0) return {0, 0};
+  if (!table && (bits >> 24) % 4 == 0) return {low + edge, edge - 1 - high};
   return {std::min(wanted(8), table ? low : low + edge),
           std::min(wanted(16), table ? c.table_spare_rows : edge - 1 - high)};
 }
@@ -217,20 +218,24 @@ void add_tensors(const Case& c, Problem& out) {
     all_in = std::max(all_in, ins[i]);
     all_out = std::max(all_out, outs[i]);
   }
-  const int fused_in = c.fused ? add_buffer(out, "in", all_in, size, false) : -1;
-  const int fused_out = c.fused ? add_buffer(out, "out", all_out, size, true) : -1;
+  const bool fused_in_place = c.fused && c.tensors[0].in_place;
+  int fused_in = -1, fused_out = -1;
+  if (c.fused)
+    fused_in = add_buffer(out, fused_in_place ? "in_out" : "in", all_in, size, fused_in_place);
+  if (fused_in_place) out.buffers.back().holds_input = true;
+  if (c.fused) fused_out = fused_in_place ? fused_in : add_buffer(out, "out", all_out, size, true);
   for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
     const TensorCase& t = c.tensors[i];
     const std::string name(tensor_words[i]);
     TensorPlaces& places = out.tensor[i];
     places.in_at = t.in_at;
     places.out_at = t.out_at;
-    if (t.in_place) {
-      places.in = places.out = add_buffer(out, name + ".in_out", ins[i], size, true);
-      out.buffers.back().holds_input = true;
-    } else if (c.fused) {
+    if (c.fused) {
       places.in = fused_in;
       places.out = fused_out;
+    } else if (t.in_place) {
+      places.in = places.out = add_buffer(out, name + ".in_out", ins[i], size, true);
+      out.buffers.back().holds_input = true;
     } else {
       places.in = add_buffer(out, name + ".in", ins[i], size, false);
       places.out = add_buffer(out, name + ".out", outs[i], size, true);
@@ -247,9 +252,10 @@ void add_table(const Case& c, Problem& out, Oracle& oracle, std::uint32_t tensor
   const std::int64_t elements =
       p.table_rows == 1 ? half : plus(times(p.table_rows - 1, p.table_row_stride), half);
   const auto size = element_bytes(p.table_dtype);
-  const std::string suffix = c.own_tables ? "." + std::string(tensor_words[tensor]) : "";
+  const bool own_sin = c.own_sin && tensor > 0;
+  const std::string suffix = c.own_tables || own_sin ? "." + std::string(tensor_words[tensor]) : "";
   TensorPlaces& places = out.tensor[tensor];
-  places.cos = add_buffer(out, "cos" + suffix, elements, size, false);
+  places.cos = own_sin ? out.tensor[0].cos : add_buffer(out, "cos" + suffix, elements, size, false);
   places.sin = add_buffer(out, "sin" + suffix, elements, size, false);
   auto& cos = out.buffers[static_cast<std::size_t>(places.cos)].content;
   auto& sin = out.buffers[static_cast<std::size_t>(places.sin)].content;
@@ -338,9 +344,12 @@ Rotation given_rotation(const Problem& p, Oracle& oracle, std::uint32_t tensor,
                         std::int64_t position, std::int64_t i) {
   // Towards 0, so that the edges of int32 stay inside it.
   const std::int64_t apart = 1000 * static_cast<std::int64_t>(tensor);
-  const bool own = p.source.own_tables && p.asked.angle_source == ROPE_ANGLES_TABLE;
+  const bool table = p.asked.angle_source == ROPE_ANGLES_TABLE;
+  const bool own = p.source.own_tables && table;
   const std::int64_t at = !own ? position : position - (position >= 0 ? apart : -apart);
-  return oracle.at(p.inv_freq[static_cast<std::size_t>(i)], at);
+  Rotation r = oracle.at(p.inv_freq[static_cast<std::size_t>(i)], at);
+  if (p.source.own_sin && table && tensor > 0) r.im = -r.im;  // backwards: the same cos
+  return r;
 }
 
 PairIndex pair_elements(const rope_problem& p, std::uint32_t tensor, std::int64_t pair) {
@@ -366,7 +375,7 @@ Problem make_problem(const Case& c, Oracle& oracle) {
   add_positions(c, out);
   if (out.asked.angle_source == ROPE_ANGLES_TABLE)
     for (std::uint32_t i = 0; i < out.asked.tensor_count; ++i) {
-      if (i == 0 || c.own_tables) {
+      if (i == 0 || c.own_tables || c.own_sin) {
         add_table(c, out, oracle, i);
       } else {
         out.tensor[i].cos = out.tensor[0].cos;

@@ -110,7 +110,7 @@ struct HeadPlace {
 PairIndex pair_elements(const rope_problem& p, std::uint32_t tensor, std::int64_t pair);
 
 /// The exact rotation of pair i at a position, as tensor `tensor` is given it: with own tables,
-/// tensor k's table holds the angles of positions 1000 k nearer to 0.
+/// tensor k's table holds the angles of positions 1000 k nearer to 0; with an own sin, minus them.
 Rotation given_rotation(const Problem& p, Oracle& oracle, std::uint32_t tensor,
                         std::int64_t position, std::int64_t i);
 

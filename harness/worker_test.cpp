@@ -143,6 +143,47 @@ TEST_F(WorkerTest, RightKernelsReturnTheRotation) {
   EXPECT_EQ(worker.starts(), 1);
 }
 
+TEST_F(WorkerTest, KeepsStatesApart) {
+  Subject subject{worker, oracle, facts("phase")};
+  Execution e;
+  const auto made = [&](const Problem& problem, std::uint32_t steps, std::uint32_t state) {
+    Outputs outputs;
+    perform(subject, problem, {steps, 0, true, state}, e, outputs);
+    EXPECT_EQ(e.result.kind, Kind::ok) << e.result.text;
+    return outputs;
+  };
+  const auto exact = [&](const char* line) {
+    return make_problem(case_from_text(std::string("contract=exact ") + line), oracle);
+  };
+  const Problem a = exact("rotary_dim=8 q.head_dim=8"), b = exact("rotary_dim=4 q.head_dim=4");
+  made(a, protocol::step_supports | protocol::step_prepare, 1);
+  made(b, protocol::step_supports | protocol::step_prepare, 3);
+  const Outputs once = made(a, protocol::step_apply, 1);
+  made(b, protocol::step_apply | protocol::step_release, 3);
+  EXPECT_EQ(made(a, protocol::step_apply | protocol::step_release, 1).written, once.written);
+
+  Outputs none;
+  perform(subject, a, {protocol::step_prepare, 0, true, protocol::most_states}, e, none);
+  EXPECT_EQ(e.result.kind, Kind::failed);
+  EXPECT_EQ(e.result.text, "no such state");
+}
+
+TEST_F(WorkerTest, RepeatsCalls) {
+  const std::string line = "tokens=3 positions=1,2,4 rotary_dim=8 q.head_dim=8";
+  const Problem problem = make_problem(case_from_text(line), oracle);
+  Subject subject{worker, oracle, facts("plain")};
+  Execution e;
+  Outputs none;
+  perform(subject, problem, {protocol::step_supports | protocol::step_prepare}, e, none);
+  ASSERT_EQ(e.result.kind, Kind::ok) << e.result.text;
+  const CallResult alone = perform_again(subject, problem, 0, 1, 50, false);
+  EXPECT_EQ(alone.kind, Kind::ok) << alone.text;
+  EXPECT_GT(alone.count, 0u);
+  EXPECT_LE(alone.count, 50u);
+  for (const bool shared : {false, true})
+    EXPECT_EQ(perform_again(subject, problem, 0, 4, 5, shared).kind, Kind::ok);
+}
+
 TEST_F(WorkerTest, SaysWhyItRefuses) {
   EXPECT_EQ(text_of("test_refuses", Kind::unsupported), "only on Sundays");
   Subject subject{worker, oracle, facts("test_refuses")};

@@ -37,34 +37,43 @@ struct LastPosition : Correct {
       row = token.position;
       known = token.position;
     }
+    for (volatile int copied = 0; copied < 64;) copied = copied + 1;  // the row, into a buffer
     token.position = row;
     token.table_row = row;
   }
 };
 const RegisteredKernel last_position{promised<LastPosition>("mutant_shared_last_position_table")};
 
-// Scratch in the state: one for all calls on it.
-struct Scratch {
-  volatile float value = 0;
-};
+// A head's scratch in the state: one for all calls on it.
 struct ThroughState : Correct {
-  Scratch* scratch = nullptr;
+  float* scratch = nullptr;
+  std::int64_t pairs = 0;
+  const rope_problem* problem = nullptr;
+  void see(rope_problem& p, rope_operands&) override {
+    problem = &p;
+    pairs = p.rotary_dim / 2;
+  }
   void rotate(const Pair& x) override {
-    Correct::rotate(x);
-    scratch->value = x.out[x.at.first];
-    x.out[x.at.first] = scratch->value;
+    volatile float* const shared = scratch;
+    shared[2 * x.i] = x.scale * (x.in[x.at.first] * x.cos1 - x.in[x.at.second] * x.sin1);
+    shared[2 * x.i + 1] = x.scale * (x.in[x.at.second] * x.cos2 + x.in[x.at.first] * x.sin2);
+    for (std::int64_t i = 0; x.i + 1 == pairs && i < pairs; ++i) {
+      const PairIndex at = elements(*problem, i);
+      x.out[at.first] = shared[2 * i];
+      x.out[at.second] = shared[2 * i + 1];
+    }
   }
 };
 KernelInfo scratch_in_state_info() {
   KernelInfo info = promised<Correct>("mutant_scratch_in_state_table");
-  info.prepare = [](const rope_problem*, void** state) -> std::int32_t {
-    *state = new (std::nothrow) Scratch;
+  info.prepare = [](const rope_problem* p, void** state) -> std::int32_t {
+    *state = new (std::nothrow) float[static_cast<std::size_t>(p->rotary_dim)];
     return *state != nullptr ? ROPE_OK : ROPE_FAILED;
   };
-  info.release = [](void* state) { delete static_cast<Scratch*>(state); };
+  info.release = [](void* state) { delete[] static_cast<float*>(state); };
   info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
     ThroughState hooks;
-    hooks.scratch = static_cast<Scratch*>(state);
+    hooks.scratch = static_cast<float*>(state);
     return run(hooks, *p, *o);
   };
   return info;
