@@ -67,10 +67,10 @@ class Caller {
   }
 
   /// Ends the state without a release; true where the process is not as it was before.
-  bool drop() {
+  bool drop(bool in_full = true) {
     mappings_.clear();
     for (Prepared& state : states_) state = {};
-    return watch_.left_changed();
+    return watch_.left_changed(in_full);
   }
 
  private:

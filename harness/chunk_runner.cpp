@@ -94,12 +94,13 @@ void ChunkRunner::lay_out(std::int64_t first, std::int64_t count) {
   positions_ = reinterpret_cast<std::int32_t*>(address(call_.positions));
   in_ = reinterpret_cast<float*>(address(call_.tensor[0].in));
   out_ = reinterpret_cast<float*>(address(call_.tensor[0].out));
-  names_.assign(region_count, "nothing");
-  names_[0] = "inv_freq";
-  names_[1] = "positions";
-  names_[2] = "q.in";
-  names_[3] = "q.out";
-  names_[workspace_region] = "workspace";
+  regions_.assign(region_count, {"nothing"});
+  regions_[0] = {"inv_freq"};
+  regions_[1] = {"positions", call_.positions.at,
+                 static_cast<std::uint64_t>(count * bytes_of_float)};
+  regions_[2] = {"q.in", call_.tensor[0].in.at, static_cast<std::uint64_t>(tensor_bytes)};
+  regions_[3] = {"q.out", call_.tensor[0].out.at, static_cast<std::uint64_t>(tensor_bytes)};
+  regions_[workspace_region] = {"workspace"};
   count_ = count;
   inputs_from_ = -1;
   judged_ = 0;
@@ -125,13 +126,13 @@ CallResult ChunkRunner::ask_supports() {
   subject_.worker.kernels();
   lay_out(plan_.first, std::min(tokens_most, plan_.last - plan_.first + 1));
   prepared_ = false;
-  return subject_.worker.call(subject_.facts.index, call_, step_supports, names_);
+  return subject_.worker.call(subject_.facts.index, call_, step_supports, regions_);
 }
 
 CallResult ChunkRunner::run(std::int64_t first, std::int64_t count) {
   const int starts = subject_.worker.starts();
   if (count != count_) {
-    if (prepared_) subject_.worker.call(subject_.facts.index, call_, step_release, names_);
+    if (prepared_) subject_.worker.call(subject_.facts.index, call_, step_release, regions_);
     prepared_ = false;
     lay_out(first, count);
   }
@@ -142,7 +143,7 @@ CallResult ChunkRunner::run(std::int64_t first, std::int64_t count) {
   if (subject_.worker.starts() != starts) prepared_ = false;
   const std::uint32_t begin = prepared_ ? 0 : step_supports | step_prepare;
   const CallResult result = subject_.worker.call(subject_.facts.index, call_,
-                                                 begin | step_apply | step_keep_mapped, names_);
+                                                 begin | step_apply | step_keep_mapped, regions_);
   prepared_ = result.kind == CallResult::Kind::ok;
   return result;
 }

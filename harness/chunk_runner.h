@@ -55,7 +55,7 @@ class ChunkRunner {
   std::vector<double> inv_freq_;
   std::vector<float> rows_;  // [vectors, heads, rotary_dim]
   protocol::CallDescriptor call_{};
-  std::vector<std::string> names_;
+  std::vector<NamedRegion> regions_;
   float *in_ = nullptr, *out_ = nullptr;
   std::int32_t* positions_ = nullptr;
   std::int64_t count_ = 0;         // tokens of the layout, 0: none yet

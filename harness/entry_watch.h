@@ -85,7 +85,7 @@ class EntryWatch {
   void end_state();
 
   /// After a failure of another kind: whether anything was left changed as well.
-  bool left_changed() const;
+  bool left_changed(bool in_full) const;
 
  private:
   void begin(Entry which);
@@ -95,7 +95,8 @@ class EntryWatch {
   ProcessState process_;
   OutputWatch output_;
   int compared_in_full_[entries] = {};
-  std::string entered_;  // since all was compared
+  std::string unwatched_;  // entered since what is quick was compared
+  std::string entered_;    // since all was compared
 };
 
 }  // namespace ropewalk

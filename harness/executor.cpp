@@ -378,7 +378,7 @@ void perform_far(Subject& subject, const Problem& problem, const Call& call, int
                                 row);
                   });
   execution.result = subject.worker.call(subject.facts.index, describe(far, places, call, end),
-                                         call.steps, region_names(problem));
+                                         call.steps, named_regions(problem, places));
   if (execution.result.kind != CallResult::Kind::ok) return;
   for_each_row_of(far, problem,
                   [&](int buffer, std::int64_t at, std::int64_t near, std::uint64_t row) {

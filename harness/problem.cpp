@@ -113,8 +113,8 @@ int add_buffer(Problem& out, std::string name, std::int64_t elements, std::int64
 }
 
 // The value of one rotated element of head h, whose coordinates are in `head_hash`.
-double element_value(const Case& c, std::uint64_t head_hash, std::int64_t h, std::int64_t e) {
-  const bounds::Format& format = format_of(c.dtype);
+double element_value(const Case& c, const bounds::Format& format, std::uint64_t head_hash,
+                     std::int64_t h, std::int64_t e) {
   const int mantissa = format.mantissa;
   const std::int64_t half = c.rotary_dim / 2;
   const bool first = c.pairing == ROPE_INTERLEAVED ? e % 2 == 0 : e < half;
@@ -168,6 +168,7 @@ void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std
   const TensorCase& given = c.tensors[tensor];
   const rope_tensor& s = p.tensor[tensor];
   const auto size = static_cast<std::size_t>(element_bytes(c.dtype));
+  const bounds::Format& format = format_of(c.dtype);
   std::size_t next = 0;
   for (std::int64_t b = 0; b < c.batch; ++b)
     for (std::int64_t t = 0; t < c.tokens; ++t)
@@ -181,7 +182,8 @@ void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std
             store(bytes, c.dtype, row + e, given.values[next]);
           } else if (given.rotate && e >= given.rotary_offset &&
                      e < given.rotary_offset + c.rotary_dim) {
-            store(bytes, c.dtype, row + e, element_value(c, inside, h, e - given.rotary_offset));
+            store(bytes, c.dtype, row + e,
+                  element_value(c, format, inside, h, e - given.rotary_offset));
           } else {
             const std::uint64_t bits = copied_bits(c.dtype, hash(outside, e), e);
             std::memcpy(bytes.data() + static_cast<std::size_t>(row + e) * size, &bits, size);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/case.h"
+#include "harness/stored.h"
 #include "kernels/api/kernel.h"
 #include "reference/bounds.h"
 #include "reference/definition.h"
@@ -82,21 +83,6 @@ inline std::int64_t position_of(const Problem& p, int placement, std::int64_t b,
   const auto& positions = placement == 1 ? p.other_positions : p.positions;
   return positions[static_cast<std::size_t>(b * p.asked.tokens + t)];
 }
-
-/// Element `index` of a buffer's bytes.
-template <class Stored>
-Stored load_as(const std::vector<std::byte>& bytes, std::int64_t index) {
-  Stored v;
-  std::memcpy(&v, bytes.data() + index * static_cast<std::int64_t>(sizeof(Stored)), sizeof v);
-  return v;
-}
-/// u, range and mantissa of a floating-point data type.
-const bounds::Format& format_of(std::int32_t dtype);
-
-/// The same for a data type known at run time, exact as a double.
-double load(const std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index);
-/// The reverse: rounds to the data type (to 16 bits by way of f32).
-void store(std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index, double value);
 
 using PairValue = Complex<DoubleDouble>;
 

@@ -129,7 +129,10 @@ void run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32
   try {
     wire.answer(Status::ok, caller.run(kernel, call, steps));
   } catch (const StepFailed& failure) {
-    const bool spoiled = caller.drop() || failure.worker_is_spoiled;
+    // A kernel is asked hundreds of times what it takes: what a refusal left changed beside the
+    // usual is seen with the next state.
+    const bool refused = failure.status == Status::unsupported;
+    const bool spoiled = caller.drop(!refused) || failure.worker_is_spoiled;
     set_phase(*control, Phase::idle);
     wire.answer(failure.status, spoiled ? 1 : 0, failure.text);
   } catch (const abi::__forced_unwind&) {  // must not be caught for good

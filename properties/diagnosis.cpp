@@ -191,7 +191,8 @@ Scene scene_of(Subject& subject, const Problem& problem, const Execution& execut
         if (!finite(s.x)) continue;
         const bool back = c.operation == ROPE_TRANSPOSE;
         s.truth = scale_of(c) * s.x * (back ? std::conj(s.r) : s.r);
-        s.bound = strict * pair_bound(subject.facts, c, std::abs(s.x), std::abs(s.r));
+        s.bound = strict * pair_bound(subject.facts, c, std::abs(s.x), std::abs(s.r),
+                                      {{s.truth.real()}, {s.truth.imag()}});
         s.wrong = !(std::abs(s.y - s.truth) <= s.bound);
         s.unwritten = s.wrong && unwritten(problem, outputs, at, i);
         scene.pairs.push_back(s);

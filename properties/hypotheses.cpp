@@ -251,6 +251,7 @@ void add_angles(const Facts& k, List& list) {
                   [&k](const Seen& s) -> Output {
                     return C{s.truth.real(), k.turned({s.truth.real(), s.x.imag()}, s.r).imag()};
                   }});
+  if (k.source().dtype == ROPE_BF16) return;  // so does every right kernel
   list.push_back({"rounds its input to bfloat16",
                   [&k](const Seen& s) -> Output { return k.turned(to_bf16(s.x), s.r); }});
   list.push_back({"rounds its output to bfloat16", [](const Seen& s) -> Output {
