@@ -345,7 +345,8 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
   } while (how == Received::late && (Clock::now() < deadline || phase != control().phase));
   if (how != Received::message) return end_of(how, regions);
   const std::string text = text_of(reply.text);
-  if (reply.count != 0) stop();
+  // What a call counted, where it went well; else whether the process was left changed.
+  if (reply.count != 0 && reply.status != static_cast<std::uint32_t>(Status::ok)) stop();
   switch (static_cast<Status>(reply.status)) {
     case Status::ok:
       return {CallResult::Kind::ok, {}, reply.count};

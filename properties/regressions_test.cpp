@@ -95,7 +95,7 @@ TEST_F(Corpus, EachLineComparesSomethingAndCorrectKernelsHold) {
 TEST_F(Corpus, IsRunFirstAndCounted) {
   VerifyPlan plan;
   plan.kernels = {"plain"};
-  plan.properties = {"chunks"};
+  plan.properties = {"power_of_two"};
   plan.dtypes = {ROPE_F32};
   plan.cases = 1;
   verify(

@@ -132,6 +132,7 @@ class Bench {
     plan.profile = Profile::smoke;
     plan.seed = options_.seed;
     plan.cases = gate_cases;
+    plan.shrink = false;  // whether it holds is the question here
     std::set<std::int32_t> dtypes;
     for (const Workload& w : workloads_) dtypes.insert(w.dtype);
     plan.dtypes.assign(dtypes.begin(), dtypes.end());

@@ -122,18 +122,21 @@ const RegisteredKernel shared{shared_info()};
 // A cache of the rotation by what is cheap to look at: first and last position and their sum.
 struct KeptAngles {
   std::int64_t first = -1, last = -1, sum = -1;
-  std::vector<std::int64_t> positions;
+  std::vector<std::int64_t> positions, now;
 };
 std::int32_t apply_weak_key(const rope_problem* p, const rope_operands* o, void* state) {
   auto& kept = *static_cast<KeptAngles*>(state);
-  KeptAngles now;
-  for_each_token(*p, *o, [&](const Token& token) { now.positions.push_back(token.position); });
-  now.first = now.positions.front();
-  now.last = now.positions.back();
-  now.sum = 0;
-  for (const std::int64_t m : now.positions) now.sum += m;
-  const bool known = now.first == kept.first && now.last == kept.last && now.sum == kept.sum;
-  if (!known) kept = now;
+  kept.now.clear();
+  std::int64_t sum = 0;
+  for_each_token(*p, *o, [&](const Token& token) {
+    kept.now.push_back(token.position);
+    sum += token.position;
+  });
+  const std::int64_t first = kept.now.front(), last = kept.now.back();
+  if (first != kept.first || last != kept.last || sum != kept.sum) kept.positions.swap(kept.now);
+  kept.first = first;
+  kept.last = last;
+  kept.sum = sum;
   rope_problem seen = *p;
   rope_operands given = *o;
   seen.position_dtype = ROPE_I64;
@@ -144,7 +147,13 @@ std::int32_t apply_weak_key(const rope_problem* p, const rope_operands* o, void*
 }
 KernelInfo weak_key_info(const char* name) {
   KernelInfo info = angles_info<Correct>(name);
-  info.prepare = make_state<KeptAngles>;
+  info.prepare = [](const rope_problem* p, void** state) -> std::int32_t {
+    auto* kept = new KeptAngles;
+    kept->positions.reserve(static_cast<std::size_t>(p->batch * p->tokens));
+    kept->now.reserve(static_cast<std::size_t>(p->batch * p->tokens));
+    *state = kept;
+    return ROPE_OK;
+  };
   info.release = drop_state<KeptAngles>;
   info.apply = apply_weak_key;
   return info;

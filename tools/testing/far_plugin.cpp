@@ -31,7 +31,7 @@ Turn spoilt(Turn turn) {
 }
 
 std::int32_t apply(const rope_problem* p, const rope_operands* o, void*) {
-  rotate_by_own_angles(*p, *o, [&](std::int64_t i, std::int64_t position) {
+  rotate_by_own_angles<float>(*p, *o, [&](std::int64_t i, std::int64_t position) {
     const CosSin r = cos_sin(phase_of(turn_fraction(p->inv_freq[i]), position));
     const Turn turn{static_cast<float>(r.cos), static_cast<float>(r.sin)};
     return position == far_position && i == far_pair ? spoilt(turn) : turn;
