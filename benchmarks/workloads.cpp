@@ -8,6 +8,7 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "benchmarks/toml_text.h"
 #include "benchmarks/traffic.h"
 
 namespace ropewalk {
@@ -209,11 +210,7 @@ Workload read_workload(const Entry& entry) {
 }
 
 toml::table parse_toml(std::string_view text, const std::string& file) {
-  // A key of a hundred thousand dots nests as deep, and toml++ would run out of stack.
-  constexpr std::size_t line_bytes_max = 4096;
-  for_each_line(text, [&](std::string_view line, std::int64_t number) {
-    if (line.size() > line_bytes_max) throw BadFile(file, number, "a line longer than 4096 bytes");
-  });
+  check_toml_text(text, file);
   try {
     return toml::parse(text, std::string_view(file));
   } catch (const toml::parse_error& error) {

@@ -6,13 +6,16 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "harness/float_state.h"
+#include "harness/entry_watch.h"
 #include "harness/guarded_mapping.h"
 #include "harness/protocol.h"
+#include "harness/repeated_calls.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk {
@@ -28,53 +31,59 @@ struct Prepared {
   const rope_kernel* kernel = nullptr;
   void* state = nullptr;
   rope_problem problem{};  // what prepare was shown
+  std::optional<std::size_t> workspace_bytes;
   GuardedMapping inv_freq;
+  std::byte* frequencies_at = nullptr;
 };
-
-struct StepFailed {
-  protocol::Status status;
-  std::string text;
-};
-
-// Calls an entry, and fails it where the floating-point unit is not left as it was: the next
-// kernel must not pay for it.
-template <class Entry>
-auto enter(const char* name, Entry&& entry) {
-  const FloatState before = FloatState::now();
-  const auto answer = entry();
-  const FloatState after = FloatState::now();
-  if (after == before) return answer;
-  before.restore();
-  throw StepFailed{protocol::Status::failed, std::string(name) +
-                                                 " left the floating-point environment changed: " +
-                                                 before.text() + " became " + after.text()};
-}
 
 class Caller {
  public:
   /// The control block is told what is called, and where it may reach.
   explicit Caller(protocol::Control& control) : control_(control) {}
 
-  /// Runs the steps of the descriptor; throws StepFailed.
-  void run(const rope_kernel& kernel, const protocol::CallDescriptor& call, std::uint32_t steps) {
+  /// Runs the steps of the descriptor, and for step_repeat of those behind it; throws StepFailed.
+  /// Returns what step_repeat counted.
+  std::uint64_t run(const rope_kernel& kernel, const protocol::CallDescriptor& call,
+                    std::uint32_t steps) {
+    if (call.state >= protocol::most_states)
+      throw StepFailed{protocol::Status::failed, "no such state"};
+    live_ = &states_[call.state];
+    std::uint64_t counted = 0;
+    if (!names_the_same_regions(call)) mappings_.clear();
+    mapped_for_ = call;
     map_regions(call);
     if ((steps & (protocol::step_supports | protocol::step_prepare)) != 0) hold_frequencies(call);
     if ((steps & protocol::step_supports) != 0) ask_supports(kernel, problem_of(call));
     if ((steps & protocol::step_prepare) != 0) prepare(kernel, call);
     if ((steps & protocol::step_apply) != 0) apply(kernel, call);
-    if ((steps & protocol::step_release) != 0) release();
+    if ((steps & protocol::step_repeat) != 0) counted = repeat(kernel, &call);
+    if ((steps & protocol::step_release) != 0) {
+      release(kernel, call);
+      watch_.end_state();
+    }
     set_phase(control_, protocol::Phase::idle);
-    mappings_.clear();
+    if ((steps & protocol::step_keep_mapped) == 0) mappings_.clear();
+    return counted;
   }
 
-  void drop() {
+  /// Ends the state without a release; true where the process is not as it was before.
+  bool drop(bool in_full = true) {
     mappings_.clear();
-    prepared_ = {};
+    for (Prepared& state : states_) state = {};
+    return watch_.left_changed(in_full);
   }
 
  private:
+  // Regions that are mapped already, for the caller before, stay where they are.
   void map_regions(const protocol::CallDescriptor& call) {
-    mappings_.clear();
+    try {
+      map_all(call);
+    } catch (const std::runtime_error& e) {  // too far apart for this machine's addresses
+      throw StepFailed{protocol::Status::skipped, e.what()};
+    }
+  }
+
+  void map_all(const protocol::CallDescriptor& call) {
     int next = 0;
     const auto map = [&](const protocol::Region& region) {
       const int slot = next++;
@@ -103,21 +112,29 @@ class Caller {
     }
   }
 
+  bool names_the_same_regions(const protocol::CallDescriptor& call) const {
+    const auto same = [](const auto& a, const auto& b) {
+      return std::memcmp(&a, &b, sizeof a) == 0;
+    };
+    return same(call.inv_freq, mapped_for_.inv_freq) &&
+           same(call.positions, mapped_for_.positions) && same(call.tensor, mapped_for_.tensor);
+  }
+
   // inv_freq must stay where it is until release, so it moves out of the shared memory.
   void hold_frequencies(const protocol::CallDescriptor& call) {
-    prepared_ = {};
+    *live_ = {};
     const auto bytes = static_cast<std::size_t>(call.problem.rotary_dim / 2) * sizeof(double);
-    prepared_.inv_freq = GuardedMapping(bytes);
-    frequencies_at_ = prepared_.inv_freq.data() + prepared_.inv_freq.bytes() - bytes;
-    std::memcpy(frequencies_at_, addresses_[0], bytes);
-    prepared_.inv_freq.make_read_only();
-    control_.mapped[0] = {reinterpret_cast<std::uint64_t>(prepared_.inv_freq.data()),
-                          prepared_.inv_freq.bytes()};
+    GuardedMapping& held = live_->inv_freq;
+    held = GuardedMapping(bytes);
+    live_->frequencies_at = held.data() + held.bytes() - bytes;
+    std::memcpy(live_->frequencies_at, addresses_[0], bytes);
+    held.make_read_only();
+    control_.mapped[0] = {reinterpret_cast<std::uint64_t>(live_->frequencies_at), bytes};
   }
 
   rope_problem problem_of(const protocol::CallDescriptor& call) const {
     rope_problem p = call.problem;
-    p.inv_freq = reinterpret_cast<const double*>(frequencies_at_);
+    p.inv_freq = reinterpret_cast<const double*>(live_->frequencies_at);
     p.next = nullptr;
     return p;
   }
@@ -125,50 +142,50 @@ class Caller {
   void ask_supports(const rope_kernel& kernel, const rope_problem& p) {
     set_phase(control_, protocol::Phase::supports);
     const char* reason = nullptr;
-    const std::int32_t answer = enter("supports", [&] { return kernel.supports(&p, &reason); });
+    const std::int32_t answer = watch_.enter(Entry::supports, kernel.supports, &p, &reason);
     const std::string text = reason != nullptr ? reason : "no reason given";
+    hold_supports(kernel, p, answer, text);
     if (answer == ROPE_UNSUPPORTED) throw StepFailed{protocol::Status::unsupported, text};
     if (answer != ROPE_OK)
       throw StepFailed{protocol::Status::failed, "supports answered " + std::to_string(answer)};
   }
 
+  // Pure: asked again, about an equal problem elsewhere, it says the same; also to one who wants no
+  // reason.
+  void hold_supports(const rope_kernel& kernel, const rope_problem& p, std::int32_t answer,
+                     const std::string& text) {
+    const rope_problem elsewhere = p;
+    const char* reason = nullptr;
+    const auto hold = [&](std::int32_t again, const std::string& asked) {
+      if (again != answer)
+        throw StepFailed{protocol::Status::failed, "supports answered " + std::to_string(answer) +
+                                                       " and then, asked again " + asked + ", " +
+                                                       std::to_string(again)};
+    };
+    hold(enter_on_thread(Entry::supports, kernel.supports, &elsewhere, &reason),
+         "about an equal problem");
+    if (answer == ROPE_UNSUPPORTED && text != (reason != nullptr ? reason : "no reason given"))
+      throw StepFailed{protocol::Status::failed,
+                       "supports gave two reasons for one problem: '" + text + "' and '" +
+                           (reason != nullptr ? reason : "no reason given") + "'"};
+    set_phase(control_, protocol::Phase::supports_without_reason);
+    hold(enter_on_thread(Entry::supports, kernel.supports, &elsewhere, nullptr),
+         "with reason == NULL");
+    set_phase(control_, protocol::Phase::supports);
+  }
+
   void prepare(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
-    prepared_.kernel = &kernel;
+    live_->kernel = &kernel;
     if (kernel.prepare == nullptr) return;
     set_phase(control_, protocol::Phase::prepare);
     // Apply gets another rope_problem. This one is overwritten and stays so, that a kept address
     // shows.
-    prepared_.problem = problem_of(call);
+    live_->problem = problem_of(call);
     const std::int32_t answer =
-        enter("prepare", [&] { return kernel.prepare(&prepared_.problem, &prepared_.state); });
-    std::memset(static_cast<void*>(&prepared_.problem), 0xa5, sizeof prepared_.problem);
+        watch_.enter(Entry::prepare, kernel.prepare, &live_->problem, &live_->state);
+    std::memset(static_cast<void*>(&live_->problem), 0xa5, sizeof live_->problem);
     if (answer != ROPE_OK)
       throw StepFailed{protocol::Status::failed, "prepare answered " + std::to_string(answer)};
-  }
-
-  void apply(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
-    const rope_problem p = problem_of(call), given_problem = p;
-    rope_operands o{};
-    o.struct_size = sizeof o;
-    o.positions = addresses_[1];
-    for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i) {
-      std::byte* const* at = addresses_ + 2 + 4 * i;
-      o.tensor[i] = {at[0], at[1], at[2], at[3]};
-    }
-    const Workspace workspace = make_workspace(kernel, p, call.workspace_at_end != 0);
-    o.workspace = workspace.address;
-    const rope_operands given_operands = o;
-    set_phase(control_, protocol::Phase::apply);
-    const std::int32_t answer =
-        enter("apply", [&] { return kernel.apply(&p, &o, prepared_.state); });
-    set_phase(control_, protocol::Phase::idle);
-    if (std::memcmp(&p, &given_problem, sizeof p) != 0 ||
-        std::memcmp(&o, &given_operands, sizeof o) != 0)
-      throw StepFailed{protocol::Status::failed, "apply wrote into rope_problem or rope_operands"};
-    if (workspace.overrun())
-      throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};
-    if (answer != ROPE_OK)
-      throw StepFailed{protocol::Status::failed, "apply answered " + std::to_string(answer)};
   }
 
   // As many bytes as were asked for, at one end of their pages; the rest is watched.
@@ -185,12 +202,61 @@ class Caller {
     }
   };
 
+  // Pure as well: what it says of a state's first call holds for all.
+  std::size_t ask_workspace_bytes(const rope_kernel& kernel, const rope_problem& p) {
+    if (kernel.workspace_bytes == nullptr) return 0;
+    const std::size_t answer = watch_.enter(Entry::workspace_bytes, kernel.workspace_bytes, &p);
+    const rope_problem elsewhere = p;
+    const std::size_t again =
+        enter_on_thread(Entry::workspace_bytes, kernel.workspace_bytes, &elsewhere);
+    const std::size_t first = live_->workspace_bytes.value_or(answer);
+    live_->workspace_bytes = first;
+    if (answer != first || again != first)
+      throw StepFailed{protocol::Status::failed,
+                       "workspace_bytes answered " + std::to_string(first) + " and later, for an " +
+                           "equal problem, " + std::to_string(answer != first ? answer : again)};
+    return answer;
+  }
+
+  void apply(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
+    const rope_problem p = problem_of(call);
+    const Workspace workspace = make_workspace(kernel, p, call.workspace_at_end != 0);
+    apply(kernel, p, operands(workspace), workspace);
+  }
+
+  rope_operands operands(const Workspace& workspace) const {
+    rope_operands o{};
+    o.struct_size = sizeof o;
+    o.positions = addresses_[1];
+    for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i) {
+      std::byte* const* at = addresses_ + 2 + 4 * i;
+      o.tensor[i] = {at[0], at[1], at[2], at[3]};
+    }
+    o.workspace = workspace.address;
+    return o;
+  }
+
+  void apply(const rope_kernel& kernel, const rope_problem& p, const rope_operands& o,
+             const Workspace& workspace) {
+    const rope_problem given_problem = p;
+    const rope_operands given_operands = o;
+    set_phase(control_, protocol::Phase::apply);
+    const std::int32_t answer = watch_.enter(Entry::apply, kernel.apply, &p, &o, live_->state);
+    set_phase(control_, protocol::Phase::idle);
+    if (std::memcmp(&p, &given_problem, sizeof p) != 0 ||
+        std::memcmp(&o, &given_operands, sizeof o) != 0)
+      throw StepFailed{protocol::Status::failed, "apply wrote into rope_problem or rope_operands"};
+    if (workspace.overrun())
+      throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};
+    if (answer != ROPE_OK)
+      throw StepFailed{protocol::Status::failed, "apply answered " + std::to_string(answer)};
+  }
+
   Workspace make_workspace(const rope_kernel& kernel, const rope_problem& p, bool at_end) {
     control_.mapped[protocol::workspace_region] = {};
     set_phase(control_, protocol::Phase::workspace);
     Workspace w;
-    if (kernel.workspace_bytes != nullptr)
-      w.bytes = enter("workspace_bytes", [&] { return kernel.workspace_bytes(&p); });
+    w.bytes = ask_workspace_bytes(kernel, p);
     if (w.bytes == 0) return w;
     if (w.bytes > largest_workspace_bytes)
       throw StepFailed{protocol::Status::skipped,
@@ -200,25 +266,63 @@ class Caller {
     constexpr std::size_t alignment = 64;
     w.address =
         w.mapping.data() + (at_end ? (w.mapping.bytes() - w.bytes) / alignment * alignment : 0);
-    control_.mapped[protocol::workspace_region] = {
-        reinterpret_cast<std::uint64_t>(w.mapping.data()), w.mapping.bytes()};
+    control_.mapped[protocol::workspace_region] = {reinterpret_cast<std::uint64_t>(w.address),
+                                                   w.bytes};
     return w;
   }
 
-  void release() {
-    if (prepared_.kernel != nullptr && prepared_.kernel->prepare != nullptr &&
-        prepared_.kernel->release != nullptr) {
-      set_phase(control_, protocol::Phase::release);
-      prepared_.kernel->release(prepared_.state);
+  // Every caller has regions and a workspace of its own, and makes its first call alone.
+  std::uint64_t repeat(const rope_kernel& kernel, const protocol::CallDescriptor* calls) {
+    const std::uint32_t callers = calls->callers;
+    if (callers < 1 || callers > protocol::most_callers)
+      throw StepFailed{protocol::Status::failed, "no such number of callers"};
+    RepeatedCalls repeated(kernel, live_->state);
+    std::vector<Workspace> workspaces;
+    for (std::uint32_t i = 0; i < callers; ++i) {
+      map_regions(calls[i]);
+      CallSite site{problem_of(calls[i]), {}, {}};
+      const Workspace& workspace = workspaces.emplace_back(
+          make_workspace(kernel, site.problem, calls[i].workspace_at_end != 0));
+      site.operands = operands(workspace);
+      for (const auto& t : calls[i].tensor)
+        if (t.out.mapped_bytes != 0) site.writable.push_back(memory_of(t.out));
+      const CallSite first = site;
+      repeated.add(std::move(site),
+                   [&] { apply(kernel, first.problem, first.operands, workspace); });
     }
-    prepared_ = {};
+    set_phase(control_, protocol::Phase::apply);
+    const std::uint64_t counted = repeated.run(calls->rounds);
+    if (!repeated.failure().empty()) throw StepFailed{protocol::Status::failed, repeated.failure()};
+    for (const Workspace& workspace : workspaces)
+      if (workspace.overrun())
+        throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};
+    return counted;
+  }
+
+  std::pair<std::byte*, std::size_t> memory_of(const protocol::Region& region) const {
+    const auto found = std::find_if(mappings_.begin(), mappings_.end(),
+                                    [&](const auto& m) { return m.first == region.file_offset; });
+    return {found->second.data(), found->second.bytes()};
+  }
+
+  void release(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
+    set_phase(control_, protocol::Phase::supports);
+    hold_supports(kernel, problem_of(call), ROPE_OK, {});  // it was taken, and still is
+    if (live_->kernel != nullptr && live_->kernel->prepare != nullptr &&
+        live_->kernel->release != nullptr) {
+      set_phase(control_, protocol::Phase::release);
+      watch_.enter(Entry::release, live_->kernel->release, live_->state);
+    }
+    *live_ = {};
   }
 
   protocol::Control& control_;
+  EntryWatch watch_;
   std::vector<std::pair<std::uint64_t, GuardedMapping>> mappings_;
+  protocol::CallDescriptor mapped_for_{};
   std::byte* addresses_[protocol::region_count] = {};
-  std::byte* frequencies_at_ = nullptr;
-  Prepared prepared_;
+  Prepared states_[protocol::most_states];
+  Prepared* live_ = states_;  // the one that a call is about
 };
 
 }  // namespace ropewalk

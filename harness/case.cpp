@@ -18,7 +18,8 @@
 namespace ropewalk {
 namespace {
 
-constexpr Words<7> pattern_words{"unit", "wide", "basis", "decay", "tiny", "huge", "special"};
+constexpr Words<9> pattern_words{"unit", "wide",    "basis",     "decay", "tiny",
+                                 "huge", "special", "subnormal", "edge"};
 
 // Every field of a case once, with the word it has in a replay line. `visit(name, field,
 // words...)`.
@@ -44,6 +45,7 @@ void visit_fields(C& c, Visit&& visit) {
   visit("table_spare_rows", c.table_spare_rows);
   visit("table_row_stride", c.table_row_stride);
   visit("own_tables", c.own_tables);
+  visit("own_sin", c.own_sin);
   visit("attention_scale", c.attention_scale);
   visit("data", c.data, pattern_words);
   visit("seed", c.seed);
@@ -87,6 +89,9 @@ std::string show(std::uint64_t v) {
   return fmt::format("{:#x}", v);
 }
 std::string show(double v) {
+  constexpr double plain = 1e6;  // whole numbers up to here are as exact in decimal, and shorter
+  if (v == std::trunc(v) && std::abs(v) <= plain && !(v == 0 && std::signbit(v)))
+    return fmt::format("{}", static_cast<std::int64_t>(v));
   return fmt::format("{:a}", v);
 }
 std::string show(const Strides& s) {

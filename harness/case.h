@@ -35,7 +35,17 @@ struct TensorCase {
 };
 
 /// How the data of a tensor is made (harness/data.h).
-enum class DataPattern : std::int32_t { unit, wide, basis, decay, tiny, huge, special };
+enum class DataPattern : std::int32_t {
+  unit,
+  wide,
+  basis,
+  decay,
+  tiny,
+  huge,
+  special,
+  subnormal,
+  edge
+};
 
 /// Where positions come from: an explicit list [batch, tokens], from + step * token, or seeded
 /// values in [from, to].
@@ -58,6 +68,7 @@ struct Case {
   std::int64_t table_spare_rows = 0;  ///< rows beyond the ones needed
   std::int64_t table_row_stride = contiguous;
   bool own_tables = false;  ///< each tensor has a table of its own, other angles too
+  bool own_sin = false;     ///< tensors after the first turn backwards: a sin of their own, one cos
   double attention_scale = 0;
   DataPattern data = DataPattern::unit;
   std::uint64_t seed = 1;

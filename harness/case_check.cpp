@@ -18,11 +18,12 @@ void check_sizes(const Case& c) {
           "rotary_dim must be even and at least 2, got {}", c.rotary_dim);
   require(c.rotary_dim <= largest_rotary_dim, "rotary_dim must be at most {}", largest_rotary_dim);
   require(!c.tensors.empty() && c.tensors.size() <= ROPE_MAX_TENSORS, "1 to 4 tensors are allowed");
-  require(c.dtype == ROPE_F32 || c.dtype == ROPE_F64, "dtype must be f32 or f64");
-  require(c.contract != ROPE_CONTRACT_F32_ANGLE || c.dtype == ROPE_F32,
-          "the f32_angle contract is for f32 data");
+  require(c.dtype >= ROPE_F64 && c.dtype <= ROPE_BF16, "dtype must be f64, f32, f16 or bf16");
+  require(c.contract != ROPE_CONTRACT_F32_ANGLE || c.dtype != ROPE_F64,
+          "the f32_angle contract is not for f64 data");
   require(c.position_dtype == ROPE_I32 || c.position_dtype == ROPE_I64,
           "position_dtype must be i32 or i64");
+  require(!(c.own_tables && c.own_sin), "own_tables and own_sin exclude each other");
   require(std::isfinite(c.attention_scale), "attention_scale must be finite");
   require(c.rope_theta >= 1 && std::isfinite(c.rope_theta), "rope_theta must be at least 1");
   require(c.inv_freq.empty() || std::ssize(c.inv_freq) == c.rotary_dim / 2,
@@ -44,7 +45,8 @@ void check_sizes(const Case& c) {
       require(s >= contiguous, "{}: strides must not be negative", name);
     require(!t.in_place || (t.in == t.out && t.in_at == t.out_at),
             "{}: in place needs equal strides and offsets", name);
-    require(!(t.in_place && c.fused), "fused and in_place together are not supported");
+    require(!c.fused || t.in_place == c.tensors[0].in_place,
+            "fused tensors must be in place all or none");
     const auto wanted = times(times(c.batch, c.tokens), times(t.heads, t.head_dim));
     require(t.values.empty() || std::ssize(t.values) == wanted, "{}.values needs {} values, got {}",
             name, wanted, t.values.size());
@@ -92,6 +94,8 @@ void validate(const Case& c) {
   constexpr std::int64_t far = std::int64_t{1} << 32;
   for (const std::int64_t v : {c.position_from, c.position_to, c.position_step})
     require(v > -far && v < far, "positions are outside [-2^31, 2^31)");
+  // Properties add it to positions, which must not overflow.
+  require(c.shift > -far && c.shift < far, "shift must lie within 2^32, got {}", c.shift);
   check_positions(c, positions_of(c));
 }
 

@@ -46,15 +46,15 @@ void expect_refusals(std::initializer_list<Bad> list, std::string (*check)(const
 }
 
 TEST(CaseCheck, GoodCasesPass) {
-  for (const char* line :
-       {"", "positions=from:0:0", "batch=3 tokens=2 positions=0,1,2,3,4,5",
-        "contract=exact positions=from:-2147483648:1",
-        "contract=exact tokens=2 positions=2147483646,2147483647",
-        "rows_by=token positions=-5 positions_null=1",
-        "batch=2 tokens=2 positions=1,2,1,2 position_batch_stride=0",
-        "batch=2 tokens=2 positions=random:0:9 position_batch_stride=0",
-        "inv_freq=0x1.921fb54442d18p+2", "q.rotate=0 q.head_dim=1", "q.head_dim=5 q.offset=3",
-        "dtype=f64 contract=exact", "attention_scale=-0.5"}) {
+  for (const char* line : {"", "positions=from:0:0", "batch=3 tokens=2 positions=0,1,2,3,4,5",
+                           "contract=exact positions=from:-2147483648:1",
+                           "contract=exact tokens=2 positions=2147483646,2147483647",
+                           "rows_by=token positions=-5 positions_null=1",
+                           "batch=2 tokens=2 positions=1,2,1,2 position_batch_stride=0",
+                           "batch=2 tokens=2 positions=random:0:9 position_batch_stride=0",
+                           "inv_freq=0x1.921fb54442d18p+2", "q.rotate=0 q.head_dim=1",
+                           "q.head_dim=5 q.offset=3", "dtype=f64 contract=exact", "dtype=f16",
+                           "dtype=bf16 contract=f32_angle", "attention_scale=-0.5"}) {
     EXPECT_EQ(validation(line), "") << line;
     EXPECT_EQ(layout(line), "") << line;
   }
@@ -75,10 +75,10 @@ TEST(CaseCheck, SizesAndWords) {
           {"batch=-1", "batch and tokens must be at least 1"},
           {"q.heads=0", "q: heads and head_dim must be at least 1"},
           {"t2.head_dim=0 q.heads=1", "t2: heads and head_dim must be at least 1"},
-          {"dtype=bf16", "dtype must be f32 or f64"},
-          {"dtype=i32", "dtype must be f32 or f64"},
+          {"dtype=i32", "dtype must be f64, f32, f16 or bf16"},
+          {"dtype=i64", "dtype must be f64, f32, f16 or bf16"},
           {"position_dtype=f32", "position_dtype must be i32 or i64"},
-          {"contract=f32_angle dtype=f64", "the f32_angle contract is for f32 data"},
+          {"contract=f32_angle dtype=f64", "the f32_angle contract is not for f64 data"},
           {"attention_scale=inf", "attention_scale must be finite"},
           {"attention_scale=nan", "attention_scale must be finite"},
           {"rope_theta=0.5", "rope_theta must be at least 1"},
@@ -96,7 +96,8 @@ TEST(CaseCheck, SizesAndWords) {
           {"q.in_at=-1", "q: in_at and out_at must not be negative"},
           {"q.in_place=1 q.in=4,4,4 q.out=8,8,8", "q: in place needs equal strides"},
           {"q.in_place=1 q.out_at=1", "q: in place needs equal strides and offsets"},
-          {"q.in_place=1 fused=1", "fused and in_place together"},
+          {"q.in_place=1 k.heads=1 fused=1", "in place all or none"},
+          {"own_tables=1 own_sin=1", "exclude each other"},
       },
       validation);
 }
@@ -137,6 +138,8 @@ TEST(CaseCheck, SizesThatOverflowOrAreTooLarge) {
           {"rotary_dim=4611686018427387904 q.rotate=0", "rotary_dim must be at most 65536"},
           {"position_token_stride=-7 tokens=2", "position strides must not be negative"},
           {"position_batch_stride=-2 batch=2", "position strides must not be negative"},
+          {"shift=4294967296", "shift must lie within 2^32, got 4294967296"},
+          {"shift=-9223372036854775808", "shift must lie within 2^32"},
       },
       validation);
   expect_refusals(

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "reference/bounds.h"
+
 namespace ropewalk {
 
 /// splitmix64's finalizer (Steele, Lea, Flood, OOPSLA 2014): a bijection that mixes all bits.
@@ -24,7 +26,8 @@ constexpr std::uint64_t hash(std::uint64_t seed, Coordinates... coordinates) {
   return z;
 }
 
-/// A full-mantissa value with 0.5 <= |value| < 1, exact in a type with `mantissa_bits` (24 or 53).
+/// A full-mantissa value with 0.5 <= |value| < 1, exact in a type with `mantissa_bits`: 53, 24, 11
+/// (f16) or 8 (bf16).
 constexpr double unit_value(std::uint64_t bits, int mantissa_bits) {
   const std::uint64_t sign = bits & (std::uint64_t{1} << 63);
   const std::uint64_t fraction = (bits >> 11) & ((std::uint64_t{1} << 52) - 1);
@@ -32,32 +35,67 @@ constexpr double unit_value(std::uint64_t bits, int mantissa_bits) {
   return std::bit_cast<double>(sign | (std::uint64_t{1022} << 52) | kept);
 }
 
-/// Full mantissa, magnitude 2^-20 .. 2^20: sees errors that grow with the size of x.
+inline constexpr int f16_mantissa_bits = 11;  ///< the one type whose exponents are few
+
+/// 2^exponent, normal.
+constexpr double power_of_two_value(int exponent) {
+  return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
+}
+
+/// Full mantissa, magnitude 2^-20 .. 2^20: sees errors that grow with the size of x. In f16 2^-6 ..
+/// 2^6, which leaves room for a scale of 64.
 constexpr double wide_value(std::uint64_t bits, int mantissa_bits) {
-  const int exponent = static_cast<int>(mix(bits) % 41) - 20;
-  const auto power = static_cast<std::uint64_t>(1023 + exponent) << 52;
-  return unit_value(bits, mantissa_bits) * std::bit_cast<double>(power);
+  const int reach = mantissa_bits == f16_mantissa_bits ? 6 : 20;
+  const auto count = static_cast<std::uint64_t>(2 * reach + 1);
+  const int exponent = static_cast<int>(mix(bits) % count) - reach;
+  return unit_value(bits, mantissa_bits) * power_of_two_value(exponent);
 }
 
-/// Full mantissa, a few times the least normal f32: products and sums of such values are subnormal.
+/// Full mantissa, a few times the least normal f32 (or f16): products and sums of such values are
+/// subnormal.
 constexpr double tiny_value(std::uint64_t bits, int mantissa_bits) {
-  const int exponent = static_cast<int>(mix(bits) % 4) - 126;
-  const auto power = static_cast<std::uint64_t>(1023 + exponent) << 52;
-  return unit_value(bits, mantissa_bits) * std::bit_cast<double>(power);
+  const int least = mantissa_bits == f16_mantissa_bits ? -14 : -126;
+  const int exponent = static_cast<int>(mix(bits) % 4) + least;
+  return unit_value(bits, mantissa_bits) * power_of_two_value(exponent);
 }
 
-/// Full mantissa, as large as a scale of 64 leaves room for in f32, and as squares leave in f64.
+/// Full mantissa, as large as a scale of 64 leaves room for, and as squares leave in f64.
 constexpr double huge_value(std::uint64_t bits, int mantissa_bits) {
-  return unit_value(bits, mantissa_bits) * (mantissa_bits == 24 ? 0x1p118 : 0x1p440);
+  const int exponent = mantissa_bits == 53 ? 440 : mantissa_bits == f16_mantissa_bits ? 9 : 118;
+  return unit_value(bits, mantissa_bits) * power_of_two_value(exponent);
 }
 
-/// What arithmetic has rules of its own for: 0, -0, 1, -1, and values that are subnormal in f32.
+/// What arithmetic has rules of its own for: 0, -0, 1, -1, and values that are subnormal in the
+/// data type (in f64 2^-440: laws are checked by squares).
 constexpr double special_value(std::uint64_t bits, int mantissa_bits) {
   constexpr double values[] = {0.0, -0.0, 1.0, -1.0};
   const std::uint64_t which = mix(bits) % 6;
   if (which < 4) return values[which];
-  const double small = mantissa_bits == 24 ? 0x1p-149 * static_cast<double>(bits >> 44) : 0x1p-440;
-  return which == 4 ? unit_value(bits, mantissa_bits) : small;
+  if (which == 4) return unit_value(bits, mantissa_bits);
+  if (mantissa_bits == 53) return 0x1p-440;
+  if (mantissa_bits == 24) return 0x1p-149 * static_cast<double>(bits >> 44);
+  return mantissa_bits == f16_mantissa_bits ? 0x1p-24 * static_cast<double>(bits >> 54)
+                                            : 0x1p-133 * static_cast<double>(bits >> 57);
+}
+
+/// Where a type begins: 1 to 100 times its least subnormal, any subnormal, and its first normal
+/// numbers. Of the type, or rounded to it by who stores it.
+constexpr double subnormal_value(std::uint64_t bits, const bounds::Format& format) {
+  const double sign = bits >> 63 != 0 ? -1 : 1;
+  const std::uint64_t which = mix(bits) % 4;
+  if (which < 2) return sign * format.eta * static_cast<double>(1 + (bits & 0xffff) % 100);
+  if (which == 2)
+    return sign * format.eta * static_cast<double>(bits << 1 >> (65 - format.mantissa));
+  return 2 * unit_value(bits, format.mantissa) * format.normal;
+}
+
+/// Where a type ends: full mantissas, the pair as long as the contract's promise reaches, up to
+/// largest / sqrt(2), or as much less as a scale asks for.
+constexpr double edge_value(std::uint64_t bits, const bounds::Format& format, double scale) {
+  double power = power_of_two_value(
+      static_cast<int>(std::bit_cast<std::uint64_t>(format.largest) >> 52) - 1023);
+  for (double a = scale < 0 ? -scale : scale; a > 1; a /= 2) power /= 2;
+  return unit_value(bits, format.mantissa) * power;
 }
 
 }  // namespace ropewalk

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <set>
 
+#include "kernels/api/half.h"
+
 namespace ropewalk {
 namespace {
 
@@ -105,6 +107,44 @@ TEST(Data, TinyValuesAreAFewTimesTheLeastNormal) {
   for (int n = 0; n < draws; ++n) {
     const double v = tiny_value(hash(5, n), 24);
     ASSERT_TRUE(std::abs(v) >= 0.5 * least_normal && std::abs(v) < 8 * least_normal) << v;
+  }
+}
+
+TEST(Data, NarrowValuesAreExactInTheirTypeAndStayInRange) {
+  for (const bounds::Format& f : {bounds::f16_format, bounds::bf16_format}) {
+    const auto exact = [&](double v) {
+      const double stored = f.mantissa == 11 ? double{F16(static_cast<float>(v))}
+                                             : double{Bf16(static_cast<float>(v))};
+      return stored == v;
+    };
+    for (int n = 0; n < draws / 10; ++n) {
+      const std::uint64_t bits = hash(6, n);
+      for (const double v :
+           {unit_value(bits, f.mantissa), wide_value(bits, f.mantissa),
+            huge_value(bits, f.mantissa), special_value(bits, f.mantissa), edge_value(bits, f, 1)})
+        ASSERT_TRUE(exact(v)) << v;
+      ASSERT_LT(std::abs(64 * std::sqrt(2.0) * huge_value(bits, f.mantissa)), f.largest);
+      ASSERT_GE(std::abs(wide_value(bits, f.mantissa)), 8 * f.normal) << "2^-3 times as large";
+    }
+  }
+}
+
+TEST(Data, SubnormalAndEdgeValuesLieAtTheEndsOfTheType) {
+  for (const bounds::Format& f :
+       {bounds::f64_format, bounds::f32_format, bounds::f16_format, bounds::bf16_format}) {
+    int least = 0;
+    for (int n = 0; n < draws / 10; ++n) {
+      const double v = std::abs(subnormal_value(hash(7, n), f));
+      ASSERT_LE(v, 2 * f.normal);
+      least += v >= f.eta && v <= 100 * f.eta ? 1 : 0;
+      for (const double scale : {0.0, 1.0, -3.0, 64.0}) {
+        const double end = std::abs(edge_value(hash(8, n), f, scale));
+        const double a = std::max(1.0, std::abs(scale)), most = f.largest * std::sqrt(0.5);
+        ASSERT_LE(end * std::sqrt(2.0) * a, most * (1 + 0x1p-50));
+        ASSERT_GT(end * std::sqrt(2.0) * a, most / 4);
+      }
+    }
+    EXPECT_GT(least, draws / 25);
   }
 }
 

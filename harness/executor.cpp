@@ -1,141 +1,20 @@
 #include "harness/executor.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
-#include <algorithm>
 #include <cstring>
 #include <optional>
 
 #include "harness/guarded_mapping.h"
 #include "harness/names.h"
-#include "harness/poison.h"
+#include "harness/placed_buffers.h"
 
 namespace ropewalk {
 namespace {
 
 using namespace protocol;
-
-// Where a buffer lies in the shared memory: `lead` bytes behind the first of its pages.
-struct Placed {
-  std::uint64_t offset = 0, pages_bytes = 0, lead = 0;
-};
-
-// At the right the buffer ends with its last page, so that one element more is a fault; a kernel
-// that asked for 64-byte alignment gets that instead, with poison in the gap.
-std::vector<Placed> place_buffers(const Problem& problem, bool right, bool align_64) {
-  std::vector<Placed> places;
-  std::uint64_t next = 0;
-  for (const Buffer& b : problem.buffers) {
-    Placed p;
-    p.offset = next;
-    p.pages_bytes = whole_pages(b.content.size());
-    const std::uint64_t alignment = align_64 ? 64 : static_cast<std::uint64_t>(b.element_bytes);
-    if (right) p.lead = (p.pages_bytes - b.content.size()) / alignment * alignment;
-    next += p.pages_bytes;
-    places.push_back(p);
-  }
-  return places;
-}
-
-void write_buffer(const Buffer& b, const std::vector<std::byte>& content, const Placed& at,
-                  std::byte* memory, Poison poison) {
-  std::byte* pages = memory + at.offset;
-  const Poison around = b.writable ? poison : Poison::read_only;
-  fill_poison(pages, at.lead, b.element_bytes, around);
-  std::byte* data = pages + at.lead;
-  std::memcpy(data, content.data(), content.size());
-  const std::size_t after = at.lead + content.size();
-  fill_poison(pages + after, at.pages_bytes - after, b.element_bytes, around);
-  if (!b.writable || poison == Poison::a) return;  // content was made with poison a
-  if (!b.holds_input) return fill_poison(data, b.content.size(), b.element_bytes, poison);
-  const auto size = static_cast<std::size_t>(b.element_bytes);
-  for (std::size_t i = 0; i < b.owned.size(); ++i)
-    if (b.owned[i] == 0) fill_poison(data + i * size, size, b.element_bytes, poison);
-}
-
-// The elements of a buffer that are poison still, `Bits` being one element.
-template <class Bits>
-class Elements {
- public:
-  Elements(const std::byte* from, std::int64_t element_bytes, Poison poison)
-      : from_(from), poison_(static_cast<Bits>(poison_bits(poison, element_bytes))) {}
-
-  bool is_poison(std::size_t i) const {
-    Bits bits;
-    std::memcpy(&bits, from_ + i * sizeof bits, sizeof bits);
-    return bits == poison_;
-  }
-  /// The first of `count` that is not poison and has no owner; `count` where there is none.
-  std::size_t first_changed(std::size_t count, const std::uint8_t* owned) const {
-    // Each element as the one before it: what surrounds a small case is read at memcmp's speed.
-    if (count == 0 ||
-        (is_poison(0) && std::memcmp(from_, from_ + sizeof(Bits), (count - 1) * sizeof(Bits)) == 0))
-      return count;
-    std::size_t i = 0;
-    while (i < count && (is_poison(i) || (owned != nullptr && owned[i] != 0))) ++i;
-    return i;
-  }
-  std::int64_t unwritten(const std::vector<std::uint8_t>& owned) const {
-    std::int64_t count = 0;
-    for (std::size_t i = 0; i < owned.size(); ++i)
-      count += static_cast<std::int64_t>(owned[i] != 0 && is_poison(i));
-    return count;
-  }
-
- private:
-  const std::byte* from_;
-  Bits poison_;
-};
-
-// Calls use(Elements) with the width of the buffer's elements: these loops see every element.
-template <class Use>
-auto with_elements(const Buffer& b, const std::byte* from, Poison poison, Use&& use) {
-  switch (b.element_bytes) {
-    case 8:
-      return use(Elements<std::uint64_t>(from, 8, poison));
-    case 4:
-      return use(Elements<std::uint32_t>(from, 4, poison));
-    default:
-      return use(Elements<std::uint16_t>(from, 2, poison));
-  }
-}
-
-// Everything around the owned elements must still be poison.
-std::string find_stray_write(const Buffer& b, const Placed& at, const std::byte* memory,
-                             Poison poison) {
-  const auto size = static_cast<std::size_t>(b.element_bytes);
-  const std::size_t before = at.lead / size, inside = b.content.size() / size;
-  const std::size_t after = (at.pages_bytes - at.lead - b.content.size()) / size;
-  const std::byte* pages = memory + at.offset + at.lead - before * size;
-  const auto first_changed = [&](std::size_t from, std::size_t count, const std::uint8_t* owned) {
-    return with_elements(b, pages + from * size, poison, [&](const auto& elements) {
-      return from + elements.first_changed(count, owned);
-    });
-  };
-  const bool has_gaps = std::find(b.owned.begin(), b.owned.end(), 0) != b.owned.end();
-  std::size_t changed = first_changed(0, before, nullptr);
-  if (changed == before)
-    changed = has_gaps ? first_changed(before, inside, b.owned.data()) : before + inside;
-  if (changed == before + inside) changed = first_changed(changed, after, nullptr);
-  if (changed == before + inside + after) return {};
-  const auto element = static_cast<std::int64_t>(changed) - static_cast<std::int64_t>(before);
-  return fmt::format("wrote outside its rows: {}, element {} (of {}), byte offset {}", b.name,
-                     element, inside, element * b.element_bytes);
-}
-
-void find_unwritten(const Buffer& b, const std::vector<std::byte>& bytes, Poison poison,
-                    Execution& out) {
-  if (b.holds_input) return;
-  with_elements(b, bytes.data(), poison, [&](const auto& elements) {
-    const std::int64_t count = elements.unwritten(b.owned);
-    if (count == 0) return;
-    out.unwritten_elements += count;
-    if (!out.unwritten.empty()) return;
-    std::size_t i = 0;
-    while (b.owned[i] == 0 || !elements.is_poison(i)) ++i;
-    out.unwritten = fmt::format("{}, element {}", b.name, i);
-  });
-}
 
 Region region_of(const Problem& problem, const std::vector<Placed>& places, int buffer,
                  std::int64_t element) {
@@ -147,12 +26,13 @@ Region region_of(const Problem& problem, const std::vector<Placed>& places, int 
 }
 
 // The frequencies travel as a region behind the buffers; the worker takes a copy.
-CallDescriptor describe(const Problem& problem, const std::vector<Placed>& places, bool right,
+CallDescriptor describe(const Problem& problem, const std::vector<Placed>& places, const Call& made,
                         std::uint64_t frequencies_at) {
   CallDescriptor call{};
   call.struct_size = sizeof call;
   call.version = version;
-  call.workspace_at_end = right ? 1 : 0;
+  call.workspace_at_end = made.at_end ? 1 : 0;
+  call.state = made.state;
   call.problem = problem.asked;
   call.problem.inv_freq = nullptr;
   call.inv_freq = {buffers_offset + frequencies_at,
@@ -169,40 +49,104 @@ CallDescriptor describe(const Problem& problem, const std::vector<Placed>& place
   return call;
 }
 
-std::vector<std::string> region_names(const Problem& problem) {
-  const auto name = [&](int buffer) {
-    return buffer < 0 ? std::string("nothing")
-                      : problem.buffers[static_cast<std::size_t>(buffer)].name;
+std::vector<NamedRegion> named_regions(const Problem& problem, const std::vector<Placed>& places) {
+  const auto region = [&](int buffer) {
+    if (buffer < 0) return NamedRegion{"nothing"};
+    const auto i = static_cast<std::size_t>(buffer);
+    return NamedRegion{problem.buffers[i].name, places[i].lead, problem.buffers[i].content.size()};
   };
-  std::vector<std::string> names{"inv_freq", name(problem.positions_buffer)};
+  std::vector<NamedRegion> regions{{"inv_freq"}, region(problem.positions_buffer)};
   for (const TensorPlaces& t : problem.tensor)
-    for (const int buffer : {t.in, t.out, t.cos, t.sin}) names.push_back(name(buffer));
-  names.emplace_back("workspace");
-  return names;
+    for (const int buffer : {t.in, t.out, t.cos, t.sin}) regions.push_back(region(buffer));
+  regions.push_back({"workspace"});
+  return regions;
 }
 
 struct Room {
   std::byte* memory;
   std::vector<Placed> places;
   CallDescriptor call;
+  std::uint64_t end;
 };
 
-Room lay_out(Subject& subject, const Problem& problem, bool right) {
+// From byte `begin` of the shared memory. What lies before it stays, at another address perhaps.
+Room lay_out(Subject& subject, const Problem& problem, const Call& call, std::uint64_t begin = 0) {
   Room room;
-  room.places = place_buffers(problem, right, (subject.facts.flags & ROPE_NEEDS_ALIGN_64) != 0);
+  const bool align_64 = (subject.facts.flags & ROPE_NEEDS_ALIGN_64) != 0;
+  room.places = place_buffers(problem, call, align_64, begin);
   const std::uint64_t data =
-      room.places.empty() ? 0 : room.places.back().offset + room.places.back().pages_bytes;
+      room.places.empty() ? begin : room.places.back().offset + room.places.back().pages_bytes;
   const std::size_t frequencies = problem.inv_freq.size() * sizeof(double);
-  room.memory = subject.worker.reserve_buffers(data + whole_pages(frequencies));
+  room.end = data + whole_pages(frequencies);
+  room.memory = subject.worker.reserve_buffers(room.end);
   std::memcpy(room.memory + data, problem.inv_freq.data(), frequencies);
-  room.call = describe(problem, room.places, right, data);
+  room.call = describe(problem, room.places, call, data);
   return room;
+}
+
+Poison poison_of(int placement) {
+  return placement == 0 ? Poison::a : Poison::b;
+}
+
+void write_buffers(const Problem& problem, int placement, const Room& room) {
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i)
+    write_buffer(problem.buffers[i], given(problem, placement, static_cast<int>(i)), room.places[i],
+                 room.memory, poison_of(placement));
 }
 
 CallResult ask(Subject& subject, const Problem& problem) {
   subject.worker.kernels();
-  const Room room = lay_out(subject, problem, true);
-  return subject.worker.call(subject.facts.index, room.call, step_supports, region_names(problem));
+  const Room room = lay_out(subject, problem, {step_supports});
+  return subject.worker.call(subject.facts.index, room.call, step_supports,
+                             named_regions(problem, room.places));
+}
+
+// Whether the parent and its worker may map so much, touched or not.
+bool addresses_for(std::uint64_t bytes) {
+  for (const auto which : {RLIMIT_AS, RLIMIT_FSIZE}) {
+    rlimit limit{};
+    if (getrlimit(which, &limit) != 0 || limit.rlim_cur < 2 * bytes) return false;
+  }
+  void* all =
+      mmap(nullptr, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED) return false;
+  munmap(all, 2 * bytes);
+  return true;
+}
+
+// The problem with another stride along one axis, of inputs and outputs.
+Problem moved_apart(const Problem& problem, int axis, std::int64_t stride) {
+  Problem far = problem;
+  for (rope_tensor& t : far.asked.tensor) {
+    (axis == 0 ? t.in_batch_stride : axis == 1 ? t.in_token_stride : t.in_head_stride) = stride;
+    (axis == 0 ? t.out_batch_stride : axis == 1 ? t.out_token_stride : t.out_head_stride) = stride;
+  }
+  return far;
+}
+
+bool is_tensor(const Problem& problem, int buffer) {
+  return std::any_of(std::begin(problem.tensor), std::end(problem.tensor),
+                     [&](const TensorPlaces& t) { return t.in == buffer || t.out == buffer; });
+}
+
+// visit(buffer, element in the one problem, the same in the other, bytes) for every row of every
+// input and output.
+template <class Visit>
+void for_each_row_of(const Problem& one, const Problem& other, Visit&& visit) {
+  const rope_problem& p = one.asked;
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+    for (std::int64_t b = 0; b < p.batch; ++b)
+      for (std::int64_t t = 0; t < p.tokens; ++t)
+        for (std::int64_t h = 0; h < p.tensor[i].heads; ++h) {
+          const TensorPlaces& at = one.tensor[i];
+          const auto bytes =
+              static_cast<std::uint64_t>(p.tensor[i].head_dim * element_bytes(one.source.dtype));
+          visit(at.in, at.in_at + in_index(p, i, b, t, h),
+                at.in_at + in_index(other.asked, i, b, t, h), bytes);
+          if (at.out != at.in)
+            visit(at.out, at.out_at + out_index(p, i, b, t, h),
+                  at.out_at + out_index(other.asked, i, b, t, h), bytes);
+        }
 }
 
 // The same case with every tensor in place, or out of place; nothing where there is no such case,
@@ -225,7 +169,7 @@ CallResult hold_to_flags(Subject& subject, const Problem& problem, CallResult re
     return refusal;
   const std::optional<Case> other = in_other_form(problem.source);
   if (!other) return refusal;
-  const CallResult answer = ask(subject, make_problem(*other, subject.oracle));
+  const CallResult answer = ask(subject, make_question(*other));
   if (answer.kind != CallResult::Kind::ok) return refusal;
   const bool in_place = problem.source.tensors[0].in_place;
   return {CallResult::Kind::failed,
@@ -241,35 +185,124 @@ CallResult ask_supports(Subject& subject, const Problem& problem) {
   return hold_to_flags(subject, problem, ask(subject, problem));
 }
 
-Execution execute(Subject& subject, const Problem& problem) {
+void perform(Subject& subject, const Problem& problem, const Call& call, Execution& execution,
+             Outputs& outputs) {
   subject.worker.kernels();  // a fresh worker before the memory is filled
-  const auto names = region_names(problem);
+  const Poison poison = poison_of(call.placement);
+  const Room room = lay_out(subject, problem, call);
+  outputs.placement = call.placement;
+  write_buffers(problem, call.placement, room);
+  execution.result = hold_to_flags(subject, problem,
+                                   subject.worker.call(subject.facts.index, room.call, call.steps,
+                                                       named_regions(problem, room.places)));
+  if (execution.result.kind != CallResult::Kind::ok || (call.steps & step_apply) == 0) return;
+  outputs.resize(problem.buffers.size());
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
+    const Buffer& b = problem.buffers[i];
+    if (!b.writable) continue;
+    const std::byte* data = room.memory + room.places[i].offset + room.places[i].lead;
+    outputs[i].assign(data, data + b.content.size());
+    if (execution.stray_write.empty())
+      execution.stray_write = find_stray_write(b, room.places[i], room.memory, poison);
+    find_unwritten(b, outputs[i], poison, execution);
+  }
+}
+
+void perform_far(Subject& subject, const Problem& problem, const Call& call, int axis,
+                 std::int64_t stride, Execution& execution, Outputs& outputs) {
+  subject.worker.kernels();
+  const Problem far = moved_apart(problem, axis, stride);
+  std::vector<Placed> places = place_buffers(far, call, false, 0);
+  std::uint64_t end = 0;
+  const auto bytes = static_cast<std::uint64_t>(element_bytes(problem.source.dtype));
+  for_each_row_of(far, problem, [&](int buffer, std::int64_t at, std::int64_t, std::uint64_t row) {
+    Placed& p = places[static_cast<std::size_t>(buffer)];
+    p.lead = 0;
+    p.pages_bytes = std::max<std::uint64_t>(
+        p.pages_bytes, whole_pages(static_cast<std::uint64_t>(at) * bytes + row));
+  });
+  for (Placed& p : places) {
+    p.offset = end;
+    end += p.pages_bytes;
+  }
+  const std::size_t frequencies = problem.inv_freq.size() * sizeof(double);
+  if (!addresses_for(end + frequencies)) {
+    execution.result = {CallResult::Kind::skipped, "no addresses for rows that are far apart"};
+    return;
+  }
+  std::byte* const memory = subject.worker.reserve_buffers(end + whole_pages(frequencies));
+  std::memcpy(memory + end, problem.inv_freq.data(), frequencies);
+  outputs.placement = call.placement;
+  outputs.resize(problem.buffers.size());
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
+    const auto& content = given(problem, call.placement, static_cast<int>(i));
+    if (!is_tensor(problem, static_cast<int>(i)))
+      write_buffer(problem.buffers[i], content, places[i], memory, poison_of(call.placement));
+    else if (problem.buffers[i].writable)
+      outputs[i] = content;  // poison, or the input in place
+  }
+  const auto far_row = [&](int buffer, std::int64_t at) {
+    return memory + places[static_cast<std::size_t>(buffer)].offset +
+           static_cast<std::uint64_t>(at) * bytes;
+  };
+  for_each_row_of(far, problem,
+                  [&](int buffer, std::int64_t at, std::int64_t near, std::uint64_t row) {
+                    std::memcpy(far_row(buffer, at),
+                                given(problem, call.placement, buffer).data() +
+                                    static_cast<std::uint64_t>(near) * bytes,
+                                row);
+                  });
+  execution.result = subject.worker.call(subject.facts.index, describe(far, places, call, end),
+                                         call.steps, named_regions(problem, places));
+  if (execution.result.kind != CallResult::Kind::ok) return;
+  for_each_row_of(far, problem,
+                  [&](int buffer, std::int64_t at, std::int64_t near, std::uint64_t row) {
+                    if (problem.buffers[static_cast<std::size_t>(buffer)].writable)
+                      std::memcpy(outputs[static_cast<std::size_t>(buffer)].data() +
+                                      static_cast<std::uint64_t>(near) * bytes,
+                                  far_row(buffer, at), row);
+                  });
+}
+
+Execution execute(Subject& subject, const Problem& problem) {
   Execution out;
-  for (const bool right : {true, false}) {
-    const Poison poison = right ? Poison::a : Poison::b;
-    const Room room = lay_out(subject, problem, right);
-    Outputs& outputs = out.outputs[right ? 0 : 1];
-    outputs.placement = right ? 0 : 1;
-    for (std::size_t i = 0; i < problem.buffers.size(); ++i)
-      write_buffer(problem.buffers[i], given(problem, outputs, static_cast<int>(i)), room.places[i],
-                   room.memory, poison);
-    const std::uint32_t steps =
-        right ? step_supports | step_prepare | step_apply : step_apply | step_release;
-    out.result = subject.worker.call(subject.facts.index, room.call, steps, names);
-    out.result = hold_to_flags(subject, problem, out.result);
-    if (out.result.kind != CallResult::Kind::ok) return out;
-    outputs.resize(problem.buffers.size());
-    for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
-      const Buffer& b = problem.buffers[i];
-      if (!b.writable) continue;
-      const std::byte* data = room.memory + room.places[i].offset + room.places[i].lead;
-      outputs[i].assign(data, data + b.content.size());
-      if (out.stray_write.empty())
-        out.stray_write = find_stray_write(b, room.places[i], room.memory, poison);
-      find_unwritten(b, outputs[i], poison, out);
+  const Call first{step_supports | step_prepare | step_apply, 0, true};
+  const Call second{step_apply | step_release, 1, false};
+  perform(subject, problem, first, out, out.outputs[0]);
+  if (out.result.kind == CallResult::Kind::ok)
+    perform(subject, problem, second, out, out.outputs[1]);
+  return out;
+}
+
+CallResult perform_again(Subject& subject, const Problem& problem, std::uint32_t state,
+                         std::uint32_t callers, std::uint32_t rounds, bool shared) {
+  subject.worker.kernels();
+  std::vector<CallDescriptor> calls;
+  std::vector<NamedRegion> regions;  // of the last caller: those of all have the same names
+  std::uint64_t end = 0;
+  for (std::uint32_t caller = 0; caller < callers; ++caller) {
+    const int placement = static_cast<int>(caller % 2);
+    const Room room = lay_out(subject, problem, {step_repeat, placement, true, state}, end);
+    end = room.end;
+    write_buffers(problem, placement, room);
+    regions = named_regions(problem, room.places);
+    calls.push_back(room.call);
+    calls.back().callers = callers;
+    calls.back().rounds = rounds;
+    if (!shared || caller < 2) continue;
+    const auto share = [](Region& mine, const Region& other) {
+      if (mine.writable == 0) mine = other;
+    };
+    share(calls[caller].positions, calls[caller - 2].positions);
+    for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i) {
+      auto& mine = calls[caller].tensor[i];
+      const auto& other = calls[caller - 2].tensor[i];
+      share(mine.in, other.in);
+      share(mine.cos, other.cos);
+      share(mine.sin, other.sin);
     }
   }
-  return out;
+  return subject.worker.calls(subject.facts.index, calls, step_repeat, regions);
 }
 
 Finding failure_of(const Execution& execution) {

@@ -4,6 +4,8 @@
 #pragma once
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,6 +40,34 @@ struct Execution {
 };
 
 Execution execute(Subject& subject, const Problem& problem);
+
+/// One call of a kernel, where execute makes two.
+struct Call {
+  std::uint32_t steps;      ///< protocol::Step
+  int placement = 0;        ///< whose inputs, positions and poison
+  bool at_end = true;       ///< every buffer ends at a forbidden page; else it begins at one
+  std::uint32_t state = 0;  ///< several may be alive, below protocol::most_states
+  /// Bytes that buffer i begins behind the first of its pages, in place of at_end; NULL: none.
+  std::function<std::uint64_t(std::size_t)> lead = nullptr;
+};
+
+/// Makes it. The result, stray writes and what stayed unwritten are noted in `execution`, the bytes
+/// in `outputs`.
+void perform(Subject& subject, const Problem& problem, const Call& call, Execution& execution,
+             Outputs& outputs);
+
+/// One call with the rows of every tensor far apart: along one axis of [batch, tokens, heads] they
+/// are `stride` elements from each other, in memory that is never touched in between. `outputs` are
+/// those of the problem as it was laid out, near. Skipped where there are not the addresses.
+void perform_far(Subject& subject, const Problem& problem, const Call& call, int axis,
+                 std::int64_t stride, Execution& execution, Outputs& outputs);
+
+/// Lets `callers` repeat one call on a state that is prepared, each at least `rounds` times, all at
+/// once if there are several; two and two with the inputs of one placement, in memory of their own,
+/// or with `shared` inputs. Result: failed where two calls differ; count as of
+/// protocol::step_repeat.
+CallResult perform_again(Subject& subject, const Problem& problem, std::uint32_t state,
+                         std::uint32_t callers, std::uint32_t rounds, bool shared);
 
 /// What the kernel answers to supports, without running it.
 CallResult ask_supports(Subject& subject, const Problem& problem);

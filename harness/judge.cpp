@@ -41,6 +41,33 @@ std::complex<double> as_complex(const Complex<Wide>& z) {
   return {as_double(z.re), as_double(z.im)};
 }
 
+// Double-double holds no products of f64 pairs next to the ends of the range. A rotation is linear:
+// such a pair is judged 2^600 times as large or as small, with its bound, which is exact (what a
+// small second element of a huge pair loses is below 2^-1000 of it).
+double factor_for(std::int32_t dtype, double rho) {
+  if (dtype != ROPE_F64 || rho == 0 || (rho > 0x1p-400 && rho < 0x1p400)) return 1;
+  return rho < 1 ? 0x1p600 : 0x1p-600;
+}
+
+// The bound before storage where everything is `factor` times as large.
+double computed_bound(const KernelFacts& facts, const Case& c, const bounds::Precision& at_one,
+                      double rho, double r, double factor) {
+  bounds::Precision p = at_one;
+  p.eta *= factor;
+  p.normal *= factor;
+  const double scale = scale_of(c);
+  if (facts.error_bound > 0)
+    return facts.error_bound * p.u * std::abs(scale) * rho + bounds::underflow(p, scale);
+  if (c.contract == ROPE_CONTRACT_TABLE) return bounds::against_table(p, rho, r, scale);
+  return bounds::against_exact(p, rho, bounds::computed_rotation * p.u, scale);
+}
+
+// The contract promises nothing where the result, or what is scaled first, could overflow.
+bool may_overflow(const Case& c, double rho) {
+  const double a = std::max(1.0, std::abs(scale_of(c)));
+  return !(rho <= format_of(c.dtype).largest / a * std::sqrt(0.5));
+}
+
 // One pair: adds |y - a x r| to the tally, or checks the rule for what is not finite.
 template <class Wide, class Where>
 void compare_pair(const KernelFacts& facts, const Case& c, const Complex<Wide>& x,
@@ -56,41 +83,52 @@ void compare_pair(const KernelFacts& facts, const Case& c, const Complex<Wide>& 
     });
     return;
   }
-  // Above 2^990 double-double products of f64 data would overflow in the judge itself.
-  const double largest = c.dtype == ROPE_F64 ? 0x1p990 : double{std::numeric_limits<float>::max()};
-  const double scale = scale_of(c);
-  if (rho * std::max(1.0, std::abs(scale)) > largest / 2)
-    return;  // may overflow: nothing is promised
+  if (may_overflow(c, rho)) return;
+  const double factor = factor_for(c.dtype, rho), scale = scale_of(c);
+  const auto moved = [factor](const Complex<Wide>& z) {
+    return Complex<Wide>{Wide(as_double(z.re) * factor), Wide(as_double(z.im) * factor)};
+  };
+  const Complex<Wide> from = moved(x), got = moved(y);
   const Complex<Wide> turned =
-      c.operation == ROPE_TRANSPOSE ? rotate_transpose(x, r) : rotate(x, r);
+      c.operation == ROPE_TRANSPOSE ? rotate_transpose(from, r) : rotate(from, r);
   const Complex<Wide> expected{turned.re * Wide(scale), turned.im * Wide(scale)};
-  const std::complex<double> difference{as_double(y.re - expected.re),
-                                        as_double(y.im - expected.im)};
-  const double bound = rho == 0 ? 0 : pair_bound(facts, c, rho, std::abs(as_complex(r)));
+  const std::complex<double> difference{as_double(got.re - expected.re),
+                                        as_double(got.im - expected.im)};
+  const bounds::Precision p = precision_of(facts, c.dtype);
+  const double length = std::abs(as_complex(from));
+  const auto bound_here = [&] {
+    const double h = computed_bound(facts, c, p, length, std::abs(as_complex(r)), factor);
+    return bounds::with_storage(p, h, as_double(expected.re), as_double(expected.im));
+  };
+  const double bound = rho == 0 ? 0 : bound_here();
   tally.add(std::abs(difference), bound, [&](Finding& f) {
     f.where = where();
     f.reason = f.margin <= 1 ? "" : "a pair is too far from the exact rotation";
-    f.bound = rho > 0 ? bound / (rho * precision_of(facts, c.dtype).u) : 0;
+    f.bound = rho > 0 ? bound / (length * p.unit()) : 0;
     f.bound_unit = "u rho";
-    f.diagnosis = diagnose(as_complex(y), as_complex(expected));
+    f.diagnosis = diagnose(as_complex(got), as_complex(expected));
   });
 }
 
 // A cheap look: whether |y - a x r| could be worse than `margin` times the bound. A little strict,
 // so that it only ever says yes too often; NaN says yes.
 struct QuickLook {
+  bounds::Precision precision;
   double relative_bound = 0, scale = 1, sign = 1;
 
   template <class Wide>
   bool suspicious(const Complex<Wide>& x, const Complex<Wide>& r, const Complex<Wide>& y,
                   double margin) const {
     const Complex<Wide> turned = sign < 0 ? rotate_transpose(x, r) : rotate(x, r);
-    const double re = as_double(y.re - turned.re * Wide(scale));
-    const double im = as_double(y.im - turned.im * Wide(scale));
-    constexpr double strict = 1 - 1e-6;  // for underflow and for |r| next to 1, left out here
+    const Complex<Wide> expected{turned.re * Wide(scale), turned.im * Wide(scale)};
+    const double re = as_double(y.re - expected.re), im = as_double(y.im - expected.im);
     if (re == 0 && im == 0) return false;
-    const double allowed = strict * margin * relative_bound;
-    const double limit = allowed * allowed * squared(x) * squared(r);
+    constexpr double strict = 1 - 1e-6;  // for |r| next to 1, left out here
+    // The bound is the sum of two parts: its square is no less than the sum of their squares.
+    const double allowed = strict * margin;
+    const double part = allowed * relative_bound;
+    const double limit =
+        part * part * squared(x) * squared(r) + allowed * allowed * stored(expected);
     // A square beyond double's range says nothing: of infinity, and of huge or tiny f64 pairs.
     const bool in_range = limit > 0x1p-900 && limit <= std::numeric_limits<double>::max();
     return !(in_range && re * re + im * im <= limit);
@@ -102,10 +140,16 @@ struct QuickLook {
     const double re = as_double(z.re), im = as_double(z.im);
     return re * re + im * im;
   }
+  double stored(const Complex<double>& y) const {
+    if (precision.stored_u == 0) return 0;
+    const double re = bounds::half_ulp(precision, y.re), im = bounds::half_ulp(precision, y.im);
+    return re * re + im * im;
+  }
+  static double stored(const Complex<DoubleDouble>&) { return 0; }  // f64 data
 };
 
 // The pairs of one head of one placement.
-template <class Wide>
+template <class Stored, class Wide>
 void compare_head(Subject& subject, const Problem& p, const Outputs& outputs, const HeadPlace& at,
                   const std::vector<Complex<Wide>>& rotations, const QuickLook& look,
                   Tally& tally) {
@@ -116,14 +160,13 @@ void compare_head(Subject& subject, const Problem& p, const Outputs& outputs, co
   const std::int64_t out_row =
       places.out_at + out_index(p.asked, at.tensor, at.b, at.t, at.h) + offset;
   const std::int64_t half = p.asked.rotary_dim / 2;
-  using Stored = std::conditional_t<std::is_same_v<Wide, double>, float, double>;
   const std::vector<std::byte>& in = given(p, outputs, places.in);
   const std::vector<std::byte>& out = outputs[static_cast<std::size_t>(places.out)];
   for (std::int64_t i = 0; i < half; ++i) {
     const PairIndex e = pair_index(p.asked.pairing, i, half);
     const auto pair_at = [&](const std::vector<std::byte>& bytes, std::int64_t row) {
-      return Complex<Wide>{Wide(load_as<Stored>(bytes, row + e.first)),
-                           Wide(load_as<Stored>(bytes, row + e.second))};
+      return Complex<Wide>{Wide(TableOf<Stored>{load_as<Stored>(bytes, row + e.first)}),
+                           Wide(TableOf<Stored>{load_as<Stored>(bytes, row + e.second)})};
     };
     const Complex<Wide> x = pair_at(in, in_row), y = pair_at(out, out_row);
     const Complex<Wide>& r = rotations[static_cast<std::size_t>(i)];
@@ -138,13 +181,19 @@ void compare_head(Subject& subject, const Problem& p, const Outputs& outputs, co
   }
 }
 
-template <class Wide>
+// Wide: for f32 data and narrower ones double is 2^29 times finer than what is judged; f64 data
+// need double-double.
+template <class Stored>
 Finding compare_all(Subject& subject, const Problem& p, const Execution& execution) {
+  using Wide = std::conditional_t<std::is_same_v<Stored, double>, DoubleDouble, double>;
   Tally tally;
   QuickLook look;
+  look.precision = precision_of(subject.facts, p.source.dtype);
   look.scale = scale_of(p.source);
   look.sign = p.source.operation == ROPE_TRANSPOSE ? -1 : 1;
-  look.relative_bound = pair_bound(subject.facts, p.source, 1, 1);
+  bounds::Precision no_underflow = look.precision;
+  no_underflow.eta = no_underflow.normal = no_underflow.stored_normal = 0;
+  look.relative_bound = computed_bound(subject.facts, p.source, no_underflow, 1, 1, 1);
   std::vector<Complex<Wide>> rotations;
   for (const Outputs& outputs : execution.outputs) {
     HeadPlace known{ROPE_MAX_TENSORS, 0, 0, 0};
@@ -156,7 +205,7 @@ Finding compare_all(Subject& subject, const Problem& p, const Execution& executi
           rotations.push_back({Wide(r.re), Wide(r.im)});
       }
       known = {tensor, b, t, h};
-      compare_head(subject, p, outputs, known, rotations, look, tally);
+      compare_head<Stored>(subject, p, outputs, known, rotations, look, tally);
     });
   }
   return tally.finding();
@@ -165,9 +214,17 @@ Finding compare_all(Subject& subject, const Problem& p, const Execution& executi
 }  // namespace
 
 bounds::Precision precision_of(const KernelFacts& facts, std::int32_t dtype) {
-  bounds::Precision p = dtype == ROPE_F64 ? bounds::f64 : bounds::f32;
+  const bounds::Format& format = format_of(dtype);
+  const bool narrow = dtype == ROPE_F16 || dtype == ROPE_BF16;
+  bounds::Precision p = narrow && facts.error_bound == 0
+                            ? bounds::stored_as(format)
+                            : bounds::Precision{format.u, format.eta, format.normal};
   p.flushes = (facts.flags & ROPE_FLUSHES_SUBNORMALS) != 0;
   return p;
+}
+
+double stored_error(const bounds::Precision& precision, const PairValue& y) {
+  return bounds::stored_error(precision, y.re.hi, y.im.hi);
 }
 
 std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placement,
@@ -183,7 +240,8 @@ std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placeme
       const std::int64_t row = p.asked.table_rows_by == ROPE_ROW_BY_TOKEN ? token : position;
       const std::int64_t index = (p.asked.table_rows > 1 ? row * p.asked.table_row_stride : 0) + i;
       const auto value = [&](int buffer) {
-        return load(p.buffers[static_cast<std::size_t>(buffer)].content, p.source.dtype, index);
+        return load(p.buffers[static_cast<std::size_t>(buffer)].content, p.asked.table_dtype,
+                    index);
       };
       out.push_back({value(at.cos), value(at.sin)});
     } else if (p.source.contract == ROPE_CONTRACT_F32_ANGLE) {
@@ -212,13 +270,11 @@ PairValue output_pair(const Problem& p, const Outputs& outputs, std::uint32_t te
                    at.out_at + out_index(p.asked, tensor, b, t, h), tensor, pair);
 }
 
-double pair_bound(const KernelFacts& facts, const Case& c, double rho, double r) {
+double pair_bound(const KernelFacts& facts, const Case& c, double rho, double r,
+                  const PairValue& expected) {
   const bounds::Precision p = precision_of(facts, c.dtype);
-  const double scale = scale_of(c);
-  if (facts.error_bound > 0)
-    return facts.error_bound * p.u * std::abs(scale) * rho + bounds::underflow(p, scale);
-  if (c.contract == ROPE_CONTRACT_TABLE) return bounds::against_table(p, rho, r, scale);
-  return bounds::against_exact(p, rho, bounds::computed_rotation * p.u, scale);
+  return bounds::with_storage(p, computed_bound(facts, c, p, rho, r, 1), expected.re.hi,
+                              expected.im.hi);
 }
 
 double rotation_error(const KernelFacts& facts, std::int32_t dtype) {
@@ -229,9 +285,16 @@ double rotation_error(const KernelFacts& facts, std::int32_t dtype) {
 }
 
 Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution) {
-  // For f32 data double is 2^29 times finer than what is judged; f64 data need double-double.
-  return problem.source.dtype == ROPE_F64 ? compare_all<DoubleDouble>(subject, problem, execution)
-                                          : compare_all<double>(subject, problem, execution);
+  switch (problem.source.dtype) {
+    case ROPE_F64:
+      return compare_all<double>(subject, problem, execution);
+    case ROPE_F16:
+      return compare_all<F16>(subject, problem, execution);
+    case ROPE_BF16:
+      return compare_all<Bf16>(subject, problem, execution);
+    default:
+      return compare_all<float>(subject, problem, execution);
+  }
 }
 
 }  // namespace ropewalk

@@ -11,8 +11,14 @@
 
 namespace ropewalk {
 
-/// u and the underflow unit for a kernel and a data type.
+/// What a kernel is held to compute in, and to round to on store. 16-bit data: f32, then the data
+/// type; under a declared error_bound, which holds for the result, all may be done in the data
+/// type.
 bounds::Precision precision_of(const KernelFacts& facts, std::int32_t dtype);
+
+/// What storing an output pair may have cost its kernel: 0 for f32 and f64 data and under a
+/// declared bound.
+double stored_error(const bounds::Precision& precision, const PairValue& y);
 
 /// The rotations of one token, one a pair, that a kernel of this contract is judged by: the given
 /// table's own values, or the real ones, or those of the rounded f32 angle.
@@ -28,8 +34,10 @@ inline PairValue input_pair(const Problem& problem, const Outputs& outputs, std:
 PairValue output_pair(const Problem& problem, const Outputs& outputs, std::uint32_t tensor,
                       std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t pair);
 
-/// The bound on |y - a x r|, absolute, for a pair of magnitude rho and a rotation of magnitude r.
-double pair_bound(const KernelFacts& facts, const Case& c, double rho, double r);
+/// The bound on |y - expected|, absolute, for expected = a x r, a pair of magnitude rho and a
+/// rotation of magnitude r.
+double pair_bound(const KernelFacts& facts, const Case& c, double rho, double r,
+                  const PairValue& expected);
 
 /// How far |r^ - r| of a kernel's rotation may be: a correctly rounded table, or its own angles.
 double rotation_error(const KernelFacts& facts, std::int32_t dtype);

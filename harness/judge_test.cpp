@@ -47,8 +47,8 @@ class Judged {
                              problem.asked.tensor[tensor].rotary_offset;
     const auto [first, second] =
         pair_index(problem.asked.pairing, pair, problem.asked.rotary_dim / 2);
-    store(bytes, row + first, y.re);
-    store(bytes, row + second, y.im);
+    store(bytes, problem.source.dtype, row + first, y.re);
+    store(bytes, problem.source.dtype, row + second, y.im);
   }
   /// Pair `pair` of q's first head, in both placements.
   void put(std::int64_t pair, Value y) {
@@ -86,14 +86,7 @@ class Judged {
       for (std::int64_t i = 0; i < problem.asked.rotary_dim / 2; ++i) visit(tensor, place..., i);
     });
   }
-  void store(std::vector<std::byte>& bytes, std::int64_t index, double v) const {
-    const auto narrow = static_cast<float>(v);
-    if (problem.source.dtype == ROPE_F64)
-      std::memcpy(bytes.data() + index * 8, &v, 8);
-    else
-      std::memcpy(bytes.data() + index * 4, &narrow, 4);
-  }
-  /// The plain loop in the data type, a scale rounded to it first.
+  /// The plain loop in the data type (in f32 for 16 bits), a scale rounded to that first.
   template <class Real>
   void rotate_as(std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h,
                  std::int64_t pair) {
@@ -115,13 +108,32 @@ class Judged {
 // ---- correct outputs hold
 
 TEST(Judge, CorrectOutputsHold) {
-  for (const char* line :
-       {"", "pairing=interleaved op=transpose", "dtype=f64",
-        "dtype=f64 contract=exact op=transpose", "contract=exact positions=from:2147483641:1",
-        "contract=exact positions=from:-2147483648:9",
-        "contract=f32_angle positions=from:16777211:3", "rows_by=token positions=from:-9:1",
-        "data=wide", "data=basis", "own_tables=1", "attention_scale=-3.5 dtype=f64",
-        "batch=2 q.in_at=3 q.out_at=5"}) {
+  for (const char* line : {"",
+                           "pairing=interleaved op=transpose",
+                           "dtype=f64",
+                           "dtype=f64 contract=exact op=transpose",
+                           "contract=exact positions=from:2147483641:1",
+                           "contract=exact positions=from:-2147483648:9",
+                           "contract=f32_angle positions=from:16777211:3",
+                           "rows_by=token positions=from:-9:1",
+                           "data=wide",
+                           "data=basis",
+                           "own_tables=1",
+                           "attention_scale=-3.5 dtype=f64",
+                           "batch=2 q.in_at=3 q.out_at=5",
+                           "dtype=f16",
+                           "dtype=bf16 contract=exact op=transpose",
+                           "dtype=bf16 contract=f32_angle",
+                           "dtype=f16 data=wide attention_scale=64",
+                           "data=subnormal dtype=f64",
+                           "data=subnormal",
+                           "data=subnormal dtype=f16",
+                           "data=subnormal dtype=bf16 attention_scale=3",
+                           "data=edge dtype=f64",
+                           "data=edge",
+                           "data=edge dtype=f64 attention_scale=-3",
+                           "data=edge dtype=f16 attention_scale=1.25",
+                           "data=edge dtype=bf16"}) {
     Judged judged(
         "tokens=7 rotary_dim=8 q.heads=3 q.head_dim=11 q.offset=2 k.heads=1 k.head_dim=8 " +
         std::string(line));
@@ -192,7 +204,7 @@ TEST(Judge, LastPairOneAndAHalfBoundsOffIsFoundAndNamed) {
     Judged judged(several + ("positions=from:100:7 dtype=" + std::string(dtype)));
     ASSERT_TRUE(judged.finding().holds());
     const PairValue x = input_pair(judged.problem, judged.execution.outputs[0], 1, 1, 2, 3, 7);
-    const double bound = pair_bound(judged.facts, judged.problem.source, magnitude(x), 1);
+    const double bound = pair_bound(judged.facts, judged.problem.source, magnitude(x), 1, x);
     const Rotation r = rotations_of(judged.problem, judged.oracle, 0, 1, 1, 2)[7];
     const PairValue exact = rotate(x, r);
     judged.put(1, 1, 1, 2, 3, 7,
@@ -281,6 +293,65 @@ TEST(Judge, SubnormalsMayBeFlushedOnlyWhereDeclared) {
   EXPECT_FALSE(judged.finding().holds());
   judged.facts.flags |= ROPE_FLUSHES_SUBNORMALS;
   EXPECT_TRUE(judged.finding().holds());
+}
+
+// ---- both ends of the range, and 16 bits
+
+TEST(Judge, SubnormalsAreJudgedToAFewUnits) {
+  for (const char* dtype : {"f64", "f32", "f16", "bf16"}) {
+    Judged judged("rotary_dim=8 q.head_dim=8 positions=3 data=subnormal dtype=" +
+                  std::string(dtype));
+    ASSERT_TRUE(judged.finding().holds()) << dtype;
+    EXPECT_EQ(judged.finding().compared, 8) << dtype;
+    const Value y = judged.got(2);
+    judged.put(2, {y.re + 10 * format_of(judged.problem.source.dtype).eta, y.im});
+    EXPECT_FALSE(judged.finding().holds()) << dtype;
+  }
+}
+
+TEST(Judge, PairsNextToOverflowAreJudged) {
+  for (const char* dtype : {"f64", "f32", "f16", "bf16"})
+    for (const char* scale : {"0", "-3", "0.25"}) {
+      Judged judged("rotary_dim=8 q.head_dim=8 positions=3 data=edge attention_scale=" +
+                    std::string(scale) + " dtype=" + dtype);
+      ASSERT_TRUE(judged.finding().holds()) << dtype << " " << scale;
+      EXPECT_EQ(judged.finding().compared, 8) << dtype << " " << scale;
+      const Value y = judged.got(2);
+      const double off = 1 + 4 * format_of(judged.problem.source.dtype).u;
+      for (const Value wrong :
+           {Value{y.re * off * off, y.im * off * off}, {0, 0}, {infinity, y.im}}) {
+        judged.put(2, wrong);
+        EXPECT_FALSE(judged.finding().holds()) << dtype << " " << scale << " " << wrong.re;
+      }
+    }
+}
+
+// The bound of 16-bit results is half a unit in the last place and no more: what is rounded to the
+// other neighbour is seen, unless it was nearly as near.
+TEST(Judge, SixteenBitResultsAreJudgedByTheirHalfUnits) {
+  for (const char* dtype : {"f16", "bf16"}) {
+    Judged judged("rotary_dim=64 q.head_dim=64 tokens=64 q.heads=2 dtype=" + std::string(dtype));
+    const Finding f = judged.finding();
+    ASSERT_TRUE(f.holds()) << f.margin;
+    EXPECT_GT(f.margin, 0.95) << dtype;
+    const double u = format_of(judged.problem.source.dtype).u;
+    const Value y = judged.got(5);
+    const bool first = std::abs(y.re) > std::abs(y.im);
+    const double two_units = 4 * u * std::exp2(std::ilogb(first ? y.re : y.im));
+    judged.put(5, {first ? y.re + two_units : y.re, first ? y.im : y.im + two_units});
+    EXPECT_FALSE(judged.finding().holds()) << dtype;
+    judged.put(5, y);
+    EXPECT_TRUE(judged.finding().holds()) << dtype;
+  }
+}
+
+TEST(Judge, DeclaredBoundOfSixteenBitsIsInTheirUnits) {
+  Judged judged("rotary_dim=8 q.head_dim=8 tokens=9 dtype=bf16");
+  judged.change_all([](Value y) { return Value{y.re * (1 + 0x1p-7), y.im * (1 + 0x1p-7)}; });
+  for (const double declared : {0, 1, 4}) {
+    judged.facts.error_bound = declared;
+    EXPECT_EQ(judged.finding().holds(), declared == 4) << declared;
+  }
 }
 
 // ---- which bound, and what the message says

@@ -45,6 +45,26 @@ inline void fuse(Case& c) {
   }
 }
 
+/// Q and K read the same input, side by side in every token of one buffer out.
+inline void share_input(Case& c) {
+  c.tensors.resize(2, c.tensors[0]);
+  for (TensorCase& t : c.tensors) t.in_place = false;
+  fuse(c);
+  for (TensorCase& t : c.tensors) {
+    t.in = {};
+    t.in_at = 0;
+  }
+}
+
+/// All inputs along one axis are one, each out of place into rows of its own.
+inline void broadcast_input(Case& c, std::int64_t Strides::*axis) {
+  for (TensorCase& t : c.tensors) {
+    t.in_place = false;
+    t.in = {c.tokens * t.heads * t.head_dim, t.heads * t.head_dim, t.head_dim};
+    t.in.*axis = 0;
+  }
+}
+
 /// Strides of axes of size 1 are never used: an absurd value there catches a kernel that does.
 inline void scramble_unused_strides(const Case& c, const TensorCase& t, Strides& s) {
   constexpr std::int64_t absurd = 1'000'003;

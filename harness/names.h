@@ -26,6 +26,11 @@ constexpr std::string_view word_of(const Words<N>& words, std::int64_t value) {
                                                             : "?";
 }
 
+/// The type of the table that belongs to data of a type.
+constexpr std::int32_t table_dtype_of(std::int32_t dtype) {
+  return dtype == ROPE_F64 ? ROPE_F64 : ROPE_F32;
+}
+
 /// Bytes of one element of a data type.
 constexpr std::int64_t element_bytes(std::int32_t dtype) {
   switch (dtype) {

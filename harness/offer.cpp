@@ -111,6 +111,28 @@ const std::vector<Feature>& features() {
          for (auto& t : c.tensors) t.in_place = false;
          fuse(c);
        }},
+      {"fused_in_place", &Offer::fused_in_place,
+       [](Case& c, const Try&) {
+         c.tensors.resize(2, c.tensors[0]);
+         for (auto& t : c.tensors) t.in_place = true;
+         fuse(c);
+       }},
+      {"shared_input", &Offer::shared_input, [](Case& c, const Try&) { share_input(c); }},
+      {"broadcast_heads", &Offer::broadcast_heads,
+       [](Case& c, const Try& n) {
+         for (auto& t : c.tensors) t.heads = n.heads;
+         broadcast_input(c, &Strides::head);
+       }},
+      {"broadcast_tokens", &Offer::broadcast_tokens,
+       [](Case& c, const Try& n) {
+         c.tokens = n.tokens;
+         broadcast_input(c, &Strides::token);
+       }},
+      {"broadcast_batch", &Offer::broadcast_batch,
+       [](Case& c, const Try& n) {
+         c.batch = n.batch;
+         broadcast_input(c, &Strides::batch);
+       }},
       {"broadcast_positions", &Offer::broadcast_positions,
        [](Case& c, const Try&) {
          c.batch = 2;
@@ -163,22 +185,52 @@ std::vector<Case> basic_cases(const Subject& subject, std::int32_t pairing, std:
   return cases;
 }
 
+// For a kernel that refuses all of those: each differs from the simplest in one more thing.
+std::vector<Case> unusual_cases(const Subject& subject, std::int32_t pairing, std::int32_t dtype) {
+  static const std::vector<std::function<void(Case&)>> changes = {
+      [](Case& c) { c.tensors[0].heads = 1; },
+      [](Case& c) { c.tensors[0].heads = 8; },
+      [](Case& c) { c.tokens = 4; },
+      [](Case& c) { c.tokens = 16; },
+      [](Case& c) { c.batch = 2; },
+      [](Case& c) { c.batch = 4; },
+      [](Case& c) { c.operation = ROPE_TRANSPOSE; },
+      [](Case& c) { c.attention_scale = 1.5; },
+      [](Case& c) { c.tensors[0].heads = 4, c.tensors[1].heads = 2; },
+      [](Case& c) { c.tensors[0].heads = 8, c.tensors[1].heads = 1; },
+      [](Case& c) { c.tensors[0].heads = 8, c.tensors[1].heads = 1, c.tokens = 16; },
+      [](Case& c) { c.tensors[0].heads = 1, c.batch = 4, c.tokens = 1; },
+      [](Case& c) { c.tokens = 16, c.operation = ROPE_TRANSPOSE; },
+      [](Case& c) { c.attention_scale = 1.5, c.operation = ROPE_TRANSPOSE; },
+      [](Case& c) { c.tensors.resize(3, c.tensors[0]), c.tensors[2].rotate = false; },
+  };
+  std::vector<Case> cases;
+  for (Case c : basic_cases(subject, pairing, dtype)) {
+    const bool common =
+        c.tensors[0].head_dim == 8 || c.tensors[0].head_dim == 64 || c.tensors[0].head_dim == 128;
+    if (!common || c.tokens != 2 || c.position_dtype != ROPE_I32) continue;
+    if (c.rows_by != ROPE_ROW_BY_POSITION || c.tensors.size() != 2) continue;
+    for (const auto& change : changes)
+      for (const std::size_t tensors : {std::size_t{1}, std::size_t{2}}) {
+        Case changed = c;
+        change(changed);
+        if (tensors == 1) changed.tensors.resize(1);
+        cases.push_back(changed);
+      }
+  }
+  return cases;
+}
+
 class Prober {
  public:
   explicit Prober(Subject& subject) : subject_(subject) {}
 
   bool accepts(const Case& c) {
-    if (died()) return false;
-    CallResult answer;
-    try {
-      answer = ask_supports(subject_, make_problem(c, subject_.oracle));
-    } catch (const BadCase&) {
-      return false;  // a feature that makes no sense with this base
-    }
-    if (answer.kind == CallResult::Kind::ok) return true;
-    refusal = answer;
-    asked = c;
-    return false;
+    return accepts(c, [&] { return make_problem(c, subject_.oracle); });
+  }
+  /// One of the basic cases: hundreds of them are asked about where nothing is offered.
+  bool accepts_basic(const Case& c) {
+    return accepts(c, [&] { return make_question(c); });
   }
   bool died() const {
     return refusal.kind != CallResult::Kind::ok && refusal.kind != CallResult::Kind::unsupported;
@@ -188,6 +240,21 @@ class Prober {
   Case asked;
 
  private:
+  template <class Make>
+  bool accepts(const Case& c, Make&& make) {
+    if (died()) return false;
+    CallResult answer;
+    try {
+      answer = ask_supports(subject_, make());
+    } catch (const BadCase&) {
+      return false;  // a feature that makes no sense with this base
+    }
+    if (answer.kind == CallResult::Kind::ok) return true;
+    refusal = answer;
+    asked = c;
+    return false;
+  }
+
   Subject& subject_;
 };
 
@@ -207,9 +274,17 @@ void probe_features(Prober& prober, const Subject& subject, Offer& offer) {
   const auto promised = [&](std::uint32_t flag) { return (subject.facts.flags & flag) != 0; };
   offer.in_place = offer.in_place && promised(ROPE_IN_PLACE);
   offer.out_of_place = offer.out_of_place && promised(ROPE_OUT_OF_PLACE);
+  offer.thread_safe = promised(ROPE_THREAD_SAFE);
+  offer.any_alignment = !promised(ROPE_NEEDS_ALIGN_64);
   // Both would put a tensor where its first element is not aligned.
   offer.shifted_start = offer.shifted_start && !promised(ROPE_NEEDS_ALIGN_64);
-  offer.fused = offer.fused && !promised(ROPE_NEEDS_ALIGN_64);
+  const bool unaligned = !promised(ROPE_NEEDS_ALIGN_64);
+  offer.fused = offer.fused && unaligned;
+  offer.shared_input = offer.shared_input && unaligned && promised(ROPE_OUT_OF_PLACE);
+  offer.fused_in_place = offer.fused_in_place && unaligned && promised(ROPE_IN_PLACE);
+  for (bool Offer::*const broadcast :
+       {&Offer::broadcast_heads, &Offer::broadcast_tokens, &Offer::broadcast_batch})
+    offer.*broadcast = offer.*broadcast && promised(ROPE_OUT_OF_PLACE);
   for (const HeadSize size : usual_sizes)
     if (prober.accepts(resized(offer.base, size))) offer.sizes.push_back(size);
   offer.any_size = std::all_of(std::begin(odd_sizes), std::end(odd_sizes), [&](HeadSize size) {
@@ -221,11 +296,15 @@ void probe_features(Prober& prober, const Subject& subject, Offer& offer) {
 
 Probe probe_offer(Subject& subject, std::int32_t pairing, std::int32_t dtype) {
   Prober prober(subject);
-  const std::vector<Case> cases = basic_cases(subject, pairing, dtype);
-  const auto base =
-      std::find_if(cases.begin(), cases.end(), [&](const Case& c) { return prober.accepts(c); });
+  const auto first_accepted = [&](const std::vector<Case>& cases) -> std::optional<Case> {
+    for (const Case& c : cases)
+      if (prober.accepts_basic(c)) return c;
+    return {};
+  };
+  std::optional<Case> base = first_accepted(basic_cases(subject, pairing, dtype));
+  if (!base) base = first_accepted(unusual_cases(subject, pairing, dtype));
   Probe probe;
-  if (base != cases.end()) {
+  if (base) {
     Offer offer;
     offer.base = *base;
     probe_features(prober, subject, offer);

@@ -26,7 +26,9 @@ struct Offer {
        rows_by_token = false, null_positions = false, negative_positions = false,
        own_tables = false, spare_rows = false, padded_table = false, padded = false,
        head_major = false, fused = false, broadcast_positions = false, strided_positions = false,
-       shifted_start = false;
+       shifted_start = false, broadcast_heads = false, broadcast_tokens = false,
+       broadcast_batch = false, shared_input = false, fused_in_place = false;
+  bool thread_safe = false, any_alignment = false;  ///< by its flags: promises, no features
 };
 
 /// What became of asking.

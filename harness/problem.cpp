@@ -56,6 +56,7 @@ std::pair<std::int64_t, std::int64_t> room_around(const Case& c, std::int64_t lo
   constexpr std::int64_t edge = std::int64_t{1} << 31;
   const auto wanted = [&](int shift) { return static_cast<std::int64_t>(bits >> shift & 15); };
   if (bits % 2 == 0) return {0, 0};
+  if (!table && (bits >> 24) % 4 == 0) return {low + edge, edge - 1 - high};
   return {std::min(wanted(8), table ? low : low + edge),
           std::min(wanted(16), table ? c.table_spare_rows : edge - 1 - high)};
 }
@@ -78,7 +79,7 @@ rope_problem problem_of(const Case& c, const std::vector<std::int64_t>& position
   p.max_position = *high + more_high;
   p.angle_source = c.contract == ROPE_CONTRACT_TABLE ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ;
   if (p.angle_source == ROPE_ANGLES_TABLE) {
-    p.table_dtype = c.dtype;
+    p.table_dtype = table_dtype_of(c.dtype);
     p.table_rows_by = c.rows_by;
     require(c.table_spare_rows >= 0, "table_spare_rows must not be negative");
     const std::int64_t needed = c.rows_by == ROPE_ROW_BY_TOKEN ? c.batch * c.tokens : *high + 1;
@@ -112,8 +113,9 @@ int add_buffer(Problem& out, std::string name, std::int64_t elements, std::int64
 }
 
 // The value of one rotated element of head h, whose coordinates are in `head_hash`.
-double element_value(const Case& c, std::uint64_t head_hash, std::int64_t h, std::int64_t e) {
-  const int mantissa = c.dtype == ROPE_F64 ? 53 : 24;
+double element_value(const Case& c, const bounds::Format& format, std::uint64_t head_hash,
+                     std::int64_t h, std::int64_t e) {
+  const int mantissa = format.mantissa;
   const std::int64_t half = c.rotary_dim / 2;
   const bool first = c.pairing == ROPE_INTERLEAVED ? e % 2 == 0 : e < half;
   const std::int64_t pair = c.pairing == ROPE_INTERLEAVED ? e / 2 : e % half;
@@ -127,6 +129,10 @@ double element_value(const Case& c, std::uint64_t head_hash, std::int64_t h, std
       return huge_value(bits, mantissa);
     case DataPattern::special:
       return special_value(bits, mantissa);
+    case DataPattern::subnormal:
+      return subnormal_value(bits, format);
+    case DataPattern::edge:
+      return edge_value(bits, format, c.attention_scale);
     case DataPattern::basis:  // heads: (1, 0), (0, 1), full mantissas, and again
       return h % 3 == 2 ? unit_value(bits, mantissa) : (first == (h % 3 == 0) ? 1.0 : 0.0);
     case DataPattern::decay: {  // heads: half prefix indicators, then those of DecayHead
@@ -144,12 +150,17 @@ double element_value(const Case& c, std::uint64_t head_hash, std::int64_t h, std
 // What must be copied bit for bit: any bits, infinities and NaN payloads among them, and what
 // arithmetic would change: -0, a subnormal, a signalling NaN.
 std::uint64_t copied_bits(std::int32_t dtype, std::uint64_t random, std::int64_t e) {
-  const bool wide = dtype == ROPE_F64;
-  const std::uint64_t exponent = wide ? std::uint64_t{0x7ff} << 52 : 0x7f800000u;
-  if (e % 5 == 1) return random | exponent;
-  if (e % 5 != 2) return random;
-  const std::uint64_t special[] = {wide ? std::uint64_t{1} << 63 : 0x80000000u, 0, 1, exponent | 1};
-  return special[random % 4];
+  constexpr std::uint64_t exponents[] = {std::uint64_t{0x7ff} << 52, 0x7f800000, 0x7c00, 0x7f80};
+  const std::uint64_t exponent = exponents[dtype];
+  const std::int64_t size = element_bytes(dtype);
+  const std::uint64_t all = ~std::uint64_t{0} >> (64 - 8 * size);
+  const std::uint64_t special[] = {all ^ all >> 1, 0, 1, exponent | 1};
+  if (e % 5 == 2) return special[random % 4];
+  const std::uint64_t bits = (e % 5 == 1 ? random | exponent : random) & all;
+  // In 16 bits chance would make poison now and then.
+  for (const Poison poison : {Poison::a, Poison::b, Poison::read_only})
+    if (bits == poison_bits(poison, size)) return bits ^ 1;
+  return bits;
 }
 
 void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std::int64_t at,
@@ -157,6 +168,7 @@ void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std
   const TensorCase& given = c.tensors[tensor];
   const rope_tensor& s = p.tensor[tensor];
   const auto size = static_cast<std::size_t>(element_bytes(c.dtype));
+  const bounds::Format& format = format_of(c.dtype);
   std::size_t next = 0;
   for (std::int64_t b = 0; b < c.batch; ++b)
     for (std::int64_t t = 0; t < c.tokens; ++t)
@@ -170,7 +182,8 @@ void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std
             store(bytes, c.dtype, row + e, given.values[next]);
           } else if (given.rotate && e >= given.rotary_offset &&
                      e < given.rotary_offset + c.rotary_dim) {
-            store(bytes, c.dtype, row + e, element_value(c, inside, h, e - given.rotary_offset));
+            store(bytes, c.dtype, row + e,
+                  element_value(c, format, inside, h, e - given.rotary_offset));
           } else {
             const std::uint64_t bits = copied_bits(c.dtype, hash(outside, e), e);
             std::memcpy(bytes.data() + static_cast<std::size_t>(row + e) * size, &bits, size);
@@ -207,20 +220,24 @@ void add_tensors(const Case& c, Problem& out) {
     all_in = std::max(all_in, ins[i]);
     all_out = std::max(all_out, outs[i]);
   }
-  const int fused_in = c.fused ? add_buffer(out, "in", all_in, size, false) : -1;
-  const int fused_out = c.fused ? add_buffer(out, "out", all_out, size, true) : -1;
+  const bool fused_in_place = c.fused && c.tensors[0].in_place;
+  int fused_in = -1, fused_out = -1;
+  if (c.fused)
+    fused_in = add_buffer(out, fused_in_place ? "in_out" : "in", all_in, size, fused_in_place);
+  if (fused_in_place) out.buffers.back().holds_input = true;
+  if (c.fused) fused_out = fused_in_place ? fused_in : add_buffer(out, "out", all_out, size, true);
   for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
     const TensorCase& t = c.tensors[i];
     const std::string name(tensor_words[i]);
     TensorPlaces& places = out.tensor[i];
     places.in_at = t.in_at;
     places.out_at = t.out_at;
-    if (t.in_place) {
-      places.in = places.out = add_buffer(out, name + ".in_out", ins[i], size, true);
-      out.buffers.back().holds_input = true;
-    } else if (c.fused) {
+    if (c.fused) {
       places.in = fused_in;
       places.out = fused_out;
+    } else if (t.in_place) {
+      places.in = places.out = add_buffer(out, name + ".in_out", ins[i], size, true);
+      out.buffers.back().holds_input = true;
     } else {
       places.in = add_buffer(out, name + ".in", ins[i], size, false);
       places.out = add_buffer(out, name + ".out", outs[i], size, true);
@@ -236,10 +253,11 @@ void add_table(const Case& c, Problem& out, Oracle& oracle, std::uint32_t tensor
   const std::int64_t half = p.rotary_dim / 2;
   const std::int64_t elements =
       p.table_rows == 1 ? half : plus(times(p.table_rows - 1, p.table_row_stride), half);
-  const auto size = element_bytes(c.dtype);
-  const std::string suffix = c.own_tables ? "." + std::string(tensor_words[tensor]) : "";
+  const auto size = element_bytes(p.table_dtype);
+  const bool own_sin = c.own_sin && tensor > 0;
+  const std::string suffix = c.own_tables || own_sin ? "." + std::string(tensor_words[tensor]) : "";
   TensorPlaces& places = out.tensor[tensor];
-  places.cos = add_buffer(out, "cos" + suffix, elements, size, false);
+  places.cos = own_sin ? out.tensor[0].cos : add_buffer(out, "cos" + suffix, elements, size, false);
   places.sin = add_buffer(out, "sin" + suffix, elements, size, false);
   auto& cos = out.buffers[static_cast<std::size_t>(places.cos)].content;
   auto& sin = out.buffers[static_cast<std::size_t>(places.sin)].content;
@@ -250,8 +268,8 @@ void add_table(const Case& c, Problem& out, Oracle& oracle, std::uint32_t tensor
     const std::int64_t at = p.table_rows == 1 ? 0 : row * p.table_row_stride;
     for (std::int64_t i = 0; i < half; ++i) {
       const Rotation r = given_rotation(out, oracle, tensor, position, i);
-      store(cos, c.dtype, at + i, r.re.hi);
-      store(sin, c.dtype, at + i, r.im.hi);
+      store(cos, p.table_dtype, at + i, r.re.hi);
+      store(sin, p.table_dtype, at + i, r.im.hi);
     }
   }
 }
@@ -324,26 +342,16 @@ std::int64_t out_index(const rope_problem& p, std::uint32_t tensor, std::int64_t
          (s.heads > 1 ? h * s.out_head_stride : 0);
 }
 
-void store(std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index, double value) {
-  if (dtype == ROPE_F64) {
-    std::memcpy(bytes.data() + index * 8, &value, 8);
-  } else {
-    const auto narrow = static_cast<float>(value);
-    std::memcpy(bytes.data() + index * 4, &narrow, 4);
-  }
-}
-
-double load(const std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index) {
-  return dtype == ROPE_F64 ? load_as<double>(bytes, index) : double{load_as<float>(bytes, index)};
-}
-
 Rotation given_rotation(const Problem& p, Oracle& oracle, std::uint32_t tensor,
                         std::int64_t position, std::int64_t i) {
   // Towards 0, so that the edges of int32 stay inside it.
   const std::int64_t apart = 1000 * static_cast<std::int64_t>(tensor);
-  const bool own = p.source.own_tables && p.asked.angle_source == ROPE_ANGLES_TABLE;
+  const bool table = p.asked.angle_source == ROPE_ANGLES_TABLE;
+  const bool own = p.source.own_tables && table;
   const std::int64_t at = !own ? position : position - (position >= 0 ? apart : -apart);
-  return oracle.at(p.inv_freq[static_cast<std::size_t>(i)], at);
+  Rotation r = oracle.at(p.inv_freq[static_cast<std::size_t>(i)], at);
+  if (p.source.own_sin && table && tensor > 0) r.im = -r.im;  // backwards: the same cos
+  return r;
 }
 
 PairIndex pair_elements(const rope_problem& p, std::uint32_t tensor, std::int64_t pair) {
@@ -352,7 +360,7 @@ PairIndex pair_elements(const rope_problem& p, std::uint32_t tensor, std::int64_
   return {offset + at.first, offset + at.second};
 }
 
-Problem make_problem(const Case& c, Oracle& oracle) {
+Problem make_question(const Case& c) {
   validate(c);
   Problem out;
   out.source = c;
@@ -360,11 +368,16 @@ Problem make_problem(const Case& c, Oracle& oracle) {
   out.inv_freq = frequencies_of(c);
   out.asked = problem_of(c, out.positions);
   out.asked.inv_freq = out.inv_freq.data();
+  return out;
+}
+
+Problem make_problem(const Case& c, Oracle& oracle) {
+  Problem out = make_question(c);
   add_tensors(c, out);
   add_positions(c, out);
   if (out.asked.angle_source == ROPE_ANGLES_TABLE)
     for (std::uint32_t i = 0; i < out.asked.tensor_count; ++i) {
-      if (i == 0 || c.own_tables) {
+      if (i == 0 || c.own_tables || c.own_sin) {
         add_table(c, out, oracle, i);
       } else {
         out.tensor[i].cos = out.tensor[0].cos;

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "harness/case.h"
+#include "harness/stored.h"
 #include "kernels/api/kernel.h"
+#include "reference/bounds.h"
 #include "reference/definition.h"
 #include "reference/oracle.h"
 
@@ -57,6 +59,10 @@ enum DecayHead : std::int64_t {
   decay_extra_heads
 };
 
+/// What a kernel's supports is asked about a case, without a buffer: as long as no tensor has
+/// strides of its own, all that can be wrong with the case is found. Throws BadCase.
+Problem make_question(const Case& c);
+
 /// Lays a case out. Throws BadCase. The oracle makes the tables.
 Problem make_problem(const Case& c, Oracle& oracle);
 
@@ -78,18 +84,6 @@ inline std::int64_t position_of(const Problem& p, int placement, std::int64_t b,
   return positions[static_cast<std::size_t>(b * p.asked.tokens + t)];
 }
 
-/// Element `index` of a buffer's bytes.
-template <class Stored>
-Stored load_as(const std::vector<std::byte>& bytes, std::int64_t index) {
-  Stored v;
-  std::memcpy(&v, bytes.data() + index * static_cast<std::int64_t>(sizeof(Stored)), sizeof v);
-  return v;
-}
-/// The same for a data type known at run time, exact as a double.
-double load(const std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index);
-/// The reverse: rounds to the data type.
-void store(std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index, double value);
-
 using PairValue = Complex<DoubleDouble>;
 
 /// One row of head_dim elements.
@@ -102,7 +96,7 @@ struct HeadPlace {
 PairIndex pair_elements(const rope_problem& p, std::uint32_t tensor, std::int64_t pair);
 
 /// The exact rotation of pair i at a position, as tensor `tensor` is given it: with own tables,
-/// tensor k's table holds the angles of positions 1000 k nearer to 0.
+/// tensor k's table holds the angles of positions 1000 k nearer to 0; with an own sin, minus them.
 Rotation given_rotation(const Problem& p, Oracle& oracle, std::uint32_t tensor,
                         std::int64_t position, std::int64_t i);
 

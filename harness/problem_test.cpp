@@ -175,6 +175,28 @@ TEST(Problem, ExplicitValuesAreStoredInOrder) {
   EXPECT_TRUE(poisoned(in, 2));
 }
 
+TEST(Problem, OwnSinTurnsTheOtherTensorsBack) {
+  const Problem p = laid_out("q.heads=1 k.heads=1 positions=5 own_sin=1");
+  EXPECT_EQ(p.tensor[1].cos, p.tensor[0].cos);
+  ASSERT_NE(p.tensor[1].sin, p.tensor[0].sin);
+  const auto sin_of = [&](std::size_t tensor) {
+    return load(p.buffers[static_cast<std::size_t>(p.tensor[tensor].sin)].content, ROPE_F32, 5);
+  };
+  EXPECT_EQ(sin_of(1), -sin_of(0));
+  EXPECT_NE(sin_of(0), 0);
+}
+
+TEST(Problem, FusedInPlaceIsOneBuffer) {
+  Case c;
+  c.tensors.assign(2, {});
+  for (TensorCase& t : c.tensors) t.in_place = true;
+  fuse(c);
+  const Problem p = laid_out(c);
+  EXPECT_EQ(p.tensor[0].in, p.tensor[1].out);
+  EXPECT_TRUE(buffer(p, "in_out").holds_input);
+  EXPECT_EQ(owned_elements(buffer(p, "in_out")), 4);
+}
+
 TEST(Problem, PositionsFollowTypeAndStrides) {
   const Problem p = laid_out(
       "batch=2 tokens=2 positions=5,6,7,8 position_batch_stride=7 position_token_stride=3");

@@ -1,4 +1,4 @@
-// What a parent and its worker say to each other: docs/worker-protocol.md, version 1.
+// What a parent and its worker say to each other: docs/worker-protocol.md, version 2.
 //
 // One SOCK_SEQPACKET socket (descriptor 3 in the worker) carries Request and Reply; one memfd
 // (descriptor 4) carries everything large: a control page, a call descriptor, then the buffers.
@@ -10,8 +10,11 @@
 
 namespace ropewalk::protocol {
 
-inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint32_t version = 2;
 inline constexpr int socket_descriptor = 3, memory_descriptor = 4;
+
+/// How a worker exits that cannot send its answer.
+inline constexpr int exit_unheard = 86;
 
 /// Byte offsets in the memfd.
 inline constexpr std::uint64_t control_offset = 0, call_offset = 8192, buffers_offset = 16384;
@@ -25,7 +28,19 @@ enum class Command : std::uint32_t {
 };
 
 /// Steps of a call, in this order. A call with `prepare` begins a new state, `release` ends it.
-enum Step : std::uint32_t { step_supports = 1, step_prepare = 2, step_apply = 4, step_release = 8 };
+/// step_repeat: `callers` descriptors of one problem, each applied alone, then all at once and
+/// again and again; every call must give the bits of the first. Reply.count: how many calls were
+/// made (one caller), or met another one under way.
+/// `keep_mapped`: the regions stay mapped for a next call that names the same ones; a kernel that
+/// keeps an address would then not be found out.
+enum Step : std::uint32_t {
+  step_supports = 1,
+  step_prepare = 2,
+  step_apply = 4,
+  step_release = 8,
+  step_repeat = 16,
+  step_keep_mapped = 32
+};
 
 struct Request {
   std::uint32_t version, command;
@@ -41,7 +56,7 @@ enum class Status : std::uint32_t {
 
 struct Reply {
   std::uint32_t version, status;
-  std::uint64_t count;
+  std::uint64_t count;  ///< to a failed call: 1 asks to be replaced, the process is spoiled
   char text[496];
 };
 
@@ -74,14 +89,17 @@ struct Region {
 struct CallDescriptor {
   std::uint32_t struct_size, version;
   std::uint32_t workspace_at_end;  ///< the workspace ends at (1) or begins at (0) a forbidden page
-  std::uint32_t reserved;
-  rope_problem problem;  ///< pointers are ignored
+  std::uint32_t state;             ///< which of the `most_states` that may be alive at once
+  rope_problem problem;            ///< pointers are ignored
   Region inv_freq, positions;
   struct {
     Region in, out, cos, sin;
   } tensor[ROPE_MAX_TENSORS];
+  std::uint32_t callers;  ///< step_repeat: so many descriptors follow each other, this one included
+  std::uint32_t rounds;   ///< step_repeat: calls wanted of each
 };
-static_assert(sizeof(CallDescriptor) <= buffers_offset - call_offset);
+inline constexpr std::uint32_t most_states = 4, most_callers = 4;
+static_assert(most_callers * sizeof(CallDescriptor) <= buffers_offset - call_offset);
 
 /// What the worker is doing: read by the parent when a call takes too long or the worker is gone.
 enum class Phase : std::uint32_t {
@@ -93,7 +111,8 @@ enum class Phase : std::uint32_t {
   prepare,
   apply,
   release,
-  timing
+  timing,
+  supports_without_reason
 };
 
 /// Regions of a mapping record, in the order of CallDescriptor: inv_freq, positions, then in, out,
@@ -102,7 +121,9 @@ inline constexpr int region_count = 2 + 4 * ROPE_MAX_TENSORS + 1;
 inline constexpr int workspace_region = region_count - 1;
 
 struct MappedRegion {
-  std::uint64_t begin, bytes;  ///< address in the worker and length, without the forbidden pages
+  /// Address in the worker and length, without the forbidden pages; of inv_freq and workspace, to
+  /// the byte.
+  std::uint64_t begin, bytes;
 };
 
 struct Control {
@@ -112,6 +133,7 @@ struct Control {
   std::uint32_t fault_is_write;  ///< of SIGSEGV, where the machine tells
   std::uint64_t fault_address;
   MappedRegion mapped[region_count];
+  char last_words[256];  ///< an answer that could not be sent, of a worker that exits for it
 };
 static_assert(sizeof(Control) <= call_offset - control_offset);
 

@@ -18,6 +18,10 @@
 #include <filesystem>
 #include <system_error>
 
+#include "harness/fault_place.h"
+#include "harness/output_watch.h"
+#include "harness/time_limits.h"
+
 extern "C" char** environ;  // NOLINT: POSIX's own name
 
 namespace ropewalk {
@@ -25,15 +29,6 @@ namespace {
 
 using namespace protocol;
 using Clock = std::chrono::steady_clock;
-
-// Sanitizers slow a kernel by an order of magnitude.
-#ifdef ROPEWALK_SANITIZED
-constexpr double slow = 10;
-#else
-constexpr double slow = 1;
-#endif
-constexpr double prepare_limit_s = 60 * slow;  // untimed by contract, may build tables
-constexpr double apply_limit_s = 2 * slow;
 
 Clock::time_point after(double seconds) {
   return Clock::now() +
@@ -46,50 +41,8 @@ std::string text_of(const char (&field)[N]) {
 }
 
 std::string signal_text(int signal) {
-  switch (signal) {
-    case SIGSEGV:
-      return "SIGSEGV";
-    case SIGBUS:
-      return "SIGBUS";
-    case SIGFPE:
-      return "SIGFPE";
-    case SIGILL:
-      return "SIGILL";
-    case SIGABRT:
-      return "SIGABRT";
-    case SIGKILL:
-      return "SIGKILL";
-    case SIGTERM:
-      return "SIGTERM";
-    default:
-      return fmt::format("signal {}", signal);
-  }
-}
-
-// Which buffer a faulting address belongs to, and how far outside it lies.
-std::string place_of_fault(const Control& c, const std::vector<std::string>& names) {
-  constexpr std::uint64_t near = 1 << 20;
-  std::string best;
-  std::uint64_t best_distance = near;
-  for (int i = 0; i < region_count; ++i) {
-    const MappedRegion& m = c.mapped[i];
-    if (m.bytes == 0) continue;
-    const std::uint64_t end = m.begin + m.bytes, at = c.fault_address;
-    const bool inside = at >= m.begin && at < end;
-    const std::uint64_t distance = inside ? 0 : at >= end ? at - end : m.begin - at;
-    if (distance >= best_distance) continue;
-    best_distance = distance;
-    const std::string& name = names[static_cast<std::size_t>(i)];
-    // The first byte behind a buffer is 1 byte past its end.
-    const auto bytes = [](std::uint64_t n) {
-      return n == 1 ? "1 byte" : fmt::format("{} bytes", n);
-    };
-    best = inside      ? fmt::format("byte {} of the pages of read-only {}", at - m.begin, name)
-           : at >= end ? fmt::format("{} past the end of {}", bytes(distance + 1), name)
-                       : fmt::format("{} before {}", bytes(distance), name);
-  }
-  return best.empty() ? fmt::format("address {:#x}, near no buffer", c.fault_address)
-                      : fmt::format("{} {}", c.fault_is_write != 0 ? "write" : "read", best);
+  const char* name = sigabbrev_np(signal);
+  return name != nullptr ? std::string("SIG") + name : fmt::format("signal {}", signal);
 }
 
 }  // namespace
@@ -166,10 +119,12 @@ void Worker::start() {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  if (options_.output_descriptor < 0)
+  if (options_.output_descriptor == WorkerOptions::nowhere)
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  else
+  else if (options_.output_descriptor != WorkerOptions::watched)
     posix_spawn_file_actions_adddup2(&actions, options_.output_descriptor, STDOUT_FILENO);
+  else
+    watch_output(actions);
   posix_spawn_file_actions_adddup2(&actions, child_socket, socket_descriptor);
   posix_spawn_file_actions_adddup2(&actions, child_memory, memory_descriptor);
 
@@ -181,8 +136,12 @@ void Worker::start() {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   const int error =
-      posix_spawn(&pid_, options_.executable.c_str(), &actions, nullptr, argv.data(), environ);
+      posix_spawn(&pid_, options_.executable.c_str(), &actions, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(child_socket);
   close(child_memory);
@@ -193,11 +152,30 @@ void Worker::start() {
     throw WorkerError(
         fmt::format("cannot start the worker {}: {}", options_.executable, strerror(error)));
   }
+  group_ = pid_;
   ++starts_;
-  if (const std::string failure = load_failure(); !failure.empty()) {
+  const std::string failure = load_failure();
+  if (said_ >= 0) show_watched_output(said_);  // by constructors
+  if (!failure.empty()) {
     stop();
     throw WorkerError(failure);
   }
+}
+
+// What the worker prints goes to memory: stdout to be looked at, stderr to be shown as well.
+void Worker::watch_output(posix_spawn_file_actions_t& actions) {
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    int& output = stream == STDOUT_FILENO ? printed_ : said_;
+    output = make_watched_output();
+    posix_spawn_file_actions_adddup2(&actions, output, stream);
+  }
+}
+
+// A plugin's path as it was given: what the worker says is cut to the entry's field.
+std::string Worker::whole_path(const std::string& told) const {
+  for (const std::string& plugin : options_.plugins)
+    if (told.size() + 1 == sizeof(KernelEntry::plugin) && plugin.starts_with(told)) return plugin;
+  return told;
 }
 
 // Greets a fresh worker and lists its kernels; what went wrong, or nothing.
@@ -224,20 +202,27 @@ std::string Worker::load_failure() {
     KernelEntry e{};
     if (ask(Command::list, i, &e, sizeof e) != Received::message) return "the worker went away";
     kernels_.push_back({i, text_of(e.name), text_of(e.summary), text_of(e.source),
-                        text_of(e.cpu_features), text_of(e.plugin), text_of(e.cannot_run),
-                        e.angle_contract, e.flags, e.error_bound});
+                        text_of(e.cpu_features), whole_path(text_of(e.plugin)),
+                        text_of(e.cannot_run), e.angle_contract, e.flags, e.error_bound});
   }
   if (kernels_.empty()) return "the worker has no kernels: this build is broken";
   return {};
 }
 
+// With all the processes that kernels started in it: the worker leads a group of its own.
 void Worker::stop() {
+  if (group_ > 0) kill(-group_, SIGKILL);
   if (pid_ > 0) {
     kill(pid_, SIGKILL);
     while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
-  pid_ = -1;
+  pid_ = group_ = -1;
+  if (said_ >= 0) show_watched_output(said_);
+  for (int* output : {&printed_, &said_}) {
+    if (*output >= 0) close(*output);
+    *output = -1;
+  }
   if (socket_ >= 0) close(socket_);
   socket_ = -1;
 }
@@ -290,17 +275,23 @@ std::string Worker::phase_text() const {
       return "release";
     case Phase::timing:
       return "a timed call";
+    case Phase::supports_without_reason:
+      return "supports with reason == NULL";
     default:
       return "the worker's own code (memory damaged earlier?)";
   }
 }
 
 // The worker is gone or late: says how it ended, and buries it.
-CallResult Worker::end_of(Received how, const std::vector<std::string>& region_names) {
+CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions) {
   const std::string phase = phase_text();
   if (how == Received::late) {
+    int status = 0;
+    const bool stopped = waitpid(pid_, &status, WNOHANG | WUNTRACED) == pid_ && WIFSTOPPED(status);
+    const std::string why =
+        stopped ? fmt::format(": it was stopped by {}", signal_text(WSTOPSIG(status))) : "";
     stop();
-    return {CallResult::Kind::hang, fmt::format("no answer from {} in time", phase)};
+    return {CallResult::Kind::hang, fmt::format("no answer from {} in time{}", phase, why)};
   }
   // Gone can also mean that the kernel closed the socket: do not wait for ever.
   int status = 0;
@@ -323,37 +314,42 @@ CallResult Worker::end_of(Received how, const std::vector<std::string>& region_n
       text += ": an instruction this machine has not? Then cpu_features must name its set";
   }
   const Control& c = control();
-  if ((c.fault_signal == SIGSEGV || c.fault_signal == SIGBUS) && !region_names.empty())
-    text += ": " + place_of_fault(c, region_names);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == exit_unheard && c.last_words[0] != 0)
+    text = text_of(c.last_words);
+  if ((c.fault_signal == SIGSEGV || c.fault_signal == SIGBUS) && !regions.empty())
+    text += ": " + place_of_fault(c, regions);
   stop();
   return {CallResult::Kind::crash, text};
 }
 
-CallResult Worker::call(std::uint32_t kernel, const CallDescriptor& call, std::uint32_t steps,
-                        const std::vector<std::string>& region_names) {
+CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> calls,
+                         std::uint32_t steps, const std::vector<NamedRegion>& regions) {
   start();
-  std::memcpy(mapped_ + call_offset, &call, sizeof call);
+  std::memcpy(mapped_ + call_offset, calls.data(), calls.size_bytes());
   const Request request{version, static_cast<std::uint32_t>(Command::call), kernel, steps};
-  if (!send(&request, sizeof request)) return end_of(Received::gone, region_names);
+  if (!send(&request, sizeof request)) return end_of(Received::gone, regions);
   Reply reply{};
   // Each phase has its own limit, and the next one begins with a whole one.
   constexpr double look_every_s = 0.1;
   std::uint32_t phase = control().phase;
-  auto deadline = after(apply_limit_s);
+  const double limit_s = apply_limit_s(calls.front());
+  auto deadline = after(limit_s);
   Received how = Received::late;
   do {
     if (phase != control().phase) {
       phase = control().phase;
-      deadline = after(phase == static_cast<std::uint32_t>(Phase::prepare) ? prepare_limit_s
-                                                                           : apply_limit_s);
+      deadline =
+          after(phase == static_cast<std::uint32_t>(Phase::prepare) ? prepare_limit_s : limit_s);
     }
     how = receive(&reply, sizeof reply, std::min(deadline, after(look_every_s)));
   } while (how == Received::late && (Clock::now() < deadline || phase != control().phase));
-  if (how != Received::message) return end_of(how, region_names);
+  if (how != Received::message) return end_of(how, regions);
   const std::string text = text_of(reply.text);
+  // What a call counted, where it went well; else whether the process was left changed.
+  if (reply.count != 0 && reply.status != static_cast<std::uint32_t>(Status::ok)) stop();
   switch (static_cast<Status>(reply.status)) {
     case Status::ok:
-      return {CallResult::Kind::ok, {}};
+      return {CallResult::Kind::ok, {}, reply.count};
     case Status::unsupported:
       return {CallResult::Kind::unsupported, text};
     case Status::skipped:

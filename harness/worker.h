@@ -1,6 +1,7 @@
 // The parent side of the worker: spawns it, speaks the protocol, keeps the time limits, and turns a
 // crash, hang or exit into a result. A dead worker is replaced when it is next needed.
 #pragma once
+#include <spawn.h>
 #include <sys/types.h>
 
 #include <chrono>
@@ -8,10 +9,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "harness/fault_place.h"
 #include "harness/protocol.h"
 
 namespace ropewalk {
@@ -33,8 +36,10 @@ struct WorkerOptions {
   std::string executable = worker_executable();
   std::vector<std::string> plugins;
   std::string cpu_features = "all";
-  int output_descriptor = -1;  ///< what the worker's stdout is; -1: /dev/null
-  double load_limit_s = 60;    ///< dlopen and constructors: imports are slow
+  static constexpr int nowhere = -1, watched = -2;
+  /// What the worker's stdout is: a descriptor, /dev/null, or watched, with its stderr.
+  int output_descriptor = watched;
+  double load_limit_s = 60;  ///< dlopen and constructors: imports are slow
 };
 
 /// A kernel as its worker describes it.
@@ -49,7 +54,8 @@ struct KernelFacts {
 struct CallResult {
   enum class Kind { ok, unsupported, failed, skipped, crash, hang };
   Kind kind = Kind::ok;
-  std::string text;  ///< reason, or what happened and where
+  std::string text;         ///< reason, or what happened and where
+  std::uint64_t count = 0;  ///< of step_repeat
 };
 
 class Worker {
@@ -66,10 +72,14 @@ class Worker {
   /// holds until the next reserve(). Throws WorkerError when there is no memory.
   std::byte* reserve_buffers(std::size_t bytes);
 
-  /// Runs steps of a call. `region_names` (protocol::region_count of them) name the buffers in
-  /// messages.
+  /// Runs steps of a call. `regions` (protocol::region_count of them) name the buffers in messages.
   CallResult call(std::uint32_t kernel, const protocol::CallDescriptor& call, std::uint32_t steps,
-                  const std::vector<std::string>& region_names);
+                  const std::vector<NamedRegion>& regions) {
+    return calls(kernel, {&call, 1}, steps, regions);
+  }
+  /// The same for the descriptors of several callers (protocol::step_repeat).
+  CallResult calls(std::uint32_t kernel, std::span<const protocol::CallDescriptor> calls,
+                   std::uint32_t steps, const std::vector<NamedRegion>& regions);
 
   struct TimeResult {
     CallResult result;
@@ -82,25 +92,30 @@ class Worker {
                   const std::function<void(const std::string&, const std::string&)>& on_row,
                   const std::function<void(const std::string&)>& on_progress);
 
+  /// Ends the process; the next call runs in a fresh one.
+  void restart() { stop(); }
   int starts() const { return starts_; }  ///< how many processes were needed so far
 
  private:
   void start();
   void stop();
   void open_memory();
+  void watch_output(posix_spawn_file_actions_t& actions);
   std::string load_failure();
+  std::string whole_path(const std::string& told) const;
   bool send(const void* data, std::size_t bytes);
   enum class Received { message, gone, late };
   Received receive(void* data, std::size_t bytes, std::chrono::steady_clock::time_point deadline,
                    std::size_t* got = nullptr);
-  CallResult end_of(Received how, const std::vector<std::string>& region_names);
+  CallResult end_of(Received how, const std::vector<NamedRegion>& regions);
   std::string phase_text() const;
   protocol::Control& control() const;
 
   WorkerOptions options_;
   std::vector<KernelFacts> kernels_;
-  pid_t pid_ = -1;
+  pid_t pid_ = -1, group_ = -1;
   int socket_ = -1, memory_ = -1;
+  int printed_ = -1, said_ = -1;  // the worker's stdout and stderr
   std::byte* mapped_ = nullptr;
   std::size_t mapped_bytes_ = 0;
   int starts_ = 0;

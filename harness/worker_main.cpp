@@ -1,5 +1,7 @@
 #include "harness/worker_main.h"
 
+#include <cxxabi.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -33,13 +35,14 @@ void copy_text(char (&to)[N], const char* from) {
 
 // Notes the address for the parent, then dies of the same signal.
 void on_fault(int signal, siginfo_t* info, [[maybe_unused]] void* context) {
+  const bool raised = info->si_code <= 0;  // by a call, not by an instruction: there is no address
   control->fault_address = reinterpret_cast<std::uint64_t>(info->si_addr);
 #if defined(__x86_64__)
   constexpr long long write_bit = 2;  // of the page-fault error code
   control->fault_is_write =
       (static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & write_bit) != 0 ? 1 : 0;
 #endif
-  control->fault_signal = static_cast<std::uint32_t>(signal);
+  control->fault_signal = raised ? 0 : static_cast<std::uint32_t>(signal);
   struct sigaction fallback {};
   fallback.sa_handler = SIG_DFL;
   sigaction(signal, &fallback, nullptr);
@@ -84,7 +87,7 @@ class Wire {
     ssize_t sent = 0;
     do sent = ::send(socket_descriptor, &message, bytes, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);
-    if (sent < 0) _exit(0);  // the parent is gone
+    if (sent < 0) _exit(exit_unheard);  // the parent is gone, or a kernel closed the socket
   }
 
   void answer(Status status, std::uint64_t count = 0, const std::string& text = {}) {
@@ -93,7 +96,9 @@ class Wire {
     reply.status = static_cast<std::uint32_t>(status);
     reply.count = count;
     copy_text(reply.text, text.c_str());
+    if (status == Status::failed) copy_text(control->last_words, text.c_str());
     send(reply);
+    control->last_words[0] = 0;
   }
 
  private:
@@ -122,18 +127,23 @@ void describe(Wire& wire, const LoadedKernel& loaded, std::uint32_t index) {
 void run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32_t steps,
               const CallDescriptor& call) {
   try {
-    caller.run(kernel, call, steps);
-    wire.answer(Status::ok);
+    wire.answer(Status::ok, caller.run(kernel, call, steps));
   } catch (const StepFailed& failure) {
-    caller.drop();
+    // A kernel is asked hundreds of times what it takes: what a refusal left changed beside the
+    // usual is seen with the next state.
+    const bool refused = failure.status == Status::unsupported;
+    const bool spoiled = caller.drop(!refused) || failure.worker_is_spoiled;
     set_phase(*control, Phase::idle);
-    wire.answer(failure.status, 0, failure.text);
+    wire.answer(failure.status, spoiled ? 1 : 0, failure.text);
+  } catch (const abi::__forced_unwind&) {  // must not be caught for good
+    wire.answer(Status::failed, 1, "a kernel ended the thread it was called on (pthread_exit)");
+    _exit(0);
   } catch (const std::exception& e) {
-    caller.drop();
-    wire.answer(Status::failed, 0, std::string("an exception left the kernel: ") + e.what());
+    const bool spoiled = caller.drop();
+    wire.answer(Status::failed, spoiled ? 1 : 0,
+                std::string("an exception left the kernel: ") + e.what());
   } catch (...) {
-    caller.drop();
-    wire.answer(Status::failed, 0, "an exception left the kernel");
+    wire.answer(Status::failed, caller.drop() ? 1 : 0, "an exception left the kernel");
   }
 }
 
@@ -161,6 +171,13 @@ void time_board(Wire& wire, const TimingHandler& timing, const std::vector<Loade
   }
 }
 
+// No worker outlives its parent, nor one that was gone before this line.
+void die_with_parent() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  pollfd parent{socket_descriptor, 0, 0};
+  if (poll(&parent, 1, 0) > 0 && (parent.revents & (POLLHUP | POLLERR)) != 0) _exit(0);
+}
+
 std::vector<LoadedKernel> load_all(const WorkerArguments& arguments) {
   set_phase(*control, Phase::loading);
   mask_cpu_features(arguments.cpu_features);
@@ -176,7 +193,7 @@ std::vector<LoadedKernel> load_all(const WorkerArguments& arguments) {
 }  // namespace
 
 void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // no worker outlives its parent
+  die_with_parent();
   void* shared =
       mmap(nullptr, buffers_offset, PROT_READ | PROT_WRITE, MAP_SHARED, memory_descriptor, 0);
   if (shared == MAP_FAILED) _exit(2);

@@ -113,7 +113,7 @@ TEST_F(WorkerTest, ListsInTreeKernelsAndThoseOfPlugins) {
   }
   EXPECT_TRUE(std::is_sorted(own.begin(), own.end()));
   EXPECT_TRUE(std::find(own.begin(), own.end(), "plain") != own.end());
-  EXPECT_EQ(kernels.size() - own.size(), 14u);
+  EXPECT_EQ(kernels.size() - own.size(), 15u);
 
   const KernelFacts right = facts("test_right");
   EXPECT_EQ(right.plugin, plugin);
@@ -141,6 +141,47 @@ TEST_F(WorkerTest, RightKernelsReturnTheRotation) {
       EXPECT_TRUE(f.holds()) << line << ": " << f.margin << " " << f.where;
     }
   EXPECT_EQ(worker.starts(), 1);
+}
+
+TEST_F(WorkerTest, KeepsStatesApart) {
+  Subject subject{worker, oracle, facts("phase")};
+  Execution e;
+  const auto made = [&](const Problem& problem, std::uint32_t steps, std::uint32_t state) {
+    Outputs outputs;
+    perform(subject, problem, {steps, 0, true, state}, e, outputs);
+    EXPECT_EQ(e.result.kind, Kind::ok) << e.result.text;
+    return outputs;
+  };
+  const auto exact = [&](const char* line) {
+    return make_problem(case_from_text(std::string("contract=exact ") + line), oracle);
+  };
+  const Problem a = exact("rotary_dim=8 q.head_dim=8"), b = exact("rotary_dim=4 q.head_dim=4");
+  made(a, protocol::step_supports | protocol::step_prepare, 1);
+  made(b, protocol::step_supports | protocol::step_prepare, 3);
+  const Outputs once = made(a, protocol::step_apply, 1);
+  made(b, protocol::step_apply | protocol::step_release, 3);
+  EXPECT_EQ(made(a, protocol::step_apply | protocol::step_release, 1).written, once.written);
+
+  Outputs none;
+  perform(subject, a, {protocol::step_prepare, 0, true, protocol::most_states}, e, none);
+  EXPECT_EQ(e.result.kind, Kind::failed);
+  EXPECT_EQ(e.result.text, "no such state");
+}
+
+TEST_F(WorkerTest, RepeatsCalls) {
+  const std::string line = "tokens=3 positions=1,2,4 rotary_dim=8 q.head_dim=8";
+  const Problem problem = make_problem(case_from_text(line), oracle);
+  Subject subject{worker, oracle, facts("plain")};
+  Execution e;
+  Outputs none;
+  perform(subject, problem, {protocol::step_supports | protocol::step_prepare}, e, none);
+  ASSERT_EQ(e.result.kind, Kind::ok) << e.result.text;
+  const CallResult alone = perform_again(subject, problem, 0, 1, 50, false);
+  EXPECT_EQ(alone.kind, Kind::ok) << alone.text;
+  EXPECT_GT(alone.count, 0u);
+  EXPECT_LE(alone.count, 50u);
+  for (const bool shared : {false, true})
+    EXPECT_EQ(perform_again(subject, problem, 0, 4, 5, shared).kind, Kind::ok);
 }
 
 TEST_F(WorkerTest, SaysWhyItRefuses) {
@@ -173,17 +214,25 @@ TEST_F(WorkerTest, SeesStrayWrites) {
       << e.stray_write;
   // Beginning at one, it is a fault.
   EXPECT_EQ(e.result.kind, Kind::crash);
-  EXPECT_EQ(e.result.text, "SIGSEGV in apply: write 4 bytes before q.out");
+  EXPECT_EQ(e.result.text,
+            "SIGSEGV in apply: write before q.out, byte offset -4 (it has 32 bytes)");
 }
 
 TEST_F(WorkerTest, NamesTheBufferOfAFault) {
   EXPECT_EQ(text_of("test_reads_past", Kind::crash),
-            "SIGSEGV in apply: read 1 byte past the end of q.in");
-  EXPECT_TRUE(text_of("test_writes_input", Kind::crash).ends_with("of read-only q.in"));
+            "SIGSEGV in apply: read past the end of q.in, byte offset 32 (it has 32 bytes)");
+  EXPECT_EQ(text_of("test_writes_input", Kind::crash),
+            "SIGSEGV in apply: write in read-only q.in, byte offset 4 (it has 32 bytes)");
   EXPECT_EQ(text_of("test_exits", Kind::crash), "exited with code 7 in apply");
   EXPECT_EQ(worker.starts(), 3);
   EXPECT_EQ(run("plain").result.kind, Kind::ok);
   EXPECT_EQ(worker.starts(), 4) << "one for each crash and one more";
+}
+
+TEST_F(WorkerTest, OneThatIsStoppedIsLate) {
+  EXPECT_EQ(text_of("test_stops", Kind::hang),
+            "no answer from apply in time: it was stopped by SIGSTOP");
+  EXPECT_EQ(run("plain").result.kind, Kind::ok);
 }
 
 TEST_F(WorkerTest, WorkerKilledFromOutsideIsReplaced) {

@@ -3,6 +3,8 @@
 // Bound, per pair (reference/bounds.h): (1 + gamma u) - 1 relative to |x| |r^| against a given
 // table; with a rotation of the kernel's own, off by at most 2 u, (1 + gamma u)(1 + 2 u) - 1
 // against the real one. gamma = sqrt(5): the largest error of a complex product in floating point.
+// f16 and bf16 data: that of f32, h, and the half distances of the 16-bit numbers around what was
+// rounded: h + hypot_j half_ulp(|y_j| + h).
 #include "harness/judge.h"
 #include "properties/property.h"
 
@@ -26,6 +28,21 @@ Case turned_round(Case c, const Offer& offer) {
   return c;
 }
 
+// Where the numbers of the data type end, and where they begin: with and without a scale, forward
+// and backward.
+void add_extremes(std::vector<Case>& cases, const Offer& offer) {
+  Case c = offer.base;
+  c.property = "agreement";
+  c.position_from = 3;
+  for (const DataPattern data : {DataPattern::subnormal, DataPattern::edge}) {
+    c.data = data;
+    c.attention_scale = 0;
+    cases.push_back(c);
+    if (offer.scale) c.attention_scale = data == DataPattern::edge ? -3 : 1.1386294361119891;
+    cases.push_back(turned_round(c, offer));
+  }
+}
+
 // Every usual head size, and shapes with many heads, tokens and batch rows: none is left to chance.
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   std::vector<Case> cases;
@@ -44,6 +61,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   constexpr struct {
     std::int64_t batch, tokens, heads;
   } crowds[] = {{1, 67, 33}, {9, 3, 5}, {2, 16, 16}};
+  add_extremes(cases, offer);
   for (const auto& crowd : crowds) {
     c.rotary_dim = offer.base.rotary_dim;
     if (offer.batch) c.batch = crowd.batch;

@@ -2,7 +2,7 @@
 //
 // Bound: the scaled result is off by e_a |a| rho, e_a with two more roundings (the product with a,
 // and a itself rounded to the data type); the other by e rho before it is multiplied by a:
-// |a| rho (e_a + e).
+// |a| rho (e_a + e). What storing the other cost is multiplied by a too.
 #include <cmath>
 
 #include "properties/property.h"
@@ -34,7 +34,8 @@ Finding check(Subject& subject, const Case& c) {
              [&](double rho) {
                return error_of_one_call(subject, other, rho) +
                       std::abs(scale_of(other)) * error_of_one_call(subject, plain, rho);
-             }},
+             },
+             std::abs(factor.hi)},
             tally);
   }
   return tally.finding();

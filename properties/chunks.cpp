@@ -79,6 +79,29 @@ void shape(Case& c, const Offer& offer) {
   if (offer.tokens) c.tokens = std::max<std::int64_t>(c.tokens, 2);
 }
 
+// Rows of a batch at very different places, the first and the last cut off alone: none may follow
+// from its neighbours, as a frequency that is stretched for the longest row would.
+std::vector<Case> fixed_cases(const Offer& offer, Profile) {
+  std::vector<Case> cases;
+  if (!offer.batch) return cases;
+  Case c = offer.base;
+  c.property = "chunks";
+  c.position_rule = PositionRule::list;
+  const bool table = c.contract == ROPE_CONTRACT_TABLE;
+  for (const std::int64_t batch : {2, 4, 9, 17}) {
+    c.batch = batch;
+    c.positions.clear();
+    for (std::int64_t b = 0; b < batch; ++b)
+      for (std::int64_t t = 0; t < c.tokens; ++t)
+        c.positions.push_back((b % 3 == 1 ? (table ? 900 : 900'000) : 3 * b) + t);
+    for (const std::int64_t cut : {std::int64_t{0}, batch - 2}) {
+      c.shift = cut;
+      cases.push_back(c);
+    }
+  }
+  return cases;
+}
+
 }  // namespace
 
 const Property chunks{"chunks",
@@ -87,7 +110,7 @@ const Property chunks{"chunks",
                       applies,
                       "two tokens or batch rows in one call",
                       shape,
-                      nullptr,
+                      fixed_cases,
                       check};
 
 }  // namespace ropewalk

@@ -2,7 +2,9 @@
 //
 // Bound: with e = (1 + gamma u)(1 + |r^ - r|) - 1 for one call, two calls in a row are off by
 // (1 + e)^2 - 1 and the single one by e, so rho ((1 + e)^2 - 1 + e). Under the f32_angle contract
-// the angles themselves are off by delta, known for each position, which adds to |r^ - r|.
+// the angles themselves are off by delta, known for each position, which adds to |r^ - r|. With
+// narrow storage all three results are rounded: the last two as they came out, the first as any
+// pair of length (1 + e) rho, turned once more.
 #include <algorithm>
 #include <utility>
 
@@ -32,15 +34,18 @@ Finding check(Subject& subject, const Case& c) {
   const Run at_once = run(subject, std::move(whole));
   if (at_once.failed()) return at_once.failure;
 
-  const double u = precision_of(subject.facts, c.dtype).u;
+  const bounds::Precision precision = precision_of(subject.facts, c.dtype);
   const double delta = std::max(
       {angle_error(first.problem), angle_error(second.problem), angle_error(at_once.problem)});
-  const double e =
-      bounds::compound(bounds::product(u, false), rotation_error(subject.facts, c.dtype) + delta);
+  const double e = bounds::compound(bounds::product(precision.u, false),
+                                    rotation_error(subject.facts, c.dtype) + delta);
   Tally tally;
   compare(subject, at_once, second,
           {"two turns in a row are not the one turn by their sum", nullptr, nullptr,
-           [&](double rho) { return rho * (bounds::compound(e, e) + e); }},
+           [&](double rho) {
+             return rho * (bounds::compound(e, e) + e) + 3 * bounds::underflow(precision, 1) +
+                    (1 + e) * bounds::stored_error_of_length(precision, (1 + e) * rho);
+           }},
           tally);
   return tally.finding();
 }

@@ -10,10 +10,12 @@
 //   prefix sums   q = indicator of the pairs below j, k = 1 and i: the dot products are S_j itself,
 //                 real and imaginary part. |S_j - S_j,ref| <= j ((1 + e)^2 - 1), e = |r^ - r|:
 //                 products with 0 and 1 are exact. The imaginary part knows which way the kernel
-//                 turns.
+//                 turns. With narrow storage e is larger by u / sqrt(2) and what underflows: the
+//                 components lie in [-1, 1], where rounding moves them by at most u / 2.
 //   Abel          q_i = k_i = sqrt(n - i): h falls in equal steps, the complex sum equals the Abel
 //   sum
-//                 within |q| |k| ((1 + (1 + gamma u)(1 + e) - 1)^2 - 1).
+//                 within |q| |k| ((1 + (1 + gamma u)(1 + e) - 1)^2 - 1); narrow storage is a
+//                 factor more in the square, 1 + u and what underflows: no pair is shorter than 1.
 //   bound         the same sum against the right-hand side: it comes within 1.01 of it at D = 1.
 #include "reference/decay.h"
 
@@ -93,8 +95,8 @@ void check_prefix_sums(const Measurement& at, const std::vector<PairValue>& z, d
   }
 }
 
-void check_staircase(const Measurement& at, const std::vector<PairValue>& z, double e, double u,
-                     Tally& tally) {
+void check_staircase(const Measurement& at, const std::vector<PairValue>& z, double e,
+                     const bounds::Precision& precision, Tally& tally) {
   const auto half = static_cast<std::int64_t>(z.size());
   // h_i = q_i k_i as stored; the last step is down to h_n = 0.
   std::vector<DoubleDouble> h;
@@ -116,7 +118,9 @@ void check_staircase(const Measurement& at, const std::vector<PairValue>& z, dou
   }
   const PairValue measured =
       at.complex_dot(half + decay_stair_q, half + decay_stair_re, half + decay_stair_im);
-  const double one = bounds::compound(bounds::product(u, false), e);
+  const double u = precision.unit();
+  const double one = bounds::compound(bounds::compound(bounds::product(precision.u, false), e),
+                                      bounds::stored_relative_error(precision));
   const double slack = norm2.hi * bounds::compound(one, one);
   tally.add(magnitude(measured - abel), slack, [&](Finding& f) {
     f.where = where_of(at, "Abel sum");
@@ -156,8 +160,9 @@ Finding check(Subject& subject, const Case& c) {
   const Problem problem = make_problem(c, subject.oracle);
   const Execution execution = execute(subject, problem);
   if (const Finding f = failure_of(execution); f.kind != Finding::Kind::measured) return f;
-  const double u = precision_of(subject.facts, c.dtype).u;
+  const bounds::Precision precision = precision_of(subject.facts, c.dtype);
   const double e = rotation_error(subject.facts, c.dtype);
+  const double e_stored = e + bounds::stored_rotation_error(precision);
   Tally tally;
   for (const Outputs& outputs : execution.outputs)
     for (std::int64_t b = 0; b < c.batch; ++b)
@@ -166,8 +171,8 @@ Finding check(Subject& subject, const Case& c) {
           if (m == n) continue;
           const Measurement at{problem, outputs, b, m, n};
           const std::vector<PairValue> z = relative_rotations(subject, at);
-          check_prefix_sums(at, z, e, u, tally);
-          check_staircase(at, z, e, u, tally);
+          check_prefix_sums(at, z, e_stored, precision.unit(), tally);
+          check_staircase(at, z, e, precision, tally);
         }
   return tally.finding();
 }

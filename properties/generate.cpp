@@ -44,7 +44,14 @@ void choose_sizes(Case& c, const Offer& offer, const Choices& k) {
   if (offer.tokens) c.tokens = take(token_counts[k.tokens]);
   if (offer.window_offset)
     first.rotary_offset = std::min(dims[k.window_offset], first.head_dim - c.rotary_dim);
-  if (c.tensors.size() > 1) c.tensors.assign(c.tensors.size(), first);
+  const TensorCase all = first;
+  for (TensorCase& t : c.tensors) {  // a kernel may take grouped queries alone, or a copied third
+    const std::int64_t heads = offer.many_heads ? all.heads : t.heads;
+    const bool rotate = t.rotate;
+    t = all;
+    t.heads = heads;
+    t.rotate = rotate;
+  }
 }
 
 // A tensor that is only copied, with a head size of its own.

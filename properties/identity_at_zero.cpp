@@ -26,7 +26,7 @@ Finding check(Subject& subject, const Case& c) {
   const bool flushes = (subject.facts.flags & ROPE_FLUSHES_SUBNORMALS) != 0;
   const bool exact =
       c.contract == ROPE_CONTRACT_TABLE && subject.facts.error_bound == 0 && !flushes;
-  const double u = precision_of(subject.facts, c.dtype).u;
+  const double u = precision_of(subject.facts, c.dtype).unit();
   Tally tally;
   for_each_rotated_head(
       problem.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {
@@ -34,7 +34,7 @@ Finding check(Subject& subject, const Case& c) {
           for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
             const PairValue x = input_pair(problem, outputs, tensor, b, t, h, i);
             const PairValue y = output_pair(problem, outputs, tensor, b, t, h, i);
-            const double bound = exact ? 0 : pair_bound(subject.facts, c, magnitude(x), 1);
+            const double bound = exact ? 0 : pair_bound(subject.facts, c, magnitude(x), 1, x);
             tally.add(magnitude(y - x), bound, [&](Finding& f) {
               f.where = fmt::format("{} pair {}", place_text(tensor, b, t, h), i);
               f.bound = bound / (magnitude(x) * u);

@@ -2,8 +2,9 @@
 //
 // Bound: the inputs are (1, 0), so what comes out is the rotation itself, without a rounded
 // product: |r^_(m+1) - r^_m r^_1| <= d + (1 + d)^2 - 1 with d = |r^ - r|, and delta of the
-// f32_angle contract added to d. It sees an angle that is wrong at single positions two to four
-// times more sharply than composition, whose bound has three products in it.
+// f32_angle contract added to d. With narrow storage each of the three has a d of its own, larger
+// by what storing it cost. It sees an angle that is wrong at single positions two to four times
+// more sharply than composition, whose bound has three products in it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,8 +37,7 @@ Finding check(Subject& subject, const Case& c) {
   const double d =
       rotation_error(subject.facts, c.dtype) +
       std::max({angle_error(here.problem), angle_error(next.problem), angle_error(step.problem)});
-  const double bound = d + bounds::compound(d, d);
-  const double u = precision_of(subject.facts, c.dtype).u;
+  const bounds::Precision precision = precision_of(subject.facts, c.dtype);
   Tally tally;
   for_each_rotated_head(here.problem.asked, [&](std::uint32_t tensor, std::int64_t b,
                                                 std::int64_t t, std::int64_t h) {
@@ -46,10 +46,12 @@ Finding check(Subject& subject, const Case& c) {
         const auto r = [&](const Run& of) {
           return output_pair(of.problem, of.execution.outputs[placement], tensor, b, t, h, i);
         };
+        const auto off = [&](const Run& of) { return d + stored_error(precision, r(of)); };
         const double error = magnitude(r(next) - rotate(r(here), r(step)));
+        const double bound = off(next) + bounds::compound(off(here), off(step));
         tally.add(error, bound, [&](Finding& f) {
           f.where = fmt::format("{} pair {}", place_text(tensor, b, t, h), i);
-          f.bound = bound / u;
+          f.bound = bound / precision.unit();
           f.bound_unit = "u";
           f.reason = f.margin <= 1 ? "" : "one position further is not one step more";
         });

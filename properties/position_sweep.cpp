@@ -12,20 +12,29 @@ namespace {
 
 constexpr std::int64_t swept_positions = 131'072;
 
-// Where a float, a half or an integer type runs out of exact values, both sides of each.
-std::vector<std::int64_t> edge_positions(bool negative, bool beyond_table) {
-  std::vector<std::int64_t> edges = {255,  256,   257,   2047,  2048,  2049,  4095,  4096,
-                                     4097, 65503, 65504, 65505, 65535, 65536, 65537, 131071};
-  if (beyond_table)
-    for (const std::int64_t p : {131072, 1 << 20, (1 << 24) - 1, 1 << 24, (1 << 24) + 1, 1000000,
-                                 99999999, 2147483646, 2147483647})
-      edges.push_back(p);
-  if (negative) {
-    const std::size_t count = edges.size();
-    for (std::size_t i = 0; i < count; ++i) edges.push_back(-edges[i]);
-    edges.push_back(-(std::int64_t{1} << 31));
+using Positions = std::vector<std::int64_t>;
+
+// Where a float, a half or an integer type runs out of exact values, both sides of each. In groups:
+// a kernel may refuse the far ones, and is still judged on the others.
+std::vector<Positions> edge_positions(bool negative, bool beyond_table) {
+  std::vector<Positions> groups = {{255, 256, 257, 2047, 2048, 2049, 4095, 4096, 4097, 65503, 65504,
+                                    65505, 65535, 65536, 65537, 131071}};
+  if (beyond_table) {
+    groups.push_back({131072, 1 << 20, 1000000, (1 << 24) - 1, 1 << 24});
+    groups.push_back(
+        {(1 << 24) + 1, 1 << 25, (1 << 25) + 1, 99999999, 1 << 28, (1 << 30) - 1, 1 << 30});
+    groups.push_back({(1 << 30) + 1, 1073741889, 1500000001, 1610612736, 2000000000, 2147483583,
+                      2147483584, 2147483640, 2147483643, 2147483644, 2147483645, 2147483646,
+                      2147483647});
   }
-  return edges;
+  const std::size_t count = negative ? groups.size() : 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    Positions mirrored;
+    for (const std::int64_t p : groups[i]) mirrored.push_back(-p);
+    groups.push_back(mirrored);
+  }
+  if (negative && beyond_table) groups.back().push_back(-(std::int64_t{1} << 31));
+  return groups;
 }
 
 Case sweep_case(const Offer& offer, HeadSize size) {
@@ -37,7 +46,7 @@ Case sweep_case(const Offer& offer, HeadSize size) {
   if (!offer.base.tensors.empty() && offer.base.tensors.size() > 1) c.tensors = offer.base.tensors;
   for (TensorCase& t : c.tensors) {
     t.head_dim = size.head_dim;
-    t.heads = offer.many_heads ? 3 : 2;
+    if (offer.many_heads) t.heads = 3;
   }
   return c;
 }
@@ -58,6 +67,63 @@ void add_sweep(std::vector<Case>& cases, const Offer& offer, HeadSize size, std:
   }
 }
 
+// A kernel that takes one token a call meets the edges one by one.
+void add_edges(std::vector<Case>& cases, const Offer& offer, HeadSize size) {
+  const bool table = offer.base.contract == ROPE_CONTRACT_TABLE;
+  Case c = sweep_case(offer, size);
+  if (size.rotary_dim > 16) c.data = DataPattern::unit;
+  if (table && offer.rows_by_token) c.rows_by = ROPE_ROW_BY_TOKEN;
+  c.position_rule = PositionRule::list;
+  for (const Positions& edges :
+       edge_positions(offer.negative_positions, !table || offer.rows_by_token)) {
+    const std::size_t at_once = offer.tokens ? edges.size() : 1;
+    for (std::size_t i = 0; i < edges.size(); i += at_once) {
+      const auto from = edges.begin() + static_cast<std::ptrdiff_t>(i);
+      c.positions.clear();
+      for (std::int64_t b = 0; b < c.batch; ++b)
+        c.positions.insert(c.positions.end(), from, from + static_cast<std::ptrdiff_t>(at_once));
+      c.tokens = static_cast<std::int64_t>(at_once);
+      cases.push_back(c);
+    }
+  }
+}
+
+// Runs of positions that end at an edge, and orders that no loop over positions may count on:
+// falling, all alike, any.
+void add_runs(std::vector<Case>& cases, const Offer& offer, HeadSize size) {
+  constexpr std::int64_t end = std::int64_t{1} << 31, run = 33;
+  Case c = sweep_case(offer, size);
+  c.tokens = run;
+  const auto add = [&](std::int64_t from, std::int64_t step) {
+    c.position_from = from;
+    c.position_step = step;
+    cases.push_back(c);
+  };
+  add(1000, -1);
+  add(77, 0);
+  add((1 << 24) - 16, 1);
+  add(end - run, 1);
+  add(end - 1, -1);
+  add(end - 1, 0);
+  add((1 << 30) - 16, 1);
+  c.position_rule = PositionRule::random;
+  c.position_step = 1;
+  c.position_to = end - 1;
+  for (const bool below : {false, true}) {
+    if (below && !offer.negative_positions) continue;
+    c.position_from = below ? -end : 0;
+    c.tokens = 257;
+    cases.push_back(c);
+  }
+  if (!offer.negative_positions) return;
+  c.position_rule = PositionRule::consecutive;
+  c.tokens = run;
+  c.position_to = 0;
+  add(-16, 1);
+  add(-end, 1);
+  add(-end + run - 1, -1);
+}
+
 std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   std::vector<Case> cases;
   const auto by_size = [](HeadSize a, HeadSize b) { return a.rotary_dim < b.rotary_dim; };
@@ -69,19 +135,11 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
     if (profile != Profile::smoke && usual != offer.sizes.end())
       add_sweep(cases, offer, *usual, 4096);
   }
-  // A kernel that takes one token a call meets the edges one by one.
+  add_edges(cases, offer, small);
   const bool table = offer.base.contract == ROPE_CONTRACT_TABLE;
-  const auto edges = edge_positions(offer.negative_positions, !table || offer.rows_by_token);
-  Case c = sweep_case(offer, small);
-  if (table && offer.rows_by_token) c.rows_by = ROPE_ROW_BY_TOKEN;
-  c.position_rule = PositionRule::list;
-  const std::size_t at_once = offer.tokens ? edges.size() : 1;
-  for (std::size_t i = 0; i < edges.size(); i += at_once) {
-    c.positions.assign(edges.begin() + static_cast<std::ptrdiff_t>(i),
-                       edges.begin() + static_cast<std::ptrdiff_t>(i + at_once));
-    c.tokens = static_cast<std::int64_t>(at_once);
-    cases.push_back(c);
-  }
+  for (const HeadSize size : offer.sizes)
+    if (!table && size.rotary_dim == 128 && size.head_dim == 128) add_edges(cases, offer, size);
+  if (!table && offer.tokens) add_runs(cases, offer, small);
   return cases;
 }
 

@@ -34,9 +34,13 @@ struct Property {
 extern const Property agreement, position_sweep, norm, relative_position, decay, identity_at_zero,
     transpose, adjoint, composition, phase_step, quarter_turn, linearity, power_of_two,
     attention_scale, negative_positions, position_types, pair_locality, placement, strides, order,
-    chunks, tensors_apart, untouched_dims, unwritten_outputs;
+    chunks, tensors_apart, untouched_dims, unwritten_outputs, history, threads, alignment, sizes,
+    shared_inputs, frequencies, far_strides;
 
-/// All of them, in the order of the reports.
+/// A position, or some, as the exhaustive check judges them (certify.h): for replay lines alone.
+extern const Property exhaustive;
+
+/// All of them but the last, in the order of the reports.
 const std::vector<const Property*>& all_properties();
 
 }  // namespace ropewalk

@@ -4,6 +4,8 @@
 // Bound: a rotated vector is off by at most |x| e, e = (1 + gamma u)(1 + |r^ - r|) - 1, so a dot
 // product by a^2 |q| |k| ((1 + e)^2 - 1), and two of them by twice that. Under the f32_angle
 // contract the angles themselves are off by delta, known for each position, which adds to |r^ - r|.
+// With narrow storage dq and dk, what storing a pair of q and of k cost, move each dot product by
+// up to sum (dq |k| + |q| dk + dq dk), the lengths being those of the stored pairs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,23 +28,29 @@ struct HeadRef {
 struct Dot {
   DoubleDouble value;  ///< q.k of the outputs
   double norms;        ///< |q| |k| of the inputs
+  double stored;       ///< what storing the outputs may have cost it
 };
 
-Dot dot(const Run& run, std::size_t placement, std::int64_t b, HeadRef q, std::int64_t m, HeadRef k,
-        std::int64_t n) {
+Dot dot(const Run& run, const bounds::Precision& precision, std::size_t placement, std::int64_t b,
+        HeadRef q, std::int64_t m, HeadRef k, std::int64_t n) {
   const Problem& p = run.problem;
   const Outputs& outputs = run.execution.outputs[placement];
   DoubleDouble sum, q2, k2;
+  double stored = 0;
   for (std::int64_t i = 0; i < p.asked.rotary_dim / 2; ++i) {
     const PairValue yq = output_pair(p, outputs, q.tensor, b, m, q.h, i);
     const PairValue yk = output_pair(p, outputs, k.tensor, b, n, k.h, i);
     sum = sum + (yq.re * yk.re + yq.im * yk.im);
+    if (precision.stored_u > 0) {
+      const double dq = stored_error(precision, yq), dk = stored_error(precision, yk);
+      stored += dq * magnitude(yk) + magnitude(yq) * dk + dq * dk;
+    }
     const PairValue xq = input_pair(p, outputs, q.tensor, b, m, q.h, i);
     const PairValue xk = input_pair(p, outputs, k.tensor, b, n, k.h, i);
     q2 = q2 + (xq.re * xq.re + xq.im * xq.im);
     k2 = k2 + (xk.re * xk.re + xk.im * xk.im);
   }
-  return {sum, std::sqrt(static_cast<double>(q2) * static_cast<double>(k2))};
+  return {sum, std::sqrt(static_cast<double>(q2) * static_cast<double>(k2)), stored};
 }
 
 // Compares every pair of tokens of one batch row and placement.
@@ -50,16 +58,16 @@ void compare(const Subject& subject, const Run& here, const Run& there, std::siz
              std::int64_t b, HeadRef q, HeadRef k, double error, Tally& tally) {
   const Case& c = here.problem.source;
   const double scale = scale_of(c);
-  const double u = precision_of(subject.facts, c.dtype).u;
+  const bounds::Precision precision = precision_of(subject.facts, c.dtype);
   for (std::int64_t m = 0; m < c.tokens; ++m)
     for (std::int64_t n = 0; n < c.tokens; ++n) {
-      const Dot before = dot(here, placement, b, q, m, k, n);
-      const Dot after = dot(there, placement, b, q, m, k, n);
-      const double bound = 2 * scale * scale * before.norms * error;
+      const Dot before = dot(here, precision, placement, b, q, m, k, n);
+      const Dot after = dot(there, precision, placement, b, q, m, k, n);
+      const double bound = 2 * scale * scale * before.norms * error + before.stored + after.stored;
       tally.add(std::abs(static_cast<double>(before.value - after.value)), bound, [&](Finding& f) {
         f.where = fmt::format("{} . {} shifted by {}", place_text(q.tensor, b, m, q.h),
                               place_text(k.tensor, b, n, k.h), c.shift);
-        f.bound = before.norms > 0 ? bound / (before.norms * u) : 0;
+        f.bound = before.norms > 0 ? bound / (before.norms * precision.unit()) : 0;
         f.bound_unit = "u |q||k|";
         f.diagnosis =
             fmt::format("q.k went from {:.9g} to {:.9g}", before.value.hi, after.value.hi);

@@ -1,35 +1,32 @@
-// The only file that includes RapidCheck. It makes integers (properties/generate.h) and shrinks
-// them; positions by powers of two, data by a seed that is never shrunk. RapidCheck keeps static
-// state: one thread.
+// The only file that includes RapidCheck. It makes integers (properties/generate.h); shrinking
+// works on the case (properties/shrink.h). RapidCheck keeps static state: one thread.
 #include "properties/run_property.h"
 
 #include <rapidcheck.h>
 #include <rapidcheck/detail/TestListenerAdapter.h>
 
-#include <chrono>
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <unordered_map>
 
+#include "properties/diagnosis.h"
 #include "properties/generate.h"
+#include "properties/regressions.h"
+#include "properties/shrink.h"
 
 namespace ropewalk {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-constexpr int most_shrinks = 400, most_crashes = 40, most_hangs = 3;
-
-// Counts what is run and keeps the worst; decides when shrinking has gone on long enough.
+// Counts what is run and keeps the worst.
 class Runner {
  public:
-  Runner(Subject& subject, const Property& property, const RunLimits& limits)
-      : subject_(subject), property_(property), limits_(limits) {}
+  Runner(Subject& subject, const Property& property) : subject_(subject), property_(property) {}
 
   /// Whether the claim held on this case. A refusal holds, and is counted as not executed.
   bool holds(const Case& c) {
     const Finding f = property_.check(subject_, c);
     refused_ = !f.ran();
-    if (failing()) return !shrunk_by(c, f);
     if (refused_) {
       if (run.executed == 0) run.worst = f;  // why nothing ran
       return true;
@@ -45,40 +42,18 @@ class Runner {
     }
     run.worst = f;
     run.failing = c;
-    shrink_until_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                       std::chrono::duration<double>(limits_.shrink_limit_s));
-    hangs_ = f.kind == Finding::Kind::hang ? 1 : 0;
     return false;
   }
 
   bool failing() const { return run.failing.has_value(); }
   bool refused() const { return refused_; }
-  bool tired() const {
-    const bool crashed = run.worst.kind == Finding::Kind::crash;  // each costs a new process
-    return !limits_.shrink || shrinks_ >= (crashed ? most_crashes : most_shrinks) ||
-           hangs_ >= most_hangs || Clock::now() > shrink_until_;
-  }
 
   PropertyRun run;
 
  private:
-  // A smaller case that still fails replaces the one before.
-  bool shrunk_by(const Case& c, const Finding& f) {
-    ++shrinks_;
-    if (f.kind == Finding::Kind::hang) ++hangs_;
-    if (!f.ran() || f.holds() || (f.kind == Finding::Kind::measured && f.compared == 0))
-      return false;
-    run.worst = f;
-    run.failing = c;
-    return true;
-  }
-
   Subject& subject_;
   const Property& property_;
-  RunLimits limits_;
   bool refused_ = false;
-  int shrinks_ = 0, hangs_ = 0;
-  Clock::time_point shrink_until_;
 };
 
 Choices generate_choices() {
@@ -97,12 +72,12 @@ void run_generated(Runner& runner, const Property& property, const Offer& offer,
   rc::detail::TestParams params;
   params.seed = limits.seed;
   params.maxSuccess = static_cast<int>(limits.cases);
-  params.disableShrinking = !limits.shrink;
+  params.disableShrinking = true;  // properties/shrink.h does it, on the case
   rc::detail::TestListenerAdapter silent;
   std::exception_ptr error;
   const auto body = [&] {
     const Choices choices = generate_choices();
-    if (error || (runner.failing() && runner.tired())) return;  // ends the shrinking
+    if (error) return;
     bool held = true;
     try {
       held = runner.holds(generate_case(offer, property, choices));
@@ -122,48 +97,49 @@ void run_generated(Runner& runner, const Property& property, const Offer& offer,
   runner.run.gave_up = result.match(gave_up);
 }
 
-// Halves the token range of a failing fixed case as long as one half still fails.
-void halve_tokens(Runner& runner) {
-  while (!runner.tired() && runner.run.failing->tokens > 1) {
-    const Case c = *runner.run.failing;
-    const auto positions = positions_of(c);
-    const std::int64_t middle = c.tokens / 2;
-    const auto part = [&](std::int64_t from, std::int64_t count) {
-      Case half = c;
-      half.tokens = count;
-      if (c.position_rule == PositionRule::consecutive) {
-        half.position_from = positions[static_cast<std::size_t>(from)];
-      } else {
-        half.position_rule = PositionRule::list;
-        half.positions.assign(positions.begin() + from, positions.begin() + from + count);
-      }
-      return half;
-    };
-    if (!runner.holds(part(0, middle))) continue;
-    if (runner.holds(part(middle, c.tokens - middle))) return;  // it takes both
-  }
+// What the finding says, behind the error's name. The case before shrinking has more tokens and
+// pairs to tell it from.
+std::string diagnosis_of(Subject& subject, const Case& first, const Finding& f) {
+  if (f.kind != Finding::Kind::measured) return f.diagnosis;
+  const std::string text = to_text(diagnose(subject, first));
+  return text.empty() || f.diagnosis.empty() ? text + f.diagnosis : text + "; " + f.diagnosis;
+}
+
+// The failing case as small as it gets.
+void shrink_failure(Runner& runner, Subject& subject, const Property& property,
+                    const Offer& offer) {
+  const Case first = *runner.run.failing;
+  const Shrunk shrunk = shrink(subject, property, offer, first, runner.run.worst);
+  runner.run.worst = shrunk.finding;
+  runner.run.worst.diagnosis = diagnosis_of(subject, first, shrunk.finding);
+  runner.run.failing = shrunk.smallest;
+  runner.run.only_after_others = shrunk.only_after_others;
 }
 
 }  // namespace
 
 PropertyRun run_property(Subject& subject, const Property& property, const Offer& offer,
                          Profile profile, const RunLimits& limits) {
-  Runner runner(subject, property, limits);
+  Runner runner(subject, property);
   if (property.applies != nullptr && !property.applies(offer)) {
     runner.run.worst.kind = Finding::Kind::unsupported;
     runner.run.worst.reason = "needs " + std::string(property.needs);
     return runner.run;
   }
+  for (const Case& c : regressions_of(property, offer)) {
+    if (runner.failing()) break;
+    runner.holds(c);
+    if (!runner.refused()) ++runner.run.planned;  // no kernel owes an answer to all of them
+  }
   const std::vector<Case> fixed =
       property.fixed_cases == nullptr ? std::vector<Case>{} : property.fixed_cases(offer, profile);
   const bool generates = property.shape != nullptr;
-  runner.run.planned = std::ssize(fixed) + (generates ? limits.cases : 0);
-  for (const Case& c : fixed)
-    if (!runner.holds(c)) {
-      if (c.batch == 1) halve_tokens(runner);
-      return runner.run;
-    }
-  if (generates) run_generated(runner, property, offer, limits);
+  runner.run.planned += std::ssize(fixed) + (generates ? limits.cases : 0);
+  const bool fixed_hold =
+      !runner.failing() &&
+      std::all_of(fixed.begin(), fixed.end(), [&](const Case& c) { return runner.holds(c); });
+  if (generates && fixed_hold) run_generated(runner, property, offer, limits);
+  if (runner.failing() && limits.shrink) shrink_failure(runner, subject, property, offer);
   return runner.run;
 }
 

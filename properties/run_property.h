@@ -14,6 +14,7 @@ struct PropertyRun {
   std::int64_t values = 0;      ///< compared in all
   Finding worst;                ///< of the passing cases, or of the failing one after shrinking
   std::optional<Case> failing;  ///< the smallest failing case found
+  bool only_after_others = false;  ///< it passes in a process of its own
   bool gave_up = false;         ///< too many generated cases were refused by the kernel
 };
 
@@ -21,7 +22,6 @@ struct RunLimits {
   std::int64_t cases = 100;  ///< to generate
   std::uint64_t seed = 1;
   bool shrink = true;
-  double shrink_limit_s = 1.5;
 };
 
 PropertyRun run_property(Subject& subject, const Property& property, const Offer& offer,

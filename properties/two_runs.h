@@ -25,9 +25,10 @@ Run run_changed(Subject& subject, const Run& first,
 /// Nothing can be told from this case: another one is generated in its place.
 Finding not_for_this_case(const char* why);
 
-/// How far a pair of length rho may lie from R^ x, where R^ is the rotation that the kernel uses at
-/// that position. With a table R^ is given, so only the product errs. A kernel with angles of its
-/// own may come to R^ by another way each time (a chunk that begins elsewhere): 2 u more.
+/// How far a pair of length rho may lie from R^ x before it is stored, where R^ is the rotation
+/// that the kernel uses at that position. With a table R^ is given, so only the product errs. A
+/// kernel with angles of its own may come to R^ by another way each time (a chunk that begins
+/// elsewhere): 2 u more.
 double error_of_one_call(const Subject& subject, const Case& c, double rho);
 /// The same relative to |a| rho, without underflow.
 double relative_error_of_one_call(const Subject& subject, const Case& c);
@@ -39,8 +40,11 @@ struct Law {
   HeadSource source;
   /// The second run's pair, from the first run's; NULL: equal.
   std::function<PairValue(const PairValue&)> expected;
-  /// Of |difference|, for an input of the first run of length rho.
+  /// Of |difference|, for an input of the first run of length rho; what storing both results costs
+  /// is added. NULL: none, but for what underflows where 16-bit results are stored.
   std::function<double(double rho)> bound;
+  /// How many times an error of the first run's pair grows in `expected`.
+  double gain = 1;
 };
 void compare(const Subject& subject, const Run& first, const Run& second, const Law& law,
              Tally& tally);

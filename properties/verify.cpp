@@ -18,6 +18,13 @@ std::uint64_t hash_text(std::uint64_t seed, const std::string& text) {
   return h;
 }
 
+// For a shell.
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 VerdictRow row_for(const KernelFacts& facts) {
   VerdictRow row;
   row.kernel = facts.name;
@@ -27,19 +34,8 @@ VerdictRow row_for(const KernelFacts& facts) {
   return row;
 }
 
-// A shrunk case with few tokens names its positions: easier to read, and the same case.
-Case with_listed_positions(const Case& c) {
-  constexpr std::int64_t few = 32;
-  if (c.position_rule == PositionRule::list || c.batch * c.tokens > few) return c;
-  Case listed = c;
-  listed.positions = positions_of(c);
-  listed.position_rule = PositionRule::list;
-  listed.position_from = listed.position_to = 0;
-  listed.position_step = 1;
-  return listed;
-}
-
-void fill_verdict(VerdictRow& row, const PropertyRun& run) {
+// `again`: the command that repeats the whole property.
+void fill_verdict(VerdictRow& row, const PropertyRun& run, const std::string& again) {
   const Finding& f = run.worst;
   row.planned = run.planned;
   row.executed = run.executed;
@@ -53,8 +49,13 @@ void fill_verdict(VerdictRow& row, const PropertyRun& run) {
     row.verdict = verdict_of(f);
     row.reason = f.reason;
     row.diagnosis = f.diagnosis;
-    row.shrunk_case = to_text(with_listed_positions(*run.failing));
+    row.shrunk_case = to_text(*run.failing);
     row.replay = "ropewalk replay '" + row.shrunk_case + "'";
+    if (run.only_after_others) {
+      row.reason +=
+          " (only in a process that has run other cases before: a replay line would pass)";
+      row.replay = again;
+    }
   } else if (run.executed == 0) {
     row.verdict = f.kind == Finding::Kind::skipped ? "SKIPPED" : "UNSUPPORTED";
     row.reason = f.reason.empty() ? "every case was refused" : f.reason;
@@ -93,12 +94,19 @@ class Cell {
     // Of the claim alone: every kernel gets the same cases, as far as it offers them.
     limits.seed = hash_text(plan_.seed, row.property);
     const auto start = std::chrono::steady_clock::now();
-    fill_verdict(row, run_property(subject_, property, offer_, plan_.profile, limits));
+    const PropertyRun run = run_property(subject_, property, offer_, plan_.profile, limits);
+    fill_verdict(row, run, whole_property(row, limits));
     row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return row;
   }
 
  private:
+  std::string whole_property(const VerdictRow& row, const RunLimits& limits) const {
+    std::string plugin = row.plugin.empty() ? "" : " --plugin " + quoted(row.plugin);
+    return fmt::format("ropewalk verify{} --kernel {} --property {} --cases {} --seed {}", plugin,
+                       row.kernel, row.property, limits.cases, plan_.seed);
+  }
+
   Subject& subject_;
   const VerifyPlan& plan_;
   const Offer& offer_;
@@ -175,7 +183,7 @@ void verify_kernel(Subject& subject, const VerifyPlan& plan,
   std::string hung_in;
   for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED})
     for (const std::int32_t dtype : plan.dtypes) {
-      if (subject.facts.angle_contract == ROPE_CONTRACT_F32_ANGLE && dtype != ROPE_F32) continue;
+      if (subject.facts.angle_contract == ROPE_CONTRACT_F32_ANGLE && dtype == ROPE_F64) continue;
       const Probe probe = probe_offer(subject, pairing, dtype);
       if (!probe.offer) {
         nothing.reason = probe.last_refusal.text;
@@ -190,6 +198,7 @@ void verify_kernel(Subject& subject, const VerifyPlan& plan,
                          std::string(word_of(pairing_words, pairing)),
                          std::string(word_of(dtype_words, dtype)), offered(feature)});
       const Cell cell(subject, plan, *probe.offer);
+      for (const Property* property : plan.more) on_row(cell.judge(*property, ""));
       for (const Property* property : matching_properties(plan)) {
         on_progress(fmt::format("{} {} {} {}", subject.facts.name, word_of(pairing_words, pairing),
                                 word_of(dtype_words, dtype), property->name));
@@ -215,7 +224,8 @@ void verify(Worker& worker, Oracle& oracle, const VerifyPlan& plan,
 }
 
 Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
-  const auto& list = all_properties();
+  std::vector<const Property*> list = all_properties();
+  list.push_back(&exhaustive);
   const auto property = std::find_if(list.begin(), list.end(),
                                      [&](const Property* p) { return p->name == c.property; });
   if (property == list.end())
@@ -231,6 +241,9 @@ Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
                               word_of(contract_words, facts->angle_contract)));
   Subject subject{worker, oracle, *facts};
   validate(c);
+  const bool extreme = c.data == DataPattern::subnormal || c.data == DataPattern::edge;
+  if (extreme && (*property)->check != agreement.check)
+    throw BadCase("replay line: data=subnormal and data=edge are for property=agreement");
   if (!facts->cannot_run.empty()) {
     Finding skipped;
     skipped.kind = Finding::Kind::skipped;

@@ -16,7 +16,8 @@ namespace ropewalk {
 
 struct VerifyPlan {
   std::vector<std::string> kernels, properties;  ///< globs; empty: all
-  std::vector<std::int32_t> dtypes = {ROPE_F32, ROPE_F64};
+  std::vector<std::int32_t> dtypes = {ROPE_F32, ROPE_F64, ROPE_BF16, ROPE_F16};
+  std::vector<const Property*> more;  ///< judged too, whatever `properties` says
   Profile profile = Profile::standard;
   std::uint64_t seed = 1;
   bool shrink = true;

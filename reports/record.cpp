@@ -11,6 +11,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "reports/certificate_fields.h"
 #include "reports/record_file.h"
 
 namespace ropewalk {
@@ -278,7 +279,7 @@ class Reader {
       found_run_ = true;
       return;
     }
-    const std::array known = {"verdict", "timing", "curve", "end"};
+    const std::array known = {"verdict", "timing", "curve", "certificate", "end"};
     if (std::find(known.begin(), known.end(), kind) == known.end())
       throw FieldError{"unknown kind of row"};
     if (!found_run_) throw FieldError{"a row stands before the run row"};
@@ -286,6 +287,7 @@ class Reader {
     if (kind == "verdict") take_verdict(parse_row<VerdictRow>(object));
     if (kind == "timing") take_timing(parse_row<TimingRow>(object));
     if (kind == "curve") take_curve(parse_row<CurveRow>(object));
+    if (kind == "certificate") results.certificates.push_back(parse_row<CertificateRow>(object));
     if (kind == "end") {
       results.end = parse_row<EndRow>(object);
       results.complete = true;
@@ -356,6 +358,9 @@ std::string to_json_line(const TimingRow& row) {
 std::string to_json_line(const CurveRow& row) {
   return row_line("curve", row);
 }
+std::string to_json_line(const CertificateRow& row) {
+  return row_line("certificate", row);
+}
 std::string to_json_line(const EndRow& row) {
   return row_line("end", row);
 }
@@ -366,6 +371,10 @@ TimingRow timing_row_from(const std::string& json_line) {
 
 VerdictRow verdict_row_from(const std::string& json_line) {
   return one_row_from(json_line, &Results::verdicts);
+}
+
+CertificateRow certificate_row_from(const std::string& json_line) {
+  return one_row_from(json_line, &Results::certificates);
 }
 
 Results read_results(const std::filesystem::path& file) {

@@ -80,6 +80,26 @@ struct CurveRow {
   std::vector<double> x, y;
 };
 
+/// That one kernel was held to its bound at every position first .. last (docs/certificate.md).
+/// Without times and hosts: the same work gives the same bytes.
+struct CertificateRow {
+  std::string version, kernel, plugin, angle_contract, pairing, dtype;
+  std::int64_t rotary_dim = 0;
+  double rope_theta = 0;
+  std::uint64_t seed = 0;
+  std::string cpu_features;  ///< that the kernel needs
+  std::string code_file, code_fingerprint, oracle_fingerprint;
+  std::int64_t whole_first = 0, whole_last = 0;          ///< the range that was asked for
+  std::int64_t first = 0, last = 0;                      ///< the part of it that this row is about
+  std::int64_t planned = 0, executed = 0, compared = 0;  ///< positions
+  std::int64_t blocks = 0;                               ///< positions times pairs, each compared
+  double block_error = 0, block_bound = 0;               ///< in u
+  std::int64_t block_position = 0, block_pair = 0, block_column = 0;
+  double vector_error = 0, vector_bound = 0;  ///< in u rho
+  std::int64_t vector_position = 0, vector_pair = 0;
+  std::string enumerated, bounded, assumed;  ///< what was done, in words
+};
+
 /// Last row: the run came to its end.
 struct EndRow {
   int exit_code = 0;
@@ -92,6 +112,7 @@ struct Results {
   std::vector<VerdictRow> verdicts;
   std::vector<TimingRow> timings;
   std::vector<CurveRow> curves;
+  std::vector<CertificateRow> certificates;
   EndRow end;
   bool complete = false;  ///< an end row was found
 };
@@ -109,6 +130,7 @@ class RecordWriter {
   void write(const VerdictRow& row);
   void write(const TimingRow& row);
   void write(const CurveRow& row);
+  void write(const CertificateRow& row);
   void write(const EndRow& row);
 
  private:
@@ -122,11 +144,13 @@ std::string to_json_line(const RunRow& row);
 std::string to_json_line(const VerdictRow& row);
 std::string to_json_line(const TimingRow& row);
 std::string to_json_line(const CurveRow& row);
+std::string to_json_line(const CertificateRow& row);
 std::string to_json_line(const EndRow& row);
 
 /// The reverse for a row that another process of ours sent. Throws BadResults.
 TimingRow timing_row_from(const std::string& json_line);
 VerdictRow verdict_row_from(const std::string& json_line);
+CertificateRow certificate_row_from(const std::string& json_line);
 
 /// Reads a results file. A last line without a newline (a kill) is dropped; anything else that is
 /// not a row of this schema version throws BadResults with the line number. Never crashes on

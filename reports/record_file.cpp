@@ -118,6 +118,9 @@ void RecordWriter::write(const TimingRow& row) {
 void RecordWriter::write(const CurveRow& row) {
   write_line(to_json_line(row));
 }
+void RecordWriter::write(const CertificateRow& row) {
+  write_line(to_json_line(row));
+}
 void RecordWriter::write(const EndRow& row) {
   write_line(to_json_line(row));
 }

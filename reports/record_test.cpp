@@ -55,6 +55,7 @@ std::string lines_of(const Results& results) {
   for (const auto& row : results.verdicts) out += to_json_line(row) + "\n";
   for (const auto& row : results.timings) out += to_json_line(row) + "\n";
   for (const auto& row : results.curves) out += to_json_line(row) + "\n";
+  for (const auto& row : results.certificates) out += to_json_line(row) + "\n";
   return results.complete ? out + to_json_line(results.end) + "\n" : out;
 }
 
@@ -80,6 +81,7 @@ TEST_F(Record, EveryKindOfRowComesBack) {
     for (const auto& row : results.verdicts) writer.write(row);
     for (const auto& row : results.timings) writer.write(row);
     for (const auto& row : results.curves) writer.write(row);
+    for (const auto& row : results.certificates) writer.write(row);
     writer.write(results.end);
   }
   const Results read = read_results(file);
@@ -282,11 +284,13 @@ TEST(ResultsSchema, DescribesEveryField) {
   const json schema = json::parse(std::ifstream(RESULTS_SCHEMA));
   EXPECT_EQ(schema.at("$schema"), "https://json-schema.org/draft/2020-12/schema");
   const Results results = sample_results();
-  const std::map<std::string, std::string> lines = {{"run", to_json_line(results.run)},
-                                                    {"verdict", to_json_line(results.verdicts[0])},
-                                                    {"timing", to_json_line(results.timings[0])},
-                                                    {"curve", to_json_line(results.curves[0])},
-                                                    {"end", to_json_line(results.end)}};
+  const std::map<std::string, std::string> lines = {
+      {"run", to_json_line(results.run)},
+      {"verdict", to_json_line(results.verdicts[0])},
+      {"timing", to_json_line(results.timings[0])},
+      {"curve", to_json_line(results.curves[0])},
+      {"certificate", to_json_line(results.certificates[0])},
+      {"end", to_json_line(results.end)}};
   EXPECT_EQ(schema.at("oneOf").size(), lines.size());
   for (const auto& [kind, line] : lines) {
     const json row = json::parse(line);

@@ -9,5 +9,6 @@ Results sample_results();
 
 VerdictRow sample_verdict();
 TimingRow sample_timing();
+CertificateRow sample_certificate();
 
 }  // namespace ropewalk

@@ -114,6 +114,7 @@ TEST(BadInput, ReplayLines) {
        "",
        {"2 GiB"}},
       {"a table too large", replay("positions=2147483647"), "", {"2 GiB"}},
+      {"a shift that overflows", replay("shift=9223372036854775807"), "", {"shift", "2^32"}},
       {"no position", replay("positions=2147483648"), "", {"position 2147483648"}},
       {"no positions", replay("positions="), "", {"positions needs"}},
       {"a comma at the end", replay("positions=0,"), "", {"positions="}},
@@ -166,6 +167,8 @@ TEST(BadInput, WorkloadFiles) {
        {"FILE:1: "}},
       {"NUL", list, std::string("na\0me = 1\n", 10), {"FILE:1: "}},
       {"invalid UTF-8", list, "name = \"\xc3\x28\"\n", {"FILE:1: ", "utf-8"}},
+      {"a key beyond ASCII", list, "\xC3\xA9 = 1\n", {"FILE:1: ", "not ASCII"}},
+      {"no key", list, "[=a]\n", {"FILE:1: "}},
       {"half a file", list, model.substr(0, 70), {"FILE:", "end-of-file"}},
       {"no TOML", list, "{\"model\": 1}\n", {"FILE:1: "}},
       {"odd rotary_dim", list, with("dim = 8", "dim = 7"), {"FILE:11: ", "rotary_dim", "even"}},
@@ -191,12 +194,16 @@ TEST(BadInput, WorkloadFiles) {
   });
 }
 
+const std::string run_row =
+    R"({"schema":1,"row":"run","version":"1","command":"x","started_at":"",)"
+    R"("profile":"smoke","seed":1,"environment":{}})"
+    "\n";
+
 TEST(BadInput, ResultsFiles) {
-  const std::string report = "report FILE --out OUT",
-                    run_row =
-                        R"({"schema":1,"row":"run","version":"1","command":"x","started_at":"",)"
-                        R"("profile":"smoke","seed":1,"environment":{}})"
-                        "\n";
+  const std::string report = "report FILE --out OUT";
+  const auto end = [](const std::string& more) {
+    return run_row + R"({"schema":1,"row":"end","finished_at":"",)" + more + "}\n";
+  };
   check({
       {"no file", "report no/where.jsonl --out OUT", "", {"no/where.jsonl"}},
       {"a folder", "report / --out OUT", "", {"/: cannot be read"}},
@@ -215,8 +222,50 @@ TEST(BadInput, ResultsFiles) {
       {"a row cut in the middle", report, run_row + "{\"schema\":1,\"row\":\"verd\n", {"FILE:2: "}},
       {"no run row", report, run_row.substr(0, 60), {"FILE:1: ", "no run row"}},
       {"brackets", report, std::string(100000, '[') + "\n", {"FILE:1: ", "nested"}},
+      {"brackets in a row", report, end("\"x\":" + std::string(9, '[')), {"FILE:2: ", "nested"}},
+      {"a number out of range",
+       report,
+       end(R"("exit_code":0,"seconds":1e999)"),
+       {"FILE:2: ", "out of range"}},
+      {"a bare NaN", report, end(R"("exit_code":0,"seconds":NaN)"), {"FILE:2: ", "not JSON"}},
+      {"an integer of 2^64",
+       report,
+       end(R"("seconds":0,"exit_code":18446744073709551616)"),
+       {"FILE:2: ", "'exit_code' is not a 64-bit integer"}},
+      {"an exit code of 2^31",
+       report,
+       end(R"("seconds":0,"exit_code":2147483648)"),
+       {"FILE:2: ", "'exit_code' is out of range"}},
+      {"half a surrogate", report, end(R"("x":"\ud800")"), {"FILE:2: ", "not JSON"}},
+      {"a blank line", report, run_row + "\n", {"FILE:2: ", "not JSON"}},
       {"a line of 100 MB", report, std::string(100000000, 'x') + "\n", {"FILE:1: ", "16 MiB"}},
+      {"50 MB without a newline",
+       report,
+       run_row + std::string(50000000, 'x'),
+       {"FILE:2: ", "16 MiB"}},
   });
+}
+
+TEST(BadInput, WhatLooksBrokenInAResultsFileAndIsRead) {
+  const std::string end =
+      R"({"schema":1,"row":"end","exit_code":1,"exit_code":0,"seconds":0,"finished_at":""})";
+  const auto file = scratch() / "FILE", out = scratch() / "out";
+  const std::string row = run_row.substr(0, run_row.size() - 1);
+  for (const std::string& content : {
+           run_row + end + "\n",                           // a key given twice
+           row + "\r\n" + end + "\r\n",                    // lines of another system
+           "\xEF\xBB\xBF" + run_row + end + "\n",          // a byte order mark
+           run_row + end + "\n{\"schema\":1,\"row\":\"v",  // a row cut off by a kill
+           run_row + "garbage that is no whole line",      // and one by something else
+       }) {
+    std::filesystem::remove_all(out);
+    spill(file, content);
+    const Result r = ropewalk("report " + file.string() + " --out " + out.string());
+    EXPECT_EQ(r.code, 0) << content << r.err;
+    EXPECT_EQ(r.err, "");
+    const bool whole = contains(content, "finished_at");
+    EXPECT_EQ(contains(slurp(out / "report.md"), "cut off"), !whole) << content;
+  }
 }
 
 TEST(BadInput, PluginsLedgersAndKnownFailures) {
@@ -255,81 +304,45 @@ TEST(BadInput, FoldersThatCannotBeWritten) {
   });
 }
 
-// ---- full disks and closed streams
-
-const std::string quick = "--kernel plain --property norm --cases 2 ";
-
-TEST(BadInput, AFullDiskIsOneLineAndNoHalfReport) {
-  const auto out = scratch() / "out";
-  std::filesystem::remove_all(out);
-  std::filesystem::create_directories(out);
-  std::filesystem::create_symlink("/dev/full", out / "results.jsonl");
-  const Result r = ropewalk("verify " + quick + "--out " + out.string());
-  EXPECT_EQ(r.code, 2) << r.out << r.err;
-  EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
-  EXPECT_TRUE(contains(r.err, "results.jsonl: cannot be written: No space left")) << r.err;
-
-  // A report of which no file may be larger than 4 KiB: what does not fit is not there at all.
-  const auto results = scratch() / "results", report = scratch() / "report";
-  std::filesystem::remove_all(results);
-  std::filesystem::remove_all(report);
-  ASSERT_EQ(ropewalk("verify " + quick + "--out " + results.string()).code, 0);
-  const Result cut =
-      ropewalk("report " + (results / "results.jsonl").string() + " --out " + report.string(),
-               "ulimit -f 8;");
-  EXPECT_EQ(cut.code, 2) << cut.out << cut.err;
-  EXPECT_EQ(std::count(cut.err.begin(), cut.err.end(), '\n'), 1) << cut.err;
-  EXPECT_TRUE(contains(cut.err, "report.html: cannot be written: File too large")) << cut.err;
-  EXPECT_FALSE(std::filesystem::exists(report / "report.html"));
-  for (const auto& entry : std::filesystem::directory_iterator(report))
-    EXPECT_FALSE(contains(entry.path().string(), ".part")) << entry.path();
-}
-
-TEST(BadInput, AClosedStandardOutputIsAnError) {
-  const auto out = scratch() / "out";
-  const std::string verbs[] = {"list",
-                               "list --json",
-                               "--help",
-                               "verify " + quick,
-                               "verify --json " + quick,
-                               "replay 'kernel=plain property=norm'",
-                               "mutants --kernel 'mutant_scaled*' --property norm --cases 2",
-                               "verify " + quick + "--out " + out.string()};
-  for (const std::string& verb : verbs)
-    for (const std::string way : {" >/dev/full", " >&-", " >&- <&-"}) {
-      std::filesystem::remove_all(out);
-      const Result r = ropewalk(verb + way);
-      EXPECT_EQ(r.code, 2) << verb << way << r.err;
-      EXPECT_EQ(r.err, "ropewalk: standard output cannot be written\n") << verb << way;
-      // What is printed never ends in the file that was opened in the place of the closed stream.
-      const std::string rows = slurp(out / "results.jsonl");
-      EXPECT_TRUE(rows.empty() || rows.starts_with("{\"schema\":1")) << rows;
-      EXPECT_FALSE(contains(rows, "claims hold")) << rows;
-    }
-}
-
-TEST(BadInput, ABoardThatNobodyCanReadIsAnError) {
-  for (const std::string way : {" >/dev/full", " >&-"}) {
-    const Result r =
-        ropewalk("bench --kernel plain --profile smoke --workload llama-3-8b/decode-1" + way +
-                 " -- --benchmark_min_time=0.001");
-    EXPECT_EQ(r.code, 2) << r.err;
-    EXPECT_TRUE(contains(r.err, "ropewalk: standard output cannot be written\n")) << r.err;
-  }
-}
-
-TEST(BadInput, AReaderThatLeavesEndsTheRun) {
-  const auto out = scratch() / "out";
-  std::filesystem::remove_all(out);
-  // 28 rows; who asked for one is gone when the next are printed.
-  const Result r = ropewalk(
-      "verify --profile smoke --json --property norm --property transpose "
-      "--out " +
-      out.string() + " | head -n 1");
-  EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 1) << r.out;
-  const std::string rows = slurp(out / "results.jsonl");
-  EXPECT_LT(std::count(rows.begin(), rows.end(), '\n'), 20) << rows;
-  EXPECT_FALSE(contains(rows, "\"row\":\"end\""));  // so a report says that it was cut off
+TEST(BadInput, ExhaustiveAndMerge) {
+  const std::string run = "verify --exhaustive --kernel phase --out OUT ",
+                    range = run + "--positions 0:65535 ";
+  const auto wrong_range = [&](const std::string& range_text) {
+    return BadInput{
+        "positions", run + "--positions " + range_text, "", {"--positions", range_text}};
+  };
+  const auto wrong_shard = [&](const std::string& shard) {
+    return BadInput{"shard", range + "--shard " + shard, "", {"--shard " + shard}};
+  };
+  check({wrong_range("5"), wrong_range("9:3"), wrong_range("0:2147483648"), wrong_range("a:b"),
+         wrong_range("0:1x"), wrong_range(":7"), wrong_range("0:99999999999999999999"),
+         wrong_shard("0/4"), wrong_shard("5/4"), wrong_shard("x/y"), wrong_shard("1"),
+         wrong_shard("1/0"), wrong_shard("1/65537"), wrong_shard("1/17")});
+  check({
+      {"positions alone", "verify --positions 0:9", "", {"--positions"}},
+      {"a shard alone", "verify --shard 1/2", "", {"--shard"}},
+      {"resume nowhere", "verify --exhaustive --resume", "", {"--resume", "--out"}},
+      {"a property", range + "--property norm", "", {"--property", "--exhaustive"}},
+      {"cases", range + "--cases 5", "", {"--cases"}},
+      {"an odd rotary_dim", range + "--rotary-dim 7", "", {"--rotary-dim"}},
+      {"a base below 1", range + "--rope-theta 0.5", "", {"--rope-theta"}},
+      {"a base of nan", range + "--rope-theta nan", "", {"--rope-theta"}},
+      {"no kernel", "verify --exhaustive --out OUT --kernel nobody", "", {"nobody"}},
+      {"a replay of something else",
+       "replay 'kernel=phase contract=exact property=exhaustive positions=7'",
+       "",
+       {"exhaustive"}},
+      {"merge of nothing", "merge --out OUT", "", {"files"}},
+      {"merge to nowhere", "merge FILE", "x", {"--out"}},
+      {"merge of no file", "merge no/where.jsonl --out OUT", "", {"no/where.jsonl"}},
+      {"merge of a foreign file", "merge FILE --out OUT", "<html>\n", {"FILE:1: "}},
+      {"merge without certificates",
+       "merge FILE --out OUT",
+       R"({"schema":1,"row":"run","version":"1","command":"x","started_at":"",)"
+       R"("profile":"smoke","seed":1,"environment":{}})"
+       "\n",
+       {"FILE", "no certificate rows"}},
+  });
 }
 
 }  // namespace

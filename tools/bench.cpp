@@ -119,7 +119,9 @@ class Bench {
   static WorkerOptions options_for_board(const Options& options) {
     WorkerOptions w = worker_options(options);
     // bench shows Google Benchmark's own table; with --json standard output is ours.
-    w.output_descriptor = silent(options) ? -1 : options.json ? STDERR_FILENO : STDOUT_FILENO;
+    w.output_descriptor = silent(options) ? WorkerOptions::nowhere
+                          : options.json  ? STDERR_FILENO
+                                          : STDOUT_FILENO;
     return w;
   }
 
@@ -130,6 +132,7 @@ class Bench {
     plan.profile = Profile::smoke;
     plan.seed = options_.seed;
     plan.cases = gate_cases;
+    plan.shrink = false;  // whether it holds is the question here
     std::set<std::int32_t> dtypes;
     for (const Workload& w : workloads_) dtypes.insert(w.dtype);
     plan.dtypes.assign(dtypes.begin(), dtypes.end());

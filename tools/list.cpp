@@ -25,7 +25,7 @@ void list_kernel(Subject& subject) {
     return;
   }
   for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED})
-    for (const std::int32_t dtype : {ROPE_F32, ROPE_F64}) {
+    for (const std::int32_t dtype : {ROPE_F32, ROPE_F64, ROPE_BF16, ROPE_F16}) {
       const Probe probe = probe_offer(subject, pairing, dtype);
       const std::string cell =
           fmt::format("{} {}", word_of(pairing_words, pairing), word_of(dtype_words, dtype));

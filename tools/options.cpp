@@ -27,7 +27,11 @@ constexpr Verb verbs[] = {
     {"verify", "judge kernels: is this one right?",
      "  ropewalk verify\n  ropewalk verify --profile smoke --kernel 'p*'\n"
      "  ropewalk verify --plugin ./my_kernel.so --kernel my_kernel --property norm --property "
-     "decay"},
+     "decay\n"
+     "  ropewalk verify --exhaustive --kernel phase --out certificate\n"
+     "  ropewalk verify --exhaustive --kernel phase --positions 0:65535 --shard 1/4 --out part1"},
+    {"merge", "join the shards of verify --exhaustive to one certificate",
+     "  ropewalk merge part1/results.jsonl part2/results.jsonl --out certificate"},
     {"replay", "run one case again, from the line that a failure printed",
      "  ropewalk replay 'kernel=plain property=agreement positions=70001 q.heads=1'"},
     {"mutants", "judge the suite itself: does every planted error die?",
@@ -103,6 +107,25 @@ void add_ledger_options(CLI::App& verb, Options& o) {
       ->excludes(compare);
 }
 
+void add_exhaustive_options(CLI::App& verb, Options& o) {
+  CLI::Option* exhaustive = verb.add_flag("--exhaustive", o.exhaustive,
+                                          "every position of a range, in place of the properties");
+  verb.add_option("--positions", o.positions, "the range (default: 0:2147483647)")
+      ->type_name("A:B")
+      ->needs(exhaustive);
+  verb.add_option("--shard", o.shard, "part i of n of the range; merge joins them")
+      ->type_name("i/n")
+      ->needs(exhaustive);
+  verb.add_flag("--resume", o.resume, "go on where the run in --out was cut off")
+      ->needs(exhaustive);
+  verb.add_option("--rotary-dim", o.rotary_dim, "rotated elements of a head (default: 128)")
+      ->type_name("N")
+      ->needs(exhaustive);
+  verb.add_option("--rope-theta", o.rope_theta, "base of the frequencies (default: 10000)")
+      ->type_name("X")
+      ->needs(exhaustive);
+}
+
 void add_common_options(CLI::App& verb, Options& o, std::string& seed) {
   verb.add_option_function<std::string>(
           "--profile",
@@ -145,6 +168,10 @@ CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) 
   if (judges || name == "bench") add_common_options(*verb, o, seed);
   if (name == "verify" || name == "bench" || name == "run") add_known_failures_option(*verb, o);
   if (name == "verify") add_ledger_options(*verb, o);
+  if (name == "mutants")
+    verb->add_option("--markdown", o.markdown, "also write the matrix and the scores to this file")
+        ->type_name("FILE.md");
+  if (name == "verify") add_exhaustive_options(*verb, o);
   if (name == "bench" || name == "run" || name == "list") add_workload_options(*verb, o);
   if (name != "report" && name != "run" && name != "replay") add_output_options(*verb, o);
   if (name == "run") verb->add_flag("--quiet", o.quiet, "print only failures and the summary");
@@ -159,6 +186,14 @@ CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) 
     verb->add_option("results", o.results_file, "a results.jsonl file")
         ->required()
         ->type_name("FILE");
+  if (name == "merge") {
+    verb->add_option("files", o.files, "the results.jsonl of each shard")
+        ->required()
+        ->type_name("FILE");
+    verb->add_option("--out", o.out, "folder for certificate.jsonl and certificate.md")
+        ->required()
+        ->type_name("DIR");
+  }
   const char* folder =
       name == "run"      ? "folder for results and reports (default: ropewalk-out)"
       : name == "report" ? "folder for the reports (default: where the results are)"

@@ -14,6 +14,7 @@ struct Options {
   std::vector<std::string> kernels, properties, plugins, workloads;  ///< globs, files, globs
   std::string workload_file;         ///< empty: the built-in workloads
   std::string known_failures;        ///< a file, or empty
+  std::string markdown;              ///< mutants: a file to write the matrix to
   std::string ledger, write_ledger;  ///< verify: to compare with, to write; at most one of them
   Profile profile = Profile::standard;
   std::uint64_t seed = 0;
@@ -24,6 +25,11 @@ struct Options {
   bool json = false, quiet = false;
   std::string replay_text;                  ///< replay
   std::string results_file;                 ///< report
+  std::vector<std::string> files;           ///< merge: the results of the shards
+  bool exhaustive = false, resume = false;  ///< verify, with those below
+  std::string positions = "0:2147483647", shard;
+  std::int64_t rotary_dim = 128;
+  double rope_theta = 10000;
   std::vector<std::string> benchmark_args;  ///< bench, after --
 };
 

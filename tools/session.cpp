@@ -103,8 +103,8 @@ void flush_output() {
     throw std::runtime_error("standard output cannot be written");
 }
 
-Recorder::Recorder(const Options& options, const std::string& folder)
-    : start_(std::chrono::steady_clock::now()) {
+Recorder::Recorder(const Options& options, const std::string& folder, bool resumed)
+    : begun_(resumed), start_(std::chrono::steady_clock::now()) {
   if (folder.empty()) return;
   std::error_code error;
   folder_is_new_ = std::filesystem::create_directories(folder, error);

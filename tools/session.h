@@ -56,7 +56,8 @@ class Progress {
 class Recorder {
  public:
   /// An empty folder records nothing.
-  Recorder(const Options& options, const std::string& folder);
+  /// `resumed`: the file holds the run row and more already.
+  Recorder(const Options& options, const std::string& folder, bool resumed = false);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;

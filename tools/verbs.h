@@ -13,6 +13,7 @@ namespace ropewalk {
 
 int run_list(const Options& options);
 int run_verify(const Options& options);
+int run_merge(const Options& options);
 int run_replay(const Options& options);
 int run_mutants(const Options& options);
 int run_bench(const Options& options);
@@ -21,6 +22,12 @@ int run_everything(const Options& options);
 
 /// Verifies and prints as it goes; every row goes to on_row as well. What `verify` and `run` share.
 int verify_and_print(const Options& options, const std::function<void(const VerdictRow&)>& on_row);
+
+/// verify --exhaustive.
+int run_exhaustive(const Options& options);
+
+/// A failed claim as a block of lines.
+void print_failure(const VerdictRow& row);
 
 /// Verifies, times and verifies again; what was found goes to on_verdict and on_row. What `bench`
 /// and `run` share.

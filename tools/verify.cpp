@@ -23,19 +23,6 @@ std::string cell_of(const VerdictRow& row) {
   return fmt::format("{} {} {}", row.pairing, row.dtype, row.angle_contract);
 }
 
-void print_failure(const VerdictRow& row) {
-  fmt::print("{:<5} {} ({}): {}\n", row.verdict, row.kernel, cell_of(row), row.property);
-  if (!row.known.empty()) fmt::print("      known      {}\n", row.known);
-  fmt::print("      claim      {}\n", row.claim);
-  if (!row.reason.empty()) fmt::print("      because    {}\n", row.reason);
-  if (row.verdict == "FAIL" && row.margin > 1)
-    fmt::print("      margin     {:.9g} of a bound of {:.4g} {}\n", row.margin, row.bound,
-               row.bound_unit);
-  if (!row.where.empty()) fmt::print("      where      {}\n", row.where);
-  if (!row.diagnosis.empty()) fmt::print("      diagnosis  {}\n", row.diagnosis);
-  if (!row.replay.empty()) fmt::print("      replay     {}\n", row.replay);
-}
-
 void print_same_failure(const VerdictRow& row) {
   fmt::print("{:<5} {} ({}): {}: the same\n      replay     {}\n", row.verdict, row.kernel,
              cell_of(row), row.property, row.replay);
@@ -154,6 +141,19 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
 
 }  // namespace
 
+void print_failure(const VerdictRow& row) {
+  fmt::print("{:<5} {} ({}): {}\n", row.verdict, row.kernel, cell_of(row), row.property);
+  if (!row.known.empty()) fmt::print("      known      {}\n", row.known);
+  fmt::print("      claim      {}\n", row.claim);
+  if (!row.reason.empty()) fmt::print("      because    {}\n", row.reason);
+  if (row.verdict == "FAIL" && row.margin > 1)
+    fmt::print("      margin     {:.9g} of a bound of {:.4g} {}\n", row.margin, row.bound,
+               row.bound_unit);
+  if (!row.where.empty()) fmt::print("      where      {}\n", row.where);
+  if (!row.diagnosis.empty()) fmt::print("      diagnosis  {}\n", row.diagnosis);
+  if (!row.replay.empty()) fmt::print("      replay     {}\n", row.replay);
+}
+
 int verify_and_print(const Options& options, const std::function<void(const VerdictRow&)>& on_row) {
   const auto start = std::chrono::steady_clock::now();
   require_properties(options);
@@ -189,6 +189,7 @@ int verify_and_print(const Options& options, const std::function<void(const Verd
 }
 
 int run_verify(const Options& options) {
+  if (options.exhaustive) return run_exhaustive(options);
   Recorder recorder(options, options.out);
   const int code = verify_and_print(options, [&](const VerdictRow& row) { recorder.write(row); });
   recorder.finish(code);

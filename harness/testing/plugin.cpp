@@ -86,6 +86,10 @@ std::int32_t illegal_instruction(const rope_problem*, const rope_operands*, void
 #endif
   return ROPE_OK;
 }
+std::int32_t stop_itself(const rope_problem*, const rope_operands*, void*) {
+  std::raise(SIGSTOP);
+  return ROPE_OK;
+}
 template <std::int32_t refused>
 std::int32_t one_form_only(const rope_problem* p, const char** reason) {
   return p->tensor[0].in_place == refused ? refuse(reason, "not in this form") : ROPE_OK;
@@ -139,6 +143,7 @@ const RegisteredKernel others[] = {
     RegisteredKernel{{.name = "test_fails", .supports = always, .apply = fail}},
     RegisteredKernel{{.name = "test_throws", .supports = always, .apply = leave_by_exception}},
     RegisteredKernel{{.name = "test_exits", .supports = always, .apply = leave_by_exit}},
+    RegisteredKernel{{.name = "test_stops", .supports = always, .apply = stop_itself}},
     RegisteredKernel{{.name = "test_illegal", .supports = always, .apply = illegal_instruction}},
     RegisteredKernel{
         {.name = "test_never_in_place", .supports = one_form_only<1>, .apply = rotate}},

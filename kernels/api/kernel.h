@@ -8,8 +8,10 @@
 #pragma once
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
+#include "kernels/api/half.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk {
@@ -97,14 +99,20 @@ struct Token {
   std::int64_t table_row;  ///< meaningful with a table
 };
 
+/// What a table for data of a type holds, and what is computed in: f64 for f64, else f32.
+template <class Data>
+using TableOf = std::conditional_t<std::is_same_v<Data, double>, double, float>;
+
 /// The rotated window of one head: rotary_dim elements at `in` and `out` (equal when in place).
-/// `cos` and `sin` hold rotary_dim / 2 values of the token's row; NULL without a table.
-template <class Real>
+/// `cos` and `sin` hold rotary_dim / 2 values of the token's row; NULL without a table. Data:
+/// float, double, F16 or Bf16, of which each converts to TableOf<Data> and is made from it by
+/// Data(value).
+template <class Data>
 struct Head {
-  const Real* in;
-  Real* out;
-  const Real* cos;
-  const Real* sin;
+  const Data* in;
+  Data* out;
+  const TableOf<Data>* cos;
+  const TableOf<Data>* sin;
 };
 
 /// Calls visit(Token) for every token of every batch row.
@@ -127,7 +135,7 @@ void for_each_token(const rope_problem& p, const rope_operands& o, Visit&& visit
 
 /// Calls visit(Head) for every head of every rotated tensor of one token. What is not rotated (dims
 /// outside the window, tensors with rotate = 0) is copied here, bit for bit.
-template <class Real, class Visit>
+template <class Data, class Visit>
 void for_each_head(const rope_problem& p, const rope_operands& o, const Token& token,
                    Visit&& visit) {
   const bool table = p.angle_source == ROPE_ANGLES_TABLE;
@@ -141,21 +149,22 @@ void for_each_head(const rope_problem& p, const rope_operands& o, const Token& t
     const std::int64_t row = table && p.table_rows > 1 ? token.table_row * p.table_row_stride : 0;
     const std::int64_t begin = s.rotate != 0 ? s.rotary_offset : 0;
     const std::int64_t end = s.rotate != 0 ? begin + p.rotary_dim : 0;
-    const auto copy = [](const Real* from, Real* to, std::int64_t count) {
+    const auto copy = [](const Data* from, Data* to, std::int64_t count) {
       if (from != to && count > 0)
-        std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(Real));
+        std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(Data));
     };
     for (std::int64_t h = 0; h < s.heads; ++h) {
-      const Real* in = static_cast<const Real*>(o.tensor[i].in) +
+      const Data* in = static_cast<const Data*>(o.tensor[i].in) +
                        at(h, s.in_batch_stride, s.in_token_stride, s.in_head_stride);
-      Real* out = static_cast<Real*>(o.tensor[i].out) +
+      Data* out = static_cast<Data*>(o.tensor[i].out) +
                   at(h, s.out_batch_stride, s.out_token_stride, s.out_head_stride);
       copy(in, out, begin);
       copy(in + end, out + end, s.head_dim - end);
       if (s.rotate != 0)
-        visit(Head<Real>{in + begin, out + begin,
-                         table ? static_cast<const Real*>(o.tensor[i].cos) + row : nullptr,
-                         table ? static_cast<const Real*>(o.tensor[i].sin) + row : nullptr});
+        visit(
+            Head<Data>{in + begin, out + begin,
+                       table ? static_cast<const TableOf<Data>*>(o.tensor[i].cos) + row : nullptr,
+                       table ? static_cast<const TableOf<Data>*>(o.tensor[i].sin) + row : nullptr});
     }
   }
 }
@@ -174,39 +183,61 @@ inline std::int32_t refuse(const char** reason, const char* why) {
   return ROPE_UNSUPPORTED;
 }
 
-/// ROPE_OK for f32 or f64 data (f64 only where `f64_too`), one type in all tensors and the table.
-inline std::int32_t supports_float_data(const rope_problem& p, std::int32_t angle_source,
-                                        bool f64_too, const char** reason) {
+/// ROPE_OK for a problem with these angles whose tensors all have data type `dtype`, and a table of
+/// the type that belongs to it.
+inline std::int32_t supports_data(const rope_problem& p, std::int32_t angle_source,
+                                  std::int32_t dtype, const char** reason) {
+  const bool table = angle_source == ROPE_ANGLES_TABLE;
+  if (dtype < ROPE_F64 || dtype > ROPE_BF16) return refuse(reason, "only floating-point data");
   if (p.angle_source != angle_source)
-    return refuse(reason, angle_source == ROPE_ANGLES_TABLE ? "needs a table of cos and sin"
-                                                            : "makes its own angles, no table");
-  const std::int32_t dtype = p.tensor[0].in_dtype;
-  if (dtype != ROPE_F32 && !(f64_too && dtype == ROPE_F64))
-    return refuse(reason, f64_too ? "only f32 and f64 data" : "only f32 data");
+    return refuse(reason,
+                  table ? "needs a table of cos and sin" : "makes its own angles, no table");
   for (std::uint32_t i = 0; i < p.tensor_count; ++i)
     if (p.tensor[i].in_dtype != dtype || p.tensor[i].out_dtype != dtype)
-      return refuse(reason, "all tensors must have one data type");
-  if (angle_source == ROPE_ANGLES_TABLE && p.table_dtype != dtype)
-    return refuse(reason, "the table must have the data type of the tensors");
+      return refuse(reason, i == 0 ? "another data type" : "all tensors must have one data type");
+  if (table && p.table_dtype != (dtype == ROPE_F64 ? ROPE_F64 : ROPE_F32))
+    return refuse(reason, "the table must be f64 for f64 data, else f32");
   return ROPE_OK;
 }
 
-/// All of a kernel but its arithmetic, for f32 data and tables: rotate(problem, head) turns one
-/// head, from head.in to head.out, which may be the same memory.
-template <void (*rotate)(const rope_problem&, const Head<float>&)>
-KernelInfo f32_table_kernel(const char* name) {
+/// The same for f32 data, and for f64 where `f64_too`.
+inline std::int32_t supports_float_data(const rope_problem& p, std::int32_t angle_source,
+                                        bool f64_too, const char** reason) {
+  const std::int32_t dtype = p.tensor[0].in_dtype;
+  if (dtype == ROPE_F32 || (f64_too && dtype == ROPE_F64))
+    return supports_data(p, angle_source, dtype, reason);
+  return refuse(reason, f64_too ? "only f32 and f64 data" : "only f32 data");
+}
+
+/// The enumerator of a C++ type.
+template <class Data>
+inline constexpr std::int32_t dtype_of = std::is_same_v<Data, double> ? ROPE_F64
+                                         : std::is_same_v<Data, F16>  ? ROPE_F16
+                                         : std::is_same_v<Data, Bf16> ? ROPE_BF16
+                                                                      : ROPE_F32;
+
+/// All of a kernel but its arithmetic, for data of one type: rotate(problem, head) turns one head,
+/// from head.in to head.out, which may be the same memory.
+template <class Data, void (*rotate)(const rope_problem&, const Head<Data>&)>
+KernelInfo table_kernel(const char* name) {
   KernelInfo k;
   k.name = name;
   k.supports = [](const rope_problem* p, const char** reason) {
-    return supports_float_data(*p, ROPE_ANGLES_TABLE, false, reason);
+    return supports_data(*p, ROPE_ANGLES_TABLE, dtype_of<Data>, reason);
   };
   k.apply = [](const rope_problem* p, const rope_operands* o, void*) -> std::int32_t {
     for_each_token(*p, *o, [&](const Token& token) {
-      for_each_head<float>(*p, *o, token, [&](const Head<float>& head) { rotate(*p, head); });
+      for_each_head<Data>(*p, *o, token, [&](const Head<Data>& head) { rotate(*p, head); });
     });
     return ROPE_OK;
   };
   return k;
+}
+
+/// The same for f32.
+template <void (*rotate)(const rope_problem&, const Head<float>&)>
+KernelInfo f32_table_kernel(const char* name) {
+  return table_kernel<float, rotate>(name);
 }
 
 }  // namespace ropewalk

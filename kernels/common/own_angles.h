@@ -1,5 +1,5 @@
 // What kernels with angles of their own share: one row of cos and one of sin a token, made in the
-// workspace, then the plain loop over the heads. f32 data.
+// workspace, then the plain loop over the heads.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,11 +8,12 @@
 
 namespace ropewalk {
 
-/// One turn, already rounded to the data type.
+/// One turn, already rounded to f32.
 struct Turn {
   float cos, sin;
 };
 
+/// Takes f32 data.
 inline std::int32_t supports_own_angles(const rope_problem* p, const char** reason) {
   return supports_float_data(*p, ROPE_ANGLES_INV_FREQ, false, reason);
 }
@@ -22,8 +23,20 @@ inline std::size_t own_angles_workspace_bytes(const rope_problem* p) {
   return static_cast<std::size_t>(p->rotary_dim) * sizeof(float);
 }
 
-/// Rotates every head by turn_of(pair, position).
-template <class TurnOf>
+/// One head by a row of cos and sin; a loop for each pairing, so that both become vector code.
+template <std::int32_t pairing, class Data>
+inline void rotate_head(const Head<Data>& head, const float* cos, const float* sin,
+                        std::int64_t half, float scale) {
+  for (std::int64_t i = 0; i < half; ++i) {
+    const auto [a, b] = pair_index(pairing, i, half);
+    const float x1 = head.in[a], x2 = head.in[b];
+    head.out[a] = Data(scale * (x1 * cos[i] - x2 * sin[i]));
+    head.out[b] = Data(scale * (x2 * cos[i] + x1 * sin[i]));
+  }
+}
+
+/// Rotates every head by turn_of(pair, position). Data: float, F16 or Bf16.
+template <class Data, class TurnOf>
 void rotate_by_own_angles(const rope_problem& p, const rope_operands& o, TurnOf&& turn_of) {
   const std::int64_t half = p.rotary_dim / 2;
   const auto scale = static_cast<float>(scale_of(p));
@@ -36,13 +49,9 @@ void rotate_by_own_angles(const rope_problem& p, const rope_operands& o, TurnOf&
       cos[i] = turn.cos;
       sin[i] = sign * turn.sin;
     }
-    for_each_head<float>(p, o, token, [&](const Head<float>& head) {
-      for (std::int64_t i = 0; i < half; ++i) {
-        const auto [a, b] = pair_index(p.pairing, i, half);
-        const float x1 = head.in[a], x2 = head.in[b];
-        head.out[a] = scale * (x1 * cos[i] - x2 * sin[i]);
-        head.out[b] = scale * (x2 * cos[i] + x1 * sin[i]);
-      }
+    for_each_head<Data>(p, o, token, [&](const Head<Data>& head) {
+      p.pairing == ROPE_INTERLEAVED ? rotate_head<ROPE_INTERLEAVED>(head, cos, sin, half, scale)
+                                    : rotate_head<ROPE_HALF_SPLIT>(head, cos, sin, half, scale);
     });
   });
 }

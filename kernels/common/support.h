@@ -4,7 +4,7 @@
 
 namespace ropewalk {
 
-/// Takes tables of f32 or f64, for data of the same type.
+/// Takes data of f32 or f64, and tables of the same type.
 inline std::int32_t supports_table(const rope_problem* p, const char** reason) {
   return supports_float_data(*p, ROPE_ANGLES_TABLE, true, reason);
 }
@@ -17,13 +17,28 @@ std::int32_t apply_to_floats(const rope_problem* p, const rope_operands* o, void
   return ROPE_OK;
 }
 
+/// Calls call(Data{}) with the C++ type of the problem's data.
+template <class Call>
+void with_data_type(const rope_problem& p, Call&& call) {
+  switch (p.tensor[0].in_dtype) {
+    case ROPE_F64:
+      return call(double{});
+    case ROPE_F16:
+      return call(F16{});
+    case ROPE_BF16:
+      return call(Bf16{});
+    default:
+      return call(float{});
+  }
+}
+
 /// Calls rotate_head(head, rotary_dim / 2, scale, sign) for every head.
-template <class Real, class RotateHead>
+template <class Data, class RotateHead>
 void rotate_each_head(const rope_problem& p, const rope_operands& o, RotateHead&& rotate_head) {
-  const auto scale = static_cast<Real>(scale_of(p));
-  const auto sign = static_cast<Real>(sign_of(p));
+  const auto scale = static_cast<TableOf<Data>>(scale_of(p));
+  const auto sign = static_cast<TableOf<Data>>(sign_of(p));
   for_each_token(p, o, [&](const Token& token) {
-    for_each_head<Real>(p, o, token, [&](const Head<Real>& head) {
+    for_each_head<Data>(p, o, token, [&](const Head<Data>& head) {
       rotate_head(head, p.rotary_dim / 2, scale, sign);
     });
   });

@@ -40,10 +40,11 @@ void rotate(const rope_problem& p, const rope_operands& o) {
   Vector<Real> product(base + d * d, d);
   const auto scale = static_cast<Real>(scale_of(p));
   for_each_token(p, o, [&](const Token& token) {
-    const Real* built_from = nullptr;  // Q and K may have tables of their own
+    const Real *cos = nullptr, *sin = nullptr;  // of Q, of K
     for_each_head<Real>(p, o, token, [&](const Head<Real>& head) {
-      if (head.cos != built_from) build(p, head, matrix);
-      built_from = head.cos;
+      if (head.cos != cos || head.sin != sin) build(p, head, matrix);
+      cos = head.cos;
+      sin = head.sin;
       product.setZero();
       product.noalias() += matrix * ConstVector<Real>(head.in, d);
       Vector<Real>(head.out, d) = scale * product;

@@ -33,10 +33,11 @@ void rotate(const rope_problem& p, const rope_operands& o) {
   auto* base = static_cast<Real*>(o.workspace);
   const Rows<Real> rows{base, base + p.rotary_dim, base + 2 * p.rotary_dim};
   for_each_token(p, o, [&](const Token& token) {
-    const Real* spread_from = nullptr;  // Q and K may have tables of their own
+    const Real *cos = nullptr, *sin = nullptr;  // of Q, of K
     for_each_head<Real>(p, o, token, [&](const Head<Real>& head) {
-      if (head.cos != spread_from) spread(p, head, rows);
-      spread_from = head.cos;
+      if (head.cos != cos || head.sin != sin) spread(p, head, rows);
+      cos = head.cos;
+      sin = head.sin;
       for (std::int64_t i = 0; i < half; ++i) {
         const auto [a, b] = pair_index(p.pairing, i, half);
         rows.turned[a] = -head.in[b];

@@ -1,7 +1,7 @@
 // Phase: makes its own angles. No table to load, and right at every position of an int32, because
 // the range reduction is the wrap-around of one integer multiplication (common/integer_phase.h).
-// Error of a rotation: 2^-36 before rounding, then one rounding to f32: 0.71 u. Scalar and
-// readable; the vector version is another kernel.
+// Error of a rotation: 2^-36 before rounding, then one rounding to f32: 0.71 u. Plain loops
+// that compilers turn into vector code.
 #include <memory>
 #include <new>
 #include <vector>
@@ -30,12 +30,29 @@ void release(void* state) {
   delete static_cast<Fractions*>(state);
 }
 
+// f64 would need a phase of 128 bits.
+std::int32_t supports(const rope_problem* p, const char** reason) {
+  const std::int32_t dtype = p->tensor[0].in_dtype;
+  if (dtype == ROPE_F64) return refuse(reason, "only f32, f16 and bf16 data");
+  return supports_data(*p, ROPE_ANGLES_INV_FREQ, dtype, reason);
+}
+
 std::int32_t apply(const rope_problem* p, const rope_operands* o, void* state) {
   const Fractions& fractions = *static_cast<const Fractions*>(state);
-  rotate_by_own_angles(*p, *o, [&](std::int64_t i, std::int64_t position) {
+  const auto turn_of = [&](std::int64_t i, std::int64_t position) {
     const CosSin r = cos_sin(phase_of(fractions[static_cast<std::size_t>(i)], position));
     return Turn{static_cast<float>(r.cos), static_cast<float>(r.sin)};
-  });
+  };
+  switch (p->tensor[0].in_dtype) {
+    case ROPE_F16:
+      rotate_by_own_angles<F16>(*p, *o, turn_of);
+      break;
+    case ROPE_BF16:
+      rotate_by_own_angles<Bf16>(*p, *o, turn_of);
+      break;
+    default:
+      rotate_by_own_angles<float>(*p, *o, turn_of);
+  }
   return ROPE_OK;
 }
 
@@ -45,7 +62,7 @@ const RegisteredKernel registered{{
     .source = "this project",
     .angle_contract = ROPE_CONTRACT_EXACT,
     .flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT,
-    .supports = supports_own_angles,
+    .supports = supports,
     .workspace_bytes = own_angles_workspace_bytes,
     .prepare = prepare,
     .apply = apply,

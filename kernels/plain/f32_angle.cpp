@@ -9,7 +9,7 @@ namespace ropewalk {
 namespace {
 
 std::int32_t apply(const rope_problem* p, const rope_operands* o, void*) {
-  rotate_by_own_angles(*p, *o, [&](std::int64_t i, std::int64_t position) {
+  rotate_by_own_angles<float>(*p, *o, [&](std::int64_t i, std::int64_t position) {
     const float angle = static_cast<float>(position) * static_cast<float>(p->inv_freq[i]);
     return Turn{static_cast<float>(std::cos(double{angle})),
                 static_cast<float>(std::sin(double{angle}))};

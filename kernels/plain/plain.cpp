@@ -6,29 +6,40 @@ namespace ropewalk {
 namespace {
 
 // Pair i is x[i * step], x[i * step + apart]: (1, half) for half_split, (2, 1) for interleaved.
-template <class Real>
-inline void rotate_head(const Real* x, Real* y, const Real* cos, const Real* sin, std::int64_t half,
+// 16-bit data are read into a Real, and rounded once, where they are stored.
+template <class Data, class Real = TableOf<Data>>
+inline void rotate_head(const Data* x, Data* y, const Real* cos, const Real* sin, std::int64_t half,
                         std::int64_t step, std::int64_t apart, Real scale, Real sign) {
   for (std::int64_t i = 0; i < half; ++i) {
     const Real x1 = x[i * step], x2 = x[i * step + apart], c = cos[i], s = sign * sin[i];
-    y[i * step] = scale * (x1 * c - x2 * s);
-    y[i * step + apart] = scale * (x2 * c + x1 * s);
+    y[i * step] = Data(scale * (x1 * c - x2 * s));
+    y[i * step + apart] = Data(scale * (x2 * c + x1 * s));
   }
 }
 
-template <class Real>
+template <class Data>
 void rotate(const rope_problem& p, const rope_operands& o) {
-  rotate_each_head<Real>(
-      p, o, [&](const Head<Real>& head, std::int64_t half, Real scale, Real sign) {
-        const auto rotate_one = [&](const Real* in, Real* out) {
+  using Real = TableOf<Data>;
+  rotate_each_head<Data>(
+      p, o, [&](const Head<Data>& head, std::int64_t half, Real scale, Real sign) {
+        const auto rotate_one = [&](const Data* in, Data* out) {
           // Constant steps, so that the compiler may vectorize each form.
           p.pairing == ROPE_INTERLEAVED
-              ? rotate_head<Real>(in, out, head.cos, head.sin, half, 2, 1, scale, sign)
-              : rotate_head<Real>(in, out, head.cos, head.sin, half, 1, half, scale, sign);
+              ? rotate_head<Data>(in, out, head.cos, head.sin, half, 2, 1, scale, sign)
+              : rotate_head<Data>(in, out, head.cos, head.sin, half, 1, half, scale, sign);
         };
         // In place as a loop over one pointer, as a user would write it.
         head.in == head.out ? rotate_one(head.out, head.out) : rotate_one(head.in, head.out);
       });
+}
+
+std::int32_t supports(const rope_problem* p, const char** reason) {
+  return supports_data(*p, ROPE_ANGLES_TABLE, p->tensor[0].in_dtype, reason);
+}
+
+std::int32_t apply(const rope_problem* p, const rope_operands* o, void*) {
+  with_data_type(*p, [&](auto data) { rotate<decltype(data)>(*p, *o); });
+  return ROPE_OK;
 }
 
 const RegisteredKernel registered{{
@@ -36,8 +47,8 @@ const RegisteredKernel registered{{
     .summary = "the five-line loop",
     .source = "RoFormer, arXiv:2104.09864, section 3.4.2",
     .flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT,
-    .supports = supports_table,
-    .apply = apply_to_floats<rotate<float>, rotate<double>>,
+    .supports = supports,
+    .apply = apply,
 }};
 
 }  // namespace

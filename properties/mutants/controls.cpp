@@ -1,8 +1,17 @@
 // Controls: correct kernels of unusual style. A suite that rejects one of them is wrong.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <bit>
+#include <cfenv>
 #include <cmath>
 #include <complex>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <thread>
+#include <vector>
 
 #include "kernels/common/support.h"
 #include "properties/mutants/planted.h"
@@ -236,6 +245,55 @@ bool one_token(const rope_problem& p) {
   return p.tokens == 1;
 }
 const RegisteredKernel one_token_only{limited<one_token>("control_one_token_only_table")};
+
+// All that is allowed, and looks like what is not: prepare allocates, opens files, prints, runs a
+// thread to its end and fills tables once for all; apply changes the rounding and puts it back,
+// needs a deep stack and touches its thread's variables for the first time; release reads inv_freq,
+// which lives as long.
+struct Liberty {
+  std::vector<double> kept;
+  const double* inv_freq;
+};
+thread_local std::int64_t calls_of_thread = 0;
+
+const std::vector<float>& table_made_once() {
+  static const std::vector<float> table(1000, 1.0f);
+  return table;
+}
+
+std::int32_t prepare_at_liberty(const rope_problem* p, void** state) {
+  const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (file >= 0) close(file);
+  std::printf("ready\n");
+  auto* liberty = new Liberty{{p->inv_freq, p->inv_freq + p->rotary_dim / 2}, p->inv_freq};
+  std::thread helper([&] { liberty->kept.push_back(table_made_once()[0]); });
+  helper.join();
+  *state = liberty;
+  return ROPE_OK;
+}
+std::int32_t apply_at_liberty(const rope_problem* p, const rope_operands* o, void* state) {
+  const int rounding = std::fegetround();
+  std::fesetround(FE_TOWARDZERO);
+  volatile char deep[300'000];
+  for (std::size_t i = 0; i < sizeof deep; i += 4096) deep[i] = 1;
+  ++calls_of_thread;
+  std::fesetround(rounding);
+  return static_cast<const Liberty*>(state)->kept.back() == 1 ? apply<Correct>(p, o, nullptr)
+                                                              : ROPE_FAILED;
+}
+void release_at_liberty(void* state) {
+  const auto* liberty = static_cast<const Liberty*>(state);
+  if (!std::equal(liberty->kept.begin(), liberty->kept.end() - 1, liberty->inv_freq)) std::abort();
+  delete liberty;
+}
+KernelInfo at_liberty_info() {
+  KernelInfo info = table_info<Correct>("control_at_liberty_table");
+  info.prepare = prepare_at_liberty;
+  info.apply = apply_at_liberty;
+  info.release = release_at_liberty;
+  return info;
+}
+const RegisteredKernel at_liberty{at_liberty_info()};
 
 }  // namespace
 }  // namespace ropewalk::mutants

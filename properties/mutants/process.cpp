@@ -1,7 +1,12 @@
 // Errors in how a call ends. Every property must end with a verdict, and the run must go on.
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cfenv>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 
 #include "properties/mutants/planted.h"
@@ -50,6 +55,61 @@ const RegisteredKernel hangs{
     with_apply("mutant_hangs", [](const rope_problem*, const rope_operands*, void*) {
       for (volatile bool forever = true; forever;) {
       }
+      return std::int32_t{ROPE_OK};
+    })};
+
+// The same without a word from any exit handler.
+const RegisteredKernel exits_at_once{
+    with_apply("mutant_exits_at_once", [](const rope_problem*, const rope_operands*, void*) {
+      _exit(0);
+      return std::int32_t{ROPE_OK};
+    })};
+
+// Ends the thread it was called on, and leaves the process to nobody.
+const RegisteredKernel ends_thread{
+    with_apply("mutant_ends_thread", [](const rope_problem*, const rope_operands*, void*) {
+      pthread_exit(nullptr);
+      return std::int32_t{ROPE_OK};
+    })};
+
+// As the kernel does when memory runs out.
+const RegisteredKernel kills_itself{
+    with_apply("mutant_kills_itself", [](const rope_problem*, const rope_operands*, void*) {
+      std::raise(SIGKILL);
+      return std::int32_t{ROPE_OK};
+    })};
+
+// Right twice, then CRASH.
+const RegisteredKernel third_call{
+    with_apply("mutant_third_call", [](const rope_problem* p, const rope_operands* o, void* state) {
+      static int calls = 0;
+      volatile float* volatile nowhere = nullptr;
+      if (++calls % 3 == 0) *nowhere = 1;
+      return apply<Correct>(p, o, state);
+    })};
+
+// Frees what is not its own.
+const RegisteredKernel frees_argument{with_apply(
+    "mutant_frees_argument", [](const rope_problem* p, const rope_operands* o, void* state) {
+      const std::int32_t answer = apply<Correct>(p, o, state);
+      void* volatile output = o->tensor[0].out;
+      std::free(output);
+      return answer;
+    })};
+
+// Writes where the worker answers: what arrives is no message.
+const RegisteredKernel talks_to_parent{with_apply(
+    "mutant_talks_to_parent", [](const rope_problem* p, const rope_operands* o, void* state) {
+      return write(3, "hello", 5) < 0 ? std::int32_t{ROPE_FAILED} : apply<Correct>(p, o, state);
+    })};
+
+// Scribbles over the page that tells the parent how far the worker is.
+const RegisteredKernel scribbles{
+    with_apply("mutant_scribbles", [](const rope_problem*, const rope_operands*, void*) {
+      constexpr std::size_t bytes = 8192;
+      void* page = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, 4, 0);
+      if (page != MAP_FAILED) std::memset(page, 0xff, bytes);
+      std::abort();
       return std::int32_t{ROPE_OK};
     })};
 

@@ -1,7 +1,7 @@
 // Errors in what is remembered from one call to the next.
+#include <algorithm>
 #include <array>
 #include <cstring>
-#include <map>
 #include <new>
 #include <vector>
 
@@ -81,10 +81,14 @@ const RegisteredKernel same_addresses_skipped =
 // (seen in released packages). Agreement and decay, in a process that has met another base.
 struct CachedByRotaryDim : Correct {
   double frequency(const rope_problem& p, std::int64_t i) override {
-    static std::map<std::int64_t, std::vector<double>> cache;
-    std::vector<double>& known = cache[p.rotary_dim];
-    if (known.empty()) known.assign(p.inv_freq, p.inv_freq + p.rotary_dim / 2);
-    return known[static_cast<std::size_t>(i)];
+    constexpr std::int64_t largest = 512;  // of rotary_dim / 2
+    static double cache[largest + 1][largest];
+    static bool known[largest + 1];
+    const std::int64_t half = p.rotary_dim / 2;
+    if (half > largest) return p.inv_freq[i];
+    if (!known[half]) std::copy_n(p.inv_freq, half, cache[half]);
+    known[half] = true;
+    return cache[half][i];
   }
 };
 const RegisteredKernel cached_by_rotary_dim =
@@ -169,9 +173,12 @@ std::int32_t apply_kept_positions(const rope_problem* asked, const rope_operands
 KernelInfo kept_positions_info() {
   KernelInfo info = angles_info<Correct>("mutant_positions_kept_exact");
   info.apply = apply_kept_positions;
-  info.prepare = [](const rope_problem*, void** state) -> std::int32_t {
-    *state = new (std::nothrow) KeptPositions;
-    return *state != nullptr ? ROPE_OK : ROPE_FAILED;
+  info.prepare = [](const rope_problem* p, void** state) -> std::int32_t {
+    auto* kept = new KeptPositions;
+    kept->values.reserve(
+        static_cast<std::size_t>(p->batch * p->tokens));  // apply must not allocate
+    *state = kept;
+    return ROPE_OK;
   };
   info.release = [](void* state) { delete static_cast<KeptPositions*>(state); };
   return info;

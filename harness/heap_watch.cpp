@@ -1,0 +1,175 @@
+#include "harness/heap_watch.h"
+
+#include <elf.h>
+#include <fmt/format.h>
+#include <link.h>
+#include <sys/auxv.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+namespace ropewalk {
+namespace {
+
+constinit std::atomic<bool> watching{false};
+constinit std::atomic<std::uint64_t> calls{0};
+constinit std::atomic<const char*> first_function{nullptr};
+constinit std::atomic<std::size_t> first_bytes{0};
+
+void note(const char* function, std::size_t bytes) {
+  if (calls.fetch_add(1, std::memory_order_relaxed) != 0) return;
+  first_function = function;
+  first_bytes = bytes;
+}
+
+}  // namespace
+
+void begin_heap_watch() {
+  calls = 0;
+  watching = true;
+}
+
+std::string end_heap_watch() {
+  watching = false;
+  const std::uint64_t count = calls;
+  if (count == 0) return {};
+  const std::string function = first_function.load();
+  const std::string first =
+      function == "free" ? function : fmt::format("{} for {} bytes", function, first_bytes.load());
+  if (count == 1) return "called " + first;
+  return fmt::format("called the allocator {} times, first {}", count, first);
+}
+
+}  // namespace ropewalk
+
+#if defined(ROPEWALK_SANITIZED)
+
+// The sanitizer owns malloc, and tells who asks. Weak: UBSan alone has no allocator.
+// The loader's allocation of a thread_local variable at its first use looks like the kernel's own:
+// the first two calls of a process are forgiven.
+extern "C" [[gnu::weak]] int __sanitizer_install_malloc_and_free_hooks(  // NOLINT: its own name
+    void (*on_malloc)(const volatile void*, std::size_t), void (*on_free)(const volatile void*));
+
+namespace ropewalk {
+namespace {
+
+void note_unless_loader(const char* function, std::size_t bytes) {
+  static std::atomic<int> forgiven{0};
+  if (watching.load() && forgiven.fetch_add(1) >= 2) note(function, bytes);
+}
+
+}  // namespace
+
+bool heap_is_watched() {
+  static const bool installed =
+      __sanitizer_install_malloc_and_free_hooks != nullptr &&
+      __sanitizer_install_malloc_and_free_hooks(
+          [](const volatile void*, std::size_t bytes) { note_unless_loader("malloc", bytes); },
+          [](const volatile void* memory) {
+            if (memory != nullptr) note_unless_loader("free", 0);
+          }) != 0;
+  return installed;
+}
+
+}  // namespace ropewalk
+
+#elif defined(__GLIBC__)
+
+namespace ropewalk {
+namespace {
+
+// Where the dynamic loader lies. It allocates a library's thread_local variables when a thread
+// first touches one: that is not the kernel's doing.
+struct Loader {
+  std::uintptr_t begin = 0, end = 0;
+  Loader() {
+    begin = getauxval(AT_BASE);
+    if (begin == 0) return;
+    const auto* header = reinterpret_cast<const ElfW(Ehdr)*>(begin);  // NOLINT: an integer is given
+    const auto* part = reinterpret_cast<const ElfW(Phdr)*>(begin + header->e_phoff);  // NOLINT
+    for (int i = 0; i < header->e_phnum; ++i)
+      if (part[i].p_type == PT_LOAD)
+        end = std::max<std::uintptr_t>(end, begin + part[i].p_vaddr + part[i].p_memsz);
+  }
+  bool holds(std::uintptr_t address) const { return address >= begin && address < end; }
+};
+const Loader loader;
+
+void note_call(const char* function, std::size_t bytes, const void* caller) {
+  if (!loader.holds(reinterpret_cast<std::uintptr_t>(caller))) note(function, bytes);
+}
+
+}  // namespace
+
+bool heap_is_watched() {
+  return true;
+}
+
+}  // namespace ropewalk
+
+// The allocator's own names, defined here so that every library of the process finds these first.
+// Each is one test of a flag and a jump to glibc's.
+#define ROPEWALK_NOTE(bytes)                                           \
+  if (ropewalk::watching.load(std::memory_order_relaxed)) [[unlikely]] \
+  ropewalk::note_call(__func__, bytes, __builtin_extract_return_addr(__builtin_return_address(0)))
+
+// NOLINTBEGIN: these names and types are glibc's
+extern "C" {
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+void __libc_free(void*);
+
+[[gnu::visibility("default")]] void* malloc(std::size_t bytes) noexcept {
+  ROPEWALK_NOTE(bytes);
+  return __libc_malloc(bytes);
+}
+[[gnu::visibility("default")]] void* calloc(std::size_t count, std::size_t bytes) noexcept {
+  ROPEWALK_NOTE(count * bytes);
+  return __libc_calloc(count, bytes);
+}
+[[gnu::visibility("default")]] void* realloc(void* memory, std::size_t bytes) noexcept {
+  ROPEWALK_NOTE(bytes);
+  return __libc_realloc(memory, bytes);
+}
+[[gnu::visibility("default")]] void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
+  ROPEWALK_NOTE(bytes);
+  return __libc_memalign(alignment, bytes);
+}
+[[gnu::visibility("default")]] void* aligned_alloc(std::size_t alignment,
+                                                   std::size_t bytes) noexcept {
+  ROPEWALK_NOTE(bytes);
+  return __libc_memalign(alignment, bytes);
+}
+[[gnu::visibility("default")]] int posix_memalign(void** memory, std::size_t alignment,
+                                                  std::size_t bytes) noexcept {
+  ROPEWALK_NOTE(bytes);
+  if (alignment % sizeof(void*) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0)
+    return EINVAL;
+  void* const found = __libc_memalign(alignment, bytes);
+  if (found == nullptr) return ENOMEM;
+  *memory = found;
+  return 0;
+}
+[[gnu::visibility("default")]] void free(void* memory) noexcept {
+  if (memory != nullptr) ROPEWALK_NOTE(0);
+  __libc_free(memory);
+}
+}
+// NOLINTEND
+
+#else
+
+namespace ropewalk {
+
+bool heap_is_watched() {
+  return false;
+}
+
+}  // namespace ropewalk
+
+#endif

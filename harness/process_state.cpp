@@ -1,0 +1,324 @@
+#include "harness/process_state.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <string_view>
+
+extern "C" char** environ;  // NOLINT: POSIX's own name
+
+namespace ropewalk {
+namespace {
+
+// What changed, one after the other.
+class Words {
+ public:
+  void add(const std::string& text) { all_ += (all_.empty() ? "" : "; ") + text; }
+  const std::string& text() const { return all_; }
+
+ private:
+  std::string all_;
+};
+
+sigset_t signal_mask() {
+  sigset_t mask;
+  sigemptyset(&mask);
+  pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+  return mask;
+}
+
+std::array<itimerval, 3> interval_timers() {
+  std::array<itimerval, 3> out{};
+  getitimer(ITIMER_REAL, out.data());
+  getitimer(ITIMER_VIRTUAL, &out[1]);
+  getitimer(ITIMER_PROF, &out[2]);
+  return out;
+}
+
+// A timer that runs counts down: only whether it runs, and its interval, can be compared.
+bool same(const itimerval& a, const itimerval& b) {
+  const auto runs = [](const itimerval& t) {
+    return t.it_value.tv_sec != 0 || t.it_value.tv_usec != 0;
+  };
+  return runs(a) == runs(b) && a.it_interval.tv_sec == b.it_interval.tv_sec &&
+         a.it_interval.tv_usec == b.it_interval.tv_usec;
+}
+
+std::string directory() {
+  char path[4096];
+  return getcwd(path, sizeof path) != nullptr ? path : "";
+}
+
+std::string locale_text() {
+  const char* name = std::setlocale(LC_ALL, nullptr);
+  return name != nullptr ? name : "";
+}
+
+mode_t file_mask() {
+  const mode_t mask = umask(0);
+  umask(mask);
+  return mask;
+}
+
+bool has_children() {
+  siginfo_t any{};
+  return waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
+}
+
+std::array<rlimit, RLIM_NLIMITS> limits() {
+  std::array<rlimit, RLIM_NLIMITS> out{};
+  int which = 0;
+  for (rlimit& limit : out) getrlimit(static_cast<__rlimit_resource>(which++), &limit);
+  return out;
+}
+
+// The list of POSIX timers, where the kernel has it.
+std::string posix_timers() {
+  char text[1024];
+  const int file = open("/proc/self/timers", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  const ssize_t got = read(file, text, sizeof text);
+  close(file);
+  return std::string(text, got > 0 ? static_cast<std::size_t>(got) : 0);
+}
+
+std::string signal_name(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name != nullptr ? std::string("SIG") + name : fmt::format("signal {}", signal);
+}
+
+std::int64_t cpu_time_ns(clockid_t clock) {
+  timespec t{};
+  clock_gettime(clock, &t);
+  return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
+
+std::int64_t stack_pages() {
+  std::ifstream file("/proc/self/status");
+  std::string word;
+  std::int64_t kib = 0;
+  while (file >> word)
+    if (word == "VmStk:") {
+      file >> kib;
+      break;
+    }
+  return kib * 1024 / sysconf(_SC_PAGESIZE);
+}
+
+// Of any order: a variable that was taken out and put back is as it was.
+std::size_t environment_sum() {
+  std::size_t sum = 0;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
+    sum += std::hash<std::string_view>()(*entry);
+  return sum;
+}
+
+std::string variable_name(const std::string& entry) {
+  return entry.substr(0, entry.find('='));
+}
+
+template <class Bits>
+void compare_descriptors(Words& words, const Bits& now, const Bits& then, std::size_t from,
+                         std::size_t end) {
+  for (std::size_t i = from; i < end; ++i)
+    if (now[i] != then[i])
+      words.add((now[i] ? "left descriptor " : "closed descriptor ") + std::to_string(i) +
+                (now[i] ? " open" : ""));
+}
+
+}  // namespace
+
+ProcessState::ProcessState() : process_(getpid()) {
+  task_ = open("/proc/self/task", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  memory_ = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  mask_ = signal_mask();
+  timers_ = interval_timers();
+  locale_ = locale_text();
+  thread_locale_ = uselocale(nullptr);
+  directory_ = directory();
+  posix_timers_ = posix_timers();
+  umask_ = file_mask();
+  threads_ = threads();
+  children_ = has_children();
+  open_ = open_descriptors(descriptors_all);
+  files_ = first_files();
+  handlers_ = handlers();
+  environment_ = environment();
+  environment_sum_ = environment_sum();
+  limits_ = limits();
+  stack_pages_ = stack_pages();
+}
+
+ProcessState::~ProcessState() {
+  if (task_ >= 0) close(task_);
+  if (memory_ >= 0) close(memory_);
+}
+
+bool ProcessState::is_copy() const {
+  return getpid() != process_;
+}
+
+// The folder of the tasks has a link for each, besides its own two.
+std::int64_t ProcessState::threads() const {
+  struct stat s {};
+  return task_ >= 0 && fstat(task_, &s) == 0 ? static_cast<std::int64_t>(s.st_nlink) - 2 : -1;
+}
+
+ProcessState::Descriptors ProcessState::open_descriptors(int count) {
+  pollfd asked[descriptors_all];
+  for (int i = 0; i < count; ++i) asked[i] = {i, 0, 0};
+  Descriptors out;
+  if (poll(asked, static_cast<nfds_t>(count), 0) < 0) return out;  // RLIMIT_NOFILE is lower
+  out.count = static_cast<std::size_t>(count);
+  for (std::size_t i = 0; i < out.count; ++i) out.open[i] = (asked[i].revents & POLLNVAL) == 0;
+  return out;
+}
+
+std::array<ProcessState::File, ProcessState::files> ProcessState::first_files() {
+  std::array<File, files> out{};
+  for (int i = 0; i < files; ++i) {
+    struct stat s {};
+    if (fstat(i, &s) == 0) out[static_cast<std::size_t>(i)] = {s.st_dev, s.st_ino};
+  }
+  return out;
+}
+
+std::array<ProcessState::Handler, ProcessState::signals> ProcessState::handlers() {
+  std::array<Handler, signals> out{};
+  for (int i = 1; i < signals; ++i) {
+    struct sigaction action {};
+    if (sigaction(i, nullptr, &action) != 0) continue;
+    out[static_cast<std::size_t>(i)] = {reinterpret_cast<void*>(action.sa_sigaction),
+                                        action.sa_flags};
+  }
+  return out;
+}
+
+std::vector<std::string> ProcessState::environment() {
+  std::vector<std::string> out;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
+    out.emplace_back(*entry);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::string ProcessState::quick_changes() const {
+  Words words;
+  const sigset_t mask = signal_mask();
+  for (int i = 1; i < signals; ++i)
+    if (sigismember(&mask, i) != sigismember(&mask_, i))
+      words.add(fmt::format("left {} {}", signal_name(i),
+                            sigismember(&mask, i) == 1 ? "blocked" : "no longer blocked"));
+  const auto timers = interval_timers();
+  constexpr const char* timer_names[] = {"ITIMER_REAL (alarm)", "ITIMER_VIRTUAL", "ITIMER_PROF"};
+  for (std::size_t i = 0; i < timers.size(); ++i)
+    if (!same(timers[i], timers_[i])) words.add(fmt::format("left {} changed", timer_names[i]));
+  const Descriptors descriptors = open_descriptors(descriptors_low);
+  compare_descriptors(words, descriptors.open, open_.open, 0,
+                      std::min(descriptors.count, open_.count));
+  if (const char* locale = std::setlocale(LC_ALL, nullptr); locale == nullptr || locale != locale_)
+    words.add(fmt::format("left the locale changed: '{}' became '{}'", locale_, locale_text()));
+  if (uselocale(nullptr) != thread_locale_)
+    words.add("left the thread's locale changed (uselocale)");
+  if (const std::string now = directory(); now != directory_)
+    words.add(fmt::format("left the working directory changed: {} became {}", directory_, now));
+  if (const mode_t now = file_mask(); now != umask_)
+    words.add(fmt::format("left the umask changed: {:03o} became {:03o}", umask_, now));
+  // One that was joined may need a moment to be gone.
+  std::int64_t more = threads() - threads_;
+  for (int wait = 0; more > 0 && wait < 100; ++wait) {
+    usleep(1000);
+    more = threads() - threads_;
+  }
+  if (more > 0)
+    words.add(fmt::format("left {} more {} running", more, more == 1 ? "thread" : "threads"));
+  if (has_children() && !children_) words.add("left a child process");
+  return words.text();
+}
+
+std::string ProcessState::other_changes() const {
+  Words words;
+  const auto handlers_now = handlers();
+  for (int i = 1; i < signals; ++i)
+    if (handlers_now[static_cast<std::size_t>(i)] != handlers_[static_cast<std::size_t>(i)])
+      words.add(fmt::format("left {}'s handler changed", signal_name(i)));
+  if (posix_timers() != posix_timers_) words.add("left the POSIX timers changed");
+  const Descriptors descriptors = open_descriptors(descriptors_all);
+  compare_descriptors(words, descriptors.open, open_.open, descriptors_low,
+                      std::min(descriptors.count, open_.count));
+  const auto files_now = first_files();
+  for (std::size_t i = 0; i < files; ++i)
+    if (files_now[i] != files_[i] && descriptors.open[i])
+      words.add(fmt::format("put another file under descriptor {}", i));
+  if (environment_sum() != environment_sum_) {
+    const std::vector<std::string> environment_now = environment();
+    std::vector<std::string> different{"a variable"};
+    std::set_symmetric_difference(environment_now.begin(), environment_now.end(),
+                                  environment_.begin(), environment_.end(),
+                                  std::back_inserter(different));
+    words.add(fmt::format("left the environment changed: {}", variable_name(different.back())));
+  }
+  const auto limits_now = limits();
+  for (std::size_t i = 0; i < limits_.size(); ++i)
+    if (limits_now[i].rlim_cur != limits_[i].rlim_cur ||
+        limits_now[i].rlim_max != limits_[i].rlim_max)
+      words.add(fmt::format("left resource limit {} changed", i));
+  return words.text();
+}
+
+// The two clocks cannot be read at once: the difference lies between two bounds.
+ProcessState::Usage ProcessState::usage() const {
+  Usage u{};
+  const std::int64_t before = cpu_time_ns(CLOCK_THREAD_CPUTIME_ID);
+  const std::int64_t all = cpu_time_ns(CLOCK_PROCESS_CPUTIME_ID);
+  const std::int64_t after = cpu_time_ns(CLOCK_THREAD_CPUTIME_ID);
+  u.other_low_ns = all - after;
+  u.other_high_ns = all - before;
+  rusage children{};
+  getrusage(RUSAGE_CHILDREN, &children);
+  u.children = children.ru_minflt + children.ru_utime.tv_usec + children.ru_stime.tv_usec +
+               children.ru_utime.tv_sec + children.ru_stime.tv_sec;
+  u.pages = -1;
+#if !defined(ROPEWALK_SANITIZED)
+  char text[128];
+  const ssize_t got = memory_ >= 0 ? pread(memory_, text, sizeof text - 1, 0) : 0;
+  text[std::max<ssize_t>(got, 0)] = 0;
+  if (got > 0) u.pages = std::strtoll(text, nullptr, 10);
+#endif
+  return u;
+}
+
+void ProcessState::begin_alone() {
+  begun_ = usage();
+}
+
+std::string ProcessState::end_alone() {
+  Words words;
+  const Usage now = usage();
+  if (now.children != begun_.children) words.add("ran a child process");
+  if (threads_ != 1) return words.text();  // an emulator's or a sanitizer's own threads run too
+  if (now.other_low_ns > begun_.other_high_ns) words.add("ran another thread");
+  if (now.pages != begun_.pages) {
+    // Deep calls grow the stack: that is no allocation.
+    const std::int64_t stack = stack_pages();
+    if (stack == stack_pages_)
+      words.add(now.pages > begun_.pages
+                    ? fmt::format("mapped {} pages of memory", now.pages - begun_.pages)
+                    : fmt::format("unmapped {} pages of memory", begun_.pages - now.pages));
+    stack_pages_ = stack;
+  }
+  return words.text();
+}
+
+}  // namespace ropewalk

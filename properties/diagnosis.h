@@ -1,0 +1,42 @@
+// Names the error of a failing case where it can be told: other computations that would have given
+// just these outputs (properties/hypotheses.h), and where the wrong pairs are.
+#pragma once
+#include <complex>
+#include <string>
+#include <vector>
+
+#include "harness/judge.h"
+
+namespace ropewalk {
+
+/// One pair of the outputs beside the truth, in double: finer than any error that has a name.
+struct Seen {
+  HeadPlace at;
+  std::int64_t pair, position;
+  int placement;
+  std::complex<double> x, r, y, truth;  ///< input, its rotation, output, what it should be
+  double bound;                         ///< of |y - truth|
+  bool wrong, unwritten;                ///< unwritten: an element still is the poison of before
+};
+
+/// A problem, and every pair of what a kernel made of it.
+struct Scene {
+  const Problem& problem;
+  Oracle& oracle;
+  std::vector<Seen> pairs;
+};
+Scene scene_of(Subject& subject, const Problem& problem, const Execution& execution);
+
+struct Diagnosis {
+  std::string name;   ///< what the kernel does; empty where nothing fits, or where chance would do
+  std::string where;  ///< "only in k, only in heads from 2 on"; empty: everywhere
+};
+std::string to_text(const Diagnosis& diagnosis);
+
+Diagnosis diagnose(const Scene& scene);
+
+/// Runs the case once. Nothing where the outputs are right, where there are none, and where there
+/// are too many to look at.
+Diagnosis diagnose(Subject& subject, const Case& c);
+
+}  // namespace ropewalk

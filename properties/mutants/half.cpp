@@ -1,0 +1,260 @@
+// 16-bit data: errors that only f16 or bf16 kernels make, and correct kernels of unusual style. The
+// frame is one kernel, right as it stands; an error hides one of its members.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <type_traits>
+
+#include "kernels/common/own_angles.h"
+#include "kernels/common/support.h"
+#include "properties/mutants/planted.h"
+
+namespace ropewalk::mutants {
+namespace {
+
+struct Turned {
+  float re, im;
+};
+
+template <class Data>
+struct Right {
+  static float entry(float value) { return value; }  ///< of the table
+  static std::int64_t position(std::int64_t position) { return position; }
+  static float load(Data value) { return value; }
+  static Data store(float value) { return Data(value); }
+  /// What turns one pair, before the scale.
+  static Turned rotate(float x1, float x2, float c, float s) {
+    return {x1 * c - x2 * s, x2 * c + x1 * s};
+  }
+  static float sin_sign(const rope_problem& p) { return sign_of(p); }
+  static void finish(const rope_problem&, const rope_operands&) {}
+};
+
+template <class Data, class Hooks>
+std::int32_t apply_half(const rope_problem* p, const rope_operands* o, void*) {
+  const std::int64_t half = p->rotary_dim / 2;
+  const auto scale = static_cast<float>(scale_of(*p));
+  const float sign = Hooks::sin_sign(*p);
+  for_each_token(*p, *o, [&](Token token) {
+    if (p->table_rows_by == ROPE_ROW_BY_POSITION)
+      token.table_row = std::min(Hooks::position(token.table_row), p->table_rows - 1);
+    for_each_head<Data>(*p, *o, token, [&](const Head<Data>& head) {
+      for (std::int64_t i = 0; i < half; ++i) {
+        const auto [a, b] = pair_index(p->pairing, i, half);
+        const Turned y = Hooks::rotate(Hooks::load(head.in[a]), Hooks::load(head.in[b]),
+                                       Hooks::entry(head.cos[i]), sign * Hooks::entry(head.sin[i]));
+        head.out[a] = Hooks::store(scale * y.re);
+        head.out[b] = Hooks::store(scale * y.im);
+      }
+    });
+  });
+  Hooks::finish(*p, *o);
+  return ROPE_OK;
+}
+
+template <class Data, class Hooks>
+KernelInfo half_info(const char* name) {
+  KernelInfo info = table_info<Correct>(name);
+  info.supports = [](const rope_problem* p, const char** reason) {
+    return supports_data(*p, ROPE_ANGLES_TABLE, dtype_of<Data>, reason);
+  };
+  info.apply = apply_half<Data, Hooks>;
+  return info;
+}
+template <class Data, class Hooks>
+RegisteredKernel on_half(const char* name) {
+  return RegisteredKernel(half_info<Data, Hooks>(name));
+}
+template <class Data, class Hooks>
+RegisteredKernel declared(const char* name, double error_bound, std::uint32_t flags = 0) {
+  KernelInfo info = half_info<Data, Hooks>(name);
+  info.error_bound = error_bound;
+  info.flags |= flags;
+  return RegisteredKernel(info);
+}
+
+const RegisteredKernel right_f16 = on_half<F16, Right<F16>>("control_f16_table");
+const RegisteredKernel right_bf16 = on_half<Bf16, Right<Bf16>>("control_bf16_table");
+
+// The upper half of the float as it is: a bias towards 0 of half a unit. All that is judged by a
+// bound; under a declared one it is honest.
+struct Truncated : Right<Bf16> {
+  static Bf16 store(float value) {
+    Bf16 out;
+    out.bits = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
+    if (std::isnan(value)) out.bits |= 0x40;
+    return out;
+  }
+};
+const RegisteredKernel truncated = on_half<Bf16, Truncated>("mutant_half_truncated_bf16_table");
+const RegisteredKernel truncated_declared =
+    declared<Bf16, Truncated>("control_half_truncated_bf16_table", 3);
+
+// Rounded twice: each product to the data type, and their sum. Agreement, by one pair in some.
+template <class Data>
+struct ProductsRounded : Right<Data> {
+  static Turned rotate(float x1, float x2, float c, float s) {
+    return {Data(x1 * c) - Data(x2 * s), Data(x2 * c) + Data(x1 * s)};
+  }
+};
+const RegisteredKernel products_bf16 =
+    on_half<Bf16, ProductsRounded<Bf16>>("mutant_half_products_rounded_bf16_table");
+const RegisteredKernel products_f16 =
+    on_half<F16, ProductsRounded<F16>>("mutant_half_products_rounded_f16_table");
+
+// The first product is accumulated in the data type, the second is added to it.
+struct AccumulatesInBf16 : Right<Bf16> {
+  static Turned rotate(float x1, float x2, float c, float s) {
+    return {Bf16(x1 * c) - x2 * s, Bf16(x2 * c) + x1 * s};
+  }
+};
+const RegisteredKernel accumulates =
+    on_half<Bf16, AccumulatesInBf16>("mutant_half_accumulates_bf16_table");
+
+// The table made narrow inside the kernel, which only a declared bound would allow. All by a bound.
+template <class Data>
+struct TableRounded : Right<Data> {
+  static float entry(float value) { return Data(value); }
+};
+const RegisteredKernel table_bf16 =
+    on_half<Bf16, TableRounded<Bf16>>("mutant_half_table_rounded_bf16_table");
+const RegisteredKernel table_f16 =
+    on_half<F16, TableRounded<F16>>("mutant_half_table_rounded_f16_table");
+
+// Positions in the data type of the tensors fall together from 257 (bf16) or 2049 (f16) on.
+template <class Data>
+std::int64_t in_type(std::int64_t position) {
+  const float rounded = Data(static_cast<float>(position));
+  return static_cast<std::int64_t>(std::min(rounded, 0x1p31F - 128));
+}
+template <class Data>
+struct PositionRounded : Right<Data> {
+  static std::int64_t position(std::int64_t position) { return in_type<Data>(position); }
+};
+const RegisteredKernel position_bf16 =
+    on_half<Bf16, PositionRounded<Bf16>>("mutant_half_position_rounded_bf16_table");
+const RegisteredKernel position_f16 =
+    on_half<F16, PositionRounded<F16>>("mutant_half_position_rounded_f16_table");
+
+// 16 times too large for a while: nothing happens, until f16 ends. Agreement where numbers end.
+struct OverflowsBetween : Right<F16> {
+  static float load(F16 value) { return F16(16 * float{value}); }
+  static F16 store(float value) { return F16(value / 16); }
+};
+const RegisteredKernel overflows =
+    on_half<F16, OverflowsBetween>("mutant_half_overflows_f16_table");
+
+// What is not rotated goes through a float too: signalling NaNs become quiet. untouched_dims.
+template <class Data>
+struct CopiesByFloat : Right<Data> {
+  static void finish(const rope_problem& p, const rope_operands& o) {
+    for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+      // Each whole row as a window of its own.
+      rope_problem one = p;
+      rope_operands its = o;
+      one.tensor_count = 1;
+      one.tensor[0] = p.tensor[i];
+      its.tensor[0] = o.tensor[i];
+      rope_tensor& row = one.tensor[0];
+      one.rotary_dim = row.head_dim;
+      const bool rotated = row.rotate != 0;
+      const std::int64_t begin = rotated ? row.rotary_offset : 0;
+      const std::int64_t end = rotated ? begin + p.rotary_dim : 0;
+      row.rotary_offset = 0;
+      row.rotate = 1;
+      one.angle_source = ROPE_ANGLES_INV_FREQ;
+      for_each_token(one, its, [&](const Token& token) {
+        for_each_head<Data>(one, its, token, [&](const Head<Data>& head) {
+          for (std::int64_t e = 0; e < row.head_dim; ++e)
+            if (e < begin || e >= end) head.out[e] = Data(float{head.in[e]});
+        });
+      });
+    }
+  }
+};
+const RegisteredKernel copies_bf16 =
+    on_half<Bf16, CopiesByFloat<Bf16>>("mutant_half_copies_by_float_bf16_table");
+const RegisteredKernel copies_f16 =
+    on_half<F16, CopiesByFloat<F16>>("mutant_half_copies_by_float_f16_table");
+
+// Subnormal numbers become 0 where they are read and where they are stored, as the AVX512-BF16
+// conversions do it. Undeclared: agreement on tiny data. Declared: nothing.
+template <class Data>
+struct Flushes : Right<Data> {
+  static constexpr float normal = std::is_same_v<Data, F16> ? 0x1p-14F : 0x1p-126F;
+  static float flushed(float v) { return v > -normal && v < normal ? 0 : v; }
+  static float load(Data value) { return flushed(value); }
+  static Data store(float value) { return Data(flushed(value)); }
+};
+const RegisteredKernel flushes_bf16 =
+    on_half<Bf16, Flushes<Bf16>>("mutant_half_flushes_bf16_table");
+const RegisteredKernel flushes_f16 = on_half<F16, Flushes<F16>>("mutant_half_flushes_f16_table");
+const RegisteredKernel flushes_bf16_declared =
+    declared<Bf16, Flushes<Bf16>>("control_half_flushes_bf16_table", 0, ROPE_FLUSHES_SUBNORMALS);
+const RegisteredKernel flushes_f16_declared =
+    declared<F16, Flushes<F16>>("control_half_flushes_f16_table", 0, ROPE_FLUSHES_SUBNORMALS);
+
+// One form of one type turns the wrong way. agreement, decay.
+struct WrongWayInterleaved : Right<F16> {
+  static float sin_sign(const rope_problem& p) {
+    return p.pairing == ROPE_INTERLEAVED ? -sign_of(p) : sign_of(p);
+  }
+};
+const RegisteredKernel wrong_way =
+    on_half<F16, WrongWayInterleaved>("mutant_half_wrong_way_f16_interleaved_table");
+
+// Fused multiply-adds.
+struct Fused : Right<Bf16> {
+  static Turned rotate(float x1, float x2, float c, float s) {
+    return {std::fma(x1, c, -(x2 * s)), std::fma(x2, c, x1 * s)};
+  }
+};
+const RegisteredKernel fused = on_half<Bf16, Fused>("control_half_fma_bf16_table");
+
+// In double, then rounded to f32 and once more.
+struct ByDouble : Right<F16> {
+  static Turned rotate(float x1, float x2, float c, float s) {
+    return {static_cast<float>(double{x1} * c - double{x2} * s),
+            static_cast<float>(double{x2} * c + double{x1} * s)};
+  }
+};
+const RegisteredKernel by_double = on_half<F16, ByDouble>("control_half_by_double_f16_table");
+
+// Everything in f16, table and scale too, as half2 kernels do it, and declares it: (sqrt(5) + 2 and
+// the table's 0.71) u, below 6.
+struct AllInF16 : TableRounded<F16> {
+  static Turned rotate(float x1, float x2, float c, float s) {
+    return {F16(F16(x1 * c) - F16(x2 * s)), F16(F16(x2 * c) + F16(x1 * s))};
+  }
+};
+const RegisteredKernel all_in_f16 = declared<F16, AllInF16>("control_half_all_in_f16_table", 6);
+
+// Angles of the model's own code, for bf16 data.
+template <std::int64_t (*position_of)(std::int64_t)>
+std::int32_t apply_f32_angle(const rope_problem* p, const rope_operands* o, void*) {
+  rotate_by_own_angles<Bf16>(*p, *o, [&](std::int64_t i, std::int64_t position) {
+    const float angle =
+        static_cast<float>(position_of(position)) * static_cast<float>(p->inv_freq[i]);
+    return Turn{std::cos(angle), std::sin(angle)};
+  });
+  return ROPE_OK;
+}
+template <std::int64_t (*position_of)(std::int64_t)>
+KernelInfo f32_angle_info(const char* name) {
+  KernelInfo info = angles_info<Correct>(name);
+  info.angle_contract = ROPE_CONTRACT_F32_ANGLE;
+  info.supports = [](const rope_problem* p, const char** reason) {
+    return supports_data(*p, ROPE_ANGLES_INV_FREQ, ROPE_BF16, reason);
+  };
+  info.apply = apply_f32_angle<position_of>;
+  return info;
+}
+std::int64_t as_given(std::int64_t position) {
+  return position;
+}
+const RegisteredKernel f32_angle{f32_angle_info<as_given>("control_half_bf16_f32_angle")};
+const RegisteredKernel f32_angle_rounded{
+    f32_angle_info<in_type<Bf16>>("mutant_half_position_rounded_bf16_f32_angle")};
+
+}  // namespace
+}  // namespace ropewalk::mutants

@@ -1,0 +1,199 @@
+// Errors that need a history: a third call, a second state, a release, some thousand calls. And
+// kernels that keep much and are right.
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "properties/mutants/planted.h"
+
+namespace ropewalk::mutants {
+namespace {
+
+// Rotates the other way where it has gone wrong: no property overlooks that.
+std::int32_t turned(const rope_problem* p, const rope_operands* o, bool wrong) {
+  rope_problem seen = *p;
+  if (wrong) seen.operation = ROPE_TRANSPOSE - seen.operation;
+  return apply<Correct>(&seen, o, nullptr);
+}
+
+struct Counted {
+  std::int64_t calls = 0;
+  const void* tables = nullptr;
+};
+template <class State>
+std::int32_t make_state(const rope_problem*, void** state) {
+  *state = new (std::nothrow) State;
+  return *state != nullptr ? ROPE_OK : ROPE_FAILED;
+}
+template <class State>
+void drop_state(void* state) {
+  delete static_cast<State*>(state);
+}
+
+template <class State>
+KernelInfo with_state(const char* name) {
+  KernelInfo info = table_info<Correct>(name);
+  info.prepare = make_state<State>;
+  info.release = drop_state<State>;
+  return info;
+}
+
+// The third call on a state. A suite that makes two calls a state never sees it.
+KernelInfo third_call_info() {
+  KernelInfo info = with_state<Counted>("mutant_third_call_table");
+  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
+    return turned(p, o, ++static_cast<Counted*>(state)->calls == 3);
+  };
+  return info;
+}
+const RegisteredKernel third_call{third_call_info()};
+
+// A counter that runs out after 9,000 calls on one state.
+KernelInfo ninth_thousand_info() {
+  KernelInfo info = with_state<Counted>("mutant_after_9000_calls_table");
+  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
+    return turned(p, o, ++static_cast<Counted*>(state)->calls > 9000);
+  };
+  return info;
+}
+const RegisteredKernel ninth_thousand{ninth_thousand_info()};
+
+// One state for all: right as long as only one is alive.
+struct OnlyState {
+  double scale = 0;
+  std::int64_t tokens = 0;
+  std::int32_t operation = 0, pairing = 0;
+};
+KernelInfo one_state_info() {
+  KernelInfo info = table_info<Correct>("mutant_one_state_for_all_table");
+  info.prepare = [](const rope_problem* p, void** state) -> std::int32_t {
+    static OnlyState only;
+    only = {p->attention_scale, p->tokens, p->operation, p->pairing};
+    *state = &only;
+    return ROPE_OK;
+  };
+  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
+    const auto& kept = *static_cast<const OnlyState*>(state);
+    rope_problem seen = *p;
+    seen.operation = kept.operation;
+    seen.attention_scale = kept.scale;
+    return apply<Correct>(&seen, o, nullptr);
+  };
+  return info;
+}
+const RegisteredKernel one_state{one_state_info()};
+
+// Wrong while two states are alive, of equal problems too.
+int states_alive = 0;
+KernelInfo two_alive_info() {
+  KernelInfo info = table_info<Correct>("mutant_second_state_alive_table");
+  info.prepare = [](const rope_problem*, void** state) -> std::int32_t {
+    ++states_alive;
+    *state = &states_alive;
+    return ROPE_OK;
+  };
+  info.release = [](void*) { --states_alive; };
+  info.apply = [](const rope_problem* p, const rope_operands* o, void*) {
+    return turned(p, o, states_alive > 1);
+  };
+  return info;
+}
+const RegisteredKernel two_alive{two_alive_info()};
+
+// What states share is dropped with the first of them that is released.
+bool shared_is_there = false;
+KernelInfo shared_info() {
+  KernelInfo info = table_info<Correct>("mutant_release_drops_shared_table");
+  info.prepare = [](const rope_problem*, void** state) -> std::int32_t {
+    shared_is_there = true;
+    *state = &shared_is_there;
+    return ROPE_OK;
+  };
+  info.release = [](void*) { shared_is_there = false; };
+  info.apply = [](const rope_problem* p, const rope_operands* o, void*) {
+    return turned(p, o, !shared_is_there);
+  };
+  return info;
+}
+const RegisteredKernel shared{shared_info()};
+
+// A cache of the rotation by what is cheap to look at: first and last position and their sum.
+struct KeptAngles {
+  std::int64_t first = -1, last = -1, sum = -1;
+  std::vector<std::int64_t> positions, now;
+};
+std::int32_t apply_weak_key(const rope_problem* p, const rope_operands* o, void* state) {
+  auto& kept = *static_cast<KeptAngles*>(state);
+  kept.now.clear();
+  std::int64_t sum = 0;
+  for_each_token(*p, *o, [&](const Token& token) {
+    kept.now.push_back(token.position);
+    sum += token.position;
+  });
+  const std::int64_t first = kept.now.front(), last = kept.now.back();
+  if (first != kept.first || last != kept.last || sum != kept.sum) kept.positions.swap(kept.now);
+  kept.first = first;
+  kept.last = last;
+  kept.sum = sum;
+  rope_problem seen = *p;
+  rope_operands given = *o;
+  seen.position_dtype = ROPE_I64;
+  seen.position_token_stride = 1;
+  seen.position_batch_stride = p->tokens;
+  given.positions = kept.positions.data();
+  return apply<Correct>(&seen, &given, nullptr);
+}
+KernelInfo weak_key_info(const char* name) {
+  KernelInfo info = angles_info<Correct>(name);
+  info.prepare = [](const rope_problem* p, void** state) -> std::int32_t {
+    auto* kept = new KeptAngles;
+    kept->positions.reserve(static_cast<std::size_t>(p->batch * p->tokens));
+    kept->now.reserve(static_cast<std::size_t>(p->batch * p->tokens));
+    *state = kept;
+    return ROPE_OK;
+  };
+  info.release = drop_state<KeptAngles>;
+  info.apply = apply_weak_key;
+  return info;
+}
+const RegisteredKernel weak_key{weak_key_info("mutant_cache_by_first_last_sum_exact")};
+
+// A control: keeps the whole of the first call's positions and angles, and looks at all of them.
+std::int32_t apply_full_key(const rope_problem* p, const rope_operands* o, void* state) {
+  auto& kept = *static_cast<KeptAngles*>(state);
+  std::vector<std::int64_t> now;
+  for_each_token(*p, *o, [&](const Token& token) { now.push_back(token.position); });
+  if (now != kept.positions) kept.positions = now;
+  rope_problem seen = *p;
+  rope_operands given = *o;
+  seen.position_dtype = ROPE_I64;
+  seen.position_token_stride = 1;
+  seen.position_batch_stride = p->tokens;
+  given.positions = kept.positions.data();
+  return apply<Correct>(&seen, &given, nullptr);
+}
+KernelInfo full_key_info() {
+  KernelInfo info = weak_key_info("control_cache_by_all_positions_exact");
+  info.apply = apply_full_key;
+  return info;
+}
+const RegisteredKernel full_key{full_key_info()};
+
+// A control: one state for everybody, counted, and nothing in it that a problem says.
+KernelInfo nothing_shared_info() {
+  KernelInfo info = table_info<Correct>("control_counted_state_table");
+  info.prepare = [](const rope_problem*, void** state) -> std::int32_t {
+    static std::atomic<int> users{0};
+    ++users;
+    *state = &users;
+    return ROPE_OK;
+  };
+  info.release = [](void* state) { --*static_cast<std::atomic<int>*>(state); };
+  return info;
+}
+const RegisteredKernel nothing_shared{nothing_shared_info()};
+
+}  // namespace
+}  // namespace ropewalk::mutants

@@ -1,0 +1,114 @@
+// Promises of ROPE_THREAD_SAFE that do not hold: each is right as long as one call at a time is
+// made. And a kernel with memory of its own for every thread, which is right.
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "properties/mutants/planted.h"
+
+namespace ropewalk::mutants {
+namespace {
+
+template <class Hooks>
+KernelInfo promised(const char* name) {
+  KernelInfo info = table_info<Hooks>(name);
+  info.flags |= ROPE_THREAD_SAFE;
+  return info;
+}
+
+// Every result passes through one buffer of the kernel's.
+struct StaticScratch : Correct {
+  void rotate(const Pair& x) override {
+    static volatile float scratch[2];
+    scratch[0] = x.scale * (x.in[x.at.first] * x.cos1 - x.in[x.at.second] * x.sin1);
+    scratch[1] = x.scale * (x.in[x.at.second] * x.cos2 + x.in[x.at.first] * x.sin2);
+    x.out[x.at.first] = scratch[0];
+    x.out[x.at.second] = scratch[1];
+  }
+};
+const RegisteredKernel static_scratch{promised<StaticScratch>("mutant_static_scratch_table")};
+
+// The row of the last position is kept for all callers together.
+struct LastPosition : Correct {
+  static inline volatile std::int64_t known = -1, row = -1;
+  void locate(const rope_problem& p, Token& token) override {
+    if (p.table_rows_by == ROPE_ROW_BY_TOKEN) return;
+    if (known != token.position) {
+      row = token.position;
+      known = token.position;
+    }
+    for (volatile int copied = 0; copied < 64;) copied = copied + 1;  // the row, into a buffer
+    token.position = row;
+    token.table_row = row;
+  }
+};
+const RegisteredKernel last_position{promised<LastPosition>("mutant_shared_last_position_table")};
+
+// A head's scratch in the state: one for all calls on it.
+struct ThroughState : Correct {
+  float* scratch = nullptr;
+  std::int64_t pairs = 0;
+  const rope_problem* problem = nullptr;
+  void see(rope_problem& p, rope_operands&) override {
+    problem = &p;
+    pairs = p.rotary_dim / 2;
+  }
+  void rotate(const Pair& x) override {
+    volatile float* const shared = scratch;
+    shared[2 * x.i] = x.scale * (x.in[x.at.first] * x.cos1 - x.in[x.at.second] * x.sin1);
+    shared[2 * x.i + 1] = x.scale * (x.in[x.at.second] * x.cos2 + x.in[x.at.first] * x.sin2);
+    for (std::int64_t i = 0; x.i + 1 == pairs && i < pairs; ++i) {
+      const PairIndex at = elements(*problem, i);
+      x.out[at.first] = shared[2 * i];
+      x.out[at.second] = shared[2 * i + 1];
+    }
+  }
+};
+KernelInfo scratch_in_state_info() {
+  KernelInfo info = promised<Correct>("mutant_scratch_in_state_table");
+  info.prepare = [](const rope_problem* p, void** state) -> std::int32_t {
+    *state = new (std::nothrow) float[static_cast<std::size_t>(p->rotary_dim)];
+    return *state != nullptr ? ROPE_OK : ROPE_FAILED;
+  };
+  info.release = [](void* state) { delete[] static_cast<float*>(state); };
+  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
+    ThroughState hooks;
+    hooks.scratch = static_cast<float*>(state);
+    return run(hooks, *p, *o);
+  };
+  return info;
+}
+const RegisteredKernel scratch_in_state{scratch_in_state_info()};
+
+// Set up in the thread that prepares, and used in whichever thread applies.
+thread_local float sign_of_this_thread = 0;
+struct PreparedThreadOnly : Correct {
+  float sin_sign(const rope_problem& p) override {
+    return sign_of_this_thread * Correct::sin_sign(p);
+  }
+};
+KernelInfo prepared_thread_info() {
+  KernelInfo info = promised<PreparedThreadOnly>("mutant_prepared_thread_only_table");
+  info.prepare = [](const rope_problem*, void** state) -> std::int32_t {
+    sign_of_this_thread = 1;
+    *state = nullptr;
+    return ROPE_OK;
+  };
+  return info;
+}
+const RegisteredKernel prepared_thread{prepared_thread_info()};
+
+// A control: scratch of every thread's own.
+struct ThreadScratch : Correct {
+  void rotate(const Pair& x) override {
+    static thread_local volatile float scratch[2];
+    scratch[0] = x.scale * (x.in[x.at.first] * x.cos1 - x.in[x.at.second] * x.sin1);
+    scratch[1] = x.scale * (x.in[x.at.second] * x.cos2 + x.in[x.at.first] * x.sin2);
+    x.out[x.at.first] = scratch[0];
+    x.out[x.at.second] = scratch[1];
+  }
+};
+const RegisteredKernel thread_scratch{promised<ThreadScratch>("control_thread_scratch_table")};
+
+}  // namespace
+}  // namespace ropewalk::mutants

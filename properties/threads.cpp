@@ -1,0 +1,77 @@
+// Threads: with ROPE_THREAD_SAFE, four callers at once on one state get the bits that each gets
+// alone; with memory of their own, and with shared inputs, tables and positions.
+//
+// No bound: the same call in another thread gives the same bits. Races are met by chance, so calls
+// are counted that were under way together (harness/repeated_calls.h) and the callers go on until
+// there are 1600: a race that shows in one call of a hundred is missed with probability
+// 0.99^1600 < 2e-7. Where none met in a quarter of a second the case is SKIPPED. Two callers have
+// the inputs of one placement and two those of the other: a result that strays shows.
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "properties/property.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr std::uint32_t callers = 4, rounds = 400;
+
+Finding check(Subject& subject, const Case& c) {
+  const Problem problem = make_problem(c, subject.oracle);
+  Execution execution;
+  Outputs none;
+  const auto made = [&](std::uint32_t steps) {
+    perform(subject, problem, {steps}, execution, none);
+    return execution.result.kind == CallResult::Kind::ok;
+  };
+  if (!made(protocol::step_supports | protocol::step_prepare)) return failure_of(execution);
+  const bool shared = c.shift % 2 == 1;
+  const CallResult together = perform_again(subject, problem, 0, callers, rounds, shared);
+  if (together.kind != CallResult::Kind::ok) {
+    execution.result = together;
+    return failure_of(execution);
+  }
+  if (!made(protocol::step_release)) return failure_of(execution);
+  Finding f;
+  f.bound_unit = "bits";
+  f.compared = static_cast<std::int64_t>(together.count);
+  if (f.compared == 0) {
+    f.kind = Finding::Kind::skipped;
+    f.reason = "no two calls were under way together on this machine";
+  }
+  return f;
+}
+
+bool applies(const Offer& offer) {
+  return offer.thread_safe;
+}
+
+std::vector<Case> fixed_cases(const Offer& offer, Profile) {
+  std::vector<Case> cases;
+  Case c = offer.base;
+  c.property = "threads";
+  c.position_from = 3;
+  const auto add = [&](std::int64_t tokens, std::int64_t heads) {
+    if (offer.tokens) c.tokens = tokens;
+    if (offer.many_heads)
+      for (TensorCase& t : c.tensors) t.heads = heads;
+    for (c.shift = 0; c.shift < 2; ++c.shift) cases.push_back(c);
+  };
+  add(7, 3);   // a few microseconds: many calls
+  add(32, 4);  // long ones: met somewhere in their middle
+  return cases;
+}
+
+}  // namespace
+
+const Property threads{"threads",
+                       "concurrent calls with one state give what each gives alone",
+                       false,
+                       applies,
+                       "ROPE_THREAD_SAFE",
+                       nullptr,
+                       fixed_cases,
+                       check};
+
+}  // namespace ropewalk

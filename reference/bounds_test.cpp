@@ -1,0 +1,129 @@
+// What storing costs, against rounding itself: nothing rounds further than the bound says, and
+// something comes as far.
+#include "reference/bounds.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+
+namespace ropewalk::bounds {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// To the nearest number of the format, by the definition: a multiple of the spacing in its binade.
+double rounded(const Format& f, double v) {
+  int exponent = 0;
+  std::frexp(std::max(std::abs(v), f.normal), &exponent);
+  const double spacing = std::ldexp(1.0, exponent - f.mantissa);
+  return std::nearbyint(v / spacing) * spacing;
+}
+
+class Storage : public testing::TestWithParam<Format> {
+ protected:
+  const Format format = GetParam();
+  const Precision precision = stored_as(format);
+  std::mt19937_64 random{20210420};
+
+  // Any magnitude from below the least subnormal to a few thousand.
+  double any() {
+    const double reach = 12 - std::log2(format.eta) + 2;
+    const double unit = std::ldexp(static_cast<double>(random() >> 11), -53);
+    const double size = std::exp2(12 - reach * unit);
+    return random() % 2 == 0 ? size : -size;
+  }
+};
+
+TEST_P(Storage, FormatsFitTogether) {
+  EXPECT_EQ(format.u, std::ldexp(1.0, -format.mantissa));
+  EXPECT_EQ(format.eta, 2 * format.u * format.normal);
+  EXPECT_EQ(rounded(format, format.largest), format.largest);
+  EXPECT_EQ(std::ilogb(format.largest), std::ilogb(format.largest * (1 + format.u / 2)));
+  EXPECT_NE(std::ilogb(format.largest), std::ilogb(format.largest * (1 + 2 * format.u)));
+}
+
+TEST_P(Storage, HalfUlpIsTheMostThatRoundingMoves) {
+  double worst = 0;
+  for (int n = 0; n < 200'000; ++n) {
+    const double v = any(), y = rounded(format, v), moved = std::abs(y - v);
+    ASSERT_LE(moved, half_ulp(precision, v)) << v;
+    ASSERT_LE(moved, half_ulp(precision, y)) << v << ": told by what was stored";
+    worst = std::max(worst, moved / half_ulp(precision, v));
+  }
+  EXPECT_GT(worst, 0.999);
+}
+
+TEST_P(Storage, PairsAreMovedByNoMoreThanTheBoundOfTheirLength) {
+  double worst = 0;
+  for (int n = 0; n < 200'000; ++n) {
+    const double a = any(), b = n % 2 == 0 ? any() : a * 0.75, length = std::hypot(a, b);
+    const double moved = std::hypot(rounded(format, a) - a, rounded(format, b) - b);
+    ASSERT_LE(moved, stored_error(precision, a, b));
+    ASSERT_LE(stored_error(precision, a, b), stored_error_of_length(precision, length) * 1.000001);
+    if (length >= 0.75) {
+      ASSERT_LE(moved, stored_relative_error(precision) * length);
+    }
+    worst = std::max(worst, moved / stored_error_of_length(precision, length));
+  }
+  EXPECT_GT(worst, 0.9);
+}
+
+TEST_P(Storage, RotationsAreMovedByNoMoreThanTheirBound) {
+  double worst = 0;
+  for (int n = 0; n < 200'000; ++n) {
+    const double angle = std::ldexp(static_cast<double>(random() >> 11), -50);
+    const double c = std::cos(angle), s = std::sin(angle);
+    const double moved = std::hypot(rounded(format, c) - c, rounded(format, s) - s);
+    ASSERT_LE(moved, stored_rotation_error(precision)) << angle;
+    worst = std::max(worst, moved / stored_rotation_error(precision));
+  }
+  EXPECT_GT(worst, 0.95);
+}
+
+TEST_P(Storage, WhatWasComputedNearTheTruthIsStoredWithinTheBound) {
+  for (int n = 0; n < 200'000; ++n) {
+    const double y1 = any(), y2 = any();
+    const double h = std::abs(any()) * 0x1p-12, angle = static_cast<double>(n);
+    const double z1 = rounded(format, y1 + h * std::cos(angle));
+    const double z2 = rounded(format, y2 + h * std::sin(angle));
+    ASSERT_LE(std::hypot(z1 - y1, z2 - y2), with_storage(precision, h, y1, y2) * (1 + 0x1p-50));
+  }
+}
+
+TEST_P(Storage, FlushingLosesWhatIsSubnormalAndNoMore) {
+  Precision flushes = precision;
+  flushes.flushes = true;
+  EXPECT_EQ(half_ulp(flushes, 0), format.normal);
+  EXPECT_EQ(half_ulp(flushes, format.normal / 2), format.normal);
+  const double large = 4 * format.normal / format.u;
+  EXPECT_EQ(half_ulp(flushes, large), half_ulp(precision, large));
+  EXPECT_GE(underflow(flushes, 2) - underflow({f32.u, f32.eta, f32.normal, true}, 2),
+            2 * format.normal)
+      << "inputs";
+}
+
+TEST_P(Storage, WhatIsNotFiniteHasNoBound) {
+  EXPECT_EQ(half_ulp(precision, infinity), infinity);
+  EXPECT_EQ(half_ulp(precision, std::numeric_limits<double>::quiet_NaN()), infinity);
+}
+
+INSTANTIATE_TEST_SUITE_P(Bounds, Storage, testing::Values(f16_format, bf16_format),
+                         [](const auto& test) {
+                           return test.param.mantissa == 11 ? "f16" : "bf16";
+                         });
+
+TEST(Bounds, NothingIsAddedWhereResultsAreStoredAsComputed) {
+  for (const Precision& p : {f32, f64}) {
+    EXPECT_EQ(stored_error(p, 1, infinity), 0);
+    EXPECT_EQ(stored_error_of_length(p, 1) + stored_relative_error(p) + stored_rotation_error(p),
+              0);
+    EXPECT_EQ(with_storage(p, 0.25, 1, 1), 0.25);
+    EXPECT_EQ(p.unit(), p.u);
+  }
+}
+
+}  // namespace
+}  // namespace ropewalk::bounds

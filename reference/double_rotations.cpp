@@ -1,0 +1,94 @@
+#include "reference/double_rotations.h"
+
+#include <cmath>
+#include <utility>
+
+#include "reference/fingerprint.h"
+
+namespace ropewalk {
+namespace {
+
+// e^(i angle) of a float, exactly as the oracle: a float is an integer below 2^24 times a power of
+// two, or, from 2^24 on, an integer itself.
+Rotation of_float_angle(Oracle& oracle, float angle) {
+  if (std::abs(angle) >= 0x1p24F) return oracle.at(1, static_cast<std::int64_t>(angle));
+  int exponent = 0;
+  const float fraction = std::frexp(angle, &exponent);
+  const auto integer = static_cast<std::int64_t>(std::ldexp(fraction, 24));
+  return oracle.at(std::ldexp(1.0, exponent - 24), integer);
+}
+
+}  // namespace
+
+DoubleRotations::DoubleRotations(std::vector<double> inv_freq, bool f32_angle)
+    : inv_freq_(std::move(inv_freq)), f32_angle_(f32_angle) {
+  const std::size_t pairs = inv_freq_.size();
+  base_cos_.assign(pairs, 1);
+  base_sin_.assign(pairs, 0);
+  if (f32_angle_) {
+    low_cos_.resize(pairs);
+    low_sin_.resize(pairs);
+    return;
+  }
+  low_cos_.resize(pairs * span);
+  low_sin_.resize(pairs * span);
+  for (std::size_t i = 0; i < pairs; ++i) {
+    FrequencyTable& table = oracle_.table(inv_freq_[i]);
+    for (std::size_t j = 0; j < span; ++j) {
+      low_cos_[j * pairs + i] = table.rows(0)[j].re.hi;
+      low_sin_[j * pairs + i] = table.rows(0)[j].im.hi;
+    }
+    table.rows(1);
+    table.rows(2);
+  }
+}
+
+void DoubleRotations::take_base(std::int64_t base) {
+  for (std::size_t i = 0; i < inv_freq_.size(); ++i) {
+    const Rotation r = oracle_.at(inv_freq_[i], base);
+    base_cos_[i] = r.re.hi;
+    base_sin_[i] = r.im.hi;
+  }
+  base_ = base;
+}
+
+void DoubleRotations::fill_f32_angles(std::int64_t position) {
+  const auto near = static_cast<float>(position);
+  for (std::size_t i = 0; i < inv_freq_.size(); ++i) {
+    const double angle = near * static_cast<float>(inv_freq_[i]);
+    low_cos_[i] = std::cos(angle);
+    low_sin_[i] = std::sin(angle);
+  }
+}
+
+DoubleRotations::Row DoubleRotations::row(std::int64_t position) {
+  std::size_t at = 0;
+  if (f32_angle_) {
+    fill_f32_angles(position);
+  } else {
+    const std::int64_t low = position & (span - 1);
+    if (position - low != base_) take_base(position - low);
+    at = static_cast<std::size_t>(low) * inv_freq_.size();
+  }
+  return {base_cos_.data(), base_sin_.data(), low_cos_.data() + at, low_sin_.data() + at};
+}
+
+Rotation DoubleRotations::exact(std::int64_t position, std::size_t pair) {
+  const double frequency = inv_freq_[pair];
+  if (!f32_angle_) return oracle_.at(frequency, position);
+  return of_float_angle(oracle_, static_cast<float>(position) * static_cast<float>(frequency));
+}
+
+std::string DoubleRotations::fingerprint() {
+  Fingerprint f;
+  std::vector<double> tables = f32_angle_ ? std::vector<double>{1.0} : inv_freq_;
+  for (const double frequency : inv_freq_) f.add(frequency);
+  for (const double frequency : tables)
+    for (int level = 0; level < FrequencyTable::levels; ++level) {
+      const std::vector<Rotation>& rows = oracle_.table(frequency).rows(level);
+      f.add(rows.data(), rows.size() * sizeof(Rotation));
+    }
+  return f.text();
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,80 @@
+#include "reference/double_rotations.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "reference/fingerprint.h"
+#include "reference/frequencies.h"
+
+namespace ropewalk {
+namespace {
+
+// |row product - exact| of one pair; as double, since the difference is what matters.
+double error_at(DoubleRotations& rotations, std::int64_t position, std::size_t i) {
+  const DoubleRotations::Row row = rotations.row(position);
+  const Complex<double> fast = rotate(Complex<double>{row.base_cos[i], row.base_sin[i]},
+                                      Complex<double>{row.cos[i], row.sin[i]});
+  const Rotation exact = rotations.exact(position, i);
+  const DoubleDouble re = DoubleDouble(fast.re) - exact.re, im = DoubleDouble(fast.im) - exact.im;
+  return std::hypot(re.hi, im.hi);
+}
+
+std::vector<std::int64_t> edge_and_random_positions() {
+  std::vector<std::int64_t> out;
+  for (const std::int64_t edge : {0ll, 1ll, 1023ll, 1024ll, 1025ll, 1ll << 20, (1ll << 24) + 1,
+                                  1234567890ll, (1ll << 31) - 1})
+    for (const std::int64_t p : {edge, -edge}) out.push_back(p);
+  out.push_back(-(std::int64_t{1} << 31));
+  std::mt19937_64 random(1);
+  for (int n = 0; n < 300; ++n)
+    out.push_back(static_cast<std::int64_t>(random() >> 32) - (std::int64_t{1} << 31));
+  return out;
+}
+
+TEST(DoubleRotations, AreWithinTheStatedErrorOfTheOracle) {
+  for (const bool f32_angle : {false, true}) {
+    DoubleRotations rotations(
+        f32_angle ? inverse_frequencies_f32(10000, 128) : inverse_frequencies(10000, 128),
+        f32_angle);
+    double worst = 0;
+    for (const std::int64_t position : edge_and_random_positions())
+      for (std::size_t i = 0; i < 64; ++i)
+        worst = std::max(worst, error_at(rotations, position, i));
+    EXPECT_LT(worst, DoubleRotations::error);
+    EXPECT_GT(worst, 0x1p-54) << "something was compared";
+  }
+}
+
+TEST(DoubleRotations, TheNextPositionIsFarOutsideTheStatedError) {
+  DoubleRotations rotations(inverse_frequencies(10000, 128), false);
+  const DoubleRotations::Row row = rotations.row(1000001);
+  const Rotation exact = rotations.exact(1000000, 63);
+  const Complex<double> fast = rotate(Complex<double>{row.base_cos[63], row.base_sin[63]},
+                                      Complex<double>{row.cos[63], row.sin[63]});
+  EXPECT_GT(std::hypot(fast.re - exact.re.hi, fast.im - exact.im.hi), 1e-4);
+}
+
+// Positions that a float cannot hold turn as the float does.
+TEST(DoubleRotations, AnF32AngleIsThatOfTheRoundedProduct) {
+  DoubleRotations rotations({1.0, double{0.1F}}, true);
+  const Rotation rounded = rotations.exact((1 << 24) + 1, 0), even = rotations.exact(1 << 24, 0);
+  EXPECT_EQ(rounded.re.hi, even.re.hi);
+  const float angle = 77.0F * 0.1F;
+  EXPECT_NEAR(rotations.exact(77, 1).re.hi, std::cos(double{angle}), 0x1p-52);
+  EXPECT_NEAR(rotations.exact(-77, 1).im.hi, -std::sin(double{angle}), 0x1p-52);
+}
+
+TEST(Fingerprint, IsFnv1aAndSeesOneBit) {
+  Fingerprint empty, a;
+  EXPECT_EQ(empty.text(), "fnv1a128:6c62272e07bb014262b821756295c58d");
+  a.add("a", 1);  // the published value
+  EXPECT_EQ(a.text(), "fnv1a128:d228cb696f1a8caf78912b704e4a8964");
+  DoubleRotations one({1.0}, false), same({1.0}, false), other({std::nextafter(1.0, 2)}, false);
+  EXPECT_EQ(one.fingerprint(), same.fingerprint());
+  EXPECT_NE(one.fingerprint(), other.fingerprint());
+}
+
+}  // namespace
+}  // namespace ropewalk

@@ -1,0 +1,32 @@
+// Tells one file or table from another by chance; proof against accident and not against intent.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace ropewalk {
+
+/// FNV-1a with 128 bits (Fowler, Noll, Vo; RFC draft-eastlake-fnv), as "fnv1a128:" and 32 digits.
+class Fingerprint {
+ public:
+  void add(const void* data, std::size_t bytes) {
+    const auto* at = static_cast<const unsigned char*>(data);
+    for (std::size_t i = 0; i < bytes; ++i) state_ = (state_ ^ at[i]) * prime;
+  }
+  void add(double value) { add(&value, sizeof value); }
+
+  std::string text() const {
+    constexpr char digits[] = "0123456789abcdef";
+    std::string out = "fnv1a128:";
+    for (int shift = 124; shift >= 0; shift -= 4)
+      out += digits[static_cast<unsigned>(state_ >> shift) & 15u];
+    return out;
+  }
+
+ private:
+  __extension__ using Wide = unsigned __int128;
+  static constexpr Wide prime = (Wide{1} << 88) + 0x13b;
+  Wide state_ = (Wide{0x6c62272e07bb0142} << 64) | 0x62b821756295c58d;
+};
+
+}  // namespace ropewalk

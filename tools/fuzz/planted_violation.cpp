@@ -1,0 +1,10 @@
+// The negative control of run_corpus.cpp: a target whose claim is broken by inputs that begin so.
+#include "tools/fuzz/target.h"
+
+namespace ropewalk::fuzz {
+
+void run(std::string_view text) {
+  claim(!text.starts_with("bug"), "no input begins with the planted word");
+}
+
+}  // namespace ropewalk::fuzz

@@ -1,0 +1,25 @@
+// Every report of a results file that was read is clean text, whatever stands in the rows.
+#include <algorithm>
+#include <array>
+
+#include "reports/render.h"
+#include "reports/text.h"
+#include "tools/fuzz/memory_file.h"
+
+namespace ropewalk::fuzz {
+
+void run(std::string_view text) {
+  const auto read = unless_refused<BadResults>([&] { return results_of(text); });
+  if (!read) return;
+  const Results& results = *read;
+  // "/" is no program: the charts say so, which spares a second for each input.
+  const std::array reports = {render_markdown(results), render_html(results, "/"),
+                              render_csv(results), render_junit(results)};
+  for (const std::string& report : reports)
+    claim(clean_text(report) == report, "a report is clean UTF-8");
+  claim(reports[1].find("<script") == std::string::npos, "a page has no scripts");
+  const auto rows = 1 + std::ssize(results.verdicts) + std::ssize(results.timings);
+  claim(std::count(reports[2].begin(), reports[2].end(), '\n') == rows, "a line for each row");
+}
+
+}  // namespace ropewalk::fuzz
