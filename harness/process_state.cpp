@@ -16,6 +16,8 @@
 #include <iterator>
 #include <string_view>
 
+#include "harness/signal_name.h"
+
 extern "C" char** environ;  // NOLINT: POSIX's own name
 
 namespace ropewalk {
@@ -91,11 +93,6 @@ std::string posix_timers() {
   const ssize_t got = read(file, text, sizeof text);
   close(file);
   return std::string(text, got > 0 ? static_cast<std::size_t>(got) : 0);
-}
-
-std::string signal_name(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name != nullptr ? std::string("SIG") + name : fmt::format("signal {}", signal);
 }
 
 std::int64_t cpu_time_ns(clockid_t clock) {

@@ -205,6 +205,7 @@ void verify_kernel(Subject& subject, const VerifyPlan& plan,
         const VerdictRow row = cell.judge(*property, hung_in);
         if (row.verdict == "HANG" && hung_in.empty()) hung_in = row.property;
         on_row(row);
+        if (plan.until_failure && is_failure(row.verdict)) return;
       }
     }
   if (any_offer) return;
