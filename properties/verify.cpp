@@ -143,7 +143,7 @@ std::vector<const Property*> matching_properties(const VerifyPlan& plan) {
 std::int64_t cases_of(Profile profile) {
   switch (profile) {
     case Profile::smoke:
-      return 20;
+      return 14;
     case Profile::standard:
       return 200;
     default:
