@@ -252,6 +252,14 @@ class Caller {
       throw StepFailed{protocol::Status::failed, "apply answered " + std::to_string(answer)};
   }
 
+  // NaN in every type; of a large one both ends, the rest is 0 as the system gives it.
+  static void fill_workspace(const GuardedMapping& mapping) {
+    constexpr std::size_t end = std::size_t{1} << 18;
+    const std::size_t bytes = mapping.bytes();
+    std::memset(mapping.data(), 0xff, std::min(bytes, end));
+    if (bytes > end) std::memset(mapping.data() + bytes - end, 0xff, end);
+  }
+
   Workspace make_workspace(const rope_kernel& kernel, const rope_problem& p, bool at_end) {
     control_.mapped[protocol::workspace_region] = {};
     set_phase(control_, protocol::Phase::workspace);
@@ -262,7 +270,7 @@ class Caller {
       throw StepFailed{protocol::Status::skipped,
                        "workspace of " + std::to_string(w.bytes) + " bytes is above 1 GiB"};
     w.mapping = GuardedMapping(w.bytes);
-    std::memset(w.mapping.data(), 0xff, w.mapping.bytes());  // NaN in every type
+    fill_workspace(w.mapping);
     constexpr std::size_t alignment = 64;
     w.address =
         w.mapping.data() + (at_end ? (w.mapping.bytes() - w.bytes) / alignment * alignment : 0);
@@ -271,7 +279,7 @@ class Caller {
     return w;
   }
 
-  // Every caller has regions and a workspace of its own, and makes its first call alone.
+  // Every caller has regions and a workspace of its own.
   std::uint64_t repeat(const rope_kernel& kernel, const protocol::CallDescriptor* calls) {
     const std::uint32_t callers = calls->callers;
     if (callers < 1 || callers > protocol::most_callers)
@@ -287,7 +295,7 @@ class Caller {
       for (const auto& t : calls[i].tensor)
         if (t.out.mapped_bytes != 0) site.writable.push_back(memory_of(t.out));
       const CallSite first = site;
-      repeated.add(std::move(site),
+      repeated.add(std::move(site), callers == 1,
                    [&] { apply(kernel, first.problem, first.operands, workspace); });
     }
     set_phase(control_, protocol::Phase::apply);

@@ -45,6 +45,16 @@ inline void fuse(Case& c) {
   }
 }
 
+/// Fused inputs, and outputs that lie packed one behind the other.
+inline void part_outputs(Case& c) {
+  std::int64_t at = 0;
+  for (TensorCase& t : c.tensors) {
+    t.out = {};
+    t.out_at = at;
+    at += c.batch * c.tokens * t.heads * t.head_dim;
+  }
+}
+
 /// Q and K read the same input, side by side in every token of one buffer out.
 inline void share_input(Case& c) {
   c.tensors.resize(2, c.tensors[0]);

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "harness/float_state.h"
 #include "kernels/api/cpu_features.h"
 #include "kernels/api/kernel.h"
 
@@ -131,8 +132,12 @@ std::vector<LoadedKernel> in_tree_kernels() {
 }
 
 void load_plugin(std::vector<LoadedKernel>& kernels, const std::string& file) {
+  // g++ -Ofast puts a constructor into a library that flushes subnormals: kernels of all others,
+  // and the suite itself, are called without.
+  const FloatState before = FloatState::now();
   try {
     open_plugin(kernels, file);
+    before.restore();
   } catch (const std::exception& e) {
     throw std::runtime_error("plugin " + file + ": " + e.what());
   } catch (...) {

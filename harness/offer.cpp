@@ -203,6 +203,18 @@ std::vector<Case> unusual_cases(const Subject& subject, std::int32_t pairing, st
       [](Case& c) { c.tokens = 16, c.operation = ROPE_TRANSPOSE; },
       [](Case& c) { c.attention_scale = 1.5, c.operation = ROPE_TRANSPOSE; },
       [](Case& c) { c.tensors.resize(3, c.tensors[0]), c.tensors[2].rotate = false; },
+      [](Case& c) { c.tensors.resize(4, c.tensors[0]); },
+      [](Case& c) { c.tensors[0].heads = 3; },
+      [](Case& c) { c.tokens = 32; },
+      [](Case& c) { c.tokens = 64, c.batch = 2; },
+      [](Case& c) { c.tokens = 128; },
+      [](Case& c) { c.tokens = 3; },
+      [](Case& c) { c.rows_by = ROPE_ROW_BY_TOKEN, c.operation = ROPE_TRANSPOSE; },
+      // Multi-head latent attention: 64 of 192 dims, at the end; the key is one head of 64.
+      [](Case& c) {
+        c.rotary_dim = 64;
+        for (TensorCase& t : c.tensors) t.head_dim = 192, t.rotary_offset = 128;
+      },
   };
   std::vector<Case> cases;
   for (Case c : basic_cases(subject, pairing, dtype)) {

@@ -16,6 +16,8 @@
 #include <iterator>
 #include <string_view>
 
+#include "harness/signal_name.h"
+
 extern "C" char** environ;  // NOLINT: POSIX's own name
 
 namespace ropewalk {
@@ -91,11 +93,6 @@ std::string posix_timers() {
   const ssize_t got = read(file, text, sizeof text);
   close(file);
   return std::string(text, got > 0 ? static_cast<std::size_t>(got) : 0);
-}
-
-std::string signal_name(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name != nullptr ? std::string("SIG") + name : fmt::format("signal {}", signal);
 }
 
 std::int64_t cpu_time_ns(clockid_t clock) {
@@ -189,7 +186,8 @@ std::array<ProcessState::File, ProcessState::files> ProcessState::first_files() 
   std::array<File, files> out{};
   for (int i = 0; i < files; ++i) {
     struct stat s {};
-    if (fstat(i, &s) == 0) out[static_cast<std::size_t>(i)] = {s.st_dev, s.st_ino};
+    if (fstat(i, &s) == 0)
+      out[static_cast<std::size_t>(i)] = {s.st_dev, s.st_ino, fcntl(i, F_GETFL)};
   }
   return out;
 }
@@ -199,8 +197,12 @@ std::array<ProcessState::Handler, ProcessState::signals> ProcessState::handlers(
   for (int i = 1; i < signals; ++i) {
     struct sigaction action {};
     if (sigaction(i, nullptr, &action) != 0) continue;
+    // The C library sets a flag of its own whenever it is asked to set a handler, and no flag
+    // counts where there is none.
+    constexpr int restorer = 0x04000000;
+    const bool handled = action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
     out[static_cast<std::size_t>(i)] = {reinterpret_cast<void*>(action.sa_sigaction),
-                                        action.sa_flags};
+                                        handled ? action.sa_flags & ~restorer : 0};
   }
   return out;
 }
@@ -260,7 +262,9 @@ std::string ProcessState::other_changes() const {
   const auto files_now = first_files();
   for (std::size_t i = 0; i < files; ++i)
     if (files_now[i] != files_[i] && descriptors.open[i])
-      words.add(fmt::format("put another file under descriptor {}", i));
+      words.add((files_now[i].inode == files_[i].inode ? "left other flags on descriptor "
+                                                       : "put another file under descriptor ") +
+                std::to_string(i));
   if (environment_sum() != environment_sum_) {
     const std::vector<std::string> environment_now = environment();
     std::vector<std::string> different{"a variable"};
@@ -311,8 +315,9 @@ std::string ProcessState::end_alone() {
   if (now.other_low_ns > begun_.other_high_ns) words.add("ran another thread");
   if (now.pages != begun_.pages) {
     // Deep calls grow the stack: that is no allocation.
+    // A large thread_local is mapped by the loader, once; the first growth is taken for that.
     const std::int64_t stack = stack_pages();
-    if (stack == stack_pages_)
+    if (stack == stack_pages_ && grown_++ > 0)
       words.add(now.pages > begun_.pages
                     ? fmt::format("mapped {} pages of memory", now.pages - begun_.pages)
                     : fmt::format("unmapped {} pages of memory", begun_.pages - now.pages));

@@ -44,6 +44,7 @@ class ProcessState {
   struct File {
     dev_t device;
     ino_t inode;
+    int flags;  ///< of the open file: O_NONBLOCK, O_APPEND
     bool operator==(const File&) const = default;
   };
   struct Handler {
@@ -88,6 +89,7 @@ class ProcessState {
   std::array<rlimit, RLIM_NLIMITS> limits_;
   Usage begun_{};
   std::int64_t stack_pages_ = 0;
+  int grown_ = 0;  ///< calls of apply that left more memory mapped
 };
 
 }  // namespace ropewalk

@@ -1,5 +1,5 @@
 // The same calls of apply again and again, by one caller or by several at once: each must give the
-// bits of its first call, made alone.
+// bits of one made alone.
 //
 // What several callers find depends on their meeting. So calls are counted that met another one
 // under way, and the callers go on until there were enough, or for `longest`: a quarter of a second
@@ -31,14 +31,17 @@ class RepeatedCalls {
  public:
   RepeatedCalls(const rope_kernel& kernel, void* state) : kernel_(kernel), state_(state) {}
 
-  /// `first_call` makes the first call with the site's operands. The memory is kept as it was
-  /// before, and as it was then left.
+  /// `first_call` makes the first call of one who is alone, with the site's operands. The memory is
+  /// kept as it was before, and as it was then left. Several make theirs together: what is made at
+  /// a state's first call is made by all of them at once.
   template <class FirstCall>
-  void add(CallSite site, FirstCall&& first_call) {
+  void add(CallSite site, bool alone, FirstCall&& first_call) {
     Caller caller{std::move(site), {}, {}, {}};
     caller.before = copy_of(caller.site);
-    first_call();
-    caller.after = copy_of(caller.site);
+    if (alone) {
+      first_call();
+      caller.after = copy_of(caller.site);
+    }
     callers_.push_back(std::move(caller));
   }
 
@@ -56,6 +59,14 @@ class RepeatedCalls {
     for (Caller& caller : callers_)
       threads.emplace_back([this, &caller, wanted] { work(caller, wanted, false); });
     for (std::thread& thread : threads) thread.join();
+    // What the first calls, made together, agreed upon must be what each gives alone.
+    for (Caller& caller : callers_) {
+      if (!caller.failure.empty() || caller.after.empty()) continue;
+      restore(caller);
+      caller.failure = call_once(caller);
+      if (caller.failure.empty() && !difference(caller, 1).empty())
+        caller.failure = "the first call, made beside others, gave other bits than one made alone";
+    }
     return counted_;
   }
 
@@ -92,17 +103,27 @@ class RepeatedCalls {
       --waiting_;
       while (waiting_ > 0) std::this_thread::yield();
     }
-    for (std::uint64_t call = 2; !stop_ && counted_ < wanted && Clock::now() < deadline_; ++call) {
-      for (std::size_t i = 0; i < caller.before.size(); ++i)
-        std::memcpy(caller.site.writable[i].first, caller.before[i].data(),
-                    caller.before[i].size());
+    for (std::uint64_t call = alone ? 2 : 1; !stop_ && counted_ < wanted && has_time(); ++call) {
+      restore(caller);
       const bool met_one = inside_.fetch_add(1) > 0;
       caller.failure = call_once(caller);
       const bool met_later = inside_.fetch_sub(1) > 1;
       if (alone || met_one || met_later) ++counted_;
+      if (caller.after.empty()) caller.after = copy_of(caller.site);
       if (caller.failure.empty()) caller.failure = difference(caller, call);
       if (!caller.failure.empty()) stop_ = true;
     }
+  }
+
+  // On a crowded machine longer, until one call has met another.
+  bool has_time() const {
+    const auto now = Clock::now();
+    return now < deadline_ || (counted_ == 0 && now < deadline_ + 20 * longest);
+  }
+
+  static void restore(const Caller& caller) {
+    for (std::size_t i = 0; i < caller.before.size(); ++i)
+      std::memcpy(caller.site.writable[i].first, caller.before[i].data(), caller.before[i].size());
   }
 
   std::string call_once(Caller& caller) {

@@ -20,6 +20,7 @@
 
 #include "harness/fault_place.h"
 #include "harness/output_watch.h"
+#include "harness/signal_name.h"
 #include "harness/time_limits.h"
 
 extern "C" char** environ;  // NOLINT: POSIX's own name
@@ -38,11 +39,6 @@ Clock::time_point after(double seconds) {
 template <std::size_t N>
 std::string text_of(const char (&field)[N]) {
   return std::string(field, strnlen(field, N));
-}
-
-std::string signal_text(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name != nullptr ? std::string("SIG") + name : fmt::format("signal {}", signal);
 }
 
 }  // namespace
@@ -289,7 +285,7 @@ CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions)
     int status = 0;
     const bool stopped = waitpid(pid_, &status, WNOHANG | WUNTRACED) == pid_ && WIFSTOPPED(status);
     const std::string why =
-        stopped ? fmt::format(": it was stopped by {}", signal_text(WSTOPSIG(status))) : "";
+        stopped ? fmt::format(": it was stopped by {}", signal_name(WSTOPSIG(status))) : "";
     stop();
     return {CallResult::Kind::hang, fmt::format("no answer from {} in time{}", phase, why)};
   }
@@ -309,7 +305,7 @@ CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions)
   if (WIFEXITED(status)) {
     text = fmt::format("exited with code {} in {}", WEXITSTATUS(status), phase);
   } else {
-    text = fmt::format("{} in {}", signal_text(WTERMSIG(status)), phase);
+    text = fmt::format("{} in {}", signal_name(WTERMSIG(status)), phase);
     if (WTERMSIG(status) == SIGILL)
       text += ": an instruction this machine has not? Then cpu_features must name its set";
   }
@@ -329,20 +325,28 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
   const Request request{version, static_cast<std::uint32_t>(Command::call), kernel, steps};
   if (!send(&request, sizeof request)) return end_of(Received::gone, regions);
   Reply reply{};
-  // Each phase has its own limit, and the next one begins with a whole one.
+  // Each phase has its own limit, and the next one begins with a whole one. It is of time that the
+  // worker ran; what waits without running gets longer, as it may be others who keep it waiting.
   constexpr double look_every_s = 0.1;
   std::uint32_t phase = control().phase;
-  const double limit_s = apply_limit_s(calls.front());
-  auto deadline = after(limit_s);
+  double limit_s = 0, ran_s = 0;
+  Clock::time_point deadline;
+  const auto begin_phase = [&] {
+    phase = control().phase;
+    limit_s = phase == static_cast<std::uint32_t>(Phase::prepare)
+                  ? prepare_limit_s
+                  : apply_limit_s(calls.front()) * static_cast<double>(calls.size());
+    ran_s = cpu_time_s(pid_);
+    deadline = after(waiting_limit_s(limit_s));
+  };
+  begin_phase();
   Received how = Received::late;
   do {
-    if (phase != control().phase) {
-      phase = control().phase;
-      deadline =
-          after(phase == static_cast<std::uint32_t>(Phase::prepare) ? prepare_limit_s : limit_s);
-    }
+    if (phase != control().phase) begin_phase();
     how = receive(&reply, sizeof reply, std::min(deadline, after(look_every_s)));
-  } while (how == Received::late && (Clock::now() < deadline || phase != control().phase));
+  } while (how == Received::late &&
+           (phase != control().phase ||
+            (Clock::now() < deadline && cpu_time_s(pid_) - ran_s < limit_s)));
   if (how != Received::message) return end_of(how, regions);
   const std::string text = text_of(reply.text);
   // What a call counted, where it went well; else whether the process was left changed.

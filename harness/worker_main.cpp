@@ -68,8 +68,11 @@ class Wire {
   std::optional<Request> receive() {
     Request request{};
     ssize_t got = 0;
-    do got = recv(socket_descriptor, &request, sizeof request, 0);
-    while (got < 0 && errno == EINTR);
+    do {
+      pollfd waiting{socket_descriptor, POLLIN, 0};  // a kernel may have made it non-blocking
+      poll(&waiting, 1, -1);
+      got = recv(socket_descriptor, &request, sizeof request, 0);
+    } while (got < 0 && (errno == EINTR || errno == EAGAIN));
     if (got <= 0) return {};
     text_.clear();
     if (got == sizeof request && request.command == static_cast<std::uint32_t>(Command::time)) {
@@ -173,6 +176,7 @@ void time_board(Wire& wire, const TimingHandler& timing, const std::vector<Loade
 
 // No worker outlives its parent, nor one that was gone before this line.
 void die_with_parent() {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // a grandchild that a kernel leaves is seen as a child
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   pollfd parent{socket_descriptor, 0, 0};
   if (poll(&parent, 1, 0) > 0 && (parent.revents & (POLLHUP | POLLERR)) != 0) _exit(0);

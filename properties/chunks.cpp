@@ -25,6 +25,7 @@ Case part_of(const Case& c, const Part& part) {
     for (std::int64_t t = part.first_token; t < part.first_token + part.tokens; ++t)
       kept.push_back(out.positions[static_cast<std::size_t>(b * c.tokens + t)]);
   out.positions = kept;
+  for (TensorCase& t : out.tensors) t.values.clear();  // they are copied from the whole
   out.batch = part.rows;
   out.tokens = part.tokens;
   return out;

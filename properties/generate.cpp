@@ -58,7 +58,8 @@ void choose_sizes(Case& c, const Offer& offer, const Choices& k) {
 TensorCase copied(TensorCase t, const Offer& offer, const Choices& k) {
   t.rotate = false;
   t.rotary_offset = 0;
-  if (offer.any_size && offer.different_shapes) t.head_dim = 1 + dims[k.extra_dims];
+  if (offer.any_size && offer.different_shapes)
+    t.head_dim = 1 + dims[k.extra_dims] + (k.gap % 2 == 1 ? t.head_dim : 0);  // wider, too
   return t;
 }
 
@@ -119,7 +120,7 @@ void choose_positions(Case& c, const Offer& offer, const Choices& k) {
 void choose_arithmetic(Case& c, const Offer& offer, const Choices& k) {
   if (offer.transpose && k.operation == 2) c.operation = ROPE_TRANSPOSE;
   // 1.1386... is YaRN's scale at factor 4, no f32; 1 is written as 0 or as itself.
-  constexpr double scales[] = {0, 0, 0, 1, 1.1386294361119891, 0.5, -2, 3, 1.0693, 0.0884, 64};
+  constexpr double scales[] = {0, 0, 0, 1, 1.1386294361119891, 0.5, -2, 3, 1.0693, 0.0884, 64, -1};
   if (offer.scale) c.attention_scale = scales[k.scale];
   constexpr DataPattern patterns[] = {DataPattern::unit,  DataPattern::unit,   DataPattern::unit,
                                       DataPattern::basis, DataPattern::wide,   DataPattern::tiny,
@@ -159,6 +160,7 @@ void choose_layout(Case& c, const Offer& offer, const Choices& k) {
       std::none_of(c.tensors.begin(), c.tensors.end(), [](const auto& t) { return t.in_place; });
   const bool fused = k.layout == 4 && offer.fused && separate && c.tensors.size() > 1;
   if (fused) fuse(c);
+  if (fused && k.out_layout % 2 == 1) part_outputs(c);
   std::int64_t layout = k.layout;
   for (TensorCase& t : c.tensors) {
     if (!fused) {

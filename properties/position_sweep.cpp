@@ -94,7 +94,9 @@ void add_runs(std::vector<Case>& cases, const Offer& offer, HeadSize size) {
   constexpr std::int64_t end = std::int64_t{1} << 31, run = 33;
   Case c = sweep_case(offer, size);
   c.tokens = run;
+  const bool both_types = offer.i64_positions && c.position_dtype == ROPE_I32;
   const auto add = [&](std::int64_t from, std::int64_t step) {
+    if (both_types) c.position_dtype = c.position_dtype == ROPE_I32 ? ROPE_I64 : ROPE_I32;
     c.position_from = from;
     c.position_step = step;
     cases.push_back(c);
@@ -127,7 +129,10 @@ void add_runs(std::vector<Case>& cases, const Offer& offer, HeadSize size) {
 std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   std::vector<Case> cases;
   const auto by_size = [](HeadSize a, HeadSize b) { return a.rotary_dim < b.rotary_dim; };
-  const HeadSize small = *std::min_element(offer.sizes.begin(), offer.sizes.end(), by_size);
+  // Two pairs, of a fast and a slow frequency, are 12 values a position, in heads of all kinds.
+  const bool any = offer.any_size && profile == Profile::smoke;
+  const HeadSize small =
+      any ? HeadSize{4, 4} : *std::min_element(offer.sizes.begin(), offer.sizes.end(), by_size);
   if (offer.tokens) {
     add_sweep(cases, offer, small, 16384);
     const auto usual = std::find_if(offer.sizes.begin(), offer.sizes.end(),

@@ -4,7 +4,8 @@
 // No bound: the same call in another thread gives the same bits. Races are met by chance, so calls
 // are counted that were under way together (harness/repeated_calls.h) and the callers go on until
 // there are 1600: a race that shows in one call of a hundred is missed with probability
-// 0.99^1600 < 2e-7. Where none met in a quarter of a second the case is SKIPPED. Two callers have
+// 0.99^1600 < 2e-7. Where none met in five seconds the case is SKIPPED. Their first calls are made
+// together, too, as a state may be completed by the first that comes. Two callers have
 // the inputs of one placement and two those of the other: a result that strays shows.
 #include <fmt/format.h>
 
@@ -60,6 +61,9 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   };
   add(7, 3);   // a few microseconds: many calls
   add(32, 4);  // long ones: met somewhere in their middle
+  if (offer.batch) c.batch = 3;
+  for (TensorCase& t : c.tensors) t.in_place = offer.in_place;
+  add(9, 8);  // what only many rows or heads take, or a call in place
   return cases;
 }
 

@@ -143,7 +143,7 @@ std::vector<const Property*> matching_properties(const VerifyPlan& plan) {
 std::int64_t cases_of(Profile profile) {
   switch (profile) {
     case Profile::smoke:
-      return 20;
+      return 14;
     case Profile::standard:
       return 200;
     default:
@@ -205,6 +205,7 @@ void verify_kernel(Subject& subject, const VerifyPlan& plan,
         const VerdictRow row = cell.judge(*property, hung_in);
         if (row.verdict == "HANG" && hung_in.empty()) hung_in = row.property;
         on_row(row);
+        if (plan.until_failure && is_failure(row.verdict)) return;
       }
     }
   if (any_offer) return;

@@ -21,7 +21,8 @@ struct VerifyPlan {
   Profile profile = Profile::standard;
   std::uint64_t seed = 1;
   bool shrink = true;
-  std::int64_t cases = 0;  ///< a property; 0: what the profile says
+  bool until_failure = false;  ///< the first failure of a kernel is its last row
+  std::int64_t cases = 0;      ///< a property; 0: what the profile says
   /// Told each feature that a kernel offers, before it is judged; may be empty.
   std::function<void(const LedgerKey&)> on_offer;
 };

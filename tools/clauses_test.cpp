@@ -53,7 +53,7 @@ const Breach breaches[] = {
     {"changes_its_mind_table", "supports answered "},
     {"two_reasons_table", "supports gave two reasons for one problem: "},
     {"needs_reason_table", "SIGSEGV in supports with reason == NULL"},
-    {"workspace_grows_table", "workspace_bytes answered 64 and later, for an equal problem, 65"},
+    {"workspace_grows_table", "workspace_bytes answered "},
     {"release_leaves_rounding_table", "release left the floating-point environment changed"},
     {"exits_at_once", "exited with code 0 in apply"},
     {"ends_thread", "a kernel ended the thread it was called on (pthread_exit)"},
@@ -100,7 +100,7 @@ TEST(Clauses, EachBreachIsToldInWords) {
 #endif
   std::string kernels;
   for (const Breach& b : breaches) kernels += std::string(" --kernel mutant_") + b.kernel;
-  const Result r = ropewalk("mutants --json --property norm --cases 20" + kernels);
+  const Result r = ropewalk("mutants --json --property norm" + kernels);
   EXPECT_EQ(r.code, 0) << r.err;
   std::map<std::string, std::string> told;  // one row of each kernel that is no PASS
   std::istringstream lines(r.out);

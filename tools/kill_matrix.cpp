@@ -35,8 +35,15 @@ constexpr const char* legend =
 
 KillMatrix::KillMatrix(std::vector<std::string> properties) : properties_(std::move(properties)) {}
 
+// A kernel that fails when it is asked what it takes fails before any property: that is booked to
+// the first.
 void KillMatrix::add(const VerdictRow& row) {
-  std::string& word = verdicts_[row.kernel][row.property];
+  const auto& suites = weaker_suites();
+  const bool judged =
+      std::find(properties_.begin(), properties_.end(), row.property) != properties_.end() ||
+      std::any_of(suites.begin(), suites.end(), [&](auto* s) { return s->name == row.property; });
+  const bool died = !judged && is_failure(row.verdict) && !properties_.empty();
+  std::string& word = verdicts_[row.kernel][died ? properties_.front() : row.property];
   if (word.empty() || rank(row.verdict) > rank(word)) word = row.verdict;
 }
 

@@ -100,7 +100,7 @@ TEST(LedgerCommand, WhatTheMachineCannotRunIsNoDifference) {
   const Result r = ropewalk(start + "--ledger " + file.string());
   EXPECT_EQ(r.code, 0) << r.out << r.err;
   EXPECT_TRUE(contains(r.out, "rows of test_needs_avx1024 are not compared: SKIPPED")) << r.out;
-  EXPECT_TRUE(contains(r.out, ": 4 rows hold, 0 lost, 0 new\n")) << r.out;
+  EXPECT_TRUE(contains(r.out, ": 8 rows hold, 0 lost, 0 new\n")) << r.out;
 }
 
 TEST(LedgerCommand, FiltersCompareAndReplaceOnlyWhatTheyName) {
@@ -111,10 +111,10 @@ TEST(LedgerCommand, FiltersCompareAndReplaceOnlyWhatTheyName) {
   const std::string text = slurp(file);
   EXPECT_TRUE(contains(text, others)) << text;
   EXPECT_TRUE(contains(text, "plain,table,half_split,f32,decay,0.100\n")) << text;
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 2 + 4) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 2 + 8) << text;
   const Result r = ropewalk(one_cell + "--ledger " + file.string());
   EXPECT_EQ(r.code, 0) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, ": 4 rows hold, 0 lost, 0 new\n")) << r.out;
+  EXPECT_TRUE(contains(r.out, ": 8 rows hold, 0 lost, 0 new\n")) << r.out;
 }
 
 TEST(LedgerCommand, AFailureWritesNothing) {

@@ -45,8 +45,9 @@ int run_mutants(const Options& options) {
   }
   VerifyPlan plan = verify_plan(options);
   plan.shrink = false;  // whether it dies is the question, not how small
-  const bool everything = options.properties.empty();
-  if (everything) plan.more = weaker_suites();
+  plan.until_failure = options.first_kill;
+  const bool everything = options.properties.empty() && !options.first_kill;
+  if (everything && options.kernels.empty()) plan.more = weaker_suites();
   Progress progress(options.quiet);
   KillMatrix matrix(columns(options));
   verify_with_judges(

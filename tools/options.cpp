@@ -169,6 +169,9 @@ CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) 
   if (name == "verify" || name == "bench" || name == "run") add_known_failures_option(*verb, o);
   if (name == "verify") add_ledger_options(*verb, o);
   if (name == "mutants")
+    verb->add_flag("--first-kill", o.first_kill,
+                   "go on to the next kernel after the first failure of one");
+  if (name == "mutants")
     verb->add_option("--markdown", o.markdown, "also write the matrix and the scores to this file")
         ->type_name("FILE.md");
   if (name == "verify") add_exhaustive_options(*verb, o);

@@ -14,6 +14,7 @@ struct Options {
   std::vector<std::string> kernels, properties, plugins, workloads;  ///< globs, files, globs
   std::string workload_file;         ///< empty: the built-in workloads
   std::string known_failures;        ///< a file, or empty
+  bool first_kill = false;           ///< mutants: one failure of a kernel is enough
   std::string markdown;              ///< mutants: a file to write the matrix to
   std::string ledger, write_ledger;  ///< verify: to compare with, to write; at most one of them
   Profile profile = Profile::standard;

@@ -163,9 +163,9 @@ const RegisteredKernel weak_key{weak_key_info("mutant_cache_by_first_last_sum_ex
 // A control: keeps the whole of the first call's positions and angles, and looks at all of them.
 std::int32_t apply_full_key(const rope_problem* p, const rope_operands* o, void* state) {
   auto& kept = *static_cast<KeptAngles*>(state);
-  std::vector<std::int64_t> now;
-  for_each_token(*p, *o, [&](const Token& token) { now.push_back(token.position); });
-  if (now != kept.positions) kept.positions = now;
+  kept.now.clear();
+  for_each_token(*p, *o, [&](const Token& token) { kept.now.push_back(token.position); });
+  if (kept.now != kept.positions) kept.positions.swap(kept.now);
   rope_problem seen = *p;
   rope_operands given = *o;
   seen.position_dtype = ROPE_I64;
