@@ -9,7 +9,7 @@ namespace {
 
 // Comparing everything costs some 20 microseconds, and what is quick to compare 3. A worker
 // compares all after the first calls of each entry, which names the culprit; from then on what is
-// quick after apply and release, and the rest once a state.
+// quick after prepare, apply and release, and the rest once a state.
 constexpr int always_in_full = 8;
 
 void append(std::string& to, const std::string& text) {
@@ -74,7 +74,8 @@ void EntryWatch::end(Entry which) {
   int& done = compared_in_full_[static_cast<int>(which)];
   const bool in_full = done < always_in_full;
   if (!broken.empty()) broken = name + " " + broken;
-  if (!in_full && which != Entry::apply && which != Entry::release) {
+  const bool pure = which == Entry::supports || which == Entry::workspace_bytes;
+  if (!in_full && pure) {
     if (!broken.empty()) throw StepFailed{protocol::Status::failed, broken};
     return;
   }

@@ -75,6 +75,7 @@ std::string OutputWatch::written() {
   for (Stream& s : streams_) {
     if (!s.watched) continue;
     const off_t now = lseek(s.descriptor, 0, SEEK_CUR);
+    if (now >= 0 && now < s.at) s.at = now;  // the parent has shown what was there, and begins anew
     if (now == s.at || now < 0) continue;
     out += fmt::format("{}wrote to {}: {}", out.empty() ? "" : "; ", s.name,
                        quoted(content(s.descriptor, s.at, now)));

@@ -77,8 +77,8 @@ void run_generated(Runner& runner, const Property& property, const Offer& offer,
   std::exception_ptr error;
   const auto body = [&] {
     const Choices choices = generate_choices();
-    // RapidCheck runs what failed once more, to show it: a kernel that is wrong now and then must not
-    // pass by that.
+    // RapidCheck runs what failed once more, to show it: a kernel that is wrong now and then must
+    // not pass by that.
     if (error || runner.failing()) return;
     bool held = true;
     try {

@@ -8,14 +8,14 @@
 namespace ropewalk {
 
 struct PropertyRun {
-  std::int64_t planned = 0;     ///< cases
-  std::int64_t executed = 0;    ///< of them run by the kernel
-  std::int64_t compared = 0;    ///< of them with something compared
-  std::int64_t values = 0;      ///< compared in all
-  Finding worst;                ///< of the passing cases, or of the failing one after shrinking
-  std::optional<Case> failing;  ///< the smallest failing case found
+  std::int64_t planned = 0;        ///< cases
+  std::int64_t executed = 0;       ///< of them run by the kernel
+  std::int64_t compared = 0;       ///< of them with something compared
+  std::int64_t values = 0;         ///< compared in all
+  Finding worst;                   ///< of the passing cases, or of the failing one after shrinking
+  std::optional<Case> failing;     ///< the smallest failing case found
   bool only_after_others = false;  ///< it passes in a process of its own
-  bool gave_up = false;         ///< too many generated cases were refused by the kernel
+  bool gave_up = false;            ///< too many generated cases were refused by the kernel
 };
 
 struct RunLimits {

@@ -134,13 +134,16 @@ std::string KillMatrix::as_markdown(const std::string& command) const {
   std::string out = fmt::format(
       "# The kill matrix\n\nWhich property sees which planted error "
       "(properties/mutants), and how many of them weaker suites see.\nWritten by\n"
-      "```sh\n{}\n```\nThe figures are of seed 20210420.\n\n"
+      "\n```sh\n{}\n```\nThe figures are of seed 20210420.\n\n"
       "## Suites\n\n| suite | of {} mutants |\n|---|---|\n",
       command, mutants);
   for (const Score& s : scores()) out += fmt::format("| {} | {} |\n", s.suite, s.kills);
   out +=
-      "\nAll suites meet the same kernels through the same worker. The two means are taken on\n"
-      "the cases that `agreement` is generated from: only the metric differs.\n\n"
+      "\nAll suites meet the same kernels through the same worker: a crash, a refusal and a NaN "
+      "count\n"
+      "as kills for each. The two means are taken on cases of this suite's generator, which "
+      "flatters\n"
+      "them: only the metric differs.\n\n"
       "## Properties\n\n| | property | kills | that no other kills |\n|---|---|---|---|\n";
   for (std::size_t i = 0; i < properties_.size(); ++i) {
     std::vector<std::string> alone = kills_of(properties_[i], true);
