@@ -71,7 +71,9 @@ bool KillMatrix::complete() const {
 
 std::vector<std::string> KillMatrix::kills_of(const std::string& property, bool alone) const {
   std::vector<std::string> out;
-  for (const auto& [kernel, row] : verdicts_) {
+  for (const auto& verdict : verdicts_) {
+    const auto& kernel = verdict.first;
+    const auto& row = verdict.second;
     if (!is_mutant(kernel) || !fails(row, property)) continue;
     const bool others = std::any_of(properties_.begin(), properties_.end(),
                                     [&](const auto& p) { return p != property && fails(row, p); });
@@ -91,13 +93,19 @@ std::vector<KillMatrix::Score> KillMatrix::scores() const {
   std::vector<Score> out = {
       {fmt::format("all {} properties", properties_.size()), count(true, &KillMatrix::killed)}};
   std::size_t laws = 0;
-  for (const auto& [kernel, row] : verdicts_)
-    if (is_mutant(kernel) && std::any_of(std::begin(three_laws), std::end(three_laws),
-                                         [&](std::string_view p) { return fails(row, p); }))
+  for (const auto& verdict : verdicts_)
+    if (is_mutant(verdict.first) &&
+        std::any_of(std::begin(three_laws), std::end(three_laws),
+                    [&](std::string_view p) { return fails(verdict.second, p); }))
       ++laws;
   out.push_back({"norm, relative_position and decay alone", laws});
+  const auto met = [&](const std::string& suite) {
+    return std::any_of(verdicts_.begin(), verdicts_.end(),
+                       [&](const auto& verdict) { return verdict.second.contains(suite); });
+  };
   for (const Property* suite : weaker_suites())
-    out.push_back({std::string(suite->claim), kills_of(std::string(suite->name), false).size()});
+    if (met(std::string(suite->name)))
+      out.push_back({std::string(suite->claim), kills_of(std::string(suite->name), false).size()});
   return out;
 }
 
