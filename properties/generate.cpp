@@ -122,7 +122,9 @@ void choose_arithmetic(Case& c, const Offer& offer, const Choices& k) {
   // 1.1386... is YaRN's scale at factor 4, no f32; 1 is written as 0 or as itself.
   constexpr double scales[] = {0,  0,  0,    1,    1.1386294361119891, 0.5, -2, 3, 1.0693, 0.0884,
                                64, -1, 1000, 0.001};
-  if (offer.scale) c.attention_scale = scales[k.scale];
+  // Of the last two, f16 has no room for the square of the one, nor for parts of the other.
+  const std::int64_t room = c.dtype == ROPE_F16 ? k.scale % 12 : k.scale;
+  if (offer.scale) c.attention_scale = scales[room];
   constexpr DataPattern patterns[] = {DataPattern::unit,  DataPattern::unit,   DataPattern::unit,
                                       DataPattern::basis, DataPattern::wide,   DataPattern::tiny,
                                       DataPattern::huge,  DataPattern::special};
