@@ -123,6 +123,9 @@ class Caller {
   // inv_freq must stay where it is until release, so it moves out of the shared memory.
   void hold_frequencies(const protocol::CallDescriptor& call) {
     *live_ = {};
+    const bool first_of_all = std::all_of(std::begin(states_), std::end(states_),
+                                          [](const Prepared& s) { return s.kernel == nullptr; });
+    if (first_of_all) left_in_workspace_.clear();
     const auto bytes = static_cast<std::size_t>(call.problem.rotary_dim / 2) * sizeof(double);
     GuardedMapping& held = live_->inv_freq;
     held = GuardedMapping(bytes);
@@ -188,6 +191,21 @@ class Caller {
       throw StepFailed{protocol::Status::failed, "prepare answered " + std::to_string(answer)};
   }
 
+  // The floating-point unit stands in another mode for a while.
+  class FloatMode {
+   public:
+    explicit FloatMode(std::uint32_t mode) {
+      if (mode != protocol::to_nearest)
+        before_.in_mode(static_cast<protocol::FloatMode>(mode)).restore();
+    }
+    ~FloatMode() { before_.restore(); }
+    FloatMode(const FloatMode&) = delete;
+    FloatMode& operator=(const FloatMode&) = delete;
+
+   private:
+    FloatState before_ = FloatState::now();
+  };
+
   // As many bytes as were asked for, at one end of their pages; the rest is watched.
   struct Workspace {
     GuardedMapping mapping;
@@ -221,7 +239,9 @@ class Caller {
   void apply(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
     const rope_problem p = problem_of(call);
     const Workspace workspace = make_workspace(kernel, p, call.workspace_at_end != 0);
+    const FloatMode mode(call.float_mode);
     apply(kernel, p, operands(workspace), workspace);
+    keep_what_is_left(workspace);
   }
 
   rope_operands operands(const Workspace& workspace) const {
@@ -274,9 +294,21 @@ class Caller {
     constexpr std::size_t alignment = 64;
     w.address =
         w.mapping.data() + (at_end ? (w.mapping.bytes() - w.bytes) / alignment * alignment : 0);
+    // A caller may hand out one workspace again and again: at the other end of the pages it holds
+    // what the call before left, whichever state that was for.
+    if (!at_end) {
+      const std::size_t kept = std::min(w.bytes, left_in_workspace_.size());
+      std::copy_n(left_in_workspace_.begin(), kept, w.address);
+    }
     control_.mapped[protocol::workspace_region] = {reinterpret_cast<std::uint64_t>(w.address),
                                                    w.bytes};
     return w;
+  }
+
+  void keep_what_is_left(const Workspace& workspace) {
+    constexpr std::size_t most = std::size_t{1} << 20;
+    left_in_workspace_.assign(workspace.address,
+                              workspace.address + std::min(workspace.bytes, most));
   }
 
   // Every caller has regions and a workspace of its own.
@@ -330,7 +362,8 @@ class Caller {
   protocol::CallDescriptor mapped_for_{};
   std::byte* addresses_[protocol::region_count] = {};
   Prepared states_[protocol::most_states];
-  Prepared* live_ = states_;  // the one that a call is about
+  Prepared* live_ = states_;                  // the one that a call is about
+  std::vector<std::byte> left_in_workspace_;  // by the call before, while states are alive
 };
 
 }  // namespace ropewalk

@@ -18,8 +18,8 @@
 namespace ropewalk {
 namespace {
 
-constexpr Words<9> pattern_words{"unit", "wide",    "basis",     "decay", "tiny",
-                                 "huge", "special", "subnormal", "edge"};
+constexpr Words<10> pattern_words{"unit", "wide",    "basis",     "decay", "tiny",
+                                  "huge", "special", "subnormal", "edge",  "span"};
 
 // Every field of a case once, with the word it has in a replay line. `visit(name, field,
 // words...)`.

@@ -44,8 +44,14 @@ enum class DataPattern : std::int32_t {
   huge,
   special,
   subnormal,
-  edge
+  edge,
+  span
 };
+
+/// Patterns so near the ends of a type that only agreement has bounds for them.
+inline bool is_extreme(DataPattern data) {
+  return data == DataPattern::subnormal || data == DataPattern::edge || data == DataPattern::span;
+}
 
 /// Where positions come from: an explicit list [batch, tokens], from + step * token, or seeded
 /// values in [from, to].

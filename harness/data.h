@@ -98,4 +98,16 @@ constexpr double edge_value(std::uint64_t bits, const bounds::Format& format, do
   return unit_value(bits, format.mantissa) * power;
 }
 
+/// A full mantissa and any power of two between those ends, which `which` chooses.
+constexpr double span_value(std::uint64_t bits, std::uint64_t which, const bounds::Format& format,
+                            double scale) {
+  const auto exponent = [](double x) {
+    return static_cast<int>(std::bit_cast<std::uint64_t>(x) << 1 >> 53) - 1023;
+  };
+  const int least = exponent(format.normal);
+  const int count = exponent(edge_value(0, format, scale)) - least + 1;
+  const int power = least + static_cast<int>(mix(which) % static_cast<std::uint64_t>(count));
+  return 2 * unit_value(bits, format.mantissa) * power_of_two_value(power);
+}
+
 }  // namespace ropewalk

@@ -148,5 +148,21 @@ TEST(Data, SubnormalAndEdgeValuesLieAtTheEndsOfTheType) {
   }
 }
 
+TEST(Data, SpanValuesHaveEveryExponentBetweenTheEnds) {
+  for (const bounds::Format& f :
+       {bounds::f64_format, bounds::f32_format, bounds::f16_format, bounds::bf16_format})
+    for (const double scale : {0.0, -3.0}) {
+      std::set<int> met;
+      for (int n = 0; n < 20 * draws; ++n) {
+        const double v = std::abs(span_value(hash(9, n), hash(10, n), f, scale));
+        ASSERT_GE(v, f.normal);
+        ASSERT_LE(v, 2 * std::abs(edge_value(0, f, scale)));
+        met.insert(std::ilogb(v));
+      }
+      const int all = std::ilogb(edge_value(0, f, scale)) - std::ilogb(f.normal) + 1;
+      EXPECT_EQ(std::ssize(met), all);
+    }
+}
+
 }  // namespace
 }  // namespace ropewalk

@@ -33,6 +33,7 @@ CallDescriptor describe(const Problem& problem, const std::vector<Placed>& place
   call.version = version;
   call.workspace_at_end = made.at_end ? 1 : 0;
   call.state = made.state;
+  call.float_mode = made.float_mode;
   call.problem = problem.asked;
   call.problem.inv_freq = nullptr;
   call.inv_freq = {buffers_offset + frequencies_at,

@@ -49,6 +49,7 @@ struct Call {
   std::uint32_t state = 0;  ///< several may be alive, below protocol::most_states
   /// Bytes that buffer i begins behind the first of its pages, in place of at_end; NULL: none.
   std::function<std::uint64_t(std::size_t)> lead = nullptr;
+  protocol::FloatMode float_mode = protocol::to_nearest;  ///< in which apply is entered
 };
 
 /// Makes it. The result, stray writes and what stayed unwritten are noted in `execution`, the bytes

@@ -45,6 +45,17 @@ inline void fuse(Case& c) {
   }
 }
 
+/// Every tensor packed, in a buffer of its own; tables and positions too.
+inline void lay_plainly(Case& c) {
+  c.fused = false;
+  c.position_batch_stride = c.position_token_stride = contiguous;
+  c.table_row_stride = contiguous;
+  for (TensorCase& t : c.tensors) {
+    t.in = t.out = {};
+    t.in_at = t.out_at = 0;
+  }
+}
+
 /// Fused inputs, and outputs that lie packed one behind the other.
 inline void part_outputs(Case& c) {
   std::int64_t at = 0;

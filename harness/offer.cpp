@@ -327,6 +327,13 @@ Probe probe_offer(Subject& subject, std::int32_t pairing, std::int32_t dtype) {
   return probe;
 }
 
+std::optional<Offer> first_offer(Subject& subject) {
+  for (const std::int32_t dtype : {ROPE_F32, ROPE_F64, ROPE_BF16, ROPE_F16})
+    for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED})
+      if (auto offer = probe_offer(subject, pairing, dtype).offer) return offer;
+  return std::nullopt;
+}
+
 std::vector<std::string> feature_names(const Offer& offer) {
   std::vector<std::string> names;
   for (const Feature& f : features())

@@ -39,6 +39,9 @@ struct Probe {
 };
 Probe probe_offer(Subject& subject, std::int32_t pairing, std::int32_t dtype);
 
+/// Of all pairings and types the one that is offered first: f32 and half_split before others.
+std::optional<Offer> first_offer(Subject& subject);
+
 /// The optional features by name, in a fixed order, and at the end any_size or the sizes as
 /// size_HEAD_ROTARY: what `list` prints and a ledger compares.
 std::vector<std::string> feature_names(const Offer& offer);

@@ -133,6 +133,8 @@ double element_value(const Case& c, const bounds::Format& format, std::uint64_t 
       return subnormal_value(bits, format);
     case DataPattern::edge:
       return edge_value(bits, format, c.attention_scale);
+    case DataPattern::span:  // the two elements of a pair alike
+      return span_value(bits, hash(head_hash, ~pair), format, c.attention_scale);
     case DataPattern::basis:  // heads: (1, 0), (0, 1), full mantissas, and again
       return h % 3 == 2 ? unit_value(bits, mantissa) : (first == (h % 3 == 0) ? 1.0 : 0.0);
     case DataPattern::decay: {  // heads: half prefix indicators, then those of DecayHead

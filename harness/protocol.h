@@ -1,4 +1,4 @@
-// What a parent and its worker say to each other: docs/worker-protocol.md, version 2.
+// What a parent and its worker say to each other: docs/worker-protocol.md, version 3.
 //
 // One SOCK_SEQPACKET socket (descriptor 3 in the worker) carries Request and Reply; one memfd
 // (descriptor 4) carries everything large: a control page, a call descriptor, then the buffers.
@@ -10,7 +10,7 @@
 
 namespace ropewalk::protocol {
 
-inline constexpr std::uint32_t version = 2;
+inline constexpr std::uint32_t version = 3;
 inline constexpr int socket_descriptor = 3, memory_descriptor = 4;
 
 /// How a worker exits that cannot send its answer.
@@ -97,8 +97,20 @@ struct CallDescriptor {
   } tensor[ROPE_MAX_TENSORS];
   std::uint32_t callers;  ///< step_repeat: so many descriptors follow each other, this one included
   std::uint32_t rounds;   ///< step_repeat: calls wanted of each
+  std::uint32_t float_mode;  ///< apply is entered in it; FloatMode
+  std::uint32_t reserved;
 };
 inline constexpr std::uint32_t most_states = 4, most_callers = 4;
+
+/// How the floating-point unit stands when apply is entered: as the contract says, or as a careless
+/// caller may have left it.
+enum FloatMode : std::uint32_t {
+  to_nearest = 0,
+  flush_to_zero = 1,  ///< FTZ and DAZ
+  round_down = 2,
+  round_up = 3,
+  round_to_zero = 4
+};
 static_assert(most_callers * sizeof(CallDescriptor) <= buffers_offset - call_offset);
 
 /// What the worker is doing: read by the parent when a call takes too long or the worker is gone.

@@ -29,7 +29,7 @@ Case turned_round(Case c, const Offer& offer) {
 }
 
 // Where the numbers of the data type end, and where they begin: with and without a scale, forward
-// and backward.
+// and backward. Then every size between the two.
 void add_extremes(std::vector<Case>& cases, const Offer& offer) {
   Case c = offer.base;
   c.property = "agreement";
@@ -41,6 +41,13 @@ void add_extremes(std::vector<Case>& cases, const Offer& offer) {
     if (offer.scale) c.attention_scale = data == DataPattern::edge ? -3 : 1.1386294361119891;
     cases.push_back(turned_round(c, offer));
   }
+  c.data = DataPattern::span;
+  c.attention_scale = 0;
+  if (offer.tokens) c.tokens = 4;
+  for (TensorCase& t : c.tensors)
+    if (offer.many_heads) t.heads = 4;
+  cases.push_back(c);
+  cases.push_back(turned_round(c, offer));
 }
 
 // Every usual head size, and shapes with many heads, tokens and batch rows: none is left to chance.

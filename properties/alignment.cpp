@@ -15,17 +15,7 @@ namespace {
 // Both placements with all buffers at these distances from their pages.
 Run run_at(Subject& subject, const Problem& problem,
            const std::function<std::uint64_t(std::size_t)>& lead) {
-  Run out{problem, {}, {}};
-  Execution& e = out.execution;
-  perform(
-      subject, problem,
-      {protocol::step_supports | protocol::step_prepare | protocol::step_apply, 0, false, 0, lead},
-      e, e.outputs[0]);
-  if (e.result.kind == CallResult::Kind::ok)
-    perform(subject, problem, {protocol::step_apply | protocol::step_release, 1, false, 0, lead}, e,
-            e.outputs[1]);
-  out.failure = failure_of(e);
-  return out;
+  return run_like(subject, problem, {.steps = 0, .lead = lead});
 }
 
 Finding check(Subject& subject, const Case& c) {

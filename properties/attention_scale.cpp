@@ -4,6 +4,7 @@
 // and a itself rounded to the data type); the other by e rho before it is multiplied by a:
 // |a| rho (e_a + e). What storing the other cost is multiplied by a too.
 #include <cmath>
+#include <vector>
 
 #include "properties/property.h"
 #include "properties/two_runs.h"
@@ -45,6 +46,19 @@ bool applies(const Offer& offer) {
   return offer.scale;
 }
 
+// What no kernel may clamp or approximate: factors of any size.
+std::vector<Case> fixed_cases(const Offer& offer, Profile) {
+  std::vector<Case> cases;
+  Case c = offer.base;
+  c.property = "attention_scale";
+  c.position_from = 3;
+  for (const double a : {1000.0, 0.001, -128.5, 10.0, 0.0101}) {
+    c.attention_scale = a;
+    cases.push_back(c);
+  }
+  return cases;
+}
+
 void shape(Case& c, const Offer&) {
   constexpr double yarn = 1.1386294361119891;  // no f32: the kernel must round it
   if (scale_of(c) == 1) c.attention_scale = yarn;
@@ -58,7 +72,7 @@ const Property attention_scale{"attention_scale",
                                applies,
                                "an attention_scale",
                                shape,
-                               nullptr,
+                               fixed_cases,
                                check};
 
 }  // namespace ropewalk

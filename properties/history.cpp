@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,20 @@ namespace ropewalk {
 namespace {
 
 constexpr std::uint32_t repetitions = 10'000;
+
+std::vector<std::int64_t> twice(std::vector<std::int64_t> positions) {
+  const auto count = static_cast<std::ptrdiff_t>(positions.size());
+  positions.reserve(2 * positions.size());
+  std::copy_n(positions.begin(), count, std::back_inserter(positions));
+  return positions;
+}
+
+// The finding with the larger margin, with what both compared.
+Finding worse_of(const Finding& a, const Finding& b) {
+  Finding worst = a.compared == 0 || !(b.margin <= a.margin) ? b : a;
+  worst.compared = a.compared + b.compared;
+  return worst;
+}
 
 // What the second problem has that the first has not. `shift` of the case says which.
 struct Difference {
@@ -42,8 +57,7 @@ constexpr Difference differences[] = {
     {"seed", nullptr, [](Case& c) { c.seed += 1; }},
     {"tokens", &Offer::tokens,
      [](Case& c) {
-       const std::vector<std::int64_t> first = c.positions;
-       for (const std::int64_t p : first) c.positions.push_back(p);
+       c.positions = twice(c.positions);
        c.tokens *= 2;
      }},
     {"heads", &Offer::many_heads,
@@ -52,8 +66,7 @@ constexpr Difference differences[] = {
      }},
     {"batch", &Offer::batch,
      [](Case& c) {
-       const std::vector<std::int64_t> first = c.positions;
-       for (const std::int64_t p : first) c.positions.push_back(p);
+       c.positions = twice(c.positions);
        c.batch *= 2;
      }},
     {"operation", &Offer::transpose,
@@ -117,10 +130,7 @@ class Actor {
     for (const std::array<std::size_t, 2> two : {std::array<std::size_t, 2>{0, 3}, {1, 2}}) {
       Execution pair;
       for (std::size_t i = 0; i < 2; ++i) pair.outputs[i] = first_[two[i]];
-      const Finding f = compare_with_truth(subject_, problem_, pair);
-      const std::int64_t compared = worst.compared + f.compared;
-      if (worst.compared == 0 || !(f.margin <= worst.margin)) worst = f;
-      worst.compared = compared;
+      worst = worse_of(worst, compare_with_truth(subject_, problem_, pair));
     }
     return worst;
   }
@@ -189,11 +199,8 @@ Finding check(Subject& subject, const Case& c) {
   for (Actor* actor : {&a, &b})
     if (!played && actor->failure().kind != Finding::Kind::measured) return actor->failure();
   Finding worst;
-  for (const Finding& f : {a.repeated.finding(), b.repeated.finding(), a.truth(), b.truth()}) {
-    const std::int64_t compared = worst.compared + f.compared;
-    if (worst.compared == 0 || !(f.margin <= worst.margin)) worst = f;
-    worst.compared = compared;
-  }
+  for (const Finding& f : {a.repeated.finding(), b.repeated.finding(), a.truth(), b.truth()})
+    worst = worse_of(worst, f);
   return worst;
 }
 

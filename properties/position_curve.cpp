@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "harness/judge.h"
 #include "harness/names.h"
@@ -69,13 +68,6 @@ std::vector<double> errors_of_tokens(const Problem& p, Oracle& oracle, const Exe
                             add(outputs, {tensor, b, t, h});
                         });
   return errors;
-}
-
-std::optional<Offer> first_offer(Subject& subject) {
-  for (const std::int32_t dtype : {ROPE_F32, ROPE_F64, ROPE_BF16, ROPE_F16})
-    for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED})
-      if (auto offer = probe_offer(subject, pairing, dtype).offer) return offer;
-  return std::nullopt;
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "harness/layouts.h"
+
 namespace ropewalk {
 namespace {
 
@@ -134,13 +136,7 @@ Case with_plain_memory(const Case& c) {
   Case out = c;
   if (c.position_batch_stride == 0 || c.position_token_stride == 0)
     out = part_of(c, 0, c.batch, 0, c.tokens);
-  out.fused = false;
-  out.position_batch_stride = out.position_token_stride = contiguous;
-  out.table_row_stride = contiguous;
-  for (TensorCase& t : out.tensors) {
-    t.in = t.out = {};
-    t.in_at = t.out_at = 0;
-  }
+  lay_plainly(out);
   return out;
 }
 

@@ -45,9 +45,10 @@ void turn(Case& c, const Offer& offer, std::size_t i) {
 
 // Many tokens with a head or two; rows of a batch in the other half.
 void add_tokens(std::vector<Case>& cases, const Offer& offer, Profile profile) {
-  const Counts tokens = counts({7,  9,  10, 11, 13, 14, 15,  16,  17,  20,  24,  28,  31,  32,  33,
-                                36, 48, 63, 64, 65, 96, 100, 127, 128, 129, 255, 256, 257, 1024},
-                               profile);
+  const Counts tokens =
+      counts({5,  6,  7,  8,  9,  10, 11, 12, 13,  14,  15,  16,  17,  20,  24,  28,   31,
+              32, 33, 36, 48, 63, 64, 65, 96, 100, 127, 128, 129, 255, 256, 257, 1024, 1025},
+             profile);
   for (std::size_t i = 0; offer.tokens && i < tokens.size(); ++i) {
     Case c = base_case(offer);
     c.tokens = tokens[i];
@@ -62,11 +63,12 @@ void add_tokens(std::vector<Case>& cases, const Offer& offer, Profile profile) {
 
 // Heads of Q, fewer of K as in grouped queries, and rows of a batch.
 void add_heads_and_rows(std::vector<Case>& cases, const Offer& offer, Profile profile) {
-  const Counts heads = counts({5,  7,  9,  10, 11, 12, 14, 15, 16, 20, 24, 25,  28,
-                               32, 33, 40, 48, 52, 56, 63, 64, 65, 71, 96, 128, 129},
+  const Counts heads = counts({5,  6,  7,  9,  10, 11, 12, 13, 14, 15, 16, 20,  24,  25,  28,
+                               32, 33, 40, 48, 52, 56, 63, 64, 65, 71, 96, 128, 129, 256, 257},
                               profile);
-  const Counts rows =
-      counts({4, 6, 7, 9, 10, 12, 13, 14, 15, 16, 17, 20, 24, 31, 32, 33, 64, 65}, profile);
+  const Counts rows = counts({4,  6,  7,  9,  10, 12, 13, 14,  15,  16,  17,  18,  20, 24,
+                              31, 32, 33, 48, 64, 65, 96, 100, 127, 128, 129, 256, 257},
+                             profile);
   const std::size_t count =
       std::max(offer.many_heads ? heads.size() : 0, offer.batch ? rows.size() : 0);
   for (std::size_t i = 0; i < count; ++i) {
@@ -92,8 +94,7 @@ struct Width {
   std::int64_t head_dim, rotary_dim, offset;
 };
 
-// Windows of any width, with dims before and behind them. The base is such that few frequencies are
-// new to the oracle: rotary_dim is 2^k, or has only a few pairs of its own.
+// Windows of any width, with dims before and behind them.
 void add_widths(std::vector<Case>& cases, const Offer& offer) {
   constexpr Width widths[] = {{192, 64, 128}, {576, 64, 512},  {64, 2, 62},    {40, 8, 32},
                               {73, 8, 65},    {300, 16, 0},    {513, 32, 0},   {264, 8, 256},
@@ -106,7 +107,6 @@ void add_widths(std::vector<Case>& cases, const Offer& offer) {
     Case c = base_case(offer);
     if (offer.tokens) c.tokens = 2;
     c.rotary_dim = w.rotary_dim;
-    if (w.rotary_dim % 64 != 0 && w.rotary_dim > 64) c.rope_theta = 1;
     for (TensorCase& t : c.tensors) {
       t.head_dim = w.head_dim;
       t.rotary_offset = w.offset;

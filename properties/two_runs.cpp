@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "harness/layouts.h"
 #include "harness/names.h"
 
 namespace ropewalk {
@@ -78,6 +79,22 @@ Run run(Subject& subject, Problem problem) {
 
 Run run(Subject& subject, const Case& c) {
   return run(subject, make_problem(c, subject.oracle));
+}
+
+Run run_like(Subject& subject, const Problem& problem, Call like) {
+  Run out{problem, {}, {}};
+  Execution& e = out.execution;
+  for (const int placement : {0, 1}) {
+    like.steps =
+        protocol::step_apply | (placement == 0 ? protocol::step_supports | protocol::step_prepare
+                                               : protocol::step_release);
+    like.placement = placement;
+    like.at_end = placement == 0;
+    perform(subject, problem, like, e, e.outputs[static_cast<std::size_t>(placement)]);
+    if (e.result.kind != CallResult::Kind::ok) break;
+  }
+  out.failure = failure_of(e);
+  return out;
 }
 
 Run run_changed(Subject& subject, const Run& first,
@@ -191,13 +208,7 @@ Case with_positions(const Case& c, const std::function<std::int64_t(std::int64_t
 
 Case contiguous_case(const Case& c) {
   Case out = with_positions(c, [](std::int64_t p) { return p; });
-  out.fused = false;
-  out.position_batch_stride = out.position_token_stride = contiguous;
-  out.table_row_stride = contiguous;
-  for (TensorCase& t : out.tensors) {
-    t.in = t.out = {};
-    t.in_at = t.out_at = 0;
-  }
+  lay_plainly(out);
   return out;
 }
 

@@ -18,6 +18,9 @@ struct Run {
 Run run(Subject& subject, Problem problem);
 Run run(Subject& subject, const Case& c);
 
+/// The same two calls with one state, made as `like` says: its lead, its float_mode.
+Run run_like(Subject& subject, const Problem& problem, Call like);
+
 /// The first run's problem again, with every pair of its inputs changed.
 Run run_changed(Subject& subject, const Run& first,
                 const std::function<PairValue(const PairValue&)>& change);

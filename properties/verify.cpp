@@ -242,9 +242,8 @@ Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
                               word_of(contract_words, facts->angle_contract)));
   Subject subject{worker, oracle, *facts};
   validate(c);
-  const bool extreme = c.data == DataPattern::subnormal || c.data == DataPattern::edge;
-  if (extreme && (*property)->check != agreement.check)
-    throw BadCase("replay line: data=subnormal and data=edge are for property=agreement");
+  if (is_extreme(c.data) && (*property)->check != agreement.check)
+    throw BadCase("replay line: data=subnormal, edge and span are for property=agreement");
   if (!facts->cannot_run.empty()) {
     Finding skipped;
     skipped.kind = Finding::Kind::skipped;

@@ -90,8 +90,10 @@ std::vector<std::string> KillMatrix::idle_properties() const {
 }
 
 std::vector<KillMatrix::Score> KillMatrix::scores() const {
-  std::vector<Score> out = {
-      {fmt::format("all {} properties", properties_.size()), count(true, &KillMatrix::killed)}};
+  std::vector<Score> out = {{properties_.size() == 1
+                                 ? properties_[0] + " alone"
+                                 : fmt::format("all {} properties", properties_.size()),
+                             count(true, &KillMatrix::killed)}};
   std::size_t laws = 0;
   for (const auto& verdict : verdicts_)
     if (is_mutant(verdict.first) &&

@@ -5,6 +5,7 @@
 #include "benchmarks/workloads.h"
 #include "harness/names.h"
 #include "harness/offer.h"
+#include "properties/float_modes.h"
 #include "properties/verify.h"
 #include "tools/session.h"
 #include "tools/verbs.h"
@@ -47,6 +48,12 @@ void list_json(const KernelFacts& k) {
   fmt::print("{}\n", to_json_line(row));
 }
 
+// Information: the contract asks callers for round-to-nearest without flushing.
+void list_float_modes(Subject& subject, bool json) {
+  for (const FloatModeNote& note : float_mode_notes(subject))
+    fmt::print(json ? stderr : stdout, "  {:<20} entered {}: {}\n", "", note.mode, note.effect);
+}
+
 }  // namespace
 
 int run_list(const Options& options) {
@@ -61,6 +68,7 @@ int run_list(const Options& options) {
     if (!matches(options.kernels, k.name)) continue;
     Subject subject{worker, oracle, k};
     options.json ? list_json(k) : list_kernel(subject);
+    if (options.float_modes && k.cannot_run.empty()) list_float_modes(subject, options.json);
     flush_output();
   }
   if (options.json || options.quiet) return 0;

@@ -23,7 +23,8 @@ struct Verb {
 };
 constexpr Verb verbs[] = {
     {"list", "kernels, properties and workloads, and what each kernel offers",
-     "  ropewalk list\n  ropewalk list --plugin ./my_kernel.so\n  ropewalk list --cpu-features ''"},
+     "  ropewalk list\n  ropewalk list --plugin ./my_kernel.so\n  ropewalk list --float-modes\n  "
+     "ropewalk list --cpu-features ''"},
     {"verify", "judge kernels: is this one right?",
      "  ropewalk verify\n  ropewalk verify --profile smoke --kernel 'p*'\n"
      "  ropewalk verify --plugin ./my_kernel.so --kernel my_kernel --property norm --property "
@@ -175,6 +176,9 @@ CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) 
     verb->add_option("--markdown", o.markdown, "also write the matrix and the scores to this file")
         ->type_name("FILE.md");
   if (name == "verify") add_exhaustive_options(*verb, o);
+  if (name == "list")
+    verb->add_flag("--float-modes", o.float_modes,
+                   "also run each kernel as a caller with flush to zero or another rounding would");
   if (name == "bench" || name == "run" || name == "list") add_workload_options(*verb, o);
   if (name != "report" && name != "run" && name != "replay") add_output_options(*verb, o);
   if (name == "run") verb->add_flag("--quiet", o.quiet, "print only failures and the summary");

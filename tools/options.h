@@ -24,6 +24,7 @@ struct Options {
   std::string cpu_features = "all";
   std::string out;  ///< folder for results; empty: the verb's own default
   bool json = false, quiet = false;
+  bool float_modes = false;                 ///< list
   std::string replay_text;                  ///< replay
   std::string results_file;                 ///< report
   std::vector<std::string> files;           ///< merge: the results of the shards

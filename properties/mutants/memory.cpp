@@ -1,4 +1,6 @@
 // Errors in what is read and written, and when.
+#include <utility>
+
 #include "properties/mutants/planted.h"
 
 namespace ropewalk::mutants {
@@ -139,6 +141,36 @@ struct WorkspaceTakenAsZero : Correct {
 };
 const RegisteredKernel workspace_taken_as_zero =
     on_angles<WorkspaceTakenAsZero>("mutant_workspace_taken_as_zero_exact");
+
+// Keeps the first position it ever saw in the workspace, marked, and counts on from there. Every
+// property that moves its positions: the second call's workspace holds what the first one left.
+struct KeptInWorkspace : Correct {
+  static constexpr std::int64_t mark = 0x5eed'0f'a'ca11;
+  std::int64_t shift = 0;
+  void see(rope_problem& p, rope_operands& o) override {
+    auto* kept =
+        reinterpret_cast<std::int64_t*>(static_cast<std::byte*>(o.workspace) + row_bytes(&p));
+    bool is_first = true;
+    std::int64_t first = 0;
+    for_each_token(p, o, [&](const Token& token) {
+      if (std::exchange(is_first, false)) first = token.position;
+    });
+    if (kept[0] != mark) {
+      kept[0] = mark;
+      kept[1] = first;
+    }
+    shift = kept[1] - first;
+  }
+  void locate(const rope_problem&, Token& token) override { token.position += shift; }
+};
+KernelInfo kept_in_workspace_info() {
+  KernelInfo info = angles_info<KeptInWorkspace>("mutant_kept_in_workspace_exact");
+  info.workspace_bytes = [](const rope_problem* p) {
+    return row_bytes(p) + 2 * sizeof(std::int64_t);
+  };
+  return info;
+}
+const RegisteredKernel kept_in_workspace{kept_in_workspace_info()};
 
 // Asks for a workspace that is one float too small. Every property at a rotary_dim that is a
 // multiple of 16, by the page behind it (its begin is aligned to 64 bytes).

@@ -39,6 +39,20 @@ struct LastPairOfWideHead : Correct {
     return last ? PairIndex{i - 1, i - 1} : PairIndex{i, i};
   }
 };
+// A table of a fixed number of columns, and what lies beyond takes the column before: at widths
+// that only a few models have, and no power of two. sizes.
+struct ColumnBeyond220 : Correct {
+  PairIndex entries(const rope_problem& p, std::int64_t i) override {
+    const std::int64_t half = p.rotary_dim / 2;
+    const bool beyond = i >= 220 && half % 64 != 0;
+    return beyond ? PairIndex{i - 1, i - 1} : PairIndex{i, i};
+  }
+};
+const RegisteredKernel column_beyond_220_table =
+    on_table<ColumnBeyond220>("mutant_column_beyond_220_table");
+const RegisteredKernel column_beyond_220_exact =
+    on_angles<ColumnBeyond220>("mutant_column_beyond_220_exact");
+
 const RegisteredKernel last_pair_of_wide_head_table =
     on_table<LastPairOfWideHead>("mutant_last_pair_of_wide_head_table");
 const RegisteredKernel last_pair_of_wide_head_exact =

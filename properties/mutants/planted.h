@@ -11,6 +11,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "kernels/api/kernel.h"
 #include "kernels/common/integer_phase.h"
@@ -105,6 +106,15 @@ const float* in_row(const rope_problem& p, const rope_operands& o, std::uint32_t
 
 /// The nearest bfloat16, ties to even, of a finite value.
 float to_bf16(float value);
+
+/// Gives a call other positions: [batch, tokens], packed.
+inline void read_positions_from(rope_problem& p, rope_operands& o,
+                                const std::vector<std::int64_t>& positions) {
+  p.position_dtype = ROPE_I64;
+  p.position_token_stride = 1;
+  p.position_batch_stride = p.tokens;
+  o.positions = positions.data();
+}
 
 /// Takes the input of a tensor from where its output lies.
 inline void read_from_output(rope_problem& p, rope_operands& o, std::uint32_t tensor) {

@@ -55,6 +55,19 @@ struct SubnormalIsZero {
   }
 };
 
+// Small angles by a short series where a value is large, which nobody does, and everybody does
+// something like it: wrong in one stretch of the range alone. Agreement on data of every size.
+template <int least, int most>
+struct WrongBetween {
+  template <class Real>
+  static void rotate(Real& x1, Real& x2, Real c, Real s) {
+    const Real y1 = x1 * c - x2 * s;
+    x2 = x2 * c + x1 * s;
+    const int size = y1 != 0 && std::isfinite(y1) ? std::ilogb(y1) : 0;
+    x1 = size >= least && size <= most ? -y1 : y1;
+  }
+};
+
 template <class Real, class Error>
 std::int32_t apply_error(const rope_problem* p, const rope_operands* o, void*) {
   rotate_each_head<Real>(*p, *o,
@@ -85,6 +98,10 @@ const RegisteredKernel tiny_f32 = in_range<float, TinyIsZero>("mutant_range_tiny
 const RegisteredKernel tiny_f64 = in_range<double, TinyIsZero>("mutant_range_tiny_f64_table");
 const RegisteredKernel twice_f32 = in_range<float, TwiceAsLarge>("mutant_range_twice_f32_table");
 const RegisteredKernel twice_f64 = in_range<double, TwiceAsLarge>("mutant_range_twice_f64_table");
+const RegisteredKernel stretch_f32 =
+    in_range<float, WrongBetween<40, 60>>("mutant_range_stretch_f32_table");
+const RegisteredKernel stretch_f64 =
+    in_range<double, WrongBetween<-300, -200>>("mutant_range_stretch_f64_table");
 const RegisteredKernel subnormal_f32 =
     in_range<float, SubnormalIsZero>("mutant_range_subnormal_f32_table");
 const RegisteredKernel subnormal_f64 =

@@ -1,4 +1,6 @@
 // Errors in attention_scale (the mscale of YaRN).
+#include <algorithm>
+
 #include "properties/mutants/planted.h"
 
 namespace ropewalk::mutants {
@@ -17,6 +19,14 @@ struct NotScaled : Correct {
   void see(rope_problem& p, rope_operands&) override { p.attention_scale = 0; }
 };
 const RegisteredKernel not_scaled = on_table<NotScaled>("mutant_not_scaled_table");
+
+// Clamped to what somebody thought reasonable. attention_scale, agreement.
+struct ScaleClamped : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    p.attention_scale = std::clamp(p.attention_scale, -100.0, 100.0);
+  }
+};
+const RegisteredKernel scale_clamped = on_table<ScaleClamped>("mutant_scale_clamped_table");
 
 // Its sign is lost, as where a square root was expected. Agreement only: norm and transpose are
 // even in the scale.

@@ -139,10 +139,7 @@ std::int32_t apply_weak_key(const rope_problem* p, const rope_operands* o, void*
   kept.sum = sum;
   rope_problem seen = *p;
   rope_operands given = *o;
-  seen.position_dtype = ROPE_I64;
-  seen.position_token_stride = 1;
-  seen.position_batch_stride = p->tokens;
-  given.positions = kept.positions.data();
+  read_positions_from(seen, given, kept.positions);
   return apply<Correct>(&seen, &given, nullptr);
 }
 KernelInfo weak_key_info(const char* name) {
@@ -168,10 +165,7 @@ std::int32_t apply_full_key(const rope_problem* p, const rope_operands* o, void*
   if (kept.now != kept.positions) kept.positions.swap(kept.now);
   rope_problem seen = *p;
   rope_operands given = *o;
-  seen.position_dtype = ROPE_I64;
-  seen.position_token_stride = 1;
-  seen.position_batch_stride = p->tokens;
-  given.positions = kept.positions.data();
+  read_positions_from(seen, given, kept.positions);
   return apply<Correct>(&seen, &given, nullptr);
 }
 KernelInfo full_key_info() {
