@@ -7,6 +7,7 @@
 #include <iterator>
 #include <random>
 
+#include "benchmarks/model_shape.h"
 #include "properties/judges.h"
 
 namespace ropewalk {
@@ -23,7 +24,8 @@ struct Verb {
 };
 constexpr Verb verbs[] = {
     {"list", "kernels, properties and workloads, and what each kernel offers",
-     "  ropewalk list\n  ropewalk list --plugin ./my_kernel.so\n  ropewalk list --cpu-features ''"},
+     "  ropewalk list\n  ropewalk list --plugin ./my_kernel.so\n  ropewalk list --cpu-features ''\n"
+     "  ropewalk list --config Meta-Llama-3-8B/config.json"},
     {"verify", "judge kernels: is this one right?",
      "  ropewalk verify\n  ropewalk verify --profile smoke --kernel 'p*'\n"
      "  ropewalk verify --plugin ./my_kernel.so --kernel my_kernel --property norm --property "
@@ -38,6 +40,9 @@ constexpr Verb verbs[] = {
      "  ropewalk mutants\n  ropewalk mutants --kernel '*wrong_way*' --property decay"},
     {"bench", "verify kernels and time those that hold, with Google Benchmark",
      "  ropewalk bench --profile smoke\n  ropewalk bench --workload 'llama*' --kernel plain\n"
+     "  ropewalk bench --config Meta-Llama-3-8B/config.json --workload '*/decode-*'\n"
+     "  ropewalk bench --shape q=32,k=8,d=128,rd=64,theta=500000\n"
+     "  ropewalk bench --shape q=16,d=256,tokens=512,pairing=interleaved,in_place=no\n"
      "  ropewalk bench -- --benchmark_filter=decode --benchmark_repetitions=20"},
     {"report", "make report.html, report.md, results.csv and junit.xml from a results file",
      "  ropewalk report ropewalk-out/results.jsonl\n  ropewalk report results.jsonl --out "
@@ -156,6 +161,24 @@ void add_workload_options(CLI::App& verb, Options& o) {
       ->take_all();
   verb.add_option("--workload-file", o.workload_file, "read workloads from this TOML file")
       ->type_name("FILE.toml");
+  CLI::Option* config =
+      verb.add_option("--config", o.configs,
+                      "a model's config.json (Hugging Face): its shape through all phases "
+                      "(repeatable); list --config shows what was read")
+          ->type_name("config.json")
+          ->expected(1)
+          ->take_all();
+  verb.add_option("--pairing", o.pairing,
+                  "for --config: which pairs are turned, where its model_type is not known")
+      ->type_name("half_split|interleaved")
+      ->check(CLI::IsMember({"half_split", "interleaved"}))
+      ->needs(config);
+  verb.add_option(
+          "--shape", o.shapes,
+          std::string("a shape, e.g. q=32,k=8,d=128,tokens=512 (repeatable): ") + shape_help)
+      ->type_name("WORDS")
+      ->expected(1)
+      ->take_all();
 }
 
 CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) {
