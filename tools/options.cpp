@@ -44,6 +44,8 @@ constexpr Verb verbs[] = {
      "  ropewalk bench --shape q=32,k=8,d=128,rd=64,theta=500000\n"
      "  ropewalk bench --shape q=16,d=256,tokens=512,pairing=interleaved,in_place=no\n"
      "  ropewalk bench -- --benchmark_filter=decode --benchmark_repetitions=20"},
+    {"doctor", "what about this machine makes measurements worse, and what to do about each",
+     "  ropewalk doctor\n  ropewalk doctor --quiet\n  ropewalk doctor --json --profile full"},
     {"report", "make report.html, report.md, results.csv and junit.xml from a results file",
      "  ropewalk report ropewalk-out/results.jsonl\n  ropewalk report results.jsonl --out "
      "somewhere"},
@@ -131,7 +133,7 @@ void add_exhaustive_options(CLI::App& verb, Options& o) {
       ->needs(exhaustive);
 }
 
-void add_common_options(CLI::App& verb, Options& o, std::string& seed) {
+void add_profile_option(CLI::App& verb, Options& o) {
   verb.add_option_function<std::string>(
           "--profile",
           [&o](const std::string& name) {
@@ -144,6 +146,10 @@ void add_common_options(CLI::App& verb, Options& o, std::string& seed) {
           },
           "smoke (a minute in all), standard (the default) or full")
       ->type_name("smoke|standard|full");
+}
+
+void add_common_options(CLI::App& verb, Options& o, std::string& seed) {
+  add_profile_option(verb, o);
   verb.add_option("--seed", seed, "seed of all data and cases; printed with the results")
       ->type_name("N|random");
 }
@@ -189,6 +195,7 @@ CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) 
   if (judges || name == "list" || name == "bench") add_kernel_options(*verb, o);
   if (judges) add_verify_options(*verb, o);
   if (judges || name == "bench") add_common_options(*verb, o, seed);
+  if (name == "doctor") add_profile_option(*verb, o);
   if (name == "verify" || name == "bench" || name == "run") add_known_failures_option(*verb, o);
   if (name == "verify") add_ledger_options(*verb, o);
   if (name == "mutants")
@@ -198,7 +205,9 @@ CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) 
     verb->add_option("--markdown", o.markdown, "also write the matrix and the scores to this file")
         ->type_name("FILE.md");
   if (name == "verify") add_exhaustive_options(*verb, o);
-  if (name == "bench" || name == "run" || name == "list") add_workload_options(*verb, o);
+  const bool takes_workloads =
+      name == "bench" || name == "run" || name == "list" || name == "doctor";
+  if (takes_workloads) add_workload_options(*verb, o);
   if (name != "report" && name != "run" && name != "replay") add_output_options(*verb, o);
   if (name == "run") verb->add_flag("--quiet", o.quiet, "print only failures and the summary");
   if (name == "replay") {
