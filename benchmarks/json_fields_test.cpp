@@ -18,7 +18,8 @@ std::string message_of(const std::string& text) {
 
 TEST(JsonFields, NamesOnTheWayToAValue) {
   const JsonFields f = parse_json_fields(
-      R"({"a": 1, "b": {"c": {"d": 2.5, "e": {"f": 3, "r": {"s": 3}}}}, "g": [1, {"h": 4}], "i": null, "j": "k",)"
+      R"({"a": 1, "b": {"c": {)"
+      R"("d": 2.5, "e": {"f": 3, "r": {"s": 3}}}}, "g": [1, {"h": 4}], "i": null, "j": "k",)"
       R"( "l": false, "m": 9223372036854775808,)"
       R"( "b.c": 5, "n.o": {"p": 6}, "q": []})",
       "FILE");
