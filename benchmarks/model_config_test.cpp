@@ -14,8 +14,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const fs::path configs = fs::path(MODEL_CONFIGS) / "configs";
+
 ModelConfig load(const std::string& name) {
-  return load_model_config(fs::path(MODEL_CONFIGS) / (name + ".json"), "");
+  return load_model_config(configs / (name + ".json"), "");
 }
 
 bool has(const std::vector<std::string>& lines, const std::string& part) {
@@ -213,7 +215,7 @@ TEST(ModelConfig, FilesThatCannotBeRead) {
 
 TEST(ModelConfig, EveryCommittedConfigGoesThroughThePhases) {
   int files = 0;
-  for (const auto& entry : fs::directory_iterator(MODEL_CONFIGS)) {
+  for (const auto& entry : fs::directory_iterator(configs)) {
     const auto all = through_phases(load_model_config(entry.path(), "").shape, "FILE");
     EXPECT_GE(all.size(), 7u) << entry.path();
     EXPECT_EQ(parse_workloads(to_toml(all), "again"), all) << entry.path();
