@@ -10,7 +10,6 @@
 #include "benchmarks/ceilings.h"
 #include "benchmarks/traffic.h"
 #include "kernels/api/cpu_features.h"
-#include "reference/frequencies.h"
 
 namespace ropewalk {
 
@@ -160,8 +159,7 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
   plan.table = kernel.angle_contract == ROPE_CONTRACT_TABLE;
   const bool f32 = kernel.angle_contract == ROPE_CONTRACT_F32_ANGLE;
   const std::vector<double> inv_freq =
-      f32 ? inverse_frequencies_f32(workload.rope_theta, workload.rotary_dim)
-          : inverse_frequencies(workload.rope_theta, workload.rotary_dim);
+      f32 ? workload_frequencies_f32(workload) : workload_frequencies(workload);
   const auto accepts = [&](std::int32_t operation) {
     const rope_problem problem = make_problem(
         workload, inv_freq, plan.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ, operation);

@@ -9,7 +9,6 @@
 
 #include "benchmarks/environment.h"
 #include "benchmarks/traffic.h"
-#include "reference/frequencies.h"
 
 namespace ropewalk {
 namespace {
@@ -57,9 +56,7 @@ AlignedBytes::AlignedBytes(std::int64_t bytes) {
 }
 
 WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
-    : workload_(w),
-      inv_freq_(inverse_frequencies(w.rope_theta, w.rotary_dim)),
-      inv_freq_f32_(inverse_frequencies_f32(w.rope_theta, w.rotary_dim)) {
+    : workload_(w), inv_freq_(workload_frequencies(w)), inv_freq_f32_(workload_frequencies_f32(w)) {
   std::uint64_t random = seed_for(seed, w.name);
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     tensor_bytes_[i] = tensor_bytes(w, w.tensors[i]);

@@ -54,7 +54,7 @@ set(owners
   "CLI/=tools/options.cpp"
   "toml\\+\\+/=benchmarks/workloads.cpp"
   "benchmark/benchmark.h=benchmarks/board.cpp"
-  "nlohmann/=reports/record.cpp|reports/record_test.cpp"
+  "nlohmann/=reports/record.cpp|reports/record_test.cpp|benchmarks/json_fields.cpp"
   "kainjow/=reports/[a-z0-9_]+.(cpp|h)"
   "dlfcn.h=harness/loaded_kernels.cpp")
 

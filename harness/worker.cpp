@@ -368,9 +368,13 @@ Worker::TimeResult Worker::time(
     const std::function<void(const std::string&, const std::string&)>& on_row,
     const std::function<void(const std::string&)>& on_progress) {
   start();
-  const Request request{version, static_cast<std::uint32_t>(Command::time), 0, 0};
+  const Request request{version, static_cast<std::uint32_t>(Command::time), 0,
+                        static_cast<std::uint32_t>(board.size())};
   TimeResult out;
-  if (!send(&request, sizeof request) || !send(board.data(), board.size())) {
+  bool sent = send(&request, sizeof request);
+  for (std::size_t at = 0; sent && at < board.size(); at += text_packet_bytes)
+    sent = send(board.data() + at, std::min(text_packet_bytes, board.size() - at));
+  if (!sent) {
     out.result = end_of(Received::gone, {});
     return out;
   }

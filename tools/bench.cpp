@@ -12,6 +12,7 @@
 #include "tools/board_request.h"
 #include "tools/session.h"
 #include "tools/verbs.h"
+#include "tools/workload_choice.h"
 
 namespace ropewalk {
 namespace {
@@ -20,25 +21,6 @@ constexpr std::int64_t gate_cases = 12;  // generated cases of each property bef
 constexpr double silence_limit_s = 120;  // one benchmark may take that long
 constexpr std::int64_t gate_elements = 1
                                        << 23;  // of a workload's own shape; longer ones lose tokens
-
-std::vector<Workload> all_workloads(const std::string& file) {
-  return file.empty() ? load_default_workloads() : load_workloads(file);
-}
-
-std::vector<Workload> chosen_workloads(const Options& options) {
-  std::vector<Workload> chosen;
-  for (const Workload& w : all_workloads(options.workload_file))
-    if (matches(options.workloads, w.name) &&
-        (!options.workloads.empty() || in_profile(w, profile_name(options.profile))))
-      chosen.push_back(w);
-  if (chosen.empty())
-    throw UsageError(options.workloads.empty()
-                         ? "no workload belongs to profile " + profile_name(options.profile) +
-                               " (name some: --workload 'GLOB')"
-                         : "no workload matches '" + options.workloads.front() +
-                               "' (ropewalk list shows them)");
-  return chosen;
-}
 
 // The workload's own shape as a case: what is timed is what is checked.
 Case case_of(const Workload& w, const KernelFacts& facts, std::uint64_t seed) {
@@ -64,6 +46,7 @@ Case case_of(const Workload& w, const KernelFacts& facts, std::uint64_t seed) {
   c.tokens = std::clamp<std::int64_t>(gate_elements / (w.batch * row), 1, w.tokens);
   c.rotary_dim = w.rotary_dim;
   c.rope_theta = w.rope_theta;
+  if (w.scaling.rule != ScalingRule::none) c.inv_freq = workload_frequencies(w);
   c.seed = seed;
   if (w.scattered) {
     c.position_rule = PositionRule::random;
@@ -194,8 +177,7 @@ class Bench {
     request.seed = options_.seed;
     request.quick = options_.profile == Profile::smoke;
     request.silent = silent(options_);
-    request.workload_file = options_.workload_file;
-    for (const Workload& w : workloads_) request.workloads.push_back(w.name);
+    request.workloads_toml = to_toml(workloads_);
     for (const KernelFacts& k : kernels_) {
       const auto broken = broken_.find(k.name);
       request.contestants[k.name] = broken == broken_.end() ? "" : "BROKEN: " + broken->second;
@@ -277,6 +259,7 @@ int bench_and_print(const Options& options,
 }
 
 int run_bench(const Options& options) {
+  print_what_is_not_timed(options);
   Recorder recorder(options, options.out);
   const int code = bench_and_print(
       options, [&](const VerdictRow& row) { recorder.write(row); },
@@ -294,10 +277,7 @@ TimingHandler timing_handler() {
     plan.quick = request.quick;
     plan.silent = request.silent;
     plan.benchmark_args = request.benchmark_args;
-    for (const Workload& w : all_workloads(request.workload_file))
-      if (std::find(request.workloads.begin(), request.workloads.end(), w.name) !=
-          request.workloads.end())
-        plan.workloads.push_back(w);
+    plan.workloads = parse_workloads(request.workloads_toml, "the board's workloads");
     for (const auto& [name, broken] : request.contestants) {
       const auto found = std::find_if(kernels.begin(), kernels.end(),
                                       [&, n = name](const rope_kernel* k) { return n == k->name; });

@@ -19,8 +19,8 @@ std::string one_line(std::string text) {
 std::string to_text(const BoardRequest& r) {
   std::string out = "seed " + std::to_string(r.seed) + "\nquick " + (r.quick ? "1" : "0") +
                     "\nsilent " + (r.silent ? "1" : "0") + "\n";
-  if (!r.workload_file.empty()) out += "workload_file " + one_line(r.workload_file) + "\n";
-  for (const std::string& name : r.workloads) out += "workload " + one_line(name) + "\n";
+  std::istringstream toml(r.workloads_toml);
+  for (std::string line; std::getline(toml, line);) out += "workload " + line + "\n";
   for (const auto& [name, broken] : r.contestants)
     out += "contestant " + name + " " + one_line(broken) + "\n";
   for (const std::string& argument : r.benchmark_args)
@@ -41,10 +41,8 @@ BoardRequest board_request_from(const std::string& text) {
       r.quick = rest == "1";
     } else if (word == "silent") {
       r.silent = rest == "1";
-    } else if (word == "workload_file") {
-      r.workload_file = rest;
     } else if (word == "workload") {
-      r.workloads.push_back(rest);
+      r.workloads_toml += rest + "\n";
     } else if (word == "contestant") {
       const auto end = rest.find(' ');
       r.contestants[rest.substr(0, end)] = end == std::string::npos ? "" : rest.substr(end + 1);

@@ -11,8 +11,7 @@ namespace ropewalk {
 struct BoardRequest {
   std::uint64_t seed = 1;
   bool quick = false, silent = false;
-  std::string workload_file;           ///< empty: the built-in workloads
-  std::vector<std::string> workloads;  ///< names
+  std::string workloads_toml;  ///< those to time, whole (to_toml)
   std::map<std::string, std::string>
       contestants;  ///< kernel, and why it is broken ("" when it holds)
   std::vector<std::string> benchmark_args;

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <random>
 
+#include "benchmarks/model_shape.h"
 #include "properties/judges.h"
 
 namespace ropewalk {
@@ -24,7 +25,7 @@ struct Verb {
 constexpr Verb verbs[] = {
     {"list", "kernels, properties and workloads, and what each kernel offers",
      "  ropewalk list\n  ropewalk list --plugin ./my_kernel.so\n  ropewalk list --float-modes\n  "
-     "ropewalk list --cpu-features ''"},
+     "ropewalk list --cpu-features ''\n  ropewalk list --config Meta-Llama-3-8B/config.json"},
     {"verify", "judge kernels: is this one right?",
      "  ropewalk verify\n  ropewalk verify --profile smoke --kernel 'p*'\n"
      "  ropewalk verify --plugin ./my_kernel.so --kernel my_kernel --property norm --property "
@@ -39,7 +40,12 @@ constexpr Verb verbs[] = {
      "  ropewalk mutants\n  ropewalk mutants --kernel '*wrong_way*' --property decay"},
     {"bench", "verify kernels and time those that hold, with Google Benchmark",
      "  ropewalk bench --profile smoke\n  ropewalk bench --workload 'llama*' --kernel plain\n"
+     "  ropewalk bench --config Meta-Llama-3-8B/config.json --workload '*/decode-*'\n"
+     "  ropewalk bench --shape q=32,k=8,d=128,rd=64,theta=500000\n"
+     "  ropewalk bench --shape q=16,d=256,tokens=512,pairing=interleaved,in_place=no\n"
      "  ropewalk bench -- --benchmark_filter=decode --benchmark_repetitions=20"},
+    {"doctor", "what about this machine makes measurements worse, and what to do about each",
+     "  ropewalk doctor\n  ropewalk doctor --quiet\n  ropewalk doctor --json --profile full"},
     {"report", "make report.html, report.md, results.csv and junit.xml from a results file",
      "  ropewalk report ropewalk-out/results.jsonl\n  ropewalk report results.jsonl --out "
      "somewhere"},
@@ -127,7 +133,7 @@ void add_exhaustive_options(CLI::App& verb, Options& o) {
       ->needs(exhaustive);
 }
 
-void add_common_options(CLI::App& verb, Options& o, std::string& seed) {
+void add_profile_option(CLI::App& verb, Options& o) {
   verb.add_option_function<std::string>(
           "--profile",
           [&o](const std::string& name) {
@@ -140,6 +146,10 @@ void add_common_options(CLI::App& verb, Options& o, std::string& seed) {
           },
           "smoke (a minute in all), standard (the default) or full")
       ->type_name("smoke|standard|full");
+}
+
+void add_common_options(CLI::App& verb, Options& o, std::string& seed) {
+  add_profile_option(verb, o);
   verb.add_option("--seed", seed, "seed of all data and cases; printed with the results")
       ->type_name("N|random");
 }
@@ -157,6 +167,24 @@ void add_workload_options(CLI::App& verb, Options& o) {
       ->take_all();
   verb.add_option("--workload-file", o.workload_file, "read workloads from this TOML file")
       ->type_name("FILE.toml");
+  CLI::Option* config =
+      verb.add_option("--config", o.configs,
+                      "a model's config.json (Hugging Face): its shape through all phases "
+                      "(repeatable); list --config shows what was read")
+          ->type_name("config.json")
+          ->expected(1)
+          ->take_all();
+  verb.add_option("--pairing", o.pairing,
+                  "for --config: which pairs are turned, where its model_type is not known")
+      ->type_name("half_split|interleaved")
+      ->check(CLI::IsMember({"half_split", "interleaved"}))
+      ->needs(config);
+  verb.add_option(
+          "--shape", o.shapes,
+          std::string("a shape, e.g. q=32,k=8,d=128,tokens=512 (repeatable): ") + shape_help)
+      ->type_name("WORDS")
+      ->expected(1)
+      ->take_all();
 }
 
 CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) {
@@ -167,6 +195,7 @@ CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) 
   if (judges || name == "list" || name == "bench") add_kernel_options(*verb, o);
   if (judges) add_verify_options(*verb, o);
   if (judges || name == "bench") add_common_options(*verb, o, seed);
+  if (name == "doctor") add_profile_option(*verb, o);
   if (name == "verify" || name == "bench" || name == "run") add_known_failures_option(*verb, o);
   if (name == "verify") add_ledger_options(*verb, o);
   if (name == "mutants")
@@ -179,7 +208,9 @@ CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) 
   if (name == "list")
     verb->add_flag("--float-modes", o.float_modes,
                    "also run each kernel as a caller with flush to zero or another rounding would");
-  if (name == "bench" || name == "run" || name == "list") add_workload_options(*verb, o);
+  const bool takes_workloads =
+      name == "bench" || name == "run" || name == "list" || name == "doctor";
+  if (takes_workloads) add_workload_options(*verb, o);
   if (name != "report" && name != "run" && name != "replay") add_output_options(*verb, o);
   if (name == "run") verb->add_flag("--quiet", o.quiet, "print only failures and the summary");
   if (name == "replay") {

@@ -12,10 +12,12 @@ struct Options {
   std::string verb;
   std::string command_line;                                          ///< as typed, for the record
   std::vector<std::string> kernels, properties, plugins, workloads;  ///< globs, files, globs
-  std::string workload_file;         ///< empty: the built-in workloads
-  std::string known_failures;        ///< a file, or empty
-  bool first_kill = false;           ///< mutants: one failure of a kernel is enough
-  std::string markdown;              ///< mutants: a file to write the matrix to
+  std::string workload_file;                 ///< empty: the built-in workloads, unless there are
+  std::vector<std::string> configs, shapes;  ///< config.json files, and words of shapes
+  std::string pairing;                       ///< of the models of configs; empty: what they say
+  std::string known_failures;                ///< a file, or empty
+  bool first_kill = false;                   ///< mutants: one failure of a kernel is enough
+  std::string markdown;                      ///< mutants: a file to write the matrix to
   std::string ledger, write_ledger;  ///< verify: to compare with, to write; at most one of them
   Profile profile = Profile::standard;
   std::uint64_t seed = 0;

@@ -17,6 +17,7 @@ int run_merge(const Options& options);
 int run_replay(const Options& options);
 int run_mutants(const Options& options);
 int run_bench(const Options& options);
+int run_doctor(const Options& options);
 int run_report(const Options& options);
 int run_everything(const Options& options);
 
