@@ -40,11 +40,24 @@ class WorkloadData {
   /// Brings the buffers back to the seeded values (in place) or reads and writes them once (out of
   /// place). Untimed, before each repetition: so a kernel that can only turn forward starts anew.
   void refill();
+  /// New inputs, so that an output of before is not the answer.
+  void refresh(std::uint64_t seed) { fill_inputs(seed); }
+  /// Before a call that will be judged: nothing is left where its output belongs.
+  void poison();
+  const std::byte* input(std::size_t tensor) const { return pristine_[tensor].data(); }
+  const std::byte* output(std::size_t tensor) const { return work_[tensor].data(); }
+  const std::int32_t* positions() const {
+    return reinterpret_cast<const std::int32_t*>(positions_.data());
+  }
+  const std::byte* cos() const { return cos_.data(); }
+  const std::byte* sin() const { return sin_.data(); }
   rope_operands operands(bool table) const;
   std::vector<CeilingSpan> spans() const;
   const std::vector<double>& inv_freq(bool f32) const { return f32 ? inv_freq_f32_ : inv_freq_; }
 
  private:
+  void fill_inputs(std::uint64_t& random);
+
   const Workload& workload_;
   std::vector<double> inv_freq_, inv_freq_f32_;
   std::int64_t tensor_bytes_[2];
