@@ -46,8 +46,10 @@ class KernelCell final : public Cell {
   bool run(std::int64_t n) override {
     std::int32_t status = ROPE_OK;
     const std::uint64_t mask = plan_.alternates ? 1 : 0;
+    const bool cold = workload_.cold;
     for (std::int64_t i = 0; i < n && status == ROPE_OK; ++i) {
       const Call& call = calls_[call_count_++ & mask];
+      if (cold) operands_.positions = lazy_.here().next_positions();
       status = kernel_.apply(&call.problem, &operands_, call.state);
       __asm__ volatile("" ::: "memory");
     }
@@ -73,7 +75,9 @@ class KernelCell final : public Cell {
   };
 
   bool holds(Oracle& oracle, std::uint64_t seed, std::uint64_t calls) {
-    const std::string wrong = recheck(kernel_, workload_, lazy_.here(), oracle, seed, calls);
+    const auto* positions = static_cast<const std::int32_t*>(operands_.positions);
+    const std::string wrong =
+        recheck(kernel_, workload_, lazy_.here(), positions, oracle, seed, calls);
     if (!wrong.empty()) refuse("BROKEN", "while timed: " + wrong);
     return wrong.empty();
   }
@@ -201,7 +205,8 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
     return kernel.supports(&problem, &reason) == ROPE_OK;
   };
   plan.supported = accepts(ROPE_FORWARD);
-  plan.alternates = plan.supported && workload.in_place && accepts(ROPE_TRANSPOSE);
+  plan.alternates =
+      plan.supported && workload.in_place && !workload.cold && accepts(ROPE_TRANSPOSE);
   return plan;
 }
 

@@ -185,6 +185,32 @@ TEST(Paired, WhatIsDoneUnsupportedOrBrokenIsNotTimed) {
   EXPECT_EQ(huge.rows[0].outcome, "SKIPPED");
 }
 
+TEST(Paired, ColdCallsNeverMeetTheSameRowsSoon) {
+  const rope_kernel good = toy_kernel("good");
+  rope_kernel watching = toy_kernel("watching");
+  static std::set<const void*> seen;
+  static std::int64_t calls_made = 0;
+  seen.clear();
+  calls_made = 0;
+  watching.apply = [](const rope_problem* p, const rope_operands* o, void*) -> std::int32_t {
+    seen.insert(o->positions);
+    ++calls_made;
+    return apply_toy(p, o, nullptr);
+  };
+  for (const bool cold : {true, false}) {
+    const Outcome outcome = run({&good, &watching}, [&](PairedPlan& p) {
+      p.workloads[0].cold = p.workloads[0].scattered = cold;
+    });
+    EXPECT_EQ(outcome.of("watching")->outcome, "MEASURED") << outcome.of("watching")->reason;
+    EXPECT_GT(outcome.of("watching")->reverified, 0);
+    EXPECT_EQ(outcome.of("watching")->table_bytes, (cold ? 131072 : 3) * 8 * 4);
+    if (cold) EXPECT_GT(static_cast<std::int64_t>(seen.size()), calls_made / 2);
+    if (!cold) EXPECT_LT(static_cast<std::int64_t>(seen.size()), calls_made / 2);
+    seen.clear();
+    calls_made = 0;
+  }
+}
+
 TEST(Paired, CeilingsArePickedInRoundsOfTheirOwn) {
   PairedPlan plan;
   plan.workloads = {small_workload("toy/a"), small_workload("toy/b")};

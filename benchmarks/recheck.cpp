@@ -24,7 +24,7 @@ struct Turn {
 };
 
 /// The tokens of the whole batch that are judged.
-std::vector<std::int64_t> chosen_tokens(const Workload& w, const WorkloadData& data,
+std::vector<std::int64_t> chosen_tokens(const Workload& w, const std::int32_t* positions,
                                         std::uint64_t seed) {
   const std::int64_t tokens = w.batch * w.tokens;
   std::vector<std::int64_t> all(static_cast<std::size_t>(tokens));
@@ -40,9 +40,8 @@ std::vector<std::int64_t> chosen_tokens(const Workload& w, const WorkloadData& d
     chosen.push_back(
         static_cast<std::int64_t>(next_random(seed) % static_cast<std::uint64_t>(tokens)));
   }
-  std::partial_sort(
-      all.begin(), all.begin() + quarter, all.end(),
-      [&](std::int64_t a, std::int64_t b) { return data.positions()[a] > data.positions()[b]; });
+  std::partial_sort(all.begin(), all.begin() + quarter, all.end(),
+                    [&](std::int64_t a, std::int64_t b) { return positions[a] > positions[b]; });
   chosen.insert(chosen.end(), all.begin(), all.begin() + quarter);
   return chosen;
 }
@@ -50,11 +49,12 @@ std::vector<std::int64_t> chosen_tokens(const Workload& w, const WorkloadData& d
 template <class Real>
 class Recheck {
  public:
-  Recheck(const rope_kernel& kernel, const Workload& w, const WorkloadData& data, Oracle& oracle,
-          std::uint64_t calls)
+  Recheck(const rope_kernel& kernel, const Workload& w, const WorkloadData& data,
+          const std::int32_t* positions, Oracle& oracle, std::uint64_t calls)
       : kernel_(kernel),
         w_(w),
         data_(data),
+        positions_(positions),
         oracle_(oracle),
         slack_(calls == 1 ? 1.01 : 1.5 * static_cast<double>(calls)) {
     precision_ = sizeof(Real) == 8 ? bounds::f64 : bounds::f32;
@@ -62,14 +62,14 @@ class Recheck {
   }
 
   std::string run(std::uint64_t seed) {
-    for (const std::int64_t token : chosen_tokens(w_, data_, seed)) {
-      take_turns(data_.positions()[token]);
+    for (const std::int64_t token : chosen_tokens(w_, positions_, seed)) {
+      take_turns(positions_[token]);
       for (const std::size_t tensor : {std::size_t{0}, std::size_t{1}}) {
         const std::int64_t heads = w_.tensors[tensor].heads;
         for (std::int64_t head = 0; head < heads; ++head)
           if (std::string wrong = judge_row(tensor, token * heads + head); !wrong.empty())
             return fmt::format("{}, {}, token {}, head {}, position {}", wrong,
-                               tensor == 0 ? "q" : "k", token, head, data_.positions()[token]);
+                               tensor == 0 ? "q" : "k", token, head, positions_[token]);
       }
     }
     return {};
@@ -138,6 +138,7 @@ class Recheck {
   const rope_kernel& kernel_;
   const Workload& w_;
   const WorkloadData& data_;
+  const std::int32_t* positions_;
   Oracle& oracle_;
   double slack_;  ///< also for what is computed here, which is far more exact
   bounds::Precision precision_;
@@ -147,10 +148,11 @@ class Recheck {
 }  // namespace
 
 std::string recheck(const rope_kernel& kernel, const Workload& workload, const WorkloadData& data,
-                    Oracle& oracle, std::uint64_t seed, std::uint64_t calls) {
+                    const std::int32_t* positions, Oracle& oracle, std::uint64_t seed,
+                    std::uint64_t calls) {
   if (workload.dtype == ROPE_F64)
-    return Recheck<double>(kernel, workload, data, oracle, calls).run(seed);
-  return Recheck<float>(kernel, workload, data, oracle, calls).run(seed);
+    return Recheck<double>(kernel, workload, data, positions, oracle, calls).run(seed);
+  return Recheck<float>(kernel, workload, data, positions, oracle, calls).run(seed);
 }
 
 }  // namespace ropewalk

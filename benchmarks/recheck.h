@@ -13,10 +13,12 @@ namespace ropewalk {
 /// Holds the working buffers to ONE forward rotation of the pristine ones, with the bounds of
 /// reference/bounds.h. Of a large workload 64 tokens are judged: the first, the last, those of the
 /// largest positions, and some chosen by `seed`; every head, pair and element of them.
-/// `calls`: in place, forward and back in turn, it took so many (an odd number) to come there. Each
-/// adds its error, and |r| of a rounded rotation once more: the bound is that of one, 1.5 times for
-/// each. Returns what is wrong, in one line; empty when all holds.
+/// `positions`: those of the last call. `calls`: in place, forward and back in turn, it took so
+/// many (an odd number) to come there. Each adds its error, and |r| of a rounded rotation once
+/// more: the bound is that of one, 1.5 times for each. Returns what is wrong, in one line; empty
+/// when all holds.
 std::string recheck(const rope_kernel& kernel, const Workload& workload, const WorkloadData& data,
-                    Oracle& oracle, std::uint64_t seed, std::uint64_t calls = 1);
+                    const std::int32_t* positions, Oracle& oracle, std::uint64_t seed,
+                    std::uint64_t calls = 1);
 
 }  // namespace ropewalk

@@ -21,7 +21,7 @@ std::string judged(const Workload& w,
   const rope_operands operands = data.operands(true);
   EXPECT_EQ(kernel.apply(&problem, &operands, nullptr), ROPE_OK);
   Oracle oracle;
-  return recheck(kernel, w, data, oracle, 3);
+  return recheck(kernel, w, data, data.positions(), oracle, 3);
 }
 
 Workload placed(bool in_place) {

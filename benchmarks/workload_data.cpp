@@ -42,6 +42,18 @@ void fill_table(std::byte* cos, std::byte* sin, std::int64_t rows,
     }
 }
 
+/// Every position once, in a random order, and the first of them again at the end.
+void scatter_all(std::int32_t* positions, std::int64_t held, std::uint64_t& random) {
+  for (std::int64_t i = 0; i < cold_position_count; ++i) {
+    const auto j =
+        static_cast<std::int64_t>(next_random(random) % static_cast<std::uint64_t>(i + 1));
+    positions[i] = positions[j];
+    positions[j] = static_cast<std::int32_t>(i);
+  }
+  for (std::int64_t i = cold_position_count; i < held; ++i)
+    positions[i] = positions[i - cold_position_count];
+}
+
 }  // namespace
 
 AlignedBytes::AlignedBytes(std::int64_t bytes) {
@@ -69,8 +81,9 @@ WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
     fill_table<double>(cos_.data(), sin_.data(), rows, inv_freq_);
   else
     fill_table<float>(cos_.data(), sin_.data(), rows, inv_freq_);
-  positions_ = AlignedBytes(w.batch * w.tokens * 4);
+  positions_ = AlignedBytes(positions_held(w) * 4);
   auto* positions = reinterpret_cast<std::int32_t*>(positions_.data());
+  if (w.cold) return scatter_all(positions, positions_held(w), random);
   for (std::int64_t i = 0; i < w.batch * w.tokens; ++i) {
     const auto scattered = next_random(random) % std::uint64_t{scattered_position_count};
     positions[i] = w.scattered ? static_cast<std::int32_t>(scattered)

@@ -40,7 +40,7 @@ Case case_of(const Workload& w, const KernelFacts& facts, std::uint64_t seed,
   c.seed = seed;
   if (w.scattered) {
     c.position_rule = PositionRule::random;
-    c.position_to = max_position_of(w);
+    c.position_to = scattered_position_count - 1;
   }
   return c;
 }
