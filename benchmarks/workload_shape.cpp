@@ -102,6 +102,9 @@ std::optional<ShapeFault> shape_fault(const Workload& w) {
   if (auto fault = scaling_fault(w.scaling)) return fault;
   if (max_position_of(w) >= std::int64_t{1} << 31)
     return ShapeFault{"tokens", fmt::format("tokens is {}; positions end at 2^31 - 1", w.tokens)};
+  if (w.cold && saturating_product({w.batch, w.tokens}) > cold_position_count)
+    return ShapeFault{"positions", fmt::format("cold positions are for at most {} tokens a call",
+                                               cold_position_count)};
   const std::int64_t bytes = allocated_bytes(w);
   if (bytes == std::numeric_limits<std::int64_t>::max())
     return ShapeFault{"batch", "the product of its sizes overflows 64 bits"};
@@ -137,7 +140,9 @@ std::string to_toml(const std::vector<Workload>& workloads) {
     out += fmt::format("pairing = \"{}\"\ndtype = \"{}\"\nplacement = \"{}\"\npositions = \"{}\"\n",
                        word_of(pairing_words, w.pairing), word_of(dtype_words, w.dtype),
                        w.in_place ? "in_place" : "out_of_place",
-                       w.scattered ? "scattered" : "consecutive");
+                       w.cold        ? "cold"
+                       : w.scattered ? "scattered"
+                                     : "consecutive");
     out += fmt::format("q_heads = {}\nk_heads = {}\nhead_dim = {}\nk_head_dim = {}\n", q.heads,
                        k.heads, q.head_dim, k.head_dim);
     out += fmt::format("q_rotary_offset = {}\nk_rotary_offset = {}\nrotary_dim = {}\n",

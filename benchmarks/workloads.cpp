@@ -177,7 +177,9 @@ FrequencyScaling read_scaling(const Entry& entry) {
 /// What a phase says of the workload.
 void read_phase(const Entry& entry, Workload& w) {
   w.phase = entry.choice("phase", {"decode", "prefill", "working_set"});
-  w.scattered = entry.choice("positions", {"consecutive", "scattered"}) == "scattered";
+  const std::string positions = entry.choice("positions", {"consecutive", "scattered", "cold"});
+  w.cold = positions == "cold";
+  w.scattered = w.cold || positions == "scattered";
   w.batch = entry.size("batch");
   w.tokens = entry.size("tokens");
 }

@@ -38,11 +38,12 @@ constexpr Verb verbs[] = {
      "  ropewalk replay 'kernel=plain property=agreement positions=70001 q.heads=1'"},
     {"mutants", "judge the suite itself: does every planted error die?",
      "  ropewalk mutants\n  ropewalk mutants --kernel '*wrong_way*' --property decay"},
-    {"bench", "verify kernels and time those that hold, with Google Benchmark",
-     "  ropewalk bench --profile smoke\n  ropewalk bench --workload 'llama*' --kernel plain\n"
+    {"bench", "verify kernels and time those that hold, in paired rounds",
+     "  ropewalk bench --profile smoke\n  ropewalk bench --workload 'llama*' --baseline avx2\n"
      "  ropewalk bench --config Meta-Llama-3-8B/config.json --workload '*/decode-*'\n"
      "  ropewalk bench --shape q=32,k=8,d=128,rd=64,theta=500000\n"
      "  ropewalk bench --shape q=16,d=256,tokens=512,pairing=interleaved,in_place=no\n"
+     "  ropewalk bench --launches 5 --rounds 40 --out night --resume\n"
      "  ropewalk bench -- --benchmark_filter=decode --benchmark_repetitions=20"},
     {"doctor", "what about this machine makes measurements worse, and what to do about each",
      "  ropewalk doctor\n  ropewalk doctor --quiet\n  ropewalk doctor --json --profile full"},
@@ -133,6 +134,24 @@ void add_exhaustive_options(CLI::App& verb, Options& o) {
       ->needs(exhaustive);
 }
 
+void add_bench_options(CLI::App& verb, Options& o) {
+  verb.add_option("--engine", o.engine,
+                  "paired (rounds in a balanced order, the default) or gbench (Google Benchmark)")
+      ->type_name("paired|gbench")
+      ->check(CLI::IsMember({"paired", "gbench"}));
+  verb.add_option("--rounds", o.rounds, "rounds of a launch, at least (default: the profile's)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{6}, std::int64_t{800}, "6 to 800"));
+  verb.add_option("--launches", o.launches, "fresh processes (default: the profile's)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100}, "1 to 100"));
+  verb.add_option("--baseline", o.baseline,
+                  "what ratios are to, where it offers the board (default: plain, else the first)")
+      ->type_name("KERNEL");
+  verb.add_flag("--resume", o.resume,
+                "keep what the run in --out had measured when it was cut off");
+}
+
 void add_profile_option(CLI::App& verb, Options& o) {
   verb.add_option_function<std::string>(
           "--profile",
@@ -208,6 +227,7 @@ CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) 
   if (name == "list")
     verb->add_flag("--float-modes", o.float_modes,
                    "also run each kernel as a caller with flush to zero or another rounding would");
+  if (name == "bench" || name == "run") add_bench_options(*verb, o);
   const bool takes_workloads =
       name == "bench" || name == "run" || name == "list" || name == "doctor";
   if (takes_workloads) add_workload_options(*verb, o);
@@ -280,6 +300,16 @@ Parsed parse_command_line(int argc, char** argv) {
         throw CLI::ValidationError("--seed", wrong);
     if (!o.benchmark_args.empty() && o.verb != "bench" && o.verb != "run")
       throw CLI::ValidationError("--", "only bench and run take Google Benchmark's flags");
+    if (!o.benchmark_args.empty() && o.engine == "paired")
+      throw CLI::ValidationError("--", "--engine paired takes no flags of Google Benchmark");
+    const bool benches = o.verb == "bench" || o.verb == "run";
+    if (o.engine.empty()) o.engine = o.benchmark_args.empty() ? "paired" : "gbench";
+    if (benches && o.engine == "gbench" &&
+        (o.rounds > 0 || o.launches > 0 || o.resume || !o.baseline.empty()))
+      throw CLI::ValidationError("--engine gbench",
+                                 "takes no --rounds, --launches, --baseline or --resume");
+    if (o.verb == "bench" && o.resume && o.out.empty())
+      throw CLI::ValidationError("--resume", "needs the --out of the run that was cut off");
     parsed.run = true;
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) {
