@@ -21,6 +21,8 @@ namespace ropewalk {
 namespace {
 
 constexpr double least_epoch_share = 0.05;  // of epoch_s: what the fastest contestant gets at least
+constexpr double slow_factor = 20;          // slower than this times the fastest counts as this
+constexpr double longest_epoch = 20;        // of epoch_s: who would take longer gets fewer calls
 constexpr std::int64_t most_calls = 10'000'000;
 constexpr std::int64_t fewest_rounds = 6;  // fewer give no interval
 constexpr std::int64_t warm_up_from = 8;   // calls of an epoch; one more is untimed then
@@ -54,8 +56,9 @@ double median(std::vector<double> values) {
 /// One who is timed, or was to be.
 struct Entrant {
   std::unique_ptr<Cell> cell;
-  std::string owner;  ///< the contestant it belongs to: a twin's is its kernel
-  double call_s = 0;  ///< of one call, about
+  std::string owner;       ///< the contestant it belongs to: a twin's is its kernel
+  double call_s = 0;       ///< of one call, about
+  std::int64_t calls = 1;  ///< of an epoch
   double wall_s = 0, cpu_s = 0;
 };
 
@@ -116,21 +119,23 @@ class Rounds {
 
   /// One number for all: a round takes about as many epochs as there are contestants, but the
   /// fastest is never lost in the clock. Odd, so that an alternating kernel ends turned forward.
+  /// Whoever would take longest_epoch gets fewer: its rows say how many.
   void choose_calls() {
-    double sum_s = 0, least_s = entrants_.front().call_s;
-    for (const Entrant& e : entrants_) {
-      sum_s += e.call_s;
-      least_s = std::min(least_s, e.call_s);
-    }
+    double least_s = entrants_.front().call_s, sum_s = 0;
+    for (const Entrant& e : entrants_) least_s = std::min(least_s, e.call_s);
+    for (const Entrant& e : entrants_) sum_s += std::min(e.call_s, slow_factor * least_s);
     const double shared = plan_.epoch_s * static_cast<double>(entrants_.size()) / sum_s;
     const double least = plan_.epoch_s * least_epoch_share / least_s;
-    const double calls = std::clamp(std::max(shared, least), 1.0, double(most_calls));
-    calls_ = static_cast<std::int64_t>(calls) | 1;
+    for (Entrant& e : entrants_) {
+      const double most = std::min(longest_epoch * plan_.epoch_s / e.call_s, double(most_calls));
+      const double calls = std::min(std::max(shared, least), std::max(most, 1.0));
+      e.calls = static_cast<std::int64_t>(std::max(calls, 1.0)) | 1;
+    }
   }
 
   std::vector<std::vector<int>> shortened(std::vector<std::vector<int>> orders) const {
     double round_s = 0;
-    for (const Entrant& e : entrants_) round_s += e.call_s * static_cast<double>(calls_);
+    for (const Entrant& e : entrants_) round_s += e.call_s * static_cast<double>(e.calls);
     const auto affordable = static_cast<std::int64_t>(plan_.group_s / round_s);
     const auto most = static_cast<std::size_t>(std::max(affordable, fewest_rounds));
     if (orders.size() > most) orders.resize(most);
@@ -146,22 +151,22 @@ class Rounds {
   bool epoch(Entrant& e, bool judged, Oracle& oracle) {
     announce(e);
     Cell& cell = *e.cell;
-    if (calls_ >= warm_up_from && !(cell.ready(false) && cell.run(1))) return false;
+    if (e.calls >= warm_up_from && !(cell.ready(false) && cell.run(1))) return false;
     if (!cell.ready(refills_ || judged)) return false;
     if (judged) data_.here().poison();
     rusage before{}, after{};
     getrusage(RUSAGE_THREAD, &before);
     const double cpu_before = seconds_on(CLOCK_THREAD_CPUTIME_ID);
     const auto start = std::chrono::steady_clock::now();
-    const bool ran = cell.run(calls_);
+    const bool ran = cell.run(e.calls);
     const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
     const double cpu_s = seconds_on(CLOCK_THREAD_CPUTIME_ID) - cpu_before;
     getrusage(RUSAGE_THREAD, &after);
     if (!ran) return false;
     TimingRow& row = cell.row;
-    row.ns_per_token.push_back(wall.count() * 1e9 / static_cast<double>(calls_) /
+    row.ns_per_token.push_back(wall.count() * 1e9 / static_cast<double>(e.calls) /
                                static_cast<double>(row.tokens));
-    row.iterations.push_back(calls_);
+    row.iterations.push_back(e.calls);
     row.involuntary_switches += after.ru_nivcsw - before.ru_nivcsw;
     row.page_faults += after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt;
     e.wall_s += wall.count();
@@ -188,7 +193,6 @@ class Rounds {
   std::vector<Entrant>& entrants_;
   std::uint64_t random_;
   bool refills_;
-  std::int64_t calls_ = 1;
 };
 
 /// What may be ranked together on one workload: one board.

@@ -1,6 +1,6 @@
 // The paired engine: every contestant of a workload and board once a round, in a balanced order,
-// with one number of calls for all; so that what drifts hits all alike, and ratios are formed round
-// by round (reports/claims.h).
+// with one number of calls for all (fewer for one whose epoch would take twenty); so that what
+// drifts hits all alike, and ratios are formed round by round (reports/claims.h).
 //
 // In each group stand the baseline a second time as its null twin, and the ceiling of the size.
 // Before each epoch the buffers are filled anew, untimed. In some rounds, which no kernel can tell

@@ -80,8 +80,8 @@ WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
     fill_table<float>(cos_.data(), sin_.data(), rows, inv_freq_);
   positions_ = AlignedBytes(positions_held(w) * 4);
   auto* positions = reinterpret_cast<std::int32_t*>(positions_.data());
-  if (w.cold) return scatter_all(positions, positions_held(w), random);
-  for (std::int64_t i = 0; i < w.batch * w.tokens; ++i) {
+  if (w.cold) scatter_all(positions, positions_held(w), random);
+  for (std::int64_t i = 0; i < w.batch * w.tokens && !w.cold; ++i) {
     const auto scattered = next_random(random) % std::uint64_t{scattered_position_count};
     positions[i] = w.scattered ? static_cast<std::int32_t>(scattered)
                                : static_cast<std::int32_t>(i % w.tokens);

@@ -28,7 +28,7 @@ std::vector<TimingRow> rows_of(const std::filesystem::path& out) {
 TEST(PairedBench, RowsOfEveryLaunchStandSideBySide) {
   const auto out = fresh_folder();
   const Result r =
-      ropewalk("bench --kernel plain --kernel avx2 --kernel elementwise --launches 2 " + small +
+      ::ropewalk("bench --kernel plain --kernel avx2 --kernel elementwise --launches 2 " + small +
                "--rounds 8 --out " + out.string());
   EXPECT_TRUE(r.code == 0 || r.code == 3) << r.out << r.err;  // 3: too noisy here to be valid
   EXPECT_TRUE(contains(r.out, "at most 1 cells of 3 kernels; 2 launches of 8 rounds")) << r.out;
@@ -61,7 +61,7 @@ class Cheating : public ::testing::TestWithParam<Cheat> {};
 TEST_P(Cheating, EndsWithoutANumberAnywhereAndTheRestIsComplete) {
   const auto out = fresh_folder();
   const std::string name = GetParam().name;
-  const Result r = ropewalk("bench --kernel plain --kernel same_00 --kernel " + name + with_timed +
+  const Result r = ::ropewalk("bench --kernel plain --kernel same_00 --kernel " + name + with_timed +
                             small + "--launches 1 --rounds 600 --out " + out.string());
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   EXPECT_TRUE(contains(r.out, "BROKEN " + name)) << r.out;
@@ -81,7 +81,7 @@ TEST_P(Cheating, EndsWithoutANumberAnywhereAndTheRestIsComplete) {
   EXPECT_TRUE(found);
   EXPECT_EQ(measured,
             (std::set<std::string>{"plain", "plain (twin)", "same_00", "ceiling_update"}));
-  EXPECT_EQ(ropewalk("report " + (out / "results.jsonl").string()).code, 0);
+  EXPECT_EQ(::ropewalk("report " + (out / "results.jsonl").string()).code, 0);
   for (const char* page : {"report.md", "report.html", "results.csv"}) {
     const std::string text = slurp(out / page);
     EXPECT_TRUE(contains(text, "BROKEN")) << page;
@@ -112,7 +112,7 @@ TEST(PairedBench, AKillLosesNothingMeasured) {
   ASSERT_GE(before.size(), 3u);
   // Another command is refused; the same one keeps each row to the bit.
   const std::string other = command + " --seed 7 --resume";
-  const Result refused = ropewalk(other);
+  const Result refused = ::ropewalk(other);
   EXPECT_EQ(refused.code, 2) << refused.out << refused.err;
   EXPECT_TRUE(contains(refused.err, "another command, program or machine")) << refused.err;
   // Shortened by hand: forty launches are for the kill.
@@ -122,7 +122,7 @@ TEST(PairedBench, AKillLosesNothingMeasured) {
   spill(out / "measured.jsonl", text);
   std::string shorter = command;
   shorter.replace(shorter.find(many), many.size(), "--launches 2");
-  const Result resumed = ropewalk(shorter + " --resume");
+  const Result resumed = ::ropewalk(shorter + " --resume");
   EXPECT_TRUE(resumed.code == 0 || resumed.code == 3) << resumed.out << resumed.err;
   EXPECT_TRUE(contains(resumed.err, "resumed: ")) << resumed.err;
   std::set<std::string> lines;
@@ -142,7 +142,7 @@ TEST(PairedBench, OptionsThatDoNotFitAreToldInOneLine) {
        {"bench --engine warp", "bench --rounds 5", "bench --launches 0", "bench --resume",
         "bench --baseline nobody", "bench --engine paired -- --benchmark_filter=x",
         "bench --rounds 20 -- --benchmark_filter=x", "bench --engine gbench --launches 2"}) {
-    const Result r = ropewalk(arguments);
+    const Result r = ::ropewalk(arguments);
     EXPECT_EQ(r.code, 2) << arguments << r.out << r.err;
     EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
   }

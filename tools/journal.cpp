@@ -48,27 +48,29 @@ RunRow identity_of(const Options& options) {
 
 Journal::Journal(const Options& options, const std::string& folder) {
   if (folder.empty()) return;
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw UsageError("cannot make the folder " + folder + ": " + error.message());
   file_ = std::filesystem::path(folder) / "measured.jsonl";
-  const RunRow identity = identity_of(options);
-  if (options.resume && std::filesystem::exists(file_, error)) {
-    Results before = read_results(file_);
-    if (to_json_line(before.run) != to_json_line(identity))
-      throw UsageError("--resume: " + file_.string() +
-                       " was measured by another command, program or machine");
-    resumed_ = std::move(before.timings);
-    writer_ = std::make_unique<RecordWriter>(file_);
-    return;
-  }
-  std::filesystem::remove(file_, error);
+  identity_ = identity_of(options);
+  std::error_code error;
+  if (!options.resume || !std::filesystem::exists(file_, error)) return;
+  Results before = read_results(file_);
+  if (to_json_line(before.run) != to_json_line(identity_))
+    throw UsageError("--resume: " + file_.string() +
+                     " was measured by another command, program or machine");
+  resumed_ = std::move(before.timings);
   writer_ = std::make_unique<RecordWriter>(file_);
-  writer_->write(identity);
 }
 
+// Nothing is made before there is something to keep.
 void Journal::write(const TimingRow& row) {
-  if (writer_) writer_->write(row);
+  if (file_.empty()) return;
+  if (!writer_) {
+    std::error_code error;
+    std::filesystem::create_directories(file_.parent_path(), error);
+    std::filesystem::remove(file_, error);
+    writer_ = std::make_unique<RecordWriter>(file_);
+    writer_->write(identity_);
+  }
+  writer_->write(row);
 }
 
 void Journal::finish() {

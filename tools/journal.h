@@ -25,6 +25,7 @@ class Journal {
 
  private:
   std::filesystem::path file_;
+  RunRow identity_;
   std::unique_ptr<RecordWriter> writer_;
   std::vector<TimingRow> resumed_;
 };
