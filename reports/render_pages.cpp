@@ -1,4 +1,7 @@
 // The two formats that templates describe.
+#include <fmt/format.h>
+
+#include "reports/digest.h"
 #include "reports/render.h"
 #include "reports/text.h"
 #include "reports/view.h"
@@ -10,6 +13,19 @@ namespace {
 /// A template that another one includes.
 View part(const std::string& name) {
   return kainjow::mustache::partial{[name] { return template_text(name); }};
+}
+
+/// Style and script, and the digests by which the page's policy knows them: no other style or
+/// script has any effect in the page, whoever planted it.
+void add_own_code(const Summary& summary, View& view) {
+  const std::string style =
+      fmt::format("\n:root {{ --columns: {}; }}\n", summary.properties.size()) +
+      template_text("report.css");
+  const std::string script = "\n" + template_text("report.js");
+  view.set("style", style);
+  view.set("style_hash", sha256_base64(style));
+  view.set("script", script);
+  view.set("script_hash", sha256_base64(script));
 }
 
 /// Everything but the figures, which each format shows its own way (template `figure`).
@@ -28,7 +44,7 @@ std::string render_html(const Results& results, const std::string& gnuplot) {
   const Summary summary = summarize(results);
   const auto walks = working_set_figures(results, summary), curves = curve_figures(results);
   View view = page_view(results, summary, walks, curves, "figure.html.mustache");
-  view.set("style", template_text("report.css"));
+  add_own_code(summary, view);
   view.set("cell", part("cell.html.mustache"));
   view.set("walks", figure_pictures(walks, "walk", gnuplot));
   view.set("charts", figure_pictures(curves, "chart", gnuplot));

@@ -142,7 +142,7 @@ TEST(Boards, UnlikeWorkIsNeverInOneTable) {
           EXPECT_EQ(entry.row->board, board.name);
         }
       }
-  EXPECT_EQ(count(render_html(results), "<table class=\"ranks\">"), 3u);
+  EXPECT_EQ(count(render_html(results), "<table class=\"ranks sortable\">"), 3u);
   EXPECT_EQ(count(render_markdown(results), "| | kernel | ns/token |"), 3u);
 }
 

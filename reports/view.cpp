@@ -146,14 +146,16 @@ View entry_view(const Entry& entry, double fastest_ns) {
                                 : "");
   item.set("bar", percent_of_bar(row.ns_per_token_median));
   item.set("bar_low", percent_of_bar(entry.ns_max));
+  item.set("bar_high", percent_of_bar(entry.ns_min));
   item.set("bar_spread", fmt::format("{:.2f}", 100 * fastest_ns / entry.ns_min -
                                                    100 * fastest_ns / entry.ns_max));
   return item;
 }
 
-View contest_view(const Contest& contest) {
+View contest_view(const Contest& contest, const std::string& board) {
   const TimingRow& row = *contest.of;
   View item;
+  item.set("board_name", clean_line(board));
   item.set("workload", clean_line(row.workload));
   item.set("workload_source", clean_line(row.source));
   item.set("has_source", flag(!row.source.empty()));
@@ -180,7 +182,7 @@ View boards(const Summary& summary) {
     item.set("board_id", fmt::format("board-{}", ++number));
     item.set("board", clean_line(board.name));
     View contests{View::type::list};
-    for (const Contest& contest : board.contests) contests << contest_view(contest);
+    for (const Contest& contest : board.contests) contests << contest_view(contest, board.name);
     item.set("contests", contests);
     out << item;
   }
@@ -242,7 +244,6 @@ View make_view(const Results& results, const Summary& summary) {
   view.set("has_matrix", flag(!summary.matrix.empty()));
   view.set("has_properties", flag(!summary.properties.empty()));
   view.set("properties", properties(summary));
-  view.set("property_count", std::to_string(summary.properties.size()));
   view.set("matrix", matrix_view(summary));
   view.set("has_failures", flag(!summary.failures.empty()));
   view.set("failures", failures_view(summary));
