@@ -146,9 +146,9 @@ TEST(Board, AVerifiedKernelAndItsCeilingAreMeasured) {
   EXPECT_EQ(row.iterations.size(), 3u);
   EXPECT_GT(row.ns_per_token_median, 0);
   EXPECT_GT(row.gb_per_s_median, 0);
-  EXPECT_FALSE(row.ceiling);
+  EXPECT_FALSE(row.is_ceiling());
   const TimingRow& ceiling = outcome.rows.at("ceiling_update|toy/a");
-  EXPECT_TRUE(ceiling.ceiling);
+  EXPECT_TRUE(ceiling.is_ceiling());
   EXPECT_EQ(ceiling.board, "half_split / f32 / in place");
   EXPECT_EQ(ceiling.bytes, 6 * 2 * 3 * 8 * 4);
   EXPECT_NE(ceiling.summary.find("the best of"), std::string::npos) << ceiling.summary;

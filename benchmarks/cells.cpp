@@ -132,6 +132,7 @@ class CeilingCell final : public Cell {
     const CeilingVariant& best = pick_fastest(variants, spans_);
     pass_ = best.pass;
     note = best.name;
+    row.variant = best.name;
     row.summary +=
         fmt::format("; the best of {} variants in a trial: {}", variants.size(), best.name);
   }
@@ -194,7 +195,7 @@ std::unique_ptr<Cell> make_ceiling_cell(const Workload& workload, LazyData& data
   cell->row.summary =
       workload.in_place ? "y = a x over the same bytes" : "a copy of the same bytes";
   cell->row.board = board_of(workload, "");
-  cell->row.ceiling = true;
+  cell->row.role = "ceiling";
   cell->row.bytes = ceiling_traffic_bytes(workload);
   cell->row.working_set_bytes = ceiling_working_set_bytes(workload);
   return cell;

@@ -42,7 +42,7 @@ bool concerns(const VerdictRow& row, const std::set<std::string>& parts) {
 std::string verification_gap(const TimingRow& row, const std::set<std::string>& parts,
                              const VerdictIndex& verdicts) {
   bool passed = false;
-  const auto found = verdicts.find(row.kernel);
+  const auto found = verdicts.find(kernel_of(row));
   if (found == verdicts.end()) return "not verified in this run";
   for (const VerdictRow* verdict : found->second) {
     if (!concerns(*verdict, parts)) continue;
@@ -73,7 +73,7 @@ Entry make_entry(const TimingRow& row, const VerdictIndex& verdicts) {
   const bool measured = row.outcome == "MEASURED" || row.outcome == "FASTER" ||
                         row.outcome == "SLOWER" || row.outcome == "SAME" ||
                         row.outcome == "UNRESOLVED";
-  std::string gap = row.ceiling ? "" : verification_gap(row, parts_of(row.board), verdicts);
+  std::string gap = row.is_ceiling() ? "" : verification_gap(row, parts_of(row.board), verdicts);
   if (measured && gap.empty() && !is_speed(row.ns_per_token_median))
     gap = "its row holds no usable speed";
   entry.has_speed = measured && gap.empty();
@@ -89,7 +89,7 @@ Entry make_entry(const TimingRow& row, const VerdictIndex& verdicts) {
 /// Ceilings first, then by speed, then what has none; equal ones by name.
 bool stands_before(const Entry& a, const Entry& b) {
   const auto group = [](const Entry& entry) {
-    return !entry.has_speed ? 2 : entry.row->ceiling ? 0 : 1;
+    return !entry.has_speed ? 2 : entry.row->is_ceiling() ? 0 : 1;
   };
   if (group(a) != group(b)) return group(a) < group(b);
   const double a_ns = a.has_speed ? a.row->ns_per_token_median : 0;
@@ -107,7 +107,7 @@ void rank(Contest& contest) {
     contest.fastest_ns =
         contest.fastest_ns > 0 ? std::min(contest.fastest_ns, entry.ns_min) : entry.ns_min;
     const double gb = entry.row->gb_per_s_median;
-    if (!entry.row->ceiling)
+    if (!entry.row->is_ceiling())
       entry.rank = next++;
     else if (is_speed(gb))
       ceiling_gb = std::max(ceiling_gb, gb);
@@ -173,7 +173,7 @@ std::vector<Board> make_boards(const Results& results) {
   BoardTable table;
   std::vector<const TimingRow*> ceilings;
   for (const TimingRow& row : results.timings) {
-    if (row.ceiling)
+    if (row.is_ceiling())
       ceilings.push_back(&row);
     else
       table.of(row).entries.push_back(make_entry(row, verdicts));

@@ -170,7 +170,7 @@ Results hostile_results() {
     row.pairing += hostile;
   }
   for (TimingRow& row : results.timings) {
-    if (!row.ceiling) row.kernel += hostile;
+    if (!row.is_ceiling()) row.kernel += hostile;
     row.source = row.reason = hostile;
     row.workload += hostile;
     row.board += hostile;

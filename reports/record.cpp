@@ -78,7 +78,18 @@ void each_field(Row& row, Visit&& visit) {
   visit("iterations", row.iterations);
   visit("ns_per_token_median", row.ns_per_token_median);
   visit("gb_per_s_median", row.gb_per_s_median);
-  visit("ceiling", row.ceiling);
+  visit("role", row.role);
+  visit("engine", row.engine);
+  visit("launch", row.launch);
+  visit("threads", row.threads);
+  visit("variant", row.variant);
+  visit("table_bytes", row.table_bytes);
+  visit("workspace_bytes", row.workspace_bytes);
+  visit("involuntary_switches", row.involuntary_switches);
+  visit("page_faults", row.page_faults);
+  visit("steal_ms", row.steal_ms);
+  visit("off_cpu_share", row.off_cpu_share);
+  visit("reverified", row.reverified);
 }
 
 template <RowOf<CurveRow> Row, class Visit>
@@ -136,11 +147,6 @@ struct FieldError {
 void from_json_value(const json& value, std::string& out) {
   if (!value.is_string()) throw FieldError{"is not a string"};
   out = value.get<std::string>();
-}
-
-void from_json_value(const json& value, bool& out) {
-  if (!value.is_boolean()) throw FieldError{"is not true or false"};
-  out = value.get<bool>();
 }
 
 void from_json_value(const json& value, std::uint64_t& out) {
@@ -304,6 +310,12 @@ class Reader {
     need_one_of("outcome", row.outcome,
                 {"MEASURED", "BROKEN", "SKIPPED", "UNSUPPORTED", "FASTER", "SLOWER", "SAME",
                  "UNRESOLVED", "IMPLAUSIBLE"});
+    need_one_of("role", row.role, {"kernel", "baseline", "null_twin", "ceiling"});
+    need_one_of("engine", row.engine, {"paired", "gbench"});
+    if (row.launch < 0) throw FieldError{"field 'launch' is negative"};
+    if (row.threads < 1) throw FieldError{"field 'threads' is below 1"};
+    if (row.iterations.size() != row.ns_per_token.size())
+      throw FieldError{"fields 'ns_per_token' and 'iterations' differ in length"};
     results.timings.push_back(std::move(row));
   }
 
@@ -344,6 +356,11 @@ bool is_failure(std::string_view verdict) {
 
 bool is_not_run(std::string_view verdict) {
   return verdict == "UNSUPPORTED" || verdict == "SKIPPED";
+}
+
+std::string kernel_of(const TimingRow& row) {
+  const bool twin = row.is_twin() && row.kernel.ends_with(twin_suffix);
+  return twin ? row.kernel.substr(0, row.kernel.size() - twin_suffix.size()) : row.kernel;
 }
 
 std::string to_json_line(const RunRow& row) {

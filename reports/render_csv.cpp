@@ -105,7 +105,7 @@ void append_entry(const Entry& entry, const Board& board, std::string& out) {
   line.text("board", board.name);
   line.text("workload", row.workload);
   line.text("phase", row.phase);
-  line.text("ceiling", row.ceiling ? "yes" : "no");
+  line.text("ceiling", row.is_ceiling() ? "yes" : "no");
   line.text("outcome", entry.outcome);
   line.text("reason", entry.reason);
   if (entry.has_speed) {

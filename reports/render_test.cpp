@@ -39,8 +39,9 @@ Results small_results() {
   TimingRow ceiling = sample_timing();
   ceiling.kernel = "ceiling_update";
   ceiling.board = "f32 / in place";
-  ceiling.ceiling = true;
+  ceiling.role = "ceiling";
   ceiling.ns_per_token = {78.65};
+  ceiling.iterations = {1000};
   ceiling.ns_per_token_median = 78.65;
   ceiling.gb_per_s_median = 520.8;
   results.timings = {sample_timing(), ceiling};
@@ -114,7 +115,7 @@ TEST(Boards, ACeilingStandsWhereItsPartsAre) {
   ASSERT_EQ(summary.boards.size(), 1u);
   const auto& entries = summary.boards[0].contests.at(0).entries;
   ASSERT_EQ(entries.size(), 2u);
-  EXPECT_TRUE(entries[0].row->ceiling);
+  EXPECT_TRUE(entries[0].row->is_ceiling());
   EXPECT_EQ(entries[0].rank, 0);
   EXPECT_EQ(entries[1].rank, 1);
   EXPECT_NEAR(entries[1].percent_of_ceiling, 50, 0.01);
@@ -138,7 +139,7 @@ TEST(Boards, UnlikeWorkIsNeverInOneTable) {
     for (const Contest& contest : board.contests)
       for (const Entry& entry : contest.entries) {
         EXPECT_EQ(entry.row->workload, contest.of->workload);
-        if (!entry.row->ceiling) {
+        if (!entry.row->is_ceiling()) {
           EXPECT_EQ(entry.row->board, board.name);
         }
       }

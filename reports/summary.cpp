@@ -92,7 +92,7 @@ void summarize_kernels(const Results& results, Summary& summary) {
   for (const VerdictRow& row : results.verdicts)
     take_verdict(row, table.of(row.kernel, row.plugin));
   for (const TimingRow& row : results.timings)
-    if (!row.ceiling) take_timing(row, table.of(row.kernel));
+    if (!row.is_ceiling()) take_timing(row, table.of(kernel_of(row)));
   summary.kernels = std::move(table.kernels);
   for (const KernelSummary& kernel : summary.kernels) {
     if (kernel.standing == Standing::verified) ++summary.kernels_verified;

@@ -124,9 +124,9 @@ View entry_view(const Entry& entry, double fastest_ns) {
   item.set("entry_kernel", clean_line(row.kernel));
   item.set("entry_pieces", pieces(clean_line(row.kernel)));
   item.set("entry_summary", clean_line(row.summary));
-  item.set("is_ceiling", flag(row.ceiling));
+  item.set("is_ceiling", flag(row.is_ceiling()));
   item.set("has_speed", flag(entry.has_speed));
-  item.set("entry_class", !entry.has_speed ? "broken" : row.ceiling ? "ceiling" : "ranked");
+  item.set("entry_class", !entry.has_speed ? "broken" : row.is_ceiling() ? "ceiling" : "ranked");
   item.set("entry_rank", entry.rank > 0 ? std::to_string(entry.rank) : "");
   item.set("entry_outcome", clean_line(entry.outcome));
   item.set("entry_reason", clean_line(entry.reason));

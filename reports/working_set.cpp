@@ -62,12 +62,12 @@ void take(const Contest& contest, Walk& walk) {
   const std::string& workload = contest.of->workload;
   for (const Entry& entry : contest.entries) {
     if (!entry.has_speed) {
-      if (!entry.row->ceiling) walk.without_speed[entry.row->kernel] = entry.outcome;
+      if (!entry.row->is_ceiling()) walk.without_speed[entry.row->kernel] = entry.outcome;
       continue;
     }
     const Point point = point_of(entry);
     if (!can_be_drawn(point)) continue;
-    Points& points = entry.row->ceiling ? walk.ceiling : walk.kernels[entry.row->kernel];
+    Points& points = entry.row->is_ceiling() ? walk.ceiling : walk.kernels[entry.row->kernel];
     points[workload] = point;
     const auto [size, is_new] = walk.sizes.try_emplace(workload, entry.row->working_set_bytes);
     if (!is_new) size->second = std::min(size->second, entry.row->working_set_bytes);

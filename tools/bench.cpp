@@ -109,7 +109,7 @@ class Bench {
     if (!news_.empty()) return 1;
     return !broken_.empty() || std::any_of(rows_.begin(), rows_.end(),
                                            [](const TimingRow& r) {
-                                             return !r.ceiling && r.outcome == "MEASURED";
+                                             return !r.is_ceiling() && r.outcome == "MEASURED";
                                            })
                ? 0
                : 3;
