@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
+#include <tuple>
 
 #include "reports/summary.h"
 
@@ -57,32 +59,69 @@ bool is_speed(double value) {
   return std::isfinite(value) && value > 0;
 }
 
-void take_spread(Entry& entry) {
-  entry.ns_min = entry.ns_max = entry.row->ns_per_token_median;
-  for (const double ns : entry.row->ns_per_token) {
-    if (!is_speed(ns)) continue;
-    entry.ns_min = std::min(entry.ns_min, ns);
-    entry.ns_max = std::max(entry.ns_max, ns);
-  }
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-Entry make_entry(const TimingRow& row, const VerdictIndex& verdicts) {
+std::vector<double> speeds_of(const TimingRow& row) {
+  std::vector<double> speeds;
+  std::copy_if(row.ns_per_token.begin(), row.ns_per_token.end(), std::back_inserter(speeds),
+               is_speed);
+  return speeds;
+}
+
+/// From the samples; what a row says about their median is not taken at its word.
+void take_speed(Entry& entry) {
+  std::vector<double> spread;
+  if (entry.launches.size() == 1) spread = speeds_of(*entry.row);
+  std::vector<double> medians;
+  for (const TimingRow* launch : entry.launches) medians.push_back(median(speeds_of(*launch)));
+  if (entry.launches.size() > 1) spread = medians;
+  entry.ns = median(medians);
+  const auto ends = std::minmax_element(spread.begin(), spread.end());
+  entry.ns_min = *ends.first;
+  entry.ns_max = *ends.second;
+  // bytes a call / (ns a token * tokens a call) = 10^9 bytes a second
+  const TimingRow& row = *entry.row;
+  const double gb = static_cast<double>(row.bytes) / (entry.ns * static_cast<double>(row.tokens));
+  if (is_speed(gb)) entry.gb_per_s = gb;
+}
+
+bool is_measured(const std::string& outcome) {
+  return outcome == "MEASURED" || outcome == "FASTER" || outcome == "SLOWER" ||
+         outcome == "SAME" || outcome == "UNRESOLVED";
+}
+
+/// `rows`: the launches of one contestant. One of them that broke takes the speed of all.
+Entry make_entry(const std::vector<const TimingRow*>& rows, const VerdictIndex& verdicts) {
   Entry entry;
-  entry.row = &row;
-  entry.outcome = row.outcome;
-  const bool measured = row.outcome == "MEASURED" || row.outcome == "FASTER" ||
-                        row.outcome == "SLOWER" || row.outcome == "SAME" ||
-                        row.outcome == "UNRESOLVED";
-  std::string gap = row.is_ceiling() ? "" : verification_gap(row, parts_of(row.board), verdicts);
-  if (measured && gap.empty() && !is_speed(row.ns_per_token_median))
-    gap = "its row holds no usable speed";
-  entry.has_speed = measured && gap.empty();
+  entry.row = rows.front();
+  const TimingRow* spoilt = nullptr;
+  for (const TimingRow* row : rows) {
+    const bool ran = is_measured(row->outcome);
+    if (ran && !speeds_of(*row).empty()) entry.launches.push_back(row);
+    const bool broke = !ran && !is_not_run(row->outcome);
+    if (spoilt == nullptr && broke) spoilt = row;
+  }
+  std::string gap =
+      entry.row->is_ceiling() ? "" : verification_gap(*entry.row, parts_of(entry.row->board),
+                                                      verdicts);
+  const bool measured = is_measured(entry.row->outcome);
+  if (measured && gap.empty() && entry.launches.empty()) gap = "its row holds no usable speed";
+  entry.has_speed = spoilt == nullptr && gap.empty() && !entry.launches.empty();
   if (entry.has_speed) {
-    take_spread(entry);
+    entry.row = entry.launches.front();
+    entry.outcome = entry.row->outcome;
+    take_speed(entry);
     return entry;
   }
-  if (row.outcome != "IMPLAUSIBLE" && !is_not_run(row.outcome)) entry.outcome = "BROKEN";
-  entry.reason = row.reason.empty() ? gap : row.reason;
+  entry.launches.clear();
+  const TimingRow& shown = spoilt != nullptr ? *spoilt : *entry.row;
+  entry.outcome = shown.outcome;
+  if (shown.outcome != "IMPLAUSIBLE" && !is_not_run(shown.outcome)) entry.outcome = "BROKEN";
+  entry.reason = shown.reason.empty() ? gap : shown.reason;
   return entry;
 }
 
@@ -92,9 +131,7 @@ bool stands_before(const Entry& a, const Entry& b) {
     return !entry.has_speed ? 2 : entry.row->is_ceiling() ? 0 : 1;
   };
   if (group(a) != group(b)) return group(a) < group(b);
-  const double a_ns = a.has_speed ? a.row->ns_per_token_median : 0;
-  const double b_ns = b.has_speed ? b.row->ns_per_token_median : 0;
-  if (a_ns != b_ns) return a_ns < b_ns;
+  if (a.ns != b.ns) return a.ns < b.ns;
   return a.row->kernel < b.row->kernel;
 }
 
@@ -106,15 +143,33 @@ void rank(Contest& contest) {
     if (!entry.has_speed) continue;
     contest.fastest_ns =
         contest.fastest_ns > 0 ? std::min(contest.fastest_ns, entry.ns_min) : entry.ns_min;
-    const double gb = entry.row->gb_per_s_median;
-    if (!entry.row->is_ceiling())
+    if (entry.row->is_ceiling())
+      ceiling_gb = std::max(ceiling_gb, entry.gb_per_s);
+    else if (!entry.row->is_twin())
       entry.rank = next++;
-    else if (is_speed(gb))
-      ceiling_gb = std::max(ceiling_gb, gb);
   }
   for (Entry& entry : contest.entries)
-    if (entry.has_speed && ceiling_gb > 0 && is_speed(entry.row->gb_per_s_median))
-      entry.percent_of_ceiling = 100 * entry.row->gb_per_s_median / ceiling_gb;
+    if (ceiling_gb > 0) entry.percent_of_ceiling = 100 * entry.gb_per_s / ceiling_gb;
+}
+
+/// The rows of one contestant: its launches.
+using Rows = std::vector<const TimingRow*>;
+
+std::vector<Rows> contestants_of(const Results& results) {
+  using Key = std::tuple<std::string, std::string, std::int64_t, std::string, std::string>;
+  std::map<Key, std::size_t> index;
+  std::vector<Rows> out;
+  for (const TimingRow& row : results.timings) {
+    const auto [place, is_new] = index.try_emplace(
+        {row.board, row.workload, row.threads, row.kernel, row.engine}, out.size());
+    if (is_new) out.emplace_back();
+    out[place->second].push_back(&row);
+  }
+  for (Rows& rows : out)
+    std::stable_sort(rows.begin(), rows.end(), [](const TimingRow* a, const TimingRow* b) {
+      return a->launch < b->launch;
+    });
+  return out;
 }
 
 class BoardTable {
@@ -127,7 +182,7 @@ class BoardTable {
     }
     auto& contests = boards[board->second].contests;
     const auto [contest, new_contest] =
-        contest_index_.try_emplace({row.board, row.workload}, contests.size());
+        contest_index_.try_emplace({row.board, row.workload, row.threads}, contests.size());
     if (new_contest) {
       contests.emplace_back();
       contests.back().of = &row;
@@ -138,31 +193,32 @@ class BoardTable {
 
  private:
   std::map<std::string, std::size_t> board_index_;
-  std::map<std::pair<std::string, std::string>, std::size_t> contest_index_;
+  std::map<std::tuple<std::string, std::string, std::int64_t>, std::size_t> contest_index_;
 };
 
 /// A ceiling stands on every board that has all the parts its own board names.
-void add_ceilings(const std::vector<const TimingRow*>& ceilings, BoardTable& table) {
-  std::map<std::string, std::vector<Contest*>> by_workload;
+void add_ceilings(const std::vector<Rows>& ceilings, BoardTable& table) {
+  std::map<std::pair<std::string, std::int64_t>, std::vector<Contest*>> by_workload;
   std::map<const Contest*, std::set<std::string>> parts;
   for (Board& board : table.boards)
     for (Contest& contest : board.contests) {
-      by_workload[contest.of->workload].push_back(&contest);
+      by_workload[{contest.of->workload, contest.of->threads}].push_back(&contest);
       parts[&contest] = parts_of(board.name);
     }
-  std::vector<const TimingRow*> alone;
-  for (const TimingRow* row : ceilings) {
-    const std::set<std::string> own = parts_of(row->board);
+  std::vector<Entry> alone;
+  for (const Rows& rows : ceilings) {
+    const Entry entry = make_entry(rows, {});
+    const std::set<std::string> own = parts_of(entry.row->board);
     bool used = false;
-    for (Contest* contest : by_workload[row->workload]) {
+    for (Contest* contest : by_workload[{entry.row->workload, entry.row->threads}]) {
       const auto& all = parts[contest];
       if (!std::includes(all.begin(), all.end(), own.begin(), own.end())) continue;
-      contest->entries.push_back(make_entry(*row, {}));
+      contest->entries.push_back(entry);
       used = true;
     }
-    if (!used) alone.push_back(row);
+    if (!used) alone.push_back(entry);
   }
-  for (const TimingRow* row : alone) table.of(*row).entries.push_back(make_entry(*row, {}));
+  for (const Entry& entry : alone) table.of(*entry.row).entries.push_back(entry);
 }
 
 }  // namespace
@@ -171,12 +227,12 @@ std::vector<Board> make_boards(const Results& results) {
   VerdictIndex verdicts;
   for (const VerdictRow& row : results.verdicts) verdicts[row.kernel].push_back(&row);
   BoardTable table;
-  std::vector<const TimingRow*> ceilings;
-  for (const TimingRow& row : results.timings) {
-    if (row.is_ceiling())
-      ceilings.push_back(&row);
+  std::vector<Rows> ceilings;
+  for (const Rows& rows : contestants_of(results)) {
+    if (rows.front()->is_ceiling())
+      ceilings.push_back(rows);
     else
-      table.of(row).entries.push_back(make_entry(row, verdicts));
+      table.of(*rows.front()).entries.push_back(make_entry(rows, verdicts));
   }
   add_ceilings(ceilings, table);
   for (Board& board : table.boards)

@@ -113,10 +113,10 @@ void append_entry(const Entry& entry, const Board& board, std::string& out) {
     line.count("bytes", row.bytes);
     line.count("working_set_bytes", row.working_set_bytes);
     line.count("repetitions", static_cast<std::int64_t>(row.ns_per_token.size()));
-    line.number("ns_per_token_median", row.ns_per_token_median);
+    line.number("ns_per_token_median", entry.ns);
     line.number("ns_per_token_min", entry.ns_min);
     line.number("ns_per_token_max", entry.ns_max);
-    line.number("gb_per_s_median", row.gb_per_s_median);
+    line.number("gb_per_s_median", entry.gb_per_s);
     if (entry.percent_of_ceiling > 0) line.number("percent_of_ceiling", entry.percent_of_ceiling);
   }
   line.append_to(out);

@@ -48,22 +48,25 @@ struct MatrixRow {
   const VerdictRow* whole = nullptr;  ///< a verdict on everything (no property named), if any
 };
 
-/// One contestant of one workload on one board.
+/// One contestant of one workload on one board, over its launches.
 struct Entry {
-  const TimingRow* row = nullptr;
-  int rank = 0;            ///< from 1; 0 for a ceiling and for what has no speed
+  const TimingRow* row = nullptr;          ///< of its first launch: names and sizes
+  std::vector<const TimingRow*> launches;  ///< those with a speed, in order
+  int rank = 0;            ///< from 1; 0 for a ceiling, a twin and for what has no speed
   bool has_speed = false;  ///< false: print no number of it anywhere
   std::string outcome;     ///< as the report shows it
   std::string reason;      ///< why it has no speed
-  double ns_min = 0, ns_max = 0;
+  double ns = 0;           ///< a token: the median of the launches' medians
+  double ns_min = 0, ns_max = 0;  ///< over the launches' medians; over the rounds of a single one
+  double gb_per_s = 0;            ///< at ns
   double percent_of_ceiling = 0;  ///< 0 without a ceiling
 };
 
-/// Like work: the same board and the same workload. Ceilings, then ranked kernels, then the rest.
+/// Like work: the same board, workload and threads. Ceilings, then ranked kernels, then the rest.
 struct Contest {
   const TimingRow* of = nullptr;  ///< its workload, phase, source and sizes
   std::vector<Entry> entries;
-  double fastest_ns = 0;  ///< of all entries and repetitions: the full length of a bar
+  double fastest_ns = 0;  ///< of all entries: the full length of a bar
 };
 
 struct Board {

@@ -24,6 +24,9 @@ std::string markdown_block(std::string_view text);
 /// formula gets an apostrophe in front.
 std::string csv_text(std::string_view text);
 
+/// A JSON string with its quotes that may stand in a script element: no '<' and no '>'.
+std::string json_text(std::string_view text);
+
 /// For XML 1.0 text and attributes in double quotes.
 std::string xml_text(std::string_view text);
 

@@ -134,17 +134,16 @@ View entry_view(const Entry& entry, double fastest_ns) {
   const auto percent_of_bar = [fastest_ns](double ns) {
     return fmt::format("{:.2f}", 100 * fastest_ns / ns);
   };
-  item.set("entry_ns", number_text(row.ns_per_token_median));
+  item.set("entry_ns", number_text(entry.ns));
   item.set("entry_ns_min", number_text(entry.ns_min));
   item.set("entry_ns_max", number_text(entry.ns_max));
-  item.set("has_spread", flag(row.ns_per_token.size() > 1));
-  const bool has_gb = std::isfinite(row.gb_per_s_median) && row.gb_per_s_median > 0;
-  item.set("entry_gb", has_gb ? number_text(row.gb_per_s_median) : "");
+  item.set("has_spread", flag(entry.launches.size() > 1 || row.ns_per_token.size() > 1));
+  item.set("entry_gb", entry.gb_per_s > 0 ? number_text(entry.gb_per_s) : "");
   const int decimals = entry.percent_of_ceiling < 9.95 ? 1 : 0;
   item.set("entry_percent", entry.percent_of_ceiling > 0
                                 ? fmt::format("{:.{}f} %", entry.percent_of_ceiling, decimals)
                                 : "");
-  item.set("bar", percent_of_bar(row.ns_per_token_median));
+  item.set("bar", percent_of_bar(entry.ns));
   item.set("bar_low", percent_of_bar(entry.ns_max));
   item.set("bar_high", percent_of_bar(entry.ns_min));
   item.set("bar_spread", fmt::format("{:.2f}", 100 * fastest_ns / entry.ns_min -

@@ -49,7 +49,7 @@ Point point_of(const Entry& entry) {
   const auto gb_of = [&row](double ns) {
     return static_cast<double>(row.bytes) / (ns * static_cast<double>(row.tokens));
   };
-  return {static_cast<double>(row.working_set_bytes), gb_of(entry.ns_max), row.gb_per_s_median,
+  return {static_cast<double>(row.working_set_bytes), gb_of(entry.ns_max), entry.gb_per_s,
           gb_of(entry.ns_min)};
 }
 
@@ -61,6 +61,7 @@ bool can_be_drawn(const Point& p) {
 void take(const Contest& contest, Walk& walk) {
   const std::string& workload = contest.of->workload;
   for (const Entry& entry : contest.entries) {
+    if (entry.row->is_twin()) continue;
     if (!entry.has_speed) {
       if (!entry.row->is_ceiling()) walk.without_speed[entry.row->kernel] = entry.outcome;
       continue;
@@ -80,7 +81,8 @@ std::vector<Walk> find_walks(const Summary& summary) {
     for (const Contest& contest : board.contests) {
       if (contest.of->phase != "working_set") continue;
       const std::string name =
-          model_of(contest.of->workload) + ", " + without_angles(clean_line(board.name));
+          model_of(contest.of->workload) + ", " + without_angles(clean_line(board.name)) +
+          (contest.of->threads > 1 ? fmt::format(", {} threads", contest.of->threads) : "");
       auto walk = std::find_if(walks.begin(), walks.end(),
                                [&name](const Walk& each) { return each.name == name; });
       if (walk == walks.end()) {
