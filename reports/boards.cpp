@@ -59,12 +59,6 @@ bool is_speed(double value) {
   return std::isfinite(value) && value > 0;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 std::vector<double> speeds_of(const TimingRow& row) {
   std::vector<double> speeds;
   std::copy_if(row.ns_per_token.begin(), row.ns_per_token.end(), std::back_inserter(speeds),
@@ -72,14 +66,17 @@ std::vector<double> speeds_of(const TimingRow& row) {
   return speeds;
 }
 
-/// From the samples; what a row says about their median is not taken at its word.
+bool is_measured(const std::string& outcome) {
+  return outcome == "MEASURED" || outcome == "FASTER" || outcome == "SLOWER" ||
+         outcome == "SAME" || outcome == "UNRESOLVED";
+}
+
 void take_speed(Entry& entry) {
-  std::vector<double> spread;
+  std::vector<double> spread, medians;
   if (entry.launches.size() == 1) spread = speeds_of(*entry.row);
-  std::vector<double> medians;
-  for (const TimingRow* launch : entry.launches) medians.push_back(median(speeds_of(*launch)));
+  for (const TimingRow* launch : entry.launches) medians.push_back(launch->ns_per_token_median);
   if (entry.launches.size() > 1) spread = medians;
-  entry.ns = median(medians);
+  entry.ns = median_of(medians);
   const auto ends = std::minmax_element(spread.begin(), spread.end());
   entry.ns_min = *ends.first;
   entry.ns_max = *ends.second;
@@ -89,39 +86,22 @@ void take_speed(Entry& entry) {
   if (is_speed(gb)) entry.gb_per_s = gb;
 }
 
-bool is_measured(const std::string& outcome) {
-  return outcome == "MEASURED" || outcome == "FASTER" || outcome == "SLOWER" ||
-         outcome == "SAME" || outcome == "UNRESOLVED";
-}
-
-/// `rows`: the launches of one contestant. One of them that broke takes the speed of all.
-Entry make_entry(const std::vector<const TimingRow*>& rows, const VerdictIndex& verdicts) {
+/// What kernel, launch and claim make of one contestant.
+Entry make_entry(const Claim& claim) {
   Entry entry;
-  entry.row = rows.front();
-  const TimingRow* spoilt = nullptr;
-  for (const TimingRow* row : rows) {
-    const bool ran = is_measured(row->outcome);
-    if (ran && !speeds_of(*row).empty()) entry.launches.push_back(row);
-    const bool broke = !ran && !is_not_run(row->outcome);
-    if (spoilt == nullptr && broke) spoilt = row;
-  }
-  std::string gap =
-      entry.row->is_ceiling() ? "" : verification_gap(*entry.row, parts_of(entry.row->board),
-                                                      verdicts);
-  const bool measured = is_measured(entry.row->outcome);
-  if (measured && gap.empty() && entry.launches.empty()) gap = "its row holds no usable speed";
-  entry.has_speed = spoilt == nullptr && gap.empty() && !entry.launches.empty();
-  if (entry.has_speed) {
-    entry.row = entry.launches.front();
-    entry.outcome = entry.row->outcome;
-    take_speed(entry);
+  entry.row = claim.rows.front();
+  entry.outcome = claim.outcome;
+  entry.reason = claim.reason;
+  entry.has_speed = claim.has_speed;
+  if (!claim.has_speed) {
+    // MEASURED, but without a usable sample: the gate lets none through.
+    if (is_measured(entry.outcome)) entry.outcome = "BROKEN";
     return entry;
   }
-  entry.launches.clear();
-  const TimingRow& shown = spoilt != nullptr ? *spoilt : *entry.row;
-  entry.outcome = shown.outcome;
-  if (shown.outcome != "IMPLAUSIBLE" && !is_not_run(shown.outcome)) entry.outcome = "BROKEN";
-  entry.reason = shown.reason.empty() ? gap : shown.reason;
+  entry.claim = &claim;
+  for (const TimingRow* row : claim.rows)
+    if (is_measured(row->outcome)) entry.launches.push_back(row);
+  take_speed(entry);
   return entry;
 }
 
@@ -148,28 +128,14 @@ void rank(Contest& contest) {
     else if (!entry.row->is_twin())
       entry.rank = next++;
   }
-  for (Entry& entry : contest.entries)
-    if (ceiling_gb > 0) entry.percent_of_ceiling = 100 * entry.gb_per_s / ceiling_gb;
-}
-
-/// The rows of one contestant: its launches.
-using Rows = std::vector<const TimingRow*>;
-
-std::vector<Rows> contestants_of(const Results& results) {
-  using Key = std::tuple<std::string, std::string, std::int64_t, std::string, std::string>;
-  std::map<Key, std::size_t> index;
-  std::vector<Rows> out;
-  for (const TimingRow& row : results.timings) {
-    const auto [place, is_new] = index.try_emplace(
-        {row.board, row.workload, row.threads, row.kernel, row.engine}, out.size());
-    if (is_new) out.emplace_back();
-    out[place->second].push_back(&row);
+  for (Entry& entry : contest.entries) {
+    if (!entry.has_speed || !(ceiling_gb > 0)) continue;
+    // Round by round where both stood in the same rounds, else by the medians.
+    const Interval& paired = entry.claim->of_ceiling;
+    entry.percent_of_ceiling =
+        100 * (paired.rounds > 0 && !entry.row->is_ceiling() ? paired.ratio
+                                                             : entry.gb_per_s / ceiling_gb);
   }
-  for (Rows& rows : out)
-    std::stable_sort(rows.begin(), rows.end(), [](const TimingRow* a, const TimingRow* b) {
-      return a->launch < b->launch;
-    });
-  return out;
 }
 
 class BoardTable {
@@ -197,7 +163,7 @@ class BoardTable {
 };
 
 /// A ceiling stands on every board that has all the parts its own board names.
-void add_ceilings(const std::vector<Rows>& ceilings, BoardTable& table) {
+void add_ceilings(const std::vector<Entry>& ceilings, BoardTable& table) {
   std::map<std::pair<std::string, std::int64_t>, std::vector<Contest*>> by_workload;
   std::map<const Contest*, std::set<std::string>> parts;
   for (Board& board : table.boards)
@@ -206,8 +172,7 @@ void add_ceilings(const std::vector<Rows>& ceilings, BoardTable& table) {
       parts[&contest] = parts_of(board.name);
     }
   std::vector<Entry> alone;
-  for (const Rows& rows : ceilings) {
-    const Entry entry = make_entry(rows, {});
+  for (const Entry& entry : ceilings) {
     const std::set<std::string> own = parts_of(entry.row->board);
     bool used = false;
     for (Contest* contest : by_workload[{entry.row->workload, entry.row->threads}]) {
@@ -223,17 +188,49 @@ void add_ceilings(const std::vector<Rows>& ceilings, BoardTable& table) {
 
 }  // namespace
 
-std::vector<Board> make_boards(const Results& results) {
+std::vector<TimingRow> gated_timings(const Results& results) {
   VerdictIndex verdicts;
   for (const VerdictRow& row : results.verdicts) verdicts[row.kernel].push_back(&row);
-  BoardTable table;
-  std::vector<Rows> ceilings;
-  for (const Rows& rows : contestants_of(results)) {
-    if (rows.front()->is_ceiling())
-      ceilings.push_back(rows);
-    else
-      table.of(*rows.front()).entries.push_back(make_entry(rows, verdicts));
+  std::vector<TimingRow> rows = results.timings;
+  for (TimingRow& row : rows) {
+    if (is_not_run(row.outcome)) continue;
+    std::string gap =
+        row.is_ceiling() ? "" : verification_gap(row, parts_of(row.board), verdicts);
+    const bool measured = is_measured(row.outcome);
+    const std::vector<double> speeds = speeds_of(row);
+    if (measured && gap.empty() && speeds.empty()) gap = "its row holds no usable speed";
+    if (measured && gap.empty()) {
+      // From the samples: what a row says about their median is not taken at its word.
+      row.ns_per_token_median = median_of(speeds);
+      continue;
+    }
+    if (row.outcome != "IMPLAUSIBLE") row.outcome = "BROKEN";
+    if (row.reason.empty()) row.reason = gap;
+    row.ns_per_token.clear();
+    row.ns_per_token_median = row.gb_per_s_median = 0;
   }
+  return rows;
+}
+
+std::vector<Board> make_boards(const std::vector<TimingRow>& timings, const Claims& claims) {
+  // Boards and contests in the order of the rows, whatever else was timed between them.
+  BoardTable table;
+  for (const TimingRow& row : timings)
+    if (!row.is_ceiling()) table.of(row);
+  std::vector<Entry> ceilings;
+  for (const ClaimGroup& group : claims.groups)
+    for (const Claim& claim : group.claims) {
+      Entry entry = make_entry(claim);
+      // A run whose null twin differs claims nothing at all.
+      if (!claims.valid && entry.is_compared()) entry.outcome = "INVALID";
+      if (claim.role == "ceiling") {
+        ceilings.push_back(entry);
+        continue;
+      }
+      Contest& contest = table.of(*entry.row);
+      contest.entries.push_back(entry);
+      contest.group = &group;
+    }
   add_ceilings(ceilings, table);
   for (Board& board : table.boards)
     for (Contest& contest : board.contests) rank(contest);

@@ -65,7 +65,9 @@ std::string last_text(std::string_view page, std::string_view tag, std::size_t f
   const std::size_t begin = page.find('>', open);
   const std::size_t end = page.find(std::string("</").append(tag.substr(1, 2)), begin);
   if (begin == page.npos || end == page.npos || begin > at) return "";
-  return without_tags(page.substr(begin + 1, end - begin - 1)).substr(0, 80);
+  const std::string_view inside = page.substr(begin + 1, end - begin - 1);
+  const std::size_t name = std::min(inside.find("<span class=\"sub\""), inside.find("<svg"));
+  return without_tags(inside.substr(0, name)).substr(0, 80);
 }
 
 /// "Leaderboards, half_split / f32, row plain": the way to a place of the page.

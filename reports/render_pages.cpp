@@ -1,7 +1,9 @@
 // The two formats that templates describe.
 #include <fmt/format.h>
 
+#include "reports/chart.h"
 #include "reports/digest.h"
+#include "reports/page_data.h"
 #include "reports/render.h"
 #include "reports/text.h"
 #include "reports/view.h"
@@ -28,35 +30,61 @@ void add_own_code(const Summary& summary, View& view) {
   view.set("script_hash", sha256_base64(script));
 }
 
+struct Figures {
+  std::vector<Figure> walks, forests, trades, curves;
+};
+
+Figures figures_of(const Results& results, const Summary& summary) {
+  return {working_set_figures(results, summary), forest_figures(summary),
+          trade_figures(results, summary), curve_figures(results)};
+}
+
 /// Everything but the figures, which each format shows its own way (template `figure`).
-View page_view(const Results& results, const Summary& summary, const std::vector<Figure>& walks,
-               const std::vector<Figure>& curves, const std::string& figure) {
+View page_view(const Results& results, const Summary& summary, const Figures& figures,
+               const std::string& figure) {
   View view = make_view(results, summary);
   view.set("figure", part(figure));
-  view.set("has_walks", flag(!walks.empty()));
-  view.set("has_charts", flag(!curves.empty()));
+  view.set("has_walks", flag(!figures.walks.empty()));
+  view.set("has_forests", flag(!figures.forests.empty()));
+  view.set("has_trades", flag(!figures.trades.empty()));
+  view.set("has_charts", flag(!figures.curves.empty()));
   return view;
+}
+
+/// What the page carries along: its results whole, and the ratio of every round.
+void add_data(const Results& results, const Summary& summary, View& view) {
+  const std::string text = text_of(results);
+  view.set("results_sha256", sha256_hex(text));
+  view.set("results", packed(text));
+  view.set("cells_json", cells_json(summary));
 }
 
 }  // namespace
 
 std::string render_html(const Results& results, const std::string& gnuplot) {
   const Summary summary = summarize(results);
-  const auto walks = working_set_figures(results, summary), curves = curve_figures(results);
-  View view = page_view(results, summary, walks, curves, "figure.html.mustache");
+  const Figures figures = figures_of(results, summary);
+  View view = page_view(results, summary, figures, "figure.html.mustache");
   add_own_code(summary, view);
+  add_data(results, summary, view);
+  view.set("maker", fmt::format("ropewalk {}; {}", ROPEWALK_VERSION, gnuplot_version(gnuplot)));
   view.set("cell", part("cell.html.mustache"));
-  view.set("walks", figure_pictures(walks, "walk", gnuplot));
-  view.set("charts", figure_pictures(curves, "chart", gnuplot));
+  view.set("walks", figure_pictures(figures.walks, "walk", gnuplot));
+  view.set("forests", figure_pictures(figures.forests, "forest", gnuplot));
+  view.set("trades", figure_pictures(figures.trades, "trade", gnuplot));
+  view.set("charts", figure_pictures(figures.curves, "chart", gnuplot));
   return fill_template("report.html.mustache", view, kainjow::mustache::html_escape<std::string>);
 }
 
 std::string render_markdown(const Results& results) {
   const Summary summary = summarize(results);
-  const auto walks = working_set_figures(results, summary), curves = curve_figures(results);
-  View view = page_view(results, summary, walks, curves, "figure.md.mustache");
-  view.set("walks", figure_tables(walks));
-  view.set("charts", figure_tables(curves));
+  const Figures figures = figures_of(results, summary);
+  View view = page_view(results, summary, figures, "figure.md.mustache");
+  view.set("results_sha256", sha256_hex(text_of(results)));
+  view.set("walks", figure_tables(figures.walks));
+  view.set("forests", figure_tables(figures.forests));
+  view.set("trades", figure_tables(figures.trades));
+  view.set("charts", figure_tables(figures.curves));
   return fill_template("report.md.mustache", view,
                        [](const std::string& text) { return markdown_code(text); });
 }

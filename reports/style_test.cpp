@@ -62,7 +62,10 @@ TEST(Style, TextStandsOutInLightDarkAndPrint) {
   const auto all = themes(template_text("report.css"));
   ASSERT_EQ(all.size(), 3u);
   const std::vector<std::pair<std::string, std::vector<std::string>>> pairs = {
-      {"--ink", {"--paper", "--card", "--none-soft", "--accent-soft"}},
+      {"--ink",
+       {"--paper", "--card", "--none-soft", "--accent-soft", "--heat-0", "--heat-1", "--heat-2",
+        "--heat-3", "--heat-4"}},
+      {"--slow", {"--card", "--slow-soft"}},
       {"--muted", {"--paper", "--card", "--accent-soft"}},
       {"--accent", {"--paper", "--card"}},
       {"--good", {"--paper", "--card", "--good-soft"}},

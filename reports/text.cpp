@@ -160,6 +160,16 @@ std::string number_text(double value) {
   return fmt::format("{:.3g}", value);
 }
 
+std::string ratio_text(double ratio) {
+  return ratio < 9.995 ? fmt::format("{:.3f}", ratio) : number_text(ratio);
+}
+
+std::string percent_text(double percent) {
+  if (!std::isfinite(percent)) return fmt::format("{}", percent);
+  const int decimals = percent < 0.995 ? 2 : percent < 9.95 ? 1 : 0;
+  return fmt::format("{:.{}f} %", percent, decimals);
+}
+
 std::string margin_text(double margin) {
   if (!std::isfinite(margin)) return fmt::format("{}", margin);
   const double size = std::fabs(margin);

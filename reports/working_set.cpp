@@ -29,15 +29,6 @@ struct Walk {
   std::map<std::string, std::string> without_speed;  ///< kernel -> its outcome
 };
 
-/// "half_split / f32 / in place / table" without its angle source.
-std::string without_angles(const std::string& board) {
-  for (const std::string angles : {" / table", " / computed"})
-    if (board.size() > angles.size() &&
-        board.compare(board.size() - angles.size(), angles.size(), angles) == 0)
-      return board.substr(0, board.size() - angles.size());
-  return board;
-}
-
 /// "llama-3-8b/set-16": the model.
 std::string model_of(const std::string& workload) {
   return workload.substr(0, workload.rfind('/'));
@@ -236,6 +227,14 @@ Figure figure_of(const Walk& walk, const std::vector<Cache>& caches) {
 }
 
 }  // namespace
+
+std::string without_angles(const std::string& board) {
+  for (const std::string angles : {" / table", " / computed"})
+    if (board.size() > angles.size() &&
+        board.compare(board.size() - angles.size(), angles.size(), angles) == 0)
+      return board.substr(0, board.size() - angles.size());
+  return board;
+}
 
 std::vector<Cache> caches_of(const std::string& text) {
   std::vector<Cache> caches;
