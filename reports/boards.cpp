@@ -67,8 +67,8 @@ std::vector<double> speeds_of(const TimingRow& row) {
 }
 
 bool is_measured(const std::string& outcome) {
-  return outcome == "MEASURED" || outcome == "FASTER" || outcome == "SLOWER" ||
-         outcome == "SAME" || outcome == "UNRESOLVED";
+  return outcome == "MEASURED" || outcome == "FASTER" || outcome == "SLOWER" || outcome == "SAME" ||
+         outcome == "UNRESOLVED";
 }
 
 void take_speed(Entry& entry) {
@@ -194,8 +194,7 @@ std::vector<TimingRow> gated_timings(const Results& results) {
   std::vector<TimingRow> rows = results.timings;
   for (TimingRow& row : rows) {
     if (is_not_run(row.outcome)) continue;
-    std::string gap =
-        row.is_ceiling() ? "" : verification_gap(row, parts_of(row.board), verdicts);
+    std::string gap = row.is_ceiling() ? "" : verification_gap(row, parts_of(row.board), verdicts);
     const bool measured = is_measured(row.outcome);
     const std::vector<double> speeds = speeds_of(row);
     if (measured && gap.empty() && speeds.empty()) gap = "its row holds no usable speed";

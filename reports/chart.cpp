@@ -118,9 +118,10 @@ std::string row_names(const std::vector<ChartPlace>& rows, ChartSize size) {
     list += fmt::format("{}\"{}\" {:.9g}", list.empty() ? "" : ", ", name, row.x);
     lowest = std::min(lowest, row.x);
   }
-  return fmt::format("set ytics ({}) noenhanced font \",{}\"\nset grid noytics xtics\n"
-                     "set yrange [{:.9g}:-0.3]\n",
-                     list, narrow ? 12 : size.font, lowest - 0.7);
+  return fmt::format(
+      "set ytics ({}) noenhanced font \",{}\"\nset grid noytics xtics\n"
+      "set yrange [{:.9g}:-0.3]\n",
+      list, narrow ? 12 : size.font, lowest - 0.7);
 }
 
 std::string y_axis(const ChartRequest& request, const Range& y, ChartSize size) {
@@ -158,15 +159,16 @@ std::string axes(const ChartRequest& request, ChartSize size) {
     for (const ChartPlace& mark : request.x_marks) x.take({mark.x});
     const double room = request.y_rows.empty() ? 1.5 : 1.06;
     if (request.x_band.low < request.x_band.high) x.take({request.x_band.low, request.x_band.high});
-    script = fmt::format("set logscale x 2\nset xrange [{:.9g}:{:.9g}]\n", x.low / room,
-                         x.high * room);
+    script =
+        fmt::format("set logscale x 2\nset xrange [{:.9g}:{:.9g}]\n", x.low / room, x.high * room);
   }
   if (!request.x_ticks.empty())
     script += fmt::format("set xtics ({})\nset nomxtics\n", tick_list(request.x_ticks, size));
   if (request.x_band.low < request.x_band.high)
-    script += fmt::format("set object rectangle from {:.9g}, graph 0 to {:.9g}, graph 1 behind "
-                          "fc {} fs solid 0.5 noborder\n",
-                          request.x_band.low, request.x_band.high, gnuplot_colour(band_code));
+    script += fmt::format(
+        "set object rectangle from {:.9g}, graph 0 to {:.9g}, graph 1 behind "
+        "fc {} fs solid 0.5 noborder\n",
+        request.x_band.low, request.x_band.high, gnuplot_colour(band_code));
   for (const ChartPlace& mark : request.x_marks) {
     const std::string at = fmt::format("{:.9g}", mark.x);
     script += fmt::format("set arrow from {0}, graph 0 to {0}, graph 1 nohead dt 2 lc {1}\n", at,

@@ -37,10 +37,10 @@ struct ChartRequest {
   std::vector<ChartPlace> x_marks;
   struct {
     double low = 0, high = 0;
-  } x_band;                         ///< from bottom to top; empty while both are equal
-  std::vector<ChartPlace> y_rows;   ///< names of rows in place of a y axis, by their y, from the top
-  Scale y_scale = Scale::linear;    ///< logarithmic only where all y are above 0
-  double y_floor = 0;               ///< above 0: logarithmic from here, labelled with powers of ten
+  } x_band;                        ///< from bottom to top; empty while both are equal
+  std::vector<ChartPlace> y_rows;  ///< names of rows in place of a y axis, by their y, from the top
+  Scale y_scale = Scale::linear;   ///< logarithmic only where all y are above 0
+  double y_floor = 0;              ///< above 0: logarithmic from here, labelled with powers of ten
   std::vector<ChartSeries> series;  ///< at most chart_series_max are drawn
   ChartBand band;                   ///< behind them; may be empty
 };

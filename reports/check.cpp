@@ -21,7 +21,8 @@ std::string_view between(std::string_view page, std::string_view begin, std::str
   const std::size_t from = page.find(begin);
   const std::size_t to = from == page.npos ? page.npos : page.find(end, from + begin.size());
   if (to == page.npos)
-    throw BadResults(name + ": is no report.html of this ropewalk, or was cut; give one that "
+    throw BadResults(name +
+                     ": is no report.html of this ropewalk, or was cut; give one that "
                      "`ropewalk report` made");
   return page.substr(from + begin.size(), to - from - begin.size());
 }

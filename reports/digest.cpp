@@ -40,7 +40,8 @@ std::string base64(const unsigned char* data, std::size_t size) {
 }
 
 [[noreturn]] void damaged() {
-  throw BadResults("the results inside this page are damaged; make it again from its results.jsonl");
+  throw BadResults(
+      "the results inside this page are damaged; make it again from its results.jsonl");
 }
 
 std::vector<unsigned char> from_base64(std::string_view text) {

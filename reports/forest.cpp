@@ -34,8 +34,8 @@ std::size_t kind_of(const Entry& entry) {
   const std::string name = entry.row->is_twin() ? "null twin" : entry.outcome;
   const auto found = std::find_if(std::begin(kinds), std::end(kinds),
                                   [&name](const Kind& kind) { return name == kind.name; });
-  return static_cast<std::size_t>(
-      (found == std::end(kinds) ? std::begin(kinds) + 3 : found) - std::begin(kinds));
+  return static_cast<std::size_t>((found == std::end(kinds) ? std::begin(kinds) + 3 : found) -
+                                  std::begin(kinds));
 }
 
 /// Only letters that mean nothing to gnuplot come into a picture; a stranger's name may not.
@@ -69,8 +69,8 @@ std::string launches_text(const Claim& claim) {
 
 FigureTable table_of(const std::vector<Line>& lines) {
   FigureTable table;
-  table.columns = {"no.", "contestant", "workload", "ratio", "interval", "coverage",
-                   "rounds", "each launch", "outcome"};
+  table.columns = {"no.",      "contestant", "workload",    "ratio",  "interval",
+                   "coverage", "rounds",     "each launch", "outcome"};
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const Claim& claim = *lines[i].entry->claim;
     const Interval& interval = claim.interval;
@@ -78,11 +78,10 @@ FigureTable table_of(const std::vector<Line>& lines) {
         std::isfinite(interval.high)
             ? fmt::format("{} – {}", ratio_text(interval.low), ratio_text(interval.high))
             : "too few rounds";
-    table.lines.push_back({count_text(static_cast<std::int64_t>(i + 1)), claim.kernel,
-                           lines[i].contest->of->workload, ratio_text(interval.ratio), range,
-                           fmt::format("{:.2f} %", 100 * interval.coverage),
-                           count_text(interval.rounds), launches_text(claim),
-                           lines[i].entry->outcome});
+    table.lines.push_back(
+        {count_text(static_cast<std::int64_t>(i + 1)), claim.kernel, lines[i].contest->of->workload,
+         ratio_text(interval.ratio), range, fmt::format("{:.2f} %", 100 * interval.coverage),
+         count_text(interval.rounds), launches_text(claim), lines[i].entry->outcome});
   }
   return table;
 }
@@ -130,8 +129,8 @@ std::vector<ChartPlace> ratio_ticks(const ChartRequest& picture) {
       low = std::min(low, series.x_low[i]);
       high = std::max(high, series.x_high[i]);
     }
-  std::vector<double> values = {0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1,  1.5, 2,
-                                3,    5,    10,   20,  50,  100, 200, 500, 1000};
+  std::vector<double> values = {0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1,   1.5,
+                                2,    3,    5,    10,  20,  50,  100, 200, 500, 1000};
   if (high / low < 1.6)
     values = {0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5};
   std::vector<ChartPlace> ticks;

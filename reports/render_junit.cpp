@@ -96,8 +96,7 @@ void add_broken_timings(const Summary& summary, const Results& results, Suites& 
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests)
       for (const Entry& entry : contest.entries) {
-        if (entry.has_speed || is_not_run(entry.outcome) || failed[kernel_of(*entry.row)])
-          continue;
+        if (entry.has_speed || is_not_run(entry.outcome) || failed[kernel_of(*entry.row)]) continue;
         Suite& suite = suites.of(entry.row->kernel);
         const std::string inside =
             suite.failure(entry.outcome, entry.outcome + ": " + entry.reason, "");

@@ -177,7 +177,7 @@ TEST(Broken, IsShownWithItsReason) {
   const auto all = broken_results();
   for (const Results& results : {all[0], all[2]}) {
     EXPECT_TRUE(contains(render_html(results), "✗ BROKEN</span> agreement FAIL"));
-    EXPECT_TRUE(contains(render_markdown(results), "`BROKEN` `agreement FAIL`"));
+    EXPECT_TRUE(contains(render_markdown(results), "✗ `BROKEN` `agreement FAIL`"));
     EXPECT_TRUE(contains(render_csv(results), ",BROKEN,"));
   }
   EXPECT_TRUE(contains(render_html(all[3]), "not verified in this run"));

@@ -152,8 +152,8 @@ void add_timings(Results& results) {
         };
         for (const SampleKernel& kernel : kernels) {
           const bool table = std::string(kernel.contract) == "table";
-          TimingRow* row = add(kernel.name, table ? "table" : "computed",
-                               kernel.ns + 86 * (size.slowdown - 1));
+          TimingRow* row =
+              add(kernel.name, table ? "table" : "computed", kernel.ns + 86 * (size.slowdown - 1));
           if (row->kernel == "plain") row->role = "baseline";
           if (row->kernel != "wrong_way") continue;
           const TimingRow copy = *row;

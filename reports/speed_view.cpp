@@ -60,10 +60,10 @@ View entry_view(const Entry& entry, double fastest_ns, int cell) {
   item.set("is_baseline", flag(row.role == "baseline"));
   item.set("is_twin", flag(row.is_twin()));
   item.set("has_speed", flag(entry.has_speed));
-  item.set("entry_class", !entry.has_speed    ? "broken"
-                          : row.is_ceiling()  ? "ceiling"
-                          : entry.rank == 0   ? "twin"
-                                              : "ranked");
+  item.set("entry_class", !entry.has_speed   ? "broken"
+                          : row.is_ceiling() ? "ceiling"
+                          : entry.rank == 0  ? "twin"
+                                             : "ranked");
   item.set("entry_rank", entry.rank > 0 ? std::to_string(entry.rank) : "");
   item.set("entry_outcome", clean_line(entry.outcome));
   item.set("entry_reason", clean_line(entry.reason));
@@ -269,8 +269,7 @@ View spreads(const Summary& summary) {
     View item;
     item.set("spread_of", what);
     item.set("spread_median", percent_text(100 * median_of(values)));
-    item.set("spread_most",
-             percent_text(100 * *std::max_element(values.begin(), values.end())));
+    item.set("spread_most", percent_text(100 * *std::max_element(values.begin(), values.end())));
     out << item;
   };
   add("between launches (slowest over fastest median)", launches);

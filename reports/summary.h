@@ -53,11 +53,11 @@ struct MatrixRow {
 struct Entry {
   const TimingRow* row = nullptr;          ///< of its first launch: names and sizes
   std::vector<const TimingRow*> launches;  ///< those with a speed, in order
-  int rank = 0;            ///< from 1; 0 for a ceiling, a twin and for what has no speed
-  bool has_speed = false;  ///< false: print no number of it anywhere
-  std::string outcome;     ///< as the report shows it
-  std::string reason;      ///< why it has no speed
-  double ns = 0;           ///< a token: the median of the launches' medians
+  int rank = 0;                   ///< from 1; 0 for a ceiling, a twin and for what has no speed
+  bool has_speed = false;         ///< false: print no number of it anywhere
+  std::string outcome;            ///< as the report shows it
+  std::string reason;             ///< why it has no speed
+  double ns = 0;                  ///< a token: the median of the launches' medians
   double ns_min = 0, ns_max = 0;  ///< over the launches' medians; over the rounds of a single one
   double gb_per_s = 0;            ///< at ns
   double percent_of_ceiling = 0;  ///< 0 without a ceiling
@@ -69,8 +69,8 @@ struct Entry {
 struct Contest {
   const TimingRow* of = nullptr;  ///< its workload, phase, source and sizes
   std::vector<Entry> entries;
-  double fastest_ns = 0;                ///< of all entries: the full length of a bar
-  const ClaimGroup* group = nullptr;    ///< its baseline and noise floor; NULL when nothing ran
+  double fastest_ns = 0;              ///< of all entries: the full length of a bar
+  const ClaimGroup* group = nullptr;  ///< its baseline and noise floor; NULL when nothing ran
 };
 
 struct Board {
@@ -101,8 +101,8 @@ struct Summary {
 Summary summarize(const Results& results);
 Summary summarize(const Results&&) = delete;
 
-/// The rows as far as their verdicts let them: a kernel has a speed only if every verdict on it, for
-/// the board's pairing and dtype, holds and one of them is a PASS.
+/// The rows as far as their verdicts let them: a kernel has a speed only if every verdict on it,
+/// for the board's pairing and dtype, holds and one of them is a PASS.
 std::vector<TimingRow> gated_timings(const Results& results);
 
 /// The leaderboards of these rows; entries point into both.
