@@ -132,11 +132,16 @@ PageCheck check_page(const std::string& page, const std::string& name,
   if (text != carried)
     return {false, fmt::format("{}: carries other results than the file: sha256 {} and {}", name,
                                sha256_hex(carried), sha256_hex(text))};
-  const std::string again = render_html(results_from(text, name), gnuplot);
+  const bool has_history = page.find(history_begin) != page.npos;
+  const std::string_view runs =
+      has_history ? between(page, history_begin, block_end, name) : std::string_view();
+  const std::string history = has_history ? unpacked(runs, results_bytes_max) : "";
+  const std::string again = render_html(results_from(text, name), gnuplot, history);
   require_same_maker(page, again, name);
-  // The compressed block was compared by what is in it; another zlib may write other bytes.
-  std::string one = without(page, inside);
+  // The compressed blocks were compared by what is in them; another zlib may write other bytes.
+  std::string one = without(without(page, inside), runs);
   std::string two = without(again, between(again, results_begin, block_end, name));
+  if (has_history) two = without(two, between(again, history_begin, block_end, name));
   const std::string drawn = std::string(between(page, maker_begin, "\"", name));
   const bool same_pictures = drawn == between(again, maker_begin, "\"", name);
   if (!same_pictures) {

@@ -12,6 +12,8 @@ namespace ropewalk {
 // How the template begins and ends these blocks; a test holds it to them.
 inline constexpr std::string_view results_begin =
     "<script type=\"application/octet-stream\" id=\"results\">";
+inline constexpr std::string_view history_begin =
+    "<script type=\"application/octet-stream\" id=\"runs\">";
 inline constexpr std::string_view cells_begin = "<script type=\"application/json\" id=\"cells\">";
 inline constexpr std::string_view block_end = "</script>";
 inline constexpr std::string_view maker_begin = "<meta name=\"generator\" content=\"";

@@ -104,7 +104,8 @@ std::string samples_text(const Contest& contest) {
     }
   if (launches == 0) return "";
   const auto count = [](std::size_t n, const std::string& what) {
-    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+    const bool hisses = what.back() == 'h';  // launches
+    return fmt::format("{} {}{}", n, what, n == 1 ? "" : hisses ? "es" : "s");
   };
   const std::string of = count(rounds, paired ? "round" : "repetition");
   return launches == 1 ? "median of " + of

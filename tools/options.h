@@ -15,7 +15,7 @@ struct Options {
   std::string workload_file;         ///< empty: the built-in workloads
   std::string known_failures;        ///< a file, or empty
   bool first_kill = false;           ///< mutants: one failure of a kernel is enough
-  std::string markdown;              ///< mutants: a file to write the matrix to
+  std::string markdown;              ///< mutants, compare: a file to write to
   std::string ledger, write_ledger;  ///< verify: to compare with, to write; at most one of them
   Profile profile = Profile::standard;
   std::uint64_t seed = 0;
@@ -26,7 +26,9 @@ struct Options {
   bool json = false, quiet = false;
   std::string replay_text;                  ///< replay
   std::string results_file;                 ///< report
-  std::vector<std::string> files;           ///< merge: the results of the shards
+  std::string check, history, splice;       ///< report: a page, a file of runs, a document
+  double max_regression = 0;                ///< compare, in percent; 0: beyond the noise floor
+  std::vector<std::string> files;           ///< merge: the results of the shards; compare: two runs
   bool exhaustive = false, resume = false;  ///< verify, with those below
   std::string positions = "0:2147483647", shard;
   std::int64_t rotary_dim = 128;

@@ -52,6 +52,7 @@
       });
     });
   };
+  document.documentElement.classList.add("scripted");
   all("table.sortable").forEach(sortable);
 
   // ---- filtering: every word must stand in the row or in the head of its box
