@@ -119,9 +119,15 @@ std::string row_names(const std::vector<ChartPlace>& rows, ChartSize size) {
     lowest = std::min(lowest, row.x);
   }
   return fmt::format(
-      "set ytics ({}) noenhanced font \",{}\"\nset grid noytics xtics\n"
-      "set yrange [{:.9g}:-0.3]\n",
-      list, narrow ? 12 : size.font, lowest - 0.7);
+      "set ytics scale 0 ({}) noenhanced font \",12\"\nset grid noytics xtics\n"
+      "set yrange [{:.9g}:-0.3]\nset lmargin at screen {}\nset rmargin at screen 0.96\n",
+      list, lowest - 0.7, narrow ? 0.44 : 0.3);
+}
+
+/// What the names of rows leave of the width.
+ChartSize beside(ChartSize size) {
+  size.width = size.width * 3 / 5;
+  return size;
 }
 
 std::string y_axis(const ChartRequest& request, const Range& y, ChartSize size) {
@@ -163,7 +169,8 @@ std::string axes(const ChartRequest& request, ChartSize size) {
         fmt::format("set logscale x 2\nset xrange [{:.9g}:{:.9g}]\n", x.low / room, x.high * room);
   }
   if (!request.x_ticks.empty())
-    script += fmt::format("set xtics ({})\nset nomxtics\n", tick_list(request.x_ticks, size));
+    script += fmt::format("set xtics ({})\nset nomxtics\n",
+                          tick_list(request.x_ticks, request.y_rows.empty() ? size : beside(size)));
   if (request.x_band.low < request.x_band.high)
     script += fmt::format(
         "set object rectangle from {:.9g}, graph 0 to {:.9g}, graph 1 behind "

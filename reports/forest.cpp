@@ -149,7 +149,7 @@ std::vector<Figure> forest_figures(const Summary& summary) {
     if (lines.empty()) continue;
     Figure figure;
     figure.picture.title = "Ratios to the baseline";
-    figure.picture.x_label = "time over the baseline's: left of 1 is faster";
+    figure.picture.x_label = "time / baseline's time";
     figure.picture.x_scale = Scale::logarithmic;
     figure.name = board.name;
     double floor = 0;
