@@ -195,7 +195,12 @@ Workload read_workload(const Entry& entry) {
   w.pairing = interleaved ? ROPE_INTERLEAVED : ROPE_HALF_SPLIT;
   w.dtype = entry.choice("dtype", {"f32", "f64"}) == "f64" ? ROPE_F64 : ROPE_F32;
   w.in_place = entry.choice("placement", {"in_place", "out_of_place"}) == "in_place";
-  w.scattered = entry.choice("positions", {"consecutive", "scattered"}) == "scattered";
+  const std::string positions = entry.choice("positions", {"consecutive", "scattered", "cold"});
+  w.cold = positions == "cold";
+  w.scattered = w.cold || positions == "scattered";
+  if (w.cold && w.batch * w.tokens > cold_position_count)
+    entry.fail("positions",
+               fmt::format("cold positions are for at most {} tokens a call", cold_position_count));
   WorkloadTensor& q = w.tensors[0];
   WorkloadTensor& k = w.tensors[1];
   q = {entry.size("q_heads"), entry.size("head_dim"), entry.size_or("q_rotary_offset", 0, 0)};

@@ -27,6 +27,8 @@ struct Workload {
   std::int32_t dtype = ROPE_F32;  ///< of tensors and tables: ROPE_F32 or ROPE_F64
   bool in_place = true;
   bool scattered = false;  ///< positions: seeded, below scattered_position_count, or 0, 1, 2, ...
+  bool cold = false;  ///< scattered over cold_position_count, and others in each call: no table row
+                      ///< comes again before nearly all others came
   std::array<WorkloadTensor, 2> tensors;  ///< Q and K
   std::int64_t rotary_dim = 2;
   double rope_theta = 10000;
@@ -36,6 +38,8 @@ struct Workload {
 
 /// Scattered positions lie below this, and their table has this many rows.
 inline constexpr std::int64_t scattered_position_count = 8192;
+/// The same of a cold workload: 64 MiB of f32 tables for 128 rotated elements.
+inline constexpr std::int64_t cold_position_count = 131072;
 /// A workload that needs more memory than this is a slip of the pen.
 inline constexpr std::int64_t workload_bytes_max = std::int64_t{64} << 30;
 
@@ -60,6 +64,7 @@ inline std::int64_t element_bytes(const Workload& workload) {
 }
 /// Largest position a call may contain; the table by position has one row more.
 inline std::int64_t max_position_of(const Workload& workload) {
+  if (workload.cold) return cold_position_count - 1;
   return (workload.scattered ? scattered_position_count : workload.tokens) - 1;
 }
 

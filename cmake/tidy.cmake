@@ -50,7 +50,7 @@ set(layers
 set(owners
   "rapidcheck=properties/run_property.cpp"
   "boost/multiprecision=reference/(frequencies|oracle|second_derivation).cpp"
-  "boost/math/=reports/claims.cpp"
+  "boost/math/distributions=reports/claims.cpp"
   "Eigen/=kernels/dense/[a-z0-9_]+.cpp|kernels/api/half_test.cpp|reference/second_derivation.cpp"
   "CLI/=tools/options.cpp"
   "toml\\+\\+/=benchmarks/workloads.cpp"

@@ -36,8 +36,10 @@ constexpr Verb verbs[] = {
      "  ropewalk replay 'kernel=plain property=agreement positions=70001 q.heads=1'"},
     {"mutants", "judge the suite itself: does every planted error die?",
      "  ropewalk mutants\n  ropewalk mutants --kernel '*wrong_way*' --property decay"},
-    {"bench", "verify kernels and time those that hold, with Google Benchmark",
-     "  ropewalk bench --profile smoke\n  ropewalk bench --workload 'llama*' --kernel plain\n"
+    {"bench", "verify kernels and time those that hold, in paired rounds",
+     "  ropewalk bench --profile smoke\n  ropewalk bench --workload 'llama*' --baseline avx2\n"
+     "  ropewalk bench --launches 5 --rounds 40 --out night; "
+     "ropewalk bench --launches 5 --rounds 40 --out night --resume\n"
      "  ropewalk bench -- --benchmark_filter=decode --benchmark_repetitions=20"},
     {"report", "make report.html, report.md, results.csv and junit.xml from a results file",
      "  ropewalk report ropewalk-out/results.jsonl\n"
@@ -131,6 +133,24 @@ void add_exhaustive_options(CLI::App& verb, Options& o) {
       ->needs(exhaustive);
 }
 
+void add_bench_options(CLI::App& verb, Options& o) {
+  verb.add_option("--engine", o.engine,
+                  "paired (rounds in a balanced order, the default) or gbench (Google Benchmark)")
+      ->type_name("paired|gbench")
+      ->check(CLI::IsMember({"paired", "gbench"}));
+  verb.add_option("--rounds", o.rounds, "rounds of a launch, at least (default: the profile's)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{6}, std::int64_t{800}, "6 to 800"));
+  verb.add_option("--launches", o.launches, "fresh processes (default: the profile's)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100}, "1 to 100"));
+  verb.add_option("--baseline", o.baseline,
+                  "what ratios are to, where it offers the board (default: plain, else the first)")
+      ->type_name("KERNEL");
+  verb.add_flag("--resume", o.resume,
+                "keep what the run in --out had measured when it was cut off");
+}
+
 void add_common_options(CLI::App& verb, Options& o, std::string& seed) {
   verb.add_option_function<std::string>(
           "--profile",
@@ -214,6 +234,7 @@ CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) 
     verb->add_option("--markdown", o.markdown, "also write the matrix and the scores to this file")
         ->type_name("FILE.md");
   if (name == "verify") add_exhaustive_options(*verb, o);
+  if (name == "bench" || name == "run") add_bench_options(*verb, o);
   if (name == "bench" || name == "run" || name == "list") add_workload_options(*verb, o);
   if (name != "report" && name != "run" && name != "replay" && name != "compare")
     add_output_options(*verb, o);
@@ -285,6 +306,16 @@ Parsed parse_command_line(int argc, char** argv) {
       throw CLI::ValidationError("--", "only bench and run take Google Benchmark's flags");
     if (o.verb == "report" && o.results_file.empty() && o.check.empty())
       throw CLI::ValidationError("report", "needs a results.jsonl");
+    if (!o.benchmark_args.empty() && o.engine == "paired")
+      throw CLI::ValidationError("--", "--engine paired takes no flags of Google Benchmark");
+    const bool benches = o.verb == "bench" || o.verb == "run";
+    if (o.engine.empty()) o.engine = o.benchmark_args.empty() ? "paired" : "gbench";
+    if (benches && o.engine == "gbench" &&
+        (o.rounds > 0 || o.launches > 0 || o.resume || !o.baseline.empty()))
+      throw CLI::ValidationError("--engine gbench",
+                                 "takes no --rounds, --launches, --baseline or --resume");
+    if (o.verb == "bench" && o.resume && o.out.empty())
+      throw CLI::ValidationError("--resume", "needs the --out of the run that was cut off");
     parsed.run = true;
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) {

@@ -24,16 +24,19 @@ struct Options {
   std::string cpu_features = "all";
   std::string out;  ///< folder for results; empty: the verb's own default
   bool json = false, quiet = false;
-  std::string replay_text;                  ///< replay
-  std::string results_file;                 ///< report
-  std::string check, history, splice;       ///< report: a page, a file of runs, a document
-  double max_regression = 0;                ///< compare, in percent; 0: beyond the noise floor
-  std::vector<std::string> files;           ///< merge: the results of the shards; compare: two runs
-  bool exhaustive = false, resume = false;  ///< verify, with those below
+  std::string replay_text;             ///< replay
+  std::string results_file;            ///< report
+  std::string check, history, splice;  ///< report: a page, a file of runs, a document
+  double max_regression = 0;           ///< compare, in percent; 0: beyond the noise floor
+  std::vector<std::string> files;      ///< merge: the results of the shards; compare: two runs
+  bool exhaustive = false;             ///< verify, with those below
+  bool resume = false;                 ///< verify --exhaustive, bench and run
   std::string positions = "0:2147483647", shard;
   std::int64_t rotary_dim = 128;
   double rope_theta = 10000;
   std::vector<std::string> benchmark_args;  ///< bench, after --
+  std::string engine, baseline;             ///< bench; empty: paired, and plain
+  std::int64_t rounds = 0, launches = 0;    ///< bench; 0: what the profile says
 };
 
 /// "smoke", "standard", "full"
