@@ -57,6 +57,7 @@ set(owners
   "benchmark/benchmark.h=benchmarks/board.cpp"
   "nlohmann/=reports/record.cpp|reports/record_test.cpp|benchmarks/json_fields.cpp"
   "kainjow/=reports/[a-z0-9_]+.(cpp|h)"
+  "(openssl/|zlib.h)=reports/digest.cpp"
   "dlfcn.h=harness/loaded_kernels.cpp")
 
 function(check_include file line header)

@@ -333,6 +333,16 @@ class Reader {
                    "; give a results.jsonl as this ropewalk writes it, or make it again");
 }
 
+void take(Reader& reader, std::string_view line, const std::filesystem::path& file,
+          std::int64_t number) {
+  try {
+    reader.take(line);
+  } catch (const FieldError& error) {
+    bad(file, number, error.what);
+  }
+  (reader.results.text += line) += '\n';  // a run row has emptied it
+}
+
 // The row of a line that stands alone.
 template <class Row>
 Row one_row_from(const std::string& json_line, std::vector<Row> Results::*rows) {
@@ -396,16 +406,35 @@ CertificateRow certificate_row_from(const std::string& json_line) {
 
 Results read_results(const std::filesystem::path& file) {
   Reader reader;
-  const std::int64_t lines =
-      for_each_whole_line(file, [&](std::string_view line, std::int64_t number) {
-        try {
-          reader.take(line);
-        } catch (const FieldError& error) {
-          bad(file, number, error.what);
-        }
-      });
+  const std::int64_t lines = for_each_whole_line(
+      file, [&](std::string_view line, std::int64_t number) { take(reader, line, file, number); });
   if (!reader.found_run()) bad(file, lines + 1, "no run row");
   return std::move(reader.results);
+}
+
+Results results_from(std::string_view text, const std::string& name) {
+  Reader reader;
+  std::int64_t number = 0;
+  for (std::size_t end; (end = text.find('\n')) != std::string_view::npos;) {
+    take(reader, text.substr(0, end), name, ++number);
+    text.remove_prefix(end + 1);
+  }
+  if (!reader.found_run()) bad(name, number + 1, "no run row");
+  return std::move(reader.results);
+}
+
+std::string text_of(const Results& results) {
+  if (!results.text.empty()) return results.text;
+  std::string text = to_json_line(results.run) + '\n';
+  const auto add = [&text](const auto& rows) {
+    for (const auto& row : rows) text += to_json_line(row) + '\n';
+  };
+  add(results.verdicts);
+  add(results.timings);
+  add(results.curves);
+  add(results.certificates);
+  if (results.complete) text += to_json_line(results.end) + '\n';
+  return text;
 }
 
 }  // namespace ropewalk

@@ -136,6 +136,7 @@ struct Results {
   std::vector<CertificateRow> certificates;
   EndRow end;
   bool complete = false;  ///< an end row was found
+  std::string text;       ///< the lines of a file it was read from; empty: read from none
 };
 
 /// Appends rows to a file: one line a row, written whole and flushed, so that a kill loses at most
@@ -177,5 +178,10 @@ CertificateRow certificate_row_from(const std::string& json_line);
 /// not a row of this schema version throws BadResults with the line number. Never crashes on
 /// foreign bytes.
 Results read_results(const std::filesystem::path& file);
+/// The same from text; `name` stands for the file in messages.
+Results results_from(std::string_view text, const std::string& name);
+
+/// The lines the results were read from, or would be: what a page carries along.
+std::string text_of(const Results& results);
 
 }  // namespace ropewalk

@@ -8,11 +8,13 @@
 
 namespace ropewalk {
 
-void write_report(const Results& results, const std::filesystem::path& out_dir) {
+void write_report(const Results& results, const std::filesystem::path& out_dir,
+                  const std::string& history) {
   std::error_code error;
   std::filesystem::create_directories(out_dir, error);
   if (error) throw std::runtime_error(out_dir.string() + ": cannot be made: " + error.message());
-  const std::string markdown = render_markdown(results), html = render_html(results);
+  const std::string markdown = render_markdown(results, history);
+  const std::string html = render_html(results, {}, history);
   const std::string csv = render_csv(results), junit = render_junit(results);
   write_whole_file(out_dir / "report.md", markdown);
   write_whole_file(out_dir / "report.html", html);

@@ -48,8 +48,13 @@ constexpr Verb verbs[] = {
     {"doctor", "what about this machine makes measurements worse, and what to do about each",
      "  ropewalk doctor\n  ropewalk doctor --quiet\n  ropewalk doctor --json --profile full"},
     {"report", "make report.html, report.md, results.csv and junit.xml from a results file",
-     "  ropewalk report ropewalk-out/results.jsonl\n  ropewalk report results.jsonl --out "
-     "somewhere"},
+     "  ropewalk report ropewalk-out/results.jsonl\n"
+     "  ropewalk report results.jsonl --out somewhere --history runs.jsonl\n"
+     "  ropewalk report results.jsonl --splice README.md\n"
+     "  ropewalk report --check report.html\n  ropewalk report --check report.html results.jsonl"},
+    {"compare", "two runs on one machine class: what became faster, slower, broken",
+     "  ropewalk compare before/results.jsonl after/results.jsonl\n"
+     "  ropewalk compare before.html after.html --max-regression 5 --markdown comment.md"},
     {"run", "verify, bench and report in one go",
      "  ropewalk run\n  ropewalk run --profile smoke --out build/report\n"
      "  ropewalk run --plugin ./my_kernel.so"},
@@ -206,6 +211,40 @@ void add_workload_options(CLI::App& verb, Options& o) {
       ->take_all();
 }
 
+void add_report_options(CLI::App& verb, Options& o) {
+  verb.add_option("results", o.results_file, "a results.jsonl, or a report.html, which carries its")
+      ->type_name("FILE");
+  CLI::Option* check =
+      verb.add_option("--check", o.check,
+                      "work every number of this page out again, from FILE or from what it carries")
+          ->type_name("REPORT.html");
+  CLI::Option* history =
+      verb.add_option("--history", o.history,
+                      "append the run to this file of runs of one machine class, and show how "
+                      "speeds went over them")
+          ->type_name("RUNS.jsonl")
+          ->excludes(check);
+  verb.add_option("--splice", o.splice,
+                  "write no report, but its tables between the markers of this document: "
+                  "<!-- ropewalk leaderboards --> ... <!-- ropewalk end -->")
+      ->type_name("FILE.md")
+      ->excludes(check)
+      ->excludes(history);
+}
+
+void add_compare_options(CLI::App& verb, Options& o) {
+  verb.add_option("runs", o.files, "two runs, the older first: results.jsonl or report.html")
+      ->required()
+      ->expected(2)
+      ->type_name("A B");
+  verb.add_option("--max-regression", o.max_regression,
+                  "a kernel may become that much slower, in percent (default: the noise floor)")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(0.0, 1000.0, "0 to 1000"));
+  verb.add_option("--markdown", o.markdown, "write the comparison to this file")
+      ->type_name("FILE.md");
+}
+
 CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) {
   const std::string name = v.name;
   CLI::App* verb = app.add_subcommand(name, v.summary);
@@ -231,7 +270,8 @@ CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) 
   const bool takes_workloads =
       name == "bench" || name == "run" || name == "list" || name == "doctor";
   if (takes_workloads) add_workload_options(*verb, o);
-  if (name != "report" && name != "run" && name != "replay") add_output_options(*verb, o);
+  if (name != "report" && name != "run" && name != "replay" && name != "compare")
+    add_output_options(*verb, o);
   if (name == "run") verb->add_flag("--quiet", o.quiet, "print only failures and the summary");
   if (name == "replay") {
     verb->add_flag("--json", o.json, "print the finding as one line of JSON");
@@ -240,10 +280,8 @@ CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) 
     verb->add_option("--cpu-features", o.cpu_features, "act like an older machine")
         ->type_name("LIST");
   }
-  if (name == "report")
-    verb->add_option("results", o.results_file, "a results.jsonl file")
-        ->required()
-        ->type_name("FILE");
+  if (name == "report") add_report_options(*verb, o);
+  if (name == "compare") add_compare_options(*verb, o);
   if (name == "merge") {
     verb->add_option("files", o.files, "the results.jsonl of each shard")
         ->required()
@@ -300,6 +338,8 @@ Parsed parse_command_line(int argc, char** argv) {
         throw CLI::ValidationError("--seed", wrong);
     if (!o.benchmark_args.empty() && o.verb != "bench" && o.verb != "run")
       throw CLI::ValidationError("--", "only bench and run take Google Benchmark's flags");
+    if (o.verb == "report" && o.results_file.empty() && o.check.empty())
+      throw CLI::ValidationError("report", "needs a results.jsonl");
     if (!o.benchmark_args.empty() && o.engine == "paired")
       throw CLI::ValidationError("--", "--engine paired takes no flags of Google Benchmark");
     const bool benches = o.verb == "bench" || o.verb == "run";
