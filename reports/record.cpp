@@ -360,19 +360,6 @@ Row one_row_from(const std::string& json_line, std::vector<Row> Results::*rows) 
 
 }  // namespace
 
-bool is_failure(std::string_view verdict) {
-  return verdict == "FAIL" || verdict == "CRASH" || verdict == "HANG" || verdict == "VACUOUS";
-}
-
-bool is_not_run(std::string_view verdict) {
-  return verdict == "UNSUPPORTED" || verdict == "SKIPPED";
-}
-
-std::string kernel_of(const TimingRow& row) {
-  const bool twin = row.is_twin() && row.kernel.ends_with(twin_suffix);
-  return twin ? row.kernel.substr(0, row.kernel.size() - twin_suffix.size()) : row.kernel;
-}
-
 std::string to_json_line(const RunRow& row) {
   return row_line("run", row);
 }
@@ -421,20 +408,6 @@ Results results_from(std::string_view text, const std::string& name) {
   }
   if (!reader.found_run()) bad(name, number + 1, "no run row");
   return std::move(reader.results);
-}
-
-std::string text_of(const Results& results) {
-  if (!results.text.empty()) return results.text;
-  std::string text = to_json_line(results.run) + '\n';
-  const auto add = [&text](const auto& rows) {
-    for (const auto& row : rows) text += to_json_line(row) + '\n';
-  };
-  add(results.verdicts);
-  add(results.timings);
-  add(results.curves);
-  add(results.certificates);
-  if (results.complete) text += to_json_line(results.end) + '\n';
-  return text;
 }
 
 }  // namespace ropewalk

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "reports/render.h"
+#include "reports/render_parts.h"
 #include "reports/summary.h"
 #include "reports/text.h"
 
@@ -188,7 +189,10 @@ void append_entry(const Entry& entry, const Contest& contest, const Board& board
 }  // namespace
 
 std::string render_csv(const Results& results) {
-  const Summary summary = summarize(results);
+  return csv_of(results, summarize(results));
+}
+
+std::string csv_of(const Results& results, const Summary& summary) {
   std::string out;
   for (const char* column : columns) {
     if (!out.empty()) out += ',';

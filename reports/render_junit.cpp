@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "reports/render.h"
+#include "reports/render_parts.h"
 #include "reports/summary.h"
 #include "reports/text.h"
 
@@ -120,7 +121,10 @@ void add_run(const Results& results, const Summary& summary, Suite& suite) {
 }  // namespace
 
 std::string render_junit(const Results& results) {
-  const Summary summary = summarize(results);
+  return junit_of(results, summarize(results));
+}
+
+std::string junit_of(const Results& results, const Summary& summary) {
   Suites suites;
   for (const VerdictRow& row : results.verdicts)
     add_verdict(row, suites.of(suite_name(row.kernel, row.plugin)));

@@ -6,6 +6,7 @@
 #include "reports/history.h"
 #include "reports/page_data.h"
 #include "reports/render.h"
+#include "reports/render_parts.h"
 #include "reports/text.h"
 #include "reports/view.h"
 
@@ -53,26 +54,28 @@ View page_view(const Results& results, const Summary& summary, const Figures& fi
   return view;
 }
 
-/// What the page carries along: its results whole, and the ratio of every round.
-void add_data(const Results& results, const Summary& summary, const std::string& history,
-              View& view) {
-  const std::string text = text_of(results);
-  view.set("results_sha256", sha256_hex(text));
-  view.set("results", packed(text));
-  view.set("has_history", flag(!history.empty()));
-  view.set("history", history.empty() ? "" : packed(history));
-  view.set("cells_json", cells_json(summary));
+/// Puts a large block into its place in the page: a template would copy it several times.
+void fill_block(std::string& page, std::string_view begin, const std::string& content) {
+  page.insert(page.rfind(begin) + begin.size(), content);
+}
+
+/// The text the results were read from, without a copy where there is one.
+std::string_view carried_text(const Results& results, std::string& made) {
+  if (results.text.empty()) made = text_of(results);
+  return results.text.empty() ? std::string_view(made) : std::string_view(results.text);
 }
 
 }  // namespace
 
-std::string render_html(const Results& results, const std::string& gnuplot,
-                        const std::string& history) {
-  const Summary summary = summarize(results);
+std::string html_of(const Results& results, const Summary& summary, const std::string& gnuplot,
+                    const std::string& history) {
   const Figures figures = figures_of(results, summary, history);
   View view = page_view(results, summary, figures, "figure.html.mustache");
   add_own_code(summary, view);
-  add_data(results, summary, history, view);
+  std::string made;
+  const std::string_view text = carried_text(results, made);
+  view.set("results_sha256", sha256_hex(text));
+  view.set("has_history", flag(!history.empty()));
   view.set("maker", fmt::format("ropewalk {}; {}", ROPEWALK_VERSION, gnuplot_version(gnuplot)));
   view.set("cell", part("cell.html.mustache"));
   view.set("walks", figure_pictures(figures.walks, "walk", gnuplot));
@@ -80,14 +83,21 @@ std::string render_html(const Results& results, const std::string& gnuplot,
   view.set("trades", figure_pictures(figures.trades, "trade", gnuplot));
   view.set("trends", figure_pictures(figures.trends, "trend", gnuplot));
   view.set("charts", figure_pictures(figures.curves, "chart", gnuplot));
-  return fill_template("report.html.mustache", view, kainjow::mustache::html_escape<std::string>);
+  std::string page =
+      fill_template("report.html.mustache", view, kainjow::mustache::html_escape<std::string>);
+  // From the last to the first: none of them may hold what another begins with.
+  fill_block(page, results_begin, packed(text));
+  if (!history.empty()) fill_block(page, history_begin, packed(history));
+  fill_block(page, cells_begin, cells_json(summary));
+  return page;
 }
 
-std::string render_markdown(const Results& results, const std::string& history) {
-  const Summary summary = summarize(results);
+std::string markdown_of(const Results& results, const Summary& summary,
+                        const std::string& history) {
   const Figures figures = figures_of(results, summary, history);
   View view = page_view(results, summary, figures, "figure.md.mustache");
-  view.set("results_sha256", sha256_hex(text_of(results)));
+  std::string made;
+  view.set("results_sha256", sha256_hex(carried_text(results, made)));
   view.set("walks", figure_tables(figures.walks));
   view.set("forests", figure_tables(figures.forests));
   view.set("trades", figure_tables(figures.trades));
@@ -95,6 +105,15 @@ std::string render_markdown(const Results& results, const std::string& history) 
   view.set("charts", figure_tables(figures.curves));
   return fill_template("report.md.mustache", view,
                        [](const std::string& text) { return markdown_code(text); });
+}
+
+std::string render_html(const Results& results, const std::string& gnuplot,
+                        const std::string& history) {
+  return html_of(results, summarize(results), gnuplot, history);
+}
+
+std::string render_markdown(const Results& results, const std::string& history) {
+  return markdown_of(results, summarize(results), history);
 }
 
 }  // namespace ropewalk
