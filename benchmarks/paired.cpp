@@ -103,7 +103,10 @@ class Rounds {
 
  private:
   void announce(const Entrant& e) const {
-    if (plan_.now_running) plan_.now_running(e.cell->label());
+    if (!plan_.now_running) return;
+    // A ceiling's variants share a label: what never changes would look like a hang.
+    const TimingRow& row = e.cell->row;
+    plan_.now_running(e.cell->label() + (row.is_ceiling() ? "|" + row.variant : ""));
   }
 
   /// The time of one call, from runs of ever more calls; the least of some, as others disturb them.
