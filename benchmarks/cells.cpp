@@ -231,6 +231,7 @@ std::unique_ptr<Cell> make_ceiling_cell(const Workload& workload, LazyData& data
       workload.in_place ? "y = a x over the same bytes" : "a copy of the same bytes";
   cell->row.board = board_of(workload, "");
   cell->row.role = "ceiling";
+  cell->row.variant = variant;
   cell->row.bytes = ceiling_traffic_bytes(workload);
   cell->row.working_set_bytes = ceiling_working_set_bytes(workload);
   return cell;

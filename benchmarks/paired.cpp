@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -22,6 +23,7 @@ namespace {
 
 constexpr double least_epoch_share = 0.05;  // of epoch_s: what the fastest contestant gets at least
 constexpr double slow_factor = 20;          // slower than this times the fastest counts as this
+constexpr double far_slower = 8;            // than the baseline
 constexpr double longest_epoch = 20;        // of epoch_s: who would take longer gets fewer calls
 constexpr std::int64_t most_calls = 10'000'000;
 constexpr std::int64_t fewest_rounds = 6;  // fewer give no interval
@@ -101,35 +103,48 @@ class Rounds {
 
  private:
   void announce(const Entrant& e) const {
-    if (plan_.now_running) plan_.now_running(e.cell->label());
+    if (!plan_.now_running) return;
+    // A ceiling's variants share a label: what never changes would look like a hang.
+    const TimingRow& row = e.cell->row;
+    plan_.now_running(e.cell->label() + (row.is_ceiling() ? "|" + row.variant : ""));
   }
 
-  /// The time of one call, from runs of ever more calls.
+  /// The time of one call, from runs of ever more calls; the least of some, as others disturb them.
   bool calibrate(Entrant& e) const {
     announce(e);
     if (!e.cell->ready()) return false;
-    for (std::int64_t calls = 1;; calls = 4 * calls) {
+    std::int64_t calls = 1;
+    e.call_s = std::numeric_limits<double>::infinity();
+    for (int good = 0; good < 3;) {
       const double start = seconds_on(CLOCK_MONOTONIC);
       if (!e.cell->run(calls)) return false;
       const double took = seconds_on(CLOCK_MONOTONIC) - start;
-      e.call_s = std::max(took / static_cast<double>(calls), 1e-9);
-      if (took > plan_.epoch_s / 5 || calls >= most_calls / 4) return true;
+      e.call_s = std::min(e.call_s, std::max(took / static_cast<double>(calls), 1e-9));
+      if (took > plan_.epoch_s / 5 || calls >= most_calls / 4)
+        ++good;
+      else
+        calls *= 4;
+      if (took > longest_epoch * plan_.epoch_s) break;
     }
+    return true;
   }
 
   /// One number for all: a round takes about as many epochs as there are contestants, but the
   /// fastest is never lost in the clock. Odd, so that an alternating kernel ends turned forward.
-  /// Whoever would take longest_epoch gets fewer: its rows say how many.
+  /// Who is far slower than the baseline, which comes first, and would take longest_epoch gets
+  /// fewer.
   void choose_calls() {
-    double least_s = entrants_.front().call_s, sum_s = 0;
+    const double base_s = entrants_.front().call_s;
+    double least_s = base_s, sum_s = 0;
     for (const Entrant& e : entrants_) least_s = std::min(least_s, e.call_s);
     for (const Entrant& e : entrants_) sum_s += std::min(e.call_s, slow_factor * least_s);
     const double shared = plan_.epoch_s * static_cast<double>(entrants_.size()) / sum_s;
     const double least = plan_.epoch_s * least_epoch_share / least_s;
+    const double calls = std::clamp(std::max(shared, least), 1.0, double(most_calls));
     for (Entrant& e : entrants_) {
-      const double most = std::min(longest_epoch * plan_.epoch_s / e.call_s, double(most_calls));
-      const double calls = std::min(std::max(shared, least), std::max(most, 1.0));
-      e.calls = static_cast<std::int64_t>(std::max(calls, 1.0)) | 1;
+      const bool slow = e.call_s > far_slower * base_s && !e.cell->row.is_twin();
+      const double most = std::max(longest_epoch * plan_.epoch_s / e.call_s, 1.0);
+      e.calls = static_cast<std::int64_t>(slow ? std::min(calls, most) : calls) | 1;
     }
   }
 

@@ -298,7 +298,10 @@ void Launches::say_plan() const {
 std::string Launches::time_left(std::int64_t launch, const std::string& label) {
   const auto now = std::chrono::steady_clock::now();
   const std::size_t bar = label.find('|');
-  const std::size_t place = bar == std::string::npos ? 0 : place_of(label.substr(bar + 1));
+  const std::size_t place =
+      bar == std::string::npos
+          ? 0
+          : place_of(label.substr(bar + 1, label.find('|', bar + 1) - bar - 1));
   const auto count = static_cast<double>(workloads_.size());
   const double share = (static_cast<double>(launch) + static_cast<double>(place) / count) /
                        static_cast<double>(effort_.launches);

@@ -18,12 +18,13 @@ constexpr std::int64_t long_enough = 40'000, crash_at = 100'000, far_position = 
 
 void rotate_head(const rope_problem& p, const Head<float>& head, float* to) {
   const std::int64_t half = p.rotary_dim / 2;
+  const float scale = p.attention_scale == 0 ? 1.0f : static_cast<float>(p.attention_scale);
   const float turn = p.operation == ROPE_TRANSPOSE ? -1.0f : 1.0f;
   for (std::int64_t i = 0; i < half; ++i) {
     const PairIndex at = pair_index(p.pairing, i, half);
     const float a = head.in[at.first], b = head.in[at.second], sin = turn * head.sin[i];
-    to[at.first] = a * head.cos[i] - b * sin;
-    to[at.second] = a * sin + b * head.cos[i];
+    to[at.first] = scale * (a * head.cos[i] - b * sin);
+    to[at.second] = scale * (a * sin + b * head.cos[i]);
   }
 }
 
