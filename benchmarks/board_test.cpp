@@ -99,7 +99,7 @@ Workload toy_workload(const std::string& name) {
 struct Outcome {
   int status = -1;
   std::map<std::string, TimingRow> rows;
-  std::set<std::string> ran;
+  std::multiset<std::string> ran;
 };
 
 /// Runs a board with tiny repetitions; the flags are passed every time because the library keeps
@@ -153,12 +153,15 @@ TEST(Board, AVerifiedKernelAndItsCeilingAreMeasured) {
   EXPECT_EQ(ceiling.bytes, 6 * 2 * 3 * 8 * 4);
   EXPECT_NE(ceiling.summary.find("the best of"), std::string::npos) << ceiling.summary;
   EXPECT_EQ(ceiling.ns_per_token.size(), 3u);
-  EXPECT_EQ(outcome.ran.count("good|toy/a"), 1u);
-  EXPECT_EQ(outcome.ran.count(""), 1u);
+  const auto repetitions = static_cast<int>(outcome.ran.count("good|toy/a"));
+  EXPECT_GE(repetitions, 3);
+  EXPECT_GE(outcome.ran.count(""), 1u);
   EXPECT_EQ(live_states, 0);
-  // Forward and back in turn: never more than one apart.
+  // Forward and back in turn, forward first: in each repetition at most one apart.
   EXPECT_GT(applied, 3);
-  EXPECT_LE(std::abs(applied - 2 * applied_transposed), 1);
+  EXPECT_GT(applied_transposed, 0);
+  EXPECT_GE(applied, 2 * applied_transposed);
+  EXPECT_LE(applied - 2 * applied_transposed, repetitions);
 }
 
 TEST(Board, OutOfPlaceAndForwardOnlyNeverTurnBack) {
