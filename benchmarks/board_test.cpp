@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/api/kernel.h"
+#include "benchmarks/testing/toys.h"
 
 namespace ropewalk {
 namespace {
@@ -48,19 +48,7 @@ std::int32_t apply(const rope_problem* p, const rope_operands* o, void* state) {
   ++applied;
   if (p->operation == ROPE_TRANSPOSE) ++applied_transposed;
   if (state != &live_states || o->workspace == nullptr) return ROPE_FAILED;
-  const std::int64_t half = p->rotary_dim / 2;
-  const float turn = p->operation == ROPE_TRANSPOSE ? -1.0f : 1.0f;
-  for_each_token(*p, *o, [&](const Token& token) {
-    for_each_head<float>(*p, *o, token, [&](const Head<float>& head) {
-      for (std::int64_t i = 0; i < half; ++i) {
-        const PairIndex at = pair_index(p->pairing, i, half);
-        const float a = head.in[at.first], b = head.in[at.second], sin = turn * head.sin[i];
-        head.out[at.first] = a * head.cos[i] - b * sin;
-        head.out[at.second] = a * sin + b * head.cos[i];
-      }
-    });
-  });
-  return ROPE_OK;
+  return rotate_toy(p, o, p->tokens);
 }
 
 // Answers well until it has been called a few hundred times.
@@ -70,12 +58,7 @@ std::int32_t apply_tiring(const rope_problem*, const rope_operands*, void*) {
 }
 
 rope_kernel toy(const char* name) {
-  rope_kernel kernel{};
-  kernel.struct_size = sizeof(kernel);
-  kernel.abi_version = ROPE_ABI_VERSION;
-  kernel.name = name;
-  kernel.angle_contract = ROPE_CONTRACT_TABLE;
-  kernel.flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE;
+  rope_kernel kernel = toy_kernel(name);
   kernel.supports = supports_f32;
   kernel.workspace_bytes = workspace_bytes;
   kernel.prepare = prepare;
@@ -85,14 +68,8 @@ rope_kernel toy(const char* name) {
 }
 
 Workload toy_workload(const std::string& name) {
-  Workload w;
-  w.name = name;
-  w.source = "this test";
-  w.phase = "prefill";
+  Workload w = small_workload(name);
   w.tensors = {{{2, 16}, {1, 16}}};
-  w.rotary_dim = 8;
-  w.batch = 2;
-  w.tokens = 3;
   return w;
 }
 
