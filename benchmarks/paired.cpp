@@ -91,7 +91,7 @@ class Rounds {
     const double stolen_before_ms = stolen_ms();
     for (std::size_t round = 0; round < orders.size(); ++round) {
       const bool judged = is_judged(round, orders.size());
-      if (judged) data_.here().refresh(next_random(random_));
+      if (refills_ || judged) data_.here().refresh(next_random(random_));
       for (const int i : orders[round]) {
         Entrant& e = entrants_[static_cast<std::size_t>(i)];
         if (!epoch(e, judged, oracle)) return &e;
@@ -168,7 +168,7 @@ class Rounds {
     Cell& cell = *e.cell;
     if (e.calls >= warm_up_from && !(cell.ready(false) && cell.run(1))) return false;
     if (!cell.ready(refills_ || judged)) return false;
-    if (judged) data_.here().poison();
+    if (refills_ || judged) data_.here().poison();  // alike: a judged round must not show
     rusage before{}, after{};
     getrusage(RUSAGE_THREAD, &before);
     const double cpu_before = seconds_on(CLOCK_THREAD_CPUTIME_ID);

@@ -3,9 +3,9 @@
 // drifts hits all alike, and ratios are formed round by round (reports/claims.h).
 //
 // In each group stand the baseline a second time as its null twin, and the ceiling of the size.
-// Before each epoch the buffers are filled anew, untimed. In some rounds, which no kernel can tell
-// from others, the inputs are new, the outputs poisoned, and what the timed calls left is judged:
-// who fails is BROKEN, and the group begins again without it. The harness takes the time.
+// Each round has inputs of its own, and poisoned outputs (above 32 MiB only those that are judged).
+// In some rounds, which no kernel can tell from others, what the timed calls left is judged: who
+// fails is BROKEN, and the group begins again without it. The harness takes the time.
 #pragma once
 #include <cstdint>
 #include <functional>
