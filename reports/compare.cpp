@@ -70,14 +70,13 @@ double choose(std::size_t n, std::size_t k) {
 }
 
 void judge(ComparedCell& cell, double floor, double allowed) {
-  const double same = std::max(same_within, floor);
+  const bool inside = cell.ratio.low >= 1 - same_within && cell.ratio.high <= 1 + same_within;
   if (cell.ratio.high < 1 - floor)
     cell.outcome = "FASTER";
   else if (cell.ratio.low > 1 + floor)
     cell.outcome = "SLOWER";
   else
-    cell.outcome =
-        cell.ratio.low >= 1 - same && cell.ratio.high <= 1 + same ? "SAME" : "UNRESOLVED";
+    cell.outcome = inside && floor <= same_within ? "SAME" : "UNRESOLVED";
   cell.regression = cell.outcome == "SLOWER" && cell.ratio.low > 1 + allowed;
 }
 

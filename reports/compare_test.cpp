@@ -91,6 +91,16 @@ TEST(Compare, ARunAgainstItselfHasNoRegression) {
   EXPECT_TRUE(same.told.empty());
 }
 
+TEST(Compare, WhatMayDifferIsNotCalledSame) {
+  const Comparison same = compare(base());
+  EXPECT_GT(count(same, "SAME") + count(same, "UNRESOLVED"), 0);
+  for (const ComparedCell& cell : same.cells)
+    if (cell.outcome == "SAME") {
+      EXPECT_GE(cell.ratio.low, 0.99) << cell.kernel;
+      EXPECT_LE(cell.ratio.high, 1.01) << cell.kernel;
+    }
+}
+
 TEST(Compare, FindsASlowerKernelAndAllowsWhatWasAllowed) {
   const Comparison slower = compare(slowed("elementwise", 1.2));
   EXPECT_EQ(slower.regressions, 12);
