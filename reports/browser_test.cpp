@@ -10,7 +10,14 @@ TEST_F(Browser, AReportAsksForNothingAndSaysNothing) {
     for (const bool scripts : {true, false}) {
       const Seen seen = look(page, {.width = 1280, .scripts = scripts});
       EXPECT_EQ(seen.requests, std::vector<std::string>{});
-      EXPECT_EQ(seen.console, std::vector<std::string>{});
+      // A frame without scripts says once that there was one; the page says nothing either way.
+      std::vector<std::string> console = seen.console;
+      const auto is_held = [](const std::string& line) {
+        return line.find("Blocked script execution in 'file://") != std::string::npos &&
+               line.find("the document's frame is sandboxed") != std::string::npos;
+      };
+      EXPECT_EQ(std::erase_if(console, is_held), scripts ? 0u : 1u);
+      EXPECT_EQ(console, std::vector<std::string>{});
     }
 }
 
@@ -48,11 +55,25 @@ TEST_F(Browser, IsSeenInLightInDarkAndInPrint) {
   EXPECT_GT(pdf.size(), 5 * look(blank_page, print).picture.size());
 }
 
+/// The page with each failure closed.
+std::string failures_closed(std::string page) {
+  const std::string begin = "<details class=\"card failure\"", open = " open>";
+  int closed = 0;
+  for (std::size_t at = page.find(begin); at != std::string::npos; at = page.find(begin, at + 1)) {
+    const std::size_t end = page.find('>', at);
+    if (page.compare(end + 1 - open.size(), open.size(), open) != 0) continue;
+    page.replace(end + 1 - open.size(), open.size(), ">");
+    ++closed;
+  }
+  EXPECT_GT(closed, 0);
+  return page;
+}
+
 TEST_F(Browser, PrintsEveryFailureOpen) {
   const auto pdf_size = [this](const std::string& page) {
     return static_cast<double>(look(page, {.picture = "--print-to-pdf"}).picture.size());
   };
-  const std::string closed = replaced(sample_page(), "failure\" open>", "failure\">");
+  const std::string closed = failures_closed(sample_page());
   EXPECT_NEAR(pdf_size(closed) / pdf_size(sample_page()), 1, 0.002);
   const std::string rule = "details::details-content";
   const double without_rule = pdf_size(replaced(closed, rule, ".nothing"));

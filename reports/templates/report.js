@@ -9,12 +9,17 @@
     const found = /^[^\d-]{0,2}(-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)/i.exec(text);
     return found ? parseFloat(found[1].replace(/,/g, "")) : null;
   };
-  // What a cell is sorted by: its data-v, else what it shows.
+  // What a cell is sorted by: its data-v, else what it shows without the small print below it.
+  const shown = cell => {
+    const copy = cell.cloneNode(true);
+    for (const small of all(".sub", copy)) small.remove();
+    return copy.textContent;
+  };
   const keyOf = (item, column) => {
     const row = item.rows ? item.rows[0] : item;
     const cell = [...row.cells].find(each => each.colSpan === 1 && each.cellIndex === column);
     if (!cell) return null;
-    const text = (cell.dataset.v ?? cell.textContent).trim();
+    const text = (cell.dataset.v ?? shown(cell)).trim();
     if (text === "" || text === "–") return null;
     const number = numberIn(text);
     return number === null ? text.toLowerCase() : number;
