@@ -132,7 +132,7 @@ class Browser : public ::testing::Test {
                      "--no-pdf-header-footer",
                      how.picture + "=" + picture.string(),
                      "file://" + (folder / (print ? "page.html" : "frame.html")).string()},
-                    "", std::chrono::seconds(60));
+                    "", std::chrono::minutes(4));
     Seen seen;
     seen.error = output.error;
     seen.console = lines_with(read_file(log), ":CONSOLE:");

@@ -121,7 +121,7 @@ std::string row_names(const std::vector<ChartPlace>& rows, ChartSize size) {
   return fmt::format(
       "set ytics scale 0 ({}) noenhanced font \",12\"\nset grid noytics xtics\n"
       "set yrange [{:.9g}:-0.3]\nset lmargin at screen {}\nset rmargin at screen 0.96\n",
-      list, lowest - 0.7, narrow ? 0.44 : 0.3);
+      list, lowest - 0.7, narrow ? 0.48 : 0.3);
 }
 
 /// What the names of rows leave of the width.
@@ -164,18 +164,20 @@ std::string axes(const ChartRequest& request, ChartSize size) {
   if (request.x_scale == Scale::logarithmic) {
     for (const ChartPlace& mark : request.x_marks) x.take({mark.x});
     const double room = request.y_rows.empty() ? 1.5 : 1.06;
-    if (request.x_band.low < request.x_band.high) x.take({request.x_band.low, request.x_band.high});
+    // A box is seen as far as twice and half; a larger one does not push the points together.
+    for (const ChartBox& box : request.boxes)
+      x.take({std::max(box.x_low, 0.5), std::min(box.x_high, 2.0)});
     script =
         fmt::format("set logscale x 2\nset xrange [{:.9g}:{:.9g}]\n", x.low / room, x.high * room);
   }
   if (!request.x_ticks.empty())
     script += fmt::format("set xtics ({})\nset nomxtics\n",
                           tick_list(request.x_ticks, request.y_rows.empty() ? size : beside(size)));
-  if (request.x_band.low < request.x_band.high)
+  for (const ChartBox& box : request.boxes)
     script += fmt::format(
-        "set object rectangle from {:.9g}, graph 0 to {:.9g}, graph 1 behind "
+        "set object rectangle from {:.9g}, {:.9g} to {:.9g}, {:.9g} behind clip "
         "fc {} fs solid 0.5 noborder\n",
-        request.x_band.low, request.x_band.high, gnuplot_colour(band_code));
+        box.x_low, box.y_low, box.x_high, box.y_high, gnuplot_colour(band_code));
   for (const ChartPlace& mark : request.x_marks) {
     const std::string at = fmt::format("{:.9g}", mark.x);
     script += fmt::format("set arrow from {0}, graph 0 to {0}, graph 1 nohead dt 2 lc {1}\n", at,

@@ -25,6 +25,11 @@ struct ChartPlace {
   std::string label;  ///< ours, not foreign; gnuplot's ^{} raises
 };
 
+/// A grey box between two x and two y; all x above 0 where the axis is logarithmic.
+struct ChartBox {
+  double x_low = 0, x_high = 0, y_low = 0, y_high = 0;
+};
+
 /// from_zero: logarithmic, but 0 has a place (log(1 + x)).
 enum class Scale { linear, logarithmic, from_zero };
 
@@ -35,9 +40,7 @@ struct ChartRequest {
   Scale x_scale = Scale::linear;
   std::vector<ChartPlace> x_ticks;  ///< empty: gnuplot's choice; thinned out where it is narrow
   std::vector<ChartPlace> x_marks;
-  struct {
-    double low = 0, high = 0;
-  } x_band;                        ///< from bottom to top; empty while both are equal
+  std::vector<ChartBox> boxes;     ///< behind everything
   std::vector<ChartPlace> y_rows;  ///< names of rows in place of a y axis, by their y, from the top
   Scale y_scale = Scale::linear;   ///< logarithmic only where all y are above 0
   double y_floor = 0;              ///< above 0: logarithmic from here, labelled with powers of ten

@@ -98,11 +98,14 @@ void draw(const std::vector<Line>& lines, Figure& figure) {
     if (!can_be_drawn(interval) || drawn == rows_max) continue;
     if (line.contest != last) {
       y -= 1;
+      const double floor = line.contest->group->noise_floor;
+      picture.boxes.push_back({std::max(1 - floor, 1e-6), 1 + floor, y - 0.5, y - 0.5});
       const std::string name = line.contest->of->workload;
       picture.y_rows.push_back({y, label_of(name, number) + ":"});
       last = line.contest;
     }
     y -= 1;
+    picture.boxes.back().y_low = y - 0.5;
     ++drawn;
     picture.y_rows.push_back({y, label_of(line.entry->row->kernel, number)});
     ChartSeries& to = series[kind_of(*line.entry)];
@@ -114,12 +117,11 @@ void draw(const std::vector<Line>& lines, Figure& figure) {
   if (drawn < lines.size())
     figure.absent.push_back(fmt::format("{} of {} lines, which stand in the numbers below",
                                         lines.size() - drawn, lines.size()));
-  for (std::size_t i = 0; i < series.size(); ++i) {
+  // Also the empty ones: an outcome has the same mark and colour in every picture.
+  for (std::size_t i = 0; i < series.size(); ++i)
     if (!series[i].x.empty())
-      figure.legend.push_back(
-          legend_item(picture.series.size(), series[i], kinds[i].name, kinds[i].note));
-    if (!series[i].x.empty()) picture.series.push_back(std::move(series[i]));
-  }
+      figure.legend.push_back(legend_item(i, series[i], kinds[i].name, kinds[i].note));
+  picture.series = std::move(series);
 }
 
 std::vector<ChartPlace> ratio_ticks(const ChartRequest& picture) {
@@ -152,15 +154,11 @@ std::vector<Figure> forest_figures(const Summary& summary) {
     figure.picture.x_label = "time / baseline's time";
     figure.picture.x_scale = Scale::logarithmic;
     figure.name = board.name;
-    double floor = 0;
-    for (const Line& line : lines) floor = std::max(floor, line.contest->group->noise_floor);
-    figure.how_to_read = fmt::format(
+    figure.how_to_read =
         "A mark is the median ratio of all rounds, its line the interval of the claim: exact, "
-        "corrected for the number of comparisons, and wide enough for every launch. The grey band "
-        "is the noise floor of this board, {} to either side of 1: what reaches into it is no "
-        "difference. The null twin is the baseline under another name; it belongs on 1.",
-        percent_text(100 * floor));
-    figure.picture.x_band = {1 - floor, 1 + floor};
+        "corrected for the number of comparisons, and wide enough for every launch. A grey box "
+        "is the noise floor of its workload: what reaches into it is no difference. The null twin "
+        "is the baseline under another name; it belongs on 1.";
     figure.picture.x_marks.push_back({1, ""});
     draw(lines, figure);
     figure.picture.x_ticks = ratio_ticks(figure.picture);
