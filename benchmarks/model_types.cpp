@@ -1,6 +1,7 @@
 // Facts about model code: apply_rotary_pos_emb in the modeling_NAME.py of transformers pairs either
-// the halves of a head (its rotate_half) or neighbours (rotate_every_two, or a complex view). A
-// type belongs here when its code was read; one that is missing is asked for with --pairing.
+// the halves of a head (its rotate_half) or neighbours (rotate_every_two, or a complex view). From
+// knowledge of that code, not from its every release: `list --config` shows what was taken. A type
+// that is missing is asked for with --pairing.
 #include "benchmarks/model_types.h"
 
 #include <algorithm>
