@@ -134,6 +134,7 @@ class Collector final : public benchmark::BenchmarkReporter {
   void hand_out(Cell& cell) {
     if (!handed_out_.insert(&cell).second) return;
     TimingRow& row = cell.row;
+    row.engine = "gbench";
     row.outcome = cell.refusal ? cell.refusal->outcome : "MEASURED";
     if (cell.refusal) {
       row.reason = cell.refusal->reason;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/api/kernel.h"
+#include "benchmarks/testing/toys.h"
 
 namespace ropewalk {
 namespace {
@@ -48,19 +48,7 @@ std::int32_t apply(const rope_problem* p, const rope_operands* o, void* state) {
   ++applied;
   if (p->operation == ROPE_TRANSPOSE) ++applied_transposed;
   if (state != &live_states || o->workspace == nullptr) return ROPE_FAILED;
-  const std::int64_t half = p->rotary_dim / 2;
-  const float turn = p->operation == ROPE_TRANSPOSE ? -1.0f : 1.0f;
-  for_each_token(*p, *o, [&](const Token& token) {
-    for_each_head<float>(*p, *o, token, [&](const Head<float>& head) {
-      for (std::int64_t i = 0; i < half; ++i) {
-        const PairIndex at = pair_index(p->pairing, i, half);
-        const float a = head.in[at.first], b = head.in[at.second], sin = turn * head.sin[i];
-        head.out[at.first] = a * head.cos[i] - b * sin;
-        head.out[at.second] = a * sin + b * head.cos[i];
-      }
-    });
-  });
-  return ROPE_OK;
+  return rotate_toy(p, o, p->tokens);
 }
 
 // Answers well until it has been called a few hundred times.
@@ -70,12 +58,7 @@ std::int32_t apply_tiring(const rope_problem*, const rope_operands*, void*) {
 }
 
 rope_kernel toy(const char* name) {
-  rope_kernel kernel{};
-  kernel.struct_size = sizeof(kernel);
-  kernel.abi_version = ROPE_ABI_VERSION;
-  kernel.name = name;
-  kernel.angle_contract = ROPE_CONTRACT_TABLE;
-  kernel.flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE;
+  rope_kernel kernel = toy_kernel(name);
   kernel.supports = supports_f32;
   kernel.workspace_bytes = workspace_bytes;
   kernel.prepare = prepare;
@@ -85,21 +68,15 @@ rope_kernel toy(const char* name) {
 }
 
 Workload toy_workload(const std::string& name) {
-  Workload w;
-  w.name = name;
-  w.source = "this test";
-  w.phase = "prefill";
+  Workload w = small_workload(name);
   w.tensors = {{{2, 16}, {1, 16}}};
-  w.rotary_dim = 8;
-  w.batch = 2;
-  w.tokens = 3;
   return w;
 }
 
 struct Outcome {
   int status = -1;
   std::map<std::string, TimingRow> rows;
-  std::set<std::string> ran;
+  std::multiset<std::string> ran;
 };
 
 /// Runs a board with tiny repetitions; the flags are passed every time because the library keeps
@@ -146,19 +123,22 @@ TEST(Board, AVerifiedKernelAndItsCeilingAreMeasured) {
   EXPECT_EQ(row.iterations.size(), 3u);
   EXPECT_GT(row.ns_per_token_median, 0);
   EXPECT_GT(row.gb_per_s_median, 0);
-  EXPECT_FALSE(row.ceiling);
+  EXPECT_FALSE(row.is_ceiling());
   const TimingRow& ceiling = outcome.rows.at("ceiling_update|toy/a");
-  EXPECT_TRUE(ceiling.ceiling);
+  EXPECT_TRUE(ceiling.is_ceiling());
   EXPECT_EQ(ceiling.board, "half_split / f32 / in place");
   EXPECT_EQ(ceiling.bytes, 6 * 2 * 3 * 8 * 4);
   EXPECT_NE(ceiling.summary.find("the best of"), std::string::npos) << ceiling.summary;
   EXPECT_EQ(ceiling.ns_per_token.size(), 3u);
-  EXPECT_EQ(outcome.ran.count("good|toy/a"), 1u);
-  EXPECT_EQ(outcome.ran.count(""), 1u);
+  const auto repetitions = static_cast<int>(outcome.ran.count("good|toy/a"));
+  EXPECT_GE(repetitions, 3);
+  EXPECT_GE(outcome.ran.count(""), 1u);
   EXPECT_EQ(live_states, 0);
-  // Forward and back in turn: never more than one apart.
+  // Forward and back in turn, forward first: in each repetition at most one apart.
   EXPECT_GT(applied, 3);
-  EXPECT_LE(std::abs(applied - 2 * applied_transposed), 1);
+  EXPECT_GT(applied_transposed, 0);
+  EXPECT_GE(applied, 2 * applied_transposed);
+  EXPECT_LE(applied - 2 * applied_transposed, repetitions);
 }
 
 TEST(Board, OutOfPlaceAndForwardOnlyNeverTurnBack) {

@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <initializer_list>
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 
 #include "kernels/api/cpu_features.h"
 #include "kernels/api/rope_kernel.h"
@@ -64,6 +69,84 @@ struct Prefetch {
     Plain::copy(in + i, out + i, count - i);
   }
 };
+
+// A cache line of each of `count` parts in turn: several streams keep more of the memory busy.
+template <std::int64_t streams>
+struct Streams {
+  template <class Real>
+  ROPEWALK_INLINE static void update(Real* x, std::int64_t count, Real a) {
+    constexpr std::int64_t line = Prefetch::line<Real>;
+    const std::int64_t part = count / streams / line * line;
+    for (std::int64_t i = 0; i < part; i += line)
+      for (std::int64_t s = 0; s < streams; ++s) Plain::update(x + s * part + i, line, a);
+    Plain::update(x + streams * part, count - streams * part, a);
+  }
+  template <class Real>
+  ROPEWALK_INLINE static void copy(const Real* __restrict__ in, Real* __restrict__ out,
+                                   std::int64_t count) {
+    constexpr std::int64_t line = Prefetch::line<Real>;
+    const std::int64_t part = count / streams / line * line;
+    for (std::int64_t i = 0; i < part; i += line)
+      for (std::int64_t s = 0; s < streams; ++s)
+        Plain::copy(in + s * part + i, out + s * part + i, line);
+    Plain::copy(in + streams * part, out + streams * part, count - streams * part);
+  }
+};
+
+#if defined(__x86_64__)
+// Stores that pass the caches by: no line is read to be overwritten. Ahead of and behind the whole
+// 16-byte pieces it is a plain loop.
+struct NonTemporal {
+  static constexpr std::int64_t piece_bytes = 16;
+
+  template <class Real>
+  static std::int64_t before_aligned(const Real* at, std::int64_t count) {
+    const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(at) % piece_bytes);
+    const std::int64_t bytes = off == 0 ? 0 : piece_bytes - off;
+    return std::min(bytes / static_cast<std::int64_t>(sizeof(Real)), count);
+  }
+  ROPEWALK_INLINE static void store(float* to, const float* from, float a) {
+    _mm_stream_ps(to, _mm_mul_ps(_mm_loadu_ps(from), _mm_set1_ps(a)));
+  }
+  ROPEWALK_INLINE static void store(double* to, const double* from, double a) {
+    _mm_stream_pd(to, _mm_mul_pd(_mm_loadu_pd(from), _mm_set1_pd(a)));
+  }
+  ROPEWALK_INLINE static void store(float* to, const float* from) {
+    _mm_stream_ps(to, _mm_loadu_ps(from));
+  }
+  ROPEWALK_INLINE static void store(double* to, const double* from) {
+    _mm_stream_pd(to, _mm_loadu_pd(from));
+  }
+  template <class Real>
+  ROPEWALK_INLINE static void update(Real* x, std::int64_t count, Real a) {
+    constexpr std::int64_t piece = piece_bytes / static_cast<std::int64_t>(sizeof(Real));
+    std::int64_t i = before_aligned(x, count);
+    Plain::update(x, i, a);
+    for (; i + piece <= count; i += piece) store(x + i, x + i, a);
+    Plain::update(x + i, count - i, a);
+    _mm_sfence();
+  }
+  template <class Real>
+  ROPEWALK_INLINE static void copy(const Real* __restrict__ in, Real* __restrict__ out,
+                                   std::int64_t count) {
+    constexpr std::int64_t piece = piece_bytes / static_cast<std::int64_t>(sizeof(Real));
+    std::int64_t i = before_aligned(out, count);
+    Plain::copy(in, out, i);
+    for (; i + piece <= count; i += piece) store(out + i, in + i);
+    Plain::copy(in + i, out + i, count - i);
+    _mm_sfence();
+  }
+};
+
+struct RepMovsb {
+  template <class Real>
+  ROPEWALK_INLINE static void copy(const Real* __restrict__ in, Real* __restrict__ out,
+                                   std::int64_t count) {
+    auto bytes = static_cast<std::size_t>(count) * sizeof(Real);
+    __asm__ volatile("rep movsb" : "+S"(in), "+D"(out), "+c"(bytes) : : "memory");
+  }
+};
+#endif
 
 // Rows that touch one another are one long row.
 ROPEWALK_INLINE CeilingSpan merged(const CeilingSpan& span) {
@@ -143,11 +226,19 @@ std::vector<CeilingVariant> update_variants_of() {
   return runnable({
     {"plain loop", nullptr, update_baseline<Real, Plain>},
         {"loop with prefetch", nullptr, update_baseline<Real, Prefetch>},
+        {"2 streams", nullptr, update_baseline<Real, Streams<2>>},
+        {"4 streams", nullptr, update_baseline<Real, Streams<4>>},
+        {"8 streams", nullptr, update_baseline<Real, Streams<8>>},
 #if defined(__x86_64__)
+        {"non-temporal", nullptr, update_baseline<Real, NonTemporal>},
         {"avx2 loop", "avx2", update_avx2<Real, Plain>},
         {"avx2 loop with prefetch", "avx2", update_avx2<Real, Prefetch>},
+        {"avx2 2 streams", "avx2", update_avx2<Real, Streams<2>>},
+        {"avx2 4 streams", "avx2", update_avx2<Real, Streams<4>>},
         {"avx512 loop", "avx512f", update_avx512<Real, Plain>},
         {"avx512 loop with prefetch", "avx512f", update_avx512<Real, Prefetch>},
+        {"avx512 2 streams", "avx512f", update_avx512<Real, Streams<2>>},
+        {"avx512 4 streams", "avx512f", update_avx512<Real, Streams<4>>},
 #endif
   });
 }
@@ -157,11 +248,17 @@ std::vector<CeilingVariant> copy_variants_of() {
   return runnable({
     {"memcpy", nullptr, copy_memcpy<Real>}, {"plain loop", nullptr, copy_baseline<Real, Plain>},
         {"loop with prefetch", nullptr, copy_baseline<Real, Prefetch>},
+        {"2 streams", nullptr, copy_baseline<Real, Streams<2>>},
+        {"4 streams", nullptr, copy_baseline<Real, Streams<4>>},
 #if defined(__x86_64__)
+        {"non-temporal", nullptr, copy_baseline<Real, NonTemporal>},
+        {"rep movsb", nullptr, copy_baseline<Real, RepMovsb>},
         {"avx2 loop", "avx2", copy_avx2<Real, Plain>},
         {"avx2 loop with prefetch", "avx2", copy_avx2<Real, Prefetch>},
+        {"avx2 4 streams", "avx2", copy_avx2<Real, Streams<4>>},
         {"avx512 loop", "avx512f", copy_avx512<Real, Plain>},
         {"avx512 loop with prefetch", "avx512f", copy_avx512<Real, Prefetch>},
+        {"avx512 4 streams", "avx512f", copy_avx512<Real, Streams<4>>},
 #endif
   });
 }

@@ -1,11 +1,9 @@
 // Ceilings: what memory allows, measured like any contestant, in the same run, on the same buffers.
 //
 // In place the ceiling is an update (y = a x, reading and writing the same lines), out of place a
-// copy. Each is the best of a few simple variants. Which one is best is decided in a short trial
-// before the samples are taken, and the samples of that variant alone are reported: picking the
-// smallest of many samples would flatter the ceiling. Non-temporal stores, several streams and rep
-// movsb are not among the variants yet: beyond the last-level cache the true ceiling may lie
-// higher.
+// copy. Which of the variants is best is decided before the samples are taken, and the samples of
+// that one alone are reported: picking the smallest of many samples would flatter the ceiling. The
+// paired engine picks in one process and scores in others; gbench in a short trial.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -64,8 +64,8 @@ TEST(Ceilings, CopiesTouchTheirElementsAndNoOther) {
 
 TEST(Ceilings, AMaskedMachineStillHasVariants) {
   mask_cpu_features("");
-  EXPECT_EQ(update_variants(ROPE_F32).size(), 2u);
-  EXPECT_EQ(copy_variants(ROPE_F32).size(), 3u);
+  EXPECT_GE(update_variants(ROPE_F32).size(), 6u);
+  EXPECT_GE(copy_variants(ROPE_F32).size(), 6u);
   mask_cpu_features("all");
 }
 

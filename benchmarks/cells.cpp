@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "benchmarks/ceilings.h"
+#include "benchmarks/recheck.h"
 #include "benchmarks/traffic.h"
 #include "kernels/api/cpu_features.h"
-#include "reference/frequencies.h"
 
 namespace ropewalk {
 
-bool Cell::ready() {
+bool Cell::ready(bool refill) {
   if (!prepared_ && !refusal) {
     prepared_ = true;
     if (std::string reason = lazy_.refusal(); !reason.empty())
@@ -23,7 +23,8 @@ bool Cell::ready() {
       prepare();
   }
   if (refusal) return false;
-  lazy_.here().refill();
+  if (refill) lazy_.here().refill();
+  start_over();
   return true;
 }
 
@@ -31,8 +32,7 @@ namespace {
 
 constexpr std::int64_t workspace_bytes_max = std::int64_t{1} << 30;
 
-/// Calls one kernel. In place it turns forward and back in turn; calls are counted across
-/// repetitions, so an odd number of them is made good by the next.
+/// Calls one kernel. In place it turns forward and back in turn, forward first.
 class KernelCell final : public Cell {
  public:
   KernelCell(const rope_kernel& kernel, KernelPlan plan, const Workload& workload, LazyData& data)
@@ -45,13 +45,26 @@ class KernelCell final : public Cell {
   bool run(std::int64_t n) override {
     std::int32_t status = ROPE_OK;
     const std::uint64_t mask = plan_.alternates ? 1 : 0;
+    const bool cold = workload_.cold;
     for (std::int64_t i = 0; i < n && status == ROPE_OK; ++i) {
       const Call& call = calls_[call_count_++ & mask];
+      if (cold) operands_.positions = lazy_.here().next_positions();
       status = kernel_.apply(&call.problem, &operands_, call.state);
       __asm__ volatile("" ::: "memory");
     }
     if (status != ROPE_OK) refuse("BROKEN", fmt::format("apply returned {} while timed", status));
     return status == ROPE_OK;
+  }
+
+  bool judge(Oracle& oracle, std::uint64_t seed) override {
+    const bool moves_on = workload_.in_place;  // each call took what the one before had left
+    if (!moves_on || plan_.alternates) {
+      if (!holds(oracle, seed, moves_on ? call_count_ : 1)) return false;
+      if (!moves_on || call_count_ == 1) return true;
+    }
+    lazy_.here().poison();
+    start_over();
+    return run(1) && holds(oracle, seed, 1);
   }
 
  private:
@@ -60,6 +73,15 @@ class KernelCell final : public Cell {
     void* state = nullptr;
   };
 
+  bool holds(Oracle& oracle, std::uint64_t seed, std::uint64_t calls) {
+    const auto* positions = static_cast<const std::int32_t*>(operands_.positions);
+    const std::string wrong =
+        recheck(kernel_, workload_, lazy_.here(), positions, oracle, seed, calls);
+    if (!wrong.empty()) refuse("BROKEN", "while timed: " + wrong);
+    return wrong.empty();
+  }
+
+  void start_over() override { call_count_ = 0; }
   void prepare() override {
     WorkloadData& data = lazy_.here();
     const auto& inv_freq = data.inv_freq(kernel_.angle_contract == ROPE_CONTRACT_F32_ANGLE);
@@ -82,6 +104,7 @@ class KernelCell final : public Cell {
       return refuse("SKIPPED", "memory for its workspace could not be had");
     }
     operands_.workspace = workspace_.data();
+    row.workspace_bytes = static_cast<std::int64_t>(workspace_bytes);
     for (int i = 0; i <= (plan_.alternates ? 1 : 0); ++i) {
       if (kernel_.prepare == nullptr) continue;
       if (const std::int32_t status = kernel_.prepare(&calls_[i].problem, &calls_[i].state);
@@ -114,7 +137,8 @@ class BrokenCell final : public Cell {
 
 class CeilingCell final : public Cell {
  public:
-  CeilingCell(const Workload& workload, LazyData& data) : Cell(workload, data) {}
+  CeilingCell(const Workload& workload, LazyData& data, std::string variant)
+      : Cell(workload, data), wanted_(std::move(variant)) {}
   bool run(std::int64_t n) override {
     for (std::int64_t i = 0; i < n; ++i) {
       for (const CeilingSpan& span : spans_) pass_(span);
@@ -128,14 +152,24 @@ class CeilingCell final : public Cell {
     const auto variants =
         workload_.in_place ? update_variants(workload_.dtype) : copy_variants(workload_.dtype);
     spans_ = lazy_.here().spans();
+    for (const CeilingVariant& variant : variants)
+      if (variant.name == wanted_) {
+        pass_ = variant.pass;
+        row.variant = variant.name;
+        row.summary += fmt::format("; the best of {} variants in a process of its own: {}",
+                                   variants.size(), variant.name);
+        return;
+      }
     lazy_.here().refill();
     const CeilingVariant& best = pick_fastest(variants, spans_);
     pass_ = best.pass;
     note = best.name;
+    row.variant = best.name;
     row.summary +=
         fmt::format("; the best of {} variants in a trial: {}", variants.size(), best.name);
   }
 
+  std::string wanted_;
   std::vector<CeilingSpan> spans_;
   void (*pass_)(const CeilingSpan&) = nullptr;
 };
@@ -149,6 +183,7 @@ TimingRow row_of(const Workload& w, KernelPlan plan) {
   row.tokens = w.batch * w.tokens;
   row.bytes = traffic_bytes(w, plan.table);
   row.working_set_bytes = working_set_bytes(w, plan.table);
+  row.table_bytes = plan.table ? table_bytes(w) : 0;
   return row;
 }
 
@@ -160,8 +195,7 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
   plan.table = kernel.angle_contract == ROPE_CONTRACT_TABLE;
   const bool f32 = kernel.angle_contract == ROPE_CONTRACT_F32_ANGLE;
   const std::vector<double> inv_freq =
-      f32 ? inverse_frequencies_f32(workload.rope_theta, workload.rotary_dim)
-          : inverse_frequencies(workload.rope_theta, workload.rotary_dim);
+      f32 ? workload_frequencies_f32(workload) : workload_frequencies(workload);
   const auto accepts = [&](std::int32_t operation) {
     const rope_problem problem = make_problem(
         workload, inv_freq, plan.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ, operation);
@@ -169,7 +203,8 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
     return kernel.supports(&problem, &reason) == ROPE_OK;
   };
   plan.supported = accepts(ROPE_FORWARD);
-  plan.alternates = plan.supported && workload.in_place && accepts(ROPE_TRANSPOSE);
+  plan.alternates =
+      plan.supported && workload.in_place && !workload.cold && accepts(ROPE_TRANSPOSE);
   return plan;
 }
 
@@ -187,14 +222,16 @@ std::unique_ptr<Cell> make_broken_cell(const std::string& reason, KernelPlan pla
   return cell;
 }
 
-std::unique_ptr<Cell> make_ceiling_cell(const Workload& workload, LazyData& data) {
-  auto cell = std::make_unique<CeilingCell>(workload, data);
+std::unique_ptr<Cell> make_ceiling_cell(const Workload& workload, LazyData& data,
+                                        const std::string& variant) {
+  auto cell = std::make_unique<CeilingCell>(workload, data, variant);
   cell->row = row_of(workload, KernelPlan{});
   cell->row.kernel = workload.in_place ? "ceiling_update" : "ceiling_copy";
   cell->row.summary =
       workload.in_place ? "y = a x over the same bytes" : "a copy of the same bytes";
   cell->row.board = board_of(workload, "");
-  cell->row.ceiling = true;
+  cell->row.role = "ceiling";
+  cell->row.variant = variant;
   cell->row.bytes = ceiling_traffic_bytes(workload);
   cell->row.working_set_bytes = ceiling_working_set_bytes(workload);
   return cell;

@@ -11,6 +11,7 @@
 #include "benchmarks/workload_data.h"
 #include "benchmarks/workloads.h"
 #include "kernels/api/rope_kernel.h"
+#include "reference/oracle.h"
 #include "reports/record.h"
 
 namespace ropewalk {
@@ -28,10 +29,14 @@ class Cell {
   Cell& operator=(const Cell&) = delete;
 
   std::string label() const { return row.kernel + "|" + row.workload; }
-  /// Everything untimed that comes before a repetition. False when there is a refusal.
-  bool ready();
+  /// Everything untimed that comes before a repetition. False when there is a refusal. Without
+  /// `refill` the buffers stay as the last call left them: for working sets that no cache holds.
+  bool ready(bool refill = true);
   /// n calls, timed by the caller. False when a call failed: then there is a refusal.
   virtual bool run(std::int64_t n) = 0;
+  /// After a ready() and an odd number of calls: refuses as BROKEN unless the buffers hold what
+  /// they must (recheck.h). True when there was something to judge and it held.
+  virtual bool judge(Oracle&, std::uint64_t) { return false; }
 
   TimingRow row;     ///< all but outcome and samples
   std::string note;  ///< for the eye, beside the numbers
@@ -39,7 +44,8 @@ class Cell {
 
  protected:
   Cell(const Workload& workload, LazyData& data) : workload_(workload), lazy_(data) {}
-  virtual void prepare() = 0;  ///< once, with the data there; may refuse
+  virtual void prepare() = 0;   ///< once, with the data there; may refuse
+  virtual void start_over() {}  ///< the next call is the first on new data
   void refuse(std::string outcome, std::string reason) {
     refusal = Refusal{std::move(outcome), std::move(reason)};
   }
@@ -68,6 +74,8 @@ std::unique_ptr<Cell> make_broken_cell(const std::string& reason, KernelPlan pla
                                        const Workload& workload, LazyData& data);
 /// 'ceiling_update' for a workload in place, 'ceiling_copy' for one out of place. Its board names
 /// no angle source: it belongs to every board of its workload.
-std::unique_ptr<Cell> make_ceiling_cell(const Workload& workload, LazyData& data);
+/// `variant`: the one to take; empty: the best of a short trial.
+std::unique_ptr<Cell> make_ceiling_cell(const Workload& workload, LazyData& data,
+                                        const std::string& variant = {});
 
 }  // namespace ropewalk

@@ -16,6 +16,21 @@ TEST(Environment, HasItsKeysAndNoEmptyValue) {
                           "cpu_caches",
                           "cpu_features",
                           "cpu_frequency_governor",
+                          "cpu_affinity",
+                          "cpu_quota",
+                          "cpu_frequency_driver",
+                          "cpu_frequency_turbo",
+                          "cpu_microcode",
+                          "cpu_smt",
+                          "cpu_siblings_of_cpu0",
+                          "cpu_steal_since_boot",
+                          "clocksource",
+                          "timer_overhead_ns",
+                          "timer_resolution_ns",
+                          "huge_pages_reserved",
+                          "transparent_huge_pages",
+                          "address_randomization",
+                          "c_library",
                           "virtualization",
                           "kernel",
                           "system",
@@ -34,7 +49,18 @@ TEST(Environment, HasItsKeysAndNoEmptyValue) {
                           "library_tomlplusplus"})
     EXPECT_EQ(words.count(key), 1u) << key;
   for (const auto& [key, value] : words) EXPECT_NE(value, "") << key;
-  EXPECT_NE(words.at("page_size_bytes"), "unknown");
+  EXPECT_NE(words.at("page_size_bytes"), "not readable");
+}
+
+TEST(Environment, WithoutProcAndSysTheSameKeysAreNotReadable) {
+  const auto here = describe_environment(),
+             nowhere = describe_environment(SystemFiles("/no/where"));
+  ASSERT_EQ(here.size(), nowhere.size());
+  for (const auto& [key, value] : here) EXPECT_EQ(nowhere.count(key), 1u) << key;
+  for (const char* key : {"cpu_model", "cpu_caches", "cpu_steal_since_boot", "clocksource",
+                          "memory_total", "cpu_frequency_turbo", "virtualization", "system"})
+    EXPECT_EQ(nowhere.at(key), "not readable") << key;
+  EXPECT_NE(nowhere.at("page_size_bytes"), "not readable");
 }
 
 TEST(Environment, DoesNotNameTheMachine) {

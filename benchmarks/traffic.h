@@ -74,14 +74,24 @@ inline std::int64_t working_set_bytes(const Workload& w, bool reads_table) {
   return saturating_sum({ceiling_working_set_bytes(w), table, saturating_product({tokens, 4})});
 }
 
+/// Of the whole table, cos and sin.
+inline std::int64_t table_bytes(const Workload& w) {
+  return saturating_product(
+      {saturating_sum({max_position_of(w), 1}), w.rotary_dim, element_bytes(w)});
+}
+
+/// Positions kept for the calls to come: those of one call, of a cold workload all there are.
+inline std::int64_t positions_held(const Workload& w) {
+  const std::int64_t tokens = saturating_product({w.batch, w.tokens});
+  return w.cold ? saturating_sum({cold_position_count, tokens}) : tokens;
+}
+
 /// Memory the harness allocates: data twice (pristine and working copy, or in and out), the whole
 /// table, positions.
 inline std::int64_t allocated_bytes(const Workload& w) {
   const std::int64_t data = saturating_product(
       {2, saturating_sum({tensor_bytes(w, w.tensors[0]), tensor_bytes(w, w.tensors[1])})});
-  const std::int64_t table_rows = w.scattered ? scattered_position_count : w.tokens;
-  const std::int64_t table = saturating_product({table_rows, w.rotary_dim, element_bytes(w)});
-  return saturating_sum({data, table, saturating_product({w.batch, w.tokens, 4})});
+  return saturating_sum({data, table_bytes(w), saturating_product({positions_held(w), 4})});
 }
 
 }  // namespace ropewalk

@@ -8,18 +8,11 @@
 #include <string_view>
 
 #include "benchmarks/environment.h"
+#include "benchmarks/rounds.h"
 #include "benchmarks/traffic.h"
-#include "reference/frequencies.h"
 
 namespace ropewalk {
 namespace {
-
-std::uint64_t next_random(std::uint64_t& state) {  // SplitMix64
-  std::uint64_t z = state += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
 
 std::uint64_t seed_for(std::uint64_t seed, std::string_view name) {
   for (const char c : name) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
@@ -48,6 +41,18 @@ void fill_table(std::byte* cos, std::byte* sin, std::int64_t rows,
     }
 }
 
+/// Every position once, in a random order, and the first of them again at the end.
+void scatter_all(std::int32_t* positions, std::int64_t held, std::uint64_t& random) {
+  for (std::int64_t i = 0; i < cold_position_count; ++i) {
+    const auto j =
+        static_cast<std::int64_t>(next_random(random) % static_cast<std::uint64_t>(i + 1));
+    positions[i] = positions[j];
+    positions[j] = static_cast<std::int32_t>(i);
+  }
+  for (std::int64_t i = cold_position_count; i < held; ++i)
+    positions[i] = positions[i - cold_position_count];
+}
+
 }  // namespace
 
 AlignedBytes::AlignedBytes(std::int64_t bytes) {
@@ -57,19 +62,14 @@ AlignedBytes::AlignedBytes(std::int64_t bytes) {
 }
 
 WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
-    : workload_(w),
-      inv_freq_(inverse_frequencies(w.rope_theta, w.rotary_dim)),
-      inv_freq_f32_(inverse_frequencies_f32(w.rope_theta, w.rotary_dim)) {
+    : workload_(w), inv_freq_(workload_frequencies(w)), inv_freq_f32_(workload_frequencies_f32(w)) {
   std::uint64_t random = seed_for(seed, w.name);
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     tensor_bytes_[i] = tensor_bytes(w, w.tensors[i]);
     pristine_[i] = AlignedBytes(tensor_bytes_[i]);
     work_[i] = AlignedBytes(tensor_bytes_[i]);
-    if (w.dtype == ROPE_F64)
-      fill_values<double>(pristine_[i].data(), tensor_bytes_[i], random);
-    else
-      fill_values<float>(pristine_[i].data(), tensor_bytes_[i], random);
   }
+  fill_inputs(random);
   const std::int64_t rows = max_position_of(w) + 1;
   const std::int64_t table_bytes = rows * (w.rotary_dim / 2) * element_bytes(w);
   cos_ = AlignedBytes(table_bytes);
@@ -78,18 +78,33 @@ WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
     fill_table<double>(cos_.data(), sin_.data(), rows, inv_freq_);
   else
     fill_table<float>(cos_.data(), sin_.data(), rows, inv_freq_);
-  positions_ = AlignedBytes(w.batch * w.tokens * 4);
+  positions_ = AlignedBytes(positions_held(w) * 4);
   auto* positions = reinterpret_cast<std::int32_t*>(positions_.data());
-  for (std::int64_t i = 0; i < w.batch * w.tokens; ++i) {
+  if (w.cold) scatter_all(positions, positions_held(w), random);
+  for (std::int64_t i = 0; i < w.batch * w.tokens && !w.cold; ++i) {
     const auto scattered = next_random(random) % std::uint64_t{scattered_position_count};
     positions[i] = w.scattered ? static_cast<std::int32_t>(scattered)
                                : static_cast<std::int32_t>(i % w.tokens);
   }
 }
 
+void WorkloadData::fill_inputs(std::uint64_t& random) {
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
+    if (workload_.dtype == ROPE_F64)
+      fill_values<double>(pristine_[i].data(), tensor_bytes_[i], random);
+    else
+      fill_values<float>(pristine_[i].data(), tensor_bytes_[i], random);
+}
+
 void WorkloadData::refill() {
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
     std::memcpy(work_[i].data(), pristine_[i].data(), static_cast<std::size_t>(tensor_bytes_[i]));
+}
+
+void WorkloadData::poison() {
+  if (workload_.in_place) return refill();
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}})  // all ones: a NaN of either type
+    std::memset(work_[i].data(), 0xff, static_cast<std::size_t>(tensor_bytes_[i]));
 }
 
 rope_operands WorkloadData::operands(bool table) const {

@@ -1,8 +1,7 @@
 // The memory of one workload: tensors, tables, positions, shared by every cell that is timed on it.
 //
-// One set of buffers a workload: the smallest stay in L1 from call to call, and the table rows of a
-// decode workload stay warm. Rotating over several sets, and cold tables, come with the paired
-// engine.
+// One set of buffers a workload: the smallest stay in L1 from call to call, and so do the table
+// rows of a workload that is not cold.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -40,13 +39,33 @@ class WorkloadData {
   /// Brings the buffers back to the seeded values (in place) or reads and writes them once (out of
   /// place). Untimed, before each repetition: so a kernel that can only turn forward starts anew.
   void refill();
+  /// New inputs, so that an output of before is not the answer.
+  void refresh(std::uint64_t seed) { fill_inputs(seed); }
+  /// Before a call that will be judged: nothing is left where its output belongs.
+  void poison();
+  const std::byte* input(std::size_t tensor) const { return pristine_[tensor].data(); }
+  const std::byte* output(std::size_t tensor) const { return work_[tensor].data(); }
+  const std::int32_t* positions() const {
+    return reinterpret_cast<const std::int32_t*>(positions_.data());
+  }
+  /// Of the next call: of a cold workload others each time, whoever calls.
+  const std::int32_t* next_positions() {
+    if (!workload_.cold) return positions();
+    cold_at_ = (cold_at_ + workload_.batch * workload_.tokens) % cold_position_count;
+    return positions() + cold_at_;
+  }
+  const std::byte* cos() const { return cos_.data(); }
+  const std::byte* sin() const { return sin_.data(); }
   rope_operands operands(bool table) const;
   std::vector<CeilingSpan> spans() const;
   const std::vector<double>& inv_freq(bool f32) const { return f32 ? inv_freq_f32_ : inv_freq_; }
 
  private:
+  void fill_inputs(std::uint64_t& random);
+
   const Workload& workload_;
   std::vector<double> inv_freq_, inv_freq_f32_;
+  std::int64_t cold_at_ = 0;
   std::int64_t tensor_bytes_[2];
   AlignedBytes pristine_[2], work_[2], cos_, sin_, positions_;
 };

@@ -21,7 +21,12 @@ const Keys model_keys = {"model",      "source",          "pairing",         "dt
                          "placement",  "q_heads",         "k_heads",         "head_dim",
                          "k_head_dim", "q_rotary_offset", "k_rotary_offset", "rotary_dim",
                          "rope_theta"};
+const Keys scaling_keys = {"scaling", "scaling_factor", "low_freq_factor", "high_freq_factor",
+                           "original_positions"};
 const Keys phase_keys = {"phase", "batch", "tokens", "positions"};
+
+constexpr std::int64_t quick_tokens_max = 512;  // a phase of so many is quick enough for smoke
+constexpr std::size_t text_bytes_max = 1000;    // a line of to_toml() stays below 4096
 
 bool has(const Keys& keys, std::string_view key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
@@ -29,12 +34,6 @@ bool has(const Keys& keys, std::string_view key) {
 
 std::string joined(const Keys& words) {
   return fmt::format("{}", fmt::join(words, ", "));
-}
-
-bool good_name(std::string_view name) {
-  return !name.empty() && name.size() <= 100 &&
-         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._/-") ==
-             std::string_view::npos;
 }
 
 std::int64_t line_of(const toml::node& node) {
@@ -72,6 +71,8 @@ class Entry {
     const auto value = need(key).value_exact<std::string>();
     if (!value) fail(key, fmt::format("{} must be a string", key));
     if (value->empty()) fail(key, fmt::format("{} must not be empty", key));
+    if (value->size() > text_bytes_max)
+      fail(key, fmt::format("{} is longer than {} bytes", key, text_bytes_max));
     const auto control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
     if (std::any_of(value->begin(), value->end(), control))
       fail(key, fmt::format("{} contains a control character", key));
@@ -80,7 +81,7 @@ class Entry {
 
   std::string name() const {
     const std::string value = text("name");
-    if (!good_name(value))
+    if (!good_workload_name(value))
       fail("name", "a name is 1 to 100 characters of a-z, 0-9, '.', '_', '/' and '-'");
     return value;
   }
@@ -108,6 +109,8 @@ class Entry {
     if (!node.is_number()) fail(key, fmt::format("{} must be a number", key));
     return *node.value<double>();
   }
+
+  bool holds(std::string_view key) const { return find(key) != nullptr; }
 
   std::vector<std::string> words(std::string_view key, const Keys& allowed) const {
     const toml::array* array = need(key).as_array();
@@ -153,36 +156,32 @@ class Entry {
   const toml::table& phase_;
 };
 
-void check_windows(const Workload& w, const Entry& entry) {
-  if (w.rotary_dim % 2 != 0)
-    entry.fail("rotary_dim", fmt::format("rotary_dim is {}; it must be even", w.rotary_dim));
-  for (const bool k : {false, true}) {
-    const WorkloadTensor& t = w.tensors[k ? 1 : 0];
-    const bool own_size = k && t.head_dim != w.tensors[0].head_dim;
-    if (w.rotary_dim > t.head_dim)
-      entry.fail("rotary_dim", fmt::format("rotary_dim {} exceeds {} {}", w.rotary_dim,
-                                           own_size ? "k_head_dim" : "head_dim", t.head_dim));
-    const char* offset = k ? "k_rotary_offset" : "q_rotary_offset";
-    if (t.rotary_offset > t.head_dim - w.rotary_dim)
-      entry.fail(offset, fmt::format("the window [{0}, {0} + {1}) is not inside a head of {2}",
-                                     t.rotary_offset, w.rotary_dim, t.head_dim));
-  }
+FrequencyScaling read_scaling(const Entry& entry) {
+  FrequencyScaling scaling;
+  for (const std::string_view key : scaling_keys)
+    if (!entry.holds("scaling") && entry.holds(key))
+      entry.fail(key, fmt::format("{} without scaling", key));
+  if (!entry.holds("scaling")) return scaling;
+  const bool llama3 = entry.choice("scaling", {"linear", "llama3"}) == "llama3";
+  scaling.rule = llama3 ? ScalingRule::llama3 : ScalingRule::linear;
+  scaling.factor = entry.number("scaling_factor");
+  for (const std::string_view key : {"low_freq_factor", "high_freq_factor", "original_positions"})
+    if (!llama3 && entry.holds(key)) entry.fail(key, fmt::format("{} is for llama3 alone", key));
+  if (!llama3) return scaling;
+  scaling.low_freq_factor = entry.number("low_freq_factor");
+  scaling.high_freq_factor = entry.number("high_freq_factor");
+  scaling.original_positions = entry.size("original_positions");
+  return scaling;
 }
 
-/// What no single key can tell: each shape must be one that a kernel could be asked for.
-void check_shape(const Workload& w, const Entry& entry) {
-  check_windows(w, entry);
-  if (!std::isfinite(w.rope_theta) || w.rope_theta < 1)
-    entry.fail("rope_theta",
-               fmt::format("rope_theta is {}; it must be finite and at least 1", w.rope_theta));
-  if (max_position_of(w) >= std::int64_t{1} << 31)
-    entry.fail("tokens", fmt::format("tokens is {}; positions end at 2^31 - 1", w.tokens));
-  const std::int64_t bytes = allocated_bytes(w);
-  if (bytes == std::numeric_limits<std::int64_t>::max())
-    entry.fail("batch", "the product of its sizes overflows 64 bits");
-  if (bytes > workload_bytes_max)
-    entry.fail("batch", fmt::format("it needs {} bytes; at most {} (64 GiB) are allowed", bytes,
-                                    workload_bytes_max));
+/// What a phase says of the workload.
+void read_phase(const Entry& entry, Workload& w) {
+  w.phase = entry.choice("phase", {"decode", "prefill", "working_set"});
+  const std::string positions = entry.choice("positions", {"consecutive", "scattered", "cold"});
+  w.cold = positions == "cold";
+  w.scattered = w.cold || positions == "scattered";
+  w.batch = entry.size("batch");
+  w.tokens = entry.size("tokens");
 }
 
 /// All but name and profiles.
@@ -190,12 +189,10 @@ Workload read_workload(const Entry& entry) {
   Workload w;
   w.model = entry.text("model");
   w.source = entry.text("source");
-  w.phase = entry.choice("phase", {"decode", "prefill", "working_set"});
   const bool interleaved = entry.choice("pairing", {"interleaved", "half_split"}) == "interleaved";
   w.pairing = interleaved ? ROPE_INTERLEAVED : ROPE_HALF_SPLIT;
   w.dtype = entry.choice("dtype", {"f32", "f64"}) == "f64" ? ROPE_F64 : ROPE_F32;
   w.in_place = entry.choice("placement", {"in_place", "out_of_place"}) == "in_place";
-  w.scattered = entry.choice("positions", {"consecutive", "scattered"}) == "scattered";
   WorkloadTensor& q = w.tensors[0];
   WorkloadTensor& k = w.tensors[1];
   q = {entry.size("q_heads"), entry.size("head_dim"), entry.size_or("q_rotary_offset", 0, 0)};
@@ -203,9 +200,9 @@ Workload read_workload(const Entry& entry) {
        entry.size_or("k_rotary_offset", 0, 0)};
   w.rotary_dim = entry.size("rotary_dim");
   w.rope_theta = entry.number("rope_theta");
-  w.batch = entry.size("batch");
-  w.tokens = entry.size("tokens");
-  check_shape(w, entry);
+  w.scaling = read_scaling(entry);
+  read_phase(entry, w);
+  if (const auto fault = shape_fault(w)) entry.fail(fault->key, fault->what);
   return w;
 }
 
@@ -259,7 +256,8 @@ void append_model(const std::string& name, const toml::table& table, const Table
     if (!phases.of(*phase).names("models", name)) continue;
     own_phases.push_back(phase_name);
     const std::string whole = name + "/" + phase_name;
-    if (!good_name(whole)) model.fail("name", "with its phase it is longer than 100 characters");
+    if (!good_workload_name(whole))
+      model.fail("name", "with its phase it is longer than 100 characters");
     Workload w = read_workload(Entry("workload", whole, table, *phase));
     w.name = whole;
     out.push_back(std::move(w));
@@ -293,8 +291,8 @@ std::vector<Workload> parse_workloads(std::string_view text, const std::string& 
                     fmt::format("'{}' is not known here; only [[workload]], [[model]] and "
                                 "[[phase]] tables are",
                                 shown(key.str())));
-  const Tables models(root, "model", {model_keys, {"smoke", "standard"}});
-  const Tables singles(root, "workload", {model_keys, phase_keys, {"profiles"}});
+  const Tables models(root, "model", {model_keys, scaling_keys, {"smoke", "standard"}});
+  const Tables singles(root, "workload", {model_keys, scaling_keys, phase_keys, {"profiles"}});
   if (models.all.empty() && singles.all.empty())
     throw BadFile(file, 1, "no [[workload]] and no [[model]] in this file");
   const bool own_phases = root.contains("phase");
@@ -312,6 +310,26 @@ std::vector<Workload> parse_workloads(std::string_view text, const std::string& 
 
 std::vector<Workload> load_workloads(const std::filesystem::path& file) {
   return parse_workloads(read_text_file(file), shown_path(file));
+}
+
+std::vector<Workload> through_phases(const Workload& model, const std::string& file) {
+  const toml::table root = parse_toml(default_workloads_text(), "workloads.toml");
+  std::vector<Workload> out;
+  for (const auto& [name, table] : Tables(root, "phase", {phase_keys, {"models"}}).all) {
+    if (table->contains("models")) continue;
+    Workload w = model;
+    read_phase(Entry("phase", *table), w);
+    w.name = model.name + "/" + name;
+    if (!good_workload_name(w.name))
+      throw BadFile(fmt::format("{}: '{}' is no name of a workload", file, shown(w.name)));
+    if (const auto fault = shape_fault(w))
+      throw BadFile(fmt::format("{}: {}: {}", file, w.name, fault->what));
+    w.profiles = {"standard", "full"};
+    if (saturating_product({w.batch, w.tokens}) <= quick_tokens_max)
+      w.profiles.insert(w.profiles.begin(), "smoke");
+    out.push_back(std::move(w));
+  }
+  return out;
 }
 
 bool in_profile(const Workload& workload, std::string_view profile) {

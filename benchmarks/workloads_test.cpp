@@ -227,6 +227,25 @@ TEST(Workloads, NamesKeysAndSyntax) {
   expect_refused(with("tokens", "\"to\\nken\" = 5"), "toy.toml:15: ", "unknown key 'to?ken'");
 }
 
+TEST(Workloads, FrequenciesMayBeScaled) {
+  const std::string linear = "scaling = \"linear\"\nscaling_factor = 4\n";
+  const std::string llama3 =
+      "scaling = \"llama3\"\nscaling_factor = 8.0\nlow_freq_factor = 1\nhigh_freq_factor = 4\n"
+      "original_positions = 8192\n";
+  EXPECT_EQ(parse_workloads(entry, "toy.toml")[0].scaling, FrequencyScaling{});
+  EXPECT_EQ(parse_workloads(entry + linear, "toy.toml")[0].scaling,
+            (FrequencyScaling{ScalingRule::linear, 4, 1, 4, 1}));
+  EXPECT_EQ(parse_workloads(model_a + llama3, "toy.toml")[0].scaling,
+            (FrequencyScaling{ScalingRule::llama3, 8, 1, 4, 8192}));
+  expect_refused(entry + "scaling_factor = 4\n", "toy.toml:18: ", "without scaling");
+  expect_refused(entry + "scaling = \"yarn\"\n", "toy.toml:18: ", "allowed: linear, llama3");
+  expect_refused(entry + "scaling = \"linear\"\n", "toy.toml:1: ", "'scaling_factor' is missing");
+  expect_refused(entry + linear + "low_freq_factor = 1\n", "toy.toml:20: ", "llama3 alone");
+  expect_refused(entry + "scaling = \"linear\"\nscaling_factor = 0\n", "toy.toml:19: ", "1 to 1e9");
+  expect_refused(phases + "scaling = \"linear\"\n" + model_b, "toy.toml:14: phase",
+                 "unknown key 'scaling'");
+}
+
 TEST(Workloads, UnreadableAndHugeFiles) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::temp_directory_path() / ("ropewalk_" + std::to_string(getpid()));
@@ -263,12 +282,12 @@ TEST(Workloads, TheShippedOnesAreGoodAndBuiltIn) {
   }
   EXPECT_EQ(kinds, (std::set<std::string>{"decode", "prefill", "working_set"}));
   EXPECT_EQ(models.size(), 11u);
-  EXPECT_EQ(shipped.size(), 11u * 7 + 5);
+  EXPECT_EQ(shipped.size(), 11u * 7 + 5 + 3);
   EXPECT_EQ(named["smoke"],
             (std::set<std::string>{"llama-3-8b/decode-1", "llama-3-8b/decode-8",
                                    "llama-3-8b/prefill-512", "gpt-j-6b/prefill-512",
                                    "llama-3-8b/set-1", "llama-3-8b/set-16", "llama-3-8b/set-256"}));
-  EXPECT_EQ(named["standard"].size(), 20u);  // bench within 5 minutes for nine kernels
+  EXPECT_EQ(named["standard"].size(), 22u);  // two cells each: at most 60
   const auto deepseek = std::find_if(shipped.begin(), shipped.end(), [](const Workload& w) {
     return w.name == "deepseek-v3/prefill-128";
   });

@@ -50,12 +50,14 @@ set(layers
 set(owners
   "rapidcheck=properties/run_property.cpp"
   "boost/multiprecision=reference/(frequencies|oracle|second_derivation).cpp"
+  "boost/math/distributions=reports/claims.cpp"
   "Eigen/=kernels/dense/[a-z0-9_]+.cpp|kernels/api/half_test.cpp|reference/second_derivation.cpp"
   "CLI/=tools/options.cpp"
   "toml\\+\\+/=benchmarks/workloads.cpp"
   "benchmark/benchmark.h=benchmarks/board.cpp"
-  "nlohmann/=reports/record.cpp|reports/record_test.cpp"
+  "nlohmann/=reports/record.cpp|reports/record_test.cpp|benchmarks/json_fields.cpp"
   "kainjow/=reports/[a-z0-9_]+.(cpp|h)"
+  "(openssl/|zlib.h)=reports/digest.cpp"
   "dlfcn.h=harness/loaded_kernels.cpp")
 
 function(check_include file line header)

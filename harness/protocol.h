@@ -16,6 +16,9 @@ inline constexpr int socket_descriptor = 3, memory_descriptor = 4;
 /// How a worker exits that cannot send its answer.
 inline constexpr int exit_unheard = 86;
 
+/// The text of `time` comes in packets of this size, the last one smaller.
+inline constexpr std::size_t text_packet_bytes = 1 << 15;
+
 /// Byte offsets in the memfd.
 inline constexpr std::uint64_t control_offset = 0, call_offset = 8192, buffers_offset = 16384;
 
@@ -23,7 +26,7 @@ enum class Command : std::uint32_t {
   hello = 1,  ///< answered once the plugins are loaded: Reply.count = kernels, or status failed
   list = 2,   ///< Request.kernel = index; answered by KernelEntry
   call = 3,   ///< runs the steps of the CallDescriptor at call_offset
-  time = 4,   ///< text: the board to time; answered by TimedRow until Reply
+  time = 4,   ///< steps: bytes of the text that follows, the board; TimedRow until Reply
   quit = 5,
 };
 

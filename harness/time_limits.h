@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <ctime>
+#include <string>
+#include <string_view>
 
 #include "harness/protocol.h"
 
@@ -31,10 +34,23 @@ inline double apply_limit_s(const protocol::CallDescriptor& call) {
   return std::clamp(limit_s_per_byte * static_cast<double>(bytes), least_limit_s, most_limit_s);
 }
 
-// Those limits are of CPU time. One who waits, for a lock or for a processor that others use, gets
-// this long.
+// Those limits are of CPU time. One who waits gets this long. Time in which it could run, and
+// others have the processor, does not count, up to so many times as long.
 inline double waiting_limit_s(double limit_s) {
   return std::max(10 * slow, 2 * limit_s);
+}
+inline constexpr double starving_factor = 30;
+
+// Whether a process could run right now; false where the system does not tell.
+inline bool is_runnable(pid_t process) {
+  std::FILE* file = std::fopen(("/proc/" + std::to_string(process) + "/stat").c_str(), "re");
+  if (file == nullptr) return false;
+  char text[512] = {};
+  const std::size_t bytes = std::fread(text, 1, sizeof text - 1, file);
+  std::fclose(file);
+  // "PID (NAME) STATE ...": the name may hold anything.
+  const std::size_t name_end = std::string_view(text, bytes).rfind(')');
+  return name_end != std::string_view::npos && name_end + 2 < bytes && text[name_end + 2] == 'R';
 }
 
 // What a process has run so far; 0 where the system does not tell.

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -15,8 +14,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 
 #include "harness/fault_place.h"
 #include "harness/output_watch.h"
@@ -42,20 +39,6 @@ std::string text_of(const char (&field)[N]) {
 }
 
 }  // namespace
-
-std::string own_executable() {
-  std::error_code error;
-  const auto link = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (!error) return link.string();
-  // NOLINTNEXTLINE: the kernel hands the path over as an integer
-  const auto* path = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
-  return std::filesystem::absolute(path, error).string();
-}
-
-std::string worker_executable() {
-  const char* instead = std::getenv("ROPEWALK_WORKER");
-  return instead != nullptr ? instead : own_executable();
-}
 
 Worker::Worker(WorkerOptions options) : options_(std::move(options)) {}
 
@@ -330,7 +313,7 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
   constexpr double look_every_s = 0.1;
   std::uint32_t phase = control().phase;
   double limit_s = 0, ran_s = 0;
-  Clock::time_point deadline;
+  Clock::time_point deadline, last_deadline;
   const auto begin_phase = [&] {
     phase = control().phase;
     limit_s = phase == static_cast<std::uint32_t>(Phase::prepare)
@@ -338,12 +321,16 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
                   : apply_limit_s(calls.front()) * static_cast<double>(calls.size());
     ran_s = cpu_time_s(pid_);
     deadline = after(waiting_limit_s(limit_s));
+    last_deadline = after(starving_factor * waiting_limit_s(limit_s));
   };
   begin_phase();
   Received how = Received::late;
   do {
     if (phase != control().phase) begin_phase();
+    const Clock::time_point looked = Clock::now();
     how = receive(&reply, sizeof reply, std::min(deadline, after(look_every_s)));
+    if (how == Received::late && is_runnable(pid_))
+      deadline = std::min(deadline + (Clock::now() - looked), last_deadline);
   } while (how == Received::late &&
            (phase != control().phase ||
             (Clock::now() < deadline && cpu_time_s(pid_) - ran_s < limit_s)));
@@ -368,9 +355,13 @@ Worker::TimeResult Worker::time(
     const std::function<void(const std::string&, const std::string&)>& on_row,
     const std::function<void(const std::string&)>& on_progress) {
   start();
-  const Request request{version, static_cast<std::uint32_t>(Command::time), 0, 0};
+  const Request request{version, static_cast<std::uint32_t>(Command::time), 0,
+                        static_cast<std::uint32_t>(board.size())};
   TimeResult out;
-  if (!send(&request, sizeof request) || !send(board.data(), board.size())) {
+  bool sent = send(&request, sizeof request);
+  for (std::size_t at = 0; sent && at < board.size(); at += text_packet_bytes)
+    sent = send(board.data() + at, std::min(text_packet_bytes, board.size() - at));
+  if (!sent) {
     out.result = end_of(Received::gone, {});
     return out;
   }

@@ -76,14 +76,23 @@ class Wire {
     if (got <= 0) return {};
     text_.clear();
     if (got == sizeof request && request.command == static_cast<std::uint32_t>(Command::time)) {
-      text_.resize(1 << 16);  // the board follows in a message of its own
-      const ssize_t length = recv(socket_descriptor, text_.data(), text_.size(), 0);
-      if (length < 0) return {};
-      text_.resize(static_cast<std::size_t>(length));
+      if (!receive_text(request.steps)) return {};
     }
     return request;
   }
   const std::string& text() const { return text_; }
+
+  /// The board follows in packets of its own.
+  bool receive_text(std::size_t bytes) {
+    std::vector<char> packet(text_packet_bytes);
+    while (text_.size() < bytes) {
+      const ssize_t got = recv(socket_descriptor, packet.data(), packet.size(), 0);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return false;
+      text_.append(packet.data(), static_cast<std::size_t>(got));
+    }
+    return true;
+  }
 
   template <class Message>
   void send(const Message& message, std::size_t bytes = sizeof(Message)) {

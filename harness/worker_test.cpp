@@ -14,6 +14,7 @@
 
 #include "harness/executor.h"
 #include "harness/judge.h"
+#include "harness/time_limits.h"
 
 namespace ropewalk {
 namespace {
@@ -233,6 +234,22 @@ TEST_F(WorkerTest, OneThatIsStoppedIsLate) {
   EXPECT_EQ(text_of("test_stops", Kind::hang),
             "no answer from apply in time: it was stopped by SIGSTOP");
   EXPECT_EQ(run("plain").result.kind, Kind::ok);
+}
+
+// Who waits for a processor that others use does not hang.
+TEST(TimeLimits, TellWhoCouldRunFromWhoWaits) {
+  if (!fs::exists("/proc/self/stat")) GTEST_SKIP() << "no /proc here";
+  EXPECT_TRUE(is_runnable(getpid()));
+  const pid_t sleeper = fork();
+  if (sleeper == 0) {
+    pause();
+    _exit(0);
+  }
+  for (int tries = 0; tries < 500 && is_runnable(sleeper); ++tries) usleep(10'000);
+  EXPECT_FALSE(is_runnable(sleeper));
+  kill(sleeper, SIGKILL);
+  waitpid(sleeper, nullptr, 0);
+  EXPECT_FALSE(is_runnable(sleeper)) << "there is no such process any more";
 }
 
 TEST_F(WorkerTest, WorkerKilledFromOutsideIsReplaced) {

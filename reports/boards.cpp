@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
+#include <tuple>
 
 #include "reports/summary.h"
 
@@ -42,7 +44,7 @@ bool concerns(const VerdictRow& row, const std::set<std::string>& parts) {
 std::string verification_gap(const TimingRow& row, const std::set<std::string>& parts,
                              const VerdictIndex& verdicts) {
   bool passed = false;
-  const auto found = verdicts.find(row.kernel);
+  const auto found = verdicts.find(kernel_of(row));
   if (found == verdicts.end()) return "not verified in this run";
   for (const VerdictRow* verdict : found->second) {
     if (!concerns(*verdict, parts)) continue;
@@ -57,44 +59,59 @@ bool is_speed(double value) {
   return std::isfinite(value) && value > 0;
 }
 
-void take_spread(Entry& entry) {
-  entry.ns_min = entry.ns_max = entry.row->ns_per_token_median;
-  for (const double ns : entry.row->ns_per_token) {
-    if (!is_speed(ns)) continue;
-    entry.ns_min = std::min(entry.ns_min, ns);
-    entry.ns_max = std::max(entry.ns_max, ns);
-  }
+std::vector<double> speeds_of(const TimingRow& row) {
+  std::vector<double> speeds;
+  std::copy_if(row.ns_per_token.begin(), row.ns_per_token.end(), std::back_inserter(speeds),
+               is_speed);
+  return speeds;
 }
 
-Entry make_entry(const TimingRow& row, const VerdictIndex& verdicts) {
+bool is_measured(const std::string& outcome) {
+  return outcome == "MEASURED" || outcome == "FASTER" || outcome == "SLOWER" || outcome == "SAME" ||
+         outcome == "UNRESOLVED";
+}
+
+void take_speed(Entry& entry) {
+  std::vector<double> spread, medians;
+  if (entry.launches.size() == 1) spread = speeds_of(*entry.row);
+  for (const TimingRow* launch : entry.launches) medians.push_back(launch->ns_per_token_median);
+  if (entry.launches.size() > 1) spread = medians;
+  entry.ns = median_of(medians);
+  const auto ends = std::minmax_element(spread.begin(), spread.end());
+  entry.ns_min = *ends.first;
+  entry.ns_max = *ends.second;
+  // bytes a call / (ns a token * tokens a call) = 10^9 bytes a second
+  const TimingRow& row = *entry.row;
+  const double gb = static_cast<double>(row.bytes) / (entry.ns * static_cast<double>(row.tokens));
+  if (is_speed(gb)) entry.gb_per_s = gb;
+}
+
+/// What kernel, launch and claim make of one contestant.
+Entry make_entry(const Claim& claim) {
   Entry entry;
-  entry.row = &row;
-  entry.outcome = row.outcome;
-  const bool measured = row.outcome == "MEASURED" || row.outcome == "FASTER" ||
-                        row.outcome == "SLOWER" || row.outcome == "SAME" ||
-                        row.outcome == "UNRESOLVED";
-  std::string gap = row.ceiling ? "" : verification_gap(row, parts_of(row.board), verdicts);
-  if (measured && gap.empty() && !is_speed(row.ns_per_token_median))
-    gap = "its row holds no usable speed";
-  entry.has_speed = measured && gap.empty();
-  if (entry.has_speed) {
-    take_spread(entry);
+  entry.row = claim.rows.front();
+  entry.outcome = claim.outcome;
+  entry.reason = claim.reason;
+  entry.has_speed = claim.has_speed;
+  if (!claim.has_speed) {
+    // MEASURED, but without a usable sample: the gate lets none through.
+    if (is_measured(entry.outcome)) entry.outcome = "BROKEN";
     return entry;
   }
-  if (row.outcome != "IMPLAUSIBLE" && !is_not_run(row.outcome)) entry.outcome = "BROKEN";
-  entry.reason = row.reason.empty() ? gap : row.reason;
+  entry.claim = &claim;
+  for (const TimingRow* row : claim.rows)
+    if (is_measured(row->outcome)) entry.launches.push_back(row);
+  take_speed(entry);
   return entry;
 }
 
 /// Ceilings first, then by speed, then what has none; equal ones by name.
 bool stands_before(const Entry& a, const Entry& b) {
   const auto group = [](const Entry& entry) {
-    return !entry.has_speed ? 2 : entry.row->ceiling ? 0 : 1;
+    return !entry.has_speed ? 2 : entry.row->is_ceiling() ? 0 : 1;
   };
   if (group(a) != group(b)) return group(a) < group(b);
-  const double a_ns = a.has_speed ? a.row->ns_per_token_median : 0;
-  const double b_ns = b.has_speed ? b.row->ns_per_token_median : 0;
-  if (a_ns != b_ns) return a_ns < b_ns;
+  if (a.ns != b.ns) return a.ns < b.ns;
   return a.row->kernel < b.row->kernel;
 }
 
@@ -106,15 +123,19 @@ void rank(Contest& contest) {
     if (!entry.has_speed) continue;
     contest.fastest_ns =
         contest.fastest_ns > 0 ? std::min(contest.fastest_ns, entry.ns_min) : entry.ns_min;
-    const double gb = entry.row->gb_per_s_median;
-    if (!entry.row->ceiling)
+    if (entry.row->is_ceiling())
+      ceiling_gb = std::max(ceiling_gb, entry.gb_per_s);
+    else if (!entry.row->is_twin())
       entry.rank = next++;
-    else if (is_speed(gb))
-      ceiling_gb = std::max(ceiling_gb, gb);
   }
-  for (Entry& entry : contest.entries)
-    if (entry.has_speed && ceiling_gb > 0 && is_speed(entry.row->gb_per_s_median))
-      entry.percent_of_ceiling = 100 * entry.row->gb_per_s_median / ceiling_gb;
+  for (Entry& entry : contest.entries) {
+    if (!entry.has_speed || !(ceiling_gb > 0)) continue;
+    // Round by round where both stood in the same rounds, else by the medians.
+    const Interval& paired = entry.claim->of_ceiling;
+    entry.percent_of_ceiling =
+        100 * (paired.rounds > 0 && !entry.row->is_ceiling() ? paired.ratio
+                                                             : entry.gb_per_s / ceiling_gb);
+  }
 }
 
 class BoardTable {
@@ -127,7 +148,7 @@ class BoardTable {
     }
     auto& contests = boards[board->second].contests;
     const auto [contest, new_contest] =
-        contest_index_.try_emplace({row.board, row.workload}, contests.size());
+        contest_index_.try_emplace({row.board, row.workload, row.threads}, contests.size());
     if (new_contest) {
       contests.emplace_back();
       contests.back().of = &row;
@@ -138,46 +159,77 @@ class BoardTable {
 
  private:
   std::map<std::string, std::size_t> board_index_;
-  std::map<std::pair<std::string, std::string>, std::size_t> contest_index_;
+  std::map<std::tuple<std::string, std::string, std::int64_t>, std::size_t> contest_index_;
 };
 
 /// A ceiling stands on every board that has all the parts its own board names.
-void add_ceilings(const std::vector<const TimingRow*>& ceilings, BoardTable& table) {
-  std::map<std::string, std::vector<Contest*>> by_workload;
+void add_ceilings(const std::vector<Entry>& ceilings, BoardTable& table) {
+  std::map<std::pair<std::string, std::int64_t>, std::vector<Contest*>> by_workload;
   std::map<const Contest*, std::set<std::string>> parts;
   for (Board& board : table.boards)
     for (Contest& contest : board.contests) {
-      by_workload[contest.of->workload].push_back(&contest);
+      by_workload[{contest.of->workload, contest.of->threads}].push_back(&contest);
       parts[&contest] = parts_of(board.name);
     }
-  std::vector<const TimingRow*> alone;
-  for (const TimingRow* row : ceilings) {
-    const std::set<std::string> own = parts_of(row->board);
+  std::vector<Entry> alone;
+  for (const Entry& entry : ceilings) {
+    const std::set<std::string> own = parts_of(entry.row->board);
     bool used = false;
-    for (Contest* contest : by_workload[row->workload]) {
+    for (Contest* contest : by_workload[{entry.row->workload, entry.row->threads}]) {
       const auto& all = parts[contest];
       if (!std::includes(all.begin(), all.end(), own.begin(), own.end())) continue;
-      contest->entries.push_back(make_entry(*row, {}));
+      contest->entries.push_back(entry);
       used = true;
     }
-    if (!used) alone.push_back(row);
+    if (!used) alone.push_back(entry);
   }
-  for (const TimingRow* row : alone) table.of(*row).entries.push_back(make_entry(*row, {}));
+  for (const Entry& entry : alone) table.of(*entry.row).entries.push_back(entry);
 }
 
 }  // namespace
 
-std::vector<Board> make_boards(const Results& results) {
+std::vector<TimingRow> gated_timings(const Results& results) {
   VerdictIndex verdicts;
   for (const VerdictRow& row : results.verdicts) verdicts[row.kernel].push_back(&row);
-  BoardTable table;
-  std::vector<const TimingRow*> ceilings;
-  for (const TimingRow& row : results.timings) {
-    if (row.ceiling)
-      ceilings.push_back(&row);
-    else
-      table.of(row).entries.push_back(make_entry(row, verdicts));
+  std::vector<TimingRow> rows = results.timings;
+  for (TimingRow& row : rows) {
+    if (is_not_run(row.outcome)) continue;
+    std::string gap = row.is_ceiling() ? "" : verification_gap(row, parts_of(row.board), verdicts);
+    const bool measured = is_measured(row.outcome);
+    const std::vector<double> speeds = speeds_of(row);
+    if (measured && gap.empty() && speeds.empty()) gap = "its row holds no usable speed";
+    if (measured && gap.empty()) {
+      // From the samples: what a row says about their median is not taken at its word.
+      row.ns_per_token_median = median_of(speeds);
+      continue;
+    }
+    if (row.outcome != "IMPLAUSIBLE") row.outcome = "BROKEN";
+    if (row.reason.empty()) row.reason = gap;
+    row.ns_per_token.clear();
+    row.ns_per_token_median = row.gb_per_s_median = 0;
   }
+  return rows;
+}
+
+std::vector<Board> make_boards(const std::vector<TimingRow>& timings, const Claims& claims) {
+  // Boards and contests in the order of the rows, whatever else was timed between them.
+  BoardTable table;
+  for (const TimingRow& row : timings)
+    if (!row.is_ceiling()) table.of(row);
+  std::vector<Entry> ceilings;
+  for (const ClaimGroup& group : claims.groups)
+    for (const Claim& claim : group.claims) {
+      Entry entry = make_entry(claim);
+      // A run whose null twin differs claims nothing at all.
+      if (!claims.valid && entry.is_compared()) entry.outcome = "INVALID";
+      if (claim.role == "ceiling") {
+        ceilings.push_back(entry);
+        continue;
+      }
+      Contest& contest = table.of(*entry.row);
+      contest.entries.push_back(entry);
+      contest.group = &group;
+    }
   add_ceilings(ceilings, table);
   for (Board& board : table.boards)
     for (Contest& contest : board.contests) rank(contest);

@@ -48,8 +48,11 @@ std::string data_block(std::size_t index, const ChartSeries& series, ChartSize s
   for (std::size_t i = 0; i < count; i += step) {
     const bool last = i + step >= count;
     const std::size_t at = last ? count - 1 : i;
-    if (std::isfinite(series.x[at]) && std::isfinite(series.y[at]))
-      out += fmt::format("{:.9g} {:.9g}\n", series.x[at], series.y[at]);
+    if (!std::isfinite(series.x[at]) || !std::isfinite(series.y[at])) continue;
+    out += fmt::format("{:.9g} {:.9g}", series.x[at], series.y[at]);
+    if (!series.x_low.empty())
+      out += fmt::format(" {:.9g} {:.9g}", series.x_low[at], series.x_high[at]);
+    out += '\n';
   }
   return out + "EOD\n";
 }
@@ -68,7 +71,8 @@ std::string tick_list(const std::vector<ChartPlace>& ticks, ChartSize size) {
                                      [](char c) { return c != '^' && c != '{' && c != '}'; });
     longest = std::max(longest, static_cast<std::size_t>(shown));
   }
-  constexpr std::size_t frame_width = 90, letter_width = 7;
+  const auto letter_width = static_cast<std::size_t>(size.font) * 7 / 13;
+  const std::size_t frame_width = 12 * letter_width;
   const std::size_t needed = ticks.size() * (longest + 2) * letter_width;
   const std::size_t room = static_cast<std::size_t>(size.width) - frame_width;
   const std::size_t step = (needed + room - 1) / room;
@@ -101,7 +105,33 @@ std::vector<double> round_values(double low, double high) {
     }
 }
 
-std::string y_axis(const ChartRequest& request, const Range& y) {
+/// Names in place of numbers. What they are made of was looked at by who made them; where it is
+/// narrow they are cut.
+std::string row_names(const std::vector<ChartPlace>& rows, ChartSize size) {
+  const bool narrow = size.width < 500;
+  const std::size_t most = narrow ? 20 : 44;
+  std::string list;
+  double lowest = 0;
+  for (const ChartPlace& row : rows) {
+    const std::string name =
+        row.label.size() > most ? row.label.substr(0, most - 2) + ".." : row.label;
+    list += fmt::format("{}\"{}\" {:.9g}", list.empty() ? "" : ", ", name, row.x);
+    lowest = std::min(lowest, row.x);
+  }
+  return fmt::format(
+      "set ytics scale 0 ({}) noenhanced font \",12\"\nset grid noytics xtics\n"
+      "set yrange [{:.9g}:-0.3]\nset lmargin at screen {}\nset rmargin at screen 0.96\n",
+      list, lowest - 0.7, narrow ? 0.48 : 0.3);
+}
+
+/// What the names of rows leave of the width.
+ChartSize beside(ChartSize size) {
+  size.width = size.width * 3 / 5;
+  return size;
+}
+
+std::string y_axis(const ChartRequest& request, const Range& y, ChartSize size) {
+  if (!request.y_rows.empty()) return row_names(request.y_rows, size);
   const std::string log = "set logscale y 10\nset nomytics\n";
   if (request.y_floor > 0) {
     const double top = std::pow(10, std::ceil(std::log10(std::max(y.high, request.y_floor * 10))));
@@ -120,6 +150,8 @@ std::string axes(const ChartRequest& request, ChartSize size) {
   Range x, y;
   for (const ChartSeries& series : request.series) {
     x.take(series.x);
+    x.take(series.x_low);
+    x.take(series.x_high);
     y.take(series.y);
   }
   x.take(request.band.x);
@@ -131,26 +163,38 @@ std::string axes(const ChartRequest& request, ChartSize size) {
         "set nonlinear x via log10(1 + x) inverse 10**x - 1\nset xrange [0:{:.9g}]\n", x.high);
   if (request.x_scale == Scale::logarithmic) {
     for (const ChartPlace& mark : request.x_marks) x.take({mark.x});
+    const double room = request.y_rows.empty() ? 1.5 : 1.06;
+    // A box is seen as far as twice and half; a larger one does not push the points together.
+    for (const ChartBox& box : request.boxes)
+      x.take({std::max(box.x_low, 0.5), std::min(box.x_high, 2.0)});
     script =
-        fmt::format("set logscale x 2\nset xrange [{:.9g}:{:.9g}]\n", x.low / 1.5, x.high * 1.5);
+        fmt::format("set logscale x 2\nset xrange [{:.9g}:{:.9g}]\n", x.low / room, x.high * room);
   }
   if (!request.x_ticks.empty())
-    script += fmt::format("set xtics ({})\nset nomxtics\n", tick_list(request.x_ticks, size));
+    script += fmt::format("set xtics ({})\nset nomxtics\n",
+                          tick_list(request.x_ticks, request.y_rows.empty() ? size : beside(size)));
+  for (const ChartBox& box : request.boxes)
+    script += fmt::format(
+        "set object rectangle from {:.9g}, {:.9g} to {:.9g}, {:.9g} behind clip "
+        "fc {} fs solid 0.5 noborder\n",
+        box.x_low, box.y_low, box.x_high, box.y_high, gnuplot_colour(band_code));
   for (const ChartPlace& mark : request.x_marks) {
     const std::string at = fmt::format("{:.9g}", mark.x);
     script += fmt::format("set arrow from {0}, graph 0 to {0}, graph 1 nohead dt 2 lc {1}\n", at,
                           gnuplot_colour(ink_code));
+    if (mark.label.empty()) continue;
     script += fmt::format("set label \"{}\" at {}, graph 1.045 center tc {}\n", mark.label, at,
                           gnuplot_colour(ink_code));
   }
-  return script + y_axis(request, y);
+  return script + y_axis(request, y, size);
 }
 
 std::string style_of(const ChartSeries& series, std::size_t index, ChartSize size) {
   if (series.draw == Draw::line) return "lines lw 1.5";
   constexpr std::array marks = {6, 4, 8, 12, 10, 1, 2, 14};
-  // Kernels that agree lie on one another: each next mark is smaller, so that all stay visible.
   const std::string mark = fmt::format("pt {}", marks[index % marks.size()]);
+  if (!series.x_low.empty()) return fmt::format("xerrorbars {} ps 0.9 lw 1.5", mark);
+  // Kernels that agree lie on one another: each next mark is smaller, so that all stay visible.
   const double scale = std::max(0.5, 1.9 - 0.28 * static_cast<double>(index));
   if (series.draw == Draw::points) return fmt::format("points {} ps {:.2f} lw 1.5", mark, scale);
   return fmt::format("linespoints {} ps {:.2f} lw 1.5 pi {}", mark, 0.7 * scale,
@@ -184,14 +228,16 @@ std::string script_of(const ChartRequest& request, ChartSize size) {
   if (plots.empty()) return "";
   std::string script = fmt::format(
       "set encoding utf8\n"
-      "set terminal svg size {},{} dynamic font \"sans,13\" background \"#0102{:02x}\"\n",
-      size.width, size.height, paper_code);
+      "set terminal svg size {},{} dynamic font \"sans,{}\" background \"#0102{:02x}\"\n",
+      size.width, size.height, size.font, paper_code);
   const std::string ink = gnuplot_colour(ink_code);
   script += fmt::format("set border 3 lc {0}\nset tics nomirror textcolor {0}\n", ink);
   script += fmt::format("set grid ytics lc {} dt solid\nset key off\n", gnuplot_colour(grid_code));
   script += fmt::format("set xlabel \"{}\" tc {}\nset ylabel \"{}\" tc {}\n", request.x_label, ink,
                         request.y_label, ink);
-  if (!request.x_marks.empty()) script += "set tmargin 2\n";
+  const auto named = [](const ChartPlace& mark) { return !mark.label.empty(); };
+  if (std::any_of(request.x_marks.begin(), request.x_marks.end(), named))
+    script += "set tmargin 2\n";
   return script + axes(request, size) + data + "plot " + plots + "\n";
 }
 
@@ -291,6 +337,13 @@ std::string page_element(std::string svg, const ChartRequest& request, ChartSize
 
 }  // namespace
 
+ChartSize sized_for(const ChartRequest& request, ChartSize size) {
+  if (request.y_rows.empty()) return size;
+  constexpr int frame_height = 5, row_height = 22;  // of the axis in rows; in pixels
+  size.height = row_height * (static_cast<int>(request.y_rows.size()) + frame_height);
+  return size;
+}
+
 Chart draw_chart(const ChartRequest& request, ChartSize size, const std::string& program) {
   const std::string script = script_of(request, size);
   if (script.empty()) return {"", "there is no finite point to draw"};
@@ -301,6 +354,12 @@ Chart draw_chart(const ChartRequest& request, ChartSize size, const std::string&
                      output.text.find("</svg>") != std::string::npos;
   if (!whole) return {"", "gnuplot drew no whole picture"};
   return {page_element(std::move(output.text), request, size), ""};
+}
+
+std::string gnuplot_version(const std::string& program) {
+  const ProgramOutput output = run_program({program.empty() ? GNUPLOT : program, "--version"}, "");
+  std::string line = clean_line(output.text.substr(0, output.text.find('\n')));
+  return output.error.empty() && !line.empty() ? line : "no gnuplot";
 }
 
 }  // namespace ropewalk

@@ -37,6 +37,15 @@ std::vector<Figure> curve_figures(const Results& results);
 /// that was timed in phase working_set. Speeds as the leaderboards give them.
 std::vector<Figure> working_set_figures(const Results& results, const Summary& summary);
 
+/// Ratios to the baseline with their intervals, one picture a board, the null twin among them.
+std::vector<Figure> forest_figures(const Summary& summary);
+
+/// Accuracy against speed: one for each pairing, dtype and placement, kernels of all angle sources.
+std::vector<Figure> trade_figures(const Results& results, const Summary& summary);
+
+/// "half_split / f32 / in place / table" without its angle source.
+std::string without_angles(const std::string& board);
+
 /// "L1d 48 KiB (cpus 0), ..., L2 1 MiB" as data caches with their sizes in bytes, smallest first.
 struct Cache {
   std::string name;

@@ -65,8 +65,8 @@ View figure_pictures(const std::vector<Figure>& figures, const std::string& id,
   for (const Figure& figure : figures) {
     ChartRequest request = figure.picture;
     request.id = fmt::format("{}{}", id, number++);
-    const Chart wide = draw_chart(request, wide_chart, gnuplot);
-    const Chart narrow = draw_chart(request, narrow_chart, gnuplot);
+    const Chart wide = draw_chart(request, sized_for(request, wide_chart), gnuplot);
+    const Chart narrow = draw_chart(request, sized_for(request, narrow_chart), gnuplot);
     const std::string& error = wide.error.empty() ? narrow.error : wide.error;
     View item = table_view(figure);
     item.set("chart_svg", wide.svg + "\n" + narrow.svg);

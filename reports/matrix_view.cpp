@@ -101,6 +101,7 @@ std::vector<const VerdictRow*> worst_cells(const MatrixRow* begin, const MatrixR
 View group_view(const MatrixRow* begin, const MatrixRow* end, const FailureIds& ids) {
   View group, lines{View::type::list};
   group.set("group_kernel", pieces(clean_line(begin->of->kernel)));
+  group.set("group_name", clean_line(begin->of->kernel));
   group.set("group_plugin", clean_line(begin->of->plugin));
   group.set("group_is_plugin", flag(!begin->of->plugin.empty()));
   group.set("group_contract", clean_line(begin->of->angle_contract));

@@ -78,7 +78,18 @@ void each_field(Row& row, Visit&& visit) {
   visit("iterations", row.iterations);
   visit("ns_per_token_median", row.ns_per_token_median);
   visit("gb_per_s_median", row.gb_per_s_median);
-  visit("ceiling", row.ceiling);
+  visit("role", row.role);
+  visit("engine", row.engine);
+  visit("launch", row.launch);
+  visit("threads", row.threads);
+  visit("variant", row.variant);
+  visit("table_bytes", row.table_bytes);
+  visit("workspace_bytes", row.workspace_bytes);
+  visit("involuntary_switches", row.involuntary_switches);
+  visit("page_faults", row.page_faults);
+  visit("steal_ms", row.steal_ms);
+  visit("off_cpu_share", row.off_cpu_share);
+  visit("reverified", row.reverified);
 }
 
 template <RowOf<CurveRow> Row, class Visit>
@@ -136,11 +147,6 @@ struct FieldError {
 void from_json_value(const json& value, std::string& out) {
   if (!value.is_string()) throw FieldError{"is not a string"};
   out = value.get<std::string>();
-}
-
-void from_json_value(const json& value, bool& out) {
-  if (!value.is_boolean()) throw FieldError{"is not true or false"};
-  out = value.get<bool>();
 }
 
 void from_json_value(const json& value, std::uint64_t& out) {
@@ -304,6 +310,12 @@ class Reader {
     need_one_of("outcome", row.outcome,
                 {"MEASURED", "BROKEN", "SKIPPED", "UNSUPPORTED", "FASTER", "SLOWER", "SAME",
                  "UNRESOLVED", "IMPLAUSIBLE"});
+    need_one_of("role", row.role, {"kernel", "baseline", "null_twin", "ceiling"});
+    need_one_of("engine", row.engine, {"paired", "gbench"});
+    if (row.launch < 0) throw FieldError{"field 'launch' is negative"};
+    if (row.threads < 1) throw FieldError{"field 'threads' is below 1"};
+    if (row.iterations.size() != row.ns_per_token.size())
+      throw FieldError{"fields 'ns_per_token' and 'iterations' differ in length"};
     results.timings.push_back(std::move(row));
   }
 
@@ -319,6 +331,16 @@ class Reader {
                       const std::string& what) {
   throw BadResults(file.string() + ":" + std::to_string(line) + ": " + what +
                    "; give a results.jsonl as this ropewalk writes it, or make it again");
+}
+
+void take(Reader& reader, std::string_view line, const std::filesystem::path& file,
+          std::int64_t number) {
+  try {
+    reader.take(line);
+  } catch (const FieldError& error) {
+    bad(file, number, error.what);
+  }
+  (reader.results.text += line) += '\n';  // a run row has emptied it
 }
 
 // The row of a line that stands alone.
@@ -337,14 +359,6 @@ Row one_row_from(const std::string& json_line, std::vector<Row> Results::*rows) 
 }
 
 }  // namespace
-
-bool is_failure(std::string_view verdict) {
-  return verdict == "FAIL" || verdict == "CRASH" || verdict == "HANG" || verdict == "VACUOUS";
-}
-
-bool is_not_run(std::string_view verdict) {
-  return verdict == "UNSUPPORTED" || verdict == "SKIPPED";
-}
 
 std::string to_json_line(const RunRow& row) {
   return row_line("run", row);
@@ -379,15 +393,20 @@ CertificateRow certificate_row_from(const std::string& json_line) {
 
 Results read_results(const std::filesystem::path& file) {
   Reader reader;
-  const std::int64_t lines =
-      for_each_whole_line(file, [&](std::string_view line, std::int64_t number) {
-        try {
-          reader.take(line);
-        } catch (const FieldError& error) {
-          bad(file, number, error.what);
-        }
-      });
+  const std::int64_t lines = for_each_whole_line(
+      file, [&](std::string_view line, std::int64_t number) { take(reader, line, file, number); });
   if (!reader.found_run()) bad(file, lines + 1, "no run row");
+  return std::move(reader.results);
+}
+
+Results results_from(std::string_view text, const std::string& name) {
+  Reader reader;
+  std::int64_t number = 0;
+  for (std::size_t end; (end = text.find('\n')) != std::string_view::npos;) {
+    take(reader, text.substr(0, end), name, ++number);
+    text.remove_prefix(end + 1);
+  }
+  if (!reader.found_run()) bad(name, number + 1, "no run row");
   return std::move(reader.results);
 }
 

@@ -55,7 +55,9 @@ struct VerdictRow {
   std::string known;  ///< of a failure that is known: until when, and why it is let be
 };
 
-/// Outcomes here: MEASURED (a speed without a claim), BROKEN (no number anywhere) or SKIPPED.
+/// One contestant on one workload in one launch, which is a fresh process. Outcomes here: MEASURED
+/// (a speed without a claim: claims are computed from the rounds, reports/claims.h), BROKEN (no
+/// number anywhere) or SKIPPED.
 struct TimingRow {
   std::string kernel, summary;
   std::string workload, source;  ///< its name and where its shape comes from
@@ -66,11 +68,30 @@ struct TimingRow {
   std::int64_t tokens = 0;  ///< batch * tokens of the workload
   std::int64_t bytes = 0;   ///< a kernel must move in one call
   std::int64_t working_set_bytes = 0;
-  std::vector<double> ns_per_token;      ///< every repetition, in order; empty when BROKEN
-  std::vector<std::int64_t> iterations;  ///< of each repetition
+  /// Every repetition or round, in order; empty when BROKEN. Of engine paired, index i is round i
+  /// of the launch for every contestant of the workload: ratios are formed round by round.
+  std::vector<double> ns_per_token;
+  std::vector<std::int64_t> iterations;  ///< of each repetition; of engine paired all the same
   double ns_per_token_median = 0, gb_per_s_median = 0;
-  bool ceiling = false;  ///< an update or copy ceiling, not a kernel
+  std::string role = "kernel";    ///< kernel, baseline, null_twin, ceiling
+  std::string engine = "paired";  ///< paired, gbench
+  std::int64_t launch = 0;        ///< from 0
+  std::int64_t threads = 1;       ///< at the same time, each on a set of its own
+  std::string variant;            ///< of a ceiling: which one was taken
+  std::int64_t table_bytes = 0, workspace_bytes = 0;
+  // The census of what disturbed its rounds.
+  std::int64_t involuntary_switches = 0, page_faults = 0;
+  double steal_ms = 0;          ///< of all processors, from /proc/stat
+  double off_cpu_share = 0;     ///< 1 - CPU time over wall time
+  std::int64_t reverified = 0;  ///< rounds whose outputs were judged again
+  bool is_ceiling() const { return role == "ceiling"; }
+  bool is_twin() const { return role == "null_twin"; }
 };
+
+/// The null twin of kernel X is called 'X (twin)': no kernel can be.
+inline constexpr std::string_view twin_suffix = " (twin)";
+/// The kernel whose code a row is about: the name without the twin's suffix.
+std::string kernel_of(const TimingRow& row);
 
 /// One named curve for a chart, e.g. B(D).
 struct CurveRow {
@@ -115,6 +136,7 @@ struct Results {
   std::vector<CertificateRow> certificates;
   EndRow end;
   bool complete = false;  ///< an end row was found
+  std::string text;       ///< the lines of a file it was read from; empty: read from none
 };
 
 /// Appends rows to a file: one line a row, written whole and flushed, so that a kill loses at most
@@ -156,5 +178,10 @@ CertificateRow certificate_row_from(const std::string& json_line);
 /// not a row of this schema version throws BadResults with the line number. Never crashes on
 /// foreign bytes.
 Results read_results(const std::filesystem::path& file);
+/// The same from text; `name` stands for the file in messages.
+Results results_from(std::string_view text, const std::string& name);
+
+/// The lines the results were read from, or would be: what a page carries along.
+std::string text_of(const Results& results);
 
 }  // namespace ropewalk

@@ -74,6 +74,7 @@ TEST_F(Record, EveryKindOfRowComesBack) {
   results.verdicts[4].compared = std::numeric_limits<std::int64_t>::max();
   results.verdicts[5].planned = std::numeric_limits<std::int64_t>::min();
   results.timings[0].ns_per_token = {0.1, 5e-324, 1.7976931348623157e308, infinity};
+  results.timings[0].iterations = {1, 2, 3, 4};
   results.curves[0].y[0] = -0.0;
   {
     RecordWriter writer(file);
@@ -235,6 +236,32 @@ TEST_F(Record, WhatIsRefusedNamesFileAndLine) {
     EXPECT_EQ(message.find('\n'), std::string::npos);
     EXPECT_LT(message.size(), 400u);
   }
+}
+
+TEST_F(Record, TimingRowsKnowTheirRoles) {
+  const std::string timing = to_json_line(sample_timing());
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string line = timing;
+    const std::size_t at = line.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return refusal(run_line() + line.replace(at, from.size(), to) + "\n");
+  };
+  EXPECT_EQ(with("MEASURED", "MEASURED"), "");
+  EXPECT_EQ(with(R"("role":"kernel")", R"("role":"null_twin")"), "");
+  EXPECT_NE(with(R"("role":"kernel")", R"("role":"king")").find("'role' is not a word"),
+            std::string::npos);
+  EXPECT_NE(with(R"("engine":"paired")", R"("engine":"")").find("'engine' is not a word"),
+            std::string::npos);
+  EXPECT_NE(with(R"("threads":1)", R"("threads":0)").find("'threads' is below 1"),
+            std::string::npos);
+  EXPECT_NE(with(R"("launch":0)", R"("launch":-1)").find("'launch' is negative"),
+            std::string::npos);
+  EXPECT_NE(with("[1000,1000,1000]", "[1000]").find("differ in length"), std::string::npos);
+  TimingRow twin = sample_timing();
+  twin.kernel = "plain (twin)";
+  EXPECT_EQ(kernel_of(twin), "plain (twin)");
+  twin.role = "null_twin";
+  EXPECT_EQ(kernel_of(twin), "plain");
 }
 
 TEST_F(Record, AnySingleBrokenByteIsReadOrRefused) {

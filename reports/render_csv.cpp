@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 
 #include "reports/render.h"
+#include "reports/render_parts.h"
 #include "reports/summary.h"
 #include "reports/text.h"
 
@@ -29,17 +31,37 @@ constexpr std::array columns = {"row",
                                 "board",
                                 "workload",
                                 "phase",
-                                "ceiling",
+                                "role",
+                                "variant",
+                                "engine",
+                                "threads",
                                 "outcome",
                                 "tokens",
                                 "bytes",
                                 "working_set_bytes",
-                                "repetitions",
+                                "launches",
+                                "rounds",
                                 "ns_per_token_median",
                                 "ns_per_token_min",
                                 "ns_per_token_max",
                                 "gb_per_s_median",
                                 "percent_of_ceiling",
+                                "baseline",
+                                "ratio",
+                                "ratio_low",
+                                "ratio_high",
+                                "coverage",
+                                "rounds_needed",
+                                "noise_floor",
+                                "launch_spread",
+                                "round_spread",
+                                "table_bytes",
+                                "workspace_bytes",
+                                "involuntary_switches",
+                                "page_faults",
+                                "steal_ms",
+                                "off_cpu_share_max",
+                                "reverified",
                                 "reason",
                                 "known",
                                 "where",
@@ -97,7 +119,43 @@ void append_verdict(const VerdictRow& row, std::string& out) {
   line.append_to(out);
 }
 
-void append_entry(const Entry& entry, const Board& board, std::string& out) {
+void add_claim(const Entry& entry, const Contest& contest, Line& line) {
+  const Claim& claim = *entry.claim;
+  line.number("launch_spread", claim.launch_spread);
+  line.number("round_spread", claim.round_spread);
+  if (!entry.is_compared()) return;
+  line.text("baseline", contest.group->baseline);
+  line.number("ratio", claim.interval.ratio);
+  line.number("ratio_low", claim.interval.low);
+  line.number("ratio_high", claim.interval.high);
+  line.number("coverage", claim.interval.coverage);
+  if (entry.outcome == "UNRESOLVED") line.count("rounds_needed", claim.rounds_needed);
+  line.number("noise_floor", contest.group->noise_floor);
+}
+
+/// What disturbed the rounds of all launches together.
+void add_census(const Entry& entry, Line& line) {
+  std::int64_t rounds = 0, switches = 0, faults = 0, reverified = 0;
+  double steal_ms = 0, off_cpu = 0;
+  for (const TimingRow* row : entry.launches) {
+    rounds += static_cast<std::int64_t>(row->ns_per_token.size());
+    switches += row->involuntary_switches;
+    faults += row->page_faults;
+    reverified += row->reverified;
+    steal_ms += row->steal_ms;
+    off_cpu = std::max(off_cpu, row->off_cpu_share);
+  }
+  line.count("launches", static_cast<std::int64_t>(entry.launches.size()));
+  line.count("rounds", rounds);
+  line.count("involuntary_switches", switches);
+  line.count("page_faults", faults);
+  line.number("steal_ms", steal_ms);
+  line.number("off_cpu_share_max", off_cpu);
+  line.count("reverified", reverified);
+}
+
+void append_entry(const Entry& entry, const Contest& contest, const Board& board,
+                  std::string& out) {
   Line line;
   const TimingRow& row = *entry.row;
   line.text("row", "timing");
@@ -105,19 +163,25 @@ void append_entry(const Entry& entry, const Board& board, std::string& out) {
   line.text("board", board.name);
   line.text("workload", row.workload);
   line.text("phase", row.phase);
-  line.text("ceiling", row.ceiling ? "yes" : "no");
+  line.text("role", row.role);
+  line.text("variant", row.variant);
+  line.text("engine", row.engine);
+  line.count("threads", row.threads);
   line.text("outcome", entry.outcome);
   line.text("reason", entry.reason);
   if (entry.has_speed) {
     line.count("tokens", row.tokens);
     line.count("bytes", row.bytes);
     line.count("working_set_bytes", row.working_set_bytes);
-    line.count("repetitions", static_cast<std::int64_t>(row.ns_per_token.size()));
-    line.number("ns_per_token_median", row.ns_per_token_median);
+    line.number("ns_per_token_median", entry.ns);
     line.number("ns_per_token_min", entry.ns_min);
     line.number("ns_per_token_max", entry.ns_max);
-    line.number("gb_per_s_median", row.gb_per_s_median);
+    line.number("gb_per_s_median", entry.gb_per_s);
     if (entry.percent_of_ceiling > 0) line.number("percent_of_ceiling", entry.percent_of_ceiling);
+    line.count("table_bytes", row.table_bytes);
+    line.count("workspace_bytes", row.workspace_bytes);
+    add_claim(entry, contest, line);
+    add_census(entry, line);
   }
   line.append_to(out);
 }
@@ -125,7 +189,10 @@ void append_entry(const Entry& entry, const Board& board, std::string& out) {
 }  // namespace
 
 std::string render_csv(const Results& results) {
-  const Summary summary = summarize(results);
+  return csv_of(results, summarize(results));
+}
+
+std::string csv_of(const Results& results, const Summary& summary) {
   std::string out;
   for (const char* column : columns) {
     if (!out.empty()) out += ',';
@@ -135,7 +202,7 @@ std::string render_csv(const Results& results) {
   for (const VerdictRow& row : results.verdicts) append_verdict(row, out);
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests)
-      for (const Entry& entry : contest.entries) append_entry(entry, board, out);
+      for (const Entry& entry : contest.entries) append_entry(entry, contest, board, out);
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "reports/render.h"
+#include "reports/render_parts.h"
 #include "reports/summary.h"
 #include "reports/text.h"
 
@@ -96,7 +97,7 @@ void add_broken_timings(const Summary& summary, const Results& results, Suites& 
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests)
       for (const Entry& entry : contest.entries) {
-        if (entry.has_speed || is_not_run(entry.outcome) || failed[entry.row->kernel]) continue;
+        if (entry.has_speed || is_not_run(entry.outcome) || failed[kernel_of(*entry.row)]) continue;
         Suite& suite = suites.of(entry.row->kernel);
         const std::string inside =
             suite.failure(entry.outcome, entry.outcome + ": " + entry.reason, "");
@@ -105,22 +106,30 @@ void add_broken_timings(const Summary& summary, const Results& results, Suites& 
       }
 }
 
-void add_run(const Results& results, Suite& suite) {
+void add_run(const Results& results, const Summary& summary, Suite& suite) {
   std::string inside;
   if (!results.complete)
     inside = suite.failure("CUT_OFF", "the run was cut off before its end", "");
   suite.add_case("ropewalk.run", "complete", results.end.seconds, inside);
+  if (summary.timings.empty()) return;
+  inside.clear();
+  if (!summary.claims.valid)
+    inside = suite.failure("INVALID", "INVALID: " + summary.claims.invalid_because, "");
+  suite.add_case("ropewalk.run", "valid", 0, inside);
 }
 
 }  // namespace
 
 std::string render_junit(const Results& results) {
-  const Summary summary = summarize(results);
+  return junit_of(results, summarize(results));
+}
+
+std::string junit_of(const Results& results, const Summary& summary) {
   Suites suites;
   for (const VerdictRow& row : results.verdicts)
     add_verdict(row, suites.of(suite_name(row.kernel, row.plugin)));
   add_broken_timings(summary, results, suites);
-  add_run(results, suites.of("ropewalk"));
+  add_run(results, summary, suites.of("ropewalk"));
   int tests = 0, failures = 0, skipped = 0;
   std::string body;
   for (const Suite& suite : suites.all) {

@@ -62,7 +62,10 @@ TEST(Style, TextStandsOutInLightDarkAndPrint) {
   const auto all = themes(template_text("report.css"));
   ASSERT_EQ(all.size(), 3u);
   const std::vector<std::pair<std::string, std::vector<std::string>>> pairs = {
-      {"--ink", {"--paper", "--card", "--none-soft", "--accent-soft"}},
+      {"--ink",
+       {"--paper", "--card", "--none-soft", "--accent-soft", "--heat-0", "--heat-1", "--heat-2",
+        "--heat-3", "--heat-4"}},
+      {"--slow", {"--card", "--slow-soft"}},
       {"--muted", {"--paper", "--card", "--accent-soft"}},
       {"--accent", {"--paper", "--card"}},
       {"--good", {"--paper", "--card", "--good-soft"}},
@@ -76,7 +79,8 @@ TEST(Style, TextStandsOutInLightDarkAndPrint) {
       for (const std::string& ground : grounds)
         EXPECT_GE(contrast(colours.at(text), colours.at(ground)), 4.5)
             << text << " " << colours.at(text) << " on " << ground << " " << colours.at(ground);
-    for (int i = 0; i < 8; ++i)  // marks and lines: 3 to 1
+    EXPECT_GE(contrast(colours.at("--edge"), colours.at("--card")), 3);  // of what is typed into
+    for (int i = 0; i < 8; ++i)                                          // marks and lines: 3 to 1
       EXPECT_GE(contrast(colours.at("--series-" + std::to_string(i)), colours.at("--card")), 3);
   }
 }

@@ -87,12 +87,25 @@ void take_timing(const TimingRow& row, KernelSummary& kernel) {
     kernel.reason = "not verified in this run";
 }
 
+/// What only the rounds show: a kernel that is faster than memory allows does not do its work.
+void take_implausible(const Claims& claims, KernelTable& table) {
+  for (const ClaimGroup& group : claims.groups)
+    for (const Claim& claim : group.claims) {
+      if (claim.outcome != "IMPLAUSIBLE" || claim.role == "ceiling") continue;
+      TimingRow row = *claim.rows.front();
+      row.outcome = claim.outcome;
+      row.reason = claim.reason;
+      take_timing(row, table.of(kernel_of(row)));
+    }
+}
+
 void summarize_kernels(const Results& results, Summary& summary) {
   KernelTable table;
   for (const VerdictRow& row : results.verdicts)
     take_verdict(row, table.of(row.kernel, row.plugin));
   for (const TimingRow& row : results.timings)
-    if (!row.ceiling) take_timing(row, table.of(row.kernel));
+    if (!row.is_ceiling()) take_timing(row, table.of(kernel_of(row)));
+  take_implausible(summary.claims, table);
   summary.kernels = std::move(table.kernels);
   for (const KernelSummary& kernel : summary.kernels) {
     if (kernel.standing == Standing::verified) ++summary.kernels_verified;
@@ -217,11 +230,13 @@ bool is_worse(const VerdictRow& a, const VerdictRow& b) {
 
 Summary summarize(const Results& results) {
   Summary summary;
+  summary.timings = gated_timings(results);
+  summary.claims = claims_of(summary.timings);
+  summary.boards = make_boards(summary.timings, summary.claims);
   summarize_kernels(results, summary);
   summarize_properties(results, summary);
   make_matrix(results, summary);
   collect_not_run(results, summary);
-  summary.boards = make_boards(results);
   summary.headline = headline_of(summary);
   if (summary.kernels_failed > 0)
     summary.standing = Standing::failed;
@@ -232,6 +247,10 @@ Summary summarize(const Results& results) {
     summary.standing = Standing::failed;
   } else if (results.end.exit_code != 0 && summary.standing == Standing::verified) {
     summary.headline += fmt::format(", but the run ended with exit code {}", results.end.exit_code);
+    summary.standing = Standing::failed;
+  }
+  if (!summary.claims.valid) {
+    summary.headline += ", and the speeds are INVALID";
     summary.standing = Standing::failed;
   }
   return summary;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/claims.h"
 #include "reports/record.h"
 
 namespace ropewalk {
@@ -48,22 +49,28 @@ struct MatrixRow {
   const VerdictRow* whole = nullptr;  ///< a verdict on everything (no property named), if any
 };
 
-/// One contestant of one workload on one board.
+/// One contestant of one workload on one board, over its launches.
 struct Entry {
-  const TimingRow* row = nullptr;
-  int rank = 0;            ///< from 1; 0 for a ceiling and for what has no speed
-  bool has_speed = false;  ///< false: print no number of it anywhere
-  std::string outcome;     ///< as the report shows it
-  std::string reason;      ///< why it has no speed
-  double ns_min = 0, ns_max = 0;
+  const TimingRow* row = nullptr;          ///< of its first launch: names and sizes
+  std::vector<const TimingRow*> launches;  ///< those with a speed, in order
+  int rank = 0;                   ///< from 1; 0 for a ceiling, a twin and for what has no speed
+  bool has_speed = false;         ///< false: print no number of it anywhere
+  std::string outcome;            ///< as the report shows it
+  std::string reason;             ///< why it has no speed
+  double ns = 0;                  ///< a token: the median of the launches' medians
+  double ns_min = 0, ns_max = 0;  ///< over the launches' medians; over the rounds of a single one
+  double gb_per_s = 0;            ///< at ns
   double percent_of_ceiling = 0;  ///< 0 without a ceiling
+  const Claim* claim = nullptr;   ///< what its rounds say; NULL without a speed
+  bool is_compared() const { return claim != nullptr && claim->interval.rounds > 0; }
 };
 
-/// Like work: the same board and the same workload. Ceilings, then ranked kernels, then the rest.
+/// Like work: the same board, workload and threads. Ceilings, then ranked kernels, then the rest.
 struct Contest {
   const TimingRow* of = nullptr;  ///< its workload, phase, source and sizes
   std::vector<Entry> entries;
-  double fastest_ns = 0;  ///< of all entries and repetitions: the full length of a bar
+  double fastest_ns = 0;              ///< of all entries: the full length of a bar
+  const ClaimGroup* group = nullptr;  ///< its baseline and noise floor; NULL when nothing ran
 };
 
 struct Board {
@@ -83,14 +90,22 @@ struct Summary {
   std::vector<MatrixRow> matrix;
   std::vector<const VerdictRow*> failures;
   std::vector<NotRun> not_run;
+  std::vector<TimingRow> timings;  ///< the run's, but BROKEN where the verdicts allow no speed
+  Claims claims;                   ///< of these
   std::vector<Board> boards;
+  Summary() = default;
+  Summary(Summary&&) = default;  // a copy would point into the other
+  Summary& operator=(Summary&&) = default;
 };
 
 Summary summarize(const Results& results);
 Summary summarize(const Results&&) = delete;
 
-/// The leaderboards. A kernel has a speed only if it was measured and every verdict on it, for the
-/// board's pairing and dtype, holds and one of them is a PASS.
-std::vector<Board> make_boards(const Results& results);
+/// The rows as far as their verdicts let them: a kernel has a speed only if every verdict on it,
+/// for the board's pairing and dtype, holds and one of them is a PASS.
+std::vector<TimingRow> gated_timings(const Results& results);
+
+/// The leaderboards of these rows; entries point into both.
+std::vector<Board> make_boards(const std::vector<TimingRow>& timings, const Claims& claims);
 
 }  // namespace ropewalk

@@ -134,6 +134,17 @@ std::string csv_text(std::string_view text) {
   return out + '"';
 }
 
+std::string json_text(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : clean_line(text)) {
+    if (c == '<' || c == '>' || c == '&' || c == '"' || c == '\\')
+      out += fmt::format("\\u{:04x}", static_cast<int>(c));
+    else
+      out += c;
+  }
+  return out + '"';
+}
+
 std::string xml_text(std::string_view text) {
   return escape_xml(clean_text(text));
 }
@@ -147,6 +158,16 @@ std::string number_text(double value) {
   if (size >= 9.995) return fmt::format("{:.1f}", value);
   if (size >= 0.9995 || size == 0) return fmt::format("{:.2f}", value);
   return fmt::format("{:.3g}", value);
+}
+
+std::string ratio_text(double ratio) {
+  return ratio < 9.995 ? fmt::format("{:.3f}", ratio) : number_text(ratio);
+}
+
+std::string percent_text(double percent) {
+  if (!std::isfinite(percent)) return fmt::format("{}", percent);
+  const int decimals = percent < 0.995 ? 2 : percent < 9.95 ? 1 : 0;
+  return fmt::format("{:.{}f} %", percent, decimals);
 }
 
 std::string margin_text(double margin) {

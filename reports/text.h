@@ -24,6 +24,9 @@ std::string markdown_block(std::string_view text);
 /// formula gets an apostrophe in front.
 std::string csv_text(std::string_view text);
 
+/// A JSON string with its quotes that may stand in a script element: no '<' and no '>'.
+std::string json_text(std::string_view text);
+
 /// For XML 1.0 text and attributes in double quotes.
 std::string xml_text(std::string_view text);
 
@@ -31,6 +34,8 @@ std::string xml_text(std::string_view text);
 std::string number_text(double value);
 /// Error over bound: two or three digits, more beside 1, "inf" and "nan" in words.
 std::string margin_text(double margin);
+std::string ratio_text(double ratio);        ///< 0.652, 12.4
+std::string percent_text(double percent);    ///< 0.52 %, 9.3 %, 74 %
 std::string count_text(std::int64_t count);  ///< 1,234,567
 std::string bytes_text(std::int64_t bytes);  ///< 20.5 kB, 172 MB: powers of 1000
 std::string seconds_text(double seconds);

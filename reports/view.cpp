@@ -47,7 +47,7 @@ std::string end_text(const Results& results) {
                      results.end.exit_code);
 }
 
-View facts(const Results& results) {
+View facts(const Results& results, const Summary& summary) {
   View out{View::type::list};
   const auto add = [&out](const char* name, const std::string& value) {
     if (!value.empty()) out << named(name, value);
@@ -56,6 +56,7 @@ View facts(const Results& results) {
   for (const char* key : {"machine", "cpu_model"})
     if (const auto found = environment.find(key); found != environment.end())
       add(key, found->second);
+  add("speeds", speeds_text(summary));
   add("command", results.run.command);
   add("profile", results.run.profile);
   add("seed", std::to_string(results.run.seed));
@@ -118,75 +119,6 @@ View kernels(const Summary& summary) {
   return out;
 }
 
-View entry_view(const Entry& entry, double fastest_ns) {
-  const TimingRow& row = *entry.row;
-  View item;
-  item.set("entry_kernel", clean_line(row.kernel));
-  item.set("entry_pieces", pieces(clean_line(row.kernel)));
-  item.set("entry_summary", clean_line(row.summary));
-  item.set("is_ceiling", flag(row.ceiling));
-  item.set("has_speed", flag(entry.has_speed));
-  item.set("entry_class", !entry.has_speed ? "broken" : row.ceiling ? "ceiling" : "ranked");
-  item.set("entry_rank", entry.rank > 0 ? std::to_string(entry.rank) : "");
-  item.set("entry_outcome", clean_line(entry.outcome));
-  item.set("entry_reason", clean_line(entry.reason));
-  if (!entry.has_speed) return item;
-  const auto percent_of_bar = [fastest_ns](double ns) {
-    return fmt::format("{:.2f}", 100 * fastest_ns / ns);
-  };
-  item.set("entry_ns", number_text(row.ns_per_token_median));
-  item.set("entry_ns_min", number_text(entry.ns_min));
-  item.set("entry_ns_max", number_text(entry.ns_max));
-  item.set("has_spread", flag(row.ns_per_token.size() > 1));
-  const bool has_gb = std::isfinite(row.gb_per_s_median) && row.gb_per_s_median > 0;
-  item.set("entry_gb", has_gb ? number_text(row.gb_per_s_median) : "");
-  const int decimals = entry.percent_of_ceiling < 9.95 ? 1 : 0;
-  item.set("entry_percent", entry.percent_of_ceiling > 0
-                                ? fmt::format("{:.{}f} %", entry.percent_of_ceiling, decimals)
-                                : "");
-  item.set("bar", percent_of_bar(row.ns_per_token_median));
-  item.set("bar_low", percent_of_bar(entry.ns_max));
-  item.set("bar_spread", fmt::format("{:.2f}", 100 * fastest_ns / entry.ns_min -
-                                                   100 * fastest_ns / entry.ns_max));
-  return item;
-}
-
-View contest_view(const Contest& contest) {
-  const TimingRow& row = *contest.of;
-  View item;
-  item.set("workload", clean_line(row.workload));
-  item.set("workload_source", clean_line(row.source));
-  item.set("has_source", flag(!row.source.empty()));
-  item.set("workload_size", fmt::format("{} token{}, {} moved in a call, working set {}",
-                                        count_text(row.tokens), row.tokens == 1 ? "" : "s",
-                                        bytes_text(row.bytes), bytes_text(row.working_set_bytes)));
-  std::size_t repetitions = 0;
-  View entries{View::type::list};
-  for (const Entry& entry : contest.entries) {
-    if (entry.has_speed) repetitions = std::max(repetitions, entry.row->ns_per_token.size());
-    entries << entry_view(entry, contest.fastest_ns);
-  }
-  item.set("has_repetitions", flag(repetitions > 0));
-  item.set("repetitions", count_text(static_cast<std::int64_t>(repetitions)));
-  item.set("entries", entries);
-  return item;
-}
-
-View boards(const Summary& summary) {
-  View out{View::type::list};
-  int number = 0;
-  for (const Board& board : summary.boards) {
-    View item;
-    item.set("board_id", fmt::format("board-{}", ++number));
-    item.set("board", clean_line(board.name));
-    View contests{View::type::list};
-    for (const Contest& contest : board.contests) contests << contest_view(contest);
-    item.set("contests", contests);
-    out << item;
-  }
-  return out;
-}
-
 View properties(const Summary& summary) {
   View out{View::type::list};
   for (const PropertySummary& property : summary.properties) {
@@ -234,15 +166,13 @@ View make_view(const Results& results, const Summary& summary) {
   view.set("version", clean_line(results.run.version));
   view.set("command", clean_line(results.run.command));
   view.set("started_at", clean_line(results.run.started_at));
-  view.set("facts", facts(results));
+  view.set("facts", facts(results, summary));
   view.set("tallies", tallies(summary));
   view.set("kernels", kernels(summary));
-  view.set("has_boards", flag(!summary.boards.empty()));
-  view.set("boards", boards(summary));
+  add_speeds(results, summary, view);
   view.set("has_matrix", flag(!summary.matrix.empty()));
   view.set("has_properties", flag(!summary.properties.empty()));
   view.set("properties", properties(summary));
-  view.set("property_count", std::to_string(summary.properties.size()));
   view.set("matrix", matrix_view(summary));
   view.set("has_failures", flag(!summary.failures.empty()));
   view.set("failures", failures_view(summary));

@@ -34,6 +34,12 @@ Mark mark_of(std::string_view verdict);
 
 View make_view(const Results& results, const Summary& summary);
 
+/// "valid; noise floor 0.8 %, ..." or why not, in one line; empty when nothing was timed.
+std::string speeds_text(const Summary& summary);
+
+/// Leaderboards, heat maps and what disturbed the rounds.
+void add_speeds(const Results& results, const Summary& summary, View& view);
+
 /// The verification matrix, one group a kernel; and the failures that its cells lead to.
 View matrix_view(const Summary& summary);
 View failures_view(const Summary& summary);

@@ -29,15 +29,6 @@ struct Walk {
   std::map<std::string, std::string> without_speed;  ///< kernel -> its outcome
 };
 
-/// "half_split / f32 / in place / table" without its angle source.
-std::string without_angles(const std::string& board) {
-  for (const std::string angles : {" / table", " / computed"})
-    if (board.size() > angles.size() &&
-        board.compare(board.size() - angles.size(), angles.size(), angles) == 0)
-      return board.substr(0, board.size() - angles.size());
-  return board;
-}
-
 /// "llama-3-8b/set-16": the model.
 std::string model_of(const std::string& workload) {
   return workload.substr(0, workload.rfind('/'));
@@ -49,7 +40,7 @@ Point point_of(const Entry& entry) {
   const auto gb_of = [&row](double ns) {
     return static_cast<double>(row.bytes) / (ns * static_cast<double>(row.tokens));
   };
-  return {static_cast<double>(row.working_set_bytes), gb_of(entry.ns_max), row.gb_per_s_median,
+  return {static_cast<double>(row.working_set_bytes), gb_of(entry.ns_max), entry.gb_per_s,
           gb_of(entry.ns_min)};
 }
 
@@ -61,13 +52,14 @@ bool can_be_drawn(const Point& p) {
 void take(const Contest& contest, Walk& walk) {
   const std::string& workload = contest.of->workload;
   for (const Entry& entry : contest.entries) {
+    if (entry.row->is_twin()) continue;
     if (!entry.has_speed) {
-      if (!entry.row->ceiling) walk.without_speed[entry.row->kernel] = entry.outcome;
+      if (!entry.row->is_ceiling()) walk.without_speed[entry.row->kernel] = entry.outcome;
       continue;
     }
     const Point point = point_of(entry);
     if (!can_be_drawn(point)) continue;
-    Points& points = entry.row->ceiling ? walk.ceiling : walk.kernels[entry.row->kernel];
+    Points& points = entry.row->is_ceiling() ? walk.ceiling : walk.kernels[entry.row->kernel];
     points[workload] = point;
     const auto [size, is_new] = walk.sizes.try_emplace(workload, entry.row->working_set_bytes);
     if (!is_new) size->second = std::min(size->second, entry.row->working_set_bytes);
@@ -80,7 +72,8 @@ std::vector<Walk> find_walks(const Summary& summary) {
     for (const Contest& contest : board.contests) {
       if (contest.of->phase != "working_set") continue;
       const std::string name =
-          model_of(contest.of->workload) + ", " + without_angles(clean_line(board.name));
+          model_of(contest.of->workload) + ", " + without_angles(clean_line(board.name)) +
+          (contest.of->threads > 1 ? fmt::format(", {} threads", contest.of->threads) : "");
       auto walk = std::find_if(walks.begin(), walks.end(),
                                [&name](const Walk& each) { return each.name == name; });
       if (walk == walks.end()) {
@@ -234,6 +227,14 @@ Figure figure_of(const Walk& walk, const std::vector<Cache>& caches) {
 }
 
 }  // namespace
+
+std::string without_angles(const std::string& board) {
+  for (const std::string angles : {" / table", " / computed"})
+    if (board.size() > angles.size() &&
+        board.compare(board.size() - angles.size(), angles.size(), angles) == 0)
+      return board.substr(0, board.size() - angles.size());
+  return board;
+}
 
 std::vector<Cache> caches_of(const std::string& text) {
   std::vector<Cache> caches;

@@ -5,15 +5,19 @@
 
 #include "reports/record_file.h"
 #include "reports/render.h"
+#include "reports/render_parts.h"
 
 namespace ropewalk {
 
-void write_report(const Results& results, const std::filesystem::path& out_dir) {
+void write_report(const Results& results, const std::filesystem::path& out_dir,
+                  const std::string& history) {
   std::error_code error;
   std::filesystem::create_directories(out_dir, error);
   if (error) throw std::runtime_error(out_dir.string() + ": cannot be made: " + error.message());
-  const std::string markdown = render_markdown(results), html = render_html(results);
-  const std::string csv = render_csv(results), junit = render_junit(results);
+  const Summary summary = summarize(results);
+  const std::string markdown = markdown_of(results, summary, history);
+  const std::string html = html_of(results, summary, {}, history);
+  const std::string csv = csv_of(results, summary), junit = junit_of(results, summary);
   write_whole_file(out_dir / "report.md", markdown);
   write_whole_file(out_dir / "report.html", html);
   write_whole_file(out_dir / "results.csv", csv);

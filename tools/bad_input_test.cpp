@@ -194,6 +194,42 @@ TEST(BadInput, WorkloadFiles) {
   });
 }
 
+TEST(BadInput, ConfigsAndShapes) {
+  const std::string list = "list --config FILE";
+  const std::string llama =
+      R"({"model_type": "llama", "num_attention_heads": 4, "hidden_size": 64)";
+  const auto shape = [](const std::string& words) { return "bench --out OUT --shape " + words; };
+  check({
+      {"no config", "bench --out OUT --config no/where.json", "", {"no/where.json"}},
+      {"no config of run", "run --out OUT --config no/where.json", "", {"no/where.json"}},
+      {"a folder", "list --config /", "", {"/: not a regular file"}},
+      {"an endless config", "list --config /dev/zero", "", {"/dev/zero"}},
+      {"2 MiB", list, std::string(2 << 20, ' '), {"FILE: larger than 1 MiB"}},
+      {"no JSON", list, "model_type: llama\n", {"FILE:1: is no JSON"}},
+      {"half a file", list, llama + ",\n", {"FILE:2: is no JSON"}},
+      {"a list", list, "[" + llama + "}]", {"FILE: is no JSON object"}},
+      {"brackets", list, "{\"a\": " + std::string(100000, '['), {"FILE: nested deeper"}},
+      {"a model of another kind", list, "{\"model_type\": \"bert\"}", {"'bert'", "--pairing"}},
+      {"heads of text",
+       list,
+       R"({"model_type": "llama", "num_attention_heads": "4"})",
+       {"FILE: num_attention_heads: is '4'", "an integer"}},
+      {"width and heads", list, llama + "1}", {"hidden_size: 641 is no multiple of 4"}},
+      {"a scaling nobody knows",
+       list,
+       llama + R"(, "rope_scaling": {"type": "spiral"}})",
+       {"FILE: rope_scaling.type: 'spiral'"}},
+      {"a pairing nobody knows", list + " --pairing neox", llama + "}", {"--pairing", "neox"}},
+      {"a pairing of nothing", "list --pairing half_split", "", {"--pairing", "--config"}},
+      {"too large", list, llama + R"(, "head_dim": 1048576})", {"FILE: ", "/prefill", "64 GiB"}},
+      {"an empty shape", shape("''"), "", {"--shape"}},
+      {"an unknown word", shape("q=4,d=64,wings=2"), "", {"--shape: 'wings'"}},
+      {"a size of words", shape("q=four,d=64"), "", {"--shape: q=four"}},
+      {"an odd head", shape("q=4,d=63"), "", {"--shape: rotary_dim", "even"}},
+      {"no shape", "run --out OUT --shape q=4", "", {"--shape: 'd='"}},
+  });
+}
+
 const std::string run_row =
     R"({"schema":1,"row":"run","version":"1","command":"x","started_at":"",)"
     R"("profile":"smoke","seed":1,"environment":{}})"
@@ -209,7 +245,20 @@ TEST(BadInput, ResultsFiles) {
       {"a folder", "report / --out OUT", "", {"/: cannot be read"}},
       {"an endless file", "report /dev/zero --out OUT", "", {"/dev/zero:1: "}},
       {"an empty file", report, "\n", {"FILE:1: "}},
-      {"a foreign file", report, "<html>\n", {"FILE:1: ", "not JSON"}},
+      {"a foreign file", report, "GIF89a\n", {"FILE:1: ", "not JSON"}},
+      {"a foreign page", report, "<html>\n", {"FILE: ", "no report.html"}},
+      {"no page to check", "report --check no/where.html", "", {"no/where.html"}},
+      {"a foreign page to check", "report --check FILE", "<html>\n", {"FILE: ", "no report.html"}},
+      {"a check with a history", "report --check FILE --history x", "<html>\n", {"--history"}},
+      {"no document", "report FILE --splice no/where.md", run_row, {"no/where.md"}},
+      {"a document without markers",
+       "report FILE --splice FILE",
+       run_row,
+       {"FILE:1: ", "ropewalk"}},
+      {"one run", "compare FILE", run_row, {"runs"}},
+      {"no run", "compare FILE no/where.jsonl", run_row, {"no/where.jsonl"}},
+      {"runs that do not say their machine", "compare FILE FILE", run_row, {"memory_total"}},
+      {"a share of words", "compare FILE FILE --max-regression some", run_row, {"some"}},
       {"binary garbage",
        report,
        std::string("\x7f"

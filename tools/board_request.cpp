@@ -17,37 +17,70 @@ std::string one_line(std::string text) {
 }  // namespace
 
 std::string to_text(const BoardRequest& r) {
-  std::string out = "seed " + std::to_string(r.seed) + "\nquick " + (r.quick ? "1" : "0") +
-                    "\nsilent " + (r.silent ? "1" : "0") + "\n";
-  if (!r.workload_file.empty()) out += "workload_file " + one_line(r.workload_file) + "\n";
-  for (const std::string& name : r.workloads) out += "workload " + one_line(name) + "\n";
+  std::string out = "engine " + r.engine + "\nseed " + std::to_string(r.seed) + "\nquick " +
+                    (r.quick ? "1" : "0") + "\nsilent " + (r.silent ? "1" : "0") + "\nrounds " +
+                    std::to_string(r.rounds) + "\nlaunch " + std::to_string(r.launch) +
+                    "\nepoch_us " + std::to_string(r.epoch_us) + "\ngroup_ms " +
+                    std::to_string(r.group_ms) + "\nbaseline " + one_line(r.baseline) + "\n";
+  std::istringstream toml(r.workloads_toml);
+  for (std::string line; std::getline(toml, line);) out += "workload " + line + "\n";
   for (const auto& [name, broken] : r.contestants)
     out += "contestant " + name + " " + one_line(broken) + "\n";
   for (const std::string& argument : r.benchmark_args)
     out += "argument " + one_line(argument) + "\n";
+  for (const auto& [workload, variant] : r.ceilings)
+    out += "ceiling " + workload + " " + one_line(variant) + "\n";
+  for (const std::string& group : r.done) out += "done " + one_line(group) + "\n";
   return out;
 }
+
+namespace {
+
+/// Lines of a number or a word; false for another.
+bool take_setting(const std::string& word, const std::string& rest, BoardRequest& r) {
+  const std::map<std::string, std::int64_t*> numbers = {{"rounds", &r.rounds},
+                                                        {"launch", &r.launch},
+                                                        {"epoch_us", &r.epoch_us},
+                                                        {"group_ms", &r.group_ms}};
+  if (const auto number = numbers.find(word); number != numbers.end())
+    std::from_chars(rest.data(), rest.data() + rest.size(), *number->second);
+  else if (word == "seed")
+    std::from_chars(rest.data(), rest.data() + rest.size(), r.seed);
+  else if (word == "engine")
+    r.engine = rest;
+  else if (word == "baseline")
+    r.baseline = rest;
+  else if (word == "quick")
+    r.quick = rest == "1";
+  else if (word == "silent")
+    r.silent = rest == "1";
+  else
+    return false;
+  return true;
+}
+
+// "NAME and the rest"
+std::pair<std::string, std::string> name_and_rest(const std::string& line) {
+  const auto end = line.find(' ');
+  return {line.substr(0, end), end == std::string::npos ? "" : line.substr(end + 1)};
+}
+
+}  // namespace
 
 BoardRequest board_request_from(const std::string& text) {
   BoardRequest r;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    const auto space = line.find(' ');
-    const std::string word = line.substr(0, space);
-    const std::string rest = space == std::string::npos ? "" : line.substr(space + 1);
-    if (word == "seed") {
-      std::from_chars(rest.data(), rest.data() + rest.size(), r.seed);
-    } else if (word == "quick") {
-      r.quick = rest == "1";
-    } else if (word == "silent") {
-      r.silent = rest == "1";
-    } else if (word == "workload_file") {
-      r.workload_file = rest;
-    } else if (word == "workload") {
-      r.workloads.push_back(rest);
+    const auto [word, rest] = name_and_rest(line);
+    if (take_setting(word, rest, r)) continue;
+    if (word == "workload") {
+      r.workloads_toml += rest + "\n";
     } else if (word == "contestant") {
-      const auto end = rest.find(' ');
-      r.contestants[rest.substr(0, end)] = end == std::string::npos ? "" : rest.substr(end + 1);
+      r.contestants.insert(name_and_rest(rest));
+    } else if (word == "ceiling") {
+      r.ceilings.insert(name_and_rest(rest));
+    } else if (word == "done") {
+      r.done.insert(rest);
     } else if (word == "argument") {
       r.benchmark_args.push_back(rest);
     } else {

@@ -3,19 +3,25 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace ropewalk {
 
 struct BoardRequest {
+  std::string engine = "paired";  ///< paired, gbench, or ceilings: only pick them
   std::uint64_t seed = 1;
   bool quick = false, silent = false;
-  std::string workload_file;           ///< empty: the built-in workloads
-  std::vector<std::string> workloads;  ///< names
+  std::string workloads_toml;  ///< those to time, whole (to_toml)
   std::map<std::string, std::string>
       contestants;  ///< kernel, and why it is broken ("" when it holds)
   std::vector<std::string> benchmark_args;
+  // Of the paired engine (benchmarks/paired.h).
+  std::int64_t rounds = 20, launch = 0, epoch_us = 1000, group_ms = 30000;
+  std::string baseline;
+  std::map<std::string, std::string> ceilings;  ///< workload, variant
+  std::set<std::string> done;                   ///< groups to leave out
 };
 
 std::string to_text(const BoardRequest& request);

@@ -120,6 +120,62 @@ TEST(Bench, TheLibrarysOwnFlagsPassThrough) {
   EXPECT_EQ(ropewalk(start + "--benchmark_colour=blue").code, 2);
 }
 
+const std::string llama31 =
+    R"({"model_type": "llama", "num_attention_heads": 4, "num_key_value_heads": 2,)"
+    R"( "hidden_size": 64, "rope_theta": 500000, "rope_scaling": {"rope_type": "llama3",)"
+    R"( "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4,)"
+    R"( "original_max_position_embeddings": 8192}})";
+
+TEST(Config, IsReadAndTimedInTheProcessOfTheKernels) {
+  const auto file = scratch() / "toy.json", out = scratch() / "out";
+  std::filesystem::remove_all(out);
+  spill(file, llama31);
+  const std::string choice = " --kernel plain --config " + file.string() + " ";
+  const Result listed = ropewalk("list" + choice);
+  EXPECT_EQ(listed.code, 0) << listed.err;
+  EXPECT_TRUE(contains(listed.out, "read       rope_scaling.low_freq_factor = 1")) << listed.out;
+  EXPECT_TRUE(contains(listed.out, "toy/prefill-512")) << listed.out;
+  const Result timed =
+      ropewalk("bench --profile smoke --workload 'toy/decode-8' --shape q=2,d=8,tokens=3" + choice +
+               "--workload 'shape-*' --out " + out.string() + " -- --benchmark_min_time=0.001");
+  EXPECT_EQ(timed.code, 0) << timed.out << timed.err;
+  const std::string rows = slurp(out / "results.jsonl");
+  EXPECT_TRUE(contains(rows, R"("workload":"toy/decode-8")")) << rows;
+  EXPECT_TRUE(contains(rows, R"("workload":"shape-q2-k2-d8/t3-b1")")) << rows;
+  EXPECT_TRUE(contains(rows, "rope_scaling.factor = 8")) << rows;
+}
+
+TEST(Config, WhatIsNotTimedIsSaid) {
+  const auto file = scratch() / "toy.json";
+  std::string yarn = llama31;
+  yarn.replace(yarn.find("llama3\""), 6, "yarn");
+  spill(file, yarn);
+  const std::string arguments =
+      "bench --profile smoke --kernel plain --workload 'toy/decode-1' "
+      "--config " +
+      file.string() + " --config " + file.string();
+  const Result r =
+      ropewalk(arguments + " --workload 'toy-2/decode-1' -- --benchmark_min_time=0.001");
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(contains(r.err, "toy: not timed: rope type yarn")) << r.err;
+  EXPECT_TRUE(contains(r.out, "plain|toy-2/decode-1")) << r.out;
+}
+
+TEST(Doctor, TellsAndReturnsZero) {
+  const Result r = ropewalk("doctor --profile smoke"), json = ropewalk("doctor --json"),
+               quiet = ropewalk("doctor --quiet");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(json.code, 0) << json.err;
+  for (const char* check : {"governor", "turbo", "frequency", "sibling", "load", "steal", "quota",
+                            "memory", "virtualization", "timer"})
+    EXPECT_TRUE(contains(r.out, check)) << check;
+  EXPECT_TRUE(contains(r.out, "20 checks: ")) << r.out;
+  EXPECT_EQ(lines_in(json.out), 20);
+  EXPECT_TRUE(json.out.starts_with(R"({"check":"build","health":")")) << json.out;
+  EXPECT_FALSE(contains(quiet.out, "\ngood")) << quiet.out;
+  EXPECT_EQ(ropewalk("doctor --workload nothing").code, 2);
+}
+
 TEST(List, ShowsKernelsPropertiesAndWorkloads) {
   const Result r = ropewalk("list");
   EXPECT_EQ(r.code, 0);

@@ -115,7 +115,7 @@ TEST(Exhaustive, AKilledRunGoesOn) {
   const std::string what = "--kernel phase --positions 0:16777215 --rotary-dim 4 --jobs 2 --out ";
   const fs::path cut = fresh("cut"), whole = fresh("whole");
   shell(std::string(ROPEWALK_EXECUTABLE) + " verify --exhaustive " + what + cut.string() +
-        " >/dev/null & pid=$!; for i in $(seq 400); do sleep 0.02; grep -q "
+        " >/dev/null & pid=$!; for i in $(seq 3000); do sleep 0.02; grep -q "
         "'\"row\":\"certificate\"' " +
         (cut / "results.jsonl").string() + " 2>/dev/null && break; done; kill -9 $pid; wait $pid");
   const std::string before = slurp(cut / "results.jsonl");

@@ -9,6 +9,7 @@
 #include "properties/verify.h"
 #include "tools/session.h"
 #include "tools/verbs.h"
+#include "tools/workload_choice.h"
 
 namespace ropewalk {
 namespace {
@@ -54,11 +55,21 @@ void list_float_modes(Subject& subject, bool json) {
     fmt::print(json ? stderr : stdout, "  {:<20} entered {}: {}\n", "", note.mode, note.effect);
 }
 
+void list_config(const ModelConfig& config) {
+  fmt::print("\nConfiguration {}\n", config.shape.name);
+  const std::pair<const char*, const std::vector<std::string>&> parts[] = {
+      {"read", config.read},
+      {"taken", config.assumed},
+      {"not timed", config.not_timed},
+      {"ignored", config.ignored}};
+  for (const auto& [what, lines] : parts)
+    for (const std::string& line : lines) fmt::print("  {:<10} {}\n", what, line);
+}
+
 }  // namespace
 
 int run_list(const Options& options) {
-  const auto workloads = options.workload_file.empty() ? load_default_workloads()
-                                                       : load_workloads(options.workload_file);
+  const auto workloads = all_workloads(options);
   Worker worker(worker_options(options));
   require_kernels(worker, options);
   Oracle oracle;
@@ -75,6 +86,7 @@ int run_list(const Options& options) {
   fmt::print("\nProperties\n");
   for (const Property* p : all_properties())
     fmt::print("  {:<20} {}{}\n", p->name, p->claim, p->judged_by_oracle ? " (oracle)" : "");
+  for (const ModelConfig& config : read_configs(options)) list_config(config);
   fmt::print("\nWorkloads\n");
   for (const Workload& w : workloads)
     if (matches(options.workloads, w.name))

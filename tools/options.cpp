@@ -7,6 +7,7 @@
 #include <iterator>
 #include <random>
 
+#include "benchmarks/model_shape.h"
 #include "properties/judges.h"
 
 namespace ropewalk {
@@ -24,7 +25,7 @@ struct Verb {
 constexpr Verb verbs[] = {
     {"list", "kernels, properties and workloads, and what each kernel offers",
      "  ropewalk list\n  ropewalk list --plugin ./my_kernel.so\n  ropewalk list --float-modes\n  "
-     "ropewalk list --cpu-features ''"},
+     "ropewalk list --cpu-features ''\n  ropewalk list --config Meta-Llama-3-8B/config.json"},
     {"verify", "judge kernels: is this one right?",
      "  ropewalk verify\n  ropewalk verify --profile smoke --kernel 'p*'\n"
      "  ropewalk verify --plugin ./my_kernel.so --kernel my_kernel --property norm --property "
@@ -37,12 +38,23 @@ constexpr Verb verbs[] = {
      "  ropewalk replay 'kernel=plain property=agreement positions=70001 q.heads=1'"},
     {"mutants", "judge the suite itself: does every planted error die?",
      "  ropewalk mutants\n  ropewalk mutants --kernel '*wrong_way*' --property decay"},
-    {"bench", "verify kernels and time those that hold, with Google Benchmark",
-     "  ropewalk bench --profile smoke\n  ropewalk bench --workload 'llama*' --kernel plain\n"
+    {"bench", "verify kernels and time those that hold, in paired rounds",
+     "  ropewalk bench --profile smoke\n  ropewalk bench --workload 'llama*' --baseline avx2\n"
+     "  ropewalk bench --config Meta-Llama-3-8B/config.json --workload '*/decode-*'\n"
+     "  ropewalk bench --shape q=32,k=8,d=128,rd=64,theta=500000\n"
+     "  ropewalk bench --shape q=16,d=256,tokens=512,pairing=interleaved,in_place=no\n"
+     "  ropewalk bench --launches 5 --rounds 40 --out night --resume\n"
      "  ropewalk bench -- --benchmark_filter=decode --benchmark_repetitions=20"},
+    {"doctor", "what about this machine makes measurements worse, and what to do about each",
+     "  ropewalk doctor\n  ropewalk doctor --quiet\n  ropewalk doctor --json --profile full"},
     {"report", "make report.html, report.md, results.csv and junit.xml from a results file",
-     "  ropewalk report ropewalk-out/results.jsonl\n  ropewalk report results.jsonl --out "
-     "somewhere"},
+     "  ropewalk report ropewalk-out/results.jsonl\n"
+     "  ropewalk report results.jsonl --out somewhere --history runs.jsonl\n"
+     "  ropewalk report results.jsonl --splice README.md\n"
+     "  ropewalk report --check report.html\n  ropewalk report --check report.html results.jsonl"},
+    {"compare", "two runs on one machine class: what became faster, slower, broken",
+     "  ropewalk compare before/results.jsonl after/results.jsonl\n"
+     "  ropewalk compare before.html after.html --max-regression 5 --markdown comment.md"},
     {"run", "verify, bench and report in one go",
      "  ropewalk run\n  ropewalk run --profile smoke --out build/report\n"
      "  ropewalk run --plugin ./my_kernel.so"},
@@ -127,7 +139,25 @@ void add_exhaustive_options(CLI::App& verb, Options& o) {
       ->needs(exhaustive);
 }
 
-void add_common_options(CLI::App& verb, Options& o, std::string& seed) {
+void add_bench_options(CLI::App& verb, Options& o) {
+  verb.add_option("--engine", o.engine,
+                  "paired (rounds in a balanced order, the default) or gbench (Google Benchmark)")
+      ->type_name("paired|gbench")
+      ->check(CLI::IsMember({"paired", "gbench"}));
+  verb.add_option("--rounds", o.rounds, "rounds of a launch, at least (default: the profile's)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{6}, std::int64_t{800}, "6 to 800"));
+  verb.add_option("--launches", o.launches, "fresh processes (default: the profile's)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100}, "1 to 100"));
+  verb.add_option("--baseline", o.baseline,
+                  "what ratios are to, where it offers the board (default: plain, else the first)")
+      ->type_name("KERNEL");
+  verb.add_flag("--resume", o.resume,
+                "keep what the run in --out had measured when it was cut off");
+}
+
+void add_profile_option(CLI::App& verb, Options& o) {
   verb.add_option_function<std::string>(
           "--profile",
           [&o](const std::string& name) {
@@ -140,6 +170,10 @@ void add_common_options(CLI::App& verb, Options& o, std::string& seed) {
           },
           "smoke (a minute in all), standard (the default) or full")
       ->type_name("smoke|standard|full");
+}
+
+void add_common_options(CLI::App& verb, Options& o, std::string& seed) {
+  add_profile_option(verb, o);
   verb.add_option("--seed", seed, "seed of all data and cases; printed with the results")
       ->type_name("N|random");
 }
@@ -157,6 +191,58 @@ void add_workload_options(CLI::App& verb, Options& o) {
       ->take_all();
   verb.add_option("--workload-file", o.workload_file, "read workloads from this TOML file")
       ->type_name("FILE.toml");
+  CLI::Option* config =
+      verb.add_option("--config", o.configs,
+                      "a model's config.json (Hugging Face): its shape through all phases "
+                      "(repeatable); list --config shows what was read")
+          ->type_name("config.json")
+          ->expected(1)
+          ->take_all();
+  verb.add_option("--pairing", o.pairing,
+                  "for --config: which pairs are turned, where its model_type is not known")
+      ->type_name("half_split|interleaved")
+      ->check(CLI::IsMember({"half_split", "interleaved"}))
+      ->needs(config);
+  verb.add_option(
+          "--shape", o.shapes,
+          std::string("a shape, e.g. q=32,k=8,d=128,tokens=512 (repeatable): ") + shape_help)
+      ->type_name("WORDS")
+      ->expected(1)
+      ->take_all();
+}
+
+void add_report_options(CLI::App& verb, Options& o) {
+  verb.add_option("results", o.results_file, "a results.jsonl, or a report.html, which carries its")
+      ->type_name("FILE");
+  CLI::Option* check =
+      verb.add_option("--check", o.check,
+                      "work every number of this page out again, from FILE or from what it carries")
+          ->type_name("REPORT.html");
+  CLI::Option* history =
+      verb.add_option("--history", o.history,
+                      "append the run to this file of runs of one machine class, and show how "
+                      "speeds went over them")
+          ->type_name("RUNS.jsonl")
+          ->excludes(check);
+  verb.add_option("--splice", o.splice,
+                  "write no report, but its tables between the markers of this document: "
+                  "<!-- ropewalk leaderboards --> ... <!-- ropewalk end -->")
+      ->type_name("FILE.md")
+      ->excludes(check)
+      ->excludes(history);
+}
+
+void add_compare_options(CLI::App& verb, Options& o) {
+  verb.add_option("runs", o.files, "two runs, the older first: results.jsonl or report.html")
+      ->required()
+      ->expected(2)
+      ->type_name("A B");
+  verb.add_option("--max-regression", o.max_regression,
+                  "a kernel may become that much slower, in percent (default: the noise floor)")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(0.0, 1000.0, "0 to 1000"));
+  verb.add_option("--markdown", o.markdown, "write the comparison to this file")
+      ->type_name("FILE.md");
 }
 
 CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) {
@@ -167,6 +253,7 @@ CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) 
   if (judges || name == "list" || name == "bench") add_kernel_options(*verb, o);
   if (judges) add_verify_options(*verb, o);
   if (judges || name == "bench") add_common_options(*verb, o, seed);
+  if (name == "doctor") add_profile_option(*verb, o);
   if (name == "verify" || name == "bench" || name == "run") add_known_failures_option(*verb, o);
   if (name == "verify") add_ledger_options(*verb, o);
   if (name == "mutants")
@@ -179,8 +266,12 @@ CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) 
   if (name == "list")
     verb->add_flag("--float-modes", o.float_modes,
                    "also run each kernel as a caller with flush to zero or another rounding would");
-  if (name == "bench" || name == "run" || name == "list") add_workload_options(*verb, o);
-  if (name != "report" && name != "run" && name != "replay") add_output_options(*verb, o);
+  if (name == "bench" || name == "run") add_bench_options(*verb, o);
+  const bool takes_workloads =
+      name == "bench" || name == "run" || name == "list" || name == "doctor";
+  if (takes_workloads) add_workload_options(*verb, o);
+  if (name != "report" && name != "run" && name != "replay" && name != "compare")
+    add_output_options(*verb, o);
   if (name == "run") verb->add_flag("--quiet", o.quiet, "print only failures and the summary");
   if (name == "replay") {
     verb->add_flag("--json", o.json, "print the finding as one line of JSON");
@@ -189,10 +280,8 @@ CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) 
     verb->add_option("--cpu-features", o.cpu_features, "act like an older machine")
         ->type_name("LIST");
   }
-  if (name == "report")
-    verb->add_option("results", o.results_file, "a results.jsonl file")
-        ->required()
-        ->type_name("FILE");
+  if (name == "report") add_report_options(*verb, o);
+  if (name == "compare") add_compare_options(*verb, o);
   if (name == "merge") {
     verb->add_option("files", o.files, "the results.jsonl of each shard")
         ->required()
@@ -249,6 +338,18 @@ Parsed parse_command_line(int argc, char** argv) {
         throw CLI::ValidationError("--seed", wrong);
     if (!o.benchmark_args.empty() && o.verb != "bench" && o.verb != "run")
       throw CLI::ValidationError("--", "only bench and run take Google Benchmark's flags");
+    if (o.verb == "report" && o.results_file.empty() && o.check.empty())
+      throw CLI::ValidationError("report", "needs a results.jsonl");
+    if (!o.benchmark_args.empty() && o.engine == "paired")
+      throw CLI::ValidationError("--", "--engine paired takes no flags of Google Benchmark");
+    const bool benches = o.verb == "bench" || o.verb == "run";
+    if (o.engine.empty()) o.engine = o.benchmark_args.empty() ? "paired" : "gbench";
+    if (benches && o.engine == "gbench" &&
+        (o.rounds > 0 || o.launches > 0 || o.resume || !o.baseline.empty()))
+      throw CLI::ValidationError("--engine gbench",
+                                 "takes no --rounds, --launches, --baseline or --resume");
+    if (o.verb == "bench" && o.resume && o.out.empty())
+      throw CLI::ValidationError("--resume", "needs the --out of the run that was cut off");
     parsed.run = true;
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) {

@@ -47,7 +47,8 @@ int run_verb(const Options& options) {
   static const std::map<std::string, int (*)(const Options&)> verbs = {
       {"list", run_list},       {"verify", run_verify}, {"replay", run_replay},
       {"mutants", run_mutants}, {"bench", run_bench},   {"report", run_report},
-      {"run", run_everything},  {"merge", run_merge},
+      {"run", run_everything},  {"merge", run_merge},   {"doctor", run_doctor},
+      {"compare", run_compare},
   };
   try {
     return verbs.at(options.verb)(options);

@@ -12,6 +12,7 @@
 #include "reports/render.h"
 #include "tools/session.h"
 #include "tools/verbs.h"
+#include "tools/workload_choice.h"
 
 namespace ropewalk {
 namespace {
@@ -27,6 +28,7 @@ int combine(int verified, int benched) {
 int run_everything(const Options& options) {
   const std::filesystem::path folder = options.out.empty() ? "ropewalk-out" : options.out;
   require_workloads(options);
+  print_what_is_not_timed(options);
   Recorder recorder(options, folder.string());
   fmt::print("== verify ({})\n", profile_name(options.profile));
   flush_output();

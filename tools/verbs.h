@@ -17,7 +17,9 @@ int run_merge(const Options& options);
 int run_replay(const Options& options);
 int run_mutants(const Options& options);
 int run_bench(const Options& options);
+int run_doctor(const Options& options);
 int run_report(const Options& options);
+int run_compare(const Options& options);
 int run_everything(const Options& options);
 
 /// Verifies and prints as it goes; every row goes to on_row as well. What `verify` and `run` share.

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <string>
 
@@ -27,12 +28,15 @@ inline void spill(const std::filesystem::path& file, const std::string& content)
   std::ofstream(file, std::ios::binary) << content;
 }
 
-/// A folder for the running test alone; what an earlier run left in it may still be there.
+/// A folder for the running test of this build alone; what an earlier run left in it may still be
+/// there.
 inline std::filesystem::path scratch() {
   const auto* info = testing::UnitTest::GetInstance()->current_test_info();
   std::string name = std::string(info->test_suite_name()) + "_" + info->name();
   std::replace(name.begin(), name.end(), '/', '_');
-  auto dir = std::filesystem::path(testing::TempDir()) / ("ropewalk_cli_" + name);
+  const std::size_t build = std::hash<std::string>{}(ROPEWALK_EXECUTABLE) % 1'000'000;
+  auto dir = std::filesystem::path(testing::TempDir()) /
+             ("ropewalk_cli_" + std::to_string(build) + "_" + name);
   std::filesystem::create_directories(dir);
   return dir;
 }

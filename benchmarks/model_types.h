@@ -1,0 +1,23 @@
+// What a config.json leaves unsaid because the model's own code knows it.
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+namespace ropewalk {
+
+/// One model_type of Hugging Face's transformers.
+struct ModelType {
+  std::string_view name;
+  std::int32_t pairing;  ///< of its weights as they are stored there
+  /// What a missing key means, as that model's code has it. Where nothing is known here, 0 and
+  /// false: the key must then be said.
+  double rope_theta = 0;      ///< the base
+  bool own_k_heads = false;   ///< K may have as many heads as Q
+  bool whole_head = true;     ///< the whole head is rotated
+  bool even_head_dim = true;  ///< head_dim is hidden_size over heads
+};
+
+/// Null for a type that is not known.
+const ModelType* find_model_type(std::string_view name);
+
+}  // namespace ropewalk

@@ -1,0 +1,61 @@
+// Toy kernels for the tests of the boards: small, right or wrong in one way each.
+#pragma once
+#include <string>
+
+#include "benchmarks/workloads.h"
+#include "kernels/api/kernel.h"
+
+namespace ropewalk {
+
+/// Rotates f32 by tables, forward and back; `tokens`: only so many of each batch row.
+inline std::int32_t rotate_toy(const rope_problem* p, const rope_operands* o, std::int64_t tokens) {
+  const std::int64_t half = p->rotary_dim / 2;
+  const float turn = p->operation == ROPE_TRANSPOSE ? -1.0f : 1.0f;
+  for_each_token(*p, *o, [&](const Token& token) {
+    if (token.index >= tokens) return;
+    for_each_head<float>(*p, *o, token, [&](const Head<float>& head) {
+      for (std::int64_t i = 0; i < half; ++i) {
+        const PairIndex at = pair_index(p->pairing, i, half);
+        const float a = head.in[at.first], b = head.in[at.second], sin = turn * head.sin[i];
+        head.out[at.first] = a * head.cos[i] - b * sin;
+        head.out[at.second] = a * sin + b * head.cos[i];
+      }
+    });
+  });
+  return ROPE_OK;
+}
+inline std::int32_t apply_toy(const rope_problem* p, const rope_operands* o, void*) {
+  return rotate_toy(p, o, p->tokens);
+}
+inline std::int32_t supports_toy(const rope_problem* p, const char**) {
+  return p->tensor[0].in_dtype == ROPE_F32 && p->angle_source == ROPE_ANGLES_TABLE
+             ? ROPE_OK
+             : ROPE_UNSUPPORTED;
+}
+
+inline rope_kernel toy_kernel(const char* name) {
+  rope_kernel kernel{};
+  kernel.struct_size = sizeof(kernel);
+  kernel.abi_version = ROPE_ABI_VERSION;
+  kernel.name = name;
+  kernel.angle_contract = ROPE_CONTRACT_TABLE;
+  kernel.flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE;
+  kernel.supports = supports_toy;
+  kernel.apply = apply_toy;
+  return kernel;
+}
+
+/// The head is as wide as the window: for_each_head copies nothing here.
+inline Workload small_workload(const std::string& name) {
+  Workload w;
+  w.name = name;
+  w.source = "this test";
+  w.phase = "prefill";
+  w.tensors = {{{2, 8}, {1, 8}}};
+  w.rotary_dim = 8;
+  w.batch = 2;
+  w.tokens = 3;
+  return w;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,263 @@
+#include "reports/compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "reports/summary.h"
+#include "reports/text.h"
+
+namespace ropewalk {
+namespace {
+
+using Key = std::tuple<std::string, std::string, std::int64_t, std::string>;
+
+struct Place {
+  const Contest* contest;
+  const Entry* entry;
+};
+
+/// Kernels by board, workload, threads and name, and the order they came in.
+struct Cells {
+  std::map<Key, Place> by_key;
+  std::vector<Key> order;
+};
+
+Cells cells_of(const Summary& summary) {
+  Cells cells;
+  for (const Board& board : summary.boards)
+    for (const Contest& contest : board.contests)
+      for (const Entry& entry : contest.entries) {
+        if (entry.row->is_ceiling() || entry.row->is_twin()) continue;
+        const Key key{board.name, contest.of->workload, contest.of->threads, entry.row->kernel};
+        if (cells.by_key.try_emplace(key, Place{&contest, &entry}).second)
+          cells.order.push_back(key);
+      }
+  return cells;
+}
+
+const Entry* ceiling_of(const Contest& contest) {
+  for (const Entry& entry : contest.entries)
+    if (entry.has_speed && entry.row->is_ceiling()) return &entry;  // the fastest stands first
+  return nullptr;
+}
+
+/// The median of each launch, in ns; or over the ceiling's in the same launch.
+std::vector<double> launches_of(const Entry& entry, const Entry* ceiling) {
+  std::vector<double> times;
+  for (const TimingRow* row : entry.launches) {
+    if (ceiling == nullptr) {
+      times.push_back(row->ns_per_token_median);
+      continue;
+    }
+    for (const TimingRow* other : ceiling->launches)
+      if (other->launch == row->launch)
+        times.push_back(row->ns_per_token_median / other->ns_per_token_median);
+  }
+  return times;
+}
+
+double choose(std::size_t n, std::size_t k) {
+  double ways = 1;
+  for (std::size_t i = 1; i <= k; ++i)
+    ways *= static_cast<double>(n - k + i) / static_cast<double>(i);
+  return ways;
+}
+
+void judge(ComparedCell& cell, double floor, double allowed) {
+  const bool inside = cell.ratio.low >= 1 - same_within && cell.ratio.high <= 1 + same_within;
+  if (cell.ratio.high < 1 - floor)
+    cell.outcome = "FASTER";
+  else if (cell.ratio.low > 1 + floor)
+    cell.outcome = "SLOWER";
+  else
+    cell.outcome = inside && floor <= same_within ? "SAME" : "UNRESOLVED";
+  cell.regression = cell.outcome == "SLOWER" && cell.ratio.low > 1 + allowed;
+}
+
+ComparedCell compare_cell(const Place& a, const Place& b, double floor, double allowed) {
+  ComparedCell cell;
+  const Entry* ceiling_a = ceiling_of(*a.contest);
+  const Entry* ceiling_b = ceiling_of(*b.contest);
+  if (ceiling_a == nullptr || ceiling_b == nullptr) ceiling_a = ceiling_b = nullptr;
+  std::vector<double> of_a = launches_of(*a.entry, ceiling_a);
+  std::vector<double> of_b = launches_of(*b.entry, ceiling_b);
+  cell.by_ceiling = ceiling_a != nullptr && !of_a.empty() && !of_b.empty();
+  if (ceiling_a != nullptr && !cell.by_ceiling) {
+    of_a = launches_of(*a.entry, nullptr);
+    of_b = launches_of(*b.entry, nullptr);
+  }
+  cell.ns_a = a.entry->ns;
+  cell.ns_b = b.entry->ns;
+  cell.launches_a = static_cast<std::int64_t>(of_a.size());
+  cell.launches_b = static_cast<std::int64_t>(of_b.size());
+  cell.ratio = launch_interval(of_a, of_b);
+  judge(cell, floor, allowed);
+  return cell;
+}
+
+ComparedCell cell_of(const Place* a, const Place* b, double floor, double allowed) {
+  ComparedCell cell;
+  if (a == nullptr || b == nullptr) {
+    const Entry& entry = *(a != nullptr ? a : b)->entry;
+    cell.outcome = a != nullptr ? "GONE" : "NEW";
+    if (!entry.has_speed) cell.note = entry.outcome;
+  } else if (a->entry->has_speed && b->entry->has_speed) {
+    cell = compare_cell(*a, *b, floor, allowed);
+  } else {
+    const Entry& without = b->entry->has_speed ? *a->entry : *b->entry;
+    cell.outcome = without.outcome;
+    cell.note = (b->entry->has_speed ? "in the first run: " : "") + without.reason;
+    // It had a speed and has lost it, not because it could not run here.
+    cell.regression = a->entry->has_speed && !is_not_run(without.outcome);
+  }
+  const Contest& contest = *(a != nullptr ? a : b)->contest;
+  cell.kernel = (a != nullptr ? a : b)->entry->row->kernel;
+  cell.workload = contest.of->workload;
+  cell.threads = contest.of->threads;
+  cell.board = contest.of->board;
+  return cell;
+}
+
+void compare_cells(const Summary& a, const Summary& b, Comparison& out) {
+  const Cells of_a = cells_of(a), of_b = cells_of(b);
+  const auto find = [](const Cells& cells, const Key& key) {
+    const auto found = cells.by_key.find(key);
+    return found == cells.by_key.end() ? nullptr : &found->second;
+  };
+  for (const Key& key : of_a.order)
+    out.cells.push_back(cell_of(find(of_a, key), find(of_b, key), out.floor, out.allowed));
+  for (const Key& key : of_b.order)
+    if (find(of_a, key) == nullptr)
+      out.cells.push_back(cell_of(nullptr, find(of_b, key), out.floor, out.allowed));
+  for (const ComparedCell& cell : out.cells) {
+    if (cell.regression) ++out.regressions;
+    if (cell.ratio.rounds > 0) out.by_chance += 1 - cell.ratio.coverage;
+  }
+  std::stable_partition(out.cells.begin(), out.cells.end(),
+                        [](const ComparedCell& cell) { return cell.regression; });
+}
+
+void compare_verdicts(const Summary& a, const Summary& b, Comparison& out) {
+  for (const KernelSummary& before : a.kernels)
+    for (const KernelSummary& after : b.kernels)
+      if (before.name == after.name && before.standing == Standing::verified &&
+          after.standing == Standing::failed) {
+        out.verdicts.push_back(before.name + ": " + after.reason);
+        ++out.regressions;
+      }
+}
+
+/// What always differs and says nothing about the comparison.
+bool is_passing(const std::string& key) {
+  static const std::set<std::string> keys = {"load_average", "memory_available", "steal_since_boot",
+                                             "cpu_frequency_khz"};
+  return keys.count(key) > 0;
+}
+
+void tell_differences(const Results& a, const Results& b, Comparison& out) {
+  const auto tell = [&out](const std::string& what, const std::string& one,
+                           const std::string& two) {
+    if (one != two)
+      out.told.push_back(fmt::format("{}: {} → {}", what, one.empty() ? "not said" : one,
+                                     two.empty() ? "not said" : two));
+  };
+  tell("version", a.run.version, b.run.version);
+  tell("profile", a.run.profile, b.run.profile);
+  tell("seed", std::to_string(a.run.seed), std::to_string(b.run.seed));
+  std::map<std::string, std::pair<std::string, std::string>> both;
+  for (const auto& [key, value] : a.run.environment) both[key].first = value;
+  for (const auto& [key, value] : b.run.environment) both[key].second = value;
+  for (const auto& [key, values] : both)
+    if (!is_passing(key)) tell(key, values.first, values.second);
+}
+
+std::string fact(const Results& results, const char* key, const std::string& name) {
+  const auto found = results.run.environment.find(key);
+  const std::string value = found == results.run.environment.end() ? "" : found->second;
+  if (value.empty() || value == "unknown" || value == "not readable")
+    throw BadResults(
+        fmt::format("{}: does not say its {}: runs are compared on machines of one "
+                    "class only",
+                    name, key));
+  return clean_line(value);
+}
+
+/// "L1d 48 KiB (cpus 0), L2 ..." without the numbers of the processors.
+std::string without_brackets(std::string text) {
+  for (std::size_t at; (at = text.find(" (")) != text.npos;)
+    text.erase(at, std::min(text.find(')', at), text.size() - 1) + 1 - at);
+  return text;
+}
+
+/// "24105 MiB" -> "up to 32 GiB": the next power of two.
+std::string memory_class(const std::string& text) {
+  std::int64_t mib = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), mib);
+  if (read.ec != std::errc() || mib <= 0 || mib > (std::int64_t{1} << 40)) return text;
+  std::int64_t gib = 1;
+  while (gib * 1024 < mib) gib *= 2;
+  return fmt::format("up to {} GiB", gib);
+}
+
+}  // namespace
+
+Interval launch_interval(const std::vector<double>& a, const std::vector<double>& b) {
+  Interval out;
+  if (a.empty() || b.empty()) return out;
+  const auto ends_a = std::minmax_element(a.begin(), a.end());
+  const auto ends_b = std::minmax_element(b.begin(), b.end());
+  out.ratio = median_of(b) / median_of(a);
+  out.low = *ends_b.first / *ends_a.second;
+  out.high = *ends_b.second / *ends_a.first;
+  out.rounds = static_cast<std::int64_t>(a.size() + b.size());
+  out.coverage = 1 - 2 / choose(a.size() + b.size(), a.size());
+  const auto fewer = static_cast<std::int64_t>(std::min(a.size(), b.size()));
+  if (fewer < launches_to_trust) {
+    out.low = std::min(out.low, out.ratio / (1 + assumed_spread));
+    out.high = std::max(out.high, out.ratio * (1 + assumed_spread));
+    out.coverage = std::max(out.coverage, 0.9);  // the spread is the p90 that was seen
+  }
+  return out;
+}
+
+std::string machine_class(const Results& results, const std::string& name) {
+  return fmt::format("{}; {}; {}", fact(results, "cpu_model", name),
+                     without_brackets(fact(results, "cpu_caches", name)),
+                     memory_class(fact(results, "memory_total", name)));
+}
+
+Comparison compare_runs(const Results& a, const Results& b, const std::string& name_a,
+                        const std::string& name_b, double max_regression) {
+  Comparison out;
+  out.machine = machine_class(a, name_a);
+  if (const std::string other = machine_class(b, name_b); other != out.machine)
+    throw BadResults(
+        fmt::format("{} and {} are of different machine classes: {} and {}; speeds "
+                    "compare on one class only",
+                    name_a, name_b, out.machine, other));
+  const Summary of_a = summarize(a), of_b = summarize(b);
+  for (const auto& [summary, name] : {std::pair(&of_a, &name_a), std::pair(&of_b, &name_b)})
+    if (!summary->claims.valid && out.invalid.empty())
+      out.invalid = fmt::format("{} is INVALID: {}", *name, summary->claims.invalid_because);
+  out.floor = std::max({of_a.claims.noise_floor, of_b.claims.noise_floor, least_floor});
+  out.allowed = std::max(out.floor, max_regression);
+  tell_differences(a, b, out);
+  if (!out.invalid.empty()) return out;
+  compare_verdicts(of_a, of_b, out);
+  compare_cells(of_a, of_b, out);
+  const bool any = std::any_of(out.cells.begin(), out.cells.end(), [](const ComparedCell& cell) {
+    return cell.ratio.rounds > 0 || cell.regression;
+  });
+  if (!any && out.regressions == 0)
+    out.invalid = fmt::format("{} and {} have no speed of the same kernel on the same workload",
+                              name_a, name_b);
+  return out;
+}
+
+}  // namespace ropewalk

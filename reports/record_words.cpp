@@ -1,0 +1,35 @@
+// What can be said about rows without reading any JSON.
+#include <string>
+
+#include "reports/record.h"
+
+namespace ropewalk {
+
+bool is_failure(std::string_view verdict) {
+  return verdict == "FAIL" || verdict == "CRASH" || verdict == "HANG" || verdict == "VACUOUS";
+}
+
+bool is_not_run(std::string_view verdict) {
+  return verdict == "UNSUPPORTED" || verdict == "SKIPPED";
+}
+
+std::string kernel_of(const TimingRow& row) {
+  const bool twin = row.is_twin() && row.kernel.ends_with(twin_suffix);
+  return twin ? row.kernel.substr(0, row.kernel.size() - twin_suffix.size()) : row.kernel;
+}
+
+std::string text_of(const Results& results) {
+  if (!results.text.empty()) return results.text;
+  std::string text = to_json_line(results.run) + '\n';
+  const auto add = [&text](const auto& rows) {
+    for (const auto& row : rows) text += to_json_line(row) + '\n';
+  };
+  add(results.verdicts);
+  add(results.timings);
+  add(results.curves);
+  add(results.certificates);
+  if (results.complete) text += to_json_line(results.end) + '\n';
+  return text;
+}
+
+}  // namespace ropewalk

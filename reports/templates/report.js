@@ -1,0 +1,108 @@
+// Sorting and filtering. Without it the page is the same, in the order of the report.
+"use strict";
+(() => {
+  const all = (selector, from = document) => [...from.querySelectorAll(selector)];
+  const make = (tag, properties = {}) => Object.assign(document.createElement(tag), properties);
+
+  // ---- sorting: a button in each column's head; up, down, back
+  const numberIn = text => {
+    const found = /^[^\d-]{0,2}(-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)/i.exec(text);
+    return found ? parseFloat(found[1].replace(/,/g, "")) : null;
+  };
+  // What a cell is sorted by: its data-v, else what it shows without the small print below it.
+  const shown = cell => {
+    const copy = cell.cloneNode(true);
+    for (const small of all(".sub", copy)) small.remove();
+    return copy.textContent;
+  };
+  const keyOf = (item, column) => {
+    const row = item.rows ? item.rows[0] : item;
+    const cell = [...row.cells].find(each => each.colSpan === 1 && each.cellIndex === column);
+    if (!cell) return null;
+    const text = (cell.dataset.v ?? shown(cell)).trim();
+    if (text === "" || text === "–") return null;
+    const number = numberIn(text);
+    return number === null ? text.toLowerCase() : number;
+  };
+  const compare = (a, b) =>
+    typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) : typeof a === "number" ? -1 : 1;
+
+  // What the table sorts: its rows, or whole groups of rows where it has several bodies.
+  const itemsOf = table => table.tBodies.length > 1 ? [...table.tBodies] : [...table.tBodies[0].rows];
+
+  const sortable = table => {
+    if (!table.tHead || !table.tBodies.length) return;
+    const original = itemsOf(table);
+    const heads = [...table.tHead.rows[0].cells];
+    const sort = (column, direction) => {
+      heads.forEach((head, i) => head.setAttribute("aria-sort", i === column ? direction : "none"));
+      const order = original.map((item, at) => ({item, at, key: keyOf(item, column)}));
+      if (direction !== "none")
+        order.sort((a, b) => {
+          if (a.key === null || b.key === null) return (a.key === null) - (b.key === null) || a.at - b.at;
+          return compare(a.key, b.key) * (direction === "ascending" ? 1 : -1) || a.at - b.at;
+        });
+      const parent = original[0].parentNode;
+      for (const {item} of order) parent.append(item);
+    };
+    heads.forEach((head, column) => {
+      if (head.textContent.trim() === "") return;
+      const button = make("button", {type: "button", className: "sort"});
+      button.append(...head.childNodes);
+      head.append(button);
+      head.setAttribute("aria-sort", "none");
+      button.addEventListener("click", () => {
+        const now = head.getAttribute("aria-sort");
+        sort(column, now === "none" ? "ascending" : now === "ascending" ? "descending" : "none");
+      });
+    });
+  };
+  document.documentElement.classList.add("scripted");
+  all("table.sortable").forEach(sortable);
+
+  // ---- filtering: every word must stand in the row or in the head of its box
+  const boxes = all("[data-filter]").map(box => ({
+    box,
+    head: box.dataset.filter.toLowerCase(),
+    rows: all("[data-row]", box).map(row => ({row, text: row.dataset.row.toLowerCase()})),
+  }));
+  const status = make("span", {className: "found"});
+  status.setAttribute("role", "status");
+  const filter = text => {
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0, total = 0;
+    for (const {box, head, rows} of boxes) {
+      let any = false;
+      for (const {row, text} of rows) {
+        const fits = words.every(word => head.includes(word) || text.includes(word));
+        row.hidden = !fits;
+        any ||= fits;
+        ++total;
+        shown += fits;
+      }
+      box.hidden = !any;
+    }
+    for (const board of all("section.board"))
+      board.hidden = all("[data-filter]", board).every(box => box.hidden);
+    status.textContent = words.length ? `${shown} of ${total} rows` : "";
+  };
+  if (boxes.length) {
+    const label = make("label", {className: "filter", textContent: "Filter "});
+    const input = make("input", {type: "search", autocomplete: "off", spellcheck: false});
+    input.placeholder = "kernel, workload, outcome";
+    input.addEventListener("input", () => filter(input.value));
+    input.addEventListener("keydown", event => {
+      if (event.key === "Escape") filter(input.value = "");
+    });
+    label.append(input);
+    document.addEventListener("keydown", event => {
+      if (event.key !== "/" || /^(INPUT|TEXTAREA)$/.test(event.target.tagName)) return;
+      event.preventDefault();
+      input.focus();
+    });
+    const bar = make("div", {className: "tools"});
+    bar.setAttribute("role", "search");
+    bar.append(label, status);
+    document.querySelector("nav").after(bar);
+  }
+})();

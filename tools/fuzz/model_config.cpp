@@ -1,0 +1,35 @@
+// A config.json is refused by BadFile or gives workloads that read the same after they were
+// written, and tells of itself in lines that can be shown.
+#include "benchmarks/model_config.h"
+#include "harness/text_file.h"
+#include "tools/fuzz/target.h"
+
+namespace ropewalk::fuzz {
+namespace {
+
+void take(std::string_view text, std::string_view pairing) {
+  const auto config =
+      unless_refused<BadFile>([&] { return parse_model_config(text, "FILE", pairing, "toy"); });
+  if (!config) return;
+  for (const auto* lines : {&config->read, &config->assumed, &config->ignored, &config->not_timed})
+    for (const std::string& line : *lines) claim_message(line);
+  claim(!shape_fault(config->shape), "a shape that is accepted holds");
+  const auto all = unless_refused<BadFile>([&] { return through_phases(config->shape, "FILE"); });
+  if (!all) return;
+  claim(!all->empty(), "a model goes through phases");
+  claim(parse_workloads(to_toml(*all), "again") == *all, "a workload reads as it was written");
+  const auto frequencies = workload_frequencies(config->shape);
+  claim(frequencies.size() * 2 == static_cast<std::size_t>(config->shape.rotary_dim),
+        "a frequency for each pair");
+  for (const double frequency : frequencies)
+    claim(frequency >= 0 && frequency <= 1, "a frequency lies in [0, 1]");
+}
+
+}  // namespace
+
+void run(std::string_view text) {
+  take(text, "");
+  take(text, "interleaved");
+}
+
+}  // namespace ropewalk::fuzz

@@ -1,0 +1,24 @@
+// The words of --shape are refused by BadFile or give workloads of names of their own that read the
+// same after they were written.
+#include <set>
+
+#include "benchmarks/model_shape.h"
+#include "harness/text_file.h"
+#include "tools/fuzz/target.h"
+
+namespace ropewalk::fuzz {
+
+void run(std::string_view text) {
+  const auto all = unless_refused<BadFile>([&] { return parse_shape(text); });
+  if (!all) return;
+  std::set<std::string> names;
+  for (const Workload& w : *all) {
+    claim(names.insert(w.name).second, "a name stands once");
+    claim(!shape_fault(w), "a shape that is accepted holds");
+    claim_message(w.source);
+  }
+  claim(!all->empty(), "a shape gives workloads");
+  claim(parse_workloads(to_toml(*all), "again") == *all, "a workload reads as it was written");
+}
+
+}  // namespace ropewalk::fuzz

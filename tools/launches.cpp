@@ -1,0 +1,320 @@
+#include "tools/launches.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "benchmarks/paired.h"
+#include "reports/claims.h"
+#include "tools/claims_text.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr double silence_limit_s = 120;  // one epoch or benchmark may take that long
+
+bool is_silent(const Options& options) {
+  return options.quiet || options.verb == "run";
+}
+
+WorkerOptions options_for_board(const Options& options) {
+  WorkerOptions w = worker_options(options);
+  // gbench shows Google Benchmark's own table; with --json standard output is ours.
+  w.output_descriptor = is_silent(options) || options.engine == "paired" ? WorkerOptions::nowhere
+                        : options.json                                   ? STDERR_FILENO
+                                                                         : STDOUT_FILENO;
+  return w;
+}
+
+std::string folder_of(const Options& options) {
+  if (options.engine != "paired") return {};
+  return options.verb == "run" && options.out.empty() ? "ropewalk-out" : options.out;
+}
+
+// A label is KERNEL|WORKLOAD; a twin's kernel is what it is the twin of.
+std::string kernel_of_label(const std::string& label) {
+  std::string kernel = label.substr(0, label.find('|'));
+  if (kernel.ends_with(twin_suffix)) kernel.resize(kernel.size() - twin_suffix.size());
+  return kernel;
+}
+
+void take_numbers_away(TimingRow& row, const std::string& outcome, const std::string& why) {
+  row.outcome = outcome;
+  row.reason = why;
+  row.ns_per_token.clear();
+  row.iterations.clear();
+  row.ns_per_token_median = row.gb_per_s_median = 0;
+  row.involuntary_switches = row.page_faults = row.reverified = 0;
+  row.off_cpu_share = row.steal_ms = 0;
+}
+
+}  // namespace
+
+Effort effort_of(const Options& options) {
+  Effort e{3, 24, 1000, 20'000};
+  if (options.profile == Profile::smoke) e = {2, 12, 500, 1'000};
+  if (options.profile == Profile::full) e = {5, 40, 1000, 120'000};
+  if (options.rounds > 0) e.rounds = options.rounds;
+  if (options.launches > 0) e.launches = options.launches;
+  if (options.engine != "paired") e.launches = 1;
+  return e;
+}
+
+Launches::Launches(const Options& options, std::vector<Workload> workloads)
+    : options_(options),
+      workloads_(std::move(workloads)),
+      effort_(effort_of(options)),
+      journal_(options, folder_of(options)),
+      progress_(options.quiet),
+      worker_(options_for_board(options)),
+      gate_(options, workloads_, worker_, progress_) {
+  if (!options.baseline.empty() && !gate_.knows(options.baseline))
+    throw UsageError("--baseline: no kernel '" + options.baseline +
+                     "' is timed here (ropewalk list shows them)");
+}
+
+int Launches::run(const std::function<void(const VerdictRow&)>& on_verdict,
+                  const std::function<void(const TimingRow&)>& on_row) {
+  say_plan();
+  if (paired()) take_up();
+  if (const int code = run_all(); code != 0) return code;
+  progress_.clear();
+  settle();
+  for (const VerdictRow& row : gate_.verdicts()) on_verdict(row);
+  emit(on_row);
+  journal_.finish();
+  return exit_code();
+}
+
+// A kernel that breaks late may have led groups of launches that were complete.
+int Launches::run_all() {
+  if (paired())
+    if (const int code = pick_ceilings(); code != 0) return code;
+  for (std::int64_t launch = 0; launch < effort_.launches;) {
+    if (complete_.contains(launch)) {
+      ++launch;
+      continue;
+    }
+    if (const int code = run_launch(launch); code != 0) return code;
+    complete_.insert(launch);
+    launch = 0;
+  }
+  return 0;
+}
+
+int Launches::run_launch(std::int64_t launch) {
+  for (;;) {
+    worker_.restart();
+    gate_.verify(gate_.verdicts().empty());
+    if (!paired()) rows_.clear();
+    for (const auto& [kernel, why] : gate_.broken()) forget_groups_led_by(kernel);
+    const Worker::TimeResult timed = time_board(request_for(launch), launch);
+    if (timed.result.kind == CallResult::Kind::failed) throw UsageError(timed.result.text);
+    if (timed.result.kind == CallResult::Kind::ok) {
+      if (timed.exit_code != 0) return timed.exit_code;
+      break;
+    }
+    const std::string kernel = kernel_of_label(timed.now_running);
+    if (!gate_.knows(kernel))
+      throw std::runtime_error("the board's process " + timed.result.text +
+                               (kernel.empty() ? "" : " in " + timed.now_running));
+    break_off(kernel, timed.result.text + " while timed (" + timed.now_running + ")");
+  }
+  const auto broken_before = gate_.broken();
+  gate_.check_own_shapes(" after it was timed");
+  for (const auto& [kernel, why] : gate_.broken())
+    if (!broken_before.contains(kernel)) forget_groups_led_by(kernel);
+  return 0;
+}
+
+// Picked in a process of its own, scored in those of the launches: the best of many flatters
+// itself.
+int Launches::pick_ceilings() {
+  BoardRequest request = request_for(0);
+  request.engine = "ceilings";
+  std::vector<Workload> open = workloads_;
+  std::erase_if(open, [&](const Workload& w) { return ceilings_.contains(w.name); });
+  if (open.empty()) return 0;
+  request.workloads_toml = to_toml(open);
+  const Worker::TimeResult timed = worker_.time(
+      to_text(request), silence_limit_s,
+      [&](const std::string&, const std::string& json) {
+        const TimingRow row = timing_row_from(json);
+        ceilings_[row.workload] = row.variant;
+      },
+      [&](const std::string& label) { progress_.show("trying " + label); });
+  if (timed.result.kind != CallResult::Kind::ok)
+    throw std::runtime_error("picking the ceilings: the process " + timed.result.text);
+  return timed.exit_code;
+}
+
+BoardRequest Launches::request_for(std::int64_t launch) const {
+  BoardRequest request;
+  request.engine = options_.engine;
+  request.seed = options_.seed;
+  request.quick = options_.profile == Profile::smoke;
+  request.silent = is_silent(options_);
+  request.workloads_toml = to_toml(workloads_);
+  for (const KernelFacts& k : gate_.kernels()) {
+    const auto broken = gate_.broken().find(k.name);
+    request.contestants[k.name] = broken == gate_.broken().end() ? "" : broken->second;
+  }
+  request.benchmark_args = options_.benchmark_args;
+  request.rounds = effort_.rounds;
+  request.epoch_us = effort_.epoch_us;
+  request.group_ms = effort_.group_ms;
+  request.launch = launch;
+  request.baseline = options_.baseline;
+  request.ceilings = ceilings_;
+  for (const TimingRow& row : rows_)
+    if (row.launch == launch && row.is_ceiling())  // a group's last row
+      request.done.insert(group_name(row.workload, row.board));
+  return request;
+}
+
+Worker::TimeResult Launches::time_board(const BoardRequest& request, std::int64_t launch) {
+  progress_.clear();
+  flush_output();
+  return worker_.time(
+      to_text(request), silence_limit_s,
+      [&](const std::string&, const std::string& json) { take(timing_row_from(json)); },
+      [&](const std::string& label) {
+        if (paired() || options_.verb == "run") progress_.show(time_left(launch, label));
+      });
+}
+
+void Launches::take(TimingRow row) {
+  if (paired()) journal_.write(row);
+  // Judged while timed: the gate did not know yet.
+  if (row.outcome == "BROKEN" && !gate_.broken().contains(row.kernel)) {
+    gate_.break_off(row.kernel, fmt::format("{} ({})", row.reason, row.workload));
+    forget_groups_led_by(row.kernel);
+  }
+  rows_.push_back(std::move(row));
+}
+
+void Launches::take_up() {
+  for (const TimingRow& row : journal_.resumed()) {
+    if (row.outcome == "BROKEN" && gate_.knows(row.kernel)) gate_.break_off(row.kernel, row.reason);
+    if (row.is_ceiling()) ceilings_[row.workload] = row.variant;
+  }
+  std::set<std::tuple<std::int64_t, std::string, std::string>> whole;
+  for (const TimingRow& row : journal_.resumed())
+    if (row.is_ceiling()) whole.insert({row.launch, row.workload, row.board});
+  for (const TimingRow& row : journal_.resumed())
+    if (whole.contains({row.launch, row.workload, row.board})) rows_.push_back(row);
+  for (const auto& [kernel, why] : gate_.broken()) forget_groups_led_by(kernel);
+  if (!rows_.empty() && !options_.quiet)
+    fmt::print(stderr, "resumed: {} rows of {} groups\n", rows_.size(), whole.size());
+}
+
+void Launches::break_off(const std::string& kernel, const std::string& why) {
+  gate_.break_off(kernel, why);
+  forget_groups_led_by(kernel);
+}
+
+// Without their baseline the rounds of a group say nothing: they are made again.
+void Launches::forget_groups_led_by(const std::string& kernel) {
+  std::set<std::tuple<std::int64_t, std::string, std::string>> led;
+  for (const TimingRow& row : rows_)
+    if (row.role == "baseline" && row.kernel == kernel) {
+      led.insert({row.launch, row.workload, row.board});
+      complete_.erase(row.launch);
+    }
+  std::erase_if(rows_, [&](const TimingRow& row) {
+    return led.contains({row.launch, row.workload, row.board});
+  });
+}
+
+// Whoever broke, and whoever is faster than memory, has no number: the claims say who.
+void Launches::settle() {
+  for (TimingRow& row : rows_)
+    if (const auto broken = gate_.broken().find(kernel_of(row)); broken != gate_.broken().end())
+      take_numbers_away(row, "BROKEN", broken->second);
+  std::erase_if(rows_,
+                [](const TimingRow& row) { return row.is_twin() && row.outcome == "BROKEN"; });
+  std::stable_sort(rows_.begin(), rows_.end(), [&](const TimingRow& a, const TimingRow& b) {
+    return std::tuple(place_of(a.workload), a.board, a.launch, a.kernel) <
+           std::tuple(place_of(b.workload), b.board, b.launch, b.kernel);
+  });
+  const Claims claims = claims_of(rows_);
+  valid_ = claims.valid;
+  std::set<const TimingRow*> implausible;
+  for (const ClaimGroup& group : claims.groups)
+    for (const Claim& claim : group.claims)
+      if (claim.outcome == "IMPLAUSIBLE") implausible.insert(claim.rows.begin(), claim.rows.end());
+  for (TimingRow& row : rows_)
+    if (implausible.contains(&row))
+      take_numbers_away(row, "IMPLAUSIBLE", "faster than memory allows: it beats the ceiling");
+}
+
+void Launches::emit(const std::function<void(const TimingRow&)>& on_row) {
+  for (const TimingRow& row : rows_) {
+    on_row(row);
+    if (options_.json) fmt::print("{}\n", to_json_line(row));
+  }
+  std::FILE* to = options_.json ? stderr : stdout;
+  const bool gbench_told = !paired() && options_.verb != "run";
+  if (!options_.quiet && !gbench_told) fmt::print(to, "{}", claims_as_text(claims_of(rows_)));
+  if (options_.quiet && !valid_) fmt::print(to, "INVALID\n");
+  for (const auto& [kernel, why] : gate_.broken()) fmt::print(to, "BROKEN {}: {}\n", kernel, why);
+}
+
+int Launches::exit_code() const {
+  const auto any = [&](const char* outcome) {
+    return std::any_of(rows_.begin(), rows_.end(),
+                       [&](const TimingRow& r) { return !r.is_ceiling() && r.outcome == outcome; });
+  };
+  if (gate_.has_news() || any("IMPLAUSIBLE")) return 1;
+  if (!valid_) return 3;
+  return !gate_.broken().empty() || any("MEASURED") ? 0 : 3;
+}
+
+std::size_t Launches::place_of(const std::string& workload) const {
+  const auto found = std::find_if(workloads_.begin(), workloads_.end(),
+                                  [&](const Workload& w) { return w.name == workload; });
+  return static_cast<std::size_t>(found - workloads_.begin());
+}
+
+// A cell is what is ranked together: a workload on a board.
+void Launches::say_plan() const {
+  if (options_.quiet) return;
+  std::set<bool> by_table;
+  for (const KernelFacts& k : gate_.kernels())
+    by_table.insert(k.angle_contract == ROPE_CONTRACT_TABLE);
+  std::FILE* to = options_.json ? stderr : stdout;
+  fmt::print(to, "bench: profile {}, seed {}, {} workloads, at most {} cells of {} kernels",
+             profile_name(options_.profile), options_.seed, workloads_.size(),
+             workloads_.size() * by_table.size(), gate_.kernels().size());
+  if (paired())
+    fmt::print(to, "; {} launches of {} rounds or more, about {} ms an epoch", effort_.launches,
+               effort_.rounds, static_cast<double>(effort_.epoch_us) / 1000);
+  fmt::print(to, "\n");
+}
+
+// By the share of workloads behind us, at the pace since the first epoch.
+std::string Launches::time_left(std::int64_t launch, const std::string& label) {
+  const auto now = std::chrono::steady_clock::now();
+  const std::size_t bar = label.find('|');
+  const std::size_t place =
+      bar == std::string::npos
+          ? 0
+          : place_of(label.substr(bar + 1, label.find('|', bar + 1) - bar - 1));
+  const auto count = static_cast<double>(workloads_.size());
+  const double share = (static_cast<double>(launch) + static_cast<double>(place) / count) /
+                       static_cast<double>(effort_.launches);
+  if (first_share_ < 0) {
+    first_share_ = share;
+    first_timed_ = now;
+  }
+  std::string left;
+  const double elapsed_s = std::chrono::duration<double>(now - first_timed_).count();
+  if (share > first_share_ + 0.02)
+    left = fmt::format(", about {:.0f} s left", elapsed_s / (share - first_share_) * (1 - share));
+  return fmt::format("launch {} of {}, {:.0f} %{}: {}", launch + 1, effort_.launches, 100 * share,
+                     left, label);
+}
+
+}  // namespace ropewalk
