@@ -35,13 +35,6 @@ namespace {
 
 using CellsByLabel = std::map<std::string, Cell*>;
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 // 1.7.1 has error_occurred, 1.8 and later skipped.
 template <class Run>
 bool failed(const Run& run) {
@@ -141,9 +134,7 @@ class Collector final : public benchmark::BenchmarkReporter {
       row.ns_per_token.clear();
       row.iterations.clear();
     } else {
-      row.ns_per_token_median = median(row.ns_per_token);
-      const double call_ns = row.ns_per_token_median * static_cast<double>(row.tokens);
-      row.gb_per_s_median = call_ns > 0 ? static_cast<double>(row.bytes) / call_ns : 0;
+      take_medians(row);
     }
     if (plan_.on_row) plan_.on_row(row);
   }

@@ -78,4 +78,7 @@ std::unique_ptr<Cell> make_broken_cell(const std::string& reason, KernelPlan pla
 std::unique_ptr<Cell> make_ceiling_cell(const Workload& workload, LazyData& data,
                                         const std::string& variant = {});
 
+/// The row's medians, from its repetitions or rounds; 0 without any.
+void take_medians(TimingRow& row);
+
 }  // namespace ropewalk

@@ -47,14 +47,6 @@ double stolen_ms() {
   return found == 1 ? static_cast<double>(ticks) * 10 : 0;  // USER_HZ is 100
 }
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
 /// One who is timed, or was to be.
 struct Entrant {
   std::unique_ptr<Cell> cell;
@@ -197,9 +189,7 @@ class Rounds {
       row.launch = plan_.launch;
       row.steal_ms = stolen;
       row.off_cpu_share = e.wall_s > 0 ? std::max(0.0, 1 - e.cpu_s / e.wall_s) : 0;
-      row.ns_per_token_median = median(row.ns_per_token);
-      const double call_ns = row.ns_per_token_median * static_cast<double>(row.tokens);
-      row.gb_per_s_median = call_ns > 0 ? static_cast<double>(row.bytes) / call_ns : 0;
+      take_medians(row);
     }
   }
 
