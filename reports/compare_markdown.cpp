@@ -52,7 +52,7 @@ std::string counts_text(const Comparison& comparison) {
 std::string headline(const Comparison& comparison) {
   if (!comparison.invalid.empty())
     return "✗ Nothing was compared: " + clean_line(comparison.invalid);
-  if (comparison.regressions == 0) return "✓ No regression";
+  if (comparison.regressions == 0) return "✓ No regression found";
   return fmt::format("✗ {} regression{}", comparison.regressions,
                      comparison.regressions == 1 ? "" : "s");
 }
