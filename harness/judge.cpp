@@ -285,16 +285,9 @@ double rotation_error(const KernelFacts& facts, std::int32_t dtype) {
 }
 
 Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution) {
-  switch (problem.source.dtype) {
-    case ROPE_F64:
-      return compare_all<double>(subject, problem, execution);
-    case ROPE_F16:
-      return compare_all<F16>(subject, problem, execution);
-    case ROPE_BF16:
-      return compare_all<Bf16>(subject, problem, execution);
-    default:
-      return compare_all<float>(subject, problem, execution);
-  }
+  return with_stored_type(problem.source.dtype, [&]<class Stored>(std::type_identity<Stored>) {
+    return compare_all<Stored>(subject, problem, execution);
+  });
 }
 
 }  // namespace ropewalk

@@ -118,7 +118,7 @@ double element_value(const Case& c, const bounds::Format& format, std::uint64_t 
   const int mantissa = format.mantissa;
   const std::int64_t half = c.rotary_dim / 2;
   const bool first = c.pairing == ROPE_INTERLEAVED ? e % 2 == 0 : e < half;
-  const std::int64_t pair = c.pairing == ROPE_INTERLEAVED ? e / 2 : e % half;
+  const std::int64_t pair = c.pairing == ROPE_INTERLEAVED ? e / 2 : first ? e : e - half;
   const std::uint64_t bits = hash(head_hash, e);
   switch (c.data) {
     case DataPattern::wide:
@@ -165,32 +165,53 @@ std::uint64_t copied_bits(std::int32_t dtype, std::uint64_t random, std::int64_t
   return bits;
 }
 
+// The rotated window of head h, from element `begin` of the buffer.
+void fill_window(const Case& c, std::uint64_t head_hash, std::int64_t h, std::int64_t begin,
+                 std::vector<std::byte>& bytes) {
+  const bounds::Format& format = format_of(c.dtype);
+  with_stored_type(c.dtype, [&]<class Stored>(std::type_identity<Stored>) {
+    const auto fill = [&](auto&& value_of) {
+      for (std::int64_t e = 0; e < c.rotary_dim; ++e)
+        store_as<Stored>(bytes, begin + e, value_of(e));
+    };
+    if (c.data == DataPattern::unit)  // most cases have it
+      fill([&](std::int64_t e) { return unit_value(hash(head_hash, e), format.mantissa); });
+    else
+      fill([&](std::int64_t e) { return element_value(c, format, head_hash, h, e); });
+  });
+}
+
+// What is not rotated of a head, from element `begin` of the buffer.
+void fill_copied(const Case& c, std::uint64_t head_hash, std::int64_t from, std::int64_t to,
+                 std::int64_t begin, std::vector<std::byte>& bytes) {
+  const auto size = static_cast<std::size_t>(element_bytes(c.dtype));
+  for (std::int64_t e = from; e < to; ++e) {
+    const std::uint64_t bits = copied_bits(c.dtype, hash(head_hash, e), e);
+    std::memcpy(bytes.data() + static_cast<std::size_t>(begin + e) * size, &bits, size);
+  }
+}
+
 void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std::int64_t at,
                  std::vector<std::byte>& bytes) {
   const TensorCase& given = c.tensors[tensor];
   const rope_tensor& s = p.tensor[tensor];
-  const auto size = static_cast<std::size_t>(element_bytes(c.dtype));
-  const bounds::Format& format = format_of(c.dtype);
+  const std::int64_t window = given.rotate ? given.rotary_offset : s.head_dim;
+  const std::int64_t window_end = given.rotate ? window + c.rotary_dim : s.head_dim;
   std::size_t next = 0;
   for (std::int64_t b = 0; b < c.batch; ++b)
     for (std::int64_t t = 0; t < c.tokens; ++t)
       for (std::int64_t h = 0; h < s.heads; ++h) {
         const std::int64_t row = at + in_index(p, tensor, b, t, h);
-        // hash() is a fold: what all elements of a head share is hashed once.
-        const std::uint64_t inside = hash(c.seed, tensor, b, t, h);
-        const std::uint64_t outside = hash(c.seed, 0xb175, tensor, b, t, h);
-        for (std::int64_t e = 0; e < s.head_dim; ++e, ++next) {
-          if (!given.values.empty()) {
+        if (!given.values.empty()) {
+          for (std::int64_t e = 0; e < s.head_dim; ++e, ++next)
             store(bytes, c.dtype, row + e, given.values[next]);
-          } else if (given.rotate && e >= given.rotary_offset &&
-                     e < given.rotary_offset + c.rotary_dim) {
-            store(bytes, c.dtype, row + e,
-                  element_value(c, format, inside, h, e - given.rotary_offset));
-          } else {
-            const std::uint64_t bits = copied_bits(c.dtype, hash(outside, e), e);
-            std::memcpy(bytes.data() + static_cast<std::size_t>(row + e) * size, &bits, size);
-          }
+          continue;
         }
+        // hash() is a fold: what all elements of a head share is hashed once.
+        const std::uint64_t outside = hash(c.seed, 0xb175, tensor, b, t, h);
+        fill_copied(c, outside, 0, window, row, bytes);
+        if (given.rotate) fill_window(c, hash(c.seed, tensor, b, t, h), h, row + window, bytes);
+        fill_copied(c, outside, window_end, s.head_dim, row, bytes);
       }
 }
 

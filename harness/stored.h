@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/api/half.h"
@@ -33,38 +34,41 @@ inline const bounds::Format& format_of(std::int32_t dtype) {
   }
 }
 
-/// Rounds to the data type (to 16 bits by way of f32).
-inline void store(std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index,
-                  double value) {
-  const auto put = [&](auto stored) {
-    constexpr auto size = static_cast<std::int64_t>(sizeof stored);
-    std::memcpy(bytes.data() + index * size, &stored, sizeof stored);
-  };
-  const auto narrow = static_cast<float>(value);
+/// use(std::type_identity<T>), T being how the data type is stored.
+template <class Use>
+auto with_stored_type(std::int32_t dtype, Use&& use) {
   switch (dtype) {
     case ROPE_F64:
-      return put(value);
+      return use(std::type_identity<double>{});
     case ROPE_F16:
-      return put(F16(narrow));
+      return use(std::type_identity<F16>{});
     case ROPE_BF16:
-      return put(Bf16(narrow));
+      return use(std::type_identity<Bf16>{});
     default:
-      return put(narrow);
+      return use(std::type_identity<float>{});
   }
+}
+
+/// Rounds to the data type (to 16 bits by way of f32).
+template <class Stored>
+void store_as(std::vector<std::byte>& bytes, std::int64_t index, double value) {
+  using Narrow = std::conditional_t<std::is_same_v<Stored, double>, double, float>;
+  const Stored stored{static_cast<Narrow>(value)};
+  std::memcpy(bytes.data() + index * static_cast<std::int64_t>(sizeof stored), &stored,
+              sizeof stored);
+}
+inline void store(std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index,
+                  double value) {
+  with_stored_type(dtype, [&]<class Stored>(std::type_identity<Stored>) {
+    store_as<Stored>(bytes, index, value);
+  });
 }
 
 /// The element of a data type known at run time, exact as a double.
 inline double load(const std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index) {
-  switch (dtype) {
-    case ROPE_F64:
-      return load_as<double>(bytes, index);
-    case ROPE_F16:
-      return double{load_as<F16>(bytes, index)};
-    case ROPE_BF16:
-      return double{load_as<Bf16>(bytes, index)};
-    default:
-      return double{load_as<float>(bytes, index)};
-  }
+  return with_stored_type(dtype, [&]<class Stored>(std::type_identity<Stored>) {
+    return double{load_as<Stored>(bytes, index)};
+  });
 }
 
 }  // namespace ropewalk

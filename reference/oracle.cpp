@@ -71,7 +71,10 @@ std::vector<Rotation>& FrequencyTable::rows(int level) {
 }
 
 Rotation FrequencyTable::row(int level, std::size_t index) {
-  if (!rows_[level].empty()) return rows_[level][index];
+  return rows_[level].empty() ? single_row(level, index) : rows_[level][index];
+}
+
+Rotation FrequencyTable::single_row(int level, std::size_t index) {
   const auto [single, is_new] = singles_[level].try_emplace(index);
   if (!is_new) return single->second;
   if (singles_[level].size() > single_rows_before_filling) return rows(level)[index];

@@ -35,6 +35,7 @@ class FrequencyTable {
   /// One row: computed by itself while few are asked for, then from the filled level. The bits are
   /// the same: both are good to 2^-300 before they are rounded to 2^-106.
   Rotation row(int level, std::size_t index);
+  Rotation single_row(int level, std::size_t index);
 
   struct Powers;
   std::unique_ptr<Powers> powers_;
