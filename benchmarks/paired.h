@@ -6,6 +6,9 @@
 // Each round has inputs of its own, and poisoned outputs (above 32 MiB only those that are judged).
 // In some rounds, which no kernel can tell from others, what the timed calls left is judged: who
 // fails is BROKEN, and the group begins again without it. The harness takes the time.
+//
+// With n threads each has a set of its own, as large as the one of a single thread, and a processor
+// of its own; they begin together, and the time is that until the last is done.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -28,6 +31,7 @@ struct PairedPlan {
   std::map<std::string, std::string> ceilings;
   std::set<std::string> done;  ///< groups to leave out, as group_name() calls them
   std::int64_t rounds = 20;    ///< at least: rounds come in whole designs
+  int threads = 1;             ///< above 1: each group with one thread, then with so many
   double epoch_s = 1e-3;       ///< of one contestant in one round, about
   double group_s = 30;         ///< a group that would take longer gets fewer rounds, at least 6
   std::int64_t launch = 0;
@@ -38,8 +42,8 @@ struct PairedPlan {
   std::function<void(const std::string& label)> now_running;
 };
 
-/// "workload|board"
-std::string group_name(const std::string& workload, const std::string& board);
+/// "workload|board|threads"
+std::string group_name(const std::string& workload, const std::string& board, std::int64_t threads);
 
 /// Returns: 0 ran, or there was nothing left to do; 3 nothing was supported.
 int run_paired(const PairedPlan& plan);

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <vector>
 
+#include "benchmarks/environment.h"
 #include "benchmarks/testing/toys.h"
 #include "benchmarks/traffic.h"
 
@@ -73,6 +75,51 @@ TEST(Paired, RoundsStandSideBySide) {
   }
   EXPECT_EQ(outcome.of("second")->table_bytes, 3 * 8 * 4);
   EXPECT_EQ(outcome.ran.count("first (twin)|toy/a"), 1u);
+}
+
+TEST(Paired, SeveralThreadsStandBesideOne) {
+  const int threads = static_cast<int>(allowed_cpus().size());
+  if (threads < 2) GTEST_SKIP() << "one processor";
+  const rope_kernel first = toy_kernel("first"), second = toy_kernel("second");
+  const Outcome outcome = run({&first, &second}, [](PairedPlan& p) { p.threads = 2; });
+  EXPECT_EQ(outcome.status, 0);
+  ASSERT_EQ(outcome.rows.size(), 8u);
+  for (std::size_t i = 0; i < 8; ++i) {
+    const TimingRow& row = outcome.rows[i];
+    EXPECT_EQ(row.threads, i < 4 ? 1 : 2);
+    EXPECT_EQ(row.processors.empty(), i < 4);
+    EXPECT_EQ(row.outcome, "MEASURED");
+    EXPECT_EQ(row.working_set_bytes, outcome.rows[i % 4].working_set_bytes);
+    EXPECT_EQ(row.reverified > 0, !row.is_ceiling());
+    EXPECT_GT(row.ns_per_token_median, 0);
+  }
+  EXPECT_EQ(allowed_cpus().size(), static_cast<std::size_t>(threads));  // nothing stays pinned
+}
+
+std::atomic<int> callers{0};
+
+// Right for the thread that came first.
+std::int32_t apply_for_one_thread(const rope_problem* p, const rope_operands* o, void*) {
+  static thread_local const int me = callers++;
+  return me == 0 ? apply_toy(p, o, nullptr) : ROPE_OK;
+}
+
+TEST(Paired, WhoIsWrongOnAnotherThreadIsBroken) {
+  if (allowed_cpus().size() < 2) GTEST_SKIP() << "one processor";
+  const rope_kernel good = toy_kernel("good");
+  rope_kernel bad = toy_kernel("bad");
+  bad.apply = apply_for_one_thread;
+  callers = 0;
+  const Outcome outcome = run({&good, &bad}, [](PairedPlan& p) {
+    p.threads = 2;
+    p.rounds = 60;
+  });
+  const auto row = std::find_if(outcome.rows.begin(), outcome.rows.end(), [](const TimingRow& r) {
+    return r.kernel == "bad" && r.threads == 2;
+  });
+  ASSERT_NE(row, outcome.rows.end());
+  EXPECT_EQ(row->outcome, "BROKEN") << row->reason;
+  EXPECT_TRUE(row->ns_per_token.empty());
 }
 
 TEST(Paired, TheBaselineCanBeChosen) {
@@ -175,7 +222,7 @@ TEST(Paired, WhatIsDoneUnsupportedOrBrokenIsNotTimed) {
   EXPECT_EQ(outcome.of("good")->role, "baseline");
   EXPECT_EQ(run({&other}).status, 3);
   const Outcome done = run({&good}, [](PairedPlan& p) {
-    p.done = {group_name("toy/a", "half_split / f32 / in place / table")};
+    p.done = {group_name("toy/a", "half_split / f32 / in place / table", 1)};
   });
   EXPECT_EQ(done.status, 0);
   EXPECT_TRUE(done.rows.empty());

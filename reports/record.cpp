@@ -82,6 +82,7 @@ void each_field(Row& row, Visit&& visit) {
   visit("engine", row.engine);
   visit("launch", row.launch);
   visit("threads", row.threads);
+  visit("processors", row.processors);
   visit("variant", row.variant);
   visit("table_bytes", row.table_bytes);
   visit("workspace_bytes", row.workspace_bytes);
@@ -204,7 +205,7 @@ void need_one_of(const char* field, const std::string& word,
 }
 
 /// Fields that schema 1 did not have at first: where one is missing it keeps its default.
-constexpr std::array<std::string_view, 1> later_fields = {"known"};
+constexpr std::array<std::string_view, 2> later_fields = {"known", "processors"};
 
 template <class Row>
 Row parse_row(const json& object) {

@@ -76,8 +76,11 @@ struct TimingRow {
   std::string role = "kernel";    ///< kernel, baseline, null_twin, ceiling
   std::string engine = "paired";  ///< paired, gbench
   std::int64_t launch = 0;        ///< from 0
-  std::int64_t threads = 1;       ///< at the same time, each on a set of its own
-  std::string variant;            ///< of a ceiling: which one was taken
+  /// At the same time, each on a set of its own of `tokens`, `bytes` and `working_set_bytes`;
+  /// ns_per_token and GB/s are of all of them together.
+  std::int64_t threads = 1;
+  std::string processors;  ///< of several threads; siblings of a core are joined: 0+4,1
+  std::string variant;     ///< of a ceiling: which one was taken
   std::int64_t table_bytes = 0, workspace_bytes = 0;
   // The census of what disturbed its rounds.
   std::int64_t involuntary_switches = 0, page_faults = 0;

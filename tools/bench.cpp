@@ -25,6 +25,7 @@ PairedPlan paired_plan(const BoardRequest& request, const BoardPlan& board) {
   plan.launch = request.launch;
   plan.epoch_s = 1e-6 * static_cast<double>(request.epoch_us);
   plan.group_s = 1e-3 * static_cast<double>(request.group_ms);
+  plan.threads = static_cast<int>(request.threads);
   plan.baseline = request.baseline;
   plan.ceilings = request.ceilings;
   plan.done = request.done;

@@ -93,6 +93,29 @@ INSTANTIATE_TEST_SUITE_P(Cheats, Cheating,
                                            Cheat{"cheat_crash", "SIGSEGV"}),
                          [](const auto& cheat) { return std::string(cheat.param.name); });
 
+TEST(PairedBench, SeveralThreadsAreRowsOfTheirOwn) {
+  const auto out = fresh_folder();
+  const std::string command = "bench --kernel plain --profile smoke --launches 1 --out " +
+                              out.string() + " --shape q=4,k=1,d=64,tokens=4 --threads ";
+  const Result many = ropewalk(command + "1024");
+  EXPECT_EQ(many.code, 2);
+  EXPECT_TRUE(contains(many.err, "--threads 1024: this process may use ")) << many.err;
+  EXPECT_EQ(ropewalk("bench --threads 2 --engine gbench").code, 2);
+  const Result two = ropewalk(command + "2");
+  if (contains(two.err, "may use 1 processors")) GTEST_SKIP() << "one processor";
+  EXPECT_TRUE(two.code == 0 || two.code == 3) << two.out << two.err;  // 3: its twin differed
+  EXPECT_TRUE(contains(two.out, "with 1 thread and with 2, on processors ")) << two.out;
+  EXPECT_TRUE(contains(two.out, ", 2 threads; to plain")) << two.out;
+  const auto rows = rows_of(out);
+  EXPECT_EQ(rows.size(), 6u);  // a baseline, a twin and a ceiling, twice
+  EXPECT_EQ(ropewalk("report " + (out / "results.jsonl").string()).code, 0);
+  EXPECT_TRUE(contains(slurp(out / "report.md"), ", 2 threads"));
+  EXPECT_EQ(ropewalk("report --check " + (out / "report.html").string() + " " +
+                     (out / "results.jsonl").string())
+                .code,
+            0);
+}
+
 TEST(PairedBench, AKillLosesNothingMeasured) {
   const auto out = fresh_folder();
   const std::string command =

@@ -21,7 +21,8 @@ std::string to_text(const BoardRequest& r) {
                     (r.quick ? "1" : "0") + "\nsilent " + (r.silent ? "1" : "0") + "\nrounds " +
                     std::to_string(r.rounds) + "\nlaunch " + std::to_string(r.launch) +
                     "\nepoch_us " + std::to_string(r.epoch_us) + "\ngroup_ms " +
-                    std::to_string(r.group_ms) + "\nbaseline " + one_line(r.baseline) + "\n";
+                    std::to_string(r.group_ms) + "\nthreads " + std::to_string(r.threads) +
+                    "\nbaseline " + one_line(r.baseline) + "\n";
   std::istringstream toml(r.workloads_toml);
   for (std::string line; std::getline(toml, line);) out += "workload " + line + "\n";
   for (const auto& [name, broken] : r.contestants)
@@ -41,7 +42,8 @@ bool take_setting(const std::string& word, const std::string& rest, BoardRequest
   const std::map<std::string, std::int64_t*> numbers = {{"rounds", &r.rounds},
                                                         {"launch", &r.launch},
                                                         {"epoch_us", &r.epoch_us},
-                                                        {"group_ms", &r.group_ms}};
+                                                        {"group_ms", &r.group_ms},
+                                                        {"threads", &r.threads}};
   if (const auto number = numbers.find(word); number != numbers.end())
     std::from_chars(rest.data(), rest.data() + rest.size(), *number->second);
   else if (word == "seed")

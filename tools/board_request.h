@@ -18,7 +18,7 @@ struct BoardRequest {
       contestants;  ///< kernel, and why it is broken ("" when it holds)
   std::vector<std::string> benchmark_args;
   // Of the paired engine (benchmarks/paired.h).
-  std::int64_t rounds = 20, launch = 0, epoch_us = 1000, group_ms = 30000;
+  std::int64_t rounds = 20, launch = 0, epoch_us = 1000, group_ms = 30000, threads = 1;
   std::string baseline;
   std::map<std::string, std::string> ceilings;  ///< workload, variant
   std::set<std::string> done;                   ///< groups to leave out

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "benchmarks/crew.h"
+#include "benchmarks/environment.h"
 #include "benchmarks/paired.h"
 #include "reports/claims.h"
 #include "tools/claims_text.h"
@@ -38,6 +40,10 @@ std::string kernel_of_label(const std::string& label) {
   std::string kernel = label.substr(0, label.find('|'));
   if (kernel.ends_with(twin_suffix)) kernel.resize(kernel.size() - twin_suffix.size());
   return kernel;
+}
+
+std::string group_of(const TimingRow& row) {
+  return group_name(row.workload, row.board, row.threads);
 }
 
 void take_numbers_away(TimingRow& row, const std::string& outcome, const std::string& why) {
@@ -73,6 +79,11 @@ Launches::Launches(const Options& options, std::vector<Workload> workloads)
   if (!options.baseline.empty() && !gate_.knows(options.baseline))
     throw UsageError("--baseline: no kernel '" + options.baseline +
                      "' is timed here (ropewalk list shows them)");
+  if (const auto allowed = std::ssize(allowed_cpus()); options.threads > allowed)
+    throw UsageError(
+        fmt::format("--threads {}: this process may use {} processors", options.threads, allowed));
+  if (options.threads > 1 && !paired())
+    throw UsageError("--threads: only the paired engine times several at once");
 }
 
 int Launches::run(const std::function<void(const VerdictRow&)>& on_verdict,
@@ -166,11 +177,12 @@ BoardRequest Launches::request_for(std::int64_t launch) const {
   request.epoch_us = effort_.epoch_us;
   request.group_ms = effort_.group_ms;
   request.launch = launch;
+  request.threads = options_.threads;
   request.baseline = options_.baseline;
   request.ceilings = ceilings_;
   for (const TimingRow& row : rows_)
     if (row.launch == launch && row.is_ceiling())  // a group's last row
-      request.done.insert(group_name(row.workload, row.board));
+      request.done.insert(group_of(row));
   return request;
 }
 
@@ -200,11 +212,11 @@ void Launches::take_up() {
     if (row.outcome == "BROKEN" && gate_.knows(row.kernel)) gate_.break_off(row.kernel, row.reason);
     if (row.is_ceiling()) ceilings_[row.workload] = row.variant;
   }
-  std::set<std::tuple<std::int64_t, std::string, std::string>> whole;
+  std::set<std::pair<std::int64_t, std::string>> whole;
   for (const TimingRow& row : journal_.resumed())
-    if (row.is_ceiling()) whole.insert({row.launch, row.workload, row.board});
+    if (row.is_ceiling()) whole.insert({row.launch, group_of(row)});
   for (const TimingRow& row : journal_.resumed())
-    if (whole.contains({row.launch, row.workload, row.board})) rows_.push_back(row);
+    if (whole.contains({row.launch, group_of(row)})) rows_.push_back(row);
   for (const auto& [kernel, why] : gate_.broken()) forget_groups_led_by(kernel);
   if (!rows_.empty() && !options_.quiet)
     fmt::print(stderr, "resumed: {} rows of {} groups\n", rows_.size(), whole.size());
@@ -217,14 +229,14 @@ void Launches::break_off(const std::string& kernel, const std::string& why) {
 
 // Without their baseline the rounds of a group say nothing: they are made again.
 void Launches::forget_groups_led_by(const std::string& kernel) {
-  std::set<std::tuple<std::int64_t, std::string, std::string>> led;
+  std::set<std::pair<std::int64_t, std::string>> led;
   for (const TimingRow& row : rows_)
     if (row.role == "baseline" && row.kernel == kernel) {
-      led.insert({row.launch, row.workload, row.board});
+      led.insert({row.launch, group_of(row)});
       complete_.erase(row.launch);
     }
   std::erase_if(rows_, [&](const TimingRow& row) {
-    return led.contains({row.launch, row.workload, row.board});
+    return led.contains({row.launch, group_of(row)});
   });
 }
 
@@ -236,8 +248,8 @@ void Launches::settle() {
   std::erase_if(rows_,
                 [](const TimingRow& row) { return row.is_twin() && row.outcome == "BROKEN"; });
   std::stable_sort(rows_.begin(), rows_.end(), [&](const TimingRow& a, const TimingRow& b) {
-    return std::tuple(place_of(a.workload), a.board, a.launch, a.kernel) <
-           std::tuple(place_of(b.workload), b.board, b.launch, b.kernel);
+    return std::tuple(place_of(a.workload), a.board, a.threads, a.launch, a.kernel) <
+           std::tuple(place_of(b.workload), b.board, b.threads, b.launch, b.kernel);
   });
   const Claims claims = claims_of(rows_);
   valid_ = claims.valid;
@@ -291,6 +303,9 @@ void Launches::say_plan() const {
   if (paired())
     fmt::print(to, "; {} launches of {} rounds or more, about {} ms an epoch", effort_.launches,
                effort_.rounds, static_cast<double>(effort_.epoch_us) / 1000);
+  if (options_.threads > 1)
+    fmt::print(to, "; with 1 thread and with {}, on processors {} (a + joins siblings of a core)",
+               options_.threads, processors_text(processors_for(options_.threads, allowed_cpus())));
   fmt::print(to, "\n");
 }
 

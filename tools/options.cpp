@@ -150,6 +150,10 @@ void add_bench_options(CLI::App& verb, Options& o) {
   verb.add_option("--launches", o.launches, "fresh processes (default: the profile's)")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100}, "1 to 100"));
+  verb.add_option("--threads", o.threads,
+                  "also with so many at once, each on a processor and a set of its own")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024, "1 to 1024"));
   verb.add_option("--baseline", o.baseline,
                   "what ratios are to, where it offers the board (default: plain, else the first)")
       ->type_name("KERNEL");

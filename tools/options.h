@@ -40,6 +40,7 @@ struct Options {
   std::vector<std::string> benchmark_args;  ///< bench, after --
   std::string engine, baseline;             ///< bench; empty: paired, and plain
   std::int64_t rounds = 0, launches = 0;    ///< bench; 0: what the profile says
+  int threads = 1;                          ///< bench; above 1: with one and with so many
 };
 
 /// "smoke", "standard", "full"
