@@ -44,7 +44,7 @@ View table_view(const Figure& figure) {
     line.set("chart_values", list_of({values.begin() + 1, values.end()}, "chart_value"));
     lines << line;
   }
-  item.set("chart_lines", lines);
+  set_list(item, "chart_lines", std::move(lines));
   item.set("has_absent", flag(!figure.absent.empty()));
   item.set("absent", list_of(figure.absent, "absent_name"));
   return item;

@@ -78,11 +78,11 @@ std::string html_of(const Results& results, const Summary& summary, const std::s
   view.set("has_history", flag(!history.empty()));
   view.set("maker", fmt::format("ropewalk {}; {}", ROPEWALK_VERSION, gnuplot_version(gnuplot)));
   view.set("cell", part("cell.html.mustache"));
-  view.set("walks", figure_pictures(figures.walks, "walk", gnuplot));
-  view.set("forests", figure_pictures(figures.forests, "forest", gnuplot));
-  view.set("trades", figure_pictures(figures.trades, "trade", gnuplot));
-  view.set("trends", figure_pictures(figures.trends, "trend", gnuplot));
-  view.set("charts", figure_pictures(figures.curves, "chart", gnuplot));
+  set_list(view, "walks", figure_pictures(figures.walks, "walk", gnuplot));
+  set_list(view, "forests", figure_pictures(figures.forests, "forest", gnuplot));
+  set_list(view, "trades", figure_pictures(figures.trades, "trade", gnuplot));
+  set_list(view, "trends", figure_pictures(figures.trends, "trend", gnuplot));
+  set_list(view, "charts", figure_pictures(figures.curves, "chart", gnuplot));
   std::string page =
       fill_template("report.html.mustache", view, kainjow::mustache::html_escape<std::string>);
   // From the last to the first: none of them may hold what another begins with.
@@ -98,11 +98,11 @@ std::string markdown_of(const Results& results, const Summary& summary,
   View view = page_view(results, summary, figures, "figure.md.mustache");
   std::string made;
   view.set("results_sha256", sha256_hex(carried_text(results, made)));
-  view.set("walks", figure_tables(figures.walks));
-  view.set("forests", figure_tables(figures.forests));
-  view.set("trades", figure_tables(figures.trades));
-  view.set("trends", figure_tables(figures.trends));
-  view.set("charts", figure_tables(figures.curves));
+  set_list(view, "walks", figure_tables(figures.walks));
+  set_list(view, "forests", figure_tables(figures.forests));
+  set_list(view, "trades", figure_tables(figures.trades));
+  set_list(view, "trends", figure_tables(figures.trends));
+  set_list(view, "charts", figure_tables(figures.curves));
   return fill_template("report.md.mustache", view,
                        [](const std::string& text) { return markdown_code(text); });
 }

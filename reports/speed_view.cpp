@@ -135,7 +135,7 @@ View contest_view(const Contest& contest, const std::string& board, int& cell) {
     item.set("floor", percent_text(100 * contest.group->noise_floor));
     item.set("comparisons", count_text(contest.group->comparisons));
   }
-  item.set("entries", entries);
+  set_list(item, "entries", std::move(entries));
   return item;
 }
 
@@ -149,7 +149,7 @@ View boards(const Summary& summary) {
     View contests{View::type::list};
     for (const Contest& contest : board.contests)
       contests << contest_view(contest, board.name, cell);
-    item.set("contests", contests);
+    set_list(item, "contests", std::move(contests));
     out << item;
   }
   return out;
@@ -208,12 +208,12 @@ View heat_maps(const Summary& summary) {
       line.set("heat_workload", clean_line(contest.of->workload) + threads_text(*contest.of));
       line.set("heat_size", bytes_text(contest.of->working_set_bytes));
       for (const std::string& name : columns) cells << heat_cell(contest, name);
-      line.set("heat_cells", cells);
+      set_list(line, "heat_cells", std::move(cells));
       lines << line;
     }
     item.set("heat_board", clean_line(board.name));
-    item.set("heat_columns", names);
-    item.set("heat_lines", lines);
+    set_list(item, "heat_columns", std::move(names));
+    set_list(item, "heat_lines", std::move(lines));
     out << item;
   }
   return out;
@@ -305,16 +305,16 @@ std::string speeds_text(const Summary& summary) {
 
 void add_speeds(const Results& results, const Summary& summary, View& view) {
   view.set("has_boards", flag(!summary.boards.empty()));
-  view.set("boards", boards(summary));
-  const View heat = heat_maps(summary);
+  set_list(view, "boards", boards(summary));
+  View heat = heat_maps(summary);
   view.set("has_heat", flag(heat.is_non_empty_list()));
-  view.set("heat_maps", heat);
-  const View launches = census(results);
+  set_list(view, "heat_maps", std::move(heat));
+  View launches = census(results);
   view.set("has_census", flag(launches.is_non_empty_list()));
-  view.set("census", launches);
-  const View spread = spreads(summary);
+  set_list(view, "census", std::move(launches));
+  View spread = spreads(summary);
   view.set("has_spreads", flag(spread.is_non_empty_list()));
-  view.set("spreads", spread);
+  set_list(view, "spreads", std::move(spread));
   view.set("is_invalid", flag(!summary.claims.valid));
   view.set("invalid_because", clean_line(summary.claims.invalid_because));
 }

@@ -166,20 +166,20 @@ View make_view(const Results& results, const Summary& summary) {
   view.set("version", clean_line(results.run.version));
   view.set("command", clean_line(results.run.command));
   view.set("started_at", clean_line(results.run.started_at));
-  view.set("facts", facts(results, summary));
-  view.set("tallies", tallies(summary));
-  view.set("kernels", kernels(summary));
+  set_list(view, "facts", facts(results, summary));
+  set_list(view, "tallies", tallies(summary));
+  set_list(view, "kernels", kernels(summary));
   add_speeds(results, summary, view);
   view.set("has_matrix", flag(!summary.matrix.empty()));
   view.set("has_properties", flag(!summary.properties.empty()));
-  view.set("properties", properties(summary));
-  view.set("matrix", matrix_view(summary));
+  set_list(view, "properties", properties(summary));
+  set_list(view, "matrix", matrix_view(summary));
   view.set("has_failures", flag(!summary.failures.empty()));
-  view.set("failures", failures_view(summary));
+  set_list(view, "failures", failures_view(summary));
   view.set("has_not_run", flag(!summary.not_run.empty()));
-  view.set("not_run", not_run(summary));
+  set_list(view, "not_run", not_run(summary));
   view.set("has_environment", flag(!results.run.environment.empty()));
-  view.set("environment", environment(results));
+  set_list(view, "environment", environment(results));
   view.set("planned", count_text(summary.planned));
   view.set("executed", count_text(summary.executed));
   view.set("compared_cases", count_text(summary.compared_cases));
@@ -189,7 +189,7 @@ View make_view(const Results& results, const Summary& summary) {
   return view;
 }
 
-std::string fill_template(const std::string& name, View view,
+std::string fill_template(const std::string& name, const View& view,
                           const kainjow::mustache::mustache::escape_handler& escape) {
   kainjow::mustache::mustache page(template_text(name));
   page.set_custom_escape(escape);

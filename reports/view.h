@@ -4,6 +4,7 @@
 #include <kainjow/mustache.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "reports/figure.h"
@@ -16,6 +17,11 @@ using View = kainjow::mustache::data;
 
 inline View flag(bool on) {
   return View(on ? View::type::bool_true : View::type::bool_false);
+}
+
+/// Lists grow large, and set() would copy them.
+inline void set_list(View& view, const char* name, View list) {
+  view[name] = std::move(list);
 }
 
 /// One named value of a list that a template prints as name and value.
@@ -53,7 +59,7 @@ View figure_pictures(const std::vector<Figure>& figures, const std::string& id,
 std::string template_text(const std::string& name);
 
 /// {{x}} goes through `escape`; an error in a template throws std::logic_error.
-std::string fill_template(const std::string& name, View view,
+std::string fill_template(const std::string& name, const View& view,
                           const kainjow::mustache::mustache::escape_handler& escape);
 
 }  // namespace ropewalk
