@@ -13,6 +13,7 @@
 #include <exception>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 
 #include "harness/caller.h"
 #include "harness/loaded_kernels.h"
@@ -223,6 +224,9 @@ void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) 
   } catch (const std::exception& e) {
     load_error = e.what();
   }
+#ifdef ROPEWALK_SANITIZED
+  std::thread([] {}).join();  // beside the first one a sanitizer may start a thread of its own
+#endif
   Caller caller(*control);
   while (const auto request = wire.receive()) {
     const auto command = static_cast<Command>(request->command);
