@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+
 #include "reports/record.h"
 
 namespace ropewalk {
@@ -19,7 +21,7 @@ TEST(Digest, IsSha256) {
 
 TEST(Packed, ReadsBackBitForBit) {
   std::string text;
-  for (int i = 0; i < 700'000; ++i) text += static_cast<char>((i * 7919 / 13) & 0xff);
+  for (std::int64_t i = 0; i < 700'000; ++i) text += static_cast<char>((i * 7919 / 13) & 0xff);
   for (const std::string& each : {std::string(), std::string("a"), std::string("ab\n"), text}) {
     const std::string inside = packed(each);
     EXPECT_EQ(inside.find_first_of("<>&\"'"), std::string::npos);
