@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "benchmarks/environment.h"
+#include "reference/frequencies.h"
 
 namespace ropewalk {
 namespace {
@@ -89,10 +90,11 @@ void Crew::work(int member) {
   pin({processors_[static_cast<std::size_t>(member)]});
   for (;;) {
     gate_.arrive_and_wait();
-    if (task_ == nullptr) return;
+    if (task_ == nullptr) break;
     take_part(member);
     gate_.arrive_and_wait();
   }
+  free_thread_caches();  // a set's data may have been made here
 }
 
 // A barrier lets its threads go one after the other; who spins is off at once.

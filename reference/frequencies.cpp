@@ -53,4 +53,8 @@ std::vector<double> inverse_frequencies_f32(double rope_theta, std::int64_t rota
   return inv_freq;
 }
 
+void free_thread_caches() {
+  mpfr_free_cache();
+}
+
 }  // namespace ropewalk

@@ -14,4 +14,7 @@ std::vector<double> inverse_frequencies(double rope_theta, std::int64_t rotary_d
 /// double: what a kernel of ROPE_CONTRACT_F32_ANGLE is given.
 std::vector<double> inverse_frequencies_f32(double rope_theta, std::int64_t rotary_dim);
 
+/// Gives back what MPFR keeps for the calling thread: before a thread ends that asked for some.
+void free_thread_caches();
+
 }  // namespace ropewalk

@@ -58,7 +58,8 @@ class Cheating : public ::testing::TestWithParam<Cheat> {};
 
 TEST_P(Cheating, EndsWithoutANumberAnywhereAndTheRestIsComplete) {
 #ifdef ROPEWALK_SANITIZED
-  GTEST_SKIP() << "cheats begin after 40,000 calls: no sanitized kernel is timed so often";
+  if (std::string_view(GetParam().why) != "FAIL")  // found before it is timed
+    GTEST_SKIP() << "cheats begin after 40,000 calls: no sanitized kernel is timed so often";
 #endif
   const auto out = fresh_folder();
   const std::string name = GetParam().name;
