@@ -41,6 +41,13 @@ Answer frequency(const Machine& m) {
                                                   m.spin.ns_a_step, m.spin.spread * 100));
 }
 
+Answer wide_vectors(const Machine& m) {
+  if (!m.scalar_after_512_bit) return answer(true, "no 512-bit vectors here");
+  return answer(*m.scalar_after_512_bit < 1.03,
+                fmt::format("scalar code right after them takes {:.2f} of its time",
+                            *m.scalar_after_512_bit));
+}
+
 Answer throttling(const Machine& m) {
   const std::int64_t count =
       m.files.number(std::string(cpus) + "cpu0/thermal_throttle/core_throttle_count");
@@ -196,6 +203,9 @@ constexpr Check checks[] = {
      "a chain of multiplications takes the same time at the same clock: its spread is "
      "what the clock or a neighbour adds",
      "wait until the machine is quiet; repeat with more rounds", frequency},
+    {"wide_vectors", "a clock that 512-bit code has lowered slows down who is timed next",
+     "compare within a round alone: there each stands equally often after each other",
+     wide_vectors},
     {"throttling", "a core that was too hot ran slower for a while",
      "cool it, or measure less at once", throttling},
     {"sibling", "two threads of one core share its units and its L1 cache",

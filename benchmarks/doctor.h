@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct Machine {
   double load_average = 0;         ///< of the last minute
   std::map<int, double> cpu_busy;  ///< share of a fifth of a second that others used, by processor
   SpinProbe spin;
+  std::optional<double> scalar_after_512_bit;  ///< its time over the usual
   TimerProbe timer;
   bool perf_counters = false;
   std::int64_t largest_workload_bytes = 0;

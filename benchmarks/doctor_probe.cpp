@@ -46,6 +46,7 @@ Machine probe_machine(std::int64_t largest_workload_bytes) {
   getloadavg(&m.load_average, 1);
   m.cpu_busy = busy_shares(m.files);
   m.spin = spin_probe();
+  m.scalar_after_512_bit = scalar_after_512_bit();
   m.timer = timer_probe();
   m.perf_counters = perf_counters_readable();
   m.largest_workload_bytes = largest_workload_bytes;

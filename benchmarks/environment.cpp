@@ -101,6 +101,9 @@ void describe_clock(const SystemFiles& files, Words& words) {
       files.first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
   words["timer_overhead_ns"] = fmt::format("{:.1f}", timer.overhead_ns);
   words["timer_resolution_ns"] = fmt::format("{:.1f}", timer.resolution_ns);
+  const auto after_wide = scalar_after_512_bit();
+  words["scalar_after_512_bit"] =
+      after_wide ? fmt::format("{:.2f} of its time", *after_wide) : "no 512-bit vectors";
 }
 
 void describe_system(const SystemFiles& files, Words& words) {

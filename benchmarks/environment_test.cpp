@@ -27,6 +27,7 @@ TEST(Environment, HasItsKeysAndNoEmptyValue) {
                           "clocksource",
                           "timer_overhead_ns",
                           "timer_resolution_ns",
+                          "scalar_after_512_bit",
                           "huge_pages_reserved",
                           "transparent_huge_pages",
                           "address_randomization",

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "benchmarks/probes.h"
 #include "benchmarks/rounds.h"
 #include "benchmarks/traffic.h"
 
@@ -20,6 +21,7 @@ constexpr std::int64_t fewest_rounds = 6;  // fewer give no interval
 constexpr std::int64_t warm_up_from = 8;   // calls of an epoch; one more is untimed then
 constexpr std::int64_t refill_up_to_bytes = std::int64_t{32} << 20;
 constexpr std::uint64_t judged_one_in = 8;
+constexpr int spins = 21;  // samples, 4 ms
 
 /// Ticks of all processors that a hypervisor gave to others; 0 where it is not told.
 double stolen_ms() {
@@ -49,7 +51,7 @@ class Rounds {
     choose_calls();
     const auto orders = shortened(
         round_orders(static_cast<int>(entrants_.size()), plan_.rounds, next_random(random_)));
-    const double stolen_before_ms = stolen_ms();
+    const double stolen_before_ms = stolen_ms(), spin_ns_before = spin_probe(spins).ns_a_step;
     for (std::size_t round = 0; round < orders.size(); ++round) {
       const bool judged = is_judged(round, orders.size());
       if (refills_ || judged) {
@@ -61,7 +63,7 @@ class Rounds {
         if (!epoch(e, judged, oracle)) return &e;
       }
     }
-    finish(stolen_ms() - stolen_before_ms);
+    finish(stolen_ms() - stolen_before_ms, spin_ns_before);
     return nullptr;
   }
 
@@ -171,7 +173,8 @@ class Rounds {
     return !cell.refusal;
   }
 
-  void finish(double stolen) {
+  void finish(double stolen, double spin_ns_before) {
+    const double spin_ns_after = spin_probe(spins).ns_a_step;
     for (Entrant& e : entrants_) {
       TimingRow& row = e.cell().row;
       row.outcome = "MEASURED";
@@ -179,6 +182,8 @@ class Rounds {
       row.threads = crew_.size();
       row.processors = crew_.processors();
       row.steal_ms = stolen;
+      row.spin_ns_before = spin_ns_before;
+      row.spin_ns_after = spin_ns_after;
       row.off_cpu_share = e.wall_s > 0 ? std::max(0.0, 1 - e.cpu_s / e.wall_s) : 0;
       take_medians(row);
     }

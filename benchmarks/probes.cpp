@@ -1,5 +1,8 @@
 #include "benchmarks/probes.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,6 +13,8 @@
 #include <sstream>
 #include <vector>
 
+#include "kernels/api/cpu_features.h"
+
 namespace ropewalk {
 namespace {
 
@@ -19,23 +24,57 @@ double ns_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double, std::nano>(to - from).count();
 }
 
+/// A chain of dependent multiplications; ns a step.
+double ns_of_chain(int steps) {
+  std::uint64_t chain = 1;
+  const auto start = Clock::now();
+  for (int step = 0; step < steps; ++step) {
+    chain = chain * 6364136223846793005u + 1;
+    asm volatile("" : "+r"(chain));  // each step waits for the one before
+  }
+  return ns_between(start, Clock::now()) / steps;
+}
+
+#if defined(__x86_64__)
+[[gnu::target("avx512f")]] void burst_of_512_bit(int steps) {
+  __m512 a = _mm512_set1_ps(1), b = a, c = a, d = a;
+  const __m512 factor = _mm512_set1_ps(0.9999f), term = _mm512_set1_ps(0.0001f);
+  for (int step = 0; step < steps; ++step) {
+    a = _mm512_fmadd_ps(a, factor, term), b = _mm512_fmadd_ps(b, factor, term);
+    c = _mm512_fmadd_ps(c, factor, term), d = _mm512_fmadd_ps(d, factor, term);
+    asm volatile("" : "+v"(a), "+v"(b), "+v"(c), "+v"(d));
+  }
+}
+#endif
+
 }  // namespace
 
-SpinProbe spin_probe() {
-  constexpr int samples = 101, steps = 50'000;
+SpinProbe spin_probe(int samples) {
+  constexpr int steps = 50'000;
   std::vector<double> ns;
-  ns.reserve(samples);
-  std::uint64_t chain = 1;
-  for (int i = 0; i < samples; ++i) {
-    const auto start = Clock::now();
-    for (int step = 0; step < steps; ++step) {
-      chain = chain * 6364136223846793005u + 1;
-      asm volatile("" : "+r"(chain));  // each step waits for the one before
-    }
-    ns.push_back(ns_between(start, Clock::now()) / steps);
-  }
+  for (int i = 0; i < samples; ++i) ns.push_back(ns_of_chain(steps));
   std::sort(ns.begin(), ns.end());
-  return {ns[samples / 2], (ns[samples * 9 / 10] - ns[0]) / ns[0]};
+  const std::size_t count = ns.size();
+  return {ns[count / 2], (ns[count * 9 / 10] - ns[0]) / ns[0]};
+}
+
+std::optional<double> scalar_after_512_bit() {
+#if defined(__x86_64__)
+  if (!missing_cpu_feature("avx512f").empty()) return std::nullopt;
+  // In turn, so that what drifts falls out; the chain is shorter than a clock takes to recover.
+  constexpr int times = 15, burst = 200'000, steps = 20'000;
+  std::vector<double> ratios;
+  for (int i = 0; i < times; ++i) {
+    ns_of_chain(burst);
+    const double after_scalar = ns_of_chain(steps);
+    burst_of_512_bit(burst);
+    ratios.push_back(ns_of_chain(steps) / after_scalar);
+  }
+  std::nth_element(ratios.begin(), ratios.begin() + times / 2, ratios.end());
+  return ratios[times / 2];
+#else
+  return std::nullopt;
+#endif
 }
 
 TimerProbe timer_probe() {

@@ -13,8 +13,13 @@ struct SpinProbe {
   double ns_a_step = 0;  ///< median of the samples
   double spread = 0;     ///< (90th percentile - fastest) / fastest
 };
-/// About 20 ms.
-SpinProbe spin_probe();
+/// About 20 ms for 101 samples.
+SpinProbe spin_probe(int samples = 101);
+
+/// What that chain costs right after a burst of 512-bit multiplications, over what it costs after
+/// one of scalar ones: above 1 where wide vectors slow down whoever comes next. Nothing without
+/// AVX-512. About 20 ms.
+std::optional<double> scalar_after_512_bit();
 
 /// What reading the clock costs, and the smallest difference it tells, in ns.
 struct TimerProbe {

@@ -69,19 +69,24 @@ double choose(std::size_t n, std::size_t k) {
   return ways;
 }
 
-void judge(ComparedCell& cell, double floor, double allowed) {
+void judge(ComparedCell& cell, double max_regression) {
   const bool inside = cell.ratio.low >= 1 - same_within && cell.ratio.high <= 1 + same_within;
-  if (cell.ratio.high < 1 - floor)
+  if (cell.ratio.high < 1 - cell.floor)
     cell.outcome = "FASTER";
-  else if (cell.ratio.low > 1 + floor)
+  else if (cell.ratio.low > 1 + cell.floor)
     cell.outcome = "SLOWER";
   else
-    cell.outcome = inside && floor <= same_within ? "SAME" : "UNRESOLVED";
-  cell.regression = cell.outcome == "SLOWER" && cell.ratio.low > 1 + allowed;
+    cell.outcome = inside && cell.floor <= same_within ? "SAME" : "UNRESOLVED";
+  cell.regression = cell.outcome == "SLOWER" && cell.ratio.low > 1 + max_regression;
 }
 
-ComparedCell compare_cell(const Place& a, const Place& b, double floor, double allowed) {
+double floor_of(const Contest& contest) {
+  return contest.group == nullptr ? least_floor : contest.group->noise_floor;
+}
+
+ComparedCell compare_cell(const Place& a, const Place& b, double max_regression) {
   ComparedCell cell;
+  cell.floor = std::max({floor_of(*a.contest), floor_of(*b.contest), least_floor});
   const Entry* ceiling_a = ceiling_of(*a.contest);
   const Entry* ceiling_b = ceiling_of(*b.contest);
   if (ceiling_a == nullptr || ceiling_b == nullptr) ceiling_a = ceiling_b = nullptr;
@@ -97,18 +102,18 @@ ComparedCell compare_cell(const Place& a, const Place& b, double floor, double a
   cell.launches_a = static_cast<std::int64_t>(of_a.size());
   cell.launches_b = static_cast<std::int64_t>(of_b.size());
   cell.ratio = launch_interval(of_a, of_b);
-  judge(cell, floor, allowed);
+  judge(cell, max_regression);
   return cell;
 }
 
-ComparedCell cell_of(const Place* a, const Place* b, double floor, double allowed) {
+ComparedCell cell_of(const Place* a, const Place* b, double max_regression) {
   ComparedCell cell;
   if (a == nullptr || b == nullptr) {
     const Entry& entry = *(a != nullptr ? a : b)->entry;
     cell.outcome = a != nullptr ? "GONE" : "NEW";
     if (!entry.has_speed) cell.note = entry.outcome;
   } else if (a->entry->has_speed && b->entry->has_speed) {
-    cell = compare_cell(*a, *b, floor, allowed);
+    cell = compare_cell(*a, *b, max_regression);
   } else {
     const Entry& without = b->entry->has_speed ? *a->entry : *b->entry;
     cell.outcome = without.outcome;
@@ -131,10 +136,10 @@ void compare_cells(const Summary& a, const Summary& b, Comparison& out) {
     return found == cells.by_key.end() ? nullptr : &found->second;
   };
   for (const Key& key : of_a.order)
-    out.cells.push_back(cell_of(find(of_a, key), find(of_b, key), out.floor, out.allowed));
+    out.cells.push_back(cell_of(find(of_a, key), find(of_b, key), out.max_regression));
   for (const Key& key : of_b.order)
     if (find(of_a, key) == nullptr)
-      out.cells.push_back(cell_of(nullptr, find(of_b, key), out.floor, out.allowed));
+      out.cells.push_back(cell_of(nullptr, find(of_b, key), out.max_regression));
   for (const ComparedCell& cell : out.cells) {
     if (cell.regression) ++out.regressions;
     if (cell.ratio.rounds > 0) out.by_chance += 1 - cell.ratio.coverage;
@@ -245,8 +250,7 @@ Comparison compare_runs(const Results& a, const Results& b, const std::string& n
   for (const auto& [summary, name] : {std::pair(&of_a, &name_a), std::pair(&of_b, &name_b)})
     if (!summary->claims.valid && out.invalid.empty())
       out.invalid = fmt::format("{} is INVALID: {}", *name, summary->claims.invalid_because);
-  out.floor = std::max({of_a.claims.noise_floor, of_b.claims.noise_floor, least_floor});
-  out.allowed = std::max(out.floor, max_regression);
+  out.max_regression = max_regression;
   tell_differences(a, b, out);
   if (!out.invalid.empty()) return out;
   compare_verdicts(of_a, of_b, out);

@@ -28,6 +28,7 @@ struct ComparedCell {
   std::string outcome;  ///< FASTER, SLOWER, SAME, UNRESOLVED; BROKEN, GONE, NEW
   std::string note;     ///< why there is no ratio
   Interval ratio;       ///< time of the second run over that of the first
+  double floor = 0;     ///< the larger noise floor of its groups in the two runs
   double ns_a = 0, ns_b = 0;
   std::int64_t launches_a = 0, launches_b = 0;
   bool by_ceiling = false;  ///< each run in units of its own ceiling, so drift falls out
@@ -39,8 +40,7 @@ struct Comparison {
   std::vector<std::string> told;      ///< what else differs: "compiler: GNU 12 -> GNU 14"
   std::vector<std::string> verdicts;  ///< kernels that verified and now fail: regressions
   std::vector<ComparedCell> cells;    ///< regressions first, then in the order of the first run
-  double floor = 0;                   ///< the larger noise floor of the two runs
-  double allowed = 0;                 ///< SLOWER counts from here on: the floor or what was asked
+  double max_regression = 0;          ///< SLOWER by no more than this is let be, a share
   double by_chance = 0;               ///< cells that chance alone would set apart, at most
   std::string invalid;                ///< one line; not empty: nothing was compared
   std::int64_t regressions = 0;

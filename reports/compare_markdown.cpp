@@ -18,25 +18,26 @@ std::string symbol_of(const ComparedCell& cell) {
 }
 
 std::string cell_line(const ComparedCell& cell) {
-  std::string ratio, times;
+  std::string ratio, times, floor;
   if (cell.ratio.rounds > 0) {
     ratio = fmt::format("{} [{} – {}]", ratio_text(cell.ratio.ratio), ratio_text(cell.ratio.low),
                         ratio_text(cell.ratio.high));
     times = fmt::format("{} → {}", number_text(cell.ns_a), number_text(cell.ns_b));
+    floor = percent_text(100 * cell.floor);
   }
   const std::string launches =
       cell.launches_a > 0 ? fmt::format("{} + {}", cell.launches_a, cell.launches_b) : "";
   const std::string threads =
       cell.threads > 1 ? fmt::format(", {} threads", cell.threads) : std::string();
-  return fmt::format("| {} {} | {} | {}{} | {} | {} | {} | {} | {} |\n", symbol_of(cell),
+  return fmt::format("| {} {} | {} | {}{} | {} | {} | {} | {} | {} | {} |\n", symbol_of(cell),
                      cell.outcome, markdown_code(cell.kernel), markdown_code(cell.workload),
-                     threads, markdown_code(cell.board), ratio, times, launches,
+                     threads, markdown_code(cell.board), ratio, floor, times, launches,
                      markdown_code(cell.note));
 }
 
 constexpr const char* table_head =
-    "| outcome | kernel | workload | board | ratio | ns/token | launches | |\n"
-    "|---|---|---|---|---:|---:|---:|---|\n";
+    "| outcome | kernel | workload | board | ratio | noise floor | ns/token | launches | |\n"
+    "|---|---|---|---|---:|---:|---:|---:|---|\n";
 
 std::string counts_text(const Comparison& comparison) {
   std::map<std::string, int> counts;
@@ -64,13 +65,16 @@ std::string how_to_read(const Comparison& comparison) {
       "The ratio is the time of the second run over that of the first, below 1 is faster{}. Its "
       "range is that of all launches of the one over all of the other; with fewer than {} "
       "launches on a side it is at least {:.0f} % to either side, the spread that processes were "
-      "seen to have. SLOWER and FASTER: the whole range lies beyond the noise floor, {}. A "
-      "regression lies beyond {}. By chance alone up to {:.1f} of {} cells would stand out.\n",
+      "seen to have. SLOWER and FASTER: the whole range lies beyond the cell's noise floor, the "
+      "larger one of the two runs. {} By chance alone up to {:.1f} of {} cells would stand out.\n",
       by_ceiling ? ", each in units of its own run's ceiling, so that a machine that drifts falls "
                    "out of it"
                  : "",
-      launches_to_trust, 100 * assumed_spread, percent_text(100 * comparison.floor),
-      percent_text(100 * comparison.allowed), comparison.by_chance, comparison.cells.size());
+      launches_to_trust, 100 * assumed_spread,
+      comparison.max_regression > 0 ? fmt::format("A regression is SLOWER by more than {}.",
+                                                  percent_text(100 * comparison.max_regression))
+                                    : "SLOWER is a regression.",
+      comparison.by_chance, comparison.cells.size());
 }
 
 }  // namespace

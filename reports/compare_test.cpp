@@ -114,6 +114,24 @@ TEST(Compare, FindsASlowerKernelAndAllowsWhatWasAllowed) {
   EXPECT_EQ(count(compare(slowed("elementwise", 0.8)), "FASTER"), 12);
 }
 
+TEST(Compare, ANoisyCellDoesNotBlindTheOthers) {
+  Results noisy = slowed("elementwise", 1.08);
+  const TimingRow first = noisy.timings.front();
+  for (TimingRow& row : noisy.timings)
+    if (row.is_twin() && row.workload == first.workload && row.board == first.board)
+      for (std::size_t i = 0; i < row.ns_per_token.size(); ++i)
+        row.ns_per_token[i] *= i % 2 == 0 ? 1.15 : 1 / 1.15;
+  const Comparison comparison = compare(noisy);
+  ASSERT_EQ(comparison.invalid, "");
+  EXPECT_EQ(count(compare(slowed("elementwise", 1.08)), "SLOWER"), 12);
+  EXPECT_EQ(count(comparison, "SLOWER"), 11);
+  for (const ComparedCell& cell : comparison.cells) {
+    const bool is_noisy = cell.workload == first.workload && cell.board == first.board;
+    EXPECT_EQ(cell.floor > 0.1, is_noisy && cell.ratio.rounds > 0) << cell.workload << cell.board;
+    EXPECT_EQ(cell.outcome == "SLOWER", cell.kernel == "elementwise" && !is_noisy) << cell.workload;
+  }
+}
+
 TEST(Compare, AMachineThatDriftsIsNoRegression) {
   Results drifted = base();
   for (TimingRow& row : drifted.timings)

@@ -86,6 +86,8 @@ void each_field(Row& row, Visit&& visit) {
   visit("variant", row.variant);
   visit("table_bytes", row.table_bytes);
   visit("workspace_bytes", row.workspace_bytes);
+  visit("spin_ns_before", row.spin_ns_before);
+  visit("spin_ns_after", row.spin_ns_after);
   visit("involuntary_switches", row.involuntary_switches);
   visit("page_faults", row.page_faults);
   visit("steal_ms", row.steal_ms);
@@ -205,7 +207,8 @@ void need_one_of(const char* field, const std::string& word,
 }
 
 /// Fields that schema 1 did not have at first: where one is missing it keeps its default.
-constexpr std::array<std::string_view, 2> later_fields = {"known", "processors"};
+constexpr std::array<std::string_view, 4> later_fields = {"known", "processors", "spin_ns_before",
+                                                          "spin_ns_after"};
 
 template <class Row>
 Row parse_row(const json& object) {

@@ -83,6 +83,9 @@ struct TimingRow {
   std::string variant;     ///< of a ceiling: which one was taken
   std::int64_t table_bytes = 0, workspace_bytes = 0;
   // The census of what disturbed its rounds.
+  /// A step of a chain of multiplications just before and just after the rounds of its group, in
+  /// ns: they differ when the clock did. 0: not probed.
+  double spin_ns_before = 0, spin_ns_after = 0;
   std::int64_t involuntary_switches = 0, page_faults = 0;
   double steal_ms = 0;          ///< of all processors, from /proc/stat
   double off_cpu_share = 0;     ///< 1 - CPU time over wall time

@@ -124,6 +124,8 @@ TimingRow timing_of(const Size& size, const std::string& board, const std::strin
   row.gb_per_s_median = 40960 / row.ns_per_token_median;
   row.involuntary_switches = static_cast<std::int64_t>(salt % 3);
   row.page_faults = launch;
+  row.spin_ns_before = 0.9;
+  row.spin_ns_after = 0.9 + 0.01 * static_cast<double>(salt % 4);
   row.steal_ms = 10 * static_cast<double>(salt % 2);
   row.off_cpu_share = 0.001 * static_cast<double>(salt % 5);
   row.reverified = 2;
@@ -291,7 +293,7 @@ Results sample_results() {
       {"cpu_caches", "L1d 48 KiB (cpus 0), L1i 32 KiB (cpus 0), L2 1024 KiB (cpus 0), L3 512 MiB"},
       {"compiler", "g++ 12.2.0, -O3 -ffp-contract=off"},
       {"memory", "7.8 GiB"},
-      {"huge_pages", "madvise"},
+      {"transparent_huge_pages", "madvise"},
       {"kernel", "Linux 6.1"}};
   add_verdicts(results);
   add_timings(results);

@@ -224,6 +224,7 @@ View heat_maps(const Summary& summary) {
 struct Census {
   std::int64_t rows = 0, rounds = 0, reverified = 0, switches = 0, faults = 0;
   double steal_ms = 0, off_cpu = 0;
+  double spin_least = 0, spin_most = 0;  ///< 0: not probed
 };
 
 View census(const Results& results) {
@@ -238,6 +239,11 @@ View census(const Results& results) {
     sum.faults += row.page_faults;
     sum.steal_ms += row.steal_ms;
     sum.off_cpu = std::max(sum.off_cpu, row.off_cpu_share);
+    for (const double spin : {row.spin_ns_before, row.spin_ns_after}) {
+      if (spin <= 0) continue;
+      sum.spin_least = sum.spin_least > 0 ? std::min(sum.spin_least, spin) : spin;
+      sum.spin_most = std::max(sum.spin_most, spin);
+    }
   }
   View out{View::type::list};
   for (const auto& [launch, sum] : launches) {
@@ -249,6 +255,9 @@ View census(const Results& results) {
     item.set("launch_switches", count_text(sum.switches));
     item.set("launch_faults", count_text(sum.faults));
     item.set("launch_steal", number_text(sum.steal_ms));
+    item.set("launch_spin", sum.spin_most > 0 ? fmt::format("{} – {}", number_text(sum.spin_least),
+                                                            number_text(sum.spin_most))
+                                              : "");
     item.set("launch_off_cpu", percent_text(100 * sum.off_cpu));
     out << item;
   }

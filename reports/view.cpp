@@ -53,7 +53,7 @@ View facts(const Results& results, const Summary& summary) {
     if (!value.empty()) out << named(name, value);
   };
   const auto& environment = results.run.environment;
-  for (const char* key : {"machine", "cpu_model"})
+  for (const char* key : {"machine", "cpu_model", "transparent_huge_pages"})
     if (const auto found = environment.find(key); found != environment.end())
       add(key, found->second);
   add("speeds", speeds_text(summary));

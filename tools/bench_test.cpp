@@ -26,7 +26,7 @@ std::vector<Timing> rows_of(const std::filesystem::path& out) {
 TEST(PairedBench, RowsOfEveryLaunchStandSideBySide) {
   const auto out = fresh_folder();
   const Result r =
-      ropewalk("bench --kernel plain --kernel avx2 --kernel elementwise --launches 2 " + small +
+      ropewalk("bench --kernel plain --kernel complex --kernel elementwise --launches 2 " + small +
                "--rounds 8 --out " + out.string());
   EXPECT_TRUE(r.code == 0 || r.code == 3) << r.out << r.err;  // 3: too noisy here to be valid
   EXPECT_TRUE(contains(r.out, "at most 1 cells of 3 kernels; 2 launches of 8 rounds")) << r.out;
@@ -123,12 +123,12 @@ TEST(PairedBench, SeveralThreadsAreRowsOfTheirOwn) {
 TEST(PairedBench, AKillLosesNothingMeasured) {
   const auto out = fresh_folder();
   const std::string command =
-      "bench --kernel plain --kernel avx2 --profile smoke --launches 40 --out " + out.string() +
+      "bench --kernel plain --kernel complex --profile smoke --launches 40 --out " + out.string() +
       " --workload llama-3-8b/set-1 --workload llama-3-8b/set-16";
   // Killed as soon as some groups are in the journal.
   const Result killed =
       shell(std::string(ROPEWALK_EXECUTABLE) + " " + command +
-            " & p=$!; for i in $(seq 600); do n=$(grep -sc '\"role\":\"ceiling\"' " +
+            " & p=$!; for i in $(seq 3000); do n=$(grep -sc '\"role\":\"ceiling\"' " +
             (out / "measured.jsonl").string() +
             "); [ \"${n:-0}\" -ge 3 ] && break; sleep 0.1; done; "
             "kill -9 $p; wait $p");

@@ -53,7 +53,7 @@ void take_numbers_away(TimingRow& row, const std::string& outcome, const std::st
   row.iterations.clear();
   row.ns_per_token_median = row.gb_per_s_median = 0;
   row.involuntary_switches = row.page_faults = row.reverified = 0;
-  row.off_cpu_share = row.steal_ms = 0;
+  row.off_cpu_share = row.steal_ms = row.spin_ns_before = row.spin_ns_after = 0;
 }
 
 }  // namespace
