@@ -53,9 +53,11 @@ View facts(const Results& results, const Summary& summary) {
     if (!value.empty()) out << named(name, value);
   };
   const auto& environment = results.run.environment;
-  for (const char* key : {"machine", "cpu_model", "transparent_huge_pages"})
+  for (const auto& [key, label] :
+       {std::pair("machine", "machine"), std::pair("cpu_model", "cpu_model"),
+        std::pair("transparent_huge_pages", "huge pages")})
     if (const auto found = environment.find(key); found != environment.end())
-      add(key, found->second);
+      add(label, found->second);
   add("speeds", speeds_text(summary));
   add("command", results.run.command);
   add("profile", results.run.profile);
