@@ -232,8 +232,9 @@ Interval launch_interval(const std::vector<double>& a, const std::vector<double>
 }
 
 std::string machine_class(const Results& results, const std::string& name) {
-  return fmt::format("{}; {}; {}", fact(results, "cpu_model", name),
-                     without_brackets(fact(results, "cpu_caches", name)),
+  const std::string model = fact(results, "cpu_model", name);  // one by one: the first is named
+  const std::string caches = without_brackets(fact(results, "cpu_caches", name));
+  return fmt::format("{}; {}; {}", model, caches,
                      memory_class(fact(results, "memory_total", name)));
 }
 

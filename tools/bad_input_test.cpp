@@ -257,7 +257,7 @@ TEST(BadInput, ResultsFiles) {
        {"FILE:1: ", "ropewalk"}},
       {"one run", "compare FILE", run_row, {"runs"}},
       {"no run", "compare FILE no/where.jsonl", run_row, {"no/where.jsonl"}},
-      {"runs that do not say their machine", "compare FILE FILE", run_row, {"memory_total"}},
+      {"runs that do not say their machine", "compare FILE FILE", run_row, {"cpu_model"}},
       {"a share of words", "compare FILE FILE --max-regression some", run_row, {"some"}},
       {"binary garbage",
        report,
