@@ -166,6 +166,11 @@ TEST(Compare, RefusesOtherMachinesAndInvalidRuns) {
   near.run.environment["memory_total"] = "7790 MiB";
   near.run.environment["compiler"] = "clang";
   EXPECT_EQ(compare(near).told.size(), 2u);
+  // What is never the same twice is no news.
+  for (const char* key : {"load_average", "cpu_steal_since_boot", "memory_available",
+                          "timer_overhead_ns", "scalar_after_512_bit"})
+    near.run.environment[key] = "another";
+  EXPECT_EQ(compare(near).told.size(), 2u);
   const Comparison invalid = compare(slowed("plain (twin)", 1.1));
   EXPECT_NE(invalid.invalid.find("b.jsonl is INVALID"), std::string::npos);
   EXPECT_TRUE(invalid.cells.empty());
