@@ -307,6 +307,12 @@ void probe_features(Prober& prober, const Subject& subject, Offer& offer) {
 }  // namespace
 
 Probe probe_offer(Subject& subject, std::int32_t pairing, std::int32_t dtype) {
+  if (subject.facts.angle_contract == ROPE_CONTRACT_F32_ANGLE && dtype == ROPE_F64) {
+    Probe none;
+    none.last_refusal.kind = CallResult::Kind::unsupported;
+    none.last_refusal.text = "f64 data are not judged under the f32_angle contract";
+    return none;
+  }
   Prober prober(subject);
   const auto first_accepted = [&](const std::vector<Case>& cases) -> std::optional<Case> {
     for (const Case& c : cases)

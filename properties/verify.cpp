@@ -183,7 +183,6 @@ void verify_kernel(Subject& subject, const VerifyPlan& plan,
   std::string hung_in;
   for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED})
     for (const std::int32_t dtype : plan.dtypes) {
-      if (subject.facts.angle_contract == ROPE_CONTRACT_F32_ANGLE && dtype == ROPE_F64) continue;
       const Probe probe = probe_offer(subject, pairing, dtype);
       if (!probe.offer) {
         nothing.reason = probe.last_refusal.text;

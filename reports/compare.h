@@ -15,7 +15,7 @@ namespace ropewalk {
 /// Fewer launches than this on either side cannot show their own spread: the interval is then at
 /// least `assumed_spread` wide to either side.
 inline constexpr std::int64_t launches_to_trust = 3;
-inline constexpr double assumed_spread = 0.17;  ///< p90 between processes, METHODOLOGY.md
+inline constexpr double assumed_spread = 0.17;  ///< p90 between processes, docs/decisions/0022
 
 /// The ratio b / a of two sets of launch medians, with the range of all their quotients. If only
 /// chance made the launches differ, the true ratio lies outside with probability

@@ -182,6 +182,7 @@ TEST(List, ShowsKernelsPropertiesAndWorkloads) {
   for (const char* word :
        {"dense", "elementwise", "phase", "plain", "position_sweep", "llama-3-8b/decode-1"})
     EXPECT_TRUE(contains(r.out, word)) << word;
+  EXPECT_FALSE(contains(r.out, "UNSUPPORTED: \n")) << "a refusal without a reason:\n" << r.out;
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ RunRow identity_of(const Options& options) {
   run.profile = profile_name(options.profile);
   run.seed = options.seed;
   const auto environment = describe_environment();
-  for (const char* name : {"cpu_model", "cpu_caches", "compiler", "flags"})
+  for (const char* name : {"cpu_model", "cpu_caches", "compiler", "compiler_flags"})
     if (const auto found = environment.find(name); found != environment.end())
       run.environment.insert(*found);
   run.environment["program"] = fingerprint_of_file(own_executable());

@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::uint64_t default_seed = 20210420;  // the day RoFormer appeared
 constexpr const char* exit_codes =
-    "Exit codes: 0 all held; 1 a claim failed; 2 usage or bad input; 3 nothing could be run.";
+    "Exit codes: 0 all held; 1 a claim failed, or what was held together differs; 2 usage or bad "
+    "input; 3 nothing could be run, or the timing is INVALID.";
 
 struct Verb {
   const char* name;
@@ -182,9 +183,18 @@ void add_common_options(CLI::App& verb, Options& o, std::string& seed) {
       ->type_name("N|random");
 }
 
+void add_quiet_option(CLI::App& verb, Options& o) {
+  const std::string name = verb.get_name();
+  verb.add_flag("--quiet", o.quiet,
+                name == "list"     ? "leave out properties and workloads"
+                : name == "doctor" ? "print only what makes measurements worse, and the summary"
+                : name == "merge"  ? "print nothing"
+                                   : "print only failures and the summary");
+}
+
 void add_output_options(CLI::App& verb, Options& o) {
   verb.add_flag("--json", o.json, "print rows as JSON lines on standard output");
-  verb.add_flag("--quiet", o.quiet, "print only failures and the summary");
+  add_quiet_option(verb, o);
 }
 
 void add_workload_options(CLI::App& verb, Options& o) {
@@ -276,7 +286,7 @@ CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) 
   if (takes_workloads) add_workload_options(*verb, o);
   if (name != "report" && name != "run" && name != "replay" && name != "compare")
     add_output_options(*verb, o);
-  if (name == "run") verb->add_flag("--quiet", o.quiet, "print only failures and the summary");
+  if (name == "run") add_quiet_option(*verb, o);
   if (name == "replay") {
     verb->add_flag("--json", o.json, "print the finding as one line of JSON");
     verb->add_option("line", o.replay_text, "the words behind 'ropewalk replay', in quotes")
