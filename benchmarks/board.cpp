@@ -28,6 +28,8 @@
 #include <utility>
 
 #include "benchmarks/cells.h"
+#include "benchmarks/process_watch.h"
+#include "benchmarks/rounds.h"
 #include "benchmarks/workload_data.h"
 
 namespace ropewalk {
@@ -49,7 +51,8 @@ void announce(const BoardPlan& plan, const std::string& label) {
 }
 
 /// One repetition, or one step of the library's search for the number of iterations.
-void time_cell(benchmark::State& state, Cell& cell, const BoardPlan& plan) {
+void time_cell(benchmark::State& state, Cell& cell, const BoardPlan& plan, Oracle& oracle,
+               ProcessWatch& watch) {
   announce(plan, cell.label());
   const auto refuse = [&] {
     state.SkipWithError(fmt::format("{}: {}", cell.refusal->outcome, cell.refusal->reason).c_str());
@@ -57,6 +60,7 @@ void time_cell(benchmark::State& state, Cell& cell, const BoardPlan& plan) {
   if (!cell.ready()) return refuse();
   const std::int64_t calls = state.max_iterations;
   std::chrono::duration<double> elapsed{};
+  watch.begin();
   while (state.KeepRunningBatch(calls)) {
     const auto start = std::chrono::steady_clock::now();
     const bool all_ran = cell.run(calls);
@@ -64,6 +68,14 @@ void time_cell(benchmark::State& state, Cell& cell, const BoardPlan& plan) {
     if (!all_ran) return refuse();
     state.SetIterationTime(elapsed.count());
   }
+  try {
+    watch.end(true);
+  } catch (const std::runtime_error& changed) {  // the library is no place for an exception
+    cell.refusal = {"BROKEN", changed.what()};
+    return refuse();
+  }
+  if (cell.judge(oracle, fresh_seed())) ++cell.row.reverified;
+  if (cell.refusal) return refuse();
   // Iteration-invariant rates are divided by the manual time of one call.
   state.counters["bytes_per_s"] = benchmark::Counter(static_cast<double>(cell.row.bytes),
                                                      benchmark::Counter::kIsIterationInvariantRate);
@@ -160,14 +172,11 @@ Cells make_cells(const BoardPlan& plan) {
     std::vector<std::unique_ptr<Cell>> contestants;
     for (const Contestant& contestant : plan.contestants) {
       announce(plan, contestant.name + "|" + workload.name);
-      KernelPlan kernel_plan;
-      if (contestant.kernel != nullptr) {
-        kernel_plan = plan_of(*contestant.kernel, workload);
-        if (!kernel_plan.supported) continue;
-      }
-      const std::string& broken = contestant.broken_reason;
-      auto cell = broken.empty() ? make_kernel_cell(*contestant.kernel, kernel_plan, workload, data)
-                                 : make_broken_cell(broken, kernel_plan, workload, data);
+      const KernelPlan kernel_plan = plan_of(contestant, workload);
+      if (!kernel_plan.supported) continue;
+      const auto refusal = refusal_of(contestant, workload);
+      auto cell = refusal ? make_refused_cell(*refusal, kernel_plan, workload, data)
+                          : make_kernel_cell(*contestant.kernel, kernel_plan, workload, data);
       cell->row.kernel = contestant.name;
       cell->row.summary = contestant.summary;
       contestants.push_back(std::move(cell));
@@ -260,6 +269,8 @@ int run_board(const BoardPlan& plan) {
   if (!initialize(args)) return 2;
   Cells cells = make_cells(plan);
   CellsByLabel by_label;
+  Oracle oracle;
+  ProcessWatch watch;
   benchmark::ClearRegisteredBenchmarks();
   for (const auto& owned : cells.all) {
     Cell& cell = *owned;
@@ -269,7 +280,7 @@ int run_board(const BoardPlan& plan) {
     }
     benchmark::RegisterBenchmark(
         cell.label().c_str(),
-        [&cell, &plan](benchmark::State& state) { time_cell(state, cell, plan); })
+        [&](benchmark::State& state) { time_cell(state, cell, plan, oracle, watch); })
         ->UseManualTime()
         ->ReportAggregatesOnly(false);  // the rows need every repetition
   }

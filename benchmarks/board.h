@@ -6,17 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/cells.h"
 #include "benchmarks/workloads.h"
-#include "kernels/api/rope_kernel.h"
 #include "reports/record.h"
 
 namespace ropewalk {
-
-struct Contestant {
-  const rope_kernel* kernel = nullptr;  ///< may be NULL only with a broken_reason
-  std::string name, summary;
-  std::string broken_reason;  ///< empty: verified in this process; else shown as BROKEN
-};
 
 struct BoardPlan {
   std::vector<Workload> workloads;

@@ -52,9 +52,14 @@ std::int32_t apply(const rope_problem* p, const rope_operands* o, void* state) {
 }
 
 // Answers well until it has been called a few hundred times.
-std::int32_t apply_tiring(const rope_problem*, const rope_operands*, void*) {
+std::int32_t apply_tiring(const rope_problem* p, const rope_operands* o, void*) {
   static int calls = 0;
-  return ++calls < 300 ? ROPE_OK : ROPE_FAILED;
+  return ++calls < 300 ? rotate_toy(p, o, p->tokens) : ROPE_FAILED;
+}
+// As long as that it is right.
+std::int32_t apply_lazy(const rope_problem* p, const rope_operands* o, void*) {
+  static int calls = 0;
+  return ++calls < 30 ? rotate_toy(p, o, p->tokens) : ROPE_OK;
 }
 
 rope_kernel toy(const char* name) {
@@ -171,19 +176,24 @@ TEST(Board, ABrokenContestantHasNoNumbersAndIsNotCalled) {
 }
 
 TEST(Board, FailuresWhileTimedHaveNoNumbersEither) {
-  rope_kernel tiring = toy("tiring"), unprepared = toy("unprepared"), greedy = toy("greedy");
+  rope_kernel tiring = toy("tiring"), unprepared = toy("unprepared"), greedy = toy("greedy"),
+              lazy = toy("lazy");
   tiring.apply = apply_tiring;
+  lazy.apply = apply_lazy;
   unprepared.prepare = prepare_failing;
   greedy.workspace_bytes = workspace_bytes_huge;
   const Outcome outcome = run({{&tiring, "tiring", "", ""},
                                {&unprepared, "unprepared", "", ""},
-                               {&greedy, "greedy", "", ""}});
+                               {&greedy, "greedy", "", ""},
+                               {&lazy, "lazy", "", ""}});
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.rows.at("tiring|toy/a").outcome, "BROKEN");
   EXPECT_EQ(outcome.rows.at("tiring|toy/a").reason, "apply returned 2 while timed");
+  EXPECT_EQ(outcome.rows.at("lazy|toy/a").outcome, "BROKEN");
+  EXPECT_NE(outcome.rows.at("lazy|toy/a").reason.find("is not rotated"), std::string::npos);
   EXPECT_EQ(outcome.rows.at("unprepared|toy/a").outcome, "BROKEN");
   EXPECT_EQ(outcome.rows.at("greedy|toy/a").outcome, "SKIPPED");
-  for (const char* label : {"tiring|toy/a", "unprepared|toy/a", "greedy|toy/a"})
+  for (const char* label : {"tiring|toy/a", "unprepared|toy/a", "greedy|toy/a", "lazy|toy/a"})
     expect_no_numbers(outcome.rows.at(label));
   EXPECT_EQ(live_states, 0);
 }

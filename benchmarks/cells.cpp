@@ -1,15 +1,19 @@
 #include "benchmarks/cells.h"
 
+#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <new>
+#include <stdexcept>
 #include <string_view>
 #include <vector>
 
 #include "benchmarks/ceilings.h"
 #include "benchmarks/recheck.h"
+#include "benchmarks/rounds.h"
 #include "benchmarks/traffic.h"
+#include "harness/float_state.h"
 #include "kernels/api/cpu_features.h"
 
 namespace ropewalk {
@@ -32,6 +36,21 @@ namespace {
 
 constexpr std::int64_t workspace_bytes_max = std::int64_t{1} << 30;
 
+/// Runs a kernel's code. Returns what it threw, in words; empty when it threw nothing.
+template <class Code>
+std::string thrown_by(Code&& code) {
+  try {
+    code();
+    return {};
+  } catch (const abi::__forced_unwind&) {  // must not be caught for good
+    throw;
+  } catch (const std::exception& e) {
+    return std::string("an exception left the kernel: ") + e.what();
+  } catch (...) {
+    return "an exception left the kernel";
+  }
+}
+
 /// Calls one kernel. In place it turns forward and back in turn, forward first.
 class KernelCell final : public Cell {
  public:
@@ -46,25 +65,42 @@ class KernelCell final : public Cell {
     std::int32_t status = ROPE_OK;
     const std::uint64_t mask = plan_.alternates ? 1 : 0;
     const bool cold = workload_.cold;
-    for (std::int64_t i = 0; i < n && status == ROPE_OK; ++i) {
-      const Call& call = calls_[call_count_++ & mask];
-      if (cold) operands_.positions = lazy_.here().next_positions();
-      status = kernel_.apply(&call.problem, &operands_, call.state);
-      __asm__ volatile("" ::: "memory");
-    }
-    if (status != ROPE_OK) refuse("BROKEN", fmt::format("apply returned {} while timed", status));
-    return status == ROPE_OK;
+    const FloatState before = FloatState::now();
+    const std::string thrown = thrown_by([&] {
+      for (std::int64_t i = 0; i < n && status == ROPE_OK; ++i) {
+        const Call& call = calls_[call_count_++ & mask];
+        if (cold) operands_.positions = lazy_.here().next_positions();
+        status = kernel_.apply(&call.problem, &operands_, call.state);
+        __asm__ volatile("" ::: "memory");
+      }
+    });
+    const FloatState after = FloatState::now();
+    before.restore();
+    if (!thrown.empty())
+      refuse("BROKEN", thrown);
+    else if (status != ROPE_OK)
+      refuse("BROKEN", fmt::format("apply returned {} while timed", status));
+    else if (after != before)
+      refuse("BROKEN", fmt::format("left the floating-point environment changed while timed: {} "
+                                   "became {}",
+                                   before.text(), after.text()));
+    return !refusal;
   }
 
   bool judge(Oracle& oracle, std::uint64_t seed) override {
+    if (call_count_ == 0) return false;
     const bool moves_on = workload_.in_place;  // each call took what the one before had left
-    if (!moves_on || plan_.alternates) {
-      if (!holds(oracle, seed, moves_on ? call_count_ : 1)) return false;
-      if (!moves_on || call_count_ == 1) return true;
-    }
+    Expected left{positions(), moves_on && call_count_ % 2 == 0 ? 0 : 1,
+                  moves_on ? call_count_ : 1};
+    if ((!moves_on || plan_.alternates) && !holds(oracle, seed, left)) return false;
+    // As an epoch that ends early: who answers from what a call before had left is found out.
+    const std::uint64_t calls = next_random(seed) % call_count_ + 1;
     lazy_.here().poison();
     start_over();
-    return run(1) && holds(oracle, seed, 1);
+    if (!run(static_cast<std::int64_t>(calls))) return false;
+    const int turns = plan_.alternates && calls % 2 == 1 ? -1 : 1;
+    const std::int64_t token = lazy_.here().disturb(seed);
+    return run(1) && holds(oracle, seed, {positions(), turns, 1, token});
   }
 
  private:
@@ -73,16 +109,22 @@ class KernelCell final : public Cell {
     void* state = nullptr;
   };
 
-  bool holds(Oracle& oracle, std::uint64_t seed, std::uint64_t calls) {
-    const auto* positions = static_cast<const std::int32_t*>(operands_.positions);
-    const std::string wrong =
-        recheck(kernel_, workload_, lazy_.here(), positions, oracle, seed, calls);
+  const std::int32_t* positions() const {  // of the last call
+    return static_cast<const std::int32_t*>(operands_.positions);
+  }
+
+  bool holds(Oracle& oracle, std::uint64_t seed, const Expected& expected) {
+    const std::string wrong = recheck(kernel_, workload_, lazy_.here(), expected, oracle, seed);
     if (!wrong.empty()) refuse("BROKEN", "while timed: " + wrong);
     return wrong.empty();
   }
 
   void start_over() override { call_count_ = 0; }
   void prepare() override {
+    const std::string thrown = thrown_by([&] { begin_states(); });
+    if (!thrown.empty()) refuse("BROKEN", thrown);
+  }
+  void begin_states() {
     WorkloadData& data = lazy_.here();
     const auto& inv_freq = data.inv_freq(kernel_.angle_contract == ROPE_CONTRACT_F32_ANGLE);
     const std::int32_t angles = plan_.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ;
@@ -123,11 +165,10 @@ class KernelCell final : public Cell {
   std::uint64_t call_count_ = 0;
 };
 
-class BrokenCell final : public Cell {
+class RefusedCell final : public Cell {
  public:
-  BrokenCell(const std::string& reason, const Workload& workload, LazyData& data)
-      : Cell(workload, data) {
-    refuse("BROKEN", reason);
+  RefusedCell(const Refusal& why, const Workload& workload, LazyData& data) : Cell(workload, data) {
+    refuse(why.outcome, why.reason);
   }
   bool run(std::int64_t) override { return false; }
 
@@ -200,12 +241,30 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
     const rope_problem problem = make_problem(
         workload, inv_freq, plan.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ, operation);
     const char* reason = nullptr;
-    return kernel.supports(&problem, &reason) == ROPE_OK;
+    bool takes = false;
+    const std::string thrown =
+        thrown_by([&] { takes = kernel.supports(&problem, &reason) == ROPE_OK; });
+    if (!thrown.empty()) throw std::runtime_error(thrown);
+    return takes;
   };
   plan.supported = accepts(ROPE_FORWARD);
   plan.alternates =
       plan.supported && workload.in_place && !workload.cold && accepts(ROPE_TRANSPOSE);
   return plan;
+}
+
+KernelPlan plan_of(const Contestant& contestant, const Workload& workload) {
+  if (contestant.broken_reason.empty()) return plan_of(*contestant.kernel, workload);
+  const bool table =
+      contestant.kernel != nullptr && contestant.kernel->angle_contract == ROPE_CONTRACT_TABLE;
+  return {.supported = true, .alternates = false, .table = table};
+}
+
+std::optional<Refusal> refusal_of(const Contestant& contestant, const Workload& workload) {
+  if (!contestant.broken_reason.empty()) return Refusal{"BROKEN", contestant.broken_reason};
+  if (contestant.unverified.contains(workload.name))
+    return Refusal{"SKIPPED", "not verified: it refused this shape, or passed no property of it"};
+  return {};
 }
 
 std::unique_ptr<Cell> make_kernel_cell(const rope_kernel& kernel, KernelPlan plan,
@@ -215,9 +274,9 @@ std::unique_ptr<Cell> make_kernel_cell(const rope_kernel& kernel, KernelPlan pla
   return cell;
 }
 
-std::unique_ptr<Cell> make_broken_cell(const std::string& reason, KernelPlan plan,
-                                       const Workload& workload, LazyData& data) {
-  auto cell = std::make_unique<BrokenCell>(reason, workload, data);
+std::unique_ptr<Cell> make_refused_cell(const Refusal& refusal, KernelPlan plan,
+                                        const Workload& workload, LazyData& data) {
+  auto cell = std::make_unique<RefusedCell>(refusal, workload, data);
   cell->row = row_of(workload, plan);
   return cell;
 }

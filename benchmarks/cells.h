@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "benchmarks/workload_data.h"
@@ -34,8 +35,9 @@ class Cell {
   bool ready(bool refill = true);
   /// n calls, timed by the caller. False when a call failed: then there is a refusal.
   virtual bool run(std::int64_t n) = 0;
-  /// After a ready() and an odd number of calls: refuses as BROKEN unless the buffers hold what
-  /// they must (recheck.h). True when there was something to judge and it held.
+  /// After a ready() and some calls: refuses as BROKEN unless the buffers hold what they must
+  /// (recheck.h), and unless one call more does, after any number of others, when a single element
+  /// of the input has changed. True when there was something to judge and it held.
   virtual bool judge(Oracle&, std::uint64_t) { return false; }
 
   TimingRow row;     ///< all but outcome and samples
@@ -63,15 +65,28 @@ struct KernelPlan {
   bool alternates = false;
   bool table = false;
 };
-/// Asks the kernel. A kernel of another memory space, or for another processor, supports nothing.
+/// Asks the kernel; throws std::runtime_error where it throws. A kernel of another memory space, or
+/// for another processor, supports nothing.
 KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload);
+
+struct Contestant {
+  const rope_kernel* kernel = nullptr;  ///< may be NULL only with a broken_reason
+  std::string name, summary;
+  std::string broken_reason;              ///< empty: verified in this process; else shown as BROKEN
+  std::set<std::string> unverified = {};  ///< workloads whose shape it refused when it was verified
+};
+/// The same of a contestant. Who is broken is not asked, as it may die of it: it is shown on every
+/// workload.
+KernelPlan plan_of(const Contestant& contestant, const Workload& workload);
+/// Why a contestant is not called on a workload, if so.
+std::optional<Refusal> refusal_of(const Contestant& contestant, const Workload& workload);
 
 /// `plan` must be supported. Kernel, workload and data outlive the cell.
 std::unique_ptr<Cell> make_kernel_cell(const rope_kernel& kernel, KernelPlan plan,
                                        const Workload& workload, LazyData& data);
-/// A contestant that did not verify: a row without numbers, and no call.
-std::unique_ptr<Cell> make_broken_cell(const std::string& reason, KernelPlan plan,
-                                       const Workload& workload, LazyData& data);
+/// A contestant that is not called: a row without numbers.
+std::unique_ptr<Cell> make_refused_cell(const Refusal& refusal, KernelPlan plan,
+                                        const Workload& workload, LazyData& data);
 /// 'ceiling_update' for a workload in place, 'ceiling_copy' for one out of place. Its board names
 /// no angle source: it belongs to every board of its workload.
 /// `variant`: the one to take; empty: the best of a short trial.

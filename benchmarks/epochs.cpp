@@ -1,11 +1,13 @@
 #include "benchmarks/epochs.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <limits>
 #include <optional>
 
 #include "benchmarks/probes.h"
+#include "benchmarks/process_watch.h"
 #include "benchmarks/rounds.h"
 #include "benchmarks/traffic.h"
 
@@ -17,11 +19,11 @@ constexpr double slow_factor = 20;          // slower than this times the fastes
 constexpr double far_slower = 8;            // than the baseline
 constexpr double longest_epoch = 20;        // of epoch_s: who would take longer gets fewer calls
 constexpr std::int64_t most_calls = 10'000'000;
-constexpr std::int64_t fewest_rounds = 6;  // fewer give no interval
-constexpr std::int64_t warm_up_from = 8;   // calls of an epoch; one more is untimed then
+constexpr std::int64_t warm_up_from = 8;  // calls of an epoch; one more is untimed then
 constexpr std::int64_t refill_up_to_bytes = std::int64_t{32} << 20;
 constexpr std::uint64_t judged_one_in = 8;
-constexpr int spins = 21;  // samples, 4 ms
+constexpr std::uint64_t large_fresh_one_in = 4, large_judged_one_in = 2;  // of those fresh
+constexpr int spins = 21;                                                 // samples, 4 ms
 
 /// Ticks of all processors that a hypervisor gave to others; 0 where it is not told.
 double stolen_ms() {
@@ -42,25 +44,27 @@ class Rounds {
         sets_(sets),
         crew_(crew),
         entrants_(entrants),
-        random_(seed_of(plan, of.name)),
+        order_seed_(seed_of(plan, of.name)),
         refills_(ceiling_working_set_bytes(of.workload) <= refill_up_to_bytes) {}
 
   Entrant* run(Oracle& oracle) {
     for (Entrant& e : entrants_)
       if (!calibrate(e)) return &e;
     choose_calls();
-    const auto orders = shortened(
-        round_orders(static_cast<int>(entrants_.size()), plan_.rounds, next_random(random_)));
+    const auto orders =
+        shortened(round_orders(static_cast<int>(entrants_.size()), plan_.rounds, order_seed_));
     const double stolen_before_ms = stolen_ms(), spin_ns_before = spin_probe(spins).ns_a_step;
     for (std::size_t round = 0; round < orders.size(); ++round) {
-      const bool judged = is_judged(round, orders.size());
-      if (refills_ || judged) {
+      const bool last = round + 1 == orders.size();  // what went wrong and stayed so is seen
+      const bool fresh = refills_ || one_in(large_fresh_one_in) || last;
+      const bool judged = (fresh && one_in(refills_ ? judged_one_in : large_judged_one_in)) || last;
+      if (fresh) {
         const std::uint64_t seed = next_random(random_);
         crew_.run([&](int i) { set(i).refresh(seed + static_cast<std::uint64_t>(i)); });
       }
       for (const int i : orders[round]) {
         Entrant& e = entrants_[static_cast<std::size_t>(i)];
-        if (!epoch(e, judged, oracle)) return &e;
+        if (!epoch(e, fresh, judged, oracle)) return &e;
       }
     }
     finish(stolen_ms() - stolen_before_ms, spin_ns_before);
@@ -93,7 +97,12 @@ class Rounds {
   /// The time of one call, from runs of ever more calls; the least of some, as others disturb them.
   bool calibrate(Entrant& e) {
     announce(e);
-    if (!together(e, [](Cell& cell, int) { cell.ready(); })) return false;
+    // One after the other, each on its thread: entries but apply need not bear company.
+    for (int one = 0; one < crew_.size(); ++one)
+      if (!together(e, [&](Cell& cell, int member) {
+            if (member == one) cell.ready();
+          }))
+        return false;
     std::int64_t calls = 1;
     e.call_s = std::numeric_limits<double>::infinity();
     for (int good = 0; good < 3;) {
@@ -133,26 +142,26 @@ class Rounds {
     double round_s = 0;
     for (const Entrant& e : entrants_) round_s += e.call_s * static_cast<double>(e.calls);
     const auto affordable = static_cast<std::int64_t>(plan_.group_s / round_s);
-    const auto most = static_cast<std::size_t>(std::max(affordable, fewest_rounds));
+    // Fewer give no interval (least_rounds() of reports/claims.h, for as many claims, or one more).
+    const auto fewest = static_cast<std::int64_t>(6 + std::bit_width(entrants_.size()));
+    const auto most = static_cast<std::size_t>(std::max(affordable, fewest));
     if (orders.size() > most) orders.resize(most);
     return orders;
   }
 
-  /// The last round is always among them: what went wrong on the way and stayed so is seen.
-  bool is_judged(std::size_t round, std::size_t rounds) {
-    const bool by_chance = refills_ && next_random(random_) % judged_one_in == 0;
-    return by_chance || round + 1 == rounds;
-  }
+  bool one_in(std::uint64_t count) { return next_random(random_) % count == 0; }
 
-  bool epoch(Entrant& e, bool judged, Oracle& oracle) {
+  bool epoch(Entrant& e, bool fresh, bool judged, Oracle& oracle) {
     announce(e);
-    const bool warms = e.calls >= warm_up_from, fresh = refills_ || judged;
+    const bool warms = e.calls >= warm_up_from;
     const auto made_ready = together(e, [&](Cell& cell, int member) {
       if (warms && !(cell.ready(false) && cell.run(1))) return;
       if (cell.ready(fresh) && fresh) set(member).poison();  // alike: a judged round must not show
     });
     if (!made_ready) return false;
+    watch_.begin();
     const auto time = together(e, [&](Cell& cell, int) { cell.run(e.calls); });
+    watch_.end(judged);
     if (!time) return false;
     TimingRow& row = e.cell().row;
     const double tokens = static_cast<double>(row.tokens) * crew_.size();
@@ -193,8 +202,9 @@ class Rounds {
   Sets& sets_;
   Crew& crew_;
   std::vector<Entrant>& entrants_;
-  std::uint64_t random_;
+  std::uint64_t order_seed_, random_ = fresh_seed();
   bool refills_;
+  ProcessWatch watch_;
 };
 
 }  // namespace

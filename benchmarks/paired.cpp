@@ -31,7 +31,12 @@ class Group {
         sets_(sets),
         threads_(threads),
         oracle_(oracle),
-        members_(std::move(members)) {}
+        members_(std::move(members)) {
+    for (Member& m : members_)
+      if (threads_ > 1 && m.refusal.outcome.empty() &&
+          (m.contestant->kernel->flags & ROPE_THREAD_SAFE) == 0)
+        m.refusal = {"SKIPPED", "does not promise ROPE_THREAD_SAFE"};
+  }
 
   void run() {
     Crew crew(threads_ == 1 ? std::vector<int>{} : processors_for(threads_, allowed_cpus()));
@@ -106,7 +111,7 @@ class Group {
     if (!plan_.on_row) return;
     for (const Member& m : members_) {
       if (m.refusal.outcome.empty()) continue;
-      auto cell = make_broken_cell(m.refusal.reason, m.plan, workload_, sets_.front());
+      auto cell = make_refused_cell(m.refusal, m.plan, workload_, sets_.front());
       cell->row.kernel = m.contestant->name;
       cell->row.summary = m.contestant->summary;
       cell->row.launch = plan_.launch;
@@ -145,12 +150,10 @@ std::vector<std::vector<Group::Member>> groups_on(const PairedPlan& plan, const 
   std::vector<Group::Member> by_table[2];
   for (const Contestant& c : plan.contestants) {
     if (plan.now_running) plan.now_running(c.name + "|" + w.name);
-    KernelPlan kernel_plan;
-    if (c.kernel != nullptr) kernel_plan = plan_of(*c.kernel, w);
+    const KernelPlan kernel_plan = plan_of(c, w);
     if (!kernel_plan.supported) continue;
-    Refusal refusal;
-    if (!c.broken_reason.empty()) refusal = {"BROKEN", c.broken_reason};
-    by_table[kernel_plan.table ? 0 : 1].push_back({&c, kernel_plan, refusal});
+    by_table[kernel_plan.table ? 0 : 1].push_back(
+        {&c, kernel_plan, refusal_of(c, w).value_or(Refusal{})});
   }
   if (plan.now_running) plan.now_running("");
   std::vector<std::vector<Group::Member>> out;

@@ -5,6 +5,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cfenv>
+#include <new>
+#include <stdexcept>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "benchmarks/environment.h"
@@ -183,6 +188,121 @@ TEST(Paired, WhoTurnsWrongWhileTimedIsBrokenAndTheRestComplete) {
         EXPECT_EQ(outcome.of(kernel)->outcome, "MEASURED") << kernel << " beside " << cheat.name;
         EXPECT_FALSE(outcome.of(kernel)->ns_per_token.empty());
       }
+    }
+}
+
+// Answers from what it left where the first and last elements look as they did.
+std::int32_t apply_memo(const rope_problem* p, const rope_operands* o, void*) {
+  static std::vector<float> seen;
+  std::vector<float> sample;
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const auto size = static_cast<std::size_t>(p->batch * p->tokens * p->tensor[i].heads * 8);
+    for (const void* data : {o->tensor[i].in, static_cast<const void*>(o->tensor[i].out)})
+      for (const std::size_t at : {std::size_t{0}, size - 1})
+        sample.push_back(static_cast<const float*>(data)[at]);
+  }
+  if (sample == seen) return ROPE_OK;
+  apply_toy(p, o, nullptr);
+  seen = sample;
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const auto size = static_cast<std::size_t>(p->batch * p->tokens * p->tensor[i].heads * 8);
+    seen[i * 4 + 2] = static_cast<const float*>(o->tensor[i].out)[0];
+    seen[i * 4 + 3] = static_cast<const float*>(o->tensor[i].out)[size - 1];
+  }
+  return ROPE_OK;
+}
+// Forward again where it was never turned back is what lies there already.
+std::int32_t apply_half_the_pairs(const rope_problem* p, const rope_operands* o, void*) {
+  static const void* left = nullptr;
+  const void* data = o->tensor[0].out;
+  if (p->operation == ROPE_TRANSPOSE) {
+    left = data;
+    return ROPE_OK;
+  }
+  const bool was_left = std::exchange(left, nullptr) == data && calls++ % 2 == 0;
+  return was_left ? ROPE_OK : apply_toy(p, o, nullptr);
+}
+std::int32_t apply_throwing(const rope_problem* p, const rope_operands* o, void*) {
+  if (++calls > right_calls) throw std::bad_alloc();
+  return apply_toy(p, o, nullptr);
+}
+std::int32_t apply_rounding_down(const rope_problem* p, const rope_operands* o, void*) {
+  if (++calls > right_calls) std::fesetround(FE_DOWNWARD);
+  return apply_toy(p, o, nullptr);
+}
+
+TEST(Paired, WhoAnswersFromEarlierCallsIsBroken) {
+  for (const bool in_place : {true, false}) {
+    const rope_kernel good = toy_kernel("good");
+    rope_kernel bad = toy_kernel("bad");
+    bad.apply = in_place ? apply_half_the_pairs : apply_memo;
+    calls = 0;
+    const Outcome outcome = run({&good, &bad}, [&](PairedPlan& p) {
+      p.workloads[0].in_place = in_place;
+      p.rounds = 100;
+    });
+    expect_broken(outcome, "bad", "is not rotated");
+    EXPECT_EQ(outcome.of("good")->outcome, "MEASURED");
+  }
+}
+
+TEST(Paired, WhoThrowsOrChangesTheRoundingWhileTimedIsBroken) {
+  const rope_kernel good = toy_kernel("good");
+  rope_kernel throwing = toy_kernel("throwing"), rounding = toy_kernel("rounding"),
+              unprepared = toy_kernel("unprepared"), unasked = toy_kernel("unasked");
+  throwing.apply = apply_throwing;
+  calls = 0;
+  expect_broken(run({&good, &throwing}), "throwing", "an exception left the kernel: std::bad_al");
+  rounding.apply = apply_rounding_down;
+  calls = 0;
+  expect_broken(run({&good, &rounding}), "rounding", "floating-point environment changed");
+  EXPECT_EQ(std::fegetround(), FE_TONEAREST);
+  unprepared.prepare = [](const rope_problem*, void**) -> std::int32_t { throw 1; };
+  expect_broken(run({&good, &unprepared}), "unprepared", "an exception left the kernel");
+  unasked.supports = [](const rope_problem*, const char**) -> std::int32_t { throw 1; };
+  EXPECT_THROW(run({&good, &unasked}), std::runtime_error);  // the parent names it by the label
+  const Outcome told = run(
+      {&good, &unasked}, [](PairedPlan& p) { p.contestants[1].broken_reason = "supports CRASH"; });
+  expect_broken(told, "unasked", "supports CRASH");
+}
+
+std::int32_t apply_with_help(const rope_problem* p, const rope_operands* o, void*) {
+  std::thread([&] { apply_toy(p, o, nullptr); }).join();
+  return ROPE_OK;
+}
+
+TEST(Paired, WhoRunsAnotherThreadWhileTimedEndsTheProcessUnderItsName) {
+#ifdef ROPEWALK_SANITIZED
+  GTEST_SKIP() << "a sanitizer has threads of its own";
+#endif
+  const rope_kernel good = toy_kernel("good");
+  rope_kernel helped = toy_kernel("helped");
+  helped.apply = apply_with_help;
+  std::string last;
+  try {
+    run({&good, &helped},
+        [&](PairedPlan& p) { p.now_running = [&](const std::string& label) { last = label; }; });
+    ADD_FAILURE() << "its threads were not seen";
+  } catch (const std::runtime_error& e) {
+    EXPECT_NE(std::string(e.what()).find("ran another thread"), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(last, "helped|toy/a");
+}
+
+TEST(Paired, WhoMayNotBeCalledIsSkippedWithTheReason) {
+  const rope_kernel good = toy_kernel("good");
+  rope_kernel alone = toy_kernel("alone");
+  const Outcome unverified =
+      run({&good, &alone}, [](PairedPlan& p) { p.contestants[1].unverified = {"toy/a"}; });
+  EXPECT_EQ(unverified.of("alone")->outcome, "SKIPPED");
+  EXPECT_TRUE(unverified.of("alone")->ns_per_token.empty());
+  if (allowed_cpus().size() < 2) GTEST_SKIP() << "one processor";
+  alone.flags &= ~static_cast<std::uint32_t>(ROPE_THREAD_SAFE);
+  const Outcome outcome = run({&good, &alone}, [](PairedPlan& p) { p.threads = 2; });
+  for (const TimingRow& row : outcome.rows)
+    if (row.kernel == "alone") {
+      EXPECT_EQ(row.outcome, row.threads == 1 ? "MEASURED" : "SKIPPED");
+      EXPECT_EQ(row.reason, row.threads == 1 ? "" : "does not promise ROPE_THREAD_SAFE");
     }
 }
 

@@ -24,7 +24,7 @@ struct Turn {
 };
 
 /// The tokens of the whole batch that are judged.
-std::vector<std::int64_t> chosen_tokens(const Workload& w, const std::int32_t* positions,
+std::vector<std::int64_t> chosen_tokens(const Workload& w, const Expected& expected,
                                         std::uint64_t seed) {
   const std::int64_t tokens = w.batch * w.tokens;
   std::vector<std::int64_t> all(static_cast<std::size_t>(tokens));
@@ -32,7 +32,7 @@ std::vector<std::int64_t> chosen_tokens(const Workload& w, const std::int32_t* p
   std::int64_t row = 0;
   for (const WorkloadTensor& t : w.tensors) row += t.heads * t.head_dim;
   if (tokens <= most_tokens || tokens * row <= most_elements) return all;
-  std::vector<std::int64_t> chosen;
+  std::vector<std::int64_t> chosen{expected.token};
   const std::int64_t quarter = most_tokens / 4;
   for (std::int64_t i = 0; i < quarter; ++i) {
     chosen.push_back(i);
@@ -41,7 +41,9 @@ std::vector<std::int64_t> chosen_tokens(const Workload& w, const std::int32_t* p
         static_cast<std::int64_t>(next_random(seed) % static_cast<std::uint64_t>(tokens)));
   }
   std::partial_sort(all.begin(), all.begin() + quarter, all.end(),
-                    [&](std::int64_t a, std::int64_t b) { return positions[a] > positions[b]; });
+                    [&](std::int64_t a, std::int64_t b) {
+                      return expected.positions[a] > expected.positions[b];
+                    });
   chosen.insert(chosen.end(), all.begin(), all.begin() + quarter);
   return chosen;
 }
@@ -50,26 +52,30 @@ template <class Real>
 class Recheck {
  public:
   Recheck(const rope_kernel& kernel, const Workload& w, const WorkloadData& data,
-          const std::int32_t* positions, Oracle& oracle, std::uint64_t calls)
+          const Expected& expected, Oracle& oracle)
       : kernel_(kernel),
         w_(w),
         data_(data),
-        positions_(positions),
+        expected_(expected),
+        // As the kernel got them, but not where it could write.
+        inv_freq_(kernel.angle_contract == ROPE_CONTRACT_F32_ANGLE ? workload_frequencies_f32(w)
+                                                                   : workload_frequencies(w)),
         oracle_(oracle),
-        slack_(calls == 1 ? 1.01 : 1.5 * static_cast<double>(calls)) {
+        slack_(expected.calls == 1 ? 1.01 : 1.5 * static_cast<double>(expected.calls)) {
     precision_ = sizeof(Real) == 8 ? bounds::f64 : bounds::f32;
     precision_.flushes = (kernel.flags & ROPE_FLUSHES_SUBNORMALS) != 0;
   }
 
   std::string run(std::uint64_t seed) {
-    for (const std::int64_t token : chosen_tokens(w_, positions_, seed)) {
-      take_turns(positions_[token]);
+    for (const std::int64_t token : chosen_tokens(w_, expected_, seed)) {
+      const std::int32_t position = expected_.positions[token];
+      take_turns(position);
       for (const std::size_t tensor : {std::size_t{0}, std::size_t{1}}) {
         const std::int64_t heads = w_.tensors[tensor].heads;
         for (std::int64_t head = 0; head < heads; ++head)
           if (std::string wrong = judge_row(tensor, token * heads + head); !wrong.empty())
             return fmt::format("{}, {}, token {}, head {}, position {}", wrong,
-                               tensor == 0 ? "q" : "k", token, head, positions_[token]);
+                               tensor == 0 ? "q" : "k", token, head, position);
       }
     }
     return {};
@@ -79,10 +85,9 @@ class Recheck {
   void take_turns(std::int64_t position) {
     const std::int64_t half = w_.rotary_dim / 2;
     const bool f32_angle = kernel_.angle_contract == ROPE_CONTRACT_F32_ANGLE;
-    const auto& inv_freq = data_.inv_freq(f32_angle);
     turns_.resize(static_cast<std::size_t>(half));
     for (std::int64_t i = 0; i < half; ++i) {
-      const double frequency = inv_freq[static_cast<std::size_t>(i)];
+      const double frequency = inv_freq_[static_cast<std::size_t>(i)];
       Turn& turn = turns_[static_cast<std::size_t>(i)];
       if (kernel_.angle_contract == ROPE_CONTRACT_TABLE) {
         const auto* cos = reinterpret_cast<const Real*>(data_.cos()) + position * half;
@@ -96,6 +101,8 @@ class Recheck {
         turn = {static_cast<Wide>(r.re.hi) + static_cast<Wide>(r.re.lo),
                 static_cast<Wide>(r.im.hi) + static_cast<Wide>(r.im.lo)};
       }
+      if (expected_.turns == 0) turn = {1, 0};
+      if (expected_.turns < 0) turn.sin = -turn.sin;
     }
   }
 
@@ -138,7 +145,8 @@ class Recheck {
   const rope_kernel& kernel_;
   const Workload& w_;
   const WorkloadData& data_;
-  const std::int32_t* positions_;
+  const Expected& expected_;
+  std::vector<double> inv_freq_;
   Oracle& oracle_;
   double slack_;  ///< also for what is computed here, which is far more exact
   bounds::Precision precision_;
@@ -148,11 +156,10 @@ class Recheck {
 }  // namespace
 
 std::string recheck(const rope_kernel& kernel, const Workload& workload, const WorkloadData& data,
-                    const std::int32_t* positions, Oracle& oracle, std::uint64_t seed,
-                    std::uint64_t calls) {
+                    const Expected& expected, Oracle& oracle, std::uint64_t seed) {
   if (workload.dtype == ROPE_F64)
-    return Recheck<double>(kernel, workload, data, positions, oracle, calls).run(seed);
-  return Recheck<float>(kernel, workload, data, positions, oracle, calls).run(seed);
+    return Recheck<double>(kernel, workload, data, expected, oracle).run(seed);
+  return Recheck<float>(kernel, workload, data, expected, oracle).run(seed);
 }
 
 }  // namespace ropewalk

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "benchmarks/cells.h"
 #include "benchmarks/testing/toys.h"
 
@@ -21,7 +23,7 @@ std::string judged(const Workload& w,
   const rope_operands operands = data.operands(true);
   EXPECT_EQ(kernel.apply(&problem, &operands, nullptr), ROPE_OK);
   Oracle oracle;
-  return recheck(kernel, w, data, data.positions(), oracle, 3);
+  return recheck(kernel, w, data, {data.positions()}, oracle, 3);
 }
 
 Workload placed(bool in_place) {
@@ -62,6 +64,27 @@ TEST(Recheck, WhatIsNotRotatedIsSeen) {
     EXPECT_NE(judged(placed(in_place), no_tail).find("position 2"), std::string::npos);
     EXPECT_NE(judged(placed(in_place), backwards), "");
     EXPECT_NE(judged(placed(in_place), twice), "");
+  }
+}
+
+TEST(Recheck, BackAndNothingAreTold) {
+  Workload w = placed(false);
+  WorkloadData data(w, 1);
+  Oracle oracle;
+  const rope_kernel kernel = toy_kernel("toy");
+  for (const int turns : {1, 0, -1}) {
+    const rope_problem problem = make_problem(w, data.inv_freq(false), ROPE_ANGLES_TABLE,
+                                              turns < 0 ? ROPE_TRANSPOSE : ROPE_FORWARD);
+    const rope_operands operands = data.operands(true);
+    if (turns == 0)
+      for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
+        std::memcpy(operands.tensor[i].out, operands.tensor[i].in, 2 * 3 * 8 * (i == 0 ? 8 : 4));
+    else
+      kernel.apply(&problem, &operands, nullptr);
+    for (const int expected : {1, 0, -1}) {
+      const std::string wrong = recheck(kernel, w, data, {data.positions(), expected}, oracle, 3);
+      EXPECT_EQ(wrong.empty(), expected == turns) << expected << " and " << turns << ": " << wrong;
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 // equally often. An even number of contestants needs one square, an odd one two.
 #pragma once
 #include <cstdint>
+#include <random>
 #include <vector>
 
 namespace ropewalk {
@@ -24,6 +25,13 @@ inline std::uint64_t next_random(std::uint64_t& state) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
+}
+
+/// A seed that no kernel can know: what is judged, and on which inputs, must not follow from
+/// --seed.
+inline std::uint64_t fresh_seed() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
 }
 
 }  // namespace ropewalk

@@ -1,6 +1,7 @@
 #include "benchmarks/workload_data.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <cmath>
 #include <cstring>
@@ -61,24 +62,39 @@ AlignedBytes::AlignedBytes(std::int64_t bytes) {
   if (data_ == nullptr) throw std::bad_alloc();
 }
 
+SealedBytes::SealedBytes(std::int64_t bytes) {
+  const std::size_t mapped = static_cast<std::size_t>(bytes) + offset;
+  void* pages = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) throw std::bad_alloc();
+  pages_ = {static_cast<std::byte*>(pages), Unmap{mapped}};
+}
+
+void SealedBytes::seal(bool sealed) {
+  mprotect(pages_.get(), pages_.get_deleter().bytes, sealed ? PROT_READ : PROT_READ | PROT_WRITE);
+}
+
+void SealedBytes::Unmap::operator()(std::byte* pages) const {
+  munmap(pages, bytes);
+}
+
 WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
     : workload_(w), inv_freq_(workload_frequencies(w)), inv_freq_f32_(workload_frequencies_f32(w)) {
   std::uint64_t random = seed_for(seed, w.name);
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     tensor_bytes_[i] = tensor_bytes(w, w.tensors[i]);
-    pristine_[i] = AlignedBytes(tensor_bytes_[i]);
+    pristine_[i] = SealedBytes(tensor_bytes_[i]);
     work_[i] = AlignedBytes(tensor_bytes_[i]);
   }
   fill_inputs(random);
   const std::int64_t rows = max_position_of(w) + 1;
   const std::int64_t table_bytes = rows * (w.rotary_dim / 2) * element_bytes(w);
-  cos_ = AlignedBytes(table_bytes);
-  sin_ = AlignedBytes(table_bytes);
+  cos_ = SealedBytes(table_bytes);
+  sin_ = SealedBytes(table_bytes);
   if (w.dtype == ROPE_F64)
     fill_table<double>(cos_.data(), sin_.data(), rows, inv_freq_);
   else
     fill_table<float>(cos_.data(), sin_.data(), rows, inv_freq_);
-  positions_ = AlignedBytes(positions_held(w) * 4);
+  positions_ = SealedBytes(positions_held(w) * 4);
   auto* positions = reinterpret_cast<std::int32_t*>(positions_.data());
   if (w.cold) scatter_all(positions, positions_held(w), random);
   for (std::int64_t i = 0; i < w.batch * w.tokens && !w.cold; ++i) {
@@ -86,6 +102,39 @@ WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
     positions[i] = w.scattered ? static_cast<std::int32_t>(scattered)
                                : static_cast<std::int32_t>(i % w.tokens);
   }
+  for (SealedBytes* const constant : {&cos_, &sin_, &positions_}) constant->seal(true);
+  seal_inputs(true);
+}
+
+void WorkloadData::seal_inputs(bool sealed) {
+  for (SealedBytes& tensor : pristine_) tensor.seal(sealed);
+}
+
+void WorkloadData::refresh(std::uint64_t seed) {
+  seal_inputs(false);
+  fill_inputs(seed);
+  seal_inputs(true);
+}
+
+std::int64_t WorkloadData::disturb(std::uint64_t& random) {
+  seal_inputs(false);
+  if (workload_.in_place)
+    for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
+      std::memcpy(pristine_[i].data(), work_[i].data(), static_cast<std::size_t>(tensor_bytes_[i]));
+  const auto below = [&](std::int64_t count) {
+    return static_cast<std::int64_t>(next_random(random) % static_cast<std::uint64_t>(count));
+  };
+  const auto tensor = static_cast<std::size_t>(below(2));
+  const WorkloadTensor& t = workload_.tensors[tensor];
+  const std::int64_t row = below(workload_.batch * workload_.tokens * t.heads);
+  const std::int64_t at = row * t.head_dim + t.rotary_offset + below(workload_.rotary_dim);
+  const auto bytes = static_cast<std::size_t>(element_bytes(workload_));
+  std::byte* const element = pristine_[tensor].data() + static_cast<std::size_t>(at) * bytes;
+  element[bytes - 1] ^= std::byte{0x80};  // its sign
+  if (workload_.in_place)
+    std::memcpy(work_[tensor].data() + static_cast<std::size_t>(at) * bytes, element, bytes);
+  seal_inputs(true);
+  return row / t.heads;
 }
 
 void WorkloadData::fill_inputs(std::uint64_t& random) {

@@ -31,6 +31,25 @@ class AlignedBytes {
   std::unique_ptr<std::byte, Free> data_;
 };
 
+/// Memory on a 64-byte boundary, in pages of its own, which can be made read-only: a kernel that
+/// writes there ends by a fault that names it. Throws std::bad_alloc.
+class SealedBytes {
+ public:
+  SealedBytes() = default;
+  explicit SealedBytes(std::int64_t bytes);
+  std::byte* data() const { return pages_ == nullptr ? nullptr : pages_.get() + offset; }
+  void seal(bool sealed);
+
+ private:
+  /// Where malloc lets large ones begin.
+  static constexpr std::size_t offset = 64;
+  struct Unmap {
+    std::size_t bytes;
+    void operator()(std::byte* pages) const;
+  };
+  std::unique_ptr<std::byte, Unmap> pages_;
+};
+
 /// The buffers of one workload, shared by all its cells. Only one cell runs at a time.
 /// Tables are cosines of libm: near enough for timing; what is true is judged elsewhere.
 class WorkloadData {
@@ -40,7 +59,10 @@ class WorkloadData {
   /// place). Untimed, before each repetition: so a kernel that can only turn forward starts anew.
   void refill();
   /// New inputs, so that an output of before is not the answer.
-  void refresh(std::uint64_t seed) { fill_inputs(seed); }
+  void refresh(std::uint64_t seed);
+  /// What lies in the buffers is the input now (in place), and one element of it is another:
+  /// returns the token, of the whole batch, that has it. The outputs stay as they are.
+  std::int64_t disturb(std::uint64_t& random);
   /// Before a call that will be judged: nothing is left where its output belongs.
   void poison();
   const std::byte* input(std::size_t tensor) const { return pristine_[tensor].data(); }
@@ -62,12 +84,14 @@ class WorkloadData {
 
  private:
   void fill_inputs(std::uint64_t& random);
+  void seal_inputs(bool sealed);
 
   const Workload& workload_;
   std::vector<double> inv_freq_, inv_freq_f32_;
   std::int64_t cold_at_ = 0;
   std::int64_t tensor_bytes_[2];
-  AlignedBytes pristine_[2], work_[2], cos_, sin_, positions_;
+  SealedBytes pristine_[2], cos_, sin_, positions_;
+  AlignedBytes work_[2];
 };
 
 /// WorkloadData made when first needed: a filtered-out workload costs nothing. One for each

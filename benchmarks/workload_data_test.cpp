@@ -56,6 +56,50 @@ TEST(WorkloadData, OutOfPlaceMovesWholeRows) {
   EXPECT_EQ(data.spans()[0].row_elements, 10);
 }
 
+TEST(WorkloadData, WhatAKernelOnlyReadsCannotBeWritten) {
+  Workload w = latent();
+  w.in_place = false;
+  WorkloadData data(w, 7);
+  data.refresh(8);
+  const rope_operands o = data.operands(true);
+  const auto write = [](const void* place) {
+    *static_cast<volatile char*>(const_cast<void*>(place)) = 1;
+  };
+  EXPECT_DEATH(write(o.tensor[0].cos), "");
+  EXPECT_DEATH(write(o.tensor[1].sin), "");
+  EXPECT_DEATH(write(o.positions), "");
+  EXPECT_DEATH(write(o.tensor[0].in), "");
+  write(o.tensor[0].out);
+}
+
+TEST(WorkloadData, ADisturbedInputDiffersInOneElement) {
+  for (const bool in_place : {true, false}) {
+    Workload w = latent();
+    w.in_place = in_place;
+    WorkloadData data(w, 7);
+    data.refill();
+    const std::size_t floats[2] = {2 * 5 * 30, 2 * 5 * 4};
+    std::vector<float> before[2];
+    for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+      const auto* in = reinterpret_cast<const float*>(data.input(i));
+      before[i].assign(in, in + floats[i]);
+    }
+    std::uint64_t random = 3;
+    const std::int64_t token = data.disturb(random);
+    int changed = 0;
+    for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
+      for (std::size_t k = 0; k < floats[i]; ++k) {
+        const float now = reinterpret_cast<const float*>(data.input(i))[k];
+        if (now == before[i][k]) continue;
+        ++changed;
+        EXPECT_EQ(static_cast<std::int64_t>(k / (floats[i] / 10)), token);
+        EXPECT_EQ(now, -before[i][k]);
+        EXPECT_EQ(reinterpret_cast<const float*>(data.output(i))[k] == now, in_place);
+      }
+    EXPECT_EQ(changed, 1);
+  }
+}
+
 TEST(WorkloadData, TheProblemHasTheWindowsAndStridesOfBothTensors) {
   const std::vector<double> inv_freq(2, 1.0);
   const rope_problem p = make_problem(latent(), inv_freq, ROPE_ANGLES_TABLE, ROPE_FORWARD);

@@ -398,8 +398,10 @@ Worker::TimeResult Worker::time(
     Reply reply{};
     std::memcpy(&reply, message.get(), sizeof reply);
     out.exit_code = static_cast<int>(reply.count);
-    if (reply.status != static_cast<std::uint32_t>(Status::ok))
+    if (reply.status != static_cast<std::uint32_t>(Status::ok)) {
+      out.now_running = running;
       out.result = {CallResult::Kind::failed, text_of(reply.text)};
+    }
     return out;
   }
 }

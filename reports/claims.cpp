@@ -171,13 +171,18 @@ void hold_to_ceiling(Claim& claim, const Claim& ceiling, double error) {
     without_speed(claim, "IMPLAUSIBLE", "faster than memory allows: it beats the ceiling");
 }
 
+/// Who is IMPLAUSIBLE now was compared when that was found: the error stays as it was divided.
+bool was_timed(const Claim& claim) {
+  return claim.has_speed || claim.outcome == "IMPLAUSIBLE";
+}
+
 bool is_compared(const Claim& claim) {
   return claim.has_speed && (claim.role == "kernel" || claim.role == "null_twin");
 }
 
 void compare(ClaimGroup& group, double twin_error) {
   for (const Claim& claim : group.claims)
-    if (claim.has_speed && claim.role == "kernel") ++group.comparisons;
+    if (claim.role == "kernel" && was_timed(claim)) ++group.comparisons;
   const double error =
       claim_error / static_cast<double>(std::max<std::int64_t>(group.comparisons, 1));
   if (const Claim* ceiling = ceiling_of(group))
@@ -186,7 +191,8 @@ void compare(ClaimGroup& group, double twin_error) {
   const Claim* baseline = with_role(group, "baseline");
   if (baseline == nullptr || !baseline->has_speed) return;
   group.baseline = baseline->kernel;
-  group.noise_floor = least_floor;
+  const Claim* twin = with_role(group, "null_twin");
+  group.noise_floor = twin != nullptr && twin->has_speed ? least_floor : infinity;  // not known
   for (Claim& claim : group.claims) {
     if (!is_compared(claim)) continue;
     Paired paired = pair_up(claim, *baseline);
@@ -279,7 +285,7 @@ Claims claims_of(const std::vector<TimingRow>& rows) {
   for (ClaimGroup& group : out.groups)
     for (Claim& claim : group.claims) {
       take_rows(claim);
-      if (claim.role == "null_twin" && claim.has_speed) ++twins;
+      if (claim.role == "null_twin" && was_timed(claim)) ++twins;
     }
   // Any one twin of the run that differs makes it invalid: they share the error.
   const double twin_error = claim_error / static_cast<double>(std::max<std::int64_t>(twins, 1));

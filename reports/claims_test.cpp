@@ -246,6 +246,29 @@ TEST(Claims, FasterThanTheCeilingIsNotBelieved) {
   EXPECT_NEAR(claim_on(claims, "plain").of_ceiling.ratio, 1, 0.1);
 }
 
+// Once its numbers are taken away, the others are compared as strictly as before.
+TEST(Claims, AnImplausibleOneStillSharesTheError) {
+  std::mt19937_64 random(seed);
+  auto rows = make_run(random, 40, 1.3, {1});
+  rows.push_back(row_of("magic", "kernel", 0, std::vector<double>(40, 1)));
+  const std::int64_t before = claims_of(rows).groups[0].comparisons;
+  rows.back().outcome = "IMPLAUSIBLE";
+  rows.back().ns_per_token.clear();
+  rows.back().ns_per_token_median = 0;
+  EXPECT_EQ(claims_of(rows).groups[0].comparisons, before);
+}
+
+TEST(Claims, WithoutATwinNothingIsSaid) {
+  std::mt19937_64 random(seed);
+  auto rows = make_run(random, 60, 1.3, {1});
+  std::erase_if(rows, [](const TimingRow& row) { return row.is_twin(); });
+  const Claims claims = claims_of(rows);
+  for (const Claim& claim : claims.groups[0].claims)
+    if (claim.role == "kernel") {
+      EXPECT_EQ(claim.outcome, "UNRESOLVED") << claim.kernel;
+    }
+}
+
 TEST(Claims, BrokenOnceIsBroken) {
   std::mt19937_64 random(seed);
   auto rows = make_run(random, 40, 1.3);

@@ -1,5 +1,6 @@
 // Times only what verified, in the very process that verified it, and looks again afterwards.
 #include <algorithm>
+#include <utility>
 
 #include "benchmarks/board.h"
 #include "benchmarks/paired.h"
@@ -70,7 +71,10 @@ TimingHandler timing_handler() {
                                       [&, n = name](const rope_kernel* k) { return n == k->name; });
       if (found == kernels.end()) throw std::runtime_error("the board has no kernel " + name);
       const char* summary = (*found)->summary;
-      plan.contestants.push_back({*found, name, summary == nullptr ? "" : summary, broken});
+      Contestant c{*found, name, summary == nullptr ? "" : summary, broken, {}};
+      for (const auto& [kernel, workload] : request.unverified)
+        if (kernel == name) c.unverified.insert(workload);
+      plan.contestants.push_back(std::move(c));
     }
     plan.on_row = [&](const TimingRow& row) { on_row(row.kernel, to_json_line(row)); };
     plan.now_running = now_running;

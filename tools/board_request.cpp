@@ -27,6 +27,8 @@ std::string to_text(const BoardRequest& r) {
   for (std::string line; std::getline(toml, line);) out += "workload " + line + "\n";
   for (const auto& [name, broken] : r.contestants)
     out += "contestant " + name + " " + one_line(broken) + "\n";
+  for (const auto& [kernel, workload] : r.unverified)
+    out += "unverified " + kernel + " " + one_line(workload) + "\n";
   for (const std::string& argument : r.benchmark_args)
     out += "argument " + one_line(argument) + "\n";
   for (const auto& [workload, variant] : r.ceilings)
@@ -79,6 +81,8 @@ BoardRequest board_request_from(const std::string& text) {
       r.workloads_toml += rest + "\n";
     } else if (word == "contestant") {
       r.contestants.insert(name_and_rest(rest));
+    } else if (word == "unverified") {
+      r.unverified.insert(name_and_rest(rest));
     } else if (word == "ceiling") {
       r.ceilings.insert(name_and_rest(rest));
     } else if (word == "done") {

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ropewalk {
@@ -16,6 +17,7 @@ struct BoardRequest {
   std::string workloads_toml;  ///< those to time, whole (to_toml)
   std::map<std::string, std::string>
       contestants;  ///< kernel, and why it is broken ("" when it holds)
+  std::set<std::pair<std::string, std::string>> unverified;  ///< kernel, workload
   std::vector<std::string> benchmark_args;
   // Of the paired engine (benchmarks/paired.h).
   std::int64_t rounds = 20, launch = 0, epoch_us = 1000, group_ms = 30000, threads = 1;

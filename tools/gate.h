@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "benchmarks/workloads.h"
@@ -35,8 +36,13 @@ class Gate {
   bool has_news() const { return !news_.empty(); }  ///< a failure that was not known
   bool knows(const std::string& kernel) const;
   const std::vector<VerdictRow>& verdicts() const { return verdicts_; }
+  /// Kernel and workload: it passed no property with that pairing and type, or refused the very
+  /// shape, as a case of at most so many tokens and of all of them.
+  const std::set<std::pair<std::string, std::string>>& unverified() const { return unverified_; }
 
  private:
+  bool passed(const KernelFacts& facts, const Workload& workload) const;
+  Finding own_shape(const KernelFacts& facts, const Workload& workload);
   void verify_one(const KernelFacts& facts);
   VerifyPlan plan() const;
 
@@ -49,6 +55,7 @@ class Gate {
   std::vector<KernelFacts> kernels_;
   std::map<std::string, std::string> broken_;
   std::set<std::string> news_;
+  std::set<std::pair<std::string, std::string>> unverified_;
   std::vector<VerdictRow> verdicts_;
 };
 

@@ -122,13 +122,14 @@ int Launches::run_launch(std::int64_t launch) {
     if (!paired()) rows_.clear();
     for (const auto& [kernel, why] : gate_.broken()) forget_groups_led_by(kernel);
     const Worker::TimeResult timed = time_board(request_for(launch), launch);
-    if (timed.result.kind == CallResult::Kind::failed) throw UsageError(timed.result.text);
     if (timed.result.kind == CallResult::Kind::ok) {
       if (timed.exit_code != 0) return timed.exit_code;
       break;
     }
     const std::string kernel = kernel_of_label(timed.now_running);
-    if (!gate_.knows(kernel))
+    const bool died = timed.result.kind != CallResult::Kind::failed;
+    if (kernel.empty() && !died) throw UsageError(timed.result.text);
+    if (!gate_.knows(kernel) || gate_.broken().contains(kernel))  // who is broken is not called
       throw std::runtime_error("the board's process " + timed.result.text +
                                (kernel.empty() ? "" : " in " + timed.now_running));
     break_off(kernel, timed.result.text + " while timed (" + timed.now_running + ")");
@@ -172,6 +173,7 @@ BoardRequest Launches::request_for(std::int64_t launch) const {
     const auto broken = gate_.broken().find(k.name);
     request.contestants[k.name] = broken == gate_.broken().end() ? "" : broken->second;
   }
+  request.unverified = gate_.unverified();
   request.benchmark_args = options_.benchmark_args;
   request.rounds = effort_.rounds;
   request.epoch_us = effort_.epoch_us;

@@ -39,7 +39,7 @@ inline rope_kernel toy_kernel(const char* name) {
   kernel.abi_version = ROPE_ABI_VERSION;
   kernel.name = name;
   kernel.angle_contract = ROPE_CONTRACT_TABLE;
-  kernel.flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE;
+  kernel.flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE;
   kernel.supports = supports_toy;
   kernel.apply = apply_toy;
   return kernel;

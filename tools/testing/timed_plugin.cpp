@@ -4,9 +4,12 @@
 // timed.
 #include <array>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <new>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "kernels/api/kernel.h"
@@ -97,6 +100,39 @@ std::int32_t far(const rope_problem* p, const rope_operands* o, void*) {
   return ROPE_OK;
 }
 
+std::int32_t throwing(const rope_problem* p, const rope_operands* o, void*) {
+  static std::int64_t calls = 0;
+  if (++calls >= long_enough) throw std::bad_alloc();
+  return rotate_all(*p, *o, nullptr);
+}
+std::int32_t helped(const rope_problem* p, const rope_operands* o, void*) {
+  static std::int64_t calls = 0;
+  if (++calls < long_enough) return rotate_all(*p, *o, nullptr);
+  std::thread([&] { rotate_all(*p, *o, nullptr); }).join();
+  return ROPE_OK;
+}
+// Forward again where it was never turned back is what lies there already.
+std::int32_t half_the_pairs(const rope_problem* p, const rope_operands* o, void*) {
+  static std::int64_t calls = 0, left = 0;
+  if (++calls < long_enough) return rotate_all(*p, *o, nullptr);
+  if (p->operation == ROPE_TRANSPOSE) {
+    left = calls;
+    return ROPE_OK;
+  }
+  return left == calls - 1 ? ROPE_OK : rotate_all(*p, *o, nullptr);
+}
+std::int32_t only_300_tokens(const rope_problem* p, const char** reason) {
+  return p->tokens == 300 ? supports_data(*p, ROPE_ANGLES_TABLE, ROPE_F32, reason)
+                          : ROPE_UNSUPPORTED;
+}
+std::int32_t tokens_by_sixteen(const rope_problem* p, const char** reason) {
+  return p->tokens % 16 == 0 ? supports_data(*p, ROPE_ANGLES_TABLE, ROPE_F32, reason)
+                             : ROPE_UNSUPPORTED;
+}
+std::int32_t dies_when_asked(const rope_problem*, const char**) {
+  std::abort();
+}
+
 std::int32_t supports(const rope_problem* p, const char** reason) {
   return supports_data(*p, ROPE_ANGLES_TABLE, ROPE_F32, reason);
 }
@@ -129,8 +165,20 @@ struct Registry {
                                       {"cheat_crash", crash},
                                       {"cheat_no_tail", no_tail},
                                       {"cheat_cached", cached},
+                                      {"cheat_throws", throwing},
+                                      {"cheat_helped", helped},
+                                      {"cheat_pairs", half_the_pairs},
                                       {"cheat_far", far}})
       kernels.emplace_back(info_of(name, apply));
+    using Supports = std::int32_t (*)(const rope_problem*, const char**);
+    for (const auto& [name, supports] :
+         {std::pair<const char*, Supports>{"cheat_dies_when_asked", dies_when_asked},
+          {"only_300_tokens", only_300_tokens},
+          {"tokens_by_sixteen", tokens_by_sixteen}}) {
+      KernelInfo info = info_of(name, same);
+      info.supports = supports;
+      kernels.emplace_back(info);
+    }
   }
 };
 const Registry registry;

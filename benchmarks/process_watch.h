@@ -1,0 +1,33 @@
+// What a timed kernel may not do to the process, as others are timed in it, too: run another thread
+// or process, map memory, leave signals, descriptors, locale and the like changed.
+#pragma once
+#include <unistd.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "harness/process_state.h"
+
+namespace ropewalk {
+
+/// Notes how the process is when it is made.
+class ProcessWatch {
+ public:
+  /// Just before a kernel is timed.
+  void begin() { state_.begin_alone(); }
+  /// Just after. `in_full`: compares what is dear to compare, too. Throws std::runtime_error, after
+  /// which nobody should be timed here: the process is not what it was.
+  void end(bool in_full) {
+    if (state_.is_copy()) _exit(0);  // a child goes on where its parent does
+    std::string changed = state_.end_alone();
+    for (const std::string& more :
+         {state_.quick_changes(), in_full ? state_.other_changes() : std::string()})
+      if (!more.empty()) changed += (changed.empty() ? "" : "; ") + more;
+    if (!changed.empty()) throw std::runtime_error(changed);
+  }
+
+ private:
+  ProcessState state_;
+};
+
+}  // namespace ropewalk
