@@ -49,7 +49,9 @@ std::string verification_gap(const TimingRow& row, const std::set<std::string>& 
   for (const VerdictRow* verdict : found->second) {
     if (!concerns(*verdict, parts)) continue;
     const auto word = verdict_of(*verdict);
-    if (is_failure(word)) return fmt::format("{} {}", verdict->property, word);
+    if (is_failure(word))
+      return fmt::format("{} {}{}", verdict->property, word,
+                         verdict->known.empty() ? "" : " (known " + verdict->known + ")");
     passed = passed || word == "PASS";
   }
   return passed ? "" : "not verified in this run";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 
 #include "reports/digest.h"
@@ -32,14 +33,29 @@ std::string without(std::string page, std::string_view part) {
   return at == page.npos ? page : page.erase(at, part.size());
 }
 
+/// What gnuplot draws with: another element could show anything at all.
+bool is_drawn(std::string_view svg) {
+  static const std::set<std::string_view> elements = {
+      "circle",   "defs", "desc", "g",    "line",  "path",  "polygon",
+      "polyline", "rect", "svg",  "text", "title", "tspan", "use"};
+  for (std::size_t at = 0; (at = svg.find('<', at)) != svg.npos;) {
+    at += svg.substr(at, 2) == "</" ? std::size_t{2} : std::size_t{1};
+    const std::string_view name = svg.substr(at, svg.find_first_of(" \t\n/>", at) - at);
+    if (!elements.contains(name)) return false;
+  }
+  return true;
+}
+
 /// Pictures of another gnuplot differ in their last digits and more.
 std::string without_pictures(std::string page) {
   constexpr std::string_view begin = "<svg class=\"chart ", end = "</svg>";
   std::string out;
   std::size_t done = 0;
   for (std::size_t at; (at = page.find(begin, done)) != page.npos;) {
-    out.append(page, done, at - done);
-    done = std::min(page.find(end, at), page.size());
+    const std::size_t close = std::min(page.find(end, at), page.size());
+    const bool drawn = is_drawn(std::string_view(page).substr(at, close - at));
+    out.append(page, done, drawn ? at - done : close - done);
+    done = close;
   }
   return out.append(page, done);
 }
@@ -130,8 +146,9 @@ PageCheck check_page(const std::string& page, const std::string& name,
   const std::string carried = unpacked(inside, results_bytes_max);
   const std::string text = results ? text_of(*results) : carried;
   if (text != carried)
-    return {false, fmt::format("{}: carries other results than the file: sha256 {} and {}", name,
-                               sha256_hex(carried), sha256_hex(text))};
+    return {false, true,
+            fmt::format("{}: carries other results than the file: sha256 {} and {}", name,
+                        sha256_hex(carried), sha256_hex(text))};
   const bool has_history = page.find(history_begin) != page.npos;
   const std::string_view runs =
       has_history ? between(page, history_begin, block_end, name) : std::string_view();
@@ -148,12 +165,13 @@ PageCheck check_page(const std::string& page, const std::string& name,
     one = without(without_pictures(std::move(one)), drawn);
     two = without(without_pictures(std::move(two)), between(again, maker_begin, "\"", name));
   }
-  if (one != two) return {false, name + ": " + difference(one, two)};
-  return {true, fmt::format("{}: every number is what its results give (sha256 {}){}", name,
-                            sha256_hex(text),
-                            same_pictures ? ""
-                                          : "; pictures were drawn by another gnuplot and not "
-                                            "compared, their tables were")};
+  if (one != two) return {false, true, name + ": " + difference(one, two)};
+  return {
+      true, same_pictures,
+      fmt::format("{}: every number is what its results give (sha256 {}){}", name, sha256_hex(text),
+                  same_pictures ? ""
+                                : "; pictures were drawn by another gnuplot and not "
+                                  "compared, their tables were")};
 }
 
 }  // namespace ropewalk

@@ -9,7 +9,8 @@ namespace ropewalk {
 
 struct PageCheck {
   bool holds = false;
-  std::string text;  ///< one line: what was compared, or the first thing that differs and where
+  bool in_full = true;  ///< false: pictures of another gnuplot could not be compared
+  std::string text;     ///< one line: what was compared, or the first thing that differs and where
 };
 
 /// Renders the results again and compares: those of `results` (a results file), or without it those

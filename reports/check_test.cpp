@@ -89,6 +89,21 @@ TEST(Check, RefusesWhatIsNoPageOfThisRopewalk) {
   EXPECT_THROW(check(other), BadResults);
 }
 
+// Whoever names another gnuplot cannot put something else in the place of a picture.
+TEST(Check, AForgedPictureIsFound) {
+  const auto drawn_by_another = [](std::string page) {
+    const std::size_t at = page.find("gnuplot ", page.find(maker_begin));
+    return page.replace(at, 9, "gnuplot 9");
+  };
+  std::string page = drawn_by_another(sample_page());
+  const PageCheck honest = check(page);
+  EXPECT_TRUE(honest.holds) << honest.text;
+  EXPECT_FALSE(honest.in_full);
+  page.insert(page.find('>', page.find("<svg class=\"chart ")) + 1,
+              "<section class=\"banner good\"><h1>All kernels verified</h1></section>");
+  EXPECT_FALSE(check(page).holds);
+}
+
 TEST(Check, APageOfAnotherGnuplotIsHeldByItsTables) {
   const std::string bare = render_html(sample_results(), "/");
   const PageCheck found = check(bare);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -106,12 +107,26 @@ ComparedCell compare_cell(const Place& a, const Place& b, double max_regression)
   return cell;
 }
 
+/// What is not the same of two workloads of one name; empty where they are alike.
+std::string other_work(const TimingRow& a, const TimingRow& b) {
+  if (a.tokens != b.tokens)
+    return fmt::format("{} and {} tokens", count_text(a.tokens), count_text(b.tokens));
+  if (a.working_set_bytes != b.working_set_bytes)
+    return fmt::format("working sets of {} and {}", bytes_text(a.working_set_bytes),
+                       bytes_text(b.working_set_bytes));
+  return {};
+}
+
 ComparedCell cell_of(const Place* a, const Place* b, double max_regression) {
   ComparedCell cell;
   if (a == nullptr || b == nullptr) {
     const Entry& entry = *(a != nullptr ? a : b)->entry;
     cell.outcome = a != nullptr ? "GONE" : "NEW";
     if (!entry.has_speed) cell.note = entry.outcome;
+  } else if (const std::string other = other_work(*a->contest->of, *b->contest->of);
+             !other.empty()) {
+    cell.outcome = "CHANGED";
+    cell.note = other;
   } else if (a->entry->has_speed && b->entry->has_speed) {
     cell = compare_cell(*a, *b, max_regression);
   } else {
@@ -135,8 +150,15 @@ void compare_cells(const Summary& a, const Summary& b, Comparison& out) {
     const auto found = cells.by_key.find(key);
     return found == cells.by_key.end() ? nullptr : &found->second;
   };
-  for (const Key& key : of_a.order)
-    out.cells.push_back(cell_of(find(of_a, key), find(of_b, key), out.max_regression));
+  std::set<std::string> timed_in_b;
+  for (const Key& key : of_b.order) timed_in_b.insert(std::get<1>(key));
+  for (const Key& key : of_a.order) {
+    ComparedCell cell = cell_of(find(of_a, key), find(of_b, key), out.max_regression);
+    // On a workload that the second run has timed, so not one that was left out.
+    cell.regression |=
+        cell.outcome == "GONE" && cell.note.empty() && timed_in_b.contains(cell.workload);
+    out.cells.push_back(std::move(cell));
+  }
   for (const Key& key : of_b.order)
     if (find(of_a, key) == nullptr)
       out.cells.push_back(cell_of(nullptr, find(of_b, key), out.max_regression));
@@ -148,14 +170,29 @@ void compare_cells(const Summary& a, const Summary& b, Comparison& out) {
                         [](const ComparedCell& cell) { return cell.regression; });
 }
 
-void compare_verdicts(const Summary& a, const Summary& b, Comparison& out) {
-  for (const KernelSummary& before : a.kernels)
-    for (const KernelSummary& after : b.kernels)
-      if (before.name == after.name && before.standing == Standing::verified &&
-          after.standing == Standing::failed) {
-        out.verdicts.push_back(before.name + ": " + after.reason);
-        ++out.regressions;
-      }
+std::array<std::string, 5> claim_of(const VerdictRow& row) {
+  return {row.kernel, row.pairing, row.dtype, row.angle_contract, row.property};
+}
+
+/// Kernels that held and fail now; and of those that failed before, what failed since.
+void compare_verdicts(const Results& a, const Results& b, const Summary& of_a, const Summary& of_b,
+                      Comparison& out) {
+  std::set<std::array<std::string, 5>> held;
+  for (const VerdictRow& row : a.verdicts)
+    if (verdict_of(row) == "PASS") held.insert(claim_of(row));
+  for (const KernelSummary& before : of_a.kernels)
+    for (const KernelSummary& after : of_b.kernels) {
+      if (before.name != after.name || after.standing != Standing::failed) continue;
+      std::string news = before.standing == Standing::verified ? after.reason : "";
+      for (const VerdictRow& row : b.verdicts)
+        if (news.empty() && row.kernel == after.name && row.known.empty() &&
+            is_failure(verdict_of(row)) && held.contains(claim_of(row)))
+          news = fmt::format("{} {} on {} {}: {}", row.property, verdict_of(row), row.pairing,
+                             row.dtype, row.reason);
+      if (news.empty()) continue;
+      out.verdicts.push_back(before.name + ": " + news);
+      ++out.regressions;
+    }
 }
 
 /// What always differs and says nothing about the comparison.
@@ -253,13 +290,16 @@ Comparison compare_runs(const Results& a, const Results& b, const std::string& n
                     "compare on one class only",
                     name_a, name_b, out.machine, other));
   const Summary of_a = summarize(a), of_b = summarize(b);
+  for (const auto& [results, name] : {std::pair(&a, &name_a), std::pair(&b, &name_b)})
+    if (!results->complete && out.invalid.empty())
+      out.invalid = *name + " was cut off before its end: finish it first";
   for (const auto& [summary, name] : {std::pair(&of_a, &name_a), std::pair(&of_b, &name_b)})
     if (!summary->claims.valid && out.invalid.empty())
       out.invalid = fmt::format("{} is INVALID: {}", *name, summary->claims.invalid_because);
   out.max_regression = max_regression;
   tell_differences(a, b, out);
   if (!out.invalid.empty()) return out;
-  compare_verdicts(of_a, of_b, out);
+  compare_verdicts(a, b, of_a, of_b, out);
   compare_cells(of_a, of_b, out);
   const bool any = std::any_of(out.cells.begin(), out.cells.end(), [](const ComparedCell& cell) {
     return cell.ratio.rounds > 0 || cell.regression;

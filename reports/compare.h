@@ -25,10 +25,12 @@ Interval launch_interval(const std::vector<double>& a, const std::vector<double>
 struct ComparedCell {
   std::string kernel, workload, board;
   std::int64_t threads = 1;
-  std::string outcome;  ///< FASTER, SLOWER, SAME, UNRESOLVED; BROKEN, GONE, NEW
-  std::string note;     ///< why there is no ratio
-  Interval ratio;       ///< time of the second run over that of the first
-  double floor = 0;     ///< the larger noise floor of its groups in the two runs
+  /// FASTER, SLOWER, SAME, UNRESOLVED; BROKEN and the like; CHANGED: the same name, other work;
+  /// GONE, NEW.
+  std::string outcome;
+  std::string note;  ///< why there is no ratio
+  Interval ratio;    ///< time of the second run over that of the first
+  double floor = 0;  ///< the larger noise floor of its groups in the two runs
   double ns_a = 0, ns_b = 0;
   std::int64_t launches_a = 0, launches_b = 0;
   bool by_ceiling = false;  ///< each run in units of its own ceiling, so drift falls out
@@ -38,7 +40,7 @@ struct ComparedCell {
 struct Comparison {
   std::string machine;                ///< the class of both
   std::vector<std::string> told;      ///< what else differs: "compiler: GNU 12 -> GNU 14"
-  std::vector<std::string> verdicts;  ///< kernels that verified and now fail: regressions
+  std::vector<std::string> verdicts;  ///< kernels that fail where they held: regressions
   std::vector<ComparedCell> cells;    ///< regressions first, then in the order of the first run
   double max_regression = 0;          ///< SLOWER by no more than this is let be, a share
   double by_chance = 0;               ///< cells that chance alone would set apart, at most

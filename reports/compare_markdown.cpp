@@ -44,7 +44,7 @@ std::string counts_text(const Comparison& comparison) {
   for (const ComparedCell& cell : comparison.cells) ++counts[cell.outcome];
   std::string text;
   for (const char* word : {"FASTER", "SLOWER", "SAME", "UNRESOLVED", "BROKEN", "IMPLAUSIBLE",
-                           "SKIPPED", "UNSUPPORTED", "GONE", "NEW"})
+                           "SKIPPED", "UNSUPPORTED", "CHANGED", "GONE", "NEW"})
     if (counts[word] > 0)
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counts[word], word);
   return text;
@@ -52,7 +52,7 @@ std::string counts_text(const Comparison& comparison) {
 
 std::string headline(const Comparison& comparison) {
   if (!comparison.invalid.empty())
-    return "✗ Nothing was compared: " + clean_line(comparison.invalid);
+    return "✗ Nothing was compared: " + markdown_code(comparison.invalid);
   if (comparison.regressions == 0) return "✓ No regression found";
   return fmt::format("✗ {} regression{}", comparison.regressions,
                      comparison.regressions == 1 ? "" : "s");

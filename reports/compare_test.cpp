@@ -154,6 +154,52 @@ TEST(Compare, ALostSpeedIsARegression) {
     }
 }
 
+TEST(Compare, AVanishedKernelIsARegression) {
+  Results gone = base();
+  std::erase_if(gone.timings, [](const TimingRow& row) { return row.kernel == "dense"; });
+  EXPECT_EQ(compare(gone).regressions, count(compare(gone), "GONE"));
+  EXPECT_GT(compare(gone).regressions, 0);
+  // A workload that nobody was timed on was left out.
+  Results fewer = base();
+  const std::string workload = fewer.timings.front().workload;
+  std::erase_if(fewer.timings, [&](const TimingRow& row) { return row.workload == workload; });
+  EXPECT_GT(count(compare(fewer), "GONE"), 0);
+  EXPECT_EQ(compare(fewer).regressions, 0);
+}
+
+TEST(Compare, OtherWorkUnderTheSameNameIsNotCompared) {
+  Results other = base();
+  for (TimingRow& row : other.timings) row.working_set_bytes += 64;
+  const Comparison comparison = compare(other);
+  EXPECT_GT(count(comparison, "CHANGED"), 0);
+  EXPECT_EQ(count(comparison, "SAME") + count(comparison, "UNRESOLVED"), 0);
+}
+
+TEST(Compare, ARunThatWasCutOffIsNotCompared) {
+  Results cut = base();
+  cut.complete = false;
+  EXPECT_NE(compare(cut).invalid.find("b.jsonl was cut off"), std::string::npos);
+}
+
+// wrong_way failed before; what else fails of it is news all the same.
+TEST(Compare, AnotherFailureOfABrokenKernelIsARegression) {
+  Results worse = base();
+  VerdictRow held = sample_verdict();
+  for (const VerdictRow& row : worse.verdicts)
+    if (row.kernel == "wrong_way") held = row;
+  held.dtype = "f64";
+  held.compared = 1;
+  held.verdict = "PASS";
+  Results before = base();
+  before.verdicts.push_back(held);
+  held.verdict = "FAIL";
+  worse.verdicts.push_back(held);
+  const Comparison comparison = compare_runs(before, worse, "a", "b", 0);
+  ASSERT_EQ(comparison.verdicts.size(), 1u);
+  EXPECT_NE(comparison.verdicts[0].find("FAIL on"), std::string::npos) << comparison.verdicts[0];
+  EXPECT_EQ(comparison.regressions, 1);
+}
+
 TEST(Compare, RefusesOtherMachinesAndInvalidRuns) {
   for (const auto& [key, value] :
        {std::pair("cpu_model", "another"), std::pair("cpu_caches", "L1d 32 KiB"),
@@ -181,7 +227,7 @@ TEST(Compare, MarkdownSaysTheAnswerFirstAndNamesAreInert) {
   for (TimingRow& row : other.timings)
     if (row.kernel == "dense") row.kernel = "<img src=x>|[a](http://x)";
   const std::string text = comparison_markdown(compare(other), "a.jsonl", "b.jsonl");
-  EXPECT_EQ(text.rfind("## ✗ 12 regressions\n", 0), 0u) << text.substr(0, 100);
+  EXPECT_EQ(text.rfind("## ✗ 24 regressions\n", 0), 0u) << text.substr(0, 100);
   EXPECT_EQ(text.find("<img"), std::string::npos);
   EXPECT_NE(text.find("<details><summary>All other cells"), std::string::npos);
   EXPECT_EQ(comparison_markdown(compare(base()), "a", "b").rfind("## ✓ No regression", 0), 0u);

@@ -1,6 +1,9 @@
 // Figures as data for the templates.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "reports/text.h"
 #include "reports/view.h"
 
@@ -30,6 +33,25 @@ View legend_view(const std::vector<LegendItem>& legend) {
   return out;
 }
 
+/// Nothing that Markdown could take for more than letters and numbers, in a whole column.
+bool is_plain(const std::vector<std::vector<std::string>>& lines, std::size_t column) {
+  return std::all_of(lines.begin(), lines.end(), [&](const auto& line) {
+    return column >= line.size() ||
+           std::all_of(line[column].begin(), line[column].end(), [](char c) {
+             return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                    std::string_view(" .,+-%").find(c) != std::string_view::npos;
+           });
+  });
+}
+
+/// HTML escapes NAME; Markdown shows one of NAME_plain, as it is, and NAME_foreign, escaped.
+void set_cell(View& view, const std::string& name, const std::string& text, bool plain) {
+  const std::string line = clean_line(text);
+  view.set(name, line);
+  view.set(name + "_plain", plain ? line : "");
+  view.set(name + "_foreign", plain ? "" : line);
+}
+
 View table_view(const Figure& figure) {
   View item, lines{View::type::list};
   item.set("chart_title", figure.picture.title);
@@ -38,10 +60,18 @@ View table_view(const Figure& figure) {
   const auto& columns = figure.table.columns;
   item.set("chart_x_label", columns.front());
   item.set("chart_columns", list_of({columns.begin() + 1, columns.end()}, "chart_column"));
+  std::vector<bool> plain;
+  for (std::size_t column = 0; column < columns.size(); ++column)
+    plain.push_back(is_plain(figure.table.lines, column));
   for (const auto& values : figure.table.lines) {
-    View line;
-    line.set("chart_x", values.front());
-    line.set("chart_values", list_of({values.begin() + 1, values.end()}, "chart_value"));
+    View line, cells{View::type::list};
+    set_cell(line, "chart_x", values.front(), plain.front());
+    for (std::size_t column = 1; column < values.size(); ++column) {
+      View cell;
+      set_cell(cell, "chart_value", values[column], plain.at(column));
+      cells << cell;
+    }
+    line.set("chart_values", cells);
     lines << line;
   }
   set_list(item, "chart_lines", std::move(lines));

@@ -154,10 +154,13 @@ std::string history_with(const std::string& history, const Results& results,
   }
   if (!results.complete)
     throw BadResults("a run that was cut off does not go into a history; finish it first");
+  const std::vector<TimingRow> timings = gated_timings(results);
+  if (!claims_of(timings).valid)
+    throw BadResults("a run that is INVALID does not go into a history; run it again");
   RunRow run = results.run;
   run.environment[sha_key] = sha;
   std::string text = history + to_json_line(run) + '\n';
-  for (const TimingRow& row : gated_timings(results)) text += to_json_line(reduced(row)) + '\n';
+  for (const TimingRow& row : timings) text += to_json_line(reduced(row)) + '\n';
   return text + to_json_line(results.end) + '\n';
 }
 
@@ -178,7 +181,14 @@ std::vector<Figure> trend_figures(const std::string& history) {
       });
       if (found != run.end()) trend.times.push_back(&found->second);
     }
-    if (!trend.common.empty()) figures.push_back(figure_of(board, trend, runs));
+    std::set<std::string> drawn, left_out;
+    for (const Cell& cell : trend.common) drawn.insert(cell.second);
+    for (const auto& cell : last)
+      if (!drawn.contains(cell.first.second)) left_out.insert(cell.first.second);
+    if (drawn.empty()) continue;
+    figures.push_back(figure_of(board, trend, runs));
+    for (const std::string& kernel : left_out)
+      figures.back().absent.push_back(kernel + ": not in all of these runs");
   }
   return figures;
 }

@@ -340,28 +340,6 @@ TEST(JUnit, CountsCases) {
   EXPECT_EQ(count(render_junit(cut_off), "<failure type=\"CUT_OFF\""), 1u);
 }
 
-TEST(KnownFailures, AreShownEverywhereAndRedNowhereInCi) {
-  Results results = sample_results();
-  for (VerdictRow& row : results.verdicts)
-    if (is_failure(row.verdict)) row.known = "until 2999-12-31: issue 7 & others";
-  const std::string known = "known until 2999-12-31: issue 7 &amp; others";
-  const std::string junit = render_junit(results);
-  EXPECT_EQ(count(junit, "<failure "), 0u);
-  EXPECT_EQ(count(junit, "<skipped "), 24u);
-  EXPECT_EQ(count(junit, "<skipped message=\"FAIL, " + known + "\"/>"), 6u);
-  EXPECT_EQ(count(junit, "<system-out>claim: "), 6u);
-  EXPECT_TRUE(contains(junit, "replay: ropewalk replay"));
-  const std::string page = render_html(results);
-  EXPECT_TRUE(contains(page, known));
-  EXPECT_TRUE(contains(page, "1 of 5 kernels failed, as is known"));
-  EXPECT_EQ(count(page, "<dl id=\"failure-"), 6u);
-  EXPECT_TRUE(contains(render_markdown(results), "until 2999-12-31: issue 7 & others"));
-  EXPECT_TRUE(contains(render_csv(results), "until 2999-12-31: issue 7 & others"));
-  results.verdicts[results.verdicts.size() - 1].verdict = "FAIL";
-  EXPECT_FALSE(contains(render_html(results), "as is known"));
-  EXPECT_EQ(count(render_junit(results), "<failure "), 1u);
-}
-
 TEST(Csv, CountsCases) {
   EXPECT_TRUE(contains(render_csv(small_results()), ",200,200,200,1638400,"));
 }

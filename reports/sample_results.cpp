@@ -201,7 +201,11 @@ void add_curves(Results& results) {
 
 void add_error_curves(Results& results) {
   const auto add = [&results](const std::string& kernel, const std::string& contract) {
-    CurveRow curve{"error_over_position", kernel, "contract " + contract + ", f32", {0}, {0}};
+    CurveRow curve{"error_over_position",
+                   kernel,
+                   "contract " + contract + ", f32, rotary_dim 128, rope_theta 10000",
+                   {0},
+                   {0}};
     for (double position = 1; position <= 0x1p31; position *= 2) {
       const bool grows = contract == "f32_angle";
       curve.x.push_back(std::min(position, 0x1p31 - 1));

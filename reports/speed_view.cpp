@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <tuple>
 
 #include "reports/text.h"
 #include "reports/view.h"
@@ -229,6 +230,7 @@ struct Census {
 
 View census(const Results& results) {
   std::map<std::int64_t, Census> launches;
+  std::set<std::tuple<std::int64_t, std::string, std::string, std::int64_t>> groups;
   for (const TimingRow& row : results.timings) {
     if (row.ns_per_token.empty()) continue;
     Census& sum = launches[row.launch];
@@ -237,7 +239,9 @@ View census(const Results& results) {
     sum.reverified += row.reverified;
     sum.switches += row.involuntary_switches;
     sum.faults += row.page_faults;
-    sum.steal_ms += row.steal_ms;
+    // Each row has what was stolen from its whole group.
+    if (groups.insert({row.launch, row.workload, row.board, row.threads}).second)
+      sum.steal_ms += row.steal_ms;
     sum.off_cpu = std::max(sum.off_cpu, row.off_cpu_share);
     for (const double spin : {row.spin_ns_before, row.spin_ns_after}) {
       if (spin <= 0) continue;

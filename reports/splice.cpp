@@ -67,8 +67,8 @@ std::string names_of(const std::map<std::string, std::string>& sections) {
 std::string spliced(const std::string& text, const std::string& document, const Results& results) {
   const auto sections = sections_of(render_markdown(results));
   const std::string made_by =
-      fmt::format("\nMade by ropewalk {} on {}: {}\n", clean_line(results.run.version),
-                  clean_line(results.run.started_at), markdown_code(results.run.command));
+      fmt::format("\nMade by ropewalk {} on {}: {}\n", markdown_code(results.run.version),
+                  markdown_code(results.run.started_at), markdown_code(results.run.command));
   std::string out, open;
   int pairs = 0;
   std::int64_t number = 0;

@@ -17,7 +17,7 @@ TEST(Splice, PutsTablesBetweenTheMarkersAndKeepsTheRest) {
   EXPECT_EQ(once.rfind("# Ours\n\n<!-- ropewalk leaderboards -->\n", 0), 0u);
   EXPECT_EQ(once.find("old"), std::string::npos);
   EXPECT_NE(once.find("| kernel | ns/token |"), std::string::npos);
-  EXPECT_NE(once.find("Made by ropewalk 0.1.0"), std::string::npos) << "and the command";
+  EXPECT_NE(once.find("Made by ropewalk `0.1.0`"), std::string::npos) << "and the command";
   const std::string end = "<!-- ropewalk end -->\n\nafter";
   EXPECT_EQ(once.substr(once.size() - end.size()), end);
 }

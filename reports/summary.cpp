@@ -78,7 +78,10 @@ void take_verdict(const VerdictRow& row, KernelSummary& kernel) {
 void take_timing(const TimingRow& row, KernelSummary& kernel) {
   if (kernel.summary.empty()) kernel.summary = row.summary;
   const bool broken = row.outcome == "BROKEN" || row.outcome == "IMPLAUSIBLE";
-  if (broken && kernel.standing != Standing::failed) {
+  const bool all_known = kernel.failed > 0 && kernel.known == kernel.failed;
+  const bool says_more = all_known && !kernel.broke_while_timed && !is_known(row.reason);
+  if (broken && (kernel.standing != Standing::failed || says_more)) {
+    kernel.broke_while_timed = true;
     kernel.standing = Standing::failed;
     kernel.reason = fmt::format("{} while timed on {}{}{}", row.outcome, row.workload,
                                 row.reason.empty() ? "" : ": ", row.reason);
@@ -192,16 +195,19 @@ std::string plural(std::int64_t count) {
   return fmt::format("{} kernel{}", count, count == 1 ? "" : "s");
 }
 
+/// Some kernels failed, in no way but those that are known.
+bool is_all_known(const Summary& summary) {
+  return summary.kernels_failed > 0 &&
+         std::none_of(summary.kernels.begin(), summary.kernels.end(), [](const KernelSummary& k) {
+           return k.standing == Standing::failed && (k.broke_while_timed || k.known < k.failed);
+         });
+}
+
 std::string headline_of(const Summary& summary) {
   const std::int64_t verified = summary.kernels_verified, failed = summary.kernels_failed;
-  const auto news = [](const KernelSummary& kernel) {
-    return kernel.standing == Standing::failed &&
-           (kernel.failed == 0 || kernel.known < kernel.failed);
-  };
-  const bool any_news = std::any_of(summary.kernels.begin(), summary.kernels.end(), news);
   if (failed > 0)
     return fmt::format("{} of {} failed{}", failed, plural(verified + failed),
-                       any_news ? "" : ", as is known");
+                       is_all_known(summary) ? ", as is known" : "");
   if (verified > 0 && summary.kernels_not_run > 0)
     return fmt::format("{} verified, {} could not run", plural(verified), summary.kernels_not_run);
   if (verified > 0)
@@ -210,6 +216,10 @@ std::string headline_of(const Summary& summary) {
 }
 
 }  // namespace
+
+bool is_known(const std::string& reason) {
+  return reason.find(" (known ") != std::string::npos;
+}
 
 std::string_view verdict_of(const VerdictRow& row) {
   static constexpr std::array<std::string_view, 7> words = {
@@ -245,7 +255,8 @@ Summary summarize(const Results& results) {
   if (!results.complete) {
     summary.headline = "Cut off: " + summary.headline + " so far";
     summary.standing = Standing::failed;
-  } else if (results.end.exit_code != 0 && summary.standing == Standing::verified) {
+  } else if (results.end.exit_code != 0 &&
+             (summary.standing == Standing::verified || is_all_known(summary))) {
     summary.headline += fmt::format(", but the run ended with exit code {}", results.end.exit_code);
     summary.standing = Standing::failed;
   }

@@ -27,8 +27,12 @@ struct KernelSummary {
   std::int64_t known = 0;                            ///< of the failed ones
   double worst_margin = 0;                           ///< among those that passed
   std::string worst_property;
-  std::string reason;  ///< the first failure, or why nothing was run
+  bool broke_while_timed = false;  ///< and not in a way that is known
+  std::string reason;              ///< the first failure, or why nothing was run
 };
+
+/// Whether the reason of a BROKEN row says that the failure is a known one.
+bool is_known(const std::string& reason);
 
 struct PropertySummary {
   std::string name, claim;

@@ -29,10 +29,12 @@ struct Trade {
   std::vector<std::string> without_error;
 };
 
-/// "contract table, f32": is it about this dtype?
+/// "contract table, f32, rotary_dim 128, ...": is it about this dtype?
 bool is_about(const CurveRow& row, const std::string& dtype) {
-  const std::size_t comma = row.note.rfind(", ");
-  return comma != std::string::npos && row.note.substr(comma + 2) == dtype;
+  const std::size_t comma = row.note.find(", ");
+  if (comma == std::string::npos) return false;
+  const std::size_t from = comma + 2;
+  return row.note.substr(from, row.note.find(", ", from) - from) == dtype;
 }
 
 /// The largest error against the real rotation that was measured through a kernel.
@@ -132,7 +134,8 @@ Figure figure_of(Trade trade) {
   figure.how_to_read =
       "Left is faster, lower is more accurate. The error is the largest against the real rotation "
       "over the positions up to 65,536 that were measured, whatever angles a kernel's contract "
-      "promises; 1e-9 stands for that and less. A kernel marked best is beaten by no other in one "
+      "promises, with the pairing that a kernel offers first; 1e-9 stands for that and less. A "
+      "kernel marked best is beaten by no other in one "
       "of the two without losing in the other. Kernels of all angle sources share this picture "
       "and no ranking.";
   figure.absent = std::move(trade.without_error);

@@ -1,6 +1,9 @@
 // Reports from results, the check of a report, and what else is made from results: tables inside a
 // document, a history of runs.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -24,12 +27,31 @@ int check(const Options& options) {
   if (!options.results_file.empty()) results = read_results_or_page(options.results_file);
   const PageCheck found = check_page(whole_file(options.check), options.check, results);
   fmt::print("{}\n", found.text);
-  return found.holds ? 0 : 1;
+  if (!found.holds) return 1;
+  return found.in_full ? 0 : 3;
 }
+
+/// Two that add a run to one file at once wait for each other. The lock stands beside the file,
+/// which is replaced by another when it is written.
+class Lock {
+ public:
+  explicit Lock(const std::string& file)
+      : descriptor_(open((file + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+    if (descriptor_ < 0 || flock(descriptor_, LOCK_EX) != 0)
+      throw UsageError(file + ".lock: cannot be made or locked");
+  }
+  ~Lock() { close(descriptor_); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  int descriptor_;
+};
 
 /// The history with this run in it, written back. Empty without --history.
 std::string grown_history(const Options& options, const Results& results) {
   if (options.history.empty()) return {};
+  const Lock lock(options.history);
   const std::string before =
       std::filesystem::exists(options.history) ? whole_file(options.history) : std::string();
   const std::string after = history_with(before, results, options.history);
