@@ -15,6 +15,7 @@ namespace ropewalk {
 namespace {
 
 constinit std::atomic<bool> watching{false};
+constinit std::atomic<bool> loader_called{false};
 constinit std::atomic<std::uint64_t> calls{0};
 constinit std::atomic<const char*> first_function{nullptr};
 constinit std::atomic<std::size_t> first_bytes{0};
@@ -29,7 +30,12 @@ void note(const char* function, std::size_t bytes) {
 
 void begin_heap_watch() {
   calls = 0;
+  loader_called = false;
   watching = true;
+}
+
+bool loader_has_allocated() {
+  return loader_called;
 }
 
 std::string end_heap_watch() {
@@ -99,7 +105,10 @@ struct Loader {
 const Loader loader;
 
 void note_call(const char* function, std::size_t bytes, const void* caller) {
-  if (!loader.holds(reinterpret_cast<std::uintptr_t>(caller))) note(function, bytes);
+  if (loader.holds(reinterpret_cast<std::uintptr_t>(caller)))
+    loader_called = true;
+  else
+    note(function, bytes);
 }
 
 }  // namespace

@@ -11,6 +11,10 @@ bool heap_is_watched();
 /// From here on calls are counted. One watch at a time.
 void begin_heap_watch();
 
+/// Whether the loader has allocated since: a library's thread_local variables, met for the first
+/// time.
+bool loader_has_allocated();
+
 /// Ends the watch: what was called, in words; empty when nothing was.
 std::string end_heap_watch();
 

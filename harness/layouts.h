@@ -13,20 +13,22 @@ inline Strides padded_strides(const Case& c, const TensorCase& t, std::int64_t g
   return s;
 }
 
-/// [batch, heads, tokens, head_dim], as attention kernels want it.
-inline Strides head_major_strides(const Case& c, const TensorCase& t) {
+/// [batch, heads, tokens, head_dim], as attention kernels want it; with `room` tokens more in each
+/// head, as a cache of keys has them.
+inline Strides head_major_strides(const Case& c, const TensorCase& t, std::int64_t room = 0) {
   Strides s;
   s.token = t.head_dim;
-  s.head = c.tokens * t.head_dim;
+  s.head = (c.tokens + room) * t.head_dim;
   s.batch = t.heads * s.head;
   return s;
 }
 
-/// [tokens, batch, heads, head_dim], as sequence-parallel training has it.
-inline Strides time_major_strides(const Case& c, const TensorCase& t) {
+/// [tokens, batch, heads, head_dim], as sequence-parallel training has it, with `gap` elements
+/// after each batch row.
+inline Strides time_major_strides(const Case& c, const TensorCase& t, std::int64_t gap) {
   Strides s;
   s.head = t.head_dim;
-  s.batch = t.heads * t.head_dim;
+  s.batch = t.heads * t.head_dim + gap;
   s.token = c.batch * s.batch;
   return s;
 }

@@ -17,6 +17,9 @@ constexpr HeadSize usual_sizes[] = {
     {80, 80},   {128, 64}, {64, 32},   {80, 32},   {256, 64},  {96, 24},   {192, 64},
     {512, 512}, {40, 40},  {48, 48},   {112, 112}, {160, 160}, {192, 192}, {224, 224}};
 constexpr HeadSize odd_sizes[] = {{2, 2}, {6, 6}, {14, 14}, {7, 4}, {45, 18}};
+// Of who takes multiples of 4 or 8 alone: 6, 10, 18, 28 pairs and the like, so that tails are met.
+constexpr HeadSize stepped_sizes[] = {{12, 12}, {20, 20}, {36, 36}, {56, 56},
+                                      {64, 16}, {72, 72}, {88, 88}, {120, 120}};
 
 // How large a feature is asked for, try by try: a kernel may take even numbers alone, or powers of
 // two.
@@ -104,6 +107,10 @@ const std::vector<Feature>& features() {
       {"head_major", &Offer::head_major,
        [](Case& c, const Try&) {
          for (auto& t : c.tensors) t.in = t.out = head_major_strides(c, t);
+       }},
+      {"roomy_head_major", &Offer::roomy_head_major,
+       [](Case& c, const Try& n) {
+         for (auto& t : c.tensors) t.in = t.out = head_major_strides(c, t, n.gap);
        }},
       {"fused", &Offer::fused,
        [](Case& c, const Try&) {
@@ -302,9 +309,23 @@ void probe_features(Prober& prober, const Subject& subject, Offer& offer) {
   offer.any_size = std::all_of(std::begin(odd_sizes), std::end(odd_sizes), [&](HeadSize size) {
     return prober.accepts(resized(offer.base, size));
   });
+  if (offer.any_size) return;
+  for (const HeadSize size : stepped_sizes)
+    if (prober.accepts(resized(offer.base, size))) offer.sizes.push_back(size);
 }
 
 }  // namespace
+
+Case widened(Case c, const Offer& offer) {
+  std::int64_t widest = 0;
+  for (const HeadSize size : offer.sizes)
+    if (size.head_dim == size.rotary_dim && size.head_dim <= 128)
+      widest = std::max(widest, size.head_dim);
+  if (widest <= c.rotary_dim) return c;
+  c.rotary_dim = widest;
+  for (TensorCase& t : c.tensors) t.head_dim = widest;
+  return c;
+}
 
 Probe probe_offer(Subject& subject, std::int32_t pairing, std::int32_t dtype) {
   if (subject.facts.angle_contract == ROPE_CONTRACT_F32_ANGLE && dtype == ROPE_F64) {

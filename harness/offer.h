@@ -25,9 +25,10 @@ struct Offer {
        different_shapes = false, unrotated_tensor = false, scale = false, i64_positions = false,
        rows_by_token = false, null_positions = false, negative_positions = false,
        own_tables = false, spare_rows = false, padded_table = false, padded = false,
-       head_major = false, fused = false, broadcast_positions = false, strided_positions = false,
-       shifted_start = false, broadcast_heads = false, broadcast_tokens = false,
-       broadcast_batch = false, shared_input = false, fused_in_place = false;
+       head_major = false, roomy_head_major = false, fused = false, broadcast_positions = false,
+       strided_positions = false, shifted_start = false, broadcast_heads = false,
+       broadcast_tokens = false, broadcast_batch = false, shared_input = false,
+       fused_in_place = false;
   bool thread_safe = false, any_alignment = false;  ///< by its flags: promises, no features
 };
 
@@ -45,5 +46,9 @@ std::optional<Offer> first_offer(Subject& subject);
 /// The optional features by name, in a fixed order, and at the end any_size or the sizes as
 /// size_HEAD_ROTARY: what `list` prints and a ledger compares.
 std::vector<std::string> feature_names(const Offer& offer);
+
+/// `c` with the widest heads of a usual size up to 128, all of them rotated: what vector code turns
+/// in whole steps, where the simplest heads are but its remainder. As it is where none is offered.
+Case widened(Case c, const Offer& offer);
 
 }  // namespace ropewalk

@@ -16,6 +16,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "harness/heap_watch.h"
 #include "harness/signal_name.h"
 
 extern "C" char** environ;  // NOLINT: POSIX's own name
@@ -315,9 +316,10 @@ std::string ProcessState::end_alone() {
   if (now.other_low_ns > begun_.other_high_ns) words.add("ran another thread");
   if (now.pages != begun_.pages) {
     // Deep calls grow the stack: that is no allocation.
-    // A large thread_local is mapped by the loader, once; the first growth is taken for that.
+    // A large thread_local is mapped by the loader, once a library; the first growth is taken for
+    // that where the loader is not seen.
     const std::int64_t stack = stack_pages();
-    if (stack == stack_pages_ && grown_++ > 0)
+    if (stack == stack_pages_ && !loader_has_allocated() && grown_++ > 0)
       words.add(now.pages > begun_.pages
                     ? fmt::format("mapped {} pages of memory", now.pages - begun_.pages)
                     : fmt::format("unmapped {} pages of memory", begun_.pages - now.pages));

@@ -50,8 +50,30 @@ void add_extremes(std::vector<Case>& cases, const Offer& offer) {
   cases.push_back(turned_round(c, offer));
 }
 
+// Q and K of several prompts, with heads that fill vectors.
+void add_prompts(std::vector<Case>& cases, const Offer& offer, Profile profile) {
+  if (!offer.tokens) return;
+  Case c = widened(offer.base, offer);
+  c.property = "agreement";
+  c.position_from = 5;
+  c.tokens = 130;
+  if (offer.batch) c.batch = 2;
+  if (offer.two_tensors && c.tensors.size() == 1) c.tensors.push_back(c.tensors[0]);
+  for (TensorCase& t : c.tensors)
+    if (offer.many_heads) t.heads = 4;
+  cases.push_back(c);
+  cases.push_back(turned_round(c, offer));
+  if (profile == Profile::smoke) return;
+  c.tokens = 512;  // more than a cache holds, for which some kernels have stores of their own
+  c.batch = offer.base.batch;
+  c.tensors.resize(offer.base.tensors.size());
+  for (TensorCase& t : c.tensors)
+    if (offer.many_heads) t.heads = 32;
+  cases.push_back(c);
+}
+
 // Every usual head size, and shapes with many heads, tokens and batch rows: none is left to chance.
-std::vector<Case> fixed_cases(const Offer& offer, Profile) {
+std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   std::vector<Case> cases;
   Case c = offer.base;
   c.property = "agreement";
@@ -69,6 +91,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
     std::int64_t batch, tokens, heads;
   } crowds[] = {{1, 67, 33}, {9, 3, 5}, {2, 16, 16}};
   add_extremes(cases, offer);
+  add_prompts(cases, offer, profile);
   for (const auto& crowd : crowds) {
     c.rotary_dim = offer.base.rotary_dim;
     if (offer.batch) c.batch = crowd.batch;

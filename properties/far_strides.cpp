@@ -48,6 +48,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
       t.in_place = offer.in_place && (axis == 1 || !offer.out_of_place);
     }
     cases.push_back(c);
+    cases.push_back(widened(c, offer));
   }
   return cases;
 }

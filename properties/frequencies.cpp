@@ -30,6 +30,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   for (const double theta : {1.0, 100.0, 5e5, 1e6, 1e7, 1e9}) {
     c.rope_theta = theta;
     cases.push_back(c);
+    cases.push_back(widened(c, offer));
   }
   c.rope_theta = 10000;
   // All are values of f32, as the f32_angle contract has them.

@@ -154,8 +154,9 @@ void choose_frequencies(Case& c, const Choices& k) {
 
 Strides choose_strides(const Case& c, const TensorCase& t, const Offer& offer, std::int64_t layout,
                        std::int64_t gap) {
-  if (layout == 1 && offer.head_major) return head_major_strides(c, t);
-  if (layout == 5 && offer.padded) return time_major_strides(c, t);
+  if (layout == 1 && offer.head_major)
+    return head_major_strides(c, t, offer.roomy_head_major ? gap : 0);
+  if (layout == 5 && offer.padded) return time_major_strides(c, t, gap);
   if (layout >= 2 && offer.padded) return padded_strides(c, t, gap);
   return {};
 }
@@ -186,6 +187,10 @@ void choose_layout(Case& c, const Offer& offer, const Choices& k) {
   if (offer.strided_positions && k.broadcast == 1) {
     c.position_token_stride = 1 + k.gap;
     c.position_batch_stride = c.tokens * c.position_token_stride + k.gap;
+  }
+  if (offer.strided_positions && k.broadcast == 2) {  // a slice of longer rows
+    c.position_token_stride = 1;
+    c.position_batch_stride = c.tokens + 1 + k.gap;
   }
   if (offer.broadcast_positions && c.position_rule != PositionRule::list) {
     if (k.broadcast >= 3) c.position_batch_stride = 0;

@@ -44,6 +44,7 @@ struct Difference {
   const char* what;
   bool Offer::*needs;  ///< NULL: nothing
   void (*apply)(Case&);
+  bool Offer::*needs_too = nullptr;
 };
 
 constexpr Difference differences[] = {
@@ -89,7 +90,8 @@ constexpr Difference differences[] = {
     {"place", &Offer::in_place,
      [](Case& c) {
        for (TensorCase& t : c.tensors) t.in_place = !t.in_place;
-     }},
+     },
+     &Offer::out_of_place},
     {"pairing", nullptr,
      [](Case& c) {
        c.pairing = c.pairing == ROPE_HALF_SPLIT ? ROPE_INTERLEAVED : ROPE_HALF_SPLIT;
@@ -100,6 +102,9 @@ constexpr Difference differences[] = {
          c.dtype = c.dtype == ROPE_F32 ? ROPE_F64 : ROPE_F32;
      }},
 };
+
+// So many of them with heads that fill vectors, too: a cache may be there alone.
+constexpr std::size_t wide_too = 4;
 
 // Where a call's result is kept: by input and place.
 std::size_t kind_of(const Call& call) {
@@ -214,9 +219,11 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   c.positions = {5, 9, 12, 7, 30, 11, 26, 5};
   c.positions.resize(static_cast<std::size_t>(c.batch * c.tokens), 5);
   for (std::size_t i = 0; i < std::size(differences); ++i) {
-    if (differences[i].needs != nullptr && !(offer.*differences[i].needs)) continue;
+    const auto offered = [&](bool Offer::*needed) { return needed == nullptr || offer.*needed; };
+    if (!offered(differences[i].needs) || !offered(differences[i].needs_too)) continue;
     c.shift = static_cast<std::int64_t>(i);
     cases.push_back(c);
+    if (i < wide_too) cases.push_back(widened(c, offer));
   }
   return cases;
 }

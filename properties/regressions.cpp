@@ -1,5 +1,6 @@
 #include "properties/regressions.h"
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 
@@ -44,7 +45,10 @@ std::vector<Case> regressions_of(const Property& property, const Offer& offer) {
     c.contract = offer.base.contract;
     c.pairing = offer.base.pairing;
     c.dtype = offer.base.dtype;
-    if (is_valid(c)) out.push_back(std::move(c));
+    const bool declared = std::all_of(c.tensors.begin(), c.tensors.end(), [&](const auto& t) {
+      return t.in_place ? offer.in_place : offer.out_of_place;
+    });
+    if (declared && is_valid(c)) out.push_back(std::move(c));
   }
   return out;
 }

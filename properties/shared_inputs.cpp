@@ -64,8 +64,10 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
     c.position_from = 5;
     enlarge(c, offer);
     if (backwards) c.operation = ROPE_TRANSPOSE;
-    add_broadcasts(cases, c, offer);
-    for (const Case& two : with_two_tensors(c, offer)) cases.push_back(two);
+    for (const Case& width : {c, widened(c, offer)}) {
+      add_broadcasts(cases, width, offer);
+      for (const Case& two : with_two_tensors(width, offer)) cases.push_back(two);
+    }
   }
   return cases;
 }

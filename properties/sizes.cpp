@@ -43,6 +43,13 @@ void turn(Case& c, const Offer& offer, std::size_t i) {
     t.in_place = offer.in_place && (i % 4 >= 2 || !offer.out_of_place);
 }
 
+// Other positions in each row of the batch.
+void at_random(Case& c) {
+  c.position_rule = PositionRule::random;
+  c.position_from = 0;
+  c.position_to = 300;
+}
+
 // Many tokens with a head or two; rows of a batch in the other half.
 void add_tokens(std::vector<Case>& cases, const Offer& offer, Profile profile) {
   const Counts tokens =
@@ -54,8 +61,11 @@ void add_tokens(std::vector<Case>& cases, const Offer& offer, Profile profile) {
     c.tokens = tokens[i];
     if (offer.many_heads)
       for (TensorCase& t : c.tensors) t.heads = 1 + static_cast<std::int64_t>(i % 3);
-    if (offer.batch)
-      c.batch = tokens[i] < 100 && i % 2 == 1 ? 2 + static_cast<std::int64_t>(i % 3) : 1;
+    if (offer.batch) c.batch = i % 2 == 1 ? 2 + static_cast<std::int64_t>(i % 3) : 1;
+    if (tokens[i] >= 100 && i % 2 == 1) {  // a prompt: rows with positions of their own, Q and K
+      at_random(c);
+      if (offer.two_tensors && c.tensors.size() == 1) c.tensors.push_back(c.tensors[0]);
+    }
     turn(c, offer, i);
     cases.push_back(c);
   }
@@ -80,7 +90,8 @@ void add_heads_and_rows(std::vector<Case>& cases, const Offer& offer, Profile pr
     if (offer.many_heads && offer.batch && c.batch * c.tensors[0].heads > 1200 && i < rows.size())
       for (TensorCase& t : c.tensors) t.heads = 3;
     if (offer.many_heads && offer.batch && i >= rows.size()) c.batch = 2;
-    c.tokens = offer.tokens && i % 3 != 0 ? 2 : offer.base.tokens;
+    if (offer.tokens && i % 3 != 0) c.tokens = 3 - static_cast<std::int64_t>(i % 3);
+    at_random(c);
     if (offer.different_shapes && offer.many_heads && c.tensors.size() == 1 && i % 2 == 0) {
       c.tensors.push_back(c.tensors[0]);
       c.tensors[1].heads = heads[(i * 7 + 3) % heads.size()] % 16 + 1;

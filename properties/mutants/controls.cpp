@@ -203,7 +203,31 @@ KernelInfo out_of_place_only_info() {
   info.flags = ROPE_OUT_OF_PLACE;
   return info;
 }
+// The same, but they do not look at what they promised never to be asked.
+KernelInfo in_place_blindly_info() {
+  KernelInfo info = table_info<Correct>("control_in_place_blindly_table");
+  info.flags = ROPE_IN_PLACE;
+  info.apply = [](const rope_problem* p, const rope_operands* o, void*) {
+    rope_problem problem = *p;
+    rope_operands operands = *o;
+    for (std::uint32_t i = 0; i < p->tensor_count; ++i) read_from_output(problem, operands, i);
+    return apply<Correct>(&problem, &operands, nullptr);
+  };
+  return info;
+}
+KernelInfo out_of_place_blindly_info() {
+  KernelInfo info = table_info<Correct>("control_out_of_place_blindly_table");
+  info.flags = ROPE_OUT_OF_PLACE;
+  info.apply = [](const rope_problem* p, const rope_operands* o, void*) -> std::int32_t {
+    for (std::uint32_t i = 0; i < p->tensor_count; ++i)
+      if (o->tensor[i].in == o->tensor[i].out) return ROPE_FAILED;
+    return apply<Correct>(p, o, nullptr);
+  };
+  return info;
+}
 const RegisteredKernel in_place_only{in_place_only_info()};
+const RegisteredKernel in_place_blindly{in_place_blindly_info()};
+const RegisteredKernel out_of_place_blindly{out_of_place_blindly_info()};
 const RegisteredKernel out_of_place_only{out_of_place_only_info()};
 
 // A typical GPU kernel: one head size, contiguous, Q and K, no scale.

@@ -74,6 +74,77 @@ const RegisteredKernel positions_taken_as_dense_table =
 const RegisteredKernel positions_taken_as_dense_exact =
     on_angles<PositionsTakenAsDense>("mutant_positions_taken_as_dense_exact");
 
+// The same where the tokens of a row lie side by side: positions of a slice of longer rows.
+// Agreement.
+struct SideBySideIsDense : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    if (p.tokens > 1 && p.position_token_stride == 1 && p.position_batch_stride != 0)
+      p.position_batch_stride = p.tokens;
+  }
+};
+const RegisteredKernel side_by_side_is_dense =
+    on_table<SideBySideIsDense>("mutant_side_by_side_is_dense_table");
+
+/// Where a token of the call finds its position.
+std::int64_t position_at(const rope_problem& p, const rope_operands& o, std::int64_t batch,
+                         std::int64_t token) {
+  const std::int64_t at = (p.batch > 1 ? batch * p.position_batch_stride : 0) +
+                          (p.tokens > 1 ? token * p.position_token_stride : 0);
+  return p.position_dtype == ROPE_I64 ? static_cast<const std::int64_t*>(o.positions)[at]
+                                      : static_cast<const std::int32_t*>(o.positions)[at];
+}
+
+// Decode in blocks of 32 rows; each rereads the positions of the first. sizes.
+struct PositionsOfFirstRows : Correct {
+  const rope_operands* operands = nullptr;
+  void see(rope_problem&, rope_operands& o) override { operands = &o; }
+  void locate(const rope_problem& p, Token& token) override {
+    if (p.tokens > 1 || operands->positions == nullptr) return;
+    token.position = position_at(p, *operands, token.batch % 32, 0);
+    if (p.table_rows_by == ROPE_ROW_BY_POSITION) token.table_row = token.position;
+  }
+};
+const RegisteredKernel positions_of_first_rows =
+    on_table<PositionsOfFirstRows>("mutant_positions_of_first_rows_table");
+
+// Prompts in blocks of 128 tokens; from the second on the row of the batch is forgotten. sizes.
+struct RowForgottenInBlocks : Correct {
+  const rope_operands* operands = nullptr;
+  void see(rope_problem&, rope_operands& o) override { operands = &o; }
+  void locate(const rope_problem& p, Token& token) override {
+    if (token.index < 128 || operands->positions == nullptr) return;
+    token.position = position_at(p, *operands, 0, token.index);
+    if (p.table_rows_by == ROPE_ROW_BY_POSITION) token.table_row = token.position;
+  }
+};
+const RegisteredKernel row_forgotten_in_blocks =
+    on_table<RowForgottenInBlocks>("mutant_row_forgotten_in_blocks_table");
+
+// cos and sin of 64 tokens at a time, for Q and then for K, where the block begins at 0 again.
+// agreement, sizes.
+std::int32_t apply_first_block_for_k(const rope_problem* p, const rope_operands* o, void*) {
+  rope_problem problem = *p;
+  rope_operands operands = *o;
+  std::vector<std::int64_t> positions;
+  for (std::int64_t b = 0; o->positions != nullptr && b < p->batch; ++b)
+    for (std::int64_t t = 0; t < p->tokens; ++t)
+      positions.push_back(position_at(*p, *o, b, t % 64));
+  problem.tensor_count = 1;
+  apply<Correct>(&problem, &operands, nullptr);
+  problem.tensor_count = p->tensor_count - 1;
+  for (std::uint32_t i = 1; i < p->tensor_count; ++i) {
+    problem.tensor[i - 1] = p->tensor[i];
+    operands.tensor[i - 1] = o->tensor[i];
+  }
+  if (!positions.empty()) read_positions_from(problem, operands, positions);
+  return problem.tensor_count == 0 ? ROPE_OK : apply<Correct>(&problem, &operands, nullptr);
+}
+const RegisteredKernel first_block_for_k{[] {
+  KernelInfo info = table_info<Correct>("mutant_first_block_for_k_table");
+  info.apply = apply_first_block_for_k;
+  return info;
+}()};
+
 // The same for a column out of a wider array, as in positions [tokens, 3] of a multimodal model; a
 // stride of 0 is honoured. Agreement.
 struct PositionStrideIsOne : Correct {

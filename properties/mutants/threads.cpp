@@ -28,6 +28,18 @@ struct StaticScratch : Correct {
 };
 const RegisteredKernel static_scratch{promised<StaticScratch>("mutant_static_scratch_table")};
 
+// The same in the vector path alone, of eight pairs and more.
+struct WideStaticScratch : StaticScratch {
+  void rotate(const Pair& x) override {
+    if (x.at.second - x.at.first >= 8)
+      StaticScratch::rotate(x);
+    else
+      Correct::rotate(x);
+  }
+};
+const RegisteredKernel wide_static_scratch{
+    promised<WideStaticScratch>("mutant_wide_static_scratch_table")};
+
 // The row of the last position is kept for all callers together.
 struct LastPosition : Correct {
   static inline volatile std::int64_t known = -1, row = -1;
