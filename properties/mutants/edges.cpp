@@ -221,6 +221,15 @@ struct OffsetsIn32Bits : Correct {
 const RegisteredKernel offsets_in_32_bits =
     on_table<OffsetsIn32Bits>("mutant_offsets_in_32_bits_table");
 
+// The same in the vector path, not in its remainder. far_strides.
+struct WideOffsetsIn32Bits : OffsetsIn32Bits {
+  void see(rope_problem& p, rope_operands& o) override {
+    if (p.rotary_dim >= 16) OffsetsIn32Bits::see(p, o);
+  }
+};
+const RegisteredKernel wide_offsets_in_32_bits =
+    on_table<WideOffsetsIn32Bits>("mutant_wide_offsets_in_32_bits_table");
+
 struct BytesIn32Bits : Correct {
   static std::int64_t cut(std::int64_t stride, std::int64_t rows) {
     const auto bytes = static_cast<std::uint64_t>(stride * (rows - 1)) * sizeof(float);

@@ -95,23 +95,5 @@ struct HeadMajorIsPacked : Correct {
 const RegisteredKernel head_major_is_packed =
     on_table<HeadMajorIsPacked>("mutant_head_major_is_packed_table");
 
-// The vector path counts offsets of rows in 32 bits, its remainder in 64. far_strides.
-struct WideOffsetsIn32Bits : Correct {
-  void see(rope_problem& p, rope_operands&) override {
-    if (p.rotary_dim < 16) return;
-    const auto cut = [](std::int64_t stride, std::int64_t rows) {
-      const std::int64_t last = stride * (rows - 1);
-      return rows > 1 && last != static_cast<std::int32_t>(last) ? 0 : stride;
-    };
-    for_each_tensor(p, [&](rope_tensor& s) {
-      s.in_batch_stride = cut(s.in_batch_stride, p.batch);
-      s.in_token_stride = cut(s.in_token_stride, p.tokens);
-      s.in_head_stride = cut(s.in_head_stride, s.heads);
-    });
-  }
-};
-const RegisteredKernel wide_offsets_in_32_bits =
-    on_table<WideOffsetsIn32Bits>("mutant_wide_offsets_in_32_bits_table");
-
 }  // namespace
 }  // namespace ropewalk::mutants
