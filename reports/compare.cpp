@@ -123,8 +123,7 @@ ComparedCell cell_of(const Place* a, const Place* b, double max_regression) {
     const Entry& entry = *(a != nullptr ? a : b)->entry;
     cell.outcome = a != nullptr ? "GONE" : "NEW";
     if (!entry.has_speed) cell.note = entry.outcome;
-  } else if (const std::string other = other_work(*a->contest->of, *b->contest->of);
-             !other.empty()) {
+  } else if (const std::string other = other_work(*a->entry->row, *b->entry->row); !other.empty()) {
     cell.outcome = "CHANGED";
     cell.note = other;
   } else if (a->entry->has_speed && b->entry->has_speed) {

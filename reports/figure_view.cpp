@@ -37,10 +37,11 @@ View legend_view(const std::vector<LegendItem>& legend) {
 bool is_plain(const std::vector<std::vector<std::string>>& lines, std::size_t column) {
   return std::all_of(lines.begin(), lines.end(), [&](const auto& line) {
     return column >= line.size() ||
-           std::all_of(line[column].begin(), line[column].end(), [](char c) {
-             return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                    std::string_view(" .,+-%").find(c) != std::string_view::npos;
-           });
+           (line[column].find("www.") == std::string::npos &&
+            std::all_of(line[column].begin(), line[column].end(), [](char c) {
+              return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                     std::string_view(" .,+-%").find(c) != std::string_view::npos;
+            }));
   });
 }
 
