@@ -3,9 +3,10 @@
 // drifts hits all alike, and ratios are formed round by round (reports/claims.h).
 //
 // In each group stand the baseline a second time as its null twin, and the ceiling of the size.
-// Each round has inputs of its own, and poisoned outputs (above 32 MiB only those that are judged).
-// In some rounds, which no kernel can tell from others, what the timed calls left is judged: who
-// fails is BROKEN, and the group begins again without it. The harness takes the time.
+// Each round has inputs of its own, and poisoned outputs (above 32 MiB about one round of four). In
+// some rounds, which no kernel can tell from others, what the timed calls left is judged, and one
+// call more (docs/decisions/0025): who fails is BROKEN, and the group begins again without it. The
+// harness takes the time.
 //
 // With n threads each has a set of its own, as large as the one of a single thread, and a processor
 // of its own; they begin together, and the time is that until the last is done.

@@ -373,6 +373,7 @@ Worker::TimeResult Worker::time(
     const Received how =
         receive(message.get(), sizeof *message, std::min(after(0.2), deadline), &got);
     const std::string running = text_of(control().now_running);
+    out.now_running = running;
     if (running != last) {
       last = running;
       deadline = after(silence_limit_s);
@@ -380,7 +381,6 @@ Worker::TimeResult Worker::time(
     }
     if (how == Received::late && Clock::now() < deadline) continue;
     if (how != Received::message) {
-      out.now_running = running;
       out.result = end_of(how, {});
       return out;
     }
@@ -391,17 +391,14 @@ Worker::TimeResult Worker::time(
       continue;
     }
     if (got != sizeof(Reply)) {  // not a message of this protocol
-      out.now_running = running;
       out.result = end_of(Received::gone, {});
       return out;
     }
     Reply reply{};
     std::memcpy(&reply, message.get(), sizeof reply);
     out.exit_code = static_cast<int>(reply.count);
-    if (reply.status != static_cast<std::uint32_t>(Status::ok)) {
-      out.now_running = running;
+    if (reply.status != static_cast<std::uint32_t>(Status::ok))
       out.result = {CallResult::Kind::failed, text_of(reply.text)};
-    }
     return out;
   }
 }

@@ -36,8 +36,8 @@ class Gate {
   bool has_news() const { return !news_.empty(); }  ///< a failure that was not known
   bool knows(const std::string& kernel) const;
   const std::vector<VerdictRow>& verdicts() const { return verdicts_; }
-  /// Kernel and workload: it passed no property with that pairing and type, or refused the very
-  /// shape, as a case of at most so many tokens and of all of them.
+  /// Kernel and workload: it passed no property with that pairing and type, or refused the shape,
+  /// with as few tokens as are verified and with all of them.
   const std::set<std::pair<std::string, std::string>>& unverified() const { return unverified_; }
 
  private:

@@ -108,12 +108,11 @@ const float* in_row(const rope_problem& p, const rope_operands& o, std::uint32_t
 float to_bf16(float value);
 
 /// Gives a call other positions: [batch, tokens], packed.
-inline void read_positions_from(rope_problem& p, rope_operands& o,
-                                const std::vector<std::int64_t>& positions) {
+inline void read_positions_from(rope_problem& p, rope_operands& o, const std::int64_t* positions) {
   p.position_dtype = ROPE_I64;
   p.position_token_stride = 1;
   p.position_batch_stride = p.tokens;
-  o.positions = positions.data();
+  o.positions = positions;
 }
 
 /// Takes the input of a tensor from where its output lies.

@@ -1,5 +1,6 @@
 // Errors in which position, or which row of the table, a token gets.
 #include <algorithm>
+#include <iterator>
 
 #include "properties/mutants/planted.h"
 
@@ -85,36 +86,40 @@ struct SideBySideIsDense : Correct {
 const RegisteredKernel side_by_side_is_dense =
     on_table<SideBySideIsDense>("mutant_side_by_side_is_dense_table");
 
-/// Where a token of the call finds its position.
-std::int64_t position_at(const rope_problem& p, const rope_operands& o, std::int64_t batch,
-                         std::int64_t token) {
-  const std::int64_t at = (p.batch > 1 ? batch * p.position_batch_stride : 0) +
-                          (p.tokens > 1 ? token * p.position_token_stride : 0);
-  return p.position_dtype == ROPE_I64 ? static_cast<const std::int64_t*>(o.positions)[at]
-                                      : static_cast<const std::int32_t*>(o.positions)[at];
+/// The positions of a call: [batch, tokens], packed, in memory that is there before: an allocation
+/// would be seen instead of the error. NULL where it gives none.
+std::int64_t* positions_of(const rope_problem& p, const rope_operands& o) {
+  static std::int64_t positions[1 << 16];
+  std::size_t count = 0;
+  if (o.positions == nullptr || p.batch * p.tokens > std::ssize(positions)) return nullptr;
+  for_each_token(p, o, [&](const Token& token) { positions[count++] = token.position; });
+  return positions;
 }
 
-// Decode in blocks of 32 rows; each rereads the positions of the first. sizes.
-struct PositionsOfFirstRows : Correct {
-  const rope_operands* operands = nullptr;
-  void see(rope_problem&, rope_operands& o) override { operands = &o; }
-  void locate(const rope_problem& p, Token& token) override {
-    if (p.tokens > 1 || operands->positions == nullptr) return;
-    token.position = position_at(p, *operands, token.batch % 32, 0);
+/// Of a hook that gives a token another one's position.
+struct MistakenPosition : Correct {
+  const std::int64_t* positions = nullptr;
+  void see(rope_problem& p, rope_operands& o) override { positions = positions_of(p, o); }
+  void take(const rope_problem& p, Token& token, std::int64_t batch, std::int64_t index) const {
+    if (positions == nullptr) return;
+    token.position = positions[batch * p.tokens + index];
     if (p.table_rows_by == ROPE_ROW_BY_POSITION) token.table_row = token.position;
+  }
+};
+
+// Decode in blocks of 32 rows; each rereads the positions of the first. sizes.
+struct PositionsOfFirstRows : MistakenPosition {
+  void locate(const rope_problem& p, Token& token) override {
+    if (p.tokens == 1) take(p, token, token.batch % 32, 0);
   }
 };
 const RegisteredKernel positions_of_first_rows =
     on_table<PositionsOfFirstRows>("mutant_positions_of_first_rows_table");
 
 // Prompts in blocks of 128 tokens; from the second on the row of the batch is forgotten. sizes.
-struct RowForgottenInBlocks : Correct {
-  const rope_operands* operands = nullptr;
-  void see(rope_problem&, rope_operands& o) override { operands = &o; }
+struct RowForgottenInBlocks : MistakenPosition {
   void locate(const rope_problem& p, Token& token) override {
-    if (token.index < 128 || operands->positions == nullptr) return;
-    token.position = position_at(p, *operands, 0, token.index);
-    if (p.table_rows_by == ROPE_ROW_BY_POSITION) token.table_row = token.position;
+    if (token.index >= 128) take(p, token, 0, token.index);
   }
 };
 const RegisteredKernel row_forgotten_in_blocks =
@@ -125,10 +130,11 @@ const RegisteredKernel row_forgotten_in_blocks =
 std::int32_t apply_first_block_for_k(const rope_problem* p, const rope_operands* o, void*) {
   rope_problem problem = *p;
   rope_operands operands = *o;
-  std::vector<std::int64_t> positions;
-  for (std::int64_t b = 0; o->positions != nullptr && b < p->batch; ++b)
-    for (std::int64_t t = 0; t < p->tokens; ++t)
-      positions.push_back(position_at(*p, *o, b, t % 64));
+  std::int64_t* const positions = positions_of(*p, *o);
+  for (std::int64_t i = 0; positions != nullptr && i < p->batch * p->tokens; ++i) {
+    const std::int64_t index = i % p->tokens;
+    positions[i] = positions[i - index + index % 64];
+  }
   problem.tensor_count = 1;
   apply<Correct>(&problem, &operands, nullptr);
   problem.tensor_count = p->tensor_count - 1;
@@ -136,7 +142,7 @@ std::int32_t apply_first_block_for_k(const rope_problem* p, const rope_operands*
     problem.tensor[i - 1] = p->tensor[i];
     operands.tensor[i - 1] = o->tensor[i];
   }
-  if (!positions.empty()) read_positions_from(problem, operands, positions);
+  if (positions != nullptr) read_positions_from(problem, operands, positions);
   return problem.tensor_count == 0 ? ROPE_OK : apply<Correct>(&problem, &operands, nullptr);
 }
 const RegisteredKernel first_block_for_k{[] {

@@ -139,7 +139,7 @@ std::int32_t apply_weak_key(const rope_problem* p, const rope_operands* o, void*
   kept.sum = sum;
   rope_problem seen = *p;
   rope_operands given = *o;
-  read_positions_from(seen, given, kept.positions);
+  read_positions_from(seen, given, kept.positions.data());
   return apply<Correct>(&seen, &given, nullptr);
 }
 KernelInfo weak_key_info(const char* name) {
@@ -165,7 +165,7 @@ std::int32_t apply_full_key(const rope_problem* p, const rope_operands* o, void*
   if (kept.now != kept.positions) kept.positions.swap(kept.now);
   rope_problem seen = *p;
   rope_operands given = *o;
-  read_positions_from(seen, given, kept.positions);
+  read_positions_from(seen, given, kept.positions.data());
   return apply<Correct>(&seen, &given, nullptr);
 }
 KernelInfo full_key_info() {

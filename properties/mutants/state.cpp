@@ -164,7 +164,7 @@ std::int32_t apply_kept_positions(const rope_problem* asked, const rope_operands
     for_each_token(*asked, *given, [&](const Token& token) { kept.push_back(token.position); });
   rope_problem p = *asked;
   rope_operands o = *given;
-  read_positions_from(p, o, kept);
+  read_positions_from(p, o, kept.data());
   return apply<Correct>(&p, &o, nullptr);
 }
 KernelInfo kept_positions_info() {
