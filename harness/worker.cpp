@@ -163,7 +163,7 @@ std::string Worker::load_failure() {
   const auto ask = [&](Command command, std::uint32_t kernel, void* answer, std::size_t bytes) {
     const Request request{version, static_cast<std::uint32_t>(command), kernel, 0};
     return send(&request, sizeof request)
-               ? receive(answer, bytes, after(slow * options_.load_limit_s))
+               ? receive(answer, bytes, after(slowness() * options_.load_limit_s))
                : Received::gone;
   };
   const Received how = ask(Command::hello, 0, &reply, sizeof reply);
@@ -317,7 +317,7 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
   const auto begin_phase = [&] {
     phase = control().phase;
     limit_s = phase == static_cast<std::uint32_t>(Phase::prepare)
-                  ? prepare_limit_s
+                  ? prepare_limit_s()
                   : apply_limit_s(calls.front()) * static_cast<double>(calls.size());
     ran_s = cpu_time_s(pid_);
     deadline = after(waiting_limit_s(limit_s));

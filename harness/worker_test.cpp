@@ -236,6 +236,17 @@ TEST_F(WorkerTest, OneThatIsStoppedIsLate) {
   EXPECT_EQ(run("plain").result.kind, Kind::ok);
 }
 
+// An emulator is given more time (tools/emulated_test.cpp), an ordinary processor is not.
+TEST(TimeLimits, AreOfTheDataAndTheMachine) {
+  protocol::CallDescriptor call{};
+  EXPECT_GE(slowness(), 1);
+  EXPECT_EQ(apply_limit_s(call), slowness());
+  call.tensor[0].in.mapped_bytes = call.tensor[1].out.mapped_bytes = 25'000'000;
+  EXPECT_DOUBLE_EQ(apply_limit_s(call), 10 * slowness());
+  call.tensor[2].in.mapped_bytes = std::uint64_t{1} << 40U;
+  EXPECT_DOUBLE_EQ(apply_limit_s(call), 20 * slowness());
+}
+
 // Who waits for a processor that others use does not hang.
 TEST(TimeLimits, TellWhoCouldRunFromWhoWaits) {
   if (!fs::exists("/proc/self/stat")) GTEST_SKIP() << "no /proc here";
