@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <future>
 #include <string_view>
 
 #include "reports/text.h"
@@ -15,7 +16,7 @@ View list_of(const std::vector<std::string>& texts, const char* name) {
   for (const std::string& text : texts) {
     View item;
     item.set(name, clean_line(text));
-    out << item;
+    out << std::move(item);
   }
   return out;
 }
@@ -28,7 +29,7 @@ View legend_view(const std::vector<LegendItem>& legend) {
     item.set("series_mark", each.symbol);
     item.set("series", clean_line(each.name));
     item.set("series_note", clean_line(each.note));
-    out << item;
+    out << std::move(item);
   }
   return out;
 }
@@ -70,12 +71,12 @@ View table_view(const Figure& figure) {
     for (std::size_t column = 1; column < values.size(); ++column) {
       View cell;
       set_cell(cell, "chart_value", values[column], plain.at(column));
-      cells << cell;
+      cells << std::move(cell);
     }
-    line.set("chart_values", cells);
-    lines << line;
+    line.set("chart_values", std::move(cells));
+    lines << std::move(line);
   }
-  set_list(item, "chart_lines", std::move(lines));
+  item.set("chart_lines", std::move(lines));
   item.set("has_absent", flag(!figure.absent.empty()));
   item.set("absent", list_of(figure.absent, "absent_name"));
   return item;
@@ -96,15 +97,19 @@ View figure_pictures(const std::vector<Figure>& figures, const std::string& id,
   for (const Figure& figure : figures) {
     ChartRequest request = figure.picture;
     request.id = fmt::format("{}{}", id, number++);
-    const Chart wide = draw_chart(request, sized_for(request, wide_chart), gnuplot);
-    const Chart narrow = draw_chart(request, sized_for(request, narrow_chart), gnuplot);
+    const auto draw = [&](ChartSize size) {
+      return draw_chart(request, sized_for(request, size), gnuplot);
+    };
+    auto narrow_one = std::async(std::launch::async, draw, narrow_chart);
+    const Chart wide = draw(wide_chart);
+    const Chart narrow = narrow_one.get();
     const std::string& error = wide.error.empty() ? narrow.error : wide.error;
     View item = table_view(figure);
     item.set("chart_svg", wide.svg + "\n" + narrow.svg);
     item.set("chart_drawn", flag(error.empty()));
     item.set("chart_error", error);
     item.set("legend", legend_view(figure.legend));
-    out << item;
+    out << std::move(item);
   }
   return out;
 }

@@ -77,8 +77,8 @@ View line_view(const MatrixRow& row, const FailureIds& ids) {
   line.set("line_kernel", clean_line(row.of->kernel));
   View whole{View::type::list};
   if (row.whole != nullptr) whole << cell_view(row.whole, ids);
-  set_list(line, "whole", std::move(whole));
-  set_list(line, "cells", cell_views(row.cells, ids));
+  line.set("whole", std::move(whole));
+  line.set("cells", cell_views(row.cells, ids));
   return line;
 }
 
@@ -107,7 +107,7 @@ View group_view(const MatrixRow* begin, const MatrixRow* end, const FailureIds& 
   group.set("group_contract", clean_line(begin->of->angle_contract));
   group.set("group_cells", cell_views(worst_cells(begin, end), ids));
   for (const MatrixRow* row = begin; row != end; ++row) lines << line_view(*row, ids);
-  set_list(group, "lines", std::move(lines));
+  group.set("lines", std::move(lines));
   return group;
 }
 
@@ -142,7 +142,7 @@ View failure_view(const VerdictRow& row, const std::string& id) {
   add("plugin", row.plugin);
   add("case", row.shrunk_case);
   add("replay", row.replay);
-  set_list(item, "failure_fields", std::move(fields));
+  item.set("failure_fields", std::move(fields));
   if (!block.empty()) block.pop_back();
   item.set("failure_block", markdown_block(block));
   return item;
@@ -169,7 +169,7 @@ View failures_view(const Summary& summary) {
   for (const VerdictRow* row : summary.failures) {
     View item = failure_view(*row, ids.at(row));
     item.set("failure_open", flag(row == summary.failures.front() || summary.failures.size() <= 3));
-    out << item;
+    out << std::move(item);
   }
   return out;
 }

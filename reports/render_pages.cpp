@@ -1,6 +1,8 @@
 // The two formats that templates describe.
 #include <fmt/format.h>
 
+#include <future>
+
 #include "reports/chart.h"
 #include "reports/digest.h"
 #include "reports/history.h"
@@ -69,24 +71,25 @@ std::string_view carried_text(const Results& results, std::string& made) {
 
 std::string html_of(const Results& results, const Summary& summary, const std::string& gnuplot,
                     const std::string& history) {
+  std::string made;
+  const std::string_view text = carried_text(results, made);
+  auto text_block = std::async(std::launch::async, packed, text);
   const Figures figures = figures_of(results, summary, history);
   View view = page_view(results, summary, figures, "figure.html.mustache");
   add_own_code(summary, view);
-  std::string made;
-  const std::string_view text = carried_text(results, made);
   view.set("results_sha256", sha256_hex(text));
   view.set("has_history", flag(!history.empty()));
   view.set("maker", fmt::format("ropewalk {}; {}", ROPEWALK_VERSION, gnuplot_version(gnuplot)));
   view.set("cell", part("cell.html.mustache"));
-  set_list(view, "walks", figure_pictures(figures.walks, "walk", gnuplot));
-  set_list(view, "forests", figure_pictures(figures.forests, "forest", gnuplot));
-  set_list(view, "trades", figure_pictures(figures.trades, "trade", gnuplot));
-  set_list(view, "trends", figure_pictures(figures.trends, "trend", gnuplot));
-  set_list(view, "charts", figure_pictures(figures.curves, "chart", gnuplot));
+  view.set("walks", figure_pictures(figures.walks, "walk", gnuplot));
+  view.set("forests", figure_pictures(figures.forests, "forest", gnuplot));
+  view.set("trades", figure_pictures(figures.trades, "trade", gnuplot));
+  view.set("trends", figure_pictures(figures.trends, "trend", gnuplot));
+  view.set("charts", figure_pictures(figures.curves, "chart", gnuplot));
   std::string page =
       fill_template("report.html.mustache", view, kainjow::mustache::html_escape<std::string>);
   // From the last to the first: none of them may hold what another begins with.
-  fill_block(page, results_begin, packed(text));
+  fill_block(page, results_begin, text_block.get());
   if (!history.empty()) fill_block(page, history_begin, packed(history));
   fill_block(page, cells_begin, cells_json(summary));
   return page;
@@ -98,11 +101,11 @@ std::string markdown_of(const Results& results, const Summary& summary,
   View view = page_view(results, summary, figures, "figure.md.mustache");
   std::string made;
   view.set("results_sha256", sha256_hex(carried_text(results, made)));
-  set_list(view, "walks", figure_tables(figures.walks));
-  set_list(view, "forests", figure_tables(figures.forests));
-  set_list(view, "trades", figure_tables(figures.trades));
-  set_list(view, "trends", figure_tables(figures.trends));
-  set_list(view, "charts", figure_tables(figures.curves));
+  view.set("walks", figure_tables(figures.walks));
+  view.set("forests", figure_tables(figures.forests));
+  view.set("trades", figure_tables(figures.trades));
+  view.set("trends", figure_tables(figures.trends));
+  view.set("charts", figure_tables(figures.curves));
   return fill_template("report.md.mustache", view,
                        [](const std::string& text) { return markdown_code(text); });
 }

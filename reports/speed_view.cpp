@@ -136,7 +136,7 @@ View contest_view(const Contest& contest, const std::string& board, int& cell) {
     item.set("floor", percent_text(100 * contest.group->noise_floor));
     item.set("comparisons", count_text(contest.group->comparisons));
   }
-  set_list(item, "entries", std::move(entries));
+  item.set("entries", std::move(entries));
   return item;
 }
 
@@ -150,8 +150,8 @@ View boards(const Summary& summary) {
     View contests{View::type::list};
     for (const Contest& contest : board.contests)
       contests << contest_view(contest, board.name, cell);
-    set_list(item, "contests", std::move(contests));
-    out << item;
+    item.set("contests", std::move(contests));
+    out << std::move(item);
   }
   return out;
 }
@@ -202,20 +202,20 @@ View heat_maps(const Summary& summary) {
       View column;
       column.set("heat_pieces", pieces(clean_line(name)));
       column.set("heat_kernel", clean_line(name));
-      names << column;
+      names << std::move(column);
     }
     for (const Contest& contest : board.contests) {
       View line, cells{View::type::list};
       line.set("heat_workload", clean_line(contest.of->workload) + threads_text(*contest.of));
       line.set("heat_size", bytes_text(contest.of->working_set_bytes));
       for (const std::string& name : columns) cells << heat_cell(contest, name);
-      set_list(line, "heat_cells", std::move(cells));
-      lines << line;
+      line.set("heat_cells", std::move(cells));
+      lines << std::move(line);
     }
     item.set("heat_board", clean_line(board.name));
-    set_list(item, "heat_columns", std::move(names));
-    set_list(item, "heat_lines", std::move(lines));
-    out << item;
+    item.set("heat_columns", std::move(names));
+    item.set("heat_lines", std::move(lines));
+    out << std::move(item);
   }
   return out;
 }
@@ -263,7 +263,7 @@ View census(const Results& results) {
                                                             number_text(sum.spin_most))
                                               : "");
     item.set("launch_off_cpu", percent_text(100 * sum.off_cpu));
-    out << item;
+    out << std::move(item);
   }
   return out;
 }
@@ -284,7 +284,7 @@ View spreads(const Summary& summary) {
     item.set("spread_of", what);
     item.set("spread_median", percent_text(100 * median_of(values)));
     item.set("spread_most", percent_text(100 * *std::max_element(values.begin(), values.end())));
-    out << item;
+    out << std::move(item);
   };
   add("between launches (slowest over fastest median)", launches);
   add("within a launch (upper over lower quartile of its rounds)", rounds);
@@ -318,16 +318,16 @@ std::string speeds_text(const Summary& summary) {
 
 void add_speeds(const Results& results, const Summary& summary, View& view) {
   view.set("has_boards", flag(!summary.boards.empty()));
-  set_list(view, "boards", boards(summary));
+  view.set("boards", boards(summary));
   View heat = heat_maps(summary);
   view.set("has_heat", flag(heat.is_non_empty_list()));
-  set_list(view, "heat_maps", std::move(heat));
+  view.set("heat_maps", std::move(heat));
   View launches = census(results);
   view.set("has_census", flag(launches.is_non_empty_list()));
-  set_list(view, "census", std::move(launches));
+  view.set("census", std::move(launches));
   View spread = spreads(summary);
   view.set("has_spreads", flag(spread.is_non_empty_list()));
-  set_list(view, "spreads", std::move(spread));
+  view.set("spreads", std::move(spread));
   view.set("is_invalid", flag(!summary.claims.valid));
   view.set("invalid_because", clean_line(summary.claims.invalid_because));
 }

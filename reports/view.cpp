@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <stdexcept>
 
 #include "reports/text.h"
@@ -75,7 +76,7 @@ View tallies(const Summary& summary) {
     item.set("tally", count_text(count));
     item.set("tally_of", what);
     item.set("tally_class", count > 0 ? css_class : "");
-    out << item;
+    out << std::move(item);
   };
   const auto verdicts = [&summary](const char* word) {
     const auto found = summary.verdicts.find(word);
@@ -116,7 +117,7 @@ View kernels(const Summary& summary) {
     item.set("kernel_closest", clean_line(kernel.worst_property));
     item.set("has_reason", flag(!kernel.reason.empty()));
     item.set("kernel_reason", clean_line(kernel.reason));
-    out << item;
+    out << std::move(item);
   }
   return out;
 }
@@ -131,7 +132,7 @@ View properties(const Summary& summary) {
     item.set("property_judged", count_text(property.passed + property.failed));
     item.set("property_compared", count_text(property.compared));
     item.set("property_margin", property.passed > 0 ? margin_text(property.worst_margin) : "");
-    out << item;
+    out << std::move(item);
   }
   return out;
 }
@@ -144,7 +145,7 @@ View not_run(const Summary& summary) {
     item.set("not_run_verdict", each.verdict);
     item.set("not_run_reason", clean_line(each.reason));
     item.set("not_run_count", count_text(each.count));
-    out << item;
+    out << std::move(item);
   }
   return out;
 }
@@ -158,6 +159,19 @@ View environment(const Results& results) {
 
 }  // namespace
 
+View& View::operator<<(View item) {
+  // Only its elements keep list_value() from being written to; push_back() would copy.
+  auto& items = const_cast<kainjow::mustache::list&>(list_value());
+  if (items.size() == items.capacity()) {  // the vector's own growth copies: moving may throw
+    kainjow::mustache::list more;
+    more.reserve(2 * items.size() + 4);
+    std::move(items.begin(), items.end(), std::back_inserter(more));
+    items.swap(more);
+  }
+  items.push_back(std::move(item));
+  return *this;
+}
+
 View make_view(const Results& results, const Summary& summary) {
   View view;
   const Mark mark = mark_of(summary.standing);
@@ -168,20 +182,20 @@ View make_view(const Results& results, const Summary& summary) {
   view.set("version", clean_line(results.run.version));
   view.set("command", clean_line(results.run.command));
   view.set("started_at", clean_line(results.run.started_at));
-  set_list(view, "facts", facts(results, summary));
-  set_list(view, "tallies", tallies(summary));
-  set_list(view, "kernels", kernels(summary));
+  view.set("facts", facts(results, summary));
+  view.set("tallies", tallies(summary));
+  view.set("kernels", kernels(summary));
   add_speeds(results, summary, view);
   view.set("has_matrix", flag(!summary.matrix.empty()));
   view.set("has_properties", flag(!summary.properties.empty()));
-  set_list(view, "properties", properties(summary));
-  set_list(view, "matrix", matrix_view(summary));
+  view.set("properties", properties(summary));
+  view.set("matrix", matrix_view(summary));
   view.set("has_failures", flag(!summary.failures.empty()));
-  set_list(view, "failures", failures_view(summary));
+  view.set("failures", failures_view(summary));
   view.set("has_not_run", flag(!summary.not_run.empty()));
-  set_list(view, "not_run", not_run(summary));
+  view.set("not_run", not_run(summary));
   view.set("has_environment", flag(!results.run.environment.empty()));
-  set_list(view, "environment", environment(results));
+  view.set("environment", environment(results));
   view.set("planned", count_text(summary.planned));
   view.set("executed", count_text(summary.executed));
   view.set("compared_cases", count_text(summary.compared_cases));

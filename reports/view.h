@@ -13,15 +13,17 @@
 
 namespace ropewalk {
 
-using View = kainjow::mustache::data;
+/// The library's data, which copies the whole tree below whenever one is put into another: this one
+/// moves it.
+class View : public kainjow::mustache::data {
+ public:
+  using kainjow::mustache::data::data;
+  void set(const std::string& name, View value) { (*this)[name] = std::move(value); }
+  View& operator<<(View item);
+};
 
 inline View flag(bool on) {
   return View(on ? View::type::bool_true : View::type::bool_false);
-}
-
-/// Lists grow large, and set() would copy them.
-inline void set_list(View& view, const char* name, View list) {
-  view[name] = std::move(list);
 }
 
 /// One named value of a list that a template prints as name and value.
