@@ -28,6 +28,9 @@ namespace {
 using namespace protocol;
 using Clock = std::chrono::steady_clock;
 
+// Who waits counts such looks, not the clock: time in which this process was stopped (^Z) is none.
+constexpr double look_every_s = 0.1;
+
 Clock::time_point after(double seconds) {
   return Clock::now() +
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -310,30 +313,28 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
   Reply reply{};
   // Each phase has its own limit, and the next one begins with a whole one. It is of time that the
   // worker ran; what waits without running gets longer, as it may be others who keep it waiting.
-  constexpr double look_every_s = 0.1;
   std::uint32_t phase = control().phase;
-  double limit_s = 0, ran_s = 0;
-  Clock::time_point deadline, last_deadline;
+  double limit_s = 0, ran_s = 0, asleep_s = 0, starved_s = 0;
   const auto begin_phase = [&] {
     phase = control().phase;
     limit_s = phase == static_cast<std::uint32_t>(Phase::prepare)
                   ? prepare_limit_s()
                   : apply_limit_s(calls.front()) * static_cast<double>(calls.size());
     ran_s = cpu_time_s(pid_);
-    deadline = after(waiting_limit_s(limit_s));
-    last_deadline = after(starving_factor * waiting_limit_s(limit_s));
+    asleep_s = starved_s = 0;
+  };
+  const auto in_time = [&] {
+    const double most_s = waiting_limit_s(limit_s);
+    return cpu_time_s(pid_) - ran_s < limit_s && asleep_s < most_s &&
+           asleep_s + starved_s < starving_factor * most_s;
   };
   begin_phase();
   Received how = Received::late;
   do {
     if (phase != control().phase) begin_phase();
-    const Clock::time_point looked = Clock::now();
-    how = receive(&reply, sizeof reply, std::min(deadline, after(look_every_s)));
-    if (how == Received::late && is_runnable(pid_))
-      deadline = std::min(deadline + (Clock::now() - looked), last_deadline);
-  } while (how == Received::late &&
-           (phase != control().phase ||
-            (Clock::now() < deadline && cpu_time_s(pid_) - ran_s < limit_s)));
+    how = receive(&reply, sizeof reply, after(look_every_s));
+    if (how == Received::late) (is_runnable(pid_) ? starved_s : asleep_s) += look_every_s;
+  } while (how == Received::late && (phase != control().phase || in_time()));
   if (how != Received::message) return end_of(how, regions);
   const std::string text = text_of(reply.text);
   // What a call counted, where it went well; else whether the process was left changed.
@@ -366,20 +367,19 @@ Worker::TimeResult Worker::time(
     return out;
   }
   std::string last;
-  auto deadline = after(silence_limit_s);
+  double silent_s = 0;
   auto message = std::make_unique<TimedRow>();
   for (;;) {
     std::size_t got = 0;
-    const Received how =
-        receive(message.get(), sizeof *message, std::min(after(0.2), deadline), &got);
+    const Received how = receive(message.get(), sizeof *message, after(look_every_s), &got);
     const std::string running = text_of(control().now_running);
     out.now_running = running;
     if (running != last) {
       last = running;
-      deadline = after(silence_limit_s);
+      silent_s = 0;
       on_progress(running);
     }
-    if (how == Received::late && Clock::now() < deadline) continue;
+    if (how == Received::late && (silent_s += look_every_s) < silence_limit_s) continue;
     if (how != Received::message) {
       out.result = end_of(how, {});
       return out;

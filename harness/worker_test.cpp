@@ -52,20 +52,24 @@ bool has_proc() {
   return fs::exists("/proc/self/stat");
 }
 
-/// This process's children, zombies too.
-std::vector<pid_t> children() {
+/// A process's state and parent, as /proc tells them.
+std::pair<char, pid_t> state_and_parent(const fs::path& process) {
+  std::ifstream file(process / "stat");
+  std::string stat;
+  std::getline(file, stat);
+  std::pair<char, pid_t> out;
+  const auto name_end = stat.rfind(") ");
+  if (name_end != std::string::npos)
+    std::istringstream(stat.substr(name_end + 2)) >> out.first >> out.second;
+  return out;
+}
+
+/// A process's children, zombies too.
+std::vector<pid_t> children(pid_t of = getpid()) {
   std::vector<pid_t> out;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    std::ifstream file(entry.path() / "stat");
-    std::string stat;
-    std::getline(file, stat);
-    const auto name_end = stat.rfind(") ");
-    if (name_end == std::string::npos) continue;
-    char state = 0;
-    pid_t parent = 0;
-    std::istringstream(stat.substr(name_end + 2)) >> state >> parent;
-    if (parent == getpid()) out.push_back(std::stoi(stat));
-  }
+  for (const auto& entry : fs::directory_iterator("/proc"))
+    if (state_and_parent(entry.path()).second == of)
+      out.push_back(std::stoi(entry.path().filename()));
   return out;
 }
 
@@ -234,6 +238,37 @@ TEST_F(WorkerTest, OneThatIsStoppedIsLate) {
   EXPECT_EQ(text_of("test_stops", Kind::hang),
             "no answer from apply in time: it was stopped by SIGSTOP");
   EXPECT_EQ(run("plain").result.kind, Kind::ok);
+}
+
+// As ^Z and fg do it: nobody had the time that passed meanwhile.
+TEST_F(WorkerTest, OneThatIsStoppedWithItsParentIsNotLate) {
+  if (!has_proc()) GTEST_SKIP() << "no /proc here";
+  if (slowness() > 5) GTEST_SKIP() << "the limit is minutes here";
+  const pid_t parent = fork();
+  if (parent == 0) {
+    Worker own(options({plugin}));
+    Subject subject{own, oracle, facts("test_stops")};
+    const Case c = case_from_text("rotary_dim=8 q.head_dim=8");
+    _exit(execute(subject, make_problem(c, oracle)).result.kind == Kind::ok ? 0 : 1);
+  }
+  const auto stopped_worker = [&]() -> pid_t {
+    for (const pid_t child : children(parent))
+      if (state_and_parent("/proc/" + std::to_string(child)).first == 'T') return child;
+    return 0;
+  };
+  for (int tries = 0; tries < 1000 && stopped_worker() == 0; ++tries) usleep(10'000);
+  const pid_t worker_of_parent = stopped_worker();
+  ASSERT_NE(worker_of_parent, 0);
+  usleep(300'000);  // until it waits for nothing but this call
+  kill(parent, SIGSTOP);
+  usleep(static_cast<useconds_t>(1e6 * (waiting_limit_s(0) + 1)));
+  kill(parent, SIGCONT);
+  int status = 0;
+  do {
+    usleep(50'000);
+    kill(worker_of_parent, SIGCONT);  // it stops at every call
+  } while (waitpid(parent, &status, WNOHANG) == 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 // An emulator is given more time (tools/emulated_test.cpp), an ordinary processor is not.
