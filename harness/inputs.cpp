@@ -32,7 +32,14 @@ void for_each_head_of(const Problem& p, Visit&& visit) {
 
 void keep_positions(Problem& p) {
   p.other_positions = p.positions;
-  if (p.positions_buffer >= 0) p.other_inputs[static_cast<std::size_t>(p.positions_buffer)].clear();
+  const auto keep = [&](int buffer) {
+    if (buffer >= 0) p.other_inputs[static_cast<std::size_t>(buffer)].clear();
+  };
+  keep(p.positions_buffer);
+  for (const TensorPlaces& places : p.tensor) {
+    keep(places.cos);
+    keep(places.sin);
+  }
 }
 
 void replace_pairs(Problem& p,

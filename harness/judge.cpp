@@ -240,8 +240,7 @@ std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placeme
       const std::int64_t row = p.asked.table_rows_by == ROPE_ROW_BY_TOKEN ? token : position;
       const std::int64_t index = (p.asked.table_rows > 1 ? row * p.asked.table_row_stride : 0) + i;
       const auto value = [&](int buffer) {
-        return load(p.buffers[static_cast<std::size_t>(buffer)].content, p.asked.table_dtype,
-                    index);
+        return load(given(p, placement, buffer), p.asked.table_dtype, index);
       };
       out.push_back({value(at.cos), value(at.sin)});
     } else if (p.source.contract == ROPE_CONTRACT_F32_ANGLE) {

@@ -192,6 +192,12 @@ std::vector<Case> basic_cases(const Subject& subject, std::int32_t pairing, std:
   return cases;
 }
 
+Case resized(Case c, HeadSize size) {
+  c.rotary_dim = size.rotary_dim;
+  for (auto& t : c.tensors) t.head_dim = size.head_dim;
+  return c;
+}
+
 // For a kernel that refuses all of those: each differs from the simplest in one more thing.
 std::vector<Case> unusual_cases(const Subject& subject, std::int32_t pairing, std::int32_t dtype) {
   static const std::vector<std::function<void(Case&)>> changes = {
@@ -217,10 +223,22 @@ std::vector<Case> unusual_cases(const Subject& subject, std::int32_t pairing, st
       [](Case& c) { c.tokens = 128; },
       [](Case& c) { c.tokens = 3; },
       [](Case& c) { c.rows_by = ROPE_ROW_BY_TOKEN, c.operation = ROPE_TRANSPOSE; },
-      // Multi-head latent attention: 64 of 192 dims, at the end; the key is one head of 64.
+      [](Case& c) { c.tensors[0].heads = 16, c.batch = 16; },
+      [](Case& c) { c.tensors[0].heads = 32, c.tensors[1].heads = 8; },
+      [](Case& c) {
+        c = resized(c, {72, 72});
+      },
+      [](Case& c) {
+        c = resized(c, {104, 104});
+      },
+      // Multi-head latent attention: 64 of 192 or 576 dims, at the end; the key is one head of 64.
       [](Case& c) {
         c.rotary_dim = 64;
         for (TensorCase& t : c.tensors) t.head_dim = 192, t.rotary_offset = 128;
+      },
+      [](Case& c) {
+        c.rotary_dim = 64;
+        for (TensorCase& t : c.tensors) t.head_dim = 576, t.rotary_offset = 512, t.heads = 1;
       },
   };
   std::vector<Case> cases;
@@ -277,12 +295,6 @@ class Prober {
   Subject& subject_;
 };
 
-Case resized(Case c, HeadSize size) {
-  c.rotary_dim = size.rotary_dim;
-  for (auto& t : c.tensors) t.head_dim = size.head_dim;
-  return c;
-}
-
 void probe_features(Prober& prober, const Subject& subject, Offer& offer) {
   for (const Feature& f : features())
     for (const Try& n : tries) {
@@ -312,6 +324,8 @@ void probe_features(Prober& prober, const Subject& subject, Offer& offer) {
   if (offer.any_size) return;
   for (const HeadSize size : stepped_sizes)
     if (prober.accepts(resized(offer.base, size))) offer.sizes.push_back(size);
+  if (offer.sizes.empty())
+    offer.sizes.push_back({offer.base.tensors[0].head_dim, offer.base.rotary_dim});
 }
 
 }  // namespace

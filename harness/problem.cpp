@@ -270,7 +270,26 @@ void add_tensors(const Case& c, Problem& out) {
   }
 }
 
-// Rows no token uses stay poison: a kernel that reads a wrong row shows it.
+// The rows that turn the tokens at these positions.
+void fill_table(const Problem& out, Oracle& oracle, std::uint32_t tensor,
+                const std::vector<std::int64_t>& positions, std::vector<std::byte>& cos,
+                std::vector<std::byte>& sin) {
+  const rope_problem& p = out.asked;
+  for (std::size_t token = 0; token < positions.size(); ++token) {
+    const std::int64_t position = positions[token];
+    const std::int64_t row =
+        p.table_rows_by == ROPE_ROW_BY_TOKEN ? static_cast<std::int64_t>(token) : position;
+    const std::int64_t at = p.table_rows == 1 ? 0 : row * p.table_row_stride;
+    for (std::int64_t i = 0; i < p.rotary_dim / 2; ++i) {
+      const Rotation r = given_rotation(out, oracle, tensor, position, i);
+      store(cos, p.table_dtype, at + i, r.re.hi);
+      store(sin, p.table_dtype, at + i, r.im.hi);
+    }
+  }
+}
+
+// Rows no token uses stay poison: a kernel that reads a wrong row shows it. By position both
+// placements have one table, by token each has its own.
 void add_table(const Case& c, Problem& out, Oracle& oracle, std::uint32_t tensor) {
   const rope_problem& p = out.asked;
   const std::int64_t half = p.rotary_dim / 2;
@@ -282,19 +301,16 @@ void add_table(const Case& c, Problem& out, Oracle& oracle, std::uint32_t tensor
   TensorPlaces& places = out.tensor[tensor];
   places.cos = own_sin ? out.tensor[0].cos : add_buffer(out, "cos" + suffix, elements, size, false);
   places.sin = add_buffer(out, "sin" + suffix, elements, size, false);
-  auto& cos = out.buffers[static_cast<std::size_t>(places.cos)].content;
-  auto& sin = out.buffers[static_cast<std::size_t>(places.sin)].content;
-  for (std::size_t token = 0; token < out.positions.size(); ++token) {
-    const std::int64_t position = out.positions[token];
-    const std::int64_t row =
-        c.rows_by == ROPE_ROW_BY_TOKEN ? static_cast<std::int64_t>(token) : position;
-    const std::int64_t at = p.table_rows == 1 ? 0 : row * p.table_row_stride;
-    for (std::int64_t i = 0; i < half; ++i) {
-      const Rotation r = given_rotation(out, oracle, tensor, position, i);
-      store(cos, p.table_dtype, at + i, r.re.hi);
-      store(sin, p.table_dtype, at + i, r.im.hi);
-    }
-  }
+  const auto cos = static_cast<std::size_t>(places.cos), sin = static_cast<std::size_t>(places.sin);
+  auto &first_cos = out.buffers[cos].content, &first_sin = out.buffers[sin].content;
+  out.other_inputs.resize(out.buffers.size());
+  auto &other_cos = out.other_inputs[cos], &other_sin = out.other_inputs[sin];
+  const bool by_token = p.table_rows_by == ROPE_ROW_BY_TOKEN;
+  if (by_token && !own_sin) other_cos = first_cos;
+  if (by_token) other_sin = first_sin;
+  fill_table(out, oracle, tensor, out.positions, first_cos, first_sin);
+  fill_table(out, oracle, tensor, out.other_positions, by_token ? other_cos : first_cos,
+             by_token ? other_sin : first_sin);
 }
 
 // Where a position stands in its buffer.
@@ -320,10 +336,22 @@ void write_positions(const Case& c, const rope_problem& p,
     }
 }
 
+// The same positions in the opposite order; where that is no other order, their neighbours towards
+// 0, if they are to differ.
+void choose_other_positions(Problem& out, SecondPositions second) {
+  out.other_positions.assign(out.positions.rbegin(), out.positions.rend());
+  if (second == SecondPositions::reversed || out.other_positions != out.positions) return;
+  for (std::int64_t& position : out.other_positions) position += position > 0 ? -1 : 1;
+  const auto [low, high] =
+      std::minmax_element(out.other_positions.begin(), out.other_positions.end());
+  rope_problem& p = out.asked;
+  p.min_position = std::min(p.min_position, *low);
+  p.max_position = std::max(p.max_position, *high);
+  if (p.angle_source == ROPE_ANGLES_TABLE && p.table_rows_by == ROPE_ROW_BY_POSITION)
+    p.table_rows = std::max(p.table_rows, plus(*high, 1));
+}
+
 void add_positions(const Case& c, Problem& out) {
-  out.other_positions = out.positions;
-  const bool by_token = c.contract == ROPE_CONTRACT_TABLE && c.rows_by == ROPE_ROW_BY_TOKEN;
-  if (!by_token) std::reverse(out.other_positions.begin(), out.other_positions.end());
   if (c.positions_null) return;
   const std::int64_t last = position_index(out.asked, c.batch - 1, c.tokens - 1);
   const int buffer =
@@ -394,8 +422,9 @@ Problem make_question(const Case& c) {
   return out;
 }
 
-Problem make_problem(const Case& c, Oracle& oracle) {
+Problem make_problem(const Case& c, Oracle& oracle, SecondPositions second) {
   Problem out = make_question(c);
+  choose_other_positions(out, second);
   add_tensors(c, out);
   add_positions(c, out);
   if (out.asked.angle_source == ROPE_ANGLES_TABLE)

@@ -37,8 +37,8 @@ struct Problem {
   rope_problem asked{};  ///< inv_freq points into `inv_freq`
   std::vector<double> inv_freq;
   std::vector<std::int64_t> positions;  ///< [batch, tokens], of the first placement
-  /// Of the second: the same ones in the opposite order, so that none kept from the first call
-  /// serves it. (A table by token keeps its angles where they are.)
+  /// Of the second (SecondPositions), so that none kept from the first call serves it; a table by
+  /// token has its rows accordingly.
   std::vector<std::int64_t> other_positions;
   std::vector<Buffer> buffers;
   /// What the second placement is given in place of a buffer's content: same shapes, strides and
@@ -63,8 +63,13 @@ enum DecayHead : std::int64_t {
 /// strides of its own, all that can be wrong with the case is found. Throws BadCase.
 Problem make_question(const Case& c);
 
+/// The positions of the second placement: those of the first in the opposite order, which keeps
+/// what a law says of two cases; or, where that is no other order (one token), others.
+enum class SecondPositions { reversed, always_others };
+
 /// Lays a case out. Throws BadCase. The oracle makes the tables.
-Problem make_problem(const Case& c, Oracle& oracle);
+Problem make_problem(const Case& c, Oracle& oracle,
+                     SecondPositions second = SecondPositions::reversed);
 
 /// Element index, relative to the tensor's first, of the first element of a head.
 std::int64_t in_index(const rope_problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t,

@@ -251,8 +251,28 @@ TEST(Problem, TableByTokenHasARowAToken) {
   EXPECT_EQ(p.asked.table_rows, 4);
   const Buffer& sin = buffer(p, "sin");
   const double positions[] = {-9, 2, 2, 100};
-  for (std::int64_t row = 0; row < 4; ++row)
+  const auto& other = p.other_inputs[static_cast<std::size_t>(p.tensor[0].sin)];
+  for (std::int64_t row = 0; row < 4; ++row) {
     EXPECT_EQ(f32(sin, row), double{static_cast<float>(std::sin(positions[row]))});
+    EXPECT_EQ(load(other, ROPE_F32, row), f32(sin, 3 - row)) << "the second placement's";
+  }
+}
+
+TEST(Problem, TheSecondPlacementHasOtherPositionsWhereThatIsAsked) {
+  Oracle oracle;
+  const auto other = [&](const std::string& line, SecondPositions second) {
+    return make_problem(case_from_text(line), oracle, second).other_positions;
+  };
+  using Positions = std::vector<std::int64_t>;
+  EXPECT_EQ(other("positions=5", SecondPositions::reversed), Positions{5});
+  EXPECT_EQ(other("tokens=2 positions=5,6", SecondPositions::always_others), (Positions{6, 5}));
+  EXPECT_EQ(other("tokens=2 positions=5,5", SecondPositions::always_others), (Positions{4, 4}));
+  const Problem first =
+      make_problem(case_from_text("positions=0"), oracle, SecondPositions::always_others);
+  EXPECT_EQ(first.other_positions, Positions{1});
+  EXPECT_EQ(first.asked.table_rows, 2);
+  EXPECT_EQ(first.asked.max_position, 1);
+  EXPECT_EQ(f32(buffer(first, "sin"), 1), double{static_cast<float>(std::sin(1.0))});
 }
 
 TEST(Problem, OwnTablesDiffer) {

@@ -1,7 +1,8 @@
 // Call history: what a kernel did before changes nothing. Two states are alive at once, of problems
 // that differ in one thing or in nothing; their calls take turns, with both placements' inputs, at
 // addresses used before and at others; one is released while the other goes on, and is prepared
-// again. At last one call is repeated thousands of times.
+// again. One call is repeated thousands of times. At last each has a state while the other has
+// none.
 //
 // Bound: the first call with each input at each place is held to the bound of agreement; a later
 // one with the same input, placed alike, to the very bits of the first. This holds without
@@ -101,6 +102,18 @@ constexpr Difference differences[] = {
        if (c.contract != ROPE_CONTRACT_F32_ANGLE)
          c.dtype = c.dtype == ROPE_F32 ? ROPE_F64 : ROPE_F32;
      }},
+    // As scaling for long contexts does it: neither the first nor the last tells them apart.
+    {"a frequency in the middle", nullptr,
+     [](Case& c) {
+       c.inv_freq = frequencies_of(c);
+       c.inv_freq[c.inv_freq.size() / 2] *= 0.125;
+     }},
+    {"the lower frequencies", nullptr,
+     [](Case& c) {
+       c.inv_freq = frequencies_of(c);
+       for (std::size_t i = c.inv_freq.size() / 2; i < c.inv_freq.size(); ++i)
+         c.inv_freq[i] *= 0.125;
+     }},
 };
 
 // So many of them with heads that fill vectors, too: a cache may be there alone.
@@ -116,7 +129,9 @@ constexpr std::size_t kinds = 4;
 class Actor {
  public:
   Actor(Subject& subject, const Case& c, std::uint32_t state)
-      : subject_(subject), problem_(make_problem(c, subject.oracle)), state_(state) {}
+      : subject_(subject),
+        problem_(make_problem(c, subject.oracle, SecondPositions::always_others)),
+        state_(state) {}
 
   bool prepare() { return call({protocol::step_supports | protocol::step_prepare, 0, true}); }
   bool release() { return call({protocol::step_release, 0, true}); }
@@ -188,7 +203,11 @@ bool play(Actor& a, Actor& b, bool first_in_first_out, bool long_one) {
   return a.prepare() && a.apply(0, true) && b.prepare() && b.apply(0, true) && both(1, false) &&
          both(1, true) && both(0, false) && both(0, true) && a.apply(0, true) && goes.release() &&
          stays.apply(1, true) && goes.prepare() && goes.apply(0, true) && stays.apply(0, true) &&
-         stays.release() && goes.apply(1, false) && (!long_one || goes.repeat()) && goes.release();
+         stays.release() && goes.apply(1, false) && (!long_one || goes.repeat()) &&
+         goes.release() &&
+         // One at a time: the next state lies where the one before did.
+         stays.prepare() && stays.apply(0, true) && stays.release() && goes.prepare() &&
+         goes.apply(0, true) && goes.release();
 }
 
 Finding check(Subject& subject, const Case& c) {
@@ -196,8 +215,8 @@ Finding check(Subject& subject, const Case& c) {
   Case other = with_positions(c, [](std::int64_t p) { return p; });
   differences[which % std::size(differences)].apply(other);
   // What the kernel refuses is replaced by a second state of the same problem.
-  if (ask_supports(subject, make_problem(other, subject.oracle)).kind != CallResult::Kind::ok)
-    other = c;
+  const Problem asked = make_problem(other, subject.oracle, SecondPositions::always_others);
+  if (ask_supports(subject, asked).kind != CallResult::Kind::ok) other = c;
   Actor a(subject, c, 1), b(subject, other, 2);
   const bool last = which + 1 == std::size(differences);
   const bool played = play(a, b, which % 2 == 0, last);
@@ -225,6 +244,23 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
     cases.push_back(c);
     if (i < wide_too) cases.push_back(widened(c, offer));
   }
+  // One state through the steps of a decode loop: a row, or rows at one position; with nothing
+  // else, or with another base, beside it. And a table whose rows are the tokens' own.
+  Case step = offer.base;
+  step.property = "history";
+  step.position_from = 5;
+  if (offer.tokens) step.tokens = 1;
+  const auto add_two = [&](Case each) {
+    for (each.shift = 0; each.shift < 2; ++each.shift) cases.push_back(each);
+  };
+  if (step.tokens == 1) {
+    add_two(step);
+    if (offer.batch) step.batch = 3;
+    if (offer.batch) add_two(step);
+  }
+  c.shift = 0;
+  c.rows_by = ROPE_ROW_BY_TOKEN;
+  if (offer.rows_by_token && offer.tokens) cases.push_back(c);
   return cases;
 }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "harness/layouts.h"
 #include "properties/property.h"
 #include "properties/whole_output.h"
 
@@ -71,10 +72,28 @@ void add_tokens(std::vector<Case>& cases, const Offer& offer, Profile profile) {
   }
 }
 
+// What a kernel counts in 16 bits, or takes another way from so many elements on: a long prompt of
+// several rows; more rows and more elements than smoke has time for.
+void add_large(std::vector<Case>& cases, const Offer& offer, Profile profile) {
+  if (!offer.tokens) return;
+  const auto add = [&](std::int64_t tokens, std::int64_t batch, const Case& from, std::size_t i) {
+    Case c = from;
+    c.tokens = tokens;
+    if (offer.batch) c.batch = batch;
+    at_random(c);
+    turn(c, offer, i);
+    cases.push_back(c);
+  };
+  add(2100, 3, base_case(offer), 0);
+  if (profile == Profile::smoke) return;
+  add(65'537, 1, base_case(offer), 0);
+  add(4100, 1, widened(base_case(offer), offer), 3);
+}
+
 // Heads of Q, fewer of K as in grouped queries, and rows of a batch.
 void add_heads_and_rows(std::vector<Case>& cases, const Offer& offer, Profile profile) {
-  const Counts heads = counts({5,  6,  7,  9,  10, 11, 12, 13, 14, 15, 16, 20,  24,  25,  28,
-                               32, 33, 40, 48, 52, 56, 63, 64, 65, 71, 96, 128, 129, 256, 257},
+  const Counts heads = counts({5,  6,  7,  9,  10, 11, 12, 13, 14, 15, 16, 20,  24,  25,  28,  32,
+                               33, 40, 48, 52, 56, 63, 64, 65, 71, 80, 96, 112, 128, 129, 256, 257},
                               profile);
   const Counts rows = counts({4,  6,  7,  9,  10, 12, 13, 14,  15,  16,  17,  18,  20, 24,
                               31, 32, 33, 48, 64, 65, 96, 100, 127, 128, 129, 256, 257},
@@ -96,9 +115,22 @@ void add_heads_and_rows(std::vector<Case>& cases, const Offer& offer, Profile pr
       c.tensors.push_back(c.tensors[0]);
       c.tensors[1].heads = heads[(i * 7 + 3) % heads.size()] % 16 + 1;
     }
+    if (offer.rows_by_token && i % 3 == 1) c.rows_by = ROPE_ROW_BY_TOKEN;
+    if (offer.head_major && i % 5 >= 3)
+      for (TensorCase& t : c.tensors) t.in = t.out = head_major_strides(c, t);
     turn(c, offer, i);
     cases.push_back(c);
   }
+  // Decode where all queries share one head of K.
+  if (!offer.different_shapes || !offer.many_heads || !offer.batch) return;
+  Case c = base_case(offer);
+  c.tensors.resize(2, c.tensors[0]);
+  c.tensors[0].heads = 8;
+  c.tensors[1].heads = 1;
+  if (offer.tokens) c.tokens = 1;
+  c.batch = 5;
+  at_random(c);
+  cases.push_back(c);
 }
 
 struct Width {
@@ -107,11 +139,12 @@ struct Width {
 
 // Windows of any width, with dims before and behind them.
 void add_widths(std::vector<Case>& cases, const Offer& offer) {
-  constexpr Width widths[] = {{192, 64, 128}, {576, 64, 512},  {64, 2, 62},    {40, 8, 32},
-                              {73, 8, 65},    {300, 16, 0},    {513, 32, 0},   {264, 8, 256},
-                              {24, 8, 9},     {17, 8, 9},      {142, 142, 0},  {190, 190, 0},
-                              {254, 250, 3},  {258, 258, 0},   {384, 384, 0},  {510, 510, 0},
-                              {520, 520, 0},  {1024, 1024, 0}, {1030, 1026, 2}};
+  constexpr Width widths[] = {{192, 64, 128},  {576, 64, 512},  {64, 2, 62},     {40, 8, 32},
+                              {73, 8, 65},     {300, 16, 0},    {513, 32, 0},    {264, 8, 256},
+                              {24, 8, 9},      {17, 8, 9},      {142, 142, 0},   {190, 190, 0},
+                              {254, 250, 3},   {258, 258, 0},   {384, 384, 0},   {510, 510, 0},
+                              {520, 520, 0},   {1024, 1024, 0}, {1030, 1026, 2}, {600, 8, 0},
+                              {1100, 16, 1084}};
   std::size_t i = 0;
   for (const Width& w : widths) {
     if (!offer.any_size || (w.offset > 0 && !offer.window_offset)) continue;
@@ -144,6 +177,19 @@ void add_tensor_sets(std::vector<Case>& cases, const Offer& offer) {
   if (offer.three_tensors) {
     add(3, equal);
     add(4, equal);
+    // And the last as much as the first: all that is offered at once.
+    const Case simple = base;
+    if (offer.transpose) base.operation = ROPE_TRANSPOSE;
+    if (offer.scale) base.attention_scale = 1.5;
+    base.own_tables = offer.own_tables;
+    add(4, [&](TensorCase& t, std::size_t i) {
+      t.in_place = offer.in_place && (i % 2 == 0 || !offer.out_of_place);
+      t.rotate = !offer.unrotated_tensor || i != 1;
+      if (!offer.padded) return;
+      t.in = t.out = padded_strides(base, t, 16);
+      if (!t.in_place) t.out = padded_strides(base, t, 64);
+    });
+    base = simple;
   }
   if (offer.unrotated_tensor) add(2, [](TensorCase& t, std::size_t i) { t.rotate = i == 1; });
   if (offer.in_place && offer.out_of_place)
@@ -164,6 +210,7 @@ void add_tensor_sets(std::vector<Case>& cases, const Offer& offer) {
 std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   std::vector<Case> cases;
   add_tokens(cases, offer, profile);
+  add_large(cases, offer, profile);
   add_heads_and_rows(cases, offer, profile);
   add_widths(cases, offer);
   add_tensor_sets(cases, offer);

@@ -12,6 +12,7 @@
 
 #include <vector>
 
+#include "harness/layouts.h"
 #include "properties/property.h"
 
 namespace ropewalk {
@@ -49,29 +50,51 @@ bool applies(const Offer& offer) {
   return offer.thread_safe;
 }
 
+// Every path is to have callers that meet in it: each case takes another few of what is offered.
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   std::vector<Case> cases;
-  Case c = offer.base;
-  c.property = "threads";
-  c.position_from = 3;
-  const auto add = [&](std::int64_t tokens, std::int64_t heads) {
+  Case narrow = offer.base;
+  narrow.property = "threads";
+  narrow.position_from = 3;
+  const auto add = [&](Case c, std::int64_t shift, std::int64_t tokens, std::int64_t heads) {
     if (offer.tokens) c.tokens = tokens;
     if (offer.many_heads)
       for (TensorCase& t : c.tensors) t.heads = heads;
-    for (c.shift = 0; c.shift < 2; ++c.shift) cases.push_back(c);
+    if (offer.head_major && c.batch > 1 && shift == 1)
+      for (TensorCase& t : c.tensors) t.in = t.out = head_major_strides(c, t);
+    c.shift = shift;
+    cases.push_back(c);
   };
-  add(7, 3);  // a few microseconds: many calls
+  // A few microseconds: many calls.
+  add(narrow, 0, 7, 3);
+  Case part = narrow;
+  if (offer.window_offset)
+    for (TensorCase& t : part.tensors) {
+      t.head_dim = part.rotary_dim + 3;
+      t.rotary_offset = 2;
+    }
+  add(offer.any_size ? part : narrow, 1, 7, 3);
   // Long ones: met somewhere in their middle. Of a base that nothing has seen before, and with
   // heads that fill vectors.
-  const Case narrow = c;
-  c = widened(c, offer);
-  c.rope_theta = 31337;
-  if (offer.two_tensors && c.tensors.size() == 1) c.tensors.push_back(c.tensors[0]);
-  add(32, 4);
-  c = narrow;
-  if (offer.batch) c.batch = 3;
-  for (TensorCase& t : c.tensors) t.in_place = offer.in_place;
-  add(9, 8);  // what only many rows or heads take, or a call in place
+  Case wide = widened(narrow, offer);
+  wide.rope_theta = 31337;
+  if (offer.two_tensors && wide.tensors.size() == 1) wide.tensors.push_back(wide.tensors[0]);
+  add(wide, 0, 32, 4);
+  Case back = wide;
+  if (offer.transpose) back.operation = ROPE_TRANSPOSE;
+  if (offer.scale) back.attention_scale = 1.5;
+  add(back, 1, 32, 4);
+  // What only many rows or heads take, or a call in place, or one of a decode loop.
+  Case rows = narrow;
+  if (offer.batch) rows.batch = 3;
+  for (TensorCase& t : rows.tensors) t.in_place = offer.in_place;
+  add(rows, 0, 9, 8);
+  if (offer.i64_positions) rows.position_dtype = ROPE_I64;
+  if (offer.rows_by_token) rows.rows_by = ROPE_ROW_BY_TOKEN;
+  add(rows, 1, 9, 8);
+  Case decode = wide;
+  if (offer.batch) decode.batch = 4;
+  if (offer.tokens || decode.tokens == 1) add(decode, 0, 1, 8);
   return cases;
 }
 

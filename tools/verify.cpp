@@ -103,8 +103,8 @@ std::string where_time_went(const std::vector<VerdictRow>& rows) {
   longest.resize(std::min<std::size_t>(longest.size(), 3));
   std::vector<std::string> words;
   for (const auto& [percent, property] : longest)
-    words.push_back(fmt::format("{} {:.0f} %", property, percent));
-  return fmt::format("{}", fmt::join(words, ", "));
+    if (percent >= 0.5) words.push_back(fmt::format("{} {:.0f} %", property, percent));
+  return words.empty() ? "" : fmt::format(" (most of it: {})", fmt::join(words, ", "));
 }
 
 void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, double seconds) {
@@ -132,11 +132,9 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
   if (worst != nullptr)
     fmt::print("; worst margin that holds {:.3f} ({}, {})", worst->margin, worst->kernel,
                worst->property);
-  fmt::print(
-      "\ncases: planned {}, executed {}, compared {}; values compared {}\nseed {}, {:.1f} s (most "
-      "of "
-      "it: {})\n",
-      planned, executed, compared, values, seed, seconds, where_time_went(rows));
+  fmt::print("\ncases: planned {}, executed {}, compared {}; values compared {}\n", planned,
+             executed, compared, values);
+  fmt::print("seed {}, {:.1f} s{}\n", seed, seconds, where_time_went(rows));
 }
 
 }  // namespace

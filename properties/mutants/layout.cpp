@@ -95,5 +95,19 @@ struct HeadMajorIsPacked : Correct {
 const RegisteredKernel head_major_is_packed =
     on_table<HeadMajorIsPacked>("mutant_head_major_is_packed_table");
 
+// What is done for Q, K and V is forgotten for a fourth tensor: it turns forward.
+struct FourthIsForward : Correct {
+  void finish(const rope_problem& p, const rope_operands& o) override {
+    if (p.tensor_count < 4 || p.tensor[3].rotate == 0 || p.operation == ROPE_FORWARD) return;
+    if (p.tensor[3].in_place != 0) return;
+    rope_problem fourth = p;
+    rope_operands its = o;
+    fourth.operation = ROPE_FORWARD;
+    for (std::uint32_t i = 0; i < 3; ++i) fourth.tensor[i].heads = 0;
+    run(*this, fourth, its);
+  }
+};
+const RegisteredKernel fourth_is_forward = on_table<FourthIsForward>("mutant_fourth_forward_table");
+
 }  // namespace
 }  // namespace ropewalk::mutants

@@ -101,5 +101,25 @@ const RegisteredKernel rotates_all_tensors_table =
 const RegisteredKernel rotates_all_tensors_exact =
     on_angles<RotatesAllTensors>("mutant_rotates_all_tensors_exact");
 
+// What is not rotated passes through a buffer of 512. sizes.
+struct CopiesAtMost512 : Correct {
+  void finish(const rope_problem& p, const rope_operands& o) override {
+    for_each_token(p, o, [&](const Token& token) {
+      for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+        const rope_tensor& s = p.tensor[i];
+        if (s.rotate == 0 || s.in_place != 0) continue;
+        for (std::int64_t h = 0; h < s.heads; ++h) {
+          float* row = out_row(p, o, i, token.batch, token.index, h);
+          for (std::int64_t e = 512; e < s.rotary_offset; ++e) row[e] = 0;
+          for (std::int64_t e = s.rotary_offset + p.rotary_dim + 512; e < s.head_dim; ++e)
+            row[e] = 0;
+        }
+      }
+    });
+  }
+};
+const RegisteredKernel copies_at_most_512 =
+    on_table<CopiesAtMost512>("mutant_copies_at_most_512_table");
+
 }  // namespace
 }  // namespace ropewalk::mutants

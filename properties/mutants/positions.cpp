@@ -230,5 +230,28 @@ const RegisteredKernel one_position_off_table =
 const RegisteredKernel one_position_off_exact =
     on_angles<OnePositionOff>("mutant_one_position_off_exact");
 
+// Positions that are as many as from the least to the largest are taken to be in order. Agreement.
+struct RunByItsEnds : MistakenPosition {
+  bool in_order = false;
+  void see(rope_problem& p, rope_operands& o) override {
+    MistakenPosition::see(p, o);
+    in_order = positions != nullptr && p.batch == 1 && positions[0] == p.min_position &&
+               p.max_position - p.min_position + 1 == p.tokens;
+  }
+  void locate(const rope_problem&, Token& token) override {
+    if (in_order) token.position = positions[0] + token.index;
+  }
+};
+const RegisteredKernel run_by_its_ends = on_angles<RunByItsEnds>("mutant_run_by_its_ends_exact");
+
+// In a batch of long prompts, the tokens from 1025 on are those of row 0. sizes.
+struct LongPromptOfFirstRow : MistakenPosition {
+  void locate(const rope_problem& p, Token& token) override {
+    if (token.index > 1024) take(p, token, 0, token.index);
+  }
+};
+const RegisteredKernel long_prompt_of_first_row =
+    on_table<LongPromptOfFirstRow>("mutant_long_prompt_of_first_row_table");
+
 }  // namespace
 }  // namespace ropewalk::mutants

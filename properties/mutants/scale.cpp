@@ -1,5 +1,6 @@
 // Errors in attention_scale (the mscale of YaRN).
 #include <algorithm>
+#include <cmath>
 
 #include "properties/mutants/planted.h"
 
@@ -57,6 +58,21 @@ struct UntouchedScaled : Correct {
 };
 const RegisteredKernel untouched_scaled =
     on_table<UntouchedScaled>("mutant_untouched_scaled_table");
+
+// 0 means 1, and is known by its bits: -0 is another. attention_scale, by its regressions.
+struct NegativeZeroScales : Correct {
+  void rotate(const Pair& x) override {
+    Pair scaled = x;
+    if (negative_zero) scaled.scale = -0.0f;
+    Correct::rotate(scaled);
+  }
+  void see(rope_problem& p, rope_operands&) override {
+    negative_zero = p.attention_scale == 0 && std::signbit(p.attention_scale);
+  }
+  bool negative_zero = false;
+};
+const RegisteredKernel negative_zero_scales =
+    on_table<NegativeZeroScales>("mutant_negative_zero_scales_table");
 
 }  // namespace
 }  // namespace ropewalk::mutants

@@ -94,6 +94,23 @@ struct CachedByRotaryDim : Correct {
 const RegisteredKernel cached_by_rotary_dim =
     on_angles<CachedByRotaryDim>("mutant_cached_by_rotary_dim_exact");
 
+// The same by rotary_dim and the second frequency, from which the base can be told: a model with
+// scaled lower frequencies gets those of the unscaled one. History.
+struct CachedBySecond : Correct {
+  double frequency(const rope_problem& p, std::int64_t i) override {
+    constexpr std::int64_t largest = 512;  // of rotary_dim / 2
+    static double cache[largest];
+    static std::int64_t known = 0;
+    const std::int64_t half = p.rotary_dim / 2;
+    if (half < 2 || half > largest) return p.inv_freq[i];
+    if (known != half || cache[1] != p.inv_freq[1]) std::copy_n(p.inv_freq, half, cache);
+    known = half;
+    return cache[i];
+  }
+};
+const RegisteredKernel cached_by_second =
+    on_angles<CachedBySecond>("mutant_cached_by_second_frequency_exact");
+
 // A long input changes the base, and it stays changed for the short ones after it: transformers
 // PR 27227. Agreement and decay, in a process that has met a long input.
 struct BaseSticks : Correct {
@@ -167,8 +184,8 @@ std::int32_t apply_kept_positions(const rope_problem* asked, const rope_operands
   read_positions_from(p, o, kept.data());
   return apply<Correct>(&p, &o, nullptr);
 }
-KernelInfo kept_positions_info() {
-  KernelInfo info = angles_info<Correct>("mutant_positions_kept_exact");
+KernelInfo kept_positions_info(const char* name) {
+  KernelInfo info = angles_info<Correct>(name);
   info.apply = apply_kept_positions;
   info.prepare = [](const rope_problem* p, void** state) -> std::int32_t {
     auto* kept = new KeptPositions;
@@ -180,7 +197,89 @@ KernelInfo kept_positions_info() {
   info.release = [](void* state) { delete static_cast<KeptPositions*>(state); };
   return info;
 }
-const RegisteredKernel kept_positions{kept_positions_info()};
+const RegisteredKernel kept_positions{kept_positions_info("mutant_positions_kept_exact")};
+
+// The same where all rows are at one position, as in a decode loop. History alone has a state that
+// goes on from there.
+KernelInfo kept_step_info() {
+  KernelInfo info = kept_positions_info("mutant_step_kept_exact");
+  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
+    std::int64_t least = INT64_MAX, largest = INT64_MIN;
+    for_each_token(*p, *o, [&](const Token& token) {
+      least = std::min(least, token.position);
+      largest = std::max(largest, token.position);
+    });
+    return least == largest ? apply_kept_positions(p, o, state) : apply<Correct>(p, o, nullptr);
+  };
+  return info;
+}
+const RegisteredKernel kept_step{kept_step_info()};
+
+// The cosines of a state's first call stay: whoever gathers the rows of each step gets the old
+// ones. Whatever compares two calls with a table by token.
+struct KeptRow {
+  bool known = false;
+  std::vector<float> cos;
+};
+struct RowKept : Correct {
+  KeptRow* kept = nullptr;
+  void see(rope_problem& p, rope_operands& o) override {
+    const auto* given = static_cast<const float*>(o.tensor[0].cos);
+    if (p.table_rows_by != ROPE_ROW_BY_TOKEN || kept->cos.empty() || given == nullptr) return;
+    if (!kept->known) std::copy_n(given, kept->cos.size(), kept->cos.begin());
+    kept->known = true;
+    for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+      if (o.tensor[i].cos == given) o.tensor[i].cos = kept->cos.data();
+  }
+};
+KernelInfo row_kept_info() {
+  KernelInfo info = table_info<Correct>("mutant_gathered_rows_kept_table");
+  info.prepare = [](const rope_problem* p, void** state) -> std::int32_t {
+    auto* kept = new KeptRow;
+    if (p->table_rows > 1)
+      kept->cos.resize(
+          static_cast<std::size_t>((p->table_rows - 1) * p->table_row_stride + p->rotary_dim / 2));
+    *state = kept;
+    return ROPE_OK;
+  };
+  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
+    RowKept hooks;
+    hooks.kept = static_cast<KeptRow*>(state);
+    return run(hooks, *p, *o);
+  };
+  info.release = [](void* state) { delete static_cast<KeptRow*>(state); };
+  return info;
+}
+const RegisteredKernel row_kept{row_kept_info()};
+
+// A row of angles is found again by the state's address and the position: a state that lies where
+// another one was has its angles. History alone frees one before it makes the next.
+struct FoundByAddress : Correct {
+  const void* state = nullptr;
+  double frequency(const rope_problem& p, std::int64_t i) override {
+    static const void* known = nullptr;
+    static double of_known[2];
+    if (i > 1 || p.rotary_dim < 4) return p.inv_freq[i];
+    if (known != state) std::copy_n(p.inv_freq, 2, of_known);
+    known = state;
+    return of_known[i];
+  }
+};
+KernelInfo found_by_address_info() {
+  KernelInfo info = angles_info<Correct>("mutant_found_by_state_address_exact");
+  info.prepare = [](const rope_problem*, void** state) -> std::int32_t {
+    *state = new double[8];
+    return ROPE_OK;
+  };
+  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
+    FoundByAddress hooks;
+    hooks.state = state;
+    return run(hooks, *p, *o);
+  };
+  info.release = [](void* state) { delete[] static_cast<double*>(state); };
+  return info;
+}
+const RegisteredKernel found_by_address{found_by_address_info()};
 
 }  // namespace
 }  // namespace ropewalk::mutants

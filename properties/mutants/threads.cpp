@@ -40,6 +40,25 @@ struct WideStaticScratch : StaticScratch {
 const RegisteredKernel wide_static_scratch{
     promised<WideStaticScratch>("mutant_wide_static_scratch_table")};
 
+// And on the way back alone, or in a decode step alone.
+struct BackwardStaticScratch : StaticScratch {
+  bool met = false;
+  void see(rope_problem& p, rope_operands&) override { met = p.operation == ROPE_TRANSPOSE; }
+  void rotate(const Pair& x) override {
+    if (met)
+      StaticScratch::rotate(x);
+    else
+      Correct::rotate(x);
+  }
+};
+const RegisteredKernel backward_static_scratch{
+    promised<BackwardStaticScratch>("mutant_backward_static_scratch_table")};
+struct DecodeStaticScratch : BackwardStaticScratch {
+  void see(rope_problem& p, rope_operands&) override { met = p.tokens == 1; }
+};
+const RegisteredKernel decode_static_scratch{
+    promised<DecodeStaticScratch>("mutant_decode_static_scratch_table")};
+
 // The row of the last position is kept for all callers together.
 struct LastPosition : Correct {
   static inline volatile std::int64_t known = -1, row = -1;
