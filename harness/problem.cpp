@@ -61,6 +61,11 @@ std::pair<std::int64_t, std::int64_t> room_around(const Case& c, std::int64_t lo
           std::min(wanted(16), table ? c.table_spare_rows : edge - 1 - high)};
 }
 
+void check_table_stride(const rope_problem& p) {
+  require(p.table_rows == 1 || p.table_row_stride >= p.rotary_dim / 2,
+          "table_row_stride must be at least rotary_dim / 2");
+}
+
 rope_problem problem_of(const Case& c, const std::vector<std::int64_t>& positions) {
   rope_problem p{};
   p.struct_size = sizeof(rope_problem);
@@ -85,8 +90,7 @@ rope_problem problem_of(const Case& c, const std::vector<std::int64_t>& position
     const std::int64_t needed = c.rows_by == ROPE_ROW_BY_TOKEN ? c.batch * c.tokens : *high + 1;
     p.table_rows = plus(needed, c.table_spare_rows);
     p.table_row_stride = given_or(c.table_row_stride, c.rotary_dim / 2);
-    require(p.table_rows == 1 || p.table_row_stride >= c.rotary_dim / 2,
-            "table_row_stride must be at least rotary_dim / 2");
+    check_table_stride(p);
   }
   p.attention_scale = c.attention_scale;
   p.tensor_count = static_cast<std::uint32_t>(c.tensors.size());
@@ -244,8 +248,9 @@ void choose_other_positions(Problem& out, SecondPositions second) {
   rope_problem& p = out.asked;
   p.min_position = std::min(p.min_position, *low);
   p.max_position = std::max(p.max_position, *high);
-  if (p.angle_source == ROPE_ANGLES_TABLE && p.table_rows_by == ROPE_ROW_BY_POSITION)
-    p.table_rows = std::max(p.table_rows, plus(*high, 1));
+  if (p.angle_source != ROPE_ANGLES_TABLE || p.table_rows_by != ROPE_ROW_BY_POSITION) return;
+  p.table_rows = std::max(p.table_rows, plus(*high, 1));
+  check_table_stride(p);
 }
 
 void add_positions(const Case& c, Problem& out) {

@@ -271,6 +271,8 @@ TEST(Problem, TheSecondPlacementHasOtherPositionsWhereThatIsAsked) {
       make_problem(case_from_text("positions=0"), oracle, SecondPositions::always_others);
   EXPECT_EQ(first.other_positions, Positions{1});
   EXPECT_EQ(first.asked.table_rows, 2);
+  EXPECT_THROW(other("positions=0 table_row_stride=-7", SecondPositions::always_others), BadCase)
+      << "unused with one row, and there are two now";
   EXPECT_EQ(first.asked.max_position, 1);
   EXPECT_EQ(f32(buffer(first, "sin"), 1), double{static_cast<float>(std::sin(1.0))});
 }

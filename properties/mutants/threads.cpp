@@ -28,22 +28,10 @@ struct StaticScratch : Correct {
 };
 const RegisteredKernel static_scratch{promised<StaticScratch>("mutant_static_scratch_table")};
 
-// The same in the vector path alone, of eight pairs and more.
-struct WideStaticScratch : StaticScratch {
-  void rotate(const Pair& x) override {
-    if (x.at.second - x.at.first >= 8)
-      StaticScratch::rotate(x);
-    else
-      Correct::rotate(x);
-  }
-};
-const RegisteredKernel wide_static_scratch{
-    promised<WideStaticScratch>("mutant_wide_static_scratch_table")};
-
-// And on the way back alone, or in a decode step alone.
-struct BackwardStaticScratch : StaticScratch {
+// The same on one path alone: in vectors of eight pairs and more, on the way back, in a decode
+// step.
+struct StaticScratchWhereMet : StaticScratch {
   bool met = false;
-  void see(rope_problem& p, rope_operands&) override { met = p.operation == ROPE_TRANSPOSE; }
   void rotate(const Pair& x) override {
     if (met)
       StaticScratch::rotate(x);
@@ -51,11 +39,21 @@ struct BackwardStaticScratch : StaticScratch {
       Correct::rotate(x);
   }
 };
-const RegisteredKernel backward_static_scratch{
-    promised<BackwardStaticScratch>("mutant_backward_static_scratch_table")};
-struct DecodeStaticScratch : BackwardStaticScratch {
+struct WideStaticScratch : StaticScratchWhereMet {
+  void see(rope_problem& p, rope_operands&) override {
+    met = p.pairing == ROPE_HALF_SPLIT && p.rotary_dim >= 16;
+  }
+};
+struct BackwardStaticScratch : StaticScratchWhereMet {
+  void see(rope_problem& p, rope_operands&) override { met = p.operation == ROPE_TRANSPOSE; }
+};
+struct DecodeStaticScratch : StaticScratchWhereMet {
   void see(rope_problem& p, rope_operands&) override { met = p.tokens == 1; }
 };
+const RegisteredKernel wide_static_scratch{
+    promised<WideStaticScratch>("mutant_wide_static_scratch_table")};
+const RegisteredKernel backward_static_scratch{
+    promised<BackwardStaticScratch>("mutant_backward_static_scratch_table")};
 const RegisteredKernel decode_static_scratch{
     promised<DecodeStaticScratch>("mutant_decode_static_scratch_table")};
 
