@@ -49,10 +49,11 @@ class Caller {
       throw StepFailed{protocol::Status::failed, "no such state"};
     live_ = &states_[call.state];
     std::uint64_t counted = 0;
-    if (!names_the_same_regions(call)) mappings_.clear();
-    mapped_for_ = call;
-    map_regions(call);
-    if ((steps & (protocol::step_supports | protocol::step_prepare)) != 0) hold_frequencies(call);
+    if (mapped_for_ != &kernel) mappings_.clear();  // it may have unmapped or protected some
+    mapped_for_ = &kernel;
+    map_regions(call, steps == protocol::step_supports);
+    if ((steps & (protocol::step_supports | protocol::step_prepare)) != 0)
+      hold_frequencies(call, (steps & protocol::step_prepare) != 0);
     if ((steps & protocol::step_supports) != 0) ask_supports(kernel, problem_of(call));
     if ((steps & protocol::step_prepare) != 0) prepare(kernel, call);
     if ((steps & protocol::step_apply) != 0) apply(kernel, call);
@@ -62,47 +63,55 @@ class Caller {
       watch_.end_state();
     }
     set_phase(control_, protocol::Phase::idle);
-    if ((steps & protocol::step_keep_mapped) == 0) mappings_.clear();
+    if ((steps & protocol::step_keep_mapped) == 0) unmap_most();
     return counted;
   }
 
   /// Ends the state without a release; true where the process is not as it was before.
   bool drop(bool in_full = true) {
-    mappings_.clear();
+    if (in_full) mappings_.clear();
     for (Prepared& state : states_) state = {};
     return watch_.left_changed(in_full);
   }
 
  private:
-  // Regions that are mapped already, for the caller before, stay where they are.
-  void map_regions(const protocol::CallDescriptor& call) {
+  // A part of the shared memory, where this kernel finds it.
+  struct Mapped {
+    std::uint64_t file_offset, bytes;
+    bool writable;
+    GuardedMapping mapping;
+  };
+
+  // Regions that are mapped already, for a call or a caller before, stay where they are.
+  void map_regions(const protocol::CallDescriptor& call, bool frequencies_alone = false) {
     try {
-      map_all(call);
+      map_all(call, frequencies_alone);
     } catch (const std::runtime_error& e) {  // too far apart for this machine's addresses
       throw StepFailed{protocol::Status::skipped, e.what()};
     }
   }
 
-  void map_all(const protocol::CallDescriptor& call) {
+  void map_all(const protocol::CallDescriptor& call, bool frequencies_alone) {
     int next = 0;
     const auto map = [&](const protocol::Region& region) {
       const int slot = next++;
       addresses_[slot] = nullptr;
       control_.mapped[slot] = {};
       if (region.mapped_bytes == 0) return;
-      auto found = std::find_if(mappings_.begin(), mappings_.end(),
-                                [&](const auto& m) { return m.first == region.file_offset; });
+      auto found = find_mapped(region);
       if (found == mappings_.end()) {
-        mappings_.emplace_back(region.file_offset,
-                               GuardedMapping(protocol::memory_descriptor, region.file_offset,
-                                              region.mapped_bytes, region.writable != 0));
+        const bool writable = region.writable != 0;
+        mappings_.push_back({region.file_offset, region.mapped_bytes, writable,
+                             GuardedMapping(protocol::memory_descriptor, region.file_offset,
+                                            region.mapped_bytes, writable)});
         found = std::prev(mappings_.end());
       }
-      const GuardedMapping& mapping = found->second;
+      const GuardedMapping& mapping = found->mapping;
       addresses_[slot] = mapping.data() + region.at;
       control_.mapped[slot] = {reinterpret_cast<std::uint64_t>(mapping.data()), mapping.bytes()};
     };
     map(call.inv_freq);
+    if (frequencies_alone) return;
     map(call.positions);
     for (const auto& t : call.tensor) {
       map(t.in);
@@ -112,26 +121,36 @@ class Caller {
     }
   }
 
-  bool names_the_same_regions(const protocol::CallDescriptor& call) const {
-    const auto same = [](const auto& a, const auto& b) {
-      return std::memcmp(&a, &b, sizeof a) == 0;
-    };
-    return same(call.inv_freq, mapped_for_.inv_freq) &&
-           same(call.positions, mapped_for_.positions) && same(call.tensor, mapped_for_.tensor);
+  std::vector<Mapped>::iterator find_mapped(const protocol::Region& region) {
+    return std::find_if(mappings_.begin(), mappings_.end(), [&](const Mapped& m) {
+      return m.file_offset == region.file_offset && m.bytes == region.mapped_bytes &&
+             m.writable == (region.writable != 0);
+    });
   }
 
-  // inv_freq must stay where it is until release, so it moves out of the shared memory.
-  void hold_frequencies(const protocol::CallDescriptor& call) {
+  // Mapping took a fifth of a verification's time, and small cases lie at the same few pages.
+  void unmap_most() {
+    constexpr std::size_t most = 256, small_bytes = std::size_t{1} << 20;
+    std::erase_if(mappings_, [](const Mapped& m) { return m.bytes > small_bytes; });
+    if (mappings_.size() > most) mappings_.clear();
+  }
+
+  // inv_freq must stay where it is until release, so it moves out of the shared memory; where a
+  // kernel is only asked, it stays there.
+  void hold_frequencies(const protocol::CallDescriptor& call, bool until_release) {
     *live_ = {};
     const bool first_of_all = std::all_of(std::begin(states_), std::end(states_),
                                           [](const Prepared& s) { return s.kernel == nullptr; });
     if (first_of_all) left_in_workspace_.clear();
     const auto bytes = static_cast<std::size_t>(call.problem.rotary_dim / 2) * sizeof(double);
-    GuardedMapping& held = live_->inv_freq;
-    held = GuardedMapping(bytes);
-    live_->frequencies_at = held.data() + held.bytes() - bytes;
-    std::memcpy(live_->frequencies_at, addresses_[0], bytes);
-    held.make_read_only();
+    live_->frequencies_at = addresses_[0];
+    if (until_release) {
+      GuardedMapping& held = live_->inv_freq;
+      held = GuardedMapping(bytes);
+      live_->frequencies_at = held.data() + held.bytes() - bytes;
+      std::memcpy(live_->frequencies_at, addresses_[0], bytes);
+      held.make_read_only();
+    }
     control_.mapped[0] = {reinterpret_cast<std::uint64_t>(live_->frequencies_at), bytes};
   }
 
@@ -339,10 +358,9 @@ class Caller {
     return counted;
   }
 
-  std::pair<std::byte*, std::size_t> memory_of(const protocol::Region& region) const {
-    const auto found = std::find_if(mappings_.begin(), mappings_.end(),
-                                    [&](const auto& m) { return m.first == region.file_offset; });
-    return {found->second.data(), found->second.bytes()};
+  std::pair<std::byte*, std::size_t> memory_of(const protocol::Region& region) {
+    const GuardedMapping& mapping = find_mapped(region)->mapping;
+    return {mapping.data(), mapping.bytes()};
   }
 
   void release(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
@@ -358,8 +376,8 @@ class Caller {
 
   protocol::Control& control_;
   EntryWatch watch_;
-  std::vector<std::pair<std::uint64_t, GuardedMapping>> mappings_;
-  protocol::CallDescriptor mapped_for_{};
+  std::vector<Mapped> mappings_;
+  const rope_kernel* mapped_for_ = nullptr;
   std::byte* addresses_[protocol::region_count] = {};
   Prepared states_[protocol::most_states];
   Prepared* live_ = states_;                  // the one that a call is about

@@ -25,7 +25,16 @@ Region region_of(const Problem& problem, const std::vector<Placed>& places, int 
           at.lead + static_cast<std::uint64_t>(element * b.element_bytes), b.writable ? 1u : 0u, 0};
 }
 
-// The frequencies travel as a region behind the buffers; the worker takes a copy.
+// The frequencies travel as a region behind the buffers, at its end; a state gets a copy.
+struct Frequencies {
+  std::uint64_t bytes, pages_bytes;
+  explicit Frequencies(const Problem& problem)
+      : bytes(problem.inv_freq.size() * sizeof(double)), pages_bytes(whole_pages(bytes)) {}
+  void write(const Problem& problem, std::byte* pages) const {
+    std::memcpy(pages + pages_bytes - bytes, problem.inv_freq.data(), bytes);
+  }
+};
+
 CallDescriptor describe(const Problem& problem, const std::vector<Placed>& places, const Call& made,
                         std::uint64_t frequencies_at) {
   CallDescriptor call{};
@@ -36,8 +45,9 @@ CallDescriptor describe(const Problem& problem, const std::vector<Placed>& place
   call.float_mode = made.float_mode;
   call.problem = problem.asked;
   call.problem.inv_freq = nullptr;
-  call.inv_freq = {buffers_offset + frequencies_at,
-                   whole_pages(problem.inv_freq.size() * sizeof(double)), 0, 0, 0};
+  const Frequencies frequencies(problem);
+  call.inv_freq = {buffers_offset + frequencies_at, frequencies.pages_bytes,
+                   frequencies.pages_bytes - frequencies.bytes, 0, 0};
   call.positions = region_of(problem, places, problem.positions_buffer, 0);
   for (std::uint32_t i = 0; i < problem.asked.tensor_count; ++i) {
     const TensorPlaces& t = problem.tensor[i];
@@ -77,10 +87,10 @@ Room lay_out(Subject& subject, const Problem& problem, const Call& call, std::ui
   room.places = place_buffers(problem, call, align_64, begin);
   const std::uint64_t data =
       room.places.empty() ? begin : room.places.back().offset + room.places.back().pages_bytes;
-  const std::size_t frequencies = problem.inv_freq.size() * sizeof(double);
-  room.end = data + whole_pages(frequencies);
+  const Frequencies frequencies(problem);
+  room.end = data + frequencies.pages_bytes;
   room.memory = subject.worker.reserve_buffers(room.end);
-  std::memcpy(room.memory + data, problem.inv_freq.data(), frequencies);
+  frequencies.write(problem, room.memory + data);
   room.call = describe(problem, room.places, call, data);
   return room;
 }
@@ -226,13 +236,13 @@ void perform_far(Subject& subject, const Problem& problem, const Call& call, int
     p.offset = end;
     end += p.pages_bytes;
   }
-  const std::size_t frequencies = problem.inv_freq.size() * sizeof(double);
-  if (!addresses_for(end + frequencies)) {
+  const Frequencies frequencies(problem);
+  if (!addresses_for(end + frequencies.pages_bytes)) {
     execution.result = {CallResult::Kind::skipped, "no addresses for rows that are far apart"};
     return;
   }
-  std::byte* const memory = subject.worker.reserve_buffers(end + whole_pages(frequencies));
-  std::memcpy(memory + end, problem.inv_freq.data(), frequencies);
+  std::byte* const memory = subject.worker.reserve_buffers(end + frequencies.pages_bytes);
+  frequencies.write(problem, memory + end);
   outputs.placement = call.placement;
   outputs.resize(problem.buffers.size());
   for (std::size_t i = 0; i < problem.buffers.size(); ++i) {

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 
+#include "harness/guarded_mapping.h"
+
 namespace ropewalk {
 
 using namespace protocol;
 
 std::string place_of_fault(const Control& c, const std::vector<NamedRegion>& regions) {
-  constexpr std::uint64_t near = 1 << 20;
+  constexpr std::uint64_t near = GuardedMapping::widest_guard;  // no other buffer lies there
   std::string best;
   std::uint64_t best_distance = near;
   for (std::size_t i = 0; i < std::min<std::size_t>(region_count, regions.size()); ++i) {

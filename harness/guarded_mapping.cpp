@@ -31,10 +31,15 @@ std::size_t whole_pages(std::size_t bytes) {
 
 void GuardedMapping::reserve(std::size_t bytes) {
   bytes_ = whole_pages(bytes);
-  void* all = mmap(nullptr, bytes_ + 2 * page_bytes(), PROT_NONE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (all == MAP_FAILED) fail("mmap");
-  data_ = static_cast<std::byte*>(all) + page_bytes();
+  void* all = MAP_FAILED;
+  // Where addresses are scarce (ulimit -v) the guards get narrower, down to a page.
+  for (guard_bytes_ = widest_guard; all == MAP_FAILED; guard_bytes_ /= 4) {
+    if (guard_bytes_ < page_bytes()) fail("mmap");
+    all = mmap(nullptr, bytes_ + 2 * guard_bytes_, PROT_NONE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all != MAP_FAILED) break;
+  }
+  data_ = static_cast<std::byte*>(all) + guard_bytes_;
 }
 
 GuardedMapping::GuardedMapping(int descriptor, std::uint64_t file_offset, std::uint64_t bytes,
@@ -55,16 +60,19 @@ GuardedMapping::GuardedMapping(std::size_t bytes) {
 }
 
 GuardedMapping::GuardedMapping(GuardedMapping&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      guard_bytes_(std::exchange(other.guard_bytes_, 0)) {}
 
 GuardedMapping& GuardedMapping::operator=(GuardedMapping&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
+  std::swap(guard_bytes_, other.guard_bytes_);
   return *this;
 }
 
 GuardedMapping::~GuardedMapping() {
-  if (data_ != nullptr) munmap(data_ - page_bytes(), bytes_ + 2 * page_bytes());
+  if (data_ != nullptr) munmap(data_ - guard_bytes_, bytes_ + 2 * guard_bytes_);
 }
 
 void GuardedMapping::make_read_only() {

@@ -1,4 +1,5 @@
-// Memory between two pages that cannot be touched: one element past either end is a fault.
+// Memory between two guards that cannot be touched: one element past either end is a fault, and so
+// is a whole row or table past it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,6 +8,9 @@ namespace ropewalk {
 
 class GuardedMapping {
  public:
+  /// Of each of the two guards, where the machine has the addresses; a page, where it has not.
+  static constexpr std::size_t widest_guard = std::size_t{16} << 20;
+
   GuardedMapping() = default;
   /// Shares `bytes` (whole pages) of a file. Throws std::runtime_error.
   GuardedMapping(int descriptor, std::uint64_t file_offset, std::uint64_t bytes, bool writable);
@@ -24,6 +28,7 @@ class GuardedMapping {
   void reserve(std::size_t bytes);
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
+  std::size_t guard_bytes_ = 0;
 };
 
 /// The page size, and bytes rounded up to whole pages (at least one).

@@ -3,11 +3,14 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <utility>
 
@@ -72,6 +75,38 @@ TEST(GuardedMapping, OneByteOutsideIsAFault) {
   EXPECT_EQ(signal_of([&] { poke(mapping.data() - 1); }), SIGSEGV);
   EXPECT_EQ(signal_of([&] { touch(mapping.data() + mapping.bytes()); }), SIGSEGV);
   EXPECT_EQ(signal_of([&] { poke(mapping.data() + mapping.bytes()); }), SIGSEGV);
+}
+
+TEST(GuardedMapping, AWholeTableOutsideIsAFault) {
+  // Others lie close by, and are not reached.
+  const GuardedMapping before(page_bytes()), mapping(page_bytes()), after(page_bytes());
+  constexpr std::size_t guard = GuardedMapping::widest_guard;
+  for (const std::size_t distance : {page_bytes(), guard / 2, guard}) {
+    EXPECT_EQ(signal_of([&] { touch(mapping.data() - distance); }), SIGSEGV) << distance;
+    EXPECT_EQ(signal_of([&] { touch(mapping.data() + mapping.bytes() + distance - 1); }), SIGSEGV)
+        << distance;
+  }
+}
+
+TEST(GuardedMapping, IsGuardedWhereAddressesAreScarce) {
+#ifdef ROPEWALK_SANITIZED
+  GTEST_SKIP() << "a sanitizer needs the addresses";
+#endif
+  std::size_t pages = 0;
+  if (!(std::ifstream("/proc/self/statm") >> pages)) GTEST_SKIP() << "no /proc here";
+  const auto act_with_few_addresses = [&](std::ptrdiff_t touched) {
+    return signal_of([&] {
+      constexpr std::size_t room = std::size_t{1} << 20;
+      const rlimit few{pages * page_bytes() + room, RLIM_INFINITY};
+      if (setrlimit(RLIMIT_AS, &few) != 0) abort();
+      const GuardedMapping mapping(page_bytes());
+      touch(mapping.data() + touched);
+    });
+  };
+  const auto page = static_cast<std::ptrdiff_t>(page_bytes());
+  EXPECT_EQ(act_with_few_addresses(0), 0);
+  for (const std::ptrdiff_t outside : {std::ptrdiff_t{-1}, -page, page, 2 * page - 1})
+    EXPECT_EQ(act_with_few_addresses(outside), SIGSEGV) << outside;
 }
 
 TEST(GuardedMapping, ReadOnlyCanBeReadAndNotWritten) {

@@ -34,8 +34,9 @@ enum class Command : std::uint32_t {
 /// step_repeat: `callers` descriptors of one problem, each applied alone, then all at once and
 /// again and again; every call must give the bits of the first. Reply.count: how many calls were
 /// made (one caller), or met another one under way.
-/// `keep_mapped`: the regions stay mapped for a next call that names the same ones; a kernel that
-/// keeps an address would then not be found out.
+/// `keep_mapped`: all regions stay mapped for the next call. Otherwise some may, as mapping costs
+/// more than a small call: what a kernel writes to an address it kept shows as a changed buffer, or
+/// as elements that were not written.
 enum Step : std::uint32_t {
   step_supports = 1,
   step_prepare = 2,
@@ -81,9 +82,9 @@ struct TimedRow {
   char json[32768];
 };
 
-/// Where a buffer lies: `mapped_bytes` (whole pages) at `file_offset` are mapped between two pages
+/// Where a buffer lies: `mapped_bytes` (whole pages) at `file_offset` are mapped between two guards
 /// that cannot be touched, and a pointer into it is `at` bytes behind the first. Regions with the
-/// same file_offset are one mapping. mapped_bytes 0: no such buffer, the pointer is NULL.
+/// same place and permission are one mapping. mapped_bytes 0: no such buffer, the pointer is NULL.
 struct Region {
   std::uint64_t file_offset, mapped_bytes, at;
   std::uint32_t writable, reserved;

@@ -1,6 +1,7 @@
 // The worker: a real process that runs real kernels, right ones and ones that misbehave.
 #include "harness/worker.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -118,7 +119,7 @@ TEST_F(WorkerTest, ListsInTreeKernelsAndThoseOfPlugins) {
   }
   EXPECT_TRUE(std::is_sorted(own.begin(), own.end()));
   EXPECT_TRUE(std::find(own.begin(), own.end(), "plain") != own.end());
-  EXPECT_EQ(kernels.size() - own.size(), 15u);
+  EXPECT_EQ(kernels.size() - own.size(), 17u);
 
   const KernelFacts right = facts("test_right");
   EXPECT_EQ(right.plugin, plugin);
@@ -228,10 +229,31 @@ TEST_F(WorkerTest, NamesTheBufferOfAFault) {
             "SIGSEGV in apply: read past the end of q.in, byte offset 32 (it has 32 bytes)");
   EXPECT_EQ(text_of("test_writes_input", Kind::crash),
             "SIGSEGV in apply: write in read-only q.in, byte offset 4 (it has 32 bytes)");
+  // As far as that no other buffer lies, though those of calls before are still mapped.
+  for (const char* size : {"2", "8", "64", "256"})
+    EXPECT_EQ(
+        run("test_reads_far_past", fmt::format("rotary_dim=2 q.head_dim={}", size)).result.text,
+        fmt::format("SIGSEGV in apply: read past the end of q.in, byte offset 8388608 (it has "
+                    "{} bytes)",
+                    4 * std::stoi(size)));
   EXPECT_EQ(text_of("test_exits", Kind::crash), "exited with code 7 in apply");
-  EXPECT_EQ(worker.starts(), 3);
+  EXPECT_EQ(worker.starts(), 7);
   EXPECT_EQ(run("plain").result.kind, Kind::ok);
-  EXPECT_EQ(worker.starts(), 4) << "one for each crash and one more";
+  EXPECT_EQ(worker.starts(), 8) << "one for each crash and one more";
+}
+
+TEST_F(WorkerTest, AnotherKernelFindsItsBuffersMapped) {
+  const Problem problem = make_problem(case_from_text("rotary_dim=8 q.head_dim=8"), oracle);
+  Outputs none;
+  for (const char* kernel : {"test_right", "test_unmaps_output", "test_right"}) {
+    Subject subject{worker, oracle, facts(kernel)};
+    Execution e;
+    constexpr std::uint32_t steps = protocol::step_supports | protocol::step_prepare |
+                                    protocol::step_apply | protocol::step_release;
+    perform(subject, problem, {steps}, e, none);
+    EXPECT_EQ(e.result.kind, Kind::ok) << kernel << ": " << e.result.text;
+  }
+  EXPECT_EQ(worker.starts(), 1);
 }
 
 TEST_F(WorkerTest, OneThatIsStoppedIsLate) {

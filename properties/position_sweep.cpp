@@ -128,6 +128,7 @@ void add_runs(std::vector<Case>& cases, const Offer& offer, HeadSize size) {
 
 std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   std::vector<Case> cases;
+  const bool table = offer.base.contract == ROPE_CONTRACT_TABLE;
   const auto by_size = [](HeadSize a, HeadSize b) { return a.rotary_dim < b.rotary_dim; };
   // Two pairs, of a fast and a slow frequency, are 12 values a position, in heads of all kinds.
   const bool any = offer.any_size && profile == Profile::smoke;
@@ -137,11 +138,12 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
     add_sweep(cases, offer, small, 16384);
     const auto usual = std::find_if(offer.sizes.begin(), offer.sizes.end(),
                                     [](HeadSize s) { return s.rotary_dim == 128; });
-    if (profile != Profile::smoke && usual != offer.sizes.end())
-      add_sweep(cases, offer, *usual, 4096);
+    // To a kernel that is given a table a position is the number of a row, which the small sweep
+    // has seen.
+    const bool wide = profile == Profile::full || (profile == Profile::standard && !table);
+    if (wide && usual != offer.sizes.end()) add_sweep(cases, offer, *usual, 4096);
   }
   add_edges(cases, offer, small);
-  const bool table = offer.base.contract == ROPE_CONTRACT_TABLE;
   for (const HeadSize size : offer.sizes)
     if (!table && size.rotary_dim == 128 && size.head_dim == 128) add_edges(cases, offer, size);
   if (!table && offer.tokens) add_runs(cases, offer, small);

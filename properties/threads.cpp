@@ -3,9 +3,9 @@
 //
 // No bound: the same call in another thread gives the same bits. Races are met by chance, so calls
 // are counted that were under way together (harness/repeated_calls.h) and the callers go on until
-// there are 1600, or for a quarter of a second; `compared` says how many there were. Where there
-// were 1600, a race that shows in one call of a hundred is missed with probability 0.99^1600 <
-// 2e-7. Where none met in five seconds the case is SKIPPED. Their first calls are made together,
+// there are 800, or for a quarter of a second; `compared` says how many there were. Where there
+// were 800, a race that shows in one call of a hundred is missed with probability 0.99^800 <
+// 4e-4. Where none met in five seconds the case is SKIPPED. Their first calls are made together,
 // too, as a state may be completed by the first that comes. Two callers have the inputs of one
 // placement and two those of the other: a result that strays shows.
 #include <fmt/format.h>
@@ -18,7 +18,7 @@
 namespace ropewalk {
 namespace {
 
-constexpr std::uint32_t callers = 4, rounds = 400;
+constexpr std::uint32_t callers = 4, rounds = 200;
 
 Finding check(Subject& subject, const Case& c) {
   const Problem problem = make_problem(c, subject.oracle);

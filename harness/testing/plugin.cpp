@@ -1,5 +1,6 @@
 // A plugin for tests: right, or with the one fault that the environment names in TEST_PLUGIN_FAULT.
 // Its kernels misbehave in one way each.
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -59,6 +60,17 @@ std::int32_t do_nothing(const rope_problem*, const rope_operands*, void*) {
 std::int32_t read_past(const rope_problem* p, const rope_operands* o, void*) {
   output_of(o)[0] = static_cast<const volatile float*>(input_of(o))[p->tensor[0].head_dim];
   return ROPE_OK;
+}
+std::int32_t read_far_past(const rope_problem*, const rope_operands* o, void*) {
+  constexpr std::int64_t elements = 1 << 21;
+  output_of(o)[0] = static_cast<const volatile float*>(input_of(o))[elements];
+  return ROPE_OK;
+}
+std::int32_t unmap_output(const rope_problem* p, const rope_operands* o, void* state) {
+  rotate(p, o, state);
+  const auto page = static_cast<std::uintptr_t>(getpagesize());
+  const auto at = reinterpret_cast<std::uintptr_t>(output_of(o)) / page * page;
+  return munmap(reinterpret_cast<void*>(at), page) == 0 ? ROPE_OK : ROPE_FAILED;
 }
 std::int32_t write_before(const rope_problem* p, const rope_operands* o, void*) {
   for (std::int64_t i = -1; i < p->tensor[0].head_dim; ++i)
@@ -138,6 +150,8 @@ const RegisteredKernel others[] = {
     RegisteredKernel{{.name = "test_refuses", .supports = never, .apply = rotate}},
     RegisteredKernel{{.name = "test_does_nothing", .supports = always, .apply = do_nothing}},
     RegisteredKernel{{.name = "test_reads_past", .supports = always, .apply = read_past}},
+    RegisteredKernel{{.name = "test_reads_far_past", .supports = always, .apply = read_far_past}},
+    RegisteredKernel{{.name = "test_unmaps_output", .supports = always, .apply = unmap_output}},
     RegisteredKernel{{.name = "test_writes_before", .supports = always, .apply = write_before}},
     RegisteredKernel{{.name = "test_writes_input", .supports = always, .apply = write_input}},
     RegisteredKernel{{.name = "test_fails", .supports = always, .apply = fail}},
