@@ -282,7 +282,7 @@ TEST(Workloads, TheShippedOnesAreGoodAndBuiltIn) {
   }
   EXPECT_EQ(kinds, (std::set<std::string>{"decode", "prefill", "working_set"}));
   EXPECT_EQ(models.size(), 11u);
-  EXPECT_EQ(shipped.size(), 11u * 7 + 5 + 3);
+  EXPECT_EQ(shipped.size(), 11u * 7 + 6 + 3);
   EXPECT_EQ(named["smoke"],
             (std::set<std::string>{"llama-3-8b/decode-1", "llama-3-8b/decode-8",
                                    "llama-3-8b/prefill-512", "gpt-j-6b/prefill-512",
