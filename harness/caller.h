@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -256,10 +257,11 @@ class Caller {
   }
 
   void apply(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
-    const rope_problem p = problem_of(call);
+    rope_problem p = problem_of(call);  // not const, nor the operands: a kernel may write there
     const Workspace workspace = make_workspace(kernel, p, call.workspace_at_end != 0);
+    rope_operands o = operands(workspace);
     const FloatMode mode(call.float_mode);
-    apply(kernel, p, operands(workspace), workspace);
+    apply(kernel, p, o, workspace);
     keep_what_is_left(workspace);
   }
 
@@ -282,13 +284,17 @@ class Caller {
     set_phase(control_, protocol::Phase::apply);
     const std::int32_t answer = watch_.enter(Entry::apply, kernel.apply, &p, &o, live_->state);
     set_phase(control_, protocol::Phase::idle);
-    if (std::memcmp(&p, &given_problem, sizeof p) != 0 ||
-        std::memcmp(&o, &given_operands, sizeof o) != 0)
+    if (!same_bytes(p, given_problem) || !same_bytes(o, given_operands))
       throw StepFailed{protocol::Status::failed, "apply wrote into rope_problem or rope_operands"};
     if (workspace.overrun())
       throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};
     if (answer != ROPE_OK)
       throw StepFailed{protocol::Status::failed, "apply answered " + std::to_string(answer)};
+  }
+
+  template <class Struct>
+  static bool same_bytes(const Struct& a, const Struct& b) {
+    return std::ranges::equal(std::as_bytes(std::span(&a, 1)), std::as_bytes(std::span(&b, 1)));
   }
 
   // NaN in every type; of a large one both ends, the rest is 0 as the system gives it.
@@ -345,7 +351,7 @@ class Caller {
       site.operands = operands(workspace);
       for (const auto& t : calls[i].tensor)
         if (t.out.mapped_bytes != 0) site.writable.push_back(memory_of(t.out));
-      const CallSite first = site;
+      CallSite first = site;
       repeated.add(std::move(site), callers == 1,
                    [&] { apply(kernel, first.problem, first.operands, workspace); });
     }

@@ -244,6 +244,14 @@ struct RunByItsEnds : MistakenPosition {
 };
 const RegisteredKernel run_by_its_ends = on_angles<RunByItsEnds>("mutant_run_by_its_ends_exact");
 
+// The first token is taken to have the least position. Agreement.
+struct FirstIsLeast : Correct {
+  void locate(const rope_problem& p, Token& token) override {
+    if (token.batch == 0 && token.index == 0) token.position = p.min_position;
+  }
+};
+const RegisteredKernel first_is_least = on_angles<FirstIsLeast>("mutant_first_is_least_exact");
+
 // In a batch of long prompts, the tokens from 1025 on are those of row 0. sizes.
 struct LongPromptOfFirstRow : MistakenPosition {
   void locate(const rope_problem& p, Token& token) override {
