@@ -1,6 +1,7 @@
 #include "harness/guarded_mapping.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,6 +18,13 @@ namespace {
                            strerror(errno));
 }
 
+// Where addresses are limited (ulimit -v) they are left to the kernels.
+std::size_t guard_for_now() {
+  rlimit limit{};
+  const bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return limited ? page_bytes() : GuardedMapping::widest_guard;
+}
+
 }  // namespace
 
 std::size_t page_bytes() {
@@ -31,14 +39,10 @@ std::size_t whole_pages(std::size_t bytes) {
 
 void GuardedMapping::reserve(std::size_t bytes) {
   bytes_ = whole_pages(bytes);
-  void* all = MAP_FAILED;
-  // Where addresses are scarce (ulimit -v) the guards get narrower, down to a page.
-  for (guard_bytes_ = widest_guard; all == MAP_FAILED; guard_bytes_ /= 4) {
-    if (guard_bytes_ < page_bytes()) fail("mmap");
-    all = mmap(nullptr, bytes_ + 2 * guard_bytes_, PROT_NONE,
-               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (all != MAP_FAILED) break;
-  }
+  guard_bytes_ = guard_for_now();
+  void* all = mmap(nullptr, bytes_ + 2 * guard_bytes_, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED) fail("mmap");
   data_ = static_cast<std::byte*>(all) + guard_bytes_;
 }
 

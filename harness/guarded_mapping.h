@@ -8,7 +8,7 @@ namespace ropewalk {
 
 class GuardedMapping {
  public:
-  /// Of each of the two guards, where the machine has the addresses; a page, where it has not.
+  /// Of each of the two guards; a page where addresses are limited (ulimit -v).
   static constexpr std::size_t widest_guard = std::size_t{16} << 20;
 
   GuardedMapping() = default;
