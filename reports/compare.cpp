@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -48,61 +49,116 @@ const Entry* ceiling_of(const Contest& contest) {
   return nullptr;
 }
 
-/// The median of each launch, in ns; or over the ceiling's in the same launch.
-std::vector<double> launches_of(const Entry& entry, const Entry* ceiling) {
-  std::vector<double> times;
+enum class Rounds { by_median, with_their_noise };
+
+/// Each launch, in ns; or over the ceiling's median in the same launch.
+std::vector<LaunchTime> launches_of(const Entry& entry, const Entry* ceiling,
+                                    Rounds rounds = Rounds::by_median) {
+  std::vector<LaunchTime> times;
+  const auto add = [&](const TimingRow& row, double unit) {
+    const double median = row.ns_per_token_median;
+    times.push_back({median / unit, median / unit, median / unit});
+    if (rounds == Rounds::by_median) return;
+    std::vector<double> logs;
+    for (const double ns : row.ns_per_token)
+      if (std::isfinite(ns) && ns > 0) logs.push_back(std::log(ns / median));
+    const Interval around = sign_interval(std::move(logs), round_error);
+    times.back().low *= around.low;
+    times.back().high *= around.high;
+  };
   for (const TimingRow* row : entry.launches) {
     if (ceiling == nullptr) {
-      times.push_back(row->ns_per_token_median);
+      add(*row, 1);
       continue;
     }
     for (const TimingRow* other : ceiling->launches)
-      if (other->launch == row->launch)
-        times.push_back(row->ns_per_token_median / other->ns_per_token_median);
+      if (other->launch == row->launch) add(*row, other->ns_per_token_median);
   }
   return times;
 }
 
-double choose(std::size_t n, std::size_t k) {
-  double ways = 1;
-  for (std::size_t i = 1; i <= k; ++i)
-    ways *= static_cast<double>(n - k + i) / static_cast<double>(i);
-  return ways;
-}
-
 void judge(ComparedCell& cell, double max_regression) {
   const bool inside = cell.ratio.low >= 1 - same_within && cell.ratio.high <= 1 + same_within;
-  if (cell.ratio.high < 1 - cell.floor)
+  if (cell.ratio.high < 1 - least_floor)
     cell.outcome = "FASTER";
-  else if (cell.ratio.low > 1 + cell.floor)
+  else if (cell.ratio.low > 1 + least_floor)
     cell.outcome = "SLOWER";
   else
-    cell.outcome = inside && cell.floor <= same_within ? "SAME" : "UNRESOLVED";
-  cell.regression = cell.outcome == "SLOWER" && cell.ratio.low > 1 + max_regression;
+    cell.outcome = inside ? "SAME" : "UNRESOLVED";
+  cell.regression = cell.ratio.low > 1 + std::max(max_regression, least_floor);
+  cell.cannot_tell = !cell.regression && !(cell.ratio.high <= 1 + max_regression);
 }
 
-double floor_of(const Contest& contest) {
-  return contest.group == nullptr ? least_floor : contest.group->noise_floor;
+struct Unit {
+  const Entry *ceiling_a = nullptr, *ceiling_b = nullptr;  ///< NULL: in ns
+  double least_spread = 0;
+};
+
+const Entry* entry_with(const Place& place, const std::string& role) {
+  for (const Entry& entry : place.contest->entries)
+    if (entry.has_speed && entry.row->role == role) return &entry;
+  return nullptr;
+}
+
+/// How far the null twin's launches are from the baseline's, both being the same code.
+double twin_gap(const Place& place, const Entry* ceiling) {
+  const Entry *baseline = entry_with(place, "baseline"), *twin = entry_with(place, "null_twin");
+  if (baseline == nullptr || twin == nullptr || baseline == place.entry) return 0;
+  const Interval gap =
+      launch_interval(launches_of(*baseline, ceiling), launches_of(*twin, ceiling), 0);
+  return gap.rounds == 0 ? 0 : std::max(gap.ratio, 1 / gap.ratio) - 1;
+}
+
+/// What two runs cannot tell apart even of unchanged code: how far the range of the baseline and
+/// that of its twin reach around their own ratios, so a baseline that became faster blinds nobody,
+/// and how far the two are apart. The cell's own kernel is left out: its launches speak for
+/// themselves. `assumed_spread` where nothing is left.
+double control_spread(const Place& a, const Place& b, const Unit& unit) {
+  double spread = -1;
+  for (const char* role : {"baseline", "null_twin"}) {
+    const Entry *one = entry_with(a, role), *two = entry_with(b, role);
+    if (one == nullptr || two == nullptr || one == a.entry) continue;
+    const Interval range =
+        launch_interval(launches_of(*one, unit.ceiling_a), launches_of(*two, unit.ceiling_b), 0);
+    if (range.rounds == 0) continue;
+    spread = std::max({spread, range.high / range.ratio - 1, range.ratio / range.low - 1});
+  }
+  if (spread < 0) return assumed_spread;
+  return std::max({spread, twin_gap(a, unit.ceiling_a), twin_gap(b, unit.ceiling_b)});
+}
+
+bool measure(const Place& a, const Place& b, const Unit& unit, ComparedCell& cell) {
+  const std::vector<LaunchTime> of_a =
+      launches_of(*a.entry, unit.ceiling_a, Rounds::with_their_noise);
+  const std::vector<LaunchTime> of_b =
+      launches_of(*b.entry, unit.ceiling_b, Rounds::with_their_noise);
+  if (of_a.empty() || of_b.empty()) return false;
+  cell.spread = std::max({control_spread(a, b, unit), unit.least_spread, least_floor});
+  cell.launches_a = static_cast<std::int64_t>(of_a.size());
+  cell.launches_b = static_cast<std::int64_t>(of_b.size());
+  cell.ratio = launch_interval(of_a, of_b, cell.spread);
+  cell.by_ceiling = unit.ceiling_a != nullptr;
+  return true;
 }
 
 ComparedCell compare_cell(const Place& a, const Place& b, double max_regression) {
   ComparedCell cell;
-  cell.floor = std::max({floor_of(*a.contest), floor_of(*b.contest), least_floor});
-  const Entry* ceiling_a = ceiling_of(*a.contest);
-  const Entry* ceiling_b = ceiling_of(*b.contest);
-  if (ceiling_a == nullptr || ceiling_b == nullptr) ceiling_a = ceiling_b = nullptr;
-  std::vector<double> of_a = launches_of(*a.entry, ceiling_a);
-  std::vector<double> of_b = launches_of(*b.entry, ceiling_b);
-  cell.by_ceiling = ceiling_a != nullptr && !of_a.empty() && !of_b.empty();
-  if (ceiling_a != nullptr && !cell.by_ceiling) {
-    of_a = launches_of(*a.entry, nullptr);
-    of_b = launches_of(*b.entry, nullptr);
+  const Unit by_ceiling{ceiling_of(*a.contest), ceiling_of(*b.contest)};
+  const bool both = by_ceiling.ceiling_a != nullptr && by_ceiling.ceiling_b != nullptr;
+  if (!both || !measure(a, b, by_ceiling, cell)) {
+    // The machine's own drift is in the ratio, and nothing tells it from a kernel's change.
+    measure(a, b, {nullptr, nullptr, assumed_spread}, cell);
+  } else if (const TimingRow& one = *by_ceiling.ceiling_a->row, &two = *by_ceiling.ceiling_b->row;
+             one.kernel != two.kernel || one.variant != two.variant) {
+    // Two loops are no common unit: what both ways of counting say together is what can be said.
+    ComparedCell in_ns;
+    measure(a, b, {}, in_ns);
+    cell.ratio.low = std::min(cell.ratio.low, in_ns.ratio.low);
+    cell.ratio.high = std::max(cell.ratio.high, in_ns.ratio.high);
+    cell.spread = std::max(cell.spread, in_ns.spread);
   }
   cell.ns_a = a.entry->ns;
   cell.ns_b = b.entry->ns;
-  cell.launches_a = static_cast<std::int64_t>(of_a.size());
-  cell.launches_b = static_cast<std::int64_t>(of_b.size());
-  cell.ratio = launch_interval(of_a, of_b);
   judge(cell, max_regression);
   return cell;
 }
@@ -163,10 +219,16 @@ void compare_cells(const Summary& a, const Summary& b, Comparison& out) {
       out.cells.push_back(cell_of(nullptr, find(of_b, key), out.max_regression));
   for (const ComparedCell& cell : out.cells) {
     if (cell.regression) ++out.regressions;
-    if (cell.ratio.rounds > 0) out.by_chance += 1 - cell.ratio.coverage;
+    if (cell.cannot_tell) ++out.cannot_tell;
+    if (cell.ratio.rounds == 0) continue;
+    ++out.compared;
+    out.by_chance += 1 - cell.ratio.coverage;
   }
-  std::stable_partition(out.cells.begin(), out.cells.end(),
-                        [](const ComparedCell& cell) { return cell.regression; });
+  const auto order = [](const ComparedCell& cell) {
+    return cell.regression ? 0 : cell.cannot_tell ? 1 : 2;
+  };
+  std::stable_sort(out.cells.begin(), out.cells.end(),
+                   [&](const auto& one, const auto& two) { return order(one) < order(two); });
 }
 
 std::array<std::string, 5> claim_of(const VerdictRow& row) {
@@ -253,23 +315,10 @@ std::string memory_class(const std::string& text) {
 
 }  // namespace
 
-Interval launch_interval(const std::vector<double>& a, const std::vector<double>& b) {
-  Interval out;
-  if (a.empty() || b.empty()) return out;
-  const auto ends_a = std::minmax_element(a.begin(), a.end());
-  const auto ends_b = std::minmax_element(b.begin(), b.end());
-  out.ratio = median_of(b) / median_of(a);
-  out.low = *ends_b.first / *ends_a.second;
-  out.high = *ends_b.second / *ends_a.first;
-  out.rounds = static_cast<std::int64_t>(a.size() + b.size());
-  out.coverage = 1 - 2 / choose(a.size() + b.size(), a.size());
-  const auto fewer = static_cast<std::int64_t>(std::min(a.size(), b.size()));
-  if (fewer < launches_to_trust) {
-    out.low = std::min(out.low, out.ratio / (1 + assumed_spread));
-    out.high = std::max(out.high, out.ratio * (1 + assumed_spread));
-    out.coverage = std::max(out.coverage, 0.9);  // the spread is the p90 that was seen
-  }
-  return out;
+int exit_code_of(const Comparison& comparison) {
+  if (!comparison.invalid.empty()) return 3;
+  if (comparison.regressions > 0) return 1;
+  return comparison.cannot_tell > 0 ? 3 : 0;
 }
 
 std::string machine_class(const Results& results, const std::string& name) {

@@ -20,8 +20,7 @@ int run_compare(const Options& options) {
     write_whole_file(options.markdown, text);
     fmt::print("{}comparison: {}\n", text.substr(0, text.find('\n') + 1), options.markdown);
   }
-  if (!comparison.invalid.empty()) return 3;
-  return comparison.regressions > 0 ? 1 : 0;
+  return exit_code_of(comparison);
 }
 
 }  // namespace ropewalk

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t default_seed = 20210420;  // the day RoFormer appeared
 constexpr const char* exit_codes =
     "Exit codes: 0 all held; 1 a claim failed, or what was held together differs; 2 usage or bad "
-    "input; 3 nothing could be run, or the timing is INVALID.";
+    "input; 3 nothing could be run, the timing is INVALID, or two runs cannot tell.";
 
 struct Verb {
   const char* name;
@@ -55,7 +55,7 @@ constexpr Verb verbs[] = {
      "  ropewalk report --check report.html\n  ropewalk report --check report.html results.jsonl"},
     {"compare", "two runs on one machine class: what became faster, slower, broken",
      "  ropewalk compare before/results.jsonl after/results.jsonl\n"
-     "  ropewalk compare before.html after.html --max-regression 5 --markdown comment.md"},
+     "  ropewalk compare before.html after.html --max-regression 10 --markdown comment.md"},
     {"run", "verify, bench and report in one go",
      "  ropewalk run\n  ropewalk run --profile smoke --out build/report\n"
      "  ropewalk run --plugin ./my_kernel.so"},
@@ -252,8 +252,10 @@ void add_compare_options(CLI::App& verb, Options& o) {
       ->expected(2)
       ->type_name("A B");
   verb.add_option("--max-regression", o.max_regression,
-                  "a kernel may become that much slower, in percent (default: the noise floor)")
+                  "a kernel may become that much slower, in percent; where a larger regression "
+                  "might hide in the noise, that is said, and the exit code is 3")
       ->type_name("PERCENT")
+      ->capture_default_str()
       ->check(CLI::Range(0.0, 1000.0, "0 to 1000"));
   verb.add_option("--markdown", o.markdown, "write the comparison to this file")
       ->type_name("FILE.md");

@@ -30,7 +30,7 @@ struct Options {
   std::string replay_text;             ///< replay
   std::string results_file;            ///< report
   std::string check, history, splice;  ///< report: a page, a file of runs, a document
-  double max_regression = 0;           ///< compare, in percent; 0: beyond the noise floor
+  double max_regression = 5;           ///< compare, in percent
   std::vector<std::string> files;      ///< merge: the results of the shards; compare: two runs
   bool exhaustive = false;             ///< verify, with those below
   bool resume = false;                 ///< verify --exhaustive, bench and run
