@@ -84,6 +84,20 @@ std::string escape_xml(std::string_view text) {
   return out;
 }
 
+/// A spreadsheet may drop blanks, quotes and characters that it does not know before it looks at
+/// the first one that means something, and it takes the wide forms of = + - @ for the narrow ones.
+bool begins_a_formula(std::string_view line) {
+  while (!line.empty()) {
+    const CodePoint point = decode(line);
+    const std::uint32_t c = point.value;
+    const std::uint32_t narrow = c >= 0xFF01 && c <= 0xFF5E ? c - 0xFEE0 : c;
+    if (narrow < 0x80 && narrow != ' ' && narrow != '"')
+      return std::string_view("=+-@'|%").find(static_cast<char>(narrow)) != std::string_view::npos;
+    line.remove_prefix(std::max<std::size_t>(point.bytes, 1));
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string clean_text(std::string_view text) {
@@ -126,8 +140,7 @@ std::string markdown_block(std::string_view text) {
 
 std::string csv_text(std::string_view text) {
   std::string line = clean_line(text);
-  if (!line.empty() && std::string_view("=+-@'").find(line.front()) != std::string_view::npos)
-    line.insert(0, 1, '\'');
+  if (begins_a_formula(line)) line.insert(0, 1, '\'');
   if (line.find_first_of("\",") == std::string::npos) return line;
   std::string out = "\"";
   for (const char c : line) out += c == '"' ? std::string("\"\"") : std::string(1, c);

@@ -43,6 +43,20 @@ TEST(CsvText, IsQuotedAndNoFormula) {
   for (const char* formula : {"=cmd()", "+1", "-1", "@SUM(A1)"})
     EXPECT_EQ(csv_text(formula), std::string("'") + formula);
   EXPECT_EQ(csv_text("=A1,\"B\""), "\"'=A1,\"\"B\"\"\"");
+  EXPECT_EQ(csv_text("- 1"), "'- 1");
+  EXPECT_EQ(csv_text(" plain = 1"), " plain = 1") << "a sign behind a word begins nothing";
+  EXPECT_EQ(csv_text("  "), "  ");
+}
+
+TEST(CsvText, AFormulaBehindBlanksIsNone) {
+  for (const char* before : {"\t", "\r", "\n", " ", " \t ", "\v", "\x01", "\xC2\xA0",
+                             "\xE2\x80\x8B", "\xEF\xBB\xBF", "\xE3\x80\x80", "\"", "\xFF"})
+    for (const char* sign : {"=", "+", "-", "@", "|", "%", "\xEF\xBC\x9D", "\xEF\xBC\x8B",
+                             "\xEF\xBC\x8D", "\xEF\xBC\xA0"}) {
+      const std::string cell = csv_text(std::string(before) + sign + "cmd");
+      EXPECT_EQ(cell.find_first_not_of('"'), cell.find('\'')) << cell;
+      EXPECT_NE(cell.find('\''), std::string::npos) << cell;
+    }
 }
 
 TEST(XmlText, IsEscaped) {
