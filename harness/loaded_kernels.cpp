@@ -61,6 +61,8 @@ std::string fault_of(const rope_kernel* k) {
            ": flags has bits that ABI 1 does not know: " + std::to_string(k->flags & ~known_flags);
   if ((k->flags & (ROPE_IN_PLACE | ROPE_OUT_OF_PLACE)) == 0)
     return name + ": flags has neither ROPE_IN_PLACE nor ROPE_OUT_OF_PLACE";
+  if (k->memory != ROPE_HOST && k->memory != ROPE_CUDA)
+    return name + ": memory " + std::to_string(k->memory) + " is unknown";
   if (k->angle_contract < 0 || k->angle_contract > ROPE_CONTRACT_F32_ANGLE)
     return name + ": angle_contract " + std::to_string(k->angle_contract) + " is unknown";
   if (!(k->error_bound >= 0 && k->error_bound <= 16))

@@ -72,6 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"unknown_flags", "test_right: flags has bits that ABI 1 does not know: 1073741824"},
         Refused{"no_form", "test_right: flags has neither ROPE_IN_PLACE nor ROPE_OUT_OF_PLACE"},
         Refused{"unknown_contract", "test_right: angle_contract 3 is unknown"},
+        Refused{"unknown_memory", "test_right: memory 7 is unknown"},
         Refused{"bound_large", "test_right: error_bound 17.000000 is not in [0, 16]"},
         Refused{"bound_negative", "test_right: error_bound -1.000000 is not in [0, 16]"},
         Refused{"bound_nan", "test_right: error_bound nan is not in [0, 16]"},

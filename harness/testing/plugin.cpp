@@ -139,6 +139,7 @@ KernelInfo with_fault() {
   if (fault("unknown_flags")) k.flags |= 1u << 30;
   if (fault("no_form")) k.flags = ROPE_THREAD_SAFE;
   if (fault("unknown_contract")) k.angle_contract = 3;
+  if (fault("unknown_memory")) k.memory = 7;
   if (fault("bound_large")) k.error_bound = 17;
   if (fault("bound_negative")) k.error_bound = -1;
   if (fault("bound_nan")) k.error_bound = std::nan("");
