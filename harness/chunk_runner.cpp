@@ -87,6 +87,7 @@ void ChunkRunner::lay_out(std::int64_t first, std::int64_t count) {
   call_.tensor[0].in = place(tensor_bytes, false);
   call_.tensor[0].out = place(tensor_bytes, true);
   std::byte* memory = subject_.worker.reserve_buffers(next) - buffers_offset;
+  starts_ = subject_.worker.starts();
   const auto address = [&](const Region& region) {
     return memory + region.file_offset + region.at;
   };
@@ -130,7 +131,11 @@ CallResult ChunkRunner::ask_supports() {
 }
 
 CallResult ChunkRunner::run(std::int64_t first, std::int64_t count) {
-  const int starts = subject_.worker.starts();
+  subject_.worker.kernels();
+  if (subject_.worker.starts() != starts_) {  // a worker that died took its memory with it
+    prepared_ = false;
+    count_ = 0;
+  }
   if (count != count_) {
     if (prepared_) subject_.worker.call(subject_.facts.index, call_, step_release, regions_);
     prepared_ = false;
@@ -139,8 +144,6 @@ CallResult ChunkRunner::run(std::int64_t first, std::int64_t count) {
   for (std::int64_t t = judged_; t < count; ++t) judged(t);
   judged_ = 0;
   write_inputs(first, count);
-  subject_.worker.kernels();  // starts one where the last has died
-  if (subject_.worker.starts() != starts) prepared_ = false;
   const std::uint32_t begin = prepared_ ? 0 : step_supports | step_prepare;
   const CallResult result = subject_.worker.call(subject_.facts.index, call_,
                                                  begin | step_apply | step_keep_mapped, regions_);

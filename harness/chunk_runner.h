@@ -62,6 +62,7 @@ class ChunkRunner {
   std::int64_t inputs_from_ = -1;  // modulo `vectors`; -1: not written yet
   std::int64_t judged_ = 0;        // tokens whose outputs are NaN again
   bool prepared_ = false;
+  int starts_ = 0;  // of the worker when the buffers were laid out
 };
 
 }  // namespace ropewalk

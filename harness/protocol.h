@@ -1,16 +1,18 @@
-// What a parent and its worker say to each other: docs/worker-protocol.md, version 3.
+// What a parent and its worker say to each other: docs/worker-protocol.md, version 4.
 //
 // One SOCK_SEQPACKET socket (descriptor 3 in the worker) carries Request and Reply; one memfd
 // (descriptor 4) carries everything large: a control page, a call descriptor, then the buffers.
 // Plain data of fixed layout, so that a worker can be written in another language.
 #pragma once
 #include <cstdint>
+#include <cstring>
+#include <string>
 
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk::protocol {
 
-inline constexpr std::uint32_t version = 3;
+inline constexpr std::uint32_t version = 4;
 inline constexpr int socket_descriptor = 3, memory_descriptor = 4;
 
 /// How a worker exits that cannot send its answer.
@@ -46,9 +48,18 @@ enum Step : std::uint32_t {
   step_keep_mapped = 32
 };
 
+/// `nonce` is drawn anew for each request, and every packet that answers it repeats it: what a
+/// kernel writes to the socket answers nothing.
 struct Request {
   std::uint32_t version, command;
+  std::uint64_t nonce;
   std::uint32_t kernel, steps;
+};
+
+/// How every packet of a worker begins.
+struct AnswerHead {
+  std::uint32_t version, about;  ///< `about` has another name in each
+  std::uint64_t nonce;
 };
 
 enum class Status : std::uint32_t {
@@ -60,13 +71,15 @@ enum class Status : std::uint32_t {
 
 struct Reply {
   std::uint32_t version, status;
+  std::uint64_t nonce;
   std::uint64_t count;  ///< to a failed call: 1 asks to be replaced, the process is spoiled
-  char text[496];
+  char text[488];
 };
 
 /// One kernel of the worker. Strings are cut to fit and end with 0.
 struct KernelEntry {
   std::uint32_t version, kernel;
+  std::uint64_t nonce;
   char name[64], summary[160], source[160], cpu_features[128];
   char plugin[256];      ///< as given to --plugin; empty for an in-tree kernel
   char cannot_run[128];  ///< why it cannot run on this machine; empty when it can
@@ -78,6 +91,7 @@ struct KernelEntry {
 /// A timing row as JSON, sent while a board runs.
 struct TimedRow {
   std::uint32_t version, bytes;
+  std::uint64_t nonce;
   char kernel[64];
   char json[32768];
 };
@@ -149,8 +163,16 @@ struct Control {
   std::uint32_t fault_is_write;  ///< of SIGSEGV, where the machine tells
   std::uint64_t fault_address;
   MappedRegion mapped[region_count];
-  char last_words[256];  ///< an answer that could not be sent, of a worker that exits for it
+  char last_words[256];      ///< an answer that could not be sent, of a worker that exits for it
+  std::uint32_t worker;      ///< the process that runs kernels; 0: the one that was started
+  std::uint32_t stopped_by;  ///< the signal that stopped it; 0: none
 };
 static_assert(sizeof(Control) <= call_offset - control_offset);
+
+/// A text field that another process wrote.
+template <std::size_t N>
+std::string text_of(const char (&field)[N]) {
+  return std::string(field, strnlen(field, N));
+}
 
 }  // namespace ropewalk::protocol

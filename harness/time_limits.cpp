@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <ctime>
 #include <limits>
-#include <string>
-#include <string_view>
+
+#include "harness/process_stat.h"
 
 namespace ropewalk {
 namespace {
@@ -64,14 +63,8 @@ double waiting_limit_s(double limit_s) {
 }
 
 bool is_runnable(pid_t process) {
-  std::FILE* file = std::fopen(("/proc/" + std::to_string(process) + "/stat").c_str(), "re");
-  if (file == nullptr) return false;
-  char text[512] = {};
-  const std::size_t bytes = std::fread(text, 1, sizeof text - 1, file);
-  std::fclose(file);
-  // "PID (NAME) STATE ...": the name may hold anything.
-  const std::size_t name_end = std::string_view(text, bytes).rfind(')');
-  return name_end != std::string_view::npos && name_end + 2 < bytes && text[name_end + 2] == 'R';
+  const auto stat = process_stat(process);
+  return stat && stat->state == 'R';
 }
 
 double cpu_time_s(pid_t process) {

@@ -1,10 +1,8 @@
 #include "harness/worker.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <spawn.h>
-#include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,15 +10,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 
 #include "harness/fault_place.h"
+#include "harness/keeper.h"
 #include "harness/output_watch.h"
+#include "harness/process_stat.h"
 #include "harness/signal_name.h"
 #include "harness/time_limits.h"
-
-extern "C" char** environ;  // NOLINT: POSIX's own name
 
 namespace ropewalk {
 namespace {
@@ -29,184 +26,92 @@ using namespace protocol;
 using Clock = std::chrono::steady_clock;
 
 // Who waits counts such looks, not the clock: time in which this process was stopped (^Z) is none.
-constexpr double look_every_s = 0.1;
+constexpr long look_every_ms = 100;
+constexpr double look_every_s = 1e-3 * look_every_ms;
 
-Clock::time_point after(double seconds) {
+}  // namespace
+
+Worker::Worker(WorkerOptions options, std::vector<KernelFacts> known)
+    : options_(std::move(options)), kernels_(std::move(known)) {}
+
+Worker::~Worker() {
+  stop();
+}
+
+Worker::Deadline Worker::after(double seconds) {
   return Clock::now() +
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-template <std::size_t N>
-std::string text_of(const char (&field)[N]) {
-  return std::string(field, strnlen(field, N));
-}
-
-}  // namespace
-
-Worker::Worker(WorkerOptions options) : options_(std::move(options)) {}
-
-Worker::~Worker() {
-  stop();
-  if (mapped_ != nullptr) munmap(mapped_, mapped_bytes_);
-  if (memory_ >= 0) close(memory_);
-}
-
 Control& Worker::control() const {
-  return *reinterpret_cast<Control*>(mapped_);
-}
-
-void Worker::open_memory() {
-  if (memory_ >= 0) return;
-  // memfd needs no /dev/shm. The seal keeps a kernel from shrinking the file under the parent.
-  memory_ = memfd_create("ropewalk", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (memory_ < 0)
-    throw WorkerError(fmt::format("shared memory: memfd_create: {}", strerror(errno)));
-  if (fcntl(memory_, F_ADD_SEALS, F_SEAL_SHRINK) != 0)
-    throw WorkerError(fmt::format("shared memory: sealing: {}", strerror(errno)));
-  reserve_buffers(1 << 20);
+  return *reinterpret_cast<Control*>(memory_.data());
 }
 
 std::byte* Worker::reserve_buffers(std::size_t bytes) {
-  if (memory_ < 0) open_memory();
-  const std::size_t needed = buffers_offset + bytes;
-  if (needed > mapped_bytes_) {
-    const std::size_t size = std::max(needed, 2 * mapped_bytes_);
-    if (ftruncate(memory_, static_cast<off_t>(size)) != 0)
-      throw WorkerError(fmt::format("shared memory of {} bytes: {}", size, strerror(errno)));
-    if (mapped_ != nullptr) munmap(mapped_, mapped_bytes_);
-    void* all = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, memory_, 0);
-    if (all == MAP_FAILED) {
-      mapped_ = nullptr;
-      mapped_bytes_ = 0;
-      throw WorkerError(fmt::format("shared memory of {} bytes: {}", size, strerror(errno)));
-    }
-    mapped_ = static_cast<std::byte*>(all);
-    mapped_bytes_ = size;
-  }
-  return mapped_ + buffers_offset;
+  start();
+  if (memory_.data() == nullptr) throw WorkerError(cannot_start_);
+  return memory_.reserve(buffers_offset + bytes) + buffers_offset;
 }
 
-void Worker::start() {
-  if (pid_ > 0) return;
-  open_memory();
-  control() = Control{};
-  int pair[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-    throw WorkerError(fmt::format("cannot make a socket for the worker: {}", strerror(errno)));
-  socket_ = pair[0];
-  // dup2 of a descriptor onto itself would keep close-on-exec: move both out of the way first.
-  const int child_socket = fcntl(pair[1], F_DUPFD_CLOEXEC, 10);
-  const int child_memory = fcntl(memory_, F_DUPFD_CLOEXEC, 10);
-  close(pair[1]);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  if (options_.output_descriptor == WorkerOptions::nowhere)
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  else if (options_.output_descriptor != WorkerOptions::watched)
-    posix_spawn_file_actions_adddup2(&actions, options_.output_descriptor, STDOUT_FILENO);
-  else
-    watch_output(actions);
-  posix_spawn_file_actions_adddup2(&actions, child_socket, socket_descriptor);
-  posix_spawn_file_actions_adddup2(&actions, child_memory, memory_descriptor);
-
-  std::vector<std::string> words{"ropewalk", "worker", "--cpu-features", options_.cpu_features};
-  for (const std::string& plugin : options_.plugins) {
-    words.emplace_back("--plugin");
-    words.push_back(plugin);
+// Waits for the process that was started; `alive_too`: also while its worker is as alive as ever.
+bool Worker::ends_within(double seconds, bool alive_too) const {
+  constexpr int pause_us = 100;
+  wake_keeper();
+  for (double waited_s = 0; waited_s < seconds; waited_s += 1e-6 * pause_us) {
+    siginfo_t ended{};
+    if (waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        ended.si_pid == pid_)
+      return true;
+    if (!alive_too && is_alive()) return false;
+    usleep(pause_us);
   }
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  const int error =
-      posix_spawn(&pid_, options_.executable.c_str(), &actions, &attributes, argv.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  close(child_socket);
-  close(child_memory);
-  if (error != 0) {
-    pid_ = -1;
-    close(socket_);
-    socket_ = -1;
-    throw WorkerError(
-        fmt::format("cannot start the worker {}: {}", options_.executable, strerror(error)));
-  }
-  group_ = pid_;
-  ++starts_;
-  const std::string failure = load_failure();
-  if (said_ >= 0) show_watched_output(said_);  // by constructors
-  if (!failure.empty()) {
-    stop();
-    throw WorkerError(failure);
-  }
+  return false;
 }
 
-// What the worker prints goes to memory: stdout to be looked at, stderr to be shown as well.
-void Worker::watch_output(posix_spawn_file_actions_t& actions) {
-  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
-    int& output = stream == STDOUT_FILENO ? printed_ : said_;
-    output = make_watched_output();
-    posix_spawn_file_actions_adddup2(&actions, output, stream);
-  }
+// A kernel may have stopped the keeper, which then neither ends nor sees what does.
+void Worker::wake_keeper() const {
+  if (control().worker != 0) kill(pid_, SIGCONT);
 }
 
-// A plugin's path as it was given: what the worker says is cut to the entry's field.
-std::string Worker::whole_path(const std::string& told) const {
-  for (const std::string& plugin : options_.plugins)
-    if (told.size() + 1 == sizeof(KernelEntry::plugin) && plugin.starts_with(told)) return plugin;
-  return told;
+// False where /proc does not tell.
+bool Worker::is_alive() const {
+  const auto told = static_cast<pid_t>(control().worker);
+  const auto stat = process_stat(told > 0 ? told : pid_);
+  return stat && !stat->is_ending && (told <= 0 || stat->parent == pid_);
 }
 
-// Greets a fresh worker and lists its kernels; what went wrong, or nothing.
-std::string Worker::load_failure() {
-  Reply reply{};
-  const auto ask = [&](Command command, std::uint32_t kernel, void* answer, std::size_t bytes) {
-    const Request request{version, static_cast<std::uint32_t>(command), kernel, 0};
-    return send(&request, sizeof request)
-               ? receive(answer, bytes, after(slowness() * options_.load_limit_s))
-               : Received::gone;
-  };
-  const Received how = ask(Command::hello, 0, &reply, sizeof reply);
-  if (how != Received::message) {
-    const std::string name = text_of(control().now_running);
-    const std::string text = end_of(how, {}).text;
-    return name.empty()
-               ? "the worker " + text + " while it was started"
-               : fmt::format("plugin {}: {} (its constructors and rope_kernels_v1 run then)", name,
-                             text);
-  }
-  if (reply.status != static_cast<std::uint32_t>(Status::ok)) return text_of(reply.text);
-  kernels_.clear();
-  for (std::uint32_t i = 0; i < reply.count; ++i) {
-    KernelEntry e{};
-    if (ask(Command::list, i, &e, sizeof e) != Received::message) return "the worker went away";
-    kernels_.push_back({i, text_of(e.name), text_of(e.summary), text_of(e.source),
-                        text_of(e.cpu_features), whole_path(text_of(e.plugin)),
-                        text_of(e.cannot_run), e.angle_contract, e.flags, e.error_bound});
-  }
-  if (kernels_.empty()) return "the worker has no kernels: this build is broken";
-  return {};
+// What runs kernels. The worker itself says so, so that is believed of a child of the keeper alone.
+pid_t Worker::running() const {
+  const auto told = static_cast<pid_t>(control().worker);
+  const auto stat = process_stat(told);
+  const bool is_ours = told > 0 && (stat ? stat->parent == pid_ : !process_stat(getpid()));
+  return is_ours ? told : pid_;
 }
 
-// With all the processes that kernels started in it: the worker leads a group of its own.
+// The keeper ends the worker, and all that a kernel started.
 void Worker::stop() {
-  if (group_ > 0) kill(-group_, SIGKILL);
   if (pid_ > 0) {
-    kill(pid_, SIGKILL);
-    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    kill(pid_, SIGTERM);
+    ends_within(slowness() + keeper_patience_s, true);
+    bury();
   }
-  pid_ = group_ = -1;
+  running_ = -1;
   if (said_ >= 0) show_watched_output(said_);
-  for (int* output : {&printed_, &said_}) {
-    if (*output >= 0) close(*output);
-    *output = -1;
+  for (int* descriptor : {&printed_, &said_, &socket_}) {
+    if (*descriptor >= 0) close(*descriptor);
+    *descriptor = -1;
   }
-  if (socket_ >= 0) close(socket_);
-  socket_ = -1;
+}
+
+// How the process ended. A worker of another make has no keeper, but a group.
+int Worker::bury() {
+  kill(-pid_, SIGKILL);
+  kill(pid_, SIGKILL);
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  return status;
 }
 
 const std::vector<KernelFacts>& Worker::kernels() {
@@ -214,31 +119,63 @@ const std::vector<KernelFacts>& Worker::kernels() {
   return kernels_;
 }
 
-bool Worker::send(const void* data, std::size_t bytes) {
-  ssize_t sent = 0;
-  do sent = ::send(socket_, data, bytes, MSG_NOSIGNAL);
-  while (sent < 0 && errno == EINTR);
-  return sent == static_cast<ssize_t>(bytes);
+Worker::Received Worker::request(Command command, std::uint32_t kernel, std::uint32_t steps) {
+  if (getrandom(&nonce_, sizeof nonce_, GRND_NONBLOCK) != sizeof nonce_) ++nonce_;
+  const Request request{version, static_cast<std::uint32_t>(command), nonce_, kernel, steps};
+  return send(&request, sizeof request);
 }
 
-Worker::Received Worker::receive(void* data, std::size_t bytes, Clock::time_point deadline,
+// A worker that reads nothing leaves no room after a dozen packets.
+Worker::Received Worker::send(const void* data, std::size_t bytes) {
+  const Clock::time_point deadline = after(waiting_limit_s(0));
+  for (;;) {
+    const ssize_t sent = ::send(socket_, data, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent == static_cast<ssize_t>(bytes)) return Received::message;
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent >= 0 || errno != EAGAIN) return Received::gone;
+    if (Clock::now() > deadline) return Received::late;
+    pollfd waiting{socket_, POLLOUT, 0};
+    poll(&waiting, 1, static_cast<int>(look_every_ms));
+  }
+}
+
+Worker::Received Worker::receive(void* data, std::size_t bytes, Deadline deadline,
                                  std::size_t* got) {
   for (;;) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     if (left <= 0) return Received::late;
     pollfd waiting{socket_, POLLIN, 0};
-    const int ready = poll(&waiting, 1, static_cast<int>(std::min<long long>(left, 1 << 30)));
+    const int ready = poll(&waiting, 1, static_cast<int>(std::min(left, look_every_ms)));
     if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return Received::late;
-    const ssize_t length = recv(socket_, data, bytes, 0);
-    if (length < 0 && errno == EINTR) continue;
-    if (length <= 0) return Received::gone;
-    if (got != nullptr) *got = static_cast<std::size_t>(length);
-    // A kernel that writes to the socket itself is as good as gone.
-    return got != nullptr || length == static_cast<ssize_t>(bytes) ? Received::message
-                                                                   : Received::gone;
+    if (ready < 0) return Received::late;
+    if (ready == 0) {
+      wake_keeper();
+      continue;
+    }
+    const ssize_t length = recv(socket_, data, bytes, MSG_TRUNC | MSG_DONTWAIT);
+    if (length < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (length < 0 || (length == 0 && (waiting.revents & POLLHUP) != 0)) return Received::gone;
+    const auto whole = static_cast<std::size_t>(length);
+    if (got != nullptr) *got = whole;
+    // Of several kinds of messages the shortest is a Reply.
+    const bool short_one = got != nullptr && whole == sizeof(Reply);
+    return is_answer(data, whole, short_one ? whole : bytes) ? Received::message
+                                                             : Received::foreign;
   }
+}
+
+// A kernel can write to the socket itself.
+bool Worker::is_answer(const void* data, std::size_t length, std::size_t expected) {
+  AnswerHead head{};
+  if (length >= sizeof head) std::memcpy(&head, data, sizeof head);
+  if (length == expected && head.version == version && head.nonce == nonce_) return true;
+  foreign_ = "wrote to the worker's socket (descriptor 3): a packet of ";
+  if (length != expected)
+    foreign_ += fmt::format("{} bytes, where an answer has {}", length, expected);
+  else
+    foreign_ += fmt::format("{} bytes that answers nothing that was asked", length);
+  return false;
 }
 
 std::string Worker::phase_text() const {
@@ -268,25 +205,24 @@ std::string Worker::phase_text() const {
 CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions) {
   const std::string phase = phase_text();
   if (how == Received::late) {
-    int status = 0;
-    const bool stopped = waitpid(pid_, &status, WNOHANG | WUNTRACED) == pid_ && WIFSTOPPED(status);
+    const auto stopped_by = static_cast<int>(control().stopped_by);
     const std::string why =
-        stopped ? fmt::format(": it was stopped by {}", signal_name(WSTOPSIG(status))) : "";
+        stopped_by != 0 ? fmt::format(": it was stopped by {}", signal_name(stopped_by)) : "";
     stop();
     return {CallResult::Kind::hang, fmt::format("no answer from {} in time{}", phase, why)};
   }
-  // Gone can also mean that the kernel closed the socket: do not wait for ever.
-  int status = 0;
-  pid_t ended = 0;
-  for (int tries = 0; tries < 100 && ended == 0; ++tries) {
-    ended = waitpid(pid_, &status, WNOHANG);
-    if (ended == 0) usleep(10'000);
-  }
-  if (ended != pid_) {
+  if (how == Received::foreign) {
+    const bool in_an_entry = control().phase != static_cast<std::uint32_t>(Phase::idle);
     stop();
-    return {CallResult::Kind::crash, fmt::format("closed the worker's descriptors in {}", phase)};
+    return {CallResult::Kind::crash, foreign_ + (in_an_entry ? " in " + phase : "")};
   }
-  pid_ = -1;
+  if (!ends_within(keeper_patience_s, false)) {
+    // In the words of the worker, which would have seen the same.
+    const std::string told = text_of(control().last_words);
+    stop();
+    return {CallResult::Kind::crash, told.empty() ? phase + " closed descriptor 3" : told};
+  }
+  const int status = bury();
   std::string text;
   if (WIFEXITED(status)) {
     text = fmt::format("exited with code {} in {}", WEXITSTATUS(status), phase);
@@ -304,13 +240,22 @@ CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions)
   return {CallResult::Kind::crash, text};
 }
 
+// What was done to the memory may do harm to the next call: a fresh worker has fresh memory.
+CallResult Worker::damaged(const std::string& how) {
+  stop();
+  return {CallResult::Kind::failed, how};
+}
+
 CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> calls,
                          std::uint32_t steps, const std::vector<NamedRegion>& regions) {
-  start();
-  std::memcpy(mapped_ + call_offset, calls.data(), calls.size_bytes());
-  const Request request{version, static_cast<std::uint32_t>(Command::call), kernel, steps};
-  if (!send(&request, sizeof request)) return end_of(Received::gone, regions);
+  if (pid_ <= 0)
+    return {CallResult::Kind::crash,
+            cannot_start_.empty() ? "the worker had ended before this call" : cannot_start_};
+  std::memcpy(memory_.data() + call_offset, calls.data(), calls.size_bytes());
+  Received how = request(Command::call, kernel, steps);
+  if (how != Received::message) return end_of(how, regions);
   Reply reply{};
+  std::string damage;
   // Each phase has its own limit, and the next one begins with a whole one. It is of time that the
   // worker ran; what waits without running gets longer, as it may be others who keep it waiting.
   std::uint32_t phase = control().phase;
@@ -320,22 +265,24 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
     limit_s = phase == static_cast<std::uint32_t>(Phase::prepare)
                   ? prepare_limit_s()
                   : apply_limit_s(calls.front()) * static_cast<double>(calls.size());
-    ran_s = cpu_time_s(pid_);
+    ran_s = cpu_time_s(running_);
     asleep_s = starved_s = 0;
   };
   const auto in_time = [&] {
     const double most_s = waiting_limit_s(limit_s);
-    return cpu_time_s(pid_) - ran_s < limit_s && asleep_s < most_s &&
+    return cpu_time_s(running_) - ran_s < limit_s && asleep_s < most_s &&
            asleep_s + starved_s < starving_factor * most_s;
   };
   begin_phase();
-  Received how = Received::late;
   do {
     if (phase != control().phase) begin_phase();
     how = receive(&reply, sizeof reply, after(look_every_s));
-    if (how == Received::late) (is_runnable(pid_) ? starved_s : asleep_s) += look_every_s;
-  } while (how == Received::late && (phase != control().phase || in_time()));
-  if (how != Received::message) return end_of(how, regions);
+    if (how == Received::late) (is_runnable(running_) ? starved_s : asleep_s) += look_every_s;
+    damage = memory_.damage();
+  } while (how == Received::late && damage.empty() && (phase != control().phase || in_time()));
+  if (how == Received::gone || how == Received::foreign) return end_of(how, regions);
+  if (!damage.empty()) return damaged(damage);
+  if (how == Received::late) return end_of(how, regions);
   const std::string text = text_of(reply.text);
   // What a call counted, where it went well; else whether the process was left changed.
   if (reply.count != 0 && reply.status != static_cast<std::uint32_t>(Status::ok)) stop();
@@ -356,14 +303,16 @@ Worker::TimeResult Worker::time(
     const std::function<void(const std::string&, const std::string&)>& on_row,
     const std::function<void(const std::string&)>& on_progress) {
   start();
-  const Request request{version, static_cast<std::uint32_t>(Command::time), 0,
-                        static_cast<std::uint32_t>(board.size())};
   TimeResult out;
-  bool sent = send(&request, sizeof request);
-  for (std::size_t at = 0; sent && at < board.size(); at += text_packet_bytes)
+  if (pid_ <= 0) {
+    out.result = {CallResult::Kind::crash, cannot_start_};
+    return out;
+  }
+  Received sent = request(Command::time, 0, static_cast<std::uint32_t>(board.size()));
+  for (std::size_t at = 0; sent == Received::message && at < board.size(); at += text_packet_bytes)
     sent = send(board.data() + at, std::min(text_packet_bytes, board.size() - at));
-  if (!sent) {
-    out.result = end_of(Received::gone, {});
+  if (sent != Received::message) {
+    out.result = end_of(sent, {});
     return out;
   }
   std::string last;
@@ -379,6 +328,11 @@ Worker::TimeResult Worker::time(
       silent_s = 0;
       on_progress(running);
     }
+    const std::string damage = memory_.damage();
+    if (!damage.empty() && (how == Received::late || how == Received::message)) {
+      out.result = damaged(damage);
+      return out;
+    }
     if (how == Received::late && (silent_s += look_every_s) < silence_limit_s) continue;
     if (how != Received::message) {
       out.result = end_of(how, {});
@@ -389,10 +343,6 @@ Worker::TimeResult Worker::time(
           text_of(message->kernel),
           std::string(message->json, std::min<std::size_t>(message->bytes, sizeof message->json)));
       continue;
-    }
-    if (got != sizeof(Reply)) {  // not a message of this protocol
-      out.result = end_of(Received::gone, {});
-      return out;
     }
     Reply reply{};
     std::memcpy(&reply, message.get(), sizeof reply);

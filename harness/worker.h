@@ -10,19 +10,15 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "harness/fault_place.h"
 #include "harness/protocol.h"
+#include "harness/shared_memory.h"
+#include "harness/worker_error.h"
 
 namespace ropewalk {
-
-/// The worker could not start, or refuses its plugins: one clear line. Exit code 2.
-class WorkerError : public std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 /// The path of the running program, also where no /proc is mounted.
 std::string own_executable();
@@ -49,6 +45,7 @@ struct KernelFacts {
   std::int32_t angle_contract = 0;
   std::uint32_t flags = 0;
   double error_bound = 0;
+  bool operator==(const KernelFacts&) const = default;
 };
 
 struct CallResult {
@@ -60,16 +57,19 @@ struct CallResult {
 
 class Worker {
  public:
-  explicit Worker(WorkerOptions options);
+  /// `known`: the kernels of a worker with the same options that has started before.
+  explicit Worker(WorkerOptions options, std::vector<KernelFacts> known = {});
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Starts the worker if need be. Throws WorkerError.
+  /// Starts the worker if need be. Throws WorkerError unless the kernels are known already: a later
+  /// start that fails is a crash of what is called then.
   const std::vector<KernelFacts>& kernels();
 
-  /// Room for buffers in the shared memory, at file offset protocol::buffers_offset. The address
-  /// holds until the next reserve(). Throws WorkerError when there is no memory.
+  /// Room for buffers in the worker's shared memory, at file offset protocol::buffers_offset;
+  /// starts it if need be. The address holds until the next reserve_buffers(), and no longer than
+  /// this worker: the next one has memory of its own. Throws WorkerError when there is no memory.
   std::byte* reserve_buffers(std::size_t bytes);
 
   /// Runs steps of a call. `regions` (protocol::region_count of them) name the buffers in messages.
@@ -97,27 +97,42 @@ class Worker {
   int starts() const { return starts_; }  ///< how many processes were needed so far
 
  private:
+  using Deadline = std::chrono::steady_clock::time_point;
+  static Deadline after(double seconds);
+  enum class Received { message, gone, late, foreign };
   void start();
+  std::string start_once();
+  void spawn();
   void stop();
-  void open_memory();
+  int bury();
+  bool ends_within(double seconds, bool alive_too) const;
+  bool is_alive() const;
+  void wake_keeper() const;
+  pid_t running() const;
   void watch_output(posix_spawn_file_actions_t& actions);
   std::string load_failure();
-  std::string whole_path(const std::string& told) const;
-  bool send(const void* data, std::size_t bytes);
-  enum class Received { message, gone, late };
-  Received receive(void* data, std::size_t bytes, std::chrono::steady_clock::time_point deadline,
-                   std::size_t* got = nullptr);
+  std::string list_failure(std::size_t count);
+  std::string blame(const std::string& text, bool of_the_one_loading) const;
+  std::string whole_path(const std::string& told, std::size_t field_bytes) const;
+  Received request(protocol::Command command, std::uint32_t kernel, std::uint32_t steps);
+  Received send(const void* data, std::size_t bytes);
+  Received receive(void* data, std::size_t bytes, Deadline deadline, std::size_t* got = nullptr);
+  bool is_answer(const void* data, std::size_t length, std::size_t expected);
   CallResult end_of(Received how, const std::vector<NamedRegion>& regions);
+  CallResult damaged(const std::string& how);
   std::string phase_text() const;
   protocol::Control& control() const;
 
   WorkerOptions options_;
   std::vector<KernelFacts> kernels_;
-  pid_t pid_ = -1, group_ = -1;
-  int socket_ = -1, memory_ = -1;
+  std::string cannot_start_;  // again: why
+  SharedMemory memory_;
+  pid_t pid_ = -1;      // what was started: the keeper, which ends as the worker does
+  pid_t running_ = -1;  // what runs kernels
+  int socket_ = -1;
   int printed_ = -1, said_ = -1;  // the worker's stdout and stderr
-  std::byte* mapped_ = nullptr;
-  std::size_t mapped_bytes_ = 0;
+  std::uint64_t nonce_ = 0;       // of the last request
+  std::string foreign_;           // what came and was no answer to it
   int starts_ = 0;
 };
 

@@ -1,13 +1,15 @@
 #include "harness/worker_main.h"
 
 #include <cxxabi.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <exception>
@@ -16,6 +18,7 @@
 #include <thread>
 
 #include "harness/caller.h"
+#include "harness/keeper.h"
 #include "harness/loaded_kernels.h"
 #include "harness/protocol.h"
 #include "kernels/api/cpu_features.h"
@@ -75,6 +78,7 @@ class Wire {
       got = recv(socket_descriptor, &request, sizeof request, 0);
     } while (got < 0 && (errno == EINTR || errno == EAGAIN));
     if (got <= 0) return {};
+    nonce_ = request.nonce;
     text_.clear();
     if (got == sizeof request && request.command == static_cast<std::uint32_t>(Command::time)) {
       if (!receive_text(request.steps)) return {};
@@ -87,8 +91,10 @@ class Wire {
   bool receive_text(std::size_t bytes) {
     std::vector<char> packet(text_packet_bytes);
     while (text_.size() < bytes) {
+      pollfd waiting{socket_descriptor, POLLIN, 0};
+      poll(&waiting, 1, -1);
       const ssize_t got = recv(socket_descriptor, packet.data(), packet.size(), 0);
-      if (got < 0 && errno == EINTR) continue;
+      if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
       if (got <= 0) return false;
       text_.append(packet.data(), static_cast<std::size_t>(got));
     }
@@ -96,16 +102,26 @@ class Wire {
   }
 
   template <class Message>
-  void send(const Message& message, std::size_t bytes = sizeof(Message)) {
+  void send(Message& message) {
+    message.version = version;
+    message.nonce = nonce_;
     ssize_t sent = 0;
-    do sent = ::send(socket_descriptor, &message, bytes, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    if (sent < 0) _exit(exit_unheard);  // the parent is gone, or a kernel closed the socket
+    do {
+      pollfd waiting{socket_descriptor, POLLOUT, 0};
+      poll(&waiting, 1, -1);
+      sent = ::send(socket_descriptor, &message, sizeof message, MSG_NOSIGNAL);
+    } while (sent < 0 && (errno == EINTR || errno == EAGAIN));
+    if (sent < 0) end_unheard(std::string("descriptor 3 takes no answer: ") + strerror(errno));
+  }
+
+  /// For a kernel that closed the socket, or spoiled it, or where the parent is gone.
+  [[noreturn]] static void end_unheard(const std::string& why) {
+    if (control->last_words[0] == 0) copy_text(control->last_words, why.c_str());
+    _exit(exit_unheard);
   }
 
   void answer(Status status, std::uint64_t count = 0, const std::string& text = {}) {
     Reply reply{};
-    reply.version = version;
     reply.status = static_cast<std::uint32_t>(status);
     reply.count = count;
     copy_text(reply.text, text.c_str());
@@ -115,12 +131,12 @@ class Wire {
   }
 
  private:
+  std::uint64_t nonce_ = 0;  // of the request that is answered
   std::string text_;
 };
 
 void describe(Wire& wire, const LoadedKernel& loaded, std::uint32_t index) {
   KernelEntry entry{};
-  entry.version = version;
   entry.kernel = index;
   const rope_kernel& k = *loaded.kernel;
   copy_text(entry.name, k.name);
@@ -165,7 +181,6 @@ void time_board(Wire& wire, const TimingHandler& timing, const std::vector<Loade
   for (const LoadedKernel& k : loaded) kernels.push_back(k.kernel);
   const auto on_row = [&](const std::string& kernel, const std::string& json) {
     TimedRow row{};
-    row.version = version;
     row.bytes = static_cast<std::uint32_t>(std::min(json.size(), sizeof row.json));
     copy_text(row.kernel, kernel.c_str());
     std::memcpy(row.json, json.data(), row.bytes);
@@ -184,21 +199,50 @@ void time_board(Wire& wire, const TimingHandler& timing, const std::vector<Loade
   }
 }
 
-// No worker outlives its parent, nor one that was gone before this line.
-void die_with_parent() {
-  prctl(PR_SET_CHILD_SUBREAPER, 1);  // a grandchild that a kernel leaves is seen as a child
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  pollfd parent{socket_descriptor, 0, 0};
-  if (poll(&parent, 1, 0) > 0 && (parent.revents & (POLLHUP | POLLERR)) != 0) _exit(0);
-}
+// The files that worker and parent speak through, and how no plugin may leave them.
+class OwnFiles {
+ public:
+  OwnFiles() {
+    for (Own& own : own_) fstat(own.descriptor, &own.stat), own.flags = flags_of(own);
+  }
+  /// What is not as it was: "closed descriptor 3, the worker's socket".
+  std::string change() const {
+    for (const Own& own : own_) {
+      const std::string name = std::to_string(own.descriptor) + ", " + own.name;
+      struct stat now {};
+      if (fstat(own.descriptor, &now) != 0) return "closed descriptor " + name;
+      if (now.st_dev != own.stat.st_dev || now.st_ino != own.stat.st_ino)
+        return "put another file under descriptor " + name;
+      if (now.st_size != own.stat.st_size) return "changed the size of descriptor " + name;
+      if (flags_of(own) != own.flags) return "set other flags on descriptor " + name;
+    }
+    pollfd socket{socket_descriptor, 0, 0};
+    const bool is_shut = poll(&socket, 1, 0) > 0 && (socket.revents & (POLLHUP | POLLERR)) != 0;
+    return is_shut ? "shut down descriptor 3, the worker's socket" : "";
+  }
+
+ private:
+  struct Own {
+    int descriptor;
+    const char* name;
+    int flags;
+    struct stat stat;
+  };
+  static int flags_of(const Own& own) { return fcntl(own.descriptor, F_GETFL); }
+
+  Own own_[2] = {{socket_descriptor, "the worker's socket", 0, {}},
+                 {memory_descriptor, "the worker's shared memory", 0, {}}};
+};
 
 std::vector<LoadedKernel> load_all(const WorkerArguments& arguments) {
   set_phase(*control, Phase::loading);
   mask_cpu_features(arguments.cpu_features);
   std::vector<LoadedKernel> kernels = in_tree_kernels();
+  const OwnFiles files;
   for (const std::string& plugin : arguments.plugins) {
     copy_text(control->now_running, plugin.c_str());
     load_plugin(kernels, plugin);
+    if (const std::string change = files.change(); !change.empty()) Wire::end_unheard(change);
   }
   set_phase(*control, Phase::idle);
   return kernels;
@@ -207,12 +251,12 @@ std::vector<LoadedKernel> load_all(const WorkerArguments& arguments) {
 }  // namespace
 
 void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) {
-  die_with_parent();
   void* shared =
       mmap(nullptr, buffers_offset, PROT_READ | PROT_WRITE, MAP_SHARED, memory_descriptor, 0);
   if (shared == MAP_FAILED) _exit(2);
   control = static_cast<Control*>(shared);
   control->version = version;
+  continue_under_keeper(*control);
   const auto* call =
       reinterpret_cast<const CallDescriptor*>(static_cast<std::byte*>(shared) + call_offset);
   catch_faults();

@@ -7,107 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
-#include "harness/executor.h"
 #include "harness/judge.h"
+#include "harness/testing/worker_fixture.h"
 #include "harness/time_limits.h"
 
 namespace ropewalk {
 namespace {
-
-namespace fs = std::filesystem;
-using Kind = CallResult::Kind;
-
-const std::string plugin = TEST_PLUGIN;
-
-/// Sets what testing/plugin.cpp does wrong, as long as it lives.
-struct PluginFault {
-  explicit PluginFault(const char* name) { setenv("TEST_PLUGIN_FAULT", name, 1); }
-  ~PluginFault() { unsetenv("TEST_PLUGIN_FAULT"); }
-};
-
-WorkerOptions options(std::vector<std::string> plugins = {}) {
-  WorkerOptions o;
-  o.executable = ROPEWALK_EXECUTABLE;
-  o.plugins = std::move(plugins);
-  return o;
-}
-
-/// The message of the WorkerError that starting such a worker throws.
-std::string refusal(const WorkerOptions& o) {
-  try {
-    Worker(o).kernels();
-  } catch (const WorkerError& error) {
-    return error.what();
-  }
-  return "";
-}
-
-/// Counting processes and descriptors takes /proc, which a bare chroot has not.
-bool has_proc() {
-  return fs::exists("/proc/self/stat");
-}
-
-/// A process's state and parent, as /proc tells them.
-std::pair<char, pid_t> state_and_parent(const fs::path& process) {
-  std::ifstream file(process / "stat");
-  std::string stat;
-  std::getline(file, stat);
-  std::pair<char, pid_t> out;
-  const auto name_end = stat.rfind(") ");
-  if (name_end != std::string::npos)
-    std::istringstream(stat.substr(name_end + 2)) >> out.first >> out.second;
-  return out;
-}
-
-/// A process's children, zombies too.
-std::vector<pid_t> children(pid_t of = getpid()) {
-  std::vector<pid_t> out;
-  for (const auto& entry : fs::directory_iterator("/proc"))
-    if (state_and_parent(entry.path()).second == of)
-      out.push_back(std::stoi(entry.path().filename()));
-  return out;
-}
-
-std::ptrdiff_t open_descriptors() {
-  return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
-}
-
-/// Kills a child and waits until it is dead, without reaping it.
-void kill_quietly(pid_t child) {
-  kill(child, SIGKILL);
-  siginfo_t ended{};
-  waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);
-}
-
-/// A worker with the test plugin, and what one of its kernels makes of one case.
-class WorkerTest : public ::testing::Test {
- protected:
-  KernelFacts facts(const std::string& name) {
-    const auto& kernels = worker.kernels();
-    const auto found = std::find_if(kernels.begin(), kernels.end(),
-                                    [&](const KernelFacts& k) { return k.name == name; });
-    if (found == kernels.end()) throw std::runtime_error("no kernel " + name);
-    return *found;
-  }
-  Execution run(const std::string& kernel, const std::string& line = "rotary_dim=8 q.head_dim=8") {
-    Subject subject{worker, oracle, facts(kernel)};
-    return execute(subject, make_problem(case_from_text(line), oracle));
-  }
-  std::string text_of(const std::string& kernel, Kind kind) {
-    const CallResult result = run(kernel).result;
-    EXPECT_EQ(result.kind, kind) << kernel << ": " << result.text;
-    return result.text;
-  }
-
-  Worker worker{options({plugin})};
-  Oracle oracle;
-};
 
 TEST_F(WorkerTest, ListsInTreeKernelsAndThoseOfPlugins) {
   const std::vector<KernelFacts> kernels = worker.kernels();
@@ -274,8 +181,9 @@ TEST_F(WorkerTest, OneThatIsStoppedWithItsParentIsNotLate) {
     _exit(execute(subject, make_problem(c, oracle)).result.kind == Kind::ok ? 0 : 1);
   }
   const auto stopped_worker = [&]() -> pid_t {
-    for (const pid_t child : children(parent))
-      if (state_and_parent("/proc/" + std::to_string(child)).first == 'T') return child;
+    for (const pid_t worker_there : workers_of(parent))
+      if (const auto stat = process_stat(worker_there); stat && stat->state == 'T')
+        return worker_there;
     return 0;
   };
   for (int tries = 0; tries < 1000 && stopped_worker() == 0; ++tries) usleep(10'000);
@@ -306,7 +214,7 @@ TEST(TimeLimits, AreOfTheDataAndTheMachine) {
 
 // Who waits for a processor that others use does not hang.
 TEST(TimeLimits, TellWhoCouldRunFromWhoWaits) {
-  if (!fs::exists("/proc/self/stat")) GTEST_SKIP() << "no /proc here";
+  if (!has_proc()) GTEST_SKIP() << "no /proc here";
   EXPECT_TRUE(is_runnable(getpid()));
   const pid_t sleeper = fork();
   if (sleeper == 0) {
@@ -322,14 +230,18 @@ TEST(TimeLimits, TellWhoCouldRunFromWhoWaits) {
 
 TEST_F(WorkerTest, WorkerKilledFromOutsideIsReplaced) {
   if (!has_proc()) GTEST_SKIP() << "no /proc here";
-  EXPECT_EQ(run("plain").result.kind, Kind::ok);
-  ASSERT_EQ(children().size(), 1u);
-  kill_quietly(children()[0]);
-  const CallResult lost = run("plain").result;
-  EXPECT_EQ(lost.kind, Kind::crash);
-  EXPECT_NE(lost.text.find("SIGKILL"), std::string::npos) << lost.text;
-  EXPECT_EQ(run("plain").result.kind, Kind::ok);
-  EXPECT_EQ(worker.starts(), 2);
+  for (const bool keeper : {true, false}) {
+    EXPECT_EQ(run("plain").result.kind, Kind::ok);
+    ASSERT_EQ(children().size(), 1u);
+    const std::vector<pid_t> there = keeper ? children() : workers_of(getpid());
+    ASSERT_EQ(there.size(), 1u);
+    kill_quietly(there[0]);
+    const CallResult lost = run("plain").result;
+    EXPECT_EQ(lost.kind, Kind::crash);
+    EXPECT_NE(lost.text.find("SIGKILL"), std::string::npos) << lost.text;
+    EXPECT_EQ(run("plain").result.kind, Kind::ok);
+  }
+  EXPECT_EQ(worker.starts(), 3);
 }
 
 TEST_F(WorkerTest, SharedMemoryGrows) {
@@ -337,69 +249,6 @@ TEST_F(WorkerTest, SharedMemoryGrows) {
   std::byte* const large = worker.reserve_buffers(std::size_t{64} << 20);
   large[(std::size_t{64} << 20) - 1] = std::byte{1};
   EXPECT_EQ(run("plain").result.kind, Kind::ok);
-}
-
-// ---- what cannot be loaded
-
-TEST(PluginLoading, ThatHangsIsKilledInTime) {
-  for (const char* fault : {"hang_in_constructor", "hang_in_entry"}) {
-    const PluginFault set(fault);
-    WorkerOptions o = options({plugin});
-    o.load_limit_s = 0.2;
-    EXPECT_EQ(refusal(o), "plugin " + plugin +
-                              ": no answer from loading in time (its constructors and "
-                              "rope_kernels_v1 run then)");
-  }
-}
-
-/// A folder of its own for each test, gone afterwards.
-class PluginFile : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "ropewalk-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder); }
-  fs::path folder;
-};
-
-TEST_F(PluginFile, MayHaveAnyName) {
-  const std::string file = (folder / "a \"b\" 'c' %20=d,.so").string();
-  fs::copy_file(plugin, file);
-  Worker worker(options({file}));
-  EXPECT_EQ(worker.kernels().back().plugin, file);
-}
-
-TEST(WorkerStart, BadExecutableOrFeaturesAreNamed) {
-  if (!has_proc()) GTEST_SKIP() << "no /proc here";
-  WorkerOptions missing;
-  missing.executable = "/no/such/ropewalk";
-  EXPECT_NE(refusal(missing).find("cannot start the worker /no/such/ropewalk"), std::string::npos);
-  WorkerOptions other;
-  other.executable = "/bin/sh";  // runs, and knows nothing of the protocol
-  EXPECT_NE(refusal(other).find("the worker exited with code"), std::string::npos);
-  WorkerOptions masked = options();
-  masked.cpu_features = "avx1024";
-  EXPECT_NE(refusal(masked).find("unknown CPU feature 'avx1024'"), std::string::npos);
-  EXPECT_TRUE(children().empty());
-}
-
-TEST(WorkerStart, LeavesNothingBehind) {
-  if (!has_proc()) GTEST_SKIP() << "no /proc here";
-  const std::ptrdiff_t descriptors = open_descriptors();
-  {
-    Worker unused(options());
-    Worker used(options({plugin}));
-    used.kernels();
-    EXPECT_EQ(children().size(), 1u);
-    const PluginFault set("list_abi");
-    EXPECT_NE(refusal(options({plugin})), "");
-    kill_quietly(children()[0]);
-  }
-  EXPECT_EQ(open_descriptors(), descriptors);
-  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
-  EXPECT_EQ(errno, ECHILD);
 }
 
 }  // namespace

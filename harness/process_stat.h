@@ -1,0 +1,22 @@
+// A process as /proc tells of it.
+#pragma once
+#include <sys/types.h>
+
+#include <functional>
+#include <optional>
+
+namespace ropewalk {
+
+struct ProcessStat {
+  char state = 0;  ///< R runs or could run, S sleeps, T is stopped, Z has ended, ...
+  pid_t parent = 0;
+  bool is_ending = false;  ///< its files are being closed, or have been
+};
+
+/// Nothing where there is no such process, or no /proc.
+std::optional<ProcessStat> process_stat(pid_t process);
+
+/// Calls `use` with each process that there is.
+void for_each_process(const std::function<void(pid_t, const ProcessStat&)>& use);
+
+}  // namespace ropewalk

@@ -1,0 +1,119 @@
+// For tests of the worker: a real process with the test plugin, and what /proc shows of it.
+#pragma once
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "harness/executor.h"
+#include "harness/process_stat.h"
+#include "harness/worker.h"
+
+namespace ropewalk {
+
+namespace fs = std::filesystem;
+using Kind = CallResult::Kind;
+
+inline const std::string plugin = TEST_PLUGIN;
+inline const std::string hostile_plugin = HOSTILE_PLUGIN;
+
+/// Sets what testing/plugin.cpp does wrong, as long as it lives.
+struct PluginFault {
+  explicit PluginFault(const char* name) { setenv("TEST_PLUGIN_FAULT", name, 1); }
+  ~PluginFault() { unsetenv("TEST_PLUGIN_FAULT"); }
+};
+
+/// What the kernel of testing/hostile_plugin.cpp does, and where, as long as this lives.
+struct Hostility {
+  Hostility(const char* what, const char* where) {
+    setenv("HOSTILE_DO", what, 1);
+    setenv("HOSTILE_IN", where, 1);
+  }
+  ~Hostility() {
+    unsetenv("HOSTILE_DO");
+    unsetenv("HOSTILE_IN");
+  }
+};
+
+inline WorkerOptions options(std::vector<std::string> plugins = {}) {
+  WorkerOptions o;
+  o.executable = ROPEWALK_EXECUTABLE;
+  o.plugins = std::move(plugins);
+  return o;
+}
+
+/// The message of the WorkerError that starting such a worker throws.
+inline std::string refusal(const WorkerOptions& o) {
+  try {
+    Worker(o).kernels();
+  } catch (const WorkerError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// Counting processes and descriptors takes /proc, which a bare chroot has not.
+inline bool has_proc() {
+  return fs::exists("/proc/self/stat");
+}
+
+/// A process's children, zombies too.
+inline std::vector<pid_t> children(pid_t of = getpid()) {
+  std::vector<pid_t> out;
+  for_each_process([&](pid_t process, const ProcessStat& stat) {
+    if (stat.parent == of) out.push_back(process);
+  });
+  return out;
+}
+
+/// The workers that a process has, each a child of its keeper.
+inline std::vector<pid_t> workers_of(pid_t parent) {
+  std::vector<pid_t> out;
+  for (const pid_t keeper : children(parent))
+    for (const pid_t worker : children(keeper)) out.push_back(worker);
+  return out;
+}
+
+inline std::ptrdiff_t open_descriptors() {
+  return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
+}
+
+/// Kills a child and waits until it is dead, without reaping it.
+inline void kill_quietly(pid_t child) {
+  kill(child, SIGKILL);
+  siginfo_t ended{};
+  waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);
+}
+
+/// A worker with the test plugin, and what one of its kernels makes of one case.
+class WorkerTest : public ::testing::Test {
+ protected:
+  KernelFacts facts(const std::string& name) {
+    const auto& kernels = worker.kernels();
+    const auto found = std::find_if(kernels.begin(), kernels.end(),
+                                    [&](const KernelFacts& k) { return k.name == name; });
+    if (found == kernels.end()) throw std::runtime_error("no kernel " + name);
+    return *found;
+  }
+  Execution run(const std::string& kernel, const std::string& line = "rotary_dim=8 q.head_dim=8") {
+    Subject subject{worker, oracle, facts(kernel)};
+    return execute(subject, make_problem(case_from_text(line), oracle));
+  }
+  std::string text_of(const std::string& kernel, Kind kind) {
+    const CallResult result = run(kernel).result;
+    EXPECT_EQ(result.kind, kind) << kernel << ": " << result.text;
+    return result.text;
+  }
+
+  Worker worker{options({plugin})};
+  Oracle oracle;
+};
+
+}  // namespace ropewalk

@@ -1,0 +1,146 @@
+// How a worker starts, what it cannot load, and what it says then.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "harness/testing/worker_fixture.h"
+
+namespace ropewalk {
+namespace {
+
+TEST(PluginLoading, ThatHangsIsKilledInTime) {
+  for (const char* fault : {"hang_in_constructor", "hang_in_entry"}) {
+    const PluginFault set(fault);
+    WorkerOptions o = options({plugin});
+    o.load_limit_s = 0.2;
+    EXPECT_EQ(refusal(o), "plugin " + plugin +
+                              ": no answer from loading in time (its constructors and "
+                              "rope_kernels_v1 run then)");
+  }
+}
+
+/// A folder of its own for each test, gone afterwards.
+class PluginFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "ropewalk-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder); }
+  fs::path folder;
+};
+
+TEST_F(PluginFile, MayHaveAnyName) {
+  const std::string file = (folder / "a \"b\" 'c' %20=d,.so").string();
+  fs::copy_file(plugin, file);
+  Worker worker(options({file}));
+  EXPECT_EQ(worker.kernels().back().plugin, file);
+}
+
+TEST(WorkerStart, BadExecutableOrFeaturesAreNamed) {
+  if (!has_proc()) GTEST_SKIP() << "no /proc here";
+  WorkerOptions missing;
+  missing.executable = "/no/such/ropewalk";
+  EXPECT_NE(refusal(missing).find("cannot start the worker /no/such/ropewalk"), std::string::npos);
+  WorkerOptions other;
+  other.executable = "/bin/sh";  // runs, and knows nothing of the protocol
+  EXPECT_NE(refusal(other).find("the worker exited with code"), std::string::npos);
+  WorkerOptions masked = options();
+  masked.cpu_features = "avx1024";
+  EXPECT_NE(refusal(masked).find("unknown CPU feature 'avx1024'"), std::string::npos);
+  EXPECT_TRUE(children().empty());
+}
+
+TEST(WorkerStart, LeavesNothingBehind) {
+  if (!has_proc()) GTEST_SKIP() << "no /proc here";
+  const std::ptrdiff_t descriptors = open_descriptors();
+  {
+    Worker unused(options());
+    Worker used(options({plugin}));
+    used.kernels();
+    EXPECT_EQ(children().size(), 1u);
+    const PluginFault set("list_abi");
+    EXPECT_NE(refusal(options({plugin})), "");
+    kill_quietly(children()[0]);
+  }
+  EXPECT_EQ(open_descriptors(), descriptors);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+}
+
+TEST(WorkerStart, TooFewDescriptorsAreSaid) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit few{8, 8};
+    setrlimit(RLIMIT_NOFILE, &few);
+    _exit(refusal(options()) == "a process may open 8 files here (ulimit -n), and 64 are needed"
+              ? 0
+              : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+// ---- plugins that break what the worker speaks through, while they are loaded
+
+struct Breach {
+  const char *what, *words;
+};
+
+class LoadBreach : public ::testing::TestWithParam<Breach> {};
+
+// Whichever place the plugin has among others, it is the one to name.
+TEST_P(LoadBreach, IsToldOfThePluginThatDidIt) {
+  const auto [what, words] = GetParam();
+  const Hostility set(what, "load");
+  for (const bool last : {true, false}) {
+    const std::string message = refusal(
+        options(last ? std::vector{plugin, hostile_plugin} : std::vector{hostile_plugin, plugin}));
+    EXPECT_TRUE(message.starts_with("plugin " + hostile_plugin + ": ")) << what << ": " << message;
+    EXPECT_NE(message.find(words), std::string::npos) << what << ": " << message;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, LoadBreach,
+    testing::Values(Breach{"close_socket", "closed descriptor 3"},
+                    Breach{"close_memory", "closed descriptor 4, the worker's shared memory"},
+                    Breach{"another_socket", "put another file under descriptor 3"},
+                    Breach{"shut_socket", "descriptor"},
+                    Breach{"grow", "changed the size of descriptor 4"},
+                    Breach{"no_wait", "set other flags on descriptor 3"},
+                    Breach{"packet_of_5", "a packet of 5 bytes, where an answer has 512"},
+                    Breach{"packet_of_0", "a packet of 0 bytes, where an answer has 512"},
+                    Breach{"forged_reply",
+                           "a packet of 512 bytes that answers nothing that was asked"},
+                    Breach{"flood", "a packet of 512 bytes that answers nothing that was asked"}),
+    [](const auto& test) { return std::string(test.param.what); });
+
+// A kernel may be the cause of it: what is called then crashes, and the command goes on.
+TEST_F(PluginFile, ThatLoadsOnlyOnceCrashesWhatIsCalledNext) {
+  const std::string mark = (folder / "mark").string();
+  setenv("HOSTILE_MARK", mark.c_str(), 1);
+  const Hostility set("load_once", "load");
+  Worker worker(options({hostile_plugin}));
+  const std::vector<KernelFacts> kernels = worker.kernels();
+  worker.restart();
+  EXPECT_EQ(worker.kernels(), kernels) << "what was known is known";
+  Oracle oracle;
+  Subject subject{worker, oracle, kernels.back()};
+  const Problem problem = make_problem(case_from_text("rotary_dim=8 q.head_dim=8"), oracle);
+  const CallResult result = execute(subject, problem).result;
+  EXPECT_EQ(result.kind, Kind::crash);
+  EXPECT_EQ(result.text, "the worker cannot be started again: plugin " + hostile_plugin +
+                             ": exited with code 5 in loading (its constructors and "
+                             "rope_kernels_v1 run then)");
+  unsetenv("HOSTILE_MARK");
+}
+
+}  // namespace
+}  // namespace ropewalk
