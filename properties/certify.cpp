@@ -309,7 +309,7 @@ std::optional<VerdictRow> certify(const CertifyRun& run, DoubleRotations& rotati
       Subject subject;
       Certifier certifier;
       Mine(const CertifyRun& r, DoubleRotations& table)
-          : worker(r.options),
+          : worker(r.options, r.known),
             subject{worker, oracle, r.plan.facts},
             certifier(subject, r.plan, table) {}
     };

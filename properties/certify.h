@@ -85,6 +85,7 @@ VerdictRow passed(const CertificateRow& row);
 /// happens later; a failure is that of the smallest position, however many processes there are.
 struct CertifyRun {
   WorkerOptions options;
+  std::vector<KernelFacts> known;  ///< of a worker that has started before
   CertifyPlan plan;
   std::vector<PositionRange> pieces;
   int processes = 1;

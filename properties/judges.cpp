@@ -42,17 +42,18 @@ class InOrder {
   std::size_t next_ = 0;
 };
 
-std::vector<std::uint32_t> planned_kernels(Worker& worker, const VerifyPlan& plan) {
+std::vector<std::uint32_t> planned_kernels(const std::vector<KernelFacts>& all,
+                                           const VerifyPlan& plan) {
   std::vector<std::uint32_t> out;
-  for (const KernelFacts& facts : worker.kernels())
+  for (const KernelFacts& facts : all)
     if (matches(plan.kernels, facts.name)) out.push_back(facts.index);
   return out;
 }
 
 // A worker and an oracle of its own for each process.
 Work judge_of(const WorkerOptions& options, const VerifyPlan& plan,
-              const std::vector<std::uint32_t>& kernels) {
-  const auto worker = std::make_shared<Worker>(options);
+              const std::vector<KernelFacts>& all, const std::vector<std::uint32_t>& kernels) {
+  const auto worker = std::make_shared<Worker>(options, all);
   const auto oracle = std::make_shared<Oracle>();
   return [=, &kernels](std::uint32_t job, const Tell& tell) {
     VerifyPlan mine = plan;
@@ -77,10 +78,12 @@ int usual_judges() {
 void verify_with_judges(const WorkerOptions& options, const VerifyPlan& plan, int judges,
                         const std::function<void(const VerdictRow&)>& on_row,
                         const std::function<void(const std::string&)>& on_progress) {
+  std::vector<KernelFacts> all;
   std::vector<std::uint32_t> kernels;
   {
     Worker worker(options);
-    kernels = planned_kernels(worker, plan);
+    all = worker.kernels();
+    kernels = planned_kernels(all, plan);
     if (judges <= 1 || kernels.size() <= 1) {
       Oracle oracle;
       return verify(worker, oracle, plan, on_row, on_progress);
@@ -90,7 +93,7 @@ void verify_with_judges(const WorkerOptions& options, const VerifyPlan& plan, in
   ShareOut jobs;
   jobs.jobs = static_cast<std::uint32_t>(kernels.size());
   jobs.processes = judges;
-  jobs.make_work = [&] { return judge_of(options, plan, kernels); };
+  jobs.make_work = [&] { return judge_of(options, plan, all, kernels); };
   jobs.on_line = [&](std::uint32_t job, char kind, const std::string& text) {
     if (kind == row_line) rows.add(job, verdict_row_from(text));
     if (kind == offer_line) plan.on_offer(key_from(text));

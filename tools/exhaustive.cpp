@@ -124,7 +124,8 @@ class Run {
     Worker worker(worker_options(options_));
     require_kernels(worker, options_);
     Oracle oracle;
-    for (const KernelFacts& facts : std::vector<KernelFacts>(worker.kernels())) {
+    known_ = worker.kernels();
+    for (const KernelFacts& facts : known_) {
       if (!matches(options_.kernels, facts.name)) continue;
       Subject subject{worker, oracle, facts};
       for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED}) {
@@ -207,6 +208,7 @@ class Run {
         parts.push_back(part);
     CertifyRun run;
     run.options = worker_options(options_);
+    run.known = known_;
     run.plan = cell.plan;
     run.pieces = left_of(cell);
     run.processes = options_.jobs;
@@ -282,6 +284,7 @@ class Run {
   const Options& options_;
   PositionRange whole_, own_;
   Tables tables_;
+  std::vector<KernelFacts> known_;
   std::vector<Cell> cells_;
   std::vector<CertificatePart> earlier_, parts_;
   std::vector<VerdictRow> verdicts_;

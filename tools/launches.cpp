@@ -15,6 +15,7 @@
 namespace ropewalk {
 namespace {
 
+constexpr int lost_most = 2;  // processes that end while no kernel runs: the work begins again
 constexpr double silence_limit_s = 120;  // one epoch or benchmark may take that long
 
 bool is_silent(const Options& options) {
@@ -116,7 +117,7 @@ int Launches::run_all() {
 }
 
 int Launches::run_launch(std::int64_t launch) {
-  for (;;) {
+  for (int lost = 0;;) {
     worker_.restart();
     gate_.verify(gate_.verdicts().empty());
     if (!paired()) rows_.clear();
@@ -129,7 +130,9 @@ int Launches::run_launch(std::int64_t launch) {
     const std::string kernel = kernel_of_label(timed.now_running);
     const bool died = timed.result.kind != CallResult::Kind::failed;
     if (kernel.empty() && !died) throw UsageError(timed.result.text);
-    if (!gate_.knows(kernel) || gate_.broken().contains(kernel))  // who is broken is not called
+    const bool nobody_ran = !gate_.knows(kernel) || gate_.broken().contains(kernel);
+    if (nobody_ran && died && lost++ < lost_most) continue;  // it was killed from outside, perhaps
+    if (nobody_ran)
       throw std::runtime_error("the board's process " + timed.result.text +
                                (kernel.empty() ? "" : " in " + timed.now_running));
     break_off(kernel, timed.result.text + " while timed (" + timed.now_running + ")");
@@ -146,20 +149,30 @@ int Launches::run_launch(std::int64_t launch) {
 int Launches::pick_ceilings() {
   BoardRequest request = request_for(0);
   request.engine = "ceilings";
-  std::vector<Workload> open = workloads_;
-  std::erase_if(open, [&](const Workload& w) { return ceilings_.contains(w.name); });
-  if (open.empty()) return 0;
-  request.workloads_toml = to_toml(open);
-  const Worker::TimeResult timed = worker_.time(
-      to_text(request), silence_limit_s,
-      [&](const std::string&, const std::string& json) {
-        const TimingRow row = timing_row_from(json);
-        ceilings_[row.workload] = row.variant;
-      },
-      [&](const std::string& label) { progress_.show("trying " + label); });
-  if (timed.result.kind != CallResult::Kind::ok)
-    throw std::runtime_error("picking the ceilings: the process " + timed.result.text);
-  return timed.exit_code;
+  request.contestants.clear();
+  // No kernel runs here, so no plugin is loaded, and none that was is left running beside it.
+  WorkerOptions without_plugins = options_for_board(options_);
+  without_plugins.plugins.clear();
+  std::vector<KernelFacts> own = worker_.kernels();
+  std::erase_if(own, [](const KernelFacts& k) { return !k.plugin.empty(); });
+  worker_.restart();
+  Worker worker(without_plugins, own);
+  for (int lost = 0;; ++lost) {
+    std::vector<Workload> open = workloads_;
+    std::erase_if(open, [&](const Workload& w) { return ceilings_.contains(w.name); });
+    if (open.empty()) return 0;
+    request.workloads_toml = to_toml(open);
+    const Worker::TimeResult timed = worker.time(
+        to_text(request), silence_limit_s,
+        [&](const std::string&, const std::string& json) {
+          const TimingRow row = timing_row_from(json);
+          ceilings_[row.workload] = row.variant;
+        },
+        [&](const std::string& label) { progress_.show("trying " + label); });
+    if (timed.result.kind == CallResult::Kind::ok) return timed.exit_code;
+    if (timed.result.kind == CallResult::Kind::failed || lost == lost_most)
+      throw std::runtime_error("picking the ceilings: the process " + timed.result.text);
+  }
 }
 
 BoardRequest Launches::request_for(std::int64_t launch) const {
