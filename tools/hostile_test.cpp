@@ -1,5 +1,5 @@
 // Plugins that harm what the command shares with its workers: the command goes on, the verdict is
-// of the kernel that did it, and no process is left. harness/testing/hostile_plugin.cpp does the
+// of the kernel that did it, and no process is left. harness/testing/harmful_plugin.cpp does the
 // harm.
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -30,7 +30,7 @@ struct PluginFault {
   ~PluginFault() { unsetenv("TEST_PLUGIN_FAULT"); }
 };
 
-/// What the kernel of testing/hostile_plugin.cpp does, and where, as long as this lives.
+/// What the kernel of testing/harmful_plugin.cpp does, and where, as long as this lives.
 struct Hostility {
   Hostility(const char* what, const char* where) {
     setenv("HOSTILE_DO", what, 1);
