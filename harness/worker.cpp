@@ -197,7 +197,7 @@ std::string Worker::phase_text() const {
     case Phase::supports_without_reason:
       return "supports with reason == NULL";
     default:
-      return "the worker's own code (memory damaged earlier?)";
+      return running_ > 0 ? "the worker's own code (memory damaged earlier?)" : "its start";
   }
 }
 

@@ -143,7 +143,7 @@ std::string Worker::blame(const std::string& text, bool of_the_one_loading) cons
       return e.what();
     }
   }
-  return "the worker " + text + " while it was started";
+  return "the worker " + text;
 }
 
 // Greets a fresh worker and lists its kernels; what went wrong, or nothing.

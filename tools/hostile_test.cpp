@@ -162,8 +162,9 @@ TEST(Processes, AKilledCommandLeavesNone) {
     _exit(127);
   }
   // The command, a keeper, a worker and what it left: more where judges run side by side.
-  for (int wait = 0; wait < 3000 && processes_told(mark) < 4; ++wait) usleep(10'000);
-  EXPECT_GE(processes_told(mark), 4) << "the control: they are seen";
+  int seen = 0;
+  for (int wait = 0; wait < 3000 && seen < 4; ++wait, usleep(10'000)) seen = processes_told(mark);
+  EXPECT_GE(seen, 4) << "the control: they are seen";
   kill(run, SIGKILL);
   waitpid(run, nullptr, 0);
   EXPECT_TRUE(gone_in_time(mark));
