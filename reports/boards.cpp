@@ -117,6 +117,11 @@ bool stands_before(const Entry& a, const Entry& b) {
   return a.row->kernel < b.row->kernel;
 }
 
+/// What its rounds leave open has no place: it may stand before or behind any other.
+bool is_ranked(const Entry& entry) {
+  return entry.outcome != "UNRESOLVED" && entry.outcome != "INVALID";
+}
+
 void rank(Contest& contest) {
   std::stable_sort(contest.entries.begin(), contest.entries.end(), stands_before);
   double ceiling_gb = 0;
@@ -127,9 +132,16 @@ void rank(Contest& contest) {
         contest.fastest_ns > 0 ? std::min(contest.fastest_ns, entry.ns_min) : entry.ns_min;
     if (entry.row->is_ceiling())
       ceiling_gb = std::max(ceiling_gb, entry.gb_per_s);
-    else if (!entry.row->is_twin())
+    else if (!entry.row->is_twin() && is_ranked(entry))
       entry.rank = next++;
   }
+  // A baseline beside which nothing is resolved has won nothing.
+  const auto others = [](const Entry& entry) {
+    return entry.is_compared() && !entry.row->is_twin() && !entry.row->is_ceiling();
+  };
+  if (std::any_of(contest.entries.begin(), contest.entries.end(), others) && next == 2)
+    for (Entry& entry : contest.entries)
+      if (entry.row->role == "baseline") entry.rank = 0;
   for (Entry& entry : contest.entries) {
     if (!entry.has_speed || !(ceiling_gb > 0)) continue;
     // Round by round where both stood in the same rounds, else by the medians.

@@ -15,6 +15,11 @@ namespace ropewalk {
 inline constexpr double claim_error = 0.05;   ///< of all claims of a group together
 inline constexpr double same_within = 0.01;   ///< SAME: inside 1 -+ this
 inline constexpr double least_floor = 0.005;  ///< nothing finer is called a difference
+/// Above it a noise floor hides the differences that are asked for: what compare asks for by
+/// default.
+inline constexpr double useful_floor = 0.05;
+/// No estimate of rounds above it is printed: it grows with the square of what is not known.
+inline constexpr std::int64_t rounds_told_max = 1000;
 inline constexpr double roof_allowance =
     0.05;  ///< a ceiling found here may be that far off the roof
 

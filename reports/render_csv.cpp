@@ -129,7 +129,10 @@ void add_claim(const Entry& entry, const Contest& contest, Line& line) {
   line.number("ratio_low", claim.interval.low);
   line.number("ratio_high", claim.interval.high);
   line.number("coverage", claim.interval.coverage);
-  if (entry.outcome == "UNRESOLVED") line.count("rounds_needed", claim.rounds_needed);
+  if (entry.outcome == "UNRESOLVED" && claim.rounds_needed <= rounds_told_max)
+    line.count("rounds_needed", claim.rounds_needed);
+  else if (entry.outcome == "UNRESOLVED")
+    line.text("rounds_needed", fmt::format("more than {}", rounds_told_max));
   line.number("noise_floor", contest.group->noise_floor);
 }
 

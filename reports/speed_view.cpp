@@ -27,8 +27,15 @@ std::string interval_text(const Interval& interval) {
   return fmt::format("{} – {}", ratio_text(interval.low), ratio_text(interval.high));
 }
 
+/// Without a twin nothing is known of it.
+std::string floor_text(double floor) {
+  return std::isfinite(floor) ? percent_text(100 * floor) : "not known";
+}
+
 std::string needs_text(const Claim& claim) {
   if (claim.outcome != "UNRESOLVED") return "";
+  if (claim.rounds_needed > rounds_told_max)
+    return fmt::format("needs more than {} rounds", count_text(rounds_told_max));
   if (claim.rounds_needed > 0)
     return fmt::format("needs about {} rounds", count_text(claim.rounds_needed));
   return "needs more launches";
@@ -63,7 +70,8 @@ View entry_view(const Entry& entry, double fastest_ns, int cell) {
   item.set("has_speed", flag(entry.has_speed));
   item.set("entry_class", !entry.has_speed   ? "broken"
                           : row.is_ceiling() ? "ceiling"
-                          : entry.rank == 0  ? "twin"
+                          : row.is_twin()    ? "twin"
+                          : entry.rank == 0  ? "unranked"
                                              : "ranked");
   item.set("entry_rank", entry.rank > 0 ? std::to_string(entry.rank) : "");
   item.set("entry_outcome", clean_line(entry.outcome));
@@ -133,7 +141,7 @@ View contest_view(const Contest& contest, const std::string& board, int& cell) {
   item.set("has_baseline", flag(compared));
   if (compared) {
     item.set("baseline", clean_line(contest.group->baseline));
-    item.set("floor", percent_text(100 * contest.group->noise_floor));
+    item.set("floor", floor_text(contest.group->noise_floor));
     item.set("comparisons", count_text(contest.group->comparisons));
   }
   item.set("entries", std::move(entries));
@@ -299,21 +307,34 @@ bool anything_compared(const Summary& summary) {
 
 }  // namespace
 
-std::string speeds_text(const Summary& summary) {
-  if (summary.timings.empty()) return "";
+SpeedsText speeds_text(const Summary& summary) {
+  if (summary.timings.empty()) return {};
   if (!anything_compared(summary))
-    return "measured without paired rounds: no claim is made about them";
+    return {{"none", ""}, "", "measured without paired rounds: no claim is made about them"};
   const Claims& claims = summary.claims;
-  if (!claims.valid) return "INVALID: " + claims.invalid_because + "; no claim is made";
+  if (!claims.valid)
+    return {{"bad", "✗"}, "INVALID", claims.invalid_because + "; no claim is made"};
   std::map<std::string, std::int64_t> outcomes;
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests)
       for (const Entry& entry : contest.entries)
         if (entry.is_compared() && !entry.row->is_twin()) ++outcomes[entry.outcome];
-  std::string text = fmt::format("valid; noise floor {}", percent_text(100 * claims.noise_floor));
+  std::int64_t groups = 0, noisy = 0;
+  for (const ClaimGroup& group : claims.groups) {
+    if (group.baseline.empty()) continue;
+    ++groups;
+    if (!(group.noise_floor <= useful_floor)) ++noisy;
+  }
+  SpeedsText out{{"good", "✓"}, "valid", "noise floor " + floor_text(claims.noise_floor)};
+  if (noisy > 0) {
+    out.mark = {"slow", "?"};
+    out.word = "noisy";
+    out.rest += fmt::format(", above {} in {} of {} groups", percent_text(100 * useful_floor),
+                            count_text(noisy), count_text(groups));
+  }
   for (const char* word : {"FASTER", "SLOWER", "SAME", "UNRESOLVED"})
-    if (outcomes[word] > 0) text += fmt::format(", {} {}", outcomes[word], word);
-  return text;
+    if (outcomes[word] > 0) out.rest += fmt::format(", {} {}", outcomes[word], word);
+  return out;
 }
 
 void add_speeds(const Results& results, const Summary& summary, View& view) {

@@ -2,10 +2,13 @@
 // nothing else, steal is counted once, foreign names in figures stay names.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "reports/figure.h"
 #include "reports/render.h"
 #include "reports/sample_results.h"
 #include "reports/summary.h"
+#include "reports/text.h"
 
 namespace ropewalk {
 namespace {
@@ -137,6 +140,79 @@ TEST(Trade, TakesTheErrorsThatRunsMeasure) {
     if (const auto at = row.note.find(", f32,"); at != std::string::npos)
       row.note.replace(at, 6, ", f64,");
   EXPECT_TRUE(trade_figures(other, summarize(other)).empty()) << "of another type";
+}
+
+/// Six rounds a launch, one of which hit the twin or all kernels but the baseline.
+Results with_noise(bool twin, double factor) {
+  Results results = with_a_known_failure();
+  results.verdicts.erase(results.verdicts.end() - 1);
+  for (TimingRow& row : results.timings) {
+    row.ns_per_token.resize(6);
+    row.iterations.resize(6);
+    const bool hit = twin ? row.is_twin() : row.role == "kernel" || row.is_twin();
+    if (hit) row.ns_per_token[0] *= factor;
+  }
+  return results;
+}
+
+TEST(Speeds, ANoisyRunIsNotCalledValid) {
+  const std::string valid =
+      "<span class=\"pill good\"><span aria-hidden=\"true\">✓</span> valid</span>";
+  EXPECT_TRUE(contains(render_html(sample_results(), "/"), valid));
+  for (const double factor : {8.69, 100.0}) {
+    const Results noisy = with_noise(true, factor);
+    ASSERT_TRUE(summarize(noisy).claims.valid);
+    const std::string page = render_html(noisy, "/");
+    EXPECT_FALSE(contains(page, valid));
+    EXPECT_TRUE(
+        contains(page, "<span class=\"pill slow\"><span aria-hidden=\"true\">?</span> noisy"));
+    const std::string text = render_markdown(noisy);
+    EXPECT_TRUE(contains(text, "? **noisy**: ")) << text.substr(0, 2000);
+    EXPECT_EQ(contains(text, "noise floor more than 1,000 %"), factor > 50);
+    for (const char* each : {"8,869 %", "9,9", "inf"}) EXPECT_FALSE(contains(text, each)) << each;
+  }
+}
+
+TEST(Speeds, WhatIsUnresolvedHasNoRank) {
+  const Results noisy = with_noise(true, 8.69);
+  const Summary summary = summarize(noisy);
+  int unresolved = 0, ranked = 0;
+  for (const Board& board : summary.boards)
+    for (const Contest& contest : board.contests) {
+      int resolved = 0;
+      for (const Entry& entry : contest.entries) {
+        const bool open = entry.outcome == "UNRESOLVED" && !entry.row->is_twin();
+        unresolved += open;
+        EXPECT_TRUE(entry.rank == 0 || !open) << entry.row->kernel;
+        resolved += entry.rank > 0 && entry.row->role != "baseline";
+        ranked += entry.rank > 0;
+      }
+      for (const Entry& entry : contest.entries)
+        if (entry.row->role == "baseline") {
+          EXPECT_EQ(entry.rank > 0, resolved > 0) << "the only one has won nothing";
+        }
+    }
+  EXPECT_GT(unresolved, 0);
+  EXPECT_GT(ranked, 0);
+  const Results results = sample_results();
+  for (const Board& board : summarize(results).boards)
+    for (const Contest& contest : board.contests)
+      EXPECT_EQ(contest.entries[1].rank, contest.entries[1].row->is_twin() ? 0 : 1);
+}
+
+TEST(Speeds, NoEstimateOfRoundsIsAboveAThousand) {
+  const Results noisy = with_noise(true, 8.69);
+  const Summary summary = summarize(noisy);
+  std::int64_t most = 0;
+  for (const ClaimGroup& group : summary.claims.groups)
+    for (const Claim& claim : group.claims) most = std::max(most, claim.rounds_needed);
+  ASSERT_GT(most, rounds_told_max) << "the noise of this test asks for more";
+  for (const std::string& text : {render_html(noisy, "/"), render_markdown(noisy)}) {
+    EXPECT_TRUE(contains(text, "needs more than 1,000 rounds"));
+    EXPECT_FALSE(contains(text, count_text(most) + " rounds"));
+  }
+  EXPECT_TRUE(contains(render_csv(noisy), ",more than 1000,"));
+  EXPECT_FALSE(contains(render_csv(noisy), "," + std::to_string(most) + ","));
 }
 
 }  // namespace

@@ -57,11 +57,11 @@ struct MatrixRow {
 struct Entry {
   const TimingRow* row = nullptr;          ///< of its first launch: names and sizes
   std::vector<const TimingRow*> launches;  ///< those with a speed, in order
-  int rank = 0;                   ///< from 1; 0 for a ceiling, a twin and for what has no speed
-  bool has_speed = false;         ///< false: print no number of it anywhere
-  std::string outcome;            ///< as the report shows it
-  std::string reason;             ///< why it has no speed
-  double ns = 0;                  ///< a token: the median of the launches' medians
+  int rank = 0;            ///< from 1; 0 for what is no kernel, has no speed or is UNRESOLVED
+  bool has_speed = false;  ///< false: print no number of it anywhere
+  std::string outcome;     ///< as the report shows it
+  std::string reason;      ///< why it has no speed
+  double ns = 0;           ///< a token: the median of the launches' medians
   double ns_min = 0, ns_max = 0;  ///< over the launches' medians; over the rounds of a single one
   double gb_per_s = 0;            ///< at ns
   double percent_of_ceiling = 0;  ///< 0 without a ceiling

@@ -178,7 +178,8 @@ std::string ratio_text(double ratio) {
 }
 
 std::string percent_text(double percent) {
-  if (!std::isfinite(percent)) return fmt::format("{}", percent);
+  if (std::isnan(percent)) return "unknown";
+  if (percent > 1000) return "more than 1,000 %";
   const int decimals = percent < 0.995 ? 2 : percent < 9.95 ? 1 : 0;
   return fmt::format("{:.{}f} %", percent, decimals);
 }

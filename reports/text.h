@@ -35,7 +35,7 @@ std::string number_text(double value);
 /// Error over bound: two or three digits, more beside 1, "inf" and "nan" in words.
 std::string margin_text(double margin);
 std::string ratio_text(double ratio);        ///< 0.652, 12.4
-std::string percent_text(double percent);    ///< 0.52 %, 9.3 %, 74 %
+std::string percent_text(double percent);    ///< 0.52 %, 9.3 %, 74 %, more than 1,000 %
 std::string count_text(std::int64_t count);  ///< 1,234,567
 std::string bytes_text(std::int64_t bytes);  ///< 20.5 kB, 172 MB: powers of 1000
 std::string seconds_text(double seconds);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <limits>
 
 namespace ropewalk {
@@ -62,6 +64,14 @@ TEST(CsvText, AFormulaBehindBlanksIsNone) {
 TEST(XmlText, IsEscaped) {
   EXPECT_EQ(xml_text("<a b=\"c\">&"), "&lt;a b=&quot;c&quot;&gt;&amp;");
   EXPECT_EQ(xml_text("\x01"), "\xEF\xBF\xBD");
+}
+
+TEST(Numbers, PercentsEndAtAThousand) {
+  EXPECT_EQ(percent_text(0.5), "0.50 %");
+  EXPECT_EQ(percent_text(769), "769 %");
+  EXPECT_EQ(percent_text(1000.5), "more than 1,000 %");
+  EXPECT_EQ(percent_text(std::numeric_limits<double>::infinity()), "more than 1,000 %");
+  EXPECT_EQ(percent_text(std::nan("")), "unknown");
 }
 
 TEST(Numbers, AreReadable) {

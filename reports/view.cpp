@@ -59,7 +59,14 @@ View facts(const Results& results, const Summary& summary) {
         std::pair("transparent_huge_pages", "huge pages")})
     if (const auto found = environment.find(key); found != environment.end())
       add(label, found->second);
-  add("speeds", speeds_text(summary));
+  if (const SpeedsText speeds = speeds_text(summary); !speeds.rest.empty()) {
+    View item = named("speeds", speeds.rest);
+    item.set("has_word", flag(!speeds.word.empty()));
+    item.set("word", speeds.word);
+    item.set("word_class", speeds.mark.css_class);
+    item.set("word_symbol", speeds.mark.symbol);
+    out << std::move(item);
+  }
   add("command", results.run.command);
   add("profile", results.run.profile);
   add("seed", std::to_string(results.run.seed));

@@ -42,8 +42,13 @@ Mark mark_of(std::string_view verdict);
 
 View make_view(const Results& results, const Summary& summary);
 
-/// "valid; noise floor 0.8 %, ..." or why not, in one line; empty when nothing was timed.
-std::string speeds_text(const Summary& summary);
+/// What the banner says of the speeds: "valid", "noisy" or "INVALID", and "noise floor 0.8 %, ...".
+/// The word is empty where nothing was compared, all of it where nothing was timed.
+struct SpeedsText {
+  Mark mark{"none", ""};
+  std::string word, rest;
+};
+SpeedsText speeds_text(const Summary& summary);
 
 /// Leaderboards, heat maps and what disturbed the rounds.
 void add_speeds(const Results& results, const Summary& summary, View& view);

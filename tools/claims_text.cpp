@@ -10,7 +10,20 @@ namespace {
 
 /// A ratio of times as the percents that it differs from 1.
 std::string percents(double ratio) {
-  return std::isfinite(ratio) ? fmt::format("{:+.2f}", 100 * (ratio - 1)) : "+inf";
+  return ratio <= 11 ? fmt::format("{:+.2f}", 100 * (ratio - 1)) : ">+1000";
+}
+
+std::string floor_text(double floor) {
+  if (!std::isfinite(floor)) return "not known";
+  if (floor > 10) return "more than 1,000 %";
+  return fmt::format("{:.2f} %{}", 100 * floor, floor > useful_floor ? " (noisy)" : "");
+}
+
+std::string needs_text(const Claim& claim) {
+  if (claim.rounds_needed > rounds_told_max)
+    return fmt::format("needs more than {} rounds", rounds_told_max);
+  return claim.rounds_needed > 0 ? fmt::format("needs {} rounds", claim.rounds_needed)
+                                 : "launches disagree";
 }
 
 std::string claim_text(const Claim& claim) {
@@ -26,9 +39,7 @@ std::string claim_text(const Claim& claim) {
   text += fmt::format("  {:<10} {:>7} % of time [{}, {}]", claim.outcome,
                       percents(claim.interval.ratio), percents(claim.interval.low),
                       percents(claim.interval.high));
-  if (claim.outcome == "UNRESOLVED")
-    text += claim.rounds_needed > 0 ? fmt::format(", needs {} rounds", claim.rounds_needed)
-                                    : ", launches disagree";
+  if (claim.outcome == "UNRESOLVED") text += ", " + needs_text(claim);
   return text + "\n";
 }
 
@@ -40,7 +51,7 @@ std::string claims_as_text(const Claims& claims) {
     text += fmt::format("{}  ({}", group.workload, group.board);
     if (group.threads > 1) text += fmt::format(", {} threads", group.threads);
     if (!group.baseline.empty())
-      text += fmt::format("; to {}, noise floor {:.2f} %", group.baseline, 100 * group.noise_floor);
+      text += fmt::format("; to {}, noise floor {}", group.baseline, floor_text(group.noise_floor));
     text += ")\n";
     std::vector<const Claim*> ordered;
     for (const Claim& claim : group.claims) ordered.push_back(&claim);
