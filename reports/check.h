@@ -9,7 +9,7 @@ namespace ropewalk {
 
 struct PageCheck {
   bool holds = false;
-  bool in_full = true;  ///< false: pictures of another gnuplot could not be compared
+  bool in_full = true;  ///< false: pictures of another gnuplot were compared by what they show
   std::string text;     ///< one line: what was compared, or the first thing that differs and where
 };
 

@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "reports/digest.h"
 #include "reports/page_data.h"
+#include "reports/picture_check.h"
 #include "reports/render.h"
 #include "reports/sample_results.h"
 
@@ -89,19 +92,135 @@ TEST(Check, RefusesWhatIsNoPageOfThisRopewalk) {
   EXPECT_THROW(check(other), BadResults);
 }
 
-// Whoever names another gnuplot cannot put something else in the place of a picture.
+std::string drawn_by_another(std::string page) {
+  const std::size_t at = page.find("gnuplot ", page.find(maker_begin));
+  return page.replace(at, 9, "gnuplot 9");
+}
+
+const std::string& foreign_page() {
+  static const std::string page = drawn_by_another(sample_page());
+  return page;
+}
+
+std::vector<std::string> pictures_of(const std::string& page) {
+  std::vector<std::string> out;
+  for (std::size_t at = page.find("<svg class=\"chart "); at < page.npos;
+       at = page.find("<svg class=\"chart ", at + 1))
+    out.push_back(page.substr(at, page.find("</svg>", at) + 6 - at));
+  return out;
+}
+
+/// `svg` with `with` in the place of the first `what` behind the first `behind`.
+std::string replaced(std::string svg, const std::string& what, const std::string& with,
+                     const std::string& behind = "<svg") {
+  const std::size_t at = svg.find(what, svg.find(behind));
+  EXPECT_NE(at, svg.npos) << what;
+  return at == svg.npos ? svg : svg.replace(at, what.size(), with);
+}
+
+// A page that names another gnuplot cannot put something else in the place of a picture.
 TEST(Check, AForgedPictureIsFound) {
-  const auto drawn_by_another = [](std::string page) {
-    const std::size_t at = page.find("gnuplot ", page.find(maker_begin));
-    return page.replace(at, 9, "gnuplot 9");
-  };
-  std::string page = drawn_by_another(sample_page());
-  const PageCheck honest = check(page);
+  const PageCheck honest = check(foreign_page());
   EXPECT_TRUE(honest.holds) << honest.text;
   EXPECT_FALSE(honest.in_full);
-  page.insert(page.find('>', page.find("<svg class=\"chart ")) + 1,
-              "<section class=\"banner good\"><h1>All kernels verified</h1></section>");
-  EXPECT_FALSE(check(page).holds);
+  for (const std::string& forged :
+       {replaced(foreign_page(), "</text>", "0</text>", "<svg class=\"chart "),
+        replaced(foreign_page(), "<defs>", "<a xlink:href=\"https://example.org\"></a><defs>",
+                 "<svg class=\"chart "),
+        replaced(foreign_page(), "<title>",
+                 "<section><h1>All kernels verified</h1></section><title>",
+                 "<svg class=\"chart ")}) {
+    const PageCheck found = check(forged);
+    EXPECT_FALSE(found.holds) << found.text;
+    EXPECT_EQ(found.text.find("every number"), found.text.npos);
+  }
+}
+
+TEST(Pictures, WhatGnuplotDoesNotDrawIsFound) {
+  const std::string svg = pictures_of(sample_page()).at(0);
+  const std::string words = "<text><tspan font-size=\"12.0\">42</tspan></text>";
+  const std::string rect = "<rect x=\"0\" y=\"0\"", use = "<use xlink:href", drawing = "</defs>";
+  const std::string link = "https://example.org/";
+  for (const std::string& forged :
+       {replaced(svg, "<title>Ratios", "<title>Rations"),
+        replaced(svg, rect, words + rect),
+        replaced(svg, rect, "<g font-size=\"99\" fill=\"black\">" + words + "</g>" + rect),
+        replaced(svg, "font-size=\"12.00\"", "font-size=\"99.00\""),
+        replaced(svg, rect, "<a xlink:href=\"" + link + "\"><circle r=\"9\"/></a>" + rect),
+        replaced(svg, rect, "<image href=\"" + link + "x.svg\"/>" + rect),
+        replaced(svg, rect, "<foreignObject><p>9</p></foreignObject>" + rect),
+        replaced(svg, rect, "<style>text{display:none}</style>" + rect),
+        replaced(svg, rect, "<script>1</script>" + rect),
+        replaced(svg, rect, "<!-- 9 -->" + rect),
+        replaced(svg, rect, "9" + rect),
+        replaced(svg, rect, "<svg></svg>" + rect),
+        replaced(svg, rect, "<rect onclick=\"f()\" x=\"0\" y=\"0\""),
+        replaced(svg, rect, "<rect style=\"fill:red\" x=\"0\" y=\"0\""),
+        replaced(svg, rect, "<rect class=\"banner\" x=\"0\" y=\"0\""),
+        replaced(svg, rect, "<rect id=\"failure-1\" x=\"0\" y=\"0\""),
+        replaced(svg, rect,
+                 "<rect x=\"0\" y=\"0\" width=\"99\" height=\"99\" fill=\"black\"/>" + rect),
+        replaced(svg, rect, "<path stroke='var(--muted)' d='M400,300 L420,320'/>" + rect),
+        replaced(svg, "xlink:href='#", "xlink:href='" + link + "#"),
+        replaced(svg, "fill=\"none\"", "fill=\"url(#x)\""),
+        replaced(svg, "d='M0,-1.33", "d='M0,-9.33"),
+        replaced(svg, use, "<use x='30' xlink:href", drawing),
+        replaced(svg, "scale(", "scale(9", drawing),
+        replaced(svg, "</g>", "", drawing),
+        replaced(svg, "'>", "' transform='scale(2)'>", drawing),
+        replaced(svg, "stroke-width=\"1.50\"", "stroke-width=\"91.50\""),
+        replaced(svg, "color='var(--series-1)'", "color='var(--series-0)'", drawing)})
+    EXPECT_NE(picture_difference(forged, svg), "");
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+std::size_t digits_before_point(const std::string& text, std::size_t at) {
+  std::size_t digits = 0;
+  while (is_digit(text[at + digits])) ++digits;
+  return digits;
+}
+
+// Words, marks and lines, one after the other.
+TEST(Pictures, EveryWordMarkAndLineIsHeld) {
+  int tried = 0;
+  for (const std::string& svg : pictures_of(sample_page()))
+    for (const std::string what : {"</tspan>", "translate(", "points = '"})
+      for (std::size_t i = svg.find("</defs>"); (i = svg.find(what, i + 1)) < svg.npos;) {
+        std::string other = svg;
+        if (what == "</tspan>") {
+          other.insert(i, "1");
+        } else {
+          // Hundreds of pixels, in the one or the other direction.
+          const std::size_t digit = i + what.size();
+          if (digits_before_point(svg, digit) != 3) continue;
+          other[digit] = other[digit] == '9' ? '1' : static_cast<char>(other[digit] + 1);
+        }
+        EXPECT_NE(picture_difference(other, svg), "") << svg.substr(i - 30, 60);
+        ++tried;
+        i += svg.size() / 40;
+      }
+  EXPECT_GT(tried, 100);
+}
+
+// As another gnuplot may: other last digits, margins, order of attributes and pieces of lines.
+TEST(Pictures, OtherDigitsAndMarginsAreNoDifference) {
+  for (const std::string& svg : pictures_of(sample_page())) {
+    ASSERT_EQ(picture_difference(svg, svg), "");
+    std::string moved = svg;
+    // Everything three pixels to the right, as a wider margin does.
+    const std::string canvas = "_canvas\"";
+    moved.insert(moved.find(canvas) + canvas.size(), " transform=\"translate(3.00,1.00)\"");
+    EXPECT_EQ(picture_difference(moved, svg), "");
+    std::string rounded = svg;
+    for (std::size_t dot = rounded.find("</defs>"); (dot = rounded.find('.', dot)) < rounded.npos;
+         ++dot)
+      if (is_digit(rounded[dot + 1]) && is_digit(rounded[dot + 2]) && !is_digit(rounded[dot + 3]))
+        rounded[dot + 2] = '5';
+    EXPECT_EQ(picture_difference(rounded, svg), "");
+  }
 }
 
 TEST(Check, APageOfAnotherGnuplotIsHeldByItsTables) {
