@@ -16,6 +16,23 @@ const RegisteredKernel pairing_swapped_table =
 const RegisteredKernel pairing_swapped_exact =
     on_angles<PairingSwapped>("mutant_pairing_swapped_exact");
 
+// Interleaved data are taken, and rotated as half_split: a kernel of one pairing that forgets to
+// refuse the other. Only its interleaved rows may fail: half_split is right, history included.
+struct OtherPairingForgotten : Correct {
+  void see(rope_problem& p, rope_operands&) override { p.pairing = ROPE_HALF_SPLIT; }
+};
+const RegisteredKernel other_pairing_forgotten =
+    on_table<OtherPairingForgotten>("mutant_other_pairing_forgotten_table");
+
+// The same where the code for it is not there: interleaved calls crash, half_split ones are right.
+struct OtherPairingMissing : Correct {
+  void see(rope_problem& p, rope_operands& o) override {
+    if (p.pairing == ROPE_INTERLEAVED) o.tensor[0].out = nullptr;
+  }
+};
+const RegisteredKernel other_pairing_missing =
+    on_table<OtherPairingMissing>("mutant_other_pairing_missing_table");
+
 // The row of cos is repeated for the other pairing (tile for repeat_interleave, and the reverse),
 // so the two elements of a pair turn by different angles: xformers #779, vjepa2 PR 15, and Paddle's
 // fused kernel in half-split layout. Norm, relative_position, transpose, agreement.
