@@ -2,6 +2,8 @@
 // just these outputs (properties/hypotheses.h), and where the wrong pairs are.
 #pragma once
 #include <complex>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,22 +23,25 @@ struct Seen {
 
 /// A problem, and every pair of what a kernel made of it.
 struct Scene {
-  const Problem& problem;
+  Problem problem;
   Oracle& oracle;
   std::vector<Seen> pairs;
 };
-Scene scene_of(Subject& subject, const Problem& problem, const Execution& execution);
+Scene scene_of(Subject& subject, Problem problem, const Execution& execution);
+
+/// What a kernel makes of a case; nothing where it gives no outputs, and where there are too many
+/// to look at.
+using Look = std::function<std::optional<Scene>(const Case&)>;
+Look look_at(Subject& subject);
 
 struct Diagnosis {
-  std::string name;   ///< what the kernel does; empty where nothing fits, or where chance would do
+  std::string cause;  ///< what the kernel does; empty where nothing fits, or where chance would do
   std::string where;  ///< "only in k, only in heads from 2 on"; empty: everywhere
 };
 std::string to_text(const Diagnosis& diagnosis);
 
-Diagnosis diagnose(const Scene& scene);
-
-/// Runs the case once. Nothing where the outputs are right, where there are none, and where there
-/// are too many to look at.
-Diagnosis diagnose(Subject& subject, const Case& c);
+/// Of the outputs of `c`. A cause is sought in `larger`, the same failure with more to tell it
+/// from, and named only if it explains `c` as well. Nothing where the outputs of `c` are right.
+Diagnosis diagnose(const Look& look, const Case& c, const Case& larger);
 
 }  // namespace ropewalk

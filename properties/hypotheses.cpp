@@ -95,23 +95,29 @@ class Facts {
 };
 
 using List = std::vector<Hypothesis>;
+using Function = std::function<Output(const Seen&)>;
+
+// A hypothesis that says nothing of some scenes keeps its place in the list.
+Function only_if(bool applies, Function output) {
+  if (applies) return output;
+  return [](const Seen&) -> Output { return {}; };
+}
 
 void add_values(const Facts& k, List& list) {
+  const double a = k.scale();
+  const bool scales = a != 1;
   list.push_back({"writes zeros", [](const Seen&) -> Output { return C{0, 0}; }});
-  list.push_back({"copies its input: not rotated" +
-                      std::string(k.scale() != 1 ? ", not scaled either" : " at all"),
-                  [](const Seen& s) -> Output { return s.x; }});
-  if (k.scale() != 1) {
-    const double a = k.scale();
-    const auto scaled_by = [a](double instead) {
-      return [a, instead](const Seen& s) -> Output { return s.truth / a * instead; };
-    };
-    list.push_back(
-        {"scales, but does not rotate", [a](const Seen& s) -> Output { return a * s.x; }});
-    list.push_back({"does not apply attention_scale", scaled_by(1)});
-    list.push_back({"applies attention_scale twice", scaled_by(a * a)});
-    if (a < 0) list.push_back({"loses the sign of attention_scale", scaled_by(-a)});
-  }
+  list.push_back(
+      {"copies its input: not rotated" + std::string(scales ? ", not scaled either" : " at all"),
+       [](const Seen& s) -> Output { return s.x; }});
+  const auto scaled_by = [a](double instead) {
+    return [a, instead](const Seen& s) -> Output { return s.truth / a * instead; };
+  };
+  list.push_back({"scales, but does not rotate",
+                  only_if(scales, [a](const Seen& s) -> Output { return a * s.x; })});
+  list.push_back({"does not apply attention_scale", only_if(scales, scaled_by(1))});
+  list.push_back({"applies attention_scale twice", only_if(scales, scaled_by(a * a))});
+  list.push_back({"loses the sign of attention_scale", only_if(a < 0, scaled_by(-a))});
   list.push_back(
       {k.backward() ? "rotates forward where the transpose is asked for" : "rotates the other way",
        [&k](const Seen& s) -> Output { return k.turned(s.x, std::conj(s.r)); }});
@@ -158,11 +164,11 @@ void add_places(const Facts& k, List& list) {
 }
 
 void add_positions(const Facts& k, List& list) {
-  const auto add = [&](std::string name, auto position) {
-    list.push_back({std::move(name), [&k, position](const Seen& s) -> Output {
+  const auto add = [&](std::string name, auto position, bool applies = true) {
+    list.push_back({std::move(name), only_if(applies, [&k, position](const Seen& s) -> Output {
                       const auto r = k.rotation(s, position(s));
                       return r ? Output(k.turned(s.x, *r)) : Output();
-                    }});
+                    })});
   };
   list.push_back({"turns every tensor by the table of the first", [&k](const Seen& s) -> Output {
                     Seen first = s;
@@ -184,12 +190,12 @@ void add_positions(const Facts& k, List& list) {
   });
   add("rounds positions to f32",
       [](const Seen& s) { return static_cast<std::int64_t>(static_cast<float>(s.position)); });
-  if (k.source().position_dtype == ROPE_I64)
-    add("reads 64-bit positions as 32-bit ones", [&k](const Seen& s) {
-      const std::int64_t tokens = k.asked().tokens, at = s.at.b * tokens + s.at.t;
-      const std::int64_t whole = k.position(s.placement, at / 2 / tokens, at / 2 % tokens);
-      return at % 2 == 0 ? whole : std::int64_t{whole < 0 ? -1 : 0};
-    });
+  const auto halves = [&k](const Seen& s) {
+    const std::int64_t tokens = k.asked().tokens, at = s.at.b * tokens + s.at.t;
+    const std::int64_t whole = k.position(s.placement, at / 2 / tokens, at / 2 % tokens);
+    return at % 2 == 0 ? whole : std::int64_t{whole < 0 ? -1 : 0};
+  };
+  add("reads 64-bit positions as 32-bit ones", halves, k.source().position_dtype == ROPE_I64);
   for (int bits = 8; bits <= 24; ++bits) {
     const std::int64_t top = std::int64_t{1} << bits;
     for (const std::int64_t largest : {top - 1, top})
@@ -251,15 +257,21 @@ void add_angles(const Facts& k, List& list) {
                   [&k](const Seen& s) -> Output {
                     return C{s.truth.real(), k.turned({s.truth.real(), s.x.imag()}, s.r).imag()};
                   }});
-  if (k.source().dtype == ROPE_BF16) return;  // so does every right kernel
-  list.push_back({"rounds its input to bfloat16",
-                  [&k](const Seen& s) -> Output { return k.turned(to_bf16(s.x), s.r); }});
-  list.push_back({"rounds its output to bfloat16", [](const Seen& s) -> Output {
-                    constexpr double ulp = 0x1p-7;  // of one or the other neighbour
-                    const bool narrow = to_bf16(s.y) == s.y;
-                    if (!narrow || std::abs(s.y - s.truth) > ulp * std::abs(s.truth)) return {};
-                    return s.y;
-                  }});
+  const bool wider = k.source().dtype != ROPE_BF16;  // every right kernel rounds bf16 data so
+  list.push_back({"rounds its input to bfloat16", only_if(wider, [&k](const Seen& s) -> Output {
+                    return k.turned(to_bf16(s.x), s.r);
+                  })});
+  // Of a value next to a tie either neighbour: what is rounded is off by the bound already.
+  const auto rounded = [](double truth, double seen, double bound) {
+    for (const double moved : {truth - bound, truth + bound})
+      if (to_bf16(moved) == seen) return seen;
+    return to_bf16(truth);
+  };
+  list.push_back(
+      {"rounds its output to bfloat16", only_if(wider, [rounded](const Seen& s) -> Output {
+         return C{rounded(s.truth.real(), s.y.real(), s.bound),
+                  rounded(s.truth.imag(), s.y.imag(), s.bound)};
+       })});
 }
 
 std::vector<const Seen*> wrong_pairs(const Scene& scene) {
@@ -275,66 +287,48 @@ double phase_error(const Seen& s, bool backward) {
 }
 
 // One factor on all outputs.
-void add_gain(const std::vector<const Seen*>& wrong, List& list) {
+std::optional<double> fitted_gain(const std::vector<const Seen*>& wrong) {
   constexpr std::size_t enough = 3;
-  if (wrong.size() < enough) return;
+  if (wrong.size() < enough) return {};
   const auto worst = *std::max_element(wrong.begin(), wrong.end(), [](auto a, auto b) {
     return std::abs(a->truth) / a->bound < std::abs(b->truth) / b->bound;
   });
-  const double gain = std::abs(worst->y) / std::abs(worst->truth);
-  list.push_back({fmt::format("multiplies by {:.9g} too much", gain),
-                  [gain](const Seen& s) -> Output { return gain * s.truth; }});
+  return std::abs(worst->y) / std::abs(worst->truth);
 }
 
 // Positions off by a constant: read off the slowest pair, where no whole turn is lost.
-void add_offset(const std::shared_ptr<Facts>& k, const std::vector<const Seen*>& wrong,
-                List& list) {
-  const auto slowest = std::min_element(wrong.begin(), wrong.end(), [&](auto a, auto b) {
-    return k->frequency(a->pair) < k->frequency(b->pair);
-  });
+std::optional<std::int64_t> fitted_offset(const Facts& k, const std::vector<const Seen*>& wrong) {
   std::set<std::int64_t> pairs;
   for (const Seen* s : wrong) pairs.insert(s->pair);
   constexpr std::size_t enough = 2;
-  if (pairs.size() < enough || !(k->frequency((*slowest)->pair) > 0)) return;
-  const auto offset =
-      std::llround(phase_error(**slowest, k->backward()) / k->frequency((*slowest)->pair));
-  if (offset == 0) return;
-  list.push_back(
-      {fmt::format("positions are off by {:+d}", offset), [k, offset](const Seen& s) -> Output {
-         const auto r = k->rotation(s, s.position + offset);
-         return r ? Output(k->turned(s.x, *r)) : Output();
-       }});
+  if (pairs.size() < enough) return {};
+  const Seen& slowest = **std::min_element(wrong.begin(), wrong.end(), [&](auto a, auto b) {
+    return k.frequency(a->pair) < k.frequency(b->pair);
+  });
+  if (!(k.frequency(slowest.pair) > 0)) return {};
+  const double offset = std::round(phase_error(slowest, k.backward()) / k.frequency(slowest.pair));
+  if (!(std::abs(offset) >= 1 && std::abs(offset) < 0x1p31)) return {};
+  return static_cast<std::int64_t>(offset);
 }
 
-// A frequency off by a relative d: the phase error is d m f. Read off pairs with ever larger m f,
+// Frequencies off by a relative d: the phase error is d m f. Read off pairs with ever larger m f,
 // so that no whole turn is lost.
-void add_frequency(const std::shared_ptr<Facts>& k, std::vector<const Seen*> wrong, List& list) {
+std::optional<double> fitted_frequency(const Facts& k, std::vector<const Seen*> wrong) {
   const auto angle = [&](const Seen* s) {
-    return static_cast<double>(s->position) * k->frequency(s->pair);
+    return static_cast<double>(s->position) * k.frequency(s->pair);
   };
   std::sort(wrong.begin(), wrong.end(),
             [&](const Seen* a, const Seen* b) { return std::abs(angle(a)) < std::abs(angle(b)); });
-  std::set<std::int64_t> positions, pairs;
-  for (const Seen* s : wrong) {
-    positions.insert(s->position);
-    pairs.insert(s->pair);
-  }
+  std::set<std::int64_t> positions;
+  for (const Seen* s : wrong) positions.insert(s->position);
   constexpr std::size_t enough = 3;
-  if (positions.size() < enough || angle(wrong.front()) == 0) return;
-  double d = phase_error(*wrong.front(), k->backward()) / angle(wrong.front());
+  if (positions.size() < enough || angle(wrong.front()) == 0) return {};
+  double d = phase_error(*wrong.front(), k.backward()) / angle(wrong.front());
   for (const Seen* s : wrong) {
-    const double left = std::remainder(phase_error(*s, k->backward()) - d * angle(s), 2 * M_PI);
+    const double left = std::remainder(phase_error(*s, k.backward()) - d * angle(s), 2 * M_PI);
     d += left / angle(s);
   }
-  const std::string which = pairs.size() == 1
-                                ? fmt::format("the frequency of pair {} is", *pairs.begin())
-                                : std::string("frequencies are");
-  list.push_back(
-      {fmt::format("phase error grows with the position: {} off by {:+.2g} relative", which, d),
-       [k, d](const Seen& s) -> Output {
-         const double extra = d * static_cast<double>(s.position) * k->frequency(s.pair);
-         return s.truth * std::polar(1.0, k->backward() ? -extra : extra);
-       }});
+  return d;
 }
 
 }  // namespace
@@ -351,15 +345,28 @@ std::vector<Hypothesis> fixed_hypotheses(const Scene& scene) {
   return list;
 }
 
-std::vector<Hypothesis> fitted_hypotheses(const Scene& scene) {
+std::vector<Hypothesis> fitted_hypotheses(const Scene& scene, const Scene& fitted_to) {
   const auto k = std::make_shared<Facts>(scene);
-  const std::vector<const Seen*> wrong = wrong_pairs(scene);
-  List list;
-  if (wrong.empty()) return list;
-  add_gain(wrong, list);
-  add_offset(k, wrong, list);
-  add_frequency(k, wrong, list);
-  return list;
+  const Facts from(fitted_to);
+  const std::vector<const Seen*> wrong = wrong_pairs(fitted_to);
+  const auto gain = fitted_gain(wrong);
+  const auto offset = fitted_offset(from, wrong);
+  const auto d = fitted_frequency(from, wrong);
+  return {
+      {fmt::format("multiplies by {:.9g} too much", gain.value_or(1)),
+       only_if(gain.has_value(), [gain](const Seen& s) -> Output { return *gain * s.truth; })},
+      {fmt::format("positions are off by {:+d}", offset.value_or(0)),
+       only_if(offset.has_value(),
+               [k, offset](const Seen& s) -> Output {
+                 const auto r = k->rotation(s, s.position + *offset);
+                 return r ? Output(k->turned(s.x, *r)) : Output();
+               })},
+      {fmt::format("phase error grows with the position: frequencies are off by {:+.2g} relative",
+                   d.value_or(0)),
+       only_if(d.has_value(), [k, d](const Seen& s) -> Output {
+         const double extra = *d * static_cast<double>(s.position) * k->frequency(s.pair);
+         return s.truth * std::polar(1.0, k->backward() ? -extra : extra);
+       })}};
 }
 
 }  // namespace ropewalk

@@ -15,11 +15,13 @@ struct Hypothesis {
   std::function<std::optional<std::complex<double>>(const Seen&)> output;
 };
 
-/// Those without a free parameter, the plainest first.
+// Both lists have a fixed order and length: hypothesis n means the same of every scene.
+
+/// Those without a free parameter, the plainest first. They refer to the scene.
 std::vector<Hypothesis> fixed_hypotheses(const Scene& scene);
 
-/// Those whose one number is read off the wrong pairs: it must explain more of them than it takes
-/// to find it.
-std::vector<Hypothesis> fitted_hypotheses(const Scene& scene);
+/// Those whose one number is read off the wrong pairs of `fitted_to`: it must explain more of them
+/// than it takes to find it.
+std::vector<Hypothesis> fitted_hypotheses(const Scene& scene, const Scene& fitted_to);
 
 }  // namespace ropewalk

@@ -99,23 +99,33 @@ void run_generated(Runner& runner, const Property& property, const Offer& offer,
   runner.run.gave_up = result.match(gave_up);
 }
 
-// What the finding says, behind the error's name. The case before shrinking has more tokens and
-// pairs to tell it from.
-std::string diagnosis_of(Subject& subject, const Case& first, const Finding& f) {
-  if (f.kind != Finding::Kind::measured) return f.diagnosis;
-  const std::string text = to_text(diagnose(subject, first));
-  return text.empty() || f.diagnosis.empty() ? text + f.diagnosis : text + "; " + f.diagnosis;
+// The worst of the cases that failed, where it is plainly worse than the smallest. Its line is
+// given only if the process that made the smallest fail shows the same margin again.
+void keep_worst(PropertyRun& run, Subject& subject, const Property& property,
+                const Shrunk& shrunk) {
+  constexpr double plainly = 1.1;
+  if (!(shrunk.worst_margin > plainly * shrunk.finding.margin)) return;
+  run.worst_margin = shrunk.worst_margin;
+  if (shrunk.only_after_others) return;
+  const Finding again = property.check(subject, shrunk.worst);
+  if (again.ran() && again.margin == shrunk.worst_margin) run.worst_case = shrunk.worst;
 }
 
-// The failing case as small as it gets.
+// The failing case as small as it gets, and all that is said of it: of that case.
 void shrink_failure(Runner& runner, Subject& subject, const Property& property,
                     const Offer& offer) {
-  const Case first = *runner.run.failing;
-  const Shrunk shrunk = shrink(subject, property, offer, first, runner.run.worst);
-  runner.run.worst = shrunk.finding;
-  runner.run.worst.diagnosis = diagnosis_of(subject, first, shrunk.finding);
-  runner.run.failing = shrunk.smallest;
-  runner.run.only_after_others = shrunk.only_after_others;
+  PropertyRun& run = runner.run;
+  const Case first = *run.failing;
+  const Shrunk shrunk = shrink(subject, property, offer, first, run.worst);
+  run.worst = shrunk.finding;
+  run.failing = shrunk.smallest;
+  run.only_after_others = shrunk.only_after_others;
+  if (run.worst.kind != Finding::Kind::measured) return;
+  keep_worst(run, subject, property, shrunk);
+  const Diagnosis diagnosis = diagnose(look_at(subject), shrunk.smallest, first);
+  run.cause = diagnosis.cause;
+  const bool both = !diagnosis.where.empty() && !run.worst.diagnosis.empty();
+  run.worst.diagnosis = diagnosis.where + (both ? "; " : "") + run.worst.diagnosis;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "properties/property.h"
 
@@ -14,6 +15,9 @@ struct PropertyRun {
   std::int64_t values = 0;         ///< compared in all
   Finding worst;                   ///< of the passing cases, or of the failing one after shrinking
   std::optional<Case> failing;     ///< the smallest failing case found
+  std::string cause;               ///< of it: what the kernel does instead, where that can be told
+  double worst_margin = 0;         ///< of all failing cases, where a tenth above the smallest's
+  std::optional<Case> worst_case;  ///< that gives it, where it does so again
   bool only_after_others = false;  ///< it passes in a process of its own
   bool gave_up = false;            ///< too many generated cases were refused by the kernel
 };

@@ -51,7 +51,7 @@ class Search {
         fresh_each_(each_in_a_fresh_process) {}
 
   Shrunk run(const Case& failing) {
-    best_ = {failing, first_, false};
+    best_ = {failing, first_, false, failing, first_.margin};
     for (bool changed = true; changed && !tired();) {
       const Case before = best_.smallest;
       for (const CaseSource source : step_sources())
@@ -94,7 +94,12 @@ class Search {
       const Finding f = property_.check(subject_, c);
       if (f.kind == Finding::Kind::hang) ++hangs_;
       if (!fails_like(f, first_)) return false;
-      best_ = {c, f, false};
+      if (f.margin > best_.worst_margin) {
+        best_.worst = c;
+        best_.worst_margin = f.margin;
+      }
+      best_.smallest = c;
+      best_.finding = f;
       return true;
     } catch (const BadCase&) {
       return false;  // not a case of this property

@@ -11,6 +11,8 @@ struct Shrunk {
   Finding finding;  ///< of the smallest case, in a fresh process where it fails there
   /// Fails only in a process that has run other cases before: a replay would pass.
   bool only_after_others = false;
+  Case worst;               ///< of all cases that failed on the way, the first with...
+  double worst_margin = 0;  ///< ...the largest margin
 };
 
 /// `failing` failed with `first`. About 2 s at most, and twice that where other cases had damaged

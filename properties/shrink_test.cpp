@@ -97,6 +97,54 @@ TEST(Shrink, SaysWhatFailsOnlyAfterOtherCases) {
   EXPECT_NE(row.replay.find("--property agreement"), std::string::npos) << row.replay;
 }
 
+// All of a block is about the shrunk case, but for the worst margin, which has a line of its own.
+class Blocks : public testing::TestWithParam<Known> {};
+
+TEST_P(Blocks, SpeakOfOneCase) {
+  const VerdictRow row = failure(GetParam().kernel, GetParam().property);
+  ASSERT_EQ(row.verdict, "FAIL");
+  const Case c = case_from_text(row.shrunk_case);
+  const auto replayed = [](const Case& of) {
+    Worker worker(options());
+    Oracle oracle;
+    return replay(worker, oracle, of).finding;
+  };
+  const Finding again = replayed(c);
+  EXPECT_EQ(again.margin, row.margin);
+  EXPECT_EQ(again.where, row.where);
+  const auto pair = row.diagnosis.find("pair");
+  const auto digit = row.diagnosis.find_first_of("0123456789", pair);
+  if (row.diagnosis.starts_with("only in pair") && digit != std::string::npos) {
+    EXPECT_LT(std::stoll(row.diagnosis.substr(digit)), c.rotary_dim / 2) << row.diagnosis;
+  }
+  EXPECT_NE((row.cause + row.diagnosis).find(GetParam().words), std::string::npos)
+      << row.cause << "; " << row.diagnosis;
+  if (row.worst_margin == 0) return;
+  EXPECT_GT(row.worst_margin, row.margin);
+  const std::string start = "ropewalk replay '";
+  ASSERT_TRUE(row.worst_replay.starts_with(start)) << row.worst_replay;
+  const std::string words = row.worst_replay.substr(start.size());
+  EXPECT_EQ(replayed(case_from_text(words.substr(0, words.size() - 1))).margin, row.worst_margin);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Blocks,
+    testing::Values(Known{"mutant_room_for_128_pairs_table", "agreement", "only in pair 128"},
+                    Known{"mutant_last_pair_of_wide_head_table", "agreement", "only in pair 31"},
+                    Known{"mutant_wrong_way_table", "agreement",
+                          "rotates the other way (2 wrong pairs fit, and "},
+                    Known{"mutant_position_clamped_exact", "agreement", "gain"},
+                    Known{"mutant_pairing_swapped_exact", "norm", "pairs elements as interleaved"},
+                    Known{"mutant_last_of_three_heads_table", "agreement",
+                          "leaves outputs unwritten"}),
+    [](const auto& known) { return std::string(known.param.kernel); });
+
+TEST(Shrink, KeepsTheWorstMarginOfAllCases) {
+  const VerdictRow row = failure("mutant_frequency_in_bf16_exact", "agreement");
+  EXPECT_GT(row.worst_margin, 2 * row.margin);
+  EXPECT_TRUE(row.worst_replay.starts_with("ropewalk replay '")) << row.worst_replay;
+}
+
 // Whatever a step makes, a correct kernel holds on it: no step leaves what a property can judge.
 TEST(Shrink, NoStepMakesACorrectKernelFail) {
   Worker worker(options());

@@ -25,6 +25,10 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
+std::string replay_line(const std::string& case_text) {
+  return "ropewalk replay '" + case_text + "'";
+}
+
 VerdictRow row_for(const KernelFacts& facts) {
   VerdictRow row;
   row.kernel = facts.name;
@@ -48,9 +52,12 @@ void fill_verdict(VerdictRow& row, const PropertyRun& run, const std::string& ag
   if (run.failing) {
     row.verdict = verdict_of(f);
     row.reason = f.reason;
+    row.cause = run.cause;
     row.diagnosis = f.diagnosis;
     row.shrunk_case = to_text(*run.failing);
-    row.replay = "ropewalk replay '" + row.shrunk_case + "'";
+    row.replay = replay_line(row.shrunk_case);
+    row.worst_margin = run.worst_margin;
+    if (run.worst_case) row.worst_replay = replay_line(to_text(*run.worst_case));
     if (run.only_after_others) {
       row.reason +=
           " (only in a process that has run other cases before: a replay line would pass)";
@@ -127,7 +134,7 @@ VerdictRow died_when_asked(const KernelFacts& facts, const Probe& probe) {
   Case c = probe.asked;
   c.property = row.property;
   row.shrunk_case = to_text(c);
-  row.replay = "ropewalk replay '" + row.shrunk_case + "'";
+  row.replay = replay_line(row.shrunk_case);
   return row;
 }
 

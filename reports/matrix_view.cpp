@@ -131,10 +131,14 @@ View failure_view(const VerdictRow& row, const std::string& id) {
   add("reason", row.reason);
   add("known", row.known);
   if (verdict_of(row) == "FAIL") {
-    add("margin", fmt::format("{} times the bound", margin_text(row.margin)));
+    const std::string worst =
+        row.worst_margin > 0 ? fmt::format(", {} in a larger case", margin_text(row.worst_margin))
+                             : "";
+    add("margin", fmt::format("{} times the bound{}", margin_text(row.margin), worst));
     if (row.bound > 0) add("bound", fmt::format("{:.4g} {}", row.bound, row.bound_unit));
   }
   add("where", row.where);
+  add("cause", row.cause);
   add("diagnosis", row.diagnosis);
   add("cases",
       fmt::format("{} executed of {} planned, {} values compared", count_text(row.executed),
@@ -142,6 +146,7 @@ View failure_view(const VerdictRow& row, const std::string& id) {
   add("plugin", row.plugin);
   add("case", row.shrunk_case);
   add("replay", row.replay);
+  add("worst", row.worst_replay);
   item.set("failure_fields", std::move(fields));
   if (!block.empty()) block.pop_back();
   item.set("failure_block", markdown_block(block));

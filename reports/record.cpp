@@ -59,6 +59,9 @@ void each_field(Row& row, Visit&& visit) {
   visit("replay", row.replay);
   visit("seconds", row.seconds);
   visit("known", row.known);
+  visit("cause", row.cause);
+  visit("worst_margin", row.worst_margin);
+  visit("worst_replay", row.worst_replay);
 }
 
 template <RowOf<TimingRow> Row, class Visit>
@@ -207,16 +210,16 @@ void need_one_of(const char* field, const std::string& word,
 }
 
 /// Fields that schema 1 did not have at first: where one is missing it keeps its default.
-constexpr std::array<std::string_view, 4> later_fields = {"known", "processors", "spin_ns_before",
-                                                          "spin_ns_after"};
+constexpr std::array<std::string_view, 7> later_fields = {
+    "known",      "cause",          "worst_margin", "worst_replay",
+    "processors", "spin_ns_before", "spin_ns_after"};
 
 template <class Row>
 Row parse_row(const json& object) {
   Row row;
   each_field(row, [&object](const char* name, auto& value) {
     const auto found = object.find(name);
-    if (found == object.end() &&
-        std::find(later_fields.begin(), later_fields.end(), name) != later_fields.end())
+    if (found == object.end() && std::count(later_fields.begin(), later_fields.end(), name) > 0)
       return;
     if (found == object.end()) throw FieldError{std::string("field '") + name + "' is missing"};
     try {

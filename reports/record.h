@@ -34,6 +34,10 @@ struct RunRow {
 bool is_failure(std::string_view verdict);  ///< FAIL, CRASH, HANG, VACUOUS
 bool is_not_run(std::string_view verdict);  ///< UNSUPPORTED, SKIPPED
 
+struct VerdictRow;
+/// Of two failures the one to read first: not known, with a cause, or else with a broken rule.
+bool tells_more(const VerdictRow& a, const VerdictRow& b);
+
 /// Verdicts of the house, in words: PASS FAIL CRASH HANG UNSUPPORTED SKIPPED VACUOUS.
 struct VerdictRow {
   std::string kernel, summary, plugin;  ///< plugin: file name, empty for an in-tree kernel
@@ -46,13 +50,18 @@ struct VerdictRow {
   double bound = 0;                        ///< the bound at that place, in units of `bound_unit`
   std::string bound_unit;                  ///< e.g. "u rho"
   std::string where;                       ///< tensor, batch, token, head, pair, position
-  std::string diagnosis;                   ///< gain and phase of the error, empty if none
+  std::string diagnosis;                   ///< place, gain and phase of the error, empty if none
   std::int64_t planned = 0, executed = 0;  ///< cases
   std::int64_t compared_cases = 0;         ///< cases with something compared
   std::int64_t compared = 0;               ///< values compared
   std::string shrunk_case, replay;         ///< of a failure; replay is a whole command line
   double seconds = 0;
   std::string known;  ///< of a failure that is known: until when, and why it is let be
+  std::string cause;  ///< of a failure: what the kernel does instead, where the outputs tell
+  /// Of a failure: the largest margin of all its failing cases, and a command line that shows it.
+  /// 0 and empty where the shrunk case has the largest.
+  double worst_margin = 0;
+  std::string worst_replay;
 };
 
 /// One contestant on one workload in one launch, which is a fresh process. Outcomes here: MEASURED

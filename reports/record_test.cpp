@@ -173,10 +173,12 @@ TEST_F(Record, UnknownFieldsAreIgnored) {
 
 TEST_F(Record, FilesFromBeforeKnownFailuresAreRead) {
   std::string old = to_json_line(sample_verdict());
-  const std::string field = R"(,"known":"")";
-  old.erase(old.find(field), field.size());
+  for (const std::string field :
+       {R"(,"known":"")", R"(,"cause":"")", R"(,"worst_margin":0.0)", R"(,"worst_replay":"")"})
+    old.erase(old.find(field), field.size());
   put(run_line() + old + "\n");
   EXPECT_EQ(read_results(file).verdicts.at(0).known, "");
+  EXPECT_EQ(read_results(file).verdicts.at(0).worst_margin, 0);
 }
 
 TEST_F(Record, WhatIsRefusedNamesFileAndLine) {
@@ -327,7 +329,8 @@ TEST(ResultsSchema, DescribesEveryField) {
     EXPECT_EQ(fields.at("schema").at("const"), results_schema_version);
     EXPECT_EQ(fields.size(), row.size()) << kind;
     std::size_t later = 0;  // files without these are still read
-    for (const char* field : {"known", "processors", "spin_ns_before", "spin_ns_after"})
+    for (const char* field : {"known", "cause", "worst_margin", "worst_replay", "processors",
+                              "spin_ns_before", "spin_ns_after"})
       later += row.count(field);
     EXPECT_EQ(definition.at("required").size(), row.size() - later) << kind;
     for (const auto& item : row.items()) {

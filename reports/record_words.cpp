@@ -13,6 +13,16 @@ bool is_not_run(std::string_view verdict) {
   return verdict == "UNSUPPORTED" || verdict == "SKIPPED";
 }
 
+bool tells_more(const VerdictRow& a, const VerdictRow& b) {
+  const auto order = [](const VerdictRow& row) {
+    const bool measured = row.verdict == "FAIL" && row.margin > 1;
+    const int kind = !row.cause.empty() ? 0 : row.verdict == "VACUOUS" ? 3 : measured ? 2 : 1;
+    constexpr int last = 4;
+    return row.known.empty() ? kind : kind + last;
+  };
+  return order(a) < order(b);
+}
+
 std::string kernel_of(const TimingRow& row) {
   const bool twin = row.is_twin() && row.kernel.ends_with(twin_suffix);
   return twin ? row.kernel.substr(0, row.kernel.size() - twin_suffix.size()) : row.kernel;

@@ -66,6 +66,9 @@ constexpr std::array columns = {"row",
                                 "known",
                                 "where",
                                 "diagnosis",
+                                "cause",
+                                "worst_margin",
+                                "worst_replay",
                                 "shrunk_case",
                                 "replay"};
 
@@ -114,6 +117,9 @@ void append_verdict(const VerdictRow& row, std::string& out) {
   line.text("known", row.known);
   line.text("where", row.where);
   line.text("diagnosis", row.diagnosis);
+  line.text("cause", row.cause);
+  if (row.worst_margin > 0) line.number("worst_margin", row.worst_margin);
+  line.text("worst_replay", row.worst_replay);
   line.text("shrunk_case", row.shrunk_case);
   line.text("replay", row.replay);
   line.append_to(out);

@@ -47,10 +47,13 @@ std::string failure_body(const VerdictRow& row) {
   add("claim", row.claim);
   add("reason", row.reason);
   if (row.verdict == "FAIL") add("margin", margin_text(row.margin));
+  if (row.worst_margin > 0) add("worst margin", margin_text(row.worst_margin));
   add("where", row.where);
+  add("cause", row.cause);
   add("diagnosis", row.diagnosis);
   add("case", row.shrunk_case);
   add("replay", row.replay);
+  add("worst", row.worst_replay);
   return body;
 }
 

@@ -215,5 +215,50 @@ TEST(Speeds, NoEstimateOfRoundsIsAboveAThousand) {
   EXPECT_FALSE(contains(render_csv(noisy), "," + std::to_string(most) + ","));
 }
 
+// Within a kernel by what they tell, whatever the order of the rows; a known one is no news.
+TEST(Failures, StandInTheOrderOfWhatTheyTell) {
+  Results results = sample_results();
+  results.verdicts.clear();
+  const auto add = [&](const char* kernel, const char* property, const char* verdict) {
+    VerdictRow row = sample_verdict();
+    row.kernel = kernel;
+    row.property = property;
+    row.verdict = verdict;
+    row.margin = 9;
+    results.verdicts.push_back(row);
+    return &results.verdicts.back();
+  };
+  results.verdicts.reserve(8);
+  add("first", "norm", "FAIL");
+  add("first", "threads", "VACUOUS");
+  add("first", "decay", "CRASH");
+  VerdictRow* known = add("first", "order", "FAIL");
+  known->cause = "writes zeros";
+  known->known = "until 2027-01-01: a bug";
+  add("first", "agreement", "FAIL")->cause = "rotates the other way";
+  add("second", "strides", "FAIL")->cause = "writes zeros";
+  const Summary summary = summarize(results);
+  std::string order;
+  for (const VerdictRow* row : summary.failures) order += row->property + " ";
+  EXPECT_EQ(order, "agreement decay norm threads order strides ");
+}
+
+TEST(Failures, TellTheWorstMarginBesideTheShrunkCases) {
+  Results results = sample_results();
+  for (VerdictRow& row : results.verdicts) {
+    if (row.verdict != "FAIL") continue;
+    row.margin = 1.02;
+    row.worst_margin = 38677;
+    row.worst_replay = "ropewalk replay 'the worst'";
+    row.cause = "rotates the other way (1 wrong pair fits)";
+  }
+  for (const std::string& text : {render_markdown(results), render_html(results),
+                                  render_csv(results), render_junit(results)}) {
+    EXPECT_TRUE(contains(text, "38677") || contains(text, "3.9e4")) << text.substr(0, 200);
+    EXPECT_TRUE(contains(text, "rotates the other way (1 wrong pair fits)"));
+    EXPECT_TRUE(contains(text, "the worst"));
+  }
+}
+
 }  // namespace
 }  // namespace ropewalk

@@ -177,6 +177,12 @@ void make_matrix(const Results& results, Summary& summary) {
     add(row.whole);
     for (const VerdictRow* cell : row.cells) add(cell);
   }
+  std::stable_sort(summary.failures.begin(), summary.failures.end(),
+                   [&order](const VerdictRow* a, const VerdictRow* b) {
+                     const auto place_a = order.at({a->kernel, a->plugin}),
+                                place_b = order.at({b->kernel, b->plugin});
+                     return place_a != place_b ? place_a < place_b : tells_more(*a, *b);
+                   });
 }
 
 void collect_not_run(const Results& results, Summary& summary) {

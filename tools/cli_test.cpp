@@ -78,6 +78,35 @@ INSTANTIATE_TEST_SUITE_P(
                     Cheat{"mutant_exits", "CRASH", "agreement"}),
     [](const auto& cheat) { return std::string(cheat.param.kernel) + "_" + cheat.param.property; });
 
+// Blocks of a kernel in the order of what they tell, and the last line is the one to begin with.
+TEST(Verify, FailuresWithACauseStandFirst) {
+  const std::string words =
+      "verify --profile smoke --cases 8 --kernel mutant_wrong_way_table --kernel plain "
+      "--property decay --property transpose --property agreement --property adjoint "
+      "--property identity_at_zero" +
+      plugin;
+  for (const std::string more : {"", " --quiet"}) {
+    const Result r = ropewalk(words + more);
+    EXPECT_EQ(r.code, 1) << r.out << r.err;
+    bool without_cause = false;
+    std::string first;
+    for (auto at = r.out.find("      claim "); at != std::string::npos;
+         at = r.out.find("      claim ", at + 1)) {
+      const std::string block = r.out.substr(at, r.out.find("      replay ", at) - at);
+      const bool cause = contains(block, "      cause ");
+      EXPECT_FALSE(cause && without_cause) << r.out;
+      without_cause = without_cause || !cause;
+      if (first.empty()) first = after(r.out.substr(at), "      replay ");
+    }
+    const auto last = r.out.rfind("start here: mutant_wrong_way_table (");
+    ASSERT_NE(last, std::string::npos) << r.out;
+    EXPECT_EQ(r.out.find('\n', last), r.out.size() - 1) << r.out;
+    EXPECT_TRUE(contains(r.out.substr(last), ": " + first)) << r.out;
+    EXPECT_TRUE(contains(r.out.substr(last), "rotates the other way (")) << r.out;
+  }
+  EXPECT_FALSE(contains(ropewalk(words + " --json").out, "start here"));
+}
+
 TEST(Verify, ACrashNamesBufferAndDistance) {
   const Result r =
       ropewalk("verify --cases 8 --kernel mutant_reads_past_table_table --property norm" + plugin);

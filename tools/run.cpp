@@ -33,10 +33,12 @@ int run_everything(const Options& options) {
   fmt::print("== verify ({})\n", profile_name(options.profile));
   flush_output();
   std::set<std::string> passing, failing;
+  std::vector<VerdictRow> rows;
   const int verified = verify_and_print(options, [&](const VerdictRow& row) {
     const bool not_run = row.verdict == "UNSUPPORTED" || row.verdict == "SKIPPED";
     if (!not_run) (row.verdict == "PASS" ? passing : failing).insert(row.kernel);
     recorder.write(row);
+    rows.push_back(row);
   });
   {
     Worker worker(worker_options(options));
@@ -55,6 +57,7 @@ int run_everything(const Options& options) {
   recorder.finish(code);
   write_report(read_results(recorder.file()), folder);
   fmt::print("\nreport: {}\n", (folder / "report.html").string());
+  print_where_to_start(rows);
   return code;
 }
 

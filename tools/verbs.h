@@ -22,7 +22,8 @@ int run_report(const Options& options);
 int run_compare(const Options& options);
 int run_everything(const Options& options);
 
-/// Verifies and prints as it goes; every row goes to on_row as well. What `verify` and `run` share.
+/// Verifies and prints each kernel when it is judged; every row goes to on_row at once. What
+/// `verify` and `run` share.
 int verify_and_print(const Options& options, const std::function<void(const VerdictRow&)>& on_row);
 
 /// verify --exhaustive.
@@ -30,6 +31,9 @@ int run_exhaustive(const Options& options);
 
 /// A failed claim as a block of lines.
 void print_failure(const VerdictRow& row);
+
+/// The last line of a run with failures: the one to begin with, and how to repeat it.
+void print_where_to_start(const std::vector<VerdictRow>& rows);
 
 /// Verifies, times and verifies again; what was found goes to on_verdict and on_row. What `bench`
 /// and `run` share.

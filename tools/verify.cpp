@@ -28,7 +28,8 @@ void print_same_failure(const VerdictRow& row) {
              cell_of(row), row.property, row.replay);
 }
 
-// The passes of one kernel, pairing and type as one line; everything else as a block of its own.
+// The passes of one kernel, pairing and type as one line, when all of them are there. Failures as
+// blocks, when the kernel is done: what tells most about its error stands first.
 class Printer {
  public:
   explicit Printer(const Options& options) : options_(options) {}
@@ -39,7 +40,9 @@ class Printer {
       flush_output();
       return;
     }
-    if (row.kernel != first_.kernel || cell_of(row) != cell_of(first_)) finish_cell();
+    const bool new_kernel = row.kernel != first_.kernel || row.plugin != first_.plugin;
+    if (new_kernel || cell_of(row) != cell_of(first_)) finish_cell();
+    if (new_kernel) print_failures();
     if (first_.kernel.empty()) first_ = row;
     if (row.verdict == "PASS") {
       ++passed_;
@@ -48,10 +51,7 @@ class Printer {
       values_ += row.compared;
     } else if (is_failure(row.verdict)) {
       failed_.push_back(row.property);
-      // One cause often refutes everything: it is told in full once.
-      const bool new_cause =
-          row.verdict == "FAIL" || causes_.emplace(row.kernel, row.reason).second;
-      new_cause ? print_failure(row) : print_same_failure(row);
+      failures_.push_back(row);
     } else if (!options_.quiet && set_aside_.emplace(row.kernel, row.property, row.reason).second) {
       // Once a kernel, not for each pairing and type.
       fmt::print("{:<5} {} ({}): {}: {}\n", row.verdict, row.kernel, row.angle_contract,
@@ -60,6 +60,13 @@ class Printer {
     flush_output();
   }
 
+  /// What has been held back.
+  void finish() {
+    finish_cell();
+    print_failures();
+  }
+
+ private:
   void finish_cell() {
     const bool tells = !options_.quiet && !options_.json;
     if (!failed_.empty() && tells)
@@ -78,12 +85,24 @@ class Printer {
     cases_ = values_ = 0;
   }
 
- private:
+  void print_failures() {
+    std::stable_sort(failures_.begin(), failures_.end(), tells_more);
+    for (const VerdictRow& row : failures_) {
+      // One cause often refutes everything: it is told in full once.
+      const bool new_cause =
+          row.verdict == "FAIL" || causes_.emplace(row.kernel, row.reason).second;
+      new_cause ? print_failure(row) : print_same_failure(row);
+    }
+    failures_.clear();
+    flush_output();
+  }
+
   const Options& options_;
   VerdictRow first_, worst_;
   std::set<std::tuple<std::string, std::string, std::string>> set_aside_;
   std::set<std::pair<std::string, std::string>> causes_;
   std::vector<std::string> failed_;
+  std::vector<VerdictRow> failures_;
   std::size_t passed_ = 0;
   std::int64_t cases_ = 0, values_ = 0;
 };
@@ -147,9 +166,23 @@ void print_failure(const VerdictRow& row) {
   if (row.verdict == "FAIL" && row.margin > 1)
     fmt::print("      margin     {:.9g} of a bound of {:.4g} {}\n", row.margin, row.bound,
                row.bound_unit);
+  if (row.worst_margin > 0)
+    fmt::print("      worst      {:.9g} times the bound in a larger case{}{}\n", row.worst_margin,
+               row.worst_replay.empty() ? "" : ": ", row.worst_replay);
   if (!row.where.empty()) fmt::print("      where      {}\n", row.where);
+  if (!row.cause.empty()) fmt::print("      cause      {}\n", row.cause);
   if (!row.diagnosis.empty()) fmt::print("      diagnosis  {}\n", row.diagnosis);
   if (!row.replay.empty()) fmt::print("      replay     {}\n", row.replay);
+}
+
+void print_where_to_start(const std::vector<VerdictRow>& rows) {
+  const VerdictRow* start = nullptr;
+  for (const VerdictRow& row : rows)
+    if (is_failure(row.verdict) && (start == nullptr || tells_more(row, *start))) start = &row;
+  if (start == nullptr) return;
+  const std::string& what = start->cause.empty() ? start->reason : start->cause;
+  fmt::print("start here: {} ({}), {}{}{}\n", start->kernel, cell_of(*start), start->property,
+             what.empty() ? "" : ", " + what, start->replay.empty() ? "" : ": " + start->replay);
 }
 
 int verify_and_print(const Options& options, const std::function<void(const VerdictRow&)>& on_row) {
@@ -164,19 +197,24 @@ int verify_and_print(const Options& options, const std::function<void(const Verd
   std::vector<VerdictRow> rows;
   VerifyPlan plan = verify_plan(options);
   if (ledger) plan.on_offer = [&](const LedgerKey& key) { ledger->on_offer(key); };
-  verify_with_judges(
-      worker_options(options), plan, options.jobs,
-      [&](VerdictRow row) {
-        progress.clear();
-        known.judge(row);
-        if (ledger) ledger->on_row(row);
-        on_row(row);
-        printer.add(row);
-        rows.push_back(std::move(row));
-      },
-      [&](const std::string& what) { progress.show(what); });
+  const auto take = [&](VerdictRow row) {
+    progress.clear();
+    known.judge(row);
+    if (ledger) ledger->on_row(row);
+    on_row(row);
+    printer.add(row);
+    rows.push_back(std::move(row));
+  };
+  try {
+    verify_with_judges(worker_options(options), plan, options.jobs, take,
+                       [&](const std::string& what) { progress.show(what); });
+  } catch (...) {
+    progress.clear();
+    printer.finish();  // what was found before the run broke off
+    throw;
+  }
   progress.clear();
-  printer.finish_cell();
+  printer.finish();
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!options.json) print_summary(rows, options.seed, seconds);
@@ -189,8 +227,13 @@ int verify_and_print(const Options& options, const std::function<void(const Verd
 int run_verify(const Options& options) {
   if (options.exhaustive) return run_exhaustive(options);
   Recorder recorder(options, options.out);
-  const int code = verify_and_print(options, [&](const VerdictRow& row) { recorder.write(row); });
+  std::vector<VerdictRow> rows;
+  const int code = verify_and_print(options, [&](const VerdictRow& row) {
+    recorder.write(row);
+    rows.push_back(row);
+  });
   recorder.finish(code);
+  if (!options.json) print_where_to_start(rows);
   return code;
 }
 
