@@ -60,7 +60,7 @@ void time_cell(benchmark::State& state, Cell& cell, const BoardPlan& plan, Oracl
   if (!cell.ready()) return refuse();
   const std::int64_t calls = state.max_iterations;
   std::chrono::duration<double> elapsed{};
-  watch.begin();
+  watch.begin(cell.kernel());
   while (state.KeepRunningBatch(calls)) {
     const auto start = std::chrono::steady_clock::now();
     const bool all_ran = cell.run(calls);

@@ -103,6 +103,8 @@ class KernelCell final : public Cell {
     return run(1) && holds(oracle, seed, {positions(), turns, 1, token});
   }
 
+  const rope_kernel* kernel() const override { return &kernel_; }
+
  private:
   struct Call {
     rope_problem problem;

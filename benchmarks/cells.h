@@ -40,6 +40,9 @@ class Cell {
   /// of the input has changed. True when there was something to judge and it held.
   virtual bool judge(Oracle&, std::uint64_t) { return false; }
 
+  /// Whose code it is; NULL: a ceiling's.
+  virtual const rope_kernel* kernel() const { return nullptr; }
+
   TimingRow row;     ///< all but outcome and samples
   std::string note;  ///< for the eye, beside the numbers
   std::optional<Refusal> refusal;

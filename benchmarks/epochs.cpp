@@ -159,7 +159,7 @@ class Rounds {
       if (cell.ready(fresh) && fresh) set(member).poison();  // alike: a judged round must not show
     });
     if (!made_ready) return false;
-    watch_.begin();
+    watch_.begin(e.cell().kernel());
     const auto time = together(e, [&](Cell& cell, int) { cell.run(e.calls); });
     watch_.end(judged);
     if (!time) return false;

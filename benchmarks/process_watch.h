@@ -13,8 +13,8 @@ namespace ropewalk {
 /// Notes how the process is when it is made.
 class ProcessWatch {
  public:
-  /// Just before a kernel is timed.
-  void begin() { state_.begin_alone(); }
+  /// Just before a kernel is timed; NULL: a ceiling.
+  void begin(const rope_kernel* kernel) { state_.begin_alone(loader_of(kernel)); }
   /// Just after. `in_full`: compares what is dear to compare, too. Throws std::runtime_error, after
   /// which nobody should be timed here: the process is not what it was.
   void end(bool in_full) {

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <iterator>
 #include <optional>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "harness/guarded_mapping.h"
 #include "harness/protocol.h"
 #include "harness/repeated_calls.h"
+#include "harness/shown_problem.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk {
@@ -31,7 +31,7 @@ inline void set_phase(protocol::Control& control, protocol::Phase phase) {
 struct Prepared {
   const rope_kernel* kernel = nullptr;
   void* state = nullptr;
-  rope_problem problem{};  // what prepare was shown
+  GoneProblem problem;  // what prepare was shown
   std::optional<std::size_t> workspace_bytes;
   GuardedMapping inv_freq;
   std::byte* frequencies_at = nullptr;
@@ -50,7 +50,10 @@ class Caller {
       throw StepFailed{protocol::Status::failed, "no such state"};
     live_ = &states_[call.state];
     std::uint64_t counted = 0;
-    if (mapped_for_ != &kernel) mappings_.clear();  // it may have unmapped or protected some
+    if (mapped_for_ != &kernel) {
+      mappings_.clear();  // it may have unmapped or protected some
+      watch_.about(kernel);
+    }
     mapped_for_ = &kernel;
     map_regions(call, steps == protocol::step_supports);
     if ((steps & (protocol::step_supports | protocol::step_prepare)) != 0)
@@ -165,7 +168,10 @@ class Caller {
   void ask_supports(const rope_kernel& kernel, const rope_problem& p) {
     set_phase(control_, protocol::Phase::supports);
     const char* reason = nullptr;
-    const std::int32_t answer = watch_.enter(Entry::supports, kernel.supports, &p, &reason);
+    const ShownProblem problem(p);
+    const std::int32_t answer =
+        watch_.enter(Entry::supports, kernel.supports, problem.shown(), &reason);
+    problem.hold(Entry::supports);
     const std::string text = reason != nullptr ? reason : "no reason given";
     hold_supports(kernel, p, answer, text);
     if (answer == ROPE_UNSUPPORTED) throw StepFailed{protocol::Status::unsupported, text};
@@ -177,22 +183,23 @@ class Caller {
   // reason.
   void hold_supports(const rope_kernel& kernel, const rope_problem& p, std::int32_t answer,
                      const std::string& text) {
-    const rope_problem elsewhere = p;
+    const ShownProblem elsewhere(p);
     const char* reason = nullptr;
     const auto hold = [&](std::int32_t again, const std::string& asked) {
+      elsewhere.hold(Entry::supports);
       if (again != answer)
         throw StepFailed{protocol::Status::failed, "supports answered " + std::to_string(answer) +
                                                        " and then, asked again " + asked + ", " +
                                                        std::to_string(again)};
     };
-    hold(enter_on_thread(Entry::supports, kernel.supports, &elsewhere, &reason),
+    hold(enter_on_thread(Entry::supports, kernel.supports, elsewhere.shown(), &reason),
          "about an equal problem");
     if (answer == ROPE_UNSUPPORTED && text != (reason != nullptr ? reason : "no reason given"))
       throw StepFailed{protocol::Status::failed,
                        "supports gave two reasons for one problem: '" + text + "' and '" +
                            (reason != nullptr ? reason : "no reason given") + "'"};
     set_phase(control_, protocol::Phase::supports_without_reason);
-    hold(enter_on_thread(Entry::supports, kernel.supports, &elsewhere, nullptr),
+    hold(enter_on_thread(Entry::supports, kernel.supports, elsewhere.shown(), nullptr),
          "with reason == NULL");
     set_phase(control_, protocol::Phase::supports);
   }
@@ -203,10 +210,12 @@ class Caller {
     set_phase(control_, protocol::Phase::prepare);
     // Apply gets another rope_problem. This one is overwritten and stays so, that a kept address
     // shows.
-    live_->problem = problem_of(call);
+    const rope_problem given = *live_->problem.at() = problem_of(call);
     const std::int32_t answer =
-        watch_.enter(Entry::prepare, kernel.prepare, &live_->problem, &live_->state);
-    std::memset(static_cast<void*>(&live_->problem), 0xa5, sizeof live_->problem);
+        watch_.enter(Entry::prepare, kernel.prepare, live_->problem.at(), &live_->state);
+    const bool written = !same_bytes(*live_->problem.at(), given);
+    live_->problem.fill();
+    if (written) throw StepFailed{protocol::Status::failed, "prepare wrote into rope_problem"};
     if (answer != ROPE_OK)
       throw StepFailed{protocol::Status::failed, "prepare answered " + std::to_string(answer)};
   }
@@ -243,10 +252,12 @@ class Caller {
   // Pure as well: what it says of a state's first call holds for all.
   std::size_t ask_workspace_bytes(const rope_kernel& kernel, const rope_problem& p) {
     if (kernel.workspace_bytes == nullptr) return 0;
-    const std::size_t answer = watch_.enter(Entry::workspace_bytes, kernel.workspace_bytes, &p);
-    const rope_problem elsewhere = p;
+    const ShownProblem problem(p), elsewhere(p);
+    const std::size_t answer =
+        watch_.enter(Entry::workspace_bytes, kernel.workspace_bytes, problem.shown());
     const std::size_t again =
-        enter_on_thread(Entry::workspace_bytes, kernel.workspace_bytes, &elsewhere);
+        enter_on_thread(Entry::workspace_bytes, kernel.workspace_bytes, elsewhere.shown());
+    for (const ShownProblem& shown : {problem, elsewhere}) shown.hold(Entry::workspace_bytes);
     const std::size_t first = live_->workspace_bytes.value_or(answer);
     live_->workspace_bytes = first;
     if (answer != first || again != first)
@@ -286,15 +297,11 @@ class Caller {
     set_phase(control_, protocol::Phase::idle);
     if (!same_bytes(p, given_problem) || !same_bytes(o, given_operands))
       throw StepFailed{protocol::Status::failed, "apply wrote into rope_problem or rope_operands"};
+    live_->problem.hold(Entry::apply);
     if (workspace.overrun())
       throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};
     if (answer != ROPE_OK)
       throw StepFailed{protocol::Status::failed, "apply answered " + std::to_string(answer)};
-  }
-
-  template <class Struct>
-  static bool same_bytes(const Struct& a, const Struct& b) {
-    return std::ranges::equal(std::as_bytes(std::span(&a, 1)), std::as_bytes(std::span(&b, 1)));
   }
 
   // NaN in every type; of a large one both ends, the rest is 0 as the system gives it.
@@ -376,6 +383,7 @@ class Caller {
         live_->kernel->release != nullptr) {
       set_phase(control_, protocol::Phase::release);
       watch_.enter(Entry::release, live_->kernel->release, live_->state);
+      live_->problem.hold(Entry::release);
     }
     *live_ = {};
   }

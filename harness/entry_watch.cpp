@@ -46,7 +46,7 @@ const char* entry_name(Entry entry) {
 
 void EntryWatch::begin(Entry which) {
   if (which != Entry::apply) return;
-  process_.begin_alone();
+  process_.begin_alone(loader_);
   if (heap_is_watched()) begin_heap_watch();
 }
 
@@ -60,7 +60,9 @@ void EntryWatch::end(Entry which) {
   std::string broken;  // and gone with the call
   if (which == Entry::apply) {
     broken = end_heap_watch();
-    append(broken, process_.end_alone());
+    const std::string ran = process_.end_alone();
+    if (process_.others_ran()) broken.clear();  // it may have been they who called the allocator
+    append(broken, ran);
   }
   if (process_.is_copy()) _exit(0);  // a child goes on where its parent does
   if (may_print(which)) {

@@ -8,6 +8,7 @@
 
 #include "harness/callee_saved.h"
 #include "harness/float_state.h"
+#include "harness/left_running.h"
 #include "harness/output_watch.h"
 #include "harness/process_state.h"
 #include "harness/protocol.h"
@@ -62,6 +63,9 @@ class EntryWatch {
   /// Notes how the process is: what constructors of plugins did is no entry's doing.
   EntryWatch() = default;
 
+  /// The next entries are this kernel's.
+  void about(const rope_kernel& kernel) { loader_ = loader_of(&kernel); }
+
   /// Calls an entry alone in the process and throws StepFailed when it leaves something changed.
   template <class R, class... A>
   R enter(Entry which, R (*entry)(A...), std::type_identity_t<A>... arguments) {
@@ -94,6 +98,7 @@ class EntryWatch {
 
   ProcessState process_;
   OutputWatch output_;
+  int loader_ = 0;
   int compared_in_full_[entries] = {};
   std::string unwatched_;  // entered since what is quick was compared
   std::string entered_;    // since all was compared

@@ -77,10 +77,7 @@ void add_kernels(std::vector<LoadedKernel>& kernels, const rope_kernel* const* l
       throw std::runtime_error(fault);
     const std::string name = list[i]->name;
     for (const LoadedKernel& other : kernels)
-      if (other.kernel->name == name)
-        throw std::runtime_error("a kernel named " + name + " is there already, from " +
-                                 (other.plugin.empty() ? "the command itself" : other.plugin) +
-                                 ": give yours a name of its own");
+      if (other.kernel->name == name) throw std::runtime_error(name_is_taken(name, other.plugin));
     std::string cannot_run;
     if (const std::string missing = missing_cpu_feature(list[i]->cpu_features); !missing.empty())
       cannot_run = "this machine has no " + missing;
@@ -122,6 +119,11 @@ void open_plugin(std::vector<LoadedKernel>& kernels, const std::string& file) {
 }
 
 }  // namespace
+
+std::string name_is_taken(const std::string& kernel, const std::string& plugin) {
+  return "a kernel named " + kernel + " is there already, from " +
+         (plugin.empty() ? "the command itself" : plugin) + ": give yours a name of its own";
+}
 
 std::vector<LoadedKernel> in_tree_kernels() {
   std::vector<LoadedKernel> kernels;

@@ -13,6 +13,9 @@ struct LoadedKernel {
   std::string cannot_run;  ///< why not on this machine; empty when it can
 };
 
+/// What is said of a second kernel of one name. `plugin` brought the first; empty: the binary.
+std::string name_is_taken(const std::string& kernel, const std::string& plugin);
+
 /// The binary's own kernels by name. Throws std::runtime_error naming an ill-formed one.
 std::vector<LoadedKernel> in_tree_kernels();
 

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 
 #include "harness/heap_watch.h"
 #include "harness/signal_name.h"
+#include "harness/time_limits.h"
 
 extern "C" char** environ;  // NOLINT: POSIX's own name
 
@@ -72,11 +72,6 @@ mode_t file_mask() {
   const mode_t mask = umask(0);
   umask(mask);
   return mask;
-}
-
-bool has_children() {
-  siginfo_t any{};
-  return waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
 }
 
 std::array<rlimit, RLIM_NLIMITS> limits() {
@@ -148,7 +143,10 @@ ProcessState::ProcessState() : process_(getpid()) {
   posix_timers_ = posix_timers();
   umask_ = file_mask();
   threads_ = threads();
-  children_ = has_children();
+  tasks_ = loaded().tasks;
+  tasks_alive_ = tasks_alive();
+  has_children_ = has_children();
+  if (has_children_) children_ = descendants();
   open_ = open_descriptors(descriptors_all);
   files_ = first_files();
   handlers_ = handlers();
@@ -171,6 +169,27 @@ bool ProcessState::is_copy() const {
 std::int64_t ProcessState::threads() const {
   struct stat s {};
   return task_ >= 0 && fstat(task_, &s) == 0 ? static_cast<std::int64_t>(s.st_nlink) - 2 : -1;
+}
+
+std::vector<std::int64_t> ProcessState::times_of_tasks() const {
+  std::vector<std::int64_t> out;
+  for (const Task& task : tasks_) out.push_back(cpu_time_ns(task));
+  return out;
+}
+
+std::int64_t ProcessState::tasks_alive() const {
+  return std::count_if(tasks_.begin(), tasks_.end(),
+                       [](const Task& task) { return !task.is_process && cpu_time_ns(task) >= 0; });
+}
+
+// Where the system does not tell which there are, one that was there hides the others.
+bool ProcessState::left_a_child() const {
+  if (!has_children()) return false;
+  if (!has_children_) return true;
+  const std::vector<pid_t> now = descendants();
+  return std::any_of(now.begin(), now.end(), [&](pid_t child) {
+    return std::find(children_.begin(), children_.end(), child) == children_.end();
+  });
 }
 
 ProcessState::Descriptors ProcessState::open_descriptors(int count) {
@@ -239,14 +258,15 @@ std::string ProcessState::quick_changes() const {
   if (const mode_t now = file_mask(); now != umask_)
     words.add(fmt::format("left the umask changed: {:03o} became {:03o}", umask_, now));
   // One that was joined may need a moment to be gone.
-  std::int64_t more = threads() - threads_;
+  const auto count_more = [&] { return threads() - tasks_alive() - (threads_ - tasks_alive_); };
+  std::int64_t more = count_more();
   for (int wait = 0; more > 0 && wait < 100; ++wait) {
     usleep(1000);
-    more = threads() - threads_;
+    more = count_more();
   }
   if (more > 0)
     words.add(fmt::format("left {} more {} running", more, more == 1 ? "thread" : "threads"));
-  if (has_children() && !children_) words.add("left a child process");
+  if (left_a_child()) words.add("left a child process");
   return words.text();
 }
 
@@ -279,15 +299,28 @@ std::string ProcessState::other_changes() const {
     if (limits_now[i].rlim_cur != limits_[i].rlim_cur ||
         limits_now[i].rlim_max != limits_[i].rlim_max)
       words.add(fmt::format("left resource limit {} changed", i));
+  for (const Loaded::Table& table : loaded().tables)
+    if (std::memcmp(table.kernel, table.bytes.data(), table.bytes.size()) != 0)
+      words.add(fmt::format("left the rope_kernel of {} changed", table.name));
+  for (const std::string& change : traits_.changes()) words.add(change);
   return words.text();
 }
 
-// The two clocks cannot be read at once: the difference lies between two bounds.
+// The clocks cannot be read at once: the time of other threads lies between two bounds. That of
+// the tasks is compared one by one, and is not in it.
 ProcessState::Usage ProcessState::usage() const {
   Usage u{};
-  const std::int64_t before = cpu_time_ns(CLOCK_THREAD_CPUTIME_ID);
+  const auto known = [&] {
+    std::int64_t sum = cpu_time_ns(CLOCK_THREAD_CPUTIME_ID);
+    for (std::size_t i = 0; i < tasks_.size(); ++i)
+      if (!tasks_[i].is_process) sum += std::max<std::int64_t>(u.tasks[i], 0);
+    return sum;
+  };
+  u.tasks = times_of_tasks();
+  const std::int64_t before = known();
   const std::int64_t all = cpu_time_ns(CLOCK_PROCESS_CPUTIME_ID);
-  const std::int64_t after = cpu_time_ns(CLOCK_THREAD_CPUTIME_ID);
+  if (!tasks_.empty()) u.tasks = times_of_tasks();
+  const std::int64_t after = known();
   u.other_low_ns = all - after;
   u.other_high_ns = all - before;
   rusage children{};
@@ -304,15 +337,55 @@ ProcessState::Usage ProcessState::usage() const {
   return u;
 }
 
-void ProcessState::begin_alone() {
+// A thread that served prepare may be on its way back to sleep. One that goes on for longer is
+// waited for once, and runs in every apply from then on. Of CPU time: others may have the
+// processors.
+void ProcessState::wait_for_rest() {
+  constexpr std::int64_t most_ns = 10'000'000;
+  for (Task& task : tasks_) {
+    const std::int64_t begun_ns = cpu_time_ns(task);
+    while (task.loader == loader_ && !task.restless && is_runnable(task.id)) {
+      usleep(1000);
+      task.restless = cpu_time_ns(task) - begun_ns > most_ns;
+    }
+  }
+}
+
+void ProcessState::begin_alone(int loader) {
+  loader_ = loader;
+  others_ran_ = false;
+  wait_for_rest();
   begun_ = usage();
+}
+
+// Of the tasks that loading left running; notes whether those of other plugins did.
+std::string ProcessState::tasks_that_ran(const Usage& now) {
+  Words words;
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    std::int64_t ran_ns = now.tasks[i];
+    const bool own = tasks_[i].loader == loader_;
+    if (own && tasks_[i].is_process) {  // its time is written down when it rests
+      usleep(1000);
+      ran_ns = cpu_time_ns(tasks_[i]);
+    }
+    const bool ran = ran_ns != begun_.tasks[i];  // one that ended has another time as well
+    if (!ran && !(own && tasks_[i].restless)) continue;
+    if (!own)
+      others_ran_ = true;
+    else
+      words.add(fmt::format("ran a {} that loading its plugin began",
+                            tasks_[i].is_process ? "child process" : "thread"));
+  }
+  return words.text();
 }
 
 std::string ProcessState::end_alone() {
   Words words;
   const Usage now = usage();
   if (now.children != begun_.children) words.add("ran a child process");
-  if (threads_ != 1) return words.text();  // an emulator's or a sanitizer's own threads run too
+  if (const std::string ran = tasks_that_ran(now); !ran.empty()) words.add(ran);
+  // Of an emulator, a sanitizer or a crew of callers other threads run, too.
+  if (threads_ - tasks_alive_ != 1 || others_ran_) return words.text();
   if (now.other_low_ns > begun_.other_high_ns) words.add("ran another thread");
   if (now.pages != begun_.pages) {
     // Deep calls grow the stack: that is no allocation.

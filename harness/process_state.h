@@ -13,6 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/left_running.h"
+#include "harness/process_traits.h"
+
 namespace ropewalk {
 
 /// Notes how the process is, and says what has changed since. Where the system does not tell (no
@@ -29,13 +32,16 @@ class ProcessState {
   std::string quick_changes() const;
 
   /// The rest: handlers of all signals, POSIX timers, higher descriptors, which files descriptors
-  /// 0 to 4 are, environment, resource limits: some 20 microseconds.
+  /// 0 to 4 are, environment, resource limits, tables of kernels, ProcessTraits: some 25
+  /// microseconds.
   std::string other_changes() const;
 
   /// Between these calls no thread, no process may run and no memory be mapped, even if it is gone
-  /// by the end.
-  void begin_alone();
+  /// by the end. What another loading left running (loader_of) may run.
+  void begin_alone(int loader);
   std::string end_alone();
+  /// Whether such a thread or process ran since begin_alone(): what it did looks like the kernel's.
+  bool others_ran() const { return others_ran_; }
 
   /// True in a process that a kernel forked off.
   bool is_copy() const;
@@ -57,6 +63,7 @@ class ProcessState {
                                                ///< and at most
     std::int64_t children;                     ///< page faults and time of those waited for
     std::int64_t pages;                        ///< mapped; -1: not known
+    std::vector<std::int64_t> tasks;           ///< CPU time of each of tasks_; -1: it has ended
   };
   static constexpr int signals = 65, files = 5, descriptors_low = 64, descriptors_all = 1024;
 
@@ -66,6 +73,11 @@ class ProcessState {
   };
 
   std::int64_t threads() const;
+  std::int64_t tasks_alive() const;
+  std::vector<std::int64_t> times_of_tasks() const;
+  bool left_a_child() const;
+  std::string tasks_that_ran(const Usage& now);
+  void wait_for_rest();
   Usage usage() const;
   static Descriptors open_descriptors(int count);
   static std::array<File, files> first_files();
@@ -80,7 +92,11 @@ class ProcessState {
   locale_t thread_locale_;
   mode_t umask_;
   std::int64_t threads_ = -1;
-  bool children_;
+  std::vector<Task> tasks_;  ///< that were left running when kernels were loaded
+  std::int64_t tasks_alive_ = 0;
+  bool has_children_ = false;
+  std::vector<pid_t> children_;
+  ProcessTraits traits_;
   Descriptors open_;
   std::array<File, files> files_;
   std::array<Handler, signals> handlers_;
@@ -88,6 +104,8 @@ class ProcessState {
   std::size_t environment_sum_ = 0;
   std::array<rlimit, RLIM_NLIMITS> limits_;
   Usage begun_{};
+  int loader_ = 0;
+  bool others_ran_ = false;
   std::int64_t stack_pages_ = 0;
   int grown_ = 0;  ///< calls of apply that left more memory mapped
 };

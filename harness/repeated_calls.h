@@ -36,7 +36,7 @@ class RepeatedCalls {
   /// a state's first call is made by all of them at once.
   template <class FirstCall>
   void add(CallSite site, bool alone, FirstCall&& first_call) {
-    Caller caller{std::move(site), {}, {}, {}};
+    Caller caller{std::move(site), site.problem, site.operands, {}, {}, {}};
     caller.before = copy_of(caller.site);
     if (alone) {
       first_call();
@@ -88,6 +88,8 @@ class RepeatedCalls {
 
   struct Caller {
     CallSite site;
+    rope_problem shown_problem;  // as they are to stay
+    rope_operands shown_operands;
     Memory before, after;
     std::string failure;
   };
@@ -130,6 +132,9 @@ class RepeatedCalls {
     try {
       const std::int32_t answer =
           kernel_.apply(&caller.site.problem, &caller.site.operands, state_);
+      if (std::memcmp(&caller.site.problem, &caller.shown_problem, sizeof(rope_problem)) != 0 ||
+          std::memcmp(&caller.site.operands, &caller.shown_operands, sizeof(rope_operands)) != 0)
+        return "apply wrote into rope_problem or rope_operands";
       return answer == ROPE_OK ? "" : "apply answered " + std::to_string(answer);
     } catch (const std::exception& e) {
       return std::string("an exception left the kernel: ") + e.what();

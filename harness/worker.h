@@ -92,6 +92,9 @@ class Worker {
                   const std::function<void(const std::string&, const std::string&)>& on_row,
                   const std::function<void(const std::string&)>& on_progress);
 
+  /// What the worker's process cannot watch, in words; empty: nothing.
+  const std::string& unwatched() const { return unwatched_; }
+
   /// Ends the process; the next call runs in a fresh one.
   void restart() { stop(); }
   int starts() const { return starts_; }  ///< how many processes were needed so far
@@ -126,6 +129,7 @@ class Worker {
   WorkerOptions options_;
   std::vector<KernelFacts> kernels_;
   std::string cannot_start_;  // again: why
+  std::string unwatched_;
   SharedMemory memory_;
   pid_t pid_ = -1;      // what was started: the keeper, which ends as the worker does
   pid_t running_ = -1;  // what runs kernels

@@ -19,6 +19,7 @@
 
 #include "harness/caller.h"
 #include "harness/keeper.h"
+#include "harness/left_running.h"
 #include "harness/loaded_kernels.h"
 #include "harness/protocol.h"
 #include "kernels/api/cpu_features.h"
@@ -237,12 +238,20 @@ class OwnFiles {
 std::vector<LoadedKernel> load_all(const WorkerArguments& arguments) {
   set_phase(*control, Phase::loading);
   mask_cpu_features(arguments.cpu_features);
+#ifdef ROPEWALK_SANITIZED
+  std::thread([] {}).join();  // beside the first one a sanitizer may start a thread of its own
+#endif
+  note_before_loading();
   std::vector<LoadedKernel> kernels = in_tree_kernels();
   const OwnFiles files;
+  note_loaded(kernels, 0, 0);
+  int loader = 0;
   for (const std::string& plugin : arguments.plugins) {
     copy_text(control->now_running, plugin.c_str());
+    const std::size_t first = kernels.size();
     load_plugin(kernels, plugin);
     if (const std::string change = files.change(); !change.empty()) Wire::end_unheard(change);
+    note_loaded(kernels, first, ++loader);
   }
   set_phase(*control, Phase::idle);
   return kernels;
@@ -268,9 +277,6 @@ void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) 
   } catch (const std::exception& e) {
     load_error = e.what();
   }
-#ifdef ROPEWALK_SANITIZED
-  std::thread([] {}).join();  // beside the first one a sanitizer may start a thread of its own
-#endif
   Caller caller(*control);
   while (const auto request = wire.receive()) {
     const auto command = static_cast<Command>(request->command);
@@ -280,7 +286,7 @@ void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) 
     } else if (command == Command::quit) {
       break;
     } else if (command == Command::hello) {
-      load_error.empty() ? wire.answer(Status::ok, kernels.size())
+      load_error.empty() ? wire.answer(Status::ok, kernels.size(), loaded().unwatched)
                          : wire.answer(Status::failed, 0, load_error);
     } else if (command == Command::time) {
       time_board(wire, timing, kernels);

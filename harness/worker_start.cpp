@@ -159,6 +159,7 @@ std::string Worker::load_failure() {
     return blame(text, loading && how != Received::foreign && !alive);
   }
   if (reply.status != static_cast<std::uint32_t>(Status::ok)) return text_of(reply.text);
+  unwatched_ = text_of(reply.text);
   if (reply.count == 0) return "the worker has no kernels: this build is broken";
   running_ = running();
   return list_failure(reply.count);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "harness/own_workers.h"
 #include "properties/share_out.h"
 
 namespace ropewalk {
@@ -42,26 +43,38 @@ class InOrder {
   std::size_t next_ = 0;
 };
 
-std::vector<std::uint32_t> planned_kernels(const std::vector<KernelFacts>& all,
-                                           const VerifyPlan& plan) {
-  std::vector<std::uint32_t> out;
-  for (const KernelFacts& facts : all)
-    if (matches(plan.kernels, facts.name)) out.push_back(facts.index);
-  return out;
+std::vector<KernelFacts> planned_kernels(std::vector<KernelFacts> all, const VerifyPlan& plan) {
+  std::erase_if(all, [&](const KernelFacts& k) { return !matches(plan.kernels, k.name); });
+  return all;
 }
 
-// A worker and an oracle of its own for each process.
-Work judge_of(const WorkerOptions& options, const VerifyPlan& plan,
-              const std::vector<KernelFacts>& all, const std::vector<std::uint32_t>& kernels) {
-  const auto worker = std::make_shared<Worker>(options, all);
-  const auto oracle = std::make_shared<Oracle>();
+// Each kernel in a worker that has its plugin alone.
+class Judge {
+ public:
+  Judge(const WorkerOptions& options, const PluginKernels& found) : workers_(options, found) {}
+
+  void verify(const KernelFacts& kernel, const VerifyPlan& plan,
+              const std::function<void(const VerdictRow&)>& on_row,
+              const std::function<void(const std::string&)>& on_progress) {
+    Subject subject{workers_.of(kernel), oracle_, kernel};
+    verify_kernel(subject, plan, on_row, on_progress);
+  }
+
+ private:
+  OwnWorkers workers_;
+  Oracle oracle_;
+};
+
+// A judge of its own for each process.
+Work judge_of(const WorkerOptions& options, const VerifyPlan& plan, const PluginKernels& found,
+              const std::vector<KernelFacts>& kernels) {
+  const auto judge = std::make_shared<Judge>(options, found);
   return [=, &kernels](std::uint32_t job, const Tell& tell) {
     VerifyPlan mine = plan;
     if (plan.on_offer)
       mine.on_offer = [&](const LedgerKey& key) { tell(offer_line, to_text(key)); };
-    Subject subject{*worker, *oracle, worker->kernels().at(kernels[job])};
-    verify_kernel(
-        subject, mine, [&](const VerdictRow& row) { tell(row_line, to_json_line(row)); },
+    judge->verify(
+        kernels[job], mine, [&](const VerdictRow& row) { tell(row_line, to_json_line(row)); },
         [&](const std::string& what) { tell(progress_line, what); });
   };
 }
@@ -78,22 +91,18 @@ int usual_judges() {
 void verify_with_judges(const WorkerOptions& options, const VerifyPlan& plan, int judges,
                         const std::function<void(const VerdictRow&)>& on_row,
                         const std::function<void(const std::string&)>& on_progress) {
-  std::vector<KernelFacts> all;
-  std::vector<std::uint32_t> kernels;
-  {
-    Worker worker(options);
-    all = worker.kernels();
-    kernels = planned_kernels(all, plan);
-    if (judges <= 1 || kernels.size() <= 1) {
-      Oracle oracle;
-      return verify(worker, oracle, plan, on_row, on_progress);
-    }
+  const PluginKernels found = kernels_by_plugin(options);
+  const std::vector<KernelFacts> kernels = planned_kernels(found.kernels, plan);
+  if (judges <= 1 || kernels.size() <= 1) {
+    Judge judge(options, found);
+    for (const KernelFacts& kernel : kernels) judge.verify(kernel, plan, on_row, on_progress);
+    return;
   }
   InOrder rows(kernels.size(), on_row);
   ShareOut jobs;
   jobs.jobs = static_cast<std::uint32_t>(kernels.size());
   jobs.processes = judges;
-  jobs.make_work = [&] { return judge_of(options, plan, all, kernels); };
+  jobs.make_work = [&] { return judge_of(options, plan, found, kernels); };
   jobs.on_line = [&](std::uint32_t job, char kind, const std::string& text) {
     if (kind == row_line) rows.add(job, verdict_row_from(text));
     if (kind == offer_line) plan.on_offer(key_from(text));

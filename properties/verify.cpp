@@ -103,6 +103,7 @@ class Cell {
     const auto start = std::chrono::steady_clock::now();
     const PropertyRun run = run_property(subject_, property, offer_, plan_.profile, limits);
     fill_verdict(row, run, whole_property(row, limits));
+    if (row.verdict == "PASS") row.reason = subject_.worker.unwatched();
     row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return row;
   }

@@ -45,7 +45,7 @@ struct VerdictRow {
   std::string pairing, dtype;           ///< half_split, interleaved; f32, f64, ...
   std::string property, claim;          ///< name, and what it says in one line
   std::string verdict;
-  std::string reason;                      ///< why not PASS, in one line; empty for PASS
+  std::string reason;                      ///< why not PASS, in one line; of PASS what was not watched
   double margin = 0;                       ///< worst error / bound; > 1 fails
   double bound = 0;                        ///< the bound at that place, in units of `bound_unit`
   std::string bound_unit;                  ///< e.g. "u rho"

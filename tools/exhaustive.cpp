@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "harness/names.h"
+#include "harness/own_workers.h"
 #include "properties/certify.h"
 #include "properties/verify.h"
 #include "reference/fingerprint.h"
@@ -121,13 +122,13 @@ class Run {
 
  private:
   void find_cells() {
-    Worker worker(worker_options(options_));
-    require_kernels(worker, options_);
+    require_kernels(options_);
+    found_ = kernels_by_plugin(worker_options(options_));
+    OwnWorkers workers(worker_options(options_), found_);
     Oracle oracle;
-    known_ = worker.kernels();
-    for (const KernelFacts& facts : known_) {
+    for (const KernelFacts& facts : found_.kernels) {
       if (!matches(options_.kernels, facts.name)) continue;
-      Subject subject{worker, oracle, facts};
+      Subject subject{workers.of(facts), oracle, facts};
       for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED}) {
         Cell cell;
         cell.plan.facts = facts;
@@ -207,8 +208,8 @@ class Run {
       if (part.row.kernel == cell.plan.facts.name && part.row.pairing == cell.plan.identity.pairing)
         parts.push_back(part);
     CertifyRun run;
-    run.options = worker_options(options_);
-    run.known = known_;
+    run.options = with_plugin_alone(worker_options(options_), cell.plan.facts.plugin);
+    run.known = found_.known.at(cell.plan.facts.plugin);
     run.plan = cell.plan;
     run.pieces = left_of(cell);
     run.processes = options_.jobs;
@@ -284,7 +285,7 @@ class Run {
   const Options& options_;
   PositionRange whole_, own_;
   Tables tables_;
-  std::vector<KernelFacts> known_;
+  PluginKernels found_;
   std::vector<Cell> cells_;
   std::vector<CertificatePart> earlier_, parts_;
   std::vector<VerdictRow> verdicts_;

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "benchmarks/environment.h"
+#include "harness/own_workers.h"
 #include "harness/text_file.h"
 
 namespace ropewalk {
@@ -57,20 +58,26 @@ KnownFailures known_failures(const Options& options) {
           utc_now().substr(0, std::string_view("2021-04-20").size())};
 }
 
-void require_kernels(Worker& worker, const Options& options) {
+namespace {
+
+void require_kernels(const std::vector<KernelFacts>& kernels, const Options& options) {
   for (const std::string& glob : options.kernels) {
     bool found = false;
-    for (const KernelFacts& k : worker.kernels()) found = found || matches({glob}, k.name);
+    for (const KernelFacts& k : kernels) found = found || matches({glob}, k.name);
     if (!found)
       throw UsageError("no kernel matches '" + glob +
                        "' (ropewalk list shows them; one in a shared library needs --plugin)");
   }
 }
 
+}  // namespace
+
+void require_kernels(Worker& worker, const Options& options) {
+  require_kernels(worker.kernels(), options);
+}
+
 void require_kernels(const Options& options) {
-  Worker worker(worker_options(options));
-  worker.kernels();
-  require_kernels(worker, options);
+  require_kernels(kernels_by_plugin(worker_options(options)).kernels, options);
 }
 
 void require_properties(const Options& options) {

@@ -130,6 +130,7 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
   std::int64_t passed = 0, judged = 0, known = 0, set_aside = 0, planned = 0, executed = 0,
                compared = 0, values = 0;
   const VerdictRow* worst = nullptr;
+  std::set<std::string> unwatched;
   for (const VerdictRow& row : rows) {
     if (is_not_run(row.verdict)) {
       ++set_aside;
@@ -143,6 +144,7 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
     values += row.compared;
     if (row.verdict != "PASS") continue;
     ++passed;
+    if (!row.reason.empty()) unwatched.insert(row.reason);
     if (worst == nullptr || row.margin > worst->margin) worst = &row;
   }
   fmt::print("\n{} of {} claims hold", passed, judged);
@@ -151,6 +153,7 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
   if (worst != nullptr)
     fmt::print("; worst margin that holds {:.3f} ({}, {})", worst->margin, worst->kernel,
                worst->property);
+  for (const std::string& what : unwatched) fmt::print("\n{}", what);
   fmt::print("\ncases: planned {}, executed {}, compared {}; values compared {}\n", planned,
              executed, compared, values);
   fmt::print("seed {}, {:.1f} s{}\n", seed, seconds, where_time_went(rows));

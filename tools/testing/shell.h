@@ -67,3 +67,12 @@ inline bool contains(const std::string& text, const std::string& part) {
 inline std::ptrdiff_t lines_in(const std::string& text) {
   return std::count(text.begin(), text.end(), '\n');
 }
+
+/// What a row of JSON has under a name of its first level; the texts of these rows hold no quotes.
+inline std::string field(const std::string& row, const std::string& name) {
+  const std::string begin = "\"" + name + "\":\"";
+  const auto at = row.find(begin);
+  if (at == std::string::npos) return "";
+  const auto from = at + begin.size();
+  return row.substr(from, row.find('"', from) - from);
+}

@@ -1,0 +1,136 @@
+// Kernels that compute what they should and change how their process is scheduled, what it is
+// allowed, or what another kernel is. Every property must see them.
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <new>
+
+#include "properties/mutants/planted.h"
+
+namespace ropewalk::mutants {
+namespace {
+
+// Where the machine does not let it change anything: another breach.
+void allocate() {
+  void* volatile memory = std::malloc(100);
+  std::free(memory);
+}
+
+template <void (*misdeed)()>
+RegisteredKernel in_apply(const char* name) {
+  KernelInfo info = table_info<Correct>(name);
+  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
+    misdeed();
+    return apply<Correct>(p, o, state);
+  };
+  return RegisteredKernel(info);
+}
+
+void be_nice() {
+  const int before = getpriority(PRIO_PROCESS, 0);
+  setpriority(PRIO_PROCESS, 0, before + 1);
+  if (getpriority(PRIO_PROCESS, 0) == before) allocate();
+}
+const RegisteredKernel nice_value = in_apply<be_nice>("mutant_lowers_priority_table");
+
+void pin_to_one() {
+  cpu_set_t set;
+  sched_getaffinity(0, sizeof set, &set);
+  if (CPU_COUNT(&set) < 2) return allocate();
+  int first = 0;
+  while (!CPU_ISSET(first, &set)) ++first;
+  CPU_ZERO(&set);
+  CPU_SET(first, &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+const RegisteredKernel affinity = in_apply<pin_to_one>("mutant_pins_thread_table");
+
+void take_signal_stack() {
+  static char stack[65'536];
+  stack_t mine{};
+  mine.ss_sp = stack;
+  mine.ss_size = sizeof stack;
+  sigaltstack(&mine, nullptr);
+}
+const RegisteredKernel signal_stack =
+    in_apply<take_signal_stack>("mutant_takes_signal_stack_table");
+
+void outlive_parent() {
+  prctl(PR_SET_PDEATHSIG, 0);
+}
+const RegisteredKernel death_signal = in_apply<outlive_parent>("mutant_outlives_parent_table");
+
+void handle_new() {
+  std::set_new_handler([] { std::abort(); });
+}
+const RegisteredKernel new_handler = in_apply<handle_new>("mutant_sets_new_handler_table");
+
+// Past the library: sanitizers make mlock do nothing.
+void lock_memory() {
+  static char page[2 * 4096];
+  if (syscall(SYS_mlock, page, sizeof page) != 0) allocate();
+}
+const RegisteredKernel locks_memory = in_apply<lock_memory>("mutant_locks_memory_table");
+
+void rename_another() {
+  auto* other = const_cast<rope_kernel*>(registered_kernels().front());
+  other->summary = "not what it was";
+}
+const RegisteredKernel changes_table = in_apply<rename_another>("mutant_changes_other_table");
+
+// ---- writing into the problem that an entry is shown
+
+void mark(const rope_problem* p) {
+  const_cast<rope_problem*>(p)->reserved = 1;
+}
+
+KernelInfo marks_when_asked() {
+  KernelInfo info = table_info<Correct>("mutant_marks_problem_when_asked_table");
+  info.supports = [](const rope_problem* p, const char** reason) {
+    const std::int32_t answer = supports_table(p, reason);
+    mark(p);
+    return answer;
+  };
+  return info;
+}
+const RegisteredKernel when_asked{marks_when_asked()};
+
+KernelInfo marks_for_workspace() {
+  KernelInfo info = table_info<Correct>("mutant_marks_problem_for_workspace_table");
+  info.workspace_bytes = [](const rope_problem* p) -> std::size_t {
+    mark(p);
+    return 0;
+  };
+  return info;
+}
+const RegisteredKernel for_workspace{marks_for_workspace()};
+
+KernelInfo marks_in_prepare() {
+  KernelInfo info = table_info<Correct>("mutant_marks_problem_in_prepare_table");
+  info.prepare = [](const rope_problem* p, void**) -> std::int32_t {
+    mark(p);
+    return ROPE_OK;
+  };
+  return info;
+}
+const RegisteredKernel in_prepare{marks_in_prepare()};
+
+// Long after prepare, by an address that it kept.
+KernelInfo marks_in_release() {
+  KernelInfo info = table_info<Correct>("mutant_marks_problem_in_release_table");
+  info.prepare = [](const rope_problem* p, void** state) -> std::int32_t {
+    *state = const_cast<rope_problem*>(p);
+    return ROPE_OK;
+  };
+  info.release = [](void* state) { mark(static_cast<const rope_problem*>(state)); };
+  return info;
+}
+const RegisteredKernel in_release{marks_in_release()};
+
+}  // namespace
+}  // namespace ropewalk::mutants
