@@ -58,7 +58,7 @@ set(owners
   "nlohmann/=reports/record.cpp|reports/record_test.cpp|benchmarks/json_fields.cpp"
   "kainjow/=reports/[a-z0-9_]+.(cpp|h)"
   "(openssl/|zlib.h)=reports/digest.cpp"
-  "dlfcn.h=harness/loaded_kernels.cpp")
+  "dlfcn.h=harness/(heap_watch|loaded_kernels).cpp")
 
 function(check_include file line header)
   foreach(owner IN LISTS owners)

@@ -14,6 +14,7 @@
 
 #include "harness/entry_watch.h"
 #include "harness/guarded_mapping.h"
+#include "harness/heap_guard.h"
 #include "harness/protocol.h"
 #include "harness/repeated_calls.h"
 #include "harness/shown_problem.h"
@@ -211,6 +212,7 @@ class Caller {
     // Apply gets another rope_problem. This one is overwritten and stays so, that a kept address
     // shows.
     const rope_problem given = *live_->problem.at() = problem_of(call);
+    choose_heap_placement((call.problem.tokens + call.problem.rotary_dim / 2) % 2 == 0);
     const std::int32_t answer =
         watch_.enter(Entry::prepare, kernel.prepare, live_->problem.at(), &live_->state);
     const bool written = !same_bytes(*live_->problem.at(), given);
@@ -365,6 +367,8 @@ class Caller {
     set_phase(control_, protocol::Phase::apply);
     const std::uint64_t counted = repeated.run(calls->rounds);
     if (!repeated.failure().empty()) throw StepFailed{protocol::Status::failed, repeated.failure()};
+    if (const std::string damage = heap_damage(); !damage.empty())
+      throw StepFailed{protocol::Status::failed, "apply " + damage};
     for (const Workspace& workspace : workspaces)
       if (workspace.overrun())
         throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "harness/heap_guard.h"
 #include "harness/heap_watch.h"
 
 namespace ropewalk {
@@ -45,6 +46,7 @@ const char* entry_name(Entry entry) {
 }
 
 void EntryWatch::begin(Entry which) {
+  begin_heap_guard(entry_name(which));
   if (which != Entry::apply) return;
   process_.begin_alone(loader_);
   if (heap_is_watched()) begin_heap_watch();
@@ -52,11 +54,13 @@ void EntryWatch::begin(Entry which) {
 
 // An entry that ended by an exception is told of that alone.
 void EntryWatch::quiet() {
+  end_heap_guard();
   end_heap_watch();
   output_.accept();
 }
 
 void EntryWatch::end(Entry which) {
+  end_heap_guard();
   std::string broken;  // and gone with the call
   if (which == Entry::apply) {
     broken = end_heap_watch();
@@ -65,6 +69,7 @@ void EntryWatch::end(Entry which) {
     append(broken, ran);
   }
   if (process_.is_copy()) _exit(0);  // a child goes on where its parent does
+  append(broken, heap_damage());
   if (may_print(which)) {
     output_.accept();
   } else {

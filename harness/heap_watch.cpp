@@ -1,5 +1,6 @@
 #include "harness/heap_watch.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <fmt/format.h>
 #include <link.h>
@@ -10,6 +11,10 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+
+#include "harness/guarded_mapping.h"
+#include "harness/heap_guard.h"
 
 namespace ropewalk {
 namespace {
@@ -111,6 +116,17 @@ void note_call(const char* function, std::size_t bytes, const void* caller) {
     note(function, bytes);
 }
 
+// The caller's block where it may be guarded, else nullptr. What the loader allocates is its own.
+void* guarded(const char* function, std::size_t bytes, std::size_t alignment, bool zero,
+              const void* caller) {
+  if (loader.holds(reinterpret_cast<std::uintptr_t>(caller))) return nullptr;
+  return heap_guard::allocate(function, bytes, alignment, zero);
+}
+
+bool is_power_of_two(std::size_t n) {
+  return n != 0 && (n & (n - 1)) == 0;
+}
+
 }  // namespace
 
 bool heap_is_watched() {
@@ -120,10 +136,15 @@ bool heap_is_watched() {
 }  // namespace ropewalk
 
 // The allocator's own names, defined here so that every library of the process finds these first.
-// Each is one test of a flag and a jump to glibc's.
+// Each is two tests of flags and a jump to glibc's.
+#define ROPEWALK_CALLER __builtin_extract_return_addr(__builtin_return_address(0))
 #define ROPEWALK_NOTE(bytes)                                           \
   if (ropewalk::watching.load(std::memory_order_relaxed)) [[unlikely]] \
-  ropewalk::note_call(__func__, bytes, __builtin_extract_return_addr(__builtin_return_address(0)))
+  ropewalk::note_call(__func__, bytes, ROPEWALK_CALLER)
+#define ROPEWALK_GUARD(bytes, alignment, zero)                                                    \
+  if (ropewalk::heap_guard::is_on()) [[unlikely]]                                                 \
+    if (void* const block = ropewalk::guarded(__func__, bytes, alignment, zero, ROPEWALK_CALLER)) \
+  return block
 
 // NOLINTBEGIN: these names and types are glibc's
 extern "C" {
@@ -135,38 +156,82 @@ void __libc_free(void*);
 
 [[gnu::visibility("default")]] void* malloc(std::size_t bytes) noexcept {
   ROPEWALK_NOTE(bytes);
+  ROPEWALK_GUARD(bytes, alignof(std::max_align_t), false);
   return __libc_malloc(bytes);
 }
 [[gnu::visibility("default")]] void* calloc(std::size_t count, std::size_t bytes) noexcept {
-  ROPEWALK_NOTE(count * bytes);
+  std::size_t all = 0;
+  if (__builtin_mul_overflow(count, bytes, &all)) all = SIZE_MAX;  // glibc refuses it
+  ROPEWALK_NOTE(all);
+  ROPEWALK_GUARD(all, alignof(std::max_align_t), true);
   return __libc_calloc(count, bytes);
 }
 [[gnu::visibility("default")]] void* realloc(void* memory, std::size_t bytes) noexcept {
   ROPEWALK_NOTE(bytes);
-  return __libc_realloc(memory, bytes);
+  if (memory == nullptr) ROPEWALK_GUARD(bytes, alignof(std::max_align_t), false);
+  if (!ropewalk::heap_guard::holds(memory)) [[likely]]
+    return __libc_realloc(memory, bytes);
+  if (bytes == 0) {
+    ropewalk::heap_guard::release(memory);
+    return nullptr;
+  }
+  const std::size_t kept = std::min(ropewalk::heap_guard::size_of(memory), bytes);
+  void* moved = nullptr;
+  if (ropewalk::heap_guard::is_on())
+    moved = ropewalk::heap_guard::allocate(__func__, bytes, alignof(std::max_align_t), false);
+  if (moved == nullptr) moved = __libc_malloc(bytes);
+  if (moved == nullptr || kept == 0) return moved;
+  std::memcpy(moved, memory, kept);
+  ropewalk::heap_guard::release(memory);
+  return moved;
 }
 [[gnu::visibility("default")]] void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
   ROPEWALK_NOTE(bytes);
+  if (ropewalk::is_power_of_two(alignment)) ROPEWALK_GUARD(bytes, alignment, false);
   return __libc_memalign(alignment, bytes);
 }
 [[gnu::visibility("default")]] void* aligned_alloc(std::size_t alignment,
                                                    std::size_t bytes) noexcept {
   ROPEWALK_NOTE(bytes);
+  if (ropewalk::is_power_of_two(alignment)) ROPEWALK_GUARD(bytes, alignment, false);
   return __libc_memalign(alignment, bytes);
 }
 [[gnu::visibility("default")]] int posix_memalign(void** memory, std::size_t alignment,
                                                   std::size_t bytes) noexcept {
   ROPEWALK_NOTE(bytes);
-  if (alignment % sizeof(void*) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0)
-    return EINVAL;
-  void* const found = __libc_memalign(alignment, bytes);
+  if (alignment % sizeof(void*) != 0 || !ropewalk::is_power_of_two(alignment)) return EINVAL;
+  void* found = nullptr;
+  if (ropewalk::heap_guard::is_on())
+    found = ropewalk::guarded(__func__, bytes, alignment, false, ROPEWALK_CALLER);
+  if (found == nullptr) found = __libc_memalign(alignment, bytes);
   if (found == nullptr) return ENOMEM;
   *memory = found;
   return 0;
 }
+[[gnu::visibility("default")]] void* valloc(std::size_t bytes) noexcept {
+  ROPEWALK_NOTE(bytes);
+  ROPEWALK_GUARD(bytes, ropewalk::page_bytes(), false);
+  return __libc_memalign(ropewalk::page_bytes(), bytes);
+}
+[[gnu::visibility("default")]] void* pvalloc(std::size_t bytes) noexcept {
+  ROPEWALK_NOTE(bytes);
+  const std::size_t page = ropewalk::page_bytes();
+  const std::size_t whole = bytes > SIZE_MAX - page ? bytes : (bytes + page - 1) / page * page;
+  ROPEWALK_GUARD(whole, page, false);
+  return __libc_memalign(page, whole);
+}
+[[gnu::visibility("default")]] std::size_t malloc_usable_size(void* memory) noexcept {
+  if (ropewalk::heap_guard::holds(memory)) return ropewalk::heap_guard::size_of(memory);
+  static const auto of_glibc =
+      reinterpret_cast<std::size_t (*)(void*)>(dlsym(RTLD_NEXT, "malloc_usable_size"));
+  return of_glibc != nullptr ? of_glibc(memory) : 0;
+}
 [[gnu::visibility("default")]] void free(void* memory) noexcept {
   if (memory != nullptr) ROPEWALK_NOTE(0);
-  __libc_free(memory);
+  if (ropewalk::heap_guard::holds(memory)) [[unlikely]]
+    ropewalk::heap_guard::release(memory);
+  else
+    __libc_free(memory);
 }
 }
 // NOLINTEND

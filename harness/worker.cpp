@@ -234,8 +234,13 @@ CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions)
   const Control& c = control();
   if (WIFEXITED(status) && WEXITSTATUS(status) == exit_unheard && c.last_words[0] != 0)
     text = text_of(c.last_words);
-  if ((c.fault_signal == SIGSEGV || c.fault_signal == SIGBUS) && !regions.empty())
-    text += ": " + place_of_fault(c, regions);
+  if (c.fault_signal == SIGSEGV || c.fault_signal == SIGBUS) {
+    const std::string in_heap = text_of(c.last_words);
+    if (!in_heap.empty())
+      text += ": " + in_heap;
+    else if (!regions.empty())
+      text += ": " + place_of_fault(c, regions);
+  }
   stop();
   return {CallResult::Kind::crash, text};
 }

@@ -1,0 +1,60 @@
+// The blocks of guarded memory, and where they lie: HeapBlocks hands out addresses in rising order
+// and records each block, so that any address finds its block, freed ones too.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace ropewalk {
+
+struct HeapBlock {
+  std::byte *begin, *end;    ///< what may be touched: the block and the pattern around it
+  std::byte* at;             ///< what the kernel was given
+  std::size_t bytes;         ///< what it asked for
+  const char* function;      ///< "malloc"
+  const char* allocated_in;  ///< "prepare"
+  const char* freed_in;      ///< nullptr: it lives
+  HeapBlock *older, *newer;  ///< among the living ones
+};
+
+/// How far a write went past the two ends of a block.
+struct Overrun {
+  std::size_t before = 0, after = 0;
+  explicit operator bool() const { return before + after != 0; }
+};
+
+void paint_around(HeapBlock& block);
+Overrun overrun_of(const HeapBlock& block);
+
+class HeapBlocks {
+ public:
+  /// Between forbidden pages: a write past the pages, and every use after the end, is a fault.
+  enum class Kind { between_pages, between_patterns };
+
+  /// Reserves addresses alone, no memory. False where the system refuses.
+  bool reserve(Kind kind, std::size_t bytes);
+
+  bool holds(const void* memory) const {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(memory) - base_) < bytes_;
+  }
+  /// nullptr: no room. at_end: the block ends at a forbidden page, as far as its alignment allows.
+  HeapBlock* add(std::size_t bytes, std::size_t alignment, bool at_end);
+  void end(HeapBlock& block);
+  /// The block nearest to an address in this memory; nullptr where there was none.
+  const HeapBlock* near(const void* address) const;
+  HeapBlock* near(const void* address) {
+    return const_cast<HeapBlock*>(static_cast<const HeapBlocks*>(this)->near(address));
+  }
+  std::size_t living() const { return living_; }
+
+ private:
+  bool lay_out(HeapBlock& block, std::size_t bytes, std::size_t alignment, bool at_end);
+  void begin_anew();
+
+  Kind kind_{};
+  std::byte *base_ = nullptr, *next_ = nullptr;
+  std::size_t bytes_ = 0;
+  HeapBlock* blocks_ = nullptr;
+  std::size_t count_ = 0, living_ = 0;
+};
+
+}  // namespace ropewalk
