@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "benchmarks/system_files.h"
+#include "harness/system_files.h"
 
 namespace ropewalk {
 

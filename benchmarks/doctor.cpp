@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <limits>
 
 #include "benchmarks/environment.h"
+#include "harness/memory_limits.h"
 
 namespace ropewalk {
 namespace {
@@ -130,8 +130,8 @@ Answer swap(const Machine& m) {
 }
 
 Answer memory(const Machine& m) {
-  const std::int64_t available = available_memory_bytes(m.files);
-  if (available == std::numeric_limits<std::int64_t>::max()) return {};
+  const std::int64_t available = memory_left(m.files).bytes;
+  if (available == unlimited_memory) return {};
   return answer(available / 10 * 9 >= m.largest_workload_bytes,
                 fmt::format("{} MiB available, {} MiB for the largest workload", available >> 20,
                             m.largest_workload_bytes >> 20));

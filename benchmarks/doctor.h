@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "benchmarks/probes.h"
-#include "benchmarks/system_files.h"
+#include "harness/system_files.h"
 
 namespace ropewalk {
 

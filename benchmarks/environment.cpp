@@ -8,20 +8,19 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
 #include <string_view>
 #include <vector>
 
 #include "benchmarks/build_info.h"
 #include "benchmarks/git_revision.h"
 #include "benchmarks/probes.h"
+#include "harness/memory_limits.h"
 #include "kernels/api/cpu_features.h"
 
 namespace ropewalk {
 namespace {
 
 using Words = std::map<std::string, std::string>;
-constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
 constexpr const char* not_readable = "not readable";
 
 /// "48K" as "48 KiB".
@@ -53,12 +52,7 @@ std::string affinity() {
 }
 
 std::string mebibytes(std::int64_t bytes) {
-  return bytes <= 0 || bytes == unlimited ? "" : fmt::format("{} MiB", bytes >> 20);
-}
-
-std::int64_t meminfo_bytes(const SystemFiles& files, std::string_view key) {
-  const std::int64_t kib = leading_number(files.line_value("/proc/meminfo", key, ':'));
-  return kib < 0 || kib > unlimited / 1024 ? -1 : kib * 1024;
+  return bytes <= 0 || bytes == unlimited_memory ? "" : fmt::format("{} MiB", bytes >> 20);
 }
 
 std::string load_average() {
@@ -116,7 +110,7 @@ void describe_system(const SystemFiles& files, Words& words) {
   system.erase(std::remove(system.begin(), system.end(), '"'), system.end());
   words["system"] = system;
   words["memory_total"] = mebibytes(meminfo_bytes(files, "MemTotal"));
-  words["memory_available"] = mebibytes(available_memory_bytes(files));
+  words["memory_available"] = mebibytes(memory_left(files).bytes);
   words["swap_total"] = files.line_value("/proc/meminfo", "SwapTotal", ':');
   words["page_size_bytes"] = std::to_string(sysconf(_SC_PAGESIZE));
   words["transparent_huge_pages"] =
@@ -181,23 +175,6 @@ std::map<std::string, std::string> describe_environment(const SystemFiles& files
   for (auto& [key, value] : words)
     if (value.empty()) value = not_readable;
   return words;
-}
-
-std::int64_t available_memory_bytes(const SystemFiles& files) {
-  std::int64_t available = meminfo_bytes(files, "MemAvailable");
-  if (available < 0) available = unlimited;
-  const std::string group = "/sys/fs/cgroup/memory.";
-  const std::int64_t granted = files.number(group + "max");
-  const std::int64_t used = files.number(group + "current");
-  if (granted < 0 || used < 0) return available;
-  // Cached file pages count as used, but are given up on demand.
-  std::int64_t cached = 0;
-  for (const std::string_view key : {"inactive_file", "active_file"}) {
-    const std::int64_t part = leading_number(files.line_value(group + "stat", key, ' '));
-    cached += std::clamp<std::int64_t>(part, 0, unlimited / 4);
-  }
-  available = std::min(available, std::max<std::int64_t>(granted - used + cached, 0));
-  return available;
 }
 
 }  // namespace ropewalk

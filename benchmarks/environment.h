@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/system_files.h"
+#include "harness/system_files.h"
 
 namespace ropewalk {
 
@@ -14,10 +14,6 @@ namespace ropewalk {
 /// readable" (no /sys, no /proc, not Linux). Never throws for it. No host name, no user name, no
 /// path.
 std::map<std::string, std::string> describe_environment(const SystemFiles& files = SystemFiles());
-
-/// Memory that can still be had: the system's estimate, less where a control group grants less. The
-/// largest int64_t where nobody knows.
-std::int64_t available_memory_bytes(const SystemFiles& files = SystemFiles());
 
 /// The processors this process may run on.
 std::vector<int> allowed_cpus();

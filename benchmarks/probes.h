@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "benchmarks/system_files.h"
+#include "harness/system_files.h"
 
 namespace ropewalk {
 

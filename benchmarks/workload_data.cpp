@@ -8,9 +8,9 @@
 #include <new>
 #include <string_view>
 
-#include "benchmarks/environment.h"
 #include "benchmarks/rounds.h"
 #include "benchmarks/traffic.h"
+#include "harness/memory_limits.h"
 
 namespace ropewalk {
 namespace {
@@ -188,11 +188,7 @@ std::vector<CeilingSpan> WorkloadData::spans() const {
 std::string LazyData::refusal() {
   if (data_) return {};
   const std::int64_t needed = allocated_bytes(workload_);
-  const std::int64_t available = available_memory_bytes();
-  // What is free is not all for the taking: the parent process and the kernels need some too.
-  if (needed > available / 10 * 9)
-    return fmt::format("needs {} MiB of memory, {} MiB are available", needed >> 20,
-                       available >> 20);
+  if (const std::string why = memory_refusal(needed); !why.empty()) return why;
   try {
     data_.emplace(workload_, seed_);
   } catch (const std::bad_alloc&) {

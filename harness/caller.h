@@ -15,6 +15,7 @@
 #include "harness/entry_watch.h"
 #include "harness/guarded_mapping.h"
 #include "harness/heap_guard.h"
+#include "harness/memory_limits.h"
 #include "harness/protocol.h"
 #include "harness/repeated_calls.h"
 #include "harness/shown_problem.h"
@@ -323,6 +324,8 @@ class Caller {
     if (w.bytes > largest_workspace_bytes)
       throw StepFailed{protocol::Status::skipped,
                        "workspace of " + std::to_string(w.bytes) + " bytes is above 1 GiB"};
+    if (const std::string why = memory_refusal(static_cast<std::int64_t>(w.bytes)); !why.empty())
+      throw StepFailed{protocol::Status::skipped, "the workspace " + why};
     w.mapping = GuardedMapping(w.bytes);
     fill_workspace(w.mapping);
     constexpr std::size_t alignment = 64;

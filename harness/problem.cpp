@@ -7,6 +7,7 @@
 
 #include "harness/checked.h"
 #include "harness/data.h"
+#include "harness/memory_limits.h"
 #include "harness/names.h"
 #include "harness/poison.h"
 #include "harness/tensor_content.h"
@@ -105,6 +106,8 @@ int add_buffer(Problem& out, std::string name, std::int64_t elements, std::int64
   std::int64_t sum = bytes;
   for (const Buffer& other : out.buffers) sum = plus(sum, std::ssize(other.content));
   require(sum <= largest_case_bytes, "the case is larger than 2 GiB");
+  // Once here, once where the kernel finds it, and what it makes of it in two placements.
+  if (const std::string why = memory_refusal(4 * sum); !why.empty()) throw NoMemory(why);
   Buffer& b = out.buffers.emplace_back();
   b.name = std::move(name);
   b.element_bytes = element_size;

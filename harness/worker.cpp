@@ -14,6 +14,7 @@
 
 #include "harness/fault_place.h"
 #include "harness/keeper.h"
+#include "harness/memory_limits.h"
 #include "harness/output_watch.h"
 #include "harness/process_stat.h"
 #include "harness/signal_name.h"
@@ -29,10 +30,25 @@ using Clock = std::chrono::steady_clock;
 constexpr long look_every_ms = 100;
 constexpr double look_every_s = 1e-3 * look_every_ms;
 
+// How many processes the system has killed for the memory of this process's groups, as far as was
+// looked: what came before explains no later end.
+std::int64_t& known_memory_kills() {
+  static std::int64_t known = memory_kills();
+  return known;
+}
+
+std::string cause_of_kill() {
+  const std::string cause = memory_kill_text(known_memory_kills());
+  known_memory_kills() = memory_kills();
+  return cause.empty() ? "" : ": " + cause;
+}
+
 }  // namespace
 
 Worker::Worker(WorkerOptions options, std::vector<KernelFacts> known)
-    : options_(std::move(options)), kernels_(std::move(known)) {}
+    : options_(std::move(options)), kernels_(std::move(known)) {
+  known_memory_kills();
+}
 
 Worker::~Worker() {
   stop();
@@ -230,6 +246,7 @@ CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions)
     text = fmt::format("{} in {}", signal_name(WTERMSIG(status)), phase);
     if (WTERMSIG(status) == SIGILL)
       text += ": an instruction this machine has not? Then cpu_features must name its set";
+    if (WTERMSIG(status) == SIGKILL) text += cause_of_kill();
   }
   const Control& c = control();
   if (WIFEXITED(status) && WEXITSTATUS(status) == exit_unheard && c.last_words[0] != 0)

@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <memory>
 
+<<<<<<< HEAD
 #include "harness/own_workers.h"
+=======
+#include "harness/memory_limits.h"
+>>>>>>> 53795d7 (harness, benchmarks: ask the control groups how much memory is left)
 #include "properties/share_out.h"
 
 namespace ropewalk {
@@ -85,7 +89,10 @@ int usual_judges() {
   cpu_set_t set;
   CPU_ZERO(&set);
   const int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-  return std::clamp(cores, 1, 8);
+  // A judge with its worker took 106 MiB in the smoke profile, and takes more with larger cases.
+  constexpr std::int64_t bytes_of_a_judge = std::int64_t{192} << 20;
+  const std::int64_t fit = shared_memory_left().bytes / bytes_of_a_judge;
+  return static_cast<int>(std::clamp<std::int64_t>(std::min<std::int64_t>(cores, fit), 1, 8));
 }
 
 void verify_with_judges(const WorkerOptions& options, const VerifyPlan& plan, int judges,

@@ -10,6 +10,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "properties/check_case.h"
 #include "properties/diagnosis.h"
 #include "properties/generate.h"
 #include "properties/regressions.h"
@@ -25,7 +26,7 @@ class Runner {
 
   /// Whether the claim held on this case. A refusal holds, and is counted as not executed.
   bool holds(const Case& c) {
-    const Finding f = property_.check(subject_, c);
+    const Finding f = check_case(property_, subject_, c);
     refused_ = !f.ran();
     if (refused_) {
       if (run.executed == 0) run.worst = f;  // why nothing ran

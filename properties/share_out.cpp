@@ -15,6 +15,7 @@
 #include <system_error>
 #include <vector>
 
+#include "harness/memory_limits.h"
 #include "harness/worker.h"
 
 namespace ropewalk {
@@ -127,7 +128,7 @@ void do_alone(const ShareOut& plan) {
 }
 
 // Reads one line after the other of a child that has something to say.
-void listen(const ShareOut& plan, Child& child, bool& go_on) {
+void listen(const ShareOut& plan, Child& child, bool& go_on, std::int64_t memory_kills_before) {
   const bool there = child.read([&](char kind, const std::string& text) {
     if (kind == unusable_line) throw WorkerError(text);
     if (kind == error_line) throw std::runtime_error(text);
@@ -135,7 +136,10 @@ void listen(const ShareOut& plan, Child& child, bool& go_on) {
     go_on = plan.on_done(child.job()) && go_on;
     child.end();
   });
-  if (!there) throw std::runtime_error("a process that judged kernels ended unexpectedly");
+  if (there) return;
+  const std::string cause = memory_kill_text(memory_kills_before);
+  throw std::runtime_error("a process that judged kernels ended unexpectedly" +
+                           (cause.empty() ? "" : ": " + cause));
 }
 
 }  // namespace
@@ -143,6 +147,7 @@ void listen(const ShareOut& plan, Child& child, bool& go_on) {
 void share_out(const ShareOut& plan) {
   if (plan.processes <= 1 || plan.jobs <= 1) return do_alone(plan);
   const auto count = std::min(static_cast<std::uint32_t>(plan.processes), plan.jobs);
+  const std::int64_t kills_before = memory_kills();
   std::deque<Child> children;
   while (children.size() < count) children.emplace_back(plan);
   std::uint32_t begun = 0;
@@ -160,7 +165,7 @@ void share_out(const ShareOut& plan) {
       throw std::system_error(errno, std::generic_category(), "waiting for the judges");
     }
     for (std::size_t i = 0; i < children.size(); ++i)
-      if (waiting[i].revents != 0) listen(plan, children[i], go_on);
+      if (waiting[i].revents != 0) listen(plan, children[i], go_on, kills_before);
   }
 }
 

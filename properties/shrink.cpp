@@ -8,6 +8,7 @@
 #include <functional>
 #include <set>
 
+#include "properties/check_case.h"
 #include "properties/shrink_steps.h"
 
 namespace ropewalk {
@@ -91,7 +92,7 @@ class Search {
       // A crash needs nothing to compare, but what is replayed once it is mended does.
       if (rotates(best_.smallest) && !rotates(c)) return false;
       if (fresh_each_) subject_.worker.restart();
-      const Finding f = property_.check(subject_, c);
+      const Finding f = check_case(property_, subject_, c);
       if (f.kind == Finding::Kind::hang) ++hangs_;
       if (!fails_like(f, first_)) return false;
       if (f.margin > best_.worst_margin) {
@@ -206,7 +207,7 @@ class Search {
 Finding check_in_a_fresh_process(Subject& subject, const Property& property, const Case& c) {
   subject.worker.restart();
   try {
-    return property.check(subject, c);
+    return check_case(property, subject, c);
   } catch (const BadCase&) {
     return {};  // what it failed at kept it from going on to where it is no case: no failure here
   }

@@ -7,6 +7,7 @@
 
 #include "harness/data.h"
 #include "harness/names.h"
+#include "properties/check_case.h"
 #include "properties/run_property.h"
 
 namespace ropewalk {
@@ -257,7 +258,7 @@ Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
     skipped.reason = facts->cannot_run;
     return {skipped, *facts, *property};
   }
-  return {(*property)->check(subject, c), *facts, *property};
+  return {check_case(**property, subject, c), *facts, *property};
 }
 
 int exit_code_of(const std::vector<VerdictRow>& rows) {

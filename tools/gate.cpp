@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "harness/names.h"
+#include "properties/check_case.h"
 
 namespace ropewalk {
 namespace {
@@ -126,12 +127,12 @@ Finding Gate::own_shape(const KernelFacts& facts, const Workload& w) {
   Subject subject{worker_, oracle_, facts};
   const bool smoke = options_.profile == Profile::smoke;
   Case c = case_of(w, facts, options_.seed, smoke ? gate_elements_smoke : gate_elements);
-  const Finding f = agreement.check(subject, c);
+  const Finding f = check_case(agreement, subject, c);
   if (f.ran() || c.tokens == w.tokens) return f;
   c.tokens = w.tokens;
   try {
     const CallResult answer = ask_supports(subject, make_question(c));
-    return answer.kind == CallResult::Kind::ok ? agreement.check(subject, c) : f;
+    return answer.kind == CallResult::Kind::ok ? check_case(agreement, subject, c) : f;
   } catch (const BadCase&) {  // too large for a case
     return f;
   }

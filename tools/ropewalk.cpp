@@ -8,8 +8,10 @@
 #include <cstring>
 #include <exception>
 #include <map>
+#include <stdexcept>
 #include <string>
 
+#include "harness/memory_limits.h"
 #include "tools/options.h"
 #include "tools/verbs.h"
 
@@ -43,6 +45,17 @@ void hold_standard_streams() {
       (void)::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+// What judging takes at the least, as measured: the command, a judge, its worker. With less the
+// system would end the run without a word.
+void require_memory(const std::string& verb) {
+  constexpr std::int64_t least = std::int64_t{64} << 20;
+  const bool judges = verb == "verify" || verb == "mutants" || verb == "bench" || verb == "run";
+  const MemoryLeft left = judges ? shared_memory_left() : MemoryLeft{};
+  if (left.bytes < least)
+    throw std::runtime_error(verb + " needs " + std::to_string(least >> 20) + " MiB of memory, " +
+                             std::to_string(left.bytes >> 20) + " MiB are left " + left.by);
+}
+
 int run_verb(const Options& options) {
   static const std::map<std::string, int (*)(const Options&)> verbs = {
       {"list", run_list},       {"verify", run_verify}, {"replay", run_replay},
@@ -51,6 +64,7 @@ int run_verb(const Options& options) {
       {"compare", run_compare},
   };
   try {
+    require_memory(options.verb);
     return verbs.at(options.verb)(options);
   } catch (const std::exception& e) {
     // Whatever was thrown because nothing can be printed is said once, by main.

@@ -1,4 +1,4 @@
-#include "benchmarks/system_files.h"
+#include "harness/system_files.h"
 
 #include <charconv>
 #include <fstream>
@@ -27,6 +27,13 @@ std::string SystemFiles::first_line(std::string_view file) const {
   std::string line;
   std::getline(in, line);
   return trimmed(line);
+}
+
+std::vector<std::string> SystemFiles::lines(std::string_view file) const {
+  std::ifstream in = open(root_, file);
+  std::vector<std::string> out;
+  for (std::string line; std::getline(in, line);) out.push_back(line);
+  return out;
 }
 
 std::int64_t SystemFiles::number(std::string_view file) const {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ropewalk {
 
@@ -13,6 +14,8 @@ class SystemFiles {
 
   /// The first line of a file, without blanks at its ends; empty where it cannot be read.
   std::string first_line(std::string_view file) const;
+  /// All lines of a file; none where it cannot be read.
+  std::vector<std::string> lines(std::string_view file) const;
   /// The number a file begins with, or -1.
   std::int64_t number(std::string_view file) const;
   /// The value behind `key` and a separator in a file of such lines; empty where there is none.
