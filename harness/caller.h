@@ -369,9 +369,9 @@ class Caller {
     }
     set_phase(control_, protocol::Phase::apply);
     const std::uint64_t counted = repeated.run(calls->rounds);
+    const std::string damage = heap_damage();
     if (!repeated.failure().empty()) throw StepFailed{protocol::Status::failed, repeated.failure()};
-    if (const std::string damage = heap_damage(); !damage.empty())
-      throw StepFailed{protocol::Status::failed, "apply " + damage};
+    if (!damage.empty()) throw StepFailed{protocol::Status::failed, "apply " + damage};
     for (const Workspace& workspace : workspaces)
       if (workspace.overrun())
         throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};

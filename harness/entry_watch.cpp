@@ -55,6 +55,7 @@ void EntryWatch::begin(Entry which) {
 // An entry that ended by an exception is told of that alone.
 void EntryWatch::quiet() {
   end_heap_guard();
+  heap_damage();  // the next kernel is not told of it
   end_heap_watch();
   output_.accept();
 }

@@ -101,6 +101,15 @@ TEST_F(HeapGuard, EveryRightUseIsLeftAlone) {
   EXPECT_EQ(worker.starts(), 1);
 }
 
+TEST_F(HeapGuard, TheNextKernelIsNotBlamed) {
+  for (const bool at_end : {true, false}) {
+    expect("heap_overruns_and_throws", at_end, Kind::failed,
+           "an exception left the kernel: too late");
+    EXPECT_EQ(run("plain", at_end).kind, Kind::ok);
+  }
+  EXPECT_EQ(worker.starts(), 1);
+}
+
 TEST_F(HeapGuard, FreshMemoryIsNotZero) {
   for (const bool at_end : {true, false}) expect("heap_fresh", at_end, Kind::ok, "");
 }

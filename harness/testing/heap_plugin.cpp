@@ -1,6 +1,5 @@
 // A plugin for tests: kernels that damage the heap in one way each, and a kernel that uses all of
 // the allocator rightly. None of them rotates anything.
-#include <dlfcn.h>
 #include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -96,6 +95,12 @@ const RegisteredKernel freed{with_prepare("heap_reads_freed", [](const rope_prob
   read(kept, 0, 1);
   return std::int32_t{ROPE_OK};
 })};
+const RegisteredKernel throws{
+    with_prepare("heap_overruns_and_throws", [](const rope_problem*, void** state) -> std::int32_t {
+      *state = std::malloc(25);
+      write(hidden(*state), 25, 26);
+      throw std::runtime_error("too late");
+    })};
 KernelInfo in_apply() {
   KernelInfo k = with_prepare("heap_overruns_in_apply", [](const rope_problem*, void** state) {
     *state = std::malloc(64);
@@ -220,7 +225,6 @@ bool libraries() {
     good = std::strlen(e.what()) == 100;
   }
   if (std::FILE* const file = std::fopen("/dev/null", "r")) std::fclose(file);
-  if (void* const library = dlopen("libm.so.6", RTLD_NOW)) dlclose(library);
   return good;
 }
 
