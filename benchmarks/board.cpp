@@ -17,9 +17,13 @@
 #include <regex.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -36,6 +40,12 @@ namespace ropewalk {
 namespace {
 
 using CellsByLabel = std::map<std::string, Cell*>;
+
+constexpr std::int64_t usual_repetitions = 5;
+// A row of results holds 16 MiB; a repetition takes 24 characters of time, 20 of iterations and two
+// commas. Some are left for the rest.
+constexpr std::int64_t most_repetitions = 300'000;
+static_assert(most_repetitions * (24 + 20 + 2) < (std::int64_t{15} << 20));
 
 // 1.7.1 has error_occurred, 1.8 and later skipped.
 template <class Run>
@@ -58,6 +68,7 @@ void time_cell(benchmark::State& state, Cell& cell, const BoardPlan& plan, Oracl
     state.SkipWithError(fmt::format("{}: {}", cell.refusal->outcome, cell.refusal->reason).c_str());
   };
   if (!cell.ready()) return refuse();
+  watch.accept_output();  // of prepare
   const std::int64_t calls = state.max_iterations;
   std::chrono::duration<double> elapsed{};
   watch.begin(cell.kernel());
@@ -70,11 +81,12 @@ void time_cell(benchmark::State& state, Cell& cell, const BoardPlan& plan, Oracl
   }
   try {
     watch.end(true);
+    if (cell.judge(oracle, fresh_seed())) ++cell.row.reverified;
+    watch.check_output();
   } catch (const std::runtime_error& changed) {  // the library is no place for an exception
     cell.refusal = {"BROKEN", changed.what()};
     return refuse();
   }
-  if (cell.judge(oracle, fresh_seed())) ++cell.row.reverified;
   if (cell.refusal) return refuse();
   // Iteration-invariant rates are divided by the manual time of one call.
   state.counters["bytes_per_s"] = benchmark::Counter(static_cast<double>(cell.row.bytes),
@@ -91,18 +103,37 @@ class Collector final : public benchmark::BenchmarkReporter {
       : shown_(benchmark::CreateDefaultDisplayReporter()),
         plan_(plan),
         cells_(cells),
-        show_repetitions_(show_repetitions) {}
+        show_repetitions_(show_repetitions) {
+    shown_->SetOutputStream(&text_);
+    shown_->SetErrorStream(&notes_);
+    SetOutputStream(&text_);  // of a list of the tests
+    SetErrorStream(&notes_);
+  }
 
   bool ReportContext(const Context& context) override {
     if (plan_.silent) return true;
-    std::ostringstream notes;
-    shown_->SetErrorStream(&notes);
     const bool goes_on = shown_->ReportContext(context);
-    shown_->SetErrorStream(&std::cerr);
-    std::istringstream lines(notes.str());
-    for (std::string line; std::getline(lines, line);)
-      if (line.find("Library was built as DEBUG") == std::string::npos) std::cerr << line << '\n';
+    show();
     return goes_on;
+  }
+
+  /// What the library has written so far goes to the user.
+  void show() {
+    std::string notes;
+    std::istringstream lines(notes_.str());
+    for (std::string line; std::getline(lines, line);)
+      if (line.find("Library was built as DEBUG") == std::string::npos) notes += line + '\n';
+    const std::string text = text_.str();
+    notes_.str("");
+    text_.str("");
+    if (plan_.silent) return;
+    if (!plan_.show) {
+      std::cerr << notes;
+      std::cout << text << std::flush;
+      return;
+    }
+    if (!notes.empty()) plan_.show(notes, true);
+    if (!text.empty()) plan_.show(text, false);
   }
 
   void ReportRuns(const std::vector<Run>& runs) override {
@@ -120,10 +151,12 @@ class Collector final : public benchmark::BenchmarkReporter {
       if (repetition && (cell.refusal || complete(cell.row, run))) hand_out(cell);
     }
     if (!to_show.empty() && !plan_.silent) shown_->ReportRuns(to_show);
+    show();
   }
 
   void Finalize() override {
     if (!plan_.silent) shown_->Finalize();
+    show();
   }
 
  private:
@@ -155,6 +188,7 @@ class Collector final : public benchmark::BenchmarkReporter {
   const BoardPlan& plan_;
   const CellsByLabel& cells_;
   bool show_repetitions_;
+  std::ostringstream text_, notes_;
   std::set<const Cell*> handed_out_, refusals_shown_;
 };
 
@@ -210,8 +244,9 @@ bool is_true(std::string_view value) {
 
 std::vector<std::string> with_defaults(const BoardPlan& plan) {
   std::vector<std::string> args = {
-      "ropewalk", plan.quick ? "--benchmark_min_time=0.02" : "--benchmark_min_time=0.1",
-      "--benchmark_repetitions=5", "--benchmark_enable_random_interleaving=true"};
+      plan.quick ? "--benchmark_min_time=0.02" : "--benchmark_min_time=0.1",
+      fmt::format("--benchmark_repetitions={}", usual_repetitions),
+      "--benchmark_enable_random_interleaving=true"};
   // On a console the spread says enough; who asks for a format wants all.
   if (flag_value(plan.benchmark_args, "--benchmark_format").empty())
     args.push_back("--benchmark_display_aggregates_only=true");
@@ -219,54 +254,98 @@ std::vector<std::string> with_defaults(const BoardPlan& plan) {
   return args;
 }
 
-/// What the library would take for a help request, silently for no match, or abort on.
-bool flags_are_sane(const std::vector<std::string>& user_args) {
-  for (const std::string& arg : user_args)
-    if (!starts_with(arg, "--benchmark_") && !starts_with(arg, "--v=")) {
-      std::cerr << "error: '" << arg << "' is no flag of Google Benchmark (--benchmark_...)\n";
-      return false;
-    }
-  if (const std::string min_time(flag_value(user_args, "--benchmark_min_time"));
-      !min_time.empty()) {
-    char* end = nullptr;
-    const bool positive = std::strtod(min_time.c_str(), &end) > 0;
-    if (!positive || (std::string_view(end) != "" && std::string_view(end) != "s" &&
-                      std::string_view(end) != "x")) {  // 1.9.1 would abort
-      std::cerr << "error: --benchmark_min_time is no time: '" << min_time << "'\n";
-      return false;
-    }
-  }
-  std::string filter(flag_value(user_args, "--benchmark_filter"));
-  if (filter.empty()) return true;
-  if (filter[0] == '-') filter.erase(0, 1);
-  regex_t compiled;
-  if (regcomp(&compiled, filter.c_str(), REG_EXTENDED | REG_NOSUB) != 0) {
-    std::cerr << "error: --benchmark_filter is no regular expression: '" << filter << "'\n";
-    return false;
-  }
-  regfree(&compiled);
-  return true;
+/// A whole number, by the words of the library.
+bool is_number(const std::string& text) {
+  if (text.empty()) return false;
+  char* end = nullptr;
+  errno = 0;
+  const long value = std::strtol(text.c_str(), &end, 10);
+  return *end == 0 && errno == 0 && value >= 0 && value <= std::numeric_limits<int>::max();
 }
 
-/// The library keeps pointers into argv: they live as long as the process.
-bool initialize(const std::vector<std::string>& args) {
+bool is_time(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  const std::string_view unit(end);
+  // 1.9.1 would abort on what is none.
+  return value > 0 && std::isfinite(value) && (unit.empty() || unit == "s" || unit == "x");
+}
+
+std::string filter_fault(std::string filter) {
+  if (!filter.empty() && filter[0] == '-') filter.erase(0, 1);
+  regex_t compiled;
+  if (regcomp(&compiled, filter.c_str(), REG_EXTENDED | REG_NOSUB) != 0)
+    return "--benchmark_filter is no regular expression: '" + filter + "'";
+  regfree(&compiled);
+  return {};
+}
+
+/// What the library would take for a help request, silently for no match, or abort on.
+std::string value_fault(const std::vector<std::string>& args) {
+  const auto value = [&](const char* flag) { return std::string(flag_value(args, flag)); };
+  const auto is_given = [&](const char* flag) {
+    return std::any_of(args.begin(), args.end(), [&](const std::string& arg) {
+      return arg == flag || starts_with(arg, std::string(flag) + "=");
+    });
+  };
+  if (is_given("--benchmark_min_time") && !is_time(value("--benchmark_min_time")))
+    return "--benchmark_min_time is no time: '" + value("--benchmark_min_time") + "'";
+  if (const std::string given = value("--benchmark_repetitions");
+      is_given("--benchmark_repetitions") &&
+      (!is_number(given) || benchmark_repetitions(args) > most_repetitions || given == "0"))
+    return fmt::format("--benchmark_repetitions is no number from 1 to {}: '{}'", most_repetitions,
+                       given);
+  for (const char* flag : {"--benchmark_format", "--benchmark_out_format"})
+    if (const std::string given = value(flag);
+        is_given(flag) && given != "console" && given != "json" && given != "csv")
+      return fmt::format("{} is not console, json or csv: '{}'", flag, given);
+  if (const std::string given = value("--benchmark_time_unit"); is_given("--benchmark_time_unit") &&
+                                                                given != "ns" && given != "us" &&
+                                                                given != "ms" && given != "s")
+    return "--benchmark_time_unit is not ns, us, ms or s: '" + given + "'";
+  if (const std::string given = value("--benchmark_out");
+      !given.empty() && !std::ofstream(given, std::ios::app))
+    return "--benchmark_out cannot be written: '" + given + "'";
+  return filter_fault(value("--benchmark_filter"));
+}
+
+/// The library keeps pointers into argv: they live as long as the process. Returns the first flag
+/// that it does not take.
+std::string initialize(const std::vector<std::string>& args) {
   static std::vector<std::string> kept;
   static std::vector<char*> pointers;
-  kept = args;
+  kept = {"ropewalk"};
+  kept.insert(kept.end(), args.begin(), args.end());
   pointers.clear();
   for (std::string& arg : kept) pointers.push_back(arg.data());
   int count = static_cast<int>(pointers.size());
   pointers.push_back(nullptr);
   benchmark::Initialize(&count, pointers.data());
-  return !benchmark::ReportUnrecognizedArguments(count, pointers.data());
+  return count > 1 ? pointers[1] : "";
 }
 
 }  // namespace
 
+std::int64_t benchmark_repetitions(const std::vector<std::string>& args) {
+  const std::string given(flag_value(args, "--benchmark_repetitions"));
+  return is_number(given) ? std::strtol(given.c_str(), nullptr, 10) : usual_repetitions;
+}
+
+std::string benchmark_flag_fault(const std::vector<std::string>& args) {
+  for (const std::string& arg : args)
+    if (!starts_with(arg, "--benchmark_") && !starts_with(arg, "--v="))
+      return "'" + arg + "' is no flag of Google Benchmark (--benchmark_...)";
+  if (std::string fault = value_fault(args); !fault.empty()) return fault;
+  const std::string unknown = initialize(args);
+  return unknown.empty() ? "" : "Google Benchmark does not take '" + unknown + "'";
+}
+
 int run_board(const BoardPlan& plan) {
-  if (!flags_are_sane(plan.benchmark_args)) return 2;
   const std::vector<std::string> args = with_defaults(plan);
-  if (!initialize(args)) return 2;
+  if (const std::string fault = benchmark_flag_fault(args); !fault.empty()) {
+    std::cerr << "error: " << fault << '\n';
+    return 2;
+  }
   Cells cells = make_cells(plan);
   CellsByLabel by_label;
   Oracle oracle;
@@ -294,10 +373,7 @@ int run_board(const BoardPlan& plan) {
     cell.reset();
   }
   announce(plan, "");
-  if (!plan.silent && !std::cout.flush()) {
-    std::cerr << "ropewalk: standard output cannot be written\n";
-    return 2;
-  }
+  collector.show();
   return matched == 0 ? 3 : 0;
 }
 

@@ -25,7 +25,17 @@ struct BoardPlan {
   /// The '<kernel>|<workload>' whose code is about to run, before each repetition, and whenever a
   /// kernel is asked or prepared; empty when no contestant's code runs. A crash can thus be named.
   std::function<void(const std::string& label)> now_running;
+  /// The library's own table and context (`remark`: meant for standard error), as it goes; where
+  /// there is none they go to the standard streams.
+  std::function<void(const std::string& text, bool remark)> show;
 };
+
+/// The fault of the first flag that run_board() would refuse, in one line; empty when there is
+/// none. To be asked before anything is measured.
+std::string benchmark_flag_fault(const std::vector<std::string>& args);
+
+/// How many repetitions such flags ask for: 5 unless they say.
+std::int64_t benchmark_repetitions(const std::vector<std::string>& args);
 
 /// Registers each contestant that accepts a workload as '<kernel>|<workload>' (an unsupported pair
 /// is simply absent), and for each workload with a contestant its ceiling; runs what the flags

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
-#include <initializer_list>
 
 #if defined(__x86_64__)
 #include <emmintrin.h>
@@ -213,7 +212,7 @@ struct Candidate {
   void (*pass)(const CeilingSpan&);
 };
 
-std::vector<CeilingVariant> runnable(std::initializer_list<Candidate> candidates) {
+std::vector<CeilingVariant> runnable(const std::vector<Candidate>& candidates) {
   std::vector<CeilingVariant> out;
   for (const Candidate& candidate : candidates)
     if (missing_cpu_feature(candidate.cpu_features).empty())
@@ -222,8 +221,8 @@ std::vector<CeilingVariant> runnable(std::initializer_list<Candidate> candidates
 }
 
 template <class Real>
-std::vector<CeilingVariant> update_variants_of() {
-  return runnable({
+std::vector<Candidate> update_candidates() {
+  return {
     {"plain loop", nullptr, update_baseline<Real, Plain>},
         {"loop with prefetch", nullptr, update_baseline<Real, Prefetch>},
         {"2 streams", nullptr, update_baseline<Real, Streams<2>>},
@@ -240,12 +239,12 @@ std::vector<CeilingVariant> update_variants_of() {
         {"avx512 2 streams", "avx512f", update_avx512<Real, Streams<2>>},
         {"avx512 4 streams", "avx512f", update_avx512<Real, Streams<4>>},
 #endif
-  });
+  };
 }
 
 template <class Real>
-std::vector<CeilingVariant> copy_variants_of() {
-  return runnable({
+std::vector<Candidate> copy_candidates() {
+  return {
     {"memcpy", nullptr, copy_memcpy<Real>}, {"plain loop", nullptr, copy_baseline<Real, Plain>},
         {"loop with prefetch", nullptr, copy_baseline<Real, Prefetch>},
         {"2 streams", nullptr, copy_baseline<Real, Streams<2>>},
@@ -260,7 +259,7 @@ std::vector<CeilingVariant> copy_variants_of() {
         {"avx512 loop with prefetch", "avx512f", copy_avx512<Real, Prefetch>},
         {"avx512 4 streams", "avx512f", copy_avx512<Real, Streams<4>>},
 #endif
-  });
+  };
 }
 
 double trial_ns(const CeilingVariant& variant, const std::vector<CeilingSpan>& spans,
@@ -276,11 +275,17 @@ double trial_ns(const CeilingVariant& variant, const std::vector<CeilingSpan>& s
 }  // namespace
 
 std::vector<CeilingVariant> update_variants(std::int32_t dtype) {
-  return dtype == ROPE_F64 ? update_variants_of<double>() : update_variants_of<float>();
+  return runnable(dtype == ROPE_F64 ? update_candidates<double>() : update_candidates<float>());
 }
 
 std::vector<CeilingVariant> copy_variants(std::int32_t dtype) {
-  return dtype == ROPE_F64 ? copy_variants_of<double>() : copy_variants_of<float>();
+  return runnable(dtype == ROPE_F64 ? copy_candidates<double>() : copy_candidates<float>());
+}
+
+bool is_ceiling_variant(const std::string& name, bool in_place) {
+  const auto candidates = in_place ? update_candidates<float>() : copy_candidates<float>();
+  return std::any_of(candidates.begin(), candidates.end(),
+                     [&](const Candidate& candidate) { return candidate.name == name; });
 }
 
 const CeilingVariant& pick_fastest(const std::vector<CeilingVariant>& variants,

@@ -29,6 +29,9 @@ struct CeilingVariant {
 std::vector<CeilingVariant> update_variants(std::int32_t dtype);
 std::vector<CeilingVariant> copy_variants(std::int32_t dtype);
 
+/// That such a variant exists, be it for another processor.
+bool is_ceiling_variant(const std::string& name, bool in_place);
+
 /// The variant with the smallest median over short interleaved trials (about 1 ms a variant, more
 /// where one pass takes longer).
 const CeilingVariant& pick_fastest(const std::vector<CeilingVariant>& variants,

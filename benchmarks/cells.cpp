@@ -14,6 +14,7 @@
 #include "benchmarks/rounds.h"
 #include "benchmarks/traffic.h"
 #include "harness/float_state.h"
+#include "harness/printable.h"
 #include "kernels/api/cpu_features.h"
 
 namespace ropewalk {
@@ -45,7 +46,7 @@ std::string thrown_by(Code&& code) {
   } catch (const abi::__forced_unwind&) {  // must not be caught for good
     throw;
   } catch (const std::exception& e) {
-    return std::string("an exception left the kernel: ") + e.what();
+    return "an exception left the kernel: " + printable_start(e.what(), 400);
   } catch (...) {
     return "an exception left the kernel";
   }
@@ -198,9 +199,6 @@ class CeilingCell final : public Cell {
     for (const CeilingVariant& variant : variants)
       if (variant.name == wanted_) {
         pass_ = variant.pass;
-        row.variant = variant.name;
-        row.summary += fmt::format("; the best of {} variants in a process of its own: {}",
-                                   variants.size(), variant.name);
         return;
       }
     lazy_.here().refill();
@@ -208,8 +206,7 @@ class CeilingCell final : public Cell {
     pass_ = best.pass;
     note = best.name;
     row.variant = best.name;
-    row.summary +=
-        fmt::format("; the best of {} variants in a trial: {}", variants.size(), best.name);
+    row.summary = known_ceiling_row(workload_, best.name, false).summary;
   }
 
   std::string wanted_;
@@ -217,20 +214,35 @@ class CeilingCell final : public Cell {
   void (*pass_)(const CeilingSpan&) = nullptr;
 };
 
-TimingRow row_of(const Workload& w, KernelPlan plan) {
+}  // namespace
+
+TimingRow known_row(const Workload& w, bool table) {
   TimingRow row;
   row.workload = w.name;
   row.source = w.source;
   row.phase = w.phase;
-  row.board = board_of(w, plan.table ? "table" : "computed");
+  row.board = board_of(w, table ? "table" : "computed");
   row.tokens = w.batch * w.tokens;
-  row.bytes = traffic_bytes(w, plan.table);
-  row.working_set_bytes = working_set_bytes(w, plan.table);
-  row.table_bytes = plan.table ? table_bytes(w) : 0;
+  row.bytes = traffic_bytes(w, table);
+  row.working_set_bytes = working_set_bytes(w, table);
+  row.table_bytes = table ? table_bytes(w) : 0;
   return row;
 }
 
-}  // namespace
+TimingRow known_ceiling_row(const Workload& w, const std::string& variant, bool picked_before) {
+  TimingRow row = known_row(w, false);
+  row.kernel = w.in_place ? "ceiling_update" : "ceiling_copy";
+  row.summary = w.in_place ? "y = a x over the same bytes" : "a copy of the same bytes";
+  if (!variant.empty())
+    row.summary += fmt::format("; the best variant in a {}: {}",
+                               picked_before ? "process of its own" : "trial", variant);
+  row.board = board_of(w, "");
+  row.role = "ceiling";
+  row.variant = variant;
+  row.bytes = ceiling_traffic_bytes(w);
+  row.working_set_bytes = ceiling_working_set_bytes(w);
+  return row;
+}
 
 KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
   KernelPlan plan;
@@ -272,29 +284,21 @@ std::optional<Refusal> refusal_of(const Contestant& contestant, const Workload& 
 std::unique_ptr<Cell> make_kernel_cell(const rope_kernel& kernel, KernelPlan plan,
                                        const Workload& workload, LazyData& data) {
   auto cell = std::make_unique<KernelCell>(kernel, plan, workload, data);
-  cell->row = row_of(workload, plan);
+  cell->row = known_row(workload, plan.table);
   return cell;
 }
 
 std::unique_ptr<Cell> make_refused_cell(const Refusal& refusal, KernelPlan plan,
                                         const Workload& workload, LazyData& data) {
   auto cell = std::make_unique<RefusedCell>(refusal, workload, data);
-  cell->row = row_of(workload, plan);
+  cell->row = known_row(workload, plan.table);
   return cell;
 }
 
 std::unique_ptr<Cell> make_ceiling_cell(const Workload& workload, LazyData& data,
                                         const std::string& variant) {
   auto cell = std::make_unique<CeilingCell>(workload, data, variant);
-  cell->row = row_of(workload, KernelPlan{});
-  cell->row.kernel = workload.in_place ? "ceiling_update" : "ceiling_copy";
-  cell->row.summary =
-      workload.in_place ? "y = a x over the same bytes" : "a copy of the same bytes";
-  cell->row.board = board_of(workload, "");
-  cell->row.role = "ceiling";
-  cell->row.variant = variant;
-  cell->row.bytes = ceiling_traffic_bytes(workload);
-  cell->row.working_set_bytes = ceiling_working_set_bytes(workload);
+  cell->row = known_ceiling_row(workload, variant, !variant.empty());
   return cell;
 }
 

@@ -84,6 +84,13 @@ KernelPlan plan_of(const Contestant& contestant, const Workload& workload);
 /// Why a contestant is not called on a workload, if so.
 std::optional<Refusal> refusal_of(const Contestant& contestant, const Workload& workload);
 
+/// What is known of a row before anything is timed: workload, board, bytes. `table`: the kernel
+/// reads its angles from one.
+TimingRow known_row(const Workload& workload, bool table);
+/// The same of a ceiling. `picked_before`: its variant is the best of a process of its own.
+TimingRow known_ceiling_row(const Workload& workload, const std::string& variant,
+                            bool picked_before);
+
 /// `plan` must be supported. Kernel, workload and data outlive the cell.
 std::unique_ptr<Cell> make_kernel_cell(const rope_kernel& kernel, KernelPlan plan,
                                        const Workload& workload, LazyData& data);

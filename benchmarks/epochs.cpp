@@ -103,6 +103,7 @@ class Rounds {
             if (member == one) cell.ready();
           }))
         return false;
+    watch_.accept_output();  // of prepare
     std::int64_t calls = 1;
     e.call_s = std::numeric_limits<double>::infinity();
     for (int good = 0; good < 3;) {
@@ -116,6 +117,7 @@ class Rounds {
         calls *= 4;
       if (took > longest_epoch * plan_.epoch_s) break;
     }
+    watch_.check_output();
     return true;
   }
 
@@ -179,6 +181,7 @@ class Rounds {
     Cell& cell = *e.cells[next_random(random_) % e.cells.size()];
     if (cell.judge(oracle, next_random(random_))) ++e.cell().row.reverified;
     e.cell().refusal = cell.refusal;
+    watch_.check_output();  // the calls that were judged are no others' output
     return !cell.refusal;
   }
 

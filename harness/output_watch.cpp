@@ -11,6 +11,8 @@
 #include <iostream>
 #include <stdexcept>
 
+#include "harness/printable.h"
+
 namespace ropewalk {
 namespace {
 
@@ -24,17 +26,8 @@ std::string content(int descriptor, off_t from, off_t to) {
 
 std::string quoted(const std::string& text) {
   constexpr std::size_t length_max = 60;
-  std::string out;
-  for (const char c : text.substr(0, length_max)) {
-    if (c == '\n') {
-      out += "\\n";
-    } else if (c < ' ' || c > '~') {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      out += c;
-    }
-  }
-  return "'" + out + "'" + (text.size() > length_max ? "..." : "");
+  return "'" + printable(text.substr(0, length_max)) + "'" +
+         (text.size() > length_max ? "..." : "");
 }
 
 }  // namespace
@@ -49,9 +42,15 @@ int make_watched_output() {
 }
 
 void show_watched_output(int descriptor) {
+  // Enough for the report of a sanitizer.
+  constexpr std::size_t shown_most = std::size_t{1} << 16;
   const off_t end = lseek(descriptor, 0, SEEK_CUR);
-  const std::string text = content(descriptor, 0, end);
+  std::string text = content(descriptor, 0, end);
   lseek(descriptor, 0, SEEK_SET);
+  const std::size_t left_out = text.size() > shown_most ? text.size() - shown_most : 0;
+  text.resize(text.size() - left_out);
+  text = printable_lines(text);
+  if (left_out > 0) text += fmt::format("\n(a kernel or plugin printed {} bytes more)\n", left_out);
   std::size_t shown = 0;
   while (shown < text.size()) {
     const ssize_t done = write(STDERR_FILENO, text.data() + shown, text.size() - shown);

@@ -1,5 +1,5 @@
-// What a kernel prints. Descriptors 1 and 2 of a worker that verifies are memfds of fixed size,
-// made by the parent, which shows what is left in 2 when the worker ends (docs/worker-protocol.md).
+// What a kernel prints. Descriptors 1 and 2 of a worker are memfds of fixed size, made by the
+// parent, which shows what is left in 2 when the worker ends (docs/worker-protocol.md).
 #pragma once
 #include <fcntl.h>
 
@@ -15,7 +15,7 @@ inline constexpr int watched_output_seals = F_SEAL_SHRINK | F_SEAL_GROW;
 /// A memfd for the output of a worker. Throws std::runtime_error.
 int make_watched_output();
 
-/// Shows on standard error what was written into it, and empties it.
+/// Shows on standard error what was written into it, escaped, at most 64 KiB, and empties it.
 void show_watched_output(int descriptor);
 
 class OutputWatch {

@@ -20,6 +20,8 @@ inline constexpr int exit_unheard = 86;
 
 /// The text of `time` comes in packets of this size, the last one smaller.
 inline constexpr std::size_t text_packet_bytes = 1 << 15;
+/// A line of a results file is no longer either.
+inline constexpr std::size_t timed_text_most = std::size_t{16} << 20;
 
 /// Byte offsets in the memfd.
 inline constexpr std::uint64_t control_offset = 0, call_offset = 8192, buffers_offset = 16384;
@@ -88,13 +90,23 @@ struct KernelEntry {
   double error_bound;
 };
 
-/// A timing row as JSON, sent while a board runs.
-struct TimedRow {
-  std::uint32_t version, bytes;
-  std::uint64_t nonce;
-  char kernel[64];
-  char json[32768];
+/// What a TimedRow carries.
+enum class Timed : std::uint32_t {
+  row = 0,     ///< a timing row as JSON
+  end = 1,     ///< nothing: the board is at its end, the Reply follows
+  shown = 2,   ///< text of the benchmark library for the user
+  remark = 3,  ///< the same for standard error
 };
+
+/// Sent while a board runs. Text that is too long for one goes on in the next.
+struct TimedRow {
+  std::uint32_t version, bytes;  ///< bytes: of the text from here to its end
+  std::uint64_t nonce;
+  std::uint32_t kind;  ///< Timed
+  std::uint32_t reserved[15];
+  char text[32768];
+};
+static_assert(sizeof(TimedRow) == 32848);
 
 /// Where a buffer lies: `mapped_bytes` (whole pages) at `file_offset` are mapped between two guards
 /// that cannot be touched, and a pointer into it is `at` bytes behind the first. Regions with the
@@ -163,10 +175,19 @@ struct Control {
   std::uint32_t fault_is_write;  ///< of SIGSEGV, where the machine tells
   std::uint64_t fault_address;
   MappedRegion mapped[region_count];
-  char last_words[256];      ///< an answer that could not be sent, of a worker that exits for it
-  std::uint32_t worker;      ///< the process that runs kernels; 0: the one that was started
-  std::uint32_t stopped_by;  ///< the signal that stopped it; 0: none
+  char last_words[256];       ///< an answer that could not be sent, of a worker that exits for it
+  std::uint32_t worker;       ///< the process that runs kernels; 0: the one that was started
+  std::uint32_t stopped_by;   ///< the signal that stopped it; 0: none
+  std::uint64_t label_check;  ///< while timing: check_of(nonce, now_running)
 };
+
+/// Of a label that the worker itself wrote: a kernel can write into Control, but has no nonce.
+inline std::uint64_t check_of(std::uint64_t nonce, const char* label) {
+  std::uint64_t sum = nonce ^ 0xcbf29ce484222325u;
+  for (; *label != 0; ++label)
+    sum = (sum ^ static_cast<unsigned char>(*label)) * 0x100000001b3u + (nonce << 17 | nonce >> 47);
+  return sum ^ sum >> 29;
+}
 static_assert(sizeof(Control) <= call_offset - control_offset);
 
 /// A text field that another process wrote.

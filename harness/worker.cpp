@@ -16,6 +16,7 @@
 #include "harness/keeper.h"
 #include "harness/memory_limits.h"
 #include "harness/output_watch.h"
+#include "harness/printable.h"
 #include "harness/process_stat.h"
 #include "harness/signal_name.h"
 #include "harness/time_limits.h"
@@ -234,7 +235,7 @@ CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions)
   }
   if (!ends_within(keeper_patience_s, false)) {
     // In the words of the worker, which would have seen the same.
-    const std::string told = text_of(control().last_words);
+    const std::string told = printable(text_of(control().last_words));
     stop();
     return {CallResult::Kind::crash, told.empty() ? phase + " closed descriptor 3" : told};
   }
@@ -250,9 +251,9 @@ CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions)
   }
   const Control& c = control();
   if (WIFEXITED(status) && WEXITSTATUS(status) == exit_unheard && c.last_words[0] != 0)
-    text = text_of(c.last_words);
+    text = printable(text_of(c.last_words));
   if (c.fault_signal == SIGSEGV || c.fault_signal == SIGBUS) {
-    const std::string in_heap = text_of(c.last_words);
+    const std::string in_heap = printable(text_of(c.last_words));
     if (!in_heap.empty())
       text += ": " + in_heap;
     else if (!regions.empty())
@@ -305,7 +306,7 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
   if (how == Received::gone || how == Received::foreign) return end_of(how, regions);
   if (!damage.empty()) return damaged(damage);
   if (how == Received::late) return end_of(how, regions);
-  const std::string text = text_of(reply.text);
+  const std::string text = printable(text_of(reply.text));
   // What a call counted, where it went well; else whether the process was left changed.
   if (reply.count != 0 && reply.status != static_cast<std::uint32_t>(Status::ok)) stop();
   switch (static_cast<Status>(reply.status)) {
@@ -316,62 +317,7 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
     case Status::skipped:
       return {CallResult::Kind::skipped, text};
     default:
-      return {CallResult::Kind::failed, text};
-  }
-}
-
-Worker::TimeResult Worker::time(
-    const std::string& board, double silence_limit_s,
-    const std::function<void(const std::string&, const std::string&)>& on_row,
-    const std::function<void(const std::string&)>& on_progress) {
-  start();
-  TimeResult out;
-  if (pid_ <= 0) {
-    out.result = {CallResult::Kind::crash, cannot_start_};
-    return out;
-  }
-  Received sent = request(Command::time, 0, static_cast<std::uint32_t>(board.size()));
-  for (std::size_t at = 0; sent == Received::message && at < board.size(); at += text_packet_bytes)
-    sent = send(board.data() + at, std::min(text_packet_bytes, board.size() - at));
-  if (sent != Received::message) {
-    out.result = end_of(sent, {});
-    return out;
-  }
-  std::string last;
-  double silent_s = 0;
-  auto message = std::make_unique<TimedRow>();
-  for (;;) {
-    std::size_t got = 0;
-    const Received how = receive(message.get(), sizeof *message, after(look_every_s), &got);
-    const std::string running = text_of(control().now_running);
-    out.now_running = running;
-    if (running != last) {
-      last = running;
-      silent_s = 0;
-      on_progress(running);
-    }
-    const std::string damage = memory_.damage();
-    if (!damage.empty() && (how == Received::late || how == Received::message)) {
-      out.result = damaged(damage);
-      return out;
-    }
-    if (how == Received::late && (silent_s += look_every_s) < silence_limit_s) continue;
-    if (how != Received::message) {
-      out.result = end_of(how, {});
-      return out;
-    }
-    if (got == sizeof(TimedRow)) {
-      on_row(
-          text_of(message->kernel),
-          std::string(message->json, std::min<std::size_t>(message->bytes, sizeof message->json)));
-      continue;
-    }
-    Reply reply{};
-    std::memcpy(&reply, message.get(), sizeof reply);
-    out.exit_code = static_cast<int>(reply.count);
-    if (reply.status != static_cast<std::uint32_t>(Status::ok))
-      out.result = {CallResult::Kind::failed, text_of(reply.text)};
-    return out;
+      return {CallResult::Kind::failed, text.empty() ? "failed without a reason" : text};
   }
 }
 

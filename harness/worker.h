@@ -32,9 +32,6 @@ struct WorkerOptions {
   std::string executable = worker_executable();
   std::vector<std::string> plugins;
   std::string cpu_features = "all";
-  static constexpr int nowhere = -1, watched = -2;
-  /// What the worker's stdout is: a descriptor, /dev/null, or watched, with its stderr.
-  int output_descriptor = watched;
   double load_limit_s = 60;  ///< dlopen and constructors: imports are slow
 };
 
@@ -84,13 +81,22 @@ class Worker {
   struct TimeResult {
     CallResult result;
     int exit_code = 0;
-    std::string now_running;  ///< of a crash or hang
+    /// Of a failure: KERNEL|WORKLOAD whose code ran, by the word of the worker's own code.
+    std::string now_running;
+    /// False: a message or a label was no work of the worker's own code. Any kernel of the process
+    /// may have made it; now_running is empty then.
+    bool known_who = true;
   };
-  /// Lets the worker time a board; on_row gets (kernel, JSON). No benchmark may go longer than
-  /// `silence_limit_s` without ending.
-  TimeResult time(const std::string& board, double silence_limit_s,
-                  const std::function<void(const std::string&, const std::string&)>& on_row,
-                  const std::function<void(const std::string&)>& on_progress);
+  struct BoardSinks {
+    /// A row as JSON. Answers what is wrong with it; empty: it is taken.
+    std::function<std::string(const std::string& json)> row;
+    std::function<void(const std::string& label)> progress;
+    /// What Google Benchmark shows the user; `remark`: on standard error.
+    std::function<void(const std::string& text, bool remark)> show;
+  };
+  /// Lets the worker time a board. No benchmark may go longer than `silence_limit_s` without
+  /// ending.
+  TimeResult time(const std::string& board, double silence_limit_s, const BoardSinks& sinks);
 
   /// What the worker's process cannot watch, in words; empty: nothing.
   const std::string& unwatched() const { return unwatched_; }
@@ -121,6 +127,8 @@ class Worker {
   Received send(const void* data, std::size_t bytes);
   Received receive(void* data, std::size_t bytes, Deadline deadline, std::size_t* got = nullptr);
   bool is_answer(const void* data, std::size_t length, std::size_t expected);
+  Received send_board(const std::string& text);
+  bool receive_rest(std::string& text, protocol::TimedRow& message, double limit_s);
   CallResult end_of(Received how, const std::vector<NamedRegion>& regions);
   CallResult damaged(const std::string& how);
   std::string phase_text() const;

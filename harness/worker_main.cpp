@@ -91,6 +91,7 @@ class Wire {
     return request;
   }
   const std::string& text() const { return text_; }
+  std::uint64_t nonce() const { return nonce_; }
 
   /// The board follows in packets of its own.
   bool receive_text(std::size_t bytes) {
@@ -181,25 +182,55 @@ void run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32
   }
 }
 
+/// The messages of a board.
+class BoardWire {
+ public:
+  explicit BoardWire(Wire& wire) : wire_(wire) {}
+
+  void send(Timed kind, const std::string& text = {}) {
+    if (text.size() > timed_text_most)
+      throw std::runtime_error("a row of this board is longer than 16 MiB");
+    std::size_t at = 0;
+    do {
+      message_ = TimedRow{};
+      message_.bytes = static_cast<std::uint32_t>(text.size() - at);
+      message_.kind = static_cast<std::uint32_t>(kind);
+      const std::size_t part = std::min(text.size() - at, sizeof message_.text);
+      std::memcpy(message_.text, text.data() + at, part);
+      wire_.send(message_);
+      at += part;
+    } while (at < text.size());
+  }
+
+  void label(const std::string& label) const {
+    copy_text(control->now_running, label.c_str());
+    control->label_check = check_of(wire_.nonce(), control->now_running);
+  }
+
+ private:
+  Wire& wire_;
+  TimedRow message_{};
+};
+
 void time_board(Wire& wire, const TimingHandler& timing, const std::vector<LoadedKernel>& loaded) {
   std::vector<const rope_kernel*> kernels;
   for (const LoadedKernel& k : loaded) kernels.push_back(k.kernel);
-  const auto on_row = [&](const std::string& kernel, const std::string& json) {
-    TimedRow row{};
-    row.bytes = static_cast<std::uint32_t>(std::min(json.size(), sizeof row.json));
-    copy_text(row.kernel, kernel.c_str());
-    std::memcpy(row.json, json.data(), row.bytes);
-    wire.send(row);
-  };
-  const auto now_running = [](const std::string& label) {
-    copy_text(control->now_running, label.c_str());
-  };
+  BoardWire board(wire);
+  const TimingSinks sinks{[&](const std::string& json) { board.send(Timed::row, json); },
+                          [&](const std::string& label) { board.label(label); },
+                          [&](const std::string& shown, bool remark) {
+                            board.send(remark ? Timed::remark : Timed::shown, shown);
+                          }};
+  board.label("");
   set_phase(*control, Phase::timing);
   try {
-    const int code = timing(wire.text(), kernels, on_row, now_running);
+    const int code = timing(wire.text(), kernels, sinks);
     set_phase(*control, Phase::idle);
+    board.send(Timed::end);
     wire.answer(Status::ok, static_cast<std::uint64_t>(code));
   } catch (const std::exception& e) {
+    copy_text(control->last_words, e.what());  // a kernel may have closed the socket
+    board.send(Timed::end);
     wire.answer(Status::failed, 2, e.what());
   }
 }

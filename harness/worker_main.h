@@ -8,12 +8,20 @@
 
 namespace ropewalk {
 
-/// What the worker times when it is told to: the text of the request, every kernel it has, a sink
-/// for rows (kernel name, JSON) and one for what runs now. Returns an exit code.
-using TimingHandler = std::function<int(
-    const std::string& text, const std::vector<const rope_kernel*>& kernels,
-    const std::function<void(const std::string& kernel, const std::string& json)>& on_row,
-    const std::function<void(const std::string& label)>& now_running)>;
+/// Where a board goes while it is timed.
+struct TimingSinks {
+  std::function<void(const std::string& json)> row;
+  /// '<kernel>|<workload>' whose code is about to run; empty: no kernel's.
+  std::function<void(const std::string& label)> now_running;
+  /// Text for the user; `remark`: for standard error.
+  std::function<void(const std::string& text, bool remark)> show;
+};
+
+/// What the worker times when it is told to: the text of the request and every kernel it has.
+/// Returns an exit code.
+using TimingHandler =
+    std::function<int(const std::string& text, const std::vector<const rope_kernel*>& kernels,
+                      const TimingSinks& sinks)>;
 
 struct WorkerArguments {
   std::vector<std::string> plugins;

@@ -12,6 +12,7 @@
 
 #include "harness/keeper.h"
 #include "harness/output_watch.h"
+#include "harness/printable.h"
 #include "harness/time_limits.h"
 #include "harness/worker.h"
 
@@ -76,12 +77,7 @@ void Worker::spawn() {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  if (options_.output_descriptor == WorkerOptions::nowhere)
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  else if (options_.output_descriptor != WorkerOptions::watched)
-    posix_spawn_file_actions_adddup2(&actions, options_.output_descriptor, STDOUT_FILENO);
-  else
-    watch_output(actions);
+  watch_output(actions);
   posix_spawn_file_actions_adddup2(&actions, child_socket, socket_descriptor);
   posix_spawn_file_actions_adddup2(&actions, child_memory, memory_descriptor);
 
@@ -128,7 +124,7 @@ std::string Worker::whole_path(const std::string& told, std::size_t field_bytes)
 // a packet that may have been on its way, each plugin is asked alone.
 std::string Worker::blame(const std::string& text, bool of_the_one_loading) const {
   constexpr const char* words = "plugin {}: {} (its constructors and rope_kernels_v1 run then)";
-  const std::string loading = text_of(control().now_running);
+  const std::string loading = printable(text_of(control().now_running));
   if (of_the_one_loading && !loading.empty())
     return fmt::format(words, whole_path(loading, sizeof Control::now_running), text);
   if (options_.plugins.size() == 1 && !loading.empty())
@@ -158,8 +154,8 @@ std::string Worker::load_failure() {
     const std::string text = end_of(how, {}).text;
     return blame(text, loading && how != Received::foreign && !alive);
   }
-  if (reply.status != static_cast<std::uint32_t>(Status::ok)) return text_of(reply.text);
-  unwatched_ = text_of(reply.text);
+  if (reply.status != static_cast<std::uint32_t>(Status::ok)) return printable(text_of(reply.text));
+  unwatched_ = printable(text_of(reply.text));
   if (reply.count == 0) return "the worker has no kernels: this build is broken";
   running_ = running();
   return list_failure(reply.count);
@@ -173,9 +169,10 @@ std::string Worker::list_failure(std::size_t count) {
     if (how == Received::message)
       how = receive(&e, sizeof e, after(slowness() * options_.load_limit_s));
     if (how != Received::message) return blame(end_of(how, {}).text, false);
-    listed.push_back({i, text_of(e.name), text_of(e.summary), text_of(e.source),
-                      text_of(e.cpu_features), whole_path(text_of(e.plugin), sizeof e.plugin),
-                      text_of(e.cannot_run), e.angle_contract, e.flags, e.error_bound});
+    const auto shown = [](const auto& field) { return printable(text_of(field)); };
+    listed.push_back({i, shown(e.name), shown(e.summary), shown(e.source), shown(e.cpu_features),
+                      whole_path(text_of(e.plugin), sizeof e.plugin), shown(e.cannot_run),
+                      e.angle_contract, e.flags, e.error_bound});
   }
   if (kernels_.empty()) kernels_ = listed;
   if (listed == kernels_) return {};

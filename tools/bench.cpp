@@ -47,6 +47,7 @@ int bench_and_print(const Options& options,
 }
 
 int run_bench(const Options& options) {
+  if (!options.out.empty()) go_on_unread();
   print_what_is_not_timed(options);
   Recorder recorder(options, options.out);
   const int code = bench_and_print(
@@ -58,7 +59,7 @@ int run_bench(const Options& options) {
 
 TimingHandler timing_handler() {
   return [](const std::string& text, const std::vector<const rope_kernel*>& kernels,
-            const auto& on_row, const auto& now_running) {
+            const TimingSinks& sinks) {
     const BoardRequest request = board_request_from(text);
     BoardPlan plan;
     plan.seed = request.seed;
@@ -76,8 +77,9 @@ TimingHandler timing_handler() {
         if (kernel == name) c.unverified.insert(workload);
       plan.contestants.push_back(std::move(c));
     }
-    plan.on_row = [&](const TimingRow& row) { on_row(row.kernel, to_json_line(row)); };
-    plan.now_running = now_running;
+    plan.on_row = [&](const TimingRow& row) { sinks.row(to_json_line(row)); };
+    plan.now_running = sinks.now_running;
+    plan.show = sinks.show;
     if (request.engine == "gbench") return run_board(plan);
     const PairedPlan paired = paired_plan(request, plan);
     return request.engine == "ceilings" ? pick_ceilings(paired) : run_paired(paired);

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "benchmarks/crew.h"
 #include "benchmarks/environment.h"
 #include "benchmarks/paired.h"
+#include "harness/printable.h"
 #include "reports/claims.h"
 #include "tools/claims_text.h"
+#include "tools/suspects.h"
 
 namespace ropewalk {
 namespace {
@@ -20,15 +23,6 @@ constexpr double silence_limit_s = 120;  // one epoch or benchmark may take that
 
 bool is_silent(const Options& options) {
   return options.quiet || options.verb == "run";
-}
-
-WorkerOptions options_for_board(const Options& options) {
-  WorkerOptions w = worker_options(options);
-  // gbench shows Google Benchmark's own table; with --json standard output is ours.
-  w.output_descriptor = is_silent(options) || options.engine == "paired" ? WorkerOptions::nowhere
-                        : options.json                                   ? STDERR_FILENO
-                                                                         : STDOUT_FILENO;
-  return w;
 }
 
 std::string folder_of(const Options& options) {
@@ -75,7 +69,7 @@ Launches::Launches(const Options& options, std::vector<Workload> workloads)
       effort_(effort_of(options)),
       journal_(options, folder_of(options)),
       progress_(options.quiet),
-      worker_(options_for_board(options)),
+      worker_(worker_options(options)),
       gate_(options, workloads_, worker_, progress_) {
   if (!options.baseline.empty() && !gate_.knows(options.baseline))
     throw UsageError("--baseline: no kernel '" + options.baseline +
@@ -117,31 +111,42 @@ int Launches::run_all() {
 }
 
 int Launches::run_launch(std::int64_t launch) {
-  for (int lost = 0;;) {
+  for (;;) {
     worker_.restart();
     gate_.verify(gate_.verdicts().empty());
     if (!paired()) rows_.clear();
     for (const auto& [kernel, why] : gate_.broken()) forget_groups_led_by(kernel);
-    const Worker::TimeResult timed = time_board(request_for(launch), launch);
+    const BoardRequest request = request_for(launch);
+    const Worker::TimeResult timed = time_board(request, launch);
     if (timed.result.kind == CallResult::Kind::ok) {
       if (timed.exit_code != 0) return timed.exit_code;
       break;
     }
-    const std::string kernel = kernel_of_label(timed.now_running);
-    const bool died = timed.result.kind != CallResult::Kind::failed;
-    if (kernel.empty() && !died) throw UsageError(timed.result.text);
-    const bool nobody_ran = !gate_.knows(kernel) || gate_.broken().contains(kernel);
-    if (nobody_ran && died && lost++ < lost_most) continue;  // it was killed from outside, perhaps
-    if (nobody_ran)
-      throw std::runtime_error("the board's process " + timed.result.text +
-                               (kernel.empty() ? "" : " in " + timed.now_running));
-    break_off(kernel, timed.result.text + " while timed (" + timed.now_running + ")");
+    blame(timed, request);
   }
   const auto broken_before = gate_.broken();
   gate_.check_own_shapes(" after it was timed");
   for (const auto& [kernel, why] : gate_.broken())
     if (!broken_before.contains(kernel)) forget_groups_led_by(kernel);
   return 0;
+}
+
+// Whose fault it is that a board's process ended, hung, or sent what none of ours sends.
+void Launches::blame(const Worker::TimeResult& timed, const BoardRequest& request) {
+  const std::string kernel = kernel_of_label(timed.now_running);
+  const std::string& seen = timed.result.text;
+  const bool asked = gate_.knows(kernel) && !gate_.broken().contains(kernel);
+  if (timed.known_who && asked)
+    return break_off(kernel, seen + " while timed (" + timed.now_running + ")");
+  const bool failed = timed.result.kind == CallResult::Kind::failed;
+  if (failed && timed.now_running.empty()) throw UsageError(seen);
+  // It was killed from outside, perhaps.
+  if (timed.known_who && !failed && lost_++ < lost_most) return;
+  progress_.clear();
+  const auto found =
+      culprits(options_, {request, workloads_, gate_.kernels()}, seen, silence_limit_s, progress_);
+  if (found.empty()) throw std::runtime_error("the board's process " + seen);
+  for (const auto& [name, why] : found) break_off(name, why);
 }
 
 // Picked in a process of its own, scored in those of the launches: the best of many flatters
@@ -151,7 +156,7 @@ int Launches::pick_ceilings() {
   request.engine = "ceilings";
   request.contestants.clear();
   // No kernel runs here, so no plugin is loaded, and none that was is left running beside it.
-  WorkerOptions without_plugins = options_for_board(options_);
+  WorkerOptions without_plugins = worker_options(options_);
   without_plugins.plugins.clear();
   std::vector<KernelFacts> own = worker_.kernels();
   std::erase_if(own, [](const KernelFacts& k) { return !k.plugin.empty(); });
@@ -162,13 +167,12 @@ int Launches::pick_ceilings() {
     std::erase_if(open, [&](const Workload& w) { return ceilings_.contains(w.name); });
     if (open.empty()) return 0;
     request.workloads_toml = to_toml(open);
-    const Worker::TimeResult timed = worker.time(
-        to_text(request), silence_limit_s,
-        [&](const std::string&, const std::string& json) {
-          const TimingRow row = timing_row_from(json);
-          ceilings_[row.workload] = row.variant;
-        },
-        [&](const std::string& label) { progress_.show("trying " + label); });
+    const std::vector<KernelFacts> none;
+    BoardRows rows({request, open, none},
+                   [&](const TimingRow& row) { ceilings_[row.workload] = row.variant; });
+    Worker::BoardSinks sinks = sinks_of(rows, 0);
+    sinks.progress = [&](const std::string& label) { progress_.show("trying " + label); };
+    const Worker::TimeResult timed = worker.time(to_text(request), silence_limit_s, sinks);
     if (timed.result.kind == CallResult::Kind::ok) return timed.exit_code;
     if (timed.result.kind == CallResult::Kind::failed || lost == lost_most)
       throw std::runtime_error("picking the ceilings: the process " + timed.result.text);
@@ -204,12 +208,32 @@ BoardRequest Launches::request_for(std::int64_t launch) const {
 Worker::TimeResult Launches::time_board(const BoardRequest& request, std::int64_t launch) {
   progress_.clear();
   flush_output();
-  return worker_.time(
-      to_text(request), silence_limit_s,
-      [&](const std::string&, const std::string& json) { take(timing_row_from(json)); },
-      [&](const std::string& label) {
-        if (paired() || options_.verb == "run") progress_.show(time_left(launch, label));
-      });
+  BoardRows rows({request, workloads_, gate_.kernels()},
+                 [&](TimingRow row) { take(std::move(row)); });
+  Worker::TimeResult timed =
+      worker_.time(to_text(request), silence_limit_s, sinks_of(rows, launch));
+  if (timed.result.kind != CallResult::Kind::ok) return timed;
+  if (const std::string wrong = rows.finish(); !wrong.empty())
+    return {{CallResult::Kind::crash, wrong}, 0, "", false};
+  return timed;
+}
+
+// gbench shows Google Benchmark's own table; with --json standard output is ours.
+Worker::BoardSinks Launches::sinks_of(BoardRows& rows, std::int64_t launch) {
+  Worker::BoardSinks sinks;
+  sinks.row = [&rows, start = std::chrono::steady_clock::now()](const std::string& json) {
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+    return rows.take(json, wall.count());
+  };
+  sinks.progress = [this, launch](const std::string& label) {
+    if (paired() || options_.verb == "run") progress_.show(time_left(launch, label));
+  };
+  sinks.show = [this](const std::string& text, bool remark) {
+    const bool to_out = !remark && !options_.json;
+    std::fputs(printable_lines(text).c_str(), to_out ? stdout : stderr);
+    if (to_out) flush_output();
+  };
+  return sinks;
 }
 
 void Launches::take(TimingRow row) {
@@ -278,9 +302,11 @@ void Launches::settle() {
 }
 
 void Launches::emit(const std::function<void(const TimingRow&)>& on_row) {
+  for (const TimingRow& row : rows_) on_row(row);
   for (const TimingRow& row : rows_) {
-    on_row(row);
-    if (options_.json) fmt::print("{}\n", to_json_line(row));
+    if (!options_.json) break;
+    fmt::print("{}\n", to_json_line(row));
+    flush_output();
   }
   std::FILE* to = options_.json ? stderr : stdout;
   const bool gbench_told = !paired() && options_.verb != "run";

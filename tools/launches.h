@@ -11,6 +11,7 @@
 
 #include "benchmarks/workloads.h"
 #include "tools/board_request.h"
+#include "tools/board_rows.h"
 #include "tools/gate.h"
 #include "tools/journal.h"
 #include "tools/options.h"
@@ -37,6 +38,8 @@ class Launches {
   int run_launch(std::int64_t launch);
   int pick_ceilings();
   Worker::TimeResult time_board(const BoardRequest& request, std::int64_t launch);
+  void blame(const Worker::TimeResult& timed, const BoardRequest& request);
+  Worker::BoardSinks sinks_of(BoardRows& rows, std::int64_t launch);
   BoardRequest request_for(std::int64_t launch) const;
   void break_off(const std::string& kernel, const std::string& why);
   void forget_groups_led_by(const std::string& kernel);
@@ -61,6 +64,7 @@ class Launches {
   std::set<std::int64_t> complete_;  // launches
   std::vector<TimingRow> rows_;
   bool valid_ = true;
+  int lost_ = 0;  // processes that ended while no kernel's code ran
   std::chrono::steady_clock::time_point first_timed_;
   double first_share_ = -1;  // of the work, where the first timing began
 };

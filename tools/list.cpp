@@ -5,6 +5,7 @@
 #include "benchmarks/workloads.h"
 #include "harness/names.h"
 #include "harness/offer.h"
+#include "harness/printable.h"
 #include "properties/float_modes.h"
 #include "properties/verify.h"
 #include "tools/session.h"
@@ -20,7 +21,7 @@ void list_kernel(Subject& subject) {
   fmt::print("  {:<20} angles: {}", "", word_of(contract_words, k.angle_contract));
   if (!k.cpu_features.empty()) fmt::print("; needs {}", k.cpu_features);
   if (k.error_bound > 0) fmt::print("; declared error {:g} u", k.error_bound);
-  if (!k.plugin.empty()) fmt::print("; plugin {}", k.plugin);
+  if (!k.plugin.empty()) fmt::print("; plugin {}", printable(k.plugin));
   fmt::print("\n");
   if (!k.cannot_run.empty()) {
     fmt::print("  {:<20} SKIPPED: {}\n", "", k.cannot_run);

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <random>
 
+#include "benchmarks/board.h"
 #include "benchmarks/model_shape.h"
 #include "properties/judges.h"
 
@@ -16,7 +17,8 @@ namespace {
 constexpr std::uint64_t default_seed = 20210420;  // the day RoFormer appeared
 constexpr const char* exit_codes =
     "Exit codes: 0 all held; 1 a claim failed, or what was held together differs; 2 usage or bad "
-    "input; 3 nothing could be run, the timing is INVALID, or two runs cannot tell.";
+    "input; 3 nothing could be run, the timing is INVALID, or two runs cannot tell; 141 the reader "
+    "of standard output left.";
 
 struct Verb {
   const char* name;
@@ -358,6 +360,8 @@ Parsed parse_command_line(int argc, char** argv) {
       throw CLI::ValidationError("report", "needs a results.jsonl");
     if (!o.benchmark_args.empty() && o.engine == "paired")
       throw CLI::ValidationError("--", "--engine paired takes no flags of Google Benchmark");
+    if (const std::string fault = benchmark_flag_fault(o.benchmark_args); !fault.empty())
+      throw CLI::ValidationError("--", fault);
     const bool benches = o.verb == "bench" || o.verb == "run";
     if (o.engine.empty()) o.engine = o.benchmark_args.empty() ? "paired" : "gbench";
     if (benches && o.engine == "gbench" &&
