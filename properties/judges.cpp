@@ -5,11 +5,8 @@
 #include <algorithm>
 #include <memory>
 
-<<<<<<< HEAD
-#include "harness/own_workers.h"
-=======
 #include "harness/memory_limits.h"
->>>>>>> 53795d7 (harness, benchmarks: ask the control groups how much memory is left)
+#include "harness/own_workers.h"
 #include "properties/share_out.h"
 
 namespace ropewalk {

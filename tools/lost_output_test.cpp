@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -79,9 +80,60 @@ TEST(BadInput, AReaderThatLeavesEndsTheRun) {
       "--out " +
       out.string() + " | head -n 1");
   EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 1) << r.out;
+  EXPECT_EQ(r.err, "");  // no fault of anybody's
   const std::string rows = slurp(out / "results.jsonl");
   EXPECT_LT(std::count(rows.begin(), rows.end(), '\n'), 20) << rows;
   EXPECT_FALSE(contains(rows, "\"row\":\"end\""));  // so a report says that it was cut off
+}
+
+// The reader is gone before anything is printed; the exit code is that of a SIGPIPE.
+Result without_reader(const std::string& arguments) {
+  const auto code = scratch() / "code";
+  Result r = shell("{ sleep 0.2; " + std::string(ROPEWALK_EXECUTABLE) + " " + arguments +
+                   "; echo $? >" + code.string() + "; } | true");
+  r.code = std::atoi(slurp(code).c_str());
+  return r;
+}
+
+TEST(BadInput, NoReaderIsNoError) {
+  const auto results = scratch() / "results";
+  std::filesystem::remove_all(results);
+  ASSERT_EQ(ropewalk("verify " + quick + "--out " + results.string()).code, 0);
+  const std::string file = (results / "results.jsonl").string();
+  const std::string verbs[] = {"list",
+                               "list --json",
+                               "--help",
+                               "bench --help",
+                               "verify " + quick,
+                               "verify --json " + quick,
+                               "replay 'kernel=plain property=norm'",
+                               "mutants --kernel 'mutant_scaled*' --property norm --cases 2",
+                               "doctor",
+                               "compare " + file + " " + file,
+                               "report " + file + " --out " + results.string(),
+                               "bench --kernel plain --profile smoke --shape q=1,k=1,d=2,tokens=1"};
+  for (const std::string& verb : verbs) {
+    const Result r = without_reader(verb);
+    EXPECT_EQ(r.code, 141) << verb;
+    EXPECT_EQ(r.err, "") << verb;
+  }
+}
+
+// What was measured for hours is not lost with the terminal that showed it.
+TEST(BadInput, ABenchThatKeepsItsResultsGoesOnWithoutAReader) {
+  const std::string out = (scratch() / "out").string();
+  for (const std::string& verb :
+       {"bench --json --rounds 6 --launches 1 --kernel plain --profile smoke --shape "
+        "q=1,k=1,d=2,tokens=1 "
+        "--out " +
+            out,
+        "bench --kernel plain --profile smoke --shape q=1,k=1,d=2,tokens=1 --out " + out +
+            " -- --benchmark_min_time=0.001"}) {
+    std::filesystem::remove_all(out);
+    const Result r = without_reader(verb);
+    EXPECT_TRUE(r.code == 0 || r.code == 3) << verb << r.code << r.err;
+    EXPECT_TRUE(contains(slurp(out + "/results.jsonl"), "\"row\":\"end\"")) << verb;
+  }
 }
 
 }  // namespace

@@ -12,11 +12,16 @@
 #include <string>
 
 #include "harness/memory_limits.h"
+#include "harness/printable.h"
 #include "tools/options.h"
+#include "tools/session.h"
 #include "tools/verbs.h"
 
 namespace ropewalk {
 namespace {
+
+// As a shell tells of a program that ended by SIGPIPE.
+constexpr int reader_left = 128 + SIGPIPE;
 
 // The hidden verb: how a parent starts its workers (docs/worker-protocol.md).
 WorkerArguments worker_arguments(int argc, char** argv) {
@@ -31,10 +36,7 @@ WorkerArguments worker_arguments(int argc, char** argv) {
 // One line, whatever the names in it are made of.
 void print_error(const std::string& what) {
   constexpr std::size_t length_max = 1000;
-  std::string line = what.substr(0, length_max);
-  for (char& c : line)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
-  std::fprintf(stderr, "ropewalk: %s%s\n", line.c_str(), what.size() > length_max ? "..." : "");
+  std::fprintf(stderr, "ropewalk: %s\n", printable_start(what, length_max).c_str());
 }
 
 // A closed standard stream must not become the number of the next file that is opened: what is
@@ -68,7 +70,7 @@ int run_verb(const Options& options) {
     return verbs.at(options.verb)(options);
   } catch (const std::exception& e) {
     // Whatever was thrown because nothing can be printed is said once, by main.
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) print_error(e.what());
+    if (output_end() == OutputEnd::written) print_error(e.what());
     return 2;
   }
 }
@@ -89,10 +91,14 @@ int main(int argc, char** argv) {
   hold_standard_streams();
   const Parsed parsed = parse_command_line(argc, argv);
   if (!parsed.error.empty()) print_error(parsed.error);
-  int code = parsed.run ? run_verb(parsed.options) : parsed.exit_code;
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    print_error("standard output cannot be written");
-    code = 2;
+  const int code = parsed.run ? run_verb(parsed.options) : parsed.exit_code;
+  switch (output_end()) {
+    case OutputEnd::written:
+      return code;
+    case OutputEnd::reader_left:
+      return reader_left;
+    case OutputEnd::lost:
+      print_error("standard output cannot be written");
   }
-  return code;
+  return 2;
 }

@@ -26,6 +26,7 @@ int combine(int verified, int benched) {
 }  // namespace
 
 int run_everything(const Options& options) {
+  go_on_unread();
   const std::filesystem::path folder = options.out.empty() ? "ropewalk-out" : options.out;
   require_workloads(options);
   print_what_is_not_timed(options);

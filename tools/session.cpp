@@ -1,6 +1,8 @@
 #include "tools/session.h"
 
+#include <fcntl.h>
 #include <fmt/chrono.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -105,9 +107,43 @@ void Progress::clear() {
   shown_ = false;
 }
 
+namespace {
+bool goes_on_unread = false;
+
+// A pipe, a socket or a terminal whose other end is closed; a full disk is none.
+bool reader_has_left() {
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  return poll(&out, 1, 0) > 0 && (out.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+bool output_fails() {
+  return std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+}
+}  // namespace
+
+void go_on_unread() {
+  goes_on_unread = true;
+  // What is printed between two calls of flush_output() fails there alone.
+  constexpr std::size_t room = std::size_t{1} << 20;
+  if (isatty(STDOUT_FILENO) == 0) std::setvbuf(stdout, nullptr, _IOFBF, room);
+}
+
 void flush_output() {
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-    throw std::runtime_error("standard output cannot be written");
+  if (!output_fails()) return;
+  const int nowhere = goes_on_unread && reader_has_left() ? open("/dev/null", O_WRONLY) : -1;
+  if (nowhere >= 0) {
+    dup2(nowhere, STDOUT_FILENO);
+    close(nowhere);
+    std::clearerr(stdout);
+    if (!output_fails()) return;
+  }
+  throw std::runtime_error("standard output cannot be written");
+}
+
+OutputEnd output_end() {
+  if (!output_fails()) return OutputEnd::written;
+  if (!reader_has_left()) return OutputEnd::lost;
+  return goes_on_unread ? OutputEnd::written : OutputEnd::reader_left;
 }
 
 Recorder::Recorder(const Options& options, const std::string& folder, bool resumed)

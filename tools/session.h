@@ -32,9 +32,16 @@ void require_kernels(const Options& options);
 /// Throws UsageError unless every --property glob matches a property.
 void require_properties(const Options& options);
 
-/// What was printed leaves now. Throws when standard output is closed: what goes on printing into
-/// the void for hours must stop.
+/// What was printed leaves now. Throws when it cannot: what goes on printing into the void for
+/// hours must stop.
 void flush_output();
+
+/// From now on a reader of standard output that leaves ends nothing: the results go to a file.
+void go_on_unread();
+
+enum class OutputEnd { written, reader_left, lost };
+/// How standard output stands when a verb is done.
+OutputEnd output_end();
 
 /// One line that is rewritten in place, on standard error and only on a terminal.
 class Progress {
