@@ -53,11 +53,11 @@ TEST_P(HostileBench, IsNamedAndTheInnocentAreTimed) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Kernels, HostileBench,
-    ::testing::Values(Hostile{"forge_garbage", "sent a message that is none of a worker"},
-                      Hostile{"forge_row", "sent a message that is none of a worker"},
-                      Hostile{"forge_reply", "sent a message that is none of a worker"},
-                      Hostile{"forge_short", "sent a message that is none of a worker"},
-                      Hostile{"forge_empty", "closed the worker's descriptors"},
+    ::testing::Values(Hostile{"forge_garbage", "wrote to the worker's socket"},
+                      Hostile{"forge_row", "wrote to the worker's socket"},
+                      Hostile{"forge_reply", "wrote to the worker's socket"},
+                      Hostile{"forge_short", "wrote to the worker's socket"},
+                      Hostile{"forge_empty", "wrote to the worker's socket"},
                       Hostile{"blame_plain", "SIGABRT"},
                       Hostile{"print_to_stderr", "wrote to stderr: 'noise\\x1b[2J'"},
                       Hostile{"print_to_stdout", "wrote to stdout: 'noise'"},
@@ -68,7 +68,7 @@ TEST(HostileBench, WithGoogleBenchmarkTheyAreNamedToo) {
 #ifdef ROPEWALK_SANITIZED
   GTEST_SKIP() << "they begin after 40,000 calls: no sanitized kernel is timed so often";
 #endif
-  for (const auto& [name, why] : {std::pair{"forge_reply", "sent a message that is none"},
+  for (const auto& [name, why] : {std::pair{"forge_reply", "wrote to the worker's socket"},
                                   {"print_to_stderr", "wrote to stderr: 'noise"},
                                   {"throw_lines", "first\\nsecond"}}) {
     const Result r = ropewalk(std::string("bench --kernel plain --kernel ") + name + with_hostile +

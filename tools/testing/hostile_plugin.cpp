@@ -42,10 +42,10 @@ void say(const void* data, std::size_t bytes) {
 
 /// A message with a row, as version 3 of the protocol has it.
 void say_row(const std::string& json) {
-  std::vector<char> message(32'840);
+  std::vector<char> message(32'848);
   const std::uint32_t head[2] = {3, static_cast<std::uint32_t>(json.size())};
   std::memcpy(message.data(), head, sizeof head);
-  std::memcpy(message.data() + 72, json.data(), json.size());
+  std::memcpy(message.data() + 80, json.data(), json.size());
   say(message.data(), message.size());
 }
 
