@@ -45,7 +45,7 @@ VerdictRow verdict_for(const KernelFacts& facts, std::int32_t pairing) {
   VerdictRow row;
   row.kernel = facts.name;
   row.summary = facts.summary;
-  row.plugin = std::filesystem::path(facts.plugin).filename().string();
+  row.plugin = facts.plugin;
   row.angle_contract = word_of(contract_words, facts.angle_contract);
   row.pairing = word_of(pairing_words, pairing);
   row.dtype = word_of(dtype_words, ROPE_F32);

@@ -181,7 +181,7 @@ void verify_kernel(Subject& subject, const VerifyPlan& plan,
                    const std::function<void(const VerdictRow&)>& on_row,
                    const std::function<void(const std::string&)>& on_progress) {
   VerdictRow nothing = row_for(subject.facts);
-  nothing.property = "any";
+  nothing.property = everything;
   if (!subject.facts.cannot_run.empty()) {
     nothing.verdict = "SKIPPED";
     nothing.reason = subject.facts.cannot_run;

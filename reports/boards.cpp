@@ -73,7 +73,7 @@ bool is_measured(const std::string& outcome) {
          outcome == "UNRESOLVED";
 }
 
-void take_speed(Entry& entry) {
+void take_speed(BoardEntry& entry) {
   std::vector<double> spread, medians;
   if (entry.launches.size() == 1) spread = speeds_of(*entry.row);
   for (const TimingRow* launch : entry.launches) medians.push_back(launch->ns_per_token_median);
@@ -89,8 +89,8 @@ void take_speed(Entry& entry) {
 }
 
 /// What kernel, launch and claim make of one contestant.
-Entry make_entry(const Claim& claim) {
-  Entry entry;
+BoardEntry make_entry(const Claim& claim) {
+  BoardEntry entry;
   entry.row = claim.rows.front();
   entry.outcome = claim.outcome;
   entry.reason = claim.reason;
@@ -108,8 +108,8 @@ Entry make_entry(const Claim& claim) {
 }
 
 /// Ceilings first, then by speed, then what has none; equal ones by name.
-bool stands_before(const Entry& a, const Entry& b) {
-  const auto group = [](const Entry& entry) {
+bool stands_before(const BoardEntry& a, const BoardEntry& b) {
+  const auto group = [](const BoardEntry& entry) {
     return !entry.has_speed ? 2 : entry.row->is_ceiling() ? 0 : 1;
   };
   if (group(a) != group(b)) return group(a) < group(b);
@@ -118,7 +118,7 @@ bool stands_before(const Entry& a, const Entry& b) {
 }
 
 /// What its rounds leave open has no place: it may stand before or behind any other.
-bool is_ranked(const Entry& entry) {
+bool is_ranked(const BoardEntry& entry) {
   return entry.outcome != "UNRESOLVED" && entry.outcome != "INVALID";
 }
 
@@ -126,7 +126,7 @@ void rank(Contest& contest) {
   std::stable_sort(contest.entries.begin(), contest.entries.end(), stands_before);
   double ceiling_gb = 0;
   int next = 1;
-  for (Entry& entry : contest.entries) {
+  for (BoardEntry& entry : contest.entries) {
     if (!entry.has_speed) continue;
     contest.fastest_ns =
         contest.fastest_ns > 0 ? std::min(contest.fastest_ns, entry.ns_min) : entry.ns_min;
@@ -136,13 +136,13 @@ void rank(Contest& contest) {
       entry.rank = next++;
   }
   // A baseline beside which nothing is resolved has won nothing.
-  const auto others = [](const Entry& entry) {
+  const auto others = [](const BoardEntry& entry) {
     return entry.is_compared() && !entry.row->is_twin() && !entry.row->is_ceiling();
   };
   if (std::any_of(contest.entries.begin(), contest.entries.end(), others) && next == 2)
-    for (Entry& entry : contest.entries)
+    for (BoardEntry& entry : contest.entries)
       if (entry.row->role == "baseline") entry.rank = 0;
-  for (Entry& entry : contest.entries) {
+  for (BoardEntry& entry : contest.entries) {
     if (!entry.has_speed || !(ceiling_gb > 0)) continue;
     // Round by round where both stood in the same rounds, else by the medians.
     const Interval& paired = entry.claim->of_ceiling;
@@ -177,7 +177,7 @@ class BoardTable {
 };
 
 /// A ceiling stands on every board that has all the parts its own board names.
-void add_ceilings(const std::vector<Entry>& ceilings, BoardTable& table) {
+void add_ceilings(const std::vector<BoardEntry>& ceilings, BoardTable& table) {
   std::map<std::pair<std::string, std::int64_t>, std::vector<Contest*>> by_workload;
   std::map<const Contest*, std::set<std::string>> parts;
   for (Board& board : table.boards)
@@ -185,8 +185,8 @@ void add_ceilings(const std::vector<Entry>& ceilings, BoardTable& table) {
       by_workload[{contest.of->workload, contest.of->threads}].push_back(&contest);
       parts[&contest] = parts_of(board.name);
     }
-  std::vector<Entry> alone;
-  for (const Entry& entry : ceilings) {
+  std::vector<BoardEntry> alone;
+  for (const BoardEntry& entry : ceilings) {
     const std::set<std::string> own = parts_of(entry.row->board);
     bool used = false;
     for (Contest* contest : by_workload[{entry.row->workload, entry.row->threads}]) {
@@ -197,7 +197,7 @@ void add_ceilings(const std::vector<Entry>& ceilings, BoardTable& table) {
     }
     if (!used) alone.push_back(entry);
   }
-  for (const Entry& entry : alone) table.of(*entry.row).entries.push_back(entry);
+  for (const BoardEntry& entry : alone) table.of(*entry.row).entries.push_back(entry);
 }
 
 }  // namespace
@@ -230,10 +230,10 @@ std::vector<Board> make_boards(const std::vector<TimingRow>& timings, const Clai
   BoardTable table;
   for (const TimingRow& row : timings)
     if (!row.is_ceiling()) table.of(row);
-  std::vector<Entry> ceilings;
+  std::vector<BoardEntry> ceilings;
   for (const ClaimGroup& group : claims.groups)
     for (const Claim& claim : group.claims) {
-      Entry entry = make_entry(claim);
+      BoardEntry entry = make_entry(claim);
       // A run whose null twin differs claims nothing at all.
       if (!claims.valid && entry.is_compared()) entry.outcome = "INVALID";
       if (claim.role == "ceiling") {

@@ -21,7 +21,7 @@ using Key = std::tuple<std::string, std::string, std::int64_t, std::string>;
 
 struct Place {
   const Contest* contest;
-  const Entry* entry;
+  const BoardEntry* entry;
 };
 
 /// Kernels by board, workload, threads and name, and the order they came in.
@@ -34,7 +34,7 @@ Cells cells_of(const Summary& summary) {
   Cells cells;
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests)
-      for (const Entry& entry : contest.entries) {
+      for (const BoardEntry& entry : contest.entries) {
         if (entry.row->is_ceiling() || entry.row->is_twin()) continue;
         const Key key{board.name, contest.of->workload, contest.of->threads, entry.row->kernel};
         if (cells.by_key.try_emplace(key, Place{&contest, &entry}).second)
@@ -43,8 +43,8 @@ Cells cells_of(const Summary& summary) {
   return cells;
 }
 
-const Entry* ceiling_of(const Contest& contest) {
-  for (const Entry& entry : contest.entries)
+const BoardEntry* ceiling_of(const Contest& contest) {
+  for (const BoardEntry& entry : contest.entries)
     if (entry.has_speed && entry.row->is_ceiling()) return &entry;  // the fastest stands first
   return nullptr;
 }
@@ -52,7 +52,7 @@ const Entry* ceiling_of(const Contest& contest) {
 enum class Rounds { by_median, with_their_noise };
 
 /// Each launch, in ns; or over the ceiling's median in the same launch.
-std::vector<LaunchTime> launches_of(const Entry& entry, const Entry* ceiling,
+std::vector<LaunchTime> launches_of(const BoardEntry& entry, const BoardEntry* ceiling,
                                     Rounds rounds = Rounds::by_median) {
   std::vector<LaunchTime> times;
   const auto add = [&](const TimingRow& row, double unit) {
@@ -90,19 +90,20 @@ void judge(ComparedCell& cell, double max_regression) {
 }
 
 struct Unit {
-  const Entry *ceiling_a = nullptr, *ceiling_b = nullptr;  ///< NULL: in ns
+  const BoardEntry *ceiling_a = nullptr, *ceiling_b = nullptr;  ///< NULL: in ns
   double least_spread = 0;
 };
 
-const Entry* entry_with(const Place& place, const std::string& role) {
-  for (const Entry& entry : place.contest->entries)
+const BoardEntry* entry_with(const Place& place, const std::string& role) {
+  for (const BoardEntry& entry : place.contest->entries)
     if (entry.has_speed && entry.row->role == role) return &entry;
   return nullptr;
 }
 
 /// How far the null twin's launches are from the baseline's, both being the same code.
-double twin_gap(const Place& place, const Entry* ceiling) {
-  const Entry *baseline = entry_with(place, "baseline"), *twin = entry_with(place, "null_twin");
+double twin_gap(const Place& place, const BoardEntry* ceiling) {
+  const BoardEntry *baseline = entry_with(place, "baseline"),
+                   *twin = entry_with(place, "null_twin");
   if (baseline == nullptr || twin == nullptr || baseline == place.entry) return 0;
   const Interval gap =
       launch_interval(launches_of(*baseline, ceiling), launches_of(*twin, ceiling), 0);
@@ -116,7 +117,7 @@ double twin_gap(const Place& place, const Entry* ceiling) {
 double control_spread(const Place& a, const Place& b, const Unit& unit) {
   double spread = -1;
   for (const char* role : {"baseline", "null_twin"}) {
-    const Entry *one = entry_with(a, role), *two = entry_with(b, role);
+    const BoardEntry *one = entry_with(a, role), *two = entry_with(b, role);
     if (one == nullptr || two == nullptr || one == a.entry) continue;
     const Interval range =
         launch_interval(launches_of(*one, unit.ceiling_a), launches_of(*two, unit.ceiling_b), 0);
@@ -176,7 +177,7 @@ std::string other_work(const TimingRow& a, const TimingRow& b) {
 ComparedCell cell_of(const Place* a, const Place* b, double max_regression) {
   ComparedCell cell;
   if (a == nullptr || b == nullptr) {
-    const Entry& entry = *(a != nullptr ? a : b)->entry;
+    const BoardEntry& entry = *(a != nullptr ? a : b)->entry;
     cell.outcome = a != nullptr ? "GONE" : "NEW";
     if (!entry.has_speed) cell.note = entry.outcome;
   } else if (const std::string other = other_work(*a->entry->row, *b->entry->row); !other.empty()) {
@@ -185,7 +186,7 @@ ComparedCell cell_of(const Place* a, const Place* b, double max_regression) {
   } else if (a->entry->has_speed && b->entry->has_speed) {
     cell = compare_cell(*a, *b, max_regression);
   } else {
-    const Entry& without = b->entry->has_speed ? *a->entry : *b->entry;
+    const BoardEntry& without = b->entry->has_speed ? *a->entry : *b->entry;
     cell.outcome = without.outcome;
     cell.note = (b->entry->has_speed ? "in the first run: " : "") + without.reason;
     // It had a speed and has lost it, not because it could not run here.

@@ -16,7 +16,7 @@ constexpr std::size_t rows_max = 28;
 /// One line of the picture.
 struct Line {
   const Contest* contest;
-  const Entry* entry;
+  const BoardEntry* entry;
 };
 
 struct Kind {
@@ -30,7 +30,7 @@ constexpr Kind kinds[] = {{"FASTER", "the whole interval lies beyond the noise f
                           {"null twin", "the baseline a second time: what noise alone does"},
                           {"INVALID", "the null twin differs: no claim"}};
 
-std::size_t kind_of(const Entry& entry) {
+std::size_t kind_of(const BoardEntry& entry) {
   const std::string name = entry.row->is_twin() ? "null twin" : entry.outcome;
   const auto found = std::find_if(std::begin(kinds), std::end(kinds),
                                   [&name](const Kind& kind) { return name == kind.name; });
@@ -51,7 +51,7 @@ std::string label_of(const std::string& name, std::size_t number) {
 std::vector<Line> lines_of(const Board& board) {
   std::vector<Line> lines;
   for (const Contest& contest : board.contests)
-    for (const Entry& entry : contest.entries)
+    for (const BoardEntry& entry : contest.entries)
       if (entry.is_compared()) lines.push_back({&contest, &entry});
   return lines;
 }

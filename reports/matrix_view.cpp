@@ -113,7 +113,8 @@ View group_view(const MatrixRow* begin, const MatrixRow* end, const FailureIds& 
 
 View failure_view(const VerdictRow& row, const std::string& id) {
   View item;
-  const std::string property = row.property.empty() ? "everything" : clean_line(row.property);
+  const std::string property =
+      is_on_everything(row) ? std::string(everything) : clean_line(row.property);
   item.set("failure_id", id);
   item.set("failure_property", property);
   item.set("failure_verdict", std::string(verdict_of(row)));

@@ -16,20 +16,20 @@ std::string json_number(double value) {
   return std::isfinite(value) ? fmt::format("{}", value) : "null";
 }
 
-const TimingRow* launch_of(const Entry& entry, std::int64_t launch) {
+const TimingRow* launch_of(const BoardEntry& entry, std::int64_t launch) {
   for (const TimingRow* row : entry.launches)
     if (row->launch == launch) return row;
   return nullptr;
 }
 
-const Entry* baseline_of(const Contest& contest) {
-  for (const Entry& entry : contest.entries)
+const BoardEntry* baseline_of(const Contest& contest) {
+  for (const BoardEntry& entry : contest.entries)
     if (entry.has_speed && entry.row->role == "baseline") return &entry;
   return nullptr;
 }
 
 /// For each launch the ratio of each round to the baseline's, to five digits.
-void append_rounds(const Entry& entry, const Entry& baseline, std::string& out) {
+void append_rounds(const BoardEntry& entry, const BoardEntry& baseline, std::string& out) {
   out += ",\"rounds\":[";
   auto to = std::back_inserter(out);
   bool first_launch = true;
@@ -52,7 +52,7 @@ void append_rounds(const Entry& entry, const Entry& baseline, std::string& out) 
   out += ']';
 }
 
-void append_speed(const Entry& entry, const Entry* baseline, std::string& out) {
+void append_speed(const BoardEntry& entry, const BoardEntry* baseline, std::string& out) {
   out += ",\"ns_per_token\":" + json_number(entry.ns);
   out += ",\"ns_per_token_min\":" + json_number(entry.ns_min);
   out += ",\"ns_per_token_max\":" + json_number(entry.ns_max);
@@ -72,8 +72,8 @@ std::string cells_json(const Summary& summary) {
   std::string out = "[";
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests) {
-      const Entry* baseline = baseline_of(contest);
-      for (const Entry& entry : contest.entries) {
+      const BoardEntry* baseline = baseline_of(contest);
+      for (const BoardEntry& entry : contest.entries) {
         out += out.size() > 1 ? ",\n{" : "\n{";
         out += "\"board\":" + json_text(board.name);
         out += ",\"workload\":" + json_text(contest.of->workload);

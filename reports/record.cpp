@@ -19,8 +19,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int nesting_limit = 8;  // a row needs 2
-
 template <class Row, class Kind>
 concept RowOf = std::same_as<std::remove_const_t<Row>, Kind>;
 
@@ -105,6 +103,16 @@ void each_field(Row& row, Visit&& visit) {
   visit("note", row.note);
   visit("x", row.x);
   visit("y", row.y);
+}
+
+template <RowOf<KernelRow> Row, class Visit>
+void each_field(Row& row, Visit&& visit) {
+  visit("kernel", row.kernel);
+  visit("summary", row.summary);
+  visit("plugin", row.plugin);
+  visit("angle_contract", row.angle_contract);
+  visit("cpu_features", row.cpu_features);
+  visit("cannot_run", row.cannot_run);
 }
 
 template <RowOf<EndRow> Row, class Visit>
@@ -231,26 +239,6 @@ Row parse_row(const json& object) {
   return row;
 }
 
-/// The JSON parser is iterative, but nothing that deep is a row.
-bool nests_too_deep(std::string_view line) {
-  int depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      if (c == '"') in_string = false;
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > nesting_limit) return true;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return false;
-}
-
 json parse_object(std::string_view line) {
   if (nests_too_deep(line)) throw FieldError{"nested too deep for a row"};
   json object;
@@ -292,6 +280,7 @@ class Reader {
       found_run_ = true;
       return;
     }
+    if (kind == "kernel") throw FieldError{"a row of ropewalk list --json, which is no run"};
     const std::array known = {"verdict", "timing", "curve", "certificate", "end"};
     if (std::find(known.begin(), known.end(), kind) == known.end())
       throw FieldError{"unknown kind of row"};
@@ -381,6 +370,9 @@ std::string to_json_line(const CurveRow& row) {
 }
 std::string to_json_line(const CertificateRow& row) {
   return row_line("certificate", row);
+}
+std::string to_json_line(const KernelRow& row) {
+  return row_line("kernel", row);
 }
 std::string to_json_line(const EndRow& row) {
   return row_line("end", row);

@@ -40,7 +40,7 @@ bool tells_more(const VerdictRow& a, const VerdictRow& b);
 
 /// Verdicts of the house, in words: PASS FAIL CRASH HANG UNSUPPORTED SKIPPED VACUOUS.
 struct VerdictRow {
-  std::string kernel, summary, plugin;  ///< plugin: file name, empty for an in-tree kernel
+  std::string kernel, summary, plugin;  ///< plugin: path as given, empty for an in-tree kernel
   std::string angle_contract;           ///< table, exact, f32_angle
   std::string pairing, dtype;           ///< half_split, interleaved; f32, f64, ...
   std::string property, claim;          ///< name, and what it says in one line
@@ -63,6 +63,11 @@ struct VerdictRow {
   double worst_margin = 0;
   std::string worst_replay;
 };
+
+/// The property of a verdict on all properties at once, e.g. of a kernel that cannot run here.
+inline constexpr std::string_view everything = "everything";
+/// Older files say it by no word, by "*" or by "any".
+bool is_on_everything(const VerdictRow& row);
 
 /// One contestant on one workload in one launch, which is a fresh process. Outcomes here: MEASURED
 /// (a speed without a claim: claims are computed from the rounds, reports/claims.h), BROKEN (no
@@ -136,6 +141,13 @@ struct CertificateRow {
   std::string enumerated, bounded, assumed;  ///< what was done, in words
 };
 
+/// A kernel that there is: what `list --json` prints. A file of results has none.
+struct KernelRow {
+  std::string kernel, summary, plugin, angle_contract;
+  std::string cpu_features;  ///< that it needs
+  std::string cannot_run;    ///< why not on this machine; empty: it can
+};
+
 /// Last row: the run came to its end.
 struct EndRow {
   int exit_code = 0;
@@ -182,6 +194,7 @@ std::string to_json_line(const VerdictRow& row);
 std::string to_json_line(const TimingRow& row);
 std::string to_json_line(const CurveRow& row);
 std::string to_json_line(const CertificateRow& row);
+std::string to_json_line(const KernelRow& row);
 std::string to_json_line(const EndRow& row);
 
 /// The reverse for a row that another process of ours sent. Throws BadResults.

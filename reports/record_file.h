@@ -18,6 +18,13 @@ std::int64_t for_each_whole_line(
     const std::filesystem::path& file,
     const std::function<void(std::string_view line, std::int64_t number)>& visit);
 
+/// Whether a run has begun in the file: false where it is not there, or a kill left no whole line.
+/// Throws BadResults as above.
+bool has_whole_line(const std::filesystem::path& file);
+
+/// The JSON parser is iterative, but nothing that deep is a row.
+bool nests_too_deep(std::string_view line);
+
 /// Writes a file whole or not at all: under another name first, so whoever looks sees the old file
 /// or the new one, never a part. Throws std::runtime_error with one line that names the file.
 void write_whole_file(const std::filesystem::path& path, const std::string& text);

@@ -208,6 +208,9 @@ TEST_F(Record, WhatIsRefusedNamesFileAndLine) {
       {R"({"schema":1})"
        "\n",
        ":1: no text field 'row'"},
+      {R"({"schema":1,"row":"kernel"})"
+       "\n",
+       ":1: a row of ropewalk list --json, which is no run"},
       {R"({"schema":1,"row":"surprise"})"
        "\n",
        ":1: unknown kind of row"},
@@ -319,6 +322,7 @@ TEST(ResultsSchema, DescribesEveryField) {
       {"timing", to_json_line(results.timings[0])},
       {"curve", to_json_line(results.curves[0])},
       {"certificate", to_json_line(results.certificates[0])},
+      {"kernel", to_json_line(KernelRow{})},
       {"end", to_json_line(results.end)}};
   EXPECT_EQ(schema.at("oneOf").size(), lines.size());
   for (const auto& [kind, line] : lines) {

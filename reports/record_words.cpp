@@ -23,6 +23,11 @@ bool tells_more(const VerdictRow& a, const VerdictRow& b) {
   return order(a) < order(b);
 }
 
+bool is_on_everything(const VerdictRow& row) {
+  return row.property.empty() || row.property == everything || row.property == "*" ||
+         row.property == "any";
+}
+
 std::string kernel_of(const TimingRow& row) {
   const bool twin = row.is_twin() && row.kernel.ends_with(twin_suffix);
   return twin ? row.kernel.substr(0, row.kernel.size() - twin_suffix.size()) : row.kernel;

@@ -125,7 +125,7 @@ void append_verdict(const VerdictRow& row, std::string& out) {
   line.append_to(out);
 }
 
-void add_claim(const Entry& entry, const Contest& contest, Line& line) {
+void add_claim(const BoardEntry& entry, const Contest& contest, Line& line) {
   const Claim& claim = *entry.claim;
   line.number("launch_spread", claim.launch_spread);
   line.number("round_spread", claim.round_spread);
@@ -143,7 +143,7 @@ void add_claim(const Entry& entry, const Contest& contest, Line& line) {
 }
 
 /// What disturbed the rounds of all launches together.
-void add_census(const Entry& entry, Line& line) {
+void add_census(const BoardEntry& entry, Line& line) {
   std::int64_t rounds = 0, switches = 0, faults = 0, reverified = 0;
   double steal_ms = 0, off_cpu = 0;
   for (const TimingRow* row : entry.launches) {
@@ -163,7 +163,7 @@ void add_census(const Entry& entry, Line& line) {
   line.count("reverified", reverified);
 }
 
-void append_entry(const Entry& entry, const Contest& contest, const Board& board,
+void append_entry(const BoardEntry& entry, const Contest& contest, const Board& board,
                   std::string& out) {
   Line line;
   const TimingRow& row = *entry.row;
@@ -211,7 +211,7 @@ std::string csv_of(const Results& results, const Summary& summary) {
   for (const VerdictRow& row : results.verdicts) append_verdict(row, out);
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests)
-      for (const Entry& entry : contest.entries) append_entry(entry, contest, board, out);
+      for (const BoardEntry& entry : contest.entries) append_entry(entry, contest, board, out);
   return out;
 }
 

@@ -81,7 +81,7 @@ void add_verdict(const VerdictRow& row, Suite& suite) {
   const std::string verdict(verdict_of(row));
   const std::string group =
       fmt::format("{}.{}.{}.{}", row.kernel, row.pairing, row.dtype, row.angle_contract);
-  const std::string title = row.property.empty() ? "everything" : row.property;
+  const std::string title = std::string(is_on_everything(row) ? everything : row.property);
   const std::string message = row.reason.empty() ? verdict : verdict + ": " + row.reason;
   std::string inside;
   if (is_failure(verdict))
@@ -99,7 +99,7 @@ void add_broken_timings(const Summary& summary, const Results& results, Suites& 
     if (is_failure(verdict_of(row)) && row.known.empty()) failed[row.kernel] = true;
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests)
-      for (const Entry& entry : contest.entries) {
+      for (const BoardEntry& entry : contest.entries) {
         if (entry.has_speed || is_not_run(entry.outcome) || failed[kernel_of(*entry.row)]) continue;
         if (is_known(entry.reason)) continue;
         Suite& suite = suites.of(entry.row->kernel);

@@ -137,7 +137,7 @@ TEST(Boards, UnlikeWorkIsNeverInOneTable) {
   results.verdicts.back().pairing = "interleaved";
   for (const Board& board : summarize(results).boards)
     for (const Contest& contest : board.contests)
-      for (const Entry& entry : contest.entries) {
+      for (const BoardEntry& entry : contest.entries) {
         EXPECT_EQ(entry.row->workload, contest.of->workload);
         if (!entry.row->is_ceiling()) {
           EXPECT_EQ(entry.row->board, board.name);

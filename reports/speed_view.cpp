@@ -41,7 +41,7 @@ std::string needs_text(const Claim& claim) {
   return "needs more launches";
 }
 
-void set_claim(const Entry& entry, View& item) {
+void set_claim(const BoardEntry& entry, View& item) {
   const bool compared = entry.is_compared();
   item.set("is_compared", flag(compared));
   if (!compared) return;
@@ -55,7 +55,7 @@ void set_claim(const Entry& entry, View& item) {
   item.set("claim_needs", needs);
 }
 
-View entry_view(const Entry& entry, double fastest_ns, int cell) {
+View entry_view(const BoardEntry& entry, double fastest_ns, int cell) {
   const TimingRow& row = *entry.row;
   View item;
   item.set("entry_cell", std::to_string(cell));
@@ -105,7 +105,7 @@ std::string threads_text(const TimingRow& row) {
 std::string samples_text(const Contest& contest) {
   std::size_t launches = 0, rounds = 0;
   bool paired = true;
-  for (const Entry& entry : contest.entries)
+  for (const BoardEntry& entry : contest.entries)
     for (const TimingRow* row : entry.launches) {
       launches = std::max(launches, entry.launches.size());
       rounds = std::max(rounds, row->ns_per_token.size());
@@ -132,7 +132,7 @@ View contest_view(const Contest& contest, const std::string& board, int& cell) {
                                         count_text(row.tokens), row.tokens == 1 ? "" : "s",
                                         bytes_text(row.bytes), bytes_text(row.working_set_bytes)));
   View entries{View::type::list};
-  for (const Entry& entry : contest.entries)
+  for (const BoardEntry& entry : contest.entries)
     entries << entry_view(entry, contest.fastest_ns, cell++);
   const std::string samples = samples_text(contest);
   item.set("has_samples", flag(!samples.empty()));
@@ -178,7 +178,7 @@ const char* heat_class(double percent) {
 std::vector<std::string> columns_of(const Board& board) {
   std::vector<std::string> names;
   for (const Contest& contest : board.contests)
-    for (const Entry& entry : contest.entries)
+    for (const BoardEntry& entry : contest.entries)
       if (!entry.row->is_ceiling() && !entry.row->is_twin() &&
           std::find(names.begin(), names.end(), entry.row->kernel) == names.end())
         names.push_back(entry.row->kernel);
@@ -187,10 +187,10 @@ std::vector<std::string> columns_of(const Board& board) {
 
 View heat_cell(const Contest& contest, const std::string& kernel) {
   View cell;
-  const auto entry =
-      std::find_if(contest.entries.begin(), contest.entries.end(), [&kernel](const Entry& each) {
-        return each.row->kernel == kernel && !each.row->is_ceiling();
-      });
+  const auto entry = std::find_if(contest.entries.begin(), contest.entries.end(),
+                                  [&kernel](const BoardEntry& each) {
+                                    return each.row->kernel == kernel && !each.row->is_ceiling();
+                                  });
   const bool there = entry != contest.entries.end(), speed = there && entry->has_speed;
   cell.set("heat_class", speed ? heat_class(entry->percent_of_ceiling) : "hx");
   cell.set("heat_ns", speed ? number_text(entry->ns) : there ? clean_line(entry->outcome) : "–");
@@ -317,7 +317,7 @@ SpeedsText speeds_text(const Summary& summary) {
   std::map<std::string, std::int64_t> outcomes;
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests)
-      for (const Entry& entry : contest.entries)
+      for (const BoardEntry& entry : contest.entries)
         if (entry.is_compared() && !entry.row->is_twin()) ++outcomes[entry.outcome];
   std::int64_t groups = 0, noisy = 0;
   for (const ClaimGroup& group : claims.groups) {

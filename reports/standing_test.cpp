@@ -180,14 +180,14 @@ TEST(Speeds, WhatIsUnresolvedHasNoRank) {
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests) {
       int resolved = 0;
-      for (const Entry& entry : contest.entries) {
+      for (const BoardEntry& entry : contest.entries) {
         const bool open = entry.outcome == "UNRESOLVED" && !entry.row->is_twin();
         unresolved += open;
         EXPECT_TRUE(entry.rank == 0 || !open) << entry.row->kernel;
         resolved += entry.rank > 0 && entry.row->role != "baseline";
         ranked += entry.rank > 0;
       }
-      for (const Entry& entry : contest.entries)
+      for (const BoardEntry& entry : contest.entries)
         if (entry.row->role == "baseline") {
           EXPECT_EQ(entry.rank > 0, resolved > 0) << "the only one has won nothing";
         }

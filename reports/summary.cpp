@@ -9,10 +9,6 @@
 namespace ropewalk {
 namespace {
 
-bool is_whole(const VerdictRow& row) {
-  return row.property.empty() || row.property == "*";
-}
-
 void take_margin(double margin, double& worst) {
   if (!(margin <= worst)) worst = margin;  // a NaN is the worst
 }
@@ -46,7 +42,7 @@ class KernelTable {
 };
 
 std::string failure_text(const VerdictRow& row) {
-  const std::string what = is_whole(row) ? std::string() : row.property + " ";
+  const std::string what = is_on_everything(row) ? std::string() : row.property + " ";
   const std::string known = row.known.empty() ? std::string() : " (known " + row.known + ")";
   const std::string detail = row.reason.empty() ? std::string() : ": " + row.reason;
   return fmt::format("{}{}{}{}", what, verdict_of(row), known, detail);
@@ -126,7 +122,7 @@ void summarize_properties(const Results& results, Summary& summary) {
     summary.executed += row.executed;
     summary.compared_cases += row.compared_cases;
     summary.compared += row.compared;
-    if (is_whole(row)) continue;
+    if (is_on_everything(row)) continue;
     const auto [place, is_new] = index.try_emplace(row.property, summary.properties.size());
     if (is_new) {
       summary.properties.emplace_back();
@@ -159,7 +155,7 @@ void make_matrix(const Results& results, Summary& summary) {
     }
     MatrixRow& matrix_row = summary.matrix[place->second];
     const VerdictRow*& cell =
-        is_whole(row) ? matrix_row.whole : matrix_row.cells[column[row.property]];
+        is_on_everything(row) ? matrix_row.whole : matrix_row.cells[column[row.property]];
     if (cell == nullptr || is_worse(row, *cell)) cell = &row;
   }
   std::map<std::pair<std::string, std::string>, std::size_t> order;

@@ -54,7 +54,7 @@ struct MatrixRow {
 };
 
 /// One contestant of one workload on one board, over its launches.
-struct Entry {
+struct BoardEntry {
   const TimingRow* row = nullptr;          ///< of its first launch: names and sizes
   std::vector<const TimingRow*> launches;  ///< those with a speed, in order
   int rank = 0;            ///< from 1; 0 for what is no kernel, has no speed or is UNRESOLVED
@@ -72,7 +72,7 @@ struct Entry {
 /// Like work: the same board, workload and threads. Ceilings, then ranked kernels, then the rest.
 struct Contest {
   const TimingRow* of = nullptr;  ///< its workload, phase, source and sizes
-  std::vector<Entry> entries;
+  std::vector<BoardEntry> entries;
   double fastest_ns = 0;              ///< of all entries: the full length of a bar
   const ClaimGroup* group = nullptr;  ///< its baseline and noise floor; NULL when nothing ran
 };

@@ -60,7 +60,7 @@ std::string dtype_of(const std::string& board) {
 void take(const Results& results, const Board& board, const Contest& contest, Trade& trade) {
   const std::string dtype = dtype_of(board.name);
   const std::string angles = board.name.substr(std::min(board.name.size(), trade.board.size() + 3));
-  for (const Entry& entry : contest.entries) {
+  for (const BoardEntry& entry : contest.entries) {
     if (!entry.has_speed || entry.row->is_ceiling() || entry.row->is_twin()) continue;
     if (const auto error = error_of(results, entry.row->kernel, dtype))
       trade.points.push_back({entry.row->kernel, angles, entry.ns, *error});

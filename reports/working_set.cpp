@@ -34,7 +34,7 @@ std::string model_of(const std::string& workload) {
   return workload.substr(0, workload.rfind('/'));
 }
 
-Point point_of(const Entry& entry) {
+Point point_of(const BoardEntry& entry) {
   const TimingRow& row = *entry.row;
   // bytes a call / (ns a token * tokens a call) = 10^9 bytes a second
   const auto gb_of = [&row](double ns) {
@@ -51,7 +51,7 @@ bool can_be_drawn(const Point& p) {
 
 void take(const Contest& contest, Walk& walk) {
   const std::string& workload = contest.of->workload;
-  for (const Entry& entry : contest.entries) {
+  for (const BoardEntry& entry : contest.entries) {
     if (entry.row->is_twin()) continue;
     if (!entry.has_speed) {
       if (!entry.row->is_ceiling()) walk.without_speed[entry.row->kernel] = entry.outcome;

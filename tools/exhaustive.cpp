@@ -244,6 +244,7 @@ class Run {
     parts_.insert(parts_.end(), parts.begin(), parts.end());
     VerdictRow row = passed(whole);
     row.summary = cell.plan.facts.summary;
+    row.plugin = cell.plan.facts.plugin;  // a certificate has no path
     row.seconds = seconds;
     return row;
   }

@@ -40,13 +40,13 @@ void list_kernel(Subject& subject) {
 }
 
 void list_json(const KernelFacts& k) {
-  VerdictRow row;  // the same fields a verdict has
+  KernelRow row;
   row.kernel = k.name;
   row.summary = k.summary;
   row.plugin = k.plugin;
   row.angle_contract = word_of(contract_words, k.angle_contract);
-  row.verdict = k.cannot_run.empty() ? "" : "SKIPPED";
-  row.reason = k.cannot_run;
+  row.cpu_features = k.cpu_features;
+  row.cannot_run = k.cannot_run;
   fmt::print("{}\n", to_json_line(row));
 }
 

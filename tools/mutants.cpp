@@ -46,8 +46,8 @@ int run_mutants(const Options& options) {
   VerifyPlan plan = verify_plan(options);
   plan.shrink = false;  // whether it dies is the question, not how small
   plan.until_failure = options.first_kill;
-  const bool everything = options.properties.empty() && !options.first_kill;
-  if (everything && options.kernels.empty()) plan.more = weaker_suites();
+  const bool by_all = options.properties.empty() && !options.first_kill;
+  if (by_all && options.kernels.empty()) plan.more = weaker_suites();
   Progress progress(options.quiet);
   KillMatrix matrix(columns(options));
   verify_with_judges(
@@ -66,7 +66,7 @@ int run_mutants(const Options& options) {
   if (!options.markdown.empty())
     write_whole_file(options.markdown, matrix.as_markdown(options.command_line));
   bool every_property_kills = true;
-  if (everything && options.kernels.empty())
+  if (by_all && options.kernels.empty())
     for (const std::string& p : matrix.idle_properties()) {
       fmt::print(stderr, "ropewalk: property {} kills no mutant\n", p);
       every_property_kills = false;
