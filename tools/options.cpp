@@ -10,6 +10,7 @@
 #include "benchmarks/board.h"
 #include "benchmarks/model_shape.h"
 #include "properties/judges.h"
+#include "tools/suggestion.h"
 
 namespace ropewalk {
 namespace {
@@ -263,6 +264,14 @@ void add_compare_options(CLI::App& verb, Options& o) {
       ->type_name("FILE.md");
 }
 
+// No text is the name of no file, kernel or seed: a variable of a script that was not set. That no
+// processor feature is there can be said.
+void refuse_empty_values(CLI::App& verb) {
+  for (CLI::Option* option : verb.get_options())
+    if (option->get_items_expected_max() > 0 && option->get_name() != "--cpu-features")
+      option->check([](const std::string& text) { return text.empty() ? "is empty" : ""; }, "");
+}
+
 CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) {
   const std::string name = v.name;
   CLI::App* verb = app.add_subcommand(name, v.summary);
@@ -314,7 +323,31 @@ CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) 
       : name == "verify" || name == "bench" ? "also append the rows to DIR/results.jsonl"
                                             : nullptr;
   if (folder != nullptr) verb->add_option("--out", o.out, folder)->type_name("DIR");
+  refuse_empty_values(*verb);
   return verb;
+}
+
+std::string suggestion_for(const std::string& word, const std::vector<std::string>& known) {
+  const std::string nearest = nearest_to(word, known);
+  return nearest.empty() ? "" : "; " + word + ": did you mean " + nearest + "?";
+}
+
+// The option that the first unknown one was probably meant to be.
+std::string suggested_option(const CLI::App& app) {
+  for (const CLI::App* verb : app.get_subcommands()) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : verb->get_options())
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& word : verb->remaining())
+      if (word.starts_with("--")) return suggestion_for(word.substr(0, word.find('=')), names);
+  }
+  return {};
+}
+
+std::string suggested_verb(const std::string& word) {
+  std::vector<std::string> names;
+  for (const Verb& v : verbs) names.emplace_back(v.name);
+  return suggestion_for(word, names);
 }
 
 }  // namespace
@@ -349,7 +382,7 @@ Parsed parse_command_line(int argc, char** argv) {
     const bool known = std::any_of(std::begin(verbs), std::end(verbs),
                                    [&](const Verb& v) { return first == v.name; });
     if (!first.empty() && first[0] != '-' && !known)
-      throw CLI::ValidationError("'" + first + "' is no verb");
+      throw CLI::ValidationError("'" + first + "' is no verb" + suggested_verb(first));
     app.parse(ours, argv);
     if (!seed.empty())
       if (const std::string wrong = read_seed(seed, o.seed); !wrong.empty())
@@ -375,7 +408,7 @@ Parsed parse_command_line(int argc, char** argv) {
     if (e.get_exit_code() == 0) {
       app.exit(e);
     } else {
-      parsed.error = std::string(e.what()) + " (ropewalk --help shows what there is)";
+      parsed.error = e.what() + suggested_option(app) + " (ropewalk --help shows what there is)";
       parsed.exit_code = 2;
     }
   }
