@@ -7,6 +7,7 @@
 #include "benchmarks/workloads.h"
 #include "harness/glob.h"
 #include "tools/board_request.h"
+#include "tools/journal.h"
 #include "tools/launches.h"
 #include "tools/session.h"
 #include "tools/verbs.h"
@@ -54,6 +55,7 @@ int run_bench(const Options& options) {
       options, [&](const VerdictRow& row) { recorder.write(row); },
       [&](const TimingRow& row) { recorder.write(row); });
   recorder.finish(code);
+  Journal::forget(options);
   return code;
 }
 

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <fstream>
 #include <optional>
+#include <set>
+#include <tuple>
 
 #include "harness/names.h"
 #include "harness/own_workers.h"
@@ -11,6 +13,7 @@
 #include "properties/verify.h"
 #include "reference/fingerprint.h"
 #include "reports/certificate.h"
+#include "reports/record_file.h"
 #include "tools/session.h"
 #include "tools/verbs.h"
 
@@ -102,7 +105,8 @@ class Run {
   }
 
   int go() {
-    Recorder recorder(options_, options_.out, !earlier_.empty());
+    // A run that was killed after its last row has all it needs: nothing is written again.
+    Recorder recorder(options_, ended_ ? "" : options_.out, !earlier_.empty());
     Progress progress(options_.quiet);
     start_ = std::chrono::steady_clock::now();
     for (const Cell& cell : cells_)
@@ -110,7 +114,7 @@ class Run {
     for (const Cell& cell : cells_) {
       const VerdictRow row = cell.refused ? *cell.refused : judge(cell, recorder, progress);
       progress.clear();
-      recorder.write(row);
+      if (!told_.contains(key_of(row))) recorder.write(row);
       print(row);
       verdicts_.push_back(row);
     }
@@ -154,10 +158,8 @@ class Run {
   // The rows of a run that was cut off, held to what this one would write.
   void read_earlier() {
     const auto file = std::filesystem::path(options_.out) / "results.jsonl";
-    if (!std::filesystem::exists(file)) return;
+    if (!has_whole_line(file)) return;
     const Results results = read_results(file);
-    if (results.complete)
-      throw UsageError(file.string() + ": that run came to its end; leave out --resume");
     for (const CertificateRow& row : results.certificates) {
       const Cell* cell = nullptr;
       for (const Cell& c : cells_)
@@ -175,6 +177,16 @@ class Run {
         throw UsageError(file.string() + ": cannot be resumed: it is about another shard");
       earlier_.push_back({row, file.string()});
     }
+    if (!earlier_.empty())  // else another run begins in this file
+      for (const VerdictRow& row : results.verdicts) told_.insert(key_of(row));
+    ended_ = results.complete;
+    for (const Cell& cell : cells_)
+      if (ended_ && !cell.refused && !left_of(cell).empty())
+        throw UsageError(file.string() + ": that run came to its end; leave out --resume");
+  }
+
+  static std::tuple<std::string, std::string, std::string> key_of(const VerdictRow& row) {
+    return {row.kernel, row.pairing, row.verdict};
   }
 
   std::vector<PositionRange> left_of(const Cell& cell) const {
@@ -289,6 +301,8 @@ class Run {
   PluginKernels found_;
   std::vector<Cell> cells_;
   std::vector<CertificatePart> earlier_, parts_;
+  std::set<std::tuple<std::string, std::string, std::string>> told_;  // verdicts that were written
+  bool ended_ = false;
   std::vector<VerdictRow> verdicts_;
   std::chrono::steady_clock::time_point start_;
   double to_do_ = 0, done_ = 0, skipped_ = 0;  // positions

@@ -129,7 +129,7 @@ TEST(Exhaustive, AKilledRunGoesOn) {
   EXPECT_TRUE(slurp(cut / "results.jsonl").starts_with(before.substr(0, before.rfind('\n'))));
   ASSERT_EQ(exhaustive(what + whole.string()).code, 0);
   EXPECT_EQ(slurp(cut / "certificate.jsonl"), slurp(whole / "certificate.jsonl"));
-  const Result ended = exhaustive(what + cut.string() + " --resume");
+  const Result ended = exhaustive(what + cut.string() + " --resume --kernel plain_f32_angle");
   EXPECT_EQ(ended.code, 2);
   EXPECT_TRUE(contains(ended.err, "came to its end")) << ended.err;
 }

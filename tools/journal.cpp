@@ -5,6 +5,7 @@
 
 #include "benchmarks/environment.h"
 #include "reference/fingerprint.h"
+#include "reports/record_file.h"
 #include "tools/session.h"
 
 namespace ropewalk {
@@ -44,14 +45,23 @@ RunRow identity_of(const Options& options) {
   return run;
 }
 
+// Google Benchmark's rows are not resumed.
+std::string folder_of(const Options& options) {
+  return options.engine == "paired" ? options.out : "";
+}
+
+std::filesystem::path file_in(const std::string& folder) {
+  return std::filesystem::path(folder) / "measured.jsonl";
+}
+
 }  // namespace
 
-Journal::Journal(const Options& options, const std::string& folder) {
+Journal::Journal(const Options& options) {
+  const std::string folder = folder_of(options);
   if (folder.empty()) return;
-  file_ = std::filesystem::path(folder) / "measured.jsonl";
+  file_ = file_in(folder);
   identity_ = identity_of(options);
-  std::error_code error;
-  if (!options.resume || !std::filesystem::exists(file_, error)) return;
+  if (!options.resume || !has_whole_line(file_)) return;
   Results before = read_results(file_);
   if (to_json_line(before.run) != to_json_line(identity_))
     throw UsageError("--resume: " + file_.string() +
@@ -65,7 +75,6 @@ void Journal::write(const TimingRow& row) {
   if (file_.empty()) return;
   if (!writer_) {
     std::error_code error;
-    std::filesystem::create_directories(file_.parent_path(), error);
     std::filesystem::remove(file_, error);
     writer_ = std::make_unique<RecordWriter>(file_);
     writer_->write(identity_);
@@ -73,10 +82,10 @@ void Journal::write(const TimingRow& row) {
   writer_->write(row);
 }
 
-void Journal::finish() {
-  writer_.reset();
+void Journal::forget(const Options& options) {
   std::error_code error;
-  if (!file_.empty()) std::filesystem::remove(file_, error);
+  if (const std::string folder = folder_of(options); !folder.empty())
+    std::filesystem::remove(file_in(folder), error);
 }
 
 }  // namespace ropewalk

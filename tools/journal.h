@@ -17,11 +17,11 @@ class Journal {
  public:
   /// Without --out nothing is kept. With --resume takes up what the same command, program, plugins
   /// and machine had measured; throws UsageError where they differ. Else begins anew.
-  explicit Journal(const Options& options, const std::string& folder);
+  explicit Journal(const Options& options);
   const std::vector<TimingRow>& resumed() const { return resumed_; }
   void write(const TimingRow& row);
-  /// The rows stand in the results now.
-  void finish();
+  /// The run has come to its end: its rows stand in the results, which have their end row.
+  static void forget(const Options& options);
 
  private:
   std::filesystem::path file_;

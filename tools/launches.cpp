@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <utility>
 
 #include "benchmarks/crew.h"
@@ -25,11 +26,6 @@ bool is_silent(const Options& options) {
   return options.quiet || options.verb == "run";
 }
 
-std::string folder_of(const Options& options) {
-  if (options.engine != "paired") return {};
-  return options.verb == "run" && options.out.empty() ? "ropewalk-out" : options.out;
-}
-
 // A label is KERNEL|WORKLOAD; a twin's kernel is what it is the twin of.
 std::string kernel_of_label(const std::string& label) {
   std::string kernel = label.substr(0, label.find('|'));
@@ -39,6 +35,20 @@ std::string kernel_of_label(const std::string& label) {
 
 std::string group_of(const TimingRow& row) {
   return group_name(row.workload, row.board, row.threads);
+}
+
+// A group's last row is its ceiling's. One that was cut off, or that a broken kernel led, was made
+// again: of each row the last counts.
+std::map<std::pair<std::int64_t, std::string>, std::vector<TimingRow>> whole_groups(
+    const std::vector<TimingRow>& measured) {
+  std::map<std::pair<std::int64_t, std::string>, std::vector<TimingRow>> open, whole;
+  for (const TimingRow& row : measured) {
+    const auto group = std::pair(row.launch, group_of(row));
+    std::erase_if(open[group], [&](const TimingRow& r) { return r.kernel == row.kernel; });
+    open[group].push_back(row);
+    if (row.is_ceiling()) whole[group] = std::exchange(open[group], {});
+  }
+  return whole;
 }
 
 void take_numbers_away(TimingRow& row, const std::string& outcome, const std::string& why) {
@@ -67,7 +77,7 @@ Launches::Launches(const Options& options, std::vector<Workload> workloads)
     : options_(options),
       workloads_(std::move(workloads)),
       effort_(effort_of(options)),
-      journal_(options, folder_of(options)),
+      journal_(options),
       progress_(options.quiet),
       worker_(worker_options(options)),
       gate_(options, workloads_, worker_, progress_) {
@@ -90,7 +100,6 @@ int Launches::run(const std::function<void(const VerdictRow&)>& on_verdict,
   settle();
   for (const VerdictRow& row : gate_.verdicts()) on_verdict(row);
   emit(on_row);
-  journal_.finish();
   return exit_code();
 }
 
@@ -251,11 +260,8 @@ void Launches::take_up() {
     if (row.outcome == "BROKEN" && gate_.knows(row.kernel)) gate_.break_off(row.kernel, row.reason);
     if (row.is_ceiling()) ceilings_[row.workload] = row.variant;
   }
-  std::set<std::pair<std::int64_t, std::string>> whole;
-  for (const TimingRow& row : journal_.resumed())
-    if (row.is_ceiling()) whole.insert({row.launch, group_of(row)});
-  for (const TimingRow& row : journal_.resumed())
-    if (whole.contains({row.launch, group_of(row)})) rows_.push_back(row);
+  const auto whole = whole_groups(journal_.resumed());
+  for (const auto& [group, rows] : whole) rows_.insert(rows_.end(), rows.begin(), rows.end());
   for (const auto& [kernel, why] : gate_.broken()) forget_groups_led_by(kernel);
   if (!rows_.empty() && !options_.quiet)
     fmt::print(stderr, "resumed: {} rows of {} groups\n", rows_.size(), whole.size());

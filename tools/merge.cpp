@@ -1,8 +1,5 @@
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <system_error>
-
 #include "reports/certificate.h"
 #include "tools/session.h"
 #include "tools/verbs.h"
@@ -22,9 +19,6 @@ int run_merge(const Options& options) {
     for (const CertificateRow& row : results.certificates) parts.push_back({row, file});
   }
   const std::vector<CertificateRow> rows = joined(std::move(parts));
-  std::error_code error;
-  std::filesystem::create_directories(options.out, error);
-  if (error) throw UsageError("cannot make the folder " + options.out + ": " + error.message());
   write_certificate(options.out, rows);
   for (const CertificateRow& row : rows) {
     if (options.json)

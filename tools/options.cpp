@@ -403,6 +403,7 @@ Parsed parse_command_line(int argc, char** argv) {
                                  "takes no --rounds, --launches, --baseline or --resume");
     if (o.verb == "bench" && o.resume && o.out.empty())
       throw CLI::ValidationError("--resume", "needs the --out of the run that was cut off");
+    if (o.verb == "run" && o.out.empty()) o.out = "ropewalk-out";
     parsed.run = true;
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) {

@@ -1,9 +1,6 @@
 // Reports from results, the check of a report, and what else is made from results: tables inside a
 // document, a history of runs.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -15,6 +12,7 @@
 #include "reports/record_file.h"
 #include "reports/render.h"
 #include "reports/splice.h"
+#include "tools/lock.h"
 #include "tools/results_input.h"
 #include "tools/session.h"
 #include "tools/verbs.h"
@@ -31,27 +29,10 @@ int check(const Options& options) {
   return found.in_full ? 0 : 3;
 }
 
-/// Two that add a run to one file at once wait for each other. The lock stands beside the file,
-/// which is replaced by another when it is written.
-class Lock {
- public:
-  explicit Lock(const std::string& file)
-      : descriptor_(open((file + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
-    if (descriptor_ < 0 || flock(descriptor_, LOCK_EX) != 0)
-      throw UsageError(file + ".lock: cannot be made or locked");
-  }
-  ~Lock() { close(descriptor_); }
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
- private:
-  int descriptor_;
-};
-
 /// The history with this run in it, written back. Empty without --history.
 std::string grown_history(const Options& options, const Results& results) {
   if (options.history.empty()) return {};
-  const Lock lock(options.history);
+  const Lock lock(options.history);  // two that add a run at once wait for each other
   const std::string before =
       std::filesystem::exists(options.history) ? whole_file(options.history) : std::string();
   const std::string after = history_with(before, results, options.history);

@@ -13,6 +13,7 @@
 
 #include "harness/memory_limits.h"
 #include "harness/printable.h"
+#include "tools/lock.h"
 #include "tools/options.h"
 #include "tools/session.h"
 #include "tools/verbs.h"
@@ -67,6 +68,7 @@ int run_verb(const Options& options) {
   };
   try {
     require_memory(options.verb);
+    const FolderLock folder(options);
     return verbs.at(options.verb)(options);
   } catch (const std::exception& e) {
     // Whatever was thrown because nothing can be printed is said once, by main.

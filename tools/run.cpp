@@ -10,6 +10,7 @@
 
 #include "properties/verify.h"
 #include "reports/render.h"
+#include "tools/journal.h"
 #include "tools/session.h"
 #include "tools/verbs.h"
 #include "tools/workload_choice.h"
@@ -27,7 +28,7 @@ int combine(int verified, int benched) {
 
 int run_everything(const Options& options) {
   go_on_unread();
-  const std::filesystem::path folder = options.out.empty() ? "ropewalk-out" : options.out;
+  const std::filesystem::path folder = options.out;
   require_workloads(options);
   print_what_is_not_timed(options);
   Recorder recorder(options, folder.string());
@@ -57,6 +58,7 @@ int run_everything(const Options& options) {
   const int code = combine(verified, benched);
   recorder.finish(code);
   write_report(read_results(recorder.file()), folder);
+  Journal::forget(options);
   fmt::print("\nreport: {}\n", (folder / "report.html").string());
   print_where_to_start(rows);
   return code;

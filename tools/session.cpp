@@ -147,22 +147,33 @@ OutputEnd output_end() {
 }
 
 Recorder::Recorder(const Options& options, const std::string& folder, bool resumed)
-    : begun_(resumed), start_(std::chrono::steady_clock::now()) {
+    : has_result_(resumed), start_(std::chrono::steady_clock::now()) {
   if (folder.empty()) return;
+  const RunRow row = run_row(options);  // takes its time: the file is not there yet
   std::error_code error;
-  folder_is_new_ = std::filesystem::create_directories(folder, error);
-  if (error) throw UsageError("cannot make the folder " + folder + ": " + error.message());
   file_ = std::filesystem::path(folder) / "results.jsonl";
   is_new_ = !std::filesystem::exists(std::filesystem::symlink_status(file_, error));
   writer_ = std::make_unique<RecordWriter>(file_);
-  run_ = run_row(options);
+  bytes_before_ = std::filesystem::file_size(file_, error);
+  if (resumed) return;
+  try {
+    writer_->write(row);
+  } catch (...) {
+    take_back();
+    throw;
+  }
 }
 
 Recorder::~Recorder() {
-  if (!writer_ || begun_ || !is_new_) return;
+  if (writer_ && !has_result_) take_back();
+}
+
+void Recorder::take_back() {
   std::error_code error;
-  std::filesystem::remove(file_, error);
-  if (folder_is_new_) std::filesystem::remove(file_.parent_path(), error);
+  if (is_new_)
+    std::filesystem::remove(file_, error);
+  else
+    std::filesystem::resize_file(file_, bytes_before_, error);
 }
 
 void Recorder::finish(int exit_code) {

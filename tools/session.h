@@ -57,13 +57,14 @@ class Progress {
   std::chrono::steady_clock::time_point start_;
 };
 
-/// DIR/results.jsonl, with a run row at its beginning and an end row at its end. Throws UsageError
-/// when the folder or file cannot be written. A run that was refused before its first row leaves
-/// no file.
+/// DIR/results.jsonl, with a run row at its beginning and an end row at its end. Throws
+/// std::runtime_error when the file cannot be written. The run row is written at once: a run that
+/// is killed before its first result can be resumed. A run that is refused before its first result
+/// takes its row back, and leaves no file where there was none.
 class Recorder {
  public:
   /// An empty folder records nothing.
-  /// `resumed`: the file holds the run row and more already.
+  /// `resumed`: the file holds the run row already.
   Recorder(const Options& options, const std::string& folder, bool resumed = false);
   ~Recorder();
   Recorder(const Recorder&) = delete;
@@ -71,8 +72,7 @@ class Recorder {
   template <class Row>
   void write(const Row& row) {
     if (!writer_) return;
-    if (!begun_) writer_->write(run_);
-    begun_ = true;
+    has_result_ = true;
     writer_->write(row);
   }
   /// The end row. Not called after an exception: such a run reads as cut off.
@@ -80,10 +80,11 @@ class Recorder {
   const std::filesystem::path& file() const { return file_; }
 
  private:
+  void take_back();
   std::filesystem::path file_;
   std::unique_ptr<RecordWriter> writer_;
-  RunRow run_;
-  bool begun_ = false, is_new_ = false, folder_is_new_ = false;
+  bool is_new_ = false, has_result_ = false;
+  std::uintmax_t bytes_before_ = 0;
   std::chrono::steady_clock::time_point start_;
 };
 }  // namespace ropewalk
