@@ -1,0 +1,18 @@
+# The target `report`: runs the main job. Timing that is INVALID is no fault of the build, and the
+# report says so; any other exit code but 0 is one, that nothing ran at all included.
+#   cmake -DROPEWALK=the command -DOUT=a folder [-DARGUMENTS="more of them"] -P report.cmake
+cmake_minimum_required(VERSION 3.25)
+separate_arguments(ARGUMENTS UNIX_COMMAND "${ARGUMENTS}")
+execute_process(
+  COMMAND ${ROPEWALK} run --profile smoke --out ${OUT} ${ARGUMENTS}
+  RESULT_VARIABLE code)
+if(code EQUAL 0)
+  return()
+endif()
+set(junit "")
+if(code EQUAL 3 AND EXISTS ${OUT}/junit.xml)
+  file(READ ${OUT}/junit.xml junit)
+endif()
+if(NOT junit MATCHES "<failure type=\"INVALID\"")
+  message(FATAL_ERROR "ropewalk run ended with exit code ${code}")
+endif()
