@@ -15,6 +15,9 @@ struct Harm {
   const char *what, *words;
   Kind kind;
 };
+void PrintTo(const Harm& harm, std::ostream* out) {
+  *out << harm.what;
+}
 
 class HostileKernel : public ::testing::TestWithParam<Harm> {
  protected:

@@ -42,6 +42,9 @@ bool gone_in_time(const std::string& word) {
 struct Harm {
   const char *what, *where, *verdict, *words;
 };
+void PrintTo(const Harm& harm, std::ostream* out) {
+  *out << harm.what;
+}
 
 class Verify : public testing::TestWithParam<Harm> {};
 
