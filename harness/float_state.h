@@ -1,5 +1,7 @@
 // What a kernel must leave as it found it in the floating-point unit: rounding, flushing, traps and
-// precision. The sticky exception flags are nobody's promise.
+// precision, and the x87 stack empty, as the x86-64 psABI has it at every call and return. MMX code
+// without an emms leaves the stack full: the next long double result is a NaN. The sticky exception
+// flags are nobody's promise.
 #pragma once
 #include <fmt/format.h>
 
@@ -13,6 +15,7 @@ namespace ropewalk {
 struct FloatState {
   std::uint32_t mxcsr = 0;
   std::uint16_t x87 = 0;
+  bool x87_in_use = false;  ///< a register of its stack holds something
   bool operator==(const FloatState&) const = default;
 
   static FloatState now() {
@@ -20,15 +23,22 @@ struct FloatState {
 #if defined(__x86_64__)
     constexpr std::uint32_t sticky = 0x3f;
     __asm__ volatile("stmxcsr %0" : "=m"(s.mxcsr));
-    __asm__ volatile("fnstcw %0" : "=m"(s.x87));
     s.mxcsr &= ~sticky;
+    struct {  // as fnstenv stores it
+      std::uint32_t control, status, tags, rest[4];
+    } x87;
+    // fnstenv masks the exceptions, so the control word is loaded again.
+    __asm__ volatile("fnstenv %0\n\tfldcw %0" : "=m"(x87));
+    constexpr std::uint16_t all_empty = 0xffff;
+    s.x87 = static_cast<std::uint16_t>(x87.control);
+    s.x87_in_use = static_cast<std::uint16_t>(x87.tags) != all_empty;
 #endif
     return s;
   }
   void restore() const {
 #if defined(__x86_64__)
     __asm__ volatile("ldmxcsr %0" : : "m"(mxcsr));
-    __asm__ volatile("fldcw %0" : : "m"(x87));
+    __asm__ volatile("fninit\n\tfldcw %0" : : "m"(x87));
 #endif
   }
   /// The same, but as a caller of that mode would have it.
@@ -43,7 +53,8 @@ struct FloatState {
     return s;
   }
   std::string text() const {
-    return fmt::format("MXCSR {:#06x}, x87 {:#06x}", mxcsr, x87);
+    return fmt::format("MXCSR {:#06x}, x87 {:#06x}{}", mxcsr, x87,
+                       x87_in_use ? " with registers in use (no emms after MMX?)" : "");
   }
 };
 

@@ -72,6 +72,7 @@ const Breach breaches[] = {
     {"needs_reason_table", "SIGSEGV in supports with reason == NULL"},
     {"workspace_grows_table", "workspace_bytes answered "},
     {"release_leaves_rounding_table", "release left the floating-point environment changed"},
+    {"leaves_mmx", "with registers in use (no emms after MMX?)"},
     {"exits_at_once", "exited with code 0 in apply"},
     {"ends_thread", "a kernel ended the thread it was called on (pthread_exit)"},
     {"kills_itself", "SIGKILL in apply"},

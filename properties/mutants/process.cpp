@@ -36,6 +36,16 @@ const RegisteredKernel leaves_rounding{with_apply(
       return apply<Correct>(p, o, state);
     })};
 
+#if defined(__x86_64__)
+// MMX code without its emms: long double results of the next kernel are NaN.
+const RegisteredKernel leaves_mmx{
+    with_apply("mutant_leaves_mmx", [](const rope_problem* p, const rope_operands* o, void* state) {
+      const std::int32_t answer = apply<Correct>(p, o, state);
+      __asm__ volatile("pxor %%mm0, %%mm0" : : : "mm0");
+      return answer;
+    })};
+#endif
+
 // CRASH by a signal that the library raised: an assertion in a dependency.
 const RegisteredKernel aborts{
     with_apply("mutant_aborts", [](const rope_problem*, const rope_operands*, void*) {
