@@ -368,10 +368,16 @@ class Caller {
                    [&] { apply(kernel, first.problem, first.operands, workspace); });
     }
     set_phase(control_, protocol::Phase::apply);
-    const std::uint64_t counted = repeated.run(calls->rounds);
-    const std::string damage = heap_damage();
-    if (!repeated.failure().empty()) throw StepFailed{protocol::Status::failed, repeated.failure()};
-    if (!damage.empty()) throw StepFailed{protocol::Status::failed, "apply " + damage};
+    std::uint64_t counted = 0;
+    const auto run = [&] {
+      counted = repeated.run(calls->rounds);
+      const std::string damage = heap_damage();
+      if (!repeated.failure().empty())
+        throw StepFailed{protocol::Status::failed, repeated.failure()};
+      if (!damage.empty()) throw StepFailed{protocol::Status::failed, "apply " + damage};
+    };
+    // The threads of several callers are our own, and starting them allocates.
+    callers == 1 ? watch_.around(Entry::apply, run) : run();
     for (const Workspace& workspace : workspaces)
       if (workspace.overrun())
         throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};

@@ -85,6 +85,19 @@ class EntryWatch {
     }
   }
 
+  /// The same around code that calls an entry many times, and does nothing else that is watched.
+  template <class Code>
+  void around(Entry which, Code&& code) {
+    begin(which);
+    try {
+      code();
+      end(which);
+    } catch (...) {
+      quiet();
+      throw;
+    }
+  }
+
   /// After release: what is too dear to compare after each entry. Throws StepFailed.
   void end_state();
 

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/entry_watch.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk {
@@ -130,12 +131,14 @@ class RepeatedCalls {
 
   std::string call_once(Caller& caller) {
     try {
-      const std::int32_t answer =
-          kernel_.apply(&caller.site.problem, &caller.site.operands, state_);
+      const std::int32_t answer = enter_on_thread(Entry::apply, kernel_.apply, &caller.site.problem,
+                                                  &caller.site.operands, state_);
       if (std::memcmp(&caller.site.problem, &caller.shown_problem, sizeof(rope_problem)) != 0 ||
           std::memcmp(&caller.site.operands, &caller.shown_operands, sizeof(rope_operands)) != 0)
         return "apply wrote into rope_problem or rope_operands";
       return answer == ROPE_OK ? "" : "apply answered " + std::to_string(answer);
+    } catch (const StepFailed& failure) {
+      return failure.text;
     } catch (const std::exception& e) {
       return std::string("an exception left the kernel: ") + e.what();
     } catch (...) {

@@ -23,6 +23,8 @@ struct Breach {
 const Breach breaches[] = {
     {"allocates_table", "apply called the allocator 2 times, first malloc for 100 bytes"},
     {"allocates_on_third_call_table", "apply called the allocator 2 times"},
+    {"allocates_on_100th_call_table", "apply called the allocator "},
+    {"leaves_ftz_on_100th_call_table", "apply left the floating-point environment changed"},
     {"allocates_by_new_table", "apply called the allocator 2 times"},
     {"overruns_state_table", "past the end of a malloc of "},
     {"underruns_state_table", "before a malloc of "},

@@ -1,7 +1,13 @@
 // Errors that need a history: a third call, a second state, a release, some thousand calls. And
 // kernels that keep much and are right.
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include <array>
 #include <atomic>
+#include <cfenv>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <vector>
@@ -49,6 +55,34 @@ KernelInfo third_call_info() {
   return info;
 }
 const RegisteredKernel third_call{third_call_info()};
+
+// What a call does only when many were made on its state, and its outputs are right.
+template <void (*misdeed)()>
+KernelInfo on_hundredth_call(const char* name) {
+  KernelInfo info = with_state<Counted>(name);
+  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
+    if (++static_cast<Counted*>(state)->calls % 100 == 0) misdeed();
+    return turned(p, o, false);
+  };
+  return info;
+}
+
+void allocate() {
+  void* volatile block = std::malloc(99);
+  std::free(block);
+}
+const RegisteredKernel allocates_late{
+    on_hundredth_call<allocate>("mutant_allocates_on_100th_call_table")};
+
+void flush_subnormals() {
+#if defined(__x86_64__)
+  _mm_setcsr(_mm_getcsr() | 0x8000);
+#else
+  std::fesetround(FE_DOWNWARD);
+#endif
+}
+const RegisteredKernel flushes_late{
+    on_hundredth_call<flush_subnormals>("mutant_leaves_ftz_on_100th_call_table")};
 
 // A counter that runs out after 9,000 calls on one state.
 KernelInfo ninth_thousand_info() {

@@ -42,7 +42,7 @@ void pin_to_one() {
   cpu_set_t set;
   sched_getaffinity(0, sizeof set, &set);
   if (CPU_COUNT(&set) < 2) return allocate();
-  int first = 0;
+  std::size_t first = 0;
   while (!CPU_ISSET(first, &set)) ++first;
   CPU_ZERO(&set);
   CPU_SET(first, &set);
