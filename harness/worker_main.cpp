@@ -49,9 +49,10 @@ void on_fault(int signal, siginfo_t* info, [[maybe_unused]] void* context) {
       (static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & write_bit) != 0 ? 1 : 0;
 #endif
   control->fault_signal = raised ? 0 : static_cast<std::uint32_t>(signal);
-  if (!raised)
-    place_in_heap(control->fault_address, control->fault_is_write != 0, control->last_words,
-                  sizeof control->last_words);
+  // A kernel may have written anything there: it is no place of this fault.
+  if (raised || !place_in_heap(control->fault_address, control->fault_is_write != 0,
+                               control->last_words, sizeof control->last_words))
+    control->last_words[0] = 0;
   struct sigaction fallback {};
   fallback.sa_handler = SIG_DFL;
   sigaction(signal, &fallback, nullptr);
