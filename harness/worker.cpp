@@ -90,11 +90,13 @@ void Worker::wake_keeper() const {
   if (control().worker != 0) kill(pid_, SIGCONT);
 }
 
-// False where /proc does not tell.
+// False where /proc does not tell. What was told before any kernel ran counts: one may have written
+// over it since.
 bool Worker::is_alive() const {
-  const auto told = static_cast<pid_t>(control().worker);
-  const auto stat = process_stat(told > 0 ? told : pid_);
-  return stat && !stat->is_ending && (told <= 0 || stat->parent == pid_);
+  const auto told = running_ > 0 ? running_ : static_cast<pid_t>(control().worker);
+  const bool has_keeper = told > 0 && told != pid_;
+  const auto stat = process_stat(has_keeper ? told : pid_);
+  return stat && !stat->is_ending && (!has_keeper || stat->parent == pid_);
 }
 
 // What runs kernels. The worker itself says so, so that is believed of a child of the keeper alone.
