@@ -234,7 +234,7 @@ TimingRow known_ceiling_row(const Workload& w, const std::string& variant, bool 
   row.kernel = w.in_place ? "ceiling_update" : "ceiling_copy";
   row.summary = w.in_place ? "y = a x over the same bytes" : "a copy of the same bytes";
   if (!variant.empty())
-    row.summary += fmt::format("; the best variant in a {}: {}",
+    row.summary += fmt::format("; the best of its variants in a {}: {}",
                                picked_before ? "process of its own" : "trial", variant);
   row.board = board_of(w, "");
   row.role = "ceiling";
