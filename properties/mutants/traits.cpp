@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "properties/mutants/planted.h"
 
@@ -31,7 +32,14 @@ RegisteredKernel in_apply(const char* name) {
   return RegisteredKernel(info);
 }
 
+// Once: at the last value, or on one processor already, there is nothing to change.
+bool is_first(bool& done) {
+  return !std::exchange(done, true);
+}
+
 void be_nice() {
+  static bool done = false;
+  if (!is_first(done)) return;
   const int before = getpriority(PRIO_PROCESS, 0);
   setpriority(PRIO_PROCESS, 0, before + 1);
   if (getpriority(PRIO_PROCESS, 0) == before) allocate();
@@ -39,6 +47,8 @@ void be_nice() {
 const RegisteredKernel nice_value = in_apply<be_nice>("mutant_lowers_priority_table");
 
 void pin_to_one() {
+  static bool done = false;
+  if (!is_first(done)) return;
   cpu_set_t set;
   sched_getaffinity(0, sizeof set, &set);
   if (CPU_COUNT(&set) < 2) return allocate();
