@@ -120,8 +120,31 @@ bool HeapBlocks::lay_out(HeapBlock& block, std::size_t bytes, std::size_t alignm
   return true;
 }
 
+HeapBlock* HeapBlocks::add_again(std::size_t bytes, std::size_t alignment) {
+  for (std::size_t i = ended_count_; i-- > 0;) {
+    HeapBlock& block = *ended_[i];
+    if (block.bytes != bytes || aligned_up(block.at, alignment) != block.at) continue;
+    if (kind_ == Kind::between_pages &&
+        mprotect(block.begin, static_cast<std::size_t>(block.end - block.begin),
+                 PROT_READ | PROT_WRITE) != 0)
+      return nullptr;
+    std::copy(ended_ + i + 1, ended_ + ended_count_, ended_ + i);
+    --ended_count_;
+    ++living_;
+    block.freed_in = nullptr;
+    block.older = block.newer = nullptr;
+    return &block;
+  }
+  return nullptr;
+}
+
 void HeapBlocks::end(HeapBlock& block) {
   --living_;
+  if (ended_count_ == most_ended) {
+    std::copy(ended_ + 1, ended_ + most_ended, ended_);
+    --ended_count_;
+  }
+  ended_[ended_count_++] = &block;
   if (kind_ == Kind::between_pages)
     forbid(block.begin, static_cast<std::size_t>(block.end - block.begin));
 }
@@ -133,7 +156,7 @@ void HeapBlocks::begin_anew() {
     madvise(base_, static_cast<std::size_t>(next_ - base_), MADV_DONTNEED);
   madvise(blocks_, count_ * sizeof(HeapBlock), MADV_DONTNEED);
   next_ = base_;
-  count_ = 0;
+  count_ = ended_count_ = 0;
 }
 
 const HeapBlock* HeapBlocks::near(const void* address) const {

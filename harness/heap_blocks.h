@@ -38,6 +38,9 @@ class HeapBlocks {
   }
   /// nullptr: no room. at_end: the block ends at a forbidden page, as far as its alignment allows.
   HeapBlock* add(std::size_t bytes, std::size_t alignment, bool at_end);
+  /// The block of that size which ended last, at its old address, as most allocators would have it.
+  /// nullptr: none of the last few.
+  HeapBlock* add_again(std::size_t bytes, std::size_t alignment);
   void end(HeapBlock& block);
   /// The block nearest to an address in this memory; nullptr where there was none.
   const HeapBlock* near(const void* address) const;
@@ -50,11 +53,15 @@ class HeapBlocks {
   bool lay_out(HeapBlock& block, std::size_t bytes, std::size_t alignment, bool at_end);
   void begin_anew();
 
+  static constexpr std::size_t most_ended = 32;
+
   Kind kind_{};
   std::byte *base_ = nullptr, *next_ = nullptr;
   std::size_t bytes_ = 0;
   HeapBlock* blocks_ = nullptr;
   std::size_t count_ = 0, living_ = 0;
+  HeapBlock* ended_[most_ended] = {};  ///< the last few, in that order
+  std::size_t ended_count_ = 0;
 };
 
 }  // namespace ropewalk

@@ -122,6 +122,13 @@ HeapBlocks& blocks_with(const void* memory) {
   return paged.holds(memory) ? paged : patterned;
 }
 
+// An address that is never used again shows every use after free. One that is used again at once
+// shows a kernel that knows a state by its address.
+HeapBlock* add_to(HeapBlocks& blocks, std::size_t bytes, std::size_t alignment, bool at_end) {
+  HeapBlock* const again = end_first ? nullptr : blocks.add_again(bytes, alignment);
+  return again != nullptr ? again : blocks.add(bytes, alignment, at_end);
+}
+
 // The living block that begins there; else nullptr, and what is wrong is noted.
 HeapBlock* living_block(void* memory) {
   HeapBlock* const block = blocks_with(memory).near(memory);
@@ -213,9 +220,10 @@ void* allocate(const char* function, std::size_t bytes, std::size_t alignment, b
   alignment = std::max(alignment, alignof(std::max_align_t));
   const int number = allocated_in_entry++;
   const bool at_end = (number % 2 == 0) == end_first;
-  HeapBlock* block = number < most_paged_an_entry ? paged.add(bytes, alignment, at_end) : nullptr;
+  HeapBlock* block =
+      number < most_paged_an_entry ? add_to(paged, bytes, alignment, at_end) : nullptr;
   const bool is_paged = block != nullptr;
-  if (!is_paged) block = patterned.add(bytes, alignment, at_end);
+  if (!is_paged) block = add_to(patterned, bytes, alignment, at_end);
   errno = errno_before;
   if (block == nullptr) return nullptr;
   block->function = function;
