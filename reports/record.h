@@ -45,12 +45,12 @@ struct VerdictRow {
   std::string pairing, dtype;           ///< half_split, interleaved; f32, f64, ...
   std::string property, claim;          ///< name, and what it says in one line
   std::string verdict;
-  std::string reason;                      ///< why not PASS, in one line; of PASS what was not watched
-  double margin = 0;                       ///< worst error / bound; > 1 fails
-  double bound = 0;                        ///< the bound at that place, in units of `bound_unit`
-  std::string bound_unit;                  ///< e.g. "u rho"
-  std::string where;                       ///< tensor, batch, token, head, pair, position
-  std::string diagnosis;                   ///< place, gain and phase of the error, empty if none
+  std::string reason;      ///< why not PASS, in one line; of PASS what was not watched
+  double margin = 0;       ///< worst error / bound; > 1 fails
+  double bound = 0;        ///< the bound at that place, in units of `bound_unit`
+  std::string bound_unit;  ///< e.g. "u rho"
+  std::string where;       ///< tensor, batch, token, head, pair, position
+  std::string diagnosis;   ///< place, gain and phase of the error, empty if none
   std::int64_t planned = 0, executed = 0;  ///< cases
   std::int64_t compared_cases = 0;         ///< cases with something compared
   std::int64_t compared = 0;               ///< values compared

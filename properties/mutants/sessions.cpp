@@ -59,9 +59,10 @@ const RegisteredKernel third_call{third_call_info()};
 // What a call does only when many were made on its state, and its outputs are right.
 template <void (*misdeed)()>
 KernelInfo on_hundredth_call(const char* name) {
-  KernelInfo info = with_state<Counted>(name);
+  KernelInfo info = with_state<std::atomic<std::int64_t>>(name);
+  info.flags |= ROPE_THREAD_SAFE;
   info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
-    if (++static_cast<Counted*>(state)->calls % 100 == 0) misdeed();
+    if (++*static_cast<std::atomic<std::int64_t>*>(state) % 100 == 0) misdeed();
     return turned(p, o, false);
   };
   return info;
