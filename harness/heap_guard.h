@@ -13,9 +13,8 @@ void begin_heap_guard(const char* entry);
 void end_heap_guard();
 
 /// The first block of an entry ends at a forbidden page (true) or begins behind one; the next
-/// blocks take turns. Where it begins behind one, a freed block's address also goes to the next block
-/// of its size; else addresses only rise. A case chooses, so that its replay places every block as
-/// before.
+/// blocks take turns. With false, a freed block's address goes to the next block of its size; with
+/// true addresses only rise. A case chooses, so that its replay places every block as before.
 void choose_heap_placement(bool first_at_end);
 
 /// What was written beside a block or freed wrongly since this was last asked, in words; empty:
