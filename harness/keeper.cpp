@@ -9,7 +9,9 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <optional>
+#include <string>
 
 #include "harness/process_stat.h"
 
@@ -17,6 +19,8 @@ namespace ropewalk {
 namespace {
 
 using namespace protocol;
+
+pid_t keeper_of_this = 0;  // in the worker
 
 // Whoever has lost its parent is a child of the keeper, the nearest subreaper. So every descendant
 // is one sooner or later: its parent was killed before it, or with it.
@@ -110,7 +114,18 @@ void continue_under_keeper(Control& control) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // a grandchild that a kernel leaves is seen as a child
   end_with(SIGKILL);
   if (getppid() != keeper) _exit(0);
+  keeper_of_this = keeper;
   control.worker = static_cast<std::uint32_t>(getpid());
+}
+
+// The keeper waits for none of them before the worker has ended.
+int processes_beside_worker() {
+  if (keeper_of_this == 0) return 0;
+  const std::string keeper = std::to_string(keeper_of_this);
+  std::ifstream file("/proc/" + keeper + "/task/" + keeper + "/children");
+  int count = 0;
+  for (pid_t child = 0; file >> child;) count += child != getpid() ? 1 : 0;
+  return count;
 }
 
 }  // namespace ropewalk

@@ -11,6 +11,10 @@ namespace ropewalk {
 /// gone, the keeper kills all that descends from it, and ends the way the worker did.
 void continue_under_keeper(protocol::Control& control);
 
+/// Child processes of the keeper beside the worker, ended ones too; 0 where there is no keeper, or
+/// the system does not tell. A kernel makes one with CLONE_PARENT.
+int processes_beside_worker();
+
 /// So long a keeper tries at most: a process may sit in the system for seconds.
 inline constexpr double keeper_patience_s = 5;
 

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "harness/heap_watch.h"
+#include "harness/keeper.h"
 #include "harness/signal_name.h"
 #include "harness/time_limits.h"
 
@@ -153,6 +154,7 @@ ProcessState::ProcessState() : process_(getpid()) {
   environment_ = environment();
   environment_sum_ = environment_sum();
   limits_ = limits();
+  beside_ = processes_beside_worker();
   stack_pages_ = stack_pages();
 }
 
@@ -196,7 +198,10 @@ ProcessState::Descriptors ProcessState::open_descriptors(int count) {
   pollfd asked[descriptors_all];
   for (int i = 0; i < count; ++i) asked[i] = {i, 0, 0};
   Descriptors out;
-  if (poll(asked, static_cast<nfds_t>(count), 0) < 0) return out;  // RLIMIT_NOFILE is lower
+  rlimit limit{};  // poll refuses more than may be open
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < static_cast<rlim_t>(count))
+    count = static_cast<int>(limit.rlim_cur);
+  if (poll(asked, static_cast<nfds_t>(count), 0) < 0) return out;
   out.count = static_cast<std::size_t>(count);
   for (std::size_t i = 0; i < out.count; ++i) out.open[i] = (asked[i].revents & POLLNVAL) == 0;
   return out;
@@ -251,6 +256,7 @@ std::string ProcessState::quick_changes() const {
                       std::min(descriptors.count, open_.count));
   if (const char* locale = std::setlocale(LC_ALL, nullptr); locale == nullptr || locale != locale_)
     words.add(fmt::format("left the locale changed: '{}' became '{}'", locale_, locale_text()));
+  if (std::locale() != cpp_locale_) words.add("left std::locale() changed");
   if (uselocale(nullptr) != thread_locale_)
     words.add("left the thread's locale changed (uselocale)");
   if (const std::string now = directory(); now != directory_)
@@ -303,6 +309,7 @@ std::string ProcessState::other_changes() const {
     if (std::memcmp(table.kernel, table.bytes.data(), table.bytes.size()) != 0)
       words.add(fmt::format("left the rope_kernel of {} changed", table.name));
   for (const std::string& change : traits_.changes()) words.add(change);
+  if (processes_beside_worker() > beside_) words.add("ran a process beside the worker's");
   return words.text();
 }
 

@@ -10,6 +10,7 @@
 #include <clocale>
 #include <csignal>
 #include <cstdint>
+#include <locale>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,7 @@ class ProcessState {
   std::array<itimerval, 3> timers_;
   std::string locale_, directory_, posix_timers_;
   locale_t thread_locale_;
+  std::locale cpp_locale_;
   mode_t umask_;
   std::int64_t threads_ = -1;
   std::vector<Task> tasks_;  ///< that were left running when kernels were loaded
@@ -103,6 +105,7 @@ class ProcessState {
   std::vector<std::string> environment_;
   std::size_t environment_sum_ = 0;
   std::array<rlimit, RLIM_NLIMITS> limits_;
+  int beside_ = 0;  ///< processes_beside_worker()
   Usage begun_{};
   int loader_ = 0;
   bool others_ran_ = false;

@@ -61,6 +61,8 @@ const Breach breaches[] = {
     {"closes_socket_table", "apply closed descriptor 3"},
     {"silences_stdout_table", "apply put another file under descriptor 1"},
     {"leaves_locale_table", "prepare left the locale changed: 'C' became 'C.UTF-8'"},
+    {"leaves_cpp_locale_table", "apply left std::locale() changed"},
+    {"runs_process_beside_table", " ran a process beside the worker's"},
     {"changes_directory_table", "prepare left the working directory changed: "},
     {"changes_umask_table", "prepare left the umask changed: "},
     {"sets_variable_table", "prepare left the environment changed: OMP_NUM_THREADS"},

@@ -8,7 +8,9 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <locale>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "properties/mutants/planted.h"
@@ -59,6 +61,22 @@ void pin_to_one() {
   sched_setaffinity(0, sizeof set, &set);
 }
 const RegisteredKernel affinity = in_apply<pin_to_one>("mutant_pins_thread_table");
+
+// A process that is no child of this one: its parent is this one's parent.
+void run_beside() {
+  if (access("/proc/self/task", R_OK) != 0) return allocate();
+  if (syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, nullptr) == 0) _exit(0);
+}
+const RegisteredKernel beside = in_apply<run_beside>("mutant_runs_process_beside_table");
+
+// Numbers in groups of three from now on, for whoever writes to a new stream.
+struct Grouped : std::numpunct<char> {
+  std::string do_grouping() const override { return "\3"; }
+};
+void group_digits() {
+  std::locale::global(std::locale(std::locale::classic(), new Grouped));
+}
+const RegisteredKernel cpp_locale = in_apply<group_digits>("mutant_leaves_cpp_locale_table");
 
 void take_signal_stack() {
   static char stack[65'536];
