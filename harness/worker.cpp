@@ -305,9 +305,9 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
     if (how == Received::late) (is_runnable(running_) ? starved_s : asleep_s) += look_every_s;
     damage = memory_.damage();
   } while (how == Received::late && damage.empty() && (phase != control().phase || in_time()));
-  if (how == Received::gone || how == Received::foreign) return end_of(how, regions);
-  if (!damage.empty()) return damaged(damage);
-  if (how == Received::late) return end_of(how, regions);
+  // What was written there may be why the worker ended.
+  if (how != Received::foreign && !damage.empty()) return damaged(damage);
+  if (how != Received::message) return end_of(how, regions);
   const std::string text = printable(text_of(reply.text));
   // What a call counted, where it went well; else whether the process was left changed.
   if (reply.count != 0 && reply.status != static_cast<std::uint32_t>(Status::ok)) stop();
