@@ -124,7 +124,7 @@ TEST(Bench, PicksItsCeilingsAgainWhereThatWasKilled) {
       }
       usleep(1000);
     }
-    EXPECT_GE(killed, once ? 1 : 3);
+    EXPECT_GE(killed, once ? 1 : 2) << "a start that is killed has one more try, picking two more";
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     if (once)
       EXPECT_TRUE(code == 0 || code == 3) << code;
