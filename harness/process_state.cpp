@@ -198,10 +198,13 @@ ProcessState::Descriptors ProcessState::open_descriptors(int count) {
   pollfd asked[descriptors_all];
   for (int i = 0; i < count; ++i) asked[i] = {i, 0, 0};
   Descriptors out;
-  rlimit limit{};  // poll refuses more than may be open
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < static_cast<rlim_t>(count))
+  if (poll(asked, static_cast<nfds_t>(count), 0) < 0) {
+    rlimit limit{};  // poll refuses more than may be open
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= static_cast<rlim_t>(count))
+      return out;
     count = static_cast<int>(limit.rlim_cur);
-  if (poll(asked, static_cast<nfds_t>(count), 0) < 0) return out;
+    if (poll(asked, static_cast<nfds_t>(count), 0) < 0) return out;
+  }
   out.count = static_cast<std::size_t>(count);
   for (std::size_t i = 0; i < out.count; ++i) out.open[i] = (asked[i].revents & POLLNVAL) == 0;
   return out;

@@ -113,11 +113,12 @@ class Wire {
     message.version = version;
     message.nonce = nonce_;
     ssize_t sent = 0;
-    do {
-      pollfd waiting{socket_descriptor, POLLOUT, 0};
-      poll(&waiting, 1, -1);
+    for (;;) {
       sent = ::send(socket_descriptor, &message, sizeof message, MSG_NOSIGNAL);
-    } while (sent < 0 && (errno == EINTR || errno == EAGAIN));
+      if (sent >= 0 || (errno != EINTR && errno != EAGAIN)) break;
+      pollfd waiting{socket_descriptor, POLLOUT, 0};  // a kernel may have made it non-blocking
+      poll(&waiting, 1, -1);
+    }
     if (sent < 0) end_unheard(std::string("descriptor 3 takes no answer: ") + strerror(errno));
   }
 
