@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <string>
 
@@ -119,12 +119,21 @@ void continue_under_keeper(Control& control) {
 }
 
 // The keeper waits for none of them before the worker has ended.
-int processes_beside_worker() {
-  if (keeper_of_this == 0) return 0;
+std::string children_file_of_keeper() {
   const std::string keeper = std::to_string(keeper_of_this);
-  std::ifstream file("/proc/" + keeper + "/task/" + keeper + "/children");
+  return keeper_of_this == 0 ? "" : "/proc/" + keeper + "/task/" + keeper + "/children";
+}
+
+int processes_beside_worker(std::string_view children) {
   int count = 0;
-  for (pid_t child = 0; file >> child;) count += child != getpid() ? 1 : 0;
+  while (!children.empty()) {
+    pid_t child = 0;
+    if (std::from_chars(children.data(), children.data() + children.size(), child).ec ==
+        std::errc())
+      count += child != getpid() ? 1 : 0;
+    const std::size_t space = children.find(' ');
+    children.remove_prefix(space == children.npos ? children.size() : space + 1);
+  }
   return count;
 }
 

@@ -1,6 +1,9 @@
 // The keeper is the parent process of a worker. It runs no kernel, and outlives the worker to end
 // every process that descends from it.
 #pragma once
+#include <string>
+#include <string_view>
+
 #include "harness/protocol.h"
 
 namespace ropewalk {
@@ -11,9 +14,12 @@ namespace ropewalk {
 /// gone, the keeper kills all that descends from it, and ends the way the worker did.
 void continue_under_keeper(protocol::Control& control);
 
-/// Child processes of the keeper beside the worker, ended ones too; 0 where there is no keeper, or
-/// the system does not tell. A kernel makes one with CLONE_PARENT.
-int processes_beside_worker();
+/// In the worker: the file that lists the child processes of the keeper, ended ones too; empty
+/// where there is no keeper.
+std::string children_file_of_keeper();
+
+/// How many of them are others than this process: a kernel makes one with CLONE_PARENT.
+int processes_beside_worker(std::string_view children);
 
 /// So long a keeper tries at most: a process may sit in the system for seconds.
 inline constexpr double keeper_patience_s = 5;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -82,16 +83,6 @@ std::array<rlimit, RLIM_NLIMITS> limits() {
   return out;
 }
 
-// The list of POSIX timers, where the kernel has it.
-std::string posix_timers() {
-  char text[1024];
-  const int file = open("/proc/self/timers", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return {};
-  const ssize_t got = read(file, text, sizeof text);
-  close(file);
-  return std::string(text, got > 0 ? static_cast<std::size_t>(got) : 0);
-}
-
 std::int64_t cpu_time_ns(clockid_t clock) {
   timespec t{};
   clock_gettime(clock, &t);
@@ -133,9 +124,8 @@ void compare_descriptors(Words& words, const Bits& now, const Bits& then, std::s
 
 }  // namespace
 
-ProcessState::ProcessState() : process_(getpid()) {
+ProcessState::ProcessState() : process_(getpid()), children_of_keeper_(children_file_of_keeper()) {
   task_ = open("/proc/self/task", O_PATH | O_DIRECTORY | O_CLOEXEC);
-  memory_ = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
   mask_ = signal_mask();
   timers_ = interval_timers();
   locale_ = locale_text();
@@ -154,13 +144,12 @@ ProcessState::ProcessState() : process_(getpid()) {
   environment_ = environment();
   environment_sum_ = environment_sum();
   limits_ = limits();
-  beside_ = processes_beside_worker();
+  beside_ = processes_beside();
   stack_pages_ = stack_pages();
 }
 
 ProcessState::~ProcessState() {
   if (task_ >= 0) close(task_);
-  if (memory_ >= 0) close(memory_);
 }
 
 bool ProcessState::is_copy() const {
@@ -243,6 +232,16 @@ std::vector<std::string> ProcessState::environment() {
   return out;
 }
 
+std::string ProcessState::posix_timers() const {
+  char text[1024];
+  return std::string(posix_timers_file_.text(text));
+}
+
+int ProcessState::processes_beside() const {
+  char text[4096];
+  return processes_beside_worker(children_of_keeper_.text(text));
+}
+
 std::string ProcessState::quick_changes() const {
   Words words;
   const sigset_t mask = signal_mask();
@@ -312,7 +311,7 @@ std::string ProcessState::other_changes() const {
     if (std::memcmp(table.kernel, table.bytes.data(), table.bytes.size()) != 0)
       words.add(fmt::format("left the rope_kernel of {} changed", table.name));
   for (const std::string& change : traits_.changes()) words.add(change);
-  if (processes_beside_worker() > beside_) words.add("ran a process beside the worker's");
+  if (processes_beside() > beside_) words.add("ran a process beside the worker's");
   return words.text();
 }
 
@@ -340,9 +339,8 @@ ProcessState::Usage ProcessState::usage() const {
   u.pages = -1;
 #if !defined(ROPEWALK_SANITIZED)
   char text[128];
-  const ssize_t got = memory_ >= 0 ? pread(memory_, text, sizeof text - 1, 0) : 0;
-  text[std::max<ssize_t>(got, 0)] = 0;
-  if (got > 0) u.pages = std::strtoll(text, nullptr, 10);
+  const std::string_view told = memory_.text(text);
+  std::from_chars(told.data(), told.data() + told.size(), u.pages);
 #endif
   return u;
 }

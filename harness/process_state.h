@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/kept_file.h"
 #include "harness/left_running.h"
 #include "harness/process_traits.h"
 
@@ -84,9 +85,14 @@ class ProcessState {
   static std::array<File, files> first_files();
   static std::array<Handler, signals> handlers();
   static std::vector<std::string> environment();
+  std::string posix_timers() const;
+  int processes_beside() const;
 
   pid_t process_;
-  int task_ = -1, memory_ = -1;
+  int task_ = -1;
+  KeptFile memory_{"/proc/self/statm"};
+  KeptFile posix_timers_file_{"/proc/self/timers"};  ///< where the kernel has it
+  KeptFile children_of_keeper_;
   sigset_t mask_;
   std::array<itimerval, 3> timers_;
   std::string locale_, directory_, posix_timers_;
@@ -105,7 +111,7 @@ class ProcessState {
   std::vector<std::string> environment_;
   std::size_t environment_sum_ = 0;
   std::array<rlimit, RLIM_NLIMITS> limits_;
-  int beside_ = 0;  ///< processes_beside_worker()
+  int beside_ = 0;  ///< processes_beside()
   Usage begun_{};
   int loader_ = 0;
   bool others_ran_ = false;

@@ -1,6 +1,5 @@
 #include "harness/process_traits.h"
 
-#include <fcntl.h>
 #include <sched.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
@@ -110,19 +109,14 @@ constexpr Trait traits[] = {
 
 }  // namespace
 
-ProcessTraits::ProcessTraits() : file_(open("/proc/self/status", O_RDONLY | O_CLOEXEC)) {
+ProcessTraits::ProcessTraits() {
   for (const Trait& trait : traits) noted_.push_back(trait.value(0));
   status_ = status_lines();
 }
 
-ProcessTraits::~ProcessTraits() {
-  if (file_ >= 0) close(file_);
-}
-
 std::string ProcessTraits::status_lines() const {
   char text[8192];
-  const ssize_t got = file_ >= 0 ? pread(file_, text, sizeof text, 0) : 0;
-  const std::string_view all(text, static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  const std::string_view all = file_.text(text);
   std::string out;
   for (const std::string_view line : {"\nVmLck:", "\nVmPin:", "\nGroups:", "\nCapEff:"}) {
     const std::size_t at = all.find(line);

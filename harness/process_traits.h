@@ -6,15 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "harness/kept_file.h"
+
 namespace ropewalk {
 
 class ProcessTraits {
  public:
   /// Notes how the process is.
   ProcessTraits();
-  ~ProcessTraits();
-  ProcessTraits(const ProcessTraits&) = delete;
-  ProcessTraits& operator=(const ProcessTraits&) = delete;
 
   /// "left the nice value changed"; one text for each trait that is not as it was.
   std::vector<std::string> changes() const;
@@ -26,7 +25,7 @@ class ProcessTraits {
 
   std::vector<std::int64_t> noted_;
   std::string status_;
-  int file_ = -1;
+  KeptFile file_{"/proc/self/status"};
   mutable int looks_ = 0;
 };
 

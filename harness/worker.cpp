@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "harness/fault_place.h"
 #include "harness/keeper.h"
@@ -26,10 +27,6 @@ namespace {
 
 using namespace protocol;
 using Clock = std::chrono::steady_clock;
-
-// Who waits counts such looks, not the clock: time in which this process was stopped (^Z) is none.
-constexpr long look_every_ms = 100;
-constexpr double look_every_s = 1e-3 * look_every_ms;
 
 // How many processes the system has killed for the memory of this process's groups, as far as was
 // looked: what came before explains no later end.
@@ -138,8 +135,18 @@ const std::vector<KernelFacts>& Worker::kernels() {
   return kernels_;
 }
 
+// Of random bytes that are fetched for many requests at once.
+std::uint64_t Worker::next_nonce() {
+  if (nonces_left_ == 0) {
+    if (getrandom(nonces_.data(), sizeof nonces_, GRND_NONBLOCK) != sizeof nonces_)
+      for (std::uint64_t& nonce : nonces_) ++nonce;
+    nonces_left_ = nonces_.size();
+  }
+  return nonces_[--nonces_left_];
+}
+
 Worker::Received Worker::request(Command command, std::uint32_t kernel, std::uint32_t steps) {
-  if (getrandom(&nonce_, sizeof nonce_, GRND_NONBLOCK) != sizeof nonce_) ++nonce_;
+  nonce_ = next_nonce();
   const Request request{version, static_cast<std::uint32_t>(command), nonce_, kernel, steps};
   return send(&request, sizeof request);
 }
@@ -161,20 +168,16 @@ Worker::Received Worker::send(const void* data, std::size_t bytes) {
 Worker::Received Worker::receive(void* data, std::size_t bytes, Deadline deadline,
                                  std::size_t* got) {
   for (;;) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) return Received::late;
-    pollfd waiting{socket_, POLLIN, 0};
-    const int ready = poll(&waiting, 1, static_cast<int>(std::min(left, look_every_ms)));
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready < 0) return Received::late;
-    if (ready == 0) {
+    if (Clock::now() >= deadline) return Received::late;
+    const ssize_t length = recv(socket_, data, bytes, MSG_TRUNC);  // waits look_every_ms
+    if (length < 0 && errno == EINTR) continue;
+    if (length < 0 && errno == EAGAIN) {
       wake_keeper();
       continue;
     }
-    const ssize_t length = recv(socket_, data, bytes, MSG_TRUNC | MSG_DONTWAIT);
-    if (length < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (length < 0 || (length == 0 && (waiting.revents & POLLHUP) != 0)) return Received::gone;
+    pollfd end{socket_, 0, 0};  // a packet may be empty, too
+    if (length < 0 || (length == 0 && poll(&end, 1, 0) > 0 && (end.revents & POLLHUP) != 0))
+      return Received::gone;
     const auto whole = static_cast<std::size_t>(length);
     if (got != nullptr) *got = whole;
     // Of several kinds of messages the shortest is a Reply.
@@ -283,28 +286,29 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
   std::string damage;
   // Each phase has its own limit, and the next one begins with a whole one. It is of time that the
   // worker ran; what waits without running gets longer, as it may be others who keep it waiting.
-  std::uint32_t phase = control().phase;
+  // Nobody looks at clocks before the first look of a phase.
+  std::uint32_t phase = 0;
+  bool is_first_look = true;
   double limit_s = 0, ran_s = 0, asleep_s = 0, starved_s = 0;
-  const auto begin_phase = [&] {
-    phase = control().phase;
-    limit_s = phase == static_cast<std::uint32_t>(Phase::prepare)
-                  ? prepare_limit_s()
-                  : apply_limit_s(calls.front()) * static_cast<double>(calls.size());
-    ran_s = cpu_time_s(running_);
-    asleep_s = starved_s = 0;
-  };
   const auto in_time = [&] {
+    if (std::exchange(is_first_look, false) || phase != control().phase) {
+      phase = control().phase;
+      limit_s = phase == static_cast<std::uint32_t>(Phase::prepare)
+                    ? prepare_limit_s()
+                    : apply_limit_s(calls.front()) * static_cast<double>(calls.size());
+      ran_s = cpu_time_s(running_);
+      asleep_s = starved_s = 0;
+      return true;
+    }
+    (is_runnable(running_) ? starved_s : asleep_s) += look_every_s;
     const double most_s = waiting_limit_s(limit_s);
     return cpu_time_s(running_) - ran_s < limit_s && asleep_s < most_s &&
            asleep_s + starved_s < starving_factor * most_s;
   };
-  begin_phase();
   do {
-    if (phase != control().phase) begin_phase();
     how = receive(&reply, sizeof reply, after(look_every_s));
-    if (how == Received::late) (is_runnable(running_) ? starved_s : asleep_s) += look_every_s;
     damage = memory_.damage();
-  } while (how == Received::late && damage.empty() && (phase != control().phase || in_time()));
+  } while (how == Received::late && damage.empty() && in_time());
   // What was written there may be why the worker ended.
   if (how != Received::foreign && !damage.empty()) return damaged(damage);
   if (how != Received::message) return end_of(how, regions);

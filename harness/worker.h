@@ -4,6 +4,7 @@
 #include <spawn.h>
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -106,6 +107,11 @@ class Worker {
   int starts() const { return starts_; }  ///< how many processes were needed so far
 
  private:
+  /// Who waits counts such looks, not the clock: time in which this process was stopped (^Z) is
+  /// none.
+  static constexpr long look_every_ms = 100;
+  static constexpr double look_every_s = 1e-3 * look_every_ms;
+
   using Deadline = std::chrono::steady_clock::time_point;
   static Deadline after(double seconds);
   enum class Received { message, gone, late, foreign };
@@ -123,6 +129,7 @@ class Worker {
   std::string list_failure(std::size_t count);
   std::string blame(const std::string& text, bool of_the_one_loading) const;
   std::string whole_path(const std::string& told, std::size_t field_bytes) const;
+  std::uint64_t next_nonce();
   Received request(protocol::Command command, std::uint32_t kernel, std::uint32_t steps);
   Received send(const void* data, std::size_t bytes);
   Received receive(void* data, std::size_t bytes, Deadline deadline, std::size_t* got = nullptr);
@@ -144,7 +151,9 @@ class Worker {
   int socket_ = -1;
   int printed_ = -1, said_ = -1;  // the worker's stdout and stderr
   std::uint64_t nonce_ = 0;       // of the last request
-  std::string foreign_;           // what came and was no answer to it
+  std::array<std::uint64_t, 64> nonces_{};
+  std::size_t nonces_left_ = 0;  // the first so many are for later requests
+  std::string foreign_;          // what came and was no answer to it
   int starts_ = 0;
 };
 

@@ -78,11 +78,12 @@ class Wire {
   std::optional<Request> receive() {
     Request request{};
     ssize_t got = 0;
-    do {
-      pollfd waiting{socket_descriptor, POLLIN, 0};  // a kernel may have made it non-blocking
-      poll(&waiting, 1, -1);
+    for (;;) {
       got = recv(socket_descriptor, &request, sizeof request, 0);
-    } while (got < 0 && (errno == EINTR || errno == EAGAIN));
+      if (got >= 0 || (errno != EINTR && errno != EAGAIN)) break;
+      pollfd waiting{socket_descriptor, POLLIN, 0};  // a kernel has made it non-blocking
+      poll(&waiting, 1, -1);
+    }
     if (got <= 0) return {};
     nonce_ = request.nonce;
     text_.clear();

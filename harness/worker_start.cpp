@@ -70,6 +70,8 @@ void Worker::spawn() {
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
     throw WorkerError(fmt::format("cannot make a socket for the worker: {}", strerror(errno)));
   socket_ = pair[0];
+  const timeval between_looks{0, 1000 * look_every_ms};
+  setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &between_looks, sizeof between_looks);
   // dup2 of a descriptor onto itself would keep close-on-exec: move both out of the way first.
   const int child_socket = fcntl(pair[1], F_DUPFD_CLOEXEC, 10);
   const int child_memory = fcntl(memory_.descriptor(), F_DUPFD_CLOEXEC, 10);

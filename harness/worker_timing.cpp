@@ -13,7 +13,6 @@ namespace ropewalk {
 namespace {
 
 using namespace protocol;
-constexpr double look_every_s = 0.1;
 
 /// The label of Control, where the worker's own code wrote it.
 bool take_label(const Control& control, std::uint64_t nonce, std::string& label) {
