@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <optional>
 #include <sstream>
 #include <string_view>
 
@@ -131,6 +134,18 @@ std::int64_t status_bytes(const SystemFiles& files, std::string_view key) {
   return kib < 0 ? 0 : std::min(kib, no_limit_from / 1024) * 1024;
 }
 
+constexpr std::int64_t always_tried = std::int64_t{2} << 20;
+constexpr std::chrono::milliseconds serves{200};
+
+std::string refusal(std::int64_t bytes, const MemoryLeft& left) {
+  // What is left is not all for the taking: the other processes of the run need some too.
+  constexpr std::int64_t kept = std::int64_t{24} << 20;
+  if (left.bytes == unlimited_memory || bytes <= std::min(left.bytes / 10 * 9, left.bytes - kept))
+    return {};
+  return fmt::format("needs {} MiB of memory, {} MiB are left {}", bytes >> 20, left.bytes >> 20,
+                     left.by);
+}
+
 void take(MemoryLeft& left, std::int64_t bytes, const std::string& by) {
   if (bytes < left.bytes) left = {std::max<std::int64_t>(bytes, 0), by};
 }
@@ -177,15 +192,24 @@ MemoryLeft memory_left(const SystemFiles& files) {
 }
 
 std::string memory_refusal(std::int64_t bytes, const SystemFiles& files) {
-  constexpr std::int64_t always_tried = std::int64_t{2} << 20;
-  // What is left is not all for the taking: the other processes of the run need some too.
-  constexpr std::int64_t kept = std::int64_t{24} << 20;
+  return bytes <= always_tried ? "" : refusal(bytes, memory_left(files));
+}
+
+std::string memory_refusal(std::int64_t bytes) {
+  using Clock = std::chrono::steady_clock;
+  static std::mutex alone;
+  static MemoryLeft left;
+  static std::optional<Clock::time_point> read;
   if (bytes <= always_tried) return {};
-  const MemoryLeft left = memory_left(files);
-  if (left.bytes == unlimited_memory || bytes <= std::min(left.bytes / 10 * 9, left.bytes - kept))
-    return {};
-  return fmt::format("needs {} MiB of memory, {} MiB are left {}", bytes >> 20, left.bytes >> 20,
-                     left.by);
+  const std::lock_guard lock(alone);
+  const Clock::time_point now = Clock::now();
+  if (!read || now - *read > serves || !refusal(bytes, left).empty()) {
+    left = memory_left(SystemFiles());
+    read = now;
+  }
+  const std::string why = refusal(bytes, left);
+  if (why.empty() && left.bytes != unlimited_memory) left.bytes -= bytes;
+  return why;
 }
 
 std::int64_t memory_kills(const SystemFiles& files) {

@@ -28,7 +28,11 @@ MemoryLeft memory_left(const SystemFiles& files = SystemFiles());
 
 /// Why this much more cannot be had, or empty: "needs 900 MiB of memory, 170 MiB are left in a
 /// control group of 200 MiB". Asks nothing below 2 MiB.
-std::string memory_refusal(std::int64_t bytes, const SystemFiles& files = SystemFiles());
+std::string memory_refusal(std::int64_t bytes, const SystemFiles& files);
+
+/// The same of this system. To read it takes half a millisecond: what was read serves for a fifth
+/// of a second, less what was granted since.
+std::string memory_refusal(std::int64_t bytes);
 
 /// What a case needs cannot be had here: it is SKIPPED.
 class NoMemory : public std::runtime_error {
