@@ -26,8 +26,10 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 
@@ -60,33 +62,48 @@ void announce(const BoardPlan& plan, const std::string& label) {
   if (plan.now_running) plan.now_running(label);
 }
 
-/// One repetition, or one step of the library's search for the number of iterations.
-void time_cell(benchmark::State& state, Cell& cell, const BoardPlan& plan, Oracle& oracle,
-               ProcessWatch& watch) {
-  announce(plan, cell.label());
-  const auto refuse = [&] {
-    state.SkipWithError(fmt::format("{}: {}", cell.refusal->outcome, cell.refusal->reason).c_str());
+/// What all repetitions share.
+struct Session {
+  explicit Session(const BoardPlan& of) : plan(of) {}
+  const BoardPlan& plan;
+  Oracle oracle;
+  ProcessWatch watch;
+  /// A kernel changed the process: nobody is timed any more. Which, and what it did.
+  struct Breach {
+    std::string label, what;
   };
-  if (!cell.ready()) return refuse();
-  watch.accept_output();  // of prepare
+  std::optional<Breach> breach;
+};
+
+/// The library aborts where repetitions of one cell differ in their iterations, of those that are
+/// skipped too: none is skipped before it has begun.
+void skip(benchmark::State& state, const std::string& why) {
+  if (state.iterations() == 0) state.KeepRunningBatch(state.max_iterations);
+  state.SkipWithError(why.c_str());
+}
+
+/// One repetition, or one step of the library's search for the number of iterations. Throws what
+/// the watch throws.
+void time_watched(benchmark::State& state, Cell& cell, Session& session) {
+  const auto refuse = [&] {
+    skip(state, fmt::format("{}: {}", cell.refusal->outcome, cell.refusal->reason));
+  };
+  const bool is_ready = cell.ready();
+  session.watch.check_printing("prepare");
+  if (!is_ready) return refuse();
   const std::int64_t calls = state.max_iterations;
   std::chrono::duration<double> elapsed{};
-  watch.begin(cell.kernel());
   while (state.KeepRunningBatch(calls)) {
+    session.watch.begin(cell.kernel());
     const auto start = std::chrono::steady_clock::now();
     const bool all_ran = cell.run(calls);
     elapsed = std::chrono::steady_clock::now() - start;
-    if (!all_ran) return refuse();
+    session.watch.end(!all_ran);
+    if (!all_ran || !cell.keeps_arguments()) return refuse();
     state.SetIterationTime(elapsed.count());
   }
-  try {
-    watch.end(true);
-    if (cell.judge(oracle, fresh_seed())) ++cell.row.reverified;
-    watch.check_output();
-  } catch (const std::runtime_error& changed) {  // the library is no place for an exception
-    cell.refusal = {"BROKEN", changed.what()};
-    return refuse();
-  }
+  if (cell.judge(session.oracle, fresh_seed())) ++cell.row.reverified;
+  session.watch.check("apply");
   if (cell.refusal) return refuse();
   // Iteration-invariant rates are divided by the manual time of one call.
   state.counters["bytes_per_s"] = benchmark::Counter(static_cast<double>(cell.row.bytes),
@@ -96,12 +113,26 @@ void time_cell(benchmark::State& state, Cell& cell, const BoardPlan& plan, Oracl
   if (!cell.note.empty()) state.SetLabel(cell.note);
 }
 
+/// The library is no place for an exception.
+void time_cell(benchmark::State& state, Cell& cell, Session& session) {
+  if (!session.breach) {
+    announce(session.plan, cell.label());
+    try {
+      return time_watched(state, cell, session);
+    } catch (const std::runtime_error& changed) {
+      session.breach = {cell.label(), changed.what()};
+    }
+  }
+  skip(state, "the board has ended");
+}
+
 /// Keeps every repetition, hands finished cells out, and shows the user what the flags ask for.
 class Collector final : public benchmark::BenchmarkReporter {
  public:
-  Collector(const BoardPlan& plan, const CellsByLabel& cells, bool show_repetitions)
+  Collector(const Session& session, const CellsByLabel& cells, bool show_repetitions)
       : shown_(benchmark::CreateDefaultDisplayReporter()),
-        plan_(plan),
+        session_(session),
+        plan_(session.plan),
         cells_(cells),
         show_repetitions_(show_repetitions) {
     shown_->SetOutputStream(&text_);
@@ -137,6 +168,7 @@ class Collector final : public benchmark::BenchmarkReporter {
   }
 
   void ReportRuns(const std::vector<Run>& runs) override {
+    if (session_.breach) return;
     std::vector<Run> to_show;
     for (const Run& run : runs) {
       const auto found = cells_.find(run.run_name.function_name);
@@ -185,6 +217,7 @@ class Collector final : public benchmark::BenchmarkReporter {
   }
 
   benchmark::BenchmarkReporter* shown_;  // the library's own, never freed
+  const Session& session_;
   const BoardPlan& plan_;
   const CellsByLabel& cells_;
   bool show_repetitions_;
@@ -198,7 +231,7 @@ struct Cells {
   std::vector<std::unique_ptr<Cell>> all;  // after data: goes first
 };
 
-Cells make_cells(const BoardPlan& plan) {
+Cells make_cells(const BoardPlan& plan, ProcessWatch& watch) {
   Cells cells;
   for (const Workload& workload : plan.workloads) {
     cells.data.push_back(std::make_unique<LazyData>(workload, plan.seed));
@@ -207,6 +240,7 @@ Cells make_cells(const BoardPlan& plan) {
     for (const Contestant& contestant : plan.contestants) {
       announce(plan, contestant.name + "|" + workload.name);
       const KernelPlan kernel_plan = plan_of(contestant, workload);
+      watch.check("supports");
       if (!kernel_plan.supported) continue;
       const auto refusal = refusal_of(contestant, workload);
       auto cell = refusal ? make_refused_cell(*refusal, kernel_plan, workload, data)
@@ -346,10 +380,9 @@ int run_board(const BoardPlan& plan) {
     std::cerr << "error: " << fault << '\n';
     return 2;
   }
-  Cells cells = make_cells(plan);
+  Session session(plan);
+  Cells cells = make_cells(plan, session.watch);
   CellsByLabel by_label;
-  Oracle oracle;
-  ProcessWatch watch;
   benchmark::ClearRegisteredBenchmarks();
   for (const auto& owned : cells.all) {
     Cell& cell = *owned;
@@ -357,19 +390,24 @@ int run_board(const BoardPlan& plan) {
       std::cerr << "error: two contestants are called '" << cell.row.kernel << "'\n";
       return 2;
     }
-    benchmark::RegisterBenchmark(
-        cell.label().c_str(),
-        [&](benchmark::State& state) { time_cell(state, cell, plan, oracle, watch); })
+    benchmark::RegisterBenchmark(cell.label().c_str(),
+                                 [&](benchmark::State& state) { time_cell(state, cell, session); })
         ->UseManualTime()
         ->ReportAggregatesOnly(false);  // the rows need every repetition
   }
   const bool aggregates_only = is_true(flag_value(args, "--benchmark_display_aggregates_only")) ||
                                is_true(flag_value(args, "--benchmark_report_aggregates_only"));
-  Collector collector(plan, by_label, !aggregates_only);
+  Collector collector(session, by_label, !aggregates_only);
   const std::size_t matched = benchmark::RunSpecifiedBenchmarks(&collector);
   benchmark::ClearRegisteredBenchmarks();
+  if (session.breach) {
+    announce(plan, session.breach->label);
+    throw std::runtime_error(session.breach->what);
+  }
   for (auto& cell : cells.all) {  // a kernel's release() is its code too
     announce(plan, cell->label());
+    if (const std::string wrong = cell->release(); !wrong.empty()) throw std::runtime_error(wrong);
+    session.watch.check_printing("release");
     cell.reset();
   }
   announce(plan, "");

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "benchmarks/ceilings.h"
@@ -52,15 +54,29 @@ std::string thrown_by(Code&& code) {
   }
 }
 
+std::string changed_floats(const FloatState& before, const FloatState& after) {
+  return fmt::format("left the floating-point environment changed: {} became {}", before.text(),
+                     after.text());
+}
+
+/// Runs another entry than apply. Returns what it threw, or left changed in this thread's
+/// floating-point unit, in words; empty when all is well.
+template <class Code>
+std::string entered(const std::string& entry, Code&& code) {
+  const FloatState before = FloatState::now();
+  const std::string thrown = thrown_by(code);
+  const FloatState after = FloatState::now();
+  before.restore();
+  if (!thrown.empty()) return entry + ": " + thrown;
+  return after == before ? "" : entry + " " + changed_floats(before, after);
+}
+
 /// Calls one kernel. In place it turns forward and back in turn, forward first.
 class KernelCell final : public Cell {
  public:
   KernelCell(const rope_kernel& kernel, KernelPlan plan, const Workload& workload, LazyData& data)
       : Cell(workload, data), kernel_(kernel), plan_(plan) {}
-  ~KernelCell() override {
-    if (kernel_.release == nullptr) return;
-    for (int i = 0; i < prepared_count_; ++i) kernel_.release(calls_[i].state);
-  }
+  ~KernelCell() override { release(); }
 
   bool run(std::int64_t n) override {
     std::int32_t status = ROPE_OK;
@@ -70,7 +86,7 @@ class KernelCell final : public Cell {
     const std::string thrown = thrown_by([&] {
       for (std::int64_t i = 0; i < n && status == ROPE_OK; ++i) {
         const Call& call = calls_[call_count_++ & mask];
-        if (cold) operands_.positions = lazy_.here().next_positions();
+        if (cold) operands_.positions = shown_.positions = lazy_.here().next_positions();
         status = kernel_.apply(&call.problem, &operands_, call.state);
         __asm__ volatile("" ::: "memory");
       }
@@ -82,10 +98,25 @@ class KernelCell final : public Cell {
     else if (status != ROPE_OK)
       refuse("BROKEN", fmt::format("apply returned {} while timed", status));
     else if (after != before)
-      refuse("BROKEN", fmt::format("left the floating-point environment changed while timed: {} "
-                                   "became {}",
-                                   before.text(), after.text()));
+      refuse("BROKEN", changed_floats(before, after) + " while timed");
     return !refusal;
+  }
+
+  bool keeps_arguments() override {
+    std::string wrong = changed_problem("apply");
+    if (wrong.empty() && std::memcmp(&operands_, &shown_, sizeof shown_) != 0)
+      wrong = "apply wrote into its rope_operands";
+    if (!wrong.empty()) refuse("BROKEN", wrong + " while timed");
+    return !refusal;
+  }
+
+  std::string release() override {
+    const int count = std::exchange(prepared_count_, 0);
+    if (kernel_.release == nullptr) return {};
+    const std::string wrong = entered("release", [&] {
+      for (int i = 0; i < count; ++i) kernel_.release(calls_[i].state);
+    });
+    return wrong.empty() && !refusal ? changed_problem("release") : wrong;
   }
 
   bool judge(Oracle& oracle, std::uint64_t seed) override {
@@ -98,19 +129,26 @@ class KernelCell final : public Cell {
     const std::uint64_t calls = next_random(seed) % call_count_ + 1;
     lazy_.here().poison();
     start_over();
-    if (!run(static_cast<std::int64_t>(calls))) return false;
+    if (!run(static_cast<std::int64_t>(calls)) || !keeps_arguments()) return false;
     const int turns = plan_.alternates && calls % 2 == 1 ? -1 : 1;
     const std::int64_t token = lazy_.here().disturb(seed);
-    return run(1) && holds(oracle, seed, {positions(), turns, 1, token});
+    return run(1) && keeps_arguments() && holds(oracle, seed, {positions(), turns, 1, token});
   }
 
   const rope_kernel* kernel() const override { return &kernel_; }
 
  private:
   struct Call {
-    rope_problem problem;
+    rope_problem problem, shown;  // the same: the kernel has the address of the first alone
     void* state = nullptr;
   };
+
+  std::string changed_problem(const std::string& entry) const {
+    for (int i = 0; i < shown_count_; ++i)
+      if (std::memcmp(&calls_[i].problem, &calls_[i].shown, sizeof calls_[i].shown) != 0)
+        return entry + " wrote into its rope_problem";
+    return {};
+  }
 
   const std::int32_t* positions() const {  // of the last call
     return static_cast<const std::int32_t*>(operands_.positions);
@@ -124,8 +162,9 @@ class KernelCell final : public Cell {
 
   void start_over() override { call_count_ = 0; }
   void prepare() override {
-    const std::string thrown = thrown_by([&] { begin_states(); });
-    if (!thrown.empty()) refuse("BROKEN", thrown);
+    std::string wrong = entered("prepare", [&] { begin_states(); });
+    if (wrong.empty()) wrong = changed_problem("prepare");
+    if (!wrong.empty()) refuse("BROKEN", wrong);
   }
   void begin_states() {
     WorkloadData& data = lazy_.here();
@@ -136,6 +175,8 @@ class KernelCell final : public Cell {
     for (int i = 0; i <= (plan_.alternates ? 1 : 0); ++i) {
       calls_[i].problem =
           make_problem(workload_, inv_freq, angles, i == 0 ? ROPE_FORWARD : ROPE_TRANSPOSE);
+      std::memcpy(&calls_[i].shown, &calls_[i].problem, sizeof calls_[i].shown);
+      ++shown_count_;
       if (kernel_.workspace_bytes != nullptr)
         workspace_bytes = std::max(workspace_bytes, kernel_.workspace_bytes(&calls_[i].problem));
     }
@@ -149,6 +190,7 @@ class KernelCell final : public Cell {
       return refuse("SKIPPED", "memory for its workspace could not be had");
     }
     operands_.workspace = workspace_.data();
+    std::memcpy(&shown_, &operands_, sizeof shown_);
     row.workspace_bytes = static_cast<std::int64_t>(workspace_bytes);
     for (int i = 0; i <= (plan_.alternates ? 1 : 0); ++i) {
       if (kernel_.prepare == nullptr) continue;
@@ -162,9 +204,9 @@ class KernelCell final : public Cell {
   const rope_kernel& kernel_;
   KernelPlan plan_;
   Call calls_[2];
-  rope_operands operands_{};
+  rope_operands operands_{}, shown_{};  // as a problem
   AlignedBytes workspace_;
-  int prepared_count_ = 0;
+  int prepared_count_ = 0, shown_count_ = 0;
   std::uint64_t call_count_ = 0;
 };
 
@@ -256,9 +298,9 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
         workload, inv_freq, plan.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ, operation);
     const char* reason = nullptr;
     bool takes = false;
-    const std::string thrown =
-        thrown_by([&] { takes = kernel.supports(&problem, &reason) == ROPE_OK; });
-    if (!thrown.empty()) throw std::runtime_error(thrown);
+    const std::string wrong =
+        entered("supports", [&] { takes = kernel.supports(&problem, &reason) == ROPE_OK; });
+    if (!wrong.empty()) throw std::runtime_error(wrong);
     return takes;
   };
   plan.supported = accepts(ROPE_FORWARD);

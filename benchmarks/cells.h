@@ -39,6 +39,12 @@ class Cell {
   /// (recheck.h), and unless one call more does, after any number of others, when a single element
   /// of the input has changed. True when there was something to judge and it held.
   virtual bool judge(Oracle&, std::uint64_t) { return false; }
+  /// After run(), outside of what is timed: refuses as BROKEN where a call wrote into its problem
+  /// or its operands. True when there is no refusal.
+  virtual bool keeps_arguments() { return true; }
+  /// Gives back what the kernel prepared; nothing runs here any more. Answers what its release did
+  /// that it may not; empty: nothing. The destructor does the same, and tells nobody.
+  virtual std::string release() { return {}; }
 
   /// Whose code it is; NULL: a ceiling's.
   virtual const rope_kernel* kernel() const { return nullptr; }

@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "benchmarks/probes.h"
-#include "benchmarks/process_watch.h"
 #include "benchmarks/rounds.h"
 #include "benchmarks/traffic.h"
 
@@ -39,11 +38,12 @@ double stolen_ms() {
 class Rounds {
  public:
   Rounds(const PairedPlan& plan, const RoundsOf& of, Sets& sets, Crew& crew,
-         std::vector<Entrant>& entrants)
+         std::vector<Entrant>& entrants, ProcessWatch& watch)
       : plan_(plan),
         sets_(sets),
         crew_(crew),
         entrants_(entrants),
+        watch_(watch),
         order_seed_(seed_of(plan, of.name)),
         refills_(ceiling_working_set_bytes(of.workload) <= refill_up_to_bytes) {}
 
@@ -87,7 +87,7 @@ class Rounds {
     const Crew::Time time =
         crew_.run([&](int i) { task(*e.cells[static_cast<std::size_t>(i)], i); });
     for (const auto& cell : e.cells) {
-      if (!cell->refusal) continue;
+      if (!cell->refusal && cell->keeps_arguments()) continue;
       e.cell().refusal = cell->refusal;
       return {};
     }
@@ -98,12 +98,13 @@ class Rounds {
   bool calibrate(Entrant& e) {
     announce(e);
     // One after the other, each on its thread: entries but apply need not bear company.
-    for (int one = 0; one < crew_.size(); ++one)
-      if (!together(e, [&](Cell& cell, int member) {
-            if (member == one) cell.ready();
-          }))
-        return false;
-    watch_.accept_output();  // of prepare
+    bool are_ready = true;
+    for (int one = 0; one < crew_.size() && are_ready; ++one)
+      are_ready = together(e, [&](Cell& cell, int member) {
+                    if (member == one) cell.ready();
+                  }).has_value();
+    watch_.check_printing("prepare");
+    if (!are_ready) return false;
     std::int64_t calls = 1;
     e.call_s = std::numeric_limits<double>::infinity();
     for (int good = 0; good < 3;) {
@@ -117,7 +118,7 @@ class Rounds {
         calls *= 4;
       if (took > longest_epoch * plan_.epoch_s) break;
     }
-    watch_.check_output();
+    watch_.check("apply");
     return true;
   }
 
@@ -163,7 +164,7 @@ class Rounds {
     if (!made_ready) return false;
     watch_.begin(e.cell().kernel());
     const auto time = together(e, [&](Cell& cell, int) { cell.run(e.calls); });
-    watch_.end(judged);
+    watch_.end(!time);
     if (!time) return false;
     TimingRow& row = e.cell().row;
     const double tokens = static_cast<double>(row.tokens) * crew_.size();
@@ -181,7 +182,7 @@ class Rounds {
     Cell& cell = *e.cells[next_random(random_) % e.cells.size()];
     if (cell.judge(oracle, next_random(random_))) ++e.cell().row.reverified;
     e.cell().refusal = cell.refusal;
-    watch_.check_output();  // the calls that were judged are no others' output
+    watch_.check("apply");  // the calls that were judged are no others' doing
     return !cell.refusal;
   }
 
@@ -205,9 +206,9 @@ class Rounds {
   Sets& sets_;
   Crew& crew_;
   std::vector<Entrant>& entrants_;
+  ProcessWatch& watch_;
   std::uint64_t order_seed_, random_ = fresh_seed();
   bool refills_;
-  ProcessWatch watch_;
 };
 
 }  // namespace
@@ -219,8 +220,8 @@ std::uint64_t seed_of(const PairedPlan& plan, const std::string& name) {
 }
 
 Entrant* time_rounds(const PairedPlan& plan, const RoundsOf& of, Sets& sets, Crew& crew,
-                     std::vector<Entrant>& entrants, Oracle& oracle) {
-  return Rounds(plan, of, sets, crew, entrants).run(oracle);
+                     std::vector<Entrant>& entrants, Oracle& oracle, ProcessWatch& watch) {
+  return Rounds(plan, of, sets, crew, entrants, watch).run(oracle);
 }
 
 }  // namespace ropewalk

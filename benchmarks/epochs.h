@@ -10,6 +10,7 @@
 #include "benchmarks/cells.h"
 #include "benchmarks/crew.h"
 #include "benchmarks/paired.h"
+#include "benchmarks/process_watch.h"
 #include "benchmarks/workload_data.h"
 #include "reference/oracle.h"
 
@@ -46,8 +47,9 @@ struct RoundsOf {
 };
 
 /// Times all entrants, each with a cell for each member of the crew; their rows are complete then.
-/// NULL when all went well, else who has a refusal now.
+/// NULL when all went well, else who has a refusal now. Throws std::runtime_error where `watch`
+/// does: `now_running` has named the kernel then.
 Entrant* time_rounds(const PairedPlan& plan, const RoundsOf& of, Sets& sets, Crew& crew,
-                     std::vector<Entrant>& entrants, Oracle& oracle);
+                     std::vector<Entrant>& entrants, Oracle& oracle, ProcessWatch& watch);
 
 }  // namespace ropewalk

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 
 #include "benchmarks/cells.h"
@@ -40,12 +41,14 @@ class Group {
 
   void run() {
     Crew crew(threads_ == 1 ? std::vector<int>{} : processors_for(threads_, allowed_cpus()));
+    ProcessWatch watch;  // with the crew's threads there
     std::vector<Entrant> entrants;
     for (;;) {
-      drop(entrants);
+      drop(entrants, watch);
       enter_all(entrants);
       if (entrants.empty()) break;
-      Entrant* refused = time_rounds(plan_, {workload_, name()}, sets_, crew, entrants, oracle_);
+      Entrant* refused =
+          time_rounds(plan_, {workload_, name()}, sets_, crew, entrants, oracle_, watch);
       if (refused == nullptr) break;
       for (Member& m : members_)  // a ceiling has nobody to blame
         if (m.contestant->name == refused->owner) m.refusal = *refused->cell().refusal;
@@ -55,7 +58,7 @@ class Group {
       }
     }
     hand_out(entrants);
-    drop(entrants);
+    drop(entrants, watch);
   }
 
   std::string board() const {
@@ -124,9 +127,13 @@ class Group {
   }
 
   /// A kernel's release() is its code too.
-  void drop(std::vector<Entrant>& entrants) const {
+  void drop(std::vector<Entrant>& entrants, ProcessWatch& watch) const {
     for (Entrant& e : entrants) {
       announce(e.owner);
+      for (auto& cell : e.cells)
+        if (const std::string wrong = cell->release(); !wrong.empty())
+          throw std::runtime_error(wrong);
+      watch.check_printing("release");
       e.cells.clear();
     }
     entrants.clear();
@@ -148,9 +155,11 @@ class Group {
 /// The contestants that accept a workload, those that read tables apart from those that compute.
 std::vector<std::vector<Group::Member>> groups_on(const PairedPlan& plan, const Workload& w) {
   std::vector<Group::Member> by_table[2];
+  ProcessWatch watch;
   for (const Contestant& c : plan.contestants) {
     if (plan.now_running) plan.now_running(c.name + "|" + w.name);
     const KernelPlan kernel_plan = plan_of(c, w);
+    watch.check("supports");
     if (!kernel_plan.supported) continue;
     by_table[kernel_plan.table ? 0 : 1].push_back(
         {&c, kernel_plan, refusal_of(c, w).value_or(Refusal{})});
@@ -216,7 +225,9 @@ int pick_ceilings(const PairedPlan& plan) {
       }));
     Oracle oracle;
     Crew alone;
-    if (time_rounds(plan, {workload, workload.name}, sets, alone, entrants, oracle) != nullptr)
+    ProcessWatch watch;
+    if (time_rounds(plan, {workload, workload.name}, sets, alone, entrants, oracle, watch) !=
+        nullptr)
       continue;
     const auto best = std::min_element(entrants.begin(), entrants.end(), [](auto& a, auto& b) {
       return a.cell().row.ns_per_token_median < b.cell().row.ns_per_token_median;
