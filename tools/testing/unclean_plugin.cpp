@@ -1,0 +1,166 @@
+// Kernels for tests of what bench watches, each f32 with tables: right, and clean while they are
+// verified. On shapes of 1,009 tokens, which the gate asks for fewer, an entry leaves something in
+// the process, or apply does what it may not. `innocent` is clean, `prepare_does_much` does all
+// that prepare may.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cfenv>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "kernels/api/kernel.h"
+
+namespace ropewalk {
+namespace {
+
+bool is_timed(const rope_problem& p) {
+  return p.tokens == 1009;
+}
+
+std::int32_t right(const rope_problem* p, const rope_operands* o, void*) {
+  const float scale = p->attention_scale == 0 ? 1.0f : static_cast<float>(p->attention_scale);
+  const float turn = p->operation == ROPE_TRANSPOSE ? -1.0f : 1.0f;
+  const std::int64_t half = p->rotary_dim / 2;
+  for_each_token(*p, *o, [&](const Token& token) {
+    for_each_head<float>(*p, *o, token, [&](const Head<float>& head) {
+      for (std::int64_t i = 0; i < half; ++i) {
+        const PairIndex at = pair_index(p->pairing, i, half);
+        const float a = head.in[at.first], b = head.in[at.second], sin = turn * head.sin[i];
+        head.out[at.first] = scale * (a * head.cos[i] - b * sin);
+        head.out[at.second] = scale * (a * sin + b * head.cos[i]);
+      }
+    });
+  });
+  return ROPE_OK;
+}
+
+void leave_thread() {
+  std::thread([] {
+    for (;;) pause();
+  }).detach();
+}
+void block_signal() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+void round_down() {
+  std::fesetround(FE_DOWNWARD);
+}
+void ignore_signal() {
+  std::signal(SIGUSR2, SIG_IGN);
+}
+void lower_limit() {
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  const rlimit few{512, 512};
+  setrlimit(RLIMIT_NOFILE, &few);
+}
+void allocate() {
+  void* volatile memory = std::malloc(999);
+  std::free(memory);
+}
+void throw_something() {
+  throw std::runtime_error("something");
+}
+void do_much() {
+  std::thread([] {}).join();
+  std::vector<int> some(1 << 20, 1);
+  close(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  std::puts("prepared");
+  std::fflush(stdout);
+}
+void nothing() {}
+
+template <void (*act)()>
+std::int32_t prepare(const rope_problem* p, void** state) {
+  static char some;
+  if (is_timed(*p)) act();
+  *state = is_timed(*p) ? &some : nullptr;
+  return ROPE_OK;
+}
+template <void (*act)()>
+void release(void* state) {
+  if (state != nullptr) act();
+}
+template <void (*act)()>
+std::int32_t apply(const rope_problem* p, const rope_operands* o, void* state) {
+  if (is_timed(*p)) act();
+  return right(p, o, state);
+}
+// Once, some rounds later.
+template <void (*act)()>
+std::int32_t late(const rope_problem* p, const rope_operands* o, void* state) {
+  static std::int64_t calls = 0;
+  if (is_timed(*p) && ++calls == 100) act();
+  return right(p, o, state);
+}
+std::int32_t mark_problem(const rope_problem* p, const rope_operands* o, void* state) {
+  const std::int32_t status = right(p, o, state);
+  if (is_timed(*p)) const_cast<rope_problem*>(p)->reserved = 1;
+  return status;
+}
+std::int32_t mark_operands(const rope_problem* p, const rope_operands* o, void* state) {
+  if (is_timed(*p)) const_cast<rope_operands*>(o)->reserved = 1;
+  return right(p, o, state);
+}
+std::int32_t mark_in_prepare(const rope_problem* p, void**) {
+  if (is_timed(*p)) const_cast<rope_problem*>(p)->reserved = 1;
+  return ROPE_OK;
+}
+
+std::int32_t supports(const rope_problem* p, const char** reason) {
+  return supports_data(*p, ROPE_ANGLES_TABLE, ROPE_F32, reason);
+}
+
+struct Entries {
+  const char* name;
+  std::int32_t (*apply)(const rope_problem*, const rope_operands*, void*) = right;
+  std::int32_t (*prepare)(const rope_problem*, void**) = ropewalk::prepare<nothing>;
+  void (*release)(void*) = ropewalk::release<nothing>;
+};
+constexpr Entries all[] = {
+    {.name = "innocent"},
+    {.name = "prepare_does_much", .prepare = prepare<do_much>},
+    {.name = "prepare_leaves_thread", .prepare = prepare<leave_thread>},
+    {.name = "prepare_blocks_signal", .prepare = prepare<block_signal>},
+    {.name = "prepare_rounds_down", .prepare = prepare<round_down>},
+    {.name = "prepare_marks_problem", .prepare = mark_in_prepare},
+    {.name = "release_leaves_thread", .release = release<leave_thread>},
+    {.name = "release_rounds_down", .release = release<round_down>},
+    {.name = "release_throws", .release = release<throw_something>},
+    {.name = "ignores_signal", .apply = late<ignore_signal>},
+    {.name = "lowers_limit", .apply = late<lower_limit>},
+    {.name = "allocates", .apply = apply<allocate>},
+    {.name = "marks_problem", .apply = mark_problem},
+    {.name = "marks_operands", .apply = mark_operands},
+};
+
+struct Registry {
+  std::deque<RegisteredKernel> kernels;
+  Registry() {
+    for (const Entries& entries : all) {
+      KernelInfo info;
+      info.name = entries.name;
+      info.supports = supports;
+      info.prepare = entries.prepare;
+      info.apply = entries.apply;
+      info.release = entries.release;
+      kernels.emplace_back(info);
+    }
+  }
+};
+const Registry registry;
+
+}  // namespace
+}  // namespace ropewalk
+
+ROPEWALK_PLUGIN();
