@@ -120,9 +120,10 @@ void choose_positions(Case& c, const Offer& offer, const Choices& k) {
 void choose_arithmetic(Case& c, const Offer& offer, const Choices& k) {
   if (offer.transpose && k.operation == 2) c.operation = ROPE_TRANSPOSE;
   // 1.1386... is YaRN's scale at factor 4, no f32; 1 is written as 0 or as itself.
-  constexpr double scales[] = {0,  0,  0,    1,    1.1386294361119891, 0.5, -2, 3, 1.0693, 0.0884,
-                               64, -1, 1000, 0.001};
-  // Of the last two, f16 has no room for the square of the one, nor for parts of the other.
+  constexpr double scales[] = {
+      0,     0,      0,       1,      1.1386294361119891, 0.5, -2, 3, 1.0693, 0.0884, 64, -1, 1000,
+      0.001, 0x1p40, -0x1p40, 0x1p-40};
+  // f16 has no room for the last five: for their squares, or for parts of them.
   const std::int64_t room = c.dtype == ROPE_F16 ? k.scale % 12 : k.scale;
   if (offer.scale) c.attention_scale = scales[room];
   constexpr DataPattern patterns[] = {DataPattern::unit,  DataPattern::unit,   DataPattern::unit,
@@ -130,7 +131,8 @@ void choose_arithmetic(Case& c, const Offer& offer, const Choices& k) {
                                       DataPattern::huge,  DataPattern::special};
   c.data = patterns[k.data];
   const bool near_the_end = c.data == DataPattern::huge || c.data == DataPattern::wide;
-  if (scale_of(c) > 64 && near_the_end) c.data = DataPattern::unit;  // they leave room for 64
+  if (std::abs(scale_of(c)) > 64 && near_the_end)
+    c.data = DataPattern::unit;  // they leave room for 64
   // 0: none in place, 1: all, 2: all but the second, 3: the second alone, 4: the last alone.
   for (std::size_t i = 0; i < c.tensors.size(); ++i) {
     const bool wanted = k.in_place == 1 || (k.in_place == 2 && i != 1) ||

@@ -33,7 +33,7 @@ void visit_choices(C& c, Visit&& visit) {
   visit("second_tensor", c.second_tensor, 8);
   visit("operation", c.operation, 2);
   visit("in_place", c.in_place, 4);
-  visit("scale", c.scale, 13);
+  visit("scale", c.scale, 16);
   visit("data", c.data, 7);
   visit("wide_positions", c.wide_positions, 1);
   visit("rows_by", c.rows_by, 3);

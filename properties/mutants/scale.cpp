@@ -29,6 +29,25 @@ struct ScaleClamped : Correct {
 };
 const RegisteredKernel scale_clamped = on_table<ScaleClamped>("mutant_scale_clamped_table");
 
+// The same far from what models ask for, where a program checks what it is given. attention_scale,
+// and what is generated.
+struct LargeScaleClamped : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    p.attention_scale = std::clamp(p.attention_scale, -1e6, 1e6);
+  }
+};
+const RegisteredKernel large_scale_clamped =
+    on_table<LargeScaleClamped>("mutant_large_scale_clamped_table");
+
+// What is nearly 0 is taken for 0, which means 1. attention_scale, and what is generated.
+struct SmallScaleIsOne : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    if (std::abs(p.attention_scale) < 1e-6) p.attention_scale = 0;
+  }
+};
+const RegisteredKernel small_scale_is_one =
+    on_table<SmallScaleIsOne>("mutant_small_scale_is_one_table");
+
 // Its sign is lost, as where a square root was expected. Agreement only: norm and transpose are
 // even in the scale.
 struct ScaleWithoutSign : Correct {
