@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -28,14 +29,6 @@ std::string own_executable();
 /// emulator's wrapper).
 std::string worker_executable();
 
-struct WorkerOptions {
-  /// Called as: EXECUTABLE worker [--cpu-features L] [--plugin F]...
-  std::string executable = worker_executable();
-  std::vector<std::string> plugins;
-  std::string cpu_features = "all";
-  double load_limit_s = 60;  ///< dlopen and constructors: imports are slow
-};
-
 /// A kernel as its worker describes it.
 struct KernelFacts {
   std::uint32_t index = 0;
@@ -44,6 +37,17 @@ struct KernelFacts {
   std::uint32_t flags = 0;
   double error_bound = 0;
   bool operator==(const KernelFacts&) const = default;
+};
+
+struct WorkerOptions {
+  /// Called as: EXECUTABLE worker [--cpu-features L] [--plugin F]...
+  std::string executable = worker_executable();
+  std::vector<std::string> plugins;
+  std::string cpu_features = "all";
+  double load_limit_s = 60;  ///< dlopen and constructors: imports are slow
+  /// What each plugin listed in the first of some workers, to which the others are held. NULL: each
+  /// worker is held to its own first process alone.
+  std::shared_ptr<std::map<std::string, std::vector<KernelFacts>>> first_lists;
 };
 
 struct CallResult {
@@ -127,6 +131,7 @@ class Worker {
   void watch_output(posix_spawn_file_actions_t& actions);
   std::string load_failure();
   std::string list_failure(std::size_t count);
+  std::string changed_plugin(const std::vector<KernelFacts>& listed) const;
   std::string blame(const std::string& text, bool of_the_one_loading) const;
   std::string whole_path(const std::string& told, std::size_t field_bytes) const;
   std::uint64_t next_nonce();

@@ -176,12 +176,30 @@ std::string Worker::list_failure(std::size_t count) {
                       whole_path(text_of(e.plugin), sizeof e.plugin), shown(e.cannot_run),
                       e.angle_contract, e.flags, e.error_bound});
   }
-  if (kernels_.empty()) kernels_ = listed;
-  if (listed == kernels_) return {};
-  const auto [now, before] =
-      std::mismatch(listed.begin(), listed.end(), kernels_.begin(), kernels_.end());
-  const std::string& plugin = now != listed.end() ? now->plugin : before->plugin;
-  return fmt::format("plugin {}: lists other kernels than when it was loaded before", plugin);
+  if (const std::string plugin = changed_plugin(listed); !plugin.empty())
+    return fmt::format("plugin {}: lists other kernels than when it was loaded before", plugin);
+  kernels_ = std::move(listed);
+  return {};
+}
+
+// The plugin whose kernels are not those of before, in this worker or in the first of all; empty:
+// none is.
+std::string Worker::changed_plugin(const std::vector<KernelFacts>& listed) const {
+  if (!kernels_.empty() && listed != kernels_) {
+    const auto [now, before] =
+        std::mismatch(listed.begin(), listed.end(), kernels_.begin(), kernels_.end());
+    return now != listed.end() ? now->plugin : before->plugin;
+  }
+  for (const std::string& plugin : options_.plugins) {
+    if (options_.first_lists == nullptr) break;
+    std::vector<KernelFacts> of_plugin;
+    for (const KernelFacts& facts : listed)
+      if (facts.plugin == plugin) of_plugin.push_back(facts);
+    for (KernelFacts& facts : of_plugin) facts.index = 0;  // others may stand before it or not
+    if (options_.first_lists->try_emplace(plugin, of_plugin).first->second != of_plugin)
+      return plugin;
+  }
+  return {};
 }
 
 }  // namespace ropewalk

@@ -86,6 +86,25 @@ TEST(Bench, TakesTheSpeedOfTheHostileKernelAlone) {
   }
 }
 
+// Two kernels when it is first loaded, one from then on: what is gone cannot be judged, and is not
+// passed over.
+TEST(Plugin, ThatListsOtherKernelsLaterIsRefusedByName) {
+  const auto mark = scratch() / "mark";
+  for (const std::string what :
+       {"verify --property norm --cases 3 ", "verify --property norm --cases 3 --jobs 2 ",
+        "bench --profile smoke --rounds 8 --launches 1 --workload llama-3-8b/decode-1 "}) {
+    fs::remove(mark);
+    const Result r =
+        ropewalk(what + "--kernel 'hostile*' --kernel plain --plugin " + plugin,
+                 doing("vanish", "load") + "export HOSTILE_MARK=" + mark.string() + "; ");
+    EXPECT_EQ(r.code, 2) << r.out << r.err;
+    EXPECT_EQ(lines_in(r.err), 1) << r.err;
+    EXPECT_TRUE(contains(r.err, "plugin " + plugin + ": lists other kernels than when it was "))
+        << r.err;
+    EXPECT_FALSE(contains(r.out, "claims hold")) << r.out;
+  }
+}
+
 std::vector<pid_t> children_of(pid_t process) {
   const std::string number = std::to_string(process);
   std::istringstream text(slurp("/proc/" + number + "/task/" + number + "/children"));

@@ -37,7 +37,10 @@ RunRow run_row(const Options& options) {
 }  // namespace
 
 WorkerOptions worker_options(const Options& options) {
+  static const auto first_lists =
+      std::make_shared<std::map<std::string, std::vector<KernelFacts>>>();  // of the command
   WorkerOptions w;
+  w.first_lists = first_lists;
   w.plugins = options.plugins;
   w.cpu_features = options.cpu_features;
   return w;

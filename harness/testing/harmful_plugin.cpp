@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <memory>
 #include <string>
 
 #include "kernels/api/kernel.h"
@@ -46,11 +47,12 @@ void leave_process() {
   _exit(0);
 }
 
-// Ends the process but for the first time.
-void load_once() {
+// False in the first process that asks.
+bool was_loaded_before() {
   const std::string mark = variable("HOSTILE_MARK", "");
-  if (access(mark.c_str(), F_OK) == 0) std::_Exit(5);
+  if (access(mark.c_str(), F_OK) == 0) return true;
   close(open(mark.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  return false;
 }
 
 void grow_by_writing() {
@@ -76,7 +78,8 @@ void act(const std::string& what) {
   if (what == "leave_and_crash") leave_process(), std::raise(SIGSEGV);
   if (what == "kill_parent") kill(getppid(), SIGKILL), pause();
   if (what == "stop_parent") kill(getppid(), SIGSTOP), std::abort();
-  if (what == "load_once") load_once();
+  if (what == "load_once" && was_loaded_before()) std::_Exit(5);
+  if (what == "change_directory") (void)!chdir("/");
 }
 
 void act_in(const std::string& place) {
@@ -119,7 +122,11 @@ KernelInfo hostile() {
   return k;
 }
 
-const RegisteredKernel kernels[] = {RegisteredKernel{hostile()}, RegisteredKernel{right}};
+const RegisteredKernel neighbour{right};
+const std::unique_ptr<RegisteredKernel> not_always(variable("HOSTILE_DO", "") == "vanish" &&
+                                                           was_loaded_before()
+                                                       ? nullptr
+                                                       : new RegisteredKernel(hostile()));
 
 }  // namespace
 }  // namespace ropewalk
