@@ -132,6 +132,7 @@ KernelInfo with_fault() {
   if (fault("name_capital")) k.name = "Test_right";
   if (fault("name_space")) k.name = "test right";
   if (fault("name_long")) k.name = long_name;
+  if (fault("name_ceiling")) k.name = "ceiling_update";
   if (fault("name_of_the_tree")) k.name = "plain";
   if (fault("name_twice")) k.name = "test_refuses";
   if (fault("no_supports")) k.supports = nullptr;
