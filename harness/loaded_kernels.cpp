@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 
 #include "harness/float_state.h"
 #include "kernels/api/cpu_features.h"
@@ -96,9 +98,19 @@ std::string loading_error(const std::string& path) {
   return "cannot be loaded as a shared library: " + text;
 }
 
+// Whole, as a name without a slash would be searched for in the library path, and as constructors
+// of an earlier plugin may have changed the working directory.
+std::string path_of(const std::string& file) {
+  static const std::string start = [] {
+    std::error_code error;
+    const std::string now = std::filesystem::current_path(error).string();
+    return error ? "." : now;
+  }();
+  return file.starts_with('/') ? file : start + "/" + file;
+}
+
 void open_plugin(std::vector<LoadedKernel>& kernels, const std::string& file) {
-  // A name without a slash would be searched for in the library path.
-  const std::string path = file.find('/') == std::string::npos ? "./" + file : file;
+  const std::string path = path_of(file);
   if (access(path.c_str(), R_OK) != 0)
     throw std::runtime_error(std::string("cannot be read: ") + strerror(errno));
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

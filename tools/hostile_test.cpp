@@ -105,6 +105,19 @@ TEST(Plugin, ThatListsOtherKernelsLaterIsRefusedByName) {
   }
 }
 
+// The paths of plugins are taken from where the command was started.
+TEST(Plugin, ThatChangesTheDirectoryHidesNoOther) {
+  const auto folder = scratch() / "plugins";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  fs::copy(plugin, folder / "first.so");
+  fs::copy(OTHER_PLUGIN, folder / "second.so");
+  const Result r = ropewalk("list --plugin ./first.so --plugin second.so --kernel 'hostile*'",
+                            "cd " + folder.string() + "; " + doing("change_directory", "load"));
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.err, "");
+}
+
 std::vector<pid_t> children_of(pid_t process) {
   const std::string number = std::to_string(process);
   std::istringstream text(slurp("/proc/" + number + "/task/" + number + "/children"));
