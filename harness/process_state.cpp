@@ -278,7 +278,7 @@ std::string ProcessState::quick_changes() const {
   return words.text();
 }
 
-std::string ProcessState::other_changes() const {
+std::string ProcessState::other_changes(bool whole) const {
   Words words;
   const auto handlers_now = handlers();
   for (int i = 1; i < signals; ++i)
@@ -310,7 +310,7 @@ std::string ProcessState::other_changes() const {
   for (const Loaded::Table& table : loaded().tables)
     if (std::memcmp(table.kernel, table.bytes.data(), table.bytes.size()) != 0)
       words.add(fmt::format("left the rope_kernel of {} changed", table.name));
-  for (const std::string& change : traits_.changes()) words.add(change);
+  for (const std::string& change : traits_.changes(whole)) words.add(change);
   if (processes_beside() > beside_) words.add("ran a process beside the worker's");
   return words.text();
 }

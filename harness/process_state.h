@@ -36,7 +36,8 @@ class ProcessState {
   /// The rest: handlers of all signals, POSIX timers, higher descriptors, which files descriptors
   /// 0 to 4 are, environment, resource limits, tables of kernels, ProcessTraits: some 25
   /// microseconds.
-  std::string other_changes() const;
+  /// `whole`: ProcessTraits leaves nothing out, 15 more.
+  std::string other_changes(bool whole = false) const;
 
   /// Between these calls no thread, no process may run and no memory be mapped, even if it is gone
   /// by the end. What another loading left running (loader_of) may run.

@@ -125,7 +125,7 @@ std::string ProcessTraits::status_lines() const {
   return out;
 }
 
-std::vector<std::string> ProcessTraits::changes() const {
+std::vector<std::string> ProcessTraits::changes(bool whole) const {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < std::size(traits); ++i) {
     const std::int64_t now = traits[i].value(0);
@@ -135,7 +135,7 @@ std::vector<std::string> ProcessTraits::changes() const {
   }
   // The first looks name the entry; later ones are seldom.
   constexpr int always = 40, seldom = 16;
-  if (looks_++ < always || looks_ % seldom == 0)
+  if (looks_++ < always || looks_ % seldom == 0 || whole)
     if (status_lines() != status_)
       out.emplace_back("left memory locked (mlock), or its groups or capabilities changed");
   return out;

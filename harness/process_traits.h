@@ -15,8 +15,9 @@ class ProcessTraits {
   /// Notes how the process is.
   ProcessTraits();
 
-  /// "left the nice value changed"; one text for each trait that is not as it was.
-  std::vector<std::string> changes() const;
+  /// "left the nice value changed"; one text for each trait that is not as it was. Without
+  /// `whole` the dearest are compared in the first 40 calls, and in one of 16 from then on.
+  std::vector<std::string> changes(bool whole) const;
 
  private:
   /// Locked memory and the like: the system writes a page of text for it, which takes some 15

@@ -50,7 +50,7 @@ TEST_P(UncleanBench, IsNamedAndTheInnocentAreTimed) {
   const auto out = scratch() / "out";
   std::filesystem::remove_all(out);
   const Result r =
-      ropewalk(bench + " --launches 1 --rounds 24 --kernel " + name + " --out " + out.string());
+      ropewalk(bench + " --launches 1 --rounds 200 --kernel " + name + " --out " + out.string());
   expect_broken(r, GetParam());
   EXPECT_EQ(kernels_in(out, "BROKEN"), std::set<std::string>{name});
   EXPECT_EQ(kernels_in(out, "MEASURED"),
@@ -69,6 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
         Unclean{"release_throws", "release: an exception left the kernel: something"},
         Unclean{"ignores_signal", "left SIGUSR2's handler changed"},
         Unclean{"lowers_limit", "left resource limit "},
+        Unclean{"locks_memory", "left memory locked"},
         Unclean{"allocates", "called the allocator "},
         Unclean{"marks_problem", "apply wrote into its rope_problem while timed"},
         Unclean{"marks_operands", "apply wrote into its rope_operands while timed"}),

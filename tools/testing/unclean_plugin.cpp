@@ -3,6 +3,7 @@
 // the process, or apply does what it may not. `innocent` is clean, `prepare_does_much` does all
 // that prepare may.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -64,6 +65,10 @@ void lower_limit() {
   const rlimit few{512, 512};
   setrlimit(RLIMIT_NOFILE, &few);
 }
+void lock_memory() {
+  static const int some = 1;
+  mlock(&some, sizeof some);
+}
 void allocate() {
   void* volatile memory = std::malloc(999);
   std::free(memory);
@@ -100,7 +105,7 @@ std::int32_t apply(const rope_problem* p, const rope_operands* o, void* state) {
 template <void (*act)()>
 std::int32_t late(const rope_problem* p, const rope_operands* o, void* state) {
   static std::int64_t calls = 0;
-  if (is_timed(*p) && ++calls == 100) act();
+  if (is_timed(*p) && ++calls == 400) act();
   return right(p, o, state);
 }
 std::int32_t mark_problem(const rope_problem* p, const rope_operands* o, void* state) {
@@ -139,6 +144,7 @@ constexpr Entries all[] = {
     {.name = "release_throws", .release = release<throw_something>},
     {.name = "ignores_signal", .apply = late<ignore_signal>},
     {.name = "lowers_limit", .apply = late<lower_limit>},
+    {.name = "locks_memory", .apply = late<lock_memory>},
     {.name = "allocates", .apply = apply<allocate>},
     {.name = "marks_problem", .apply = mark_problem},
     {.name = "marks_operands", .apply = mark_operands},
