@@ -103,9 +103,12 @@ class KernelCell final : public Cell {
   }
 
   bool keeps_arguments() override {
+    if (shown_count_ == 0) return !refusal;  // not prepared yet
     std::string wrong = changed_problem("apply");
     if (wrong.empty() && std::memcmp(&operands_, &shown_, sizeof shown_) != 0)
       wrong = "apply wrote into its rope_operands";
+    if (!workspace_.is_whole()) wrong = "apply wrote past the end of its workspace";
+    if (!lazy_.here().outputs_are_whole()) wrong = "apply wrote past the end of an output";
     if (!wrong.empty()) refuse("BROKEN", wrong + " while timed");
     return !refusal;
   }

@@ -40,7 +40,7 @@ class Cell {
   /// of the input has changed. True when there was something to judge and it held.
   virtual bool judge(Oracle&, std::uint64_t) { return false; }
   /// After run(), outside of what is timed: refuses as BROKEN where a call wrote into its problem
-  /// or its operands. True when there is no refusal.
+  /// or its operands, or past the end of its workspace or an output. True when there is no refusal.
   virtual bool keeps_arguments() { return true; }
   /// Gives back what the kernel prepared; nothing runs here any more. Answers what its release did
   /// that it may not; empty: nothing. The destructor does the same, and tells nobody.

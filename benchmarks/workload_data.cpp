@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <new>
@@ -14,6 +15,8 @@
 
 namespace ropewalk {
 namespace {
+
+constexpr int tail_value = 0xa5;
 
 std::uint64_t seed_for(std::uint64_t seed, std::string_view name) {
   for (const char c : name) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
@@ -56,10 +59,20 @@ void scatter_all(std::int32_t* positions, std::int64_t held, std::uint64_t& rand
 
 }  // namespace
 
-AlignedBytes::AlignedBytes(std::int64_t bytes) {
-  const auto rounded = (static_cast<std::size_t>(bytes) + 63) / 64 * 64;
+AlignedBytes::AlignedBytes(std::int64_t bytes) : bytes_(static_cast<std::size_t>(bytes)) {
+  const std::size_t rounded = (bytes_ + tail_bytes + 63) / 64 * 64;
   data_.reset(static_cast<std::byte*>(std::aligned_alloc(64, rounded)));
   if (data_ == nullptr) throw std::bad_alloc();
+  std::memset(data_.get() + bytes_, tail_value, tail_bytes);
+}
+
+bool AlignedBytes::is_whole() {
+  if (data_ == nullptr) return true;
+  std::byte* const tail = data_.get() + bytes_;
+  const bool whole =
+      std::all_of(tail, tail + tail_bytes, [](std::byte b) { return b == std::byte{tail_value}; });
+  if (!whole) std::memset(tail, tail_value, tail_bytes);
+  return whole;
 }
 
 SealedBytes::SealedBytes(std::int64_t bytes) {

@@ -17,18 +17,23 @@
 
 namespace ropewalk {
 
-/// Memory on a 64-byte boundary; throws std::bad_alloc.
+/// Memory on a 64-byte boundary; throws std::bad_alloc. Some bytes behind it are noted, so that who
+/// writes past its end is found and the heap stays whole.
 class AlignedBytes {
  public:
   AlignedBytes() = default;
   explicit AlignedBytes(std::int64_t bytes);
   std::byte* data() const { return data_.get(); }
+  /// False once something was written behind its end. Nobody is charged for it twice.
+  bool is_whole();
 
  private:
+  static constexpr std::size_t tail_bytes = 256;
   struct Free {
     void operator()(std::byte* p) const { std::free(p); }
   };
   std::unique_ptr<std::byte, Free> data_;
+  std::size_t bytes_ = 0;
 };
 
 /// Memory on a 64-byte boundary, in pages of its own, which can be made read-only: a kernel that
@@ -75,6 +80,11 @@ class WorkloadData {
     if (!workload_.cold) return positions();
     cold_at_ = (cold_at_ + workload_.batch * workload_.tokens) % cold_position_count;
     return positions() + cold_at_;
+  }
+  /// False where something was written behind an output, once.
+  bool outputs_are_whole() {
+    const bool first = work_[0].is_whole();
+    return work_[1].is_whole() && first;
   }
   const std::byte* cos() const { return cos_.data(); }
   const std::byte* sin() const { return sin_.data(); }

@@ -72,7 +72,9 @@ INSTANTIATE_TEST_SUITE_P(
         Unclean{"locks_memory", "left memory locked"},
         Unclean{"allocates", "called the allocator "},
         Unclean{"marks_problem", "apply wrote into its rope_problem while timed"},
-        Unclean{"marks_operands", "apply wrote into its rope_operands while timed"}),
+        Unclean{"marks_operands", "apply wrote into its rope_operands while timed"},
+        Unclean{"overruns_output", "apply wrote past the end of an output while timed"},
+        Unclean{"overruns_workspace", "apply wrote past the end of its workspace while timed"}),
     [](const auto& unclean) { return std::string(unclean.param.name); });
 
 TEST(UncleanBenchByGoogleBenchmark, IsNamedAndTheInnocentAreTimed) {

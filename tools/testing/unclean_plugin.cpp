@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cfenv>
 #include <csignal>
 #include <cstdio>
@@ -117,6 +118,20 @@ std::int32_t mark_operands(const rope_problem* p, const rope_operands* o, void* 
   if (is_timed(*p)) const_cast<rope_operands*>(o)->reserved = 1;
   return right(p, o, state);
 }
+std::int32_t overrun_output(const rope_problem* p, const rope_operands* o, void* state) {
+  const std::int32_t status = right(p, o, state);
+  const rope_tensor& last = p->tensor[p->tensor_count - 1];
+  float* out = static_cast<float*>(o->tensor[p->tensor_count - 1].out);
+  if (is_timed(*p)) std::fill_n(out + p->batch * p->tokens * last.heads * last.head_dim, 16, 1.0f);
+  return status;
+}
+std::int32_t overrun_workspace(const rope_problem* p, const rope_operands* o, void* state) {
+  if (is_timed(*p)) std::fill_n(static_cast<float*>(o->workspace), 32, 1.0f);
+  return right(p, o, state);
+}
+std::size_t some_workspace(const rope_problem*) {
+  return 64;
+}
 std::int32_t mark_in_prepare(const rope_problem* p, void**) {
   if (is_timed(*p)) const_cast<rope_problem*>(p)->reserved = 1;
   return ROPE_OK;
@@ -131,6 +146,7 @@ struct Entries {
   std::int32_t (*apply)(const rope_problem*, const rope_operands*, void*) = right;
   std::int32_t (*prepare)(const rope_problem*, void**) = ropewalk::prepare<nothing>;
   void (*release)(void*) = ropewalk::release<nothing>;
+  std::size_t (*workspace_bytes)(const rope_problem*) = nullptr;
 };
 constexpr Entries all[] = {
     {.name = "innocent"},
@@ -148,6 +164,8 @@ constexpr Entries all[] = {
     {.name = "allocates", .apply = apply<allocate>},
     {.name = "marks_problem", .apply = mark_problem},
     {.name = "marks_operands", .apply = mark_operands},
+    {.name = "overruns_output", .apply = overrun_output},
+    {.name = "overruns_workspace", .apply = overrun_workspace, .workspace_bytes = some_workspace},
 };
 
 struct Registry {
@@ -160,6 +178,7 @@ struct Registry {
       info.prepare = entries.prepare;
       info.apply = entries.apply;
       info.release = entries.release;
+      info.workspace_bytes = entries.workspace_bytes;
       kernels.emplace_back(info);
     }
   }
