@@ -73,6 +73,9 @@ class Caller {
     return counted;
   }
 
+  /// After other code than an entry's ran here.
+  void accept_output() { watch_.accept_output(); }
+
   /// Ends the state without a release; true where the process is not as it was before.
   bool drop(bool in_full = true) {
     if (in_full) mappings_.clear();

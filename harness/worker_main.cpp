@@ -328,6 +328,7 @@ void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) 
                          : wire.answer(Status::failed, 0, load_error);
     } else if (command == Command::time) {
       time_board(wire, timing, kernels);
+      caller.accept_output();
     } else if (request->kernel >= kernels.size()) {
       wire.answer(Status::failed, 0, "no such kernel");
     } else if (command == Command::list) {

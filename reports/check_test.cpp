@@ -223,6 +223,34 @@ TEST(Pictures, OtherDigitsAndMarginsAreNoDifference) {
   }
 }
 
+// Version 6 writes 270.00 degrees, and an unseen mark below each; one that is seen is a forgery.
+TEST(Pictures, WhatGnuplot6DrawsOtherwiseIsNoDifference) {
+  int tried = 0;
+  for (const std::string& svg : pictures_of(sample_page())) {
+    std::string turned = svg;
+    for (std::size_t at = 0; (at = turned.find("rotate(270)", at)) < turned.npos; ++at)
+      turned.replace(at, 11, "rotate(270.00)");
+    EXPECT_EQ(picture_difference(turned, svg), "");
+    const std::string filled = "gpPt6'", use = "<use xlink:href='#";
+    const std::size_t defined = svg.find(filled), mark = svg.find(use, svg.find("</defs>"));
+    if (defined == svg.npos || mark == svg.npos) continue;
+    const std::size_t quote = svg.rfind('\'', defined);
+    const std::string symbol = svg.substr(quote + 1, defined + filled.size() - quote - 1);
+    const auto with = [&](const std::string& color) {
+      std::string other = svg;
+      return other.insert(
+          mark, use + symbol + " transform='translate(99,9) scale(4.88)' color='" + color + "'/>");
+    };
+    EXPECT_EQ(picture_difference(with("none"), svg), "");
+    EXPECT_NE(picture_difference(with("red"), svg), "");
+    std::string painted = with("none");
+    const std::size_t paint = painted.find("currentColor", defined);
+    EXPECT_NE(picture_difference(painted.replace(paint, 12, "red"), svg), "");
+    ++tried;
+  }
+  EXPECT_GT(tried, 3);
+}
+
 TEST(Check, APageOfAnotherGnuplotIsHeldByItsTables) {
   const std::string bare = render_html(sample_results(), "/");
   const PageCheck found = check(bare);

@@ -76,6 +76,13 @@ void map_onto(const Frame& to, const Frame& from, Picture& picture) {
     }
 }
 
+/// Versions of gnuplot name the axes sooner or later; the title comes first.
+void sort_texts(Picture& picture) {
+  std::vector<PictureText>& texts = picture.texts;
+  std::stable_sort(texts.begin() + (texts.empty() ? 0 : 1), texts.end(),
+                   [](const auto& one, const auto& two) { return one.words < two.words; });
+}
+
 bool are_near(Point a, Point b, double most) {
   return std::abs(a.x - b.x) <= most && std::abs(a.y - b.y) <= most;
 }
@@ -134,6 +141,8 @@ std::string picture_difference(std::string_view picture, std::string_view ours) 
   for (const auto& name : a.names)
     if (!b.names.contains(name) && !name.starts_with(b.prefix))
       return clean_line(name) + " is no name of this picture's";
+  sort_texts(a);
+  sort_texts(b);
   std::string words = words_difference(a, b);
   if (!words.empty()) return words;
   const Frame from = frame_of(a), to = frame_of(b);

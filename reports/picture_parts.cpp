@@ -108,6 +108,22 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
+/// Whether a symbol is painted with the colour of who uses it and with nothing else.
+bool has_color_alone(std::string_view symbol) {
+  int fills = 0, strokes = 0;
+  while (!symbol.empty()) {
+    const std::size_t end = std::min(symbol.find(' '), symbol.size());
+    const std::string_view word = symbol.substr(0, end);
+    symbol.remove_prefix(std::min(end + 1, symbol.size()));
+    const bool fill = word.starts_with("fill="), stroke = word.starts_with("stroke=");
+    if (!fill && !stroke) continue;
+    const std::string_view paint = word.substr(word.find('=') + 1);
+    if (paint != "none" && paint != "currentColor") return false;
+    (fill ? fills : strokes) += 1;
+  }
+  return fills > 0 && strokes > 0;
+}
+
 /// What an element hands down to those inside it.
 struct State {
   std::string name;
@@ -224,8 +240,8 @@ class Reader {
         state.at = {state.at.x + by[0], state.at.y + by[1]};
       else if (move.starts_with("scale(") && by.size() == 1 && state.name == "use")
         state.scale *= by[0];
-      else if (move.starts_with("rotate("))
-        state.turned += move;
+      else if (move.starts_with("rotate(") && by.size() == 1)
+        state.turned += std::to_string(std::lround(by[0])) + " ";  // 270, and 270.00 in gnuplot 6
       else
         fail("a transformation that gnuplot does not draw with");
     }
@@ -255,6 +271,8 @@ class Reader {
     };
     if (name == "use") {
       const std::string symbol = text_in(of, "xlink:href", "#").substr(1);
+      // gnuplot 6 clears the ground below a mark so, also where it is told not to.
+      if (state.color == "none" && has_color_alone(picture_.symbols[symbol])) return;
       picture_.marks.push_back(
           {symbol + "|" + state.color + "|" + state.turned, symbol, state.scale, at("x", "y")});
     } else if (name == "text" || name == "title") {

@@ -147,6 +147,8 @@ TEST(Bench, TheLibrarysOwnFlagsPassThrough) {
   EXPECT_FALSE(contains(one.out, "decode-8")) << one.out;
   EXPECT_EQ(ropewalk(start + "--benchmark_filter=nothing_like_it").code, 3);
   EXPECT_EQ(ropewalk(start + "--benchmark_colour=blue").code, 2);
+  const Result talks = ropewalk(start + "--v=2 --benchmark_filter='plain[|]llama-3-8b/decode-1/'");
+  EXPECT_EQ(talks.code, 0) << "what the library prints is no kernel's" << talks.out;
 }
 
 const std::string llama31 =
