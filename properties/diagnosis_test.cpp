@@ -316,8 +316,8 @@ const char* const forms[] = {
     "tokens=6 rotary_dim=16 positions=random:-900:-1 q.heads=2 q.head_dim=16",
     "batch=3 rotary_dim=16 positions=70001,65536,7 q.heads=2 q.head_dim=18 q.offset=1",
     "tokens=3 rotary_dim=16 positions=from:9:1 data=special q.heads=3 q.head_dim=16",
-    "tokens=3 rotary_dim=16 positions=from:9:1 data=tiny pairing=interleaved q.heads=3 "
-    "q.head_dim=16",
+    ("tokens=3 rotary_dim=16 positions=from:9:1 data=tiny pairing=interleaved q.heads=3 "
+     "q.head_dim=16"),
     "tokens=6 rotary_dim=16 dtype=bf16 positions=random:1:900 q.heads=4 q.head_dim=16",
 };
 
