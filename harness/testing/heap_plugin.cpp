@@ -136,8 +136,8 @@ bool sizes_and_contents() {
   char* const zeros = hidden(std::calloc(1000, 77));
   good = good && all_are(zeros, 77'000, 0);
   std::free(zeros);
-  good = good && std::calloc(unknown(SIZE_MAX / 2), 4) == nullptr;
-  good = good && std::malloc(unknown(SIZE_MAX / 2)) == nullptr;
+  good = good && hidden(std::calloc(unknown(SIZE_MAX / 2), 4)) == nullptr;
+  good = good && hidden(std::malloc(unknown(SIZE_MAX / 2))) == nullptr;
   std::free(std::malloc(0));
   std::free(std::realloc(nullptr, 10));
   std::free(nullptr);
