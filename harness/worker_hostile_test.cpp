@@ -87,12 +87,19 @@ TEST(HostileChunks, AreLaidOutAnewForTheNextWorker) {
 }
 
 // By their environment, which a child keeps, whatever session and parent it has.
+// Not those of a test beside this one, which may do the same.
+std::string own_mark() {
+  return "ROPEWALK_TEST_MARK=" + std::to_string(getpid());
+}
+
 std::vector<pid_t> processes_told_to(const std::string& what) {
   std::vector<pid_t> out;
   for_each_process([&](pid_t process, const ProcessStat&) {
     std::ifstream file("/proc/" + std::to_string(process) + "/environ");
     const std::string all(std::istreambuf_iterator<char>(file), {});
-    if (all.find("HOSTILE_DO=" + what) != std::string::npos) out.push_back(process);
+    if (all.find("HOSTILE_DO=" + what) != std::string::npos &&
+        all.find(own_mark()) != std::string::npos)
+      out.push_back(process);
   });
   return out;
 }
@@ -100,6 +107,7 @@ std::vector<pid_t> processes_told_to(const std::string& what) {
 // Sessions of their own, and parents that are gone: what a kernel leaves is ended with its worker.
 TEST(HostileProcesses, EndWithTheWorker) {
   if (!has_proc()) GTEST_SKIP() << "no /proc here";
+  setenv("ROPEWALK_TEST_MARK", std::to_string(getpid()).c_str(), 1);
   for (const char* what : {"leave_process", "leave_and_crash", "stop_parent"}) {
     const Hostility set(what, "load");
     {
