@@ -88,7 +88,7 @@ TEST(UncleanBenchByGoogleBenchmark, IsNamedAndTheInnocentAreTimed) {
     const auto out = scratch() / "out";
     std::filesystem::remove_all(out);
     const Result r = ropewalk(bench + " --kernel " + unclean.name + " --out " + out.string() +
-                              " -- --benchmark_min_time=0.02 --benchmark_repetitions=3");
+                              " -- --benchmark_min_time=0.05 --benchmark_repetitions=3");
     expect_broken(r, unclean);
     EXPECT_EQ(kernels_in(out, "BROKEN"), std::set<std::string>{unclean.name});
     EXPECT_EQ(kernels_in(out, "MEASURED"),
