@@ -43,17 +43,36 @@ if(ROPEWALK_CLANG_TIDY)
   set(CMAKE_CXX_CLANG_TIDY ${CLANG_TIDY} --quiet)
 endif()
 
-# ropewalk_library(<name> SOURCES ... [PRIVATE libs...] [PUBLIC libs...])
+# The .cpp files of some folders: what is built, or the tests (TESTS). New files are found.
+function(ropewalk_sources out)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TESTS" "" "IN")
+  set(sources "")
+  foreach(room IN LISTS arg_IN)
+    file(GLOB found CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${room}/*.cpp)
+    list(APPEND sources ${found})
+  endforeach()
+  if(arg_TESTS)
+    list(FILTER sources INCLUDE REGEX "_test\\.cpp$")
+  else()
+    list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  endif()
+  set(${out} ${sources} PARENT_SCOPE)
+endfunction()
+
+# ropewalk_library(<name> ROOMS folders... [SOURCES ...] [PRIVATE libs...] [PUBLIC libs...])
 function(ropewalk_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PRIVATE;PUBLIC")
-  add_library(${name} STATIC ${arg_SOURCES})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ROOMS;SOURCES;PRIVATE;PUBLIC")
+  ropewalk_sources(found IN ${arg_ROOMS})
+  add_library(${name} STATIC ${found} ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC ropewalk_options ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
 endfunction()
 
-# ropewalk_test(<name> SOURCES ... LIBS ... [LABELS ...]): one GoogleTest program beside its code.
+# ropewalk_test(<name> [ROOMS folders...] [SOURCES ...] LIBS ... [LABELS ...]): one GoogleTest
+# program of the tests beside the code.
 function(ropewalk_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS;LABELS")
-  add_executable(${name} ${arg_SOURCES})
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ROOMS;SOURCES;LIBS;LABELS")
+  ropewalk_sources(found TESTS IN ${arg_ROOMS})
+  add_executable(${name} ${found} ${arg_SOURCES})
   target_compile_options(${name} PRIVATE -O0)  # what is tested is optimized, the test itself is not
   target_link_libraries(${name} PRIVATE ropewalk_options ${arg_LIBS} GTest::gtest_main)
   if(NOT arg_LABELS)

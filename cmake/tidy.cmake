@@ -9,6 +9,7 @@ endif()
 set(columns_max 100)
 set(file_lines_max 420)
 set(readme_lines_max 15)
+set(folder_files_max 30)
 set(violations 0)
 function(violation file line text)
   message("${file}:${line}: ${text}")
@@ -31,34 +32,62 @@ function(read_lines file out)
   set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
-# Which of the project's own headers a folder may include; the first line that matches counts.
+# Which of the project's own headers a room may include: one line a room, the first that matches
+# counts. No arrow runs up: what a room includes stands in the lines above its own.
+set(truth "reference/|kernels/api/")
+set(cases "base/|harness/cases/|${truth}")
+set(suite "base/|harness/|${truth}|reports/record/")
 set(layers
   "kernels/(api|common)/[a-z0-9_]+_test.cpp=kernels/(api|common)/|reference/"
+  "(harness|benchmarks|reports)/[a-z]+/[a-z0-9_]+_test.cpp=base/|@1/|${truth}"
+  "properties/[a-z]+/[a-z0-9_]+_test.cpp=properties/|${suite}"
+  "base/=base/"
   "kernels/api/=kernels/api/"
   "kernels/common/=kernels/(api|common)/"
   "kernels/example/=kernels/api/"
   "kernels/([a-z0-9_]+)/=kernels/(api|common|@1)/"
   "reference/=reference/|kernels/api/rope_kernel.h"
-  "harness/=harness/|reference/|kernels/api/|reports/record.h"
+  "reports/record/=base/|reports/record/"
+  "reports/numbers/=base/|reports/(record|numbers)/"
+  "reports/figures/=base/|reports/(record|numbers|figures)/"
+  "reports/pages/=base/|reports/(record|numbers|figures|pages)/"
+  "reports/check/=base/|reports/(record|numbers|figures|pages|check)/"
+  "reports/=base/|reports/"
+  "harness/cases/=${cases}"
+  "harness/process/=base/|harness/(protocol.h|process/)|kernels/api/"
+  "harness/watch/=base/|harness/(protocol.h|process/|watch/)|kernels/api/"
+  "harness/worker/=base/|harness/(protocol.h|process/|watch/|worker/)|kernels/api/"
+  "harness/judge/=${cases}|harness/(process|worker|judge)/"
+  "harness/expected/=base/|harness/expected/|reports/record/"
+  "harness/testing/=base/|harness/|kernels/api/"
+  "harness/=kernels/api/"
   "properties/mutants/=properties/mutants/|kernels/(api|common)/"
-  "properties/=properties/|harness/|reference/|kernels/api/|reports/record.h"
-  "benchmarks/=benchmarks/|harness/|reference/|kernels/api/|reports/record.h"
-  "reports/=reports/"
+  "properties/(truth|algebra|memory)/=${cases}|harness/judge/|properties/(@1/|[a-z_]+[.]h)"
+  "properties/explain/=${cases}|harness/judge/|properties/(explain/|[a-z_]+[.]h)"
+  "properties/search/=${suite}|properties/(explain/|search/|[a-z_]+[.]h)"
+  "properties/(exhaustive|observe)/=${suite}|properties/(@1/|explain/|search/|[a-z_]+[.]h)"
+  "properties/=${cases}|harness/judge/|properties/[a-z_]+[.]h"
+  "benchmarks/workloads/=${cases}|benchmarks/workloads/"
+  "benchmarks/machine/=base/|kernels/api/|benchmarks/(machine/|[a-z_]+[.]h)"
+  "benchmarks/=${suite}|benchmarks/"
+  "tools/[a-z]+/[a-z0-9_]+_test.cpp=.*"
+  "tools/command/=base/|${suite}|properties/|benchmarks/|reports/|tools/command/"
+  "tools/(launches|suite)/=base/|${suite}|properties/|benchmarks/|reports/|tools/(command|@1)/"
   "tools/=.*")
 
 # Heavy or single-owner libraries: a pattern of #include and the only files that may have it.
 set(owners
-  "rapidcheck=properties/run_property.cpp"
+  "rapidcheck=properties/search/run_property.cpp"
   "boost/multiprecision=reference/(frequencies|oracle|second_derivation).cpp"
-  "boost/math/distributions=reports/claims.cpp"
+  "boost/math/distributions=reports/numbers/claims.cpp"
   "Eigen/=kernels/dense/[a-z0-9_]+.cpp|kernels/api/half_test.cpp|reference/second_derivation.cpp"
-  "CLI/=tools/options.cpp"
-  "toml\\+\\+/=benchmarks/workloads.cpp"
-  "benchmark/benchmark.h=benchmarks/board.cpp"
-  "nlohmann/=reports/record.cpp|reports/record_test.cpp|benchmarks/json_fields.cpp"
-  "kainjow/=reports/[a-z0-9_]+.(cpp|h)"
-  "(openssl/|zlib.h)=reports/digest.cpp"
-  "dlfcn.h=harness/(heap_watch|loaded_kernels).cpp")
+  "CLI/=tools/command/options.cpp"
+  "toml\\+\\+/=benchmarks/workloads/workloads.cpp"
+  "benchmark/benchmark.h=benchmarks/engine/board.cpp"
+  "nlohmann/=reports/record/record(_test)?.cpp|benchmarks/workloads/json_fields.cpp"
+  "kainjow/=reports/pages/[a-z0-9_]+.(cpp|h)"
+  "(openssl/|zlib.h)=base/digest.cpp"
+  "dlfcn.h=harness/(watch/heap_watch|process/loaded_kernels).cpp")
 
 function(check_include file line header)
   foreach(owner IN LISTS owners)
@@ -69,7 +98,7 @@ function(check_include file line header)
     endif()
   endforeach()
   if(NOT header MATCHES
-      "^(kernels|reference|harness|properties|benchmarks|reports|tools)/")
+      "^(base|kernels|reference|harness|properties|benchmarks|reports|tools)/")
     set(violations ${violations} PARENT_SCOPE)
     return()
   endif()
@@ -109,12 +138,12 @@ function(check_source file)
       check_include(${file} ${number} "${CMAKE_MATCH_1}")
     elseif(file MATCHES "\\.h$" AND line MATCHES "^\\|[ \t]*using namespace")
       violation(${file} ${number} "using namespace in a header")
-    elseif(NOT file MATCHES "\\.(cpp|h)$" OR file MATCHES "_test\\.cpp$|/testing/")
+    elseif(NOT file MATCHES "\\.(cpp|h)$" OR file MATCHES "_test\\.cpp$|/test(s|ing)/")
       continue()
-    elseif(line MATCHES "GNUPLOT" AND NOT file STREQUAL "reports/chart.cpp")
-      violation(${file} ${number} "only reports/chart.cpp calls gnuplot")
+    elseif(line MATCHES "GNUPLOT" AND NOT file STREQUAL "reports/figures/chart.cpp")
+      violation(${file} ${number} "only reports/figures/chart.cpp calls gnuplot")
     elseif(line MATCHES "[^a-z_](popen|system)\\(")
-      violation(${file} ${number} "no shell: reports/program.h runs programs")
+      violation(${file} ${number} "no shell: base/program.h runs programs")
     endif()
   endforeach()
   set(violations ${violations} PARENT_SCOPE)
@@ -167,6 +196,22 @@ if(EXISTS ${SOURCE_DIR}/README.md)
 else()
   violation(README.md 0 "is missing")
 endif()
+
+# A folder is a list that somebody reads.
+foreach(file IN LISTS sources)
+  get_filename_component(folder ${file} DIRECTORY)
+  if(file MATCHES "\\.(cpp|h|cu)$" AND NOT file MATCHES "/build/")
+    list(APPEND folders ${folder})
+    list(APPEND in_${folder} ${file})
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES folders)
+foreach(folder IN LISTS folders)
+  list(LENGTH in_${folder} count)
+  if(count GREATER folder_files_max)
+    violation(${folder} ${count} "${count} source files, at most ${folder_files_max}")
+  endif()
+endforeach()
 
 set(checked 0)
 foreach(file IN LISTS sources)

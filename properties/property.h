@@ -4,10 +4,10 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/case.h"
-#include "harness/executor.h"
-#include "harness/finding.h"
-#include "harness/offer.h"
+#include "harness/cases/case.h"
+#include "harness/judge/executor.h"
+#include "harness/judge/finding.h"
+#include "harness/judge/offer.h"
 
 namespace ropewalk {
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <utility>
 
-#include "harness/layouts.h"
-#include "harness/names.h"
+#include "harness/cases/layouts.h"
+#include "harness/cases/names.h"
 
 namespace ropewalk {
 namespace {

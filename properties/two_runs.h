@@ -2,8 +2,8 @@
 #pragma once
 #include <functional>
 
-#include "harness/inputs.h"
-#include "harness/judge.h"
+#include "harness/cases/inputs.h"
+#include "harness/judge/judge.h"
 
 namespace ropewalk {
 

@@ -1,6 +1,6 @@
 // Every element of an output: rotated pairs against the truth, the others against their input.
 #pragma once
-#include "harness/judge.h"
+#include "harness/judge/judge.h"
 #include "properties/property.h"
 
 namespace ropewalk {

@@ -11,12 +11,12 @@
 #include <stdexcept>
 #include <string>
 
-#include "harness/memory_limits.h"
-#include "harness/printable.h"
-#include "tools/lock.h"
-#include "tools/options.h"
-#include "tools/session.h"
-#include "tools/verbs.h"
+#include "base/memory_limits.h"
+#include "base/printable.h"
+#include "tools/command/lock.h"
+#include "tools/command/options.h"
+#include "tools/command/session.h"
+#include "tools/verbs/verbs.h"
 
 namespace ropewalk {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "benchmarks/workloads.h"
+#include "benchmarks/workloads/workloads.h"
 #include "kernels/api/kernel.h"
 
 namespace ropewalk {

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/executor.h"
-#include "harness/process_stat.h"
-#include "harness/worker.h"
+#include "base/process_stat.h"
+#include "harness/judge/executor.h"
+#include "harness/worker/worker.h"
 
 namespace ropewalk {
 

@@ -1,5 +1,5 @@
 // Errors on the heap: a kernel leaves the memory that it allocated, and every output is right.
-// The worker must see them (harness/heap_guard.h), whatever the property.
+// The worker must see them (harness/watch/heap_guard.h), whatever the property.
 #include <cstdlib>
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // That the corpus tests can fail: a broken claim and a folder without inputs are seen.
 #include <gtest/gtest.h>
 
-#include "tools/testing/shell.h"
+#include "tools/tests/shell.h"
 
 namespace {
 

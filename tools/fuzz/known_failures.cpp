@@ -1,7 +1,7 @@
 // A file of known failures is refused by BadFile or is a list; what is on it can be written as a
 // line that reads the same, and excuses without trouble.
-#include "harness/known_failures.h"
-#include "harness/text_file.h"
+#include "harness/expected/known_failures.h"
+#include "base/text_file.h"
 #include "tools/fuzz/target.h"
 
 namespace ropewalk::fuzz {

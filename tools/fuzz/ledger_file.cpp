@@ -1,6 +1,6 @@
 // A ledger is refused by BadFile or holds rows that are the same after they were written.
-#include "harness/ledger.h"
-#include "harness/text_file.h"
+#include "base/text_file.h"
+#include "harness/expected/ledger.h"
 #include "tools/fuzz/target.h"
 
 namespace ropewalk::fuzz {

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "reports/record.h"
+#include "reports/record/record.h"
 #include "tools/fuzz/target.h"
 
 namespace ropewalk::fuzz {
@@ -29,7 +29,7 @@ class MemoryFile {
   int number_;
 };
 
-/// Throws BadResults.
+/// Throws BadFile.
 inline Results results_of(std::string_view text) {
   static const MemoryFile file;
   return read_results(file.holding(text));

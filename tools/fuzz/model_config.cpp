@@ -1,7 +1,7 @@
 // A config.json is refused by BadFile or gives workloads that read the same after they were
 // written, and tells of itself in lines that can be shown.
-#include "benchmarks/model_config.h"
-#include "harness/text_file.h"
+#include "benchmarks/workloads/model_config.h"
+#include "base/text_file.h"
 #include "tools/fuzz/target.h"
 
 namespace ropewalk::fuzz {

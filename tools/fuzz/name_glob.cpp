@@ -3,7 +3,7 @@
 // brings a careless matcher to a stand).
 #include <vector>
 
-#include "harness/glob.h"
+#include "base/glob.h"
 #include "tools/fuzz/target.h"
 
 namespace ropewalk::fuzz {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/checked.h"
-#include "harness/problem.h"
+#include "harness/cases/checked.h"
+#include "harness/cases/problem.h"
 #include "tools/fuzz/target.h"
 
 namespace ropewalk::fuzz {

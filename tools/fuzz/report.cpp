@@ -2,15 +2,15 @@
 #include <algorithm>
 #include <array>
 
-#include "reports/check.h"
-#include "reports/render.h"
-#include "reports/text.h"
+#include "base/text.h"
+#include "reports/check/check.h"
+#include "reports/pages/render.h"
 #include "tools/fuzz/memory_file.h"
 
 namespace ropewalk::fuzz {
 
 void run(std::string_view text) {
-  const auto read = unless_refused<BadResults>([&] { return results_of(text); });
+  const auto read = unless_refused<BadFile>([&] { return results_of(text); });
   if (!read) return;
   const Results& results = *read;
   // "/" is no program: the charts say so, which spares a second for each input.

@@ -1,4 +1,4 @@
-// A results file is refused by BadResults or gives rows that are the same after they were written.
+// A results file is refused by BadFile or gives rows that are the same after they were written.
 #include "tools/fuzz/memory_file.h"
 #include "tools/fuzz/target.h"
 
@@ -19,7 +19,7 @@ std::string lines_of(const Results& results) {
 }  // namespace
 
 void run(std::string_view text) {
-  const auto results = unless_refused<BadResults>([&] { return results_of(text); });
+  const auto results = unless_refused<BadFile>([&] { return results_of(text); });
   if (!results) return;
   for (const CurveRow& curve : results->curves)
     claim(curve.x.size() == curve.y.size(), "a curve has as many x as y");

@@ -2,8 +2,8 @@
 // makes a problem whose sizes fit (the sanitizer sees an overflow).
 #include <set>
 
-#include "benchmarks/traffic.h"
-#include "benchmarks/workloads.h"
+#include "benchmarks/workloads/traffic.h"
+#include "benchmarks/workloads/workloads.h"
 #include "tools/fuzz/target.h"
 
 namespace ropewalk::fuzz {

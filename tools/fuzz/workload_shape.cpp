@@ -2,8 +2,8 @@
 // same after they were written.
 #include <set>
 
-#include "benchmarks/model_shape.h"
-#include "harness/text_file.h"
+#include "base/text_file.h"
+#include "benchmarks/workloads/model_shape.h"
 #include "tools/fuzz/target.h"
 
 namespace ropewalk::fuzz {

@@ -1,0 +1,189 @@
+// Memory left: fake trees of both versions of control groups, and what is missing or garbage.
+#include "base/memory_limits.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace ropewalk {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::int64_t mib = std::int64_t{1} << 20;
+
+class MemoryLimits : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "ropewalk-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    root = pattern;
+    write("proc/meminfo", "MemTotal: 16777216 kB\nMemAvailable: 8388608 kB\n");
+  }
+  void TearDown() override { fs::remove_all(root); }
+  void write(const std::string& file, const std::string& text) const {
+    fs::create_directories((root / file).parent_path());
+    std::ofstream(root / file) << text;
+  }
+  // A group of version 2: what it grants and what it uses, in MiB.
+  void group(const std::string& folder, std::int64_t granted, std::int64_t used,
+             std::int64_t cached = 0) const {
+    write(folder + "/memory.max", std::to_string(granted * mib) + "\n");
+    write(folder + "/memory.current", std::to_string(used * mib) + "\n");
+    write(folder + "/memory.stat",
+          "anon 1\ninactive_file " + std::to_string(cached * mib) + "\nactive_file 0\n");
+  }
+  void group_1(const std::string& folder, std::int64_t granted, std::int64_t used,
+               std::int64_t cached = 0) const {
+    write(folder + "/memory.limit_in_bytes", std::to_string(granted * mib) + "\n");
+    write(folder + "/memory.usage_in_bytes", std::to_string(used * mib) + "\n");
+    write(folder + "/memory.stat", "cache 5\ninactive_file 7\ntotal_inactive_file " +
+                                       std::to_string(cached * mib) + "\ntotal_active_file 0\n");
+  }
+  void in_version_2(const std::string& own, const std::string& mounted_root = "/") const {
+    write("proc/self/cgroup", "0::" + own + "\n");
+    write("proc/self/mountinfo",
+          "22 1 0:20 / / rw - ext4 /dev/root rw\n31 22 0:27 " + mounted_root +
+              " /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n");
+  }
+  void in_version_1(const std::string& own, const std::string& mounted_root = "/") const {
+    write("proc/self/cgroup", "9:name=systemd:/\n4:cpu,memory:" + own + "\n2:cpuset:/\n0::/\n");
+    write("proc/self/mountinfo",
+          "31 22 0:29 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n"
+          "35 31 0:33 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
+          "36 31 0:34 " +
+              mounted_root + " /sys/fs/cgroup/my\\040memory rw - cgroup cgroup rw,cpu,memory\n");
+  }
+  MemoryLeft left() const { return memory_left(SystemFiles(root)); }
+
+  fs::path root;
+};
+
+TEST_F(MemoryLimits, WithoutGroupsItIsTheMachines) {
+  EXPECT_EQ(left().bytes, 8192 * mib);
+  EXPECT_EQ(left().by, "on this machine");
+  fs::remove(root / "proc/meminfo");
+  EXPECT_EQ(left().bytes, unlimited_memory);
+  EXPECT_EQ(memory_refusal(std::int64_t{1} << 50, SystemFiles(root)), "");
+}
+
+TEST_F(MemoryLimits, AGroupOfVersion2BelowTheRootCounts) {
+  in_version_2("/user.slice/job");
+  group("sys/fs/cgroup/user.slice/job", 200, 50, 20);
+  EXPECT_EQ(left().bytes, 170 * mib);
+  EXPECT_EQ(left().by, "in a control group of 200 MiB");
+  EXPECT_EQ(memory_refusal(150 * mib, SystemFiles(root)),
+            "needs 150 MiB of memory, 170 MiB are left in a control group of 200 MiB");
+  EXPECT_EQ(memory_refusal(146 * mib, SystemFiles(root)), "");
+  EXPECT_EQ(memory_refusal(2 * mib, SystemFiles("/nowhere")), "");
+}
+
+TEST_F(MemoryLimits, TheLeastOfAllGroupsOnTheWayUpCounts) {
+  in_version_2("/a/b/c");
+  group("sys/fs/cgroup/a/b/c", 900, 10);
+  write("sys/fs/cgroup/a/b/memory.max", "max\n");
+  group("sys/fs/cgroup/a", 500, 420);
+  EXPECT_EQ(left().bytes, 80 * mib);
+  group("sys/fs/cgroup/a/b/c", 50, 10);
+  EXPECT_EQ(left().bytes, 40 * mib);
+  group("sys/fs/cgroup/a/b/c", 50, 60);
+  EXPECT_EQ(left().bytes, 0) << "more is used than is granted";
+}
+
+TEST_F(MemoryLimits, MemoryHighIsALimitToo) {
+  in_version_2("/a");
+  group("sys/fs/cgroup/a", 500, 100);
+  write("sys/fs/cgroup/a/memory.high", "314572800\n");
+  EXPECT_EQ(left().bytes, 200 * mib);
+  write("sys/fs/cgroup/a/memory.max", "max\n");
+  EXPECT_EQ(left().bytes, 200 * mib);
+}
+
+TEST_F(MemoryLimits, AGroupOfVersion1Counts) {
+  in_version_1("/docker/job");
+  group_1("sys/fs/cgroup/my memory/docker/job", 300, 200, 50);
+  write("sys/fs/cgroup/my memory/memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(left().bytes, 150 * mib);
+  group_1("sys/fs/cgroup/my memory/docker", 100, 20);
+  EXPECT_EQ(left().bytes, 80 * mib);
+}
+
+TEST_F(MemoryLimits, InAContainerTheMountIsTheGroup) {
+  in_version_1("/docker/job", "/docker/job");
+  group_1("sys/fs/cgroup/my memory", 300, 200);
+  EXPECT_EQ(left().bytes, 100 * mib);
+  in_version_1("/docker/job/inner", "/docker/job");
+  group_1("sys/fs/cgroup/my memory/inner", 80, 20);
+  EXPECT_EQ(left().bytes, 60 * mib);
+  in_version_1("/docker/jobs", "/docker/job");  // another group that begins alike
+  EXPECT_EQ(left().bytes, 100 * mib);
+  in_version_2("/../../elsewhere");  // outside of the namespace
+  group("sys/fs/cgroup", 250, 50);
+  EXPECT_EQ(left().bytes, 200 * mib);
+}
+
+TEST_F(MemoryLimits, GarbageAndMissingFilesAreNoLimit) {
+  in_version_2("/a");
+  for (const char* text : {"", "max\n", "-5\n", "99999999999999999999999\n", "much\n"}) {
+    write("sys/fs/cgroup/a/memory.max", text);
+    EXPECT_EQ(left().bytes, 8192 * mib) << text;
+  }
+  write("sys/fs/cgroup/a/memory.max", "104857600\n");
+  EXPECT_EQ(left().bytes, 100 * mib) << "how much is used is not told";
+  write("sys/fs/cgroup/a/memory.current", "nothing\n");
+  EXPECT_EQ(left().bytes, 100 * mib);
+  for (const char* text : {"", "0", "0:", "::", "0::\n::::\n", "4:memory\n"}) {
+    write("proc/self/cgroup", text);
+    EXPECT_EQ(left().bytes, 8192 * mib) << text;
+  }
+  for (const char* text : {"", " - ", "- cgroup2", "1 2 3 4 5 - ", "1 2 3 4\\04 5 - cgroup2 x y"}) {
+    write("proc/self/mountinfo", text);
+    EXPECT_EQ(left().bytes, 8192 * mib) << text;
+  }
+}
+
+TEST_F(MemoryLimits, WhereMountsCannotBeReadTheUsualPlaceIsAsked) {
+  group("sys/fs/cgroup", 250, 50);
+  EXPECT_EQ(left().bytes, 200 * mib);
+}
+
+TEST_F(MemoryLimits, ResourceLimitsCount) {
+  write("proc/self/status", "Name:\tropewalk\nVmSize:\t  102400 kB\nVmData:\t   51200 kB\n");
+  write("proc/self/limits",
+        "Limit                     Soft Limit           Hard Limit           Units     \n"
+        "Max data size             unlimited            unlimited            bytes     \n"
+        "Max address space         1073741824           unlimited            bytes     \n");
+  EXPECT_EQ(left().bytes, 924 * mib);
+  EXPECT_EQ(left().by, "under ulimit -v");
+  write("proc/self/limits", "Max data size             104857600            unlimited   bytes\n");
+  EXPECT_EQ(left().bytes, 50 * mib);
+  EXPECT_EQ(left().by, "under ulimit -d");
+  EXPECT_EQ(shared_memory_left(SystemFiles(root)).bytes, 8192 * mib);
+}
+
+TEST_F(MemoryLimits, AKillForMemoryIsTold) {
+  in_version_2("/a");
+  group("sys/fs/cgroup/a", 200, 150);
+  EXPECT_EQ(memory_kills(SystemFiles(root)), -1);
+  write("sys/fs/cgroup/a/memory.events", "low 0\noom 3\noom_kill 2\n");
+  const std::int64_t before = memory_kills(SystemFiles(root));
+  EXPECT_EQ(before, 2);
+  EXPECT_EQ(memory_kill_text(before, SystemFiles(root)), "");
+  write("sys/fs/cgroup/a/memory.events", "low 0\noom 4\noom_kill 3\n");
+  EXPECT_EQ(memory_kill_text(before, SystemFiles(root)),
+            "the system killed a process for want of memory, the limit of its control group is "
+            "200 MiB");
+  in_version_1("/b");
+  write("sys/fs/cgroup/my memory/b/memory.oom_control",
+        "oom_kill_disable 0\nunder_oom 0\n"
+        "oom_kill 1\n");
+  EXPECT_EQ(memory_kills(SystemFiles(root)), 1);
+}
+
+TEST(MemoryLeftHere, IsSome) {
+  EXPECT_GT(memory_left().bytes, 0);
+}
+
+}  // namespace
+}  // namespace ropewalk

@@ -1,0 +1,361 @@
+#include "benchmarks/engine/cells.h"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/printable.h"
+#include "benchmarks/engine/ceilings.h"
+#include "benchmarks/engine/recheck.h"
+#include "benchmarks/engine/rounds.h"
+#include "benchmarks/workloads/traffic.h"
+#include "harness/process/float_state.h"
+#include "kernels/api/cpu_features.h"
+
+namespace ropewalk {
+
+bool Cell::ready(bool refill) {
+  if (!prepared_ && !refusal) {
+    prepared_ = true;
+    if (std::string reason = lazy_.refusal(); !reason.empty())
+      refuse("SKIPPED", std::move(reason));
+    else
+      prepare();
+  }
+  if (refusal) return false;
+  if (refill) lazy_.here().refill();
+  start_over();
+  return true;
+}
+
+namespace {
+
+constexpr std::int64_t workspace_bytes_max = std::int64_t{1} << 30;
+
+/// Runs a kernel's code. Returns what it threw, in words; empty when it threw nothing.
+template <class Code>
+std::string thrown_by(Code&& code) {
+  try {
+    code();
+    return {};
+  } catch (const abi::__forced_unwind&) {  // must not be caught for good
+    throw;
+  } catch (const std::exception& e) {
+    return "an exception left the kernel: " + printable_start(e.what(), 400);
+  } catch (...) {
+    return "an exception left the kernel";
+  }
+}
+
+std::string changed_floats(const FloatState& before, const FloatState& after) {
+  return fmt::format("left the floating-point environment changed: {} became {}", before.text(),
+                     after.text());
+}
+
+/// Runs another entry than apply. Returns what it threw, or left changed in this thread's
+/// floating-point unit, in words; empty when all is well.
+template <class Code>
+std::string entered(const std::string& entry, Code&& code) {
+  const FloatState before = FloatState::now();
+  const std::string thrown = thrown_by(code);
+  const FloatState after = FloatState::now();
+  before.restore();
+  if (!thrown.empty()) return entry + ": " + thrown;
+  return after == before ? "" : entry + " " + changed_floats(before, after);
+}
+
+/// Calls one kernel. In place it turns forward and back in turn, forward first.
+class KernelCell final : public Cell {
+ public:
+  KernelCell(const rope_kernel& kernel, KernelPlan plan, const Workload& workload, LazyData& data)
+      : Cell(workload, data), kernel_(kernel), plan_(plan) {}
+  ~KernelCell() override { release(); }
+
+  bool run(std::int64_t n) override {
+    std::int32_t status = ROPE_OK;
+    const std::uint64_t mask = plan_.alternates ? 1 : 0;
+    const bool cold = workload_.cold;
+    const FloatState before = FloatState::now();
+    const std::string thrown = thrown_by([&] {
+      for (std::int64_t i = 0; i < n && status == ROPE_OK; ++i) {
+        const Call& call = calls_[call_count_++ & mask];
+        if (cold) operands_.positions = shown_.positions = lazy_.here().next_positions();
+        status = kernel_.apply(&call.problem, &operands_, call.state);
+        __asm__ volatile("" ::: "memory");
+      }
+    });
+    const FloatState after = FloatState::now();
+    before.restore();
+    if (!thrown.empty())
+      refuse("BROKEN", thrown);
+    else if (status != ROPE_OK)
+      refuse("BROKEN", fmt::format("apply returned {} while timed", status));
+    else if (after != before)
+      refuse("BROKEN", changed_floats(before, after) + " while timed");
+    return !refusal;
+  }
+
+  bool keeps_arguments() override {
+    if (shown_count_ == 0) return !refusal;  // not prepared yet
+    std::string wrong = changed_problem("apply");
+    if (wrong.empty() && std::memcmp(&operands_, &shown_, sizeof shown_) != 0)
+      wrong = "apply wrote into its rope_operands";
+    if (!workspace_.is_whole()) wrong = "apply wrote past the end of its workspace";
+    if (!lazy_.here().outputs_are_whole()) wrong = "apply wrote past the end of an output";
+    if (!wrong.empty()) refuse("BROKEN", wrong + " while timed");
+    return !refusal;
+  }
+
+  std::string release() override {
+    const int count = std::exchange(prepared_count_, 0);
+    if (kernel_.release == nullptr) return {};
+    const std::string wrong = entered("release", [&] {
+      for (int i = 0; i < count; ++i) kernel_.release(calls_[i].state);
+    });
+    return wrong.empty() && !refusal ? changed_problem("release") : wrong;
+  }
+
+  bool judge(Oracle& oracle, std::uint64_t seed) override {
+    if (call_count_ == 0) return false;
+    const bool moves_on = workload_.in_place;  // each call took what the one before had left
+    Expected left{positions(), moves_on && call_count_ % 2 == 0 ? 0 : 1,
+                  moves_on ? call_count_ : 1};
+    if ((!moves_on || plan_.alternates) && !holds(oracle, seed, left)) return false;
+    // As an epoch that ends early: who answers from what a call before had left is found out.
+    const std::uint64_t calls = next_random(seed) % call_count_ + 1;
+    lazy_.here().poison();
+    start_over();
+    if (!run(static_cast<std::int64_t>(calls)) || !keeps_arguments()) return false;
+    const int turns = plan_.alternates && calls % 2 == 1 ? -1 : 1;
+    const std::int64_t token = lazy_.here().disturb(seed);
+    return run(1) && keeps_arguments() && holds(oracle, seed, {positions(), turns, 1, token});
+  }
+
+  const rope_kernel* kernel() const override { return &kernel_; }
+
+ private:
+  struct Call {
+    rope_problem problem, shown;  // the same: the kernel has the address of the first alone
+    void* state = nullptr;
+  };
+
+  std::string changed_problem(const std::string& entry) const {
+    for (int i = 0; i < shown_count_; ++i)
+      if (std::memcmp(&calls_[i].problem, &calls_[i].shown, sizeof calls_[i].shown) != 0)
+        return entry + " wrote into its rope_problem";
+    return {};
+  }
+
+  const std::int32_t* positions() const {  // of the last call
+    return static_cast<const std::int32_t*>(operands_.positions);
+  }
+
+  bool holds(Oracle& oracle, std::uint64_t seed, const Expected& expected) {
+    const std::string wrong = recheck(kernel_, workload_, lazy_.here(), expected, oracle, seed);
+    if (!wrong.empty()) refuse("BROKEN", "while timed: " + wrong);
+    return wrong.empty();
+  }
+
+  void start_over() override { call_count_ = 0; }
+  void prepare() override {
+    std::string wrong = entered("prepare", [&] { begin_states(); });
+    if (wrong.empty()) wrong = changed_problem("prepare");
+    if (!wrong.empty()) refuse("BROKEN", wrong);
+  }
+  void begin_states() {
+    WorkloadData& data = lazy_.here();
+    const auto& inv_freq = data.inv_freq(kernel_.angle_contract == ROPE_CONTRACT_F32_ANGLE);
+    const std::int32_t angles = plan_.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ;
+    operands_ = data.operands(plan_.table);
+    std::size_t workspace_bytes = 0;
+    for (int i = 0; i <= (plan_.alternates ? 1 : 0); ++i) {
+      calls_[i].problem =
+          make_problem(workload_, inv_freq, angles, i == 0 ? ROPE_FORWARD : ROPE_TRANSPOSE);
+      std::memcpy(&calls_[i].shown, &calls_[i].problem, sizeof calls_[i].shown);
+      ++shown_count_;
+      if (kernel_.workspace_bytes != nullptr)
+        workspace_bytes = std::max(workspace_bytes, kernel_.workspace_bytes(&calls_[i].problem));
+    }
+    if (workspace_bytes > static_cast<std::size_t>(workspace_bytes_max))
+      return refuse("SKIPPED", fmt::format("asks for {} bytes of workspace, more than 1 GiB",
+                                           workspace_bytes));
+    try {
+      if (workspace_bytes > 0)
+        workspace_ = AlignedBytes(static_cast<std::int64_t>(workspace_bytes));
+    } catch (const std::bad_alloc&) {
+      return refuse("SKIPPED", "memory for its workspace could not be had");
+    }
+    operands_.workspace = workspace_.data();
+    std::memcpy(&shown_, &operands_, sizeof shown_);
+    row.workspace_bytes = static_cast<std::int64_t>(workspace_bytes);
+    for (int i = 0; i <= (plan_.alternates ? 1 : 0); ++i) {
+      if (kernel_.prepare == nullptr) continue;
+      if (const std::int32_t status = kernel_.prepare(&calls_[i].problem, &calls_[i].state);
+          status != ROPE_OK)
+        return refuse("BROKEN", fmt::format("prepare returned {}", status));
+      ++prepared_count_;
+    }
+  }
+
+  const rope_kernel& kernel_;
+  KernelPlan plan_;
+  Call calls_[2];
+  rope_operands operands_{}, shown_{};  // as a problem
+  AlignedBytes workspace_;
+  int prepared_count_ = 0, shown_count_ = 0;
+  std::uint64_t call_count_ = 0;
+};
+
+class RefusedCell final : public Cell {
+ public:
+  RefusedCell(const Refusal& why, const Workload& workload, LazyData& data) : Cell(workload, data) {
+    refuse(why.outcome, why.reason);
+  }
+  bool run(std::int64_t) override { return false; }
+
+ private:
+  void prepare() override {}
+};
+
+class CeilingCell final : public Cell {
+ public:
+  CeilingCell(const Workload& workload, LazyData& data, std::string variant)
+      : Cell(workload, data), wanted_(std::move(variant)) {}
+  bool run(std::int64_t n) override {
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (const CeilingSpan& span : spans_) pass_(span);
+      __asm__ volatile("" ::: "memory");
+    }
+    return true;
+  }
+
+ private:
+  void prepare() override {
+    const auto variants =
+        workload_.in_place ? update_variants(workload_.dtype) : copy_variants(workload_.dtype);
+    spans_ = lazy_.here().spans();
+    for (const CeilingVariant& variant : variants)
+      if (variant.name == wanted_) {
+        pass_ = variant.pass;
+        return;
+      }
+    lazy_.here().refill();
+    const CeilingVariant& best = pick_fastest(variants, spans_);
+    pass_ = best.pass;
+    note = best.name;
+    row.variant = best.name;
+    row.summary = known_ceiling_row(workload_, best.name, false).summary;
+  }
+
+  std::string wanted_;
+  std::vector<CeilingSpan> spans_;
+  void (*pass_)(const CeilingSpan&) = nullptr;
+};
+
+}  // namespace
+
+TimingRow known_row(const Workload& w, bool table) {
+  TimingRow row;
+  row.workload = w.name;
+  row.source = w.source;
+  row.phase = w.phase;
+  row.board = board_of(w, table ? "table" : "computed");
+  row.tokens = w.batch * w.tokens;
+  row.bytes = traffic_bytes(w, table);
+  row.working_set_bytes = working_set_bytes(w, table);
+  row.table_bytes = table ? table_bytes(w) : 0;
+  return row;
+}
+
+TimingRow known_ceiling_row(const Workload& w, const std::string& variant, bool picked_before) {
+  TimingRow row = known_row(w, false);
+  row.kernel = w.in_place ? "ceiling_update" : "ceiling_copy";
+  row.summary = w.in_place ? "y = a x over the same bytes" : "a copy of the same bytes";
+  if (!variant.empty())
+    row.summary += fmt::format("; the best of its variants in a {}: {}",
+                               picked_before ? "process of its own" : "trial", variant);
+  row.board = board_of(w, "");
+  row.role = "ceiling";
+  row.variant = variant;
+  row.bytes = ceiling_traffic_bytes(w);
+  row.working_set_bytes = ceiling_working_set_bytes(w);
+  return row;
+}
+
+KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
+  KernelPlan plan;
+  if (kernel.memory != ROPE_HOST || !missing_cpu_feature(kernel.cpu_features).empty()) return plan;
+  plan.table = kernel.angle_contract == ROPE_CONTRACT_TABLE;
+  const bool f32 = kernel.angle_contract == ROPE_CONTRACT_F32_ANGLE;
+  const std::vector<double> inv_freq =
+      f32 ? workload_frequencies_f32(workload) : workload_frequencies(workload);
+  const auto accepts = [&](std::int32_t operation) {
+    const rope_problem problem = make_problem(
+        workload, inv_freq, plan.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ, operation);
+    const char* reason = nullptr;
+    bool takes = false;
+    const std::string wrong =
+        entered("supports", [&] { takes = kernel.supports(&problem, &reason) == ROPE_OK; });
+    if (!wrong.empty()) throw std::runtime_error(wrong);
+    return takes;
+  };
+  plan.supported = accepts(ROPE_FORWARD);
+  plan.alternates =
+      plan.supported && workload.in_place && !workload.cold && accepts(ROPE_TRANSPOSE);
+  return plan;
+}
+
+KernelPlan plan_of(const Contestant& contestant, const Workload& workload) {
+  if (contestant.broken_reason.empty()) return plan_of(*contestant.kernel, workload);
+  const bool table =
+      contestant.kernel != nullptr && contestant.kernel->angle_contract == ROPE_CONTRACT_TABLE;
+  return {.supported = true, .alternates = false, .table = table};
+}
+
+std::optional<Refusal> refusal_of(const Contestant& contestant, const Workload& workload) {
+  if (!contestant.broken_reason.empty()) return Refusal{"BROKEN", contestant.broken_reason};
+  if (contestant.unverified.contains(workload.name))
+    return Refusal{"SKIPPED", "not verified: it refused this shape, or passed no property of it"};
+  return {};
+}
+
+std::unique_ptr<Cell> make_kernel_cell(const rope_kernel& kernel, KernelPlan plan,
+                                       const Workload& workload, LazyData& data) {
+  auto cell = std::make_unique<KernelCell>(kernel, plan, workload, data);
+  cell->row = known_row(workload, plan.table);
+  return cell;
+}
+
+std::unique_ptr<Cell> make_refused_cell(const Refusal& refusal, KernelPlan plan,
+                                        const Workload& workload, LazyData& data) {
+  auto cell = std::make_unique<RefusedCell>(refusal, workload, data);
+  cell->row = known_row(workload, plan.table);
+  return cell;
+}
+
+std::unique_ptr<Cell> make_ceiling_cell(const Workload& workload, LazyData& data,
+                                        const std::string& variant) {
+  auto cell = std::make_unique<CeilingCell>(workload, data, variant);
+  cell->row = known_ceiling_row(workload, variant, !variant.empty());
+  return cell;
+}
+
+void take_medians(TimingRow& row) {
+  std::vector<double> ns = row.ns_per_token;
+  std::sort(ns.begin(), ns.end());
+  const std::size_t half = ns.size() / 2;
+  row.ns_per_token_median = ns.empty()           ? 0
+                            : ns.size() % 2 == 1 ? ns[half]
+                                                 : (ns[half - 1] + ns[half]) / 2;
+  const double call_ns = row.ns_per_token_median * static_cast<double>(row.tokens);
+  row.gb_per_s_median = call_ns > 0 ? static_cast<double>(row.bytes) / call_ns : 0;
+}
+
+}  // namespace ropewalk

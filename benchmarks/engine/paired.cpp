@@ -1,0 +1,241 @@
+#include "benchmarks/engine/paired.h"
+
+#include <alloca.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include "benchmarks/engine/cells.h"
+#include "benchmarks/engine/crew.h"
+#include "benchmarks/engine/epochs.h"
+#include "benchmarks/machine/environment.h"
+
+namespace ropewalk {
+namespace {
+
+/// What may be ranked together on one workload: one board.
+class Group {
+ public:
+  struct Member {
+    const Contestant* contestant;
+    KernelPlan plan;
+    Refusal refusal;  ///< why it is not timed; no outcome: it is
+  };
+
+  Group(const PairedPlan& plan, const Workload& workload, Sets& sets, int threads, Oracle& oracle,
+        std::vector<Member> members)
+      : plan_(plan),
+        workload_(workload),
+        sets_(sets),
+        threads_(threads),
+        oracle_(oracle),
+        members_(std::move(members)) {
+    for (Member& m : members_)
+      if (threads_ > 1 && m.refusal.outcome.empty() &&
+          (m.contestant->kernel->flags & ROPE_THREAD_SAFE) == 0)
+        m.refusal = {"SKIPPED", "does not promise ROPE_THREAD_SAFE"};
+  }
+
+  void run() {
+    Crew crew(threads_ == 1 ? std::vector<int>{} : processors_for(threads_, allowed_cpus()));
+    ProcessWatch watch;  // with the crew's threads there
+    std::vector<Entrant> entrants;
+    for (;;) {
+      drop(entrants, watch);
+      enter_all(entrants);
+      if (entrants.empty()) break;
+      Entrant* refused =
+          time_rounds(plan_, {workload_, name()}, sets_, crew, entrants, oracle_, watch);
+      if (refused == nullptr) break;
+      for (Member& m : members_)  // a ceiling has nobody to blame
+        if (m.contestant->name == refused->owner) m.refusal = *refused->cell().refusal;
+      if (refused->owner.empty()) {  // its data or memory cannot be had: nobody's can
+        for (Member& m : members_)
+          if (m.refusal.outcome.empty()) m.refusal = *refused->cell().refusal;
+      }
+    }
+    hand_out(entrants);
+    drop(entrants, watch);
+  }
+
+  std::string board() const {
+    return board_of(workload_, members_.front().plan.table ? "table" : "computed");
+  }
+  std::string name() const { return group_name(workload_.name, board(), threads_); }
+
+ private:
+  const Member* baseline() const {
+    const Member* found = nullptr;
+    const auto rank = [&](const Member& m) {
+      return m.contestant->name == plan_.baseline ? 0 : m.contestant->name == "plain" ? 1 : 2;
+    };
+    for (const Member& m : members_)
+      if (m.refusal.outcome.empty() &&
+          (found == nullptr || std::pair(rank(m), m.contestant->name) <
+                                   std::pair(rank(*found), found->contestant->name)))
+        found = &m;
+    return found;
+  }
+
+  void enter(std::vector<Entrant>& entrants, const Member& m, const std::string& role) {
+    const Contestant& c = *m.contestant;
+    announce(c.name);
+    Entrant e = entrant_of(c.name, sets_, threads_, [&](LazyData& data) {
+      return make_kernel_cell(*c.kernel, m.plan, workload_, data);
+    });
+    TimingRow& row = e.cell().row;
+    row.kernel = c.name;
+    row.summary = c.summary;
+    row.role = role;
+    if (role == "null_twin") row.kernel += twin_suffix;
+    entrants.push_back(std::move(e));
+  }
+
+  void enter_all(std::vector<Entrant>& entrants) {
+    const Member* base = baseline();
+    if (base == nullptr) return;
+    enter(entrants, *base, "baseline");
+    enter(entrants, *base, "null_twin");
+    for (const Member& m : members_)
+      if (&m != base && m.refusal.outcome.empty()) enter(entrants, m, "kernel");
+    const auto found = plan_.ceilings.find(workload_.name);
+    const std::string variant = found == plan_.ceilings.end() ? "" : found->second;
+    Entrant ceiling = entrant_of("", sets_, threads_, [&](LazyData& data) {
+      return make_ceiling_cell(workload_, data, variant);
+    });
+    ceiling.cell().row.board = board();
+    entrants.push_back(std::move(ceiling));
+  }
+
+  void hand_out(const std::vector<Entrant>& entrants) const {
+    if (!plan_.on_row) return;
+    for (const Member& m : members_) {
+      if (m.refusal.outcome.empty()) continue;
+      auto cell = make_refused_cell(m.refusal, m.plan, workload_, sets_.front());
+      cell->row.kernel = m.contestant->name;
+      cell->row.summary = m.contestant->summary;
+      cell->row.launch = plan_.launch;
+      cell->row.threads = threads_;
+      cell->row.outcome = m.refusal.outcome;
+      cell->row.reason = m.refusal.reason;
+      plan_.on_row(cell->row);
+    }
+    for (const Entrant& e : entrants) plan_.on_row(e.cell().row);
+  }
+
+  /// A kernel's release() is its code too.
+  void drop(std::vector<Entrant>& entrants, ProcessWatch& watch) const {
+    for (Entrant& e : entrants) {
+      announce(e.owner);
+      for (auto& cell : e.cells)
+        if (const std::string wrong = cell->release(); !wrong.empty())
+          throw std::runtime_error(wrong);
+      watch.check_printing("release");
+      e.cells.clear();
+    }
+    entrants.clear();
+    announce("");
+  }
+
+  void announce(const std::string& owner) const {
+    if (plan_.now_running) plan_.now_running(owner.empty() ? "" : owner + "|" + workload_.name);
+  }
+
+  const PairedPlan& plan_;
+  const Workload& workload_;
+  Sets& sets_;
+  int threads_;
+  Oracle& oracle_;
+  std::vector<Member> members_;
+};
+
+/// The contestants that accept a workload, those that read tables apart from those that compute.
+std::vector<std::vector<Group::Member>> groups_on(const PairedPlan& plan, const Workload& w) {
+  std::vector<Group::Member> by_table[2];
+  ProcessWatch watch;
+  for (const Contestant& c : plan.contestants) {
+    if (plan.now_running) plan.now_running(c.name + "|" + w.name);
+    const KernelPlan kernel_plan = plan_of(c, w);
+    watch.check("supports");
+    if (!kernel_plan.supported) continue;
+    by_table[kernel_plan.table ? 0 : 1].push_back(
+        {&c, kernel_plan, refusal_of(c, w).value_or(Refusal{})});
+  }
+  if (plan.now_running) plan.now_running("");
+  std::vector<std::vector<Group::Member>> out;
+  for (auto& members : by_table)
+    if (!members.empty()) out.push_back(std::move(members));
+  return out;
+}
+
+/// Calls what follows with the stack some way down: where it begins moves some loops by percents.
+template <class Function>
+[[gnu::noinline]] int at_stack_offset(std::size_t bytes, Function&& function) {
+  volatile auto* room = static_cast<volatile char*>(alloca(bytes + 16));
+  room[0] = 0;
+  const int code = function();
+  room[bytes] = 0;  // not a tail call: the room stays
+  return code;
+}
+
+int run_groups(const PairedPlan& plan) {
+  bool any = false;
+  Oracle oracle;
+  for (const Workload& workload : plan.workloads) {
+    Sets sets;
+    for (int i = 0; i < plan.threads; ++i)
+      sets.emplace_back(workload, plan.seed + static_cast<std::uint64_t>(i));
+    for (const auto& members : groups_on(plan, workload)) {
+      any = true;
+      for (const int threads : plan.threads > 1 ? std::vector{1, plan.threads} : std::vector{1}) {
+        Group group(plan, workload, sets, threads, oracle, members);
+        if (!plan.done.contains(group.name())) group.run();
+      }
+    }
+  }
+  return any ? 0 : 3;
+}
+
+}  // namespace
+
+std::string group_name(const std::string& workload, const std::string& board,
+                       std::int64_t threads) {
+  return fmt::format("{}|{}|{}", workload, board, threads);
+}
+
+int run_paired(const PairedPlan& plan) {
+  constexpr std::uint64_t page = 4096, step = 16;
+  const std::uint64_t offset = seed_of(plan, "stack") % (page / step) * step;
+  return at_stack_offset(plan.launch == 0 ? 0 : offset, [&] { return run_groups(plan); });
+}
+
+int pick_ceilings(const PairedPlan& plan) {
+  for (const Workload& workload : plan.workloads) {
+    Sets sets;
+    sets.emplace_back(workload, plan.seed);
+    const auto variants =
+        workload.in_place ? update_variants(workload.dtype) : copy_variants(workload.dtype);
+    std::vector<Entrant> entrants;
+    for (const CeilingVariant& variant : variants)
+      entrants.push_back(entrant_of("", sets, 1, [&](LazyData& data) {
+        return make_ceiling_cell(workload, data, variant.name);
+      }));
+    Oracle oracle;
+    Crew alone;
+    ProcessWatch watch;
+    if (time_rounds(plan, {workload, workload.name}, sets, alone, entrants, oracle, watch) !=
+        nullptr)
+      continue;
+    const auto best = std::min_element(entrants.begin(), entrants.end(), [](auto& a, auto& b) {
+      return a.cell().row.ns_per_token_median < b.cell().row.ns_per_token_median;
+    });
+    if (plan.on_row) plan.on_row(best->cell().row);
+  }
+  if (plan.now_running) plan.now_running("");
+  return 0;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,399 @@
+// Toy kernels through the paired engine: who gets which rows. Speeds are not judged here.
+#include "benchmarks/engine/paired.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cfenv>
+#include <new>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "benchmarks/machine/environment.h"
+#include "benchmarks/testing/toys.h"
+#include "benchmarks/workloads/traffic.h"
+
+namespace ropewalk {
+namespace {
+
+struct Outcome {
+  int status = -1;
+  std::vector<TimingRow> rows;
+  std::set<std::string> ran;
+  const TimingRow* of(const std::string& kernel) const {
+    for (const TimingRow& row : rows)
+      if (row.kernel == kernel) return &row;
+    return nullptr;
+  }
+};
+
+Outcome run(const std::vector<const rope_kernel*>& kernels,
+            const std::function<void(PairedPlan&)>& change = {}) {
+  Outcome outcome;
+  PairedPlan plan;
+  plan.workloads = {small_workload("toy/a")};
+  for (const rope_kernel* kernel : kernels)
+    plan.contestants.push_back({kernel, kernel->name, "a toy", ""});
+  plan.rounds = 6;
+  plan.epoch_s = 2e-5;
+  plan.on_row = [&](const TimingRow& row) { outcome.rows.push_back(row); };
+  plan.now_running = [&](const std::string& label) { outcome.ran.insert(label); };
+  if (change) change(plan);
+  outcome.status = run_paired(plan);
+  return outcome;
+}
+
+void expect_broken(const Outcome& outcome, const std::string& kernel, const std::string& why) {
+  const TimingRow* row = outcome.of(kernel);
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ(row->outcome, "BROKEN");
+  EXPECT_NE(row->reason.find(why), std::string::npos) << row->reason;
+  EXPECT_TRUE(row->ns_per_token.empty());
+  EXPECT_TRUE(row->iterations.empty());
+  EXPECT_EQ(row->ns_per_token_median, 0);
+  EXPECT_EQ(row->gb_per_s_median, 0);
+}
+
+TEST(Paired, RoundsStandSideBySide) {
+  const rope_kernel first = toy_kernel("first"), second = toy_kernel("second");
+  const Outcome outcome = run({&first, &second});
+  EXPECT_EQ(outcome.status, 0);
+  ASSERT_EQ(outcome.rows.size(), 4u);
+  EXPECT_EQ(outcome.of("first")->role, "baseline");
+  EXPECT_EQ(outcome.of("first (twin)")->role, "null_twin");
+  EXPECT_EQ(outcome.of("second")->role, "kernel");
+  EXPECT_EQ(outcome.rows.back().role, "ceiling");
+  EXPECT_FALSE(outcome.rows.back().variant.empty());
+  for (const TimingRow& row : outcome.rows) {
+    EXPECT_EQ(row.outcome, "MEASURED");
+    EXPECT_EQ(row.engine, "paired");
+    EXPECT_EQ(row.board, "half_split / f32 / in place / table");
+    EXPECT_EQ(row.ns_per_token.size(), 8u);  // two designs of four
+    EXPECT_EQ(row.iterations, outcome.rows[0].iterations);
+    EXPECT_EQ(row.iterations[0] % 2, 1);
+    EXPECT_GT(row.ns_per_token_median, 0);
+    EXPECT_EQ(row.reverified > 0, !row.is_ceiling()) << row.kernel;
+    EXPECT_GE(row.off_cpu_share, 0);
+  }
+  EXPECT_EQ(outcome.of("second")->table_bytes, 3 * 8 * 4);
+  EXPECT_EQ(outcome.ran.count("first (twin)|toy/a"), 1u);
+}
+
+TEST(Paired, SeveralThreadsStandBesideOne) {
+  const int threads = static_cast<int>(allowed_cpus().size());
+  if (threads < 2) GTEST_SKIP() << "one processor";
+  const rope_kernel first = toy_kernel("first"), second = toy_kernel("second");
+  const Outcome outcome = run({&first, &second}, [](PairedPlan& p) { p.threads = 2; });
+  EXPECT_EQ(outcome.status, 0);
+  ASSERT_EQ(outcome.rows.size(), 8u);
+  for (std::size_t i = 0; i < 8; ++i) {
+    const TimingRow& row = outcome.rows[i];
+    EXPECT_EQ(row.threads, i < 4 ? 1 : 2);
+    EXPECT_EQ(row.processors.empty(), i < 4);
+    EXPECT_EQ(row.outcome, "MEASURED");
+    EXPECT_EQ(row.working_set_bytes, outcome.rows[i % 4].working_set_bytes);
+    EXPECT_EQ(row.reverified > 0, !row.is_ceiling());
+    EXPECT_GT(row.ns_per_token_median, 0);
+  }
+  EXPECT_EQ(allowed_cpus().size(), static_cast<std::size_t>(threads));  // nothing stays pinned
+}
+
+std::atomic<int> callers{0};
+
+// Right for the thread that came first.
+std::int32_t apply_for_one_thread(const rope_problem* p, const rope_operands* o, void*) {
+  static thread_local const int me = callers++;
+  return me == 0 ? apply_toy(p, o, nullptr) : ROPE_OK;
+}
+
+TEST(Paired, WhoIsWrongOnAnotherThreadIsBroken) {
+  if (allowed_cpus().size() < 2) GTEST_SKIP() << "one processor";
+  const rope_kernel good = toy_kernel("good");
+  rope_kernel bad = toy_kernel("bad");
+  bad.apply = apply_for_one_thread;
+  callers = 0;
+  const Outcome outcome = run({&good, &bad}, [](PairedPlan& p) {
+    p.threads = 2;
+    p.rounds = 60;
+  });
+  const auto row = std::find_if(outcome.rows.begin(), outcome.rows.end(), [](const TimingRow& r) {
+    return r.kernel == "bad" && r.threads == 2;
+  });
+  ASSERT_NE(row, outcome.rows.end());
+  EXPECT_EQ(row->outcome, "BROKEN") << row->reason;
+  EXPECT_TRUE(row->ns_per_token.empty());
+}
+
+TEST(Paired, TheBaselineCanBeChosen) {
+  const rope_kernel first = toy_kernel("first"), plain = toy_kernel("plain");
+  EXPECT_EQ(run({&first, &plain}).of("plain")->role, "baseline");
+  const Outcome chosen = run({&first, &plain}, [](PairedPlan& p) { p.baseline = "first"; });
+  EXPECT_EQ(chosen.of("first")->role, "baseline");
+  EXPECT_EQ(chosen.of("plain")->role, "kernel");
+}
+
+// Under a sanitizer an epoch may be a single call: of three to calibrate and eight rounds the last
+// are met.
+constexpr int right_calls = 8;
+int calls = 0;
+
+// Right for as long as it may be looked at, then quick.
+std::int32_t apply_lazy(const rope_problem* p, const rope_operands* o, void*) {
+  return ++calls <= right_calls ? apply_toy(p, o, nullptr) : ROPE_OK;
+}
+std::int32_t apply_without_tail(const rope_problem* p, const rope_operands* o, void*) {
+  return rotate_toy(p, o, ++calls <= right_calls ? p->tokens : p->tokens - 1);
+}
+std::int32_t apply_tiring(const rope_problem* p, const rope_operands* o, void*) {
+  return ++calls <= right_calls ? apply_toy(p, o, nullptr) : ROPE_FAILED;
+}
+// Remembers the output of its first forward call.
+std::int32_t apply_cached(const rope_problem* p, const rope_operands* o, void*) {
+  static std::vector<float> kept[2];
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const auto size = static_cast<std::size_t>(p->batch * p->tokens * p->tensor[i].heads * 8);
+    auto* out = static_cast<float*>(o->tensor[i].out);
+    if (calls == 0 && i == 0) apply_toy(p, o, nullptr);
+    if (calls == 0) kept[i].assign(out, out + size);
+    std::copy(kept[i].begin(), kept[i].end(), out);
+  }
+  ++calls;
+  return ROPE_OK;
+}
+
+TEST(Paired, WhoTurnsWrongWhileTimedIsBrokenAndTheRestComplete) {
+  const rope_kernel good = toy_kernel("good"), plain = toy_kernel("plain");
+  struct Cheat {
+    const char* name;
+    std::int32_t (*apply)(const rope_problem*, const rope_operands*, void*);
+    const char* why;
+  };
+  for (const Cheat& cheat : {Cheat{"lazy", apply_lazy, "is not rotated"},
+                             Cheat{"without_tail", apply_without_tail, "position 2"},
+                             Cheat{"cached", apply_cached, "is not rotated"},
+                             Cheat{"tiring", apply_tiring, "apply returned 2"}})
+    for (const bool in_place : {true, false}) {
+      rope_kernel bad = toy_kernel(cheat.name);
+      bad.apply = cheat.apply;
+      calls = 0;
+      const Outcome outcome =
+          run({&good, &plain, &bad}, [&](PairedPlan& p) { p.workloads[0].in_place = in_place; });
+      EXPECT_EQ(outcome.status, 0);
+      expect_broken(outcome, cheat.name, cheat.why);
+      for (const char* kernel : {"good", "plain", "plain (twin)"}) {
+        ASSERT_NE(outcome.of(kernel), nullptr);
+        EXPECT_EQ(outcome.of(kernel)->outcome, "MEASURED") << kernel << " beside " << cheat.name;
+        EXPECT_FALSE(outcome.of(kernel)->ns_per_token.empty());
+      }
+    }
+}
+
+// Answers from what it left where the first and last elements look as they did.
+std::int32_t apply_memo(const rope_problem* p, const rope_operands* o, void*) {
+  static std::array<float, 8> seen;
+  std::array<float, 8> sample{};
+  auto* next = sample.data();
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const auto size = static_cast<std::size_t>(p->batch * p->tokens * p->tensor[i].heads * 8);
+    for (const void* data : {o->tensor[i].in, static_cast<const void*>(o->tensor[i].out)})
+      for (const std::size_t at : {std::size_t{0}, size - 1})
+        *next++ = static_cast<const float*>(data)[at];
+  }
+  if (sample == seen) return ROPE_OK;
+  apply_toy(p, o, nullptr);
+  seen = sample;
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const auto size = static_cast<std::size_t>(p->batch * p->tokens * p->tensor[i].heads * 8);
+    seen[i * 4 + 2] = static_cast<const float*>(o->tensor[i].out)[0];
+    seen[i * 4 + 3] = static_cast<const float*>(o->tensor[i].out)[size - 1];
+  }
+  return ROPE_OK;
+}
+// Forward again where it was never turned back is what lies there already.
+std::int32_t apply_half_the_pairs(const rope_problem* p, const rope_operands* o, void*) {
+  static const void* left = nullptr;
+  const void* data = o->tensor[0].out;
+  if (p->operation == ROPE_TRANSPOSE) {
+    left = data;
+    return ROPE_OK;
+  }
+  const bool was_left = std::exchange(left, nullptr) == data && calls++ % 2 == 0;
+  return was_left ? ROPE_OK : apply_toy(p, o, nullptr);
+}
+std::int32_t apply_throwing(const rope_problem* p, const rope_operands* o, void*) {
+  if (++calls > right_calls) throw std::bad_alloc();
+  return apply_toy(p, o, nullptr);
+}
+std::int32_t apply_rounding_down(const rope_problem* p, const rope_operands* o, void*) {
+  if (++calls > right_calls) std::fesetround(FE_DOWNWARD);
+  return apply_toy(p, o, nullptr);
+}
+
+TEST(Paired, WhoAnswersFromEarlierCallsIsBroken) {
+  for (const bool in_place : {true, false}) {
+    const rope_kernel good = toy_kernel("good");
+    rope_kernel bad = toy_kernel("bad");
+    bad.apply = in_place ? apply_half_the_pairs : apply_memo;
+    calls = 0;
+    const Outcome outcome = run({&good, &bad}, [&](PairedPlan& p) {
+      p.workloads[0].in_place = in_place;
+      p.rounds = 100;
+    });
+    expect_broken(outcome, "bad", "is not rotated");
+    EXPECT_EQ(outcome.of("good")->outcome, "MEASURED");
+  }
+}
+
+TEST(Paired, WhoThrowsOrChangesTheRoundingWhileTimedIsBroken) {
+  const rope_kernel good = toy_kernel("good");
+  rope_kernel throwing = toy_kernel("throwing"), rounding = toy_kernel("rounding"),
+              unprepared = toy_kernel("unprepared"), unasked = toy_kernel("unasked");
+  throwing.apply = apply_throwing;
+  calls = 0;
+  expect_broken(run({&good, &throwing}), "throwing", "an exception left the kernel: std::bad_al");
+  rounding.apply = apply_rounding_down;
+  calls = 0;
+  expect_broken(run({&good, &rounding}), "rounding", "floating-point environment changed");
+  EXPECT_EQ(std::fegetround(), FE_TONEAREST);
+  unprepared.prepare = [](const rope_problem*, void**) -> std::int32_t { throw 1; };
+  expect_broken(run({&good, &unprepared}), "unprepared", "an exception left the kernel");
+  unasked.supports = [](const rope_problem*, const char**) -> std::int32_t { throw 1; };
+  EXPECT_THROW(run({&good, &unasked}), std::runtime_error);  // the parent names it by the label
+  const Outcome told = run(
+      {&good, &unasked}, [](PairedPlan& p) { p.contestants[1].broken_reason = "supports CRASH"; });
+  expect_broken(told, "unasked", "supports CRASH");
+}
+
+std::int32_t apply_with_help(const rope_problem* p, const rope_operands* o, void*) {
+  std::thread([&] { apply_toy(p, o, nullptr); }).join();
+  return ROPE_OK;
+}
+
+TEST(Paired, WhoRunsAnotherThreadWhileTimedEndsTheProcessUnderItsName) {
+#ifdef ROPEWALK_SANITIZED
+  GTEST_SKIP() << "a sanitizer has threads of its own";
+#endif
+  const rope_kernel good = toy_kernel("good");
+  rope_kernel helped = toy_kernel("helped");
+  helped.apply = apply_with_help;
+  std::string last;
+  try {
+    run({&good, &helped},
+        [&](PairedPlan& p) { p.now_running = [&](const std::string& label) { last = label; }; });
+    ADD_FAILURE() << "its threads were not seen";
+  } catch (const std::runtime_error& e) {
+    EXPECT_NE(std::string(e.what()).find("ran another thread"), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(last, "helped|toy/a");
+}
+
+TEST(Paired, WhoMayNotBeCalledIsSkippedWithTheReason) {
+  const rope_kernel good = toy_kernel("good");
+  rope_kernel alone = toy_kernel("alone");
+  const Outcome unverified =
+      run({&good, &alone}, [](PairedPlan& p) { p.contestants[1].unverified = {"toy/a"}; });
+  EXPECT_EQ(unverified.of("alone")->outcome, "SKIPPED");
+  EXPECT_TRUE(unverified.of("alone")->ns_per_token.empty());
+  if (allowed_cpus().size() < 2) GTEST_SKIP() << "one processor";
+  alone.flags &= ~static_cast<std::uint32_t>(ROPE_THREAD_SAFE);
+  const Outcome outcome = run({&good, &alone}, [](PairedPlan& p) { p.threads = 2; });
+  for (const TimingRow& row : outcome.rows)
+    if (row.kernel == "alone") {
+      EXPECT_EQ(row.outcome, row.threads == 1 ? "MEASURED" : "SKIPPED");
+      EXPECT_EQ(row.reason, row.threads == 1 ? "" : "does not promise ROPE_THREAD_SAFE");
+    }
+}
+
+TEST(Paired, ABaselineThatBreaksIsReplaced) {
+  const rope_kernel good = toy_kernel("good");
+  rope_kernel plain = toy_kernel("plain");
+  plain.apply = apply_lazy;
+  calls = 0;
+  const Outcome outcome = run({&good, &plain});
+  expect_broken(outcome, "plain", "is not rotated");
+  EXPECT_EQ(outcome.of("good")->role, "baseline");
+  EXPECT_EQ(outcome.of("plain (twin)"), nullptr);
+}
+
+TEST(Paired, AKernelThatOnlyTurnsForwardIsJudgedOnceMore) {
+  rope_kernel forward = toy_kernel("forward"), lazy = toy_kernel("lazy");
+  for (rope_kernel* kernel : {&forward, &lazy})
+    kernel->supports = [](const rope_problem* p, const char** reason) -> std::int32_t {
+      return p->operation == ROPE_FORWARD ? supports_toy(p, reason) : ROPE_UNSUPPORTED;
+    };
+  lazy.apply = apply_lazy;
+  calls = 0;
+  const Outcome outcome = run({&forward, &lazy});
+  EXPECT_EQ(outcome.of("forward")->outcome, "MEASURED");
+  EXPECT_GT(outcome.of("forward")->reverified, 0);
+  expect_broken(outcome, "lazy", "is not rotated");
+}
+
+TEST(Paired, WhatIsDoneUnsupportedOrBrokenIsNotTimed) {
+  const rope_kernel good = toy_kernel("good"), bad = toy_kernel("bad");
+  rope_kernel other = toy_kernel("other");
+  other.supports = [](const rope_problem*, const char**) -> std::int32_t {
+    return ROPE_UNSUPPORTED;
+  };
+  const Outcome outcome = run({&good, &bad, &other}, [](PairedPlan& p) {
+    p.contestants[1].broken_reason = "agreement FAIL";
+  });
+  expect_broken(outcome, "bad", "agreement FAIL");
+  EXPECT_EQ(outcome.of("other"), nullptr);
+  EXPECT_EQ(outcome.of("good")->role, "baseline");
+  EXPECT_EQ(run({&other}).status, 3);
+  const Outcome done = run({&good}, [](PairedPlan& p) {
+    p.done = {group_name("toy/a", "half_split / f32 / in place / table", 1)};
+  });
+  EXPECT_EQ(done.status, 0);
+  EXPECT_TRUE(done.rows.empty());
+  const Outcome huge =
+      run({&good}, [](PairedPlan& p) { p.workloads[0].batch = std::int64_t{1} << 40; });
+  ASSERT_EQ(huge.rows.size(), 1u);
+  EXPECT_EQ(huge.rows[0].outcome, "SKIPPED");
+}
+
+TEST(Paired, ColdCallsNeverMeetTheSameRowsSoon) {
+  const rope_kernel good = toy_kernel("good");
+  rope_kernel watching = toy_kernel("watching");
+  static std::vector<const void*> positions(1 << 20);  // of the calls: a kernel may not allocate
+  static std::size_t calls_made = 0;
+  calls_made = 0;
+  watching.apply = [](const rope_problem* p, const rope_operands* o, void*) -> std::int32_t {
+    positions[calls_made++ % positions.size()] = o->positions;
+    return apply_toy(p, o, nullptr);
+  };
+  for (const bool cold : {true, false}) {
+    const Outcome outcome = run({&good, &watching}, [&](PairedPlan& p) {
+      p.workloads[0].cold = p.workloads[0].scattered = cold;
+    });
+    EXPECT_EQ(outcome.of("watching")->outcome, "MEASURED") << outcome.of("watching")->reason;
+    EXPECT_GT(outcome.of("watching")->reverified, 0);
+    EXPECT_EQ(outcome.of("watching")->table_bytes, (cold ? 131072 : 3) * 8 * 4);
+    const std::size_t noted = std::min(calls_made, positions.size());
+    const std::set<const void*> seen(positions.begin(), positions.begin() + std::ptrdiff_t(noted));
+    EXPECT_EQ(seen.size() > noted / 2, cold) << seen.size() << " of " << noted;
+    calls_made = 0;
+  }
+}
+
+TEST(Paired, CeilingsArePickedInRoundsOfTheirOwn) {
+  PairedPlan plan;
+  plan.workloads = {small_workload("toy/a"), small_workload("toy/b")};
+  plan.workloads[1].in_place = false;
+  plan.rounds = 6;
+  plan.epoch_s = 2e-5;
+  plan.seed = 5;
+  plan.on_row = [&](const TimingRow& row) { plan.ceilings[row.workload] = row.variant; };
+  EXPECT_EQ(pick_ceilings(plan), 0);
+  ASSERT_EQ(plan.ceilings.size(), 2u);
+  const rope_kernel good = toy_kernel("good");
+  const Outcome scored = run({&good}, [&](PairedPlan& p) { p.ceilings = plan.ceilings; });
+  EXPECT_EQ(scored.rows.back().variant, plan.ceilings.at("toy/a"));
+}
+
+}  // namespace
+}  // namespace ropewalk

@@ -1,0 +1,49 @@
+#include "benchmarks/engine/process_watch.h"
+
+#include <unistd.h>
+
+#include <stdexcept>
+
+#include "harness/watch/heap_watch.h"
+
+namespace ropewalk {
+namespace {
+
+void append(std::string& to, const std::string& text) {
+  if (!text.empty()) to += (to.empty() ? "" : "; ") + text;
+}
+
+}  // namespace
+
+void ProcessWatch::begin(const rope_kernel* kernel) {
+  state_.begin_alone(loader_of(kernel));
+  if (heap_is_watched()) begin_heap_watch();
+}
+
+void ProcessWatch::end(bool refused) {
+  std::string seen = end_heap_watch();  // first: what follows allocates
+  const std::string ran = state_.end_alone();
+  if (refused || state_.others_ran()) seen.clear();
+  append(seen, ran);
+  compare("", seen);
+}
+
+void ProcessWatch::check(const std::string& entry) {
+  compare(entry + " ", "");
+}
+
+void ProcessWatch::check_printing(const std::string& entry) {
+  output_.accept();
+  compare(entry + " ", "");
+}
+
+void ProcessWatch::compare(const std::string& what_ran, const std::string& seen) {
+  if (state_.is_copy()) _exit(0);  // a child goes on where its parent does
+  std::string changed = seen;
+  append(changed, state_.quick_changes());
+  append(changed, state_.other_changes(true));
+  append(changed, output_.written());
+  if (!changed.empty()) throw std::runtime_error(what_ran + changed);
+}
+
+}  // namespace ropewalk

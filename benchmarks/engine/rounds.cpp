@@ -1,0 +1,54 @@
+#include "benchmarks/engine/rounds.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace ropewalk {
+namespace {
+
+template <class Item>
+void shuffle(std::vector<Item>& items, std::uint64_t& random) {
+  for (std::size_t i = items.size(); i > 1; --i)
+    std::swap(items[i - 1], items[next_random(random) % i]);
+}
+
+}  // namespace
+
+std::vector<std::vector<int>> williams_design(int count) {
+  if (count < 1) return {};
+  // 0, 1, n - 1, 2, n - 2, ...: the steps between neighbours are all different, so shifting it by
+  // 0 .. n - 1 meets every ordered pair once; for odd n every pair's distance once, in one
+  // direction, and the mirrored rows meet the other.
+  std::vector<int> first{0};
+  for (int low = 1, high = count - 1; low <= high; ++low, --high) {
+    first.push_back(low);
+    if (low != high) first.push_back(high);
+  }
+  std::vector<std::vector<int>> rows;
+  for (int shift = 0; shift < count; ++shift) {
+    std::vector<int> row = first;
+    for (int& contestant : row) contestant = (contestant + shift) % count;
+    rows.push_back(row);
+    if (count % 2 == 1 && count > 1) rows.emplace_back(row.rbegin(), row.rend());
+  }
+  return rows;
+}
+
+std::vector<std::vector<int>> round_orders(int count, std::int64_t rounds, std::uint64_t seed) {
+  std::vector<std::vector<int>> orders;
+  const std::vector<std::vector<int>> design = williams_design(count);
+  if (design.empty()) return orders;
+  std::vector<int> names(static_cast<std::size_t>(count));
+  std::iota(names.begin(), names.end(), 0);
+  while (static_cast<std::int64_t>(orders.size()) < rounds) {
+    shuffle(names, seed);
+    std::vector<std::vector<int>> rows = design;
+    for (auto& row : rows)
+      for (int& contestant : row) contestant = names[static_cast<std::size_t>(contestant)];
+    shuffle(rows, seed);
+    orders.insert(orders.end(), rows.begin(), rows.end());
+  }
+  return orders;
+}
+
+}  // namespace ropewalk

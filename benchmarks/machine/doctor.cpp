@@ -1,0 +1,265 @@
+#include "benchmarks/machine/doctor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "base/memory_limits.h"
+#include "benchmarks/machine/environment.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr const char* cpus = "/sys/devices/system/cpu/";
+
+/// What a check has to say; the rest of a finding is the same whatever it finds.
+struct Answer {
+  Health health = Health::unknown;
+  std::string value;
+};
+Answer answer(bool good, std::string value) {
+  return {good ? Health::good : Health::worse, std::move(value)};
+}
+/// For a value that was read: unknown where it is empty.
+Answer answer_if_any(bool good, const std::string& value) {
+  return value.empty() ? Answer{} : answer(good, value);
+}
+
+Answer governor(const Machine& m) {
+  const std::string word = m.files.first_line(std::string(cpus) + "cpu0/cpufreq/scaling_governor");
+  return answer_if_any(word == "performance", word);
+}
+
+Answer turbo(const Machine& m) {
+  const std::string state = turbo_state(m.files);
+  return answer_if_any(state == "off", state);
+}
+
+Answer frequency(const Machine& m) {
+  return answer(m.spin.spread < 0.03, fmt::format("{:.3f} ns a step, spread {:.1f} %",
+                                                  m.spin.ns_a_step, m.spin.spread * 100));
+}
+
+Answer wide_vectors(const Machine& m) {
+  if (!m.scalar_after_512_bit) return answer(true, "no 512-bit vectors here");
+  return answer(*m.scalar_after_512_bit < 1.03,
+                fmt::format("scalar code right after them takes {:.2f} of its time",
+                            *m.scalar_after_512_bit));
+}
+
+Answer throttling(const Machine& m) {
+  const std::int64_t count =
+      m.files.number(std::string(cpus) + "cpu0/thermal_throttle/core_throttle_count");
+  return count < 0 ? Answer{} : answer(count == 0, fmt::format("{} times since boot", count));
+}
+
+/// The numbers of a list like "0-2,5".
+std::vector<int> numbers_of(const std::string& list) {
+  std::vector<int> out;
+  for (std::string_view rest = list; !rest.empty();) {
+    const auto comma = std::min(rest.find(','), rest.size()), dash = rest.find('-');
+    const std::int64_t from = leading_number(rest);
+    const std::int64_t to = dash < comma ? leading_number(rest.substr(dash + 1)) : from;
+    for (std::int64_t n = from; n >= 0 && n <= std::min<std::int64_t>(to, 4096); ++n)
+      out.push_back(static_cast<int>(n));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+  }
+  return out;
+}
+
+Answer siblings(const Machine& m) {
+  if (m.allowed_cpus.empty()) return {};
+  double busiest = 0;
+  int which = -1, of = -1;
+  for (const int cpu : m.allowed_cpus) {
+    const std::string list =
+        m.files.first_line(fmt::format("{}cpu{}/topology/thread_siblings_list", cpus, cpu));
+    if (list.empty()) return {};
+    for (const int other : numbers_of(list)) {
+      const auto busy = m.cpu_busy.find(other);
+      if (other == cpu || (which >= 0 && (busy == m.cpu_busy.end() || busy->second <= busiest)))
+        continue;
+      which = other, of = cpu, busiest = busy == m.cpu_busy.end() ? 0 : busy->second;
+    }
+  }
+  if (which < 0) return answer(true, "no processor here shares its core");
+  return answer(busiest < 0.05,
+                fmt::format("cpu {} shares a core with cpu {}, which is busy {:.0f} %", of, which,
+                            busiest * 100));
+}
+
+Answer load(const Machine& m) {
+  return answer(m.load_average < 0.3,
+                fmt::format("{:.2f} on {} processors", m.load_average, m.cpu_count));
+}
+
+Answer steal(const Machine& m) {
+  const auto share = stolen_share(m.files);
+  return share ? answer(*share < 0.001, fmt::format("{:.3f} % since boot", *share * 100))
+               : Answer{};
+}
+
+Answer affinity(const Machine& m) {
+  if (m.allowed_cpus.empty()) return {};
+  return answer(m.allowed_cpus.size() == 1,
+                m.allowed_cpus.size() == 1
+                    ? fmt::format("pinned to cpu {}", m.allowed_cpus[0])
+                    : fmt::format("{} processors to wander over", m.allowed_cpus.size()));
+}
+
+Answer quota(const Machine& m) {
+  const std::string group = "/sys/fs/cgroup/", max = m.files.first_line(group + "cpu.max");
+  if (max.empty()) return {};
+  const std::string throttled = m.files.line_value(group + "cpu.stat", "nr_throttled", ' ');
+  return answer(max.starts_with("max"), max.starts_with("max")
+                                            ? "none"
+                                            : fmt::format("{} us, throttled {} times", max,
+                                                          throttled.empty() ? "?" : throttled));
+}
+
+std::int64_t meminfo_kib(const Machine& m, std::string_view key) {
+  return leading_number(m.files.line_value("/proc/meminfo", key, ':'));
+}
+
+Answer swap(const Machine& m) {
+  const std::int64_t total = meminfo_kib(m, "SwapTotal"), free = meminfo_kib(m, "SwapFree");
+  if (total < 0 || free < 0) return {};
+  return answer(free >= total, fmt::format("{} of {} MiB in use",
+                                           (total - std::min(free, total)) >> 10, total >> 10));
+}
+
+Answer memory(const Machine& m) {
+  const std::int64_t available = memory_left(m.files).bytes;
+  if (available == unlimited_memory) return {};
+  return answer(available / 10 * 9 >= m.largest_workload_bytes,
+                fmt::format("{} MiB available, {} MiB for the largest workload", available >> 20,
+                            m.largest_workload_bytes >> 20));
+}
+
+Answer huge_pages(const Machine& m) {
+  const std::string word =
+      chosen_word(m.files.first_line("/sys/kernel/mm/transparent_hugepage/enabled"));
+  return answer_if_any(word == "always", word);
+}
+
+Answer address_randomization(const Machine& m) {
+  const std::int64_t level = m.files.number("/proc/sys/kernel/randomize_va_space");
+  return level < 0 ? Answer{} : answer(level == 0, level == 0 ? "off" : "on");
+}
+
+Answer hypervisor(const Machine& m) {
+  const std::string seen = virtualization(m.files);
+  return answer_if_any(seen == "none seen", seen);
+}
+
+Answer numa(const Machine& m) {
+  const std::string nodes = m.files.first_line("/sys/devices/system/node/online");
+  return answer_if_any(numbers_of(nodes).size() <= 1, nodes);
+}
+
+Answer clocksource(const Machine& m) {
+  const std::string source =
+      m.files.first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  return answer_if_any(source == "tsc", source);
+}
+
+Answer timer(const Machine& m) {
+  return answer(m.timer.overhead_ns < 100, fmt::format("{:.0f} ns a reading, tells {:.0f} ns apart",
+                                                       m.timer.overhead_ns, m.timer.resolution_ns));
+}
+
+Answer build(const Machine& m) {
+  const bool plain = m.sanitizer.empty();
+  return answer(plain && m.build_type == "Release",
+                plain ? m.build_type : m.build_type + " with -fsanitize=" + m.sanitizer);
+}
+
+Answer counters(const Machine& m) {
+  const std::string level = m.files.first_line("/proc/sys/kernel/perf_event_paranoid");
+  return answer(m.perf_counters,
+                fmt::format("{} (perf_event_paranoid {})", m.perf_counters ? "readable" : "refused",
+                            level.empty() ? "not readable" : level));
+}
+
+Answer energy(const Machine& m) {
+  const bool there = m.files.number("/sys/class/powercap/intel-rapl:0/energy_uj") >= 0;
+  return there ? answer(true, "readable") : Answer{};
+}
+
+struct Check {
+  const char *name, *why, *remedy;
+  Answer (*ask)(const Machine&);
+};
+constexpr Check checks[] = {
+    {"build", "a build with checks is several times slower, and not equally for all kernels",
+     "build with the preset release", build},
+    {"governor", "a governor that follows the load changes the clock while we measure",
+     "cpupower frequency-set -g performance (as root)", governor},
+    {"turbo", "the clock depends on heat and on what the other cores do",
+     "switch it off in intel_pstate/no_turbo or cpufreq/boost, or trust ratios within a run alone",
+     turbo},
+    {"frequency",
+     "a chain of multiplications takes the same time at the same clock: its spread is "
+     "what the clock or a neighbour adds",
+     "wait until the machine is quiet; repeat with more rounds", frequency},
+    {"wide_vectors", "a clock that 512-bit code has lowered slows down who is timed next",
+     "compare within a round alone: there each stands equally often after each other",
+     wide_vectors},
+    {"throttling", "a core that was too hot ran slower for a while",
+     "cool it, or measure less at once", throttling},
+    {"sibling", "two threads of one core share its units and its L1 cache",
+     "leave the sibling idle: taskset other work away, or switch SMT off", siblings},
+    {"load", "whoever else runs takes time, cache and memory bandwidth",
+     "stop other work; uptime tells when it is quiet", load},
+    {"steal", "the hypervisor gave this processor to somebody else",
+     "take a machine of your own, or more rounds: what was stolen in a round is recorded", steal},
+    {"affinity", "a process that moves to another core leaves its caches behind",
+     "pin it: taskset -c N ropewalk ... (a core that has no interrupts)", affinity},
+    {"quota", "a quota stops the process for the rest of a period when it is used up",
+     "run outside the control group, or raise cpu.max", quota},
+    {"memory", "a workload that does not fit is skipped",
+     "free memory, or leave the largest out with --workload", memory},
+    {"swap", "pages that were swapped out are read from disk in the middle of a round",
+     "swapoff -a (as root), or stop what fills the memory", swap},
+    {"huge_pages", "small pages cost up to 12 % of the bandwidth beyond the caches",
+     "write always to transparent_hugepage/enabled, and compare only runs with the same setting",
+     huge_pages},
+    {"numa", "memory of another node is slower", "numactl --cpunodebind=0 --membind=0 ropewalk ...",
+     numa},
+    {"address_randomization",
+     "where code and stack lie differs from launch to launch, and so does "
+     "the speed of small loops",
+     "leave it on and trust several launches; setarch -R repeats one of them",
+     address_randomization},
+    {"virtualization", "the host shares caches and memory with guests that we cannot see",
+     "measure on bare metal what is to be published; trust ratios within a run", hypervisor},
+    {"clocksource", "a clock that is not the processor's own is slow to read",
+     "boot with clocksource=tsc where the machine allows it", clocksource},
+    {"timer", "what reading the clock costs is added to each epoch",
+     "use the clocksource tsc; longer epochs hide it", timer},
+    {"counters", "instructions and cache misses cannot be shown beside the times",
+     "sysctl kernel.perf_event_paranoid=1 (as root), if the machine has counters", counters},
+    {"energy", "energy a token cannot be shown", "allow reading intel-rapl:0/energy_uj (as root)",
+     energy},
+};
+
+}  // namespace
+
+std::vector<DoctorFinding> examine(const Machine& machine) {
+  std::vector<DoctorFinding> findings;
+  for (const Check& check : checks) {
+    const Answer found = check.ask(machine);
+    DoctorFinding f{check.name, found.health, found.value, check.why, ""};
+    if (f.health == Health::unknown) f.value = "not readable";
+    if (f.health != Health::good) f.remedy = check.remedy;
+    findings.push_back(std::move(f));
+  }
+  return findings;
+}
+
+std::string_view word_of(Health health) {
+  return health == Health::good ? "good" : health == Health::worse ? "worse" : "not readable";
+}
+
+}  // namespace ropewalk

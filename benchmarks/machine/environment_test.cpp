@@ -1,0 +1,78 @@
+#include "benchmarks/machine/environment.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace ropewalk {
+namespace {
+
+TEST(Environment, HasItsKeysAndNoEmptyValue) {
+  const auto words = describe_environment();
+  for (const char* key : {"cpu_model",
+                          "cpu_count",
+                          "cpu_affinity_count",
+                          "cpu_caches",
+                          "cpu_features",
+                          "cpu_frequency_governor",
+                          "cpu_affinity",
+                          "cpu_quota",
+                          "cpu_frequency_driver",
+                          "cpu_frequency_turbo",
+                          "cpu_microcode",
+                          "cpu_smt",
+                          "cpu_siblings_of_cpu0",
+                          "cpu_steal_since_boot",
+                          "clocksource",
+                          "timer_overhead_ns",
+                          "timer_resolution_ns",
+                          "scalar_after_512_bit",
+                          "huge_pages_reserved",
+                          "transparent_huge_pages",
+                          "address_randomization",
+                          "c_library",
+                          "virtualization",
+                          "kernel",
+                          "system",
+                          "memory_total",
+                          "page_size_bytes",
+                          "load_average",
+                          "compiler",
+                          "compiler_flags",
+                          "build_type",
+                          "sanitizer",
+                          "git_revision",
+                          "library_boost",
+                          "library_eigen",
+                          "library_google_benchmark",
+                          "library_fmt",
+                          "library_tomlplusplus"})
+    EXPECT_EQ(words.count(key), 1u) << key;
+  for (const auto& [key, value] : words) EXPECT_NE(value, "") << key;
+  EXPECT_NE(words.at("page_size_bytes"), "not readable");
+}
+
+TEST(Environment, WithoutProcAndSysTheSameKeysAreNotReadable) {
+  const auto here = describe_environment(),
+             nowhere = describe_environment(SystemFiles("/no/where"));
+  ASSERT_EQ(here.size(), nowhere.size());
+  for (const auto& [key, value] : here) EXPECT_EQ(nowhere.count(key), 1u) << key;
+  for (const char* key : {"cpu_model", "cpu_caches", "cpu_steal_since_boot", "clocksource",
+                          "memory_total", "cpu_frequency_turbo", "virtualization", "system"})
+    EXPECT_EQ(nowhere.at(key), "not readable") << key;
+  EXPECT_NE(nowhere.at("page_size_bytes"), "not readable");
+}
+
+TEST(Environment, DoesNotNameTheMachine) {
+  char host[256] = {};
+  ASSERT_EQ(gethostname(host, sizeof(host) - 1), 0);
+  const bool telling = std::string(host).size() >= 6;  // shorter ones may be common words
+  for (const auto& [key, value] : describe_environment()) {
+    EXPECT_NE(value, host) << key;
+    EXPECT_TRUE(!telling || value.find(host) == std::string::npos) << key;
+  }
+}
+
+}  // namespace
+}  // namespace ropewalk

@@ -1,0 +1,124 @@
+#include "benchmarks/machine/probes.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <sstream>
+#include <vector>
+
+#include "kernels/api/cpu_features.h"
+
+namespace ropewalk {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ns_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double, std::nano>(to - from).count();
+}
+
+/// A chain of dependent multiplications; ns a step.
+double ns_of_chain(int steps) {
+  std::uint64_t chain = 1;
+  const auto start = Clock::now();
+  for (int step = 0; step < steps; ++step) {
+    chain = chain * 6364136223846793005u + 1;
+    asm volatile("" : "+r"(chain));  // each step waits for the one before
+  }
+  return ns_between(start, Clock::now()) / steps;
+}
+
+#if defined(__x86_64__)
+[[gnu::target("avx512f")]] void burst_of_512_bit(int steps) {
+  __m512 a = _mm512_set1_ps(1), b = a, c = a, d = a;
+  const __m512 factor = _mm512_set1_ps(0.9999f), term = _mm512_set1_ps(0.0001f);
+  for (int step = 0; step < steps; ++step) {
+    a = _mm512_fmadd_ps(a, factor, term), b = _mm512_fmadd_ps(b, factor, term);
+    c = _mm512_fmadd_ps(c, factor, term), d = _mm512_fmadd_ps(d, factor, term);
+    asm volatile("" : "+v"(a), "+v"(b), "+v"(c), "+v"(d));
+  }
+}
+#endif
+
+}  // namespace
+
+SpinProbe spin_probe(int samples) {
+  constexpr int steps = 50'000;
+  std::vector<double> ns;
+  for (int i = 0; i < samples; ++i) ns.push_back(ns_of_chain(steps));
+  std::sort(ns.begin(), ns.end());
+  const std::size_t count = ns.size();
+  return {ns[count / 2], (ns[count * 9 / 10] - ns[0]) / ns[0]};
+}
+
+std::optional<double> scalar_after_512_bit() {
+#if defined(__x86_64__)
+  if (!missing_cpu_feature("avx512f").empty()) return std::nullopt;
+  // In turn, so that what drifts falls out; the chain is shorter than a clock takes to recover.
+  constexpr int times = 15, burst = 200'000, steps = 20'000;
+  std::vector<double> ratios;
+  for (int i = 0; i < times; ++i) {
+    ns_of_chain(burst);
+    const double after_scalar = ns_of_chain(steps);
+    burst_of_512_bit(burst);
+    ratios.push_back(ns_of_chain(steps) / after_scalar);
+  }
+  std::nth_element(ratios.begin(), ratios.begin() + times / 2, ratios.end());
+  return ratios[times / 2];
+#else
+  return std::nullopt;
+#endif
+}
+
+TimerProbe timer_probe() {
+  constexpr int reads = 20'000;
+  double smallest = 1e9;
+  const auto start = Clock::now();
+  auto before = start, now = start;
+  for (int i = 0; i < reads; ++i) {
+    now = Clock::now();
+    if (now != before) smallest = std::min(smallest, ns_between(before, now));
+    before = now;
+  }
+  return {ns_between(start, now) / reads, smallest};
+}
+
+std::optional<CpuTicks> cpu_ticks(const SystemFiles& files, const std::string& name) {
+  // user nice system idle iowait irq softirq steal; guest time is part of user time.
+  std::istringstream words(files.line_value("/proc/stat", name, ' '));
+  std::int64_t ticks[8] = {};
+  for (std::int64_t& tick : ticks)
+    if (!(words >> tick) || tick < 0 || tick > std::int64_t{1} << 56) return std::nullopt;
+  return CpuTicks{ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6], ticks[3] + ticks[4],
+                  ticks[7]};
+}
+
+std::optional<double> stolen_share(const SystemFiles& files) {
+  const auto ticks = cpu_ticks(files, "cpu");
+  if (!ticks) return std::nullopt;
+  const std::int64_t all = ticks->busy + ticks->idle + ticks->stolen;
+  return all == 0 ? 0 : static_cast<double>(ticks->stolen) / static_cast<double>(all);
+}
+
+bool perf_counters_readable() {
+  perf_event_attr what;
+  std::memset(&what, 0, sizeof what);
+  what.type = PERF_TYPE_HARDWARE;
+  what.size = sizeof what;
+  what.config = PERF_COUNT_HW_INSTRUCTIONS;
+  what.disabled = 1;
+  what.exclude_kernel = what.exclude_hv = 1;
+  const long descriptor = syscall(SYS_perf_event_open, &what, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  if (descriptor < 0) return false;
+  ::close(static_cast<int>(descriptor));
+  return true;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,58 @@
+#include "benchmarks/workloads/json_fields.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text_file.h"
+
+namespace ropewalk {
+namespace {
+
+std::string message_of(const std::string& text) {
+  try {
+    parse_json_fields(text, "FILE");
+  } catch (const BadFile& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(JsonFields, NamesOnTheWayToAValue) {
+  const JsonFields f = parse_json_fields(
+      R"({"a": 1, "b": {"c": {)"
+      R"("d": 2.5, "e": {"f": 3, "r": {"s": 3}}}}, "g": [1, {"h": 4}], "i": null, "j": "k",)"
+      R"( "l": false, "m": 9223372036854775808,)"
+      R"( "b.c": 5, "n.o": {"p": 6}, "q": []})",
+      "FILE");
+  EXPECT_EQ(f.at("a"), JsonValue(std::int64_t{1}));
+  EXPECT_EQ(f.at("b"), JsonValue(JsonKind::object));
+  EXPECT_EQ(f.at("b.c.d"), JsonValue(2.5));
+  EXPECT_EQ(f.at("b.c.e"), JsonValue(JsonKind::object));
+  EXPECT_EQ(f.at("g"), JsonValue(JsonKind::list));
+  EXPECT_EQ(f.at("i"), JsonValue(JsonKind::null));
+  EXPECT_EQ(f.at("j"), JsonValue(std::string("k")));
+  EXPECT_EQ(f.at("l"), JsonValue(false));
+  EXPECT_EQ(f.at("m"), JsonValue(0x1p63));  // no integer of 64 bits
+  EXPECT_EQ(f.size(), 13u) << "nothing of lists, nothing five names deep, no dots";
+}
+
+TEST(JsonFields, WhatIsRefusedIsOneLine) {
+  EXPECT_EQ(message_of(""), "FILE:1: is no JSON");
+  EXPECT_EQ(message_of("{\"a\": 1"), "FILE:1: is no JSON");
+  EXPECT_EQ(message_of("{\n\"a\": NaN}"), "FILE:2: is no JSON");
+  EXPECT_EQ(message_of("{\"a\": \"\xff\"}"), "FILE:1: is no JSON");
+  EXPECT_EQ(message_of("{} {}"), "FILE:1: is no JSON");
+  EXPECT_EQ(message_of("{\"a\": 1e999}"), "FILE:1: a number out of range");
+  EXPECT_EQ(message_of("[1]"), "FILE: is no JSON object");
+  EXPECT_EQ(message_of("7"), "FILE: is no JSON object");
+  EXPECT_EQ(message_of(R"({"a": 1, "a": 2})"), "FILE: 'a' stands twice");
+  EXPECT_EQ(message_of(R"({"b": {"a": 1, "a": 2}})"), "FILE: 'b.a' stands twice");
+  EXPECT_EQ(message_of(R"({"a\nb": 1, "a\nb": 1})"), "FILE: 'a?b' stands twice");
+  const std::string deep = "{\"a\": " + std::string(31, '[') + std::string(31, ']') + "}";
+  EXPECT_EQ(message_of(deep), "accepted");
+  EXPECT_EQ(message_of("{\"a\": " + std::string(32, '[')), "FILE: nested deeper than 32 levels");
+  EXPECT_EQ(message_of("{\"a\": " + std::string(1000000, '[')),
+            "FILE: nested deeper than 32 levels");
+}
+
+}  // namespace
+}  // namespace ropewalk

@@ -1,0 +1,378 @@
+#include "benchmarks/workloads/model_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "base/text_file.h"
+#include "benchmarks/workloads/json_fields.h"
+#include "benchmarks/workloads/model_types.h"
+#include "harness/cases/names.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr std::int64_t size_max = 1 << 20;  // more heads, or a longer one, is a slip of the pen
+
+std::string text_of(const JsonValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return "'" + shown(*text, 40) + "'";
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *integer);
+  if (const auto* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
+  if (const auto* word = std::get_if<bool>(&value)) return *word ? "true" : "false";
+  constexpr std::array kinds = {"null", "an object", "a list"};
+  return kinds[static_cast<std::size_t>(std::get<JsonKind>(value))];
+}
+
+/// The fields of the part that is about text, each with a note of whether it was used.
+class Reader {
+ public:
+  Reader(JsonFields fields, const std::string& file, ModelConfig& config)
+      : fields_(std::move(fields)), file_(file), config_(config) {
+    const auto text_part = fields_.find("text_config");
+    if (text_part != fields_.end() && text_part->second == JsonValue(JsonKind::object)) {
+      prefix_ = "text_config.";
+      config_.read.emplace_back("text_config = the part that is read");
+    }
+  }
+
+  [[noreturn]] void fail(const std::string& key, const std::string& what) const {
+    throw BadFile(fmt::format("{}: {}{}: {}", file_, prefix_, shown(key), what));
+  }
+
+  /// Null where the key is missing or null.
+  const JsonValue* find(const std::string& key) {
+    const auto found = fields_.find(prefix_ + key);
+    if (found == fields_.end()) return nullptr;
+    if (used_.insert(key).second)
+      config_.read.push_back(fmt::format("{}{} = {}", prefix_, key, text_of(found->second)));
+    return found->second == JsonValue(JsonKind::null) ? nullptr : &found->second;
+  }
+  bool holds(const std::string& key) const {
+    const auto found = fields_.find(prefix_ + key);
+    return found != fields_.end() && found->second != JsonValue(JsonKind::null);
+  }
+  bool is_object(const std::string& key) const {
+    const auto found = fields_.find(prefix_ + key);
+    return found != fields_.end() && found->second == JsonValue(JsonKind::object);
+  }
+
+  std::optional<std::int64_t> size(const std::string& key, std::int64_t largest = size_max) {
+    const JsonValue* value = find(key);
+    if (value == nullptr) return std::nullopt;
+    const auto* integer = std::get_if<std::int64_t>(value);
+    if (integer == nullptr || *integer < 1 || *integer > largest)
+      fail(key, fmt::format("is {}; it must be an integer from 1 to {}", text_of(*value), largest));
+    return *integer;
+  }
+  std::optional<double> number(const std::string& key) {
+    const JsonValue* value = find(key);
+    if (value == nullptr) return std::nullopt;
+    if (const auto* integer = std::get_if<std::int64_t>(value))
+      return static_cast<double>(*integer);
+    const auto* number = std::get_if<double>(value);
+    if (number == nullptr) fail(key, fmt::format("is {}; it must be a number", text_of(*value)));
+    return *number;
+  }
+  std::optional<std::string> word(const std::string& key) {
+    const JsonValue* value = find(key);
+    if (value == nullptr) return std::nullopt;
+    const auto* text = std::get_if<std::string>(value);
+    if (text == nullptr) fail(key, fmt::format("is {}; it must be a string", text_of(*value)));
+    return *text;
+  }
+  std::optional<bool> flag(const std::string& key) {
+    const JsonValue* value = find(key);
+    if (value == nullptr) return std::nullopt;
+    const auto* word = std::get_if<bool>(value);
+    if (word == nullptr) fail(key, fmt::format("is {}; it must be true or false", text_of(*value)));
+    return *word;
+  }
+
+  /// The one value of keys that mean the same; they may not differ.
+  template <class Value>
+  std::optional<Value> one_of(const std::vector<std::string>& keys,
+                              std::optional<Value> (Reader::*read)(const std::string&)) {
+    std::optional<Value> value;
+    std::string first;
+    for (const std::string& key : keys) {
+      const auto found = (this->*read)(key);
+      if (found && value && *found != *value)
+        fail(key, fmt::format("is {}, but {} is {}: leave one", *found, first, *value));
+      if (found && !value) value = found, first = key;
+    }
+    return value;
+  }
+  std::optional<std::int64_t> plain_size(const std::string& key) { return size(key); }
+
+  void assume(const std::string& what) { config_.assumed.push_back(what); }
+  void leave_out(const std::string& what) { config_.not_timed.push_back(what); }
+
+  /// What speaks of positions or heads and was not used.
+  void report_ignored() {
+    for (const auto& [whole, value] : fields_) {
+      if (!whole.starts_with(prefix_)) continue;
+      const std::string key = whole.substr(prefix_.size());
+      const auto mentions = [&](std::string_view part) { return key.find(part) != key.npos; };
+      const bool ours = mentions("rope") || mentions("rotary") || mentions("head_dim") ||
+                        mentions("position") || mentions("_heads") || mentions("sliding") ||
+                        key == "torch_dtype" || key == "dtype";
+      const bool elsewhere = mentions("vision_config.") || mentions("text_config.") ||
+                             mentions("audio_config.") || mentions("quantization_config.");
+      if (ours && !elsewhere && !used_.contains(key) && value != JsonValue(JsonKind::null) &&
+          config_.ignored.size() < 100)
+        config_.ignored.push_back(fmt::format("{}{} = {}", prefix_, shown(key), text_of(value)));
+    }
+  }
+
+ private:
+  JsonFields fields_;
+  const std::string& file_;
+  ModelConfig& config_;
+  std::string prefix_;
+  std::set<std::string> used_;
+};
+
+/// Where there is something of which we know that we do not know what it means for the shape.
+void refuse_what_is_foreign(Reader& in) {
+  for (const char* key :
+       {"alibi", "multi_query", "multi_query_attention", "new_decoder_architecture",
+        "multi_query_group_num", "kv_channels", "attn_config", "rope_ratio"})
+    if (in.holds(key) && *in.find(key) != JsonValue(false))
+      in.fail(key, "is not understood here; say the shape with --shape");
+  const auto kind = in.word("position_embedding_type");
+  if (kind && *kind != "rope" && *kind != "rotary")
+    in.fail("position_embedding_type", "is '" + shown(*kind) + "': no rotary embedding");
+}
+
+/// The pairing a file speaks of, -1 where it does not.
+std::int32_t own_pairing(Reader& in, const ModelType* type) {
+  if (const auto interleave = in.flag("rope_interleave"))
+    return *interleave ? ROPE_INTERLEAVED : ROPE_HALF_SPLIT;
+  return type != nullptr ? type->pairing : -1;
+}
+
+const ModelType* read_type(Reader& in, std::string_view pairing, Workload& w) {
+  const auto word = in.word("model_type");
+  const ModelType* type = word ? find_model_type(*word) : nullptr;
+  const std::int32_t own = own_pairing(in, type);
+  if (!pairing.empty()) {
+    w.pairing =
+        pairing == word_of(pairing_words, ROPE_INTERLEAVED) ? ROPE_INTERLEAVED : ROPE_HALF_SPLIT;
+    in.assume(fmt::format("pairing {}, as --pairing says{}", pairing,
+                          own < 0 || own == w.pairing ? "" : " (the file says otherwise)"));
+    return type;
+  }
+  if (own < 0)
+    in.fail("model_type", word ? "'" + shown(*word) +
+                                     "' is not known here: say --pairing half_split or --pairing "
+                                     "interleaved, whichever pairs it turns"
+                               : "is missing: say --pairing half_split or --pairing interleaved");
+  w.pairing = own;
+  in.assume(fmt::format("pairing {}, as model_type or rope_interleave says",
+                        word_of(pairing_words, own)));
+  return type;
+}
+
+/// Multi-head latent attention: the end of each query head is rotated, and one key for all heads.
+void read_latent_heads(Reader& in, Workload& w) {
+  const auto plain = in.size("qk_nope_head_dim"), rank = in.size("kv_lora_rank");
+  for (const auto& [key, value] : {std::pair("qk_nope_head_dim", plain), {"kv_lora_rank", rank}})
+    if (!value) in.fail(key, "is missing beside qk_rope_head_dim");
+  w.rotary_dim = *in.size("qk_rope_head_dim");
+  w.tensors[0].head_dim = *plain + w.rotary_dim;
+  w.tensors[0].rotary_offset = *plain;
+  w.tensors[1] = {1, w.rotary_dim, 0};
+  in.assume("one rotated key for all heads, since there is a kv_lora_rank");
+}
+
+void read_heads(Reader& in, const ModelType* type, Workload& w) {
+  const auto heads =
+      in.one_of<std::int64_t>({"num_attention_heads", "n_head"}, &Reader::plain_size);
+  if (!heads) in.fail("num_attention_heads", "is missing (and so is n_head)");
+  w.tensors[0].heads = *heads;
+  if (in.holds("qk_rope_head_dim")) return read_latent_heads(in, w);
+  const auto k_heads = in.size("num_key_value_heads");
+  if (!k_heads && (type == nullptr || !type->own_k_heads))
+    in.fail("num_key_value_heads",
+            "is missing, and what that means for this model_type is not "
+            "known here");
+  if (!k_heads) in.assume("num_key_value_heads is missing: K has as many heads as Q");
+  w.tensors[1].heads = k_heads.value_or(*heads);
+  auto head_dim = in.size("head_dim");
+  if (!head_dim) {
+    const auto width = in.one_of<std::int64_t>({"hidden_size", "n_embd"}, &Reader::plain_size);
+    if (!width || (type != nullptr && !type->even_head_dim))
+      in.fail("head_dim", "is missing, and it cannot be told from the rest");
+    if (*width % *heads != 0)
+      in.fail("hidden_size", fmt::format("{} is no multiple of {} heads", *width, *heads));
+    head_dim = *width / *heads;
+    in.assume(fmt::format("head_dim {}, the width over the heads", *head_dim));
+  }
+  w.tensors[0].head_dim = w.tensors[1].head_dim = *head_dim;
+}
+
+void read_rotary_dim(Reader& in, const ModelType* type, const std::string& rope, Workload& w) {
+  std::vector<std::string> names = {"partial_rotary_factor", "rotary_pct"};
+  if (!rope.empty()) names.push_back(rope + ".partial_rotary_factor");
+  const auto share = in.one_of<double>(names, &Reader::number);
+  const auto said = in.size("rotary_dim");
+  if (w.tensors[0].rotary_offset > 0) return;  // latent attention says it itself
+  const std::int64_t head_dim = w.tensors[0].head_dim;
+  if (share && !(*share > 0 && *share <= 1))
+    in.fail(names[0], fmt::format("is {}; the part of a head that is rotated must be above 0 and "
+                                  "at most 1",
+                                  *share));
+  // Truncated, as the models' own code has it.
+  const auto by_share =
+      static_cast<std::int64_t>(static_cast<double>(head_dim) * share.value_or(1));
+  if (said && share && *said != by_share)
+    in.fail("rotary_dim",
+            fmt::format("is {}, but {} of {} is {}", *said, *share, head_dim, by_share));
+  if (!said && !share) {
+    if (type != nullptr && !type->whole_head)
+      in.fail("partial_rotary_factor",
+              "is missing (and so are rotary_pct and rotary_dim), and this model_type does not "
+              "rotate whole heads");
+    if (type == nullptr) in.assume("the whole head is rotated, since nothing says otherwise");
+  }
+  w.rotary_dim = said.value_or(by_share);
+}
+
+void read_theta(Reader& in, const ModelType* type, const std::string& rope, Workload& w) {
+  std::vector<std::string> names = {"rope_theta", "rotary_emb_base"};
+  if (!rope.empty()) names.push_back(rope + ".rope_theta");
+  const auto theta = in.one_of<double>(names, &Reader::number);
+  if (!theta && (type == nullptr || type->rope_theta == 0))
+    in.fail("rope_theta", "is missing, and what that means for this model_type is not known here");
+  if (!theta) in.assume(fmt::format("rope_theta {}, of this model_type's code", type->rope_theta));
+  w.rope_theta = theta ? *theta : type->rope_theta;
+}
+
+/// The object that speaks of the frequencies; empty where there is none.
+std::string rope_object(Reader& in) {
+  const std::string now = "rope_parameters", before = "rope_scaling";
+  for (const std::string& key : {now, before})
+    if (in.holds(key) && !in.is_object(key)) in.fail(key, "must be an object or null");
+  if (in.holds(now) && in.holds(before))
+    in.fail(before, "stands beside rope_parameters: leave one");
+  if (in.holds(before)) return before;
+  if (!in.holds(now)) return {};
+  if (!in.is_object(now + ".full_attention")) return now;
+  in.leave_out("the layers with sliding attention; those with full attention are timed");
+  return now + ".full_attention";
+}
+
+FrequencyScaling read_llama3(Reader& in, const std::string& rope, double factor) {
+  FrequencyScaling scaling{ScalingRule::llama3, factor, 0, 0, 1};
+  const auto low = in.number(rope + ".low_freq_factor"),
+             high = in.number(rope + ".high_freq_factor");
+  const auto original = in.size(rope + ".original_max_position_embeddings", std::int64_t{1} << 31);
+  for (const auto& [key, there] : {std::pair("low_freq_factor", low.has_value()),
+                                   {"high_freq_factor", high.has_value()},
+                                   {"original_max_position_embeddings", original.has_value()}})
+    if (!there) in.fail(rope + "." + key, "is missing, and llama3 needs it");
+  scaling.low_freq_factor = *low;
+  scaling.high_freq_factor = *high;
+  scaling.original_positions = *original;
+  return scaling;
+}
+
+FrequencyScaling read_scaling(Reader& in, const std::string& rope) {
+  if (rope.empty()) return {};
+  const auto now = in.word(rope + ".rope_type"), before = in.word(rope + ".type");
+  if (in.holds(rope + ".mrope_section") || now == "mrope" || before == "mrope") {
+    in.leave_out("positions of pictures (mrope): each token has one position, as in text");
+    if (!now || *now == "mrope" || *now == "default") return {};
+  }
+  if (now && before && *now != *before)
+    in.fail(rope + ".type", "differs from rope_type: leave one");
+  if (!now && !before && rope == "rope_scaling") in.fail(rope + ".rope_type", "is missing");
+  const std::string type = now ? *now : before.value_or("default");
+  if (type == "default") return {};
+  if (type == "linear" || type == "llama3") {
+    const auto factor = in.number(rope + ".factor");
+    if (!factor) in.fail(rope + ".factor", "is missing, and " + type + " needs it");
+    if (type == "llama3") return read_llama3(in, rope, *factor);
+    return {ScalingRule::linear, *factor, 1, 4, 1};
+  }
+  if (type == "dynamic") {
+    in.leave_out(
+        "rope type dynamic: timed with the plain frequencies, as within the first context");
+  } else if (type == "yarn" || type == "longrope" || type == "su") {
+    in.leave_out("rope type " + type +
+                 ": timed with the plain frequencies of rope_theta and no factor on the result; a "
+                 "table costs the same");
+  } else {
+    in.fail(rope + (now ? ".rope_type" : ".type"),
+            "'" + shown(type) +
+                "' is not known here; known: default, linear, llama3, and (timed "
+                "without) dynamic, yarn, longrope");
+  }
+  return {};
+}
+
+std::string source_of(const ModelConfig& config) {
+  std::string out = fmt::format("config.json: {}", fmt::join(config.read, ", "));
+  if (!config.not_timed.empty())
+    out += fmt::format("; not timed: {}", fmt::join(config.not_timed, "; "));
+  if (!config.assumed.empty()) out += fmt::format("; {}", fmt::join(config.assumed, "; "));
+  return shown(out, 900);
+}
+
+}  // namespace
+
+ModelConfig parse_model_config(std::string_view text, const std::string& file,
+                               std::string_view pairing, const std::string& name) {
+  ModelConfig config;
+  Workload& w = config.shape;
+  Reader in(parse_json_fields(text, file), file, config);
+  w.name = w.model = name;
+  const ModelType* type = read_type(in, pairing, w);
+  refuse_what_is_foreign(in);
+  read_heads(in, type, w);
+  const std::string rope = rope_object(in);
+  read_rotary_dim(in, type, rope, w);
+  read_theta(in, type, rope, w);
+  w.scaling = read_scaling(in, rope);
+  if (const auto fault = shape_fault(w)) {
+    const bool of_scaling = fault->key == "scaling_factor" || fault->key == "low_freq_factor";
+    in.fail(of_scaling ? rope : fault->key, fault->what);
+  }
+  in.report_ignored();
+  w.source = source_of(config);
+  return config;
+}
+
+ModelConfig load_model_config(const std::filesystem::path& file, std::string_view pairing) {
+  return parse_model_config(read_text_file(file), shown_path(file), pairing, model_name_of(file));
+}
+
+std::string model_name_of(const std::filesystem::path& file) {
+  std::error_code error;
+  std::filesystem::path whole = std::filesystem::absolute(file, error).lexically_normal();
+  if (error) whole = file;
+  std::string name = whole.stem().string();
+  if (name == "config") {
+    const std::filesystem::path folder = whole.parent_path();
+    name = folder.filename().string();
+    if (folder.parent_path().filename() == "snapshots") {  // models--OWNER--NAME/snapshots/HASH
+      const std::string cache = folder.parent_path().parent_path().filename().string();
+      const auto at = cache.rfind("--");
+      if (at != std::string::npos) name = cache.substr(at + 2);
+    }
+  }
+  std::string out;
+  for (const char c : name.substr(0, 60)) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    const bool kept = upper || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' ||
+                      c == '_' || c == '-';
+    out += upper ? static_cast<char>(c - 'A' + 'a') : kept ? c : '-';
+  }
+  return out.find_first_not_of(".-") == std::string::npos ? "model" : out;
+}
+
+}  // namespace ropewalk

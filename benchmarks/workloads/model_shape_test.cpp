@@ -1,0 +1,115 @@
+#include "benchmarks/workloads/model_shape.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/text_file.h"
+
+namespace ropewalk {
+namespace {
+
+void expect_refused(const std::string& text, const std::string& part) {
+  try {
+    parse_shape(text);
+    ADD_FAILURE() << "accepted: " << text;
+  } catch (const BadFile& error) {
+    const std::string message = error.what();
+    EXPECT_TRUE(message.starts_with("--shape: ")) << message;
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  }
+}
+
+TEST(Shape, ReadsEveryWord) {
+  const auto all = parse_shape(
+      "q=32,k=8,d=192,kd=64,rd=64,theta=5e5,tokens=7,batch=3,pairing=interleaved,dtype=f64,"
+      "in_place=no,positions=scattered");
+  ASSERT_EQ(all.size(), 1u);
+  const Workload& w = all[0];
+  EXPECT_EQ(w.tensors[0], (WorkloadTensor{32, 192, 0}));
+  EXPECT_EQ(w.tensors[1], (WorkloadTensor{8, 64, 0}));
+  EXPECT_EQ(w.rotary_dim, 64);
+  EXPECT_EQ(w.rope_theta, 500000);
+  EXPECT_EQ(w.tokens, 7);
+  EXPECT_EQ(w.batch, 3);
+  EXPECT_EQ(w.pairing, ROPE_INTERLEAVED);
+  EXPECT_EQ(w.dtype, ROPE_F64);
+  EXPECT_FALSE(w.in_place);
+  EXPECT_TRUE(w.scattered);
+  EXPECT_EQ(w.phase, "prefill");
+  EXPECT_EQ(w.name,
+            "shape-q32-k8-d192-kd64-rd64-theta500000-interleaved-f64-out-of-place/t7-b3-scattered");
+  EXPECT_TRUE(in_profile(w, "smoke") && in_profile(w, "standard") && in_profile(w, "full"));
+  EXPECT_NE(w.source.find("--shape q=32"), std::string::npos);
+}
+
+TEST(Shape, WhatIsNotSaidIsTheUsual) {
+  const Workload w = parse_shape("q=4,d=64,tokens=1").at(0);
+  EXPECT_EQ(w.tensors[1], w.tensors[0]);
+  EXPECT_EQ(w.rotary_dim, 64);
+  EXPECT_EQ(w.rope_theta, 10000);
+  EXPECT_EQ(w.pairing, ROPE_HALF_SPLIT);
+  EXPECT_EQ(w.dtype, ROPE_F32);
+  EXPECT_TRUE(w.in_place);
+  EXPECT_TRUE(w.scattered);
+  EXPECT_EQ(w.phase, "decode");
+  EXPECT_FALSE(parse_shape("q=4,d=64,tokens=2").at(0).scattered);
+  EXPECT_FALSE(parse_shape("q=4,d=64,tokens=1,positions=consecutive").at(0).scattered);
+}
+
+TEST(Shape, WithoutTokensItGoesThroughThePhases) {
+  std::set<std::string> names;
+  std::set<std::string> expected;
+  for (const Workload& w : parse_shape("q=4,d=64")) {
+    names.insert(w.name);
+    EXPECT_TRUE(in_profile(w, "standard")) << w.name;
+    EXPECT_EQ(in_profile(w, "smoke"), w.batch * w.tokens <= 512) << w.name;
+  }
+  for (const Workload& w : load_default_workloads())
+    if (w.model == "Phi-2") expected.insert("shape-q4-k4-d64" + w.name.substr(w.name.find('/')));
+  EXPECT_EQ(names, expected);
+  EXPECT_GE(names.size(), 7u);
+}
+
+TEST(Shape, OtherShapesHaveOtherNames) {
+  std::set<std::string> names;
+  for (const char* text :
+       {"q=4,d=64", "q=4,d=64,k=2", "q=4,d=64,rd=32", "q=4,d=64,theta=1e20", "q=4,d=64,kd=66,rd=64",
+        "q=4,d=64,pairing=interleaved", "q=4,d=64,dtype=f64", "q=4,d=64,in_place=no"})
+    EXPECT_TRUE(names.insert(parse_shape(text).at(0).name).second) << text;
+}
+
+TEST(Shape, BadOnesAreRefusedInOneLine) {
+  expect_refused("", "is empty");
+  expect_refused("q", "name=value");
+  expect_refused("q=4,,d=2", "name=value");
+  expect_refused("q=4,d=64,", "name=value");
+  expect_refused("q=4,d=", "name=value");
+  expect_refused("q=4,d=64,wings=2", "'wings' is not known");
+  expect_refused("q=4,d=64,q=4", "'q' stands twice");
+  expect_refused("d=64", "'q=' is missing");
+  expect_refused("q=4", "'d=' is missing");
+  expect_refused("q=4x,d=64", "q=4x: it must be an integer");
+  expect_refused("q=0,d=64", "q=0: it must be an integer");
+  expect_refused("q=-1,d=64", "q=-1: it must be an integer");
+  expect_refused("q=4.0,d=64", "q=4.0: it must be an integer");
+  expect_refused("q=99999999999999999999,d=64", "it must be an integer");
+  expect_refused("q=4,d=63", "must be even");
+  expect_refused("q=4,d=64,rd=66", "exceeds head_dim 64");
+  expect_refused("q=4,d=64,kd=32", "exceeds k_head_dim 32");
+  expect_refused("q=4,d=64,theta=0", "at least 1");
+  expect_refused("q=4,d=64,theta=nan", "finite");
+  expect_refused("q=4,d=64,theta=ten", "must be a number");
+  expect_refused("q=4,d=64,pairing=neox", "half_split or interleaved");
+  expect_refused("q=4,d=64,dtype=f16", "f32 or f64");
+  expect_refused("q=4,d=64,in_place=1", "yes or no");
+  expect_refused("q=4,d=64,positions=scattered", "needs tokens=");
+  expect_refused("q=2147483648,d=2147483648", "overflows");
+  expect_refused("q=65536,d=65536", "64 GiB");
+  expect_refused("q=256,d=4096", "prefill-8192: it needs");
+  expect_refused("q=4\n,d=64", "q=4?: ");
+}
+
+}  // namespace
+}  // namespace ropewalk

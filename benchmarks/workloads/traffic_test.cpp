@@ -1,0 +1,84 @@
+#include "benchmarks/workloads/traffic.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+
+namespace ropewalk {
+namespace {
+
+constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+
+Workload llama(std::int64_t batch, std::int64_t tokens) {
+  Workload w;
+  w.tensors = {{{32, 128}, {8, 128}}};
+  w.rotary_dim = 128;
+  w.batch = batch;
+  w.tokens = tokens;
+  return w;
+}
+
+TEST(Traffic, LlamaOneTokenInPlace) {
+  // 40 heads of 128 floats are 20480 bytes, read and written; a row of cos and of sin; a position.
+  const Workload w = llama(1, 1);
+  EXPECT_EQ(data_bytes_one_way(w), 20480);
+  EXPECT_EQ(traffic_bytes(w, true), 20480 + 20480 + 2 * 64 * 4 + 4);
+  EXPECT_EQ(traffic_bytes(w, false), 20480 + 20480 + 4);
+  EXPECT_EQ(ceiling_traffic_bytes(w), 40960);
+  EXPECT_EQ(working_set_bytes(w, true), 20480 + 512 + 4);
+  EXPECT_EQ(ceiling_working_set_bytes(w), 20480);
+}
+
+TEST(Traffic, GptJOutOfPlaceMovesWholeRows) {
+  Workload w;
+  w.tensors = {{{16, 256}, {16, 256}}};
+  w.rotary_dim = 64;
+  w.tokens = 512;
+  w.in_place = false;
+  // 512 tokens of 32 heads of 256 floats: 16 MiB each way; 32 cos and 32 sin a token.
+  EXPECT_EQ(traffic_bytes(w, true), 2 * 16777216 + 512 * 256 + 512 * 4);
+  EXPECT_EQ(working_set_bytes(w, true), 2 * 16777216 + 512 * 256 + 512 * 4);
+  w.in_place = true;  // now the 64 rotated of 256 only
+  EXPECT_EQ(traffic_bytes(w, false), 2 * 4194304 + 512 * 4);
+  EXPECT_EQ(working_set_bytes(w, false), 4194304 + 512 * 4);
+}
+
+TEST(Traffic, TensorsOfDifferentWidth) {
+  Workload w;  // DeepSeek-V3: 128 query heads of 192, one key head of 64, 64 of each rotated
+  w.tensors = {{{128, 192, 128}, {1, 64, 0}}};
+  w.rotary_dim = 64;
+  w.batch = 8;
+  EXPECT_EQ(data_bytes_one_way(w), 8 * 129 * 64 * 4);
+  EXPECT_EQ(allocated_bytes(w), 2 * 8 * (128 * 192 + 64) * 4 + 64 * 4 + 8 * 4);
+  w.in_place = false;
+  EXPECT_EQ(data_bytes_one_way(w), 8 * (128 * 192 + 64) * 4);
+  EXPECT_EQ(traffic_bytes(w, false), 2 * 8 * (128 * 192 + 64) * 4 + 8 * 4);
+}
+
+TEST(Traffic, TableRowsSharedByABatchCountOnceInTheWorkingSet) {
+  Workload w = llama(8, 4);
+  EXPECT_EQ(traffic_bytes(w, true) - traffic_bytes(w, false), 32 * 512);
+  EXPECT_EQ(working_set_bytes(w, true) - working_set_bytes(w, false), 4 * 512);
+  w.scattered = true;
+  EXPECT_EQ(working_set_bytes(w, true) - working_set_bytes(w, false), 32 * 512);
+  w.dtype = ROPE_F64;
+  EXPECT_EQ(data_bytes_one_way(w), 32 * 40960);
+  EXPECT_EQ(traffic_bytes(w, true), 2 * 32 * 40960 + 32 * 1024 + 32 * 4);
+  EXPECT_EQ(allocated_bytes(w), 2 * 32 * 40960 + 8192 * 1024 + 32 * 4);
+}
+
+TEST(Traffic, StopsAtTheLargestNumber) {
+  EXPECT_EQ(saturating_product({std::int64_t{1} << 32, std::int64_t{1} << 32}), largest);
+  EXPECT_EQ(saturating_product({3, 5, 7}), 105);
+  EXPECT_EQ(saturating_sum({largest, 1}), largest);
+  EXPECT_EQ(saturating_sum({largest - 1, 1}), largest);
+  Workload w = llama(largest, largest);
+  w.tensors[0].heads = largest;
+  EXPECT_EQ(traffic_bytes(w, true), largest);
+  EXPECT_EQ(working_set_bytes(w, true), largest);
+  EXPECT_EQ(allocated_bytes(w), largest);
+}
+
+}  // namespace
+}  // namespace ropewalk

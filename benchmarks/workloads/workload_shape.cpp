@@ -1,0 +1,157 @@
+// What a workload is beside its text: whether its shape holds, its frequencies, its TOML again.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "benchmarks/workloads/traffic.h"
+#include "benchmarks/workloads/workloads.h"
+#include "harness/cases/names.h"
+#include "reference/frequencies.h"
+
+namespace ropewalk {
+namespace {
+
+std::optional<ShapeFault> window_fault(const Workload& w) {
+  if (w.rotary_dim < 2 || w.rotary_dim % 2 != 0)
+    return ShapeFault{"rotary_dim",
+                      fmt::format("rotary_dim is {}; it must be even, at least 2", w.rotary_dim)};
+  for (const bool k : {false, true}) {
+    const WorkloadTensor& t = w.tensors[k ? 1 : 0];
+    const bool own_size = k && t.head_dim != w.tensors[0].head_dim;
+    if (w.rotary_dim > t.head_dim)
+      return ShapeFault{"rotary_dim",
+                        fmt::format("rotary_dim {} exceeds {} {}", w.rotary_dim,
+                                    own_size ? "k_head_dim" : "head_dim", t.head_dim)};
+    if (t.rotary_offset > t.head_dim - w.rotary_dim)
+      return ShapeFault{k ? "k_rotary_offset" : "q_rotary_offset",
+                        fmt::format("the window [{0}, {0} + {1}) is not inside a head of {2}",
+                                    t.rotary_offset, w.rotary_dim, t.head_dim)};
+  }
+  return std::nullopt;
+}
+
+std::optional<ShapeFault> scaling_fault(const FrequencyScaling& s) {
+  const auto between = [](double value, double least) {
+    return std::isfinite(value) && value >= least && value <= 1e9;
+  };
+  if (s.rule == ScalingRule::none) return std::nullopt;
+  if (!between(s.factor, 1))
+    return ShapeFault{"scaling_factor",
+                      fmt::format("the scaling factor is {}; it must be 1 to 1e9", s.factor)};
+  if (s.rule == ScalingRule::linear) return std::nullopt;
+  if (!between(s.low_freq_factor, 1e-9) || !between(s.high_freq_factor, 1e-9) ||
+      s.low_freq_factor >= s.high_freq_factor)
+    return ShapeFault{"low_freq_factor",
+                      fmt::format("low_freq_factor {} and high_freq_factor {}: both must be above "
+                                  "0 and the second above the first",
+                                  s.low_freq_factor, s.high_freq_factor)};
+  if (s.original_positions < 1 || s.original_positions > std::int64_t{1} << 31)
+    return ShapeFault{"original_positions",
+                      fmt::format("the original context is {} positions; it must be 1 to 2^31",
+                                  s.original_positions)};
+  return std::nullopt;
+}
+
+/// A basic string of TOML. `text` holds no control character.
+std::string toml_string(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+std::string scaling_toml(const FrequencyScaling& s) {
+  if (s.rule == ScalingRule::none) return {};
+  std::string out = fmt::format("scaling = \"{}\"\nscaling_factor = {}\n",
+                                s.rule == ScalingRule::linear ? "linear" : "llama3", s.factor);
+  if (s.rule == ScalingRule::llama3)
+    out += fmt::format("low_freq_factor = {}\nhigh_freq_factor = {}\noriginal_positions = {}\n",
+                       s.low_freq_factor, s.high_freq_factor, s.original_positions);
+  return out;
+}
+
+/// One frequency by the rule of Llama 3.1: by how often it turns within the original context.
+double llama3_frequency(const FrequencyScaling& s, double frequency) {
+  const double turns =
+      static_cast<double>(s.original_positions) * frequency / (2 * std::numbers::pi);
+  if (turns > s.high_freq_factor) return frequency;
+  if (turns < s.low_freq_factor) return frequency / s.factor;
+  const double kept = (turns - s.low_freq_factor) / (s.high_freq_factor - s.low_freq_factor);
+  return (1 - kept) * frequency / s.factor + kept * frequency;
+}
+
+}  // namespace
+
+bool good_workload_name(std::string_view name) {
+  return !name.empty() && name.size() <= 100 &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._/-") ==
+             std::string_view::npos;
+}
+
+std::optional<ShapeFault> shape_fault(const Workload& w) {
+  if (auto fault = window_fault(w)) return fault;
+  if (!std::isfinite(w.rope_theta) || w.rope_theta < 1)
+    return ShapeFault{"rope_theta", fmt::format("rope_theta is {}; it must be finite and at least "
+                                                "1",
+                                                w.rope_theta)};
+  if (auto fault = scaling_fault(w.scaling)) return fault;
+  if (max_position_of(w) >= std::int64_t{1} << 31)
+    return ShapeFault{"tokens", fmt::format("tokens is {}; positions end at 2^31 - 1", w.tokens)};
+  if (w.cold && saturating_product({w.batch, w.tokens}) > cold_position_count)
+    return ShapeFault{"positions", fmt::format("cold positions are for at most {} tokens a call",
+                                               cold_position_count)};
+  const std::int64_t bytes = allocated_bytes(w);
+  if (bytes == std::numeric_limits<std::int64_t>::max())
+    return ShapeFault{"batch", "the product of its sizes overflows 64 bits"};
+  if (bytes > workload_bytes_max)
+    return ShapeFault{"batch", fmt::format("it needs {} bytes; at most {} (64 GiB) are allowed",
+                                           bytes, workload_bytes_max)};
+  return std::nullopt;
+}
+
+std::vector<double> workload_frequencies(const Workload& w) {
+  std::vector<double> out = inverse_frequencies(w.rope_theta, w.rotary_dim);
+  for (double& frequency : out) {
+    if (w.scaling.rule == ScalingRule::linear) frequency /= w.scaling.factor;
+    if (w.scaling.rule == ScalingRule::llama3) frequency = llama3_frequency(w.scaling, frequency);
+  }
+  return out;
+}
+
+std::vector<double> workload_frequencies_f32(const Workload& w) {
+  if (w.scaling.rule == ScalingRule::none)
+    return inverse_frequencies_f32(w.rope_theta, w.rotary_dim);
+  std::vector<double> out = workload_frequencies(w);
+  for (double& frequency : out) frequency = static_cast<double>(static_cast<float>(frequency));
+  return out;
+}
+
+std::string to_toml(const std::vector<Workload>& workloads) {
+  std::string out;
+  for (const Workload& w : workloads) {
+    const WorkloadTensor &q = w.tensors[0], &k = w.tensors[1];
+    out += fmt::format("[[workload]]\nname = \"{}\"\nmodel = {}\nsource = {}\nphase = \"{}\"\n",
+                       w.name, toml_string(w.model), toml_string(w.source), w.phase);
+    out += fmt::format("pairing = \"{}\"\ndtype = \"{}\"\nplacement = \"{}\"\npositions = \"{}\"\n",
+                       word_of(pairing_words, w.pairing), word_of(dtype_words, w.dtype),
+                       w.in_place ? "in_place" : "out_of_place",
+                       w.cold        ? "cold"
+                       : w.scattered ? "scattered"
+                                     : "consecutive");
+    out += fmt::format("q_heads = {}\nk_heads = {}\nhead_dim = {}\nk_head_dim = {}\n", q.heads,
+                       k.heads, q.head_dim, k.head_dim);
+    out += fmt::format("q_rotary_offset = {}\nk_rotary_offset = {}\nrotary_dim = {}\n",
+                       q.rotary_offset, k.rotary_offset, w.rotary_dim);
+    out += fmt::format("rope_theta = {}\nbatch = {}\ntokens = {}\nprofiles = [\"{}\"]\n{}\n",
+                       w.rope_theta, w.batch, w.tokens, fmt::join(w.profiles, "\", \""),
+                       scaling_toml(w.scaling));
+  }
+  return out;
+}
+
+}  // namespace ropewalk

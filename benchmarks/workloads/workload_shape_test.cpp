@@ -1,0 +1,125 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "benchmarks/workloads/model_shape.h"
+#include "benchmarks/workloads/workloads.h"
+
+namespace ropewalk {
+namespace {
+
+Workload llama31() {
+  Workload w;
+  w.rotary_dim = w.tensors[0].head_dim = w.tensors[1].head_dim = 128;
+  w.rope_theta = 500000;
+  w.scaling = {ScalingRule::llama3, 8, 1, 4, 8192};
+  return w;
+}
+
+// A new field of Workload that to_toml() forgets is seen here.
+TEST(WorkloadShape, TomlReadsAsTheSameWorkloads) {
+  auto all = load_default_workloads();
+  Workload odd = llama31();
+  odd.name = "odd/one";
+  odd.model = R"(a "quoted" \ name)";
+  odd.source = "with = signs, # and ' and \xC3\xA9";
+  odd.phase = "decode";
+  odd.rope_theta = 1.0 / 3 + 10000;
+  odd.dtype = ROPE_F64;
+  odd.pairing = ROPE_INTERLEAVED;
+  odd.in_place = false;
+  odd.profiles = {"full"};
+  all.push_back(odd);
+  odd.name = "odd/two";
+  odd.scaling = {ScalingRule::linear, 1e9, 1, 4, 1};
+  odd.rope_theta = 1e300;
+  all.push_back(odd);
+  EXPECT_EQ(parse_workloads(to_toml(all), "again"), all);
+  all.back().rope_theta = 1e301;
+  EXPECT_NE(parse_workloads(to_toml({odd}), "again").front(), all.back());
+}
+
+TEST(WorkloadShape, LongTextsStayReadable) {
+  Workload w = parse_shape("q=1,d=2,tokens=1").front();
+  w.source = std::string(1000, '"');
+  EXPECT_EQ(parse_workloads(to_toml({w}), "again").front(), w);
+  w.source += '"';
+  EXPECT_THROW(parse_workloads(to_toml({w}), "again"), BadFile);
+}
+
+TEST(WorkloadShape, LinearScalingDividesEachFrequency) {
+  Workload w = llama31();
+  w.scaling = {};
+  const auto plain = workload_frequencies(w);
+  w.scaling = {ScalingRule::linear, 4, 1, 4, 1};
+  const auto scaled = workload_frequencies(w);
+  ASSERT_EQ(plain.size(), 64u);
+  for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_EQ(scaled[i], plain[i] / 4);
+}
+
+TEST(WorkloadShape, Llama3ScalingKeepsWhatTurnsFast) {
+  Workload w = llama31();
+  const auto scaled = workload_frequencies(w);
+  w.scaling = {};
+  const auto plain = workload_frequencies(w);
+  int kept = 0, divided = 0, between = 0;
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    const double wavelength = 2 * std::numbers::pi / plain[i];
+    if (wavelength < 8192.0 / 4) {
+      EXPECT_EQ(scaled[i], plain[i]);
+      ++kept;
+    } else if (wavelength > 8192.0 / 1) {
+      EXPECT_EQ(scaled[i], plain[i] / 8);
+      ++divided;
+    } else {
+      EXPECT_GT(scaled[i], plain[i] / 8);
+      EXPECT_LT(scaled[i], plain[i]);
+      ++between;
+    }
+  }
+  // 500000^(-2i/128) 2048 / 2 pi >= 1 up to i = 28, 8192 / 2 pi >= 1 up to i = 34.
+  EXPECT_EQ(kept, 29);
+  EXPECT_EQ(between, 6);
+  EXPECT_EQ(divided, 29);
+  for (std::size_t i = 1; i < scaled.size(); ++i) EXPECT_LT(scaled[i], scaled[i - 1]);
+}
+
+TEST(WorkloadShape, TheFrequenciesInF32AreRoundedOnce) {
+  const Workload w = llama31();
+  const auto wide = workload_frequencies(w), narrow = workload_frequencies_f32(w);
+  for (std::size_t i = 0; i < wide.size(); ++i)
+    EXPECT_EQ(narrow[i], static_cast<double>(static_cast<float>(wide[i])));
+  EXPECT_NE(wide, narrow);
+}
+
+TEST(WorkloadShape, FaultsNameTheKey) {
+  Workload w = llama31();
+  EXPECT_FALSE(shape_fault(w));
+  const auto key_after = [](Workload changed) {
+    const auto fault = shape_fault(changed);
+    return fault ? fault->key : "none";
+  };
+  const auto with = [&](auto change) {
+    Workload changed = w;
+    change(changed);
+    return key_after(changed);
+  };
+  EXPECT_EQ(with([](Workload& x) { x.rotary_dim = 127; }), "rotary_dim");
+  EXPECT_EQ(with([](Workload& x) { x.rotary_dim = 0; }), "rotary_dim");
+  EXPECT_EQ(with([](Workload& x) { x.rotary_dim = 130; }), "rotary_dim");
+  EXPECT_EQ(with([](Workload& x) { x.tensors[1].rotary_offset = 1; }), "k_rotary_offset");
+  EXPECT_EQ(with([](Workload& x) { x.rope_theta = 0.5; }), "rope_theta");
+  EXPECT_EQ(with([](Workload& x) { x.rope_theta = NAN; }), "rope_theta");
+  EXPECT_EQ(with([](Workload& x) { x.scaling.factor = 0.5; }), "scaling_factor");
+  EXPECT_EQ(with([](Workload& x) { x.scaling.factor = INFINITY; }), "scaling_factor");
+  EXPECT_EQ(with([](Workload& x) { x.scaling.low_freq_factor = 4; }), "low_freq_factor");
+  EXPECT_EQ(with([](Workload& x) { x.scaling.low_freq_factor = 0; }), "low_freq_factor");
+  EXPECT_EQ(with([](Workload& x) { x.scaling.original_positions = 0; }), "original_positions");
+  EXPECT_EQ(with([](Workload& x) { x.tokens = std::int64_t{1} << 31; }), "batch");
+  EXPECT_EQ(with([](Workload& x) { x.tokens = (std::int64_t{1} << 31) + 1; }), "tokens");
+  EXPECT_EQ(with([](Workload& x) { x.tensors[0].heads = INT64_MAX; }), "batch");
+}
+
+}  // namespace
+}  // namespace ropewalk

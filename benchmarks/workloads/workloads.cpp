@@ -1,0 +1,386 @@
+// The only file that knows TOML. Text in, checked workloads or one clear line out.
+#include "benchmarks/workloads/workloads.h"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+
+#include "benchmarks/workloads/toml_text.h"
+#include "benchmarks/workloads/traffic.h"
+
+namespace ropewalk {
+namespace {
+
+using Keys = std::vector<std::string_view>;
+
+// What a table may hold beside its name.
+const Keys model_keys = {"model",      "source",          "pairing",         "dtype",
+                         "placement",  "q_heads",         "k_heads",         "head_dim",
+                         "k_head_dim", "q_rotary_offset", "k_rotary_offset", "rotary_dim",
+                         "rope_theta"};
+const Keys scaling_keys = {"scaling", "scaling_factor", "low_freq_factor", "high_freq_factor",
+                           "original_positions"};
+const Keys phase_keys = {"phase", "batch", "tokens", "positions"};
+
+constexpr std::int64_t quick_tokens_max = 512;  // a phase of so many is quick enough for smoke
+constexpr std::size_t text_bytes_max = 1000;    // a line of to_toml() stays below 4096
+
+bool has(const Keys& keys, std::string_view key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+std::string joined(const Keys& words) {
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::int64_t line_of(const toml::node& node) {
+  return node.source().begin.line;
+}
+
+/// What one name stands for: a table of the file, or a model's and a phase's together. Messages
+/// name file, line and entry.
+class Entry {
+ public:
+  /// `phase` is the same table again when there is only one.
+  Entry(std::string kind, std::string name, const toml::table& model, const toml::table& phase)
+      : kind_(std::move(kind)), name_(std::move(name)), model_(model), phase_(phase) {}
+  Entry(std::string kind, const toml::table& table) : Entry(std::move(kind), "?", table, table) {
+    if (const auto name = table["name"].value<std::string_view>()) name_ = shown(*name);
+  }
+
+  [[noreturn]] void fail(const toml::node& at, const std::string& what) const {
+    throw BadFile(*at.source().path, line_of(at), fmt::format("{} '{}': {}", kind_, name_, what));
+  }
+  [[noreturn]] void fail(std::string_view key, const std::string& what) const {
+    const toml::node* node = find(key);
+    fail(node != nullptr ? *node : home_of(key), what);
+  }
+
+  void refuse_unknown_keys(std::initializer_list<Keys> known) const {
+    for (const auto& [key, node] : model_)
+      if (key.str() != "name" &&
+          std::none_of(known.begin(), known.end(),
+                       [&, k = key.str()](const Keys& keys) { return has(keys, k); }))
+        fail(node, fmt::format("unknown key '{}'", shown(key.str())));
+  }
+
+  std::string text(std::string_view key) const {
+    const auto value = need(key).value_exact<std::string>();
+    if (!value) fail(key, fmt::format("{} must be a string", key));
+    if (value->empty()) fail(key, fmt::format("{} must not be empty", key));
+    if (value->size() > text_bytes_max)
+      fail(key, fmt::format("{} is longer than {} bytes", key, text_bytes_max));
+    const auto control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; };
+    if (std::any_of(value->begin(), value->end(), control))
+      fail(key, fmt::format("{} contains a control character", key));
+    return *value;
+  }
+
+  std::string name() const {
+    const std::string value = text("name");
+    if (!good_workload_name(value))
+      fail("name", "a name is 1 to 100 characters of a-z, 0-9, '.', '_', '/' and '-'");
+    return value;
+  }
+
+  std::string choice(std::string_view key, const Keys& allowed) const {
+    const std::string value = text(key);
+    if (!has(allowed, value))
+      fail(key, fmt::format("{} is '{}'; allowed: {}", key, shown(value), joined(allowed)));
+    return value;
+  }
+
+  std::int64_t size(std::string_view key, std::int64_t smallest = 1) const {
+    const auto value = need(key).value_exact<std::int64_t>();
+    if (!value) fail(key, fmt::format("{} must be an integer", key));
+    if (*value < smallest)
+      fail(key, fmt::format("{} is {}; it must be at least {}", key, *value, smallest));
+    return *value;
+  }
+  std::int64_t size_or(std::string_view key, std::int64_t smallest, std::int64_t otherwise) const {
+    return find(key) == nullptr ? otherwise : size(key, smallest);
+  }
+
+  double number(std::string_view key) const {
+    const toml::node& node = need(key);
+    if (!node.is_number()) fail(key, fmt::format("{} must be a number", key));
+    return *node.value<double>();
+  }
+
+  bool holds(std::string_view key) const { return find(key) != nullptr; }
+
+  std::vector<std::string> words(std::string_view key, const Keys& allowed) const {
+    const toml::array* array = need(key).as_array();
+    if (array == nullptr || array->empty())
+      fail(key, fmt::format("{} must be a list of: {}", key, joined(allowed)));
+    std::vector<std::string> out;
+    for (const toml::node& node : *array) {
+      const auto word = node.value_exact<std::string>();
+      if (!word || !has(allowed, *word))
+        fail(node, fmt::format("{} may hold only: {}", key, joined(allowed)));
+      if (std::find(out.begin(), out.end(), *word) != out.end())
+        fail(node, fmt::format("{} names '{}' twice", key, *word));
+      out.push_back(*word);
+    }
+    return out;
+  }
+  /// Whether a list names the word; where the key is missing it names all.
+  bool names(std::string_view key, std::string_view word) const {
+    const toml::node* node = find(key);
+    if (node == nullptr) return true;
+    const toml::array& list = *node->as_array();
+    return std::any_of(list.begin(), list.end(),
+                       [&](const toml::node& each) { return each.value<std::string>() == word; });
+  }
+  /// Without the key no words.
+  std::vector<std::string> words_if_any(std::string_view key, const Keys& allowed) const {
+    return find(key) == nullptr ? std::vector<std::string>{} : words(key, allowed);
+  }
+
+ private:
+  const toml::table& home_of(std::string_view key) const {
+    return has(phase_keys, key) ? phase_ : model_;
+  }
+  const toml::node* find(std::string_view key) const { return home_of(key).get(key); }
+  const toml::node& need(std::string_view key) const {
+    const toml::node* node = find(key);
+    if (node == nullptr) fail(home_of(key), fmt::format("key '{}' is missing", key));
+    return *node;
+  }
+
+  std::string kind_, name_;
+  const toml::table& model_;
+  const toml::table& phase_;
+};
+
+FrequencyScaling read_scaling(const Entry& entry) {
+  FrequencyScaling scaling;
+  for (const std::string_view key : scaling_keys)
+    if (!entry.holds("scaling") && entry.holds(key))
+      entry.fail(key, fmt::format("{} without scaling", key));
+  if (!entry.holds("scaling")) return scaling;
+  const bool llama3 = entry.choice("scaling", {"linear", "llama3"}) == "llama3";
+  scaling.rule = llama3 ? ScalingRule::llama3 : ScalingRule::linear;
+  scaling.factor = entry.number("scaling_factor");
+  for (const std::string_view key : {"low_freq_factor", "high_freq_factor", "original_positions"})
+    if (!llama3 && entry.holds(key)) entry.fail(key, fmt::format("{} is for llama3 alone", key));
+  if (!llama3) return scaling;
+  scaling.low_freq_factor = entry.number("low_freq_factor");
+  scaling.high_freq_factor = entry.number("high_freq_factor");
+  scaling.original_positions = entry.size("original_positions");
+  return scaling;
+}
+
+/// What a phase says of the workload.
+void read_phase(const Entry& entry, Workload& w) {
+  w.phase = entry.choice("phase", {"decode", "prefill", "working_set"});
+  const std::string positions = entry.choice("positions", {"consecutive", "scattered", "cold"});
+  w.cold = positions == "cold";
+  w.scattered = w.cold || positions == "scattered";
+  w.batch = entry.size("batch");
+  w.tokens = entry.size("tokens");
+}
+
+/// All but name and profiles.
+Workload read_workload(const Entry& entry) {
+  Workload w;
+  w.model = entry.text("model");
+  w.source = entry.text("source");
+  const bool interleaved = entry.choice("pairing", {"interleaved", "half_split"}) == "interleaved";
+  w.pairing = interleaved ? ROPE_INTERLEAVED : ROPE_HALF_SPLIT;
+  w.dtype = entry.choice("dtype", {"f32", "f64"}) == "f64" ? ROPE_F64 : ROPE_F32;
+  w.in_place = entry.choice("placement", {"in_place", "out_of_place"}) == "in_place";
+  WorkloadTensor& q = w.tensors[0];
+  WorkloadTensor& k = w.tensors[1];
+  q = {entry.size("q_heads"), entry.size("head_dim"), entry.size_or("q_rotary_offset", 0, 0)};
+  k = {entry.size("k_heads"), entry.size_or("k_head_dim", 1, q.head_dim),
+       entry.size_or("k_rotary_offset", 0, 0)};
+  w.rotary_dim = entry.size("rotary_dim");
+  w.rope_theta = entry.number("rope_theta");
+  w.scaling = read_scaling(entry);
+  read_phase(entry, w);
+  if (const auto fault = shape_fault(w)) entry.fail(fault->key, fault->what);
+  return w;
+}
+
+toml::table parse_toml(std::string_view text, const std::string& file) {
+  check_toml_text(text, file);
+  try {
+    return toml::parse(text, std::string_view(file));
+  } catch (const toml::parse_error& error) {
+    throw BadFile(file, error.source().begin.line, shown(error.description()));
+  }
+}
+
+/// The tables of one kind, by name, in the order of the file.
+class Tables {
+ public:
+  Tables(const toml::table& root, std::string kind, std::initializer_list<Keys> known)
+      : kind_(std::move(kind)) {
+    const toml::array* entries = root.get_as<toml::array>(kind_);
+    if (entries == nullptr) return;
+    for (const toml::node& node : *entries) {
+      const toml::table& table = *node.as_table();
+      const Entry entry = of(table);
+      entry.refuse_unknown_keys(known);
+      const std::string name = entry.name();
+      for (const auto& [other, earlier] : all)
+        if (other == name)
+          entry.fail("name", fmt::format("the name is taken since line {}", line_of(*earlier)));
+      all.emplace_back(name, &table);
+    }
+  }
+  Entry of(const toml::table& table) const { return {kind_, table}; }
+  Keys names() const {
+    Keys out;
+    for (const auto& [name, table] : all) out.push_back(name);
+    return out;
+  }
+
+  std::vector<std::pair<std::string, const toml::table*>> all;
+
+ private:
+  std::string kind_;
+};
+
+/// A model in each of its phases.
+void append_model(const std::string& name, const toml::table& table, const Tables& phases,
+                  std::vector<Workload>& out) {
+  const Entry model("model", table);
+  const std::size_t first = out.size();
+  Keys own_phases;
+  for (const auto& [phase_name, phase] : phases.all) {
+    if (!phases.of(*phase).names("models", name)) continue;
+    own_phases.push_back(phase_name);
+    const std::string whole = name + "/" + phase_name;
+    if (!good_workload_name(whole))
+      model.fail("name", "with its phase it is longer than 100 characters");
+    Workload w = read_workload(Entry("workload", whole, table, *phase));
+    w.name = whole;
+    out.push_back(std::move(w));
+  }
+  if (own_phases.empty()) model.fail("name", "no [[phase]] is for this model");
+  for (const char* profile : {"smoke", "standard"})
+    for (const std::string& phase : model.words_if_any(profile, own_phases))
+      for (std::size_t i = first; i < out.size(); ++i)
+        if (out[i].name == name + "/" + phase) out[i].profiles.emplace_back(profile);
+  for (std::size_t i = first; i < out.size(); ++i) out[i].profiles.emplace_back("full");
+}
+
+void append_single(const std::string& name, const toml::table& table, std::vector<Workload>& out) {
+  const Entry entry("workload", table);
+  Workload w = read_workload(entry);
+  w.name = name;
+  w.profiles = entry.words("profiles", {"smoke", "standard", "full"});
+  if (std::any_of(out.begin(), out.end(),
+                  [&](const Workload& other) { return other.name == name; }))
+    entry.fail("name", "the name is taken by a model and its phase");
+  out.push_back(std::move(w));
+}
+
+}  // namespace
+
+std::vector<Workload> parse_workloads(std::string_view text, const std::string& file) {
+  const toml::table root = parse_toml(text, file);
+  for (const auto& [key, node] : root)
+    if (!has({"workload", "model", "phase"}, key.str()) || !node.is_array_of_tables())
+      throw BadFile(file, line_of(node),
+                    fmt::format("'{}' is not known here; only [[workload]], [[model]] and "
+                                "[[phase]] tables are",
+                                shown(key.str())));
+  const Tables models(root, "model", {model_keys, scaling_keys, {"smoke", "standard"}});
+  const Tables singles(root, "workload", {model_keys, scaling_keys, phase_keys, {"profiles"}});
+  if (models.all.empty() && singles.all.empty())
+    throw BadFile(file, 1, "no [[workload]] and no [[model]] in this file");
+  const bool own_phases = root.contains("phase");
+  const toml::table built_in =
+      own_phases ? toml::table{} : parse_toml(default_workloads_text(), "workloads.toml");
+  const Tables phases(own_phases ? root : built_in, "phase", {phase_keys, {"models"}});
+  if (own_phases)
+    for (const auto& [name, table] : phases.all)
+      phases.of(*table).words_if_any("models", models.names());
+  std::vector<Workload> out;
+  for (const auto& [name, table] : models.all) append_model(name, *table, phases, out);
+  for (const auto& [name, table] : singles.all) append_single(name, *table, out);
+  return out;
+}
+
+std::vector<Workload> load_workloads(const std::filesystem::path& file) {
+  return parse_workloads(read_text_file(file), shown_path(file));
+}
+
+std::vector<Workload> through_phases(const Workload& model, const std::string& file) {
+  const toml::table root = parse_toml(default_workloads_text(), "workloads.toml");
+  std::vector<Workload> out;
+  for (const auto& [name, table] : Tables(root, "phase", {phase_keys, {"models"}}).all) {
+    if (table->contains("models")) continue;
+    Workload w = model;
+    read_phase(Entry("phase", *table), w);
+    w.name = model.name + "/" + name;
+    if (!good_workload_name(w.name))
+      throw BadFile(fmt::format("{}: '{}' is no name of a workload", file, shown(w.name)));
+    if (const auto fault = shape_fault(w))
+      throw BadFile(fmt::format("{}: {}: {}", file, w.name, fault->what));
+    w.profiles = {"standard", "full"};
+    if (saturating_product({w.batch, w.tokens}) <= quick_tokens_max)
+      w.profiles.insert(w.profiles.begin(), "smoke");
+    out.push_back(std::move(w));
+  }
+  return out;
+}
+
+bool in_profile(const Workload& workload, std::string_view profile) {
+  return std::find(workload.profiles.begin(), workload.profiles.end(), profile) !=
+         workload.profiles.end();
+}
+
+std::string board_of(const Workload& workload, std::string_view angles) {
+  return fmt::format(
+      "{} / {} / {}{}{}", workload.pairing == ROPE_INTERLEAVED ? "interleaved" : "half_split",
+      workload.dtype == ROPE_F64 ? "f64" : "f32", workload.in_place ? "in place" : "out of place",
+      angles.empty() ? "" : " / ", angles);
+}
+
+rope_problem make_problem(const Workload& w, const std::vector<double>& inv_freq,
+                          std::int32_t angle_source, std::int32_t operation) {
+  rope_problem p{};
+  p.struct_size = sizeof(p);
+  p.abi_version = ROPE_ABI_VERSION;
+  p.operation = operation;
+  p.pairing = w.pairing;
+  p.angle_source = angle_source;
+  p.table_dtype = w.dtype;
+  p.table_rows_by = ROPE_ROW_BY_POSITION;
+  p.position_dtype = ROPE_I32;
+  p.batch = w.batch;
+  p.tokens = w.tokens;
+  p.rotary_dim = w.rotary_dim;
+  p.position_batch_stride = w.tokens;
+  p.position_token_stride = 1;
+  p.max_position = max_position_of(w);
+  if (angle_source == ROPE_ANGLES_TABLE) {
+    p.table_rows = p.max_position + 1;
+    p.table_row_stride = w.rotary_dim / 2;
+  }
+  p.inv_freq = inv_freq.data();
+  p.tensor_count = 2;
+  for (const std::uint32_t i : {0u, 1u}) {
+    const WorkloadTensor& given = w.tensors[i];
+    rope_tensor& tensor = p.tensor[i];
+    tensor.heads = given.heads;
+    tensor.head_dim = given.head_dim;
+    tensor.rotary_offset = given.rotary_offset;
+    tensor.in_head_stride = tensor.out_head_stride = given.head_dim;
+    tensor.in_token_stride = tensor.out_token_stride = given.heads * given.head_dim;
+    tensor.in_batch_stride = tensor.out_batch_stride = w.tokens * tensor.in_token_stride;
+    tensor.in_dtype = tensor.out_dtype = w.dtype;
+    tensor.rotate = 1;
+    tensor.in_place = w.in_place ? 1 : 0;
+  }
+  return p;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,117 @@
+// Workloads: the shapes that are timed, read from TOML, each with the source of its shape.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text_file.h"
+#include "kernels/api/rope_kernel.h"
+
+namespace ropewalk {
+
+/// Q or K: contiguous, [batch, tokens, heads, head_dim]. The window [rotary_offset, + rotary_dim)
+/// of each head is rotated.
+struct WorkloadTensor {
+  std::int64_t heads = 1, head_dim = 2, rotary_offset = 0;
+  bool operator==(const WorkloadTensor&) const = default;
+};
+
+enum class ScalingRule : std::int32_t { none, linear, llama3 };
+
+/// How a model stretches its frequencies. linear: each divided by the factor. llama3: those that
+/// turn slowly are divided, those that turn fast are not, between the two in proportion.
+struct FrequencyScaling {
+  ScalingRule rule = ScalingRule::none;
+  double factor = 1;
+  double low_freq_factor = 1, high_freq_factor = 4;  ///< llama3: turns in the original context
+  std::int64_t original_positions = 1;               ///< llama3: the original context
+  bool operator==(const FrequencyScaling&) const = default;
+};
+
+/// One model shape in one phase.
+struct Workload {
+  std::string name;           ///< e.g. "llama-3-8b/decode-1"
+  std::string model, source;  ///< whose shape, and where the model itself says so
+  std::string phase;          ///< decode, prefill, working_set
+  std::int32_t pairing = ROPE_HALF_SPLIT;
+  std::int32_t dtype = ROPE_F32;  ///< of tensors and tables: ROPE_F32 or ROPE_F64
+  bool in_place = true;
+  bool scattered = false;  ///< positions: seeded, below scattered_position_count, or 0, 1, 2, ...
+  bool cold = false;  ///< scattered over cold_position_count, and others in each call: no table row
+                      ///< comes again before nearly all others came
+  std::array<WorkloadTensor, 2> tensors;  ///< Q and K
+  std::int64_t rotary_dim = 2;
+  double rope_theta = 10000;
+  FrequencyScaling scaling;
+  std::int64_t batch = 1, tokens = 1;
+  std::vector<std::string> profiles;  ///< smoke, standard, full
+  bool operator==(const Workload&) const = default;
+};
+
+/// Scattered positions lie below this, and their table has this many rows.
+inline constexpr std::int64_t scattered_position_count = 8192;
+/// The same of a cold workload: 64 MiB of f32 tables for 128 rotated elements.
+inline constexpr std::int64_t cold_position_count = 131072;
+/// A workload that needs more memory than this is a slip of the pen.
+inline constexpr std::int64_t workload_bytes_max = std::int64_t{64} << 30;
+
+/// The workloads of a file: each model in each phase, then single ones; in order. Throws BadFile
+/// (file, line, entry and what to mend) for an unreadable or huge file, bad TOML, unknown, missing
+/// or doubled keys and names, wrong types, and shapes no kernel could be asked for.
+std::vector<Workload> load_workloads(const std::filesystem::path& file);
+/// The same for text that is already there; `file` is the name for messages.
+std::vector<Workload> parse_workloads(std::string_view text, const std::string& file);
+/// benchmarks/workloads/workloads.toml as it was when this binary was built.
+std::vector<Workload> load_default_workloads();
+std::string_view default_workloads_text();
+
+/// The model in each phase of workloads.toml that is for all models, as NAME/PHASE; all of
+/// them in profile standard, those of at most 512 tokens in smoke. Phase, batch, tokens, positions
+/// and profiles are the phase's own. Throws BadFile with `file` in front for a name or shape that
+/// does not hold.
+std::vector<Workload> through_phases(const Workload& model, const std::string& file);
+
+/// [[workload]] tables that parse_workloads() reads as the same workloads again.
+std::string to_toml(const std::vector<Workload>& workloads);
+
+/// What is wrong with a shape: the key to blame, and what to mend.
+struct ShapeFault {
+  std::string key, what;
+};
+/// What no single key can tell: whether a kernel could be asked for the shape.
+std::optional<ShapeFault> shape_fault(const Workload& workload);
+
+/// A name is 1 to 100 characters of a-z, 0-9, '.', '_', '/' and '-'.
+bool good_workload_name(std::string_view name);
+
+/// inv_freq of a workload, scaled as it says. [rotary_dim / 2]
+std::vector<double> workload_frequencies(const Workload& workload);
+/// The f32 values that a kernel of ROPE_CONTRACT_F32_ANGLE is given, widened.
+std::vector<double> workload_frequencies_f32(const Workload& workload);
+
+bool in_profile(const Workload& workload, std::string_view profile);
+
+/// "half_split / f32 / in place / table": what may be ranked together. Without angles, as for a
+/// ceiling: "half_split / f32 / in place", which belongs to every board with these parts.
+std::string board_of(const Workload& workload, std::string_view angles);
+
+inline std::int64_t element_bytes(const Workload& workload) {
+  return workload.dtype == ROPE_F64 ? 8 : 4;
+}
+/// Largest position a call may contain; the table by position has one row more.
+inline std::int64_t max_position_of(const Workload& workload) {
+  if (workload.cold) return cold_position_count - 1;
+  return (workload.scattered ? scattered_position_count : workload.tokens) - 1;
+}
+
+/// The contiguous problem of a workload. `inv_freq` ([rotary_dim / 2]) must outlive it.
+/// angle_source: ROPE_ANGLES_TABLE (by position, dtype of the data) or ROPE_ANGLES_INV_FREQ.
+/// operation: ROPE_FORWARD or ROPE_TRANSPOSE.
+rope_problem make_problem(const Workload& workload, const std::vector<double>& inv_freq,
+                          std::int32_t angle_source, std::int32_t operation);
+
+}  // namespace ropewalk

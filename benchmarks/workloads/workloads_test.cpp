@@ -1,0 +1,332 @@
+#include "benchmarks/workloads/workloads.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+
+#include "benchmarks/workloads/traffic.h"
+
+namespace ropewalk {
+namespace {
+
+const std::string entry = R"([[workload]]
+name = "toy/one"
+model = "Toy"
+source = "this test"
+phase = "decode"
+pairing = "interleaved"
+dtype = "f64"
+placement = "out_of_place"
+q_heads = 4
+k_heads = 2
+head_dim = 16
+rotary_dim = 8
+rope_theta = 10000
+batch = 3
+tokens = 5
+positions = "consecutive"
+profiles = ["smoke", "full"]
+)";
+
+/// The entry with the line that begins with `key` replaced.
+std::string with(const std::string& key, const std::string& line) {
+  std::string text = entry;
+  const auto at = text.find("\n" + key + " =") + 1;
+  text.replace(at, text.find('\n', at) - at, line);
+  return text;
+}
+
+std::string message_of(const std::string& text) {
+  try {
+    parse_workloads(text, "toy.toml");
+  } catch (const BadFile& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+void expect_refused(const std::string& text, const std::string& start, const std::string& part) {
+  const std::string message = message_of(text);
+  EXPECT_EQ(message.rfind(start, 0), 0u) << message;
+  EXPECT_NE(message.find(part), std::string::npos) << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+}
+
+TEST(Workloads, ReadsEveryField) {
+  const auto all = parse_workloads(entry, "toy.toml");
+  ASSERT_EQ(all.size(), 1u);
+  const Workload& w = all[0];
+  EXPECT_EQ(w.name, "toy/one");
+  EXPECT_EQ(w.model, "Toy");
+  EXPECT_EQ(w.source, "this test");
+  EXPECT_EQ(w.phase, "decode");
+  EXPECT_EQ(w.pairing, ROPE_INTERLEAVED);
+  EXPECT_EQ(w.dtype, ROPE_F64);
+  EXPECT_FALSE(w.in_place);
+  EXPECT_FALSE(w.scattered);
+  EXPECT_EQ(w.tensors[0].heads, 4);
+  EXPECT_EQ(w.tensors[1].heads, 2);
+  EXPECT_EQ(w.tensors[0].head_dim, 16);
+  EXPECT_EQ(w.tensors[1].head_dim, 16);
+  EXPECT_EQ(w.tensors[0].rotary_offset, 0);
+  EXPECT_EQ(w.rotary_dim, 8);
+  EXPECT_EQ(w.rope_theta, 10000.0);
+  EXPECT_EQ(w.batch, 3);
+  EXPECT_EQ(w.tokens, 5);
+  EXPECT_TRUE(in_profile(w, "smoke"));
+  EXPECT_FALSE(in_profile(w, "standard"));
+  EXPECT_EQ(board_of(w, "table"), "interleaved / f64 / out of place / table");
+}
+
+TEST(Workloads, WrongTypesAndWordsNameTheirLine) {
+  expect_refused(with("q_heads", "q_heads = \"four\""), "toy.toml:9: ", "must be an integer");
+  expect_refused(with("q_heads", "q_heads = 4.0"), "toy.toml:9: ", "must be an integer");
+  expect_refused(with("model", "model = 7"), "toy.toml:3: ", "must be a string");
+  expect_refused(with("source", "source = \"\""), "toy.toml:4: ", "must not be empty");
+  expect_refused(with("rope_theta", "rope_theta = true"), "toy.toml:13: ", "must be a number");
+  expect_refused(with("phase", "phase = \"warp\""), "toy.toml:5: ", "'warp'; allowed: decode");
+  expect_refused(with("pairing", "pairing = \"neox\""), "toy.toml:6: ", "half_split");
+  expect_refused(with("dtype", "dtype = \"bf16\""), "toy.toml:7: ", "f32, f64");
+  expect_refused(with("placement", "placement = \"here\""), "toy.toml:8: ", "in_place");
+  expect_refused(with("positions", "positions = \"any\""), "toy.toml:16: ", "scattered");
+  expect_refused(with("profiles", "profiles = \"smoke\""), "toy.toml:17: ", "must be a list");
+  expect_refused(with("profiles", "profiles = []"), "toy.toml:17: ", "must be a list");
+  expect_refused(with("profiles", "profiles = [\"fast\"]"), "toy.toml:17: ", "may hold only");
+  expect_refused(with("profiles", "profiles = [\"full\", \"full\"]"), "toy.toml:17: ", "twice");
+}
+
+TEST(Workloads, ImpossibleShapesNameTheirLine) {
+  expect_refused(with("rotary_dim", "rotary_dim = 7"), "toy.toml:12: ", "must be even");
+  expect_refused(with("rotary_dim", "rotary_dim = 32"), "toy.toml:12: ", "exceeds head_dim 16");
+  expect_refused(with("tokens", "tokens = 0"), "toy.toml:15: ", "at least 1");
+  expect_refused(with("k_heads", "k_heads = -2"), "toy.toml:10: ", "at least 1");
+  expect_refused(with("rope_theta", "rope_theta = 0.5"), "toy.toml:13: ", "at least 1");
+  expect_refused(with("rope_theta", "rope_theta = nan"), "toy.toml:13: ", "finite");
+  expect_refused(with("tokens", "tokens = 4294967296"), "toy.toml:15: ", "2^31");
+  expect_refused(with("batch", "batch = 9223372036854775807"), "toy.toml:14: ", "overflows");
+  expect_refused(with("batch", "batch = 100000000"), "toy.toml:14: ", "64 GiB");
+}
+
+TEST(Workloads, WindowsAndWidthsOfTheirOwn) {
+  const auto with_more = [](const std::string& lines) { return entry + lines; };
+  const Workload w = parse_workloads(
+      with_more("k_head_dim = 8\nq_rotary_offset = 8\nk_rotary_offset = 0\n"), "toy.toml")[0];
+  EXPECT_EQ(w.tensors[0].head_dim, 16);
+  EXPECT_EQ(w.tensors[0].rotary_offset, 8);
+  EXPECT_EQ(w.tensors[1].head_dim, 8);
+  EXPECT_EQ(w.tensors[1].rotary_offset, 0);
+  expect_refused(with_more("q_rotary_offset = 9\n"),
+                 "toy.toml:18: ", "the window [9, 9 + 8) is not inside a head of 16");
+  expect_refused(with_more("q_rotary_offset = -1\n"), "toy.toml:18: ", "at least 0");
+  expect_refused(with_more("k_rotary_offset = 9223372036854775807\n"), "toy.toml:18: ", "window");
+  expect_refused(with_more("k_head_dim = 8\nk_rotary_offset = 2\n"), "toy.toml:19: ", "head of 8");
+  expect_refused(with_more("k_head_dim = 6\n"), "toy.toml:12: ", "exceeds k_head_dim 6");
+  expect_refused(with_more("k_head_dim = 0\n"), "toy.toml:18: ", "at least 1");
+}
+
+const std::string phases = R"([[phase]]
+name = "one"
+phase = "decode"
+batch = 1
+tokens = 1
+positions = "scattered"
+[[phase]]
+name = "many"
+phase = "prefill"
+batch = 2
+tokens = 7
+positions = "consecutive"
+models = ["b"]
+)";
+const std::string shape = R"(model = "Toy"
+source = "this test"
+pairing = "interleaved"
+dtype = "f64"
+placement = "in_place"
+q_heads = 4
+k_heads = 2
+head_dim = 16
+rotary_dim = 8
+rope_theta = 10000
+)";
+const std::string model_a = "[[model]]\nname = \"a\"\n" + shape;
+const std::string model_b = "[[model]]\nname = \"b\"\n" + shape;
+
+TEST(Workloads, EachModelGoesThroughItsPhases) {
+  const auto all = parse_workloads(phases + model_a + "smoke = [\"one\"]\n" + model_b +
+                                       "standard = [\"many\", \"one\"]\n" + entry,
+                                   "toy.toml");
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[0].name, "a/one");
+  EXPECT_EQ(all[1].name, "b/one");
+  EXPECT_EQ(all[2].name, "b/many");
+  EXPECT_EQ(all[3].name, "toy/one");
+  EXPECT_TRUE(all[0].scattered);
+  EXPECT_EQ(all[2].batch, 2);
+  EXPECT_EQ(all[2].tokens, 7);
+  EXPECT_EQ(all[2].tensors[1].heads, 2);
+  EXPECT_EQ(all[0].profiles, (std::vector<std::string>{"smoke", "full"}));
+  EXPECT_EQ(all[1].profiles, (std::vector<std::string>{"standard", "full"}));
+}
+
+TEST(Workloads, AModelAloneGoesThroughTheBuiltInPhases) {
+  const auto all = parse_workloads(model_a + "smoke = [\"decode-8\"]\n", "toy.toml");
+  std::set<std::string> names;
+  for (const Workload& w : all) names.insert(w.name);
+  EXPECT_EQ(names,
+            (std::set<std::string>{"a/decode-1", "a/decode-8", "a/decode-64", "a/prefill-128",
+                                   "a/prefill-512", "a/prefill-2048", "a/prefill-8192"}));
+  EXPECT_TRUE(in_profile(all[1], "smoke"));
+}
+
+TEST(Workloads, ModelsAndPhasesNameTheirLine) {
+  const std::string for_a = phases + model_b + model_a;
+  expect_refused(for_a + "smoke = [\"many\"]\n", "toy.toml:38: model 'a'", "only: one");
+  expect_refused(phases + model_a, "toy.toml:13: phase 'many'", "models may hold only: a");
+  expect_refused(phases + model_b + "token = 1\n", "toy.toml:26: model 'b'", "unknown key 'token'");
+  expect_refused(phases + model_b + "tokens = 1\n", "toy.toml:26: model 'b'", "unknown key");
+  expect_refused(phases + "q_heads = 1\n" + model_b, "toy.toml:14: phase 'many'", "unknown key");
+  expect_refused(phases + model_b + model_b, "toy.toml:27: model 'b'", "taken since line 14");
+  expect_refused(phases, "toy.toml:1: ", "no [[workload]] and no [[model]]");
+  std::string bad = phases + model_b;
+  bad.replace(bad.find("tokens = 7"), 10, "tokens = 0");
+  expect_refused(bad, "toy.toml:11: workload 'b/many'", "at least 1");
+  bad = phases + model_b;
+  bad.replace(bad.find("rotary_dim = 8"), 14, "rotary_dim = 9");
+  expect_refused(bad, "toy.toml:24: workload 'b/one'", "must be even");
+  bad = phases + model_b;
+  bad.replace(bad.find("positions = \"consecutive\"\n"), 26, "");
+  expect_refused(bad, "toy.toml:7: workload 'b/many'", "'positions' is missing");
+  bad = model_a;
+  bad.replace(bad.find("q_heads = 4"), 11, "q_heads = 99999999999");
+  expect_refused(bad, "workloads.toml:", "workload 'a/decode-1'");
+}
+
+TEST(Workloads, NamesKeysAndSyntax) {
+  expect_refused(with("name", "name = \"Toy One\""), "toy.toml:2: ", "a name is");
+  expect_refused(with("tokens", "token = 5"), "toy.toml:15: ", "unknown key 'token'");
+  expect_refused(with("tokens", ""), "toy.toml:1: ", "'tokens' is missing");
+  expect_refused(entry + entry, "toy.toml:19: workload 'toy/one'", "taken since line 1");
+  expect_refused("speed = 1\n" + entry, "toy.toml:1: ", "'speed' is not known");
+  expect_refused("workload = 3\n", "toy.toml:1: ", "only [[workload]]");
+  expect_refused("", "toy.toml:1: ", "no [[workload]]");
+  expect_refused(with("tokens", "tokens = = 5"), "toy.toml:15: ", "");
+  std::string deep = "a";
+  for (int i = 0; i < 100000; ++i) deep += ".a";
+  expect_refused(deep + " = 1", "toy.toml:1: ", "longer than 4096");
+  expect_refused(entry + "[" + deep + "]\n", "toy.toml:18: ", "longer than 4096");
+  expect_refused(std::string("a\0b = 1", 7), "toy.toml:1: ", "");
+  expect_refused("a = \"\xff\xfe\"\n", "toy.toml:1: ", "utf-8");
+  expect_refused(with("source", "source = \"a\\nb\""), "toy.toml:4: ", "control character");
+  expect_refused(with("tokens", "\"to\\nken\" = 5"), "toy.toml:15: ", "unknown key 'to?ken'");
+}
+
+TEST(Workloads, FrequenciesMayBeScaled) {
+  const std::string linear = "scaling = \"linear\"\nscaling_factor = 4\n";
+  const std::string llama3 =
+      "scaling = \"llama3\"\nscaling_factor = 8.0\nlow_freq_factor = 1\nhigh_freq_factor = 4\n"
+      "original_positions = 8192\n";
+  EXPECT_EQ(parse_workloads(entry, "toy.toml")[0].scaling, FrequencyScaling{});
+  EXPECT_EQ(parse_workloads(entry + linear, "toy.toml")[0].scaling,
+            (FrequencyScaling{ScalingRule::linear, 4, 1, 4, 1}));
+  EXPECT_EQ(parse_workloads(model_a + llama3, "toy.toml")[0].scaling,
+            (FrequencyScaling{ScalingRule::llama3, 8, 1, 4, 8192}));
+  expect_refused(entry + "scaling_factor = 4\n", "toy.toml:18: ", "without scaling");
+  expect_refused(entry + "scaling = \"yarn\"\n", "toy.toml:18: ", "allowed: linear, llama3");
+  expect_refused(entry + "scaling = \"linear\"\n", "toy.toml:1: ", "'scaling_factor' is missing");
+  expect_refused(entry + linear + "low_freq_factor = 1\n", "toy.toml:20: ", "llama3 alone");
+  expect_refused(entry + "scaling = \"linear\"\nscaling_factor = 0\n", "toy.toml:19: ", "1 to 1e9");
+  expect_refused(phases + "scaling = \"linear\"\n" + model_b, "toy.toml:14: phase",
+                 "unknown key 'scaling'");
+}
+
+TEST(Workloads, UnreadableAndHugeFiles) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / ("ropewalk_" + std::to_string(getpid()));
+  fs::create_directory(folder);
+  EXPECT_THROW(load_workloads(folder / "absent.toml"), BadFile);
+  EXPECT_THROW(load_workloads(folder), BadFile);
+  EXPECT_THROW(load_workloads("/dev/zero"), BadFile);
+  std::ofstream(folder / "good.toml") << entry;
+  EXPECT_EQ(load_workloads(folder / "good.toml").size(), 1u);
+  std::ofstream(folder / "huge.toml") << entry << '#' << std::string(1 << 20, 'x');
+  EXPECT_THROW(load_workloads(folder / "huge.toml"), BadFile);
+  std::ofstream(folder / "foreign.toml") << std::string(
+      "\x7f"
+      "ELF\0\xff\xfe",
+      7);
+  EXPECT_THROW(load_workloads(folder / "foreign.toml"), BadFile);
+  fs::remove_all(folder);
+}
+
+TEST(Workloads, TheShippedOnesAreGoodAndBuiltIn) {
+  const auto shipped = load_workloads(WORKLOADS_TOML);
+  const auto built_in = load_default_workloads();
+  ASSERT_EQ(shipped.size(), built_in.size());
+  std::set<std::string> kinds, models;
+  std::map<std::string, std::set<std::string>> named;
+  for (std::size_t i = 0; i < shipped.size(); ++i) {
+    EXPECT_EQ(shipped[i].name, built_in[i].name);
+    EXPECT_NE(shipped[i].source.find("config.json"), std::string::npos) << shipped[i].name;
+    EXPECT_TRUE(in_profile(shipped[i], "full")) << shipped[i].name;
+    kinds.insert(shipped[i].phase);
+    models.insert(shipped[i].model);
+    for (const char* profile : {"smoke", "standard"})
+      if (in_profile(shipped[i], profile)) named[profile].insert(shipped[i].name);
+  }
+  EXPECT_EQ(kinds, (std::set<std::string>{"decode", "prefill", "working_set"}));
+  EXPECT_EQ(models.size(), 11u);
+  EXPECT_EQ(shipped.size(), 11u * 7 + 6 + 3);
+  EXPECT_EQ(named["smoke"],
+            (std::set<std::string>{"llama-3-8b/decode-1", "llama-3-8b/decode-8",
+                                   "llama-3-8b/prefill-512", "gpt-j-6b/prefill-512",
+                                   "llama-3-8b/set-1", "llama-3-8b/set-16", "llama-3-8b/set-256"}));
+  EXPECT_EQ(named["standard"].size(), 22u);  // two cells each: at most 60
+  const auto deepseek = std::find_if(shipped.begin(), shipped.end(), [](const Workload& w) {
+    return w.name == "deepseek-v3/prefill-128";
+  });
+  ASSERT_NE(deepseek, shipped.end());
+  EXPECT_EQ(deepseek->tensors[0].heads, 128);
+  EXPECT_EQ(deepseek->tensors[0].head_dim, 192);
+  EXPECT_EQ(deepseek->tensors[0].rotary_offset, 128);
+  EXPECT_EQ(deepseek->tensors[1].heads, 1);
+  EXPECT_EQ(deepseek->tensors[1].head_dim, 64);
+  EXPECT_EQ(deepseek->rotary_dim, 64);
+}
+
+TEST(Workloads, TheSweepReachesMemory) {
+  std::int64_t largest = 0;
+  for (const Workload& w : load_default_workloads())
+    if (w.phase == "working_set") largest = std::max(largest, working_set_bytes(w, false));
+  EXPECT_GE(largest, std::int64_t{512} << 20);
+}
+
+TEST(Workloads, ProblemIsContiguousAndComplete) {
+  const Workload w = parse_workloads(entry, "toy.toml")[0];
+  const std::vector<double> inv_freq(4, 1.0);
+  const rope_problem p = make_problem(w, inv_freq, ROPE_ANGLES_TABLE, ROPE_TRANSPOSE);
+  EXPECT_EQ(p.struct_size, sizeof(rope_problem));
+  EXPECT_EQ(p.operation, ROPE_TRANSPOSE);
+  EXPECT_EQ(p.tensor_count, 2u);
+  EXPECT_EQ(p.max_position, 4);
+  EXPECT_EQ(p.table_rows, 5);
+  EXPECT_EQ(p.table_row_stride, 4);
+  EXPECT_EQ(p.table_dtype, ROPE_F64);
+  EXPECT_EQ(p.tensor[0].in_token_stride, 64);
+  EXPECT_EQ(p.tensor[0].out_batch_stride, 320);
+  EXPECT_EQ(p.tensor[1].in_batch_stride, 160);
+  EXPECT_EQ(p.tensor[1].in_place, 0);
+  EXPECT_EQ(make_problem(w, inv_freq, ROPE_ANGLES_INV_FREQ, ROPE_FORWARD).table_rows, 0);
+  Workload scattered = w;
+  scattered.scattered = true;
+  EXPECT_EQ(make_problem(scattered, inv_freq, ROPE_ANGLES_TABLE, ROPE_FORWARD).table_rows, 8192);
+}
+
+}  // namespace
+}  // namespace ropewalk

@@ -1,0 +1,102 @@
+// What a case must be before it is laid out: every message names the field and what it should be.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "harness/cases/case.h"
+#include "harness/cases/checked.h"
+#include "harness/cases/names.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr std::int64_t largest_rotary_dim = 1 << 16;  // its frequencies are made one by one
+
+void check_sizes(const Case& c) {
+  require(c.batch >= 1 && c.tokens >= 1, "batch and tokens must be at least 1");
+  require(c.rotary_dim >= 2 && c.rotary_dim % 2 == 0,
+          "rotary_dim must be even and at least 2, got {}", c.rotary_dim);
+  require(c.rotary_dim <= largest_rotary_dim, "rotary_dim must be at most {}", largest_rotary_dim);
+  require(!c.tensors.empty() && c.tensors.size() <= ROPE_MAX_TENSORS, "1 to 4 tensors are allowed");
+  require(c.dtype >= ROPE_F64 && c.dtype <= ROPE_BF16, "dtype must be f64, f32, f16 or bf16");
+  require(c.contract != ROPE_CONTRACT_F32_ANGLE || c.dtype != ROPE_F64,
+          "the f32_angle contract is not for f64 data");
+  require(c.position_dtype == ROPE_I32 || c.position_dtype == ROPE_I64,
+          "position_dtype must be i32 or i64");
+  require(!(c.own_tables && c.own_sin), "own_tables and own_sin exclude each other");
+  require(std::isfinite(c.attention_scale), "attention_scale must be finite");
+  require(c.rope_theta >= 1 && std::isfinite(c.rope_theta), "rope_theta must be at least 1");
+  require(c.inv_freq.empty() || std::ssize(c.inv_freq) == c.rotary_dim / 2,
+          "inv_freq needs rotary_dim / 2 = {} values, got {}", c.rotary_dim / 2, c.inv_freq.size());
+  for (const double f : c.inv_freq)
+    require(f >= 0 && f <= 0x1.921fb54442d18p+2, "inv_freq must lie in [0, 2 pi]");
+  std::int64_t all_bytes = 0;  // of inputs and outputs, were they contiguous
+  for (std::size_t i = 0; i < c.tensors.size(); ++i) {
+    const TensorCase& t = c.tensors[i];
+    const auto name = tensor_words[i];
+    require(t.heads >= 1 && t.head_dim >= 1, "{}: heads and head_dim must be at least 1", name);
+    require(!t.rotate || (t.rotary_offset >= 0 && c.rotary_dim <= t.head_dim &&
+                          t.rotary_offset <= t.head_dim - c.rotary_dim),
+            "{}: the window [{}, +{}) is not inside head_dim {}", name, t.rotary_offset,
+            c.rotary_dim, t.head_dim);
+    require(t.in_at >= 0 && t.out_at >= 0, "{}: in_at and out_at must not be negative", name);
+    for (const std::int64_t s :
+         {t.in.batch, t.in.token, t.in.head, t.out.batch, t.out.token, t.out.head})
+      require(s >= contiguous, "{}: strides must not be negative", name);
+    require(!t.in_place || (t.in == t.out && t.in_at == t.out_at),
+            "{}: in place needs equal strides and offsets", name);
+    require(!c.fused || t.in_place == c.tensors[0].in_place,
+            "fused tensors must be in place all or none");
+    const auto wanted = times(times(c.batch, c.tokens), times(t.heads, t.head_dim));
+    require(t.values.empty() || std::ssize(t.values) == wanted, "{}.values needs {} values, got {}",
+            name, wanted, t.values.size());
+    all_bytes = plus(all_bytes, times(wanted, times(element_bytes(c.dtype), t.in_place ? 1 : 2)));
+    require(all_bytes <= largest_case_bytes, "the case is larger than 2 GiB");
+  }
+}
+
+void check_positions(const Case& c, const std::vector<std::int64_t>& positions) {
+  require(std::ssize(positions) == c.batch * c.tokens,
+          "positions needs batch * tokens = {} values, got {}", c.batch * c.tokens,
+          positions.size());
+  require(c.position_batch_stride >= contiguous && c.position_token_stride >= contiguous,
+          "position strides must not be negative");
+  constexpr std::int64_t limit = std::int64_t{1} << 31;
+  const bool table = c.contract == ROPE_CONTRACT_TABLE;
+  for (const std::int64_t p : positions) {
+    require(p >= -limit && p < limit, "position {} is outside [-2^31, 2^31)", p);
+    require(!table || c.rows_by == ROPE_ROW_BY_TOKEN || p >= 0,
+            "position {} is negative: a table by position has no such row", p);
+  }
+  for (const std::int64_t stride : {c.position_batch_stride, c.position_token_stride})
+    require(stride >= contiguous, "position strides must not be negative");
+  require(!c.positions_null || (table && c.rows_by == ROPE_ROW_BY_TOKEN),
+          "positions_null is for tables by token");
+  for (std::int64_t b = 0; b < c.batch; ++b)
+    for (std::int64_t t = 0; t < c.tokens; ++t) {
+      const auto at = [&](std::int64_t row, std::int64_t token) {
+        return positions[static_cast<std::size_t>(row * c.tokens + token)];
+      };
+      require(at(b, t) ==
+                  at(c.position_batch_stride == 0 ? 0 : b, c.position_token_stride == 0 ? 0 : t),
+              "a broadcast position stride (0) needs equal positions along that axis");
+    }
+}
+
+}  // namespace
+
+void validate(const Case& c) {
+  check_sizes(c);
+  const std::int64_t tokens = times(c.batch, c.tokens);
+  require(tokens <= largest_case_bytes / 8, "the case is larger than 2 GiB");
+  require(c.position_rule != PositionRule::random || c.position_from <= c.position_to,
+          "positions=random:A:B needs A <= B");
+  constexpr std::int64_t far = std::int64_t{1} << 32;
+  for (const std::int64_t v : {c.position_from, c.position_to, c.position_step})
+    require(v > -far && v < far, "positions are outside [-2^31, 2^31)");
+  // Properties add it to positions, which must not overflow.
+  require(c.shift > -far && c.shift < far, "shift must lie within 2^32, got {}", c.shift);
+  check_positions(c, positions_of(c));
+}
+
+}  // namespace ropewalk

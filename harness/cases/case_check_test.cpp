@@ -1,0 +1,210 @@
+// Cases that cannot be laid out are refused with one line that says what is wrong; nothing else
+// ever comes out of a replay line.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+#include <string>
+
+#include "harness/cases/case.h"
+#include "harness/cases/problem.h"
+
+namespace ropewalk {
+namespace {
+
+std::string validation(const std::string& line) {
+  try {
+    validate(case_from_text(line));
+  } catch (const BadCase& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string layout(const std::string& line) {
+  try {
+    Oracle oracle;
+    make_problem(case_from_text(line), oracle);
+  } catch (const BadCase& error) {
+    return error.what();
+  }
+  return "";
+}
+
+struct Bad {
+  const char* line;
+  const char* message;
+};
+
+void expect_refusals(std::initializer_list<Bad> list, std::string (*check)(const std::string&)) {
+  for (const Bad& bad : list) {
+    const std::string message = check(bad.line);
+    EXPECT_NE(message.find(bad.message), std::string::npos)
+        << bad.line << " -> '" << message << "'";
+    EXPECT_EQ(message.find('\n'), std::string::npos) << bad.line;
+  }
+}
+
+TEST(CaseCheck, GoodCasesPass) {
+  for (const char* line : {"", "positions=from:0:0", "batch=3 tokens=2 positions=0,1,2,3,4,5",
+                           "contract=exact positions=from:-2147483648:1",
+                           "contract=exact tokens=2 positions=2147483646,2147483647",
+                           "rows_by=token positions=-5 positions_null=1",
+                           "batch=2 tokens=2 positions=1,2,1,2 position_batch_stride=0",
+                           "batch=2 tokens=2 positions=random:0:9 position_batch_stride=0",
+                           "inv_freq=0x1.921fb54442d18p+2", "q.rotate=0 q.head_dim=1",
+                           "q.head_dim=5 q.offset=3", "dtype=f64 contract=exact", "dtype=f16",
+                           "dtype=bf16 contract=f32_angle", "attention_scale=-0.5"}) {
+    EXPECT_EQ(validation(line), "") << line;
+    EXPECT_EQ(layout(line), "") << line;
+  }
+}
+
+TEST(CaseCheck, SizesAndWords) {
+  expect_refusals(
+      {
+          {"rotary_dim=3 q.head_dim=8", "rotary_dim must be even and at least 2, got 3"},
+          {"rotary_dim=0", "rotary_dim must be even and at least 2, got 0"},
+          {"rotary_dim=-2", "rotary_dim must be even"},
+          {"rotary_dim=8 q.head_dim=6", "q: the window [0, +8) is not inside head_dim 6"},
+          {"rotary_dim=4 q.head_dim=6 q.offset=3", "q: the window [3, +4) is not inside"},
+          {"q.head_dim=6 q.offset=-1", "q: the window [-1, +2)"},
+          {"q.head_dim=6 q.offset=9223372036854775807", "q: the window"},
+          {"k.head_dim=1", "k: the window [0, +2) is not inside head_dim 1"},
+          {"tokens=0", "batch and tokens must be at least 1"},
+          {"batch=-1", "batch and tokens must be at least 1"},
+          {"q.heads=0", "q: heads and head_dim must be at least 1"},
+          {"t2.head_dim=0 q.heads=1", "t2: heads and head_dim must be at least 1"},
+          {"dtype=i32", "dtype must be f64, f32, f16 or bf16"},
+          {"dtype=i64", "dtype must be f64, f32, f16 or bf16"},
+          {"position_dtype=f32", "position_dtype must be i32 or i64"},
+          {"contract=f32_angle dtype=f64", "the f32_angle contract is not for f64 data"},
+          {"attention_scale=inf", "attention_scale must be finite"},
+          {"attention_scale=nan", "attention_scale must be finite"},
+          {"rope_theta=0.5", "rope_theta must be at least 1"},
+          {"rope_theta=nan", "rope_theta must be at least 1"},
+          {"rope_theta=inf", "rope_theta must be at least 1"},
+          {"rotary_dim=4 q.head_dim=4 inv_freq=1",
+           "inv_freq needs rotary_dim / 2 = 2 values, got 1"},
+          {"inv_freq=-1", "inv_freq must lie in [0, 2 pi]"},
+          {"inv_freq=nan", "inv_freq must lie in [0, 2 pi]"},
+          {"inv_freq=6.3", "inv_freq must lie in [0, 2 pi]"},
+          {"inv_freq=0x1.921fb54442d19p+2", "inv_freq must lie in [0, 2 pi]"},
+          {"q.values=1,2,3", "q.values needs 2 values, got 3"},
+          {"q.in=-2,0,0", "q: strides must not be negative"},
+          {"k.out=0,0,-9", "k: strides must not be negative"},
+          {"q.in_at=-1", "q: in_at and out_at must not be negative"},
+          {"q.in_place=1 q.in=4,4,4 q.out=8,8,8", "q: in place needs equal strides"},
+          {"q.in_place=1 q.out_at=1", "q: in place needs equal strides and offsets"},
+          {"q.in_place=1 k.heads=1 fused=1", "in place all or none"},
+          {"own_tables=1 own_sin=1", "exclude each other"},
+      },
+      validation);
+}
+
+TEST(CaseCheck, Positions) {
+  expect_refusals(
+      {
+          {"positions=-1", "position -1 is negative: a table by position has no such row"},
+          {"positions=2147483648 contract=exact", "position 2147483648 is outside [-2^31, 2^31)"},
+          {"positions=from:-2147483649:1 contract=exact", "is outside [-2^31, 2^31)"},
+          {"tokens=3 positions=from:2147483646:1 contract=exact", "position 2147483648 is outside"},
+          {"positions=from:9223372036854775807:1", "positions are outside [-2^31, 2^31)"},
+          {"positions=random:-9223372036854775808:9223372036854775807", "positions are outside"},
+          {"positions=random:5:4", "positions=random:A:B needs A <= B"},
+          {"tokens=3 positions=1,2", "positions needs batch * tokens = 3 values, got 2"},
+          {"positions=", "positions needs batch * tokens = 1 values, got 0"},
+          {"positions_null=1", "positions_null is for tables by token"},
+          {"positions_null=1 rows_by=token contract=exact",
+           "positions_null is for tables by token"},
+          {"batch=2 positions=1,2 position_batch_stride=0",
+           "needs equal positions along that axis"},
+          {"tokens=2 positions=1,2 position_token_stride=0",
+           "needs equal positions along that axis"},
+      },
+      validation);
+}
+
+TEST(CaseCheck, SizesThatOverflowOrAreTooLarge) {
+  expect_refusals(
+      {
+          {"batch=4611686018427387904 tokens=4 positions=0", "overflow 64 bits"},
+          {"q.heads=9223372036854775807 q.head_dim=2", "overflow 64 bits"},
+          {"batch=4294967296 q.heads=4294967296", "overflow 64 bits"},
+          {"batch=1099511627776", "larger than 2 GiB"},
+          {"tokens=134217729 q.head_dim=2", "larger than 2 GiB"},
+          {"q.head_dim=268435457 q.rotate=0", "larger than 2 GiB"},
+          {"q.head_dim=134217729 q.rotate=0 k.head_dim=134217729 k.rotate=0", "larger than 2 GiB"},
+          {"rotary_dim=4611686018427387904 q.rotate=0", "rotary_dim must be at most 65536"},
+          {"position_token_stride=-7 tokens=2", "position strides must not be negative"},
+          {"position_batch_stride=-2 batch=2", "position strides must not be negative"},
+          {"shift=4294967296", "shift must lie within 2^32, got 4294967296"},
+          {"shift=-9223372036854775808", "shift must lie within 2^32"},
+      },
+      validation);
+  expect_refusals(
+      {
+          {"batch=2 q.out=9223372036854775807,0,0", "overflow 64 bits"},
+          {"batch=2 q.in=4000000000,0,0", "larger than 2 GiB"},
+          {"q.in_at=9223372036854775807", "overflow 64 bits"},
+          {"q.out_at=1073741824", "larger than 2 GiB"},
+          {"table_spare_rows=9223372036854775807", "overflow 64 bits"},
+          {"table_spare_rows=-1", "table_spare_rows must not be negative"},
+          {"positions=2147483647", "larger than 2 GiB"},
+          {"table_spare_rows=9 table_row_stride=9223372036854775807", "overflow 64 bits"},
+          {"tokens=2 table_row_stride=0", "table_row_stride must be at least rotary_dim / 2"},
+          {"tokens=2 position_token_stride=9223372036854775807", "overflow 64 bits"},
+          {"tokens=2 position_token_stride=4000000000", "larger than 2 GiB"},
+      },
+      layout);
+}
+
+TEST(CaseCheck, Overlaps) {
+  expect_refusals(
+      {
+          {"tokens=2 q.out=0,0,0", "q: output elements overlap"},
+          {"tokens=2 q.out=2,1,2", "q: output elements overlap"},
+          {"q.heads=2 q.out=4,4,1", "q: output elements overlap"},
+          {"q.heads=2 q.in_place=1 q.in=4,4,1 q.out=4,4,1", "q: output elements overlap"},
+          {"fused=1 k.heads=1", "k: output elements overlap"},
+          {"fused=1 q.heads=1 k.heads=1 k.out_at=1", "k: output elements overlap"},
+          {"batch=2 tokens=2 positions=0,1,2,3 position_batch_stride=1",
+           "two different positions one place"},
+      },
+      layout);
+  // Interleaved but disjoint rows, broadcast inputs and shared positions are fine.
+  for (const char* line :
+       {"fused=1 k.heads=1 k.out_at=2", "tokens=2 q.heads=2 q.out=9,2,4", "tokens=2 q.in=0,0,0",
+        "batch=2 tokens=2 positions=0,1,1,2 position_batch_stride=1"})
+    EXPECT_EQ(layout(line), "") << line;
+}
+
+// Small numbers in every field: laid out, or refused with BadCase, never anything else.
+TEST(CaseCheck, WhateverIsReadIsLaidOutOrRefused) {
+  const char* const words[] = {"batch",   "tokens",     "rotary_dim",     "position_batch_stride",
+                               "fused",   "own_tables", "positions_null", "position_token_stride",
+                               "q.heads", "q.head_dim", "q.offset",       "table_spare_rows",
+                               "q.in_at", "q.out_at",   "q.in_place",     "table_row_stride",
+                               "k.heads", "k.head_dim", "k.offset",       "k.rotate"};
+  std::mt19937_64 random(11);
+  Oracle oracle;
+  int laid_out = 0;
+  for (int n = 0; n < 20'000; ++n) {
+    std::string line = random() % 2 == 0 ? "contract=exact" : "rows_by=token";
+    for (const char* word : words)
+      if (random() % 4 == 0)
+        line += " " + std::string(word) + "=" + std::to_string(static_cast<int>(random() % 9) - 2);
+    if (random() % 2 == 0) line += " positions=random:0:3";
+    try {
+      make_problem(case_from_text(line), oracle);
+      ++laid_out;
+    } catch (const BadCase&) {
+    } catch (const std::exception& error) {
+      FAIL() << line << ": " << error.what();
+    }
+  }
+  EXPECT_GT(laid_out, 500);
+}
+
+}  // namespace
+}  // namespace ropewalk

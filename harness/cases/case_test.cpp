@@ -1,0 +1,295 @@
+// The replay line: what is written is read back, and what cannot be read is named in one line.
+#include "harness/cases/case.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+
+namespace ropewalk {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+/// Draws every field of a case; not all of these can be laid out.
+class Draw {
+ public:
+  explicit Draw(std::uint64_t seed) : random_(seed) {}
+
+  std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
+  bool coin() { return below(2) == 0; }
+  std::int32_t word(std::uint64_t count) { return static_cast<std::int32_t>(below(count)); }
+  std::int64_t integer() {
+    switch (below(5)) {
+      case 0:
+        return std::numeric_limits<std::int64_t>::min();
+      case 1:
+        return std::numeric_limits<std::int64_t>::max();
+      case 2:
+        return contiguous;
+      default:
+        return static_cast<std::int64_t>(below(10'000)) - 5'000;
+    }
+  }
+  double number() {
+    constexpr double special[] = {0.0,       -0.0,      infinity, -infinity, not_a_number,
+                                  0x1p-1074, 0x1p-1022, 0.1,      1e308,     -1e-300};
+    if (coin()) return special[below(std::size(special))];
+    return std::ldexp(static_cast<double>(random_()), static_cast<int>(below(200)) - 150);
+  }
+  std::string text() {
+    static const std::string alphabet = "ab_Z09./ \"'%=,\n\t\\\x01\xc3\xa9*";
+    std::string out;
+    for (auto n = below(8); n > 0; --n) out += alphabet[below(alphabet.size())];
+    return out;
+  }
+  std::vector<double> numbers() {
+    std::vector<double> out(below(4));
+    for (double& v : out) v = number();
+    return out;
+  }
+  Strides strides() { return coin() ? Strides{} : Strides{integer(), integer(), integer()}; }
+
+  TensorCase tensor() {
+    TensorCase t;
+    t.heads = integer();
+    t.head_dim = integer();
+    t.rotary_offset = integer();
+    t.rotate = coin();
+    t.in_place = coin();
+    t.in = strides();
+    t.out = strides();
+    t.in_at = integer();
+    t.out_at = integer();
+    t.values = numbers();
+    return t;
+  }
+
+  void positions_of(Case& c) {
+    c.position_rule = static_cast<PositionRule>(below(3));
+    switch (c.position_rule) {
+      case PositionRule::list:
+        for (auto n = below(5); n > 0; --n) c.positions.push_back(integer());
+        break;
+      case PositionRule::consecutive:
+        c.position_from = integer();
+        c.position_step = integer();
+        break;
+      default:
+        c.position_from = integer();
+        c.position_to = integer();
+    }
+  }
+
+  Case any_case() {
+    Case c;
+    c.kernel = text();
+    c.plugin = text();
+    c.property = text();
+    c.contract = word(3);
+    c.operation = word(2);
+    c.pairing = word(2);
+    c.dtype = word(6);
+    c.batch = integer();
+    c.tokens = integer();
+    c.rotary_dim = integer();
+    c.rope_theta = number();
+    c.inv_freq = numbers();
+    positions_of(c);
+    c.position_dtype = word(6);
+    c.positions_null = coin();
+    c.position_batch_stride = integer();
+    c.position_token_stride = integer();
+    c.rows_by = word(2);
+    c.table_spare_rows = integer();
+    c.table_row_stride = integer();
+    c.own_tables = coin();
+    c.attention_scale = number();
+    c.data = static_cast<DataPattern>(below(5));
+    c.seed = random_();
+    c.shift = integer();
+    c.fused = coin();
+    c.tensors.clear();
+    for (auto n = 1 + below(ROPE_MAX_TENSORS); n > 0; --n) c.tensors.push_back(tensor());
+    return c;
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+bool has_nan(const Case& c) {
+  bool found = std::isnan(c.rope_theta) || std::isnan(c.attention_scale);
+  for (const double f : c.inv_freq) found = found || std::isnan(f);
+  for (const TensorCase& t : c.tensors)
+    for (const double v : t.values) found = found || std::isnan(v);
+  return found;
+}
+
+std::string refusal(const std::string& line) {
+  try {
+    case_from_text(line);
+  } catch (const BadCase& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool one_line(const std::string& text) {
+  return !text.empty() && text.find('\n') == std::string::npos;
+}
+
+TEST(CaseText, RoundTripsEveryField) {
+  Draw draw(1);
+  for (int n = 0; n < 3'000; ++n) {
+    const Case c = draw.any_case();
+    const std::string line = to_text(c);
+    ASSERT_TRUE(one_line(line)) << line;
+    const Case back = case_from_text(line);
+    ASSERT_EQ(to_text(back), line);
+    ASSERT_TRUE(has_nan(c) || back == c) << line;  // NaN equals nothing
+  }
+}
+
+TEST(CaseText, NumbersComeBackBitForBit) {
+  for (const double v :
+       {0.1, 1.0 / 3, 0x1p-1074, -0.0, 0x1.fffffffffffffp+1023, infinity, -infinity}) {
+    Case c;
+    c.tensors[0].values = {v, -v};
+    const std::vector<double> back = case_from_text(to_text(c)).tensors[0].values;
+    ASSERT_EQ(back.size(), 2u);
+    EXPECT_EQ(back[0], v);
+    EXPECT_EQ(std::signbit(back[0]), std::signbit(v));
+    EXPECT_EQ(back[1], -v);
+  }
+  Case c;
+  c.tensors[0].values = {not_a_number, -not_a_number};
+  const std::vector<double> back = case_from_text(to_text(c)).tensors[0].values;
+  EXPECT_TRUE(std::isnan(back[0]) && !std::signbit(back[0]));
+  EXPECT_TRUE(std::isnan(back[1]) && std::signbit(back[1]));
+}
+
+TEST(CaseText, PluginPathMayHoldAnything) {
+  Case c;
+  c.plugin = "/home/my stuff/\"it's\" 100%/a=b,c\n\xff.so";
+  const std::string line = to_text(c);
+  EXPECT_NE(line.find("plugin=/home/my%20stuff/%22it%27s%22%20100%25/"), std::string::npos) << line;
+  EXPECT_EQ(case_from_text(line).plugin, c.plugin);
+}
+
+// Lines that people keep in bug reports: they must mean the same in every later version.
+TEST(CaseText, KnownLineMeansWhatItMeant) {
+  const Case c = case_from_text(
+      "kernel=plain property=norm op=transpose pairing=interleaved dtype=f64 batch=2 tokens=3 "
+      "rotary_dim=4 rope_theta=0x1.388p+13 position_dtype=i64 rows_by=token data=wide seed=0x2a "
+      "positions=random:-5:9 q.heads=2 q.head_dim=6 q.offset=1 q.in=1,2,3 k.heads=1 k.rotate=0 "
+      "k.values=1,-inf,nan,0x1p-3");
+  EXPECT_EQ(c.kernel, "plain");
+  EXPECT_EQ(c.operation, ROPE_TRANSPOSE);
+  EXPECT_EQ(c.pairing, ROPE_INTERLEAVED);
+  EXPECT_EQ(c.dtype, ROPE_F64);
+  EXPECT_EQ(c.batch, 2);
+  EXPECT_EQ(c.tokens, 3);
+  EXPECT_EQ(c.rope_theta, 10000);
+  EXPECT_EQ(c.position_dtype, ROPE_I64);
+  EXPECT_EQ(c.rows_by, ROPE_ROW_BY_TOKEN);
+  EXPECT_EQ(c.data, DataPattern::wide);
+  EXPECT_EQ(c.seed, 42u);
+  EXPECT_EQ(c.position_rule, PositionRule::random);
+  EXPECT_EQ(c.position_from, -5);
+  EXPECT_EQ(c.position_to, 9);
+  ASSERT_EQ(c.tensors.size(), 2u);
+  EXPECT_EQ(c.tensors[0].rotary_offset, 1);
+  EXPECT_EQ(c.tensors[0].in, (Strides{1, 2, 3}));
+  EXPECT_FALSE(c.tensors[1].rotate);
+  ASSERT_EQ(c.tensors[1].values.size(), 4u);
+  EXPECT_EQ(c.tensors[1].values[1], -infinity);
+  EXPECT_EQ(c.tensors[1].values[3], 0.125);
+  EXPECT_EQ(to_text(Case{}), "positions=from:0:1 q.heads=1");
+  EXPECT_TRUE(case_from_text("") == Case{});
+}
+
+TEST(CaseText, WhatCannotBeReadIsNamed) {
+  const std::pair<const char*, const char*> bad[] = {
+      {"speed=3", "unknown word 'speed'"},
+      {"q.speed=3", "unknown word 'q.speed'"},
+      {"t4.heads=3", "unknown word 't4.heads'"},
+      {"Batch=3", "unknown word 'Batch'"},
+      {"batch", "'batch' is not of the form name=value"},
+      {"batch=2 tokens=1 batch=2", "'batch' is given twice"},
+      {"positions=1 positions=2", "'positions' is given twice"},
+      {"k.heads=1 q.heads=1 k.heads=1", "'k.heads' is given twice"},
+      {"batch=two", "batch=two is not an integer"},
+      {"batch=", "batch= is not an integer"},
+      {"batch=1.0", "batch=1.0 is not"},
+      {"batch=99999999999999999999", "fits 64 bits"},
+      {"dtype=f31", "dtype=f31 is not one of f64, f32"},
+      {"pairing=neox", "pairing=neox is not one of interleaved, half_split"},
+      {"fused=yes", "fused=yes is not 0 or 1"},
+      {"seed=-1", "seed=-1 is not an unsigned integer"},
+      {"seed=0x", "seed=0x is not"},
+      {"rope_theta=1e4x", "rope_theta=1e4x is not a number"},
+      {"inv_freq=1,,2", "inv_freq= is not a number"},
+      {"inv_freq=1,", "inv_freq= is not a number"},
+      {"inv_freq=", "inv_freq= is not a number"},
+      {"q.values=,1", "q.values= is not a number"},
+      {"q.in=1,2,3,", "q.in= is not an integer"},
+      {"positions=1,2,", "positions= is not an integer"},
+      {"q.in=1,2", "in=1,2 is not three strides"},
+      {"q.in=1,2,3,4", "three strides"},
+      {"positions=from:1", "positions=from:1 is not"},
+      {"positions=random:1:b", "positions=b is not an integer"},
+      {"positions=1,x", "positions=x is not an integer"},
+      {"plugin=a%2", "plugin=a%2 is not"},
+      {"plugin=a%zz", "plugin=a%zz is not"},
+  };
+  for (const auto& [line, part] : bad) {
+    const std::string message = refusal(line);
+    EXPECT_NE(message.find(part), std::string::npos) << line << " -> " << message;
+    EXPECT_TRUE(one_line(message)) << line;
+  }
+  EXPECT_NE(refusal(std::string(2 << 20, 'x')).find("1 MiB"), std::string::npos);
+}
+
+// Whatever bytes come: a case or BadCase, never anything else.
+TEST(CaseText, DamagedLinesParseOrAreRefused) {
+  Draw draw(7);
+  int parsed = 0, refused = 0;
+  std::string line;
+  for (int n = 0; n < 20'000; ++n) {
+    if (n % 10 == 0) line = to_text(draw.any_case());
+    std::string damaged = line;
+    for (auto edits = 1 + draw.below(3); edits > 0 && !damaged.empty(); --edits) {
+      const std::size_t at = draw.below(damaged.size());
+      switch (draw.below(4)) {
+        case 0:
+          damaged[at] = static_cast<char>(draw.below(256));
+          break;
+        case 1:
+          damaged.erase(at, 1 + draw.below(20));
+          break;
+        case 2:
+          damaged.insert(at, 1, static_cast<char>(draw.below(256)));
+          break;
+        default:
+          damaged.insert(at, damaged.substr(draw.below(damaged.size()), draw.below(20)));
+      }
+    }
+    try {
+      const Case c = case_from_text(damaged);
+      ++parsed;
+      ASSERT_EQ(to_text(case_from_text(to_text(c))), to_text(c)) << damaged;
+    } catch (const BadCase& error) {
+      ++refused;
+      ASSERT_TRUE(one_line(error.what())) << damaged;
+    }
+  }
+  EXPECT_GT(parsed, 300);
+  EXPECT_GT(refused, 1'000);
+}
+
+}  // namespace
+}  // namespace ropewalk

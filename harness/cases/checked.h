@@ -1,0 +1,33 @@
+// Sizes that refuse to wrap around, and the limit of what a case may be.
+#pragma once
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "harness/cases/case.h"
+
+namespace ropewalk {
+
+inline constexpr std::int64_t largest_case_bytes = std::int64_t{1} << 31;
+
+// a * b and a + b that refuse to wrap around.
+inline std::int64_t times(std::int64_t a, std::int64_t b) {
+  std::int64_t out = 0;
+  if (__builtin_mul_overflow(a, b, &out)) throw BadCase("the case's sizes overflow 64 bits");
+  return out;
+}
+inline std::int64_t plus(std::int64_t a, std::int64_t b) {
+  std::int64_t out = 0;
+  if (__builtin_add_overflow(a, b, &out)) throw BadCase("the case's sizes overflow 64 bits");
+  return out;
+}
+
+/// Throws BadCase with the formatted text unless the condition holds; formats nothing when it does.
+template <class... Args>
+void require(bool holds, fmt::format_string<Args...> otherwise, Args&&... args) {
+  if (!holds) throw BadCase(fmt::format(otherwise, std::forward<Args>(args)...));
+}
+
+}  // namespace ropewalk

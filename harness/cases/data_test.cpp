@@ -1,0 +1,168 @@
+// Test data are part of what a replay line means: the pinned values may never change.
+#include "harness/cases/data.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "kernels/api/half.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr int draws = 100'000;
+constexpr std::uint64_t first = hash(1, 0, 0, 0, 0, 0), other = hash(42, 1, 2, 3, 4, 5),
+                        neighbour = hash(1, 0, 0, 0, 0, 1);
+
+// Worked out by a second program in another language.
+TEST(Data, PinnedHashes) {
+  EXPECT_EQ(mix(0), 0u);
+  EXPECT_EQ(mix(1), 0x5692161d100b05e5u);
+  EXPECT_EQ(mix(0x0123456789abcdef), 0xb2c058e4ebb5112cu);
+  EXPECT_EQ(hash(0, 0), 0xe220a8397b1dcdafu);  // splitmix64's published first output
+  EXPECT_EQ(hash(7), 7u);
+  EXPECT_EQ(first, 0x348c3d1af8bec8e5u);
+  EXPECT_EQ(other, 0xf23d36f3aa14c249u);
+  EXPECT_EQ(hash(~std::uint64_t{0}, -1), 0xa16e7ea4b6041814u);
+}
+
+TEST(Data, PinnedValues) {
+  EXPECT_EQ(unit_value(first, 24), 0x1.69187ap-1);
+  EXPECT_EQ(unit_value(first, 53), 0x1.69187a35f17d9p-1);
+  EXPECT_EQ(unit_value(other, 24), -0x1.e47a6cp-1);
+  EXPECT_EQ(unit_value(other, 53), -0x1.e47a6de754298p-1);
+  EXPECT_EQ(wide_value(first, 24), 0x1.69187ap-12);
+  EXPECT_EQ(wide_value(other, 53), -0x1.e47a6de754298p-17);
+  EXPECT_EQ(wide_value(neighbour, 24), -0x1.aa9a3ap+19);
+  EXPECT_EQ(tiny_value(first, 24), 0x1.69187ap-125);
+  EXPECT_EQ(tiny_value(other, 53), -0x1.e47a6de754298p-125);
+}
+
+TEST(Data, IsAConstantExpression) {
+  static_assert(hash(1, 2, 3) != hash(1, 3, 2));
+  static_assert(hash(1, 2) != hash(2, 1));
+  static_assert(unit_value(0, 24) == 0.5);
+  static_assert(unit_value(std::uint64_t{1} << 63, 24) == -0.5);
+  static_assert(unit_value(~std::uint64_t{0}, 53) == -0x1.fffffffffffffp-1);
+  static_assert(wide_value(0, 24) == 0.5 * 0x1p-20);
+}
+
+TEST(Data, TypeOfACoordinateDoesNotMatter) {
+  EXPECT_EQ(hash(1, std::int64_t{5}), hash(1, std::uint32_t{5}));
+  EXPECT_EQ(hash(1, std::int64_t{-1}), hash(1, -1));
+}
+
+TEST(Data, EveryCoordinateCounts) {
+  std::set<std::uint64_t> seen;
+  for (int tensor = 0; tensor < 3; ++tensor)
+    for (int batch = 0; batch < 3; ++batch)
+      for (int token = 0; token < 5; ++token)
+        for (int head = 0; head < 5; ++head)
+          for (int element = 0; element < 64; ++element)
+            seen.insert(hash(1, tensor, batch, token, head, element));
+  EXPECT_EQ(seen.size(), 3u * 3 * 5 * 5 * 64);
+}
+
+TEST(Data, UnitValuesAreFullMantissasOfUnitSize) {
+  int negative = 0, odd_f32 = 0, odd_f64 = 0;
+  double sum = 0;
+  for (int n = 0; n < draws; ++n) {
+    const std::uint64_t bits = hash(3, n);
+    const double narrow = unit_value(bits, 24), wide = unit_value(bits, 53);
+    ASSERT_EQ(narrow, double{static_cast<float>(narrow)}) << "exact in f32";
+    ASSERT_TRUE(std::abs(narrow) >= 0.5 && std::abs(narrow) < 1) << narrow;
+    ASSERT_TRUE(std::abs(wide) >= 0.5 && std::abs(wide) < 1) << wide;
+    ASSERT_EQ(std::signbit(narrow), std::signbit(wide));
+    ASSERT_LT(std::abs(narrow - wide), 0x1p-24);
+    negative += std::signbit(narrow) ? 1 : 0;
+    odd_f32 += std::fmod(std::abs(narrow) * 0x1p24, 2) == 1 ? 1 : 0;
+    odd_f64 += std::fmod(std::abs(wide) * 0x1p53, 2) == 1 ? 1 : 0;
+    sum += std::abs(wide);
+  }
+  // Six standard deviations of a fair coin are about 950 of 100,000.
+  EXPECT_NEAR(negative, 0.5 * draws, 1'000);
+  EXPECT_NEAR(odd_f32, 0.5 * draws, 1'000) << "the last bit of f32 is used";
+  EXPECT_NEAR(odd_f64, 0.5 * draws, 1'000) << "the last bit of f64 is used";
+  EXPECT_NEAR(sum / draws, 0.75, 0.005);
+}
+
+TEST(Data, WideValuesCoverTheirRange) {
+  int below = 0, above = 0, negative = 0;
+  for (int n = 0; n < draws; ++n) {
+    const double v = wide_value(hash(4, n), 24);
+    ASSERT_EQ(v, double{static_cast<float>(v)});
+    ASSERT_TRUE(std::abs(v) >= 0x1p-21 && std::abs(v) < 0x1p20) << v;
+    below += std::abs(v) < 0x1p-20 ? 1 : 0;
+    above += std::abs(v) >= 0x1p19 ? 1 : 0;
+    negative += std::signbit(v) ? 1 : 0;
+  }
+  EXPECT_NEAR(below, draws / 41.0, 400);
+  EXPECT_NEAR(above, draws / 41.0, 400);
+  EXPECT_NEAR(negative, 0.5 * draws, 1'000);
+}
+
+TEST(Data, TinyValuesAreAFewTimesTheLeastNormal) {
+  constexpr double least_normal = 0x1p-126;
+  for (int n = 0; n < draws; ++n) {
+    const double v = tiny_value(hash(5, n), 24);
+    ASSERT_TRUE(std::abs(v) >= 0.5 * least_normal && std::abs(v) < 8 * least_normal) << v;
+  }
+}
+
+TEST(Data, NarrowValuesAreExactInTheirTypeAndStayInRange) {
+  for (const bounds::Format& f : {bounds::f16_format, bounds::bf16_format}) {
+    const auto exact = [&](double v) {
+      const double stored = f.mantissa == 11 ? double{F16(static_cast<float>(v))}
+                                             : double{Bf16(static_cast<float>(v))};
+      return stored == v;
+    };
+    for (int n = 0; n < draws / 10; ++n) {
+      const std::uint64_t bits = hash(6, n);
+      for (const double v :
+           {unit_value(bits, f.mantissa), wide_value(bits, f.mantissa),
+            huge_value(bits, f.mantissa), special_value(bits, f.mantissa), edge_value(bits, f, 1)})
+        ASSERT_TRUE(exact(v)) << v;
+      ASSERT_LT(std::abs(64 * std::sqrt(2.0) * huge_value(bits, f.mantissa)), f.largest);
+      ASSERT_GE(std::abs(wide_value(bits, f.mantissa)), 8 * f.normal) << "2^-3 times as large";
+    }
+  }
+}
+
+TEST(Data, SubnormalAndEdgeValuesLieAtTheEndsOfTheType) {
+  for (const bounds::Format& f :
+       {bounds::f64_format, bounds::f32_format, bounds::f16_format, bounds::bf16_format}) {
+    int least = 0;
+    for (int n = 0; n < draws / 10; ++n) {
+      const double v = std::abs(subnormal_value(hash(7, n), f));
+      ASSERT_LE(v, 2 * f.normal);
+      least += v >= f.eta && v <= 100 * f.eta ? 1 : 0;
+      for (const double scale : {0.0, 1.0, -3.0, 64.0}) {
+        const double end = std::abs(edge_value(hash(8, n), f, scale));
+        const double a = std::max(1.0, std::abs(scale)), most = f.largest * std::sqrt(0.5);
+        ASSERT_LE(end * std::sqrt(2.0) * a, most * (1 + 0x1p-50));
+        ASSERT_GT(end * std::sqrt(2.0) * a, most / 4);
+      }
+    }
+    EXPECT_GT(least, draws / 25);
+  }
+}
+
+TEST(Data, SpanValuesHaveEveryExponentBetweenTheEnds) {
+  for (const bounds::Format& f :
+       {bounds::f64_format, bounds::f32_format, bounds::f16_format, bounds::bf16_format})
+    for (const double scale : {0.0, -3.0}) {
+      std::set<int> met;
+      for (int n = 0; n < draws; ++n) {
+        const double v = std::abs(span_value(hash(9, n), hash(10, n), f, scale));
+        ASSERT_GE(v, f.normal);
+        ASSERT_LE(v, 2 * std::abs(edge_value(0, f, scale)));
+        met.insert(std::ilogb(v));
+      }
+      const int all = std::ilogb(edge_value(0, f, scale)) - std::ilogb(f.normal) + 1;
+      EXPECT_EQ(std::ssize(met), all);
+    }
+}
+
+}  // namespace
+}  // namespace ropewalk

@@ -1,0 +1,79 @@
+#include "harness/cases/inputs.h"
+
+#include <cstring>
+
+#include "harness/cases/checked.h"
+#include "harness/cases/names.h"
+
+namespace ropewalk {
+namespace {
+
+std::vector<std::byte>& input_bytes(Problem& p, int placement, std::uint32_t tensor) {
+  const auto in = static_cast<std::size_t>(p.tensor[tensor].in);
+  return placement == 0 ? p.buffers[in].content : p.other_inputs[in];
+}
+
+std::int64_t input_row(const Problem& p, const HeadPlace& at) {
+  return p.tensor[at.tensor].in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h);
+}
+
+// visit(placement, place) for every head of every tensor.
+template <class Visit>
+void for_each_head_of(const Problem& p, Visit&& visit) {
+  for (const int placement : {0, 1})
+    for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i)
+      for (std::int64_t b = 0; b < p.asked.batch; ++b)
+        for (std::int64_t t = 0; t < p.asked.tokens; ++t)
+          for (std::int64_t h = 0; h < p.asked.tensor[i].heads; ++h)
+            visit(placement, HeadPlace{i, b, t, h});
+}
+
+}  // namespace
+
+void keep_positions(Problem& p) {
+  p.other_positions = p.positions;
+  const auto keep = [&](int buffer) {
+    if (buffer >= 0) p.other_inputs[static_cast<std::size_t>(buffer)].clear();
+  };
+  keep(p.positions_buffer);
+  for (const TensorPlaces& places : p.tensor) {
+    keep(places.cos);
+    keep(places.sin);
+  }
+}
+
+void replace_pairs(Problem& p,
+                   const std::function<PairValue(int, const HeadPlace&, std::int64_t)>& value) {
+  for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i) {
+    const rope_tensor& t = p.asked.tensor[i];
+    require((p.asked.batch == 1 || t.in_batch_stride > 0) &&
+                (p.asked.tokens == 1 || t.in_token_stride > 0) &&
+                (t.heads == 1 || t.in_head_stride > 0),
+            "this property changes its inputs: they must not be a broadcast (a stride of 0)");
+  }
+  for_each_head_of(p, [&](int placement, const HeadPlace& at) {
+    if (p.asked.tensor[at.tensor].rotate == 0) return;
+    auto& bytes = input_bytes(p, placement, at.tensor);
+    const std::int64_t row = input_row(p, at);
+    for (std::int64_t i = 0; i < p.asked.rotary_dim / 2; ++i) {
+      const PairValue x = value(placement, at, i);
+      const PairIndex e = pair_elements(p.asked, at.tensor, i);
+      store(bytes, p.source.dtype, row + e.first, x.re.hi);
+      store(bytes, p.source.dtype, row + e.second, x.im.hi);
+    }
+  });
+}
+
+void copy_heads(const Problem& from, Problem& to, const HeadSource& source) {
+  const std::int64_t size = element_bytes(to.source.dtype);
+  for_each_head_of(to, [&](int placement, const HeadPlace& at) {
+    const HeadPlace origin = source(at);
+    const auto& read = given(from, placement, from.tensor[origin.tensor].in);
+    auto& bytes = input_bytes(to, placement, at.tensor);
+    std::memcpy(bytes.data() + input_row(to, at) * size,
+                read.data() + input_row(from, origin) * size,
+                static_cast<std::size_t>(to.asked.tensor[at.tensor].head_dim * size));
+  });
+}
+
+}  // namespace ropewalk

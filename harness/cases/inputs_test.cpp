@@ -1,0 +1,81 @@
+// Other inputs for a problem already laid out.
+#include "harness/cases/inputs.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+namespace ropewalk {
+namespace {
+
+Problem laid_out(const std::string& text) {
+  Oracle oracle;
+  return make_problem(case_from_text("kernel=plain property=norm " + text), oracle);
+}
+
+double input(const Problem& p, int placement, const HeadPlace& at, std::int64_t e) {
+  return load(given(p, placement, p.tensor[at.tensor].in), p.source.dtype,
+              p.tensor[at.tensor].in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h) + e);
+}
+
+TEST(Inputs, PairsLieWhereTheContractPutsThem) {
+  const Problem half = laid_out("rotary_dim=6 q.head_dim=9 q.offset=2");
+  EXPECT_EQ(pair_elements(half.asked, 0, 1).first, 3);
+  EXPECT_EQ(pair_elements(half.asked, 0, 1).second, 6);
+  const Problem next = laid_out("pairing=interleaved rotary_dim=6 q.head_dim=9 q.offset=2");
+  EXPECT_EQ(pair_elements(next.asked, 0, 1).first, 4);
+  EXPECT_EQ(pair_elements(next.asked, 0, 1).second, 5);
+}
+
+TEST(Inputs, ReplacedPairsAreThoseOfBothPlacementsAndNothingElse) {
+  for (const char* in_place : {"0", "1"}) {
+    const std::string shape =
+        "rotary_dim=4 q.heads=2 q.head_dim=6 q.offset=1 k.heads=1 k.head_dim=4 k.rotate=0 "
+        "q.in_place=" +
+        std::string(in_place);
+    const Problem before = laid_out(shape);
+    Problem p = before;
+    replace_pairs(p, [](int placement, const HeadPlace& at, std::int64_t pair) {
+      const double v = 100 * placement + 10 * static_cast<double>(at.h) + static_cast<double>(pair);
+      return PairValue{DoubleDouble(v), DoubleDouble(-v - 0.5)};
+    });
+    for (const int placement : {0, 1})
+      for (const std::int64_t h : {0, 1}) {
+        const HeadPlace at{0, 0, 0, h};
+        const double v = 100 * placement + 10 * static_cast<double>(h);
+        EXPECT_EQ(input(p, placement, at, 1), v);
+        EXPECT_EQ(input(p, placement, at, 2), v + 1);
+        EXPECT_EQ(input(p, placement, at, 3), -v - 0.5);
+        EXPECT_EQ(input(p, placement, at, 4), -v - 1.5);
+      }
+    const auto k = static_cast<std::size_t>(p.tensor[1].in);
+    EXPECT_EQ(p.buffers[k].content, before.buffers[k].content) << "rotate = 0 stays";
+    const auto q = static_cast<std::size_t>(p.tensor[0].in);
+    for (const std::size_t e : {std::size_t{0}, std::size_t{5}, std::size_t{11}})
+      EXPECT_EQ(std::memcmp(p.buffers[q].content.data() + 4 * e,
+                            before.buffers[q].content.data() + 4 * e, 4),
+                0)
+          << "outside the window, bit for bit";
+  }
+}
+
+TEST(Inputs, CopiedHeadsAreTheirSourcesBitForBit) {
+  const Problem from = laid_out("tokens=2 q.heads=2 q.head_dim=5");
+  Problem to = laid_out("tokens=2 q.heads=2 q.head_dim=5 q.in=40,20,7 seed=9");
+  const auto mirrored = [](const HeadPlace& at) {
+    return HeadPlace{at.tensor, at.b, 1 - at.t, 1 - at.h};
+  };
+  copy_heads(from, to, mirrored);
+  for (const int placement : {0, 1})
+    for (const std::int64_t t : {0, 1})
+      for (const std::int64_t h : {0, 1}) {
+        const auto row = [&](const Problem& p, std::int64_t token, std::int64_t head) {
+          return given(p, placement, p.tensor[0].in).data() +
+                 4 * in_index(p.asked, 0, 0, token, head);
+        };
+        EXPECT_EQ(std::memcmp(row(to, t, h), row(from, 1 - t, 1 - h), 20), 0);
+      }
+}
+
+}  // namespace
+}  // namespace ropewalk

@@ -1,0 +1,348 @@
+#include "harness/cases/problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/memory_limits.h"
+#include "harness/cases/checked.h"
+#include "harness/cases/data.h"
+#include "harness/cases/names.h"
+#include "harness/cases/poison.h"
+#include "harness/cases/tensor_content.h"
+
+namespace ropewalk {
+namespace {
+
+std::int64_t given_or(std::int64_t stride, std::int64_t derived) {
+  return stride == contiguous ? derived : stride;
+}
+
+// Elements from the first to one past the last element of a tensor.
+std::int64_t extent(const rope_problem& p, const rope_tensor& t, std::int64_t batch_stride,
+                    std::int64_t token_stride, std::int64_t head_stride) {
+  std::int64_t e = t.head_dim;
+  if (p.batch > 1) e = plus(e, times(p.batch - 1, batch_stride));
+  if (p.tokens > 1) e = plus(e, times(p.tokens - 1, token_stride));
+  if (t.heads > 1) e = plus(e, times(t.heads - 1, head_stride));
+  return e;
+}
+
+rope_tensor shape_of(const Case& c, const TensorCase& t) {
+  rope_tensor s{};
+  s.heads = t.heads;
+  s.head_dim = t.head_dim;
+  // Ignored when not rotated: an absurd value catches a kernel that uses it all the same.
+  s.rotary_offset = t.rotate ? t.rotary_offset : t.head_dim + 3;
+  const std::int64_t row = times(t.heads, t.head_dim);
+  s.in_head_stride = given_or(t.in.head, t.head_dim);
+  s.in_token_stride = given_or(t.in.token, row);
+  s.in_batch_stride = given_or(t.in.batch, times(c.tokens, row));
+  s.out_head_stride = given_or(t.out.head, t.head_dim);
+  s.out_token_stride = given_or(t.out.token, row);
+  s.out_batch_stride = given_or(t.out.batch, times(c.tokens, row));
+  s.in_dtype = s.out_dtype = c.dtype;
+  s.rotate = t.rotate ? 1 : 0;
+  s.in_place = t.in_place ? 1 : 0;
+  return s;
+}
+
+// How far min_position and max_position lie outside the positions used: they are bounds, and a
+// kernel may not take them for the first and the last. A table by position ends with its rows.
+std::pair<std::int64_t, std::int64_t> room_around(const Case& c, std::int64_t low,
+                                                  std::int64_t high) {
+  const std::uint64_t bits = hash(c.seed, 0x300);
+  const bool table = c.contract == ROPE_CONTRACT_TABLE && c.rows_by == ROPE_ROW_BY_POSITION;
+  constexpr std::int64_t edge = std::int64_t{1} << 31;
+  const auto wanted = [&](int shift) { return static_cast<std::int64_t>(bits >> shift & 15); };
+  if (bits % 2 == 0) return {0, 0};
+  if (!table && (bits >> 24) % 4 == 0) return {low + edge, edge - 1 - high};
+  return {std::min(wanted(8), table ? low : low + edge),
+          std::min(wanted(16), table ? c.table_spare_rows : edge - 1 - high)};
+}
+
+void check_table_stride(const rope_problem& p) {
+  require(p.table_rows == 1 || p.table_row_stride >= p.rotary_dim / 2,
+          "table_row_stride must be at least rotary_dim / 2");
+}
+
+rope_problem problem_of(const Case& c, const std::vector<std::int64_t>& positions) {
+  rope_problem p{};
+  p.struct_size = sizeof(rope_problem);
+  p.abi_version = ROPE_ABI_VERSION;
+  p.operation = c.operation;
+  p.pairing = c.pairing;
+  p.position_dtype = c.position_dtype;
+  p.batch = c.batch;
+  p.tokens = c.tokens;
+  p.rotary_dim = c.rotary_dim;
+  p.position_token_stride = given_or(c.position_token_stride, 1);
+  p.position_batch_stride = given_or(c.position_batch_stride, c.tokens);
+  const auto [low, high] = std::minmax_element(positions.begin(), positions.end());
+  const auto [more_low, more_high] = room_around(c, *low, *high);
+  p.min_position = *low - more_low;
+  p.max_position = *high + more_high;
+  p.angle_source = c.contract == ROPE_CONTRACT_TABLE ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ;
+  if (p.angle_source == ROPE_ANGLES_TABLE) {
+    p.table_dtype = table_dtype_of(c.dtype);
+    p.table_rows_by = c.rows_by;
+    require(c.table_spare_rows >= 0, "table_spare_rows must not be negative");
+    const std::int64_t needed = c.rows_by == ROPE_ROW_BY_TOKEN ? c.batch * c.tokens : *high + 1;
+    p.table_rows = plus(needed, c.table_spare_rows);
+    p.table_row_stride = given_or(c.table_row_stride, c.rotary_dim / 2);
+    check_table_stride(p);
+  }
+  p.attention_scale = c.attention_scale;
+  p.tensor_count = static_cast<std::uint32_t>(c.tensors.size());
+  for (std::size_t i = 0; i < c.tensors.size(); ++i) p.tensor[i] = shape_of(c, c.tensors[i]);
+  return p;
+}
+
+// Adds a buffer of `elements` elements, all poison, and returns its index.
+int add_buffer(Problem& out, std::string name, std::int64_t elements, std::int64_t element_size,
+               bool writable) {
+  const std::int64_t bytes = times(elements, element_size);
+  std::int64_t sum = bytes;
+  for (const Buffer& other : out.buffers) sum = plus(sum, std::ssize(other.content));
+  require(sum <= largest_case_bytes, "the case is larger than 2 GiB");
+  // Once here, once where the kernel finds it, and what it makes of it in two placements.
+  if (const std::string why = memory_refusal(4 * sum); !why.empty()) throw NoMemory(why);
+  Buffer& b = out.buffers.emplace_back();
+  b.name = std::move(name);
+  b.element_bytes = element_size;
+  b.writable = writable;
+  b.content.resize(static_cast<std::size_t>(bytes));
+  fill_poison(b.content.data(), b.content.size(), element_size,
+              writable ? Poison::a : Poison::read_only);
+  if (writable) b.owned.assign(static_cast<std::size_t>(elements), 0);
+  return static_cast<int>(out.buffers.size()) - 1;
+}
+
+void mark_owned(const Case& c, const rope_problem& p, std::uint32_t tensor, std::int64_t at,
+                Buffer& buffer) {
+  const rope_tensor& s = p.tensor[tensor];
+  for (std::int64_t b = 0; b < c.batch; ++b)
+    for (std::int64_t t = 0; t < c.tokens; ++t)
+      for (std::int64_t h = 0; h < s.heads; ++h) {
+        const std::int64_t row = at + out_index(p, tensor, b, t, h);
+        for (std::int64_t e = 0; e < s.head_dim; ++e) {
+          auto& mark = buffer.owned[static_cast<std::size_t>(row + e)];
+          require(mark == 0, "{}: output elements overlap", tensor_words[tensor]);
+          mark = 1;
+        }
+      }
+}
+
+void add_tensors(const Case& c, Problem& out) {
+  const rope_problem& p = out.asked;
+  const auto size = element_bytes(c.dtype);
+  std::int64_t ins[ROPE_MAX_TENSORS] = {}, outs[ROPE_MAX_TENSORS] = {}, all_in = 0, all_out = 0;
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+    const rope_tensor& s = p.tensor[i];
+    const TensorCase& t = c.tensors[i];
+    ins[i] = plus(t.in_at, extent(p, s, s.in_batch_stride, s.in_token_stride, s.in_head_stride));
+    outs[i] =
+        plus(t.out_at, extent(p, s, s.out_batch_stride, s.out_token_stride, s.out_head_stride));
+    all_in = std::max(all_in, ins[i]);
+    all_out = std::max(all_out, outs[i]);
+  }
+  const bool fused_in_place = c.fused && c.tensors[0].in_place;
+  int fused_in = -1, fused_out = -1;
+  if (c.fused)
+    fused_in = add_buffer(out, fused_in_place ? "in_out" : "in", all_in, size, fused_in_place);
+  if (fused_in_place) out.buffers.back().holds_input = true;
+  if (c.fused) fused_out = fused_in_place ? fused_in : add_buffer(out, "out", all_out, size, true);
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+    const TensorCase& t = c.tensors[i];
+    const std::string name(tensor_words[i]);
+    TensorPlaces& places = out.tensor[i];
+    places.in_at = t.in_at;
+    places.out_at = t.out_at;
+    if (c.fused) {
+      places.in = fused_in;
+      places.out = fused_out;
+    } else if (t.in_place) {
+      places.in = places.out = add_buffer(out, name + ".in_out", ins[i], size, true);
+      out.buffers.back().holds_input = true;
+    } else {
+      places.in = add_buffer(out, name + ".in", ins[i], size, false);
+      places.out = add_buffer(out, name + ".out", outs[i], size, true);
+    }
+    fill_tensor(c, p, i, t.in_at, out.buffers[static_cast<std::size_t>(places.in)].content);
+    mark_owned(c, p, i, t.out_at, out.buffers[static_cast<std::size_t>(places.out)]);
+  }
+}
+
+// The rows that turn the tokens at these positions.
+void fill_table(const Problem& out, Oracle& oracle, std::uint32_t tensor,
+                const std::vector<std::int64_t>& positions, std::vector<std::byte>& cos,
+                std::vector<std::byte>& sin) {
+  const rope_problem& p = out.asked;
+  for (std::size_t token = 0; token < positions.size(); ++token) {
+    const std::int64_t position = positions[token];
+    const std::int64_t row =
+        p.table_rows_by == ROPE_ROW_BY_TOKEN ? static_cast<std::int64_t>(token) : position;
+    const std::int64_t at = p.table_rows == 1 ? 0 : row * p.table_row_stride;
+    for (std::int64_t i = 0; i < p.rotary_dim / 2; ++i) {
+      const Rotation r = given_rotation(out, oracle, tensor, position, i);
+      store(cos, p.table_dtype, at + i, r.re.hi);
+      store(sin, p.table_dtype, at + i, r.im.hi);
+    }
+  }
+}
+
+// Rows no token uses stay poison: a kernel that reads a wrong row shows it. By position both
+// placements have one table, by token each has its own.
+void add_table(const Case& c, Problem& out, Oracle& oracle, std::uint32_t tensor) {
+  const rope_problem& p = out.asked;
+  const std::int64_t half = p.rotary_dim / 2;
+  const std::int64_t elements =
+      p.table_rows == 1 ? half : plus(times(p.table_rows - 1, p.table_row_stride), half);
+  const auto size = element_bytes(p.table_dtype);
+  const bool own_sin = c.own_sin && tensor > 0;
+  const std::string suffix = c.own_tables || own_sin ? "." + std::string(tensor_words[tensor]) : "";
+  TensorPlaces& places = out.tensor[tensor];
+  places.cos = own_sin ? out.tensor[0].cos : add_buffer(out, "cos" + suffix, elements, size, false);
+  places.sin = add_buffer(out, "sin" + suffix, elements, size, false);
+  const auto cos = static_cast<std::size_t>(places.cos), sin = static_cast<std::size_t>(places.sin);
+  auto &first_cos = out.buffers[cos].content, &first_sin = out.buffers[sin].content;
+  out.other_inputs.resize(out.buffers.size());
+  auto &other_cos = out.other_inputs[cos], &other_sin = out.other_inputs[sin];
+  const bool by_token = p.table_rows_by == ROPE_ROW_BY_TOKEN;
+  if (by_token && !own_sin) other_cos = first_cos;
+  if (by_token) other_sin = first_sin;
+  fill_table(out, oracle, tensor, out.positions, first_cos, first_sin);
+  fill_table(out, oracle, tensor, out.other_positions, by_token ? other_cos : first_cos,
+             by_token ? other_sin : first_sin);
+}
+
+// Where a position stands in its buffer.
+std::int64_t position_index(const rope_problem& p, std::int64_t b, std::int64_t t) {
+  return plus(p.batch > 1 ? times(b, p.position_batch_stride) : 0,
+              p.tokens > 1 ? times(t, p.position_token_stride) : 0);
+}
+
+// Writes positions as a kernel reads them; what lies between them stays poison.
+void write_positions(const Case& c, const rope_problem& p,
+                     const std::vector<std::int64_t>& positions, std::vector<std::byte>& content) {
+  const auto size = element_bytes(c.position_dtype);
+  for (std::int64_t b = 0; b < p.batch; ++b)
+    for (std::int64_t t = 0; t < p.tokens; ++t) {
+      const std::int64_t wide = positions[static_cast<std::size_t>(b * p.tokens + t)];
+      const auto narrow = static_cast<std::int32_t>(wide);
+      const void* const value = size == 8 ? static_cast<const void*>(&wide) : &narrow;
+      std::byte* const at = content.data() + position_index(p, b, t) * size;
+      require(is_poison(at, size, Poison::read_only) ||
+                  std::memcmp(at, value, static_cast<std::size_t>(size)) == 0,
+              "the position strides give two different positions one place");
+      std::memcpy(at, value, static_cast<std::size_t>(size));
+    }
+}
+
+// The same positions in the opposite order; where that is no other order, their neighbours towards
+// 0, if they are to differ.
+void choose_other_positions(Problem& out, SecondPositions second) {
+  out.other_positions.assign(out.positions.rbegin(), out.positions.rend());
+  if (second == SecondPositions::reversed || out.other_positions != out.positions) return;
+  for (std::int64_t& position : out.other_positions) position += position > 0 ? -1 : 1;
+  const auto [low, high] =
+      std::minmax_element(out.other_positions.begin(), out.other_positions.end());
+  rope_problem& p = out.asked;
+  p.min_position = std::min(p.min_position, *low);
+  p.max_position = std::max(p.max_position, *high);
+  if (p.angle_source != ROPE_ANGLES_TABLE || p.table_rows_by != ROPE_ROW_BY_POSITION) return;
+  p.table_rows = std::max(p.table_rows, plus(*high, 1));
+  check_table_stride(p);
+}
+
+void add_positions(const Case& c, Problem& out) {
+  if (c.positions_null) return;
+  const std::int64_t last = position_index(out.asked, c.batch - 1, c.tokens - 1);
+  const int buffer =
+      add_buffer(out, "positions", plus(last, 1), element_bytes(c.position_dtype), false);
+  out.positions_buffer = buffer;
+  auto& content = out.buffers[static_cast<std::size_t>(buffer)].content;
+  out.other_inputs.resize(out.buffers.size());
+  out.other_inputs.back() = content;
+  write_positions(c, out.asked, out.positions, content);
+  write_positions(c, out.asked, out.other_positions, out.other_inputs.back());
+}
+
+// Values of another seed for the second placement.
+void add_other_inputs(Problem& p) {
+  Case other = p.source;
+  other.seed = hash(p.source.seed, 0x0da7a);
+  p.other_inputs.resize(p.buffers.size());
+  for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i) {
+    const auto in = static_cast<std::size_t>(p.tensor[i].in);
+    auto& bytes = p.other_inputs[in];
+    if (bytes.empty()) bytes = p.buffers[in].content;
+    fill_tensor(other, p.asked, i, p.tensor[i].in_at, bytes);
+  }
+}
+
+}  // namespace
+
+std::int64_t in_index(const rope_problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t,
+                      std::int64_t h) {
+  const rope_tensor& s = p.tensor[tensor];
+  return (p.batch > 1 ? b * s.in_batch_stride : 0) + (p.tokens > 1 ? t * s.in_token_stride : 0) +
+         (s.heads > 1 ? h * s.in_head_stride : 0);
+}
+
+std::int64_t out_index(const rope_problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t,
+                       std::int64_t h) {
+  const rope_tensor& s = p.tensor[tensor];
+  return (p.batch > 1 ? b * s.out_batch_stride : 0) + (p.tokens > 1 ? t * s.out_token_stride : 0) +
+         (s.heads > 1 ? h * s.out_head_stride : 0);
+}
+
+Rotation given_rotation(const Problem& p, Oracle& oracle, std::uint32_t tensor,
+                        std::int64_t position, std::int64_t i) {
+  // Towards 0, so that the edges of int32 stay inside it.
+  const std::int64_t apart = 1000 * static_cast<std::int64_t>(tensor);
+  const bool table = p.asked.angle_source == ROPE_ANGLES_TABLE;
+  const bool own = p.source.own_tables && table;
+  const std::int64_t at = !own ? position : position - (position >= 0 ? apart : -apart);
+  Rotation r = oracle.at(p.inv_freq[static_cast<std::size_t>(i)], at);
+  if (p.source.own_sin && table && tensor > 0) r.im = -r.im;  // backwards: the same cos
+  return r;
+}
+
+PairIndex pair_elements(const rope_problem& p, std::uint32_t tensor, std::int64_t pair) {
+  const PairIndex at = pair_index(p.pairing, pair, p.rotary_dim / 2);
+  const std::int64_t offset = p.tensor[tensor].rotary_offset;
+  return {offset + at.first, offset + at.second};
+}
+
+Problem make_question(const Case& c) {
+  validate(c);
+  Problem out;
+  out.source = c;
+  out.positions = positions_of(c);
+  out.inv_freq = frequencies_of(c);
+  out.asked = problem_of(c, out.positions);
+  out.asked.inv_freq = out.inv_freq.data();
+  return out;
+}
+
+Problem make_problem(const Case& c, Oracle& oracle, SecondPositions second) {
+  Problem out = make_question(c);
+  choose_other_positions(out, second);
+  add_tensors(c, out);
+  add_positions(c, out);
+  if (out.asked.angle_source == ROPE_ANGLES_TABLE)
+    for (std::uint32_t i = 0; i < out.asked.tensor_count; ++i) {
+      if (i == 0 || c.own_tables || c.own_sin) {
+        add_table(c, out, oracle, i);
+      } else {
+        out.tensor[i].cos = out.tensor[0].cos;
+        out.tensor[i].sin = out.tensor[0].sin;
+      }
+    }
+  add_other_inputs(out);
+  return out;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,397 @@
+// A laid-out case: what stands where in every buffer, and what a kernel may write.
+#include "harness/cases/problem.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "harness/cases/data.h"
+#include "harness/cases/layouts.h"
+#include "harness/cases/poison.h"
+#include "harness/judge/executor.h"
+
+namespace ropewalk {
+namespace {
+
+Problem laid_out(const Case& c) {
+  Oracle oracle;
+  return make_problem(c, oracle);
+}
+Problem laid_out(const std::string& line) {
+  return laid_out(case_from_text(line));
+}
+
+const Buffer& buffer(const Problem& p, const std::string& name) {
+  const auto found = std::find_if(p.buffers.begin(), p.buffers.end(),
+                                  [&](const Buffer& b) { return b.name == name; });
+  if (found == p.buffers.end()) throw std::runtime_error("no buffer " + name);
+  return *found;
+}
+
+std::vector<std::string> names(const Problem& p) {
+  std::vector<std::string> out;
+  for (const Buffer& b : p.buffers) out.push_back(b.name);
+  return out;
+}
+
+std::int64_t owned_elements(const Buffer& b) {
+  return std::accumulate(b.owned.begin(), b.owned.end(), std::int64_t{0});
+}
+
+bool poisoned(const Buffer& b, std::int64_t index) {
+  const Poison which = b.writable ? Poison::a : Poison::read_only;
+  return is_poison(b.content.data() + index * b.element_bytes, b.element_bytes, which);
+}
+
+double f32(const Buffer& b, std::int64_t index) {
+  return load(b.content, ROPE_F32, index);
+}
+
+TEST(Problem, ContiguousTensorIsFilledFromTheSeed) {
+  const Problem p = laid_out(
+      "batch=2 tokens=3 rotary_dim=4 seed=0x5 q.heads=2 q.head_dim=4 k.heads=1 k.head_dim=4");
+  EXPECT_EQ(names(p), (std::vector<std::string>{"q.in", "q.out", "k.in", "k.out", "positions",
+                                                "cos", "sin"}));
+  const Buffer& q = buffer(p, "q.in");
+  ASSERT_EQ(q.content.size(), 2u * 3 * 2 * 4 * 4);
+  EXPECT_FALSE(q.writable);
+  EXPECT_EQ(p.asked.tensor[0].in_head_stride, 4);
+  EXPECT_EQ(p.asked.tensor[0].in_token_stride, 8);
+  EXPECT_EQ(p.asked.tensor[0].in_batch_stride, 24);
+  EXPECT_EQ(f32(q, 1 * 24 + 2 * 8 + 1 * 4 + 3), unit_value(hash(5, 0, 1, 2, 1, 3), 24));
+  EXPECT_EQ(f32(buffer(p, "k.in"), 1 * 12 + 0 * 4 + 2), unit_value(hash(5, 1, 1, 0, 0, 2), 24));
+
+  const Buffer& out = buffer(p, "q.out");
+  EXPECT_TRUE(out.writable);
+  EXPECT_FALSE(out.holds_input);
+  EXPECT_EQ(owned_elements(out), 48);
+  for (std::int64_t i = 0; i < 48; ++i) EXPECT_TRUE(poisoned(out, i));
+}
+
+TEST(Problem, DoublesUseAllTheirBits) {
+  const Problem p = laid_out("dtype=f64 contract=exact seed=0x9");
+  EXPECT_EQ(load(buffer(p, "q.in").content, ROPE_F64, 1), unit_value(hash(9, 0, 0, 0, 0, 1), 53));
+  EXPECT_EQ(buffer(p, "q.in").element_bytes, 8);
+  EXPECT_EQ(names(p), (std::vector<std::string>{"q.in", "q.out", "positions"}));
+}
+
+TEST(Problem, SmallerCaseKeepsTheRestOfItsData) {
+  const Problem large = laid_out("tokens=3 q.heads=3"), small = laid_out("tokens=2 q.heads=2");
+  for (std::int64_t t = 0; t < 2; ++t)
+    for (std::int64_t h = 0; h < 2; ++h)
+      EXPECT_EQ(f32(buffer(large, "q.in"), in_index(large.asked, 0, 0, t, h)),
+                f32(buffer(small, "q.in"), in_index(small.asked, 0, 0, t, h)));
+}
+
+TEST(Problem, PaddedRowsOwnNoGaps) {
+  Case c;
+  c.batch = 2;
+  c.tokens = 2;
+  TensorCase& t = c.tensors[0];
+  t.heads = 2;
+  t.in = t.out = padded_strides(c, t, 3);
+  t.in_at = 1;
+  t.out_at = 2;
+  const Problem p = laid_out(c);
+  const Buffer& in = buffer(p, "q.in");
+  const Buffer& out = buffer(p, "q.out");
+  EXPECT_EQ(t.in, (Strides{29, 13, 5}));
+  EXPECT_EQ(in.owned.size(), 0u);
+  EXPECT_EQ(owned_elements(out), 16);
+  for (std::int64_t b = 0; b < 2; ++b)
+    for (std::int64_t n = 0; n < 2; ++n)
+      for (std::int64_t h = 0; h < 2; ++h) {
+        const std::int64_t row = b * 29 + n * 13 + h * 5;
+        EXPECT_EQ(f32(in, 1 + row + 1), unit_value(hash(1, 0, b, n, h, 1), 24));
+        EXPECT_EQ(out.owned[static_cast<std::size_t>(2 + row)], 1);
+        EXPECT_EQ(out.owned[static_cast<std::size_t>(2 + row + 1)], 1);
+        if (b + n + h < 3) {  // a gap after every row but the last
+          EXPECT_EQ(out.owned[static_cast<std::size_t>(2 + row + 2)], 0);
+          EXPECT_TRUE(poisoned(in, 1 + row + 2));
+        }
+      }
+  EXPECT_TRUE(poisoned(in, 0));
+  EXPECT_EQ(out.owned[0] + out.owned[1], 0);
+  EXPECT_EQ(in.content.size(), 4u * (1 + 29 + 13 + 5 + 2)) << "ends with the last row";
+}
+
+TEST(Problem, FusedTensorsShareABufferEachWay) {
+  Case c;
+  c.tokens = 2;
+  c.tensors.resize(3);
+  c.tensors[0].heads = 2;
+  fuse(c);
+  const Problem p = laid_out(c);
+  EXPECT_EQ(names(p), (std::vector<std::string>{"in", "out", "positions", "cos", "sin"}));
+  const Buffer& in = buffer(p, "in");
+  EXPECT_EQ(in.content.size(), 2u * 8 * 4);
+  EXPECT_EQ(owned_elements(buffer(p, "out")), 16);
+  EXPECT_EQ(f32(in, 8 + 6 + 1), unit_value(hash(1, 2, 0, 1, 0, 1), 24)) << "t2, token 1";
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(p.tensor[i].in, 0);
+}
+
+TEST(Problem, InPlaceBufferHoldsTheInputAndIsOwned) {
+  const Problem p = laid_out("tokens=2 q.in_place=1 q.in=9,5,9 q.out=9,5,9");
+  EXPECT_EQ(names(p)[0], "q.in_out");
+  const Buffer& b = buffer(p, "q.in_out");
+  EXPECT_TRUE(b.writable && b.holds_input);
+  EXPECT_EQ(p.tensor[0].in, p.tensor[0].out);
+  EXPECT_EQ(b.owned, (std::vector<std::uint8_t>{1, 1, 0, 0, 0, 1, 1}));
+  EXPECT_EQ(f32(b, 5), unit_value(hash(1, 0, 0, 1, 0, 0), 24));
+  EXPECT_TRUE(poisoned(b, 2));
+  EXPECT_EQ(p.asked.tensor[0].in_place, 1);
+}
+
+TEST(Problem, DimsOutsideTheWindowHoldAnyBits) {
+  const Problem p = laid_out("rotary_dim=2 q.head_dim=64 q.offset=3");
+  const Buffer& in = buffer(p, "q.in");
+  int not_finite = 0;
+  for (std::int64_t e = 0; e < 64; ++e) {
+    if (e == 3 || e == 4)
+      EXPECT_EQ(f32(in, e), unit_value(hash(1, 0, 0, 0, 0, e - 3), 24));
+    else
+      not_finite += std::isfinite(f32(in, e)) ? 0 : 1;
+  }
+  EXPECT_GE(not_finite, 12) << "NaN payloads and infinities are among them";
+  EXPECT_EQ(p.asked.tensor[0].rotary_offset, 3);
+}
+
+TEST(Problem, UnrotatedTensorIsGivenAnAbsurdWindow) {
+  const Problem p = laid_out("q.heads=1 k.rotate=0 k.head_dim=2");
+  EXPECT_EQ(p.asked.tensor[1].rotate, 0);
+  EXPECT_GT(p.asked.tensor[1].rotary_offset, 2);
+}
+
+TEST(Problem, ExplicitValuesAreStoredInOrder) {
+  const Problem p = laid_out("tokens=2 q.in=9,3,9 q.values=1,-0x1p-3,inf,nan");
+  const Buffer& in = buffer(p, "q.in");
+  EXPECT_EQ(f32(in, 0), 1);
+  EXPECT_EQ(f32(in, 1), -0.125);
+  EXPECT_EQ(f32(in, 3), std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isnan(f32(in, 4)));
+  EXPECT_TRUE(poisoned(in, 2));
+}
+
+TEST(Problem, OwnSinTurnsTheOtherTensorsBack) {
+  const Problem p = laid_out("q.heads=1 k.heads=1 positions=5 own_sin=1");
+  EXPECT_EQ(p.tensor[1].cos, p.tensor[0].cos);
+  ASSERT_NE(p.tensor[1].sin, p.tensor[0].sin);
+  const auto sin_of = [&](std::size_t tensor) {
+    return load(p.buffers[static_cast<std::size_t>(p.tensor[tensor].sin)].content, ROPE_F32, 5);
+  };
+  EXPECT_EQ(sin_of(1), -sin_of(0));
+  EXPECT_NE(sin_of(0), 0);
+}
+
+TEST(Problem, FusedInPlaceIsOneBuffer) {
+  Case c;
+  c.tensors.assign(2, {});
+  for (TensorCase& t : c.tensors) t.in_place = true;
+  fuse(c);
+  const Problem p = laid_out(c);
+  EXPECT_EQ(p.tensor[0].in, p.tensor[1].out);
+  EXPECT_TRUE(buffer(p, "in_out").holds_input);
+  EXPECT_EQ(owned_elements(buffer(p, "in_out")), 4);
+}
+
+TEST(Problem, PositionsFollowTypeAndStrides) {
+  const Problem p = laid_out(
+      "batch=2 tokens=2 positions=5,6,7,8 position_batch_stride=7 position_token_stride=3");
+  const Buffer& b = buffer(p, "positions");
+  ASSERT_EQ(b.content.size(), 4u * 11);
+  EXPECT_EQ(load_as<std::int32_t>(b.content, 0), 5);
+  EXPECT_EQ(load_as<std::int32_t>(b.content, 3), 6);
+  EXPECT_EQ(load_as<std::int32_t>(b.content, 7), 7);
+  EXPECT_EQ(load_as<std::int32_t>(b.content, 10), 8);
+  EXPECT_TRUE(poisoned(b, 1));
+  EXPECT_EQ(p.asked.min_position, 5);
+  EXPECT_EQ(p.asked.max_position, 8);
+
+  const Problem wide = laid_out("contract=exact position_dtype=i64 positions=-2147483648");
+  EXPECT_EQ(load_as<std::int64_t>(buffer(wide, "positions").content, 0), -2147483648);
+
+  const Problem shared = laid_out("batch=2 tokens=2 positions=5,6,5,6 position_batch_stride=0");
+  EXPECT_EQ(buffer(shared, "positions").content.size(), 8u);
+
+  const Problem unused = laid_out("positions=3 position_batch_stride=99 position_token_stride=99");
+  EXPECT_EQ(buffer(unused, "positions").content.size(), 4u) << "axes of size 1";
+}
+
+TEST(Problem, PositionsCanBeNull) {
+  const Problem p = laid_out("rows_by=token positions_null=1 positions=-5");
+  EXPECT_EQ(p.positions_buffer, -1);
+  EXPECT_EQ(names(p), (std::vector<std::string>{"q.in", "q.out", "cos", "sin"}));
+}
+
+TEST(Problem, TableHoldsRoundedAnglesAndPoisonElsewhere) {
+  const Problem p = laid_out(
+      "tokens=2 positions=1,3 rotary_dim=4 q.head_dim=4 table_spare_rows=2 table_row_stride=5");
+  EXPECT_EQ(p.asked.table_rows, 6);
+  const Buffer& cos = buffer(p, "cos");
+  const Buffer& sin = buffer(p, "sin");
+  ASSERT_EQ(cos.content.size(), 4u * (5 * 5 + 2));
+  for (std::int64_t row = 0; row < 6; ++row)
+    for (std::int64_t i = 0; i < (row < 5 ? 5 : 2); ++i) {
+      if ((row == 1 || row == 3) && i < 2) {
+        const double angle = static_cast<double>(row) * (i == 0 ? 1.0 : 0.01);
+        EXPECT_EQ(f32(cos, row * 5 + i), double{static_cast<float>(std::cos(angle))});
+        EXPECT_EQ(f32(sin, row * 5 + i), double{static_cast<float>(std::sin(angle))});
+      } else {
+        EXPECT_TRUE(poisoned(cos, row * 5 + i)) << row << " " << i;
+        EXPECT_TRUE(poisoned(sin, row * 5 + i)) << row << " " << i;
+      }
+    }
+}
+
+TEST(Problem, TableByTokenHasARowAToken) {
+  const Problem p = laid_out("batch=2 tokens=2 rows_by=token positions=-9,2,2,100");
+  EXPECT_EQ(p.asked.table_rows, 4);
+  const Buffer& sin = buffer(p, "sin");
+  const double positions[] = {-9, 2, 2, 100};
+  const auto& other = p.other_inputs[static_cast<std::size_t>(p.tensor[0].sin)];
+  for (std::int64_t row = 0; row < 4; ++row) {
+    EXPECT_EQ(f32(sin, row), double{static_cast<float>(std::sin(positions[row]))});
+    EXPECT_EQ(load(other, ROPE_F32, row), f32(sin, 3 - row)) << "the second placement's";
+  }
+}
+
+TEST(Problem, TheSecondPlacementHasOtherPositionsWhereThatIsAsked) {
+  Oracle oracle;
+  const auto other = [&](const std::string& line, SecondPositions second) {
+    return make_problem(case_from_text(line), oracle, second).other_positions;
+  };
+  using Positions = std::vector<std::int64_t>;
+  EXPECT_EQ(other("positions=5", SecondPositions::reversed), Positions{5});
+  EXPECT_EQ(other("tokens=2 positions=5,6", SecondPositions::always_others), (Positions{6, 5}));
+  EXPECT_EQ(other("tokens=2 positions=5,5", SecondPositions::always_others), (Positions{4, 4}));
+  const Problem first =
+      make_problem(case_from_text("positions=0"), oracle, SecondPositions::always_others);
+  EXPECT_EQ(first.other_positions, Positions{1});
+  EXPECT_EQ(first.asked.table_rows, 2);
+  EXPECT_THROW(other("positions=0 table_row_stride=-7", SecondPositions::always_others), BadCase)
+      << "unused with one row, and there are two now";
+  EXPECT_EQ(first.asked.max_position, 1);
+  EXPECT_EQ(f32(buffer(first, "sin"), 1), double{static_cast<float>(std::sin(1.0))});
+}
+
+TEST(Problem, OwnTablesDiffer) {
+  const Problem shared = laid_out("q.heads=1 k.heads=1 positions=5");
+  EXPECT_EQ(shared.tensor[1].cos, shared.tensor[0].cos);
+  const Problem own = laid_out("q.heads=1 k.heads=1 positions=5 own_tables=1");
+  EXPECT_EQ(names(own), (std::vector<std::string>{"q.in", "q.out", "k.in", "k.out", "positions",
+                                                  "cos.q", "sin.q", "cos.k", "sin.k"}));
+  EXPECT_EQ(f32(buffer(own, "sin.q"), 5), double{static_cast<float>(std::sin(5.0))});
+  EXPECT_EQ(f32(buffer(own, "sin.k"), 5), double{static_cast<float>(std::sin(-995.0))});
+}
+
+TEST(Problem, OwnTablesMeanNothingWithoutTables) {
+  Oracle oracle;
+  const Problem p = laid_out("contract=exact q.heads=1 k.heads=1 positions=5 own_tables=1");
+  EXPECT_EQ(given_rotation(p, oracle, 1, 5, 0).im.hi, std::sin(5.0));
+}
+
+TEST(Problem, FrequenciesAreTheContractsOrTheGiven) {
+  const Problem p = laid_out("rotary_dim=4 q.head_dim=4 rope_theta=100");
+  EXPECT_EQ(p.inv_freq, (std::vector<double>{1, 0.1}));
+  EXPECT_EQ(p.asked.inv_freq, p.inv_freq.data());
+  EXPECT_EQ(laid_out("inv_freq=0x1p-3").inv_freq, std::vector<double>{0.125});
+  for (const double f : laid_out("contract=f32_angle rotary_dim=8 q.head_dim=8").inv_freq)
+    EXPECT_EQ(f, double{static_cast<float>(f)});
+}
+
+TEST(Problem, OtherDataHaveOtherValuesInTheSamePlaces) {
+  const Problem p = laid_out("tokens=2 q.in=9,3,9 k.in_place=1 t2.head_dim=2 t2.values=1,2,3,4");
+  const auto& other = p.other_inputs;
+  ASSERT_EQ(other.size(), p.buffers.size());
+  const auto q = static_cast<std::size_t>(p.tensor[0].in),
+             k = static_cast<std::size_t>(p.tensor[1].in),
+             t2 = static_cast<std::size_t>(p.tensor[2].in);
+  for (const std::size_t i : {q, k}) {
+    ASSERT_EQ(other[i].size(), p.buffers[i].content.size());
+    for (const std::int64_t e : {0, 1, 3})
+      EXPECT_NE(load(other[i], ROPE_F32, e), f32(p.buffers[i], e)) << i << " " << e;
+  }
+  EXPECT_TRUE(is_poison(other[q].data() + 8, 4, Poison::read_only)) << "the gap stays";
+  EXPECT_EQ(other[t2], p.buffers[t2].content) << "explicit values stay";
+  EXPECT_TRUE(other[static_cast<std::size_t>(p.tensor[0].out)].empty());
+  EXPECT_TRUE(other[static_cast<std::size_t>(p.tensor[0].cos)].empty());
+
+  Outputs outputs;
+  EXPECT_EQ(&given(p, outputs, p.tensor[0].in), &p.buffers[q].content);
+  outputs.placement = 1;
+  EXPECT_EQ(&given(p, outputs, p.tensor[0].in), &other[q]);
+  EXPECT_EQ(&given(p, outputs, p.tensor[0].cos),
+            &p.buffers[static_cast<std::size_t>(p.tensor[0].cos)].content);
+}
+
+// What one head holds as complex pairs, half split.
+std::vector<std::pair<double, double>> pairs(const Problem& p, std::int64_t h) {
+  const std::int64_t half = p.asked.rotary_dim / 2;
+  std::vector<std::pair<double, double>> out;
+  for (std::int64_t i = 0; i < half; ++i) {
+    const std::int64_t row = in_index(p.asked, 0, 0, 0, h);
+    const bool interleaved = p.asked.pairing == ROPE_INTERLEAVED;
+    out.emplace_back(f32(p.buffers[0], row + (interleaved ? 2 * i : i)),
+                     f32(p.buffers[0], row + (interleaved ? 2 * i + 1 : i + half)));
+  }
+  return out;
+}
+using Pairs = std::vector<std::pair<double, double>>;
+
+TEST(Problem, BasisPatternIsTheUnitVectorsAndOneFullMantissa) {
+  for (const char* pairing : {"interleaved", "half_split"}) {
+    const Problem p =
+        laid_out("data=basis rotary_dim=4 q.head_dim=4 q.heads=6 pairing=" + std::string(pairing));
+    for (const std::int64_t h : {0, 3}) {
+      EXPECT_EQ(pairs(p, h), (Pairs{{1, 0}, {1, 0}})) << pairing;
+      EXPECT_EQ(pairs(p, h + 1), (Pairs{{0, 1}, {0, 1}})) << pairing;
+      for (const auto& [re, im] : pairs(p, h + 2)) {
+        EXPECT_GE(std::abs(re), 0.5);
+        EXPECT_GE(std::abs(im), 0.5);
+      }
+    }
+  }
+}
+
+TEST(Problem, DecayPatternIsPrefixesThenStairs) {
+  for (const char* pairing : {"interleaved", "half_split"}) {
+    const std::int64_t half = 3;
+    const Problem p =
+        laid_out("data=decay rotary_dim=6 q.head_dim=6 q.heads=8 pairing=" + std::string(pairing));
+    ASSERT_EQ(half + decay_extra_heads, 8);
+    EXPECT_EQ(pairs(p, 0), (Pairs{{1, 0}, {0, 0}, {0, 0}}));
+    EXPECT_EQ(pairs(p, 1), (Pairs{{1, 0}, {1, 0}, {0, 0}}));
+    EXPECT_EQ(pairs(p, 2), (Pairs{{1, 0}, {1, 0}, {1, 0}}));
+    const double a = double{static_cast<float>(std::sqrt(3.0))};
+    const double b = double{static_cast<float>(std::sqrt(2.0))};
+    EXPECT_EQ(pairs(p, half + decay_stair_q), (Pairs{{a, 0}, {b, 0}, {1, 0}}));
+    EXPECT_EQ(pairs(p, half + decay_ones_re), (Pairs{{1, 0}, {1, 0}, {1, 0}}));
+    EXPECT_EQ(pairs(p, half + decay_ones_im), (Pairs{{0, 1}, {0, 1}, {0, 1}}));
+    EXPECT_EQ(pairs(p, half + decay_stair_re), (Pairs{{a, 0}, {b, 0}, {1, 0}}));
+    EXPECT_EQ(pairs(p, half + decay_stair_im), (Pairs{{0, a}, {0, b}, {0, 1}}));
+  }
+}
+
+TEST(Poison, IsThreeDifferentQuietNans) {
+  for (const Poison which : {Poison::a, Poison::b, Poison::read_only}) {
+    EXPECT_TRUE(std::isnan(std::bit_cast<double>(poison_bits(which, 8))));
+    EXPECT_TRUE(
+        std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(poison_bits(which, 4)))));
+  }
+  for (const std::int64_t size : {2, 4, 8}) {
+    EXPECT_NE(poison_bits(Poison::a, size), poison_bits(Poison::b, size));
+    EXPECT_NE(poison_bits(Poison::a, size), poison_bits(Poison::read_only, size));
+    EXPECT_NE(poison_bits(Poison::b, size), poison_bits(Poison::read_only, size));
+    std::vector<std::byte> bytes(19);
+    fill_poison(bytes.data(), bytes.size(), size, Poison::b);
+    EXPECT_TRUE(is_poison(bytes.data() + size, size, Poison::b));
+    EXPECT_FALSE(is_poison(bytes.data() + size, size, Poison::a));
+    EXPECT_EQ(bytes[18], std::byte{0}) << "a partial element stays";
+  }
+}
+
+}  // namespace
+}  // namespace ropewalk

@@ -1,0 +1,121 @@
+#include "harness/cases/tensor_content.h"
+
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+#include "harness/cases/data.h"
+#include "harness/cases/names.h"
+#include "harness/cases/poison.h"
+#include "harness/cases/problem.h"
+#include "harness/cases/stored.h"
+
+namespace ropewalk {
+namespace {
+
+// The value of one rotated element of head h, whose coordinates are in `head_hash`.
+double element_value(const Case& c, const bounds::Format& format, std::uint64_t head_hash,
+                     std::int64_t h, std::int64_t e) {
+  const int mantissa = format.mantissa;
+  const std::int64_t half = c.rotary_dim / 2;
+  const bool first = c.pairing == ROPE_INTERLEAVED ? e % 2 == 0 : e < half;
+  const std::int64_t pair = c.pairing == ROPE_INTERLEAVED ? e / 2 : first ? e : e - half;
+  const std::uint64_t bits = hash(head_hash, e);
+  switch (c.data) {
+    case DataPattern::wide:
+      return wide_value(bits, mantissa);
+    case DataPattern::tiny:
+      return tiny_value(bits, mantissa);
+    case DataPattern::huge:
+      return huge_value(bits, mantissa);
+    case DataPattern::special:
+      return special_value(bits, mantissa);
+    case DataPattern::subnormal:
+      return subnormal_value(bits, format);
+    case DataPattern::edge:
+      return edge_value(bits, format, c.attention_scale);
+    case DataPattern::span:  // the two elements of a pair alike
+      return span_value(bits, hash(head_hash, ~pair), format, c.attention_scale);
+    case DataPattern::basis:  // heads: (1, 0), (0, 1), full mantissas, and again
+      return h % 3 == 2 ? unit_value(bits, mantissa) : (first == (h % 3 == 0) ? 1.0 : 0.0);
+    case DataPattern::decay: {  // heads: half prefix indicators, then those of DecayHead
+      const double stair = std::sqrt(static_cast<double>(half - pair));
+      const bool imaginary = h == half + decay_ones_im || h == half + decay_stair_im;
+      if (first == imaginary) return 0;
+      if (h < half) return pair <= h ? 1 : 0;
+      return h == half + decay_ones_re || h == half + decay_ones_im ? 1 : stair;
+    }
+    default:
+      return unit_value(bits, mantissa);
+  }
+}
+
+// What must be copied bit for bit: any bits, infinities and NaN payloads among them, and what
+// arithmetic would change: -0, a subnormal, a signalling NaN.
+std::uint64_t copied_bits(std::int32_t dtype, std::uint64_t random, std::int64_t e) {
+  constexpr std::uint64_t exponents[] = {std::uint64_t{0x7ff} << 52, 0x7f800000, 0x7c00, 0x7f80};
+  const std::uint64_t exponent = exponents[dtype];
+  const std::int64_t size = element_bytes(dtype);
+  const std::uint64_t all = ~std::uint64_t{0} >> (64 - 8 * size);
+  const std::uint64_t special[] = {all ^ all >> 1, 0, 1, exponent | 1};
+  if (e % 5 == 2) return special[random % 4];
+  const std::uint64_t bits = (e % 5 == 1 ? random | exponent : random) & all;
+  // In 16 bits chance would make poison now and then.
+  for (const Poison poison : {Poison::a, Poison::b, Poison::read_only})
+    if (bits == poison_bits(poison, size)) return bits ^ 1;
+  return bits;
+}
+
+// The rotated window of head h, from element `begin` of the buffer.
+void fill_window(const Case& c, std::uint64_t head_hash, std::int64_t h, std::int64_t begin,
+                 std::vector<std::byte>& bytes) {
+  const bounds::Format& format = format_of(c.dtype);
+  with_stored_type(c.dtype, [&]<class Stored>(std::type_identity<Stored>) {
+    const auto fill = [&](auto&& value_of) {
+      for (std::int64_t e = 0; e < c.rotary_dim; ++e)
+        store_as<Stored>(bytes, begin + e, value_of(e));
+    };
+    if (c.data == DataPattern::unit)  // most cases have it
+      fill([&](std::int64_t e) { return unit_value(hash(head_hash, e), format.mantissa); });
+    else
+      fill([&](std::int64_t e) { return element_value(c, format, head_hash, h, e); });
+  });
+}
+
+// What is not rotated of a head, from element `begin` of the buffer.
+void fill_copied(const Case& c, std::uint64_t head_hash, std::int64_t from, std::int64_t to,
+                 std::int64_t begin, std::vector<std::byte>& bytes) {
+  const auto size = static_cast<std::size_t>(element_bytes(c.dtype));
+  for (std::int64_t e = from; e < to; ++e) {
+    const std::uint64_t bits = copied_bits(c.dtype, hash(head_hash, e), e);
+    std::memcpy(bytes.data() + static_cast<std::size_t>(begin + e) * size, &bits, size);
+  }
+}
+
+}  // namespace
+
+void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std::int64_t at,
+                 std::vector<std::byte>& bytes) {
+  const TensorCase& given = c.tensors[tensor];
+  const rope_tensor& s = p.tensor[tensor];
+  const std::int64_t window = given.rotate ? given.rotary_offset : s.head_dim;
+  const std::int64_t window_end = given.rotate ? window + c.rotary_dim : s.head_dim;
+  std::size_t next = 0;
+  for (std::int64_t b = 0; b < c.batch; ++b)
+    for (std::int64_t t = 0; t < c.tokens; ++t)
+      for (std::int64_t h = 0; h < s.heads; ++h) {
+        const std::int64_t row = at + in_index(p, tensor, b, t, h);
+        if (!given.values.empty()) {
+          for (std::int64_t e = 0; e < s.head_dim; ++e, ++next)
+            store(bytes, c.dtype, row + e, given.values[next]);
+          continue;
+        }
+        // hash() is a fold: what all elements of a head share is hashed once.
+        const std::uint64_t outside = hash(c.seed, 0xb175, tensor, b, t, h);
+        fill_copied(c, outside, 0, window, row, bytes);
+        if (given.rotate) fill_window(c, hash(c.seed, tensor, b, t, h), h, row + window, bytes);
+        fill_copied(c, outside, window_end, s.head_dim, row, bytes);
+      }
+}
+
+}  // namespace ropewalk

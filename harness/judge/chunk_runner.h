@@ -1,0 +1,68 @@
+// Consecutive positions through the worker, chunk after chunk, with nothing copied: inputs are
+// written once and outputs are judged where the worker left them. Three heads a position: the basis
+// vectors e1 and e2 and a full-mantissa vector (DataPattern::basis). For f32 data out of place.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "harness/judge/executor.h"
+
+namespace ropewalk {
+
+/// Who is run, on which shape, and the positions that may occur at all.
+struct ChunkPlan {
+  std::int32_t pairing = ROPE_HALF_SPLIT;
+  std::int64_t rotary_dim = 128;
+  double rope_theta = 10000;
+  std::uint64_t seed = 1;
+  std::int64_t first = 0, last = 0;
+};
+
+class ChunkRunner {
+ public:
+  static constexpr std::int64_t tokens_most = 4096;
+  static constexpr std::int64_t heads = 3;
+  /// Positions that are equal modulo this many get the same full-mantissa vector.
+  static constexpr std::int64_t vectors = 1024;
+
+  ChunkRunner(Subject& subject, const ChunkPlan& plan);
+
+  CallResult ask_supports();
+
+  /// Runs the positions first .. first + count - 1, count <= tokens_most.
+  CallResult run(std::int64_t first, std::int64_t count);
+
+  /// After run(): the outputs of a token's three heads, one behind the other. What was not written
+  /// is NaN.
+  const float* outputs(std::int64_t token) const { return out_ + token * row_elements(); }
+  /// Told of each token in turn once its outputs have been judged: fills them with NaN again.
+  void judged(std::int64_t token);
+
+  /// What the three heads of a position are given.
+  const float* inputs_of(std::int64_t position) const;
+
+  /// The same positions as a case of property `agreement`, with the same data if count is 1.
+  Case case_of(std::int64_t first, std::int64_t count) const;
+
+ private:
+  std::int64_t row_elements() const { return heads * plan_.rotary_dim; }
+  void lay_out(std::int64_t first, std::int64_t count);
+  void write_inputs(std::int64_t first, std::int64_t count);
+
+  Subject& subject_;
+  ChunkPlan plan_;
+  std::vector<double> inv_freq_;
+  std::vector<float> rows_;  // [vectors, heads, rotary_dim]
+  protocol::CallDescriptor call_{};
+  std::vector<NamedRegion> regions_;
+  float *in_ = nullptr, *out_ = nullptr;
+  std::int32_t* positions_ = nullptr;
+  std::int64_t count_ = 0;         // tokens of the layout, 0: none yet
+  std::int64_t inputs_from_ = -1;  // modulo `vectors`; -1: not written yet
+  std::int64_t judged_ = 0;        // tokens whose outputs are NaN again
+  bool prepared_ = false;
+  int starts_ = 0;  // of the worker when the buffers were laid out
+};
+
+}  // namespace ropewalk

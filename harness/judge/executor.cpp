@@ -1,0 +1,352 @@
+#include "harness/judge/executor.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <cstring>
+#include <optional>
+
+#include "harness/cases/names.h"
+#include "harness/judge/placed_buffers.h"
+#include "harness/process/guarded_mapping.h"
+
+namespace ropewalk {
+namespace {
+
+using namespace protocol;
+
+Region region_of(const Problem& problem, const std::vector<Placed>& places, int buffer,
+                 std::int64_t element) {
+  if (buffer < 0) return {};
+  const Placed& at = places[static_cast<std::size_t>(buffer)];
+  const Buffer& b = problem.buffers[static_cast<std::size_t>(buffer)];
+  return {buffers_offset + at.offset, at.pages_bytes,
+          at.lead + static_cast<std::uint64_t>(element * b.element_bytes), b.writable ? 1u : 0u, 0};
+}
+
+// The frequencies travel as a region behind the buffers, at its end; a state gets a copy.
+struct Frequencies {
+  std::uint64_t bytes, pages_bytes;
+  explicit Frequencies(const Problem& problem)
+      : bytes(problem.inv_freq.size() * sizeof(double)), pages_bytes(whole_pages(bytes)) {}
+  void write(const Problem& problem, std::byte* pages) const {
+    std::memcpy(pages + pages_bytes - bytes, problem.inv_freq.data(), bytes);
+  }
+};
+
+CallDescriptor describe(const Problem& problem, const std::vector<Placed>& places, const Call& made,
+                        std::uint64_t frequencies_at) {
+  CallDescriptor call{};
+  call.struct_size = sizeof call;
+  call.version = version;
+  call.workspace_at_end = made.at_end ? 1 : 0;
+  call.state = made.state;
+  call.float_mode = made.float_mode;
+  call.problem = problem.asked;
+  call.problem.inv_freq = nullptr;
+  const Frequencies frequencies(problem);
+  call.inv_freq = {buffers_offset + frequencies_at, frequencies.pages_bytes,
+                   frequencies.pages_bytes - frequencies.bytes, 0, 0};
+  call.positions = region_of(problem, places, problem.positions_buffer, 0);
+  for (std::uint32_t i = 0; i < problem.asked.tensor_count; ++i) {
+    const TensorPlaces& t = problem.tensor[i];
+    const bool rotated = problem.asked.tensor[i].rotate != 0;
+    call.tensor[i].in = region_of(problem, places, t.in, t.in_at);
+    call.tensor[i].out = region_of(problem, places, t.out, t.out_at);
+    call.tensor[i].cos = region_of(problem, places, rotated ? t.cos : -1, 0);
+    call.tensor[i].sin = region_of(problem, places, rotated ? t.sin : -1, 0);
+  }
+  return call;
+}
+
+std::vector<NamedRegion> named_regions(const Problem& problem, const std::vector<Placed>& places) {
+  const auto region = [&](int buffer) {
+    if (buffer < 0) return NamedRegion{"nothing"};
+    const auto i = static_cast<std::size_t>(buffer);
+    return NamedRegion{problem.buffers[i].name, places[i].lead, problem.buffers[i].content.size()};
+  };
+  std::vector<NamedRegion> regions{{"inv_freq"}, region(problem.positions_buffer)};
+  for (const TensorPlaces& t : problem.tensor)
+    for (const int buffer : {t.in, t.out, t.cos, t.sin}) regions.push_back(region(buffer));
+  regions.push_back({"workspace"});
+  return regions;
+}
+
+struct Room {
+  std::byte* memory;
+  std::vector<Placed> places;
+  CallDescriptor call;
+  std::uint64_t end;
+};
+
+// From byte `begin` of the shared memory. What lies before it stays, at another address perhaps.
+Room lay_out(Subject& subject, const Problem& problem, const Call& call, std::uint64_t begin = 0) {
+  Room room;
+  const bool align_64 = (subject.facts.flags & ROPE_NEEDS_ALIGN_64) != 0;
+  room.places = place_buffers(problem, call, align_64, begin);
+  const std::uint64_t data =
+      room.places.empty() ? begin : room.places.back().offset + room.places.back().pages_bytes;
+  const Frequencies frequencies(problem);
+  room.end = data + frequencies.pages_bytes;
+  room.memory = subject.worker.reserve_buffers(room.end);
+  frequencies.write(problem, room.memory + data);
+  room.call = describe(problem, room.places, call, data);
+  return room;
+}
+
+Poison poison_of(int placement) {
+  return placement == 0 ? Poison::a : Poison::b;
+}
+
+void write_buffers(const Problem& problem, int placement, const Room& room) {
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i)
+    write_buffer(problem.buffers[i], given(problem, placement, static_cast<int>(i)), room.places[i],
+                 room.memory, poison_of(placement));
+}
+
+CallResult ask(Subject& subject, const Problem& problem) {
+  subject.worker.kernels();
+  const Room room = lay_out(subject, problem, {step_supports});
+  return subject.worker.call(subject.facts.index, room.call, step_supports,
+                             named_regions(problem, room.places));
+}
+
+// Whether the parent and its worker may map so much, touched or not.
+bool addresses_for(std::uint64_t bytes) {
+  for (const auto which : {RLIMIT_AS, RLIMIT_FSIZE}) {
+    rlimit limit{};
+    if (getrlimit(which, &limit) != 0 || limit.rlim_cur < 2 * bytes) return false;
+  }
+  void* all =
+      mmap(nullptr, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED) return false;
+  munmap(all, 2 * bytes);
+  return true;
+}
+
+// The problem with another stride along one axis, of inputs and outputs.
+Problem moved_apart(const Problem& problem, int axis, std::int64_t stride) {
+  Problem far = problem;
+  for (rope_tensor& t : far.asked.tensor) {
+    (axis == 0 ? t.in_batch_stride : axis == 1 ? t.in_token_stride : t.in_head_stride) = stride;
+    (axis == 0 ? t.out_batch_stride : axis == 1 ? t.out_token_stride : t.out_head_stride) = stride;
+  }
+  return far;
+}
+
+bool is_tensor(const Problem& problem, int buffer) {
+  return std::any_of(std::begin(problem.tensor), std::end(problem.tensor),
+                     [&](const TensorPlaces& t) { return t.in == buffer || t.out == buffer; });
+}
+
+// visit(buffer, element in the one problem, the same in the other, bytes) for every row of every
+// input and output.
+template <class Visit>
+void for_each_row_of(const Problem& one, const Problem& other, Visit&& visit) {
+  const rope_problem& p = one.asked;
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+    for (std::int64_t b = 0; b < p.batch; ++b)
+      for (std::int64_t t = 0; t < p.tokens; ++t)
+        for (std::int64_t h = 0; h < p.tensor[i].heads; ++h) {
+          const TensorPlaces& at = one.tensor[i];
+          const auto bytes =
+              static_cast<std::uint64_t>(p.tensor[i].head_dim * element_bytes(one.source.dtype));
+          visit(at.in, at.in_at + in_index(p, i, b, t, h),
+                at.in_at + in_index(other.asked, i, b, t, h), bytes);
+          if (at.out != at.in)
+            visit(at.out, at.out_at + out_index(p, i, b, t, h),
+                  at.out_at + out_index(other.asked, i, b, t, h), bytes);
+        }
+}
+
+// The same case with every tensor in place, or out of place; nothing where there is no such case,
+// or where its strides may be what is refused.
+std::optional<Case> in_other_form(Case c) {
+  const bool in_place = c.tensors[0].in_place;
+  for (TensorCase& t : c.tensors) {
+    const bool packed = t.in == Strides{} && t.out == Strides{} && t.in_at == 0 && t.out_at == 0;
+    if (t.in_place != in_place || c.fused || !packed) return {};
+    t.in_place = !in_place;
+  }
+  return c;
+}
+
+// The flags of a kernel are promises: with both forms declared, it takes packed tensors in one as
+// in the other. A refusal that breaks this is a failure and no honest answer.
+CallResult hold_to_flags(Subject& subject, const Problem& problem, CallResult refusal) {
+  constexpr std::uint32_t both = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE;
+  if (refusal.kind != CallResult::Kind::unsupported || (subject.facts.flags & both) != both)
+    return refusal;
+  const std::optional<Case> other = in_other_form(problem.source);
+  if (!other) return refusal;
+  const CallResult answer = ask(subject, make_question(*other));
+  if (answer.kind != CallResult::Kind::ok) return refusal;
+  const bool in_place = problem.source.tensors[0].in_place;
+  return {CallResult::Kind::failed,
+          fmt::format("flags has {}, yet supports refuses {} what it takes {} ({})",
+                      in_place ? "ROPE_IN_PLACE" : "ROPE_OUT_OF_PLACE",
+                      in_place ? "in place" : "out of place",
+                      in_place ? "out of place" : "in place", refusal.text)};
+}
+
+}  // namespace
+
+CallResult ask_supports(Subject& subject, const Problem& problem) {
+  return hold_to_flags(subject, problem, ask(subject, problem));
+}
+
+void perform(Subject& subject, const Problem& problem, const Call& call, Execution& execution,
+             Outputs& outputs) {
+  subject.worker.kernels();  // a fresh worker before the memory is filled
+  const Poison poison = poison_of(call.placement);
+  const Room room = lay_out(subject, problem, call);
+  outputs.placement = call.placement;
+  write_buffers(problem, call.placement, room);
+  execution.result = hold_to_flags(subject, problem,
+                                   subject.worker.call(subject.facts.index, room.call, call.steps,
+                                                       named_regions(problem, room.places)));
+  if (execution.result.kind != CallResult::Kind::ok || (call.steps & step_apply) == 0) return;
+  outputs.resize(problem.buffers.size());
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
+    const Buffer& b = problem.buffers[i];
+    if (!b.writable) continue;
+    const std::byte* data = room.memory + room.places[i].offset + room.places[i].lead;
+    outputs[i].assign(data, data + b.content.size());
+    if (execution.stray_write.empty())
+      execution.stray_write = find_stray_write(b, room.places[i], room.memory, poison);
+    find_unwritten(b, outputs[i], poison, execution);
+  }
+}
+
+void perform_far(Subject& subject, const Problem& problem, const Call& call, int axis,
+                 std::int64_t stride, Execution& execution, Outputs& outputs) {
+  subject.worker.kernels();
+  const Problem far = moved_apart(problem, axis, stride);
+  std::vector<Placed> places = place_buffers(far, call, false, 0);
+  std::uint64_t end = 0;
+  const auto bytes = static_cast<std::uint64_t>(element_bytes(problem.source.dtype));
+  for_each_row_of(far, problem, [&](int buffer, std::int64_t at, std::int64_t, std::uint64_t row) {
+    Placed& p = places[static_cast<std::size_t>(buffer)];
+    p.lead = 0;
+    p.pages_bytes = std::max<std::uint64_t>(
+        p.pages_bytes, whole_pages(static_cast<std::uint64_t>(at) * bytes + row));
+  });
+  for (Placed& p : places) {
+    p.offset = end;
+    end += p.pages_bytes;
+  }
+  const Frequencies frequencies(problem);
+  if (!addresses_for(end + frequencies.pages_bytes)) {
+    execution.result = {CallResult::Kind::skipped, "no addresses for rows that are far apart"};
+    return;
+  }
+  std::byte* const memory = subject.worker.reserve_buffers(end + frequencies.pages_bytes);
+  frequencies.write(problem, memory + end);
+  outputs.placement = call.placement;
+  outputs.resize(problem.buffers.size());
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
+    const auto& content = given(problem, call.placement, static_cast<int>(i));
+    if (!is_tensor(problem, static_cast<int>(i)))
+      write_buffer(problem.buffers[i], content, places[i], memory, poison_of(call.placement));
+    else if (problem.buffers[i].writable)
+      outputs[i] = content;  // poison, or the input in place
+  }
+  const auto far_row = [&](int buffer, std::int64_t at) {
+    return memory + places[static_cast<std::size_t>(buffer)].offset +
+           static_cast<std::uint64_t>(at) * bytes;
+  };
+  for_each_row_of(far, problem,
+                  [&](int buffer, std::int64_t at, std::int64_t near, std::uint64_t row) {
+                    std::memcpy(far_row(buffer, at),
+                                given(problem, call.placement, buffer).data() +
+                                    static_cast<std::uint64_t>(near) * bytes,
+                                row);
+                  });
+  execution.result = subject.worker.call(subject.facts.index, describe(far, places, call, end),
+                                         call.steps, named_regions(problem, places));
+  if (execution.result.kind != CallResult::Kind::ok) return;
+  for_each_row_of(far, problem,
+                  [&](int buffer, std::int64_t at, std::int64_t near, std::uint64_t row) {
+                    if (problem.buffers[static_cast<std::size_t>(buffer)].writable)
+                      std::memcpy(outputs[static_cast<std::size_t>(buffer)].data() +
+                                      static_cast<std::uint64_t>(near) * bytes,
+                                  far_row(buffer, at), row);
+                  });
+}
+
+Execution execute(Subject& subject, const Problem& problem) {
+  Execution out;
+  const Call first{step_supports | step_prepare | step_apply, 0, true};
+  const Call second{step_apply | step_release, 1, false};
+  perform(subject, problem, first, out, out.outputs[0]);
+  if (out.result.kind == CallResult::Kind::ok)
+    perform(subject, problem, second, out, out.outputs[1]);
+  return out;
+}
+
+CallResult perform_again(Subject& subject, const Problem& problem, std::uint32_t state,
+                         std::uint32_t callers, std::uint32_t rounds, bool shared) {
+  subject.worker.kernels();
+  std::vector<CallDescriptor> calls;
+  std::vector<NamedRegion> regions;  // of the last caller: those of all have the same names
+  std::uint64_t end = 0;
+  for (std::uint32_t caller = 0; caller < callers; ++caller) {
+    const int placement = static_cast<int>(caller % 2);
+    const Room room = lay_out(subject, problem, {step_repeat, placement, true, state}, end);
+    end = room.end;
+    write_buffers(problem, placement, room);
+    regions = named_regions(problem, room.places);
+    calls.push_back(room.call);
+    calls.back().callers = callers;
+    calls.back().rounds = rounds;
+    if (!shared || caller < 2) continue;
+    const auto share = [](Region& mine, const Region& other) {
+      if (mine.writable == 0) mine = other;
+    };
+    share(calls[caller].positions, calls[caller - 2].positions);
+    for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i) {
+      auto& mine = calls[caller].tensor[i];
+      const auto& other = calls[caller - 2].tensor[i];
+      share(mine.in, other.in);
+      share(mine.cos, other.cos);
+      share(mine.sin, other.sin);
+    }
+  }
+  return subject.worker.calls(subject.facts.index, calls, step_repeat, regions);
+}
+
+Finding failure_of(const Execution& execution) {
+  Finding f;
+  f.reason = execution.result.text;
+  switch (execution.result.kind) {
+    case CallResult::Kind::ok:
+      break;
+    case CallResult::Kind::unsupported:
+      f.kind = Finding::Kind::unsupported;
+      return f;
+    case CallResult::Kind::skipped:
+      f.kind = Finding::Kind::skipped;
+      return f;
+    case CallResult::Kind::crash:
+      f.kind = Finding::Kind::crash;
+      return f;
+    case CallResult::Kind::hang:
+      f.kind = Finding::Kind::hang;
+      return f;
+    case CallResult::Kind::failed:
+      f.kind = Finding::Kind::broken;
+      return f;
+  }
+  if (!execution.stray_write.empty()) {
+    f.kind = Finding::Kind::broken;
+    f.reason = execution.stray_write;
+  }
+  return f;
+}
+
+std::string place_text(std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {
+  return fmt::format("{}[batch {}, token {}, head {}]", tensor_words[tensor], b, t, h);
+}
+
+}  // namespace ropewalk

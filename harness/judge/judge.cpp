@@ -1,0 +1,292 @@
+#include "harness/judge/judge.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <type_traits>
+
+#include "harness/cases/names.h"
+#include "kernels/api/kernel.h"
+
+namespace ropewalk {
+namespace {
+
+PairValue load_pair(const Problem& p, const std::vector<std::byte>& bytes, std::int64_t row,
+                    std::uint32_t tensor, std::int64_t pair) {
+  const PairIndex at = pair_elements(p.asked, tensor, pair);
+  return {DoubleDouble(load(bytes, p.source.dtype, row + at.first)),
+          DoubleDouble(load(bytes, p.source.dtype, row + at.second))};
+}
+
+double as_double(double v) {
+  return v;
+}
+double as_double(const DoubleDouble& v) {
+  return static_cast<double>(v);
+}
+
+// y / (a x r) = (1 + g) e^(i d): g is a scale error, d an angle error.
+std::string diagnose(std::complex<double> y, std::complex<double> expected) {
+  const std::complex<double> q = y / expected;
+  if (!std::isfinite(q.real()) || !std::isfinite(q.imag()))
+    return fmt::format("got ({:g}, {:g}), expected ({:g}, {:g})", y.real(), y.imag(),
+                       expected.real(), expected.imag());
+  return fmt::format("gain {:+.3g}, phase {:+.3g} rad", std::abs(q) - 1, std::arg(q));
+}
+
+template <class Wide>
+std::complex<double> as_complex(const Complex<Wide>& z) {
+  return {as_double(z.re), as_double(z.im)};
+}
+
+// Double-double holds no products of f64 pairs next to the ends of the range. A rotation is linear:
+// such a pair is judged 2^600 times as large or as small, with its bound, which is exact (what a
+// small second element of a huge pair loses is below 2^-1000 of it).
+double factor_for(std::int32_t dtype, double rho) {
+  if (dtype != ROPE_F64 || rho == 0 || (rho > 0x1p-400 && rho < 0x1p400)) return 1;
+  return rho < 1 ? 0x1p600 : 0x1p-600;
+}
+
+// The bound before storage where everything is `factor` times as large.
+double computed_bound(const KernelFacts& facts, const Case& c, const bounds::Precision& at_one,
+                      double rho, double r, double factor) {
+  bounds::Precision p = at_one;
+  p.eta *= factor;
+  p.normal *= factor;
+  const double scale = scale_of(c);
+  if (facts.error_bound > 0)
+    return facts.error_bound * p.u * std::abs(scale) * rho + bounds::underflow(p, scale);
+  if (c.contract == ROPE_CONTRACT_TABLE) return bounds::against_table(p, rho, r, scale);
+  return bounds::against_exact(p, rho, bounds::computed_rotation * p.u, scale);
+}
+
+// The contract promises nothing where the result, or what is scaled first, could overflow.
+bool may_overflow(const Case& c, double rho) {
+  const double a = std::max(1.0, std::abs(scale_of(c)));
+  return !(rho <= format_of(c.dtype).largest / a * std::sqrt(0.5));
+}
+
+// One pair: adds |y - a x r| to the tally, or checks the rule for what is not finite.
+template <class Wide, class Where>
+void compare_pair(const KernelFacts& facts, const Case& c, const Complex<Wide>& x,
+                  const Complex<Wide>& r, const Complex<Wide>& y, Tally& tally, Where&& where) {
+  const double rho = std::abs(as_complex(x));
+  const auto finite = [](const Complex<Wide>& z) {
+    return std::isfinite(as_double(z.re)) && std::isfinite(as_double(z.im));
+  };
+  if (!finite(x)) {
+    tally.add(finite(y) ? 1 : 0, 0, [&](Finding& f) {
+      f.where = where();
+      f.reason = f.margin <= 1 ? "" : "an input of the pair is not finite, but both outputs are";
+    });
+    return;
+  }
+  if (may_overflow(c, rho)) return;
+  const double factor = factor_for(c.dtype, rho), scale = scale_of(c);
+  const auto moved = [factor](const Complex<Wide>& z) {
+    return Complex<Wide>{Wide(as_double(z.re) * factor), Wide(as_double(z.im) * factor)};
+  };
+  const Complex<Wide> from = moved(x), got = moved(y);
+  const Complex<Wide> turned =
+      c.operation == ROPE_TRANSPOSE ? rotate_transpose(from, r) : rotate(from, r);
+  const Complex<Wide> expected{turned.re * Wide(scale), turned.im * Wide(scale)};
+  const std::complex<double> difference{as_double(got.re - expected.re),
+                                        as_double(got.im - expected.im)};
+  const bounds::Precision p = precision_of(facts, c.dtype);
+  const double length = std::abs(as_complex(from));
+  const auto bound_here = [&] {
+    const double h = computed_bound(facts, c, p, length, std::abs(as_complex(r)), factor);
+    return bounds::with_storage(p, h, as_double(expected.re), as_double(expected.im));
+  };
+  const double bound = rho == 0 ? 0 : bound_here();
+  tally.add(std::abs(difference), bound, [&](Finding& f) {
+    f.where = where();
+    f.reason = f.margin <= 1 ? "" : "a pair is too far from the exact rotation";
+    f.bound = rho > 0 ? bound / (length * p.unit()) : 0;
+    f.bound_unit = "u rho";
+    f.diagnosis = diagnose(as_complex(got), as_complex(expected));
+  });
+}
+
+// A cheap look: whether |y - a x r| could be worse than `margin` times the bound. A little strict,
+// so that it only ever says yes too often; NaN says yes.
+struct QuickLook {
+  bounds::Precision precision;
+  double relative_bound = 0, scale = 1, sign = 1;
+
+  template <class Wide>
+  bool suspicious(const Complex<Wide>& x, const Complex<Wide>& r, const Complex<Wide>& y,
+                  double margin) const {
+    const Complex<Wide> turned = sign < 0 ? rotate_transpose(x, r) : rotate(x, r);
+    const Complex<Wide> expected{turned.re * Wide(scale), turned.im * Wide(scale)};
+    const double re = as_double(y.re - expected.re), im = as_double(y.im - expected.im);
+    if (re == 0 && im == 0) return false;
+    constexpr double strict = 1 - 1e-6;  // for |r| next to 1, left out here
+    // The bound is the sum of two parts: its square is no less than the sum of their squares.
+    const double allowed = strict * margin;
+    const double part = allowed * relative_bound;
+    const double limit =
+        part * part * squared(x) * squared(r) + allowed * allowed * stored(expected);
+    // A square beyond double's range says nothing: of infinity, and of huge or tiny f64 pairs.
+    const bool in_range = limit > 0x1p-900 && limit <= std::numeric_limits<double>::max();
+    return !(in_range && re * re + im * im <= limit);
+  }
+
+ private:
+  template <class Wide>
+  static double squared(const Complex<Wide>& z) {
+    const double re = as_double(z.re), im = as_double(z.im);
+    return re * re + im * im;
+  }
+  double stored(const Complex<double>& y) const {
+    if (precision.stored_u == 0) return 0;
+    const double re = bounds::half_ulp(precision, y.re), im = bounds::half_ulp(precision, y.im);
+    return re * re + im * im;
+  }
+  static double stored(const Complex<DoubleDouble>&) { return 0; }  // f64 data
+};
+
+// The pairs of one head of one placement.
+template <class Stored, class Wide>
+void compare_head(Subject& subject, const Problem& p, const Outputs& outputs, const HeadPlace& at,
+                  const std::vector<Complex<Wide>>& rotations, const QuickLook& look,
+                  Tally& tally) {
+  const TensorPlaces& places = p.tensor[at.tensor];
+  const std::int64_t offset = p.asked.tensor[at.tensor].rotary_offset;
+  const std::int64_t in_row =
+      places.in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h) + offset;
+  const std::int64_t out_row =
+      places.out_at + out_index(p.asked, at.tensor, at.b, at.t, at.h) + offset;
+  const std::int64_t half = p.asked.rotary_dim / 2;
+  const std::vector<std::byte>& in = given(p, outputs, places.in);
+  const std::vector<std::byte>& out = outputs[static_cast<std::size_t>(places.out)];
+  for (std::int64_t i = 0; i < half; ++i) {
+    const PairIndex e = pair_index(p.asked.pairing, i, half);
+    const auto pair_at = [&](const std::vector<std::byte>& bytes, std::int64_t row) {
+      return Complex<Wide>{Wide(TableOf<Stored>{load_as<Stored>(bytes, row + e.first)}),
+                           Wide(TableOf<Stored>{load_as<Stored>(bytes, row + e.second)})};
+    };
+    const Complex<Wide> x = pair_at(in, in_row), y = pair_at(out, out_row);
+    const Complex<Wide>& r = rotations[static_cast<std::size_t>(i)];
+    if (!look.suspicious(x, r, y, tally.finding().margin)) {
+      tally.count_harmless();
+      continue;
+    }
+    compare_pair(subject.facts, p.source, x, r, y, tally, [&] {
+      return fmt::format("{} pair {}, position {}", place_text(at.tensor, at.b, at.t, at.h), i,
+                         position_of(p, outputs.placement, at.b, at.t));
+    });
+  }
+}
+
+// Wide: for f32 data and narrower ones double is 2^29 times finer than what is judged; f64 data
+// need double-double.
+template <class Stored>
+Finding compare_all(Subject& subject, const Problem& p, const Execution& execution) {
+  using Wide = std::conditional_t<std::is_same_v<Stored, double>, DoubleDouble, double>;
+  Tally tally;
+  QuickLook look;
+  look.precision = precision_of(subject.facts, p.source.dtype);
+  look.scale = scale_of(p.source);
+  look.sign = p.source.operation == ROPE_TRANSPOSE ? -1 : 1;
+  bounds::Precision no_underflow = look.precision;
+  no_underflow.eta = no_underflow.normal = no_underflow.stored_normal = 0;
+  look.relative_bound = computed_bound(subject.facts, p.source, no_underflow, 1, 1, 1);
+  std::vector<Complex<Wide>> rotations;
+  for (const Outputs& outputs : execution.outputs) {
+    HeadPlace known{ROPE_MAX_TENSORS, 0, 0, 0};
+    for_each_rotated_head(p.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t,
+                                       std::int64_t h) {
+      if (tensor != known.tensor || b != known.b || t != known.t) {
+        rotations.clear();
+        for (const Rotation& r : rotations_of(p, subject.oracle, outputs.placement, tensor, b, t))
+          rotations.push_back({Wide(r.re), Wide(r.im)});
+      }
+      known = {tensor, b, t, h};
+      compare_head<Stored>(subject, p, outputs, known, rotations, look, tally);
+    });
+  }
+  return tally.finding();
+}
+
+}  // namespace
+
+bounds::Precision precision_of(const KernelFacts& facts, std::int32_t dtype) {
+  const bounds::Format& format = format_of(dtype);
+  const bool narrow = dtype == ROPE_F16 || dtype == ROPE_BF16;
+  bounds::Precision p = narrow && facts.error_bound == 0
+                            ? bounds::stored_as(format)
+                            : bounds::Precision{format.u, format.eta, format.normal};
+  p.flushes = (facts.flags & ROPE_FLUSHES_SUBNORMALS) != 0;
+  return p;
+}
+
+double stored_error(const bounds::Precision& precision, const PairValue& y) {
+  return bounds::stored_error(precision, y.re.hi, y.im.hi);
+}
+
+std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placement,
+                                   std::uint32_t tensor, std::int64_t b, std::int64_t t) {
+  const std::int64_t half = p.asked.rotary_dim / 2;
+  const std::int64_t token = b * p.asked.tokens + t;
+  const std::int64_t position = position_of(p, placement, b, t);
+  std::vector<Rotation> out;
+  out.reserve(static_cast<std::size_t>(half));
+  const TensorPlaces& at = p.tensor[tensor];
+  for (std::int64_t i = 0; i < half; ++i) {
+    if (p.source.contract == ROPE_CONTRACT_TABLE) {
+      const std::int64_t row = p.asked.table_rows_by == ROPE_ROW_BY_TOKEN ? token : position;
+      const std::int64_t index = (p.asked.table_rows > 1 ? row * p.asked.table_row_stride : 0) + i;
+      const auto value = [&](int buffer) {
+        return load(given(p, placement, buffer), p.asked.table_dtype, index);
+      };
+      out.push_back({value(at.cos), value(at.sin)});
+    } else if (p.source.contract == ROPE_CONTRACT_F32_ANGLE) {
+      // The angle is a float; double's cos and sin of it are right to 2^-52, u of f32 is 2^-24.
+      const float angle = static_cast<float>(position) *
+                          static_cast<float>(p.inv_freq[static_cast<std::size_t>(i)]);
+      out.push_back({std::cos(double{angle}), std::sin(double{angle})});
+    } else {
+      out.push_back(given_rotation(p, oracle, tensor, position, i));
+    }
+  }
+  return out;
+}
+
+PairValue input_pair(const Problem& p, int placement, const HeadPlace& head, std::int64_t pair) {
+  const TensorPlaces& at = p.tensor[head.tensor];
+  return load_pair(p, given(p, placement, at.in),
+                   at.in_at + in_index(p.asked, head.tensor, head.b, head.t, head.h), head.tensor,
+                   pair);
+}
+
+PairValue output_pair(const Problem& p, const Outputs& outputs, std::uint32_t tensor,
+                      std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t pair) {
+  const TensorPlaces& at = p.tensor[tensor];
+  return load_pair(p, outputs[static_cast<std::size_t>(at.out)],
+                   at.out_at + out_index(p.asked, tensor, b, t, h), tensor, pair);
+}
+
+double pair_bound(const KernelFacts& facts, const Case& c, double rho, double r,
+                  const PairValue& expected) {
+  const bounds::Precision p = precision_of(facts, c.dtype);
+  return bounds::with_storage(p, computed_bound(facts, c, p, rho, r, 1), expected.re.hi,
+                              expected.im.hi);
+}
+
+double rotation_error(const KernelFacts& facts, std::int32_t dtype) {
+  const double u = precision_of(facts, dtype).u;
+  if (facts.error_bound > 0) return facts.error_bound * u;
+  return u * (facts.angle_contract == ROPE_CONTRACT_TABLE ? bounds::rounded_rotation
+                                                          : bounds::computed_rotation);
+}
+
+Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution) {
+  return with_stored_type(problem.source.dtype, [&]<class Stored>(std::type_identity<Stored>) {
+    return compare_all<Stored>(subject, problem, execution);
+  });
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,72 @@
+// The judge: how far every pair of an output is from the truth, in units of the bound that a
+// correct kernel keeps (reference/bounds.h). One error metric for the whole project: the 2-norm per
+// pair.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "harness/judge/executor.h"
+#include "harness/judge/finding.h"
+#include "reference/bounds.h"
+
+namespace ropewalk {
+
+/// What a kernel is held to compute in, and to round to on store. 16-bit data: f32, then the data
+/// type; under a declared error_bound, which holds for the result, all may be done in the data
+/// type.
+bounds::Precision precision_of(const KernelFacts& facts, std::int32_t dtype);
+
+/// What storing an output pair may have cost its kernel: 0 for f32 and f64 data and under a
+/// declared bound.
+double stored_error(const bounds::Precision& precision, const PairValue& y);
+
+/// The rotations of one token, one a pair, that a kernel of this contract is judged by: the given
+/// table's own values, or the real ones, or those of the rounded f32 angle.
+std::vector<Rotation> rotations_of(const Problem& problem, Oracle& oracle, int placement,
+                                   std::uint32_t tensor, std::int64_t b, std::int64_t t);
+
+/// The pair as a placement was given it and as it was returned, exactly.
+PairValue input_pair(const Problem& problem, int placement, const HeadPlace& at, std::int64_t pair);
+inline PairValue input_pair(const Problem& problem, const Outputs& outputs, std::uint32_t tensor,
+                            std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t pair) {
+  return input_pair(problem, outputs.placement, {tensor, b, t, h}, pair);
+}
+PairValue output_pair(const Problem& problem, const Outputs& outputs, std::uint32_t tensor,
+                      std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t pair);
+
+/// The bound on |y - expected|, absolute, for expected = a x r, a pair of magnitude rho and a
+/// rotation of magnitude r.
+double pair_bound(const KernelFacts& facts, const Case& c, double rho, double r,
+                  const PairValue& expected);
+
+/// How far |r^ - r| of a kernel's rotation may be: a correctly rounded table, or its own angles.
+double rotation_error(const KernelFacts& facts, std::int32_t dtype);
+
+/// Every pair of every rotated head of both placements against the truth.
+Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution);
+
+/// Calls visit(tensor, b, t, h) for every head of every tensor with rotate = 1.
+template <class Visit>
+void for_each_rotated_head(const rope_problem& p, Visit&& visit) {
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+    if (p.tensor[i].rotate == 0) continue;
+    for (std::int64_t b = 0; b < p.batch; ++b)
+      for (std::int64_t t = 0; t < p.tokens; ++t)
+        for (std::int64_t h = 0; h < p.tensor[i].heads; ++h) visit(i, b, t, h);
+  }
+}
+
+inline double magnitude(const PairValue& z) {
+  const auto re = static_cast<double>(z.re), im = static_cast<double>(z.im);
+  // hypot costs ten times as much, for squares that leave double's range.
+  const double square = re * re + im * im;
+  return square > 0x1p-900 && square < 0x1p900 ? std::sqrt(square) : std::hypot(re, im);
+}
+inline PairValue operator-(const PairValue& a, const PairValue& b) {
+  return {a.re - b.re, a.im - b.im};
+}
+inline PairValue operator+(const PairValue& a, const PairValue& b) {
+  return {a.re + b.re, a.im + b.im};
+}
+
+}  // namespace ropewalk

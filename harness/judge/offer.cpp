@@ -1,0 +1,391 @@
+#include "harness/judge/offer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "harness/cases/layouts.h"
+#include "kernels/api/rope_kernel.h"
+
+namespace ropewalk {
+namespace {
+
+// Usual sizes, and at the end the odd ones that tell "any size" from a list.
+constexpr HeadSize usual_sizes[] = {
+    {8, 8},     {64, 64},  {128, 128}, {16, 16},   {32, 32},   {256, 256}, {96, 96},
+    {80, 80},   {128, 64}, {64, 32},   {80, 32},   {256, 64},  {96, 24},   {192, 64},
+    {512, 512}, {40, 40},  {48, 48},   {112, 112}, {160, 160}, {192, 192}, {224, 224}};
+constexpr HeadSize odd_sizes[] = {{2, 2}, {6, 6}, {14, 14}, {7, 4}, {45, 18}};
+// Of who takes multiples of 4 or 8 alone: 6, 10, 18, 28 pairs and the like, so that tails are met.
+constexpr HeadSize stepped_sizes[] = {{12, 12}, {20, 20}, {36, 36}, {56, 56},
+                                      {64, 16}, {72, 72}, {88, 88}, {120, 120}};
+
+// How large a feature is asked for, try by try: a kernel may take even numbers alone, or powers of
+// two.
+struct Try {
+  std::int64_t batch, tokens, heads, gap;
+};
+constexpr Try tries[] = {{3, 5, 3, 3}, {2, 4, 4, 16}, {4, 8, 8, 64}};
+
+// A feature: its flag, its name, and how it turns a basic case into one that needs it.
+struct Feature {
+  const char* name;
+  bool Offer::*flag;
+  std::function<void(Case&, const Try&)> ask;
+};
+
+const std::vector<Feature>& features() {
+  static const std::vector<Feature> list = {
+      {"transpose", &Offer::transpose, [](Case& c, const Try&) { c.operation = ROPE_TRANSPOSE; }},
+      {"in_place", &Offer::in_place,
+       [](Case& c, const Try&) {
+         for (auto& t : c.tensors) t.in_place = true;
+       }},
+      {"out_of_place", &Offer::out_of_place,
+       [](Case& c, const Try&) {
+         for (auto& t : c.tensors) t.in_place = false;
+       }},
+      {"batch", &Offer::batch, [](Case& c, const Try& n) { c.batch = n.batch; }},
+      {"tokens", &Offer::tokens, [](Case& c, const Try& n) { c.tokens = n.tokens; }},
+      {"many_heads", &Offer::many_heads,
+       [](Case& c, const Try& n) {
+         for (auto& t : c.tensors) t.heads = n.heads;
+       }},
+      {"window_offset", &Offer::window_offset,
+       [](Case& c, const Try& n) {
+         for (auto& t : c.tensors) {
+           t.head_dim = c.rotary_dim + n.gap;
+           t.rotary_offset = n.gap == 3 ? 2 : n.gap / 2;
+         }
+       }},
+      {"two_tensors", &Offer::two_tensors,
+       [](Case& c, const Try&) { c.tensors.resize(2, c.tensors[0]); }},
+      {"three_tensors", &Offer::three_tensors,
+       [](Case& c, const Try&) {
+         c.tensors.resize(3, c.tensors[0]);
+         c.tensors[2].rotate = false;
+       }},
+      {"different_shapes", &Offer::different_shapes,
+       [](Case& c, const Try&) {
+         c.tensors.resize(2, c.tensors[0]);
+         c.tensors[0].heads = 3;
+         c.tensors[1].head_dim = c.rotary_dim;
+       }},
+      {"unrotated_tensor", &Offer::unrotated_tensor,
+       [](Case& c, const Try&) {
+         c.tensors.resize(2, c.tensors[0]);
+         c.tensors[1].rotate = false;
+       }},
+      {"attention_scale", &Offer::scale, [](Case& c, const Try&) { c.attention_scale = 1.5; }},
+      {"i64_positions", &Offer::i64_positions,
+       [](Case& c, const Try&) { c.position_dtype = ROPE_I64; }},
+      {"rows_by_token", &Offer::rows_by_token,
+       [](Case& c, const Try&) { c.rows_by = ROPE_ROW_BY_TOKEN; }},
+      {"null_positions", &Offer::null_positions,
+       [](Case& c, const Try&) {
+         c.rows_by = ROPE_ROW_BY_TOKEN;
+         c.positions_null = true;
+       }},
+      {"negative_positions", &Offer::negative_positions,
+       [](Case& c, const Try&) { c.position_from = -3; }},
+      {"own_tables", &Offer::own_tables,
+       [](Case& c, const Try&) {
+         c.tensors.resize(2, c.tensors[0]);
+         c.own_tables = true;
+       }},
+      {"spare_rows", &Offer::spare_rows, [](Case& c, const Try&) { c.table_spare_rows = 3; }},
+      {"padded_table", &Offer::padded_table,
+       [](Case& c, const Try&) {
+         c.tokens = std::max<std::int64_t>(c.tokens, 2);
+         c.table_row_stride = c.rotary_dim / 2 + 3;
+       }},
+      {"padded", &Offer::padded,
+       [](Case& c, const Try& n) {
+         for (auto& t : c.tensors) t.in = t.out = padded_strides(c, t, n.gap);
+       }},
+      {"head_major", &Offer::head_major,
+       [](Case& c, const Try&) {
+         for (auto& t : c.tensors) t.in = t.out = head_major_strides(c, t);
+       }},
+      {"roomy_head_major", &Offer::roomy_head_major,
+       [](Case& c, const Try& n) {
+         for (auto& t : c.tensors) t.in = t.out = head_major_strides(c, t, n.gap);
+       }},
+      {"fused", &Offer::fused,
+       [](Case& c, const Try&) {
+         c.tensors.resize(2, c.tensors[0]);
+         for (auto& t : c.tensors) t.in_place = false;
+         fuse(c);
+       }},
+      {"fused_in_place", &Offer::fused_in_place,
+       [](Case& c, const Try&) {
+         c.tensors.resize(2, c.tensors[0]);
+         for (auto& t : c.tensors) t.in_place = true;
+         fuse(c);
+       }},
+      {"shared_input", &Offer::shared_input, [](Case& c, const Try&) { share_input(c); }},
+      {"broadcast_heads", &Offer::broadcast_heads,
+       [](Case& c, const Try& n) {
+         for (auto& t : c.tensors) t.heads = n.heads;
+         broadcast_input(c, &Strides::head);
+       }},
+      {"broadcast_tokens", &Offer::broadcast_tokens,
+       [](Case& c, const Try& n) {
+         c.tokens = n.tokens;
+         broadcast_input(c, &Strides::token);
+       }},
+      {"broadcast_batch", &Offer::broadcast_batch,
+       [](Case& c, const Try& n) {
+         c.batch = n.batch;
+         broadcast_input(c, &Strides::batch);
+       }},
+      {"broadcast_positions", &Offer::broadcast_positions,
+       [](Case& c, const Try&) {
+         c.batch = 2;
+         c.position_batch_stride = 0;
+       }},
+      {"strided_positions", &Offer::strided_positions,
+       [](Case& c, const Try&) {
+         c.tokens = std::max<std::int64_t>(c.tokens, 2);
+         c.position_token_stride = 2;
+         c.position_batch_stride = 2 * c.tokens + 1;
+       }},
+      {"shifted_start", &Offer::shifted_start,
+       [](Case& c, const Try&) {
+         for (auto& t : c.tensors) t.in_at = t.out_at = 1;
+       }},
+  };
+  return list;
+}
+
+// The basic shapes, simplest first: the first that is accepted is the base of all others.
+std::vector<Case> basic_cases(const Subject& subject, std::int32_t pairing, std::int32_t dtype) {
+  std::vector<Case> cases;
+  Case c;
+  c.kernel = subject.facts.name;
+  c.plugin = subject.facts.plugin;
+  c.contract = subject.facts.angle_contract;
+  c.pairing = pairing;
+  c.dtype = dtype;
+  for (const HeadSize size : usual_sizes)
+    for (const auto tensors : {std::size_t{1}, std::size_t{2}})
+      for (const std::int64_t tokens : {2, 1})
+        for (const bool in_place : {false, true})
+          for (const std::int32_t rows_by : {ROPE_ROW_BY_POSITION, ROPE_ROW_BY_TOKEN})
+            for (const std::int32_t positions : {ROPE_I32, ROPE_I64}) {
+              // A promise of neither form is refused when the kernel is registered.
+              if ((subject.facts.flags & (in_place ? ROPE_IN_PLACE : ROPE_OUT_OF_PLACE)) == 0)
+                continue;
+              if (c.contract != ROPE_CONTRACT_TABLE && rows_by != ROPE_ROW_BY_POSITION) continue;
+              c.rotary_dim = size.rotary_dim;
+              c.tokens = tokens;
+              c.rows_by = rows_by;
+              c.position_dtype = positions;
+              TensorCase t;
+              t.heads = 2;
+              t.head_dim = size.head_dim;
+              t.in_place = in_place;
+              c.tensors.assign(tensors, t);
+              cases.push_back(c);
+            }
+  return cases;
+}
+
+Case resized(Case c, HeadSize size) {
+  c.rotary_dim = size.rotary_dim;
+  for (auto& t : c.tensors) t.head_dim = size.head_dim;
+  return c;
+}
+
+// For a kernel that refuses all of those: each differs from the simplest in one more thing.
+std::vector<Case> unusual_cases(const Subject& subject, std::int32_t pairing, std::int32_t dtype) {
+  static const std::vector<std::function<void(Case&)>> changes = {
+      [](Case& c) { c.tensors[0].heads = 1; },
+      [](Case& c) { c.tensors[0].heads = 8; },
+      [](Case& c) { c.tokens = 4; },
+      [](Case& c) { c.tokens = 16; },
+      [](Case& c) { c.batch = 2; },
+      [](Case& c) { c.batch = 4; },
+      [](Case& c) { c.operation = ROPE_TRANSPOSE; },
+      [](Case& c) { c.attention_scale = 1.5; },
+      [](Case& c) { c.tensors[0].heads = 4, c.tensors[1].heads = 2; },
+      [](Case& c) { c.tensors[0].heads = 8, c.tensors[1].heads = 1; },
+      [](Case& c) { c.tensors[0].heads = 8, c.tensors[1].heads = 1, c.tokens = 16; },
+      [](Case& c) { c.tensors[0].heads = 1, c.batch = 4, c.tokens = 1; },
+      [](Case& c) { c.tokens = 16, c.operation = ROPE_TRANSPOSE; },
+      [](Case& c) { c.attention_scale = 1.5, c.operation = ROPE_TRANSPOSE; },
+      [](Case& c) { c.tensors.resize(3, c.tensors[0]), c.tensors[2].rotate = false; },
+      [](Case& c) { c.tensors.resize(4, c.tensors[0]); },
+      [](Case& c) { c.tensors[0].heads = 3; },
+      [](Case& c) { c.tokens = 32; },
+      [](Case& c) { c.tokens = 64, c.batch = 2; },
+      [](Case& c) { c.tokens = 128; },
+      [](Case& c) { c.tokens = 3; },
+      [](Case& c) { c.rows_by = ROPE_ROW_BY_TOKEN, c.operation = ROPE_TRANSPOSE; },
+      [](Case& c) { c.tensors[0].heads = 16, c.batch = 16; },
+      [](Case& c) { c.tensors[0].heads = 32, c.tensors[1].heads = 8; },
+      [](Case& c) {
+        c = resized(c, {72, 72});
+      },
+      [](Case& c) {
+        c = resized(c, {104, 104});
+      },
+      // Multi-head latent attention: 64 of 192 or 576 dims, at the end; the key is one head of 64.
+      [](Case& c) {
+        c.rotary_dim = 64;
+        for (TensorCase& t : c.tensors) t.head_dim = 192, t.rotary_offset = 128;
+      },
+      [](Case& c) {
+        c.rotary_dim = 64;
+        for (TensorCase& t : c.tensors) t.head_dim = 576, t.rotary_offset = 512, t.heads = 1;
+      },
+  };
+  std::vector<Case> cases;
+  for (Case c : basic_cases(subject, pairing, dtype)) {
+    const bool common =
+        c.tensors[0].head_dim == 8 || c.tensors[0].head_dim == 64 || c.tensors[0].head_dim == 128;
+    if (!common || c.tokens != 2 || c.position_dtype != ROPE_I32) continue;
+    if (c.rows_by != ROPE_ROW_BY_POSITION || c.tensors.size() != 2) continue;
+    for (const auto& change : changes)
+      for (const std::size_t tensors : {std::size_t{1}, std::size_t{2}}) {
+        Case changed = c;
+        change(changed);
+        if (tensors == 1) changed.tensors.resize(1);
+        cases.push_back(changed);
+      }
+  }
+  return cases;
+}
+
+class Prober {
+ public:
+  explicit Prober(Subject& subject) : subject_(subject) {}
+
+  bool accepts(const Case& c) {
+    return accepts(c, [&] { return make_problem(c, subject_.oracle); });
+  }
+  /// One of the basic cases: hundreds of them are asked about where nothing is offered.
+  bool accepts_basic(const Case& c) {
+    return accepts(c, [&] { return make_question(c); });
+  }
+  bool died() const {
+    return refusal.kind != CallResult::Kind::ok && refusal.kind != CallResult::Kind::unsupported;
+  }
+
+  CallResult refusal;
+  Case asked;
+
+ private:
+  template <class Make>
+  bool accepts(const Case& c, Make&& make) {
+    if (died()) return false;
+    CallResult answer;
+    try {
+      answer = ask_supports(subject_, make());
+    } catch (const BadCase&) {
+      return false;  // a feature that makes no sense with this base
+    }
+    if (answer.kind == CallResult::Kind::ok) return true;
+    refusal = answer;
+    asked = c;
+    return false;
+  }
+
+  Subject& subject_;
+};
+
+void probe_features(Prober& prober, const Subject& subject, Offer& offer) {
+  for (const Feature& f : features())
+    for (const Try& n : tries) {
+      Case c = offer.base;
+      f.ask(c, n);
+      offer.*f.flag = offer.*f.flag || prober.accepts(c);
+    }
+  const auto promised = [&](std::uint32_t flag) { return (subject.facts.flags & flag) != 0; };
+  offer.in_place = offer.in_place && promised(ROPE_IN_PLACE);
+  offer.out_of_place = offer.out_of_place && promised(ROPE_OUT_OF_PLACE);
+  offer.thread_safe = promised(ROPE_THREAD_SAFE);
+  offer.any_alignment = !promised(ROPE_NEEDS_ALIGN_64);
+  // Both would put a tensor where its first element is not aligned.
+  offer.shifted_start = offer.shifted_start && !promised(ROPE_NEEDS_ALIGN_64);
+  const bool unaligned = !promised(ROPE_NEEDS_ALIGN_64);
+  offer.fused = offer.fused && unaligned;
+  offer.shared_input = offer.shared_input && unaligned && promised(ROPE_OUT_OF_PLACE);
+  offer.fused_in_place = offer.fused_in_place && unaligned && promised(ROPE_IN_PLACE);
+  for (bool Offer::*const broadcast :
+       {&Offer::broadcast_heads, &Offer::broadcast_tokens, &Offer::broadcast_batch})
+    offer.*broadcast = offer.*broadcast && promised(ROPE_OUT_OF_PLACE);
+  for (const HeadSize size : usual_sizes)
+    if (prober.accepts(resized(offer.base, size))) offer.sizes.push_back(size);
+  offer.any_size = std::all_of(std::begin(odd_sizes), std::end(odd_sizes), [&](HeadSize size) {
+    return prober.accepts(resized(offer.base, size));
+  });
+  if (offer.any_size) return;
+  for (const HeadSize size : stepped_sizes)
+    if (prober.accepts(resized(offer.base, size))) offer.sizes.push_back(size);
+  if (offer.sizes.empty())
+    offer.sizes.push_back({offer.base.tensors[0].head_dim, offer.base.rotary_dim});
+}
+
+}  // namespace
+
+Case widened(Case c, const Offer& offer) {
+  std::int64_t widest = 0;
+  for (const HeadSize size : offer.sizes)
+    if (size.head_dim == size.rotary_dim && size.head_dim <= 128)
+      widest = std::max(widest, size.head_dim);
+  if (widest <= c.rotary_dim) return c;
+  c.rotary_dim = widest;
+  for (TensorCase& t : c.tensors) t.head_dim = widest;
+  return c;
+}
+
+Probe probe_offer(Subject& subject, std::int32_t pairing, std::int32_t dtype) {
+  if (subject.facts.angle_contract == ROPE_CONTRACT_F32_ANGLE && dtype == ROPE_F64) {
+    Probe none;
+    none.last_refusal.kind = CallResult::Kind::unsupported;
+    none.last_refusal.text = "f64 data are not judged under the f32_angle contract";
+    return none;
+  }
+  Prober prober(subject);
+  const auto first_accepted = [&](const std::vector<Case>& cases) -> std::optional<Case> {
+    for (const Case& c : cases)
+      if (prober.accepts_basic(c)) return c;
+    return {};
+  };
+  std::optional<Case> base = first_accepted(basic_cases(subject, pairing, dtype));
+  if (!base) base = first_accepted(unusual_cases(subject, pairing, dtype));
+  Probe probe;
+  if (base) {
+    Offer offer;
+    offer.base = *base;
+    probe_features(prober, subject, offer);
+    if (!prober.died()) probe.offer = offer;
+  }
+  probe.last_refusal = prober.refusal;
+  probe.asked = prober.asked;
+  return probe;
+}
+
+std::optional<Offer> first_offer(Subject& subject) {
+  for (const std::int32_t dtype : {ROPE_F32, ROPE_F64, ROPE_BF16, ROPE_F16})
+    for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED})
+      if (auto offer = probe_offer(subject, pairing, dtype).offer) return offer;
+  return std::nullopt;
+}
+
+std::vector<std::string> feature_names(const Offer& offer) {
+  std::vector<std::string> names;
+  for (const Feature& f : features())
+    if (offer.*f.flag) names.emplace_back(f.name);
+  if (offer.any_size) {
+    names.emplace_back("any_size");
+  } else {
+    for (const HeadSize size : offer.sizes)
+      names.push_back(fmt::format("size_{}_{}", size.head_dim, size.rotary_dim));
+  }
+  return names;
+}
+
+}  // namespace ropewalk

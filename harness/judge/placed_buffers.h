@@ -1,0 +1,36 @@
+// The buffers of a problem in the shared memory: where they lie, the poison in and around them, and
+// what a kernel has made of it.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/cases/poison.h"
+#include "harness/judge/executor.h"
+
+namespace ropewalk {
+
+/// Where a buffer lies in the shared memory: `lead` bytes behind the first of its pages.
+struct Placed {
+  std::uint64_t offset = 0, pages_bytes = 0, lead = 0;
+};
+
+/// At its end the buffer ends with its last page, so that one element more is a fault; a kernel
+/// that asked for 64-byte alignment gets that instead, with poison in the gap.
+std::vector<Placed> place_buffers(const Problem& problem, const Call& call, bool align_64,
+                                  std::uint64_t next);
+
+/// Writes what a placement is given, and the poison around it.
+void write_buffer(const Buffer& b, const std::vector<std::byte>& content, const Placed& at,
+                  std::byte* memory, Poison poison);
+
+/// Everything around the owned elements must still be poison: the first that is not, in words.
+std::string find_stray_write(const Buffer& b, const Placed& at, const std::byte* memory,
+                             Poison poison);
+
+/// Notes the owned elements that are poison still.
+void find_unwritten(const Buffer& b, const std::vector<std::byte>& bytes, Poison poison,
+                    Execution& out);
+
+}  // namespace ropewalk

@@ -1,0 +1,167 @@
+#include "harness/process/loaded_kernels.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+
+#include "harness/process/float_state.h"
+#include "kernels/api/cpu_features.h"
+#include "kernels/api/kernel.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr std::size_t most_kernels = 4096;
+constexpr std::uint32_t known_flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE |
+                                      ROPE_BITWISE_INVARIANT | ROPE_MIXES_PAIRS |
+                                      ROPE_FLUSHES_SUBNORMALS | ROPE_NEEDS_ALIGN_64;
+
+bool well_formed_name(const char* name) {
+  if (name == nullptr) return false;
+  const std::size_t length = strnlen(name, 64);
+  if (length == 0 || length > 63) return false;
+  return std::all_of(name, name + length, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+// A name for a message: what can be read of it, even where it is none.
+std::string shown(const char* name) {
+  return name == nullptr ? "NULL" : "'" + std::string(name, strnlen(name, 64)) + "'";
+}
+
+std::string size_fault(const char* what, std::size_t has, std::size_t needed) {
+  return std::string(what) + ".struct_size is " + std::to_string(has) + ", needed are " +
+         std::to_string(needed) + ": set it to sizeof(" + what + ")";
+}
+
+std::string abi_fault(std::uint32_t abi) {
+  return "was built for ABI " + std::to_string(abi) + ", this is ABI " +
+         std::to_string(ROPE_ABI_VERSION) + ": build it against this ropewalk's rope_kernel.h";
+}
+
+// What is wrong with a kernel as registered; empty when nothing is.
+std::string fault_of(const rope_kernel* k) {
+  if (k == nullptr) return "a kernel pointer is NULL";
+  if (k->struct_size < sizeof(rope_kernel))
+    return size_fault("rope_kernel", k->struct_size, sizeof(rope_kernel));
+  if (k->abi_version != ROPE_ABI_VERSION) return abi_fault(k->abi_version);
+  if (!well_formed_name(k->name))
+    return "the kernel name " + shown(k->name) + " is not 1 to 63 of [a-z0-9_]";
+  const std::string name(k->name);
+  if (name.starts_with("ceiling_"))
+    return "the kernel name " + shown(k->name) +
+           " begins with ceiling_: bench calls its own rows so";
+  if (k->supports == nullptr) return name + ": supports is NULL, it is required";
+  if (k->apply == nullptr) return name + ": apply is NULL, it is required";
+  if ((k->flags & ~known_flags) != 0)
+    return name +
+           ": flags has bits that ABI 1 does not know: " + std::to_string(k->flags & ~known_flags);
+  if ((k->flags & (ROPE_IN_PLACE | ROPE_OUT_OF_PLACE)) == 0)
+    return name + ": flags has neither ROPE_IN_PLACE nor ROPE_OUT_OF_PLACE";
+  if (k->memory != ROPE_HOST && k->memory != ROPE_CUDA)
+    return name + ": memory " + std::to_string(k->memory) + " is unknown";
+  if (k->angle_contract < 0 || k->angle_contract > ROPE_CONTRACT_F32_ANGLE)
+    return name + ": angle_contract " + std::to_string(k->angle_contract) + " is unknown";
+  if (!(k->error_bound >= 0 && k->error_bound <= 16))
+    return name + ": error_bound " + std::to_string(k->error_bound) + " is not in [0, 16]";
+  return {};
+}
+
+void add_kernels(std::vector<LoadedKernel>& kernels, const rope_kernel* const* list,
+                 std::size_t count, const std::string& plugin) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (const std::string fault = fault_of(list[i]); !fault.empty())
+      throw std::runtime_error(fault);
+    const std::string name = list[i]->name;
+    for (const LoadedKernel& other : kernels)
+      if (other.kernel->name == name) throw std::runtime_error(name_is_taken(name, other.plugin));
+    std::string cannot_run;
+    if (const std::string missing = missing_cpu_feature(list[i]->cpu_features); !missing.empty())
+      cannot_run = "this machine has no " + missing;
+    if (list[i]->memory != ROPE_HOST) cannot_run = "needs a device; this build runs host kernels";
+    kernels.push_back({list[i], plugin, cannot_run});
+  }
+}
+
+// dlerror() in one line that does not begin with the path again.
+std::string loading_error(const std::string& path) {
+  std::string text = dlerror();
+  if (text.starts_with(path + ": ")) text.erase(0, path.size() + 2);
+  return "cannot be loaded as a shared library: " + text;
+}
+
+// Whole, as a name without a slash would be searched for in the library path, and as constructors
+// of an earlier plugin may have changed the working directory.
+std::string path_of(const std::string& file) {
+  static const std::string start = [] {
+    std::error_code error;
+    const std::string now = std::filesystem::current_path(error).string();
+    return error ? "." : now;
+  }();
+  return file.starts_with('/') ? file : start + "/" + file;
+}
+
+void open_plugin(std::vector<LoadedKernel>& kernels, const std::string& file) {
+  const std::string path = path_of(file);
+  if (access(path.c_str(), R_OK) != 0)
+    throw std::runtime_error(std::string("cannot be read: ") + strerror(errno));
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw std::runtime_error(loading_error(path));
+  using Entry = const rope_kernel_list* (*)();
+  const auto entry = reinterpret_cast<Entry>(dlsym(library, "rope_kernels_v1"));
+  if (entry == nullptr)
+    throw std::runtime_error(
+        "exports no rope_kernels_v1: a plugin has that function (kernel.h: ROPEWALK_PLUGIN();)");
+  const rope_kernel_list* list = entry();
+  if (list == nullptr) throw std::runtime_error("rope_kernels_v1 returned NULL, not a list");
+  if (list->struct_size < sizeof(rope_kernel_list))
+    throw std::runtime_error(
+        size_fault("rope_kernel_list", list->struct_size, sizeof(rope_kernel_list)));
+  if (list->abi_version != ROPE_ABI_VERSION) throw std::runtime_error(abi_fault(list->abi_version));
+  if (list->count == 0 || list->count > most_kernels)
+    throw std::runtime_error("its list says " + std::to_string(list->count) + " kernels: 1 to " +
+                             std::to_string(most_kernels) + " are taken");
+  if (list->kernels == nullptr) throw std::runtime_error("its list of kernels is NULL");
+  add_kernels(kernels, list->kernels, list->count, file);
+}
+
+}  // namespace
+
+std::string name_is_taken(const std::string& kernel, const std::string& plugin) {
+  return "a kernel named " + kernel + " is there already, from " +
+         (plugin.empty() ? "the command itself" : plugin) + ": give yours a name of its own";
+}
+
+std::vector<LoadedKernel> in_tree_kernels() {
+  std::vector<LoadedKernel> kernels;
+  const auto& own = registered_kernels();
+  add_kernels(kernels, own.data(), own.size(), "");
+  std::sort(kernels.begin(), kernels.end(), [](const LoadedKernel& a, const LoadedKernel& b) {
+    return std::string_view(a.kernel->name) < b.kernel->name;
+  });
+  return kernels;
+}
+
+void load_plugin(std::vector<LoadedKernel>& kernels, const std::string& file) {
+  // g++ -Ofast puts a constructor into a library that flushes subnormals: kernels of all others,
+  // and the suite itself, are called without.
+  const FloatState before = FloatState::now();
+  try {
+    open_plugin(kernels, file);
+    before.restore();
+  } catch (const std::exception& e) {
+    throw std::runtime_error("plugin " + file + ": " + e.what());
+  } catch (...) {
+    throw std::runtime_error("plugin " + file + ": threw something while it was loaded");
+  }
+}
+
+}  // namespace ropewalk

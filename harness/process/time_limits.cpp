@@ -1,0 +1,75 @@
+#include "harness/process/time_limits.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <ctime>
+#include <limits>
+
+#include "base/process_stat.h"
+
+namespace ropewalk {
+namespace {
+
+// Sanitizers slow a kernel by an order of magnitude, and this file's loop not at all.
+#ifdef ROPEWALK_SANITIZED
+constexpr double sanitizers = 10;
+#else
+constexpr double sanitizers = 1;
+#endif
+
+constexpr double most_limit_s = 20;  // rows far apart span more than they fill
+// A hundred times 2 ns for a byte of the tensors, which is slow for a scalar kernel: an allowance,
+// not a measurement.
+constexpr double limit_s_per_byte = 100 * 2e-9;
+
+double seconds_of(clockid_t clock) {
+  timespec t{};
+  if (clock_gettime(clock, &t) != 0) return 0;
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+// What a multiplication and an addition that wait for each other take: 8 cycles of a processor,
+// 2 to 4 ns; 22 ns under qemu 7.2. The least of a few tries, 0.4 ms in all.
+double multiply_add_s() {
+  constexpr int tries = 6, steps = 20'000;
+  double least_s = std::numeric_limits<double>::infinity();
+  volatile double kept = 0.5;
+  for (int i = 0; i < tries; ++i) {
+    const double begin_s = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+    double x = kept;
+    for (int step = 0; step < steps; ++step) x = x * 0.75 + 0.25;
+    kept = x;
+    least_s = std::min(least_s, (seconds_of(CLOCK_THREAD_CPUTIME_ID) - begin_s) / steps);
+  }
+  return least_s;
+}
+
+}  // namespace
+
+double slowness() {
+  constexpr double usual_s = 3e-9;
+  static const double here = sanitizers * std::max(1.0, multiply_add_s() / usual_s);
+  return here;
+}
+
+double apply_limit_s(const protocol::CallDescriptor& call) {
+  std::uint64_t bytes = 0;
+  for (const auto& tensor : call.tensor) bytes += tensor.in.mapped_bytes + tensor.out.mapped_bytes;
+  return slowness() * std::clamp(limit_s_per_byte * static_cast<double>(bytes), 1.0, most_limit_s);
+}
+
+double waiting_limit_s(double limit_s) {
+  return std::max(10 * slowness(), 2 * limit_s);
+}
+
+bool is_runnable(pid_t process) {
+  const auto stat = process_stat(process);
+  return stat && stat->state == 'R';
+}
+
+double cpu_time_s(pid_t process) {
+  clockid_t clock{};
+  return clock_getcpuclockid(process, &clock) == 0 ? seconds_of(clock) : 0;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,100 @@
+#include "harness/watch/callee_saved.h"
+
+#if defined(__x86_64__)
+
+// Saves the six registers, fills them with marks, calls, and stores what they hold then. The frame
+// is described for unwinders: an exception that leaves a kernel passes through it. The direction
+// flag is cleared again, since compiled code relies on that.
+asm(R"(
+    .text
+    .p2align 4
+    .globl ropewalk_call_watched
+    .hidden ropewalk_call_watched
+    .type ropewalk_call_watched, @function
+ropewalk_call_watched:
+    .cfi_startproc
+    pushq %rbp
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %rbp, 0
+    pushq %rbx
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %rbx, 0
+    pushq %r12
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %r12, 0
+    pushq %r13
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %r13, 0
+    pushq %r14
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %r14, 0
+    pushq %r15
+    .cfi_adjust_cfa_offset 8
+    .cfi_rel_offset %r15, 0
+    pushq %r8
+    .cfi_adjust_cfa_offset 8
+    movq %rdi, %rax
+    movq %rsi, %rdi
+    movq %rdx, %rsi
+    movq %rcx, %rdx
+    movabsq $0x5a5a000000000001, %rbx
+    movabsq $0x5a5a000000000002, %rbp
+    movabsq $0x5a5a000000000003, %r12
+    movabsq $0x5a5a000000000004, %r13
+    movabsq $0x5a5a000000000005, %r14
+    movabsq $0x5a5a000000000006, %r15
+    call *%rax
+    pushfq
+    .cfi_adjust_cfa_offset 8
+    popq %rdx
+    .cfi_adjust_cfa_offset -8
+    cld
+    popq %rcx
+    .cfi_adjust_cfa_offset -8
+    movq %rbx, 0(%rcx)
+    movq %rbp, 8(%rcx)
+    movq %r12, 16(%rcx)
+    movq %r13, 24(%rcx)
+    movq %r14, 32(%rcx)
+    movq %r15, 40(%rcx)
+    movq %rdx, 48(%rcx)
+    popq %r15
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore %r15
+    popq %r14
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore %r14
+    popq %r13
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore %r13
+    popq %r12
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore %r12
+    popq %rbx
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore %rbx
+    popq %rbp
+    .cfi_adjust_cfa_offset -8
+    .cfi_restore %rbp
+    ret
+    .cfi_endproc
+    .size ropewalk_call_watched, . - ropewalk_call_watched
+)");
+
+namespace ropewalk {
+
+std::string changed_registers(const CalleeSaved& after) {
+  constexpr const char* names[] = {"rbx", "rbp", "r12", "r13", "r14", "r15"};
+  constexpr std::uint64_t mark = 0x5a5a000000000001, direction_flag = 0x400;
+  std::string out;
+  for (std::uint64_t i = 0; i < 6; ++i)
+    if (after.registers[i] != mark + i) out += std::string(out.empty() ? "" : ", ") + names[i];
+  if (!out.empty()) out = "left " + out + " changed, which belongs to the caller";
+  if ((after.flags & direction_flag) != 0)
+    out += std::string(out.empty() ? "" : "; ") + "left the direction flag set";
+  return out;
+}
+
+}  // namespace ropewalk
+
+#endif

@@ -1,0 +1,114 @@
+#include "harness/watch/entry_watch.h"
+
+#include <unistd.h>
+
+#include "harness/watch/heap_guard.h"
+#include "harness/watch/heap_watch.h"
+
+namespace ropewalk {
+namespace {
+
+// Comparing everything costs some 20 microseconds, and what is quick to compare 3. A worker
+// compares all after the first calls of each entry, which names the culprit; from then on what is
+// quick after prepare, apply and release, and the rest once a state.
+constexpr int always_in_full = 8;
+
+void append(std::string& to, const std::string& text) {
+  if (!text.empty()) to += (to.empty() ? "" : "; ") + text;
+}
+
+// Adds a name to a list of entries, and says whose doing a change is: "apply", or one of several.
+std::string add_name(std::string& list, const std::string& name) {
+  if (list.find(name) == std::string::npos) list += (list.empty() ? "" : ", ") + name;
+  return list == name ? name : "one of the entries " + list;
+}
+
+// Pure entries and apply print nothing; prepare and release may.
+bool may_print(Entry which) {
+  return which == Entry::prepare || which == Entry::release;
+}
+
+}  // namespace
+
+const char* entry_name(Entry entry) {
+  switch (entry) {
+    case Entry::supports:
+      return "supports";
+    case Entry::workspace_bytes:
+      return "workspace_bytes";
+    case Entry::prepare:
+      return "prepare";
+    case Entry::apply:
+      return "apply";
+    default:
+      return "release";
+  }
+}
+
+void EntryWatch::begin(Entry which) {
+  begin_heap_guard(entry_name(which));
+  if (which != Entry::apply) return;
+  process_.begin_alone(loader_);
+  if (heap_is_watched()) begin_heap_watch();
+}
+
+// An entry that ended by an exception is told of that alone.
+void EntryWatch::quiet() {
+  end_heap_guard();
+  heap_damage();  // the next kernel is not told of it
+  end_heap_watch();
+  output_.accept();
+}
+
+void EntryWatch::end(Entry which) {
+  end_heap_guard();
+  std::string broken;  // and gone with the call
+  if (which == Entry::apply) {
+    broken = end_heap_watch();
+    const std::string ran = process_.end_alone();
+    if (process_.others_ran()) broken.clear();  // it may have been they who called the allocator
+    append(broken, ran);
+  }
+  if (process_.is_copy()) _exit(0);  // a child goes on where its parent does
+  append(broken, heap_damage());
+  if (may_print(which)) {
+    output_.accept();
+  } else {
+    append(broken, output_.written());
+  }
+  const std::string name = entry_name(which);
+  const std::string who = add_name(unwatched_, name);
+  add_name(entered_, name);
+  int& done = compared_in_full_[static_cast<int>(which)];
+  const bool in_full = done < always_in_full;
+  if (!broken.empty()) broken = name + " " + broken;
+  const bool pure = which == Entry::supports || which == Entry::workspace_bytes;
+  if (!in_full && pure) {
+    if (!broken.empty()) throw StepFailed{protocol::Status::failed, broken};
+    return;
+  }
+  unwatched_.clear();
+  std::string left = process_.quick_changes();
+  if (in_full) {
+    ++done;
+    append(left, process_.other_changes());
+    entered_.clear();
+  }
+  const bool spoiled = !left.empty();
+  if (spoiled) append(broken, who + " " + left);
+  if (!broken.empty()) throw StepFailed{protocol::Status::failed, broken, spoiled};
+}
+
+void EntryWatch::end_state() {
+  if (entered_.empty()) return;
+  unwatched_.clear();
+  const std::string who = std::exchange(entered_, {});
+  if (const std::string left = process_.other_changes(); !left.empty())
+    throw StepFailed{protocol::Status::failed, "one of the entries " + who + " " + left, true};
+}
+
+bool EntryWatch::left_changed(bool in_full) const {
+  return !process_.quick_changes().empty() || (in_full && !process_.other_changes().empty());
+}
+
+}  // namespace ropewalk

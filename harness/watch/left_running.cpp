@@ -1,0 +1,141 @@
+#include "harness/watch/left_running.h"
+
+#include <dirent.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <memory>
+
+#include "harness/process/time_limits.h"
+
+namespace ropewalk {
+namespace {
+
+Loaded notes;
+std::vector<pid_t> before;  // what was running then
+
+// The threads of a process by their ids.
+std::vector<pid_t> threads_of(const std::string& process) {
+  std::vector<pid_t> out;
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(("/proc/" + process + "/task").c_str()),
+                                                   closedir);
+  if (folder == nullptr) return out;
+  while (const dirent* entry = readdir(folder.get()))
+    if (const int id = std::atoi(entry->d_name); id > 0) out.push_back(id);
+  return out;
+}
+
+void add_descendants(const std::string& process, std::vector<pid_t>& out) {
+  for (const pid_t thread : threads_of(process)) {
+    std::ifstream file(fmt::format("/proc/{}/task/{}/children", process, thread));
+    for (pid_t child = 0; file >> child;) {
+      out.push_back(child);
+      add_descendants(std::to_string(child), out);
+    }
+  }
+}
+
+bool contains(const std::vector<pid_t>& list, pid_t id) {
+  return std::find(list.begin(), list.end(), id) != list.end();
+}
+
+std::vector<Task> tasks_since(int loader) {
+  std::vector<Task> out;
+  const auto add = [&](const std::vector<pid_t>& ids, bool is_process) {
+    for (const pid_t id : ids) {
+      if (contains(before, id)) continue;
+      Task task{id, is_process, loader, 0};
+      task.ran_ns = cpu_time_ns(task);
+      if (task.ran_ns >= 0) out.push_back(task);
+    }
+  };
+  add(threads_of("self"), false);
+  if (has_children()) add(descendants(), true);
+  return out;
+}
+
+// None of them ran for a while, and none waits for a processor.
+bool at_rest(const std::vector<Task>& earlier, const std::vector<Task>& now) {
+  return std::all_of(now.begin(), now.end(), [&](const Task& task) {
+    const auto then = std::find_if(earlier.begin(), earlier.end(),
+                                   [&](const Task& other) { return other.id == task.id; });
+    return then != earlier.end() && then->ran_ns == task.ran_ns && !is_runnable(task.id);
+  });
+}
+
+}  // namespace
+
+const Loaded& loaded() {
+  return notes;
+}
+
+// The id of a task's clock (Linux: kernel/time/posix-cpu-timers.c).
+std::int64_t cpu_time_ns(const Task& task) {
+  constexpr unsigned scheduler_clock = 2, of_a_thread = 4;
+  const unsigned id = (~static_cast<unsigned>(task.id) << 3) | scheduler_clock |
+                      (task.is_process ? 0 : of_a_thread);
+  timespec t{};
+  if (clock_gettime(static_cast<clockid_t>(id), &t) != 0) return -1;
+  const std::int64_t ns = static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+  return ns < task.ran_ns ? -1 : ns;  // less: the id is another one's by now
+}
+
+bool has_children() {
+  siginfo_t any{};
+  return waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
+}
+
+std::vector<pid_t> descendants() {
+  std::vector<pid_t> out;
+  add_descendants("self", out);
+  return out;
+}
+
+void note_before_loading() {
+  notes = {};
+  before = threads_of("self");
+  if (before.empty())
+    notes.unwatched = "not watched here: threads, as there is no /proc";
+  else if (before.size() > 1)
+    notes.unwatched = fmt::format(
+        "not watched here: threads that apply begins and ends, and memory that it maps, as {} "
+        "threads ran before any kernel was loaded",
+        before.size());
+}
+
+void note_loaded(const std::vector<LoadedKernel>& kernels, std::size_t first, int loader) {
+  for (std::size_t i = first; i < kernels.size(); ++i) {
+    Loaded::Table table{kernels[i].kernel, loader, {}, kernels[i].kernel->name};
+    std::memcpy(table.bytes.data(), table.kernel, table.bytes.size());
+    notes.tables.push_back(std::move(table));
+  }
+  if (loader == 0) return;
+  constexpr int looks = 100;
+  constexpr useconds_t pause_us = 10'000;
+  std::vector<Task> tasks = tasks_since(loader);
+  for (int look = 0; look < looks && !tasks.empty(); ++look) {
+    usleep(pause_us);
+    std::vector<Task> now = tasks_since(loader);
+    const bool done = at_rest(tasks, now);
+    tasks = std::move(now);
+    if (done) break;
+  }
+  for (const Task& task : tasks) {
+    before.push_back(task.id);
+    notes.tasks.push_back(task);
+  }
+}
+
+int loader_of(const rope_kernel* kernel) {
+  const auto found = std::find_if(notes.tables.begin(), notes.tables.end(),
+                                  [&](const Loaded::Table& t) { return t.kernel == kernel; });
+  return found == notes.tables.end() ? 0 : found->loader;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,412 @@
+#include "harness/watch/process_state.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <string_view>
+
+#include "base/signal_name.h"
+#include "harness/process/keeper.h"
+#include "harness/process/time_limits.h"
+#include "harness/watch/heap_watch.h"
+
+extern "C" char** environ;  // NOLINT: POSIX's own name
+
+namespace ropewalk {
+namespace {
+
+// What changed, one after the other.
+class Words {
+ public:
+  void add(const std::string& text) { all_ += (all_.empty() ? "" : "; ") + text; }
+  const std::string& text() const { return all_; }
+
+ private:
+  std::string all_;
+};
+
+sigset_t signal_mask() {
+  sigset_t mask;
+  sigemptyset(&mask);
+  pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+  return mask;
+}
+
+std::array<itimerval, 3> interval_timers() {
+  std::array<itimerval, 3> out{};
+  getitimer(ITIMER_REAL, out.data());
+  getitimer(ITIMER_VIRTUAL, &out[1]);
+  getitimer(ITIMER_PROF, &out[2]);
+  return out;
+}
+
+// A timer that runs counts down: only whether it runs, and its interval, can be compared.
+bool same(const itimerval& a, const itimerval& b) {
+  const auto runs = [](const itimerval& t) {
+    return t.it_value.tv_sec != 0 || t.it_value.tv_usec != 0;
+  };
+  return runs(a) == runs(b) && a.it_interval.tv_sec == b.it_interval.tv_sec &&
+         a.it_interval.tv_usec == b.it_interval.tv_usec;
+}
+
+std::string directory() {
+  char path[4096];
+  return getcwd(path, sizeof path) != nullptr ? path : "";
+}
+
+std::string locale_text() {
+  const char* name = std::setlocale(LC_ALL, nullptr);
+  return name != nullptr ? name : "";
+}
+
+mode_t file_mask() {
+  const mode_t mask = umask(0);
+  umask(mask);
+  return mask;
+}
+
+std::array<rlimit, RLIM_NLIMITS> limits() {
+  std::array<rlimit, RLIM_NLIMITS> out{};
+  int which = 0;
+  for (rlimit& limit : out) getrlimit(static_cast<__rlimit_resource>(which++), &limit);
+  return out;
+}
+
+std::int64_t cpu_time_ns(clockid_t clock) {
+  timespec t{};
+  clock_gettime(clock, &t);
+  return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+}
+
+std::int64_t stack_pages() {
+  std::ifstream file("/proc/self/status");
+  std::string word;
+  std::int64_t kib = 0;
+  while (file >> word)
+    if (word == "VmStk:") {
+      file >> kib;
+      break;
+    }
+  return kib * 1024 / sysconf(_SC_PAGESIZE);
+}
+
+// Of any order: a variable that was taken out and put back is as it was.
+std::size_t environment_sum() {
+  std::size_t sum = 0;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
+    sum += std::hash<std::string_view>()(*entry);
+  return sum;
+}
+
+std::string variable_name(const std::string& entry) {
+  return entry.substr(0, entry.find('='));
+}
+
+template <class Bits>
+void compare_descriptors(Words& words, const Bits& now, const Bits& then, std::size_t from,
+                         std::size_t end) {
+  for (std::size_t i = from; i < end; ++i)
+    if (now[i] != then[i])
+      words.add((now[i] ? "left descriptor " : "closed descriptor ") + std::to_string(i) +
+                (now[i] ? " open" : ""));
+}
+
+}  // namespace
+
+ProcessState::ProcessState() : process_(getpid()), children_of_keeper_(children_file_of_keeper()) {
+  task_ = open("/proc/self/task", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  mask_ = signal_mask();
+  timers_ = interval_timers();
+  locale_ = locale_text();
+  thread_locale_ = uselocale(nullptr);
+  directory_ = directory();
+  posix_timers_ = posix_timers();
+  umask_ = file_mask();
+  threads_ = threads();
+  tasks_ = loaded().tasks;
+  tasks_alive_ = tasks_alive();
+  has_children_ = has_children();
+  if (has_children_) children_ = descendants();
+  open_ = open_descriptors(descriptors_all);
+  files_ = first_files();
+  handlers_ = handlers();
+  environment_ = environment();
+  environment_sum_ = environment_sum();
+  limits_ = limits();
+  beside_ = processes_beside();
+  stack_pages_ = stack_pages();
+}
+
+ProcessState::~ProcessState() {
+  if (task_ >= 0) close(task_);
+}
+
+bool ProcessState::is_copy() const {
+  return getpid() != process_;
+}
+
+// The folder of the tasks has a link for each, besides its own two.
+std::int64_t ProcessState::threads() const {
+  struct stat s {};
+  return task_ >= 0 && fstat(task_, &s) == 0 ? static_cast<std::int64_t>(s.st_nlink) - 2 : -1;
+}
+
+std::vector<std::int64_t> ProcessState::times_of_tasks() const {
+  std::vector<std::int64_t> out;
+  for (const Task& task : tasks_) out.push_back(cpu_time_ns(task));
+  return out;
+}
+
+std::int64_t ProcessState::tasks_alive() const {
+  return std::count_if(tasks_.begin(), tasks_.end(),
+                       [](const Task& task) { return !task.is_process && cpu_time_ns(task) >= 0; });
+}
+
+// Where the system does not tell which there are, one that was there hides the others.
+bool ProcessState::left_a_child() const {
+  if (!has_children()) return false;
+  if (!has_children_) return true;
+  const std::vector<pid_t> now = descendants();
+  return std::any_of(now.begin(), now.end(), [&](pid_t child) {
+    return std::find(children_.begin(), children_.end(), child) == children_.end();
+  });
+}
+
+ProcessState::Descriptors ProcessState::open_descriptors(int count) {
+  pollfd asked[descriptors_all];
+  for (int i = 0; i < count; ++i) asked[i] = {i, 0, 0};
+  Descriptors out;
+  if (poll(asked, static_cast<nfds_t>(count), 0) < 0) {
+    rlimit limit{};  // poll refuses more than may be open
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= static_cast<rlim_t>(count))
+      return out;
+    count = static_cast<int>(limit.rlim_cur);
+    if (poll(asked, static_cast<nfds_t>(count), 0) < 0) return out;
+  }
+  out.count = static_cast<std::size_t>(count);
+  for (std::size_t i = 0; i < out.count; ++i) out.open[i] = (asked[i].revents & POLLNVAL) == 0;
+  return out;
+}
+
+std::array<ProcessState::File, ProcessState::files> ProcessState::first_files() {
+  std::array<File, files> out{};
+  for (int i = 0; i < files; ++i) {
+    struct stat s {};
+    if (fstat(i, &s) == 0)
+      out[static_cast<std::size_t>(i)] = {s.st_dev, s.st_ino, fcntl(i, F_GETFL)};
+  }
+  return out;
+}
+
+std::array<ProcessState::Handler, ProcessState::signals> ProcessState::handlers() {
+  std::array<Handler, signals> out{};
+  for (int i = 1; i < signals; ++i) {
+    struct sigaction action {};
+    if (sigaction(i, nullptr, &action) != 0) continue;
+    // The C library sets a flag of its own whenever it is asked to set a handler, and no flag
+    // counts where there is none.
+    constexpr int restorer = 0x04000000;
+    const bool handled = action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+    out[static_cast<std::size_t>(i)] = {reinterpret_cast<void*>(action.sa_sigaction),
+                                        handled ? action.sa_flags & ~restorer : 0};
+  }
+  return out;
+}
+
+std::vector<std::string> ProcessState::environment() {
+  std::vector<std::string> out;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
+    out.emplace_back(*entry);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::string ProcessState::posix_timers() const {
+  char text[1024];
+  return std::string(posix_timers_file_.text(text));
+}
+
+int ProcessState::processes_beside() const {
+  char text[4096];
+  return processes_beside_worker(children_of_keeper_.text(text));
+}
+
+std::string ProcessState::quick_changes() const {
+  Words words;
+  const sigset_t mask = signal_mask();
+  for (int i = 1; i < signals; ++i)
+    if (sigismember(&mask, i) != sigismember(&mask_, i))
+      words.add(fmt::format("left {} {}", signal_name(i),
+                            sigismember(&mask, i) == 1 ? "blocked" : "no longer blocked"));
+  const auto timers = interval_timers();
+  constexpr const char* timer_names[] = {"ITIMER_REAL (alarm)", "ITIMER_VIRTUAL", "ITIMER_PROF"};
+  for (std::size_t i = 0; i < timers.size(); ++i)
+    if (!same(timers[i], timers_[i])) words.add(fmt::format("left {} changed", timer_names[i]));
+  const Descriptors descriptors = open_descriptors(descriptors_low);
+  compare_descriptors(words, descriptors.open, open_.open, 0,
+                      std::min(descriptors.count, open_.count));
+  if (const char* locale = std::setlocale(LC_ALL, nullptr); locale == nullptr || locale != locale_)
+    words.add(fmt::format("left the locale changed: '{}' became '{}'", locale_, locale_text()));
+  if (std::locale() != cpp_locale_) words.add("left std::locale() changed");
+  if (uselocale(nullptr) != thread_locale_)
+    words.add("left the thread's locale changed (uselocale)");
+  if (const std::string now = directory(); now != directory_)
+    words.add(fmt::format("left the working directory changed: {} became {}", directory_, now));
+  if (const mode_t now = file_mask(); now != umask_)
+    words.add(fmt::format("left the umask changed: {:03o} became {:03o}", umask_, now));
+  // One that was joined may need a moment to be gone.
+  const auto count_more = [&] { return threads() - tasks_alive() - (threads_ - tasks_alive_); };
+  std::int64_t more = count_more();
+  for (int wait = 0; more > 0 && wait < 100; ++wait) {
+    usleep(1000);
+    more = count_more();
+  }
+  if (more > 0)
+    words.add(fmt::format("left {} more {} running", more, more == 1 ? "thread" : "threads"));
+  if (left_a_child()) words.add("left a child process");
+  return words.text();
+}
+
+std::string ProcessState::other_changes(bool whole) const {
+  Words words;
+  const auto handlers_now = handlers();
+  for (int i = 1; i < signals; ++i)
+    if (handlers_now[static_cast<std::size_t>(i)] != handlers_[static_cast<std::size_t>(i)])
+      words.add(fmt::format("left {}'s handler changed", signal_name(i)));
+  if (posix_timers() != posix_timers_) words.add("left the POSIX timers changed");
+  const Descriptors descriptors = open_descriptors(descriptors_all);
+  compare_descriptors(words, descriptors.open, open_.open, descriptors_low,
+                      std::min(descriptors.count, open_.count));
+  const auto files_now = first_files();
+  for (std::size_t i = 0; i < files; ++i)
+    if (files_now[i] != files_[i] && descriptors.open[i])
+      words.add((files_now[i].inode == files_[i].inode ? "left other flags on descriptor "
+                                                       : "put another file under descriptor ") +
+                std::to_string(i));
+  if (environment_sum() != environment_sum_) {
+    const std::vector<std::string> environment_now = environment();
+    std::vector<std::string> different{"a variable"};
+    std::set_symmetric_difference(environment_now.begin(), environment_now.end(),
+                                  environment_.begin(), environment_.end(),
+                                  std::back_inserter(different));
+    words.add(fmt::format("left the environment changed: {}", variable_name(different.back())));
+  }
+  const auto limits_now = limits();
+  for (std::size_t i = 0; i < limits_.size(); ++i)
+    if (limits_now[i].rlim_cur != limits_[i].rlim_cur ||
+        limits_now[i].rlim_max != limits_[i].rlim_max)
+      words.add(fmt::format("left resource limit {} changed", i));
+  for (const Loaded::Table& table : loaded().tables)
+    if (std::memcmp(table.kernel, table.bytes.data(), table.bytes.size()) != 0)
+      words.add(fmt::format("left the rope_kernel of {} changed", table.name));
+  for (const std::string& change : traits_.changes(whole)) words.add(change);
+  if (processes_beside() > beside_) words.add("ran a process beside the worker's");
+  return words.text();
+}
+
+// The clocks cannot be read at once: the time of other threads lies between two bounds. That of
+// the tasks is compared one by one, and is not in it.
+ProcessState::Usage ProcessState::usage() const {
+  Usage u{};
+  const auto known = [&] {
+    std::int64_t sum = cpu_time_ns(CLOCK_THREAD_CPUTIME_ID);
+    for (std::size_t i = 0; i < tasks_.size(); ++i)
+      if (!tasks_[i].is_process) sum += std::max<std::int64_t>(u.tasks[i], 0);
+    return sum;
+  };
+  u.tasks = times_of_tasks();
+  const std::int64_t before = known();
+  const std::int64_t all = cpu_time_ns(CLOCK_PROCESS_CPUTIME_ID);
+  if (!tasks_.empty()) u.tasks = times_of_tasks();
+  const std::int64_t after = known();
+  u.other_low_ns = all - after;
+  u.other_high_ns = all - before;
+  rusage children{};
+  getrusage(RUSAGE_CHILDREN, &children);
+  u.children = children.ru_minflt + children.ru_utime.tv_usec + children.ru_stime.tv_usec +
+               children.ru_utime.tv_sec + children.ru_stime.tv_sec;
+  u.pages = -1;
+#if !defined(ROPEWALK_SANITIZED)
+  char text[128];
+  const std::string_view told = memory_.text(text);
+  std::from_chars(told.data(), told.data() + told.size(), u.pages);
+#endif
+  return u;
+}
+
+// A thread that served prepare may be on its way back to sleep. One that goes on for longer is
+// waited for once, and runs in every apply from then on. Of CPU time: others may have the
+// processors.
+void ProcessState::wait_for_rest() {
+  constexpr std::int64_t most_ns = 10'000'000;
+  for (Task& task : tasks_) {
+    const std::int64_t begun_ns = cpu_time_ns(task);
+    while (task.loader == loader_ && !task.restless && is_runnable(task.id)) {
+      usleep(1000);
+      task.restless = cpu_time_ns(task) - begun_ns > most_ns;
+    }
+  }
+}
+
+void ProcessState::begin_alone(int loader) {
+  loader_ = loader;
+  others_ran_ = false;
+  wait_for_rest();
+  begun_ = usage();
+}
+
+// Of the tasks that loading left running; notes whether those of other plugins did.
+std::string ProcessState::tasks_that_ran(const Usage& now) {
+  Words words;
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    std::int64_t ran_ns = now.tasks[i];
+    const bool own = tasks_[i].loader == loader_;
+    if (own && tasks_[i].is_process) {  // its time is written down when it rests
+      usleep(1000);
+      ran_ns = cpu_time_ns(tasks_[i]);
+    }
+    const bool ran = ran_ns != begun_.tasks[i];  // one that ended has another time as well
+    if (!ran && !(own && tasks_[i].restless)) continue;
+    if (!own)
+      others_ran_ = true;
+    else
+      words.add(fmt::format("ran a {} that loading its plugin began",
+                            tasks_[i].is_process ? "child process" : "thread"));
+  }
+  return words.text();
+}
+
+std::string ProcessState::end_alone() {
+  Words words;
+  const Usage now = usage();
+  if (now.children != begun_.children) words.add("ran a child process");
+  if (const std::string ran = tasks_that_ran(now); !ran.empty()) words.add(ran);
+  // Of an emulator, a sanitizer or a crew of callers other threads run, too.
+  if (threads_ - tasks_alive_ != 1 || others_ran_) return words.text();
+  if (now.other_low_ns > begun_.other_high_ns) words.add("ran another thread");
+  if (now.pages != begun_.pages) {
+    // Deep calls grow the stack: that is no allocation.
+    // A large thread_local is mapped by the loader, once a library; the first growth is taken for
+    // that where the loader is not seen.
+    const std::int64_t stack = stack_pages();
+    if (stack == stack_pages_ && !loader_has_allocated() && grown_++ > 0)
+      words.add(now.pages > begun_.pages
+                    ? fmt::format("mapped {} pages of memory", now.pages - begun_.pages)
+                    : fmt::format("unmapped {} pages of memory", begun_.pages - now.pages));
+    stack_pages_ = stack;
+  }
+  return words.text();
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,123 @@
+// What an entry of a kernel must leave in the process as it found it, and what it must not start.
+#pragma once
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/types.h>
+
+#include <array>
+#include <bitset>
+#include <clocale>
+#include <csignal>
+#include <cstdint>
+#include <locale>
+#include <string>
+#include <vector>
+
+#include "base/kept_file.h"
+#include "harness/watch/left_running.h"
+#include "harness/watch/process_traits.h"
+
+namespace ropewalk {
+
+/// Notes how the process is, and says what has changed since. Where the system does not tell (no
+/// /proc, an emulator), an aspect is left out.
+class ProcessState {
+ public:
+  ProcessState();
+  ~ProcessState();
+  ProcessState(const ProcessState&) = delete;
+  ProcessState& operator=(const ProcessState&) = delete;
+
+  /// Signal mask, interval timers, descriptors below 64, locale, directory, umask, threads,
+  /// children: some 3 microseconds. "left descriptor 7 open"; empty when all is as it was.
+  std::string quick_changes() const;
+
+  /// The rest: handlers of all signals, POSIX timers, higher descriptors, which files descriptors
+  /// 0 to 4 are, environment, resource limits, tables of kernels, ProcessTraits: some 25
+  /// microseconds.
+  /// `whole`: ProcessTraits leaves nothing out, 15 more.
+  std::string other_changes(bool whole = false) const;
+
+  /// Between these calls no thread, no process may run and no memory be mapped, even if it is gone
+  /// by the end. What another loading left running (loader_of) may run.
+  void begin_alone(int loader);
+  std::string end_alone();
+  /// Whether such a thread or process ran since begin_alone(): what it did looks like the kernel's.
+  bool others_ran() const { return others_ran_; }
+
+  /// True in a process that a kernel forked off.
+  bool is_copy() const;
+
+ private:
+  struct File {
+    dev_t device;
+    ino_t inode;
+    int flags;  ///< of the open file: O_NONBLOCK, O_APPEND
+    bool operator==(const File&) const = default;
+  };
+  struct Handler {
+    void* function;
+    int flags;
+    bool operator==(const Handler&) const = default;
+  };
+  struct Usage {
+    std::int64_t other_low_ns, other_high_ns;  ///< CPU time of all threads but this one, at least
+                                               ///< and at most
+    std::int64_t children;                     ///< page faults and time of those waited for
+    std::int64_t pages;                        ///< mapped; -1: not known
+    std::vector<std::int64_t> tasks;           ///< CPU time of each of tasks_; -1: it has ended
+  };
+  static constexpr int signals = 65, files = 5, descriptors_low = 64, descriptors_all = 1024;
+
+  struct Descriptors {
+    std::bitset<descriptors_all> open;
+    std::size_t count = 0;  ///< of those asked about
+  };
+
+  std::int64_t threads() const;
+  std::int64_t tasks_alive() const;
+  std::vector<std::int64_t> times_of_tasks() const;
+  bool left_a_child() const;
+  std::string tasks_that_ran(const Usage& now);
+  void wait_for_rest();
+  Usage usage() const;
+  static Descriptors open_descriptors(int count);
+  static std::array<File, files> first_files();
+  static std::array<Handler, signals> handlers();
+  static std::vector<std::string> environment();
+  std::string posix_timers() const;
+  int processes_beside() const;
+
+  pid_t process_;
+  int task_ = -1;
+  KeptFile memory_{"/proc/self/statm"};
+  KeptFile posix_timers_file_{"/proc/self/timers"};  ///< where the kernel has it
+  KeptFile children_of_keeper_;
+  sigset_t mask_;
+  std::array<itimerval, 3> timers_;
+  std::string locale_, directory_, posix_timers_;
+  locale_t thread_locale_;
+  std::locale cpp_locale_;
+  mode_t umask_;
+  std::int64_t threads_ = -1;
+  std::vector<Task> tasks_;  ///< that were left running when kernels were loaded
+  std::int64_t tasks_alive_ = 0;
+  bool has_children_ = false;
+  std::vector<pid_t> children_;
+  ProcessTraits traits_;
+  Descriptors open_;
+  std::array<File, files> files_;
+  std::array<Handler, signals> handlers_;
+  std::vector<std::string> environment_;
+  std::size_t environment_sum_ = 0;
+  std::array<rlimit, RLIM_NLIMITS> limits_;
+  int beside_ = 0;  ///< processes_beside()
+  Usage begun_{};
+  int loader_ = 0;
+  bool others_ran_ = false;
+  std::int64_t stack_pages_ = 0;
+  int grown_ = 0;  ///< calls of apply that left more memory mapped
+};
+
+}  // namespace ropewalk

@@ -1,0 +1,165 @@
+// The same calls of apply again and again, by one caller or by several at once: each must give the
+// bits of one made alone.
+//
+// What several callers find depends on their meeting. So calls are counted that met another one
+// under way, and the callers go on until there were enough, or for `longest`: a quarter of a second
+// is many slices of a scheduler, so that on one processor too a call is interrupted by another.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "harness/watch/entry_watch.h"
+#include "kernels/api/rope_kernel.h"
+
+namespace ropewalk {
+
+/// What one caller passes, and the memory that it lets the kernel write.
+struct CallSite {
+  rope_problem problem;
+  rope_operands operands;
+  std::vector<std::pair<std::byte*, std::size_t>> writable;
+};
+
+class RepeatedCalls {
+ public:
+  RepeatedCalls(const rope_kernel& kernel, void* state) : kernel_(kernel), state_(state) {}
+
+  /// `first_call` makes the first call of one who is alone, with the site's operands. The memory is
+  /// kept as it was before, and as it was then left. Several make theirs together: what is made at
+  /// a state's first call is made by all of them at once.
+  template <class FirstCall>
+  void add(CallSite site, bool alone, FirstCall&& first_call) {
+    Caller caller{std::move(site), site.problem, site.operands, {}, {}, {}};
+    caller.before = copy_of(caller.site);
+    if (alone) {
+      first_call();
+      caller.after = copy_of(caller.site);
+    }
+    callers_.push_back(std::move(caller));
+  }
+
+  /// Returns how many calls were made (one caller) or met another. `failure()` tells what differed.
+  std::uint64_t run(std::uint64_t rounds) {
+    const std::uint64_t wanted = rounds * callers_.size();
+    deadline_ = Clock::now() + longest;
+    if (callers_.size() == 1) {
+      waiting_ = 0;
+      work(callers_[0], wanted, true);
+      return counted_;
+    }
+    waiting_ = callers_.size();
+    std::vector<std::thread> threads;
+    for (Caller& caller : callers_)
+      threads.emplace_back([this, &caller, wanted] { work(caller, wanted, false); });
+    for (std::thread& thread : threads) thread.join();
+    // What the first calls, made together, agreed upon must be what each gives alone.
+    for (Caller& caller : callers_) {
+      if (!caller.failure.empty() || caller.after.empty()) continue;
+      restore(caller);
+      caller.failure = call_once(caller);
+      if (caller.failure.empty() && !difference(caller, 1).empty())
+        caller.failure = "the first call, made beside others, gave other bits than one made alone";
+    }
+    return counted_;
+  }
+
+  /// What was wrong, of the first caller that met it; empty: nothing.
+  std::string failure() const {
+    for (std::size_t i = 0; i < callers_.size(); ++i)
+      if (!callers_[i].failure.empty())
+        return callers_.size() == 1
+                   ? callers_[i].failure
+                   : "caller " + std::to_string(i) + " of " + std::to_string(callers_.size()) +
+                         " at once: " + callers_[i].failure;
+    return {};
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Memory = std::vector<std::vector<std::byte>>;
+  static constexpr std::chrono::milliseconds longest{250};
+
+  struct Caller {
+    CallSite site;
+    rope_problem shown_problem;  // as they are to stay
+    rope_operands shown_operands;
+    Memory before, after;
+    std::string failure;
+  };
+
+  static Memory copy_of(const CallSite& site) {
+    Memory memory;
+    for (const auto& [at, bytes] : site.writable) memory.emplace_back(at, at + bytes);
+    return memory;
+  }
+
+  void work(Caller& caller, std::uint64_t wanted, bool alone) {
+    if (!alone) {  // nobody begins before all are there
+      --waiting_;
+      while (waiting_ > 0) std::this_thread::yield();
+    }
+    for (std::uint64_t call = alone ? 2 : 1; !stop_ && counted_ < wanted && has_time(); ++call) {
+      restore(caller);
+      const bool met_one = inside_.fetch_add(1) > 0;
+      caller.failure = call_once(caller);
+      const bool met_later = inside_.fetch_sub(1) > 1;
+      if (alone || met_one || met_later) ++counted_;
+      if (caller.after.empty()) caller.after = copy_of(caller.site);
+      if (caller.failure.empty()) caller.failure = difference(caller, call);
+      if (!caller.failure.empty()) stop_ = true;
+    }
+  }
+
+  // On a crowded machine longer, until one call has met another.
+  bool has_time() const {
+    const auto now = Clock::now();
+    return now < deadline_ || (counted_ == 0 && now < deadline_ + 20 * longest);
+  }
+
+  static void restore(const Caller& caller) {
+    for (std::size_t i = 0; i < caller.before.size(); ++i)
+      std::memcpy(caller.site.writable[i].first, caller.before[i].data(), caller.before[i].size());
+  }
+
+  std::string call_once(Caller& caller) {
+    try {
+      const std::int32_t answer = enter_on_thread(Entry::apply, kernel_.apply, &caller.site.problem,
+                                                  &caller.site.operands, state_);
+      if (std::memcmp(&caller.site.problem, &caller.shown_problem, sizeof(rope_problem)) != 0 ||
+          std::memcmp(&caller.site.operands, &caller.shown_operands, sizeof(rope_operands)) != 0)
+        return "apply wrote into rope_problem or rope_operands";
+      return answer == ROPE_OK ? "" : "apply answered " + std::to_string(answer);
+    } catch (const StepFailed& failure) {
+      return failure.text;
+    } catch (const std::exception& e) {
+      return std::string("an exception left the kernel: ") + e.what();
+    } catch (...) {
+      return "an exception left the kernel";
+    }
+  }
+
+  static std::string difference(const Caller& caller, std::uint64_t call) {
+    for (std::size_t i = 0; i < caller.after.size(); ++i)
+      if (std::memcmp(caller.site.writable[i].first, caller.after[i].data(),
+                      caller.after[i].size()) != 0)
+        return "call " + std::to_string(call) + " with the same input gave other bits than call 1";
+    return {};
+  }
+
+  const rope_kernel& kernel_;
+  void* state_;
+  std::vector<Caller> callers_;
+  Clock::time_point deadline_;
+  std::atomic<std::uint64_t> waiting_{0}, inside_{0}, counted_{0};
+  std::atomic<bool> stop_{false};
+};
+
+}  // namespace ropewalk

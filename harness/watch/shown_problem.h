@@ -1,0 +1,59 @@
+// The rope_problem that a kernel is shown. It lies where the kernel could write, and no entry may.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "harness/watch/entry_watch.h"
+#include "kernels/api/rope_kernel.h"
+
+namespace ropewalk {
+
+template <class Struct>
+bool same_bytes(const Struct& a, const Struct& b) {
+  return std::ranges::equal(std::as_bytes(std::span(&a, 1)), std::as_bytes(std::span(&b, 1)));
+}
+
+class ShownProblem {
+ public:
+  explicit ShownProblem(const rope_problem& given) : given_(given), shown_(given) {}
+
+  const rope_problem* shown() const { return &shown_; }
+  /// After the entry: throws StepFailed where it wrote into the problem.
+  void hold(Entry which) const {
+    if (!same_bytes(shown_, given_))
+      throw StepFailed{protocol::Status::failed,
+                       std::string(entry_name(which)) + " wrote into rope_problem"};
+  }
+
+ private:
+  const rope_problem given_;
+  rope_problem shown_;
+};
+
+/// The rope_problem of prepare is gone when prepare has returned: its memory is filled with this,
+/// and stays so for as long as the state lives.
+class GoneProblem {
+ public:
+  /// Where prepare is shown the problem.
+  rope_problem* at() { return &problem_; }
+  void fill() {
+    std::ranges::fill(std::as_writable_bytes(std::span(&problem_, 1)), gone);
+    filled_ = true;
+  }
+  void hold(Entry which) const {
+    const auto bytes = std::as_bytes(std::span(&problem_, 1));
+    if (filled_ && !std::ranges::all_of(bytes, [](std::byte b) { return b == gone; }))
+      throw StepFailed{
+          protocol::Status::failed,
+          std::string(entry_name(which)) + " wrote into the rope_problem that prepare was shown"};
+  }
+
+ private:
+  static constexpr std::byte gone{0xa5};
+  rope_problem problem_{};
+  bool filled_ = false;
+};
+
+}  // namespace ropewalk

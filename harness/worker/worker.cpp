@@ -1,0 +1,330 @@
+#include "harness/worker/worker.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include "base/memory_limits.h"
+#include "base/printable.h"
+#include "base/process_stat.h"
+#include "base/signal_name.h"
+#include "harness/process/fault_place.h"
+#include "harness/process/keeper.h"
+#include "harness/process/time_limits.h"
+#include "harness/watch/output_watch.h"
+
+namespace ropewalk {
+namespace {
+
+using namespace protocol;
+using Clock = std::chrono::steady_clock;
+
+// How many processes the system has killed for the memory of this process's groups, as far as was
+// looked: what came before explains no later end.
+std::int64_t& known_memory_kills() {
+  static std::int64_t known = memory_kills();
+  return known;
+}
+
+std::string cause_of_kill() {
+  const std::string cause = memory_kill_text(known_memory_kills());
+  known_memory_kills() = memory_kills();
+  return cause.empty() ? "" : ": " + cause;
+}
+
+}  // namespace
+
+Worker::Worker(WorkerOptions options, std::vector<KernelFacts> known)
+    : options_(std::move(options)), kernels_(std::move(known)) {
+  known_memory_kills();
+}
+
+Worker::~Worker() {
+  stop();
+}
+
+Worker::Deadline Worker::after(double seconds) {
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+Control& Worker::control() const {
+  return *reinterpret_cast<Control*>(memory_.data());
+}
+
+std::byte* Worker::reserve_buffers(std::size_t bytes) {
+  start();
+  if (memory_.data() == nullptr) throw WorkerError(cannot_start_);
+  return memory_.reserve(buffers_offset + bytes) + buffers_offset;
+}
+
+// Waits for the process that was started; `alive_too`: also while its worker is as alive as ever.
+bool Worker::ends_within(double seconds, bool alive_too) const {
+  constexpr int pause_us = 100;
+  wake_keeper();
+  for (double waited_s = 0; waited_s < seconds; waited_s += 1e-6 * pause_us) {
+    siginfo_t ended{};
+    if (waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        ended.si_pid == pid_)
+      return true;
+    if (!alive_too && is_alive()) return false;
+    usleep(pause_us);
+  }
+  return false;
+}
+
+// A kernel may have stopped the keeper, which then neither ends nor sees what does.
+void Worker::wake_keeper() const {
+  if (control().worker != 0) kill(pid_, SIGCONT);
+}
+
+// False where /proc does not tell. What was told before any kernel ran counts: one may have written
+// over it since.
+bool Worker::is_alive() const {
+  const auto told = running_ > 0 ? running_ : static_cast<pid_t>(control().worker);
+  const bool has_keeper = told > 0 && told != pid_;
+  const auto stat = process_stat(has_keeper ? told : pid_);
+  return stat && !stat->is_ending && (!has_keeper || stat->parent == pid_);
+}
+
+// What runs kernels. The worker itself says so, so that is believed of a child of the keeper alone.
+pid_t Worker::running() const {
+  const auto told = static_cast<pid_t>(control().worker);
+  const auto stat = process_stat(told);
+  const bool is_ours = told > 0 && (stat ? stat->parent == pid_ : !process_stat(getpid()));
+  return is_ours ? told : pid_;
+}
+
+// The keeper ends the worker, and all that a kernel started.
+void Worker::stop() {
+  if (pid_ > 0) {
+    kill(pid_, SIGTERM);
+    ends_within(slowness() + keeper_patience_s, true);
+    bury();
+  }
+  running_ = -1;
+  if (said_ >= 0) show_watched_output(said_);
+  for (int* descriptor : {&printed_, &said_, &socket_}) {
+    if (*descriptor >= 0) close(*descriptor);
+    *descriptor = -1;
+  }
+}
+
+// How the process ended. A worker of another make has no keeper, but a group.
+int Worker::bury() {
+  kill(-pid_, SIGKILL);
+  kill(pid_, SIGKILL);
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  return status;
+}
+
+const std::vector<KernelFacts>& Worker::kernels() {
+  start();
+  return kernels_;
+}
+
+// Of random bytes that are fetched for many requests at once.
+std::uint64_t Worker::next_nonce() {
+  if (nonces_left_ == 0) {
+    if (getrandom(nonces_.data(), sizeof nonces_, GRND_NONBLOCK) != sizeof nonces_)
+      for (std::uint64_t& nonce : nonces_) ++nonce;
+    nonces_left_ = nonces_.size();
+  }
+  return nonces_[--nonces_left_];
+}
+
+Worker::Received Worker::request(Command command, std::uint32_t kernel, std::uint32_t steps) {
+  nonce_ = next_nonce();
+  const Request request{version, static_cast<std::uint32_t>(command), nonce_, kernel, steps};
+  return send(&request, sizeof request);
+}
+
+// A worker that reads nothing leaves no room after a dozen packets.
+Worker::Received Worker::send(const void* data, std::size_t bytes) {
+  const Clock::time_point deadline = after(waiting_limit_s(0));
+  for (;;) {
+    const ssize_t sent = ::send(socket_, data, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent == static_cast<ssize_t>(bytes)) return Received::message;
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent >= 0 || errno != EAGAIN) return Received::gone;
+    if (Clock::now() > deadline) return Received::late;
+    pollfd waiting{socket_, POLLOUT, 0};
+    poll(&waiting, 1, static_cast<int>(look_every_ms));
+  }
+}
+
+Worker::Received Worker::receive(void* data, std::size_t bytes, Deadline deadline,
+                                 std::size_t* got) {
+  for (;;) {
+    if (Clock::now() >= deadline) return Received::late;
+    const ssize_t length = recv(socket_, data, bytes, MSG_TRUNC);  // waits look_every_ms
+    if (length < 0 && errno == EINTR) continue;
+    if (length < 0 && errno == EAGAIN) {
+      wake_keeper();
+      continue;
+    }
+    pollfd end{socket_, 0, 0};  // a packet may be empty, too
+    if (length < 0 || (length == 0 && poll(&end, 1, 0) > 0 && (end.revents & POLLHUP) != 0))
+      return Received::gone;
+    const auto whole = static_cast<std::size_t>(length);
+    if (got != nullptr) *got = whole;
+    // Of several kinds of messages the shortest is a Reply.
+    const bool short_one = got != nullptr && whole == sizeof(Reply);
+    return is_answer(data, whole, short_one ? whole : bytes) ? Received::message
+                                                             : Received::foreign;
+  }
+}
+
+// A kernel can write to the socket itself.
+bool Worker::is_answer(const void* data, std::size_t length, std::size_t expected) {
+  AnswerHead head{};
+  if (length >= sizeof head) std::memcpy(&head, data, sizeof head);
+  if (length == expected && head.version == version && head.nonce == nonce_) return true;
+  foreign_ = "wrote to the worker's socket (descriptor 3): a packet of ";
+  if (length != expected)
+    foreign_ += fmt::format("{} bytes, where an answer has {}", length, expected);
+  else
+    foreign_ += fmt::format("{} bytes that answers nothing that was asked", length);
+  return false;
+}
+
+std::string Worker::phase_text() const {
+  switch (static_cast<Phase>(control().phase)) {
+    case Phase::loading:
+      return "loading";
+    case Phase::supports:
+      return "supports";
+    case Phase::workspace:
+      return "workspace_bytes";
+    case Phase::prepare:
+      return "prepare";
+    case Phase::apply:
+      return "apply";
+    case Phase::release:
+      return "release";
+    case Phase::timing:
+      return "a timed call";
+    case Phase::supports_without_reason:
+      return "supports with reason == NULL";
+    default:
+      return running_ > 0 ? "the worker's own code (memory damaged earlier?)" : "its start";
+  }
+}
+
+// The worker is gone or late: says how it ended, and buries it.
+CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions) {
+  const std::string phase = phase_text();
+  if (how == Received::late) {
+    const auto stopped_by = static_cast<int>(control().stopped_by);
+    const std::string why =
+        stopped_by != 0 ? fmt::format(": it was stopped by {}", signal_name(stopped_by)) : "";
+    stop();
+    return {CallResult::Kind::hang, fmt::format("no answer from {} in time{}", phase, why)};
+  }
+  if (how == Received::foreign) {
+    const bool in_an_entry = control().phase != static_cast<std::uint32_t>(Phase::idle);
+    stop();
+    return {CallResult::Kind::crash, foreign_ + (in_an_entry ? " in " + phase : "")};
+  }
+  if (!ends_within(keeper_patience_s, false)) {
+    // In the words of the worker, which would have seen the same.
+    const std::string told = printable(text_of(control().last_words));
+    stop();
+    return {CallResult::Kind::crash, told.empty() ? phase + " closed descriptor 3" : told};
+  }
+  const int status = bury();
+  std::string text;
+  if (WIFEXITED(status)) {
+    text = fmt::format("exited with code {} in {}", WEXITSTATUS(status), phase);
+  } else {
+    text = fmt::format("{} in {}", signal_name(WTERMSIG(status)), phase);
+    if (WTERMSIG(status) == SIGILL)
+      text += ": an instruction this machine has not? Then cpu_features must name its set";
+    if (WTERMSIG(status) == SIGKILL) text += cause_of_kill();
+  }
+  const Control& c = control();
+  if (WIFEXITED(status) && WEXITSTATUS(status) == exit_unheard && c.last_words[0] != 0)
+    text = printable(text_of(c.last_words));
+  if (c.fault_signal == SIGSEGV || c.fault_signal == SIGBUS) {
+    const std::string in_heap = printable(text_of(c.last_words));
+    if (!in_heap.empty())
+      text += ": " + in_heap;
+    else if (!regions.empty())
+      text += ": " + place_of_fault(c, regions);
+  }
+  stop();
+  return {CallResult::Kind::crash, text};
+}
+
+// What was done to the memory may do harm to the next call: a fresh worker has fresh memory.
+CallResult Worker::damaged(const std::string& how) {
+  stop();
+  return {CallResult::Kind::failed, how};
+}
+
+CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> calls,
+                         std::uint32_t steps, const std::vector<NamedRegion>& regions) {
+  if (pid_ <= 0)
+    return {CallResult::Kind::crash,
+            cannot_start_.empty() ? "the worker had ended before this call" : cannot_start_};
+  std::memcpy(memory_.data() + call_offset, calls.data(), calls.size_bytes());
+  Received how = request(Command::call, kernel, steps);
+  if (how != Received::message) return end_of(how, regions);
+  Reply reply{};
+  std::string damage;
+  // Each phase has its own limit, and the next one begins with a whole one. It is of time that the
+  // worker ran; what waits without running gets longer, as it may be others who keep it waiting.
+  // Nobody looks at clocks before the first look of a phase.
+  std::uint32_t phase = 0;
+  bool is_first_look = true;
+  double limit_s = 0, ran_s = 0, asleep_s = 0, starved_s = 0;
+  const auto in_time = [&] {
+    if (std::exchange(is_first_look, false) || phase != control().phase) {
+      phase = control().phase;
+      limit_s = phase == static_cast<std::uint32_t>(Phase::prepare)
+                    ? prepare_limit_s()
+                    : apply_limit_s(calls.front()) * static_cast<double>(calls.size());
+      ran_s = cpu_time_s(running_);
+      asleep_s = starved_s = 0;
+      return true;
+    }
+    (is_runnable(running_) ? starved_s : asleep_s) += look_every_s;
+    const double most_s = waiting_limit_s(limit_s);
+    return cpu_time_s(running_) - ran_s < limit_s && asleep_s < most_s &&
+           asleep_s + starved_s < starving_factor * most_s;
+  };
+  do {
+    how = receive(&reply, sizeof reply, after(look_every_s));
+    damage = memory_.damage();
+  } while (how == Received::late && damage.empty() && in_time());
+  // What was written there may be why the worker ended.
+  if (how != Received::foreign && !damage.empty()) return damaged(damage);
+  if (how != Received::message) return end_of(how, regions);
+  const std::string text = printable(text_of(reply.text));
+  // What a call counted, where it went well; else whether the process was left changed.
+  if (reply.count != 0 && reply.status != static_cast<std::uint32_t>(Status::ok)) stop();
+  switch (static_cast<Status>(reply.status)) {
+    case Status::ok:
+      return {CallResult::Kind::ok, {}, reply.count};
+    case Status::unsupported:
+      return {CallResult::Kind::unsupported, text};
+    case Status::skipped:
+      return {CallResult::Kind::skipped, text};
+    default:
+      return {CallResult::Kind::failed, text.empty() ? "failed without a reason" : text};
+  }
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,165 @@
+// The parent side of the worker: spawns it, speaks the protocol, keeps the time limits, and turns a
+// crash, hang or exit into a result. A dead worker is replaced when it is next needed.
+#pragma once
+#include <spawn.h>
+#include <sys/types.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/process/fault_place.h"
+#include "harness/process/shared_memory.h"
+#include "harness/process/worker_error.h"
+#include "harness/protocol.h"
+
+namespace ropewalk {
+
+/// The path of the running program, also where no /proc is mounted.
+std::string own_executable();
+
+/// What is started as a worker: this program, or what ROPEWALK_WORKER in the environment names (an
+/// emulator's wrapper).
+std::string worker_executable();
+
+/// A kernel as its worker describes it.
+struct KernelFacts {
+  std::uint32_t index = 0;
+  std::string name, summary, source, cpu_features, plugin, cannot_run;
+  std::int32_t angle_contract = 0;
+  std::uint32_t flags = 0;
+  double error_bound = 0;
+  bool operator==(const KernelFacts&) const = default;
+};
+
+struct WorkerOptions {
+  /// Called as: EXECUTABLE worker [--cpu-features L] [--plugin F]...
+  std::string executable = worker_executable();
+  std::vector<std::string> plugins;
+  std::string cpu_features = "all";
+  double load_limit_s = 60;  ///< dlopen and constructors: imports are slow
+  /// What each plugin listed in the first of some workers, to which the others are held. NULL: each
+  /// worker is held to its own first process alone.
+  std::shared_ptr<std::map<std::string, std::vector<KernelFacts>>> first_lists;
+};
+
+struct CallResult {
+  enum class Kind { ok, unsupported, failed, skipped, crash, hang };
+  Kind kind = Kind::ok;
+  std::string text;         ///< reason, or what happened and where
+  std::uint64_t count = 0;  ///< of step_repeat
+};
+
+class Worker {
+ public:
+  /// `known`: the kernels of a worker with the same options that has started before.
+  explicit Worker(WorkerOptions options, std::vector<KernelFacts> known = {});
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  /// Starts the worker if need be. Throws WorkerError unless the kernels are known already: a later
+  /// start that fails is a crash of what is called then.
+  const std::vector<KernelFacts>& kernels();
+
+  /// Room for buffers in the worker's shared memory, at file offset protocol::buffers_offset;
+  /// starts it if need be. The address holds until the next reserve_buffers(), and no longer than
+  /// this worker: the next one has memory of its own. Throws WorkerError when there is no memory.
+  std::byte* reserve_buffers(std::size_t bytes);
+
+  /// Runs steps of a call. `regions` (protocol::region_count of them) name the buffers in messages.
+  CallResult call(std::uint32_t kernel, const protocol::CallDescriptor& call, std::uint32_t steps,
+                  const std::vector<NamedRegion>& regions) {
+    return calls(kernel, {&call, 1}, steps, regions);
+  }
+  /// The same for the descriptors of several callers (protocol::step_repeat).
+  CallResult calls(std::uint32_t kernel, std::span<const protocol::CallDescriptor> calls,
+                   std::uint32_t steps, const std::vector<NamedRegion>& regions);
+
+  struct TimeResult {
+    CallResult result;
+    int exit_code = 0;
+    /// Of a failure: KERNEL|WORKLOAD whose code ran, by the word of the worker's own code.
+    std::string now_running;
+    /// False: a message or a label was no work of the worker's own code. Any kernel of the process
+    /// may have made it; now_running is empty then.
+    bool known_who = true;
+  };
+  struct BoardSinks {
+    /// A row as JSON. Answers what is wrong with it; empty: it is taken.
+    std::function<std::string(const std::string& json)> row;
+    std::function<void(const std::string& label)> progress;
+    /// What Google Benchmark shows the user; `remark`: on standard error.
+    std::function<void(const std::string& text, bool remark)> show;
+  };
+  /// Lets the worker time a board. No benchmark may go longer than `silence_limit_s` without
+  /// ending.
+  TimeResult time(const std::string& board, double silence_limit_s, const BoardSinks& sinks);
+
+  /// What the worker's process cannot watch, in words; empty: nothing.
+  const std::string& unwatched() const { return unwatched_; }
+
+  /// Ends the process; the next call runs in a fresh one.
+  void restart() { stop(); }
+  int starts() const { return starts_; }  ///< how many processes were needed so far
+
+ private:
+  /// Who waits counts such looks, not the clock: time in which this process was stopped (^Z) is
+  /// none.
+  static constexpr long look_every_ms = 100;
+  static constexpr double look_every_s = 1e-3 * look_every_ms;
+
+  using Deadline = std::chrono::steady_clock::time_point;
+  static Deadline after(double seconds);
+  enum class Received { message, gone, late, foreign };
+  void start();
+  std::string start_once();
+  void spawn();
+  void stop();
+  int bury();
+  bool ends_within(double seconds, bool alive_too) const;
+  bool is_alive() const;
+  void wake_keeper() const;
+  pid_t running() const;
+  void watch_output(posix_spawn_file_actions_t& actions);
+  std::string load_failure();
+  std::string list_failure(std::size_t count);
+  std::string changed_plugin(const std::vector<KernelFacts>& listed) const;
+  std::string blame(const std::string& text, bool of_the_one_loading) const;
+  std::string whole_path(const std::string& told, std::size_t field_bytes) const;
+  std::uint64_t next_nonce();
+  Received request(protocol::Command command, std::uint32_t kernel, std::uint32_t steps);
+  Received send(const void* data, std::size_t bytes);
+  Received receive(void* data, std::size_t bytes, Deadline deadline, std::size_t* got = nullptr);
+  bool is_answer(const void* data, std::size_t length, std::size_t expected);
+  Received send_board(const std::string& text);
+  bool receive_rest(std::string& text, protocol::TimedRow& message, double limit_s);
+  CallResult end_of(Received how, const std::vector<NamedRegion>& regions);
+  CallResult damaged(const std::string& how);
+  std::string phase_text() const;
+  protocol::Control& control() const;
+
+  WorkerOptions options_;
+  std::vector<KernelFacts> kernels_;
+  std::string cannot_start_;  // again: why
+  std::string unwatched_;
+  SharedMemory memory_;
+  pid_t pid_ = -1;      // what was started: the keeper, which ends as the worker does
+  pid_t running_ = -1;  // what runs kernels
+  int socket_ = -1;
+  int printed_ = -1, said_ = -1;  // the worker's stdout and stderr
+  std::uint64_t nonce_ = 0;       // of the last request
+  std::array<std::uint64_t, 64> nonces_{};
+  std::size_t nonces_left_ = 0;  // the first so many are for later requests
+  std::string foreign_;          // what came and was no answer to it
+  int starts_ = 0;
+};
+
+}  // namespace ropewalk

@@ -1,0 +1,129 @@
+// Kernels that harm what a worker and its parent share: a verdict of their own, and no harm to what
+// is judged next.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "harness/judge/chunk_runner.h"
+#include "harness/testing/worker_fixture.h"
+
+namespace ropewalk {
+namespace {
+
+struct Harm {
+  const char *what, *words;
+  Kind kind;
+};
+void PrintTo(const Harm& harm, std::ostream* out) {
+  *out << harm.what;
+}
+
+class HostileKernel : public ::testing::TestWithParam<Harm> {
+ protected:
+  CallResult run(Worker& worker, const std::string& kernel, const std::string& line) {
+    for (const KernelFacts& facts : std::vector<KernelFacts>(worker.kernels())) {
+      if (facts.name != kernel) continue;
+      Subject subject{worker, oracle, facts};
+      return execute(subject, make_problem(case_from_text(line), oracle)).result;
+    }
+    throw std::runtime_error("no kernel " + kernel);
+  }
+  Oracle oracle;
+};
+
+// The second case takes more memory than there was at first: it must grow.
+TEST_P(HostileKernel, HarmsOnlyItself) {
+  const auto [what, words, kind] = GetParam();
+  for (const char* where : {"supports", "prepare", "apply"}) {
+    const Hostility set(what, where);
+    Worker worker(options({hostile_plugin}));
+    for (const char* line :
+         {"rotary_dim=8 q.head_dim=8", "tokens=4000 rotary_dim=64 q.heads=8 q.head_dim=64"}) {
+      const CallResult result = run(worker, "hostile", line);
+      EXPECT_EQ(result.kind, kind) << what << " in " << where << ": " << result.text;
+      EXPECT_NE(result.text.find(words), std::string::npos)
+          << what << " in " << where << ": " << result.text;
+      const CallResult next = run(worker, "hostile_neighbour", line);
+      EXPECT_EQ(next.kind, Kind::ok) << what << " in " << where << ": " << next.text;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, HostileKernel,
+    testing::Values(
+        Harm{"grow", "grew the worker's shared memory (descriptor 4) from ", Kind::failed},
+        Harm{"grow_by_writing", "grew the worker's shared memory (descriptor 4)", Kind::failed},
+        Harm{"seal", "", Kind::ok},  // it is sealed against that already
+        Harm{"close_socket", "descriptor 3", Kind::crash},
+        Harm{"shut_socket", "descriptor 3", Kind::crash},
+        Harm{"packet_of_5", "(descriptor 3): a packet of 5 bytes, where an answer has 512",
+             Kind::crash},
+        Harm{"packet_of_0", "a packet of 0 bytes, where an answer has 512", Kind::crash},
+        Harm{"forged_reply", "a packet of 512 bytes that answers nothing that was asked",
+             Kind::crash},
+        Harm{"flood", "a packet of 512 bytes that answers nothing that was asked", Kind::crash},
+        Harm{"kill_parent", "SIGKILL in ", Kind::crash}),
+    [](const auto& test) { return std::string(test.param.what); });
+
+// The positions of one kernel are run through buffers that are laid out once.
+TEST(HostileChunks, AreLaidOutAnewForTheNextWorker) {
+  const Hostility set("grow", "apply");
+  Worker worker(options({hostile_plugin}));
+  Oracle oracle;
+  Subject subject{worker, oracle, worker.kernels().back()};
+  for (const KernelFacts& facts : worker.kernels())
+    if (facts.name == "phase") subject.facts = facts;
+  ChunkPlan plan;
+  plan.last = 1000;
+  ChunkRunner runner(subject, plan);
+  ASSERT_EQ(runner.run(0, 16).kind, Kind::ok);
+  for (std::int64_t t = 0; t < 16; ++t) runner.judged(t);
+  worker.restart();
+  const CallResult again = runner.run(16, 16);
+  EXPECT_EQ(again.kind, Kind::ok) << again.text;
+  EXPECT_EQ(worker.starts(), 2);
+}
+
+// By their environment, which a child keeps, whatever session and parent it has.
+// Not those of a test beside this one, which may do the same.
+std::string own_mark() {
+  return "ROPEWALK_TEST_MARK=" + std::to_string(getpid());
+}
+
+std::vector<pid_t> processes_told_to(const std::string& what) {
+  std::vector<pid_t> out;
+  for_each_process([&](pid_t process, const ProcessStat&) {
+    std::ifstream file("/proc/" + std::to_string(process) + "/environ");
+    const std::string all(std::istreambuf_iterator<char>(file), {});
+    if (all.find("HOSTILE_DO=" + what) != std::string::npos &&
+        all.find(own_mark()) != std::string::npos)
+      out.push_back(process);
+  });
+  return out;
+}
+
+// Sessions of their own, and parents that are gone: what a kernel leaves is ended with its worker.
+TEST(HostileProcesses, EndWithTheWorker) {
+  if (!has_proc()) GTEST_SKIP() << "no /proc here";
+  setenv("ROPEWALK_TEST_MARK", std::to_string(getpid()).c_str(), 1);
+  for (const char* what : {"leave_process", "leave_and_crash", "stop_parent"}) {
+    const Hostility set(what, "load");
+    {
+      Worker worker(options({hostile_plugin}));
+      try {
+        worker.kernels();
+        for (int tries = 0; tries < 500 && processes_told_to(what).size() < 3; ++tries)
+          usleep(10'000);
+        EXPECT_GE(processes_told_to(what).size(), 3u) << "keeper, worker, and what it left";
+      } catch (const WorkerError& e) {
+        EXPECT_NE(std::string(e.what()).find("SIG"), std::string::npos) << e.what();
+      }
+    }
+    EXPECT_TRUE(processes_told_to(what).empty()) << what;
+  }
+}
+
+}  // namespace
+}  // namespace ropewalk

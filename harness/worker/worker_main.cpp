@@ -1,0 +1,345 @@
+#include "harness/worker/worker_main.h"
+
+#include <cxxabi.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+#include "harness/process/keeper.h"
+#include "harness/process/loaded_kernels.h"
+#include "harness/protocol.h"
+#include "harness/watch/heap_guard.h"
+#include "harness/watch/left_running.h"
+#include "harness/worker/caller.h"
+#include "kernels/api/cpu_features.h"
+
+namespace ropewalk {
+namespace {
+
+using namespace protocol;
+
+Control* control = nullptr;
+
+template <std::size_t N>
+void copy_text(char (&to)[N], const char* from) {
+  const std::size_t length = from == nullptr ? 0 : strnlen(from, N - 1);
+  if (length > 0) std::memcpy(to, from, length);
+  to[length] = 0;
+}
+
+// Notes the address for the parent, then dies of the same signal.
+void on_fault(int signal, siginfo_t* info, [[maybe_unused]] void* context) {
+  const bool raised = info->si_code <= 0;  // by a call, not by an instruction: there is no address
+  control->fault_address = reinterpret_cast<std::uint64_t>(info->si_addr);
+#if defined(__x86_64__)
+  constexpr long long write_bit = 2;  // of the page-fault error code
+  control->fault_is_write =
+      (static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & write_bit) != 0 ? 1 : 0;
+#endif
+  control->fault_signal = raised ? 0 : static_cast<std::uint32_t>(signal);
+  // A kernel may have written anything there: it is no place of this fault.
+  if (raised || !place_in_heap(control->fault_address, control->fault_is_write != 0,
+                               control->last_words, sizeof control->last_words))
+    control->last_words[0] = 0;
+  struct sigaction fallback {};
+  fallback.sa_handler = SIG_DFL;
+  sigaction(signal, &fallback, nullptr);
+  raise(signal);
+}
+
+void catch_faults() {
+  static std::byte stack[64 * 1024];  // a kernel may have overrun its own
+  stack_t alternate{};
+  alternate.ss_sp = stack;
+  alternate.ss_size = sizeof stack;
+  sigaltstack(&alternate, nullptr);
+  struct sigaction action {};
+  action.sa_sigaction = on_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
+    sigaction(signal, &action, nullptr);
+}
+
+// The parent's socket.
+class Wire {
+ public:
+  std::optional<Request> receive() {
+    Request request{};
+    ssize_t got = 0;
+    for (;;) {
+      got = recv(socket_descriptor, &request, sizeof request, 0);
+      if (got >= 0 || (errno != EINTR && errno != EAGAIN)) break;
+      pollfd waiting{socket_descriptor, POLLIN, 0};  // a kernel has made it non-blocking
+      poll(&waiting, 1, -1);
+    }
+    if (got <= 0) return {};
+    nonce_ = request.nonce;
+    text_.clear();
+    if (got == sizeof request && request.command == static_cast<std::uint32_t>(Command::time)) {
+      if (!receive_text(request.steps)) return {};
+    }
+    return request;
+  }
+  const std::string& text() const { return text_; }
+  std::uint64_t nonce() const { return nonce_; }
+
+  /// The board follows in packets of its own.
+  bool receive_text(std::size_t bytes) {
+    std::vector<char> packet(text_packet_bytes);
+    while (text_.size() < bytes) {
+      pollfd waiting{socket_descriptor, POLLIN, 0};
+      poll(&waiting, 1, -1);
+      const ssize_t got = recv(socket_descriptor, packet.data(), packet.size(), 0);
+      if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (got <= 0) return false;
+      text_.append(packet.data(), static_cast<std::size_t>(got));
+    }
+    return true;
+  }
+
+  template <class Message>
+  void send(Message& message) {
+    message.version = version;
+    message.nonce = nonce_;
+    ssize_t sent = 0;
+    for (;;) {
+      sent = ::send(socket_descriptor, &message, sizeof message, MSG_NOSIGNAL);
+      if (sent >= 0 || (errno != EINTR && errno != EAGAIN)) break;
+      pollfd waiting{socket_descriptor, POLLOUT, 0};  // a kernel may have made it non-blocking
+      poll(&waiting, 1, -1);
+    }
+    if (sent < 0) end_unheard(std::string("descriptor 3 takes no answer: ") + strerror(errno));
+  }
+
+  /// For a kernel that closed the socket, or spoiled it, or where the parent is gone.
+  [[noreturn]] static void end_unheard(const std::string& why) {
+    if (control->last_words[0] == 0) copy_text(control->last_words, why.c_str());
+    _exit(exit_unheard);
+  }
+
+  void answer(Status status, std::uint64_t count = 0, const std::string& text = {}) {
+    Reply reply{};
+    reply.status = static_cast<std::uint32_t>(status);
+    reply.count = count;
+    copy_text(reply.text, text.c_str());
+    if (status == Status::failed) copy_text(control->last_words, text.c_str());
+    send(reply);
+    control->last_words[0] = 0;
+  }
+
+ private:
+  std::uint64_t nonce_ = 0;  // of the request that is answered
+  std::string text_;
+};
+
+void describe(Wire& wire, const LoadedKernel& loaded, std::uint32_t index) {
+  KernelEntry entry{};
+  entry.kernel = index;
+  const rope_kernel& k = *loaded.kernel;
+  copy_text(entry.name, k.name);
+  copy_text(entry.summary, k.summary);
+  copy_text(entry.source, k.source);
+  copy_text(entry.cpu_features, k.cpu_features);
+  copy_text(entry.plugin, loaded.plugin.c_str());
+  copy_text(entry.cannot_run, loaded.cannot_run.c_str());
+  entry.memory = k.memory;
+  entry.angle_contract = k.angle_contract;
+  entry.flags = k.flags;
+  entry.extensions = k.extensions;
+  entry.error_bound = k.error_bound;
+  wire.send(entry);
+}
+
+void run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32_t steps,
+              const CallDescriptor& call) {
+  try {
+    wire.answer(Status::ok, caller.run(kernel, call, steps));
+  } catch (const StepFailed& failure) {
+    // A kernel is asked hundreds of times what it takes: what a refusal left changed beside the
+    // usual is seen with the next state.
+    const bool refused = failure.status == Status::unsupported;
+    const bool spoiled = caller.drop(!refused) || failure.worker_is_spoiled;
+    set_phase(*control, Phase::idle);
+    wire.answer(failure.status, spoiled ? 1 : 0, failure.text);
+  } catch (const abi::__forced_unwind&) {  // must not be caught for good
+    wire.answer(Status::failed, 1, "a kernel ended the thread it was called on (pthread_exit)");
+    _exit(0);
+  } catch (const std::exception& e) {
+    const bool spoiled = caller.drop();
+    wire.answer(Status::failed, spoiled ? 1 : 0,
+                std::string("an exception left the kernel: ") + e.what());
+  } catch (...) {
+    wire.answer(Status::failed, caller.drop() ? 1 : 0, "an exception left the kernel");
+  }
+}
+
+/// The messages of a board.
+class BoardWire {
+ public:
+  explicit BoardWire(Wire& wire) : wire_(wire) {}
+
+  void send(Timed kind, const std::string& text = {}) {
+    if (text.size() > timed_text_most)
+      throw std::runtime_error("a row of this board is longer than 16 MiB");
+    std::size_t at = 0;
+    do {
+      message_ = TimedRow{};
+      message_.bytes = static_cast<std::uint32_t>(text.size() - at);
+      message_.kind = static_cast<std::uint32_t>(kind);
+      const std::size_t part = std::min(text.size() - at, sizeof message_.text);
+      std::memcpy(message_.text, text.data() + at, part);
+      wire_.send(message_);
+      at += part;
+    } while (at < text.size());
+  }
+
+  void label(const std::string& label) const {
+    copy_text(control->now_running, label.c_str());
+    control->label_check = check_of(wire_.nonce(), control->now_running);
+  }
+
+ private:
+  Wire& wire_;
+  TimedRow message_{};
+};
+
+void time_board(Wire& wire, const TimingHandler& timing, const std::vector<LoadedKernel>& loaded) {
+  std::vector<const rope_kernel*> kernels;
+  for (const LoadedKernel& k : loaded) kernels.push_back(k.kernel);
+  BoardWire board(wire);
+  const TimingSinks sinks{[&](const std::string& json) { board.send(Timed::row, json); },
+                          [&](const std::string& label) { board.label(label); },
+                          [&](const std::string& shown, bool remark) {
+                            board.send(remark ? Timed::remark : Timed::shown, shown);
+                          }};
+  board.label("");
+  set_phase(*control, Phase::timing);
+  try {
+    const int code = timing(wire.text(), kernels, sinks);
+    set_phase(*control, Phase::idle);
+    board.send(Timed::end);
+    wire.answer(Status::ok, static_cast<std::uint64_t>(code));
+  } catch (const std::exception& e) {
+    copy_text(control->last_words, e.what());  // a kernel may have closed the socket
+    board.send(Timed::end);
+    wire.answer(Status::failed, 2, e.what());
+  }
+}
+
+// The files that worker and parent speak through, and how no plugin may leave them.
+class OwnFiles {
+ public:
+  OwnFiles() {
+    for (Own& own : own_) fstat(own.descriptor, &own.stat), own.flags = flags_of(own);
+  }
+  /// What is not as it was: "closed descriptor 3, the worker's socket".
+  std::string change() const {
+    for (const Own& own : own_) {
+      const std::string name = std::to_string(own.descriptor) + ", " + own.name;
+      struct stat now {};
+      if (fstat(own.descriptor, &now) != 0) return "closed descriptor " + name;
+      if (now.st_dev != own.stat.st_dev || now.st_ino != own.stat.st_ino)
+        return "put another file under descriptor " + name;
+      if (now.st_size != own.stat.st_size) return "changed the size of descriptor " + name;
+      if (flags_of(own) != own.flags) return "set other flags on descriptor " + name;
+    }
+    pollfd socket{socket_descriptor, 0, 0};
+    const bool is_shut = poll(&socket, 1, 0) > 0 && (socket.revents & (POLLHUP | POLLERR)) != 0;
+    return is_shut ? "shut down descriptor 3, the worker's socket" : "";
+  }
+
+ private:
+  struct Own {
+    int descriptor;
+    const char* name;
+    int flags;
+    struct stat stat;
+  };
+  static int flags_of(const Own& own) { return fcntl(own.descriptor, F_GETFL); }
+
+  Own own_[2] = {{socket_descriptor, "the worker's socket", 0, {}},
+                 {memory_descriptor, "the worker's shared memory", 0, {}}};
+};
+
+std::vector<LoadedKernel> load_all(const WorkerArguments& arguments) {
+  set_phase(*control, Phase::loading);
+  mask_cpu_features(arguments.cpu_features);
+#ifdef ROPEWALK_SANITIZED
+  std::thread([] {}).join();  // beside the first one a sanitizer may start a thread of its own
+#endif
+  note_before_loading();
+  std::vector<LoadedKernel> kernels = in_tree_kernels();
+  const OwnFiles files;
+  note_loaded(kernels, 0, 0);
+  int loader = 0;
+  for (const std::string& plugin : arguments.plugins) {
+    copy_text(control->now_running, plugin.c_str());
+    const std::size_t first = kernels.size();
+    load_plugin(kernels, plugin);
+    if (const std::string change = files.change(); !change.empty()) Wire::end_unheard(change);
+    note_loaded(kernels, first, ++loader);
+  }
+  set_phase(*control, Phase::idle);
+  return kernels;
+}
+
+}  // namespace
+
+void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) {
+  void* shared =
+      mmap(nullptr, buffers_offset, PROT_READ | PROT_WRITE, MAP_SHARED, memory_descriptor, 0);
+  if (shared == MAP_FAILED) _exit(2);
+  control = static_cast<Control*>(shared);
+  control->version = version;
+  continue_under_keeper(*control);
+  const auto* call =
+      reinterpret_cast<const CallDescriptor*>(static_cast<std::byte*>(shared) + call_offset);
+  catch_faults();
+  Wire wire;
+  std::vector<LoadedKernel> kernels;
+  std::string load_error;
+  try {
+    kernels = load_all(arguments);
+  } catch (const std::exception& e) {
+    load_error = e.what();
+  }
+  Caller caller(*control);
+  while (const auto request = wire.receive()) {
+    const auto command = static_cast<Command>(request->command);
+    if (request->version != version) {
+      wire.answer(Status::failed, 0,
+                  "protocol version " + std::to_string(request->version) + " is unknown");
+    } else if (command == Command::quit) {
+      break;
+    } else if (command == Command::hello) {
+      load_error.empty() ? wire.answer(Status::ok, kernels.size(), loaded().unwatched)
+                         : wire.answer(Status::failed, 0, load_error);
+    } else if (command == Command::time) {
+      time_board(wire, timing, kernels);
+      caller.accept_output();
+    } else if (request->kernel >= kernels.size()) {
+      wire.answer(Status::failed, 0, "no such kernel");
+    } else if (command == Command::list) {
+      describe(wire, kernels[request->kernel], request->kernel);
+    } else if (command == Command::call) {
+      run_call(wire, caller, *kernels[request->kernel].kernel, request->steps, *call);
+    } else {
+      wire.answer(Status::failed, 0, "unknown command");
+    }
+  }
+  _exit(0);
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,205 @@
+// How a worker is started, and what its start says.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/printable.h"
+#include "harness/process/keeper.h"
+#include "harness/process/time_limits.h"
+#include "harness/watch/output_watch.h"
+#include "harness/worker/worker.h"
+
+extern "C" char** environ;  // NOLINT: POSIX's own name
+
+namespace ropewalk {
+namespace {
+
+using namespace protocol;
+
+// So many low descriptors of a worker are watched, and nobody watches what a limit leaves out.
+constexpr rlim_t descriptors_needed = 64;
+
+void require_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= descriptors_needed) return;
+  throw WorkerError(fmt::format("a process may open {} files here (ulimit -n), and {} are needed",
+                                limit.rlim_cur, descriptors_needed));
+}
+
+}  // namespace
+
+// Whatever makes a later start fail, a kernel may have done it: no kernel ends the command.
+void Worker::start() {
+  if (pid_ > 0 || !cannot_start_.empty()) return;
+  const bool are_known = !kernels_.empty();
+  std::string failure;
+  for (int tries = are_known ? 2 : 1; tries > 0; --tries) {
+    failure = start_once();
+    if (failure.empty()) return;
+    stop();
+  }
+  if (!are_known) throw WorkerError(failure);
+  cannot_start_ = "the worker cannot be started again: " + failure;
+}
+
+// What went wrong, or nothing.
+std::string Worker::start_once() {
+  try {
+    memory_.open();
+    spawn();
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  ++starts_;
+  const std::string failure = load_failure();
+  if (said_ >= 0) show_watched_output(said_);  // by constructors
+  return failure;
+}
+
+void Worker::spawn() {
+  require_descriptors();
+  control() = Control{};
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+    throw WorkerError(fmt::format("cannot make a socket for the worker: {}", strerror(errno)));
+  socket_ = pair[0];
+  const timeval between_looks{0, 1000 * look_every_ms};
+  setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &between_looks, sizeof between_looks);
+  // dup2 of a descriptor onto itself would keep close-on-exec: move both out of the way first.
+  const int child_socket = fcntl(pair[1], F_DUPFD_CLOEXEC, 10);
+  const int child_memory = fcntl(memory_.descriptor(), F_DUPFD_CLOEXEC, 10);
+  close(pair[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  watch_output(actions);
+  posix_spawn_file_actions_adddup2(&actions, child_socket, socket_descriptor);
+  posix_spawn_file_actions_adddup2(&actions, child_memory, memory_descriptor);
+
+  std::vector<std::string> words{"ropewalk", "worker", "--cpu-features", options_.cpu_features};
+  for (const std::string& plugin : options_.plugins) {
+    words.emplace_back("--plugin");
+    words.push_back(plugin);
+  }
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  const int error =
+      posix_spawn(&pid_, options_.executable.c_str(), &actions, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  close(child_socket);
+  close(child_memory);
+  if (error == 0) return;
+  pid_ = -1;
+  throw WorkerError(
+      fmt::format("cannot start the worker {}: {}", options_.executable, strerror(error)));
+}
+
+// What the worker prints goes to memory: stdout to be looked at, stderr to be shown as well.
+void Worker::watch_output(posix_spawn_file_actions_t& actions) {
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    int& output = stream == STDOUT_FILENO ? printed_ : said_;
+    output = make_watched_output();
+    posix_spawn_file_actions_adddup2(&actions, output, stream);
+  }
+}
+
+// A plugin's path as it was given: what the worker says is cut to the field.
+std::string Worker::whole_path(const std::string& told, std::size_t field_bytes) const {
+  for (const std::string& plugin : options_.plugins)
+    if (told.size() + 1 == field_bytes && plugin.starts_with(told)) return plugin;
+  return told;
+}
+
+// A worker that ends, or is late, while it loads a plugin has named it. Of what shows later, or of
+// a packet that may have been on its way, each plugin is asked alone.
+std::string Worker::blame(const std::string& text, bool of_the_one_loading) const {
+  constexpr const char* words = "plugin {}: {} (its constructors and rope_kernels_v1 run then)";
+  const std::string loading = printable(text_of(control().now_running));
+  if (of_the_one_loading && !loading.empty())
+    return fmt::format(words, whole_path(loading, sizeof Control::now_running), text);
+  if (options_.plugins.size() == 1 && !loading.empty())
+    return fmt::format(words, options_.plugins.front(), text);
+  for (const std::string& plugin : options_.plugins) {
+    if (options_.plugins.size() == 1) break;
+    WorkerOptions alone = options_;
+    alone.plugins = {plugin};
+    try {
+      Worker(alone).kernels();
+    } catch (const WorkerError& e) {
+      return e.what();
+    }
+  }
+  return "the worker " + text;
+}
+
+// Greets a fresh worker and lists its kernels; what went wrong, or nothing.
+std::string Worker::load_failure() {
+  Reply reply{};
+  Received how = request(Command::hello, 0, 0);
+  if (how == Received::message)
+    how = receive(&reply, sizeof reply, after(slowness() * options_.load_limit_s));
+  if (how != Received::message) {
+    const bool loading = control().phase == static_cast<std::uint32_t>(Phase::loading);
+    const bool alive = how == Received::gone && !ends_within(keeper_patience_s, false);
+    const std::string text = end_of(how, {}).text;
+    return blame(text, loading && how != Received::foreign && !alive);
+  }
+  if (reply.status != static_cast<std::uint32_t>(Status::ok)) return printable(text_of(reply.text));
+  unwatched_ = printable(text_of(reply.text));
+  if (reply.count == 0) return "the worker has no kernels: this build is broken";
+  running_ = running();
+  return list_failure(reply.count);
+}
+
+std::string Worker::list_failure(std::size_t count) {
+  std::vector<KernelFacts> listed;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    KernelEntry e{};
+    Received how = request(Command::list, i, 0);
+    if (how == Received::message)
+      how = receive(&e, sizeof e, after(slowness() * options_.load_limit_s));
+    if (how != Received::message) return blame(end_of(how, {}).text, false);
+    const auto shown = [](const auto& field) { return printable(text_of(field)); };
+    listed.push_back({i, shown(e.name), shown(e.summary), shown(e.source), shown(e.cpu_features),
+                      whole_path(text_of(e.plugin), sizeof e.plugin), shown(e.cannot_run),
+                      e.angle_contract, e.flags, e.error_bound});
+  }
+  if (const std::string plugin = changed_plugin(listed); !plugin.empty())
+    return fmt::format("plugin {}: lists other kernels than when it was loaded before", plugin);
+  kernels_ = std::move(listed);
+  return {};
+}
+
+// The plugin whose kernels are not those of before, in this worker or in the first of all; empty:
+// none is.
+std::string Worker::changed_plugin(const std::vector<KernelFacts>& listed) const {
+  if (!kernels_.empty() && listed != kernels_) {
+    const auto [now, before] =
+        std::mismatch(listed.begin(), listed.end(), kernels_.begin(), kernels_.end());
+    return now != listed.end() ? now->plugin : before->plugin;
+  }
+  for (const std::string& plugin : options_.plugins) {
+    if (options_.first_lists == nullptr) break;
+    std::vector<KernelFacts> of_plugin;
+    for (const KernelFacts& facts : listed)
+      if (facts.plugin == plugin) of_plugin.push_back(facts);
+    for (KernelFacts& facts : of_plugin) facts.index = 0;  // others may stand before it or not
+    if (options_.first_lists->try_emplace(plugin, of_plugin).first->second != of_plugin)
+      return plugin;
+  }
+  return {};
+}
+
+}  // namespace ropewalk

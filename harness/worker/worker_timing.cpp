@@ -1,0 +1,102 @@
+// The parent side of `time`: a board's messages, which come from a process in which kernels live.
+// Every one bears the nonce of the request, which no kernel was told (docs/decisions/0030).
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "base/printable.h"
+#include "harness/process/keeper.h"
+#include "harness/worker/worker.h"
+
+namespace ropewalk {
+namespace {
+
+using namespace protocol;
+
+/// The label of Control, where the worker's own code wrote it.
+bool take_label(const Control& control, std::uint64_t nonce, std::string& label) {
+  char copy[sizeof control.now_running];
+  std::memcpy(copy, control.now_running, sizeof copy);
+  copy[sizeof copy - 1] = 0;
+  if (control.label_check != check_of(nonce, copy)) return false;
+  label = printable(copy);
+  return true;
+}
+
+}  // namespace
+
+Worker::Received Worker::send_board(const std::string& text) {
+  Received sent = request(Command::time, 0, static_cast<std::uint32_t>(text.size()));
+  for (std::size_t at = 0; sent == Received::message && at < text.size(); at += text_packet_bytes)
+    sent = send(text.data() + at, std::min(text_packet_bytes, text.size() - at));
+  return sent;
+}
+
+/// The whole text that a message begins; false where others came.
+bool Worker::receive_rest(std::string& text, TimedRow& message, double limit_s) {
+  if (message.bytes > timed_text_most) return false;
+  const std::size_t whole = message.bytes;
+  text.assign(message.text, std::min(whole, sizeof message.text));
+  while (text.size() < whole) {
+    if (receive(&message, sizeof message, after(limit_s)) != Received::message ||
+        message.bytes != whole - text.size())
+      return false;
+    text.append(message.text, std::min<std::size_t>(message.bytes, sizeof message.text));
+  }
+  return true;
+}
+
+Worker::TimeResult Worker::time(const std::string& board, double silence_limit_s,
+                                const BoardSinks& sinks) {
+  start();
+  if (pid_ <= 0) return {{CallResult::Kind::crash, cannot_start_}, 0, "", true};
+  std::string label, text;
+  double silent_s = 0;
+  bool ended = false;
+  auto message = std::make_unique<TimedRow>();
+  const auto died = [&](Received how) -> TimeResult {
+    const bool by_itself =
+        how == Received::late || (how == Received::gone && ends_within(keeper_patience_s, false));
+    const bool known = take_label(control(), nonce_, label) && by_itself;
+    const CallResult result = end_of(how, {});
+    return {result, 0, known ? label : "", known};
+  };
+  const auto forged = [&](const std::string& what) -> TimeResult {
+    stop();
+    return {{CallResult::Kind::crash, what}, 0, "", false};
+  };
+  if (const Received sent = send_board(board); sent != Received::message) return died(sent);
+  for (;;) {
+    std::size_t got = 0;
+    const Received how = receive(message.get(), sizeof *message, after(look_every_s), &got);
+    const std::string before = label;
+    if (take_label(control(), nonce_, label) && label != before) {
+      silent_s = 0;
+      sinks.progress(label);
+    }
+    if (const std::string damage = memory_.damage();
+        !damage.empty() && (how == Received::late || how == Received::message))
+      return forged(damage);
+    if (how == Received::late && (silent_s += look_every_s) < silence_limit_s) continue;
+    if (how != Received::message) return died(how);
+    if (got == sizeof(Reply)) {
+      if (!ended) return forged("sent its last answer before the end of its board");
+      Reply reply{};
+      std::memcpy(&reply, message.get(), sizeof reply);
+      if (reply.status == static_cast<std::uint32_t>(Status::ok))
+        return {{}, static_cast<int>(reply.count), "", true};
+      return {{CallResult::Kind::failed, printable(text_of(reply.text))}, 0, label, true};
+    }
+    silent_s = 0;
+    const auto kind = static_cast<Timed>(message->kind);
+    if (ended || !receive_rest(text, *message, silence_limit_s))
+      return forged("sent a message that has no place in a board");
+    if (kind == Timed::end) ended = true;
+    if (kind == Timed::shown || kind == Timed::remark) sinks.show(text, kind == Timed::remark);
+    if (kind != Timed::row) continue;
+    if (const std::string wrong = sinks.row(text); !wrong.empty()) return forged(wrong);
+  }
+}
+
+}  // namespace ropewalk

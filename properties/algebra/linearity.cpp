@@ -1,0 +1,84 @@
+// Linearity: R (x + z) = R x + R z.
+//
+// The sums x + z are exact: x and z keep two bits less than the data type has. Bound: each of the
+// three results is off by e times the length of its input, e = gamma u for a table (and 2 u more
+// for angles of a kernel's own): |a| e (|x| + |z| + |x + z|), and what storing each of them cost.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+
+#include "harness/cases/checked.h"
+#include "harness/cases/data.h"
+#include "properties/property.h"
+#include "properties/two_runs.h"
+
+namespace ropewalk {
+namespace {
+
+// The value without its last two bits: sums of two such values of one binade are exact.
+double coarse(double value, int mantissa) {
+  const double unit = std::ldexp(1.0, 2 - mantissa);
+  return std::trunc(value / unit) * unit;
+}
+
+PairValue coarse(const PairValue& x, int mantissa) {
+  return {DoubleDouble(coarse(x.re.hi, mantissa)), DoubleDouble(coarse(x.im.hi, mantissa))};
+}
+
+Finding check(Subject& subject, const Case& c) {
+  require(c.data == DataPattern::unit, "linearity: needs data=unit, so that its sums are exact");
+  Case other = with_positions(c, [](std::int64_t p) { return p; });
+  other.seed = hash(c.seed, 0x11e);
+  Problem x = make_problem(c, subject.oracle), z = make_problem(other, subject.oracle), sum = x;
+  const int mantissa = format_of(c.dtype).mantissa;
+  const bounds::Precision precision = precision_of(subject.facts, c.dtype);
+  for (Problem* p : {&x, &z})
+    replace_pairs(*p, [mantissa, from = *p](int placement, const HeadPlace& at, std::int64_t pair) {
+      return coarse(input_pair(from, placement, at, pair), mantissa);
+    });
+  replace_pairs(sum, [&](int placement, const HeadPlace& at, std::int64_t pair) {
+    return input_pair(x, placement, at, pair) + input_pair(z, placement, at, pair);
+  });
+  const Run of_x = run(subject, std::move(x)), of_z = run(subject, std::move(z)),
+            of_sum = run(subject, std::move(sum));
+  for (const Run* each : {&of_x, &of_z, &of_sum})
+    if (each->failed()) return each->failure;
+  Tally tally;
+  for_each_rotated_head(of_sum.problem.asked, [&](std::uint32_t tensor, std::int64_t b,
+                                                  std::int64_t t, std::int64_t h) {
+    for (std::size_t placement = 0; placement < 2; ++placement)
+      for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
+        const auto y = [&](const Run& of) {
+          return output_pair(of.problem, of.execution.outputs[placement], tensor, b, t, h, i);
+        };
+        double bound = 0;
+        for (const Run* each : {&of_x, &of_z, &of_sum})
+          bound +=
+              error_of_one_call(subject, c,
+                                magnitude(input_pair(each->problem, static_cast<int>(placement),
+                                                     {tensor, b, t, h}, i))) +
+              stored_error(precision, y(*each));
+        tally.add(magnitude(y(of_sum) - (y(of_x) + y(of_z))), bound, [&](Finding& f) {
+          f.where = fmt::format("{} pair {}", place_text(tensor, b, t, h), i);
+          f.bound = bound / precision.unit();
+          f.bound_unit = "u";
+          f.reason = f.margin <= 1 ? "" : "the rotation of a sum is not the sum of the rotations";
+        });
+      }
+  });
+  return tally.finding();
+}
+
+void shape(Case& c, const Offer&) {
+  c.data = DataPattern::unit;
+}
+
+}  // namespace
+
+const Property linearity{"linearity", "the rotation of a sum is the sum of the rotations",
+                         false,       nullptr,
+                         "",          shape,
+                         nullptr,     check};
+
+}  // namespace ropewalk

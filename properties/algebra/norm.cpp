@@ -1,0 +1,88 @@
+// Norm: a rotation keeps the length of every pair and of every head, times |attention_scale|.
+//
+// Bound: | |y| - a |x| | <= a |x| ((1 + gamma u)(1 + | |r^| - 1 |) - 1): no term grows with the
+// position. | |r^| - 1 | is at most u / sqrt(2) for a correctly rounded table and 2 u for a
+// kernel's own angles. A head's bound is that of its pairs: the norm of a vector of pair errors.
+// With narrow storage what storing a pair cost may all go into its length, too.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "harness/judge/judge.h"
+#include "properties/property.h"
+
+namespace ropewalk {
+namespace {
+
+DoubleDouble squared_norm(const PairValue& z) {
+  return z.re * z.re + z.im * z.im;
+}
+
+// | |y| - a |x| | from the exact squares: (|y|^2 - a^2 |x|^2) / (|y| + a |x|).
+double norm_error(const DoubleDouble& y2, const DoubleDouble& x2, double scale) {
+  const DoubleDouble scaled = x2 * (DoubleDouble(scale) * DoubleDouble(scale));
+  const double sum = std::sqrt(static_cast<double>(y2)) + std::sqrt(static_cast<double>(scaled));
+  const auto difference = static_cast<double>(y2 - scaled);
+  return sum == 0 ? difference : std::abs(difference) / sum;
+}
+
+Finding check(Subject& subject, const Case& c) {
+  const Problem problem = make_problem(c, subject.oracle);
+  const Execution execution = execute(subject, problem);
+  if (const Finding failure = failure_of(execution); failure.kind != Finding::Kind::measured)
+    return failure;
+  const double scale = scale_of(c);
+  const bounds::Precision precision = precision_of(subject.facts, c.dtype);
+  const double rotation = rotation_error(subject.facts, c.dtype);
+  const std::int64_t half = c.rotary_dim / 2;
+  Tally tally;
+  const auto add = [&](const DoubleDouble& y2, const DoubleDouble& x2, double pairs, double stored,
+                       auto&& where) {
+    const double rho = std::sqrt(static_cast<double>(x2));
+    const double bound =
+        rho == 0 ? 0
+                 : bounds::against_exact(precision, rho, rotation, scale) +
+                       (std::sqrt(pairs) - 1) * bounds::underflow(precision, scale) + stored;
+    tally.add(norm_error(y2, x2, scale), bound, [&](Finding& f) {
+      f.where = where();
+      f.bound = rho > 0 ? bound / (rho * precision.unit()) : 0;
+      f.bound_unit = "u |x|";
+      const double gain =
+          std::sqrt(static_cast<double>(y2) / static_cast<double>(x2)) / std::abs(scale) - 1;
+      f.diagnosis = fmt::format("gain {:+.3g}", gain);
+      f.reason = f.margin <= 1 ? "" : "the length changed";
+    });
+  };
+  for_each_rotated_head(
+      problem.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {
+        for (const Outputs& outputs : execution.outputs) {
+          DoubleDouble head_x2, head_y2;
+          double head_stored2 = 0;
+          for (std::int64_t i = 0; i < half; ++i) {
+            const DoubleDouble x2 = squared_norm(input_pair(problem, outputs, tensor, b, t, h, i));
+            const PairValue y = output_pair(problem, outputs, tensor, b, t, h, i);
+            const DoubleDouble y2 = squared_norm(y);
+            const double stored = stored_error(precision, y);
+            add(y2, x2, 1, stored,
+                [&] { return fmt::format("{} pair {}", place_text(tensor, b, t, h), i); });
+            head_x2 = head_x2 + x2;
+            head_y2 = head_y2 + y2;
+            head_stored2 += stored * stored;
+          }
+          add(head_y2, head_x2, static_cast<double>(half), std::sqrt(head_stored2),
+              [&] { return place_text(tensor, b, t, h) + " whole head"; });
+        }
+      });
+  return tally.finding();
+}
+
+void shape(Case&, const Offer&) {}
+
+}  // namespace
+
+const Property norm{"norm",  "a rotation keeps the length of every pair and every head",
+                    false,   nullptr,
+                    "",      shape,
+                    nullptr, check};
+
+}  // namespace ropewalk

@@ -1,0 +1,62 @@
+// Power of two: R (2^k x) = 2^k R x, bit for bit: no rounding sees a power of two as long as
+// nothing over- or underflows. k is seeded, between -20 and 20; in f16, which has few exponents,
+// between -3 and 3.
+//
+// Bound: none, but for components of f16 results at or below the least normal number: those were
+// rounded to a multiple of eta, at either size (2^k eta / 2 + eta / 2). A kernel that declares an
+// error_bound for 16-bit data may compute in them, where products underflow: e rho for each. It
+// sees what depends on the size of x: fixed point, limits, absolute thresholds.
+#include <cmath>
+
+#include "harness/cases/checked.h"
+#include "harness/cases/data.h"
+#include "properties/property.h"
+#include "properties/two_runs.h"
+
+namespace ropewalk {
+namespace {
+
+int exponent_of(const Case& c) {
+  const int most = c.dtype == ROPE_F16 ? 3 : 20;
+  const auto k = static_cast<int>(hash(c.seed, 0x2e) % static_cast<unsigned>(2 * most)) - most;
+  return k >= 0 ? k + 1 : k;
+}
+
+Finding check(Subject& subject, const Case& c) {
+  require(c.data == DataPattern::unit || c.data == DataPattern::wide ||
+              c.data == DataPattern::basis || c.data == DataPattern::decay,
+          "power_of_two: needs data=unit, wide, basis or decay: others would under- or overflow");
+  const DoubleDouble factor(std::ldexp(1.0, exponent_of(c)));
+  const auto times = [&](const PairValue& x) { return PairValue{x.re * factor, x.im * factor}; };
+  const Run first = run(subject, c);
+  if (first.failed()) return first.failure;
+  const Run second = run_changed(subject, first, times);
+  if (second.failed()) return second.failure;
+  Law law{"2^k times the input is not 2^k times the output", nullptr, times, nullptr, factor.hi};
+  const bool narrow = c.dtype == ROPE_F16 || c.dtype == ROPE_BF16;
+  if (narrow && subject.facts.error_bound > 0)
+    law.bound = [&](double rho) {
+      return factor.hi * error_of_one_call(subject, c, rho) +
+             error_of_one_call(subject, c, factor.hi * rho);
+    };
+  Tally tally;
+  compare(subject, first, second, law, tally);
+  return tally.finding();
+}
+
+void shape(Case& c, const Offer&) {
+  if (c.data != DataPattern::unit && c.data != DataPattern::basis) c.data = DataPattern::wide;
+}
+
+}  // namespace
+
+const Property power_of_two{"power_of_two",
+                            "2^k times the input is 2^k times the output, bit for bit",
+                            false,
+                            nullptr,
+                            "",
+                            shape,
+                            nullptr,
+                            check};
+
+}  // namespace ropewalk

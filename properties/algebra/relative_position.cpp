@@ -1,0 +1,133 @@
+// Relative position: q.k depends on m - n only. All positions are shifted by s and every dot
+// product between two tokens must stay what it was (RoFormer, section 3.1, eq. 11).
+//
+// Bound: a rotated vector is off by at most |x| e, e = (1 + gamma u)(1 + |r^ - r|) - 1, so a dot
+// product by a^2 |q| |k| ((1 + e)^2 - 1), and two of them by twice that. Under the f32_angle
+// contract the angles themselves are off by delta, known for each position, which adds to |r^ - r|.
+// With narrow storage dq and dk, what storing a pair of q and of k cost, move each dot product by
+// up to sum (dq |k| + |q| dk + dq dk), the lengths being those of the stored pairs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "harness/cases/checked.h"
+#include "harness/judge/judge.h"
+#include "properties/property.h"
+#include "properties/two_runs.h"
+
+namespace ropewalk {
+namespace {
+
+struct HeadRef {
+  std::uint32_t tensor;
+  std::int64_t h;
+};
+
+struct Dot {
+  DoubleDouble value;  ///< q.k of the outputs
+  double norms;        ///< |q| |k| of the inputs
+  double stored;       ///< what storing the outputs may have cost it
+};
+
+Dot dot(const Run& run, const bounds::Precision& precision, std::size_t placement, std::int64_t b,
+        HeadRef q, std::int64_t m, HeadRef k, std::int64_t n) {
+  const Problem& p = run.problem;
+  const Outputs& outputs = run.execution.outputs[placement];
+  DoubleDouble sum, q2, k2;
+  double stored = 0;
+  for (std::int64_t i = 0; i < p.asked.rotary_dim / 2; ++i) {
+    const PairValue yq = output_pair(p, outputs, q.tensor, b, m, q.h, i);
+    const PairValue yk = output_pair(p, outputs, k.tensor, b, n, k.h, i);
+    sum = sum + (yq.re * yk.re + yq.im * yk.im);
+    if (precision.stored_u > 0) {
+      const double dq = stored_error(precision, yq), dk = stored_error(precision, yk);
+      stored += dq * magnitude(yk) + magnitude(yq) * dk + dq * dk;
+    }
+    const PairValue xq = input_pair(p, outputs, q.tensor, b, m, q.h, i);
+    const PairValue xk = input_pair(p, outputs, k.tensor, b, n, k.h, i);
+    q2 = q2 + (xq.re * xq.re + xq.im * xq.im);
+    k2 = k2 + (xk.re * xk.re + xk.im * xk.im);
+  }
+  return {sum, std::sqrt(static_cast<double>(q2) * static_cast<double>(k2)), stored};
+}
+
+// Compares every pair of tokens of one batch row and placement.
+void compare(const Subject& subject, const Run& here, const Run& there, std::size_t placement,
+             std::int64_t b, HeadRef q, HeadRef k, double error, Tally& tally) {
+  const Case& c = here.problem.source;
+  const double scale = scale_of(c);
+  const bounds::Precision precision = precision_of(subject.facts, c.dtype);
+  for (std::int64_t m = 0; m < c.tokens; ++m)
+    for (std::int64_t n = 0; n < c.tokens; ++n) {
+      const Dot before = dot(here, precision, placement, b, q, m, k, n);
+      const Dot after = dot(there, precision, placement, b, q, m, k, n);
+      const double bound = 2 * scale * scale * before.norms * error + before.stored + after.stored;
+      tally.add(std::abs(static_cast<double>(before.value - after.value)), bound, [&](Finding& f) {
+        f.where = fmt::format("{} . {} shifted by {}", place_text(q.tensor, b, m, q.h),
+                              place_text(k.tensor, b, n, k.h), c.shift);
+        f.bound = before.norms > 0 ? bound / (before.norms * precision.unit()) : 0;
+        f.bound_unit = "u |q||k|";
+        f.diagnosis =
+            fmt::format("q.k went from {:.9g} to {:.9g}", before.value.hi, after.value.hi);
+        f.reason = f.margin <= 1 ? "" : "q.k changed with a shift of all positions";
+      });
+    }
+}
+
+Finding check(Subject& subject, const Case& c) {
+  require(!c.own_tables, "relative_position: needs own_tables=0, q and k turn by the same angles");
+  const Run here = run(subject, c);
+  if (here.failed()) return here.failure;
+  Problem moved =
+      make_problem(with_positions(c, [&](std::int64_t p) { return p + c.shift; }), subject.oracle);
+  copy_heads(here.problem, moved, [](const HeadPlace& at) { return at; });
+  const Run there = run(subject, std::move(moved));
+  if (there.failed()) return there.failure;
+
+  const double u = precision_of(subject.facts, c.dtype).u;
+  const bool scaled = c.attention_scale != 0 && c.attention_scale != 1;
+  const double delta = rotation_error(subject.facts, c.dtype) +
+                       std::max(angle_error(here.problem), angle_error(there.problem));
+  const double e = bounds::compound(bounds::product(u, scaled), delta);
+  const double error = bounds::compound(e, e);
+  std::vector<HeadRef> heads;
+  for (std::uint32_t i = 0; i < here.problem.asked.tensor_count; ++i)
+    for (std::int64_t h = 0;
+         h < here.problem.asked.tensor[i].heads && here.problem.asked.tensor[i].rotate != 0; ++h)
+      heads.push_back({i, h});
+  Tally tally;
+  if (heads.empty()) return tally.finding();
+  for (std::size_t placement = 0; placement < 2; ++placement)
+    for (std::int64_t b = 0; b < c.batch; ++b)
+      for (std::size_t i = 0; i < heads.size(); ++i)
+        compare(subject, here, there, placement, b, heads[i], heads[(i + 1) % heads.size()], error,
+                tally);
+  return tally.finding();
+}
+
+bool applies(const Offer& offer) {
+  return offer.tokens;
+}
+
+void shape(Case& c, const Offer&) {
+  c.data = DataPattern::unit;
+  c.own_tables = false;                                 // q and k must turn by the same angles
+  c.tokens = std::clamp<std::int64_t>(c.tokens, 2, 4);  // every pair of tokens is compared
+  c.batch = std::min<std::int64_t>(c.batch, 2);
+  keep_room_for_shift(c);
+}
+
+}  // namespace
+
+const Property relative_position{"relative_position",
+                                 "q.k depends on m - n only",
+                                 false,
+                                 applies,
+                                 "two tokens in one call",
+                                 shape,
+                                 nullptr,
+                                 check};
+
+}  // namespace ropewalk

@@ -1,0 +1,29 @@
+#include "properties/explain/check_case.h"
+
+#include <new>
+
+#include "base/memory_limits.h"
+
+namespace ropewalk {
+namespace {
+
+Finding skipped(const std::string& reason) {
+  Finding f;
+  f.kind = Finding::Kind::skipped;
+  f.reason = reason;
+  return f;
+}
+
+}  // namespace
+
+Finding check_case(const Property& property, Subject& subject, const Case& c) {
+  try {
+    return property.check(subject, c);
+  } catch (const NoMemory& e) {
+    return skipped(e.what());
+  } catch (const std::bad_alloc&) {
+    return skipped("the memory for this case could not be had");
+  }
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,371 @@
+// Names are right: each planted error gets its own, noise and rounding get none, and no error gets
+// the name of another.
+#include "properties/explain/diagnosis.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <stdexcept>
+
+#include "harness/cases/data.h"
+#include "properties/search/verify.h"
+
+namespace ropewalk {
+namespace {
+
+// A correct kernel's outputs of a case with many tokens, heads and pairs, as a scene to spoil.
+class Diagnoses : public testing::Test {
+ protected:
+  Diagnoses() : worker_(options()) {}
+
+  WorkerOptions options() {
+    WorkerOptions o;
+    o.executable = ROPEWALK_EXECUTABLE;
+    o.plugins = {ROPEWALK_MUTANTS};
+    return o;
+  }
+  Diagnosis of(const std::string& kernel, const std::string& words) {
+    for (const KernelFacts& k : worker_.kernels()) {
+      if (k.name != kernel) continue;
+      Subject subject{worker_, oracle_, k};
+      Case c = case_from_text(words);
+      c.contract = k.angle_contract;
+      return diagnose(look_at(subject), c, c);
+    }
+    throw std::runtime_error("no kernel " + kernel);
+  }
+  // What a correct kernel with every output changed by `spoil` is told of a case, and of a smaller
+  // one.
+  Diagnosis of_spoiled(const std::function<void(Seen&)>& spoil, const std::string& words = usual,
+                       const std::string& smaller = "") {
+    for (const KernelFacts& k : worker_.kernels()) {
+      if (k.name != "phase") continue;
+      Subject subject{worker_, oracle_, k};
+      const Look look = [&, right = look_at(subject)](const Case& c) {
+        std::optional<Scene> scene = right(c);
+        if (!scene) return scene;
+        for (Seen& s : scene->pairs) {
+          spoil(s);
+          s.wrong = !(std::abs(s.y - s.truth) <= s.bound);
+        }
+        return scene;
+      };
+      const auto case_of = [](const std::string& text) {
+        Case c = case_from_text(text);
+        c.contract = ROPE_CONTRACT_EXACT;
+        return c;
+      };
+      return diagnose(look, case_of(smaller.empty() ? words : smaller), case_of(words));
+    }
+    throw std::runtime_error("no kernel phase");
+  }
+
+  static constexpr const char* usual =
+      "batch=2 tokens=5 rotary_dim=16 positions=random:100:9000 q.heads=3 q.head_dim=20 "
+      "q.offset=2 k.heads=2 k.head_dim=16";
+  Worker worker_;
+  Oracle oracle_;
+};
+
+TEST_F(Diagnoses, NamesPlantedErrors) {
+  const std::string small = "batch=2 tokens=5 rotary_dim=16 positions=random:1:900 ";
+  const struct {
+    const char* kernel;
+    std::string words, name;
+  } cases[] = {
+      {"mutant_wrong_way_table", "", "rotates the other way ("},
+      {"mutant_backward_is_forward_exact", "op=transpose", "rotates forward where the transpose"},
+      {"mutant_identity_table", "", "copies its input: not rotated at all ("},
+      {"mutant_identity_table", "attention_scale=2", "scales, but does not rotate ("},
+      {"mutant_zeros_table", "", "writes zeros ("},
+      {"mutant_pairing_swapped_exact", "", "pairs elements as interleaved, not as half_split ("},
+      {"mutant_not_scaled_table", "attention_scale=2", "does not apply attention_scale ("},
+      {"mutant_scaled_twice_exact", "attention_scale=3", "applies attention_scale twice ("},
+      {"mutant_scale_without_sign_table", "attention_scale=-2",
+       "loses the sign of attention_scale"},
+      {"mutant_row_zero_for_all_exact", "", "turns every batch row by the positions of row 0 ("},
+      {"mutant_wide_positions_read_narrow_exact", "position_dtype=i64",
+       "reads 64-bit positions as 32-bit ones ("},
+      {"mutant_table_in_bf16_table", "", "rounds cos and sin to bfloat16 ("},
+      {"mutant_frequency_in_bf16_exact", "", "rounds inv_freq to bfloat16 ("},
+      {"mutant_exponent_off_by_one_exact", "", "turns pair i by the frequency of pair i - 1 ("},
+      {"mutant_row_repeated_for_other_pairing_exact", "", "expands cos and sin for the other"},
+      {"mutant_one_table_for_all_table", "own_tables=1", "turns every tensor by the table of the"},
+  };
+  for (const auto& c : cases) {
+    const Diagnosis d = of(c.kernel, small + c.words +
+                                         " q.heads=3 q.head_dim=16 k.heads=2 "
+                                         "k.head_dim=16");
+    EXPECT_TRUE(d.cause.starts_with(c.name)) << c.kernel << ": " << to_text(d);
+    EXPECT_EQ(d.cause.find(", or "), std::string::npos) << d.cause;
+  }
+}
+
+TEST_F(Diagnoses, SaysWhere) {
+  EXPECT_EQ(of("mutant_last_of_three_heads_table",
+               "tokens=4 rotary_dim=8 positions=from:3:1 "
+               "q.heads=3 q.head_dim=8 q.in_place=1")
+                .where,
+            "only in head 2");
+  EXPECT_EQ(of_spoiled([](Seen& s) {
+              if (s.at.tensor == 1 && s.pair >= 5) s.y = s.x;
+            }).where,
+            "only in k, only in pairs from 5 on");
+}
+
+TEST_F(Diagnoses, FitsOneNumber) {
+  const Diagnosis offset = of("control_scalar_exact", usual);
+  EXPECT_TRUE(offset.cause.empty() && offset.where.empty()) << "a correct kernel has no error";
+  EXPECT_TRUE(of_spoiled([](Seen& s) {
+                const double f = std::pow(10000.0, -static_cast<double>(s.pair) / 8);
+                s.y = s.truth * std::polar(1.0, 3 * f);
+              }).cause.starts_with("positions are off by +3 ("));
+  EXPECT_TRUE(of_spoiled([](Seen& s) {
+                s.y = s.truth * 1.25;
+              }).cause.starts_with("multiplies by 1.25 too much ("));
+  const Diagnosis hair = of_spoiled([](Seen& s) {
+    const double f = std::pow(10000.0, -static_cast<double>(s.pair) / 8);
+    if (s.pair == 3) s.y = s.truth * std::polar(1.0, 1e-5 * f * static_cast<double>(s.position));
+  });
+  EXPECT_TRUE(hair.cause.starts_with(
+      "phase error grows with the position: frequencies are off by +1e-05 relative ("))
+      << hair.cause;
+  EXPECT_EQ(hair.where, "only in pair 3");
+}
+
+TEST_F(Diagnoses, NoiseHasNoName) {
+  for (const double size : {1e-6, 1e-3, 0.5})
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      const Diagnosis d = of_spoiled([&](Seen& s) {
+        const std::uint64_t bits =
+            hash(seed, s.placement, s.at.tensor, s.at.b, s.at.t, s.at.h, s.pair);
+        s.y += std::polar(size, unit_value(bits, 24) * 7);
+      });
+      EXPECT_EQ(d.cause, "") << size << " " << seed;
+    }
+}
+
+TEST_F(Diagnoses, ThreeWrongPairsAreTooFewForAName) {
+  int left = 3;
+  const Diagnosis d = of_spoiled([&](Seen& s) {
+    if (left-- > 0) s.y = s.x;
+  });
+  EXPECT_EQ(d.cause, "");
+}
+
+// ---- no error gets the name of another
+
+using C = std::complex<double>;
+
+struct Planted {
+  const char* what;
+  void (*spoil)(Seen&);
+  std::vector<std::string> true_names = {};  ///< what may be said; nothing always may
+};
+
+C turned_by(const C& x, double angle) {
+  return x * std::polar(1.0, angle);
+}
+double frequency_of(const Seen& s) {  // rotary_dim 16 in every case below
+  return std::pow(10000.0, -static_cast<double>(s.pair) / 8);
+}
+C at_position(const Seen& s, std::int64_t position) {
+  return turned_by(s.x, static_cast<double>(position) * frequency_of(s));
+}
+float cut(double value) {  // to bfloat16, towards 0
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(value)) &
+                              0xffff0000u);
+}
+
+const Planted planted[] = {
+    {"rotates the other way",
+     [](Seen& s) { s.y = s.x * std::conj(s.r); },
+     {"rotates the other way (", "rotates the other way, or loses the sign of negative"}},
+    {"the sign of sin in second elements alone",
+     [](Seen& s) {
+       s.y = {s.truth.real(), (s.x * std::conj(s.r)).imag()};
+     }},
+    {"the sign of sin in first elements alone",
+     [](Seen& s) {
+       s.y = {(s.x * std::conj(s.r)).real(), s.truth.imag()};
+     }},
+    {"zeros in second elements", [](Seen& s) { s.y = s.truth.real(); }},
+    {"zeros in first elements",
+     [](Seen& s) {
+       s.y = {0, s.truth.imag()};
+     }},
+    {"first elements are copies",
+     [](Seen& s) {
+       s.y = {s.x.real(), s.truth.imag()};
+     }},
+    {"second elements are copies",
+     [](Seen& s) {
+       s.y = {s.truth.real(), s.x.imag()};
+     }},
+    {"second elements from first outputs",
+     [](Seen& s) {
+       s.y = {s.truth.real(), (C{s.truth.real(), s.x.imag()} * s.r).imag()};
+     },
+     {"computes second elements from first outputs, not from first inputs ("}},
+    {"first elements from second outputs",
+     [](Seen& s) {
+       s.y = {(C{s.x.real(), s.truth.imag()} * s.r).real(), s.truth.imag()};
+     }},
+    {"no sin at all", [](Seen& s) { s.y = s.x * s.r.real(); }},
+    {"no cos at all",
+     [](Seen& s) {
+       s.y = s.x * C{0, s.r.imag()};
+     }},
+    {"half a sin",
+     [](Seen& s) {
+       s.y = s.x * C{s.r.real(), s.r.imag() / 2};
+     }},
+    {"cos and sin exchanged",
+     [](Seen& s) {
+       s.y = s.x * C{s.r.imag(), s.r.real()};
+     },
+     {"has cos and sin exchanged ("}},
+    {"-cos and sin exchanged",
+     [](Seen& s) {
+       s.y = s.x * C{s.r.imag(), -s.r.real()};
+     }},
+    {"|cos|",
+     [](Seen& s) {
+       s.y = s.x * C{std::abs(s.r.real()), s.r.imag()};
+     }},
+    {"|sin|",
+     [](Seen& s) {
+       s.y = s.x * C{s.r.real(), std::abs(s.r.imag())};
+     }},
+    {"the negative result", [](Seen& s) { s.y = -s.truth; }},
+    {"the conjugate result", [](Seen& s) { s.y = std::conj(s.truth); }},
+    {"elements of the result exchanged",
+     [](Seen& s) {
+       s.y = {s.truth.imag(), s.truth.real()};
+     }},
+    {"elements of the input exchanged",
+     [](Seen& s) {
+       s.y = C{s.x.imag(), s.x.real()} * s.r;
+     }},
+    {"turned twice",
+     [](Seen& s) { s.y = s.truth * s.r; },
+     {"phase error grows with the position: frequencies are off by +1 relative ("}},
+    {"a tenth of a radian more", [](Seen& s) { s.y = turned_by(s.truth, 0.1); }},
+    {"a radian more", [](Seen& s) { s.y = turned_by(s.truth, 1); }},
+    {"half the angle",
+     [](Seen& s) { s.y = turned_by(s.x, static_cast<double>(s.position) * frequency_of(s) / 2); },
+     {"phase error grows with the position: frequencies are off by -0.5 relative ("}},
+    {"a gain that grows with the pair",
+     [](Seen& s) { s.y = s.truth * (1 + 0.1 * static_cast<double>(s.pair + 1)); }},
+    {"a gain that grows with the position",
+     [](Seen& s) { s.y = s.truth * (1 + 1e-3 * static_cast<double>(s.position)); }},
+    {"a constant more", [](Seen& s) { s.y = s.truth + 0.25; }},
+    {"its length instead", [](Seen& s) { s.y = std::abs(s.x); }},
+    {"odd positions the other way",
+     [](Seen& s) { s.y = s.position % 2 == 0 ? s.truth : s.x * std::conj(s.r); }},
+    {"position 70001 as 70000",
+     [](Seen& s) { s.y = s.position == 70001 ? at_position(s, 70000) : s.truth; }},
+    {"position 65536 as 65535",
+     [](Seen& s) { s.y = s.position == 65536 ? at_position(s, 65535) : s.truth; }},
+    {"position 7 as 8", [](Seen& s) { s.y = s.position == 7 ? at_position(s, 8) : s.truth; }},
+    {"positions above 1000 as 1000",
+     [](Seen& s) { s.y = s.position > 1000 ? at_position(s, 1000) : s.truth; }},
+    {"positions modulo 1000", [](Seen& s) { s.y = at_position(s, s.position % 1000); }},
+    {"positions in steps of four", [](Seen& s) { s.y = at_position(s, s.position / 4 * 4); }},
+    {"twice the position",
+     [](Seen& s) { s.y = at_position(s, 2 * s.position); },
+     {"phase error grows with the position: frequencies are off by +1 relative ("}},
+    {"the last token's position plus one",
+     [](Seen& s) { s.y = at_position(s, s.position + 1); },
+     {"positions are off by +1 ("}},
+    {"cut to bfloat16, not rounded",
+     [](Seen& s) {
+       s.y = {cut(s.truth.real()), cut(s.truth.imag())};
+     }},
+    {"inputs cut to bfloat16",
+     [](Seen& s) {
+       s.y = C{cut(s.x.real()), cut(s.x.imag())} * s.r;
+     }},
+    {"cos and sin cut to bfloat16",
+     [](Seen& s) {
+       s.y = s.x * C{cut(s.r.real()), cut(s.r.imag())};
+     }},
+    {"the upper half of the pairs left as they are",
+     [](Seen& s) { s.y = s.pair >= 4 ? s.x : s.truth; },
+     {"copies its input: not rotated at all"}},
+    {"the second head is zeros",
+     [](Seen& s) { s.y = s.at.h == 1 ? 0 : s.truth; },
+     {"writes zeros ("}},
+    {"a tenth too large in the first call alone",
+     [](Seen& s) { s.y = s.placement == 0 ? 1.1 * s.truth : s.truth; },
+     {"multiplies by 1.1 too much ("}},
+};
+
+const char* const forms[] = {
+    "",  // the usual one
+    "tokens=3 rotary_dim=16 positions=5,9,12 data=decay q.heads=13 q.head_dim=16",
+    "tokens=4 rotary_dim=16 positions=from:3:1 data=basis q.heads=6 q.head_dim=16",
+    "rotary_dim=16 positions=70001 q.heads=2 q.head_dim=16",
+    "rotary_dim=16 positions=65536 q.heads=8 q.head_dim=16",
+    "tokens=2 rotary_dim=16 positions=from:0:1 q.heads=2 q.head_dim=16",
+    "tokens=8 rotary_dim=16 positions=from:0:1 q.heads=2 q.head_dim=16",
+    "tokens=2 rotary_dim=16 positions=7,65536 q.heads=4 q.head_dim=16",
+    "tokens=6 rotary_dim=16 positions=random:-900:-1 q.heads=2 q.head_dim=16",
+    "batch=3 rotary_dim=16 positions=70001,65536,7 q.heads=2 q.head_dim=18 q.offset=1",
+    "tokens=3 rotary_dim=16 positions=from:9:1 data=special q.heads=3 q.head_dim=16",
+    ("tokens=3 rotary_dim=16 positions=from:9:1 data=tiny pairing=interleaved q.heads=3 "
+     "q.head_dim=16"),
+    "tokens=6 rotary_dim=16 dtype=bf16 positions=random:1:900 q.heads=4 q.head_dim=16",
+};
+
+TEST_F(Diagnoses, NoErrorHasTheNameOfAnother) {
+  std::size_t named = 0;
+  for (const Planted& error : planted)
+    for (const std::string form : forms) {
+      const std::string words = form.empty() ? usual : form;
+      for (const char* smaller : {"", "rotary_dim=16 positions=7 q.heads=1 q.head_dim=16"}) {
+        const Diagnosis d = of_spoiled(error.spoil, words, smaller);
+        if (d.cause.empty()) continue;
+        ++named;
+        const bool is_true =
+            std::any_of(error.true_names.begin(), error.true_names.end(),
+                        [&](const std::string& name) { return d.cause.starts_with(name); });
+        EXPECT_TRUE(is_true) << error.what << " is named: " << to_text(d) << "\n" << words;
+      }
+    }
+  EXPECT_GT(named, 100u);
+}
+
+TEST_F(Diagnoses, ErrorsThatHaveANameGetIt) {
+  for (const Planted& error : planted) {
+    if (error.true_names.empty()) continue;
+    const std::string text = to_text(of_spoiled(error.spoil));
+    EXPECT_TRUE(text.starts_with(error.true_names.front())) << error.what << ": " << text;
+  }
+}
+
+TEST_F(Diagnoses, SaysWhichElementsOfPairsAreWrong) {
+  const auto second = [](Seen& s) { s.y = {s.truth.real(), (s.x * std::conj(s.r)).imag()}; };
+  EXPECT_EQ(to_text(of_spoiled(second)), "second elements alone");
+  // Of (1, 0) the second alone is wrong here as well, and the other way would look the same.
+  const std::string one = "rotary_dim=2 positions=1 q.heads=1 q.head_dim=2 q.values=1,0";
+  EXPECT_EQ(to_text(of_spoiled(second, one)), "second elements alone");
+  const auto other_way = [](Seen& s) { s.y = s.x * std::conj(s.r); };
+  EXPECT_EQ(to_text(of_spoiled(other_way, one)), "");
+}
+
+TEST_F(Diagnoses, SpeaksOfTheSmallerCaseAlone) {
+  const auto spoil = [](Seen& s) {
+    if (s.pair + 1 == 8 || s.pair == 3) s.y = s.x;
+  };
+  const std::string small = "rotary_dim=8 positions=5 q.heads=1 q.head_dim=8";
+  const Diagnosis d = of_spoiled(spoil, usual, small);
+  EXPECT_TRUE(d.cause.empty() || d.cause.starts_with("copies its input")) << d.cause;
+  EXPECT_EQ(d.where, "only in pair 3");
+}
+
+}  // namespace
+}  // namespace ropewalk

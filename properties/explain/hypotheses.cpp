@@ -1,0 +1,372 @@
+#include "properties/explain/hypotheses.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <set>
+
+namespace ropewalk {
+namespace {
+
+using C = std::complex<double>;
+using Output = std::optional<C>;
+
+double to_bf16(double value) {
+  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  return double{std::bit_cast<float>((bits + 0x7fffu + (bits >> 16 & 1u)) & 0xffff0000u)};
+}
+C to_bf16(const C& z) {
+  return {to_bf16(z.real()), to_bf16(z.imag())};
+}
+
+// e^(i m f); the product in two parts, so that all of it is reduced.
+C turn(double m, double f) {
+  const double angle = m * f, rest = std::fma(m, f, -angle);
+  const double c = std::cos(angle), s = std::sin(angle);
+  return {c - rest * s, s + rest * c};
+}
+
+// What the hypotheses need of a scene.
+class Facts {
+ public:
+  explicit Facts(const Scene& scene) : scene_(scene), p_(scene.problem) {}
+
+  const Case& source() const { return p_.source; }
+  double scale() const { return scale_of(p_.source); }
+  bool backward() const { return p_.source.operation == ROPE_TRANSPOSE; }
+
+  /// a x r, or a x conj(r) backward.
+  C turned(const C& x, const C& r) const { return scale() * x * (backward() ? std::conj(r) : r); }
+  /// The rotation of a pair at another position.
+  std::optional<C> rotation(const Seen& s, std::int64_t position) const {
+    constexpr std::int64_t limit = std::int64_t{1} << 31;
+    if (position < -limit || position >= limit) return {};
+    if (p_.source.contract == ROPE_CONTRACT_F32_ANGLE)
+      return turn(1, double{static_cast<float>(position) * static_cast<float>(frequency(s.pair))});
+    const Rotation r = given_rotation(p_, scene_.oracle, s.at.tensor, position, s.pair);
+    return C{static_cast<double>(r.re), static_cast<double>(r.im)};
+  }
+  double frequency(std::int64_t pair) const { return p_.inv_freq[static_cast<std::size_t>(pair)]; }
+  std::int64_t position(int placement, std::int64_t b, std::int64_t t) const {
+    return position_of(p_, placement, b, t);
+  }
+  /// Element e of the input row of a head.
+  double element(const Seen& s, const HeadPlace& at, std::int64_t e) const {
+    const TensorPlaces& places = p_.tensor[at.tensor];
+    return load(given(p_, s.placement, places.in), p_.source.dtype,
+                places.in_at + in_index(p_.asked, at.tensor, at.b, at.t, at.h) + e);
+  }
+  C pair_of(const Seen& s, const HeadPlace& at) const {
+    const PairIndex e = pair_elements(p_.asked, at.tensor, s.pair);
+    return {element(s, at, e.first), element(s, at, e.second)};
+  }
+  const rope_tensor& tensor(const Seen& s) const { return p_.asked.tensor[s.at.tensor]; }
+  const rope_problem& asked() const { return p_.asked; }
+  const std::vector<Seen>& pairs() const { return scene_.pairs; }
+
+  /// The rotation of pair i of the same token.
+  std::optional<C> rotation_of_pair(Seen s, std::int64_t i) const {
+    s.pair = i;
+    return rotation(s, s.position);
+  }
+  /// The pair as it comes out when the row is read and written in another pairing, from another
+  /// first element.
+  Output rearranged(const Seen& s, std::int32_t pairing, std::int64_t offset) const {
+    const PairIndex e = pair_elements(p_.asked, s.at.tensor, s.pair);
+    const auto value = [&](std::int64_t at) {
+      const std::int64_t half = p_.asked.rotary_dim / 2, in_window = at - offset;
+      if (in_window < 0 || in_window >= 2 * half) return element(s, s.at, at);
+      const bool adjacent = pairing == ROPE_INTERLEAVED;
+      const std::int64_t pair = adjacent ? in_window / 2 : in_window % half;
+      const PairIndex two = pair_index(pairing, pair, half);
+      const C x{element(s, s.at, offset + two.first), element(s, s.at, offset + two.second)};
+      const C y = turned(x, rotation_of_pair(s, pair).value_or(C{1, 0}));
+      return in_window == two.first ? y.real() : y.imag();
+    };
+    return C{value(e.first), value(e.second)};
+  }
+
+ private:
+  const Scene& scene_;
+  const Problem& p_;
+};
+
+using List = std::vector<Hypothesis>;
+using Function = std::function<Output(const Seen&)>;
+
+// A hypothesis that says nothing of some scenes keeps its place in the list.
+Function only_if(bool applies, Function output) {
+  if (applies) return output;
+  return [](const Seen&) -> Output { return {}; };
+}
+
+void add_values(const Facts& k, List& list) {
+  const double a = k.scale();
+  const bool scales = a != 1;
+  list.push_back({"writes zeros", [](const Seen&) -> Output { return C{0, 0}; }});
+  list.push_back(
+      {"copies its input: not rotated" + std::string(scales ? ", not scaled either" : " at all"),
+       [](const Seen& s) -> Output { return s.x; }});
+  const auto scaled_by = [a](double instead) {
+    return [a, instead](const Seen& s) -> Output { return s.truth / a * instead; };
+  };
+  list.push_back({"scales, but does not rotate",
+                  only_if(scales, [a](const Seen& s) -> Output { return a * s.x; })});
+  list.push_back({"does not apply attention_scale", only_if(scales, scaled_by(1))});
+  list.push_back({"applies attention_scale twice", only_if(scales, scaled_by(a * a))});
+  list.push_back({"loses the sign of attention_scale", only_if(a < 0, scaled_by(-a))});
+  list.push_back(
+      {k.backward() ? "rotates forward where the transpose is asked for" : "rotates the other way",
+       [&k](const Seen& s) -> Output { return k.turned(s.x, std::conj(s.r)); }});
+  list.push_back({"has cos and sin exchanged", [&k](const Seen& s) -> Output {
+                    return k.turned(s.x, {s.r.imag(), s.r.real()});
+                  }});
+}
+
+void add_places(const Facts& k, List& list) {
+  const std::int32_t other =
+      k.source().pairing == ROPE_INTERLEAVED ? ROPE_HALF_SPLIT : ROPE_INTERLEAVED;
+  list.push_back(
+      {other == ROPE_INTERLEAVED ? "pairs elements as interleaved, not as half_split"
+                                 : "pairs elements as half_split, not as interleaved",
+       [&k, other](const Seen& s) { return k.rearranged(s, other, k.tensor(s).rotary_offset); }});
+  list.push_back({"ignores rotary_offset", [&k](const Seen& s) -> Output {
+                    if (k.tensor(s).rotary_offset == 0) return {};
+                    return k.rearranged(s, k.source().pairing, 0);
+                  }});
+  const auto from_head = [&k](auto head) {
+    return [&k, head](const Seen& s) -> Output {
+      HeadPlace at = s.at;
+      at.h = head(s);
+      return k.turned(k.pair_of(s, at), s.r);
+    };
+  };
+  list.push_back({"rotates the input of head 0 for every head",
+                  from_head([](const Seen&) { return std::int64_t{0}; })});
+  list.push_back({"takes the heads in the opposite order",
+                  from_head([&k](const Seen& s) { return k.tensor(s).heads - 1 - s.at.h; })});
+  list.push_back({"takes the next head's input",
+                  from_head([&k](const Seen& s) { return (s.at.h + 1) % k.tensor(s).heads; })});
+  list.push_back(
+      {"reads its input as if heads and tokens were contiguous", [&k](const Seen& s) -> Output {
+         const rope_tensor& t = k.tensor(s);
+         const auto row = (s.at.b * k.asked().tokens + s.at.t) * t.heads + s.at.h;
+         const auto shift =
+             row * t.head_dim - in_index(k.asked(), s.at.tensor, s.at.b, s.at.t, s.at.h);
+         if (shift >= 0) return {};  // contiguous it is, or outside the buffer
+         const PairIndex e = pair_elements(k.asked(), s.at.tensor, s.pair);
+         return k.turned(
+             {k.element(s, s.at, e.first + shift), k.element(s, s.at, e.second + shift)}, s.r);
+       }});
+}
+
+void add_positions(const Facts& k, List& list) {
+  const auto add = [&](std::string name, auto position, bool applies = true) {
+    list.push_back({std::move(name), only_if(applies, [&k, position](const Seen& s) -> Output {
+                      const auto r = k.rotation(s, position(s));
+                      return r ? Output(k.turned(s.x, *r)) : Output();
+                    })});
+  };
+  list.push_back({"turns every tensor by the table of the first", [&k](const Seen& s) -> Output {
+                    Seen first = s;
+                    first.at.tensor = 0;
+                    const auto r = k.rotation(first, s.position);
+                    return r ? Output(k.turned(s.x, *r)) : Output();
+                  }});
+  add("turns every batch row by the positions of row 0",
+      [&k](const Seen& s) { return k.position(s.placement, 0, s.at.t); });
+  add("turns every token by the position of the first",
+      [&k](const Seen& s) { return k.position(s.placement, s.at.b, 0); });
+  add("takes the index of a token for its position", [](const Seen& s) { return s.at.t; });
+  add("loses the sign of negative positions",
+      [](const Seen& s) { return std::max(s.position, -s.position); });
+  add("uses the positions of the call before",
+      [&k](const Seen& s) { return k.position(0, s.at.b, s.at.t); });
+  add("rounds positions to bfloat16", [](const Seen& s) {
+    return static_cast<std::int64_t>(to_bf16(static_cast<double>(s.position)));
+  });
+  add("rounds positions to f32",
+      [](const Seen& s) { return static_cast<std::int64_t>(static_cast<float>(s.position)); });
+  const auto halves = [&k](const Seen& s) {
+    const std::int64_t tokens = k.asked().tokens, at = s.at.b * tokens + s.at.t;
+    const std::int64_t whole = k.position(s.placement, at / 2 / tokens, at / 2 % tokens);
+    return at % 2 == 0 ? whole : std::int64_t{whole < 0 ? -1 : 0};
+  };
+  add("reads 64-bit positions as 32-bit ones", halves, k.source().position_dtype == ROPE_I64);
+  for (int bits = 8; bits <= 24; ++bits) {
+    const std::int64_t top = std::int64_t{1} << bits;
+    for (const std::int64_t largest : {top - 1, top})
+      add(fmt::format("clamps positions at {}", largest),
+          [largest](const Seen& s) { return std::min(s.position, largest); });
+    if (bits == 8 || bits == 16)
+      add(fmt::format("keeps {} bits of a position", bits),
+          [top](const Seen& s) { return s.position & (top - 1); });
+  }
+}
+
+void add_angles(const Facts& k, List& list) {
+  const auto add = [&](std::string name, auto rotation) {
+    list.push_back({std::move(name), [&k, rotation](const Seen& s) -> Output {
+                      const std::optional<C> r = rotation(s);
+                      return r ? Output(k.turned(s.x, *r)) : Output();
+                    }});
+  };
+  const std::int64_t pairs = k.source().rotary_dim / 2;
+  const auto neighbour = [&k, pairs](std::int64_t step) {
+    return [&k, pairs, step](const Seen& s) -> std::optional<C> {
+      const std::int64_t i = s.pair + step, inside = s.pair - step;
+      if (i >= 0 && i < pairs) return k.rotation_of_pair(s, i);
+      if (inside < 0 || inside >= pairs) return {};
+      const double f = k.frequency(s.pair);  // the geometric sequence goes on beyond its ends
+      return turn(static_cast<double>(s.position), f * f / k.frequency(inside));
+    };
+  };
+  add("turns pair i by the frequency of pair i - 1", neighbour(-1));
+  add("turns pair i by the frequency of pair i + 1", neighbour(1));
+  add("turns every pair by the frequency of pair 0",
+      [&k](const Seen& s) { return k.rotation_of_pair(s, 0); });
+  add("computes frequencies from head_dim, not rotary_dim", [&k](const Seen& s) {
+    if (k.tensor(s).head_dim == k.source().rotary_dim) return std::optional<C>();
+    const double exponent =
+        -2 * static_cast<double>(s.pair) / static_cast<double>(k.tensor(s).head_dim);
+    return std::optional<C>(
+        turn(static_cast<double>(s.position), std::pow(k.source().rope_theta, exponent)));
+  });
+  add("rounds inv_freq to bfloat16", [&k](const Seen& s) {
+    return std::optional<C>(turn(static_cast<double>(s.position), to_bf16(k.frequency(s.pair))));
+  });
+  add("rounds the angle position x inv_freq to f32", [&k](const Seen& s) {
+    const float angle = static_cast<float>(s.position) * static_cast<float>(k.frequency(s.pair));
+    return std::optional<C>(turn(1, double{angle}));
+  });
+  add("rounds cos and sin to bfloat16",
+      [](const Seen& s) { return std::optional<C>(to_bf16(s.r)); });
+  list.push_back(
+      {"expands cos and sin for the other pairing", [&k, pairs](const Seen& s) -> Output {
+         const bool adjacent = k.source().pairing == ROPE_INTERLEAVED;
+         const auto first = k.rotation_of_pair(s, adjacent ? 2 * s.pair % pairs : s.pair / 2);
+         const auto second =
+             k.rotation_of_pair(s, adjacent ? (2 * s.pair + 1) % pairs : (s.pair + pairs) / 2);
+         if (!first || !second) return {};
+         return C{k.turned(s.x, *first).real(), k.turned(s.x, *second).imag()};
+       }});
+  list.push_back({"computes second elements from first outputs, not from first inputs",
+                  [&k](const Seen& s) -> Output {
+                    return C{s.truth.real(), k.turned({s.truth.real(), s.x.imag()}, s.r).imag()};
+                  }});
+  const bool wider = k.source().dtype != ROPE_BF16;  // every right kernel rounds bf16 data so
+  list.push_back({"rounds its input to bfloat16", only_if(wider, [&k](const Seen& s) -> Output {
+                    return k.turned(to_bf16(s.x), s.r);
+                  })});
+  // Of a value next to a tie either neighbour: what is rounded is off by the bound already.
+  const auto rounded = [](double truth, double seen, double bound) {
+    for (const double moved : {truth - bound, truth + bound})
+      if (to_bf16(moved) == seen) return seen;
+    return to_bf16(truth);
+  };
+  list.push_back(
+      {"rounds its output to bfloat16", only_if(wider, [rounded](const Seen& s) -> Output {
+         return C{rounded(s.truth.real(), s.y.real(), s.bound),
+                  rounded(s.truth.imag(), s.y.imag(), s.bound)};
+       })});
+}
+
+std::vector<const Seen*> wrong_pairs(const Scene& scene) {
+  std::vector<const Seen*> wrong;
+  for (const Seen& s : scene.pairs)
+    if (s.wrong && std::abs(s.truth) > 0) wrong.push_back(&s);
+  return wrong;
+}
+
+double phase_error(const Seen& s, bool backward) {
+  const double d = std::arg(s.y / s.truth);
+  return backward ? -d : d;
+}
+
+// One factor on all outputs.
+std::optional<double> fitted_gain(const std::vector<const Seen*>& wrong) {
+  constexpr std::size_t enough = 3;
+  if (wrong.size() < enough) return {};
+  const auto worst = *std::max_element(wrong.begin(), wrong.end(), [](auto a, auto b) {
+    return std::abs(a->truth) / a->bound < std::abs(b->truth) / b->bound;
+  });
+  return std::abs(worst->y) / std::abs(worst->truth);
+}
+
+// Positions off by a constant: read off the slowest pair, where no whole turn is lost.
+std::optional<std::int64_t> fitted_offset(const Facts& k, const std::vector<const Seen*>& wrong) {
+  std::set<std::int64_t> pairs;
+  for (const Seen* s : wrong) pairs.insert(s->pair);
+  constexpr std::size_t enough = 2;
+  if (pairs.size() < enough) return {};
+  const Seen& slowest = **std::min_element(wrong.begin(), wrong.end(), [&](auto a, auto b) {
+    return k.frequency(a->pair) < k.frequency(b->pair);
+  });
+  if (!(k.frequency(slowest.pair) > 0)) return {};
+  const double offset = std::round(phase_error(slowest, k.backward()) / k.frequency(slowest.pair));
+  if (!(std::abs(offset) >= 1 && std::abs(offset) < 0x1p31)) return {};
+  return static_cast<std::int64_t>(offset);
+}
+
+// Frequencies off by a relative d: the phase error is d m f. Read off pairs with ever larger m f,
+// so that no whole turn is lost.
+std::optional<double> fitted_frequency(const Facts& k, std::vector<const Seen*> wrong) {
+  const auto angle = [&](const Seen* s) {
+    return static_cast<double>(s->position) * k.frequency(s->pair);
+  };
+  std::sort(wrong.begin(), wrong.end(),
+            [&](const Seen* a, const Seen* b) { return std::abs(angle(a)) < std::abs(angle(b)); });
+  std::set<std::int64_t> positions;
+  for (const Seen* s : wrong) positions.insert(s->position);
+  constexpr std::size_t enough = 3;
+  if (positions.size() < enough || angle(wrong.front()) == 0) return {};
+  double d = phase_error(*wrong.front(), k.backward()) / angle(wrong.front());
+  for (const Seen* s : wrong) {
+    const double left = std::remainder(phase_error(*s, k.backward()) - d * angle(s), 2 * M_PI);
+    d += left / angle(s);
+  }
+  return d;
+}
+
+}  // namespace
+
+std::vector<Hypothesis> fixed_hypotheses(const Scene& scene) {
+  const auto k = std::make_shared<Facts>(scene);
+  List list;
+  add_values(*k, list);
+  add_places(*k, list);
+  add_positions(*k, list);
+  add_angles(*k, list);
+  for (Hypothesis& h : list)  // they refer to the facts: keep these as long as them
+    h.output = [k, output = std::move(h.output)](const Seen& s) { return output(s); };
+  return list;
+}
+
+std::vector<Hypothesis> fitted_hypotheses(const Scene& scene, const Scene& fitted_to) {
+  const auto k = std::make_shared<Facts>(scene);
+  const Facts from(fitted_to);
+  const std::vector<const Seen*> wrong = wrong_pairs(fitted_to);
+  const auto gain = fitted_gain(wrong);
+  const auto offset = fitted_offset(from, wrong);
+  const auto d = fitted_frequency(from, wrong);
+  return {
+      {fmt::format("multiplies by {:.9g} too much", gain.value_or(1)),
+       only_if(gain.has_value(), [gain](const Seen& s) -> Output { return *gain * s.truth; })},
+      {fmt::format("positions are off by {:+d}", offset.value_or(0)),
+       only_if(offset.has_value(),
+               [k, offset](const Seen& s) -> Output {
+                 const auto r = k->rotation(s, s.position + *offset);
+                 return r ? Output(k->turned(s.x, *r)) : Output();
+               })},
+      {fmt::format("phase error grows with the position: frequencies are off by {:+.2g} relative",
+                   d.value_or(0)),
+       only_if(d.has_value(), [k, d](const Seen& s) -> Output {
+         const double extra = *d * static_cast<double>(s.position) * k->frequency(s.pair);
+         return s.truth * std::polar(1.0, k->backward() ? -extra : extra);
+       })}};
+}
+
+}  // namespace ropewalk

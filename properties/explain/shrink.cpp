@@ -1,0 +1,241 @@
+// Greedy and in a fixed order: which case comes out depends on the clock only where two seconds do
+// not suffice. A refusal is no failure, so the case stays inside what the kernel offers; a step
+// that a property cannot check (BadCase, Property::shape) is none.
+#include "properties/explain/shrink.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <set>
+
+#include "properties/explain/check_case.h"
+#include "properties/explain/shrink_steps.h"
+
+namespace ropewalk {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int most_tries = 1000, most_crashes = 200, most_hangs = 2;
+constexpr std::chrono::milliseconds most_time{2000};
+
+bool fails_like(const Finding& f, const Finding& first) {
+  const bool vacuous = f.kind == Finding::Kind::measured && f.compared == 0;
+  return f.kind == first.kind && !f.holds() && !vacuous;
+}
+
+std::int64_t elements(const Case& c) {
+  std::int64_t heads = 0;
+  for (const TensorCase& t : c.tensors) heads += t.heads * t.head_dim;
+  return c.batch * c.tokens * heads;
+}
+
+bool rotates(const Case& c) {
+  return std::any_of(c.tensors.begin(), c.tensors.end(), [](const auto& t) { return t.rotate; });
+}
+
+// Property::shape may put back what a step took away.
+bool larger(const Case& a, const Case& b) {
+  const std::int64_t size_a = elements(a), size_b = elements(b);
+  return size_a != size_b ? size_a > size_b : largest_position(a) > largest_position(b);
+}
+
+// ---- the search
+
+class Search {
+ public:
+  Search(Subject& subject, const Property& property, const Offer& offer, const Finding& first,
+         bool each_in_a_fresh_process)
+      : subject_(subject),
+        property_(property),
+        offer_(offer),
+        first_(first),
+        fresh_each_(each_in_a_fresh_process) {}
+
+  Shrunk run(const Case& failing) {
+    best_ = {failing, first_, false, failing, first_.margin};
+    for (bool changed = true; changed && !tired();) {
+      const Case before = best_.smallest;
+      for (const CaseSource source : step_sources())
+        while (take_any(source(best_.smallest))) {
+        }
+      make_sizes_small();
+      make_strides_small();
+      make_positions_small();
+      take_any(basis_vectors(best_.smallest));
+      changed = !(best_.smallest == before);
+    }
+    return best_;
+  }
+
+ private:
+  bool tired() const {
+    const int most = fresh_each_ || first_.kind == Finding::Kind::crash ? most_crashes : most_tries;
+    return tries_ >= most || hangs_ >= most_hangs || Clock::now() - start_ > most_time;
+  }
+
+  bool take_any(const std::vector<Case>& cases) {
+    for (const Case& c : cases)
+      if (take(c)) return true;
+    return false;
+  }
+
+  // Whether the case still fails: then it is the best.
+  bool take(Case c) {
+    if (tired()) return false;
+    if (property_.shape != nullptr) property_.shape(c, offer_);
+    if (c == best_.smallest || !seen_.insert(to_text(c)).second) return false;
+    ++tries_;
+    try {
+      validate(c);
+      if (larger(c, best_.smallest)) return false;
+      if (inputs_overlap(c)) return false;
+      // A crash needs nothing to compare, but what is replayed once it is mended does.
+      if (rotates(best_.smallest) && !rotates(c)) return false;
+      if (fresh_each_) subject_.worker.restart();
+      const Finding f = check_case(property_, subject_, c);
+      if (f.kind == Finding::Kind::hang) ++hangs_;
+      if (!fails_like(f, first_)) return false;
+      if (f.margin > best_.worst_margin) {
+        best_.worst = c;
+        best_.worst_margin = f.margin;
+      }
+      best_.smallest = c;
+      best_.finding = f;
+      return true;
+    } catch (const BadCase&) {
+      return false;  // not a case of this property
+    }
+  }
+
+  // The smallest number from `least` up that still fails, as powers of two and halving find it.
+  void minimize(std::int64_t least, std::int64_t now,
+                const std::function<Case(std::int64_t)>& with) {
+    if (now <= least || take(with(least))) return;
+    std::int64_t passes = least, fails = now;
+    for (std::int64_t step = 1; least + step < now; step *= 2) {
+      if (take(with(least + step))) {
+        fails = least + step;
+        break;
+      }
+      passes = least + step;
+    }
+    while (fails - passes > 1 && !tired()) {
+      const std::int64_t middle = passes + (fails - passes) / 2;
+      (take(with(middle)) ? fails : passes) = middle;
+    }
+  }
+
+  void make_sizes_small() {
+    const auto& c = best_.smallest;
+    minimize(1, c.batch, [&](std::int64_t n) { return part_of(c, 0, n, 0, c.tokens); });
+    minimize(1, c.tokens, [&](std::int64_t n) { return part_of(c, 0, c.batch, 0, n); });
+    std::int64_t heads = 1;
+    for (const TensorCase& t : c.tensors) heads = std::max(heads, t.heads);
+    minimize(1, heads, [&](std::int64_t n) { return with_heads(c, n); });
+    minimize(1, c.rotary_dim / 2, [&](std::int64_t n) { return with_pairs(c, n); });
+    for (std::size_t i = 0; i < c.tensors.size(); ++i) {
+      const auto sized = [&, i](std::int64_t TensorCase::*field) {
+        return [&, i, field](std::int64_t n) {
+          Case out = c;
+          drop_values(out);
+          out.tensors[i].*field = n;
+          return out;
+        };
+      };
+      const bool rotated = c.tensors[i].rotate;
+      minimize(0, c.tensors[i].rotary_offset, sized(&TensorCase::rotary_offset));
+      minimize(rotated ? c.rotary_dim + c.tensors[i].rotary_offset : 1, c.tensors[i].head_dim,
+               sized(&TensorCase::head_dim));
+    }
+    minimize(0, c.shift, [&](std::int64_t n) {
+      Case out = c;
+      out.shift = n;
+      return out;
+    });
+  }
+
+  // Strides that must be there, as close as they may lie.
+  void make_strides_small() {
+    for (std::size_t i = 0; i < best_.smallest.tensors.size(); ++i)
+      for (Strides TensorCase::*side : {&TensorCase::in, &TensorCase::out})
+        for (std::int64_t Strides::*axis : {&Strides::batch, &Strides::token, &Strides::head})
+          minimize(0, best_.smallest.tensors[i].*side.*axis, [&](std::int64_t n) {
+            Case out = best_.smallest;
+            TensorCase& t = out.tensors[i];
+            t.*side.*axis = n;
+            if (t.in_place) t.in = t.out = t.*side;
+            return out;
+          });
+  }
+
+  // All from 0 on, then each alone. A negative one keeps its sign if the other will not do.
+  void make_positions_small() {
+    Case counted = best_.smallest;
+    counted.position_rule = PositionRule::consecutive;
+    counted.positions.clear();
+    counted.position_from = counted.position_to = 0;
+    counted.position_step = 1;
+    take(counted);
+    const Case listed = with_listed_positions(best_.smallest);
+    if (listed.position_rule != PositionRule::list) return;
+    best_.smallest = listed;
+    constexpr std::size_t few = 4;
+    const auto at = [&](std::size_t i, std::int64_t position) {
+      Case out = best_.smallest;
+      out.positions[i] = position;
+      return out;
+    };
+    for (std::size_t i = 0; i < listed.positions.size() && i < few; ++i) {
+      const std::int64_t p = listed.positions[i];
+      if (p < 0) take(at(i, -p));
+      const std::int64_t now = best_.smallest.positions[i], sign = now < 0 ? -1 : 1;
+      minimize(0, sign * now, [&](std::int64_t n) { return at(i, sign * n); });
+    }
+  }
+
+  Subject& subject_;
+  const Property& property_;
+  const Offer& offer_;
+  const Finding& first_;
+  bool fresh_each_;
+  Shrunk best_;
+  std::set<std::string> seen_;
+  int tries_ = 0, hangs_ = 0;
+  Clock::time_point start_ = Clock::now();
+};
+
+Finding check_in_a_fresh_process(Subject& subject, const Property& property, const Case& c) {
+  subject.worker.restart();
+  try {
+    return check_case(property, subject, c);
+  } catch (const BadCase&) {
+    return {};  // what it failed at kept it from going on to where it is no case: no failure here
+  }
+}
+
+}  // namespace
+
+Shrunk shrink(Subject& subject, const Property& property, const Offer& offer, const Case& failing,
+              const Finding& first) {
+  Shrunk out = Search(subject, property, offer, first, false).run(failing);
+  out.smallest = with_listed_positions(out.smallest);
+  // A hang ends the process: whatever hung after the first did so in a fresh one.
+  const bool fresh = first.kind == Finding::Kind::hang && !(out.smallest == failing);
+  if (fresh) return out;
+  if (const Finding f = check_in_a_fresh_process(subject, property, out.smallest);
+      fails_like(f, first)) {
+    out.finding = f;
+    return out;
+  }
+  // What the tries before left in the process misled the search: again, each in a fresh one.
+  if (first.kind != Finding::Kind::hang &&
+      fails_like(check_in_a_fresh_process(subject, property, failing), first)) {
+    out = Search(subject, property, offer, first, true).run(failing);
+    out.smallest = with_listed_positions(out.smallest);
+    return out;
+  }
+  out.only_after_others = true;
+  return out;
+}
+
+}  // namespace ropewalk

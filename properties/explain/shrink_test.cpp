@@ -1,0 +1,187 @@
+// Shrinking finds the smallest case of known errors, and never makes one that a correct kernel
+// fails.
+#include "properties/explain/shrink.h"
+
+#include <gtest/gtest.h>
+
+#include "harness/cases/data.h"
+#include "properties/explain/shrink_steps.h"
+#include "properties/search/generate.h"
+#include "properties/search/verify.h"
+
+namespace ropewalk {
+namespace {
+
+WorkerOptions options() {
+  WorkerOptions o;
+  o.executable = ROPEWALK_EXECUTABLE;
+  o.plugins = {ROPEWALK_MUTANTS};
+  return o;
+}
+
+Subject subject_of(Worker& worker, Oracle& oracle, const std::string& kernel) {
+  for (const KernelFacts& k : worker.kernels())
+    if (k.name == kernel) return {worker, oracle, k};
+  throw std::runtime_error("no kernel " + kernel);
+}
+
+// The row of a kernel's first failure.
+VerdictRow failure(const std::string& kernel, const std::string& property) {
+  Worker worker(options());
+  Oracle oracle;
+  VerifyPlan plan;
+  plan.kernels = {kernel};
+  plan.properties = {property};
+  plan.profile = Profile::smoke;
+  plan.dtypes = {ROPE_F32};
+  VerdictRow first;
+  verify(
+      worker, oracle, plan,
+      [&](const VerdictRow& row) {
+        if (first.kernel.empty() && is_failure(row.verdict)) first = row;
+      },
+      [](const std::string&) {});
+  return first;
+}
+
+std::string words_of(Case c) {
+  c.kernel = c.plugin = "";
+  return to_text(c);
+}
+
+struct Known {
+  const char *kernel, *property, *words;
+};
+void PrintTo(const Known& known, std::ostream* out) {
+  *out << known.kernel;
+}
+class Shrinks : public testing::TestWithParam<Known> {};
+
+TEST_P(Shrinks, ToTheSmallest) {
+  const VerdictRow row = failure(GetParam().kernel, GetParam().property);
+  ASSERT_FALSE(row.shrunk_case.empty()) << row.verdict;
+  EXPECT_EQ(words_of(case_from_text(row.shrunk_case)), GetParam().words);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Shrinks,
+    testing::Values(
+        Known{"mutant_wrong_way_table", "agreement",
+              "property=agreement positions=1 q.heads=1 q.values=1,0"},
+        Known{"mutant_one_position_off_exact", "position_sweep",
+              "property=position_sweep contract=exact positions=70001 q.heads=1 q.values=1,0"},
+        Known{"mutant_position_clamped_exact", "agreement",
+              "property=agreement contract=exact positions=4096 q.heads=1 q.values=1,0"},
+        Known{"mutant_room_for_128_pairs_table", "agreement",
+              "property=agreement rotary_dim=258 positions=1 q.heads=1 q.head_dim=258"},
+        Known{"mutant_row_zero_for_all_table", "agreement",
+              "property=agreement batch=2 positions=0,1 q.heads=1 q.values=0,0,1,0"},
+        Known{"mutant_heads_taken_as_dense_table", "agreement",
+              "property=agreement positions=0 q.heads=2 q.in=-1,-1,3 q.values=1,0,0,0"},
+        Known{"mutant_two_tensors_only_table", "agreement",
+              "property=agreement positions=0 q.heads=1 k.heads=1 t2.heads=1"},
+        Known{"mutant_segfault", "norm", "property=norm positions=0 q.heads=1 q.values=1,0"}),
+    [](const auto& known) { return std::string(known.param.kernel); });
+
+TEST(Shrink, KeepsTheKindOfFailure) {
+  EXPECT_EQ(failure("mutant_segfault", "agreement").verdict, "CRASH");
+  EXPECT_EQ(failure("mutant_hangs", "agreement").verdict, "HANG");
+}
+
+TEST(Shrink, SaysWhatFailsOnlyAfterOtherCases) {
+  const VerdictRow row = failure("mutant_cached_by_rotary_dim_exact", "agreement");
+  ASSERT_EQ(row.verdict, "FAIL") << row.reason;
+  EXPECT_NE(row.reason.find("only in a process that has run other cases"), std::string::npos)
+      << row.reason << row.replay;
+  EXPECT_TRUE(row.replay.starts_with("ropewalk verify --plugin ")) << row.replay;
+  EXPECT_NE(row.replay.find("--property agreement"), std::string::npos) << row.replay;
+}
+
+// All of a block is about the shrunk case, but for the worst margin, which has a line of its own.
+class Blocks : public testing::TestWithParam<Known> {};
+
+TEST_P(Blocks, SpeakOfOneCase) {
+  const VerdictRow row = failure(GetParam().kernel, GetParam().property);
+  ASSERT_EQ(row.verdict, "FAIL");
+  const Case c = case_from_text(row.shrunk_case);
+  const auto replayed = [](const Case& of) {
+    Worker worker(options());
+    Oracle oracle;
+    return replay(worker, oracle, of).finding;
+  };
+  const Finding again = replayed(c);
+  EXPECT_EQ(again.margin, row.margin);
+  EXPECT_EQ(again.where, row.where);
+  const auto pair = row.diagnosis.find("pair");
+  const auto digit = row.diagnosis.find_first_of("0123456789", pair);
+  if (row.diagnosis.starts_with("only in pair") && digit != std::string::npos) {
+    EXPECT_LT(std::stoll(row.diagnosis.substr(digit)), c.rotary_dim / 2) << row.diagnosis;
+  }
+  EXPECT_NE((row.cause + row.diagnosis).find(GetParam().words), std::string::npos)
+      << row.cause << "; " << row.diagnosis;
+  if (row.worst_margin == 0) return;
+  EXPECT_GT(row.worst_margin, row.margin);
+  const std::string start = "ropewalk replay '";
+  ASSERT_TRUE(row.worst_replay.starts_with(start)) << row.worst_replay;
+  const std::string words = row.worst_replay.substr(start.size());
+  EXPECT_EQ(replayed(case_from_text(words.substr(0, words.size() - 1))).margin, row.worst_margin);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Blocks,
+    testing::Values(Known{"mutant_room_for_128_pairs_table", "agreement", "only in pair 128"},
+                    Known{"mutant_last_pair_of_wide_head_table", "agreement", "only in pair 31"},
+                    Known{"mutant_wrong_way_table", "agreement",
+                          "rotates the other way (2 wrong pairs fit, and "},
+                    Known{"mutant_position_clamped_exact", "agreement", "gain"},
+                    Known{"mutant_pairing_swapped_exact", "norm", "pairs elements as interleaved"},
+                    Known{"mutant_last_of_three_heads_table", "agreement",
+                          "leaves outputs unwritten"}),
+    [](const auto& known) { return std::string(known.param.kernel); });
+
+TEST(Shrink, KeepsTheWorstMarginOfAllCases) {
+  const VerdictRow row = failure("mutant_frequency_in_bf16_exact", "agreement");
+  EXPECT_GT(row.worst_margin, 2 * row.margin);
+  EXPECT_TRUE(row.worst_replay.starts_with("ropewalk replay '")) << row.worst_replay;
+}
+
+// Whatever a step makes, a correct kernel holds on it: no step leaves what a property can judge.
+TEST(Shrink, NoStepMakesACorrectKernelFail) {
+  Worker worker(options());
+  Oracle oracle;
+  std::int64_t held = 0;
+  for (const char* kernel : {"control_scalar_table", "control_scalar_exact"}) {
+    Subject subject = subject_of(worker, oracle, kernel);
+    const Probe probe = probe_offer(subject, ROPE_HALF_SPLIT, ROPE_F32);
+    ASSERT_TRUE(probe.offer);
+    for (const Property* property : all_properties()) {
+      if (property->shape == nullptr) continue;
+      if (property->applies != nullptr && !property->applies(*probe.offer)) continue;
+      for (std::uint64_t n = 0; n < 1; ++n) {
+        Choices k{};
+        std::int64_t field = 0;
+        visit_choices(k, [&](const char*, std::int64_t& value, std::int64_t largest) {
+          const auto range = static_cast<std::uint64_t>(largest) + 1;
+          value = static_cast<std::int64_t>(hash(n, 0x51, field++) % range);
+        });
+        k.seed = n;
+        for (Case c : smaller_cases(generate_case(*probe.offer, *property, k))) {
+          property->shape(c, *probe.offer);
+          try {
+            validate(c);
+            if (inputs_overlap(c)) continue;
+            const Finding f = property->check(subject, c);
+            if (!f.ran() || f.compared == 0) continue;
+            ++held;
+            EXPECT_TRUE(f.holds()) << f.reason << " " << f.where << "\n" << to_text(c);
+          } catch (const BadCase&) {  // no case of this property: shrinking skips it too
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(held, 500);
+}
+
+}  // namespace
+}  // namespace ropewalk

@@ -1,0 +1,65 @@
+// Tensors apart: Q and K in one call, with heads and strides of their own, give what each gives
+// alone.
+//
+// Bound: 2 e rho; the contract promises no equal bits here. It sees shapes and strides of one
+// tensor used for another.
+#include <utility>
+
+#include "harness/cases/checked.h"
+#include "properties/property.h"
+#include "properties/two_runs.h"
+
+namespace ropewalk {
+namespace {
+
+// Tensor `tensor` as the only one of a call.
+Case alone(const Case& c, std::uint32_t tensor) {
+  Case out = contiguous_case(c);
+  out.tensors = {out.tensors[tensor]};
+  return out;
+}
+
+Finding check(Subject& subject, const Case& c) {
+  require(!c.own_tables, "tensors_apart: needs own_tables=0, all tensors turn by the same angles");
+  const Run together = run(subject, c);
+  if (together.failed()) return together.failure;
+  Tally tally;
+  for (std::uint32_t tensor = 0; tensor < c.tensors.size(); ++tensor) {
+    if (!c.tensors[tensor].rotate) continue;
+    const auto source = [tensor](HeadPlace at) {
+      at.tensor = tensor;
+      return at;
+    };
+    Problem problem = make_problem(alone(c, tensor), subject.oracle);
+    copy_heads(together.problem, problem, source);
+    const Run single = run(subject, std::move(problem));
+    if (single.failed()) return single.failure;
+    compare(subject, together, single,
+            {"Q and K in one call differ from each alone", source, nullptr,
+             [&](double rho) { return 2 * error_of_one_call(subject, c, rho); }},
+            tally);
+  }
+  return tally.finding();
+}
+
+bool applies(const Offer& offer) {
+  return offer.two_tensors && offer.base.tensors.size() == 1;
+}
+
+void shape(Case& c, const Offer&) {
+  c.own_tables = false;
+  if (c.tensors.size() < 2) c.tensors.resize(2, c.tensors[0]);
+}
+
+}  // namespace
+
+const Property tensors_apart{"tensors_apart",
+                             "Q and K in one call give what each gives alone",
+                             false,
+                             applies,
+                             "two tensors in one call",
+                             shape,
+                             nullptr,
+                             check};
+
+}  // namespace ropewalk

@@ -1,0 +1,94 @@
+// Untouched dims: what lies outside the rotated window, and every tensor with rotate = 0, is copied
+// bit for bit, NaN payloads and infinities too. No bound: bits are equal or they are not.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "harness/cases/names.h"
+#include "harness/judge/judge.h"
+#include "properties/property.h"
+#include "properties/whole_output.h"
+
+namespace ropewalk {
+namespace {
+
+void compare_row(const Problem& p, const Outputs& outputs, std::uint32_t tensor, std::int64_t b,
+                 std::int64_t t, std::int64_t h, Tally& tally) {
+  const rope_tensor& s = p.asked.tensor[tensor];
+  const TensorPlaces& at = p.tensor[tensor];
+  const auto size = static_cast<std::size_t>(element_bytes(p.source.dtype));
+  const std::byte* in = given(p, outputs, at.in).data();
+  const std::byte* out = outputs[static_cast<std::size_t>(at.out)].data();
+  const std::int64_t in_row = at.in_at + in_index(p.asked, tensor, b, t, h);
+  const std::int64_t out_row = at.out_at + out_index(p.asked, tensor, b, t, h);
+  for (std::int64_t e = 0; e < s.head_dim; ++e) {
+    const bool rotated =
+        s.rotate != 0 && e >= s.rotary_offset && e < s.rotary_offset + p.asked.rotary_dim;
+    if (rotated) continue;
+    const bool equal = std::memcmp(in + static_cast<std::size_t>(in_row + e) * size,
+                                   out + static_cast<std::size_t>(out_row + e) * size, size) == 0;
+    tally.add(equal ? 0 : 1, 0, [&](Finding& f) {
+      f.where = fmt::format("{} element {}", place_text(tensor, b, t, h), e);
+      f.bound_unit = "bits";
+      f.reason = equal ? "" : "an element outside the rotated window is not a copy of its input";
+    });
+  }
+}
+
+Finding check(Subject& subject, const Case& c) {
+  const Problem problem = make_problem(c, subject.oracle);
+  const Execution execution = execute(subject, problem);
+  const Finding f = failure_of(execution);
+  return f.kind == Finding::Kind::measured ? compare_untouched(problem, execution) : f;
+}
+
+bool partial(const HeadSize& size) {
+  return size.rotary_dim < size.head_dim;
+}
+
+bool applies(const Offer& offer) {
+  return offer.any_size || offer.unrotated_tensor ||
+         std::any_of(offer.sizes.begin(), offer.sizes.end(), partial);
+}
+
+// Makes sure that something is left alone.
+void shape(Case& c, const Offer& offer) {
+  for (const TensorCase& t : c.tensors)
+    if (!t.rotate || t.head_dim > c.rotary_dim) return;
+  const auto size = std::find_if(offer.sizes.begin(), offer.sizes.end(), partial);
+  if (offer.any_size) {
+    for (TensorCase& t : c.tensors) t.head_dim = c.rotary_dim + 3;
+  } else if (size != offer.sizes.end()) {
+    c.rotary_dim = size->rotary_dim;
+    for (TensorCase& t : c.tensors) t.head_dim = size->head_dim;
+  } else {
+    c.tensors.resize(2, c.tensors[0]);
+    c.tensors[1].rotate = false;
+  }
+}
+
+}  // namespace
+
+Finding compare_untouched(const Problem& problem, const Execution& execution) {
+  const Case& c = problem.source;
+  Tally tally;
+  for (const Outputs& outputs : execution.outputs)
+    for (std::uint32_t i = 0; i < problem.asked.tensor_count; ++i)
+      for (std::int64_t b = 0; b < c.batch; ++b)
+        for (std::int64_t t = 0; t < c.tokens; ++t)
+          for (std::int64_t h = 0; h < problem.asked.tensor[i].heads; ++h)
+            compare_row(problem, outputs, i, b, t, h, tally);
+  return tally.finding();
+}
+
+const Property untouched_dims{"untouched_dims",
+                              "what is not rotated is copied bit for bit",
+                              false,
+                              applies,
+                              "dims or tensors that are not rotated",
+                              shape,
+                              nullptr,
+                              check};
+
+}  // namespace ropewalk

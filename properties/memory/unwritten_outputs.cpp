@@ -1,0 +1,56 @@
+// Unwritten outputs: every element of every output row is written, and nothing else. The outputs
+// begin as poison, with another payload in each of two runs; what still is poison was not written.
+// What lies between the rows and around them must still be poison (every execution checks that).
+#include "harness/cases/checked.h"
+#include "harness/judge/judge.h"
+#include "properties/property.h"
+
+namespace ropewalk {
+namespace {
+
+std::int64_t written_elements(const Problem& p) {
+  std::int64_t count = 0;
+  for (const Buffer& b : p.buffers)
+    if (!b.holds_input)
+      for (const std::uint8_t owned : b.owned) count += owned;
+  return count;
+}
+
+Finding check(Subject& subject, const Case& c) {
+  for (const TensorCase& t : c.tensors)
+    require(!t.in_place,
+            "unwritten_outputs: needs in_place=0, an output that is an input has no poison");
+  const Problem problem = make_problem(c, subject.oracle);
+  const Execution execution = execute(subject, problem);
+  Finding f = failure_of(execution);
+  if (f.kind != Finding::Kind::measured) return f;
+  f.compared = 2 * written_elements(problem);  // two placements
+  f.bound_unit = "elements";
+  if (execution.unwritten_elements > 0) {
+    f.margin = static_cast<double>(execution.unwritten_elements);
+    f.where = execution.unwritten;
+    f.reason = "output elements were never written";
+  }
+  return f;
+}
+
+bool applies(const Offer& offer) {
+  return offer.out_of_place;
+}
+
+void shape(Case& c, const Offer&) {
+  for (TensorCase& t : c.tensors) t.in_place = false;
+}
+
+}  // namespace
+
+const Property unwritten_outputs{"unwritten_outputs",
+                                 "every output element is written",
+                                 false,
+                                 applies,
+                                 "an output of its own",
+                                 shape,
+                                 nullptr,
+                                 check};
+
+}  // namespace ropewalk

@@ -1,0 +1,56 @@
+// A failure is charged to the pairing and data type in which the error is, and to no other.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "properties/search/verify.h"
+
+namespace ropewalk {
+namespace {
+
+struct Charged {
+  const char *kernel, *verdict;
+};
+void PrintTo(const Charged& charged, std::ostream* out) {
+  *out << charged.kernel;
+}
+class OnePairing : public testing::TestWithParam<Charged> {};
+
+// Right in half_split, wrong in interleaved, and supports takes both.
+TEST_P(OnePairing, FailsAlone) {
+  WorkerOptions options;
+  options.executable = ROPEWALK_EXECUTABLE;
+  options.plugins = {ROPEWALK_MUTANTS};
+  Worker worker(options);
+  Oracle oracle;
+  VerifyPlan plan;
+  plan.kernels = {GetParam().kernel};
+  plan.profile = Profile::smoke;
+  plan.cases = 3;
+  plan.shrink = false;
+  plan.dtypes = {ROPE_F32};
+  bool other_fails = false, history_ran = false;
+  verify(
+      worker, oracle, plan,
+      [&](const VerdictRow& row) {
+        if (row.pairing == "interleaved") {
+          other_fails = other_fails || row.verdict == GetParam().verdict;
+          return;
+        }
+        EXPECT_FALSE(is_failure(row.verdict))
+            << row.property << " " << row.verdict << ": " << row.reason << " " << row.where;
+        history_ran = history_ran || (row.property == "history" && row.verdict == "PASS");
+      },
+      [](const std::string&) {});
+  EXPECT_TRUE(other_fails);
+  EXPECT_TRUE(history_ran);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OnePairing,
+                         testing::Values(Charged{"mutant_other_pairing_forgotten_table", "FAIL"},
+                                         Charged{"mutant_other_pairing_missing_table", "CRASH"}),
+                         [](const auto& charged) { return std::string(charged.param.kernel); });
+
+}  // namespace
+}  // namespace ropewalk

@@ -1,0 +1,160 @@
+// The only file that includes RapidCheck. It makes integers (properties/search/generate.h);
+// shrinking works on the case (properties/explain/shrink.h). RapidCheck keeps static state: one
+// thread.
+#include "properties/search/run_property.h"
+
+#include <rapidcheck.h>
+#include <rapidcheck/detail/TestListenerAdapter.h>
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <unordered_map>
+
+#include "properties/explain/check_case.h"
+#include "properties/explain/diagnosis.h"
+#include "properties/explain/shrink.h"
+#include "properties/search/generate.h"
+#include "properties/search/regressions.h"
+
+namespace ropewalk {
+namespace {
+
+// Counts what is run and keeps the worst.
+class Runner {
+ public:
+  Runner(Subject& subject, const Property& property) : subject_(subject), property_(property) {}
+
+  /// Whether the claim held on this case. A refusal holds, and is counted as not executed.
+  bool holds(const Case& c) {
+    const Finding f = check_case(property_, subject_, c);
+    refused_ = !f.ran();
+    if (refused_) {
+      if (run.executed == 0) run.worst = f;  // why nothing ran
+      return true;
+    }
+    ++run.executed;
+    run.values += f.compared;
+    if (f.compared > 0 || f.kind != Finding::Kind::measured) ++run.compared;
+    const bool nothing_compared = f.kind == Finding::Kind::measured && f.compared == 0;
+    if (f.holds() || nothing_compared) {
+      const bool first = run.executed == 1 || !run.worst.ran();
+      if (first || f.margin > run.worst.margin) run.worst = f;
+      return true;
+    }
+    run.worst = f;
+    run.failing = c;
+    return false;
+  }
+
+  bool failing() const { return run.failing.has_value(); }
+  bool refused() const { return refused_; }
+
+  PropertyRun run;
+
+ private:
+  Subject& subject_;
+  const Property& property_;
+  bool refused_ = false;
+};
+
+Choices generate_choices() {
+  Choices k{};
+  visit_choices(k, [](const char* name, std::int64_t& field, std::int64_t largest) {
+    // inRange is scaled by RapidCheck's size: fix it, so that the whole range is met from the
+    // start.
+    field = *rc::gen::resize(100, rc::gen::inRange<std::int64_t>(0, largest + 1)).as(name);
+  });
+  k.seed = *rc::gen::noShrink(rc::gen::resize(100, rc::gen::arbitrary<std::uint64_t>())).as("seed");
+  return k;
+}
+
+void run_generated(Runner& runner, const Property& property, const Offer& offer,
+                   const RunLimits& limits) {
+  rc::detail::TestParams params;
+  params.seed = limits.seed;
+  params.maxSuccess = static_cast<int>(limits.cases);
+  params.disableShrinking = true;  // properties/explain/shrink.h does it, on the case
+  rc::detail::TestListenerAdapter silent;
+  std::exception_ptr error;
+  const auto body = [&] {
+    const Choices choices = generate_choices();
+    // RapidCheck runs what failed once more, to show it: a kernel that is wrong now and then must
+    // not pass by that.
+    if (error || runner.failing()) return;
+    bool held = true;
+    try {
+      held = runner.holds(generate_case(offer, property, choices));
+    } catch (...) {
+      error = std::current_exception();  // an error of the suite, not of the kernel
+      return;
+    }
+    RC_PRE(!runner.refused());
+    if (!held) RC_FAIL("does not hold");
+  };
+  // All five arguments: prints nothing and reads no RC_PARAMS.
+  const rc::detail::TestMetadata metadata{std::string(property.name), std::string(property.name)};
+  const auto result = rc::detail::checkTestable(
+      body, metadata, params, silent, std::unordered_map<std::string, rc::detail::Reproduce>{});
+  if (error) std::rethrow_exception(error);
+  rc::detail::GaveUpResult gave_up;
+  runner.run.gave_up = result.match(gave_up);
+}
+
+// The worst of the cases that failed, where it is plainly worse than the smallest. Its line is
+// given only if the process that made the smallest fail shows the same margin again.
+void keep_worst(PropertyRun& run, Subject& subject, const Property& property,
+                const Shrunk& shrunk) {
+  constexpr double plainly = 1.1;
+  if (!(shrunk.worst_margin > plainly * shrunk.finding.margin)) return;
+  run.worst_margin = shrunk.worst_margin;
+  if (shrunk.only_after_others) return;
+  const Finding again = property.check(subject, shrunk.worst);
+  if (again.ran() && again.margin == shrunk.worst_margin) run.worst_case = shrunk.worst;
+}
+
+// The failing case as small as it gets, and all that is said of it: of that case.
+void shrink_failure(Runner& runner, Subject& subject, const Property& property,
+                    const Offer& offer) {
+  PropertyRun& run = runner.run;
+  const Case first = *run.failing;
+  const Shrunk shrunk = shrink(subject, property, offer, first, run.worst);
+  run.worst = shrunk.finding;
+  run.failing = shrunk.smallest;
+  run.only_after_others = shrunk.only_after_others;
+  if (run.worst.kind != Finding::Kind::measured) return;
+  keep_worst(run, subject, property, shrunk);
+  const Diagnosis diagnosis = diagnose(look_at(subject), shrunk.smallest, first);
+  run.cause = diagnosis.cause;
+  const bool both = !diagnosis.where.empty() && !run.worst.diagnosis.empty();
+  run.worst.diagnosis = diagnosis.where + (both ? "; " : "") + run.worst.diagnosis;
+}
+
+}  // namespace
+
+PropertyRun run_property(Subject& subject, const Property& property, const Offer& offer,
+                         Profile profile, const RunLimits& limits) {
+  Runner runner(subject, property);
+  if (property.applies != nullptr && !property.applies(offer)) {
+    runner.run.worst.kind = Finding::Kind::unsupported;
+    runner.run.worst.reason = "needs " + std::string(property.needs);
+    return runner.run;
+  }
+  for (const Case& c : regressions_of(property, offer)) {
+    if (runner.failing()) break;
+    runner.holds(c);
+    if (!runner.refused()) ++runner.run.planned;  // no kernel owes an answer to all of them
+  }
+  const std::vector<Case> fixed =
+      property.fixed_cases == nullptr ? std::vector<Case>{} : property.fixed_cases(offer, profile);
+  const bool generates = property.shape != nullptr;
+  runner.run.planned += std::ssize(fixed) + (generates ? limits.cases : 0);
+  const bool fixed_hold =
+      !runner.failing() &&
+      std::all_of(fixed.begin(), fixed.end(), [&](const Case& c) { return runner.holds(c); });
+  if (generates && fixed_hold) run_generated(runner, property, offer, limits);
+  if (runner.failing() && limits.shrink) shrink_failure(runner, subject, property, offer);
+  return runner.run;
+}
+
+}  // namespace ropewalk

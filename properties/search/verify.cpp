@@ -1,0 +1,273 @@
+#include "properties/search/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "harness/cases/data.h"
+#include "harness/cases/names.h"
+#include "properties/explain/check_case.h"
+#include "properties/search/run_property.h"
+
+namespace ropewalk {
+namespace {
+
+std::uint64_t hash_text(std::uint64_t seed, const std::string& text) {
+  std::uint64_t h = seed;
+  for (const char c : text) h = hash(h, c);
+  return h;
+}
+
+// For a shell.
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string replay_line(const std::string& case_text) {
+  return "ropewalk replay '" + case_text + "'";
+}
+
+VerdictRow row_for(const KernelFacts& facts) {
+  VerdictRow row;
+  row.kernel = facts.name;
+  row.summary = facts.summary;
+  row.plugin = facts.plugin;
+  row.angle_contract = word_of(contract_words, facts.angle_contract);
+  return row;
+}
+
+// `again`: the command that repeats the whole property.
+void fill_verdict(VerdictRow& row, const PropertyRun& run, const std::string& again) {
+  const Finding& f = run.worst;
+  row.planned = run.planned;
+  row.executed = run.executed;
+  row.compared_cases = run.compared;
+  row.compared = run.values;
+  row.margin = f.margin;
+  row.bound = f.bound;
+  row.bound_unit = f.bound_unit;
+  row.where = f.where;
+  if (run.failing) {
+    row.verdict = verdict_of(f);
+    row.reason = f.reason;
+    row.cause = run.cause;
+    row.diagnosis = f.diagnosis;
+    row.shrunk_case = to_text(*run.failing);
+    row.replay = replay_line(row.shrunk_case);
+    row.worst_margin = run.worst_margin;
+    if (run.worst_case) row.worst_replay = replay_line(to_text(*run.worst_case));
+    if (run.only_after_others) {
+      row.reason +=
+          " (only in a process that has run other cases before: a replay line would pass)";
+      row.replay = again;
+    }
+  } else if (run.executed == 0) {
+    row.verdict = f.kind == Finding::Kind::skipped ? "SKIPPED" : "UNSUPPORTED";
+    row.reason = f.reason.empty() ? "every case was refused" : f.reason;
+  } else if (run.values == 0 || run.compared < run.executed) {
+    row.verdict = "VACUOUS";
+    row.reason =
+        fmt::format("{} of {} cases compared nothing", run.executed - run.compared, run.executed);
+  } else if (run.gave_up || run.executed < run.planned) {
+    row.verdict = "UNSUPPORTED";
+    row.reason = fmt::format("only {} of {} cases were accepted", run.executed, run.planned);
+  } else {
+    row.verdict = "PASS";
+  }
+}
+
+// One pairing and data type of one kernel.
+class Cell {
+ public:
+  Cell(Subject& subject, const VerifyPlan& plan, const Offer& offer)
+      : subject_(subject), plan_(plan), offer_(offer) {}
+
+  VerdictRow judge(const Property& property, const std::string& hung_in) const {
+    VerdictRow row = row_for(subject_.facts);
+    row.pairing = word_of(pairing_words, offer_.base.pairing);
+    row.dtype = word_of(dtype_words, offer_.base.dtype);
+    row.property = property.name;
+    row.claim = property.claim;
+    if (!hung_in.empty()) {
+      row.verdict = "SKIPPED";
+      row.reason = "the kernel hung in " + hung_in;
+      return row;
+    }
+    RunLimits limits;
+    limits.cases = plan_.cases > 0 ? plan_.cases : cases_of(plan_.profile);
+    limits.shrink = plan_.shrink;
+    // Of the claim alone: every kernel gets the same cases, as far as it offers them.
+    limits.seed = hash_text(plan_.seed, row.property);
+    const auto start = std::chrono::steady_clock::now();
+    const PropertyRun run = run_property(subject_, property, offer_, plan_.profile, limits);
+    fill_verdict(row, run, whole_property(row, limits));
+    if (row.verdict == "PASS") row.reason = subject_.worker.unwatched();
+    row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return row;
+  }
+
+ private:
+  std::string whole_property(const VerdictRow& row, const RunLimits& limits) const {
+    std::string plugin = row.plugin.empty() ? "" : " --plugin " + quoted(row.plugin);
+    return fmt::format("ropewalk verify{} --kernel {} --property {} --cases {} --seed {}", plugin,
+                       row.kernel, row.property, limits.cases, plan_.seed);
+  }
+
+  Subject& subject_;
+  const VerifyPlan& plan_;
+  const Offer& offer_;
+};
+
+// A kernel whose supports crashes or hangs: the verdict, and a line that asks it again.
+VerdictRow died_when_asked(const KernelFacts& facts, const Probe& probe) {
+  Execution execution;
+  execution.result = probe.last_refusal;
+  VerdictRow row = row_for(facts);
+  row.pairing = word_of(pairing_words, probe.asked.pairing);
+  row.dtype = word_of(dtype_words, probe.asked.dtype);
+  row.property = agreement.name;
+  row.claim = agreement.claim;
+  row.verdict = verdict_of(failure_of(execution));
+  row.reason = probe.last_refusal.text;
+  row.planned = row.executed = row.compared_cases = 1;
+  Case c = probe.asked;
+  c.property = row.property;
+  row.shrunk_case = to_text(c);
+  row.replay = replay_line(row.shrunk_case);
+  return row;
+}
+
+std::vector<const Property*> matching_properties(const VerifyPlan& plan) {
+  std::vector<const Property*> out;
+  for (const Property* p : all_properties())
+    if (matches(plan.properties, std::string(p->name))) out.push_back(p);
+  return out;
+}
+
+}  // namespace
+
+std::int64_t cases_of(Profile profile) {
+  switch (profile) {
+    case Profile::smoke:
+      return 14;
+    case Profile::standard:
+      return 200;
+    default:
+      return 5000;
+  }
+}
+
+std::string verdict_of(const Finding& f) {
+  switch (f.kind) {
+    case Finding::Kind::crash:
+      return "CRASH";
+    case Finding::Kind::hang:
+      return "HANG";
+    case Finding::Kind::unsupported:
+      return "UNSUPPORTED";
+    case Finding::Kind::skipped:
+      return "SKIPPED";
+    case Finding::Kind::broken:
+      return "FAIL";
+    default:
+      return f.compared == 0 ? "VACUOUS" : f.holds() ? "PASS" : "FAIL";
+  }
+}
+
+void verify_kernel(Subject& subject, const VerifyPlan& plan,
+                   const std::function<void(const VerdictRow&)>& on_row,
+                   const std::function<void(const std::string&)>& on_progress) {
+  VerdictRow nothing = row_for(subject.facts);
+  nothing.property = everything;
+  if (!subject.facts.cannot_run.empty()) {
+    nothing.verdict = "SKIPPED";
+    nothing.reason = subject.facts.cannot_run;
+    on_row(nothing);
+    return;
+  }
+  bool any_offer = false;
+  std::string hung_in;
+  for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED})
+    for (const std::int32_t dtype : plan.dtypes) {
+      const Probe probe = probe_offer(subject, pairing, dtype);
+      if (!probe.offer) {
+        nothing.reason = probe.last_refusal.text;
+        if (probe.last_refusal.kind == CallResult::Kind::unsupported) continue;
+        on_row(died_when_asked(subject.facts, probe));
+        return;
+      }
+      any_offer = true;
+      if (plan.on_offer)
+        for (const std::string& feature : feature_names(*probe.offer))
+          plan.on_offer({subject.facts.name, nothing.angle_contract,
+                         std::string(word_of(pairing_words, pairing)),
+                         std::string(word_of(dtype_words, dtype)), offered(feature)});
+      const Cell cell(subject, plan, *probe.offer);
+      for (const Property* property : plan.more) on_row(cell.judge(*property, ""));
+      for (const Property* property : matching_properties(plan)) {
+        on_progress(fmt::format("{} {} {} {}", subject.facts.name, word_of(pairing_words, pairing),
+                                word_of(dtype_words, dtype), property->name));
+        const VerdictRow row = cell.judge(*property, hung_in);
+        if (row.verdict == "HANG" && hung_in.empty()) hung_in = row.property;
+        on_row(row);
+        if (plan.until_failure && is_failure(row.verdict)) return;
+      }
+    }
+  if (any_offer) return;
+  nothing.verdict = "UNSUPPORTED";
+  on_row(nothing);
+}
+
+void verify(Worker& worker, Oracle& oracle, const VerifyPlan& plan,
+            const std::function<void(const VerdictRow&)>& on_row,
+            const std::function<void(const std::string&)>& on_progress) {
+  const std::vector<KernelFacts> kernels = worker.kernels();
+  for (const KernelFacts& facts : kernels) {
+    if (!matches(plan.kernels, facts.name)) continue;
+    Subject subject{worker, oracle, facts};
+    verify_kernel(subject, plan, on_row, on_progress);
+  }
+}
+
+Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
+  std::vector<const Property*> list = all_properties();
+  list.push_back(&exhaustive);
+  const auto property = std::find_if(list.begin(), list.end(),
+                                     [&](const Property* p) { return p->name == c.property; });
+  if (property == list.end())
+    throw BadCase("replay line: property=" + c.property + " is unknown (ropewalk list shows them)");
+  const auto& kernels = worker.kernels();
+  const auto facts = std::find_if(kernels.begin(), kernels.end(),
+                                  [&](const KernelFacts& k) { return k.name == c.kernel; });
+  if (facts == kernels.end())
+    throw BadCase("replay line: kernel=" + c.kernel + " is unknown (ropewalk list shows them)");
+  if (facts->angle_contract != c.contract)
+    throw BadCase(fmt::format("replay line: contract={} but kernel {} is of contract {}",
+                              word_of(contract_words, c.contract), c.kernel,
+                              word_of(contract_words, facts->angle_contract)));
+  Subject subject{worker, oracle, *facts};
+  validate(c);
+  if (is_extreme(c.data) && (*property)->check != agreement.check)
+    throw BadCase("replay line: data=subnormal, edge and span are for property=agreement");
+  if (!facts->cannot_run.empty()) {
+    Finding skipped;
+    skipped.kind = Finding::Kind::skipped;
+    skipped.reason = facts->cannot_run;
+    return {skipped, *facts, *property};
+  }
+  return {check_case(**property, subject, c), *facts, *property};
+}
+
+int exit_code_of(const std::vector<VerdictRow>& rows) {
+  bool any_ran = false;
+  for (const VerdictRow& row : rows) {
+    if (is_failure(row.verdict) && row.known.empty()) return 1;
+    any_ran = any_ran || !is_not_run(row.verdict);
+  }
+  return any_ran ? 0 : 3;
+}
+
+}  // namespace ropewalk

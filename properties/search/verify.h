@@ -1,0 +1,69 @@
+// Verification: every kernel that matches, every pairing and data type it offers, every property
+// that matches; one verdict row each.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/glob.h"
+#include "harness/expected/ledger.h"
+#include "harness/judge/executor.h"
+#include "properties/property.h"
+#include "reports/record/record.h"
+
+namespace ropewalk {
+
+struct VerifyPlan {
+  std::vector<std::string> kernels, properties;  ///< globs; empty: all
+  std::vector<std::int32_t> dtypes = {ROPE_F32, ROPE_F64, ROPE_BF16, ROPE_F16};
+  std::vector<const Property*> more;  ///< judged too, whatever `properties` says
+  Profile profile = Profile::standard;
+  std::uint64_t seed = 1;
+  bool shrink = true;
+  bool until_failure = false;  ///< the first failure of a kernel is its last row
+  std::int64_t cases = 0;      ///< a property; 0: what the profile says
+  /// Told each feature that a kernel offers, before it is judged; may be empty.
+  std::function<void(const LedgerKey&)> on_offer;
+};
+
+/// How many cases a profile generates for each property.
+std::int64_t cases_of(Profile profile);
+
+/// The plan for the kernel with these facts, row by row. `on_progress` is told what runs next.
+/// A worker that cannot start throws WorkerError.
+void verify(Worker& worker, Oracle& oracle, const VerifyPlan& plan,
+            const std::function<void(const VerdictRow&)>& on_row,
+            const std::function<void(const std::string&)>& on_progress);
+
+/// The same for one kernel.
+void verify_kernel(Subject& subject, const VerifyPlan& plan,
+                   const std::function<void(const VerdictRow&)>& on_row,
+                   const std::function<void(const std::string&)>& on_progress);
+
+/// Runs the case of a replay line once: the finding, with its margin, and what it was measured by.
+struct Replayed {
+  Finding finding;
+  KernelFacts facts;
+  const Property* property;
+};
+Replayed replay(Worker& worker, Oracle& oracle, const Case& c);
+
+/// PASS, FAIL, CRASH, HANG, ... of one finding.
+std::string verdict_of(const Finding& finding);
+
+/// What the exit code of a run of verdicts is: 0, 1 or 3 (README, exit codes). A failure that is
+/// known (VerdictRow::known) is not what it is about.
+int exit_code_of(const std::vector<VerdictRow>& rows);
+
+/// B(D) of the reference and of each kernel named in `kernels` (the pairing and type it offers
+/// first).
+std::vector<CurveRow> decay_curves(Worker& worker, Oracle& oracle,
+                                   const std::vector<std::string>& kernels);
+
+/// For each kernel named in `kernels`, at positions 0, 2^0, 2^1, ... 2^30, 2^31 - 1: the largest
+/// error of a pair against the real rotation, relative to |x|, whatever the kernel's own angles.
+std::vector<CurveRow> position_curves(Worker& worker, Oracle& oracle,
+                                      const std::vector<std::string>& kernels);
+
+}  // namespace ropewalk

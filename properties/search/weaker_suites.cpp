@@ -1,0 +1,122 @@
+// Limits as they are in use, not derived: an absolute 1e-2, a similarity of 0.999, an NMSE of 1e-7.
+// The two means take whole outputs of the cases that agreement is generated from, so the metric
+// alone differs.
+#include "properties/search/weaker_suites.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "properties/explain/diagnosis.h"
+
+namespace ropewalk {
+namespace {
+
+// Runs a case and lets `measure` make error and limit of each placement's pairs.
+template <class Measure>
+Finding measured(Subject& subject, const Case& c, Measure&& measure) {
+  const Problem problem = make_problem(c, subject.oracle);
+  const Execution execution = execute(subject, problem);
+  Finding f = failure_of(execution);
+  // What such suites do not look at is no failure: writes outside the rows.
+  if (f.kind == Finding::Kind::broken && !execution.stray_write.empty()) f = {};
+  if (f.kind != Finding::Kind::measured) return f;
+  Tally tally;
+  const Scene scene = scene_of(subject, problem, execution);
+  for (const int placement : {0, 1}) {
+    std::vector<const Seen*> pairs;
+    for (const Seen& s : scene.pairs)
+      if (s.placement == placement) pairs.push_back(&s);
+    if (!pairs.empty()) measure(pairs, tally);
+  }
+  return tally.finding();
+}
+
+using Pairs = std::vector<const Seen*>;
+
+Finding check_absolute(Subject& subject, const Case& c) {
+  constexpr double limit = 1e-2;
+  return measured(subject, c, [](const Pairs& pairs, Tally& tally) {
+    for (const Seen* s : pairs) {
+      const std::complex<double> error = s->y - s->truth;
+      for (const double e : {error.real(), error.imag()})
+        tally.add(std::abs(e), limit, [](Finding& f) { f.reason = "above 1e-2"; });
+    }
+  });
+}
+
+// One shape, positions 0 to 40, forward, contiguous.
+std::vector<Case> one_shape(const Offer& offer, Profile) {
+  Case c = offer.base;
+  c.property = "typical_test";
+  if (offer.tokens) c.tokens = 41;
+  const auto usual = std::find_if(offer.sizes.begin(), offer.sizes.end(), [](HeadSize s) {
+    return s.rotary_dim == 64 && s.head_dim == 64;
+  });
+  if (usual != offer.sizes.end()) c.rotary_dim = usual->rotary_dim;
+  for (TensorCase& t : c.tensors) {
+    if (usual != offer.sizes.end()) t.head_dim = usual->head_dim;
+    if (offer.many_heads) t.heads = 4;
+  }
+  if (offer.two_tensors && c.tensors.size() == 1) c.tensors.push_back(c.tensors[0]);
+  return {c};
+}
+
+Finding check_cosine(Subject& subject, const Case& c) {
+  constexpr double limit = 1 - 0.999;
+  return measured(subject, c, [](const Pairs& pairs, Tally& tally) {
+    double dot = 0, y2 = 0, truth2 = 0;
+    for (const Seen* s : pairs) {
+      dot += s->y.real() * s->truth.real() + s->y.imag() * s->truth.imag();
+      y2 += std::norm(s->y);
+      truth2 += std::norm(s->truth);
+    }
+    if (truth2 == 0) return;
+    tally.add(1 - dot / std::sqrt(y2 * truth2), limit,
+              [](Finding& f) { f.reason = "cosine similarity below 0.999"; });
+  });
+}
+
+Finding check_nmse(Subject& subject, const Case& c) {
+  constexpr double limit = 1e-7;
+  return measured(subject, c, [](const Pairs& pairs, Tally& tally) {
+    double error2 = 0, truth2 = 0;
+    for (const Seen* s : pairs) {
+      error2 += std::norm(s->y - s->truth);
+      truth2 += std::norm(s->truth);
+    }
+    if (truth2 == 0) return;
+    tally.add(error2 / truth2, limit, [](Finding& f) { f.reason = "NMSE above 1e-7"; });
+  });
+}
+
+// Magnitudes whose squares overflow or vanish are no data for a mean.
+void ordinary_data(Case& c, const Offer&) {
+  c.data = DataPattern::unit;
+}
+
+const Property typical_test{"typical_test",
+                            "one shape, positions 0 to 40, within 1e-2 of the exact outputs",
+                            true,
+                            nullptr,
+                            "",
+                            nullptr,
+                            one_shape,
+                            check_absolute};
+const Property cosine{
+    "cosine", "cosine similarity of whole outputs with the exact ones at least 0.999",
+    true,     nullptr,
+    "",       ordinary_data,
+    nullptr,  check_cosine};
+const Property nmse{"nmse",  "normalised mean square error of whole outputs at most 1e-7",
+                    true,    nullptr,
+                    "",      ordinary_data,
+                    nullptr, check_nmse};
+
+}  // namespace
+
+const std::vector<const Property*>& weaker_suites() {
+  static const std::vector<const Property*> list = {&typical_test, &cosine, &nmse};
+  return list;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,115 @@
+// Agreement: every pair is the exact rotation of its input, within what rounding excuses.
+//
+// Bound, per pair (reference/bounds.h): (1 + gamma u) - 1 relative to |x| |r^| against a given
+// table; with a rotation of the kernel's own, off by at most 2 u, (1 + gamma u)(1 + 2 u) - 1
+// against the real one. gamma = sqrt(5): the largest error of a complex product in floating point.
+// f16 and bf16 data: that of f32, h, and the half distances of the 16-bit numbers around what was
+// rounded: h + hypot_j half_ulp(|y_j| + h).
+#include "harness/judge/judge.h"
+#include "properties/property.h"
+
+namespace ropewalk {
+namespace {
+
+Finding check(Subject& subject, const Case& c) {
+  const Problem problem = make_problem(c, subject.oracle);
+  const Execution execution = execute(subject, problem);
+  const Finding failure = failure_of(execution);
+  return failure.kind == Finding::Kind::measured ? compare_with_truth(subject, problem, execution)
+                                                 : failure;
+}
+
+void shape(Case&, const Offer&) {}
+
+// The other half of what is offered: backward and in place.
+Case turned_round(Case c, const Offer& offer) {
+  if (offer.transpose) c.operation = ROPE_TRANSPOSE;
+  for (TensorCase& t : c.tensors) t.in_place = offer.in_place;
+  return c;
+}
+
+// Where the numbers of the data type end, and where they begin: with and without a scale, forward
+// and backward. Then every size between the two.
+void add_extremes(std::vector<Case>& cases, const Offer& offer) {
+  Case c = offer.base;
+  c.property = "agreement";
+  c.position_from = 3;
+  for (const DataPattern data : {DataPattern::subnormal, DataPattern::edge}) {
+    c.data = data;
+    c.attention_scale = 0;
+    cases.push_back(c);
+    if (offer.scale) c.attention_scale = data == DataPattern::edge ? -3 : 1.1386294361119891;
+    cases.push_back(turned_round(c, offer));
+  }
+  c.data = DataPattern::span;
+  c.attention_scale = 0;
+  if (offer.tokens) c.tokens = 4;
+  for (TensorCase& t : c.tensors)
+    if (offer.many_heads) t.heads = 4;
+  cases.push_back(c);
+  cases.push_back(turned_round(c, offer));
+}
+
+// Q and K of several prompts, with heads that fill vectors.
+void add_prompts(std::vector<Case>& cases, const Offer& offer, Profile profile) {
+  if (!offer.tokens) return;
+  Case c = widened(offer.base, offer);
+  c.property = "agreement";
+  c.position_from = 5;
+  c.tokens = 130;
+  if (offer.batch) c.batch = 2;
+  if (offer.two_tensors && c.tensors.size() == 1) c.tensors.push_back(c.tensors[0]);
+  for (TensorCase& t : c.tensors)
+    if (offer.many_heads) t.heads = 4;
+  cases.push_back(c);
+  cases.push_back(turned_round(c, offer));
+  if (profile == Profile::smoke) return;
+  c.tokens = 512;  // more than a cache holds, for which some kernels have stores of their own
+  c.batch = offer.base.batch;
+  c.tensors.resize(offer.base.tensors.size());
+  for (TensorCase& t : c.tensors)
+    if (offer.many_heads) t.heads = 32;
+  cases.push_back(c);
+}
+
+// Every usual head size, and shapes with many heads, tokens and batch rows: none is left to chance.
+std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
+  std::vector<Case> cases;
+  Case c = offer.base;
+  c.property = "agreement";
+  c.position_from = 5;
+  const auto add_both = [&] {
+    cases.push_back(c);
+    cases.push_back(turned_round(c, offer));
+  };
+  for (const HeadSize size : offer.sizes) {
+    c.rotary_dim = size.rotary_dim;
+    for (TensorCase& t : c.tensors) t.head_dim = size.head_dim;
+    add_both();
+  }
+  constexpr struct {
+    std::int64_t batch, tokens, heads;
+  } crowds[] = {{1, 67, 33}, {9, 3, 5}, {2, 16, 16}};
+  add_extremes(cases, offer);
+  add_prompts(cases, offer, profile);
+  for (const auto& crowd : crowds) {
+    c.rotary_dim = offer.base.rotary_dim;
+    if (offer.batch) c.batch = crowd.batch;
+    if (offer.tokens) c.tokens = crowd.tokens;
+    for (TensorCase& t : c.tensors) {
+      t.head_dim = offer.base.tensors[0].head_dim;
+      if (offer.many_heads) t.heads = crowd.heads;
+    }
+    add_both();
+  }
+  return cases;
+}
+
+}  // namespace
+
+const Property agreement{"agreement", "every pair is the exact rotation of its input",
+                         true,        nullptr,
+                         "",          shape,
+                         fixed_cases, check};
+
+}  // namespace ropewalk

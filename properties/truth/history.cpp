@@ -1,0 +1,310 @@
+// Call history: what a kernel did before changes nothing. Two states are alive at once, of problems
+// that differ in one thing or in nothing; their calls take turns, with both placements' inputs, at
+// addresses used before and at others; one is released while the other goes on, and is prepared
+// again. One call is repeated thousands of times. At last each has a state while the other has
+// none.
+//
+// Bound: the first call with each input at each place is held to the bound of agreement; a later
+// one with the same input, placed alike, to the very bits of the first. This holds without
+// ROPE_BITWISE_INVARIANT: nothing that a result may depend on differs. Seen: what is kept between
+// calls, or found by a key that leaves something out; a state shared with another, or freed with
+// it; a count of calls. A problem of another pairing or data type counts only where the kernel is
+// right on it in a fresh process: what is wrong there anyway is a failure of that form.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "harness/judge/judge.h"
+#include "properties/property.h"
+#include "properties/two_runs.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr std::uint32_t repetitions = 10'000;
+
+std::vector<std::int64_t> twice(std::vector<std::int64_t> positions) {
+  const auto count = static_cast<std::ptrdiff_t>(positions.size());
+  positions.reserve(2 * positions.size());
+  std::copy_n(positions.begin(), count, std::back_inserter(positions));
+  return positions;
+}
+
+// The finding with the larger margin, with what both compared.
+Finding worse_of(const Finding& a, const Finding& b) {
+  Finding worst = a.compared == 0 || !(b.margin <= a.margin) ? b : a;
+  worst.compared = a.compared + b.compared;
+  return worst;
+}
+
+// What the second problem has that the first has not. `shift` of the case says which.
+struct Difference {
+  const char* what;
+  bool Offer::*needs;  ///< NULL: nothing
+  void (*apply)(Case&);
+  bool Offer::*needs_too = nullptr;
+};
+
+constexpr Difference differences[] = {
+    {"nothing", nullptr, [](Case&) {}},
+    {"rope_theta", nullptr, [](Case& c) { c.rope_theta = 500; }},
+    {"positions", nullptr,
+     [](Case& c) {
+       for (std::size_t i = 1; i + 1 < c.positions.size(); ++i)
+         c.positions[i] = 3 + (c.positions[i] + 1) % 28;
+     }},
+    {"seed", nullptr, [](Case& c) { c.seed += 1; }},
+    {"tokens", &Offer::tokens,
+     [](Case& c) {
+       c.positions = twice(c.positions);
+       c.tokens *= 2;
+     }},
+    {"heads", &Offer::many_heads,
+     [](Case& c) {
+       for (TensorCase& t : c.tensors) t.heads += 1;
+     }},
+    {"batch", &Offer::batch,
+     [](Case& c) {
+       c.positions = twice(c.positions);
+       c.batch *= 2;
+     }},
+    {"operation", &Offer::transpose,
+     [](Case& c) { c.operation = c.operation == ROPE_FORWARD ? ROPE_TRANSPOSE : ROPE_FORWARD; }},
+    {"scale", &Offer::scale, [](Case& c) { c.attention_scale = 1.5; }},
+    {"position type", &Offer::i64_positions,
+     [](Case& c) { c.position_dtype = c.position_dtype == ROPE_I64 ? ROPE_I32 : ROPE_I64; }},
+    {"rotary_dim", &Offer::any_size,
+     [](Case& c) {
+       c.rotary_dim += 8;
+       for (TensorCase& t : c.tensors) t.head_dim = c.rotary_dim;
+     }},
+    {"window", &Offer::window_offset,
+     [](Case& c) {
+       for (TensorCase& t : c.tensors) {
+         t.head_dim = c.rotary_dim + 3;
+         t.rotary_offset = 2;
+       }
+     }},
+    {"place", &Offer::in_place,
+     [](Case& c) {
+       for (TensorCase& t : c.tensors) t.in_place = !t.in_place;
+     },
+     &Offer::out_of_place},
+    {"pairing", nullptr,
+     [](Case& c) {
+       c.pairing = c.pairing == ROPE_HALF_SPLIT ? ROPE_INTERLEAVED : ROPE_HALF_SPLIT;
+     }},
+    {"data type", nullptr,
+     [](Case& c) {
+       if (c.contract != ROPE_CONTRACT_F32_ANGLE)
+         c.dtype = c.dtype == ROPE_F32 ? ROPE_F64 : ROPE_F32;
+     }},
+    // As scaling for long contexts does it: neither the first nor the last tells them apart.
+    {"a frequency in the middle", nullptr,
+     [](Case& c) {
+       c.inv_freq = frequencies_of(c);
+       c.inv_freq[c.inv_freq.size() / 2] *= 0.125;
+     }},
+    {"the lower frequencies", nullptr,
+     [](Case& c) {
+       c.inv_freq = frequencies_of(c);
+       for (std::size_t i = c.inv_freq.size() / 2; i < c.inv_freq.size(); ++i)
+         c.inv_freq[i] *= 0.125;
+     }},
+};
+
+// So many of them with heads that fill vectors, too: a cache may be there alone.
+constexpr std::size_t wide_too = 4;
+
+// Where a call's result is kept: by input and place.
+std::size_t kind_of(const Call& call) {
+  return static_cast<std::size_t>(2 * call.placement + (call.at_end ? 0 : 1));
+}
+constexpr std::size_t kinds = 4;
+
+// A problem with a state of its own.
+class Actor {
+ public:
+  Actor(Subject& subject, const Case& c, std::uint32_t state)
+      : subject_(subject),
+        problem_(make_problem(c, subject.oracle, SecondPositions::always_others)),
+        state_(state) {}
+
+  bool prepare() { return call({protocol::step_supports | protocol::step_prepare, 0, true}); }
+  bool release() { return call({protocol::step_release, 0, true}); }
+  bool apply(int placement, bool at_end) { return call({protocol::step_apply, placement, at_end}); }
+  bool repeat() {
+    made_.result = perform_again(subject_, problem_, state_, 1, repetitions, false);
+    return made_.result.kind == CallResult::Kind::ok;
+  }
+
+  bool refused() const { return made_.result.kind == CallResult::Kind::unsupported; }
+  Finding failure() const { return failure_of(made_); }
+
+  // The first results against the truth, two of them at a time.
+  Finding truth() {
+    Finding worst;
+    for (const std::array<std::size_t, 2> two : {std::array<std::size_t, 2>{0, 3}, {1, 2}}) {
+      Execution pair;
+      for (std::size_t i = 0; i < 2; ++i) pair.outputs[i] = first_[two[i]];
+      worst = worse_of(worst, compare_with_truth(subject_, problem_, pair));
+    }
+    return worst;
+  }
+
+  Tally repeated;  ///< later results against the first ones
+
+ private:
+  bool call(Call call) {
+    call.state = state_;
+    Outputs outputs;
+    perform(subject_, problem_, call, made_, outputs);
+    if (failure().kind != Finding::Kind::measured) return false;
+    if ((call.steps & protocol::step_apply) == 0) return true;
+    ++calls_;
+    Outputs& first = first_[kind_of(call)];
+    if (first.written.empty())
+      first = std::move(outputs);
+    else
+      compare(first, outputs);
+    return true;
+  }
+
+  void compare(const Outputs& first, const Outputs& later) {
+    for (std::size_t i = 0; i < problem_.buffers.size(); ++i) {
+      if (!problem_.buffers[i].writable) continue;
+      const bool equal = first[i] == later[i];
+      repeated.add(equal ? 0 : 1, 0, [&](Finding& f) {
+        f.bound_unit = "bits";
+        f.where = fmt::format("{}, call {} of its state", problem_.buffers[i].name, calls_);
+        f.reason = equal ? "" : "the same call gives other bits than before";
+      });
+    }
+  }
+
+  Subject& subject_;
+  Problem problem_;
+  std::uint32_t state_;
+  int calls_ = 0;
+  Execution made_;
+  std::array<Outputs, kinds> first_;
+};
+
+// Ends at the first call that fails.
+bool play(Actor& a, Actor& b, bool first_in_first_out, bool long_one) {
+  const auto both = [&](int placement, bool at_end) {
+    return a.apply(placement, at_end) && b.apply(placement, at_end);
+  };
+  Actor& goes = first_in_first_out ? a : b;
+  Actor& stays = first_in_first_out ? b : a;
+  return a.prepare() && a.apply(0, true) && b.prepare() && b.apply(0, true) && both(1, false) &&
+         both(1, true) && both(0, false) && both(0, true) && a.apply(0, true) && goes.release() &&
+         stays.apply(1, true) && goes.prepare() && goes.apply(0, true) && stays.apply(0, true) &&
+         stays.release() && goes.apply(1, false) && (!long_one || goes.repeat()) &&
+         goes.release() &&
+         // One at a time: the next state lies where the one before did.
+         stays.prepare() && stays.apply(0, true) && stays.release() && goes.prepare() &&
+         goes.apply(0, true) && goes.release();
+}
+
+// What each of the two problems shows, `theirs` of the second.
+struct Judged {
+  Finding ours, theirs;
+};
+Judged judge(Subject& subject, const Case& c, const Case& other, bool first_goes, bool long_one) {
+  Actor a(subject, c, 1), b(subject, other, 2);
+  const bool played = play(a, b, first_goes, long_one);
+  if (!played && a.failure().kind != Finding::Kind::measured) return {a.failure(), {}};
+  if (!played && b.failure().kind != Finding::Kind::measured) return {{}, b.failure()};
+  return {worse_of(a.repeated.finding(), a.truth()), worse_of(b.repeated.finding(), b.truth())};
+}
+
+bool fails(const Finding& f) {
+  return f.ran() && !f.holds() && !(f.kind == Finding::Kind::measured && f.compared == 0);
+}
+
+// Whether the kernel is wrong on a problem in a process that has seen no other.
+bool fails_alone(Subject& subject, const Case& c) {
+  subject.worker.restart();
+  Actor alone(subject, c, 1);
+  const auto twice = [&](int placement, bool at_end) {
+    return alone.apply(placement, at_end) && alone.apply(placement, at_end);
+  };
+  const bool played = alone.prepare() && twice(0, true) && twice(1, false) && twice(1, true) &&
+                      twice(0, false) && alone.release();
+  if (!played) return alone.failure().kind != Finding::Kind::measured;
+  return fails(worse_of(alone.repeated.finding(), alone.truth()));
+}
+
+Finding check(Subject& subject, const Case& c) {
+  const auto which = static_cast<std::size_t>(std::max<std::int64_t>(c.shift, 0));
+  Case other = with_positions(c, [](std::int64_t p) { return p; });
+  differences[which % std::size(differences)].apply(other);
+  // What the kernel refuses is replaced by a second state of the same problem.
+  const Problem asked = make_problem(other, subject.oracle, SecondPositions::always_others);
+  if (ask_supports(subject, asked).kind != CallResult::Kind::ok) other = c;
+  const bool long_one = which + 1 == std::size(differences);
+  const auto judged = [&](const Case& second) {
+    return judge(subject, c, second, which % 2 == 0, long_one);
+  };
+  Judged two = judged(other);
+  // Another pairing or data type has verdicts of its own. What is wrong there without a history is
+  // not charged here: this form is judged with a second state of its own problem instead.
+  const bool own_form = other.pairing == c.pairing && other.dtype == c.dtype;
+  if (!own_form && !fails(two.ours) && fails(two.theirs) && fails_alone(subject, other)) {
+    subject.worker.restart();
+    two = judged(c);
+  }
+  for (const Finding& f : {two.ours, two.theirs})
+    if (f.kind != Finding::Kind::measured) return f;
+  return worse_of(two.ours, two.theirs);
+}
+
+std::vector<Case> fixed_cases(const Offer& offer, Profile) {
+  std::vector<Case> cases;
+  Case c = offer.base;
+  c.property = "history";
+  if (offer.tokens) c.tokens = 8;
+  // Alike at both ends, forwards and backwards, and in all sums: a key made of these is not enough.
+  c.position_rule = PositionRule::list;
+  c.positions = {5, 9, 12, 7, 30, 11, 26, 5};
+  c.positions.resize(static_cast<std::size_t>(c.batch * c.tokens), 5);
+  for (std::size_t i = 0; i < std::size(differences); ++i) {
+    const auto offered = [&](bool Offer::*needed) { return needed == nullptr || offer.*needed; };
+    if (!offered(differences[i].needs) || !offered(differences[i].needs_too)) continue;
+    c.shift = static_cast<std::int64_t>(i);
+    cases.push_back(c);
+    if (i < wide_too) cases.push_back(widened(c, offer));
+  }
+  // One state through the steps of a decode loop: a row, or rows at one position; with nothing
+  // else, or with another base, beside it. And a table whose rows are the tokens' own.
+  Case step = offer.base;
+  step.property = "history";
+  step.position_from = 5;
+  if (offer.tokens) step.tokens = 1;
+  const auto add_two = [&](Case each) {
+    for (each.shift = 0; each.shift < 2; ++each.shift) cases.push_back(each);
+  };
+  if (step.tokens == 1) {
+    add_two(step);
+    if (offer.batch) step.batch = 3;
+    if (offer.batch) add_two(step);
+  }
+  c.shift = 0;
+  c.rows_by = ROPE_ROW_BY_TOKEN;
+  if (offer.rows_by_token && offer.tokens) cases.push_back(c);
+  return cases;
+}
+
+}  // namespace
+
+const Property history{"history",   "a call gives what it gave before, whatever came between",
+                       true,        nullptr,
+                       "",          nullptr,
+                       fixed_cases, check};
+
+}  // namespace ropewalk

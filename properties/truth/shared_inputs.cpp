@@ -1,0 +1,90 @@
+// Shared inputs: what is only read may be read for several outputs. An input stride of 0 along
+// heads, tokens or batch rows; Q and K of one input; one cos for both with a sin of K's own; Q and
+// K side by side in one buffer, each in place.
+//
+// Bound: that of agreement for every pair; no other element may change.
+#include <vector>
+
+#include "harness/cases/layouts.h"
+#include "properties/property.h"
+#include "properties/whole_output.h"
+
+namespace ropewalk {
+namespace {
+
+void enlarge(Case& c, const Offer& offer) {
+  if (offer.batch) c.batch = 3;
+  if (offer.tokens) c.tokens = 5;
+  if (offer.many_heads)
+    for (TensorCase& t : c.tensors) t.heads = 3;
+}
+
+void add_broadcasts(std::vector<Case>& cases, Case c, const Offer& offer) {
+  const auto add = [&](bool offered, std::int64_t Strides::*axis) {
+    if (!offered) return;
+    Case one = c;
+    broadcast_input(one, axis);
+    cases.push_back(one);
+    if (!offer.two_tensors || one.tensors.size() > 1) return;
+    one.tensors.push_back(one.tensors[0]);
+    one.tensors[0].in = {};  // Q as usual, K for all
+    cases.push_back(one);
+  };
+  add(offer.broadcast_heads, &Strides::head);
+  add(offer.broadcast_tokens, &Strides::token);
+  add(offer.broadcast_batch, &Strides::batch);
+}
+
+std::vector<Case> with_two_tensors(Case c, const Offer& offer) {
+  std::vector<Case> cases;
+  if (offer.shared_input) {
+    cases.push_back(c);
+    share_input(cases.back());
+  }
+  if (offer.fused_in_place) {
+    cases.push_back(c);
+    cases.back().tensors.resize(2, c.tensors[0]);
+    for (TensorCase& t : cases.back().tensors) t.in_place = true;
+    fuse(cases.back());
+  }
+  if (offer.own_tables && (offer.two_tensors || c.tensors.size() > 1)) {
+    cases.push_back(c);
+    cases.back().tensors.resize(2, c.tensors[0]);
+    cases.back().own_sin = true;
+  }
+  return cases;
+}
+
+std::vector<Case> fixed_cases(const Offer& offer, Profile) {
+  std::vector<Case> cases;
+  for (const bool backwards : {false, true}) {
+    if (backwards && !offer.transpose) continue;
+    Case c = offer.base;
+    c.property = "shared_inputs";
+    c.position_from = 5;
+    enlarge(c, offer);
+    if (backwards) c.operation = ROPE_TRANSPOSE;
+    for (const Case& width : {c, widened(c, offer)}) {
+      add_broadcasts(cases, width, offer);
+      for (const Case& two : with_two_tensors(width, offer)) cases.push_back(two);
+    }
+  }
+  return cases;
+}
+
+bool applies(const Offer& offer) {
+  return !fixed_cases(offer, Profile::smoke).empty();
+}
+
+}  // namespace
+
+const Property shared_inputs{"shared_inputs",
+                             "an input or a cos that several outputs share serves each of them",
+                             true,
+                             applies,
+                             "broadcast or shared inputs",
+                             nullptr,
+                             fixed_cases,
+                             check_whole_output};
+
+}  // namespace ropewalk

@@ -1,0 +1,228 @@
+// Sizes: every count of tokens, heads, batch rows and pairs is as good as another, and so is every
+// width beside the window. Kernels have loops for 4 or 8 at once, tails, blocks of 16 to 1024 and
+// arrays on the stack, and each count below sits at an edge of one of them or beside it.
+//
+// Two lists run side by side in one case (heads of 5 with 129 tokens, say): a kernel that is wrong
+// for a count is wrong whatever the other one is. Smoke takes the edges; the other profiles every
+// count from 1 to 70 as well.
+//
+// Bound: that of agreement for every pair; no other element may change.
+#include <algorithm>
+#include <vector>
+
+#include "harness/cases/layouts.h"
+#include "properties/property.h"
+#include "properties/whole_output.h"
+
+namespace ropewalk {
+namespace {
+
+using Counts = std::vector<std::int64_t>;
+
+Counts counts(Counts edges, Profile profile) {
+  if (profile == Profile::smoke) return edges;
+  for (std::int64_t n = 1; n <= 70; ++n) edges.push_back(n);
+  return edges;
+}
+
+Case base_case(const Offer& offer) {
+  Case c = offer.base;
+  c.property = "sizes";
+  c.position_from = 5;
+  const HeadSize small =
+      *std::min_element(offer.sizes.begin(), offer.sizes.end(),
+                        [](HeadSize a, HeadSize b) { return a.head_dim < b.head_dim; });
+  c.rotary_dim = small.rotary_dim;
+  for (TensorCase& t : c.tensors) t.head_dim = small.head_dim;
+  return c;
+}
+
+// Backward and in place in turn, so that each such loop has its counts.
+void turn(Case& c, const Offer& offer, std::size_t i) {
+  if (offer.transpose && i % 2 == 1) c.operation = ROPE_TRANSPOSE;
+  for (TensorCase& t : c.tensors)
+    t.in_place = offer.in_place && (i % 4 >= 2 || !offer.out_of_place);
+}
+
+// Other positions in each row of the batch.
+void at_random(Case& c) {
+  c.position_rule = PositionRule::random;
+  c.position_from = 0;
+  c.position_to = 300;
+}
+
+// Many tokens with a head or two; rows of a batch in the other half.
+void add_tokens(std::vector<Case>& cases, const Offer& offer, Profile profile) {
+  const Counts tokens =
+      counts({5,  6,  7,  8,  9,  10, 11, 12, 13,  14,  15,  16,  17,  20,  24,  28,   31,
+              32, 33, 36, 48, 63, 64, 65, 96, 100, 127, 128, 129, 255, 256, 257, 1024, 1025},
+             profile);
+  for (std::size_t i = 0; offer.tokens && i < tokens.size(); ++i) {
+    Case c = base_case(offer);
+    c.tokens = tokens[i];
+    if (offer.many_heads)
+      for (TensorCase& t : c.tensors) t.heads = 1 + static_cast<std::int64_t>(i % 3);
+    if (offer.batch) c.batch = i % 2 == 1 ? 2 + static_cast<std::int64_t>(i % 3) : 1;
+    if (tokens[i] >= 100 && i % 2 == 1) {  // a prompt: rows with positions of their own, Q and K
+      at_random(c);
+      if (offer.two_tensors && c.tensors.size() == 1) c.tensors.push_back(c.tensors[0]);
+    }
+    turn(c, offer, i);
+    cases.push_back(c);
+  }
+}
+
+// What a kernel counts in 16 bits, or takes another way from so many elements on: a long prompt of
+// several rows; more rows and more elements than smoke has time for.
+void add_large(std::vector<Case>& cases, const Offer& offer, Profile profile) {
+  if (!offer.tokens) return;
+  const auto add = [&](std::int64_t tokens, std::int64_t batch, const Case& from, std::size_t i) {
+    Case c = from;
+    c.tokens = tokens;
+    if (offer.batch) c.batch = batch;
+    at_random(c);
+    turn(c, offer, i);
+    cases.push_back(c);
+  };
+  add(2100, 3, base_case(offer), 0);
+  if (profile == Profile::smoke) return;
+  add(65'537, 1, base_case(offer), 0);
+  add(4100, 1, widened(base_case(offer), offer), 3);
+}
+
+// Heads of Q, fewer of K as in grouped queries, and rows of a batch.
+void add_heads_and_rows(std::vector<Case>& cases, const Offer& offer, Profile profile) {
+  const Counts heads = counts({5,  6,  7,  9,  10, 11, 12, 13, 14, 15, 16, 20,  24,  25,  28,  32,
+                               33, 40, 48, 52, 56, 63, 64, 65, 71, 80, 96, 112, 128, 129, 256, 257},
+                              profile);
+  const Counts rows = counts({4,  6,  7,  9,  10, 12, 13, 14,  15,  16,  17,  18,  20, 24,
+                              31, 32, 33, 48, 64, 65, 96, 100, 127, 128, 129, 256, 257},
+                             profile);
+  const std::size_t count =
+      std::max(offer.many_heads ? heads.size() : 0, offer.batch ? rows.size() : 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    Case c = base_case(offer);
+    if (offer.many_heads)
+      for (TensorCase& t : c.tensors) t.heads = heads[i % heads.size()];
+    // The largest with the smallest.
+    if (offer.batch) c.batch = rows[rows.size() - 1 - i % rows.size()];
+    if (offer.many_heads && offer.batch && c.batch * c.tensors[0].heads > 1200 && i < rows.size())
+      for (TensorCase& t : c.tensors) t.heads = 3;
+    if (offer.many_heads && offer.batch && i >= rows.size()) c.batch = 2;
+    if (offer.tokens && i % 3 != 0) c.tokens = 3 - static_cast<std::int64_t>(i % 3);
+    at_random(c);
+    if (offer.different_shapes && offer.many_heads && c.tensors.size() == 1 && i % 2 == 0) {
+      c.tensors.push_back(c.tensors[0]);
+      c.tensors[1].heads = heads[(i * 7 + 3) % heads.size()] % 16 + 1;
+    }
+    if (offer.rows_by_token && i % 3 == 1) c.rows_by = ROPE_ROW_BY_TOKEN;
+    if (offer.head_major && i % 5 >= 3)
+      for (TensorCase& t : c.tensors) t.in = t.out = head_major_strides(c, t);
+    turn(c, offer, i);
+    cases.push_back(c);
+  }
+  // Decode where all queries share one head of K.
+  if (!offer.different_shapes || !offer.many_heads || !offer.batch) return;
+  Case c = base_case(offer);
+  c.tensors.resize(2, c.tensors[0]);
+  c.tensors[0].heads = 8;
+  c.tensors[1].heads = 1;
+  if (offer.tokens) c.tokens = 1;
+  c.batch = 5;
+  at_random(c);
+  cases.push_back(c);
+}
+
+struct Width {
+  std::int64_t head_dim, rotary_dim, offset;
+};
+
+// Windows of any width, with dims before and behind them.
+void add_widths(std::vector<Case>& cases, const Offer& offer) {
+  constexpr Width widths[] = {{192, 64, 128},  {576, 64, 512},  {64, 2, 62},     {40, 8, 32},
+                              {73, 8, 65},     {300, 16, 0},    {513, 32, 0},    {264, 8, 256},
+                              {24, 8, 9},      {17, 8, 9},      {142, 142, 0},   {190, 190, 0},
+                              {254, 250, 3},   {258, 258, 0},   {384, 384, 0},   {510, 510, 0},
+                              {520, 520, 0},   {1024, 1024, 0}, {1030, 1026, 2}, {600, 8, 0},
+                              {1100, 16, 1084}};
+  std::size_t i = 0;
+  for (const Width& w : widths) {
+    if (!offer.any_size || (w.offset > 0 && !offer.window_offset)) continue;
+    Case c = base_case(offer);
+    if (offer.tokens) c.tokens = 2;
+    c.rotary_dim = w.rotary_dim;
+    for (TensorCase& t : c.tensors) {
+      t.head_dim = w.head_dim;
+      t.rotary_offset = w.offset;
+      if (offer.many_heads) t.heads = 2;
+    }
+    turn(c, offer, ++i);
+    cases.push_back(c);
+  }
+}
+
+// Two to four tensors, each with heads, a window and a place of its own.
+void add_tensor_sets(std::vector<Case>& cases, const Offer& offer) {
+  if (!offer.two_tensors || offer.base.tensors.size() > 1) return;
+  Case base = base_case(offer);
+  if (offer.tokens) base.tokens = 3;
+  const auto add = [&](std::size_t count, auto&& change) {
+    Case c = base;
+    c.tensors.resize(count, base.tensors[0]);
+    for (std::size_t i = 0; i < count; ++i) change(c.tensors[i], i);
+    cases.push_back(c);
+  };
+  const auto equal = [](TensorCase&, std::size_t) {};
+  add(2, equal);
+  if (offer.three_tensors) {
+    add(3, equal);
+    add(4, equal);
+    // And the last as much as the first: all that is offered at once.
+    const Case simple = base;
+    if (offer.transpose) base.operation = ROPE_TRANSPOSE;
+    if (offer.scale) base.attention_scale = 1.5;
+    base.own_tables = offer.own_tables;
+    add(4, [&](TensorCase& t, std::size_t i) {
+      t.in_place = offer.in_place && (i % 2 == 0 || !offer.out_of_place);
+      t.rotate = !offer.unrotated_tensor || i != 1;
+      if (!offer.padded) return;
+      t.in = t.out = padded_strides(base, t, 16);
+      if (!t.in_place) t.out = padded_strides(base, t, 64);
+    });
+    base = simple;
+  }
+  if (offer.unrotated_tensor) add(2, [](TensorCase& t, std::size_t i) { t.rotate = i == 1; });
+  if (offer.in_place && offer.out_of_place)
+    for (const std::size_t alone : {std::size_t{0}, std::size_t{1}})
+      add(2, [&](TensorCase& t, std::size_t i) { t.in_place = i == alone; });
+  if (offer.different_shapes && offer.window_offset && offer.any_size)
+    for (const std::size_t count : {std::size_t{2}, std::size_t{4}}) {
+      if (count > 2 && !offer.three_tensors) continue;
+      add(count, [](TensorCase& t, std::size_t i) {
+        const auto n = static_cast<std::int64_t>(i);
+        t.heads += n;
+        t.head_dim += 4 * n;
+        t.rotary_offset = 3 * n;
+      });
+    }
+}
+
+std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
+  std::vector<Case> cases;
+  add_tokens(cases, offer, profile);
+  add_large(cases, offer, profile);
+  add_heads_and_rows(cases, offer, profile);
+  add_widths(cases, offer);
+  add_tensor_sets(cases, offer);
+  if (cases.empty()) cases.push_back(base_case(offer));
+  return cases;
+}
+
+}  // namespace
+
+const Property sizes{"sizes",     "no count of tokens, heads, rows, pairs or other dims is special",
+                     true,        nullptr,
+                     "",          nullptr,
+                     fixed_cases, check_whole_output};
+
+}  // namespace ropewalk

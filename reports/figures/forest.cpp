@@ -1,0 +1,171 @@
+// The forest plot: every ratio to the baseline with its interval, and among them the null twin,
+// which is the baseline itself and shows how far noise alone reaches.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "reports/figures/figure.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr std::size_t rows_max = 28;
+
+/// One line of the picture.
+struct Line {
+  const Contest* contest;
+  const BoardEntry* entry;
+};
+
+struct Kind {
+  const char* name;
+  const char* note;
+};
+constexpr Kind kinds[] = {{"FASTER", "the whole interval lies beyond the noise floor, below 1"},
+                          {"SLOWER", "the whole interval lies beyond it, above 1"},
+                          {"SAME", "the interval lies within 1 % of the baseline"},
+                          {"UNRESOLVED", "it may be either"},
+                          {"null twin", "the baseline a second time: what noise alone does"},
+                          {"INVALID", "the null twin differs: no claim"}};
+
+std::size_t kind_of(const BoardEntry& entry) {
+  const std::string name = entry.row->is_twin() ? "null twin" : entry.outcome;
+  const auto found = std::find_if(std::begin(kinds), std::end(kinds),
+                                  [&name](const Kind& kind) { return name == kind.name; });
+  return static_cast<std::size_t>((found == std::end(kinds) ? std::begin(kinds) + 3 : found) -
+                                  std::begin(kinds));
+}
+
+/// Only letters that mean nothing to gnuplot come into a picture; a stranger's name may not.
+std::string label_of(const std::string& name, std::size_t number) {
+  const bool plain =
+      !name.empty() && name.size() <= 44 && std::all_of(name.begin(), name.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view(" ._-/()").find(c) != std::string_view::npos;
+      });
+  return plain ? name : fmt::format("no. {}", number);
+}
+
+std::vector<Line> lines_of(const Board& board) {
+  std::vector<Line> lines;
+  for (const Contest& contest : board.contests)
+    for (const BoardEntry& entry : contest.entries)
+      if (entry.is_compared()) lines.push_back({&contest, &entry});
+  return lines;
+}
+
+bool can_be_drawn(const Interval& interval) {
+  return interval.low > 0 && std::isfinite(interval.high);
+}
+
+std::string launches_text(const Claim& claim) {
+  std::string text;
+  for (const double ratio : claim.launch_ratios)
+    text += (text.empty() ? "" : ", ") + ratio_text(ratio);
+  return text;
+}
+
+FigureTable table_of(const std::vector<Line>& lines) {
+  FigureTable table;
+  table.columns = {"no.",      "contestant", "workload",    "ratio",  "interval",
+                   "coverage", "rounds",     "each launch", "outcome"};
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const Claim& claim = *lines[i].entry->claim;
+    const Interval& interval = claim.interval;
+    const std::string range =
+        std::isfinite(interval.high)
+            ? fmt::format("{} – {}", ratio_text(interval.low), ratio_text(interval.high))
+            : "too few rounds";
+    table.lines.push_back(
+        {count_text(static_cast<std::int64_t>(i + 1)), claim.kernel, lines[i].contest->of->workload,
+         ratio_text(interval.ratio), range, fmt::format("{:.2f} %", 100 * interval.coverage),
+         count_text(interval.rounds), launches_text(claim), lines[i].entry->outcome});
+  }
+  return table;
+}
+
+void draw(const std::vector<Line>& lines, Figure& figure) {
+  ChartRequest& picture = figure.picture;
+  std::vector<ChartSeries> series(std::size(kinds));
+  const Contest* last = nullptr;
+  double y = 0;
+  std::size_t drawn = 0, number = 0;
+  for (const Line& line : lines) {
+    ++number;
+    const Interval& interval = line.entry->claim->interval;
+    if (!can_be_drawn(interval) || drawn == rows_max) continue;
+    if (line.contest != last) {
+      y -= 1;
+      const double floor = line.contest->group->noise_floor;
+      picture.boxes.push_back({std::max(1 - floor, 1e-6), 1 + floor, y - 0.5, y - 0.5});
+      const std::string name = line.contest->of->workload;
+      picture.y_rows.push_back({y, label_of(name, number) + ":"});
+      last = line.contest;
+    }
+    y -= 1;
+    picture.boxes.back().y_low = y - 0.5;
+    ++drawn;
+    picture.y_rows.push_back({y, label_of(line.entry->row->kernel, number)});
+    ChartSeries& to = series[kind_of(*line.entry)];
+    to.x.push_back(interval.ratio);
+    to.y.push_back(y);
+    to.x_low.push_back(interval.low);
+    to.x_high.push_back(interval.high);
+  }
+  if (drawn < lines.size())
+    figure.absent.push_back(fmt::format("{} of {} lines, which stand in the numbers below",
+                                        lines.size() - drawn, lines.size()));
+  // Also the empty ones: an outcome has the same mark and colour in every picture.
+  for (std::size_t i = 0; i < series.size(); ++i)
+    if (!series[i].x.empty())
+      figure.legend.push_back(legend_item(i, series[i], kinds[i].name, kinds[i].note));
+  picture.series = std::move(series);
+}
+
+std::vector<ChartPlace> ratio_ticks(const ChartRequest& picture) {
+  double low = 1, high = 1;
+  for (const ChartSeries& series : picture.series)
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      low = std::min(low, series.x_low[i]);
+      high = std::max(high, series.x_high[i]);
+    }
+  std::vector<double> values = {0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1,   1.5,
+                                2,    3,    5,    10,  20,  50,  100, 200, 500, 1000};
+  if (high / low < 1.6)
+    values = {0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1, 1.05, 1.1, 1.15, 1.2, 1.3, 1.4, 1.5};
+  std::vector<ChartPlace> ticks;
+  for (const double value : values)
+    if (value >= low / 1.1 && value <= high * 1.1)
+      ticks.push_back({value, fmt::format("{:g}", value)});
+  return ticks;
+}
+
+}  // namespace
+
+std::vector<Figure> forest_figures(const Summary& summary) {
+  std::vector<Figure> figures;
+  for (const Board& board : summary.boards) {
+    const std::vector<Line> lines = lines_of(board);
+    if (lines.empty()) continue;
+    Figure figure;
+    figure.picture.title = "Ratios to the baseline";
+    figure.picture.x_label = "time / baseline's time";
+    figure.picture.x_scale = Scale::logarithmic;
+    figure.name = board.name;
+    figure.how_to_read =
+        "A mark is the median ratio of all rounds, its line the interval of the claim: exact, "
+        "corrected for the number of comparisons, and wide enough for every launch. A grey box "
+        "is the noise floor of its workload: what reaches into it is no difference. The null twin "
+        "is the baseline under another name; it belongs on 1.";
+    figure.picture.x_marks.push_back({1, ""});
+    draw(lines, figure);
+    figure.picture.x_ticks = ratio_ticks(figure.picture);
+    figure.table = table_of(lines);
+    figures.push_back(std::move(figure));
+  }
+  return figures;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,168 @@
+// Accuracy against speed: what a faster kernel costs, where it costs anything.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "base/text.h"
+#include "reports/figures/figure.h"
+
+namespace ropewalk {
+namespace {
+
+// Kernels with a table are measured up to here; so all are compared over the same positions.
+constexpr double position_max = 65536;
+constexpr double error_floor = 1e-9;
+
+struct Point {
+  std::string kernel, angles;
+  double ns = 0, error = 0;
+};
+
+/// All angle sources of one workload, pairing, dtype and placement.
+struct Trade {
+  std::string board;  ///< without the angle source
+  const Contest* of = nullptr;
+  std::vector<Point> points;
+  std::vector<std::string> without_error;
+};
+
+/// "contract table, f32, rotary_dim 128, ...": is it about this dtype?
+bool is_about(const CurveRow& row, const std::string& dtype) {
+  const std::size_t comma = row.note.find(", ");
+  if (comma == std::string::npos) return false;
+  const std::size_t from = comma + 2;
+  return row.note.substr(from, row.note.find(", ", from) - from) == dtype;
+}
+
+/// The largest error against the real rotation that was measured through a kernel.
+std::optional<double> error_of(const Results& results, const std::string& kernel,
+                               const std::string& dtype) {
+  std::optional<double> worst;
+  for (const CurveRow& row : results.curves) {
+    if (row.chart != "error_over_position" || row.series != kernel || !is_about(row, dtype))
+      continue;
+    for (std::size_t i = 0; i < std::min(row.x.size(), row.y.size()); ++i)
+      if (row.x[i] <= position_max && std::isfinite(row.y[i]))
+        worst = std::max(worst.value_or(0), row.y[i]);
+  }
+  return worst;
+}
+
+std::string dtype_of(const std::string& board) {
+  for (const char* dtype : {"f64", "f32", "bf16", "f16"})
+    if (board.find(fmt::format(" / {} / ", dtype)) != std::string::npos) return dtype;
+  return "";
+}
+
+void take(const Results& results, const Board& board, const Contest& contest, Trade& trade) {
+  const std::string dtype = dtype_of(board.name);
+  const std::string angles = board.name.substr(std::min(board.name.size(), trade.board.size() + 3));
+  for (const BoardEntry& entry : contest.entries) {
+    if (!entry.has_speed || entry.row->is_ceiling() || entry.row->is_twin()) continue;
+    if (const auto error = error_of(results, entry.row->kernel, dtype))
+      trade.points.push_back({entry.row->kernel, angles, entry.ns, *error});
+    else
+      trade.without_error.push_back(entry.row->kernel + ": its error was not measured");
+  }
+}
+
+/// One for each pairing, dtype and placement: its smallest workload, where the kernel counts most.
+std::vector<Trade> trades_of(const Results& results, const Summary& summary) {
+  std::vector<Trade> trades;
+  const auto smaller = [](const Contest& a, const Contest& b) {
+    return a.of->working_set_bytes < b.of->working_set_bytes;
+  };
+  for (const Board& board : summary.boards)
+    for (const Contest& contest : board.contests) {
+      const std::string name = without_angles(board.name);
+      auto trade = std::find_if(trades.begin(), trades.end(),
+                                [&name](const Trade& each) { return each.board == name; });
+      if (trade == trades.end()) trade = trades.insert(trade, {name, &contest, {}, {}});
+      if (smaller(contest, *trade->of)) trade->of = &contest;
+    }
+  for (const Board& board : summary.boards)
+    for (const Contest& contest : board.contests)
+      for (Trade& trade : trades)
+        if (trade.board == without_angles(board.name) &&
+            trade.of->of->workload == contest.of->workload &&
+            trade.of->of->threads == contest.of->threads)
+          take(results, board, contest, trade);
+  return trades;
+}
+
+/// No other kernel is at least as fast and as accurate, and better in one of them.
+bool is_best(const Point& point, const std::vector<Point>& all) {
+  return std::none_of(all.begin(), all.end(), [&point](const Point& other) {
+    return other.ns <= point.ns && other.error <= point.error &&
+           (other.ns < point.ns || other.error < point.error);
+  });
+}
+
+std::vector<ChartPlace> ticks_of(const std::vector<Point>& points) {
+  double low = points.front().ns, high = low;
+  for (const Point& point : points) {
+    low = std::min(low, point.ns);
+    high = std::max(high, point.ns);
+  }
+  std::vector<ChartPlace> ticks;
+  for (int power = 0; power < 9; ++power)
+    for (const double digit : {1.0, 2.0, 5.0}) {
+      const double value = digit * std::pow(10, power);
+      if (value >= low / 1.5 && value <= high * 1.5)
+        ticks.push_back({value, count_text(std::llround(value))});
+    }
+  return ticks;
+}
+
+Figure figure_of(Trade trade) {
+  std::sort(trade.points.begin(), trade.points.end(), [](const Point& a, const Point& b) {
+    return std::pair(a.ns, a.kernel) < std::pair(b.ns, b.kernel);
+  });
+  Figure figure;
+  ChartRequest& picture = figure.picture;
+  picture.title = "Accuracy against speed";
+  picture.x_label = "ns a token";
+  picture.y_label = "worst error / |x|";
+  picture.x_scale = Scale::logarithmic;
+  picture.y_scale = Scale::logarithmic;
+  picture.y_floor = error_floor;
+  picture.x_ticks = ticks_of(trade.points);
+  figure.name = fmt::format("{}, {}", clean_line(trade.board), clean_line(trade.of->of->workload));
+  figure.how_to_read =
+      "Left is faster, lower is more accurate. The error is the largest against the real rotation "
+      "over the positions up to 65,536 that were measured, whatever angles a kernel's contract "
+      "promises, with the pairing that a kernel offers first; 1e-9 stands for that and less. A "
+      "kernel marked best is beaten by no other in one "
+      "of the two without losing in the other. Kernels of all angle sources share this picture "
+      "and no ranking.";
+  figure.absent = std::move(trade.without_error);
+  figure.table.columns = {"kernel", "angles", "ns a token", "worst error / |x|", ""};
+  for (const Point& point : trade.points) {
+    const bool best = is_best(point, trade.points);
+    figure.table.lines.push_back({point.kernel, point.angles, number_text(point.ns),
+                                  fmt::format("{:.3g}", point.error), best ? "best" : ""});
+    if (picture.series.size() == chart_series_max) {
+      figure.absent.push_back(point.kernel + ": in the numbers below");
+      continue;
+    }
+    ChartSeries series{{point.ns}, {std::max(point.error, error_floor)}, Draw::points};
+    figure.legend.push_back(legend_item(picture.series.size(), series, point.kernel,
+                                        best ? point.angles + ", best" : point.angles));
+    picture.series.push_back(std::move(series));
+  }
+  return figure;
+}
+
+}  // namespace
+
+std::vector<Figure> trade_figures(const Results& results, const Summary& summary) {
+  std::vector<Figure> figures;
+  for (Trade& trade : trades_of(results, summary))
+    if (trade.points.size() >= 2) figures.push_back(figure_of(std::move(trade)));
+  return figures;
+}
+
+}  // namespace ropewalk

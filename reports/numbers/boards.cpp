@@ -1,0 +1,253 @@
+// Leaderboards: who may be ranked with whom, and who has a speed at all.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <set>
+#include <tuple>
+
+#include "reports/numbers/summary.h"
+
+namespace ropewalk {
+namespace {
+
+/// "half_split / f32 / in place / table" -> its four parts.
+std::set<std::string> parts_of(const std::string& board) {
+  std::set<std::string> parts;
+  for (std::size_t begin = 0; begin <= board.size();) {
+    const std::size_t end = std::min(board.find('/', begin), board.size());
+    const std::size_t first = board.find_first_not_of(' ', begin);
+    if (first < end) {
+      const std::size_t last = board.find_last_not_of(' ', end - 1);
+      parts.insert(board.substr(first, last + 1 - first));
+    }
+    begin = end + 1;
+  }
+  return parts;
+}
+
+using VerdictIndex = std::map<std::string, std::vector<const VerdictRow*>>;
+
+/// Does a verdict speak about a board? A board that names no pairing concerns both, and so on.
+bool concerns(const VerdictRow& row, const std::set<std::string>& parts) {
+  const auto agrees = [&parts](const std::string& word, std::initializer_list<const char*> words) {
+    const bool named =
+        std::any_of(words.begin(), words.end(), [&](const char* w) { return parts.count(w) > 0; });
+    return word.empty() || !named || parts.count(word) > 0;
+  };
+  return agrees(row.pairing, {"half_split", "interleaved"}) &&
+         agrees(row.dtype, {"f64", "f32", "f16", "bf16"});
+}
+
+/// Empty when the verdicts allow a speed, else why not.
+std::string verification_gap(const TimingRow& row, const std::set<std::string>& parts,
+                             const VerdictIndex& verdicts) {
+  bool passed = false;
+  const auto found = verdicts.find(kernel_of(row));
+  if (found == verdicts.end()) return "not verified in this run";
+  for (const VerdictRow* verdict : found->second) {
+    if (!concerns(*verdict, parts)) continue;
+    const auto word = verdict_of(*verdict);
+    if (is_failure(word))
+      return fmt::format("{} {}{}", verdict->property, word,
+                         verdict->known.empty() ? "" : " (known " + verdict->known + ")");
+    passed = passed || word == "PASS";
+  }
+  return passed ? "" : "not verified in this run";
+}
+
+bool is_speed(double value) {
+  return std::isfinite(value) && value > 0;
+}
+
+std::vector<double> speeds_of(const TimingRow& row) {
+  std::vector<double> speeds;
+  std::copy_if(row.ns_per_token.begin(), row.ns_per_token.end(), std::back_inserter(speeds),
+               is_speed);
+  return speeds;
+}
+
+bool is_measured(const std::string& outcome) {
+  return outcome == "MEASURED" || outcome == "FASTER" || outcome == "SLOWER" || outcome == "SAME" ||
+         outcome == "UNRESOLVED";
+}
+
+void take_speed(BoardEntry& entry) {
+  std::vector<double> spread, medians;
+  if (entry.launches.size() == 1) spread = speeds_of(*entry.row);
+  for (const TimingRow* launch : entry.launches) medians.push_back(launch->ns_per_token_median);
+  if (entry.launches.size() > 1) spread = medians;
+  entry.ns = median_of(medians);
+  const auto ends = std::minmax_element(spread.begin(), spread.end());
+  entry.ns_min = *ends.first;
+  entry.ns_max = *ends.second;
+  // bytes a call / (ns a token * tokens a call) = 10^9 bytes a second
+  const TimingRow& row = *entry.row;
+  const double gb = static_cast<double>(row.bytes) / (entry.ns * static_cast<double>(row.tokens));
+  if (is_speed(gb)) entry.gb_per_s = gb;
+}
+
+/// What kernel, launch and claim make of one contestant.
+BoardEntry make_entry(const Claim& claim) {
+  BoardEntry entry;
+  entry.row = claim.rows.front();
+  entry.outcome = claim.outcome;
+  entry.reason = claim.reason;
+  entry.has_speed = claim.has_speed;
+  if (!claim.has_speed) {
+    // MEASURED, but without a usable sample: the gate lets none through.
+    if (is_measured(entry.outcome)) entry.outcome = "BROKEN";
+    return entry;
+  }
+  entry.claim = &claim;
+  for (const TimingRow* row : claim.rows)
+    if (is_measured(row->outcome)) entry.launches.push_back(row);
+  take_speed(entry);
+  return entry;
+}
+
+/// Ceilings first, then by speed, then what has none; equal ones by name.
+bool stands_before(const BoardEntry& a, const BoardEntry& b) {
+  const auto group = [](const BoardEntry& entry) {
+    return !entry.has_speed ? 2 : entry.row->is_ceiling() ? 0 : 1;
+  };
+  if (group(a) != group(b)) return group(a) < group(b);
+  if (a.ns != b.ns) return a.ns < b.ns;
+  return a.row->kernel < b.row->kernel;
+}
+
+/// What its rounds leave open has no place: it may stand before or behind any other.
+bool is_ranked(const BoardEntry& entry) {
+  return entry.outcome != "UNRESOLVED" && entry.outcome != "INVALID";
+}
+
+void rank(Contest& contest) {
+  std::stable_sort(contest.entries.begin(), contest.entries.end(), stands_before);
+  double ceiling_gb = 0;
+  int next = 1;
+  for (BoardEntry& entry : contest.entries) {
+    if (!entry.has_speed) continue;
+    contest.fastest_ns =
+        contest.fastest_ns > 0 ? std::min(contest.fastest_ns, entry.ns_min) : entry.ns_min;
+    if (entry.row->is_ceiling())
+      ceiling_gb = std::max(ceiling_gb, entry.gb_per_s);
+    else if (!entry.row->is_twin() && is_ranked(entry))
+      entry.rank = next++;
+  }
+  // A baseline beside which nothing is resolved has won nothing.
+  const auto others = [](const BoardEntry& entry) {
+    return entry.is_compared() && !entry.row->is_twin() && !entry.row->is_ceiling();
+  };
+  if (std::any_of(contest.entries.begin(), contest.entries.end(), others) && next == 2)
+    for (BoardEntry& entry : contest.entries)
+      if (entry.row->role == "baseline") entry.rank = 0;
+  for (BoardEntry& entry : contest.entries) {
+    if (!entry.has_speed || !(ceiling_gb > 0)) continue;
+    // Round by round where both stood in the same rounds, else by the medians.
+    const Interval& paired = entry.claim->of_ceiling;
+    entry.percent_of_ceiling =
+        100 * (paired.rounds > 0 && !entry.row->is_ceiling() ? paired.ratio
+                                                             : entry.gb_per_s / ceiling_gb);
+  }
+}
+
+class BoardTable {
+ public:
+  Contest& of(const TimingRow& row) {
+    const auto [board, new_board] = board_index_.try_emplace(row.board, boards.size());
+    if (new_board) {
+      boards.emplace_back();
+      boards.back().name = row.board;
+    }
+    auto& contests = boards[board->second].contests;
+    const auto [contest, new_contest] =
+        contest_index_.try_emplace({row.board, row.workload, row.threads}, contests.size());
+    if (new_contest) {
+      contests.emplace_back();
+      contests.back().of = &row;
+    }
+    return contests[contest->second];
+  }
+  std::vector<Board> boards;
+
+ private:
+  std::map<std::string, std::size_t> board_index_;
+  std::map<std::tuple<std::string, std::string, std::int64_t>, std::size_t> contest_index_;
+};
+
+/// A ceiling stands on every board that has all the parts its own board names.
+void add_ceilings(const std::vector<BoardEntry>& ceilings, BoardTable& table) {
+  std::map<std::pair<std::string, std::int64_t>, std::vector<Contest*>> by_workload;
+  std::map<const Contest*, std::set<std::string>> parts;
+  for (Board& board : table.boards)
+    for (Contest& contest : board.contests) {
+      by_workload[{contest.of->workload, contest.of->threads}].push_back(&contest);
+      parts[&contest] = parts_of(board.name);
+    }
+  std::vector<BoardEntry> alone;
+  for (const BoardEntry& entry : ceilings) {
+    const std::set<std::string> own = parts_of(entry.row->board);
+    bool used = false;
+    for (Contest* contest : by_workload[{entry.row->workload, entry.row->threads}]) {
+      const auto& all = parts[contest];
+      if (!std::includes(all.begin(), all.end(), own.begin(), own.end())) continue;
+      contest->entries.push_back(entry);
+      used = true;
+    }
+    if (!used) alone.push_back(entry);
+  }
+  for (const BoardEntry& entry : alone) table.of(*entry.row).entries.push_back(entry);
+}
+
+}  // namespace
+
+std::vector<TimingRow> gated_timings(const Results& results) {
+  VerdictIndex verdicts;
+  for (const VerdictRow& row : results.verdicts) verdicts[row.kernel].push_back(&row);
+  std::vector<TimingRow> rows = results.timings;
+  for (TimingRow& row : rows) {
+    if (is_not_run(row.outcome)) continue;
+    std::string gap = row.is_ceiling() ? "" : verification_gap(row, parts_of(row.board), verdicts);
+    const bool measured = is_measured(row.outcome);
+    const std::vector<double> speeds = speeds_of(row);
+    if (measured && gap.empty() && speeds.empty()) gap = "its row holds no usable speed";
+    if (measured && gap.empty()) {
+      // From the samples: what a row says about their median is not taken at its word.
+      row.ns_per_token_median = median_of(speeds);
+      continue;
+    }
+    if (row.outcome != "IMPLAUSIBLE") row.outcome = "BROKEN";
+    if (row.reason.empty()) row.reason = gap;
+    row.ns_per_token.clear();
+    row.ns_per_token_median = row.gb_per_s_median = 0;
+  }
+  return rows;
+}
+
+std::vector<Board> make_boards(const std::vector<TimingRow>& timings, const Claims& claims) {
+  // Boards and contests in the order of the rows, whatever else was timed between them.
+  BoardTable table;
+  for (const TimingRow& row : timings)
+    if (!row.is_ceiling()) table.of(row);
+  std::vector<BoardEntry> ceilings;
+  for (const ClaimGroup& group : claims.groups)
+    for (const Claim& claim : group.claims) {
+      BoardEntry entry = make_entry(claim);
+      // A run whose null twin differs claims nothing at all.
+      if (!claims.valid && entry.is_compared()) entry.outcome = "INVALID";
+      if (claim.role == "ceiling") {
+        ceilings.push_back(entry);
+        continue;
+      }
+      Contest& contest = table.of(*entry.row);
+      contest.entries.push_back(entry);
+      contest.group = &group;
+    }
+  add_ceilings(ceilings, table);
+  for (Board& board : table.boards)
+    for (Contest& contest : board.contests) rank(contest);
+  return std::move(table.boards);
+}
+
+}  // namespace ropewalk

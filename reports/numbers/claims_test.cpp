@@ -1,0 +1,320 @@
+// The rule that makes claims of rounds, tried on noise like that of shared machines.
+#include "reports/numbers/claims.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "reports/testing/sample_results.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr std::uint64_t seed = 20210420;
+
+/// Times of two contestants in one launch: a drift that both share in a round, log-normal jitter,
+/// and spikes that hit one of them. `offset`: what this process does to the second one.
+struct Noise {
+  double jitter = 0.012, spike_share = 0.08, spike = 0.4, drift = 0.05;
+};
+struct Rounds {
+  std::vector<double> a, b;
+};
+Rounds make_rounds(std::mt19937_64& random, std::int64_t n, double ratio, const Noise& noise = {}) {
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> uniform;
+  Rounds out;
+  double drift = 0;
+  const auto one = [&] {
+    const bool hit = uniform(random) < noise.spike_share;
+    return std::exp(noise.jitter * normal(random)) * (hit ? 1 + noise.spike * uniform(random) : 1);
+  };
+  for (std::int64_t i = 0; i < n; ++i) {
+    drift = 0.9 * drift + noise.drift * normal(random);
+    out.a.push_back(100 * std::exp(drift) * one());
+    out.b.push_back(100 * std::exp(drift) * one() * ratio);
+  }
+  return out;
+}
+
+std::vector<double> logs_of(const Rounds& rounds) {
+  std::vector<double> out;
+  for (std::size_t i = 0; i < rounds.a.size(); ++i)
+    out.push_back(std::log(rounds.b[i] / rounds.a[i]));
+  return out;
+}
+
+TimingRow row_of(const std::string& kernel, const std::string& role, std::int64_t launch,
+                 std::vector<double> ns) {
+  TimingRow row = sample_timing();
+  row.kernel = kernel;
+  row.role = role;
+  row.launch = launch;
+  row.iterations.assign(ns.size(), 1000);
+  row.ns_per_token_median = median_of(ns);
+  row.ns_per_token = std::move(ns);
+  return row;
+}
+
+/// Baseline, twin and one kernel in some launches; `offsets`: what each launch does to the kernel.
+std::vector<TimingRow> make_run(std::mt19937_64& random, std::int64_t rounds, double ratio,
+                                const std::vector<double>& offsets = {1, 1, 1},
+                                double twin_ratio = 1) {
+  std::vector<TimingRow> rows;
+  for (std::size_t launch = 0; launch < offsets.size(); ++launch) {
+    const auto l = static_cast<std::int64_t>(launch);
+    const Rounds kernel = make_rounds(random, rounds, ratio * offsets[launch]);
+    Rounds twin = make_rounds(random, rounds, twin_ratio);
+    for (std::size_t i = 0; i < twin.b.size(); ++i) twin.b[i] *= kernel.a[i] / twin.a[i];
+    rows.push_back(row_of("plain", "baseline", l, kernel.a));
+    rows.push_back(row_of("plain (twin)", "null_twin", l, twin.b));
+    rows.push_back(row_of("other", "kernel", l, kernel.b));
+  }
+  return rows;
+}
+
+const Claim& claim_on(const Claims& claims, const std::string& kernel) {
+  for (const Claim& claim : claims.groups.at(0).claims)
+    if (claim.kernel == kernel) return claim;
+  throw std::runtime_error("no claim on " + kernel);
+}
+
+/// The share of `trials` in which the interval holds the true ratio.
+template <class MakeInterval>
+double coverage_of(std::int64_t n, MakeInterval&& make_interval) {
+  std::mt19937_64 random(seed + static_cast<std::uint64_t>(n));
+  constexpr int trials = 4000;
+  constexpr double truth = 1.02;
+  int held = 0;
+  for (int i = 0; i < trials; ++i) {
+    const Interval interval = make_interval(logs_of(make_rounds(random, n, truth)));
+    held += interval.low <= truth && truth <= interval.high;
+  }
+  return static_cast<double>(held) / trials;
+}
+
+TEST(SignInterval, CoversAtLeastAsOftenAsItSays) {
+  for (const std::int64_t n : {6, 9, 15, 20, 40, 60, 101})
+    for (const double error : {0.05, 0.01}) {
+      if (n < least_rounds(error)) continue;
+      const double covered =
+          coverage_of(n, [&](std::vector<double> logs) { return sign_interval(logs, error); });
+      EXPECT_GE(covered, 1 - error) << n;
+      EXPECT_LE(covered, 1) << n;
+    }
+}
+
+TEST(SignInterval, TheSameCheckFailsIntervalsThatAreTooNarrow) {
+  const auto shifted = [](std::vector<double> logs) {  // two ranks too far inside
+    std::sort(logs.begin(), logs.end());
+    const Interval whole = sign_interval(logs, 0.05);
+    const auto at =
+        static_cast<std::size_t>(std::find_if(logs.begin(), logs.end(),
+                                              [&](double x) { return std::exp(x) >= whole.low; }) -
+                                 logs.begin()) +
+        2;
+    return Interval{1, std::exp(logs[at]), std::exp(logs[logs.size() - 1 - at]), 0.95, 20};
+  };
+  const auto ends_of_quartiles = [](std::vector<double> logs) {  // what a spread is not
+    std::sort(logs.begin(), logs.end());
+    return Interval{1, std::exp(logs[logs.size() * 2 / 5]), std::exp(logs[logs.size() * 3 / 5]),
+                    0.95, 20};
+  };
+  EXPECT_LT(coverage_of(20, shifted), 0.95);
+  EXPECT_LT(coverage_of(40, shifted), 0.95);
+  EXPECT_LT(coverage_of(20, ends_of_quartiles), 0.95);
+}
+
+TEST(SignInterval, KnownCases) {
+  EXPECT_EQ(sign_interval({}, 0.05).rounds, 0);
+  const Interval few = sign_interval({0, 0.1, 0.2, 0.3, 0.4}, 0.05);  // 2 * 2^-5 > 0.05
+  EXPECT_EQ(few.low, 0);
+  EXPECT_TRUE(std::isinf(few.high));
+  EXPECT_EQ(least_rounds(0.05), 6);
+  std::vector<double> logs;
+  for (int i = 1; i <= 20; ++i) logs.push_back(i);
+  const Interval twenty = sign_interval(logs, 0.05);  // tables of the sign test: ranks 6 and 15
+  EXPECT_NEAR(std::log(twenty.low), 6, 1e-12);
+  EXPECT_NEAR(std::log(twenty.high), 15, 1e-12);
+  EXPECT_NEAR(twenty.coverage, 0.9586, 1e-4);
+  EXPECT_NEAR(std::log(twenty.ratio), 10.5, 1e-12);
+}
+
+TEST(Claims, TheSameKernelTwiceIsNotCalledDifferent) {
+  std::mt19937_64 random(seed);
+  int different = 0, same = 0;
+  double furthest = 0;
+  for (int i = 0; i < 400; ++i) {
+    const auto rows = make_run(random, 40, 1);
+    const Claims claims = claims_of(rows);
+    const Claim& claim = claim_on(claims, "other");
+    different += claim.outcome == "FASTER" || claim.outcome == "SLOWER";
+    same += claim.outcome == "SAME";
+    furthest = std::max(furthest, std::abs(claim.interval.ratio - 1));
+  }
+  EXPECT_LE(different, 20);
+  EXPECT_GT(same, 300);
+  EXPECT_LT(furthest, 0.01);
+}
+
+TEST(Claims, TwoPercentAreFound) {
+  std::mt19937_64 random(seed);
+  int slower = 0, faster = 0;
+  for (int i = 0; i < 200; ++i) {
+    const auto rows = make_run(random, 40, 1.02);
+    const Claims claims = claims_of(rows);
+    slower += claim_on(claims, "other").outcome == "SLOWER";
+    faster += claim_on(claims, "other").outcome == "FASTER";
+  }
+  EXPECT_GE(slower, 190);
+  EXPECT_EQ(faster, 0);
+}
+
+TEST(Claims, LaunchesThatDisagreeSettleNothing) {
+  std::mt19937_64 random(seed);
+  const auto disagree = make_run(random, 40, 1, {0.96, 1.05, 0.95});
+  const Claims claims = claims_of(disagree);
+  const Claim& claim = claim_on(claims, "other");
+  EXPECT_EQ(claim.outcome, "UNRESOLVED");
+  ASSERT_EQ(claim.launch_ratios.size(), 3u);
+  for (const double ratio : claim.launch_ratios) {
+    EXPECT_LE(claim.interval.low, ratio);
+    EXPECT_GE(claim.interval.high, ratio);
+  }
+  // The rounds alone would have claimed something about two launches that pull the same way.
+  const auto pulled = make_run(random, 40, 1, {0.95, 0.95, 1.01});
+  const Claims two_of_three = claims_of(pulled);
+  EXPECT_LT(claim_on(two_of_three, "other").pooled.high, 1);
+  EXPECT_EQ(claim_on(two_of_three, "other").outcome, "UNRESOLVED");
+  EXPECT_EQ(claim_on(two_of_three, "other").rounds_needed, 0);
+}
+
+TEST(Claims, AnUnresolvedOneSaysHowManyRoundsItNeeds) {
+  std::mt19937_64 random(seed);
+  const auto rows = make_run(random, 8, 1.012, {1});
+  const Claims claims = claims_of(rows);
+  const Claim& claim = claim_on(claims, "other");
+  ASSERT_EQ(claim.outcome, "UNRESOLVED");
+  EXPECT_GT(claim.rounds_needed, 8);
+  const auto few = make_run(random, 3, 1.3, {1});
+  const Claims too_few = claims_of(few);
+  EXPECT_EQ(claim_on(too_few, "other").rounds_needed, least_rounds(claim_error));
+}
+
+TEST(Claims, ATwinThatDiffersMakesTheRunInvalid) {
+  std::mt19937_64 random(seed);
+  const auto good = make_run(random, 40, 1.3);
+  const Claims valid = claims_of(good);
+  EXPECT_TRUE(valid.valid);
+  EXPECT_GE(valid.noise_floor, least_floor);
+  const auto bad = make_run(random, 40, 1.3, {1, 1, 1}, 1.03);
+  const Claims invalid = claims_of(bad);
+  EXPECT_FALSE(invalid.valid);
+  EXPECT_NE(invalid.invalid_because.find("twin of plain"), std::string::npos);
+  EXPECT_GT(invalid.noise_floor, 0.02);
+}
+
+TEST(Claims, NothingFinerThanTheNoiseFloorIsSaid) {
+  std::mt19937_64 random(seed);
+  auto rows = make_run(random, 40, 1.015);
+  // The twin of the second launch is off by 2 %: so may any other be.
+  for (TimingRow& row : rows)
+    if (row.is_twin() && row.launch == 1)
+      for (double& ns : row.ns_per_token) ns *= 1.02;
+  const Claims claims = claims_of(rows);
+  EXPECT_TRUE(claims.valid);
+  EXPECT_GT(claims.groups[0].noise_floor, 0.015);
+  EXPECT_EQ(claim_on(claims, "other").outcome, "UNRESOLVED");
+}
+
+TEST(Claims, FasterThanTheCeilingIsNotBelieved) {
+  std::mt19937_64 random(seed);
+  auto rows = make_run(random, 40, 0.5);
+  for (std::int64_t launch = 0; launch < 3; ++launch)
+    rows.push_back(
+        row_of("ceiling_update", "ceiling", launch, make_rounds(random, 40, 1, {0.01, 0, 0, 0}).a));
+  const Claims claims = claims_of(rows);
+  const Claim& claim = claim_on(claims, "other");
+  EXPECT_EQ(claim.outcome, "IMPLAUSIBLE");
+  EXPECT_FALSE(claim.has_speed);
+  EXPECT_EQ(claim.ns_per_token, 0);
+  EXPECT_EQ(claim.interval.rounds, 0);
+  // Control: at the ceiling itself nothing is implausible.
+  EXPECT_NE(claim_on(claims, "plain").outcome, "IMPLAUSIBLE");
+  EXPECT_NEAR(claim_on(claims, "plain").of_ceiling.ratio, 1, 0.1);
+}
+
+// Once its numbers are taken away, the others are compared as strictly as before.
+TEST(Claims, AnImplausibleOneStillSharesTheError) {
+  std::mt19937_64 random(seed);
+  auto rows = make_run(random, 40, 1.3, {1});
+  rows.push_back(row_of("magic", "kernel", 0, std::vector<double>(40, 1)));
+  const std::int64_t before = claims_of(rows).groups[0].comparisons;
+  rows.back().outcome = "IMPLAUSIBLE";
+  rows.back().ns_per_token.clear();
+  rows.back().ns_per_token_median = 0;
+  EXPECT_EQ(claims_of(rows).groups[0].comparisons, before);
+}
+
+TEST(Claims, WithoutATwinNothingIsSaid) {
+  std::mt19937_64 random(seed);
+  auto rows = make_run(random, 60, 1.3, {1});
+  std::erase_if(rows, [](const TimingRow& row) { return row.is_twin(); });
+  const Claims claims = claims_of(rows);
+  for (const Claim& claim : claims.groups[0].claims)
+    if (claim.role == "kernel") {
+      EXPECT_EQ(claim.outcome, "UNRESOLVED") << claim.kernel;
+    }
+}
+
+TEST(Claims, BrokenOnceIsBroken) {
+  std::mt19937_64 random(seed);
+  auto rows = make_run(random, 40, 1.3);
+  TimingRow& last = rows.back();
+  last.outcome = "BROKEN";
+  last.reason = "crashed";
+  last.ns_per_token.clear();
+  last.iterations.clear();
+  last.ns_per_token_median = 0;
+  const Claims claims = claims_of(rows);
+  const Claim& claim = claim_on(claims, "other");
+  EXPECT_EQ(claim.outcome, "BROKEN");
+  EXPECT_EQ(claim.reason, "crashed");
+  EXPECT_FALSE(claim.has_speed);
+  EXPECT_TRUE(claim.launch_ratios.empty());
+}
+
+TEST(Claims, ManyComparisonsShareTheError) {
+  std::mt19937_64 random(seed);
+  auto rows = make_run(random, 40, 1.3, {1});
+  const Claims one = claims_of(rows);
+  for (int i = 0; i < 9; ++i)
+    rows.push_back(
+        row_of("more_" + std::to_string(i), "kernel", 0, make_rounds(random, 40, 1.1).b));
+  const Claims ten = claims_of(rows);
+  EXPECT_EQ(one.groups[0].comparisons, 1);
+  EXPECT_EQ(ten.groups[0].comparisons, 10);
+  EXPECT_GE(claim_on(one, "other").pooled.coverage, 0.95);
+  EXPECT_GE(claim_on(ten, "other").pooled.coverage, 0.995);
+}
+
+TEST(Claims, UnlikeWorkAndOtherEnginesAreNotCompared) {
+  std::mt19937_64 random(seed);
+  auto rows = make_run(random, 40, 1.3, {1});
+  rows.push_back(row_of("computing", "kernel", 0, make_rounds(random, 40, 1.1).b));
+  rows.back().board = "half_split / f32 / in place / computed";
+  rows.push_back(row_of("driven", "kernel", 0, make_rounds(random, 5, 1.1).b));
+  rows.back().engine = "gbench";
+  const Claims claims = claims_of(rows);
+  ASSERT_EQ(claims.groups.size(), 3u);
+  for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
+    EXPECT_EQ(claims.groups[i].claims[0].outcome, "MEASURED");
+    EXPECT_TRUE(claims.groups[i].claims[0].has_speed);
+    EXPECT_EQ(claims.groups[i].claims[0].interval.rounds, 0);
+  }
+}
+
+}  // namespace
+}  // namespace ropewalk

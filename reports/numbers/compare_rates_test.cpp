@@ -1,0 +1,132 @@
+// How often compare is wrong and how often it can tell, on simulated runs with the noise of shared
+// machines: the rates that METHODOLOGY.md states.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "reports/numbers/compare.h"
+#include "reports/testing/sample_results.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr int kernels = 4, rounds = 24;
+constexpr double asked = 0.05;
+
+const RunRow& run_row() {
+  static const RunRow row = [] {
+    RunRow of = sample_results().run;
+    of.environment["memory_total"] = "7800 MiB";
+    return of;
+  }();
+  return row;
+}
+
+/// One run: kernels beside a baseline, its twin and a ceiling. The machine is another in each
+/// launch, a launch has luck of its own with each code (log-normal, `luck`), rounds have jitter and
+/// spikes to five times as long. The kernels take `ratio` times as long.
+Results simulated(std::mt19937_64& random, int launches, double luck, double ratio) {
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> uniform;
+  Results results;
+  results.complete = true;
+  results.run = run_row();
+  const auto add = [&](const std::string& kernel, const std::string& role, int launch, double ns) {
+    TimingRow row = sample_timing();
+    row.kernel = kernel;
+    row.role = role;
+    row.launch = launch;
+    row.ns_per_token.clear();
+    row.iterations.assign(rounds, 1000);
+    for (int round = 0; round < rounds; ++round) {
+      const double spike = uniform(random) < 0.08 ? 1 + 4 * uniform(random) : 1;
+      row.ns_per_token.push_back(ns * spike * std::exp(0.02 * normal(random)));
+    }
+    row.ns_per_token_median = median_of(row.ns_per_token);
+    results.timings.push_back(row);
+  };
+  for (int launch = 0; launch < launches; ++launch) {
+    const auto time = [&, machine = 100 * std::exp(0.1 * normal(random))] {
+      return machine * std::exp(luck * normal(random));
+    };
+    add("ceiling_update", "ceiling", launch, 0.5 * time());
+    const double baseline = time();  // and of its twin: the same code in the same process
+    add("plain", "baseline", launch, baseline);
+    add("plain (twin)", "null_twin", launch, baseline);
+    for (int kernel = 0; kernel < kernels; ++kernel)
+      add("kernel_" + std::to_string(kernel), "kernel", launch, ratio * time());
+  }
+  for (const TimingRow& row : results.timings)
+    if (row.launch == 0 && !row.is_ceiling()) {
+      results.verdicts.push_back(sample_verdict());
+      results.verdicts.back().kernel = kernel_of(row);
+    }
+  return results;
+}
+
+struct Told {
+  int cells = 0, regressions = 0, none = 0, cannot_tell = 0;
+};
+Told told_of(int launches, double luck, double ratio, int pairs) {
+  std::mt19937_64 random(20210420);
+  Told told;
+  for (int pair = 0; pair < pairs; ++pair) {
+    const Results a = simulated(random, launches, luck, 1);
+    const Results b = simulated(random, launches, luck, ratio);
+    for (const ComparedCell& cell : compare_runs(a, b, "a", "b", asked).cells) {
+      if (cell.ratio.rounds == 0 || cell.kernel == "plain") continue;
+      ++told.cells;
+      told.regressions += cell.regression;
+      told.cannot_tell += cell.cannot_tell;
+      told.none += !cell.regression && !cell.cannot_tell;
+    }
+  }
+  return told;
+}
+
+// Of equal runs chance may set apart launch_error / 2 of the cells; asking for 5 % and the control
+// beside them leave less. What is exactly as slow as is allowed may be called none as seldom.
+TEST(CompareRates, EqualRunsAreNoRegression) {
+  Told all;
+  for (const int launches : {2, 3, 5})
+    for (const double luck : {0.005, 0.045, 0.1}) {
+      const Told equal = told_of(launches, luck, 1, 25);
+      EXPECT_GT(equal.cells, 60) << launches << ' ' << luck;
+      EXPECT_LE(equal.regressions, launch_error / 2 * equal.cells) << launches << ' ' << luck;
+      // Fewer than three launches rest on the spread that is assumed of them.
+      const bool assumed = launches < launches_to_trust && luck > 0.05;
+      const Told slower = told_of(launches, luck, 1 + 1.1 * asked, assumed ? 0 : 25);
+      EXPECT_LE(slower.none, launch_error / 2 * slower.cells) << launches << ' ' << luck;
+      all.cells += equal.cells;
+      all.regressions += equal.regressions;
+    }
+  RecordProperty("equal_cells", all.cells);
+  RecordProperty("called_slower", all.regressions);
+  EXPECT_LE(all.regressions, 0.005 * all.cells) << all.cells;
+}
+
+TEST(CompareRates, QuietRunsCanTell) {
+  for (const int launches : {3, 5}) {
+    const Told equal = told_of(launches, 0.005, 1, 25);
+    EXPECT_GE(equal.none, 0.9 * equal.cells) << launches;
+    const Told slower = told_of(launches, 0.005, 1.1, 25), much = told_of(launches, 0.005, 1.2, 25);
+    EXPECT_GE(slower.regressions, 0.9 * slower.cells) << launches;
+    EXPECT_EQ(much.regressions, much.cells) << launches;
+  }
+}
+
+TEST(CompareRates, NoisyRunsSayThatTheyCannotTell) {
+  const Told equal = told_of(3, 0.1, 1, 25);
+  EXPECT_GE(equal.cannot_tell, 0.95 * equal.cells);
+  const Told two = told_of(2, 0.02, 1, 25);
+  EXPECT_GE(two.cannot_tell, 0.95 * two.cells) << "two launches do not show 5 %";
+  for (const int launches : {1, 2, 3, 5}) {
+    const Told fold = told_of(launches, 0.045, 5.6, 5);
+    EXPECT_EQ(fold.regressions, fold.cells) << launches << " launches, 5.6 times slower";
+    EXPECT_GT(fold.cells, 0);
+  }
+}
+
+}  // namespace
+}  // namespace ropewalk

@@ -1,0 +1,264 @@
+// What a run as a whole says, and what stands where strangers name things: known failures excuse
+// nothing else, steal is counted once, foreign names in figures stay names.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "reports/figures/figure.h"
+#include "reports/numbers/summary.h"
+#include "reports/pages/render.h"
+#include "reports/testing/sample_results.h"
+
+namespace ropewalk {
+namespace {
+
+bool contains(const std::string& text, const std::string& what) {
+  return text.find(what) != std::string::npos;
+}
+
+int count(const std::string& text, const std::string& what) {
+  int found = 0;
+  for (std::size_t at = 0; (at = text.find(what, at)) != text.npos; at += what.size()) ++found;
+  return found;
+}
+
+/// Only `dense` has failed, in a way that is known; exit code 0.
+Results with_a_known_failure() {
+  Results results = sample_results();
+  std::erase_if(results.verdicts, [](const VerdictRow& row) {
+    return is_failure(verdict_of(row)) || row.kernel == "wrong_way";
+  });
+  std::erase_if(results.timings, [](const TimingRow& row) { return row.outcome != "MEASURED"; });
+  VerdictRow failed = sample_verdict();
+  failed.kernel = "dense";
+  failed.dtype = "f16";
+  failed.verdict = "FAIL";
+  failed.known = "until 2027-01-01: a bug";
+  results.verdicts.push_back(failed);
+  results.end.exit_code = 0;
+  return results;
+}
+
+/// The first timing of `dense` became this.
+Results broken(Results results, const std::string& reason, int exit_code) {
+  for (TimingRow& row : results.timings)
+    if (row.kernel == "dense") {
+      row.outcome = "BROKEN";
+      row.reason = reason;
+      row.ns_per_token.clear();
+      row.iterations.clear();
+      row.ns_per_token_median = row.gb_per_s_median = 0;
+    }
+  results.end.exit_code = exit_code;
+  return results;
+}
+
+TEST(KnownFailures, ExcuseNothingElse) {
+  const Results known = with_a_known_failure();
+  EXPECT_TRUE(contains(summarize(known).headline, "failed, as is known"));
+  EXPECT_TRUE(contains(render_junit(known), "failures=\"0\""));
+  const Results same = broken(known, "FAIL agreement: off (known until 2027-01-01: a bug)", 0);
+  EXPECT_TRUE(contains(summarize(same).headline, "failed, as is known"));
+  EXPECT_TRUE(contains(render_junit(same), "failures=\"0\""));
+  const Results news = broken(known, "SIGSEGV while timed", 1);
+  EXPECT_FALSE(contains(summarize(news).headline, "as is known")) << summarize(news).headline;
+  EXPECT_TRUE(contains(render_html(news), "SIGSEGV while timed"));
+  EXPECT_FALSE(contains(render_junit(news), "testsuites name=\"ropewalk\" tests=\"0\""));
+  EXPECT_TRUE(contains(render_junit(news), "failure type=\"BROKEN\""));
+}
+
+TEST(KnownFailures, AreShownEverywhereAndRedNowhereInCi) {
+  Results results = sample_results();
+  results.end.exit_code = 0;
+  for (VerdictRow& row : results.verdicts)
+    if (is_failure(row.verdict)) row.known = "until 2999-12-31: issue 7 & others";
+  for (TimingRow& row : results.timings)  // as bench writes it
+    if (row.outcome == "BROKEN") row.reason += " (known until 2999-12-31: issue 7 & others)";
+  const std::string known = "known until 2999-12-31: issue 7 &amp; others";
+  const std::string junit = render_junit(results);
+  EXPECT_EQ(count(junit, "<failure "), 0);
+  EXPECT_EQ(count(junit, "<skipped "), 24);
+  EXPECT_EQ(count(junit, "<skipped message=\"FAIL, " + known + "\"/>"), 6);
+  EXPECT_EQ(count(junit, "<system-out>claim: "), 6);
+  EXPECT_TRUE(contains(junit, "replay: ropewalk replay"));
+  const std::string page = render_html(results);
+  EXPECT_TRUE(contains(page, known));
+  EXPECT_TRUE(contains(page, "1 of 5 kernels failed, as is known"));
+  EXPECT_EQ(count(page, "<dl id=\"failure-"), 6);
+  EXPECT_TRUE(contains(render_markdown(results), "until 2999-12-31: issue 7 & others"));
+  EXPECT_TRUE(contains(render_csv(results), "until 2999-12-31: issue 7 & others"));
+  results.verdicts[results.verdicts.size() - 1].verdict = "FAIL";
+  EXPECT_FALSE(contains(render_html(results), "as is known"));
+  EXPECT_EQ(count(render_junit(results), "<failure "), 1);
+}
+
+TEST(JUnit, ARunThatFailedWithoutARowIsNotGreen) {
+  Results results = with_a_known_failure();
+  results.end.exit_code = 1;  // the ledger differed, say
+  EXPECT_TRUE(contains(render_junit(results), "the run ended with exit code 1"));
+  EXPECT_TRUE(contains(summarize(results).headline, "ended with exit code 1"));
+}
+
+TEST(Noise, WhatWasStolenFromAGroupIsCountedOnce) {
+  Results results = sample_results();
+  std::erase_if(results.timings, [&](const TimingRow& row) {
+    return row.launch != 0 || row.workload != results.timings.front().workload ||
+           row.board != results.timings.front().board;
+  });
+  ASSERT_GE(results.timings.size(), 3u);
+  for (TimingRow& row : results.timings) row.steal_ms = 7010;
+  EXPECT_TRUE(contains(render_markdown(results), "| 7,010 |"));
+}
+
+TEST(Hostile, NamesInFiguresAreInert) {
+  const std::string hostile = "a|<img src=//x>[y](http://x)\n## Kernels";
+  Results results = sample_results();
+  for (VerdictRow& row : results.verdicts)
+    if (row.kernel == "plain") row.kernel = hostile;
+  for (TimingRow& row : results.timings)
+    if (row.kernel == "plain") row.kernel = hostile;
+  for (CurveRow& row : results.curves)
+    if (row.series == "plain") row.series = hostile;
+  ASSERT_FALSE(trade_figures(results, summarize(results)).empty());
+  const std::string text = render_markdown(results);
+  EXPECT_TRUE(contains(text, "Accuracy against speed"));
+  EXPECT_FALSE(contains(text, "<img"));
+  EXPECT_FALSE(contains(text, "| [y]("));
+  const std::string heading = "\n## Kernels";
+  EXPECT_EQ(text.find(heading), text.rfind(heading));
+}
+
+// As properties/observe/position_curve.cpp writes them.
+TEST(Trade, TakesTheErrorsThatRunsMeasure) {
+  const Results results = sample_results();
+  const auto figures = trade_figures(results, summarize(results));
+  ASSERT_FALSE(figures.empty());
+  EXPECT_GE(figures.front().table.lines.size(), 4u);
+  Results other = results;
+  for (CurveRow& row : other.curves)
+    if (const auto at = row.note.find(", f32,"); at != std::string::npos)
+      row.note.replace(at, 6, ", f64,");
+  EXPECT_TRUE(trade_figures(other, summarize(other)).empty()) << "of another type";
+}
+
+/// Six rounds a launch, one of which hit the twin or all kernels but the baseline.
+Results with_noise(bool twin, double factor) {
+  Results results = with_a_known_failure();
+  results.verdicts.erase(results.verdicts.end() - 1);
+  for (TimingRow& row : results.timings) {
+    row.ns_per_token.resize(6);
+    row.iterations.resize(6);
+    const bool hit = twin ? row.is_twin() : row.role == "kernel" || row.is_twin();
+    if (hit) row.ns_per_token[0] *= factor;
+  }
+  return results;
+}
+
+TEST(Speeds, ANoisyRunIsNotCalledValid) {
+  const std::string valid =
+      "<span class=\"pill good\"><span aria-hidden=\"true\">✓</span> valid</span>";
+  EXPECT_TRUE(contains(render_html(sample_results(), "/"), valid));
+  for (const double factor : {8.69, 100.0}) {
+    const Results noisy = with_noise(true, factor);
+    ASSERT_TRUE(summarize(noisy).claims.valid);
+    const std::string page = render_html(noisy, "/");
+    EXPECT_FALSE(contains(page, valid));
+    EXPECT_TRUE(
+        contains(page, "<span class=\"pill slow\"><span aria-hidden=\"true\">?</span> noisy"));
+    const std::string text = render_markdown(noisy);
+    EXPECT_TRUE(contains(text, "? **noisy**: ")) << text.substr(0, 2000);
+    EXPECT_EQ(contains(text, "noise floor more than 1,000 %"), factor > 50);
+    for (const char* each : {"8,869 %", "9,9", "inf"}) EXPECT_FALSE(contains(text, each)) << each;
+  }
+}
+
+TEST(Speeds, WhatIsUnresolvedHasNoRank) {
+  const Results noisy = with_noise(true, 8.69);
+  const Summary summary = summarize(noisy);
+  int unresolved = 0, ranked = 0;
+  for (const Board& board : summary.boards)
+    for (const Contest& contest : board.contests) {
+      int resolved = 0;
+      for (const BoardEntry& entry : contest.entries) {
+        const bool open = entry.outcome == "UNRESOLVED" && !entry.row->is_twin();
+        unresolved += open;
+        EXPECT_TRUE(entry.rank == 0 || !open) << entry.row->kernel;
+        resolved += entry.rank > 0 && entry.row->role != "baseline";
+        ranked += entry.rank > 0;
+      }
+      for (const BoardEntry& entry : contest.entries)
+        if (entry.row->role == "baseline") {
+          EXPECT_EQ(entry.rank > 0, resolved > 0) << "the only one has won nothing";
+        }
+    }
+  EXPECT_GT(unresolved, 0);
+  EXPECT_GT(ranked, 0);
+  const Results results = sample_results();
+  for (const Board& board : summarize(results).boards)
+    for (const Contest& contest : board.contests)
+      EXPECT_EQ(contest.entries[1].rank, contest.entries[1].row->is_twin() ? 0 : 1);
+}
+
+TEST(Speeds, NoEstimateOfRoundsIsAboveAThousand) {
+  const Results noisy = with_noise(true, 8.69);
+  const Summary summary = summarize(noisy);
+  std::int64_t most = 0;
+  for (const ClaimGroup& group : summary.claims.groups)
+    for (const Claim& claim : group.claims) most = std::max(most, claim.rounds_needed);
+  ASSERT_GT(most, rounds_told_max) << "the noise of this test asks for more";
+  for (const std::string& text : {render_html(noisy, "/"), render_markdown(noisy)}) {
+    EXPECT_TRUE(contains(text, "needs more than 1,000 rounds"));
+    EXPECT_FALSE(contains(text, count_text(most) + " rounds"));
+  }
+  EXPECT_TRUE(contains(render_csv(noisy), ",more than 1000,"));
+  EXPECT_FALSE(contains(render_csv(noisy), "," + std::to_string(most) + ","));
+}
+
+// Within a kernel by what they tell, whatever the order of the rows; a known one is no news.
+TEST(Failures, StandInTheOrderOfWhatTheyTell) {
+  Results results = sample_results();
+  results.verdicts.clear();
+  const auto add = [&](const char* kernel, const char* property, const char* verdict) {
+    VerdictRow row = sample_verdict();
+    row.kernel = kernel;
+    row.property = property;
+    row.verdict = verdict;
+    row.margin = 9;
+    results.verdicts.push_back(row);
+    return &results.verdicts.back();
+  };
+  results.verdicts.reserve(8);
+  add("first", "norm", "FAIL");
+  add("first", "threads", "VACUOUS");
+  add("first", "decay", "CRASH");
+  VerdictRow* known = add("first", "order", "FAIL");
+  known->cause = "writes zeros";
+  known->known = "until 2027-01-01: a bug";
+  add("first", "agreement", "FAIL")->cause = "rotates the other way";
+  add("second", "strides", "FAIL")->cause = "writes zeros";
+  const Summary summary = summarize(results);
+  std::string order;
+  for (const VerdictRow* row : summary.failures) order += row->property + " ";
+  EXPECT_EQ(order, "agreement decay norm threads order strides ");
+}
+
+TEST(Failures, TellTheWorstMarginBesideTheShrunkCases) {
+  Results results = sample_results();
+  for (VerdictRow& row : results.verdicts) {
+    if (row.verdict != "FAIL") continue;
+    row.margin = 1.02;
+    row.worst_margin = 38677;
+    row.worst_replay = "ropewalk replay 'the worst'";
+    row.cause = "rotates the other way (1 wrong pair fits)";
+  }
+  for (const std::string& text : {render_markdown(results), render_html(results),
+                                  render_csv(results), render_junit(results)}) {
+    EXPECT_TRUE(contains(text, "38677") || contains(text, "3.9e4")) << text.substr(0, 200);
+    EXPECT_TRUE(contains(text, "rotates the other way (1 wrong pair fits)"));
+    EXPECT_TRUE(contains(text, "the worst"));
+  }
+}
+
+}  // namespace
+}  // namespace ropewalk

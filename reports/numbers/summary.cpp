@@ -1,0 +1,272 @@
+#include "reports/numbers/summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+namespace ropewalk {
+namespace {
+
+void take_margin(double margin, double& worst) {
+  if (!(margin <= worst)) worst = margin;  // a NaN is the worst
+}
+
+class KernelTable {
+ public:
+  KernelSummary& of(const std::string& name, const std::string& plugin) {
+    return at(name, plugin, index_.try_emplace({name, plugin}, kernels.size()));
+  }
+  /// Timing rows name no plugin.
+  KernelSummary& of(const std::string& name) {
+    const auto found = index_.lower_bound({name, ""});
+    if (found != index_.end() && found->first.first == name) return kernels[found->second];
+    return of(name, "");
+  }
+  std::vector<KernelSummary> kernels;
+
+ private:
+  using Index = std::map<std::pair<std::string, std::string>, std::size_t>;
+  KernelSummary& at(const std::string& name, const std::string& plugin,
+                    std::pair<Index::iterator, bool> place) {
+    if (place.second) {
+      KernelSummary kernel;
+      kernel.name = name;
+      kernel.plugin = plugin;
+      kernels.push_back(std::move(kernel));
+    }
+    return kernels[place.first->second];
+  }
+  Index index_;
+};
+
+std::string failure_text(const VerdictRow& row) {
+  const std::string what = is_on_everything(row) ? std::string() : row.property + " ";
+  const std::string known = row.known.empty() ? std::string() : " (known " + row.known + ")";
+  const std::string detail = row.reason.empty() ? std::string() : ": " + row.reason;
+  return fmt::format("{}{}{}{}", what, verdict_of(row), known, detail);
+}
+
+void take_verdict(const VerdictRow& row, KernelSummary& kernel) {
+  const auto verdict = verdict_of(row);
+  if (kernel.summary.empty()) kernel.summary = row.summary;
+  if (is_failure(verdict)) {
+    if (++kernel.failed == 1) kernel.reason = failure_text(row);
+    if (!row.known.empty()) ++kernel.known;
+    kernel.standing = Standing::failed;
+  } else if (is_not_run(verdict)) {
+    ++kernel.not_run;
+    if (kernel.standing == Standing::not_run && kernel.reason.empty())
+      kernel.reason = failure_text(row);
+  } else {
+    ++kernel.passed;
+    if (kernel.standing == Standing::not_run) {
+      kernel.standing = Standing::verified;
+      kernel.reason.clear();
+    }
+    if (kernel.worst_property.empty() || !(row.margin <= kernel.worst_margin))
+      kernel.worst_property = row.property;
+    take_margin(row.margin, kernel.worst_margin);
+  }
+}
+
+void take_timing(const TimingRow& row, KernelSummary& kernel) {
+  if (kernel.summary.empty()) kernel.summary = row.summary;
+  const bool broken = row.outcome == "BROKEN" || row.outcome == "IMPLAUSIBLE";
+  const bool all_known = kernel.failed > 0 && kernel.known == kernel.failed;
+  const bool says_more = all_known && !kernel.broke_while_timed && !is_known(row.reason);
+  if (broken && (kernel.standing != Standing::failed || says_more)) {
+    kernel.broke_while_timed = true;
+    kernel.standing = Standing::failed;
+    kernel.reason = fmt::format("{} while timed on {}{}{}", row.outcome, row.workload,
+                                row.reason.empty() ? "" : ": ", row.reason);
+  }
+  if (kernel.standing == Standing::not_run && kernel.reason.empty())
+    kernel.reason = "not verified in this run";
+}
+
+/// What only the rounds show: a kernel that is faster than memory allows does not do its work.
+void take_implausible(const Claims& claims, KernelTable& table) {
+  for (const ClaimGroup& group : claims.groups)
+    for (const Claim& claim : group.claims) {
+      if (claim.outcome != "IMPLAUSIBLE" || claim.role == "ceiling") continue;
+      TimingRow row = *claim.rows.front();
+      row.outcome = claim.outcome;
+      row.reason = claim.reason;
+      take_timing(row, table.of(kernel_of(row)));
+    }
+}
+
+void summarize_kernels(const Results& results, Summary& summary) {
+  KernelTable table;
+  for (const VerdictRow& row : results.verdicts)
+    take_verdict(row, table.of(row.kernel, row.plugin));
+  for (const TimingRow& row : results.timings)
+    if (!row.is_ceiling()) take_timing(row, table.of(kernel_of(row)));
+  take_implausible(summary.claims, table);
+  summary.kernels = std::move(table.kernels);
+  for (const KernelSummary& kernel : summary.kernels) {
+    if (kernel.standing == Standing::verified) ++summary.kernels_verified;
+    if (kernel.standing == Standing::failed) ++summary.kernels_failed;
+    if (kernel.standing == Standing::not_run) ++summary.kernels_not_run;
+  }
+}
+
+void summarize_properties(const Results& results, Summary& summary) {
+  std::map<std::string, std::size_t> index;
+  for (const VerdictRow& row : results.verdicts) {
+    const auto verdict = verdict_of(row);
+    ++summary.verdicts[std::string(verdict)];
+    summary.planned += row.planned;
+    summary.executed += row.executed;
+    summary.compared_cases += row.compared_cases;
+    summary.compared += row.compared;
+    if (is_on_everything(row)) continue;
+    const auto [place, is_new] = index.try_emplace(row.property, summary.properties.size());
+    if (is_new) {
+      summary.properties.emplace_back();
+      summary.properties.back().name = row.property;
+    }
+    PropertySummary& property = summary.properties[place->second];
+    if (property.claim.empty()) property.claim = row.claim;
+    property.compared += row.compared;
+    if (is_failure(verdict)) ++property.failed;
+    if (is_not_run(verdict)) ++property.not_run;
+    if (verdict != "PASS") continue;
+    ++property.passed;
+    take_margin(row.margin, property.worst_margin);
+  }
+}
+
+void make_matrix(const Results& results, Summary& summary) {
+  std::map<std::string, std::size_t> column;
+  for (std::size_t i = 0; i < summary.properties.size(); ++i)
+    column[summary.properties[i].name] = i;
+  std::map<std::array<std::string, 5>, std::size_t> line;
+  for (const VerdictRow& row : results.verdicts) {
+    const auto [place, is_new] =
+        line.try_emplace({row.kernel, row.plugin, row.angle_contract, row.pairing, row.dtype},
+                         summary.matrix.size());
+    if (is_new) {
+      summary.matrix.emplace_back();
+      summary.matrix.back().of = &row;
+      summary.matrix.back().cells.resize(summary.properties.size());
+    }
+    MatrixRow& matrix_row = summary.matrix[place->second];
+    const VerdictRow*& cell =
+        is_on_everything(row) ? matrix_row.whole : matrix_row.cells[column[row.property]];
+    if (cell == nullptr || is_worse(row, *cell)) cell = &row;
+  }
+  std::map<std::pair<std::string, std::string>, std::size_t> order;
+  for (const MatrixRow& row : summary.matrix)
+    order.try_emplace({row.of->kernel, row.of->plugin}, order.size());
+  std::stable_sort(
+      summary.matrix.begin(), summary.matrix.end(),
+      [&order](const MatrixRow& a, const MatrixRow& b) {
+        return order.at({a.of->kernel, a.of->plugin}) < order.at({b.of->kernel, b.of->plugin});
+      });
+  for (const MatrixRow& row : summary.matrix) {
+    const auto add = [&summary](const VerdictRow* cell) {
+      if (cell != nullptr && is_failure(verdict_of(*cell))) summary.failures.push_back(cell);
+    };
+    add(row.whole);
+    for (const VerdictRow* cell : row.cells) add(cell);
+  }
+  std::stable_sort(summary.failures.begin(), summary.failures.end(),
+                   [&order](const VerdictRow* a, const VerdictRow* b) {
+                     const auto place_a = order.at({a->kernel, a->plugin}),
+                                place_b = order.at({b->kernel, b->plugin});
+                     return place_a != place_b ? place_a < place_b : tells_more(*a, *b);
+                   });
+}
+
+void collect_not_run(const Results& results, Summary& summary) {
+  std::map<std::array<std::string, 3>, std::size_t> index;
+  for (const VerdictRow& row : results.verdicts) {
+    const std::string verdict(verdict_of(row));
+    if (!is_not_run(verdict)) continue;
+    const auto [place, is_new] =
+        index.try_emplace({row.kernel, verdict, row.reason}, summary.not_run.size());
+    if (is_new) summary.not_run.push_back({row.kernel, verdict, row.reason, 0});
+    ++summary.not_run[place->second].count;
+  }
+}
+
+std::string plural(std::int64_t count) {
+  return fmt::format("{} kernel{}", count, count == 1 ? "" : "s");
+}
+
+/// Some kernels failed, in no way but those that are known.
+bool is_all_known(const Summary& summary) {
+  return summary.kernels_failed > 0 &&
+         std::none_of(summary.kernels.begin(), summary.kernels.end(), [](const KernelSummary& k) {
+           return k.standing == Standing::failed && (k.broke_while_timed || k.known < k.failed);
+         });
+}
+
+std::string headline_of(const Summary& summary) {
+  const std::int64_t verified = summary.kernels_verified, failed = summary.kernels_failed;
+  if (failed > 0)
+    return fmt::format("{} of {} failed{}", failed, plural(verified + failed),
+                       is_all_known(summary) ? ", as is known" : "");
+  if (verified > 0 && summary.kernels_not_run > 0)
+    return fmt::format("{} verified, {} could not run", plural(verified), summary.kernels_not_run);
+  if (verified > 0)
+    return fmt::format("{}{} verified", verified > 1 ? "All " : "", plural(verified));
+  return summary.kernels.empty() ? "Nothing was verified" : "No kernel could run";
+}
+
+}  // namespace
+
+bool is_known(const std::string& reason) {
+  return reason.find(" (known ") != std::string::npos;
+}
+
+std::string_view verdict_of(const VerdictRow& row) {
+  static constexpr std::array<std::string_view, 7> words = {
+      "PASS", "FAIL", "CRASH", "HANG", "UNSUPPORTED", "SKIPPED", "VACUOUS"};
+  const auto word = std::find(words.begin(), words.end(), row.verdict);
+  if (word == words.end()) return "FAIL";
+  return *word == "PASS" && row.compared <= 0 ? "VACUOUS" : *word;
+}
+
+bool is_worse(const VerdictRow& a, const VerdictRow& b) {
+  const auto severity = [](const VerdictRow& row) {
+    const auto verdict = verdict_of(row);
+    return is_failure(verdict) ? 2 : verdict == "PASS" ? 1 : 0;
+  };
+  if (severity(a) != severity(b)) return severity(a) > severity(b);
+  return severity(a) > 0 && !(a.margin <= b.margin);
+}
+
+Summary summarize(const Results& results) {
+  Summary summary;
+  summary.timings = gated_timings(results);
+  summary.claims = claims_of(summary.timings);
+  summary.boards = make_boards(summary.timings, summary.claims);
+  summarize_kernels(results, summary);
+  summarize_properties(results, summary);
+  make_matrix(results, summary);
+  collect_not_run(results, summary);
+  summary.headline = headline_of(summary);
+  if (summary.kernels_failed > 0)
+    summary.standing = Standing::failed;
+  else if (summary.kernels_verified > 0)
+    summary.standing = Standing::verified;
+  if (!results.complete) {
+    summary.headline = "Cut off: " + summary.headline + " so far";
+    summary.standing = Standing::failed;
+  } else if (results.end.exit_code != 0 &&
+             (summary.standing == Standing::verified || is_all_known(summary))) {
+    summary.headline += fmt::format(", but the run ended with exit code {}", results.end.exit_code);
+    summary.standing = Standing::failed;
+  }
+  if (!summary.claims.valid) {
+    summary.headline += ", and the speeds are INVALID";
+    summary.standing = Standing::failed;
+  }
+  return summary;
+}
+
+}  // namespace ropewalk

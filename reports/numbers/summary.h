@@ -1,0 +1,115 @@
+// What a report says, worked out once from the rows and shown by every format. Pointers point into
+// the Results, which must outlive the summary.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reports/numbers/claims.h"
+#include "reports/record/record.h"
+
+namespace ropewalk {
+
+/// The row's verdict, but PASS without a compared value is VACUOUS and an unknown word is FAIL.
+std::string_view verdict_of(const VerdictRow& row);
+
+/// Of two verdicts the one to show where there is room for one: a failure, or the larger margin.
+bool is_worse(const VerdictRow& a, const VerdictRow& b);
+
+enum class Standing { verified, failed, not_run };
+
+struct KernelSummary {
+  std::string name, plugin, summary;
+  Standing standing = Standing::not_run;
+  std::int64_t passed = 0, failed = 0, not_run = 0;  ///< verdicts
+  std::int64_t known = 0;                            ///< of the failed ones
+  double worst_margin = 0;                           ///< among those that passed
+  std::string worst_property;
+  bool broke_while_timed = false;  ///< and not in a way that is known
+  std::string reason;              ///< the first failure, or why nothing was run
+};
+
+/// Whether the reason of a BROKEN row says that the failure is a known one.
+bool is_known(const std::string& reason);
+
+struct PropertySummary {
+  std::string name, claim;
+  std::int64_t passed = 0, failed = 0, not_run = 0, compared = 0;
+  double worst_margin = 0;  ///< among those that passed
+};
+
+/// Verdicts UNSUPPORTED or SKIPPED of one kernel for one reason.
+struct NotRun {
+  std::string kernel, verdict, reason;
+  std::int64_t count = 0;
+};
+
+/// One line of the verification matrix; cells follow Summary::properties, NULL where no row exists.
+struct MatrixRow {
+  const VerdictRow* of = nullptr;  ///< its kernel, plugin, angle contract, pairing and dtype
+  std::vector<const VerdictRow*> cells;
+  const VerdictRow* whole = nullptr;  ///< a verdict on everything (no property named), if any
+};
+
+/// One contestant of one workload on one board, over its launches.
+struct BoardEntry {
+  const TimingRow* row = nullptr;          ///< of its first launch: names and sizes
+  std::vector<const TimingRow*> launches;  ///< those with a speed, in order
+  int rank = 0;            ///< from 1; 0 for what is no kernel, has no speed or is UNRESOLVED
+  bool has_speed = false;  ///< false: print no number of it anywhere
+  std::string outcome;     ///< as the report shows it
+  std::string reason;      ///< why it has no speed
+  double ns = 0;           ///< a token: the median of the launches' medians
+  double ns_min = 0, ns_max = 0;  ///< over the launches' medians; over the rounds of a single one
+  double gb_per_s = 0;            ///< at ns
+  double percent_of_ceiling = 0;  ///< 0 without a ceiling
+  const Claim* claim = nullptr;   ///< what its rounds say; NULL without a speed
+  bool is_compared() const { return claim != nullptr && claim->interval.rounds > 0; }
+};
+
+/// Like work: the same board, workload and threads. Ceilings, then ranked kernels, then the rest.
+struct Contest {
+  const TimingRow* of = nullptr;  ///< its workload, phase, source and sizes
+  std::vector<BoardEntry> entries;
+  double fastest_ns = 0;              ///< of all entries: the full length of a bar
+  const ClaimGroup* group = nullptr;  ///< its baseline and noise floor; NULL when nothing ran
+};
+
+struct Board {
+  std::string name;
+  std::vector<Contest> contests;
+};
+
+struct Summary {
+  std::string headline;
+  Standing standing = Standing::not_run;  ///< of the run; failed also when it was cut off
+  std::vector<KernelSummary> kernels;
+  std::int64_t kernels_verified = 0, kernels_failed = 0, kernels_not_run = 0;
+  std::map<std::string, std::int64_t> verdicts;                ///< how many of each word
+  std::int64_t planned = 0, executed = 0, compared_cases = 0;  ///< cases
+  std::int64_t compared = 0;                                   ///< values
+  std::vector<PropertySummary> properties;
+  std::vector<MatrixRow> matrix;
+  std::vector<const VerdictRow*> failures;
+  std::vector<NotRun> not_run;
+  std::vector<TimingRow> timings;  ///< the run's, but BROKEN where the verdicts allow no speed
+  Claims claims;                   ///< of these
+  std::vector<Board> boards;
+  Summary() = default;
+  Summary(Summary&&) = default;  // a copy would point into the other
+  Summary& operator=(Summary&&) = default;
+};
+
+Summary summarize(const Results& results);
+Summary summarize(const Results&&) = delete;
+
+/// The rows as far as their verdicts let them: a kernel has a speed only if every verdict on it,
+/// for the board's pairing and dtype, holds and one of them is a PASS.
+std::vector<TimingRow> gated_timings(const Results& results);
+
+/// The leaderboards of these rows; entries point into both.
+std::vector<Board> make_boards(const std::vector<TimingRow>& timings, const Claims& claims);
+
+}  // namespace ropewalk

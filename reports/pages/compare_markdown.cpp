@@ -1,0 +1,130 @@
+// A comparison as a person reads it in a pull request.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/text.h"
+#include "reports/numbers/compare.h"
+
+namespace ropewalk {
+namespace {
+
+std::string symbol_of(const ComparedCell& cell) {
+  if (cell.regression) return "✗";
+  if (cell.outcome == "FASTER") return "▲";
+  if (cell.outcome == "SLOWER") return "▼";
+  return cell.outcome == "SAME" ? "=" : "?";
+}
+
+/// Whether a regression of the asked size is there; empty of what was not compared.
+std::string answer_of(const ComparedCell& cell) {
+  if (cell.regression) return "seen";
+  if (cell.ratio.rounds == 0) return "";
+  return cell.cannot_tell ? "cannot tell" : "none";
+}
+
+std::string cell_line(const ComparedCell& cell) {
+  std::string ratio, times, spread;
+  if (cell.ratio.rounds > 0) {
+    const bool bounded = std::isfinite(cell.ratio.high);
+    const std::string range =
+        bounded ? fmt::format("{} – {}", ratio_text(cell.ratio.low), ratio_text(cell.ratio.high))
+                : "too few rounds";
+    ratio = fmt::format("{} [{}]", ratio_text(cell.ratio.ratio), range);
+    times = fmt::format("{} → {}", number_text(cell.ns_a), number_text(cell.ns_b));
+    spread = percent_text(100 * cell.spread);
+  }
+  const std::string launches =
+      cell.launches_a > 0 ? fmt::format("{} + {}", cell.launches_a, cell.launches_b) : "";
+  const std::string threads =
+      cell.threads > 1 ? fmt::format(", {} threads", cell.threads) : std::string();
+  return fmt::format("| {} {} | {} | {} | {}{} | {} | {} | {} | {} | {} | {} |\n", symbol_of(cell),
+                     cell.outcome, answer_of(cell), markdown_code(cell.kernel),
+                     markdown_code(cell.workload), threads, markdown_code(cell.board), ratio,
+                     spread, times, launches, markdown_code(cell.note));
+}
+
+constexpr const char* table_head =
+    "| outcome | regression | kernel | workload | board | ratio | spread | ns/token | launches | "
+    "|\n"
+    "|---|---|---|---|---|---:|---:|---:|---:|---|\n";
+
+std::string counts_text(const Comparison& comparison) {
+  std::map<std::string, int> counts;
+  for (const ComparedCell& cell : comparison.cells) ++counts[cell.outcome];
+  std::string text;
+  for (const char* word : {"FASTER", "SLOWER", "SAME", "UNRESOLVED", "BROKEN", "IMPLAUSIBLE",
+                           "SKIPPED", "UNSUPPORTED", "CHANGED", "GONE", "NEW"})
+    if (counts[word] > 0)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counts[word], word);
+  return text;
+}
+
+std::string headline(const Comparison& comparison) {
+  if (!comparison.invalid.empty())
+    return "✗ Nothing was compared: " + markdown_code(comparison.invalid);
+  const std::string asked = percent_text(100 * comparison.max_regression);
+  const std::string untold =
+      fmt::format("{} of {} compared cells", comparison.cannot_tell, comparison.compared);
+  if (comparison.regressions > 0)
+    return fmt::format(
+        "✗ {} regression{}{}", comparison.regressions, comparison.regressions == 1 ? "" : "s",
+        comparison.cannot_tell > 0 ? fmt::format("; {} cannot be told", untold) : "");
+  if (comparison.cannot_tell > 0)
+    return fmt::format("? Cannot tell: a regression of more than {} may hide in {}", asked, untold);
+  return fmt::format("✓ No regression of more than {} found", asked);
+}
+
+std::string how_to_read(const Comparison& comparison) {
+  const bool by_ceiling = std::any_of(comparison.cells.begin(), comparison.cells.end(),
+                                      [](const ComparedCell& cell) { return cell.by_ceiling; });
+  return fmt::format(
+      "The ratio is the time of the second run over that of the first, below 1 is faster{}. Its "
+      "range is that of all launches of the one over all of the other, and reaches at least the "
+      "spread to either side. The spread is how far the launches of unchanged code differ, the "
+      "baseline's and its null twin's. With fewer than {} launches on a side, or without a "
+      "ceiling, the spread is at least {:.0f} %, which processes were seen to have. A regression "
+      "is seen where the whole range lies above 1 by more than {}. There is none where the whole "
+      "range lies below that. Elsewhere nobody can tell: more launches of both runs narrow the "
+      "range (bench --launches 5). By chance alone up to {:.1f} of {} cells would stand out.\n",
+      by_ceiling ? ", each in units of its own run's ceiling, so that a machine that drifts falls "
+                   "out of it"
+                 : "",
+      launches_to_trust, 100 * assumed_spread, percent_text(100 * comparison.max_regression),
+      comparison.by_chance, comparison.compared);
+}
+
+}  // namespace
+
+std::string comparison_markdown(const Comparison& comparison, const std::string& name_a,
+                                const std::string& name_b) {
+  std::string out =
+      fmt::format("## {}\n\n{} → {}, on {}\n\n", headline(comparison), markdown_code(name_a),
+                  markdown_code(name_b), markdown_code(comparison.machine));
+  if (comparison.invalid.empty()) out += counts_text(comparison) + "\n\n";
+  for (const std::string& verdict : comparison.verdicts)
+    out += fmt::format("- ✗ {}\n", markdown_code(verdict));
+  if (!comparison.verdicts.empty()) out += '\n';
+  const auto add_table = [&](const std::string& title, bool regressions) {
+    std::string lines;
+    for (const ComparedCell& cell : comparison.cells)
+      if (cell.regression == regressions) lines += cell_line(cell);
+    if (lines.empty()) return;
+    out += regressions ? "" : fmt::format("<details><summary>{}</summary>\n\n", title);
+    out += table_head + lines + (regressions ? "\n" : "\n</details>\n\n");
+  };
+  add_table("", true);
+  add_table("All other cells, those that cannot be told first", false);
+  if (!comparison.told.empty()) {
+    out += "<details><summary>What else differs</summary>\n\n";
+    for (const std::string& line : comparison.told)
+      out += fmt::format("- {}\n", markdown_code(line));
+    out += "\n</details>\n\n";
+  }
+  if (comparison.invalid.empty()) out += how_to_read(comparison);
+  return out;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,25 @@
+// What a page carries along: the results it was made from, whole and compressed, and the round
+// ratios of each cell as JSON that a script in a browser can read.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "reports/numbers/summary.h"
+#include "reports/record/record.h"
+
+namespace ropewalk {
+
+// How the template begins and ends these blocks; a test holds it to them.
+inline constexpr std::string_view results_begin =
+    "<script type=\"application/octet-stream\" id=\"results\">";
+inline constexpr std::string_view history_begin =
+    "<script type=\"application/octet-stream\" id=\"runs\">";
+inline constexpr std::string_view cells_begin = "<script type=\"application/json\" id=\"cells\">";
+inline constexpr std::string_view block_end = "</script>";
+inline constexpr std::string_view maker_begin = "<meta name=\"generator\" content=\"";
+
+/// A list with an object for each contestant of each leaderboard, in the page's order: what is
+/// printed of it, and for each launch the ratio of every round.
+std::string cells_json(const Summary& summary);
+
+}  // namespace ropewalk

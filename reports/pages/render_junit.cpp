@@ -1,0 +1,161 @@
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "reports/numbers/summary.h"
+#include "reports/pages/render.h"
+#include "reports/pages/render_parts.h"
+
+namespace ropewalk {
+namespace {
+
+/// The cases of one suite and their counts.
+struct Suite {
+  std::string name, cases;
+  int tests = 0, failures = 0, skipped = 0;
+  double seconds = 0;
+
+  void add_case(const std::string& group, const std::string& title, double case_seconds,
+                const std::string& inside) {
+    ++tests;
+    if (case_seconds > 0 && case_seconds < 1e9) seconds += case_seconds;
+    cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"",
+                         xml_text(group), xml_text(title), case_seconds > 0 ? case_seconds : 0);
+    cases += inside.empty() ? "/>\n" : ">\n" + inside + "    </testcase>\n";
+  }
+  std::string failure(const std::string& type, const std::string& message,
+                      const std::string& body) {
+    ++failures;
+    return fmt::format("      <failure type=\"{}\" message=\"{}\">{}</failure>\n", xml_text(type),
+                       xml_text(clean_line(message)), xml_text(body));
+  }
+  std::string skip(const std::string& message) {
+    ++skipped;
+    return fmt::format("      <skipped message=\"{}\"/>\n", xml_text(clean_line(message)));
+  }
+  /// <skipped> is what CI servers neither count as a pass nor turn red for, with the message in
+  /// sight (pytest writes its expected failures so); a <property> most of them do not show.
+  std::string known(const std::string& message, const std::string& body) {
+    return skip(message) + fmt::format("      <system-out>{}</system-out>\n", xml_text(body));
+  }
+};
+
+std::string failure_body(const VerdictRow& row) {
+  std::string body;
+  const auto add = [&body](const char* name, const std::string& value) {
+    if (!value.empty()) body += fmt::format("{}: {}\n", name, value);
+  };
+  add("claim", row.claim);
+  add("reason", row.reason);
+  if (row.verdict == "FAIL") add("margin", margin_text(row.margin));
+  if (row.worst_margin > 0) add("worst margin", margin_text(row.worst_margin));
+  add("where", row.where);
+  add("cause", row.cause);
+  add("diagnosis", row.diagnosis);
+  add("case", row.shrunk_case);
+  add("replay", row.replay);
+  add("worst", row.worst_replay);
+  return body;
+}
+
+std::string suite_name(const std::string& kernel, const std::string& plugin) {
+  return plugin.empty() ? kernel : kernel + " (" + plugin + ")";
+}
+
+class Suites {
+ public:
+  Suite& of(const std::string& name) {
+    const auto [place, is_new] = index_.try_emplace(name, all.size());
+    if (is_new) {
+      all.emplace_back();
+      all.back().name = name;
+    }
+    return all[place->second];
+  }
+  std::vector<Suite> all;
+
+ private:
+  std::map<std::string, std::size_t> index_;
+};
+
+void add_verdict(const VerdictRow& row, Suite& suite) {
+  const std::string verdict(verdict_of(row));
+  const std::string group =
+      fmt::format("{}.{}.{}.{}", row.kernel, row.pairing, row.dtype, row.angle_contract);
+  const std::string title = std::string(is_on_everything(row) ? everything : row.property);
+  const std::string message = row.reason.empty() ? verdict : verdict + ": " + row.reason;
+  std::string inside;
+  if (is_failure(verdict))
+    inside = row.known.empty()
+                 ? suite.failure(verdict, message, failure_body(row))
+                 : suite.known(fmt::format("{}, known {}", verdict, row.known), failure_body(row));
+  if (is_not_run(verdict)) inside = suite.skip(message);
+  suite.add_case(group, title, row.seconds, inside);
+}
+
+/// Only what verification has not said already: a known failure does not excuse another one.
+void add_broken_timings(const Summary& summary, const Results& results, Suites& suites) {
+  std::map<std::string, bool> failed;
+  for (const VerdictRow& row : results.verdicts)
+    if (is_failure(verdict_of(row)) && row.known.empty()) failed[row.kernel] = true;
+  for (const Board& board : summary.boards)
+    for (const Contest& contest : board.contests)
+      for (const BoardEntry& entry : contest.entries) {
+        if (entry.has_speed || is_not_run(entry.outcome) || failed[kernel_of(*entry.row)]) continue;
+        if (is_known(entry.reason)) continue;
+        Suite& suite = suites.of(entry.row->kernel);
+        const std::string inside =
+            suite.failure(entry.outcome, entry.outcome + ": " + entry.reason, "");
+        suite.add_case(entry.row->kernel + ".timed", entry.row->workload + " on " + board.name, 0,
+                       inside);
+      }
+}
+
+/// `failures`: of all other suites. A run that failed for a reason no row has is not green.
+void add_run(const Results& results, const Summary& summary, int failures, Suite& suite) {
+  std::string inside;
+  if (!results.complete)
+    inside = suite.failure("CUT_OFF", "the run was cut off before its end", "");
+  else if (results.end.exit_code == 1 && failures == 0)
+    inside = suite.failure("FAIL", "the run ended with exit code 1: see what it printed", "");
+  suite.add_case("ropewalk.run", "complete", results.end.seconds, inside);
+  if (summary.timings.empty()) return;
+  inside.clear();
+  if (!summary.claims.valid)
+    inside = suite.failure("INVALID", "INVALID: " + summary.claims.invalid_because, "");
+  suite.add_case("ropewalk.run", "valid", 0, inside);
+}
+
+}  // namespace
+
+std::string render_junit(const Results& results) {
+  return junit_of(results, summarize(results));
+}
+
+std::string junit_of(const Results& results, const Summary& summary) {
+  Suites suites;
+  for (const VerdictRow& row : results.verdicts)
+    add_verdict(row, suites.of(suite_name(row.kernel, row.plugin)));
+  add_broken_timings(summary, results, suites);
+  int failures_so_far = 0;
+  for (const Suite& suite : suites.all) failures_so_far += suite.failures;
+  add_run(results, summary, failures_so_far, suites.of("ropewalk"));
+  int tests = 0, failures = 0, skipped = 0;
+  std::string body;
+  for (const Suite& suite : suites.all) {
+    tests += suite.tests;
+    failures += suite.failures;
+    skipped += suite.skipped;
+    body += fmt::format(
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" "
+        "time=\"{:.3f}\">\n{}  </testsuite>\n",
+        xml_text(suite.name), suite.tests, suite.failures, suite.skipped, suite.seconds,
+        suite.cases);
+  }
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+      "<testsuites name=\"ropewalk\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">\n"
+      "{}</testsuites>\n",
+      tests, failures, skipped, body);
+}
+
+}  // namespace ropewalk

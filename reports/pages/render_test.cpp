@@ -1,0 +1,398 @@
+#include "reports/pages/render.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "base/digest.h"
+#include "reports/numbers/summary.h"
+#include "reports/pages/view.h"
+#include "reports/testing/sample_results.h"
+
+namespace ropewalk {
+namespace {
+
+bool contains(const std::string& text, const std::string& what) {
+  return text.find(what) != std::string::npos;
+}
+
+std::size_t count(const std::string& text, const std::string& what) {
+  std::size_t times = 0;
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += what.size())
+    ++times;
+  return times;
+}
+
+/// The four formats of a report.
+std::vector<std::string> all_formats(const Results& results) {
+  return {render_markdown(results), render_html(results), render_csv(results),
+          render_junit(results)};
+}
+
+/// One kernel that holds, timed once beside its ceiling.
+Results small_results() {
+  Results results;
+  results.run = sample_results().run;
+  results.verdicts = {sample_verdict()};
+  TimingRow ceiling = sample_timing();
+  ceiling.kernel = "ceiling_update";
+  ceiling.board = "f32 / in place";
+  ceiling.role = "ceiling";
+  ceiling.ns_per_token = {78.65};
+  ceiling.iterations = {1000};
+  ceiling.ns_per_token_median = 78.65;
+  ceiling.gb_per_s_median = 520.8;
+  results.timings = {sample_timing(), ceiling};
+  results.complete = true;
+  return results;
+}
+
+TEST(Render, SameResultsSameBytes) {
+  const Results results = sample_results();
+  EXPECT_EQ(all_formats(results), all_formats(results));
+}
+
+TEST(Render, NothingAtAllStillRenders) {
+  const Results results;
+  for (const std::string& text : all_formats(results)) EXPECT_FALSE(text.empty());
+  EXPECT_TRUE(contains(render_html(results), "Cut off: Nothing was verified so far"));
+}
+
+TEST(Headline, SaysWhatHappened) {
+  Results results = small_results();
+  EXPECT_EQ(summarize(results).headline, "1 kernel verified");
+  results.verdicts.push_back(sample_verdict());
+  results.verdicts.back().kernel = "dense";
+  EXPECT_EQ(summarize(results).headline, "All 2 kernels verified");
+  EXPECT_EQ(summarize(results).standing, Standing::verified);
+  results.end.exit_code = 1;
+  EXPECT_EQ(summarize(results).headline,
+            "All 2 kernels verified, but the run ended with exit code 1");
+  results.end.exit_code = 0;
+  results.verdicts.push_back(sample_verdict());
+  results.verdicts.back().kernel = "avx512";
+  results.verdicts.back().verdict = "SKIPPED";
+  EXPECT_EQ(summarize(results).headline, "2 kernels verified, 1 could not run");
+  results.verdicts.back().verdict = "HANG";
+  EXPECT_EQ(summarize(results).headline, "1 of 3 kernels failed");
+  results.complete = false;
+  EXPECT_EQ(summarize(results).headline, "Cut off: 1 of 3 kernels failed so far");
+}
+
+TEST(Summary, NothingComparedIsNoPass) {
+  Results results = small_results();
+  results.verdicts[0].compared = 0;
+  const Summary summary = summarize(results);
+  EXPECT_EQ(summary.standing, Standing::failed);
+  EXPECT_EQ(summary.verdicts.at("VACUOUS"), 1);
+}
+
+TEST(Summary, OfTwoVerdictsOnACellTheWorseIsShown) {
+  Results results = small_results();
+  results.verdicts.push_back(sample_verdict());
+  results.verdicts.back().margin = 0.731;
+  EXPECT_EQ(summarize(results).matrix.at(0).cells.at(0)->margin, 0.731);
+  results.verdicts.push_back(sample_verdict());
+  results.verdicts.back().verdict = "CRASH";
+  EXPECT_EQ(summarize(results).matrix.at(0).cells.at(0)->verdict, "CRASH");
+  EXPECT_EQ(summarize(results).failures.size(), 1u);
+}
+
+TEST(Summary, AMarginThatIsNoNumberIsTheWorst) {
+  Results results = small_results();
+  results.verdicts.push_back(sample_verdict());
+  results.verdicts.back().margin = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(contains(render_markdown(results), "✓ nan"));
+}
+
+TEST(Boards, ACeilingStandsWhereItsPartsAre) {
+  const Results results = small_results();
+  const Summary summary = summarize(results);
+  ASSERT_EQ(summary.boards.size(), 1u);
+  const auto& entries = summary.boards[0].contests.at(0).entries;
+  ASSERT_EQ(entries.size(), 2u);
+  EXPECT_TRUE(entries[0].row->is_ceiling());
+  EXPECT_EQ(entries[0].rank, 0);
+  EXPECT_EQ(entries[1].rank, 1);
+  EXPECT_NEAR(entries[1].percent_of_ceiling, 50, 0.01);
+  Results other = small_results();
+  other.timings[1].board = "f32 / out of place";
+  EXPECT_EQ(summarize(other).boards.size(), 2u);
+}
+
+TEST(Boards, UnlikeWorkIsNeverInOneTable) {
+  Results results = small_results();
+  for (const auto& [board, workload] : std::vector<std::pair<std::string, std::string>>{
+           {"interleaved / f32 / in place / table", "llama-3-8b/decode-1"},
+           {"half_split / f32 / in place / table", "llama-3-8b/prefill-2048"}}) {
+    results.timings.push_back(sample_timing());
+    results.timings.back().board = board;
+    results.timings.back().workload = workload;
+  }
+  results.verdicts.push_back(sample_verdict());
+  results.verdicts.back().pairing = "interleaved";
+  for (const Board& board : summarize(results).boards)
+    for (const Contest& contest : board.contests)
+      for (const BoardEntry& entry : contest.entries) {
+        EXPECT_EQ(entry.row->workload, contest.of->workload);
+        if (!entry.row->is_ceiling()) {
+          EXPECT_EQ(entry.row->board, board.name);
+        }
+      }
+  EXPECT_EQ(count(render_html(results), "<table class=\"ranks sortable\">"), 3u);
+  EXPECT_EQ(count(render_markdown(results), "| | kernel | ns/token |"), 3u);
+}
+
+/// Rows that claim a speed although something is wrong with them.
+std::vector<Results> broken_results() {
+  std::vector<Results> all(5, small_results());
+  all[0].timings[0].outcome = "BROKEN";
+  all[0].timings[0].reason = "agreement FAIL";
+  all[1].timings[0].outcome = "IMPLAUSIBLE";
+  all[2].verdicts[0].verdict = "FAIL";    // measured, but it failed
+  all[3].verdicts[0].kernel = "another";  // measured, but never verified
+  all[4].timings[0].outcome = "SKIPPED";
+  for (Results& results : all) {
+    results.timings[0].ns_per_token = {77777.1, 77777.2, 77777.3};
+    results.timings[0].ns_per_token_median = 77777.2;
+    results.timings[0].gb_per_s_median = 88888.2;
+  }
+  return all;
+}
+
+TEST(Broken, HasNoNumberAnywhere) {
+  for (const Results& results : broken_results())
+    for (const std::string& text : all_formats(results))
+      for (const char* number : {"77777", "77,777", "88888", "88,888"})
+        EXPECT_FALSE(contains(text, number)) << number;
+}
+
+TEST(Broken, IsShownWithItsReason) {
+  const auto all = broken_results();
+  for (const Results& results : {all[0], all[2]}) {
+    EXPECT_TRUE(contains(render_html(results), "✗ BROKEN</span> agreement FAIL"));
+    EXPECT_TRUE(contains(render_markdown(results), "✗ `BROKEN` `agreement FAIL`"));
+    EXPECT_TRUE(contains(render_csv(results), ",BROKEN,"));
+  }
+  EXPECT_TRUE(contains(render_html(all[3]), "not verified in this run"));
+  EXPECT_TRUE(contains(render_junit(all[0]), "<failure type=\"BROKEN\""));
+  EXPECT_EQ(summarize(all[0]).headline, "1 of 1 kernel failed");
+}
+
+TEST(Broken, OnlyTheBoardsThatAFailureConcerns) {
+  Results results = small_results();
+  results.verdicts.push_back(sample_verdict());
+  results.verdicts.back().pairing = "interleaved";
+  results.verdicts.back().verdict = "FAIL";
+  EXPECT_TRUE(summarize(results).boards.at(0).contests.at(0).entries.at(1).has_speed);
+}
+
+const std::string hostile =
+    "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>|`]](http://evil.test)\n# =cmd()"
+    "{{headline}}\x1b\xff";
+
+Results hostile_results() {
+  Results results = sample_results();
+  results.run.command = results.run.version = results.run.profile = hostile;
+  results.run.started_at = hostile;
+  results.run.environment[hostile] = hostile;
+  for (VerdictRow& row : results.verdicts) {
+    row.kernel = row.summary = row.plugin = row.angle_contract = row.pairing = hostile;
+    row.dtype = row.claim = row.reason = row.bound_unit = row.where = row.diagnosis = hostile;
+    row.shrunk_case = row.replay = hostile;
+    row.property += hostile;
+  }
+  for (TimingRow& row : results.timings) {
+    row.kernel = row.summary = row.source = row.phase = row.reason = hostile;
+    row.workload += hostile;
+    row.board += hostile;
+  }
+  for (CurveRow& row : results.curves) {
+    row.chart += hostile;
+    row.series += hostile;
+    row.note = hostile;
+  }
+  return results;
+}
+
+TEST(Hostile, IsInertInHtml) {
+  const std::string page = render_html(hostile_results());
+  EXPECT_EQ(count(page, "<script"), 3u) << "ours: code, cells, results";
+  EXPECT_FALSE(contains(page, "<img"));
+  EXPECT_FALSE(contains(page, "\x1b"));
+  EXPECT_FALSE(contains(page, "\xff"));
+  EXPECT_TRUE(contains(page, "&lt;script&gt;alert(1)"));
+  EXPECT_TRUE(contains(page, "{{headline}}"));
+  EXPECT_EQ(count(page, "href=\"http"), 0u);
+}
+
+TEST(Hostile, IsInertInMarkdown) {
+  const std::string text = render_markdown(hostile_results());
+  EXPECT_FALSE(contains(text, "\n# =cmd"));
+  std::istringstream lines(text);
+  bool fenced = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("```", 0) == 0) fenced = !fenced;
+    if (fenced) continue;
+    EXPECT_FALSE(contains(line, "<script")) << line;
+    EXPECT_FALSE(contains(line, "<img")) << line;
+    EXPECT_FALSE(contains(line, "](http")) << line;
+  }
+  EXPECT_FALSE(fenced);
+}
+
+TEST(Hostile, KeepsEveryMarkdownTableInShape) {
+  for (const Results& results : {sample_results(), hostile_results()}) {
+    std::istringstream lines(render_markdown(results));
+    std::size_t width = 0;
+    for (std::string line; std::getline(lines, line);) {
+      const bool in_table = line.rfind("|", 0) == 0;
+      const std::size_t pipes = count(line, "|");
+      if (in_table && width != 0) {
+        EXPECT_EQ(pipes, width) << line;
+      }
+      width = in_table ? pipes : 0;
+    }
+  }
+}
+
+TEST(Matrix, AKernelsFirstLineIsItsWorst) {
+  Results results = small_results();
+  for (const double margin : {0.9987, 0.2, 0.004}) {
+    results.verdicts.push_back(sample_verdict());
+    results.verdicts.back().pairing = "interleaved";
+    results.verdicts.back().dtype = margin == 0.2 ? "f64" : "f32";
+    results.verdicts.back().property = margin == 0.004 ? "norm" : "agreement";
+    results.verdicts.back().margin = margin;
+  }
+  const std::string page = render_html(results);
+  const std::size_t group = page.find("<tr class=\"group\">");
+  const std::string first = page.substr(group, page.find("</tr>", group) - group);
+  EXPECT_TRUE(contains(first, "class=\"good near\"")) << first;
+  EXPECT_TRUE(contains(first, ">0.99<")) << "cut off, never rounded up to 1";
+  EXPECT_TRUE(contains(first, ": PASS 0.9987\"")) << "whole in its title";
+  EXPECT_TRUE(contains(first, ">&lt;.01<"));
+  EXPECT_EQ(count(page, ">0.99<"), 2u) << "the worst, and its own line";
+  results.verdicts[1].verdict = "FAIL";
+  EXPECT_TRUE(contains(render_html(results), "<td class=\"bad\" title=\"agreement interleaved"));
+}
+
+TEST(Hostile, IsInertInCsv) {
+  Results results = sample_results();
+  results.verdicts[0].kernel = "=cmd()|'/c calc'!A1";
+  results.verdicts[0].reason = "a,\"b\"\nc";
+  const std::string text = render_csv(results);
+  EXPECT_TRUE(contains(text, "\nverdict,'=cmd()|'/c calc'!A1,"));
+  EXPECT_TRUE(contains(text, "\"a,\"\"b\"\" c\""));
+  EXPECT_EQ(count(text, "\n"),
+            1 + results.verdicts.size() + results.timings.size() / 2);  // of two launches each
+}
+
+TEST(Hostile, IsInertInXml) {
+  const std::string text = render_junit(hostile_results());
+  EXPECT_FALSE(contains(text, "<script"));
+  EXPECT_FALSE(contains(text, "<img"));
+  for (const char c : text) EXPECT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20);
+}
+
+TEST(Html, AsksForNothing) {
+  const std::string page = render_html(sample_results());
+  const auto digest_of = [&page](const std::string& begin, const std::string& end) {
+    const std::size_t from = page.find(begin) + begin.size();
+    return sha256_base64(page.substr(from, page.find(end, from) - from));
+  };
+  EXPECT_TRUE(contains(page, "default-src 'none'; style-src 'sha256-" +
+                                 digest_of("<style>", "</style>") + "'; script-src 'sha256-" +
+                                 digest_of("<script>", "</script>") + "'; img-src data:; "));
+  EXPECT_FALSE(contains(page, " style=")) << "the policy would not let it have any effect";
+  EXPECT_LT(template_text("report.js").size(), 10'000u);
+  EXPECT_EQ(count(page, "<svg class=\"chart wide"), count(page, "<svg class=\"chart narrow"));
+  EXPECT_EQ(count(page, "<svg class=\"chart wide"), 8u)
+      << "two working sets, two forests, two trades, two curves";
+  for (const char* request : {"<script src", "<link rel=\"stylesheet", "@import", "url(",
+                              "src=", "href=\"http", "<iframe", "<object", "<embed"})
+    EXPECT_FALSE(contains(page, request)) << request;
+}
+
+TEST(Html, LeadsFromAFailedCellToItsCase) {
+  const std::string page = render_html(sample_results());
+  EXPECT_EQ(count(page, "<a href=\"#failure-"), 6u + 3u) << "each cell, and the worst of a kernel";
+  for (int i = 1; i <= 6; ++i)
+    EXPECT_EQ(count(page, "<dl id=\"failure-" + std::to_string(i) + "\""), 1u);
+  EXPECT_TRUE(contains(page, "ropewalk replay &apos;kernel=wrong_way"));
+}
+
+TEST(JUnit, CountsCases) {
+  const Results results = sample_results();
+  const std::string text = render_junit(results);
+  EXPECT_TRUE(contains(text,
+                       "<testsuites name=\"ropewalk\" tests=\"182\" failures=\"6\" "
+                       "errors=\"0\" skipped=\"18\">"));
+  EXPECT_EQ(count(text, "<testcase "), 182u);
+  EXPECT_EQ(count(text, "<failure "), 6u);
+  EXPECT_EQ(count(text, "<skipped "), 18u);
+  Results cut_off = results;
+  cut_off.complete = false;
+  EXPECT_EQ(count(render_junit(cut_off), "<failure type=\"CUT_OFF\""), 1u);
+}
+
+TEST(Csv, CountsCases) {
+  EXPECT_TRUE(contains(render_csv(small_results()), ",200,200,200,1638400,"));
+}
+
+TEST(Csv, HasOneHeaderAndEqualLines) {
+  std::istringstream lines(render_csv(small_results()));
+  std::string header, line;
+  std::getline(lines, header);
+  while (std::getline(lines, line)) EXPECT_EQ(count(line, ","), count(header, ",")) << line;
+}
+
+class WriteReport : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "ropewalk-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+  std::filesystem::path folder;
+};
+
+TEST_F(WriteReport, MakesFourFilesAndNoMore) {
+  const auto out = folder / "new" / "report";
+  write_report(sample_results(), out);
+  write_report(sample_results(), out);
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(out)) {
+    ++files;
+    EXPECT_GT(entry.file_size(), 1000u) << entry.path();
+  }
+  EXPECT_EQ(files, 4u);
+  std::ostringstream page;
+  page << std::ifstream(out / "report.html").rdbuf();
+  EXPECT_EQ(page.str(), render_html(sample_results()));
+}
+
+TEST_F(WriteReport, NamesWhatCannotBeWritten) {
+  const auto taken = folder / "taken";
+  std::ofstream(taken) << "a file";
+  EXPECT_THROW(write_report(small_results(), taken), std::runtime_error);
+  const auto out = folder / "out";
+  std::filesystem::create_directories(out / "report.md" / "not a file");
+  try {
+    write_report(small_results(), out);
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_TRUE(contains(error.what(), (out / "report.md").string() + ": cannot be written: "));
+  }
+  std::size_t entries = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(out)) entries += entry.exists();
+  EXPECT_EQ(entries, 1u);
+}
+
+}  // namespace
+}  // namespace ropewalk

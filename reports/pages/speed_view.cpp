@@ -1,0 +1,356 @@
+// What was timed, as data for the templates: leaderboards, heat maps, the census of disturbances.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include "base/text.h"
+#include "reports/pages/view.h"
+
+namespace ropewalk {
+namespace {
+
+/// An outcome never speaks by colour alone.
+Mark mark_of_outcome(const std::string& outcome) {
+  if (outcome == "FASTER") return {"good", "▲"};
+  if (outcome == "SLOWER") return {"slow", "▼"};
+  if (outcome == "SAME") return {"none", "="};
+  if (outcome == "INVALID") return {"bad", "✗"};
+  return {"none", "?"};
+}
+
+std::string interval_text(const Interval& interval) {
+  if (!std::isfinite(interval.high)) return "too few rounds";
+  return fmt::format("{} – {}", ratio_text(interval.low), ratio_text(interval.high));
+}
+
+/// Without a twin nothing is known of it.
+std::string floor_text(double floor) {
+  return std::isfinite(floor) ? percent_text(100 * floor) : "not known";
+}
+
+std::string needs_text(const Claim& claim) {
+  if (claim.outcome != "UNRESOLVED") return "";
+  if (claim.rounds_needed > rounds_told_max)
+    return fmt::format("needs more than {} rounds", count_text(rounds_told_max));
+  if (claim.rounds_needed > 0)
+    return fmt::format("needs about {} rounds", count_text(claim.rounds_needed));
+  return "needs more launches";
+}
+
+void set_claim(const BoardEntry& entry, View& item) {
+  const bool compared = entry.is_compared();
+  item.set("is_compared", flag(compared));
+  if (!compared) return;
+  const Mark mark = mark_of_outcome(entry.outcome);
+  item.set("claim_class", mark.css_class);
+  item.set("claim_symbol", mark.symbol);
+  item.set("claim_ratio", ratio_text(entry.claim->interval.ratio));
+  item.set("claim_interval", interval_text(entry.claim->interval));
+  const std::string needs = entry.outcome == "INVALID" ? "" : needs_text(*entry.claim);
+  item.set("has_needs", flag(!needs.empty()));
+  item.set("claim_needs", needs);
+}
+
+View entry_view(const BoardEntry& entry, double fastest_ns, int cell) {
+  const TimingRow& row = *entry.row;
+  View item;
+  item.set("entry_cell", std::to_string(cell));
+  item.set("entry_kernel", clean_line(row.kernel));
+  item.set("entry_pieces", pieces(clean_line(row.kernel)));
+  item.set("entry_summary", clean_line(row.summary));
+  item.set("entry_variant", clean_line(row.variant));
+  item.set("has_variant", flag(!row.variant.empty()));
+  item.set("is_ceiling", flag(row.is_ceiling()));
+  item.set("is_baseline", flag(row.role == "baseline"));
+  item.set("is_twin", flag(row.is_twin()));
+  item.set("has_speed", flag(entry.has_speed));
+  item.set("entry_class", !entry.has_speed   ? "broken"
+                          : row.is_ceiling() ? "ceiling"
+                          : row.is_twin()    ? "twin"
+                          : entry.rank == 0  ? "unranked"
+                                             : "ranked");
+  item.set("entry_rank", entry.rank > 0 ? std::to_string(entry.rank) : "");
+  item.set("entry_outcome", clean_line(entry.outcome));
+  item.set("entry_reason", clean_line(entry.reason));
+  set_claim(entry, item);
+  if (!entry.has_speed) return item;
+  const auto percent_of_bar = [fastest_ns](double ns) {
+    return fmt::format("{:.2f}", 100 * fastest_ns / ns);
+  };
+  item.set("entry_ns", number_text(entry.ns));
+  item.set("entry_ns_min", number_text(entry.ns_min));
+  item.set("entry_ns_max", number_text(entry.ns_max));
+  item.set("has_spread", flag(entry.launches.size() > 1 || row.ns_per_token.size() > 1));
+  item.set("entry_gb", entry.gb_per_s > 0 ? number_text(entry.gb_per_s) : "");
+  item.set("has_percent", flag(entry.percent_of_ceiling > 0));
+  item.set("entry_percent",
+           entry.percent_of_ceiling > 0 ? percent_text(entry.percent_of_ceiling) : "");
+  item.set("bar", percent_of_bar(entry.ns));
+  item.set("bar_low", percent_of_bar(entry.ns_max));
+  item.set("bar_high", percent_of_bar(entry.ns_min));
+  item.set("bar_spread", fmt::format("{:.2f}", 100 * fastest_ns / entry.ns_min -
+                                                   100 * fastest_ns / entry.ns_max));
+  return item;
+}
+
+std::string threads_text(const TimingRow& row) {
+  return row.threads > 1 ? fmt::format(", {} threads", row.threads) : "";
+}
+
+/// "median of 5 launches of 40 rounds"
+std::string samples_text(const Contest& contest) {
+  std::size_t launches = 0, rounds = 0;
+  bool paired = true;
+  for (const BoardEntry& entry : contest.entries)
+    for (const TimingRow* row : entry.launches) {
+      launches = std::max(launches, entry.launches.size());
+      rounds = std::max(rounds, row->ns_per_token.size());
+      paired = paired && row->engine == "paired";
+    }
+  if (launches == 0) return "";
+  const auto count = [](std::size_t n, const std::string& what) {
+    const bool hisses = what.back() == 'h';  // launches
+    return fmt::format("{} {}{}", n, what, n == 1 ? "" : hisses ? "es" : "s");
+  };
+  const std::string of = count(rounds, paired ? "round" : "repetition");
+  return launches == 1 ? "median of " + of
+                       : fmt::format("median of {} of {}", count(launches, "launch"), of);
+}
+
+View contest_view(const Contest& contest, const std::string& board, int& cell) {
+  const TimingRow& row = *contest.of;
+  View item;
+  item.set("board_name", clean_line(board));
+  item.set("workload", clean_line(row.workload) + threads_text(row));
+  item.set("workload_source", clean_line(row.source));
+  item.set("has_source", flag(!row.source.empty()));
+  item.set("workload_size", fmt::format("{} token{}, {} moved in a call, working set {}",
+                                        count_text(row.tokens), row.tokens == 1 ? "" : "s",
+                                        bytes_text(row.bytes), bytes_text(row.working_set_bytes)));
+  View entries{View::type::list};
+  for (const BoardEntry& entry : contest.entries)
+    entries << entry_view(entry, contest.fastest_ns, cell++);
+  const std::string samples = samples_text(contest);
+  item.set("has_samples", flag(!samples.empty()));
+  item.set("samples", samples);
+  const bool compared = contest.group != nullptr && !contest.group->baseline.empty();
+  item.set("has_baseline", flag(compared));
+  if (compared) {
+    item.set("baseline", clean_line(contest.group->baseline));
+    item.set("floor", floor_text(contest.group->noise_floor));
+    item.set("comparisons", count_text(contest.group->comparisons));
+  }
+  item.set("entries", std::move(entries));
+  return item;
+}
+
+View boards(const Summary& summary) {
+  View out{View::type::list};
+  int number = 0, cell = 0;
+  for (const Board& board : summary.boards) {
+    View item;
+    item.set("board_id", fmt::format("board-{}", ++number));
+    item.set("board", clean_line(board.name));
+    View contests{View::type::list};
+    for (const Contest& contest : board.contests)
+      contests << contest_view(contest, board.name, cell);
+    item.set("contests", std::move(contests));
+    out << std::move(item);
+  }
+  return out;
+}
+
+// ---- heat maps
+
+const char* heat_class(double percent) {
+  constexpr std::array<std::pair<double, const char*>, 4> steps = {
+      {{90, "h4"}, {75, "h3"}, {50, "h2"}, {25, "h1"}}};
+  for (const auto& [least, name] : steps)
+    if (percent >= least) return name;
+  return percent > 0 ? "h0" : "hx";
+}
+
+/// Kernels of a board in the order of their first appearance by rank.
+std::vector<std::string> columns_of(const Board& board) {
+  std::vector<std::string> names;
+  for (const Contest& contest : board.contests)
+    for (const BoardEntry& entry : contest.entries)
+      if (!entry.row->is_ceiling() && !entry.row->is_twin() &&
+          std::find(names.begin(), names.end(), entry.row->kernel) == names.end())
+        names.push_back(entry.row->kernel);
+  return names;
+}
+
+View heat_cell(const Contest& contest, const std::string& kernel) {
+  View cell;
+  const auto entry = std::find_if(contest.entries.begin(), contest.entries.end(),
+                                  [&kernel](const BoardEntry& each) {
+                                    return each.row->kernel == kernel && !each.row->is_ceiling();
+                                  });
+  const bool there = entry != contest.entries.end(), speed = there && entry->has_speed;
+  cell.set("heat_class", speed ? heat_class(entry->percent_of_ceiling) : "hx");
+  cell.set("heat_ns", speed ? number_text(entry->ns) : there ? clean_line(entry->outcome) : "–");
+  const bool percent = speed && entry->percent_of_ceiling > 0;
+  cell.set("has_heat_percent", flag(percent));
+  cell.set("heat_percent", percent ? percent_text(entry->percent_of_ceiling) : "");
+  return cell;
+}
+
+View heat_maps(const Summary& summary) {
+  View out{View::type::list};
+  for (const Board& board : summary.boards) {
+    const std::vector<std::string> columns = columns_of(board);
+    if (columns.empty()) continue;
+    View item, names{View::type::list}, lines{View::type::list};
+    for (const std::string& name : columns) {
+      View column;
+      column.set("heat_pieces", pieces(clean_line(name)));
+      column.set("heat_kernel", clean_line(name));
+      names << std::move(column);
+    }
+    for (const Contest& contest : board.contests) {
+      View line, cells{View::type::list};
+      line.set("heat_workload", clean_line(contest.of->workload) + threads_text(*contest.of));
+      line.set("heat_size", bytes_text(contest.of->working_set_bytes));
+      for (const std::string& name : columns) cells << heat_cell(contest, name);
+      line.set("heat_cells", std::move(cells));
+      lines << std::move(line);
+    }
+    item.set("heat_board", clean_line(board.name));
+    item.set("heat_columns", std::move(names));
+    item.set("heat_lines", std::move(lines));
+    out << std::move(item);
+  }
+  return out;
+}
+
+// ---- what disturbed the rounds
+
+struct Census {
+  std::int64_t rows = 0, rounds = 0, reverified = 0, switches = 0, faults = 0;
+  double steal_ms = 0, off_cpu = 0;
+  double spin_least = 0, spin_most = 0;  ///< 0: not probed
+};
+
+View census(const Results& results) {
+  std::map<std::int64_t, Census> launches;
+  std::set<std::tuple<std::int64_t, std::string, std::string, std::int64_t>> groups;
+  for (const TimingRow& row : results.timings) {
+    if (row.ns_per_token.empty()) continue;
+    Census& sum = launches[row.launch];
+    ++sum.rows;
+    sum.rounds += static_cast<std::int64_t>(row.ns_per_token.size());
+    sum.reverified += row.reverified;
+    sum.switches += row.involuntary_switches;
+    sum.faults += row.page_faults;
+    // Each row has what was stolen from its whole group.
+    if (groups.insert({row.launch, row.workload, row.board, row.threads}).second)
+      sum.steal_ms += row.steal_ms;
+    sum.off_cpu = std::max(sum.off_cpu, row.off_cpu_share);
+    for (const double spin : {row.spin_ns_before, row.spin_ns_after}) {
+      if (spin <= 0) continue;
+      sum.spin_least = sum.spin_least > 0 ? std::min(sum.spin_least, spin) : spin;
+      sum.spin_most = std::max(sum.spin_most, spin);
+    }
+  }
+  View out{View::type::list};
+  for (const auto& [launch, sum] : launches) {
+    View item;
+    item.set("launch", count_text(launch));
+    item.set("launch_cells", count_text(sum.rows));
+    item.set("launch_rounds", count_text(sum.rounds));
+    item.set("launch_reverified", count_text(sum.reverified));
+    item.set("launch_switches", count_text(sum.switches));
+    item.set("launch_faults", count_text(sum.faults));
+    item.set("launch_steal", number_text(sum.steal_ms));
+    item.set("launch_spin", sum.spin_most > 0 ? fmt::format("{} – {}", number_text(sum.spin_least),
+                                                            number_text(sum.spin_most))
+                                              : "");
+    item.set("launch_off_cpu", percent_text(100 * sum.off_cpu));
+    out << std::move(item);
+  }
+  return out;
+}
+
+/// Launches and rounds apart: the median and largest of each kind of spread.
+View spreads(const Summary& summary) {
+  std::vector<double> launches, rounds;
+  for (const ClaimGroup& group : summary.claims.groups)
+    for (const Claim& claim : group.claims) {
+      if (!claim.has_speed) continue;
+      if (claim.rows.size() > 1) launches.push_back(claim.launch_spread);
+      rounds.push_back(claim.round_spread);
+    }
+  View out{View::type::list};
+  const auto add = [&out](const char* what, const std::vector<double>& values) {
+    if (values.empty()) return;
+    View item;
+    item.set("spread_of", what);
+    item.set("spread_median", percent_text(100 * median_of(values)));
+    item.set("spread_most", percent_text(100 * *std::max_element(values.begin(), values.end())));
+    out << std::move(item);
+  };
+  add("between launches (slowest over fastest median)", launches);
+  add("within a launch (upper over lower quartile of its rounds)", rounds);
+  return out;
+}
+
+bool anything_compared(const Summary& summary) {
+  const auto& groups = summary.claims.groups;
+  return std::any_of(groups.begin(), groups.end(),
+                     [](const ClaimGroup& group) { return !group.baseline.empty(); });
+}
+
+}  // namespace
+
+SpeedsText speeds_text(const Summary& summary) {
+  if (summary.timings.empty()) return {};
+  if (!anything_compared(summary))
+    return {{"none", ""}, "", "measured without paired rounds: no claim is made about them"};
+  const Claims& claims = summary.claims;
+  if (!claims.valid)
+    return {{"bad", "✗"}, "INVALID", claims.invalid_because + "; no claim is made"};
+  std::map<std::string, std::int64_t> outcomes;
+  for (const Board& board : summary.boards)
+    for (const Contest& contest : board.contests)
+      for (const BoardEntry& entry : contest.entries)
+        if (entry.is_compared() && !entry.row->is_twin()) ++outcomes[entry.outcome];
+  std::int64_t groups = 0, noisy = 0;
+  for (const ClaimGroup& group : claims.groups) {
+    if (group.baseline.empty()) continue;
+    ++groups;
+    if (!(group.noise_floor <= useful_floor)) ++noisy;
+  }
+  SpeedsText out{{"good", "✓"}, "valid", "noise floor " + floor_text(claims.noise_floor)};
+  if (noisy > 0) {
+    out.mark = {"slow", "?"};
+    out.word = "noisy";
+    out.rest += fmt::format(", above {} in {} of {} groups", percent_text(100 * useful_floor),
+                            count_text(noisy), count_text(groups));
+  }
+  for (const char* word : {"FASTER", "SLOWER", "SAME", "UNRESOLVED"})
+    if (outcomes[word] > 0) out.rest += fmt::format(", {} {}", outcomes[word], word);
+  return out;
+}
+
+void add_speeds(const Results& results, const Summary& summary, View& view) {
+  view.set("has_boards", flag(!summary.boards.empty()));
+  view.set("boards", boards(summary));
+  View heat = heat_maps(summary);
+  view.set("has_heat", flag(heat.is_non_empty_list()));
+  view.set("heat_maps", std::move(heat));
+  View launches = census(results);
+  view.set("has_census", flag(launches.is_non_empty_list()));
+  view.set("census", std::move(launches));
+  View spread = spreads(summary);
+  view.set("has_spreads", flag(spread.is_non_empty_list()));
+  view.set("spreads", std::move(spread));
+  view.set("is_invalid", flag(!summary.claims.valid));
+  view.set("invalid_because", clean_line(summary.claims.invalid_because));
+}
+
+}  // namespace ropewalk

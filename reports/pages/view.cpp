@@ -1,0 +1,224 @@
+#include "reports/pages/view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <stdexcept>
+
+#include "base/text.h"
+
+namespace ropewalk {
+
+View named(const char* name, const std::string& value) {
+  View item;
+  item.set("name", name);
+  item.set("value", clean_line(value));
+  return item;
+}
+
+View pieces(const std::string& name) {
+  View out{View::type::list};
+  for (std::size_t begin = 0; begin < name.size();) {
+    const std::size_t end = std::min(name.find('_', begin), name.size() - 1) + 1;
+    out << View(name.substr(begin, end - begin));
+    begin = end;
+  }
+  return out;
+}
+
+Mark mark_of(Standing standing) {
+  if (standing == Standing::verified) return {"good", "✓"};
+  if (standing == Standing::failed) return {"bad", "✗"};
+  return {"none", "–"};
+}
+
+Mark mark_of(std::string_view verdict) {
+  return mark_of(is_failure(verdict)   ? Standing::failed
+                 : is_not_run(verdict) ? Standing::not_run
+                                       : Standing::verified);
+}
+
+namespace {
+
+std::string end_text(const Results& results) {
+  if (!results.complete) return "cut off: what follows is what was recorded until then";
+  return fmt::format("complete after {}, exit code {}", seconds_text(results.end.seconds),
+                     results.end.exit_code);
+}
+
+View facts(const Results& results, const Summary& summary) {
+  View out{View::type::list};
+  const auto add = [&out](const char* name, const std::string& value) {
+    if (!value.empty()) out << named(name, value);
+  };
+  const auto& environment = results.run.environment;
+  for (const auto& [key, label] :
+       {std::pair("machine", "machine"), std::pair("cpu_model", "cpu_model"),
+        std::pair("transparent_huge_pages", "huge pages")})
+    if (const auto found = environment.find(key); found != environment.end())
+      add(label, found->second);
+  if (const SpeedsText speeds = speeds_text(summary); !speeds.rest.empty()) {
+    View item = named("speeds", speeds.rest);
+    item.set("has_word", flag(!speeds.word.empty()));
+    item.set("word", speeds.word);
+    item.set("word_class", speeds.mark.css_class);
+    item.set("word_symbol", speeds.mark.symbol);
+    out << std::move(item);
+  }
+  add("command", results.run.command);
+  add("profile", results.run.profile);
+  add("seed", std::to_string(results.run.seed));
+  add("started", results.run.started_at);
+  add("run", end_text(results));
+  add("ropewalk", results.run.version);
+  return out;
+}
+
+View tallies(const Summary& summary) {
+  View out{View::type::list};
+  const auto add = [&out](std::int64_t count, const char* what, const char* css_class) {
+    View item;
+    item.set("tally", count_text(count));
+    item.set("tally_of", what);
+    item.set("tally_class", count > 0 ? css_class : "");
+    out << std::move(item);
+  };
+  const auto verdicts = [&summary](const char* word) {
+    const auto found = summary.verdicts.find(word);
+    return found == summary.verdicts.end() ? 0 : found->second;
+  };
+  add(summary.kernels_verified,
+      summary.kernels_verified == 1 ? "kernel verified" : "kernels verified", "good");
+  add(summary.kernels_failed, summary.kernels_failed == 1 ? "kernel failed" : "kernels failed",
+      "bad");
+  if (summary.kernels_not_run > 0) add(summary.kernels_not_run, "could not run", "none");
+  add(verdicts("PASS"), "claims hold", "good");
+  add(verdicts("FAIL"), "FAIL", "bad");
+  add(verdicts("CRASH"), "CRASH", "bad");
+  for (const char* word : {"HANG", "VACUOUS"})
+    if (verdicts(word) > 0) add(verdicts(word), word, "bad");
+  for (const char* word : {"UNSUPPORTED", "SKIPPED"}) add(verdicts(word), word, "none");
+  return out;
+}
+
+View kernels(const Summary& summary) {
+  View out{View::type::list};
+  for (const KernelSummary& kernel : summary.kernels) {
+    View item;
+    const Mark mark = mark_of(kernel.standing);
+    item.set("kernel_class", mark.css_class);
+    item.set("kernel_symbol", mark.symbol);
+    item.set("kernel_name", clean_line(kernel.name));
+    item.set("kernel_plugin", clean_line(kernel.plugin));
+    item.set("is_plugin", flag(!kernel.plugin.empty()));
+    item.set("kernel_summary", clean_line(kernel.summary));
+    item.set("kernel_standing", kernel.standing == Standing::verified ? "verified"
+                                : kernel.standing == Standing::failed ? "failed"
+                                                                      : "not run");
+    item.set("kernel_passed", count_text(kernel.passed));
+    item.set("kernel_judged", count_text(kernel.passed + kernel.failed));
+    item.set("has_margin", flag(kernel.standing == Standing::verified && kernel.passed > 0));
+    item.set("kernel_margin", margin_text(kernel.worst_margin));
+    item.set("kernel_closest", clean_line(kernel.worst_property));
+    item.set("has_reason", flag(!kernel.reason.empty()));
+    item.set("kernel_reason", clean_line(kernel.reason));
+    out << std::move(item);
+  }
+  return out;
+}
+
+View properties(const Summary& summary) {
+  View out{View::type::list};
+  for (const PropertySummary& property : summary.properties) {
+    View item;
+    item.set("property", clean_line(property.name));
+    item.set("claim", clean_line(property.claim));
+    item.set("property_passed", count_text(property.passed));
+    item.set("property_judged", count_text(property.passed + property.failed));
+    item.set("property_compared", count_text(property.compared));
+    item.set("property_margin", property.passed > 0 ? margin_text(property.worst_margin) : "");
+    out << std::move(item);
+  }
+  return out;
+}
+
+View not_run(const Summary& summary) {
+  View out{View::type::list};
+  for (const NotRun& each : summary.not_run) {
+    View item;
+    item.set("not_run_kernel", clean_line(each.kernel));
+    item.set("not_run_verdict", each.verdict);
+    item.set("not_run_reason", clean_line(each.reason));
+    item.set("not_run_count", count_text(each.count));
+    out << std::move(item);
+  }
+  return out;
+}
+
+View environment(const Results& results) {
+  View out{View::type::list};
+  for (const auto& item : results.run.environment)
+    out << named(clean_line(item.first).c_str(), item.second);
+  return out;
+}
+
+}  // namespace
+
+View& View::operator<<(View item) {
+  // Only its elements keep list_value() from being written to; push_back() would copy.
+  auto& items = const_cast<kainjow::mustache::list&>(list_value());
+  if (items.size() == items.capacity()) {  // the vector's own growth copies: moving may throw
+    kainjow::mustache::list more;
+    more.reserve(2 * items.size() + 4);
+    std::move(items.begin(), items.end(), std::back_inserter(more));
+    items.swap(more);
+  }
+  items.push_back(std::move(item));
+  return *this;
+}
+
+View make_view(const Results& results, const Summary& summary) {
+  View view;
+  const Mark mark = mark_of(summary.standing);
+  view.set("tone", mark.css_class);
+  view.set("tone_symbol", mark.symbol);
+  view.set("headline", summary.headline);
+  view.set("is_cut_off", flag(!results.complete));
+  view.set("version", clean_line(results.run.version));
+  view.set("command", clean_line(results.run.command));
+  view.set("started_at", clean_line(results.run.started_at));
+  view.set("facts", facts(results, summary));
+  view.set("tallies", tallies(summary));
+  view.set("kernels", kernels(summary));
+  add_speeds(results, summary, view);
+  view.set("has_matrix", flag(!summary.matrix.empty()));
+  view.set("has_properties", flag(!summary.properties.empty()));
+  view.set("properties", properties(summary));
+  view.set("matrix", matrix_view(summary));
+  view.set("has_failures", flag(!summary.failures.empty()));
+  view.set("failures", failures_view(summary));
+  view.set("has_not_run", flag(!summary.not_run.empty()));
+  view.set("not_run", not_run(summary));
+  view.set("has_environment", flag(!results.run.environment.empty()));
+  view.set("environment", environment(results));
+  view.set("planned", count_text(summary.planned));
+  view.set("executed", count_text(summary.executed));
+  view.set("compared_cases", count_text(summary.compared_cases));
+  view.set("compared", count_text(summary.compared));
+  view.set("all_compared",
+           flag(summary.planned == summary.executed && summary.executed == summary.compared_cases));
+  return view;
+}
+
+std::string fill_template(const std::string& name, const View& view,
+                          const kainjow::mustache::mustache::escape_handler& escape) {
+  kainjow::mustache::mustache page(template_text(name));
+  page.set_custom_escape(escape);
+  std::string text = page.render(view);
+  if (!page.is_valid()) throw std::logic_error("template " + name + ": " + page.error_message());
+  return text;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,35 @@
+#include <filesystem>
+#include <future>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+#include "reports/pages/render.h"
+#include "reports/pages/render_parts.h"
+#include "reports/record/record_file.h"
+
+namespace ropewalk {
+
+void write_report(const Results& results, const std::filesystem::path& out_dir,
+                  const std::string& history) {
+  std::error_code error;
+  std::filesystem::create_directories(out_dir, error);
+  if (error) throw std::runtime_error(out_dir.string() + ": cannot be made: " + error.message());
+  const Summary summary = summarize(results);
+  // The page takes as long as all others together.
+  struct Others {
+    std::string markdown, csv, junit;
+  };
+  auto others = std::async(std::launch::async, [&] {
+    return Others{markdown_of(results, summary, history), csv_of(results, summary),
+                  junit_of(results, summary)};
+  });
+  const std::string html = html_of(results, summary, {}, history);
+  const auto [markdown, csv, junit] = others.get();
+  write_whole_file(out_dir / "report.md", markdown);
+  write_whole_file(out_dir / "report.html", html);
+  write_whole_file(out_dir / "results.csv", csv);
+  write_whole_file(out_dir / "junit.xml", junit);
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,56 @@
+// The fields of a certificate row, listed once: for JSON, and to say which of them must be alike.
+#pragma once
+#include <concepts>
+#include <type_traits>
+
+#include "reports/record/record.h"
+
+namespace ropewalk {
+
+template <class Row>
+concept CertificateRowLike = std::same_as<std::remove_const_t<Row>, CertificateRow>;
+
+/// What parts of one certificate have in common.
+template <CertificateRowLike Row, class Visit>
+void each_common_field(Row& row, Visit&& visit) {
+  visit("version", row.version);
+  visit("kernel", row.kernel);
+  visit("plugin", row.plugin);
+  visit("angle_contract", row.angle_contract);
+  visit("pairing", row.pairing);
+  visit("dtype", row.dtype);
+  visit("rotary_dim", row.rotary_dim);
+  visit("rope_theta", row.rope_theta);
+  visit("seed", row.seed);
+  visit("cpu_features", row.cpu_features);
+  visit("code_file", row.code_file);
+  visit("code_fingerprint", row.code_fingerprint);
+  visit("oracle_fingerprint", row.oracle_fingerprint);
+  visit("whole_first", row.whole_first);
+  visit("whole_last", row.whole_last);
+  visit("block_bound", row.block_bound);
+  visit("vector_bound", row.vector_bound);
+  visit("enumerated", row.enumerated);
+  visit("bounded", row.bounded);
+  visit("assumed", row.assumed);
+}
+
+template <CertificateRowLike Row, class Visit>
+void each_field(Row& row, Visit&& visit) {
+  each_common_field(row, visit);
+  visit("first", row.first);
+  visit("last", row.last);
+  visit("planned", row.planned);
+  visit("executed", row.executed);
+  visit("compared", row.compared);
+  visit("blocks", row.blocks);
+  visit("block_error", row.block_error);
+  visit("block_position", row.block_position);
+  visit("block_pair", row.block_pair);
+  visit("block_column", row.block_column);
+  visit("vector_error", row.vector_error);
+  visit("vector_position", row.vector_position);
+  visit("vector_pair", row.vector_pair);
+}
+
+}  // namespace ropewalk

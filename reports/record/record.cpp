@@ -1,0 +1,412 @@
+// The rows of results.jsonl as JSON. Each row lists its fields once; writing, reading and the
+// checks of both follow from that list.
+#include "reports/record/record.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <type_traits>
+
+#include "reports/record/certificate_fields.h"
+#include "reports/record/record_file.h"
+
+namespace ropewalk {
+namespace {
+
+using nlohmann::json;
+
+template <class Row, class Kind>
+concept RowOf = std::same_as<std::remove_const_t<Row>, Kind>;
+
+template <RowOf<RunRow> Row, class Visit>
+void each_field(Row& row, Visit&& visit) {
+  visit("version", row.version);
+  visit("command", row.command);
+  visit("started_at", row.started_at);
+  visit("profile", row.profile);
+  visit("seed", row.seed);
+  visit("environment", row.environment);
+}
+
+template <RowOf<VerdictRow> Row, class Visit>
+void each_field(Row& row, Visit&& visit) {
+  visit("kernel", row.kernel);
+  visit("summary", row.summary);
+  visit("plugin", row.plugin);
+  visit("angle_contract", row.angle_contract);
+  visit("pairing", row.pairing);
+  visit("dtype", row.dtype);
+  visit("property", row.property);
+  visit("claim", row.claim);
+  visit("verdict", row.verdict);
+  visit("reason", row.reason);
+  visit("margin", row.margin);
+  visit("bound", row.bound);
+  visit("bound_unit", row.bound_unit);
+  visit("where", row.where);
+  visit("diagnosis", row.diagnosis);
+  visit("planned", row.planned);
+  visit("executed", row.executed);
+  visit("compared_cases", row.compared_cases);
+  visit("compared", row.compared);
+  visit("shrunk_case", row.shrunk_case);
+  visit("replay", row.replay);
+  visit("seconds", row.seconds);
+  visit("known", row.known);
+  visit("cause", row.cause);
+  visit("worst_margin", row.worst_margin);
+  visit("worst_replay", row.worst_replay);
+}
+
+template <RowOf<TimingRow> Row, class Visit>
+void each_field(Row& row, Visit&& visit) {
+  visit("kernel", row.kernel);
+  visit("summary", row.summary);
+  visit("workload", row.workload);
+  visit("source", row.source);
+  visit("phase", row.phase);
+  visit("board", row.board);
+  visit("outcome", row.outcome);
+  visit("reason", row.reason);
+  visit("tokens", row.tokens);
+  visit("bytes", row.bytes);
+  visit("working_set_bytes", row.working_set_bytes);
+  visit("ns_per_token", row.ns_per_token);
+  visit("iterations", row.iterations);
+  visit("ns_per_token_median", row.ns_per_token_median);
+  visit("gb_per_s_median", row.gb_per_s_median);
+  visit("role", row.role);
+  visit("engine", row.engine);
+  visit("launch", row.launch);
+  visit("threads", row.threads);
+  visit("processors", row.processors);
+  visit("variant", row.variant);
+  visit("table_bytes", row.table_bytes);
+  visit("workspace_bytes", row.workspace_bytes);
+  visit("spin_ns_before", row.spin_ns_before);
+  visit("spin_ns_after", row.spin_ns_after);
+  visit("involuntary_switches", row.involuntary_switches);
+  visit("page_faults", row.page_faults);
+  visit("steal_ms", row.steal_ms);
+  visit("off_cpu_share", row.off_cpu_share);
+  visit("reverified", row.reverified);
+}
+
+template <RowOf<CurveRow> Row, class Visit>
+void each_field(Row& row, Visit&& visit) {
+  visit("chart", row.chart);
+  visit("series", row.series);
+  visit("note", row.note);
+  visit("x", row.x);
+  visit("y", row.y);
+}
+
+template <RowOf<KernelRow> Row, class Visit>
+void each_field(Row& row, Visit&& visit) {
+  visit("kernel", row.kernel);
+  visit("summary", row.summary);
+  visit("plugin", row.plugin);
+  visit("angle_contract", row.angle_contract);
+  visit("cpu_features", row.cpu_features);
+  visit("cannot_run", row.cannot_run);
+}
+
+template <RowOf<EndRow> Row, class Visit>
+void each_field(Row& row, Visit&& visit) {
+  visit("exit_code", row.exit_code);
+  visit("seconds", row.seconds);
+  visit("finished_at", row.finished_at);
+}
+
+// ---- writing
+
+json to_json(double value) {
+  if (std::isfinite(value)) return value;
+  if (std::isnan(value)) return "nan";
+  return value > 0 ? "inf" : "-inf";
+}
+
+json to_json(const std::vector<double>& values) {
+  json list = json::array();
+  for (const double value : values) list.push_back(to_json(value));
+  return list;
+}
+
+template <class Value>
+json to_json(const Value& value) {
+  return value;
+}
+
+template <class Row>
+std::string row_line(const char* kind, const Row& row) {
+  std::string line(record_line_start);
+  line += std::to_string(results_schema_version) + R"(,"row":")" + kind + '"';
+  each_field(row, [&line](const char* name, const auto& value) {
+    line += std::string(",\"") + name + "\":";
+    line += to_json(value).dump(-1, ' ', false, json::error_handler_t::replace);
+  });
+  return line + '}';
+}
+
+// ---- reading
+
+struct FieldError {
+  std::string what;
+};
+
+void from_json_value(const json& value, std::string& out) {
+  if (!value.is_string()) throw FieldError{"is not a string"};
+  out = value.get<std::string>();
+}
+
+void from_json_value(const json& value, std::uint64_t& out) {
+  if (!value.is_number_unsigned()) throw FieldError{"is not an integer in 0 .. 2^64 - 1"};
+  out = value.get<std::uint64_t>();
+}
+
+void from_json_value(const json& value, std::int64_t& out) {
+  constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  const bool fits = !value.is_number_unsigned() || value.get<std::uint64_t>() <= largest;
+  if (!value.is_number_integer() || !fits) throw FieldError{"is not a 64-bit integer"};
+  out = value.get<std::int64_t>();
+}
+
+void from_json_value(const json& value, int& out) {
+  std::int64_t wide = 0;
+  from_json_value(value, wide);
+  if (wide < std::numeric_limits<int>::min() || wide > std::numeric_limits<int>::max())
+    throw FieldError{"is out of range"};
+  out = static_cast<int>(wide);
+}
+
+void from_json_value(const json& value, double& out) {
+  if (value.is_number()) {
+    out = value.get<double>();
+    return;
+  }
+  const std::string word = value.is_string() ? value.get<std::string>() : "";
+  if (word == "inf")
+    out = std::numeric_limits<double>::infinity();
+  else if (word == "-inf")
+    out = -std::numeric_limits<double>::infinity();
+  else if (word == "nan")
+    out = std::numeric_limits<double>::quiet_NaN();
+  else
+    throw FieldError{R"(is not a number, "inf", "-inf" or "nan")"};
+}
+
+template <class Element>
+void from_json_value(const json& value, std::vector<Element>& out) {
+  if (!value.is_array()) throw FieldError{"is not a list"};
+  out.resize(value.size());
+  for (std::size_t i = 0; i < out.size(); ++i) from_json_value(value[i], out[i]);
+}
+
+void from_json_value(const json& value, std::map<std::string, std::string>& out) {
+  if (!value.is_object()) throw FieldError{"is not an object"};
+  for (const auto& item : value.items()) from_json_value(item.value(), out[item.key()]);
+}
+
+void need_one_of(const char* field, const std::string& word,
+                 std::initializer_list<std::string_view> words) {
+  if (std::find(words.begin(), words.end(), word) == words.end())
+    throw FieldError{std::string("field '") + field + "' is not a word of this schema"};
+}
+
+/// Fields that schema 1 did not have at first: where one is missing it keeps its default.
+constexpr std::array<std::string_view, 7> later_fields = {
+    "known",      "cause",          "worst_margin", "worst_replay",
+    "processors", "spin_ns_before", "spin_ns_after"};
+
+template <class Row>
+Row parse_row(const json& object) {
+  Row row;
+  each_field(row, [&object](const char* name, auto& value) {
+    const auto found = object.find(name);
+    if (found == object.end() && std::count(later_fields.begin(), later_fields.end(), name) > 0)
+      return;
+    if (found == object.end()) throw FieldError{std::string("field '") + name + "' is missing"};
+    try {
+      from_json_value(*found, value);
+    } catch (const FieldError& error) {
+      throw FieldError{std::string("field '") + name + "' " + error.what};
+    }
+  });
+  return row;
+}
+
+json parse_object(std::string_view line) {
+  if (nests_too_deep(line)) throw FieldError{"nested too deep for a row"};
+  json object;
+  try {
+    object = json::parse(line);
+  } catch (const json::parse_error& error) {
+    throw FieldError{"not JSON (byte " + std::to_string(error.byte) + ")"};
+  } catch (const json::exception&) {
+    throw FieldError{"holds a number out of range"};
+  }
+  if (!object.is_object()) throw FieldError{"not a JSON object"};
+  return object;
+}
+
+/// Takes the lines of a file one by one. A later run row starts over: the last run wins.
+class Reader {
+ public:
+  void take(std::string_view line) {
+    const json object = parse_object(line);
+    const auto schema = object.find("schema");
+    if (schema == object.end() || !schema->is_number_integer())
+      throw FieldError{"no integer field 'schema'"};
+    if (*schema != results_schema_version)
+      throw FieldError{"schema " + schema->dump() + ", this ropewalk reads schema " +
+                       std::to_string(results_schema_version)};
+    const auto kind = object.find("row");
+    if (kind == object.end() || !kind->is_string()) throw FieldError{"no text field 'row'"};
+    take_row(kind->get<std::string>(), object);
+  }
+
+  bool found_run() const { return found_run_; }
+  Results results;
+
+ private:
+  void take_row(const std::string& kind, const json& object) {
+    if (kind == "run") {
+      results = Results{};
+      results.run = parse_row<RunRow>(object);
+      found_run_ = true;
+      return;
+    }
+    if (kind == "kernel") throw FieldError{"a row of ropewalk list --json, which is no run"};
+    const std::array known = {"verdict", "timing", "curve", "certificate", "end"};
+    if (std::find(known.begin(), known.end(), kind) == known.end())
+      throw FieldError{"unknown kind of row"};
+    if (!found_run_) throw FieldError{"a row stands before the run row"};
+    if (results.complete) throw FieldError{"a row follows the end row of its run"};
+    if (kind == "verdict") take_verdict(parse_row<VerdictRow>(object));
+    if (kind == "timing") take_timing(parse_row<TimingRow>(object));
+    if (kind == "curve") take_curve(parse_row<CurveRow>(object));
+    if (kind == "certificate") results.certificates.push_back(parse_row<CertificateRow>(object));
+    if (kind == "end") {
+      results.end = parse_row<EndRow>(object);
+      results.complete = true;
+    }
+  }
+
+  void take_verdict(VerdictRow row) {
+    need_one_of("verdict", row.verdict,
+                {"PASS", "FAIL", "CRASH", "HANG", "UNSUPPORTED", "SKIPPED", "VACUOUS"});
+    results.verdicts.push_back(std::move(row));
+  }
+
+  void take_timing(TimingRow row) {
+    need_one_of("outcome", row.outcome,
+                {"MEASURED", "BROKEN", "SKIPPED", "UNSUPPORTED", "FASTER", "SLOWER", "SAME",
+                 "UNRESOLVED", "IMPLAUSIBLE"});
+    need_one_of("role", row.role, {"kernel", "baseline", "null_twin", "ceiling"});
+    need_one_of("engine", row.engine, {"paired", "gbench"});
+    if (row.launch < 0) throw FieldError{"field 'launch' is negative"};
+    if (row.threads < 1) throw FieldError{"field 'threads' is below 1"};
+    if (row.iterations.size() != row.ns_per_token.size())
+      throw FieldError{"fields 'ns_per_token' and 'iterations' differ in length"};
+    results.timings.push_back(std::move(row));
+  }
+
+  void take_curve(CurveRow row) {
+    if (row.x.size() != row.y.size()) throw FieldError{"fields 'x' and 'y' differ in length"};
+    results.curves.push_back(std::move(row));
+  }
+
+  bool found_run_ = false;
+};
+
+[[noreturn]] void bad(const std::filesystem::path& file, std::int64_t line,
+                      const std::string& what) {
+  throw BadFile(file.string() + ":" + std::to_string(line) + ": " + what +
+                "; give a results.jsonl as this ropewalk writes it, or make it again");
+}
+
+void take(Reader& reader, std::string_view line, const std::filesystem::path& file,
+          std::int64_t number) {
+  try {
+    reader.take(line);
+  } catch (const FieldError& error) {
+    bad(file, number, error.what);
+  }
+  (reader.results.text += line) += '\n';  // a run row has emptied it
+}
+
+// The row of a line that stands alone.
+template <class Row>
+Row one_row_from(const std::string& json_line, std::vector<Row> Results::*rows) {
+  Reader reader;
+  try {
+    reader.take(to_json_line(RunRow{}));
+    reader.take(json_line);
+  } catch (const FieldError& error) {
+    throw BadFile("a row from another process: " + error.what);
+  }
+  if ((reader.results.*rows).size() != 1)
+    throw BadFile("a row from another process is of another kind");
+  return (reader.results.*rows).front();
+}
+
+}  // namespace
+
+std::string to_json_line(const RunRow& row) {
+  return row_line("run", row);
+}
+std::string to_json_line(const VerdictRow& row) {
+  return row_line("verdict", row);
+}
+std::string to_json_line(const TimingRow& row) {
+  return row_line("timing", row);
+}
+std::string to_json_line(const CurveRow& row) {
+  return row_line("curve", row);
+}
+std::string to_json_line(const CertificateRow& row) {
+  return row_line("certificate", row);
+}
+std::string to_json_line(const KernelRow& row) {
+  return row_line("kernel", row);
+}
+std::string to_json_line(const EndRow& row) {
+  return row_line("end", row);
+}
+
+TimingRow timing_row_from(const std::string& json_line) {
+  return one_row_from(json_line, &Results::timings);
+}
+
+VerdictRow verdict_row_from(const std::string& json_line) {
+  return one_row_from(json_line, &Results::verdicts);
+}
+
+CertificateRow certificate_row_from(const std::string& json_line) {
+  return one_row_from(json_line, &Results::certificates);
+}
+
+Results read_results(const std::filesystem::path& file) {
+  Reader reader;
+  const std::int64_t lines = for_each_whole_line(
+      file, [&](std::string_view line, std::int64_t number) { take(reader, line, file, number); });
+  if (!reader.found_run()) bad(file, lines + 1, "no run row");
+  return std::move(reader.results);
+}
+
+Results results_from(std::string_view text, const std::string& name) {
+  Reader reader;
+  std::int64_t number = 0;
+  for (std::size_t end; (end = text.find('\n')) != std::string_view::npos;) {
+    take(reader, text.substr(0, end), name, ++number);
+    text.remove_prefix(end + 1);
+  }
+  if (!reader.found_run()) bad(name, number + 1, "no run row");
+  return std::move(reader.results);
+}
+
+}  // namespace ropewalk

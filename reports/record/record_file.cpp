@@ -1,0 +1,203 @@
+// Appends whole lines, reads whole lines, writes whole files. A kill between two writes loses at
+// most the row in flight: it leaves half a line, which a reader drops and the next writer cuts off.
+#include "reports/record/record_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "reports/record/record.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr std::size_t line_limit_bytes = std::size_t{16} << 20;
+constexpr int nesting_limit = 8;  // a row needs 2
+
+[[noreturn]] void fail(const std::filesystem::path& file, const std::string& what, int error) {
+  throw std::runtime_error(file.string() + ": " + what + ": " +
+                           std::generic_category().message(error));
+}
+
+/// Closes what it holds.
+struct Descriptor {
+  int number = -1;
+  ~Descriptor() {
+    if (number >= 0) ::close(number);
+  }
+};
+
+ssize_t read_some(int descriptor, char* to, std::size_t size) {
+  ssize_t got = 0;
+  do {
+    got = ::read(descriptor, to, size);
+  } while (got < 0 && errno == EINTR);
+  return got;
+}
+
+/// 0, or the errno of what failed.
+int write_all(int descriptor, const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t wrote = ::write(descriptor, text.data() + done, text.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return wrote < 0 ? errno : EIO;
+    done += static_cast<std::size_t>(wrote);
+  }
+  return 0;
+}
+
+/// How many bytes the file must keep so that it ends in a whole line.
+off_t whole_lines_bytes(int descriptor, off_t size) {
+  std::array<char, 4096> block;
+  for (off_t end = size; end > 0;) {
+    const off_t begin = std::max<off_t>(0, end - static_cast<off_t>(block.size()));
+    const auto want = static_cast<std::size_t>(end - begin);
+    if (::pread(descriptor, block.data(), want, begin) != static_cast<ssize_t>(want)) return size;
+    for (off_t i = end - begin; i > 0; --i)
+      if (block[static_cast<std::size_t>(i - 1)] == '\n') return begin + i;
+    end = begin;
+  }
+  return 0;
+}
+
+/// A run that was killed leaves half a row; the next row must not be glued to it.
+void drop_half_row(int descriptor, const std::filesystem::path& file) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return;
+  const off_t keep = whole_lines_bytes(descriptor, status.st_size);
+  if (keep == status.st_size) return;
+  std::array<char, record_line_start.size()> start{};
+  const ssize_t got = ::pread(descriptor, start.data(), start.size(), keep);
+  if (got < 0 || std::string_view(start.data(), static_cast<std::size_t>(got)) !=
+                     record_line_start.substr(0, static_cast<std::size_t>(got)))
+    throw std::runtime_error(file.string() +
+                             ": is no results file of ropewalk; nothing was written to it");
+  if (::ftruncate(descriptor, keep) != 0) fail(file, "cannot be repaired", errno);
+}
+
+[[noreturn]] void cannot_read(const std::filesystem::path& file, int error) {
+  throw BadFile(file.string() + ": cannot be read: " + std::generic_category().message(error));
+}
+
+void check_length(const std::filesystem::path& file, std::int64_t number, std::size_t size) {
+  if (size > line_limit_bytes)
+    throw BadFile(file.string() + ":" + std::to_string(number) +
+                  ": a line longer than 16 MiB is no row; give a results.jsonl of ropewalk");
+}
+
+}  // namespace
+
+RecordWriter::RecordWriter(const std::filesystem::path& file) : file_(file) {
+  Descriptor opened{::open(file.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644)};
+  if (opened.number < 0) fail(file_, "cannot be opened for writing", errno);
+  drop_half_row(opened.number, file_);
+  descriptor_ = std::exchange(opened.number, -1);
+}
+
+RecordWriter::~RecordWriter() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+void RecordWriter::write(const RunRow& row) {
+  write_line(to_json_line(row));
+}
+void RecordWriter::write(const VerdictRow& row) {
+  write_line(to_json_line(row));
+}
+void RecordWriter::write(const TimingRow& row) {
+  write_line(to_json_line(row));
+}
+void RecordWriter::write(const CurveRow& row) {
+  write_line(to_json_line(row));
+}
+void RecordWriter::write(const CertificateRow& row) {
+  write_line(to_json_line(row));
+}
+void RecordWriter::write(const EndRow& row) {
+  write_line(to_json_line(row));
+}
+
+void RecordWriter::write_line(const std::string& line) {
+  if (descriptor_ < 0) throw std::runtime_error(file_.string() + ": closed after an error");
+  if (line.size() >= line_limit_bytes)
+    throw std::runtime_error(file_.string() + ": a row is longer than 16 MiB");
+  if (const int error = write_all(descriptor_, line + '\n'); error != 0) {
+    ::close(std::exchange(descriptor_, -1));
+    fail(file_, "cannot be written", error);
+  }
+}
+
+void write_whole_file(const std::filesystem::path& path, const std::string& text) {
+  const std::filesystem::path part = path.string() + ".part-" + std::to_string(::getpid());
+  const int descriptor =
+      ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (descriptor < 0) fail(path, "cannot be written", errno);
+  int error = write_all(descriptor, text);
+  if (::close(descriptor) != 0 && error == 0) error = errno;
+  if (error == 0 && std::rename(part.c_str(), path.c_str()) != 0) error = errno;
+  if (error == 0) return;
+  ::unlink(part.c_str());
+  fail(path, "cannot be written", error);
+}
+
+std::int64_t for_each_whole_line(
+    const std::filesystem::path& file,
+    const std::function<void(std::string_view line, std::int64_t number)>& visit) {
+  const Descriptor opened{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (opened.number < 0) cannot_read(file, errno);
+  std::string pending;
+  std::vector<char> block(std::size_t{1} << 16);
+  std::int64_t number = 0;
+  while (true) {
+    const ssize_t got = read_some(opened.number, block.data(), block.size());
+    if (got < 0) cannot_read(file, errno);
+    if (got == 0) return number;  // what is pending is half a row
+    std::string_view rest(block.data(), static_cast<std::size_t>(got));
+    for (std::size_t end; (end = rest.find('\n')) != std::string_view::npos;) {
+      pending += rest.substr(0, end);
+      rest.remove_prefix(end + 1);
+      check_length(file, ++number, pending.size());
+      visit(pending, number);
+      pending.clear();
+    }
+    pending += rest;
+    check_length(file, number + 1, pending.size());
+  }
+}
+
+bool has_whole_line(const std::filesystem::path& file) {
+  std::error_code error;
+  if (std::filesystem::status(file, error).type() == std::filesystem::file_type::not_found)
+    return false;
+  return for_each_whole_line(file, [](std::string_view, std::int64_t) {}) > 0;
+}
+
+bool nests_too_deep(std::string_view line) {
+  int depth = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > nesting_limit) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,350 @@
+#include "reports/record/record.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "reports/testing/sample_results.h"
+
+namespace ropewalk {
+namespace {
+
+using nlohmann::json;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+/// A folder of its own for each test, gone afterwards.
+class Record : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "ropewalk-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+    file = folder / "results.jsonl";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+
+  void put(const std::string& bytes) const { std::ofstream(file, std::ios::binary) << bytes; }
+  std::string bytes() const {
+    std::ostringstream out;
+    out << std::ifstream(file, std::ios::binary).rdbuf();
+    return out.str();
+  }
+  /// The message of the BadFile that reading `content` throws.
+  std::string refusal(const std::string& content) const {
+    put(content);
+    try {
+      read_results(file);
+    } catch (const BadFile& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  std::filesystem::path folder, file;
+};
+
+std::string lines_of(const Results& results) {
+  std::string out = to_json_line(results.run) + "\n";
+  for (const auto& row : results.verdicts) out += to_json_line(row) + "\n";
+  for (const auto& row : results.timings) out += to_json_line(row) + "\n";
+  for (const auto& row : results.curves) out += to_json_line(row) + "\n";
+  for (const auto& row : results.certificates) out += to_json_line(row) + "\n";
+  return results.complete ? out + to_json_line(results.end) + "\n" : out;
+}
+
+std::string run_line() {
+  return to_json_line(sample_results().run) + "\n";
+}
+
+TEST_F(Record, EveryKindOfRowComesBack) {
+  Results results = sample_results();
+  results.run.seed = std::numeric_limits<std::uint64_t>::max();
+  results.verdicts[0].reason =
+      "quote \" backslash \\ newline \n tab \t null " + std::string(1, '\0');
+  results.verdicts[1].reason = "γράμματα ✓ 🪢";
+  results.verdicts[2].margin = infinity;
+  results.verdicts[3].margin = -infinity;
+  results.verdicts[4].compared = std::numeric_limits<std::int64_t>::max();
+  results.verdicts[5].planned = std::numeric_limits<std::int64_t>::min();
+  results.timings[0].ns_per_token = {0.1, 5e-324, 1.7976931348623157e308, infinity};
+  results.timings[0].iterations = {1, 2, 3, 4};
+  results.curves[0].y[0] = -0.0;
+  {
+    RecordWriter writer(file);
+    writer.write(results.run);
+    for (const auto& row : results.verdicts) writer.write(row);
+    for (const auto& row : results.timings) writer.write(row);
+    for (const auto& row : results.curves) writer.write(row);
+    for (const auto& row : results.certificates) writer.write(row);
+    writer.write(results.end);
+  }
+  const Results read = read_results(file);
+  EXPECT_TRUE(read.complete);
+  EXPECT_EQ(lines_of(read), lines_of(results));
+  EXPECT_EQ(read.run.seed, results.run.seed);
+  EXPECT_EQ(read.verdicts[0].reason, results.verdicts[0].reason);
+  EXPECT_EQ(read.verdicts[1].reason, results.verdicts[1].reason);
+  EXPECT_EQ(read.verdicts[2].margin, infinity);
+  EXPECT_EQ(read.timings[0].ns_per_token, results.timings[0].ns_per_token);
+  EXPECT_TRUE(std::signbit(read.curves[0].y[0]));
+  EXPECT_EQ(read.end.exit_code, 1);
+}
+
+TEST_F(Record, NotANumberComesBack) {
+  VerdictRow row = sample_verdict();
+  row.margin = not_a_number;
+  put(run_line() + to_json_line(row) + "\n");
+  EXPECT_NE(bytes().find(R"("margin":"nan")"), std::string::npos);
+  EXPECT_TRUE(std::isnan(read_results(file).verdicts.at(0).margin));
+}
+
+TEST_F(Record, BytesThatAreNoTextAreReplaced) {
+  VerdictRow row = sample_verdict();
+  row.kernel = "bad \xff\xc3( end";
+  put(run_line() + to_json_line(row) + "\n");
+  const std::string name = read_results(file).verdicts.at(0).kernel;
+  EXPECT_NE(name.find("bad \xEF\xBF\xBD"), std::string::npos);
+  EXPECT_NE(name.find("end"), std::string::npos);
+}
+
+TEST_F(Record, RowIsOneLine) {
+  VerdictRow row = sample_verdict();
+  row.reason = "two\nlines\r\n";
+  EXPECT_EQ(to_json_line(row).find_first_of("\r\n"), std::string::npos);
+}
+
+TEST_F(Record, AKillLosesAtMostTheRowInFlight) {
+  const std::string first = run_line() + to_json_line(sample_verdict()) + "\n";
+  const std::string last = to_json_line(sample_timing()) + "\n";
+  for (std::size_t kept = 0; kept < last.size(); ++kept) {
+    put(first + last.substr(0, kept));
+    const Results read = read_results(file);
+    ASSERT_EQ(read.verdicts.size(), 1u) << kept;
+    ASSERT_EQ(read.timings.size(), 0u) << kept;
+    ASSERT_FALSE(read.complete);
+  }
+  put(first + last);
+  EXPECT_EQ(read_results(file).timings.size(), 1u);
+}
+
+TEST_F(Record, AWriterCutsOffHalfARow) {
+  const std::string first = run_line();
+  const std::string last = to_json_line(sample_timing());
+  for (const std::size_t kept : {std::size_t{1}, std::size_t{9}, std::size_t{40}, last.size()}) {
+    put(first + last.substr(0, kept));
+    RecordWriter(file).write(sample_verdict());
+    EXPECT_EQ(bytes(), first + to_json_line(sample_verdict()) + "\n") << kept;
+  }
+}
+
+TEST_F(Record, AWriterLeavesForeignFilesAlone) {
+  const std::string foreign = "somebody's letter, without a last newline";
+  put(foreign);
+  EXPECT_THROW(RecordWriter{file}, std::runtime_error);
+  EXPECT_EQ(bytes(), foreign);
+}
+
+TEST_F(Record, TheLastRunWins) {
+  Results first = sample_results(), second = sample_results();
+  second.run.profile = "smoke";
+  second.verdicts.resize(1);
+  second.timings.clear();
+  second.curves.clear();
+  second.complete = false;
+  put(lines_of(first) + lines_of(second));
+  const Results read = read_results(file);
+  EXPECT_EQ(lines_of(read), lines_of(second));
+  EXPECT_FALSE(read.complete);
+}
+
+TEST_F(Record, UnknownFieldsAreIgnored) {
+  std::string line = to_json_line(sample_verdict());
+  line.insert(line.size() - 1, R"(,"later":{"x":[1,2]})");
+  put(run_line() + line + "\n");
+  EXPECT_EQ(read_results(file).verdicts.size(), 1u);
+}
+
+TEST_F(Record, FilesFromBeforeKnownFailuresAreRead) {
+  std::string old = to_json_line(sample_verdict());
+  for (const std::string field :
+       {R"(,"known":"")", R"(,"cause":"")", R"(,"worst_margin":0.0)", R"(,"worst_replay":"")"})
+    old.erase(old.find(field), field.size());
+  put(run_line() + old + "\n");
+  EXPECT_EQ(read_results(file).verdicts.at(0).known, "");
+  EXPECT_EQ(read_results(file).verdicts.at(0).worst_margin, 0);
+}
+
+TEST_F(Record, WhatIsRefusedNamesFileAndLine) {
+  const std::string verdict = to_json_line(sample_verdict());
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string line = verdict;
+    const std::size_t at = line.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return run_line() + line.replace(at, from.size(), to) + "\n";
+  };
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"", ":1: no run row"},
+      {"\n", ":1: not JSON"},
+      {std::string("\0\xff\x01\n", 4), ":1: not JSON"},
+      {"\x7f"
+       "ELF\x02\x01\n",
+       ":1: not JSON"},
+      {run_line() + verdict.substr(0, 50) + "\n", ":2: not JSON"},
+      {"[1]\n", ":1: not a JSON object"},
+      {"{}\n", ":1: no integer field 'schema'"},
+      {R"({"schema":"1","row":"run"})"
+       "\n",
+       ":1: no integer field 'schema'"},
+      {R"({"schema":2,"row":"run"})"
+       "\n",
+       ":1: schema 2, this ropewalk reads schema 1"},
+      {R"({"schema":1})"
+       "\n",
+       ":1: no text field 'row'"},
+      {R"({"schema":1,"row":"kernel"})"
+       "\n",
+       ":1: a row of ropewalk list --json, which is no run"},
+      {R"({"schema":1,"row":"surprise"})"
+       "\n",
+       ":1: unknown kind of row"},
+      {verdict + "\n", ":1: a row stands before the run row"},
+      {run_line() + to_json_line(EndRow{}) + "\n" + verdict + "\n",
+       ":3: a row follows the end row"},
+      {with(R"("kernel":"plain",)", ""), ":2: field 'kernel' is missing"},
+      {with(R"("kernel":"plain")", R"("kernel":7)"), ":2: field 'kernel' is not a string"},
+      {with(R"("margin":0.487)", R"("margin":"big")"), ":2: field 'margin' is not a number"},
+      {with(R"("margin":0.487)", R"("margin":1e999)"), ":2: holds a number out of range"},
+      {with(R"("planned":200)", R"("planned":0.5)"), ":2: field 'planned' is not a 64-bit integer"},
+      {with(R"("planned":200)", R"("planned":9223372036854775808)"), ":2: field 'planned' is not"},
+      {with(R"("verdict":"PASS")", R"("verdict":"FINE")"), ":2: field 'verdict' is not a word"},
+      {with(R"("kernel":"plain")", "\"kernel\":\"\xff\""), ":2: not JSON"},
+      {run_line() +
+           R"({"schema":1,"row":"curve","chart":"","series":"","note":"","x":[1],"y":[]})" + "\n",
+       ":2: fields 'x' and 'y' differ in length"},
+      {run_line() +
+           R"({"schema":1,"row":"end","exit_code":3000000000,"seconds":1,"finished_at":""})" + "\n",
+       ":2: field 'exit_code' is out of range"},
+      {std::string(1000000, '[') + "\n", ":1: nested too deep"},
+      {std::string(17 << 20, 'x'), ":1: a line longer than 16 MiB"},
+      {std::string(17 << 20, 'x') + "\n", ":1: a line longer than 16 MiB"}};
+  for (const auto& [content, what] : cases) {
+    const std::string message = refusal(content);
+    EXPECT_NE(message.find(file.string() + what), std::string::npos)
+        << "got: " << message << "\nwanted: " << what;
+    EXPECT_EQ(message.find('\n'), std::string::npos);
+    EXPECT_LT(message.size(), 400u);
+  }
+}
+
+TEST_F(Record, TimingRowsKnowTheirRoles) {
+  const std::string timing = to_json_line(sample_timing());
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string line = timing;
+    const std::size_t at = line.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return refusal(run_line() + line.replace(at, from.size(), to) + "\n");
+  };
+  EXPECT_EQ(with("MEASURED", "MEASURED"), "");
+  EXPECT_EQ(with(R"("role":"kernel")", R"("role":"null_twin")"), "");
+  EXPECT_NE(with(R"("role":"kernel")", R"("role":"king")").find("'role' is not a word"),
+            std::string::npos);
+  EXPECT_NE(with(R"("engine":"paired")", R"("engine":"")").find("'engine' is not a word"),
+            std::string::npos);
+  EXPECT_NE(with(R"("threads":1)", R"("threads":0)").find("'threads' is below 1"),
+            std::string::npos);
+  EXPECT_NE(with(R"("launch":0)", R"("launch":-1)").find("'launch' is negative"),
+            std::string::npos);
+  EXPECT_NE(with("[1000,1000,1000]", "[1000]").find("differ in length"), std::string::npos);
+  TimingRow twin = sample_timing();
+  twin.kernel = "plain (twin)";
+  EXPECT_EQ(kernel_of(twin), "plain (twin)");
+  twin.role = "null_twin";
+  EXPECT_EQ(kernel_of(twin), "plain");
+}
+
+TEST_F(Record, AnySingleBrokenByteIsReadOrRefused) {
+  const std::string whole = run_line() + to_json_line(sample_verdict()) + "\n";
+  for (std::size_t at = 0; at < whole.size(); at += at < 60 ? 1 : 5)
+    for (const char byte : {'\0', '\xff', '"', '{', '\n', '9'}) {
+      std::string broken = whole;
+      broken[at] = byte;
+      put(broken);
+      try {
+        read_results(file);
+      } catch (const BadFile&) {
+      }
+    }
+}
+
+TEST_F(Record, UnusableFilesAreNamed) {
+  for (const std::filesystem::path& path : {folder / "missing.jsonl", folder}) {
+    try {
+      read_results(path);
+      ADD_FAILURE() << path;
+    } catch (const BadFile& error) {
+      EXPECT_EQ(std::string(error.what()).find(path.string() + ": cannot be read: "), 0u);
+    }
+  }
+  try {
+    RecordWriter writer(folder / "no" / "such" / "folder.jsonl");
+    ADD_FAILURE();
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("No such file"), std::string::npos);
+  }
+}
+
+TEST_F(Record, AFullDiskIsOneClearLine) {
+  RecordWriter writer("/dev/full");
+  try {
+    writer.write(sample_verdict());
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_EQ(std::string(error.what()), "/dev/full: cannot be written: No space left on device");
+  }
+  EXPECT_THROW(writer.write(sample_verdict()), std::runtime_error);
+}
+
+/// Each field of a written row is in the schema file with its type, and the other way round.
+TEST(ResultsSchema, DescribesEveryField) {
+  const json schema = json::parse(std::ifstream(RESULTS_SCHEMA));
+  EXPECT_EQ(schema.at("$schema"), "https://json-schema.org/draft/2020-12/schema");
+  const Results results = sample_results();
+  const std::map<std::string, std::string> lines = {
+      {"run", to_json_line(results.run)},
+      {"verdict", to_json_line(results.verdicts[0])},
+      {"timing", to_json_line(results.timings[0])},
+      {"curve", to_json_line(results.curves[0])},
+      {"certificate", to_json_line(results.certificates[0])},
+      {"kernel", to_json_line(KernelRow{})},
+      {"end", to_json_line(results.end)}};
+  EXPECT_EQ(schema.at("oneOf").size(), lines.size());
+  for (const auto& [kind, line] : lines) {
+    const json row = json::parse(line);
+    const json& definition = schema.at("$defs").at(kind);
+    const json& fields = definition.at("properties");
+    EXPECT_EQ(fields.at("row").at("const"), kind);
+    EXPECT_EQ(fields.at("schema").at("const"), results_schema_version);
+    EXPECT_EQ(fields.size(), row.size()) << kind;
+    std::size_t later = 0;  // files without these are still read
+    for (const char* field : {"known", "cause", "worst_margin", "worst_replay", "processors",
+                              "spin_ns_before", "spin_ns_after"})
+      later += row.count(field);
+    EXPECT_EQ(definition.at("required").size(), row.size() - later) << kind;
+    for (const auto& item : row.items()) {
+      ASSERT_TRUE(fields.contains(item.key())) << kind << " " << item.key();
+      EXPECT_TRUE(fields.at(item.key()).contains("description") || item.key() == "row" ||
+                  item.key() == "schema")
+          << kind << " " << item.key();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ropewalk

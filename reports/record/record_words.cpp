@@ -1,0 +1,50 @@
+// What can be said about rows without reading any JSON.
+#include <string>
+
+#include "reports/record/record.h"
+
+namespace ropewalk {
+
+bool is_failure(std::string_view verdict) {
+  return verdict == "FAIL" || verdict == "CRASH" || verdict == "HANG" || verdict == "VACUOUS";
+}
+
+bool is_not_run(std::string_view verdict) {
+  return verdict == "UNSUPPORTED" || verdict == "SKIPPED";
+}
+
+bool tells_more(const VerdictRow& a, const VerdictRow& b) {
+  const auto order = [](const VerdictRow& row) {
+    const bool measured = row.verdict == "FAIL" && row.margin > 1;
+    const int kind = !row.cause.empty() ? 0 : row.verdict == "VACUOUS" ? 3 : measured ? 2 : 1;
+    constexpr int last = 4;
+    return row.known.empty() ? kind : kind + last;
+  };
+  return order(a) < order(b);
+}
+
+bool is_on_everything(const VerdictRow& row) {
+  return row.property.empty() || row.property == everything || row.property == "*" ||
+         row.property == "any";
+}
+
+std::string kernel_of(const TimingRow& row) {
+  const bool twin = row.is_twin() && row.kernel.ends_with(twin_suffix);
+  return twin ? row.kernel.substr(0, row.kernel.size() - twin_suffix.size()) : row.kernel;
+}
+
+std::string text_of(const Results& results) {
+  if (!results.text.empty()) return results.text;
+  std::string text = to_json_line(results.run) + '\n';
+  const auto add = [&text](const auto& rows) {
+    for (const auto& row : rows) text += to_json_line(row) + '\n';
+  };
+  add(results.verdicts);
+  add(results.timings);
+  add(results.curves);
+  add(results.certificates);
+  if (results.complete) text += to_json_line(results.end) + '\n';
+  return text;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,67 @@
+#include "tools/command/claims_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace ropewalk {
+namespace {
+
+/// A ratio of times as the percents that it differs from 1.
+std::string percents(double ratio) {
+  return ratio <= 11 ? fmt::format("{:+.2f}", 100 * (ratio - 1)) : ">+1000";
+}
+
+std::string floor_text(double floor) {
+  if (!std::isfinite(floor)) return "not known";
+  if (floor > 10) return "more than 1,000 %";
+  return fmt::format("{:.2f} %{}", 100 * floor, floor > useful_floor ? " (noisy)" : "");
+}
+
+std::string needs_text(const Claim& claim) {
+  if (claim.rounds_needed > rounds_told_max)
+    return fmt::format("needs more than {} rounds", rounds_told_max);
+  return claim.rounds_needed > 0 ? fmt::format("needs {} rounds", claim.rounds_needed)
+                                 : "launches disagree";
+}
+
+std::string claim_text(const Claim& claim) {
+  std::string text = fmt::format("  {:<26} ", claim.kernel);
+  if (!claim.has_speed) return text + claim.outcome + ": " + claim.reason + "\n";
+  text += fmt::format("{:>10.2f} ns/token", claim.ns_per_token);
+  if (claim.of_ceiling.rounds > 0)
+    text += fmt::format(" {:>5.1f} % of ceiling", 100 * claim.of_ceiling.ratio);
+  else
+    text += fmt::format(" {:>18}", claim.role == "ceiling" ? "ceiling" : "");
+  if (claim.role == "baseline") return text + "  baseline\n";
+  if (claim.interval.rounds == 0) return text + "\n";
+  text += fmt::format("  {:<10} {:>7} % of time [{}, {}]", claim.outcome,
+                      percents(claim.interval.ratio), percents(claim.interval.low),
+                      percents(claim.interval.high));
+  if (claim.outcome == "UNRESOLVED") text += ", " + needs_text(claim);
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string claims_as_text(const Claims& claims) {
+  std::string text;
+  for (const ClaimGroup& group : claims.groups) {
+    text += fmt::format("{}  ({}", group.workload, group.board);
+    if (group.threads > 1) text += fmt::format(", {} threads", group.threads);
+    if (!group.baseline.empty())
+      text += fmt::format("; to {}, noise floor {}", group.baseline, floor_text(group.noise_floor));
+    text += ")\n";
+    std::vector<const Claim*> ordered;
+    for (const Claim& claim : group.claims) ordered.push_back(&claim);
+    std::stable_sort(ordered.begin(), ordered.end(), [](const Claim* a, const Claim* b) {
+      return std::pair(!a->has_speed, a->ns_per_token) < std::pair(!b->has_speed, b->ns_per_token);
+    });
+    for (const Claim* claim : ordered) text += claim_text(*claim);
+  }
+  if (!claims.valid) text += "INVALID: " + claims.invalid_because + "\n";
+  return text;
+}
+
+}  // namespace ropewalk

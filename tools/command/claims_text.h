@@ -1,0 +1,12 @@
+// What bench says of its rows on a terminal: speeds, claims with their intervals, the noise floor.
+#pragma once
+#include <string>
+
+#include "reports/numbers/claims.h"
+
+namespace ropewalk {
+
+/// A table for each workload and board, then whether the run is valid.
+std::string claims_as_text(const Claims& claims);
+
+}  // namespace ropewalk

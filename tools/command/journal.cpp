@@ -1,0 +1,91 @@
+#include "tools/command/journal.h"
+
+#include <fstream>
+#include <system_error>
+
+#include "benchmarks/machine/environment.h"
+#include "reference/fingerprint.h"
+#include "reports/record/record_file.h"
+#include "tools/command/session.h"
+
+namespace ropewalk {
+namespace {
+
+std::string fingerprint_of_file(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return "unreadable";
+  Fingerprint f;
+  std::vector<char> block(std::size_t{1} << 16);
+  while (in.read(block.data(), static_cast<std::streamsize>(block.size())) || in.gcount() > 0)
+    f.add(block.data(), static_cast<std::size_t>(in.gcount()));
+  return f.text();
+}
+
+// The command without --resume, what it runs, and on what.
+RunRow identity_of(const Options& options) {
+  RunRow run;
+  run.version = ROPEWALK_VERSION;
+  run.command = options.command_line;
+  const std::string flag = " --resume";
+  for (std::size_t at; (at = run.command.find(flag)) != std::string::npos;)
+    run.command.erase(at, flag.size());
+  run.profile = profile_name(options.profile);
+  run.seed = options.seed;
+  const auto environment = describe_environment();
+  for (const char* name : {"cpu_model", "cpu_caches", "compiler", "compiler_flags"})
+    if (const auto found = environment.find(name); found != environment.end())
+      run.environment.insert(*found);
+  run.environment["program"] = fingerprint_of_file(own_executable());
+  for (const std::string& plugin : options.plugins)
+    run.environment["plugin " + plugin] = fingerprint_of_file(plugin);
+  if (!options.workload_file.empty())
+    run.environment["workload_file"] = fingerprint_of_file(options.workload_file);
+  for (const std::string& config : options.configs)
+    run.environment["config " + config] = fingerprint_of_file(config);
+  return run;
+}
+
+// Google Benchmark's rows are not resumed.
+std::string folder_of(const Options& options) {
+  return options.engine == "paired" ? options.out : "";
+}
+
+std::filesystem::path file_in(const std::string& folder) {
+  return std::filesystem::path(folder) / "measured.jsonl";
+}
+
+}  // namespace
+
+Journal::Journal(const Options& options) {
+  const std::string folder = folder_of(options);
+  if (folder.empty()) return;
+  file_ = file_in(folder);
+  identity_ = identity_of(options);
+  if (!options.resume || !has_whole_line(file_)) return;
+  Results before = read_results(file_);
+  if (to_json_line(before.run) != to_json_line(identity_))
+    throw UsageError("--resume: " + file_.string() +
+                     " was measured by another command, program or machine");
+  resumed_ = std::move(before.timings);
+  writer_ = std::make_unique<RecordWriter>(file_);
+}
+
+// Nothing is made before there is something to keep.
+void Journal::write(const TimingRow& row) {
+  if (file_.empty()) return;
+  if (!writer_) {
+    std::error_code error;
+    std::filesystem::remove(file_, error);
+    writer_ = std::make_unique<RecordWriter>(file_);
+    writer_->write(identity_);
+  }
+  writer_->write(row);
+}
+
+void Journal::forget(const Options& options) {
+  std::error_code error;
+  if (const std::string folder = folder_of(options); !folder.empty())
+    std::filesystem::remove(file_in(folder), error);
+}
+
+}  // namespace ropewalk

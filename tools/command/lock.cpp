@@ -1,0 +1,164 @@
+#include "tools/command/lock.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "tools/command/session.h"
+
+namespace ropewalk {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A killed run's last child may hold the lock until it has become a worker.
+constexpr auto patience = std::chrono::seconds(1);
+constexpr auto between_tries = std::chrono::milliseconds(20);
+
+// What a forked child must not keep: a judge may outlive a killed parent for a moment.
+std::vector<int>& held() {
+  static std::vector<int> descriptors;
+  return descriptors;
+}
+
+void close_in_child() {
+  for (const int descriptor : held()) close(descriptor);
+  held().clear();
+}
+
+int try_for_a_while(int descriptor) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() > end) return errno;
+    std::this_thread::sleep_for(between_tries);
+  }
+  return 0;
+}
+
+std::string command_of(const std::string& process) {
+  std::ifstream in("/proc/" + process + "/cmdline", std::ios::binary);
+  std::string command{std::istreambuf_iterator<char>(in), {}};
+  while (!command.empty() && command.back() == '\0') command.pop_back();
+  std::replace(command.begin(), command.end(), '\0', ' ');
+  constexpr std::size_t length_max = 300;
+  if (command.size() > length_max) command = command.substr(0, length_max) + "...";
+  return command;
+}
+
+// By /proc/locks, which names the file by its device and inode. A process of another machine or
+// container is not in there.
+std::string holder_of(int descriptor) {
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0) return "another run";
+  const std::string wanted =
+      fmt::format("{:02x}:{:02x}:{}", major(status.st_dev), minor(status.st_dev), status.st_ino);
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    std::istringstream words(line);
+    std::string number, kind, mode, access, process, file;
+    words >> number >> kind >> mode >> access >> process >> file;
+    if (kind != "FLOCK" || file != wanted || process == "0") continue;
+    const std::string command = command_of(process);
+    return fmt::format("process {}{}", process, command.empty() ? "" : " (" + command + ")");
+  }
+  return "another run";
+}
+
+// Where a verb writes; empty: to no folder.
+fs::path folder_of(const Options& options) {
+  if (options.verb != "report") return options.out;
+  if (!options.check.empty() || !options.splice.empty()) return {};
+  if (!options.out.empty()) return options.out;
+  const fs::path folder = fs::path(options.results_file).parent_path();
+  return folder.empty() ? "." : folder;
+}
+
+// What a kill left of a file that was being written whole (reports/record/record_file.h). Only
+// whoever has the folder to itself can tell that nobody writes it any more.
+void remove_unfinished_files(const fs::path& folder) {
+  constexpr std::string_view mark = ".part-";
+  constexpr std::array<std::string_view, 6> names = {"report.html",       "report.md",
+                                                     "results.csv",       "junit.xml",
+                                                     "certificate.jsonl", "certificate.md"};
+  std::error_code error;
+  std::vector<fs::path> unfinished;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string file = entry.path().filename().string();
+    const std::size_t end = file.rfind(mark);
+    if (end != std::string::npos &&
+        std::find(names.begin(), names.end(), file.substr(0, end)) != names.end())
+      unfinished.push_back(entry.path());
+  }
+  for (const fs::path& file : unfinished) fs::remove(file, error);
+}
+
+}  // namespace
+
+Lock::Lock(const fs::path& file) {
+  const std::string beside = file.string() + ".lock";
+  hold(open(beside.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  while (descriptor_ >= 0 && flock(descriptor_, LOCK_EX) != 0)
+    if (errno != EINTR) throw UsageError(beside + ": cannot be locked");
+  if (descriptor_ < 0) throw UsageError(beside + ": cannot be made");
+}
+
+Lock::~Lock() {
+  if (descriptor_ < 0) return;
+  std::erase(held(), descriptor_);
+  close(descriptor_);
+}
+
+void Lock::hold(int descriptor) {
+  descriptor_ = descriptor;
+  if (descriptor < 0) return;
+  [[maybe_unused]] static const int once = pthread_atfork(nullptr, nullptr, close_in_child);
+  held().push_back(descriptor);
+}
+
+FolderLock::FolderLock(const Options& options) : folder_(folder_of(options)) {
+  if (folder_.empty()) return;
+  std::error_code error;
+  // Where the results already are, there is nothing to make.
+  if (!options.out.empty()) is_new_ = fs::create_directories(folder_, error);
+  if (error)
+    throw UsageError("cannot make the folder " + folder_.string() + ": " + error.message());
+  if (fs::is_directory(folder_, error)) lock();
+}
+
+FolderLock::~FolderLock() {
+  std::error_code error;
+  if (is_new_) fs::remove(folder_, error);  // an empty one alone can be removed
+}
+
+void FolderLock::lock() {
+  hold(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const int error = descriptor_ < 0 ? errno : try_for_a_while(descriptor_);
+  if (error == 0) return remove_unfinished_files(folder_);
+  if (error == EWOULDBLOCK)
+    throw UsageError(fmt::format(
+        "{}: {} writes there; wait until it ends, or give this run a folder of its own with --out",
+        folder_.string(), holder_of(descriptor_)));
+  fmt::print(stderr, "ropewalk: {} cannot be locked ({}): let no other run write there\n",
+             folder_.string(), std::generic_category().message(error));
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,199 @@
+// One run at a time writes to a folder, and a kill at any moment leaves one that can be gone on
+// with.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "tools/tests/shell.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string quick = "verify --kernel plain --property norm --cases 2 --out ";
+const std::string piece = "verify --exhaustive --kernel phase --positions 0:4095 --rotary-dim 2 ";
+
+fs::path fresh(const char* name) {
+  const fs::path folder = scratch() / name;
+  fs::remove_all(folder);
+  return folder;
+}
+
+std::map<std::string, std::string> files_of(const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    files[entry.path().filename().string()] = slurp(entry.path());
+  return files;
+}
+
+/// Locks a folder as a run does, from this process.
+class Held {
+ public:
+  explicit Held(const fs::path& folder)
+      : descriptor_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+        free_(flock(descriptor_, LOCK_EX | LOCK_NB) == 0) {}
+  ~Held() { close(descriptor_); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  bool was_free() const { return free_; }
+
+ private:
+  int descriptor_;
+  bool free_;
+};
+
+TEST(Folder, TakesOneRunAtATime) {
+  const fs::path out = fresh("out");
+  ASSERT_EQ(ropewalk(piece + "--out " + out.string()).code, 0);
+  const std::string results = (out / "results.jsonl").string();
+  const auto before = files_of(out);
+  const std::string to = "--out " + out.string();
+  const std::string verbs[] = {quick + out.string(),
+                               piece + to,
+                               piece + "--resume " + to,
+                               "bench --profile smoke --kernel plain " + to,
+                               "run --profile smoke --kernel plain " + to,
+                               "merge " + results + " " + to,
+                               "report " + results,
+                               "report " + results + " " + to};
+  {
+    const Held held(out);
+    ASSERT_TRUE(held.was_free());
+    for (const std::string& verb : verbs) {
+      const Result r = ropewalk(verb);
+      EXPECT_EQ(r.code, 2) << verb << r.out;
+      EXPECT_EQ(r.out, "") << verb;
+      EXPECT_EQ(lines_in(r.err), 1) << verb << r.err;
+      EXPECT_TRUE(contains(r.err, out.string() + ": ")) << verb << r.err;
+      EXPECT_TRUE(contains(r.err, " writes there; wait until it ends")) << verb << r.err;
+      EXPECT_TRUE(files_of(out) == before) << verb;
+    }
+    // What writes elsewhere may read there.
+    EXPECT_EQ(ropewalk("report " + results + " --out " + fresh("elsewhere").string()).code, 0);
+  }
+  EXPECT_EQ(ropewalk("report " + results).code, 0);
+}
+
+TEST(Folder, ItsHolderIsNamed) {
+  const fs::path out = fresh("out");
+  fs::create_directories(out);
+  const Held held(out);
+  const std::string self = "FLOCK ADVISORY WRITE " + std::to_string(getpid()) + " ";
+  if (shell("tr -s ' ' </proc/locks | grep -q '" + self + "'").code != 0)
+    GTEST_SKIP() << "/proc/locks does not name processes here";
+  const Result r = ropewalk(quick + out.string());
+  EXPECT_TRUE(contains(r.err, ": process " + std::to_string(getpid()) + " (")) << r.err;
+}
+
+TEST(Folder, IsTakenUnlockedWhereThereAreNoLocks) {
+#ifdef ROPEWALK_SANITIZED
+  GTEST_SKIP() << "a sanitizer's runtime must be loaded first";
+#endif
+  const fs::path out = fresh("out");
+  fs::create_directories(out);
+  const Held held(out);
+  const Result r = ropewalk(quick + out.string(), "LD_PRELOAD=" ROPEWALK_NO_LOCKS " ");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(lines_in(r.err), 1) << r.err;
+  EXPECT_TRUE(contains(r.err, "cannot be locked (Bad file descriptor)")) << r.err;
+}
+
+TEST(Folder, UnfinishedFilesOfAKilledRunAreRemoved) {
+  const fs::path out = fresh("out");
+  fs::create_directories(out);
+  spill(out / "report.html.part-77", "<html>");
+  spill(out / "mine.part-77", "mine");
+  EXPECT_EQ(ropewalk(quick + out.string()).code, 0);
+  EXPECT_FALSE(fs::exists(out / "report.html.part-77"));
+  EXPECT_TRUE(fs::exists(out / "mine.part-77"));
+}
+
+TEST(Folder, IsNotLeftBehindByARefusedRun) {
+  const fs::path out = fresh("out");
+  for (const char* verb : {"merge no/where.jsonl", "report no/where.jsonl",
+                           "bench --baseline nobody", "verify --exhaustive --kernel nobody"}) {
+    EXPECT_EQ(ropewalk(std::string(verb) + " --out " + out.string()).code, 2) << verb;
+    EXPECT_FALSE(fs::exists(out)) << verb;
+  }
+}
+
+// The file is read while a kernel hangs: the run row is there before any result. Then the run is
+// killed, and neither its judges nor its workers keep the lock.
+TEST(Folder, IsFreeOnceItsRunWasKilled) {
+  for (const std::string jobs : {"1", "3"}) {
+    const fs::path out = fresh("out");
+    const std::string run =
+        " verify --exhaustive --positions 1226833920:1234570000 --rotary-dim 40 --kernel test_far "
+        "--jobs " +
+        jobs + " --plugin " ROPEWALK_FAR_PLUGIN " --out " + out.string();
+    const Result begun = shell("FAR_FAULT=hang setsid " ROPEWALK_EXECUTABLE + run +
+                               " >/dev/null & echo $!; for i in $(seq 500); do [ -s " +
+                               (out / "results.jsonl").string() + " ] && break; sleep 0.02; done");
+    const auto process = static_cast<pid_t>(std::stol(begun.out));
+    const std::string rows = slurp(out / "results.jsonl");
+    EXPECT_TRUE(rows.starts_with("{\"schema\":1,\"row\":\"run\"")) << rows;
+    EXPECT_FALSE(Held(out).was_free());
+    ASSERT_EQ(kill(process, SIGKILL), 0);
+    while (kill(process, 0) == 0) usleep(1000);  // init reaps it
+    EXPECT_TRUE(Held(out).was_free()) << jobs;
+  }
+}
+
+TEST(Resume, BeginsWhereAKillLeftNoWholeRow) {
+  const fs::path out = fresh("out"), whole = fresh("whole");
+  ASSERT_EQ(ropewalk(piece + "--out " + whole.string()).code, 0);
+  const std::string rows = slurp(whole / "results.jsonl");
+  const std::string run = rows.substr(0, rows.find('\n') + 1);
+  for (const std::string& left : {std::string(), run.substr(0, 7), run.substr(0, run.size() - 1),
+                                  run, run + rows.substr(run.size(), 30)}) {
+    fs::create_directories(out);
+    spill(out / "results.jsonl", left);
+    const Result r = ropewalk(piece + "--resume --out " + out.string());
+    EXPECT_EQ(r.code, 0) << left << r.err;
+    EXPECT_EQ(slurp(out / "certificate.jsonl"), slurp(whole / "certificate.jsonl")) << left;
+  }
+  spill(out / "results.jsonl", "foreign");
+  EXPECT_EQ(ropewalk(piece + "--resume --out " + out.string()).code, 2);
+  EXPECT_EQ(slurp(out / "results.jsonl"), "foreign");
+}
+
+TEST(Resume, OfARunWithAllItsRowsWritesNothing) {
+  const fs::path out = fresh("out");
+  ASSERT_EQ(ropewalk(piece + "--out " + out.string()).code, 0);
+  const auto before = files_of(out);
+  const Result r = ropewalk(piece + "--resume --out " + out.string());
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(contains(r.out, "PASS  phase (half_split")) << r.out;
+  EXPECT_TRUE(files_of(out) == before);
+}
+
+TEST(Resume, OfABenchBeginsWhereAKillLeftNoWholeRow) {
+  for (const std::string left : {"", "{\"schema\":1,\"row\":\"run"}) {
+    const fs::path out = fresh("out");
+    fs::create_directories(out);
+    spill(out / "measured.jsonl", left);
+    const Result r = ropewalk(
+        "bench --kernel plain --profile smoke --shape q=4,d=64,tokens=1 --launches 1 --rounds 6 "
+        "--resume --out " +
+        out.string());
+    EXPECT_TRUE(r.code == 0 || r.code == 3) << left << r.out << r.err;  // 3: too noisy here
+    EXPECT_FALSE(fs::exists(out / "measured.jsonl"));
+  }
+}
+
+TEST(Recorder, TakesBackTheRowOfARunThatIsRefused) {
+  const fs::path out = fresh("out");
+  ASSERT_EQ(ropewalk(quick + out.string()).code, 0);
+  const std::string before = slurp(out / "results.jsonl");
+  EXPECT_EQ(ropewalk("bench --baseline nobody --out " + out.string()).code, 2);
+  EXPECT_EQ(ropewalk("verify --property nothing --out " + out.string()).code, 2);
+  EXPECT_EQ(slurp(out / "results.jsonl"), before);
+}
+
+}  // namespace

@@ -1,0 +1,13 @@
+// Results as a user gives them: a results.jsonl, or a report.html, which carries its own.
+#pragma once
+#include <string>
+
+#include "reports/record/record.h"
+
+namespace ropewalk {
+
+/// Throws BadFile with one line that names the file; also for one beyond 1 GiB.
+std::string whole_file(const std::string& file);
+Results read_results_or_page(const std::string& file);
+
+}  // namespace ropewalk

@@ -1,0 +1,190 @@
+#include "tools/command/session.h"
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <ctime>
+#include <system_error>
+
+#include "base/text_file.h"
+#include "benchmarks/machine/environment.h"
+#include "harness/worker/own_workers.h"
+
+namespace ropewalk {
+namespace {
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", utc);
+}
+
+RunRow run_row(const Options& options) {
+  RunRow row;
+  row.version = ROPEWALK_VERSION;
+  row.command = options.command_line;
+  row.started_at = utc_now();
+  row.profile = profile_name(options.profile);
+  row.seed = options.seed;
+  row.environment = describe_environment();
+  return row;
+}
+
+}  // namespace
+
+WorkerOptions worker_options(const Options& options) {
+  static const auto first_lists =
+      std::make_shared<std::map<std::string, std::vector<KernelFacts>>>();  // of the command
+  WorkerOptions w;
+  w.first_lists = first_lists;
+  w.plugins = options.plugins;
+  w.cpu_features = options.cpu_features;
+  return w;
+}
+
+VerifyPlan verify_plan(const Options& options) {
+  VerifyPlan plan;
+  plan.kernels = options.kernels;
+  plan.properties = options.properties;
+  plan.profile = options.profile;
+  plan.seed = options.seed;
+  plan.cases = options.cases;
+  return plan;
+}
+
+KnownFailures known_failures(const Options& options) {
+  const std::string& file = options.known_failures;
+  if (file.empty()) return {};
+  return {read_text_file(file), shown_path(file),
+          utc_now().substr(0, std::string_view("2021-04-20").size())};
+}
+
+namespace {
+
+void require_kernels(const std::vector<KernelFacts>& kernels, const Options& options) {
+  for (const std::string& glob : options.kernels) {
+    bool found = false;
+    for (const KernelFacts& k : kernels) found = found || matches({glob}, k.name);
+    if (!found)
+      throw UsageError("no kernel matches '" + glob +
+                       "' (ropewalk list shows them; one in a shared library needs --plugin)");
+  }
+}
+
+}  // namespace
+
+void require_kernels(Worker& worker, const Options& options) {
+  require_kernels(worker.kernels(), options);
+}
+
+void require_kernels(const Options& options) {
+  require_kernels(kernels_by_plugin(worker_options(options)).kernels, options);
+}
+
+void require_properties(const Options& options) {
+  for (const std::string& glob : options.properties) {
+    bool found = false;
+    for (const Property* p : all_properties())
+      found = found || matches({glob}, std::string(p->name));
+    if (!found) throw UsageError("no property matches '" + glob + "' (ropewalk list shows them)");
+  }
+}
+
+Progress::Progress(bool quiet)
+    : enabled_(!quiet && isatty(STDERR_FILENO) == 1), start_(std::chrono::steady_clock::now()) {}
+
+void Progress::show(const std::string& text) {
+  if (!enabled_) return;
+  const double s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  std::fprintf(stderr, "\r\033[K[%5.1f s] %.100s", s, text.c_str());
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+void Progress::clear() {
+  if (shown_) std::fputs("\r\033[K", stderr);
+  shown_ = false;
+}
+
+namespace {
+bool goes_on_unread = false;
+
+// A pipe, a socket or a terminal whose other end is closed; a full disk is none.
+bool reader_has_left() {
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  return poll(&out, 1, 0) > 0 && (out.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+bool output_fails() {
+  return std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+}
+}  // namespace
+
+void go_on_unread() {
+  goes_on_unread = true;
+  // What is printed between two calls of flush_output() fails there alone.
+  constexpr std::size_t room = std::size_t{1} << 20;
+  if (isatty(STDOUT_FILENO) == 0) std::setvbuf(stdout, nullptr, _IOFBF, room);
+}
+
+void flush_output() {
+  if (!output_fails()) return;
+  const int nowhere = goes_on_unread && reader_has_left() ? open("/dev/null", O_WRONLY) : -1;
+  if (nowhere >= 0) {
+    dup2(nowhere, STDOUT_FILENO);
+    close(nowhere);
+    std::clearerr(stdout);
+    if (!output_fails()) return;
+  }
+  throw std::runtime_error("standard output cannot be written");
+}
+
+OutputEnd output_end() {
+  if (!output_fails()) return OutputEnd::written;
+  if (!reader_has_left()) return OutputEnd::lost;
+  return goes_on_unread ? OutputEnd::written : OutputEnd::reader_left;
+}
+
+Recorder::Recorder(const Options& options, const std::string& folder, bool resumed)
+    : has_result_(resumed), start_(std::chrono::steady_clock::now()) {
+  if (folder.empty()) return;
+  const RunRow row = run_row(options);  // takes its time: the file is not there yet
+  std::error_code error;
+  file_ = std::filesystem::path(folder) / "results.jsonl";
+  is_new_ = !std::filesystem::exists(std::filesystem::symlink_status(file_, error));
+  writer_ = std::make_unique<RecordWriter>(file_);
+  bytes_before_ = std::filesystem::file_size(file_, error);
+  if (resumed) return;
+  try {
+    writer_->write(row);
+  } catch (...) {
+    take_back();
+    throw;
+  }
+}
+
+Recorder::~Recorder() {
+  if (writer_ && !has_result_) take_back();
+}
+
+void Recorder::take_back() {
+  std::error_code error;
+  if (is_new_)
+    std::filesystem::remove(file_, error);
+  else
+    std::filesystem::resize_file(file_, bytes_before_, error);
+}
+
+void Recorder::finish(int exit_code) {
+  EndRow end;
+  end.exit_code = exit_code;
+  end.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  end.finished_at = utc_now();
+  write(end);
+}
+
+}  // namespace ropewalk

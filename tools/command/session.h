@@ -1,0 +1,90 @@
+// What the verbs share: the worker as the options want it, progress on a terminal, the result
+// folder.
+#pragma once
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "harness/expected/known_failures.h"
+#include "harness/worker/worker.h"
+#include "properties/search/verify.h"
+#include "reports/record/record.h"
+#include "tools/command/options.h"
+
+namespace ropewalk {
+
+/// Bad input in one line that names the culprit. Exit code 2.
+class UsageError : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+WorkerOptions worker_options(const Options& options);
+VerifyPlan verify_plan(const Options& options);
+
+/// The file of --known-failures, held to today's date (UTC). Throws BadFile.
+KnownFailures known_failures(const Options& options);
+
+/// Throws UsageError unless every --kernel glob matches a kernel.
+void require_kernels(Worker& worker, const Options& options);
+void require_kernels(const Options& options);
+/// Throws UsageError unless every --property glob matches a property.
+void require_properties(const Options& options);
+
+/// What was printed leaves now. Throws when it cannot: what goes on printing into the void for
+/// hours must stop.
+void flush_output();
+
+/// From now on a reader of standard output that leaves ends nothing: the results go to a file.
+void go_on_unread();
+
+enum class OutputEnd { written, reader_left, lost };
+/// How standard output stands when a verb is done.
+OutputEnd output_end();
+
+/// One line that is rewritten in place, on standard error and only on a terminal.
+class Progress {
+ public:
+  explicit Progress(bool quiet);
+  ~Progress() { clear(); }
+  void show(const std::string& text);
+  void clear();
+
+ private:
+  bool enabled_;
+  bool shown_ = false;
+  std::chrono::steady_clock::time_point start_;
+};
+
+/// DIR/results.jsonl, with a run row at its beginning and an end row at its end. Throws
+/// std::runtime_error when the file cannot be written. The run row is written at once: a run that
+/// is killed before its first result can be resumed. A run that is refused before its first result
+/// takes its row back, and leaves no file where there was none.
+class Recorder {
+ public:
+  /// An empty folder records nothing.
+  /// `resumed`: the file holds the run row already.
+  Recorder(const Options& options, const std::string& folder, bool resumed = false);
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+  template <class Row>
+  void write(const Row& row) {
+    if (!writer_) return;
+    has_result_ = true;
+    writer_->write(row);
+  }
+  /// The end row. Not called after an exception: such a run reads as cut off.
+  void finish(int exit_code);
+  const std::filesystem::path& file() const { return file_; }
+
+ private:
+  void take_back();
+  std::filesystem::path file_;
+  std::unique_ptr<RecordWriter> writer_;
+  bool is_new_ = false, has_result_ = false;
+  std::uintmax_t bytes_before_ = 0;
+  std::chrono::steady_clock::time_point start_;
+};
+}  // namespace ropewalk

@@ -1,0 +1,61 @@
+// The rows of a board, held to what was asked for. They come from a process in which kernels live:
+// what can be known is set here, and what cannot be known is bounded (docs/decisions/0030).
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "benchmarks/workloads/workloads.h"
+#include "harness/worker/worker.h"
+#include "reports/record/record.h"
+#include "tools/launches/board_request.h"
+
+namespace ropewalk {
+
+/// What a board may hold.
+struct BoardScope {
+  const BoardRequest& request;
+  const std::vector<Workload>& workloads;
+  const std::vector<KernelFacts>& kernels;
+};
+
+class BoardRows {
+ public:
+  /// `on_row` gets the rows that hold: of engine paired all those of a group together. The scope
+  /// must outlive this.
+  BoardRows(const BoardScope& scope, std::function<void(TimingRow)> on_row);
+
+  /// A row as it came, `wall_s` after the board began. Answers what is wrong with it, or with the
+  /// group that it ends; empty: nothing.
+  std::string take(const std::string& json, double wall_s);
+  /// The board is at its end. Answers as take().
+  std::string finish();
+
+ private:
+  using Place = std::tuple<std::size_t, bool, std::int64_t>;  // workload, computes, threads
+
+  TimingRow known(const TimingRow& told) const;
+  TimingRow known_kernel(const TimingRow& told, const Workload& workload) const;
+  TimingRow known_ceiling(const TimingRow& told, const Workload& workload) const;
+  void take_outcome(const TimingRow& told, TimingRow& row) const;
+  void take_numbers(const TimingRow& told, TimingRow& row) const;
+  void place(TimingRow row);
+  void place_paired(TimingRow row);
+  void end_group();
+  void check_time(const TimingRow& row, double wall_s);
+  bool paired() const { return scope_.request.engine != "gbench"; }
+
+  BoardScope scope_;
+  std::function<void(TimingRow)> on_row_;
+  std::int64_t most_rounds_ = 0, least_rounds_ = 1;
+  double timed_s_ = 0;                                   // of all rows so far
+  std::set<std::pair<std::string, std::string>> taken_;  // kernel, group
+  Place at_{};
+  bool any_ = false;
+  std::vector<TimingRow> group_;
+};
+
+}  // namespace ropewalk

@@ -1,0 +1,156 @@
+#include "tools/launches/gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/cases/names.h"
+#include "properties/explain/check_case.h"
+
+namespace ropewalk {
+namespace {
+
+// Generated cases of each property, by profile. verify is where kernels are judged thoroughly.
+constexpr std::int64_t gate_cases_smoke = 3, gate_cases = 12;
+// Of a workload's own shape, by profile; longer ones lose tokens.
+constexpr std::int64_t gate_elements_smoke = 1 << 18, gate_elements = 1 << 21;
+
+// The workload's own shape as a case: what is timed is what is checked.
+Case case_of(const Workload& w, const KernelFacts& facts, std::uint64_t seed,
+             std::int64_t elements) {
+  Case c;
+  c.kernel = facts.name;
+  c.plugin = facts.plugin;
+  c.property = agreement.name;
+  c.contract = facts.angle_contract;
+  c.pairing = w.pairing;
+  c.dtype = w.dtype;
+  c.batch = w.batch;
+  std::int64_t row = 0;
+  c.tensors.clear();
+  for (const WorkloadTensor& given : w.tensors) {
+    TensorCase t;
+    t.heads = given.heads;
+    t.head_dim = given.head_dim;
+    t.rotary_offset = given.rotary_offset;
+    t.in_place = w.in_place;
+    c.tensors.push_back(t);
+    row += given.heads * given.head_dim;
+  }
+  c.tokens = std::clamp<std::int64_t>(elements / (w.batch * row), 1, w.tokens);
+  c.rotary_dim = w.rotary_dim;
+  c.rope_theta = w.rope_theta;
+  if (w.scaling.rule != ScalingRule::none) c.inv_freq = workload_frequencies(w);
+  c.seed = seed;
+  if (w.scattered) {
+    c.position_rule = PositionRule::random;
+    c.position_to = max_position_of(w);
+  }
+  return c;
+}
+
+}  // namespace
+
+Gate::Gate(const Options& options, const std::vector<Workload>& workloads, Worker& worker,
+           Progress& progress)
+    : options_(options),
+      workloads_(workloads),
+      worker_(worker),
+      progress_(progress),
+      known_(known_failures(options)) {
+  require_kernels(worker_, options);
+  for (const KernelFacts& k : worker_.kernels())
+    if (matches(options.kernels, k.name) && k.cannot_run.empty()) kernels_.push_back(k);
+}
+
+bool Gate::knows(const std::string& kernel) const {
+  return std::any_of(kernels_.begin(), kernels_.end(),
+                     [&](const KernelFacts& k) { return k.name == kernel; });
+}
+
+VerifyPlan Gate::plan() const {
+  VerifyPlan plan;
+  plan.profile = Profile::smoke;
+  plan.seed = options_.seed;
+  plan.cases = options_.profile == Profile::smoke ? gate_cases_smoke : gate_cases;
+  plan.shrink = false;  // whether it holds is the question here
+  std::set<std::int32_t> dtypes;
+  for (const Workload& w : workloads_) dtypes.insert(w.dtype);
+  plan.dtypes.assign(dtypes.begin(), dtypes.end());
+  return plan;
+}
+
+// A crash replaces the process: all who are left must then verify in the new one.
+void Gate::verify(bool whole) {
+  int starts = 0;
+  do {
+    worker_.kernels();
+    starts = worker_.starts();
+    for (const KernelFacts& k : kernels_)
+      if (whole && !broken_.contains(k.name)) verify_one(k);
+    check_own_shapes("");
+  } while (worker_.starts() != starts);
+}
+
+void Gate::verify_one(const KernelFacts& facts) {
+  std::erase_if(verdicts_, [&](const VerdictRow& row) { return row.kernel == facts.name; });
+  Subject subject{worker_, oracle_, facts};
+  verify_kernel(
+      subject, plan(),
+      [&](VerdictRow row) {
+        known_.judge(row);
+        if (is_failure(row.verdict))
+          break_off(facts.name, fmt::format("{} {}: {}", row.verdict, row.property, row.reason),
+                    row.known);
+        verdicts_.push_back(std::move(row));
+      },
+      [&](const std::string& what) { progress_.show("verifying " + what); });
+}
+
+void Gate::break_off(const std::string& kernel, const std::string& why, const std::string& known) {
+  if (!known.empty())
+    broken_.try_emplace(kernel, why + " (known " + known + ")");
+  else if (news_.insert(kernel).second)
+    broken_[kernel] = why;
+}
+
+bool Gate::passed(const KernelFacts& facts, const Workload& w) const {
+  return std::any_of(verdicts_.begin(), verdicts_.end(), [&](const VerdictRow& row) {
+    return row.kernel == facts.name && row.verdict == "PASS" &&
+           row.pairing == word_of(pairing_words, w.pairing) &&
+           row.dtype == word_of(dtype_words, w.dtype);
+  });
+}
+
+// Who refuses fewer tokens is asked for as many as will be timed.
+Finding Gate::own_shape(const KernelFacts& facts, const Workload& w) {
+  Subject subject{worker_, oracle_, facts};
+  const bool smoke = options_.profile == Profile::smoke;
+  Case c = case_of(w, facts, options_.seed, smoke ? gate_elements_smoke : gate_elements);
+  const Finding f = check_case(agreement, subject, c);
+  if (f.ran() || c.tokens == w.tokens) return f;
+  c.tokens = w.tokens;
+  try {
+    const CallResult answer = ask_supports(subject, make_question(c));
+    return answer.kind == CallResult::Kind::ok ? check_case(agreement, subject, c) : f;
+  } catch (const BadCase&) {  // too large for a case
+    return f;
+  }
+}
+
+void Gate::check_own_shapes(const std::string& when) {
+  for (const Workload& w : workloads_)
+    for (const KernelFacts& facts : kernels_) {
+      if (broken_.contains(facts.name)) continue;
+      progress_.show(fmt::format("verifying {} on {}", facts.name, w.name));
+      const Finding f = own_shape(facts, w);
+      if (!f.ran() || !passed(facts, w)) unverified_.insert({facts.name, w.name});
+      if (!f.ran() || f.holds()) continue;
+      break_off(facts.name,
+                fmt::format("{} agreement on {}{}: {} {}", verdict_of(f), w.name, when, f.reason,
+                            f.where),
+                known_.excuse(facts.name, std::string(agreement.name)));
+    }
+}
+
+}  // namespace ropewalk

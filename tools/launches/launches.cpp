@@ -1,0 +1,382 @@
+#include "tools/launches/launches.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <utility>
+
+#include "base/printable.h"
+#include "benchmarks/engine/crew.h"
+#include "benchmarks/engine/paired.h"
+#include "benchmarks/machine/environment.h"
+#include "reports/numbers/claims.h"
+#include "tools/command/claims_text.h"
+#include "tools/launches/suspects.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr int lost_most = 2;  // processes that end while no kernel runs: the work begins again
+constexpr double silence_limit_s = 120;  // one epoch or benchmark may take that long
+
+bool is_silent(const Options& options) {
+  return options.quiet || options.verb == "run";
+}
+
+// A label is KERNEL|WORKLOAD; a twin's kernel is what it is the twin of.
+std::string kernel_of_label(const std::string& label) {
+  std::string kernel = label.substr(0, label.find('|'));
+  if (kernel.ends_with(twin_suffix)) kernel.resize(kernel.size() - twin_suffix.size());
+  return kernel;
+}
+
+std::string group_of(const TimingRow& row) {
+  return group_name(row.workload, row.board, row.threads);
+}
+
+// A group's last row is its ceiling's. One that was cut off, or that a broken kernel led, was made
+// again: of each row the last counts.
+std::map<std::pair<std::int64_t, std::string>, std::vector<TimingRow>> whole_groups(
+    const std::vector<TimingRow>& measured) {
+  std::map<std::pair<std::int64_t, std::string>, std::vector<TimingRow>> open, whole;
+  for (const TimingRow& row : measured) {
+    const auto group = std::pair(row.launch, group_of(row));
+    std::erase_if(open[group], [&](const TimingRow& r) { return r.kernel == row.kernel; });
+    open[group].push_back(row);
+    if (row.is_ceiling()) whole[group] = std::exchange(open[group], {});
+  }
+  return whole;
+}
+
+void take_numbers_away(TimingRow& row, const std::string& outcome, const std::string& why) {
+  row.outcome = outcome;
+  row.reason = why;
+  row.ns_per_token.clear();
+  row.iterations.clear();
+  row.ns_per_token_median = row.gb_per_s_median = 0;
+  row.involuntary_switches = row.page_faults = row.reverified = 0;
+  row.off_cpu_share = row.steal_ms = row.spin_ns_before = row.spin_ns_after = 0;
+}
+
+}  // namespace
+
+Effort effort_of(const Options& options) {
+  Effort e{3, 24, 1000, 20'000};
+  if (options.profile == Profile::smoke) e = {2, 12, 500, 1'000};
+  if (options.profile == Profile::full) e = {5, 40, 1000, 120'000};
+  if (options.rounds > 0) e.rounds = options.rounds;
+  if (options.launches > 0) e.launches = options.launches;
+  if (options.engine != "paired") e.launches = 1;
+  return e;
+}
+
+Launches::Launches(const Options& options, std::vector<Workload> workloads)
+    : options_(options),
+      workloads_(std::move(workloads)),
+      effort_(effort_of(options)),
+      journal_(options),
+      progress_(options.quiet),
+      worker_(worker_options(options)),
+      gate_(options, workloads_, worker_, progress_) {
+  if (!options.baseline.empty() && !gate_.knows(options.baseline))
+    throw UsageError("--baseline: no kernel '" + options.baseline +
+                     "' is timed here (ropewalk list shows them)");
+  if (const auto allowed = std::ssize(allowed_cpus()); options.threads > allowed)
+    throw UsageError(
+        fmt::format("--threads {}: this process may use {} processors", options.threads, allowed));
+  if (options.threads > 1 && !paired())
+    throw UsageError("--threads: only the paired engine times several at once");
+}
+
+int Launches::run(const std::function<void(const VerdictRow&)>& on_verdict,
+                  const std::function<void(const TimingRow&)>& on_row) {
+  say_plan();
+  if (paired()) take_up();
+  if (const int code = run_all(); code != 0) return code;
+  progress_.clear();
+  settle();
+  for (const VerdictRow& row : gate_.verdicts()) on_verdict(row);
+  emit(on_row);
+  return exit_code();
+}
+
+// A kernel that breaks late may have led groups of launches that were complete.
+int Launches::run_all() {
+  if (paired())
+    if (const int code = pick_ceilings(); code != 0) return code;
+  for (std::int64_t launch = 0; launch < effort_.launches;) {
+    if (complete_.contains(launch)) {
+      ++launch;
+      continue;
+    }
+    if (const int code = run_launch(launch); code != 0) return code;
+    complete_.insert(launch);
+    launch = 0;
+  }
+  return 0;
+}
+
+int Launches::run_launch(std::int64_t launch) {
+  for (;;) {
+    worker_.restart();
+    gate_.verify(gate_.verdicts().empty());
+    if (!paired()) rows_.clear();
+    for (const auto& [kernel, why] : gate_.broken()) forget_groups_led_by(kernel);
+    const BoardRequest request = request_for(launch);
+    const Worker::TimeResult timed = time_board(request, launch);
+    if (timed.result.kind == CallResult::Kind::ok) {
+      if (timed.exit_code != 0) return timed.exit_code;
+      break;
+    }
+    blame(timed, request);
+  }
+  const auto broken_before = gate_.broken();
+  gate_.check_own_shapes(" after it was timed");
+  for (const auto& [kernel, why] : gate_.broken())
+    if (!broken_before.contains(kernel)) forget_groups_led_by(kernel);
+  return 0;
+}
+
+// Whose fault it is that a board's process ended, hung, or sent what none of ours sends.
+void Launches::blame(const Worker::TimeResult& timed, const BoardRequest& request) {
+  const std::string kernel = kernel_of_label(timed.now_running);
+  const std::string& seen = timed.result.text;
+  const bool asked = gate_.knows(kernel) && !gate_.broken().contains(kernel);
+  if (timed.known_who && asked)
+    return break_off(kernel, seen + " while timed (" + timed.now_running + ")");
+  const bool failed = timed.result.kind == CallResult::Kind::failed;
+  if (failed && timed.now_running.empty()) throw UsageError(seen);
+  // It was killed from outside, perhaps.
+  if (timed.known_who && !failed && lost_++ < lost_most) return;
+  progress_.clear();
+  const auto found =
+      culprits(options_, {request, workloads_, gate_.kernels()}, seen, silence_limit_s, progress_);
+  if (found.empty()) throw std::runtime_error("the board's process " + seen);
+  for (const auto& [name, why] : found) break_off(name, why);
+}
+
+// Picked in a process of its own, scored in those of the launches: the best of many flatters
+// itself.
+int Launches::pick_ceilings() {
+  BoardRequest request = request_for(0);
+  request.engine = "ceilings";
+  request.contestants.clear();
+  // No kernel runs here, so no plugin is loaded, and none that was is left running beside it.
+  WorkerOptions without_plugins = worker_options(options_);
+  without_plugins.plugins.clear();
+  std::vector<KernelFacts> own = worker_.kernels();
+  std::erase_if(own, [](const KernelFacts& k) { return !k.plugin.empty(); });
+  worker_.restart();
+  Worker worker(without_plugins, own);
+  for (int lost = 0;; ++lost) {
+    std::vector<Workload> open = workloads_;
+    std::erase_if(open, [&](const Workload& w) { return ceilings_.contains(w.name); });
+    if (open.empty()) return 0;
+    request.workloads_toml = to_toml(open);
+    const std::vector<KernelFacts> none;
+    BoardRows rows({request, open, none},
+                   [&](const TimingRow& row) { ceilings_[row.workload] = row.variant; });
+    Worker::BoardSinks sinks = sinks_of(rows, 0);
+    sinks.progress = [&](const std::string& label) { progress_.show("trying " + label); };
+    const Worker::TimeResult timed = worker.time(to_text(request), silence_limit_s, sinks);
+    if (timed.result.kind == CallResult::Kind::ok) return timed.exit_code;
+    if (timed.result.kind == CallResult::Kind::failed || lost == lost_most)
+      throw std::runtime_error("picking the ceilings: the process " + timed.result.text);
+  }
+}
+
+BoardRequest Launches::request_for(std::int64_t launch) const {
+  BoardRequest request;
+  request.engine = options_.engine;
+  request.seed = options_.seed;
+  request.quick = options_.profile == Profile::smoke;
+  request.silent = is_silent(options_);
+  request.workloads_toml = to_toml(workloads_);
+  for (const KernelFacts& k : gate_.kernels()) {
+    const auto broken = gate_.broken().find(k.name);
+    request.contestants[k.name] = broken == gate_.broken().end() ? "" : broken->second;
+  }
+  request.unverified = gate_.unverified();
+  request.benchmark_args = options_.benchmark_args;
+  request.rounds = effort_.rounds;
+  request.epoch_us = effort_.epoch_us;
+  request.group_ms = effort_.group_ms;
+  request.launch = launch;
+  request.threads = options_.threads;
+  request.baseline = options_.baseline;
+  request.ceilings = ceilings_;
+  for (const TimingRow& row : rows_)
+    if (row.launch == launch && row.is_ceiling())  // a group's last row
+      request.done.insert(group_of(row));
+  return request;
+}
+
+Worker::TimeResult Launches::time_board(const BoardRequest& request, std::int64_t launch) {
+  progress_.clear();
+  flush_output();
+  BoardRows rows({request, workloads_, gate_.kernels()},
+                 [&](TimingRow row) { take(std::move(row)); });
+  Worker::TimeResult timed =
+      worker_.time(to_text(request), silence_limit_s, sinks_of(rows, launch));
+  if (timed.result.kind != CallResult::Kind::ok) return timed;
+  if (const std::string wrong = rows.finish(); !wrong.empty())
+    return {{CallResult::Kind::crash, wrong}, 0, "", false};
+  return timed;
+}
+
+// gbench shows Google Benchmark's own table; with --json standard output is ours.
+Worker::BoardSinks Launches::sinks_of(BoardRows& rows, std::int64_t launch) {
+  Worker::BoardSinks sinks;
+  sinks.row = [&rows, start = std::chrono::steady_clock::now()](const std::string& json) {
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+    return rows.take(json, wall.count());
+  };
+  sinks.progress = [this, launch](const std::string& label) {
+    if (paired() || options_.verb == "run") progress_.show(time_left(launch, label));
+  };
+  sinks.show = [this](const std::string& text, bool remark) {
+    const bool to_out = !remark && !options_.json;
+    std::fputs(printable_lines(text).c_str(), to_out ? stdout : stderr);
+    if (to_out) flush_output();
+  };
+  return sinks;
+}
+
+void Launches::take(TimingRow row) {
+  if (paired()) journal_.write(row);
+  // Judged while timed: the gate did not know yet.
+  if (row.outcome == "BROKEN" && !gate_.broken().contains(row.kernel)) {
+    gate_.break_off(row.kernel, fmt::format("{} ({})", row.reason, row.workload));
+    forget_groups_led_by(row.kernel);
+  }
+  rows_.push_back(std::move(row));
+}
+
+void Launches::take_up() {
+  for (const TimingRow& row : journal_.resumed()) {
+    if (row.outcome == "BROKEN" && gate_.knows(row.kernel)) gate_.break_off(row.kernel, row.reason);
+    if (row.is_ceiling()) ceilings_[row.workload] = row.variant;
+  }
+  const auto whole = whole_groups(journal_.resumed());
+  for (const auto& [group, rows] : whole) rows_.insert(rows_.end(), rows.begin(), rows.end());
+  for (const auto& [kernel, why] : gate_.broken()) forget_groups_led_by(kernel);
+  if (!rows_.empty() && !options_.quiet)
+    fmt::print(stderr, "resumed: {} rows of {} groups\n", rows_.size(), whole.size());
+}
+
+void Launches::break_off(const std::string& kernel, const std::string& why) {
+  gate_.break_off(kernel, why);
+  forget_groups_led_by(kernel);
+}
+
+// Without their baseline the rounds of a group say nothing: they are made again.
+void Launches::forget_groups_led_by(const std::string& kernel) {
+  std::set<std::pair<std::int64_t, std::string>> led;
+  for (const TimingRow& row : rows_)
+    if (row.role == "baseline" && row.kernel == kernel) {
+      led.insert({row.launch, group_of(row)});
+      complete_.erase(row.launch);
+    }
+  std::erase_if(rows_, [&](const TimingRow& row) {
+    return led.contains({row.launch, group_of(row)});
+  });
+}
+
+// Whoever broke, and whoever is faster than memory, has no number: the claims say who.
+void Launches::settle() {
+  for (TimingRow& row : rows_)
+    if (const auto broken = gate_.broken().find(kernel_of(row)); broken != gate_.broken().end())
+      take_numbers_away(row, "BROKEN", broken->second);
+  std::erase_if(rows_,
+                [](const TimingRow& row) { return row.is_twin() && row.outcome == "BROKEN"; });
+  std::stable_sort(rows_.begin(), rows_.end(), [&](const TimingRow& a, const TimingRow& b) {
+    return std::tuple(place_of(a.workload), a.board, a.threads, a.launch, a.kernel) <
+           std::tuple(place_of(b.workload), b.board, b.threads, b.launch, b.kernel);
+  });
+  const Claims claims = claims_of(rows_);
+  valid_ = claims.valid;
+  std::set<const TimingRow*> implausible;
+  for (const ClaimGroup& group : claims.groups)
+    for (const Claim& claim : group.claims)
+      if (claim.outcome == "IMPLAUSIBLE") implausible.insert(claim.rows.begin(), claim.rows.end());
+  for (TimingRow& row : rows_)
+    if (implausible.contains(&row))
+      take_numbers_away(row, "IMPLAUSIBLE", "faster than memory allows: it beats the ceiling");
+}
+
+void Launches::emit(const std::function<void(const TimingRow&)>& on_row) {
+  for (const TimingRow& row : rows_) on_row(row);
+  for (const TimingRow& row : rows_) {
+    if (!options_.json) break;
+    fmt::print("{}\n", to_json_line(row));
+    flush_output();
+  }
+  std::FILE* to = options_.json ? stderr : stdout;
+  const bool gbench_told = !paired() && options_.verb != "run";
+  if (!options_.quiet && !gbench_told) fmt::print(to, "{}", claims_as_text(claims_of(rows_)));
+  if (options_.quiet && !valid_) fmt::print(to, "INVALID\n");
+  for (const auto& [kernel, why] : gate_.broken()) fmt::print(to, "BROKEN {}: {}\n", kernel, why);
+}
+
+int Launches::exit_code() const {
+  const auto any = [&](const char* outcome) {
+    return std::any_of(rows_.begin(), rows_.end(),
+                       [&](const TimingRow& r) { return !r.is_ceiling() && r.outcome == outcome; });
+  };
+  if (gate_.has_news() || any("IMPLAUSIBLE")) return 1;
+  if (!valid_) return 3;
+  return !gate_.broken().empty() || any("MEASURED") ? 0 : 3;
+}
+
+std::size_t Launches::place_of(const std::string& workload) const {
+  const auto found = std::find_if(workloads_.begin(), workloads_.end(),
+                                  [&](const Workload& w) { return w.name == workload; });
+  return static_cast<std::size_t>(found - workloads_.begin());
+}
+
+// A cell is what is ranked together: a workload on a board.
+void Launches::say_plan() const {
+  if (options_.quiet) return;
+  std::set<bool> by_table;
+  for (const KernelFacts& k : gate_.kernels())
+    by_table.insert(k.angle_contract == ROPE_CONTRACT_TABLE);
+  std::FILE* to = options_.json ? stderr : stdout;
+  fmt::print(to, "bench: profile {}, seed {}, {} workloads, at most {} cells of {} kernels",
+             profile_name(options_.profile), options_.seed, workloads_.size(),
+             workloads_.size() * by_table.size(), gate_.kernels().size());
+  if (paired())
+    fmt::print(to, "; {} launches of {} rounds or more, about {} ms an epoch", effort_.launches,
+               effort_.rounds, static_cast<double>(effort_.epoch_us) / 1000);
+  if (options_.threads > 1)
+    fmt::print(to, "; with 1 thread and with {}, on processors {} (a + joins siblings of a core)",
+               options_.threads, processors_text(processors_for(options_.threads, allowed_cpus())));
+  fmt::print(to, "\n");
+}
+
+// By the share of workloads behind us, at the pace since the first epoch.
+std::string Launches::time_left(std::int64_t launch, const std::string& label) {
+  const auto now = std::chrono::steady_clock::now();
+  const std::size_t bar = label.find('|');
+  const std::size_t place =
+      bar == std::string::npos
+          ? 0
+          : place_of(label.substr(bar + 1, label.find('|', bar + 1) - bar - 1));
+  const auto count = static_cast<double>(workloads_.size());
+  const double share = (static_cast<double>(launch) + static_cast<double>(place) / count) /
+                       static_cast<double>(effort_.launches);
+  if (first_share_ < 0) {
+    first_share_ = share;
+    first_timed_ = now;
+  }
+  std::string left;
+  const double elapsed_s = std::chrono::duration<double>(now - first_timed_).count();
+  if (share > first_share_ + 0.02)
+    left = fmt::format(", about {:.0f} s left", elapsed_s / (share - first_share_) * (1 - share));
+  return fmt::format("launch {} of {}, {:.0f} %{}: {}", launch + 1, effort_.launches, 100 * share,
+                     left, label);
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,178 @@
+#include "tools/suite/kill_matrix.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "properties/search/weaker_suites.h"
+
+namespace ropewalk {
+namespace {
+
+// The worst word of a kernel's pairings and types: what killed it.
+std::ptrdiff_t rank(const std::string& verdict) {
+  static const std::vector<std::string> order = {"UNSUPPORTED", "SKIPPED", "PASS", "VACUOUS",
+                                                 "HANG",        "CRASH",   "FAIL"};
+  return std::find(order.begin(), order.end(), verdict) - order.begin();
+}
+
+char symbol(const std::map<std::string, std::string>& row, const std::string& property) {
+  const auto found = row.find(property);
+  if (found == row.end()) return ' ';
+  const std::string& v = found->second;
+  return v == "FAIL" ? 'x' : v == "PASS" ? '.' : is_failure(v) ? v.front() : '-';
+}
+
+bool fails(const std::map<std::string, std::string>& row, std::string_view property) {
+  const auto found = row.find(std::string(property));
+  return found != row.end() && is_failure(found->second);
+}
+
+constexpr const char* legend =
+    "x: refuted, C: crash, H: hang, V: compared nothing, .: holds, -: unsupported or skipped";
+
+}  // namespace
+
+KillMatrix::KillMatrix(std::vector<std::string> properties) : properties_(std::move(properties)) {}
+
+// A kernel that fails when it is asked what it takes fails before any property: that is booked to
+// the first.
+void KillMatrix::add(const VerdictRow& row) {
+  const auto& suites = weaker_suites();
+  const bool judged =
+      std::find(properties_.begin(), properties_.end(), row.property) != properties_.end() ||
+      std::any_of(suites.begin(), suites.end(), [&](auto* s) { return s->name == row.property; });
+  const bool died = !judged && is_failure(row.verdict) && !properties_.empty();
+  std::string& word = verdicts_[row.kernel][died ? properties_.front() : row.property];
+  if (word.empty() || rank(row.verdict) > rank(word)) word = row.verdict;
+}
+
+bool KillMatrix::killed(const Row& row) const {
+  return std::any_of(properties_.begin(), properties_.end(),
+                     [&](const std::string& p) { return fails(row, p); });
+}
+
+bool KillMatrix::holds(const Row& row) const {
+  return !killed(row) && std::any_of(properties_.begin(), properties_.end(),
+                                     [&](const auto& p) { return symbol(row, p) == '.'; });
+}
+
+std::size_t KillMatrix::count(bool mutants, bool (KillMatrix::*what)(const Row&) const) const {
+  std::size_t n = 0;
+  for (const auto& [kernel, row] : verdicts_)
+    if (is_mutant(kernel) == mutants && (what == nullptr || (this->*what)(row))) ++n;
+  return n;
+}
+
+bool KillMatrix::complete() const {
+  return count(true, &KillMatrix::killed) == count(true, nullptr) &&
+         count(false, &KillMatrix::holds) == count(false, nullptr);
+}
+
+std::vector<std::string> KillMatrix::kills_of(const std::string& property, bool alone) const {
+  std::vector<std::string> out;
+  for (const auto& verdict : verdicts_) {
+    const auto& kernel = verdict.first;
+    const auto& row = verdict.second;
+    if (!is_mutant(kernel) || !fails(row, property)) continue;
+    const bool others = std::any_of(properties_.begin(), properties_.end(),
+                                    [&](const auto& p) { return p != property && fails(row, p); });
+    if (!alone || !others) out.push_back(kernel);
+  }
+  return out;
+}
+
+std::vector<std::string> KillMatrix::idle_properties() const {
+  std::vector<std::string> out;
+  for (const std::string& p : properties_)
+    if (kills_of(p, false).empty()) out.push_back(p);
+  return out;
+}
+
+std::vector<KillMatrix::Score> KillMatrix::scores() const {
+  std::vector<Score> out = {{properties_.size() == 1
+                                 ? properties_[0] + " alone"
+                                 : fmt::format("all {} properties", properties_.size()),
+                             count(true, &KillMatrix::killed)}};
+  std::size_t laws = 0;
+  for (const auto& verdict : verdicts_)
+    if (is_mutant(verdict.first) &&
+        std::any_of(std::begin(three_laws), std::end(three_laws),
+                    [&](std::string_view p) { return fails(verdict.second, p); }))
+      ++laws;
+  out.push_back({"norm, relative_position and decay alone", laws});
+  const auto met = [&](const std::string& suite) {
+    return std::any_of(verdicts_.begin(), verdicts_.end(),
+                       [&](const auto& verdict) { return verdict.second.contains(suite); });
+  };
+  for (const Property* suite : weaker_suites())
+    if (met(std::string(suite->name)))
+      out.push_back({std::string(suite->claim), kills_of(std::string(suite->name), false).size()});
+  return out;
+}
+
+std::string KillMatrix::as_text() const {
+  std::size_t widest = 0;
+  for (const auto& [kernel, row] : verdicts_) widest = std::max(widest, kernel.size());
+  std::string out;
+  for (std::size_t i = 0; i < properties_.size(); ++i)
+    out += fmt::format("{:>{}} {}\n", i + 1, widest + 12 + 3 * i, properties_[i]);
+  for (const auto& [kernel, row] : verdicts_) {
+    const char* word = is_mutant(kernel) ? (killed(row) ? "killed" : "SURVIVED")
+                                         : (holds(row) ? "holds" : "REJECTED");
+    out += fmt::format("{:<{}} {:>8}", kernel, widest, word);
+    for (const std::string& p : properties_) out += fmt::format(" {:>2}", symbol(row, p));
+    out += "\n";
+  }
+  out += fmt::format("\n{}\n\n", legend);
+  for (const std::string& p : properties_) {
+    const auto alone = kills_of(p, true);
+    out += fmt::format("{:<20} kills {:>3}{}{}\n", p, kills_of(p, false).size(),
+                       alone.empty() ? "" : ", alone: ", fmt::join(alone, " "));
+  }
+  const std::size_t mutants = count(true, nullptr), correct = count(false, nullptr);
+  out += fmt::format("\n{} of {} mutants killed, {} of {} correct kernels hold\n",
+                     count(true, &KillMatrix::killed), mutants, count(false, &KillMatrix::holds),
+                     correct);
+  for (const Score& s : scores())
+    if (mutants > 0) out += fmt::format("{:>4} of {}: {}\n", s.kills, mutants, s.suite);
+  return out;
+}
+
+std::string KillMatrix::as_markdown(const std::string& command) const {
+  const std::size_t mutants = count(true, nullptr);
+  std::string out = fmt::format(
+      "# The kill matrix\n\nWhich property sees which planted error "
+      "(properties/mutants), and how many of them weaker suites see.\nWritten by\n"
+      "\n```sh\n{}\n```\nThe figures are of seed 20210420.\n\n"
+      "## Suites\n\n| suite | of {} mutants |\n|---|---|\n",
+      command, mutants);
+  for (const Score& s : scores()) out += fmt::format("| {} | {} |\n", s.suite, s.kills);
+  out +=
+      "\nAll suites meet the same kernels through the same worker: a crash, a refusal and a NaN "
+      "count\n"
+      "as kills for each. The two means are taken on cases of this suite's generator, which "
+      "flatters\n"
+      "them: only the metric differs.\n\n"
+      "## Properties\n\n| | property | kills | that no other kills |\n|---|---|---|---|\n";
+  for (std::size_t i = 0; i < properties_.size(); ++i) {
+    std::vector<std::string> alone = kills_of(properties_[i], true);
+    for (std::string& name : alone) name.erase(0, std::string_view("mutant_").size());
+    out += fmt::format("| {} | `{}` | {} | {} |\n", i + 1, properties_[i],
+                       kills_of(properties_[i], false).size(), fmt::join(alone, ", "));
+  }
+  std::size_t widest = 0;
+  for (const auto& [kernel, row] : verdicts_) widest = std::max(widest, kernel.size());
+  out += fmt::format("\n## Matrix\n\n{}\n\n```\n{:{}}", legend, "", widest);
+  for (std::size_t i = 0; i < properties_.size(); ++i) out += fmt::format(" {:>2}", i + 1);
+  out += "\n";
+  for (const auto& [kernel, row] : verdicts_) {
+    if (!is_mutant(kernel)) continue;
+    out += fmt::format("{:<{}}", kernel, widest);
+    for (const std::string& p : properties_) out += fmt::format(" {:>2}", symbol(row, p));
+    out += "\n";
+  }
+  return out + "```\n";
+}
+
+}  // namespace ropewalk

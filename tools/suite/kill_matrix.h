@@ -1,0 +1,48 @@
+// Which property kills which mutant: counted, printed, and written as docs/kill-matrix.md.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "reports/record/record.h"
+
+namespace ropewalk {
+
+class KillMatrix {
+ public:
+  /// `properties`: the columns, in their order. Others are weaker suites, or agreement asked for by
+  /// a kernel that dies before.
+  explicit KillMatrix(std::vector<std::string> properties);
+
+  void add(const VerdictRow& row);
+  bool empty() const { return verdicts_.empty(); }
+
+  /// Every mutant dies and every correct kernel holds.
+  bool complete() const;
+  /// Columns that kill nothing.
+  std::vector<std::string> idle_properties() const;
+
+  /// For a terminal: one letter for each kernel and property, then the scores.
+  std::string as_text() const;
+  /// `command`: what wrote it.
+  std::string as_markdown(const std::string& command) const;
+
+ private:
+  using Row = std::map<std::string, std::string>;  ///< property: its worst verdict
+  struct Score {
+    std::string suite;
+    std::size_t kills;
+  };
+  bool killed(const Row& row) const;
+  bool holds(const Row& row) const;
+  static bool is_mutant(const std::string& kernel) { return kernel.starts_with("mutant_"); }
+  std::size_t count(bool mutants, bool (KillMatrix::*what)(const Row&) const) const;
+  /// The mutants a property kills, and of those the ones no other one kills.
+  std::vector<std::string> kills_of(const std::string& property, bool alone) const;
+  std::vector<Score> scores() const;
+
+  std::vector<std::string> properties_;
+  std::map<std::string, Row> verdicts_;  ///< by kernel
+};
+
+}  // namespace ropewalk

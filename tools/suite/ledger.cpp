@@ -1,0 +1,120 @@
+#include "tools/suite/ledger.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <set>
+
+#include "base/glob.h"
+#include "base/text_file.h"
+#include "reports/record/record_file.h"
+
+namespace ropewalk {
+namespace {
+
+LedgerKey key_of(const VerdictRow& row) {
+  return {row.kernel, row.angle_contract, row.pairing, row.dtype, row.property};
+}
+
+/// Standard output belongs to the rows under --json.
+std::FILE* stream(const Options& options) {
+  return options.json ? stderr : stdout;
+}
+
+}  // namespace
+
+LedgerCheck::LedgerCheck(const Options& options) : options_(options) {
+  const bool compares = !options.ledger.empty();
+  const std::string& file = compares ? options.ledger : options.write_ledger;
+  std::error_code error;
+  if (const auto folder = std::filesystem::path(file).parent_path();
+      !compares && !folder.empty() && !std::filesystem::is_directory(folder, error))
+    throw BadFile(shown_path(file) + ": there is no such folder");
+  if (compares || std::filesystem::exists(file, error))
+    file_ = parse_ledger(read_text_file(file), shown_path(file));
+}
+
+void LedgerCheck::on_offer(const LedgerKey& feature) {
+  if (matches(options_.properties, feature.property)) held_.emplace(feature, std::nullopt);
+}
+
+void LedgerCheck::on_row(const VerdictRow& row) {
+  const std::string what = row.verdict + (row.reason.empty() ? "" : ": " + row.reason);
+  if (row.verdict == "PASS")
+    held_[key_of(row)] = row.margin;
+  else if (!row.pairing.empty())
+    refused_[key_of(row)] = what;
+  else
+    (row.verdict == "SKIPPED" ? skipped_ : whole_)[row.kernel] = what;
+}
+
+bool LedgerCheck::was_asked(const LedgerKey& key) const {
+  return matches(options_.kernels, key.kernel) && matches(options_.properties, key.property) &&
+         !skipped_.contains(key.kernel);
+}
+
+std::string LedgerCheck::why_lost(const LedgerKey& key) const {
+  if (const auto found = refused_.find(key); found != refused_.end()) return found->second;
+  if (const auto found = whole_.find(key.kernel); found != whole_.end()) return found->second;
+  return "not offered";
+}
+
+int LedgerCheck::compare(int code) const {
+  std::FILE* out = stream(options_);
+  std::size_t same = 0, lost = 0, fresh = 0;
+  std::set<std::string> skipped;
+  for (const auto& [key, margin] : file_) {
+    if (held_.contains(key)) {
+      ++same;
+    } else if (was_asked(key)) {
+      ++lost;
+      fmt::print(out, "LOST  {}: {}\n", to_text(key), why_lost(key));
+    } else if (const auto why = skipped_.find(key.kernel); why != skipped_.end()) {
+      if (skipped.insert(key.kernel).second && !options_.quiet)
+        fmt::print(out, "ledger: rows of {} are not compared: {}\n", key.kernel, why->second);
+    }
+  }
+  std::set<std::string> listed, unlisted;
+  for (const auto& [key, margin] : file_) listed.insert(key.kernel);
+  for (const auto& [key, margin] : held_) {
+    if (file_.contains(key)) continue;
+    if (!listed.contains(key.kernel)) {
+      unlisted.insert(key.kernel);  // a new kernel is one new file
+      continue;
+    }
+    ++fresh;
+    fmt::print(out, "NEW   {}\n", to_text(key));
+  }
+  for (const std::string& kernel : unlisted)
+    fmt::print(out, "ledger: {} has no rows yet; --write-ledger adds them\n", kernel);
+  fmt::print(out, "ledger {}: {} rows hold, {} lost, {} new\n", options_.ledger, same, lost, fresh);
+  if (lost + fresh == 0) return code;
+  fmt::print(out,
+             "if that is meant: ropewalk verify --profile smoke --write-ledger {}, and commit it\n",
+             options_.ledger);
+  return 1;
+}
+
+int LedgerCheck::write(int code) const {
+  std::FILE* out = stream(options_);
+  if (code != 0) {
+    fmt::print(out, "ledger {}: not written, because the run did not hold\n",
+               options_.write_ledger);
+    return code;
+  }
+  // What was not asked of this machine, or by these options, stays as it was.
+  Ledger next = held_;
+  for (const auto& row : file_)
+    if (!was_asked(row.first)) next.insert(row);
+  write_whole_file(options_.write_ledger, to_text(next));
+  fmt::print(out, "ledger {}: written, {} rows, {} before\n", options_.write_ledger, next.size(),
+             file_.size());
+  return code;
+}
+
+int LedgerCheck::finish(int code) const {
+  return options_.ledger.empty() ? write(code) : compare(code);
+}
+
+}  // namespace ropewalk

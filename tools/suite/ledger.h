@@ -1,0 +1,38 @@
+// verify held to the ledger: what is in the file and not held now, and the other way round.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/expected/ledger.h"
+#include "reports/record/record.h"
+#include "tools/command/options.h"
+
+namespace ropewalk {
+
+class LedgerCheck {
+ public:
+  /// Reads the file of --ledger, or what --write-ledger will replace. Throws BadFile.
+  explicit LedgerCheck(const Options& options);
+
+  void on_offer(const LedgerKey& feature);
+  void on_row(const VerdictRow& row);
+
+  /// Prints the differences, or writes the file. `code` is the exit code of the verdicts; returns
+  /// the one of both.
+  int finish(int code) const;
+
+ private:
+  bool was_asked(const LedgerKey& key) const;
+  int compare(int code) const;
+  int write(int code) const;
+  std::string why_lost(const LedgerKey& key) const;
+
+  const Options& options_;
+  Ledger file_, held_;
+  std::map<LedgerKey, std::string> refused_;    // by row: its verdict and reason
+  std::map<std::string, std::string> whole_;    // by kernel: a verdict on everything
+  std::map<std::string, std::string> skipped_;  // by kernel: why this machine cannot
+};
+
+}  // namespace ropewalk

@@ -1,0 +1,181 @@
+// The ledger and the known failures through the real command: that a difference is seen is proved
+// by planting it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+#include "tools/tests/shell.h"
+
+namespace {
+
+const std::string plugin = std::string(" --plugin ") + ROPEWALK_MUTANTS + " ";
+const std::string one_cell = "verify --profile smoke --cases 5 --kernel plain --property norm ";
+const std::string header = "kernel,contract,pairing,dtype,property,margin\n";
+
+void replace(std::string& text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  ASSERT_NE(at, std::string::npos) << from << " in:\n" << text;
+  text.replace(at, from.size(), to);
+}
+
+TEST(LedgerCommand, TheCommittedOneIsWhatThisCommandWrites) {
+  const std::string text = slurp(ROPEWALK_LEDGER);
+  EXPECT_TRUE(text.starts_with(header));
+  EXPECT_GE(std::count(text.begin(), text.end(), '\n'), 201);
+  for (const char* row : {"plain,table,half_split,f32,norm,", "phase,exact,interleaved,f32,decay,",
+                          "dense,table,half_split,f64,offers:fused,-\n"})
+    EXPECT_TRUE(contains(text, row)) << row;
+}
+
+TEST(LedgerCommand, LostAndNewFeaturesAndPropertiesAreNamed) {
+  const auto file = scratch() / "ledger.csv";
+  std::filesystem::remove(file);
+  const std::string all = "verify --profile smoke --cases 1 --kernel plain ";
+  ASSERT_EQ(ropewalk(all + "--write-ledger " + file.string()).code, 0);
+  const Result same = ropewalk(all + "--ledger " + file.string());
+  EXPECT_EQ(same.code, 0) << same.out << same.err;
+  EXPECT_TRUE(contains(same.out, " rows hold, 0 lost, 0 new\n")) << same.out;
+
+  std::string text = slurp(file);
+  const std::string lost = "plain,table,half_split,f32,offers:levitation";
+  const std::string property = "plain,table,interleaved,f64,norm,";
+  replace(text, "plain,table,half_split,f32,offers:fused,-\n", lost + ",-\n");
+  ASSERT_TRUE(contains(text, property)) << text;
+  text.erase(text.find(property), text.find('\n', text.find(property)) + 1 - text.find(property));
+  spill(file, text);
+  const Result r = ropewalk(all + "--ledger " + file.string());
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "LOST  " + lost + ": not offered\n")) << r.out;
+  EXPECT_TRUE(contains(r.out, "NEW   plain,table,half_split,f32,offers:fused\n")) << r.out;
+  EXPECT_TRUE(contains(r.out, "NEW   plain,table,interleaved,f64,norm\n")) << r.out;
+  EXPECT_TRUE(contains(r.out, " 1 lost, 2 new\n")) << r.out;
+  EXPECT_TRUE(contains(r.out, "--write-ledger " + file.string())) << r.out;
+}
+
+TEST(LedgerCommand, AKernelThatRefusesWhatItHeldFails) {
+  const auto file = scratch() / "ledger.csv";
+  const std::string kernel = "control_one_token_only_table";
+  spill(file, header + kernel + ",table,half_split,f32,decay,0.5\n");
+  const Result r = ropewalk("verify --cases 5 --kernel " + kernel + " --property decay" + plugin +
+                            "--ledger " + file.string());
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "LOST  " + kernel + ",table,half_split,f32,decay: UNSUPPORTED"))
+      << r.out;
+}
+
+TEST(LedgerCommand, WhatTheMachineCannotRunIsNoDifference) {
+  const auto file = scratch() / "ledger.csv";
+  const std::string row = "test_needs_avx1024,table,half_split,f32,norm,0.500\n";
+  spill(file, header + row);
+  const std::string start =
+      one_cell + "--kernel test_needs_avx1024 --plugin " + std::string(ROPEWALK_TEST_PLUGIN) + " ";
+  // Rewriting on a machine that cannot run a kernel loses none of its rows.
+  const Result written = ropewalk(start + "--write-ledger " + file.string());
+  EXPECT_EQ(written.code, 0) << written.out << written.err;
+  EXPECT_TRUE(contains(slurp(file), row)) << slurp(file);
+  const Result r = ropewalk(start + "--ledger " + file.string());
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "rows of test_needs_avx1024 are not compared: SKIPPED")) << r.out;
+  EXPECT_TRUE(contains(r.out, ": 8 rows hold, 0 lost, 0 new\n")) << r.out;
+}
+
+TEST(LedgerCommand, FiltersCompareAndReplaceOnlyWhatTheyName) {
+  const auto file = scratch() / "ledger.csv";
+  const std::string others = "another,table,half_split,f32,norm,0.250\n";
+  spill(file, header + others + "plain,table,half_split,f32,decay,0.100\n");
+  EXPECT_EQ(ropewalk(one_cell + "--write-ledger " + file.string()).code, 0);
+  const std::string text = slurp(file);
+  EXPECT_TRUE(contains(text, others)) << text;
+  EXPECT_TRUE(contains(text, "plain,table,half_split,f32,decay,0.100\n")) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 2 + 8) << text;
+  const Result r = ropewalk(one_cell + "--ledger " + file.string());
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, ": 8 rows hold, 0 lost, 0 new\n")) << r.out;
+}
+
+TEST(LedgerCommand, AFailureWritesNothing) {
+  const auto file = scratch() / "ledger.csv";
+  std::filesystem::remove(file);
+  const Result r = ropewalk("verify --cases 5 --kernel mutant_scaled_twice_table --property norm" +
+                            plugin + "--write-ledger " + file.string());
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "not written")) << r.out;
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
+TEST(LedgerCommand, AForeignFileIsRefusedAndLeftAlone) {
+  const auto file = scratch() / "ledger.csv";
+  spill(file, "somebody's letter\n");
+  for (const std::string option : {"--ledger ", "--write-ledger "}) {
+    const Result r = ropewalk(one_cell + option + file.string());
+    EXPECT_EQ(r.code, 2) << r.out << r.err;
+    EXPECT_TRUE(contains(r.err, "ledger.csv:1: is no ledger")) << r.err;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+    EXPECT_EQ(slurp(file), "somebody's letter\n");
+  }
+}
+
+// ---- known failures
+
+const std::string failing = "verify --profile smoke --cases 5 --kernel mutant_scaled_twice_table " +
+                            std::string("--property norm") + plugin;
+
+std::string with_known(const std::string& lines) {
+  spill(scratch() / "known.txt", lines);
+  return " --known-failures " + (scratch() / "known.txt").string() + " ";
+}
+
+TEST(KnownFailuresCommand, AKnownFailureIsShownAndDoesNotCount) {
+  EXPECT_EQ(ropewalk(failing).code, 1);
+  const Result r = ropewalk(failing + with_known("mutant_* n*m 2999-12-31 issue 7\n"));
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "FAIL  mutant_scaled_twice_table")) << r.out;
+  EXPECT_TRUE(contains(r.out, "      known      until 2999-12-31: issue 7\n")) << r.out;
+  EXPECT_TRUE(contains(r.out, "failures are known")) << r.out;
+  EXPECT_FALSE(contains(r.out, "PASS")) << r.out;
+}
+
+TEST(KnownFailuresCommand, ExpiredNeedlessAndForeignLinesAreNamed) {
+  const Result expired = ropewalk(failing + with_known("mutant_* norm 2020-01-01 issue 7\n"));
+  EXPECT_EQ(expired.code, 1) << expired.out << expired.err;
+  EXPECT_TRUE(contains(expired.out, "known.txt:1: mutant_* norm: expired on 2020-01-01"))
+      << expired.out;
+  const Result needless =
+      ropewalk(one_cell + with_known("plain norm 2999-01-01 a\nplan norm 2999-01-01 b\n"));
+  EXPECT_EQ(needless.code, 0) << needless.out << needless.err;
+  EXPECT_TRUE(contains(needless.out, "known.txt:1: plain norm: no longer needed")) << needless.out;
+  EXPECT_TRUE(contains(needless.out, "known.txt:2: plan norm: names nothing that was judged"))
+      << needless.out;
+  const Result other = ropewalk(failing + with_known("mutant_* decay 2999-12-31 issue 7\n"));
+  EXPECT_EQ(other.code, 1) << other.out << other.err;
+}
+
+TEST(KnownFailuresCommand, AMalformedLineIsOneLineAndExitTwo) {
+  const Result r = ropewalk(failing + with_known("# fine\nmutant norm soon issue 7\n"));
+  EXPECT_EQ(r.code, 2) << r.out << r.err;
+  EXPECT_TRUE(contains(r.err, "known.txt:2: a line is KERNEL PROPERTY YYYY-MM-DD reason")) << r.err;
+  EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+  EXPECT_TRUE(r.out.empty()) << r.out;
+}
+
+TEST(KnownFailuresCommand, NeverGetASpeed) {
+  const auto out = scratch() / "out";
+  std::filesystem::remove_all(out);
+  const std::string start =
+      "bench --profile smoke --kernel plain --kernel mutant_scaled_twice_table "
+      "--workload llama-3-8b/decode-1 --out " +
+      out.string() + plugin;
+  const std::string end = " -- --benchmark_min_time=0.001";
+  const Result r = ropewalk(start + with_known("mutant_* * 2999-12-31 issue 7\n") + end);
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "BROKEN mutant_scaled_twice_table: FAIL")) << r.out;
+  EXPECT_TRUE(contains(r.out, "(known until 2999-12-31: issue 7)")) << r.out;
+  EXPECT_EQ(ropewalk("report " + (out / "results.jsonl").string()).code, 0);
+  EXPECT_TRUE(contains(slurp(out / "report.md"), "BROKEN"));
+  // One failure beside the known one is news.
+  EXPECT_EQ(ropewalk(start + with_known("mutant_* norm 2999-12-31 issue 7\n") + end).code, 1);
+}
+
+}  // namespace

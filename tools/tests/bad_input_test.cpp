@@ -1,0 +1,397 @@
+// Bad input, as a table: each gets one line on standard error that names the culprit, the
+// documented exit code, nothing on standard output, and leaves nothing half-written behind.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tools/tests/shell.h"
+
+namespace {
+
+struct BadInput {
+  const char* what;
+  std::string arguments;  ///< FILE is the file that holds `content`, OUT a folder not yet there
+  std::string content;    ///< empty: no file
+  std::vector<std::string> words;  ///< each occurs in the one line
+  int code = 2;
+};
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (auto at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+void check(const std::vector<BadInput>& table) {
+  const auto folder = scratch(), file = folder / "FILE", out = folder / "new";
+  for (const BadInput& bad : table) {
+    SCOPED_TRACE(bad.what);
+    std::filesystem::remove_all(out);
+    std::filesystem::remove(file);
+    if (!bad.content.empty()) spill(file, bad.content);
+    std::string arguments = bad.arguments;
+    replace_all(arguments, "FILE", file.string());
+    replace_all(arguments, "OUT", out.string());
+    const Result r = ropewalk(arguments);
+    EXPECT_EQ(r.code, bad.code) << r.out << r.err;
+    EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+    EXPECT_LT(r.err.size(), 1100u);
+    EXPECT_TRUE(r.err.starts_with("ropewalk: ")) << r.err;
+    for (std::string word : bad.words) {
+      replace_all(word, "FILE", file.string());
+      EXPECT_TRUE(contains(r.err, word)) << "no '" << word << "' in: " << r.err;
+    }
+    EXPECT_EQ(r.out, "");
+    EXPECT_FALSE(std::filesystem::exists(out)) << "left behind: " << out;
+  }
+}
+
+std::string replay(const std::string& words) {
+  return "replay 'kernel=plain property=norm " + words + "'";
+}
+
+TEST(BadInput, CommandLine) {
+  check({
+      {"no verb", "", "", {"subcommand"}},
+      {"unknown verb", "dance", "", {"dance"}},
+      {"a verb of two lines", "\"$(printf 'da\\nnce')\"", "", {"da\\nnce"}},
+      {"unknown option", "verify --colour", "", {"--colour"}},
+      {"an option of another verb", "replay x --profile smoke", "", {"--profile"}},
+      {"an argument too many", "verify plain", "", {"plain"}},
+      {"an option without its value", "verify --known-failures", "", {"--known-failures"}},
+      {"no results file", "report", "", {"results"}},
+      {"unknown profile", "verify --profile huge", "", {"huge"}},
+      {"a seed of words", "verify --seed tomorrow", "", {"tomorrow"}},
+      {"a negative seed", "verify --seed -1", "", {"-1"}},
+      {"a seed that overflows", "verify --seed 18446744073709551616", "", {"18446744073709551616"}},
+      {"no cases", "verify --cases 0", "", {"--cases", "0"}},
+      {"cases that overflow", "verify --cases 99999999999999999999", "", {"--cases"}},
+      {"unknown kernel", "verify --out OUT --kernel nobody", "", {"nobody"}},
+      {"a kernel of control characters",
+       "verify --kernel \"$(printf 'a\\033[31m\\nb')\"",
+       "",
+       {"'a\\x1b[31m\\nb'"}},
+      {"an argument of 100,000 bytes", "verify --kernel \"$(printf '%100000s' x)\"", "", {"..."}},
+      {"unknown property", "verify --out OUT --property nothing", "", {"nothing"}},
+      {"unknown workload", "bench --out OUT --workload 'no/such*'", "", {"no/such*"}},
+      {"unknown workload of run", "run --out OUT --workload 'no/such*'", "", {"no/such*"}},
+      {"unknown processor feature", "verify --cpu-features mmx9", "", {"mmx9"}},
+      {"flags that are not for this verb", "verify -- --benchmark_filter=x", "", {"bench"}},
+      {"both ledger options", "verify --ledger a --write-ledger b", "", {"--ledger"}},
+  });
+}
+
+TEST(BadInput, ReplayLines) {
+  check({
+      {"unknown kernel", "replay 'kernel=nobody property=norm'", "", {"kernel=nobody"}},
+      {"unknown property", "replay 'kernel=plain property=charm'", "", {"property=charm"}},
+      {"unknown word", replay("wings=2"), "", {"wings"}},
+      {"no word", replay("wings"), "", {"wings", "name=value"}},
+      {"binary garbage", "replay \"$(printf '\\001\\377=\\177')\"", "", {"unknown word"}},
+      {"odd rotary_dim", replay("rotary_dim=7 q.head_dim=8"), "", {"rotary_dim", "even", "7"}},
+      {"no rotary_dim", replay("rotary_dim=0"), "", {"rotary_dim", "0"}},
+      {"rotary_dim beyond the head",
+       replay("rotary_dim=8 q.head_dim=4"),
+       "",
+       {"q: ", "head_dim 4"}},
+      {"a window past the head", replay("rotary_dim=4 q.head_dim=8 q.offset=6"), "", {"[6, +4)"}},
+      {"a window before it", replay("rotary_dim=4 q.head_dim=8 q.offset=-2"), "", {"[-2, +4)"}},
+      {"no tokens", replay("tokens=0"), "", {"tokens", "at least 1"}},
+      {"no batch", replay("batch=0"), "", {"batch", "at least 1"}},
+      {"no heads", replay("q.heads=0"), "", {"q: heads", "at least 1"}},
+      {"outputs that overlap", replay("tokens=2 q.heads=2 q.out=-1,2,1"), "", {"overlap"}},
+      {"sizes that overflow", replay("q.heads=4611686018427387904 q.head_dim=4"), "", {"overflow"}},
+      {"tokens that overflow", replay("tokens=4611686018427387904 batch=8"), "", {"overflow"}},
+      {"strides that overflow",
+       replay("tokens=3 q.in=-1,9223372036854775807,-1"),
+       "",
+       {"overflow"}},
+      {"one tensor too large", replay("q.head_dim=268435457 q.rotate=0"), "", {"2 GiB"}},
+      {"too large together",
+       replay("q.head_dim=134217729 q.rotate=0 k.head_dim=134217729 k.rotate=0"),
+       "",
+       {"2 GiB"}},
+      {"a table too large", replay("positions=2147483647"), "", {"2 GiB"}},
+      {"a shift that overflows", replay("shift=9223372036854775807"), "", {"shift", "2^32"}},
+      {"no position", replay("positions=2147483648"), "", {"position 2147483648"}},
+      {"no positions", replay("positions="), "", {"positions needs"}},
+      {"a comma at the end", replay("positions=0,"), "", {"positions="}},
+      {"a comma too many", replay("tokens=2 positions=0,,1"), "", {"positions="}},
+      {"a list of nothing", replay("inv_freq="), "", {"inv_freq="}},
+      {"a stride too many", replay("q.in=1,2,3,"), "", {"q.in="}},
+      {"a value too few", replay("q.values=1,"), "", {"q.values="}},
+      {"a plugin that is not there", replay("plugin=no/where.so"), "", {"no/where.so"}},
+  });
+}
+
+const std::string model = R"([[model]]
+name = "toy"
+model = "Toy"
+source = "this test"
+pairing = "half_split"
+dtype = "f32"
+placement = "in_place"
+q_heads = 4
+k_heads = 2
+head_dim = 16
+rotary_dim = 8
+rope_theta = 10000
+)";
+
+// The model with one line replaced.
+std::string with(const std::string& from, const std::string& to) {
+  std::string text = model;
+  text.replace(text.find(from), from.size(), to);
+  return text;
+}
+
+TEST(BadInput, WorkloadFiles) {
+  const std::string list = "list --workload-file FILE";
+  std::string dots = "a";
+  for (int i = 0; i < 100000; ++i) dots += ".a";
+  check({
+      {"no file", "bench --out OUT --workload-file no/where.toml", "", {"no/where.toml"}},
+      {"a folder", "list --workload-file /", "", {"/: not a regular file"}},
+      {"an endless file", "list --workload-file /dev/zero", "", {"/dev/zero"}},
+      {"2 MiB", list, model + std::string(2 << 20, '#'), {"FILE: larger than 1 MiB"}},
+      {"a long line", list, model + std::string(5000, '#'), {"FILE:13: ", "4096"}},
+      {"a key of 100,000 dots", list, dots + " = 1\n", {"FILE:1: ", "4096"}},
+      {"brackets", list, "a = " + std::string(4000, '[') + "\n", {"FILE:1: ", "nested"}},
+      {"binary garbage",
+       list,
+       std::string("\x7f"
+                   "ELF\x02\0\xff\n",
+                   8),
+       {"FILE:1: "}},
+      {"NUL", list, std::string("na\0me = 1\n", 10), {"FILE:1: "}},
+      {"invalid UTF-8", list, "name = \"\xc3\x28\"\n", {"FILE:1: ", "utf-8"}},
+      {"a key beyond ASCII", list, "\xC3\xA9 = 1\n", {"FILE:1: ", "not ASCII"}},
+      {"no key", list, "[=a]\n", {"FILE:1: "}},
+      {"half a file", list, model.substr(0, 70), {"FILE:", "end-of-file"}},
+      {"no TOML", list, "{\"model\": 1}\n", {"FILE:1: "}},
+      {"odd rotary_dim", list, with("dim = 8", "dim = 7"), {"FILE:11: ", "rotary_dim", "even"}},
+      {"rotary_dim beyond the head",
+       list,
+       with("dim = 8", "dim = 32"),
+       {"FILE:11: ", "head_dim 16"}},
+      {"a window past the head",
+       list,
+       model + "q_rotary_offset = 10\n",
+       {"FILE:13: ", "[10, 10 + 8)"}},
+      {"no heads", list, with("k_heads = 2", "k_heads = 0"), {"FILE:9: ", "k_heads", "at least 1"}},
+      {"too large",
+       list,
+       with("q_heads = 4", "q_heads = 400000000000"),
+       {"toy/decode-1", "64 GiB"}},
+      {"sizes that overflow",
+       list,
+       with("q_heads = 4", "q_heads = 9223372036854775807"),
+       {"toy/decode-1", "overflows"}},
+      {"an unknown key", list, with("k_heads = 2", "k_hats = 2"), {"FILE:9: ", "k_hats"}},
+      {"a wrong type", list, with("k_heads = 2", "k_heads = \"2\""), {"FILE:9: ", "integer"}},
+  });
+}
+
+TEST(BadInput, ConfigsAndShapes) {
+  const std::string list = "list --config FILE";
+  const std::string llama =
+      R"({"model_type": "llama", "num_attention_heads": 4, "hidden_size": 64)";
+  const auto shape = [](const std::string& words) { return "bench --out OUT --shape " + words; };
+  check({
+      {"no config", "bench --out OUT --config no/where.json", "", {"no/where.json"}},
+      {"no config of run", "run --out OUT --config no/where.json", "", {"no/where.json"}},
+      {"a folder", "list --config /", "", {"/: not a regular file"}},
+      {"an endless config", "list --config /dev/zero", "", {"/dev/zero"}},
+      {"2 MiB", list, std::string(2 << 20, ' '), {"FILE: larger than 1 MiB"}},
+      {"no JSON", list, "model_type: llama\n", {"FILE:1: is no JSON"}},
+      {"half a file", list, llama + ",\n", {"FILE:2: is no JSON"}},
+      {"a list", list, "[" + llama + "}]", {"FILE: is no JSON object"}},
+      {"brackets", list, "{\"a\": " + std::string(100000, '['), {"FILE: nested deeper"}},
+      {"a model of another kind", list, "{\"model_type\": \"bert\"}", {"'bert'", "--pairing"}},
+      {"heads of text",
+       list,
+       R"({"model_type": "llama", "num_attention_heads": "4"})",
+       {"FILE: num_attention_heads: is '4'", "an integer"}},
+      {"width and heads", list, llama + "1}", {"hidden_size: 641 is no multiple of 4"}},
+      {"a scaling nobody knows",
+       list,
+       llama + R"(, "rope_scaling": {"type": "spiral"}})",
+       {"FILE: rope_scaling.type: 'spiral'"}},
+      {"a pairing nobody knows", list + " --pairing neox", llama + "}", {"--pairing", "neox"}},
+      {"a pairing of nothing", "list --pairing half_split", "", {"--pairing", "--config"}},
+      {"too large", list, llama + R"(, "head_dim": 1048576})", {"FILE: ", "/prefill", "64 GiB"}},
+      {"an empty shape", shape("''"), "", {"--shape"}},
+      {"an unknown word", shape("q=4,d=64,wings=2"), "", {"--shape: 'wings'"}},
+      {"a size of words", shape("q=four,d=64"), "", {"--shape: q=four"}},
+      {"an odd head", shape("q=4,d=63"), "", {"--shape: rotary_dim", "even"}},
+      {"no shape", "run --out OUT --shape q=4", "", {"--shape: 'd='"}},
+  });
+}
+
+const std::string run_row =
+    R"({"schema":1,"row":"run","version":"1","command":"x","started_at":"",)"
+    R"("profile":"smoke","seed":1,"environment":{}})"
+    "\n";
+
+TEST(BadInput, ResultsFiles) {
+  const std::string report = "report FILE --out OUT";
+  const auto end = [](const std::string& more) {
+    return run_row + R"({"schema":1,"row":"end","finished_at":"",)" + more + "}\n";
+  };
+  check({
+      {"no file", "report no/where.jsonl --out OUT", "", {"no/where.jsonl"}},
+      {"a folder", "report / --out OUT", "", {"/: cannot be read"}},
+      {"an endless file", "report /dev/zero --out OUT", "", {"/dev/zero:1: "}},
+      {"an empty file", report, "\n", {"FILE:1: "}},
+      {"a foreign file", report, "GIF89a\n", {"FILE:1: ", "not JSON"}},
+      {"a foreign page", report, "<html>\n", {"FILE: ", "no report.html"}},
+      {"no page to check", "report --check no/where.html", "", {"no/where.html"}},
+      {"a foreign page to check", "report --check FILE", "<html>\n", {"FILE: ", "no report.html"}},
+      {"a check with a history", "report --check FILE --history x", "<html>\n", {"--history"}},
+      {"no document", "report FILE --splice no/where.md", run_row, {"no/where.md"}},
+      {"a document without markers",
+       "report FILE --splice FILE",
+       run_row,
+       {"FILE:1: ", "ropewalk"}},
+      {"one run", "compare FILE", run_row, {"runs"}},
+      {"no run", "compare FILE no/where.jsonl", run_row, {"no/where.jsonl"}},
+      {"runs that do not say their machine", "compare FILE FILE", run_row, {"cpu_model"}},
+      {"a share of words", "compare FILE FILE --max-regression some", run_row, {"some"}},
+      {"binary garbage",
+       report,
+       std::string("\x7f"
+                   "ELF\x02\0\xff\n",
+                   8),
+       {"FILE:1: ", "not JSON"}},
+      {"NUL", report, run_row + std::string("\0\n", 2), {"FILE:2: "}},
+      {"invalid UTF-8", report, run_row + "{\"schema\":1,\"row\":\"\xff\"}\n", {"FILE:2: "}},
+      {"another schema", report, "{\"schema\":7,\"row\":\"run\"}\n", {"FILE:1: ", "schema 7"}},
+      {"a row cut in the middle", report, run_row + "{\"schema\":1,\"row\":\"verd\n", {"FILE:2: "}},
+      {"no run row", report, run_row.substr(0, 60), {"FILE:1: ", "no run row"}},
+      {"brackets", report, std::string(100000, '[') + "\n", {"FILE:1: ", "nested"}},
+      {"brackets in a row", report, end("\"x\":" + std::string(9, '[')), {"FILE:2: ", "nested"}},
+      {"a number out of range",
+       report,
+       end(R"("exit_code":0,"seconds":1e999)"),
+       {"FILE:2: ", "out of range"}},
+      {"a bare NaN", report, end(R"("exit_code":0,"seconds":NaN)"), {"FILE:2: ", "not JSON"}},
+      {"an integer of 2^64",
+       report,
+       end(R"("seconds":0,"exit_code":18446744073709551616)"),
+       {"FILE:2: ", "'exit_code' is not a 64-bit integer"}},
+      {"an exit code of 2^31",
+       report,
+       end(R"("seconds":0,"exit_code":2147483648)"),
+       {"FILE:2: ", "'exit_code' is out of range"}},
+      {"half a surrogate", report, end(R"("x":"\ud800")"), {"FILE:2: ", "not JSON"}},
+      {"a blank line", report, run_row + "\n", {"FILE:2: ", "not JSON"}},
+      {"a line of 100 MB", report, std::string(100000000, 'x') + "\n", {"FILE:1: ", "16 MiB"}},
+      {"50 MB without a newline",
+       report,
+       run_row + std::string(50000000, 'x'),
+       {"FILE:2: ", "16 MiB"}},
+  });
+}
+
+TEST(BadInput, WhatLooksBrokenInAResultsFileAndIsRead) {
+  const std::string end =
+      R"({"schema":1,"row":"end","exit_code":1,"exit_code":0,"seconds":0,"finished_at":""})";
+  const auto file = scratch() / "FILE", out = scratch() / "out";
+  const std::string row = run_row.substr(0, run_row.size() - 1);
+  for (const std::string& content : {
+           run_row + end + "\n",                           // a key given twice
+           row + "\r\n" + end + "\r\n",                    // lines of another system
+           "\xEF\xBB\xBF" + run_row + end + "\n",          // a byte order mark
+           run_row + end + "\n{\"schema\":1,\"row\":\"v",  // a row cut off by a kill
+           run_row + "garbage that is no whole line",      // and one by something else
+       }) {
+    std::filesystem::remove_all(out);
+    spill(file, content);
+    const Result r = ropewalk("report " + file.string() + " --out " + out.string());
+    EXPECT_EQ(r.code, 0) << content << r.err;
+    EXPECT_EQ(r.err, "");
+    const bool whole = contains(content, "finished_at");
+    EXPECT_EQ(contains(slurp(out / "report.md"), "cut off"), !whole) << content;
+  }
+}
+
+TEST(BadInput, PluginsLedgersAndKnownFailures) {
+  const std::string verify = "verify --out OUT --kernel plain --property norm ";
+  const std::string garbage(
+      "\x7f"
+      "ELF\x02\0\xff\n",
+      8),
+      big(2 << 20, 'x');
+  check({
+      {"no plugin", verify + "--plugin no/where.so", "", {"no/where.so"}},
+      {"a plugin of text", verify + "--plugin FILE", "not an ELF file\n", {"FILE"}},
+      {"half a plugin", verify + "--plugin FILE", garbage, {"FILE"}},
+      {"a folder as plugin", verify + "--plugin /", "", {"plugin /"}},
+      {"no ledger", verify + "--ledger no/where.csv", "", {"no/where.csv"}},
+      {"a foreign ledger", verify + "--ledger FILE", garbage, {"FILE:1: is no ledger"}},
+      {"a huge ledger", verify + "--ledger FILE", big, {"FILE: larger than 1 MiB"}},
+      {"an endless ledger", verify + "--ledger /dev/zero", "", {"/dev/zero"}},
+      {"a ledger nowhere", verify + "--write-ledger no/where/l.csv", "", {"no/where/l.csv"}},
+      {"a ledger on a device", verify + "--write-ledger /dev/full", "", {"/dev/full"}},
+      {"no known failures", verify + "--known-failures no/where.txt", "", {"no/where.txt"}},
+      {"foreign known failures", verify + "--known-failures FILE", garbage, {"FILE:1: "}},
+      {"huge known failures", verify + "--known-failures FILE", big, {"FILE: larger than"}},
+      {"an impossible day", verify + "--known-failures FILE", "a b 2026-02-30 c\n", {"FILE:1: "}},
+  });
+}
+
+TEST(BadInput, FoldersThatCannotBeWritten) {
+  const std::string verify = "verify --kernel plain --property norm --cases 2 --out ";
+  check({
+      {"a file in the way", verify + "FILE/below", "in the way", {"FILE/below"}},
+      {"a file in the way of run", "run --out FILE/below", "in the way", {"FILE/below"}},
+      {"a file in its place", verify + "FILE", "in the way", {"FILE"}},
+      {"a device", verify + "/dev/full", "", {"/dev/full"}},
+      {"a folder of the kernel", verify + "/proc/ropewalk", "", {"/proc/ropewalk"}},
+  });
+}
+
+TEST(BadInput, ExhaustiveAndMerge) {
+  const std::string run = "verify --exhaustive --kernel phase --out OUT ",
+                    range = run + "--positions 0:65535 ";
+  const auto wrong_range = [&](const std::string& range_text) {
+    return BadInput{
+        "positions", run + "--positions " + range_text, "", {"--positions", range_text}};
+  };
+  const auto wrong_shard = [&](const std::string& shard) {
+    return BadInput{"shard", range + "--shard " + shard, "", {"--shard " + shard}};
+  };
+  check({wrong_range("5"), wrong_range("9:3"), wrong_range("0:2147483648"), wrong_range("a:b"),
+         wrong_range("0:1x"), wrong_range(":7"), wrong_range("0:99999999999999999999"),
+         wrong_shard("0/4"), wrong_shard("5/4"), wrong_shard("x/y"), wrong_shard("1"),
+         wrong_shard("1/0"), wrong_shard("1/65537"), wrong_shard("1/17")});
+  check({
+      {"positions alone", "verify --positions 0:9", "", {"--positions"}},
+      {"a shard alone", "verify --shard 1/2", "", {"--shard"}},
+      {"resume nowhere", "verify --exhaustive --resume", "", {"--resume", "--out"}},
+      {"a property", range + "--property norm", "", {"--property", "--exhaustive"}},
+      {"cases", range + "--cases 5", "", {"--cases"}},
+      {"an odd rotary_dim", range + "--rotary-dim 7", "", {"--rotary-dim"}},
+      {"a base below 1", range + "--rope-theta 0.5", "", {"--rope-theta"}},
+      {"a base of nan", range + "--rope-theta nan", "", {"--rope-theta"}},
+      {"no kernel", "verify --exhaustive --out OUT --kernel nobody", "", {"nobody"}},
+      {"a replay of something else",
+       "replay 'kernel=phase contract=exact property=exhaustive positions=7'",
+       "",
+       {"exhaustive"}},
+      {"merge of nothing", "merge --out OUT", "", {"files"}},
+      {"merge to nowhere", "merge FILE", "x", {"--out"}},
+      {"merge of no file", "merge no/where.jsonl --out OUT", "", {"no/where.jsonl"}},
+      {"merge of a foreign file", "merge FILE --out OUT", "<html>\n", {"FILE:1: "}},
+      {"merge without certificates",
+       "merge FILE --out OUT",
+       R"({"schema":1,"row":"run","version":"1","command":"x","started_at":"",)"
+       R"("profile":"smoke","seed":1,"environment":{}})"
+       "\n",
+       {"FILE", "no certificate rows"}},
+  });
+}
+
+}  // namespace

@@ -1,0 +1,208 @@
+// Kernels that break a clause besides computing: the finding names what they did, their processes
+// do not outlive the run, and neither does anything when the run itself is killed.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <sstream>
+#include <string>
+
+#include "tools/tests/shell.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Breach {
+  const char *kernel, *words;
+};
+// Without the prefix "mutant_".
+const Breach breaches[] = {
+    {"allocates_table", "apply called the allocator 2 times, first malloc for 100 bytes"},
+    {"allocates_on_third_call_table", "apply called the allocator 2 times"},
+    {"allocates_by_new_table", "apply called the allocator 2 times"},
+    {"overruns_state_table", "past the end of a malloc of "},
+    {"underruns_state_table", "before a malloc of "},
+    {"overruns_in_prepare_table", "past the end of a malloc of 24 bytes in prepare"},
+    {"ends_text_outside_table",
+     "prepare wrote up to 1 bytes past the end of a malloc of 25 bytes in prepare"},
+    {"reads_past_state_table", "SIGSEGV in apply: read past the end of a malloc of "},
+    {"writes_freed_state_table", "after it was freed in prepare"},
+    {"maps_memory_table", "apply mapped 1 pages of memory"},
+    {"joins_thread_table", "apply ran another thread"},
+    {"waits_for_child_table", "apply ran a child process"},
+    {"prints_table", "wrote to stdout: 'rotated\\\\n'"},
+    {"says_done_table", "apply wrote to stderr: '\\\\x1b[1mdone'"},
+    {"lowers_priority_table", "left the nice value changed"},
+    {"takes_signal_stack_table", "left the alternate signal stack changed"},
+    {"outlives_parent_table", "left the signal of the parent's death"},
+    {"sets_new_handler_table", "left the std::new_handler changed"},
+    {"locks_memory_table", "left memory locked (mlock)"},
+    {"changes_other_table", "left the rope_kernel of mutant_"},
+    {"marks_problem_when_asked_table", "supports wrote into rope_problem"},
+    {"marks_problem_for_workspace_table", "workspace_bytes wrote into rope_problem"},
+    {"marks_problem_in_prepare_table", "prepare wrote into rope_problem"},
+    {"marks_problem_in_release_table", "release wrote into the rope_problem that prepare was"},
+    {"leaves_thread_table", "prepare left 1 more thread running"},
+    {"leaves_child_table", "apply left a child process"},
+    {"child_goes_on_table", "apply left a child process"},
+    {"leaves_handler_table", "apply left SIGUSR1's handler changed"},
+    {"leaves_handler_late_table", " left SIGUSR1's handler changed"},
+    {"blocks_signal_table", "apply left SIGTERM blocked"},
+    {"leaves_alarm_table", "apply left ITIMER_REAL (alarm) changed"},
+    {"leaves_timer_table", "apply left the POSIX timers changed"},
+    {"leaves_descriptor_table", "apply left descriptor "},
+    {"prepare_leaves_descriptor_table", "prepare left descriptor "},
+    {"leaves_high_descriptor_table", "apply left descriptor 300 open"},
+    {"closes_memory_table", "apply closed descriptor 4"},
+    {"closes_socket_table", "apply closed descriptor 3"},
+    {"silences_stdout_table", "apply put another file under descriptor 1"},
+    {"leaves_locale_table", "prepare left the locale changed: 'C' became 'C.UTF-8'"},
+    {"leaves_cpp_locale_table", "apply left std::locale() changed"},
+    {"runs_process_beside_table", " ran a process beside the worker's"},
+    {"changes_directory_table", "prepare left the working directory changed: "},
+    {"changes_umask_table", "prepare left the umask changed: "},
+    {"sets_variable_table", "prepare left the environment changed: OMP_NUM_THREADS"},
+    {"lowers_limit_table", "prepare left resource limit 3 changed"},
+    {"takes_r12_table", "apply left r12 changed, which belongs to the caller"},
+    {"counts_down_table", "apply left the direction flag set"},
+    {"changes_its_mind_table", "supports answered "},
+    {"two_reasons_table", "supports gave two reasons for one problem: "},
+    {"needs_reason_table", "SIGSEGV in supports with reason == NULL"},
+    {"workspace_grows_table", "workspace_bytes answered "},
+    {"release_leaves_rounding_table", "release left the floating-point environment changed"},
+    {"leaves_mmx", "with registers in use (no emms after MMX?)"},
+    {"exits_at_once", "exited with code 0 in apply"},
+    {"ends_thread", "a kernel ended the thread it was called on (pthread_exit)"},
+    {"kills_itself", "SIGKILL in apply"},
+    {"third_call", "SIGSEGV in apply: address 0x0, near no buffer"},
+    {"frees_argument", "SIGABRT in apply"},
+    {"scribbles", "SIGABRT in "},
+    {"talks_to_parent", ""},
+};
+
+// Processes that were started with this word among their arguments.
+int processes_with(const std::string& word) {
+  int count = 0;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/proc", error))
+    if (contains(slurp(entry.path() / "cmdline"), word)) ++count;
+  return count;
+}
+
+bool gone_in_time(const std::string& word) {
+  for (int wait = 0; wait < 500 && processes_with(word) > 0; ++wait) usleep(10'000);
+  return processes_with(word) == 0;
+}
+
+// A copy of the mutants under a name that no other process was given.
+fs::path own_mutants() {
+  const fs::path copy = fs::absolute(scratch() / ("mutants-" + std::to_string(getpid()) + ".so"));
+  fs::copy_file(ROPEWALK_MUTANTS, copy, fs::copy_options::overwrite_existing);
+  return copy;
+}
+
+TEST(Clauses, EachBreachIsToldInWords) {
+#if defined(ROPEWALK_SANITIZED)
+  GTEST_SKIP() << "sanitizers change some of the words";
+#endif
+  std::string kernels;
+  for (const Breach& b : breaches) kernels += std::string(" --kernel mutant_") + b.kernel;
+  const Result r = ropewalk("mutants --json --property norm" + kernels);
+  EXPECT_EQ(r.code, 0) << r.err;
+  std::map<std::string, std::string> told;  // one row of each kernel that is no PASS
+  std::istringstream lines(r.out);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string verdict = field(line, "verdict");
+    if (verdict == "FAIL" || verdict == "CRASH") told.emplace(field(line, "kernel"), line);
+  }
+  for (const Breach& b : breaches) {
+    const std::string& row = told[std::string("mutant_") + b.kernel];
+    EXPECT_TRUE(contains(field(row, "reason"), b.words)) << b.kernel << ": " << row;
+    EXPECT_NE(field(row, "replay"), "") << b.kernel;
+  }
+}
+
+// The calls that one caller repeats, and those that several make at once.
+TEST(Clauses, WhatTheHundredthCallDoesIsToldToo) {
+#if defined(ROPEWALK_SANITIZED)
+  GTEST_SKIP() << "sanitizers change some of the words";
+#endif
+  const Result r = ropewalk(
+      "mutants --json --property history --property threads --kernel 'mutant_*_on_100th_call*'");
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "apply called the allocator ")) << r.out;
+  EXPECT_TRUE(contains(r.out, "apply left the floating-point environment changed")) << r.out;
+  EXPECT_TRUE(contains(r.out, " at once: apply left the floating-point ")) << r.out;
+}
+
+TEST(Clauses, AReplayTellsTheSame) {
+  const fs::path mutants = own_mutants();
+  const std::string options =
+      " --plugin '" + mutants.string() + "' --kernel mutant_leaves_handler_table";
+  const Result r = ropewalk("verify --profile smoke --property norm --cases 3" + options);
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  const std::string words = "apply left SIGUSR1's handler changed";
+  EXPECT_TRUE(contains(r.out, words)) << r.out;
+  const auto at = r.out.find("ropewalk replay '");
+  ASSERT_NE(at, std::string::npos) << r.out;
+  const Result again = ropewalk(r.out.substr(at + 9, r.out.find('\n', at) - at - 9));
+  EXPECT_EQ(again.code, 1) << again.err;
+  EXPECT_TRUE(contains(again.out, words)) << again.out;
+}
+
+TEST(Clauses, WhatKernelsPrintIsKeptApartAndACrashIsStillSeen) {
+  const fs::path mutants = own_mutants();
+  const std::string verify = "verify --profile smoke --property norm --cases 3 --plugin '" +
+                             mutants.string() + "' --kernel ";
+  const Result allowed = ropewalk(verify + "control_at_liberty_table");
+  EXPECT_EQ(allowed.code, 0) << allowed.out << allowed.err;
+  EXPECT_FALSE(contains(allowed.out, "ready")) << allowed.out;
+  const Result aborted = ropewalk(verify + "mutant_frees_argument");
+  EXPECT_TRUE(contains(aborted.err, "free(): invalid pointer") ||
+              contains(aborted.err, "AddressSanitizer"))
+      << aborted.err;
+}
+
+TEST(Clauses, NoProcessOfAKernelOutlivesTheRun) {
+  if (!fs::exists("/proc/self/cmdline")) GTEST_SKIP() << "no /proc here";
+  const fs::path mutants = own_mutants();
+  const Result r =
+      ropewalk("verify --profile smoke --property norm --cases 2 --plugin '" + mutants.string() +
+               "' --kernel mutant_leaves_child_table --kernel mutant_child_goes_on_table "
+               "--kernel mutant_leaves_thread_table");
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(gone_in_time(mutants.string()));
+}
+
+TEST(Killed, LeavesWholeRowsAndNoProcess) {
+  if (!fs::exists("/proc/self/cmdline")) GTEST_SKIP() << "no /proc here";
+  const fs::path mutants = own_mutants(), out = scratch() / "out";
+  fs::remove_all(out);
+  const pid_t run = fork();
+  if (run == 0) {
+    if (std::freopen("/dev/null", "w", stdout) == nullptr) _exit(1);
+    execl(ROPEWALK_EXECUTABLE, "ropewalk", "verify", "--profile", "smoke", "--jobs", "2",
+          "--plugin", mutants.c_str(), "--kernel", "plain", "--kernel", "control_scalar_*", "--out",
+          out.c_str(), nullptr);
+    _exit(127);
+  }
+  const fs::path rows = out / "results.jsonl";
+  for (int wait = 0; wait < 6000 && lines_in(slurp(rows)) < 4; ++wait) usleep(10'000);
+  EXPECT_GE(processes_with(mutants.string()), 3)
+      << "the control: the run and its processes are seen";
+  kill(run, SIGKILL);
+  waitpid(run, nullptr, 0);
+  EXPECT_TRUE(gone_in_time(mutants.string()));
+  std::istringstream whole(slurp(rows).substr(0, slurp(rows).rfind('\n') + 1));
+  for (std::string row; std::getline(whole, row);)
+    EXPECT_TRUE(row.starts_with("{\"") && row.ends_with("}")) << row;
+  const Result report =
+      ropewalk("report '" + rows.string() + "' --out '" + (scratch() / "report").string() + "'");
+  EXPECT_EQ(report.code, 0) << report.err;  // it refuses a file with a broken row
+}
+
+}  // namespace

@@ -1,0 +1,219 @@
+// The command as its users meet it: exit codes, verdicts of kernels that crash, hang, exit or
+// cheat, and replay lines that give the same margin again. Bad input has a file of its own.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+
+#include "tools/tests/shell.h"
+
+namespace {
+
+// The text behind `word` up to the end of its line.
+std::string after(const std::string& text, const std::string& word) {
+  const auto at = text.find(word);
+  if (at == std::string::npos) return {};
+  const auto begin = text.find_first_not_of(' ', at + word.size());
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+const std::string plugin = std::string(" --plugin ") + ROPEWALK_MUTANTS + " ";
+
+TEST(Verify, ACorrectKernelPassesAndCountsItsCases) {
+  const Result r =
+      ropewalk("verify --profile smoke --kernel plain --property norm --property decay --cases 5");
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "16 of 16 claims hold")) << r.out;
+  EXPECT_TRUE(contains(r.out, "planned 80, executed 80, compared 80")) << r.out;
+  EXPECT_TRUE(contains(r.out, "seed 20210420")) << r.out;
+}
+
+TEST(Verify, NothingThatCanRunIsThree) {
+  const Result r =
+      ropewalk("verify --kernel control_one_token_only_table --property decay" + plugin);
+  EXPECT_EQ(r.code, 3) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "UNSUPPORTED")) << r.out;
+}
+
+// What each cheat must get, with the other kernel still judged, and a replay line that says it
+// again.
+struct Cheat {
+  const char *kernel, *verdict, *property;
+};
+void PrintTo(const Cheat& cheat, std::ostream* out) {
+  *out << cheat.kernel << " by " << cheat.property;
+}
+
+class Cheats : public testing::TestWithParam<Cheat> {};
+
+TEST_P(Cheats, GetsItsVerdictAndReplays) {
+  const Cheat& cheat = GetParam();
+  const Result r = ropewalk("verify --profile smoke --cases 8 --kernel plain --kernel " +
+                            std::string(cheat.kernel) + plugin + "--property " + cheat.property);
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, std::string(cheat.verdict) + " ")) << r.out;
+  EXPECT_TRUE(contains(r.out, "PASS  plain ")) << r.out;
+  const std::string replay = after(r.out, "      replay ");
+  ASSERT_TRUE(replay.starts_with("ropewalk replay '")) << r.out;
+  const Result again = ropewalk(replay.substr(std::string("ropewalk ").size()));
+  EXPECT_EQ(again.code, 1) << again.out << again.err;
+  EXPECT_TRUE(again.out.starts_with(cheat.verdict)) << again.out;
+  EXPECT_EQ(after(again.out, "  because "), after(r.out, "      because ")) << r.out << again.out;
+  const std::string margin = after(r.out, "      margin "),
+                    margin_again = after(again.out, "  margin ");
+  EXPECT_EQ(margin_again.substr(0, margin_again.find(',')), margin);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Cheats,
+    testing::Values(Cheat{"mutant_one_position_off_table", "FAIL", "position_sweep"},
+                    Cheat{"mutant_one_position_off_exact", "FAIL", "position_sweep"},
+                    Cheat{"mutant_wrong_way_table", "FAIL", "decay"},
+                    Cheat{"mutant_wrong_way_exact", "FAIL", "decay"},
+                    Cheat{"mutant_one_element_forgotten_table", "FAIL", "unwritten_outputs"},
+                    Cheat{"mutant_reads_past_table_table", "CRASH", "agreement"},
+                    Cheat{"mutant_segfault", "CRASH", "agreement"},
+                    Cheat{"mutant_hangs", "HANG", "agreement"},
+                    Cheat{"mutant_exits", "CRASH", "agreement"}),
+    [](const auto& cheat) { return std::string(cheat.param.kernel) + "_" + cheat.param.property; });
+
+// Blocks of a kernel in the order of what they tell, and the last line is the one to begin with.
+TEST(Verify, FailuresWithACauseStandFirst) {
+  const std::string words =
+      "verify --profile smoke --cases 8 --kernel mutant_wrong_way_table --kernel plain "
+      "--property decay --property transpose --property agreement --property adjoint "
+      "--property identity_at_zero" +
+      plugin;
+  for (const std::string more : {"", " --quiet"}) {
+    const Result r = ropewalk(words + more);
+    EXPECT_EQ(r.code, 1) << r.out << r.err;
+    bool without_cause = false;
+    std::string first;
+    for (auto at = r.out.find("      claim "); at != std::string::npos;
+         at = r.out.find("      claim ", at + 1)) {
+      const std::string block = r.out.substr(at, r.out.find("      replay ", at) - at);
+      const bool cause = contains(block, "      cause ");
+      EXPECT_FALSE(cause && without_cause) << r.out;
+      without_cause = without_cause || !cause;
+      if (first.empty()) first = after(r.out.substr(at), "      replay ");
+    }
+    const auto last = r.out.rfind("start here: mutant_wrong_way_table (");
+    ASSERT_NE(last, std::string::npos) << r.out;
+    EXPECT_EQ(r.out.find('\n', last), r.out.size() - 1) << r.out;
+    EXPECT_TRUE(contains(r.out.substr(last), ": " + first)) << r.out;
+    EXPECT_TRUE(contains(r.out.substr(last), "rotates the other way (")) << r.out;
+  }
+  EXPECT_FALSE(contains(ropewalk(words + " --json").out, "start here"));
+}
+
+TEST(Verify, ACrashNamesBufferAndDistance) {
+  const Result r =
+      ropewalk("verify --cases 8 --kernel mutant_reads_past_table_table --property norm" + plugin);
+  EXPECT_TRUE(contains(r.out, "SIGSEGV in apply: read past the end of ")) << r.out;
+}
+
+TEST(Bench, OnlyWhatVerifiedIsTimed) {
+  const auto out = scratch() / "out";
+  std::filesystem::remove_all(out);
+  const Result r = ropewalk(
+      "bench --kernel plain --kernel mutant_wrong_way_table --profile smoke --out " + out.string() +
+      " --workload llama-3-8b/decode-1" + plugin + "-- --benchmark_min_time=0.001");
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "BROKEN mutant_wrong_way_table: FAIL")) << r.out;
+  EXPECT_TRUE(contains(r.out, "plain|llama-3-8b/decode-1")) << r.out;
+  const std::string rows = slurp(out / "results.jsonl");
+  const auto row = rows.find(R"("kernel":"mutant_wrong_way_table","summary")");
+  EXPECT_NE(row, std::string::npos);
+  EXPECT_TRUE(contains(rows, R"("outcome":"BROKEN")")) << rows;
+  EXPECT_EQ(ropewalk("report " + (out / "results.jsonl").string()).code, 0);
+  EXPECT_TRUE(contains(slurp(out / "report.md"), "BROKEN"));
+}
+
+TEST(Bench, AKernelThatCrashesWhileVerifiedLeavesTheOthers) {
+  const Result r = ropewalk(
+      "bench --kernel plain --kernel mutant_segfault --profile smoke --workload "
+      "llama-3-8b/decode-1" +
+      plugin + "-- --benchmark_min_time=0.001");
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "BROKEN mutant_segfault: CRASH")) << r.out;
+  EXPECT_TRUE(contains(r.out, "plain|llama-3-8b/decode-1")) << r.out;
+}
+
+TEST(Bench, TheLibrarysOwnFlagsPassThrough) {
+  const std::string start = "bench --kernel plain --profile smoke -- --benchmark_min_time=0.001 ";
+  const Result one = ropewalk(start + "--benchmark_filter='plain[|]llama-3-8b/decode-1/'");
+  EXPECT_EQ(one.code, 0) << one.out << one.err;
+  EXPECT_FALSE(contains(one.out, "decode-8")) << one.out;
+  EXPECT_EQ(ropewalk(start + "--benchmark_filter=nothing_like_it").code, 3);
+  EXPECT_EQ(ropewalk(start + "--benchmark_colour=blue").code, 2);
+  const Result talks = ropewalk(start + "--v=2 --benchmark_filter='plain[|]llama-3-8b/decode-1/'");
+  EXPECT_EQ(talks.code, 0) << "what the library prints is no kernel's" << talks.out;
+}
+
+const std::string llama31 =
+    R"({"model_type": "llama", "num_attention_heads": 4, "num_key_value_heads": 2,)"
+    R"( "hidden_size": 64, "rope_theta": 500000, "rope_scaling": {"rope_type": "llama3",)"
+    R"( "factor": 8, "low_freq_factor": 1, "high_freq_factor": 4,)"
+    R"( "original_max_position_embeddings": 8192}})";
+
+TEST(Config, IsReadAndTimedInTheProcessOfTheKernels) {
+  const auto file = scratch() / "toy.json", out = scratch() / "out";
+  std::filesystem::remove_all(out);
+  spill(file, llama31);
+  const std::string choice = " --kernel plain --config " + file.string() + " ";
+  const Result listed = ropewalk("list" + choice);
+  EXPECT_EQ(listed.code, 0) << listed.err;
+  EXPECT_TRUE(contains(listed.out, "read       rope_scaling.low_freq_factor = 1")) << listed.out;
+  EXPECT_TRUE(contains(listed.out, "toy/prefill-512")) << listed.out;
+  const Result timed =
+      ropewalk("bench --profile smoke --workload 'toy/decode-8' --shape q=2,d=8,tokens=3" + choice +
+               "--workload 'shape-*' --out " + out.string() + " -- --benchmark_min_time=0.001");
+  EXPECT_EQ(timed.code, 0) << timed.out << timed.err;
+  const std::string rows = slurp(out / "results.jsonl");
+  EXPECT_TRUE(contains(rows, R"("workload":"toy/decode-8")")) << rows;
+  EXPECT_TRUE(contains(rows, R"("workload":"shape-q2-k2-d8/t3-b1")")) << rows;
+  EXPECT_TRUE(contains(rows, "rope_scaling.factor = 8")) << rows;
+}
+
+TEST(Config, WhatIsNotTimedIsSaid) {
+  const auto file = scratch() / "toy.json";
+  std::string yarn = llama31;
+  yarn.replace(yarn.find("llama3\""), 6, "yarn");
+  spill(file, yarn);
+  const std::string arguments =
+      "bench --profile smoke --kernel plain --workload 'toy/decode-1' "
+      "--config " +
+      file.string() + " --config " + file.string();
+  const Result r =
+      ropewalk(arguments + " --workload 'toy-2/decode-1' -- --benchmark_min_time=0.001");
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(contains(r.err, "toy: not timed: rope type yarn")) << r.err;
+  EXPECT_TRUE(contains(r.out, "plain|toy-2/decode-1")) << r.out;
+}
+
+TEST(Doctor, TellsAndReturnsZero) {
+  const Result r = ropewalk("doctor --profile smoke"), json = ropewalk("doctor --json"),
+               quiet = ropewalk("doctor --quiet");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(json.code, 0) << json.err;
+  for (const char* check : {"governor", "turbo", "frequency", "sibling", "load", "steal", "quota",
+                            "memory", "virtualization", "timer"})
+    EXPECT_TRUE(contains(r.out, check)) << check;
+  EXPECT_TRUE(contains(r.out, "21 checks: ")) << r.out;
+  EXPECT_EQ(lines_in(json.out), 21);
+  EXPECT_TRUE(json.out.starts_with(R"({"check":"build","health":")")) << json.out;
+  EXPECT_FALSE(contains(quiet.out, "\ngood")) << quiet.out;
+  EXPECT_EQ(ropewalk("doctor --workload nothing").code, 2);
+}
+
+TEST(List, ShowsKernelsPropertiesAndWorkloads) {
+  const Result r = ropewalk("list");
+  EXPECT_EQ(r.code, 0);
+  for (const char* word :
+       {"dense", "elementwise", "phase", "plain", "position_sweep", "llama-3-8b/decode-1"})
+    EXPECT_TRUE(contains(r.out, word)) << word;
+  EXPECT_FALSE(contains(r.out, "UNSUPPORTED: \n")) << "a refusal without a reason:\n" << r.out;
+}
+
+}  // namespace

@@ -1,0 +1,132 @@
+// What the command line takes and refuses, beside the table of bad input: names that are empty or
+// misspelled; and rows and examples that other parts of the project must be able to read.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tools/tests/shell.h"
+
+namespace {
+
+TEST(CommandLine, AnEmptyTextNamesNothing) {
+  const auto folder = scratch() / "empty";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const std::string in_folder = "cd " + folder.string() + " && ";
+  for (const char* arguments : {"run --out ''",
+                                "verify --out ''",
+                                "bench --out ''",
+                                "report x --out ''",
+                                "report ''",
+                                "merge x --out ''",
+                                "merge '' --out y",
+                                "report x --check ''",
+                                "report x --history ''",
+                                "report x --splice ''",
+                                "compare '' ''",
+                                "compare x y --markdown ''",
+                                "mutants --markdown ''",
+                                "verify --ledger ''",
+                                "verify --write-ledger ''",
+                                "verify --known-failures ''",
+                                "verify --plugin ''",
+                                "list --workload-file ''",
+                                "list --config ''",
+                                "bench --shape ''",
+                                "bench --baseline ''",
+                                "verify --seed ''",
+                                "verify --exhaustive --shard ''",
+                                "verify --exhaustive --positions ''",
+                                "verify --kernel ''",
+                                "verify --property ''",
+                                "list --workload ''",
+                                "replay ''"}) {
+    const Result r = ropewalk(arguments, in_folder);
+    EXPECT_EQ(r.code, 2) << arguments << r.out;
+    EXPECT_EQ(lines_in(r.err), 1) << arguments << r.err;
+    EXPECT_TRUE(contains(r.err, "is empty")) << arguments << ": " << r.err;
+    EXPECT_EQ(r.out, "") << arguments;
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  EXPECT_EQ(ropewalk("list --cpu-features '' --kernel plain").code, 0);
+}
+
+TEST(CommandLine, AMisspelledWordGetsASuggestion) {
+  for (const auto& [arguments, meant] : {std::pair{"verify --kernal plain", "--kernel"},
+                                         {"verify --kernal=plain", "--kernel"},
+                                         {"verify --porfile smoke", "--profile"},
+                                         {"bench --workload-fil x", "--workload-file"},
+                                         {"merge a b --uot c", "--out"},
+                                         {"report x --histroy y", "--history"},
+                                         {"verfy", "verify"},
+                                         {"exhaustiv", ""},
+                                         {"reprot x", "report"},
+                                         {"verify --colour", ""},
+                                         {"verify plain", ""}}) {
+    const Result r = ropewalk(arguments);
+    EXPECT_EQ(r.code, 2) << arguments;
+    EXPECT_EQ(lines_in(r.err), 1) << arguments << r.err;
+    const std::string hint = ": did you mean " + std::string(meant) + "?";
+    EXPECT_EQ(contains(r.err, "did you mean"), *meant != '\0') << arguments << r.err;
+    EXPECT_TRUE(*meant == '\0' || contains(r.err, hint)) << arguments << r.err;
+  }
+}
+
+TEST(List, ItsRowsSayThatTheyAreNoRun) {
+  const auto file = scratch() / "list.jsonl";
+  const Result r = ropewalk("list --json --kernel plain >" + file.string());
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(slurp(file).starts_with(R"({"schema":1,"row":"kernel","kernel":"plain")"));
+  const std::string verbs[] = {"report ", "compare " + file.string() + " ", "merge --out x "};
+  for (const std::string& verb : verbs) {
+    const Result read = ropewalk(verb + file.string());
+    EXPECT_EQ(read.code, 2) << verb;
+    EXPECT_TRUE(contains(read.err, ":1: a row of ropewalk list --json, which is no run"))
+        << read.err;
+  }
+}
+
+// A verdict names the library by the path that was given, whichever way it was judged.
+TEST(Verify, RowsNameThePluginByItsPath) {
+  const std::string plugin = std::string(" --plugin ") + ROPEWALK_FAR_PLUGIN + " ";
+  const std::string row = std::string(R"("plugin":")") + ROPEWALK_FAR_PLUGIN + '"';
+  for (const char* how : {"--property norm --cases 2", "--exhaustive --positions 0:99"}) {
+    const Result r = ropewalk("verify --json --kernel test_far " + std::string(how) + plugin);
+    EXPECT_EQ(r.code, 0) << how << r.err;
+    EXPECT_TRUE(contains(r.out, row)) << how << r.out;
+  }
+}
+
+TEST(Verify, WhatCannotRunHereIsNoProperty) {
+  const auto out = scratch() / "out";
+  std::filesystem::remove_all(out);
+  const Result r = ropewalk(
+      "verify --cpu-features '' --kernel plain --kernel avx2 --property norm --cases 2 --out " +
+      out.string());
+  ASSERT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(contains(slurp(out / "results.jsonl"), R"("property":"everything")"));
+  ASSERT_EQ(ropewalk("report " + (out / "results.jsonl").string()).code, 0);
+  const std::string page = slurp(out / "report.md");
+  const auto column = page.find("| kernel | pairing |");
+  ASSERT_NE(column, std::string::npos) << page;
+  const auto begin = page.rfind('\n', column) + 1;
+  const std::string head = page.substr(begin, page.find('\n', begin) - begin);
+  EXPECT_FALSE(contains(head, "any")) << head;
+  EXPECT_FALSE(contains(head, "everything")) << head;
+}
+
+TEST(Replay, TheExamplesOfTheDocumentHold) {
+  std::ifstream document(ROPEWALK_REPLAY_DOCUMENT);
+  int count = 0;
+  for (std::string line; std::getline(document, line);) {
+    if (!line.starts_with("ropewalk replay '")) continue;
+    ++count;
+    const Result r = ropewalk(line.substr(std::string("ropewalk ").size()));
+    EXPECT_EQ(r.code, 0) << line << r.out << r.err;
+  }
+  EXPECT_GE(count, 7);
+}
+
+}  // namespace

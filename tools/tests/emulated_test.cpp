@@ -1,0 +1,62 @@
+// The command on a processor without AVX, played by qemu: the wide kernels are skipped, in words,
+// and no wide instruction has leaked into what all kernels share.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tools/tests/shell.h"
+
+namespace {
+
+// Runs the command, and its workers, on another processor.
+Result on(const std::string& cpu, const std::string& arguments) {
+  const auto wrapper = scratch() / "ropewalk-on-another-processor";
+  std::ofstream(wrapper) << "#!/bin/sh\nexec qemu-x86_64 -cpu " << cpu << " '"
+                         << ROPEWALK_EXECUTABLE << "' \"$@\"\n";
+  std::filesystem::permissions(wrapper, std::filesystem::perms::owner_all);
+  return shell("ROPEWALK_WORKER='" + wrapper.string() + "' '" + wrapper.string() + "' " +
+               arguments);
+}
+
+class Emulated : public testing::Test {
+ protected:
+  void SetUp() override {
+#if defined(ROPEWALK_SANITIZED)
+    GTEST_SKIP() << "sanitizers do not run under qemu-user";
+#endif
+    if (shell("command -v qemu-x86_64").code != 0) GTEST_SKIP() << "no qemu-x86_64 (qemu-user)";
+  }
+};
+
+constexpr const char* some =
+    "verify --profile smoke --cases 2 --property relative_position --property linearity "
+    "--property untouched_dims ";
+
+TEST_F(Emulated, WithoutAvxTheWideKernelsAreSkippedAndTheOthersHold) {
+  const Result r = on("Nehalem", std::string(some) + "--property agreement");
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "SKIPPED avx2 (table): everything: this machine has no avx2"));
+  EXPECT_TRUE(contains(r.out, "SKIPPED avx512 (table): everything: this machine has no avx512f"));
+  for (const char* kernel : {"plain ", "elementwise ", "complex ", "dense ", "phase "})
+    EXPECT_TRUE(contains(r.out, std::string("PASS  ") + kernel)) << r.out;
+}
+
+TEST_F(Emulated, WithAvx2OnlyTheWidestIsSkipped) {
+  const Result r = on("Haswell", std::string(some) + "--kernel 'avx*'");
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "PASS  avx2 ")) << r.out;
+  EXPECT_TRUE(contains(r.out, "SKIPPED avx512 "));
+}
+
+// The control: the same processor does stop at an instruction it has not.
+TEST_F(Emulated, AWideInstructionWouldBeSeen) {
+  const auto code = scratch() / "wide.c";
+  std::ofstream(code) << "int main(void) { __asm__ volatile(\"vxorps %ymm0, %ymm0, %ymm0\"); }\n";
+  const auto program = scratch() / "wide";
+  ASSERT_EQ(shell("gcc -x c " + code.string() + " -o " + program.string()).code, 0);
+  EXPECT_EQ(shell("qemu-x86_64 -cpu Haswell " + program.string()).code, 0);
+  EXPECT_NE(shell("qemu-x86_64 -cpu Nehalem " + program.string()).code, 0);
+}
+
+}  // namespace

@@ -1,0 +1,137 @@
+// verify --exhaustive and merge as their users meet them: a planted error at one position is named
+// and replays, shards make the whole byte for byte, a run that was killed goes on.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "tools/tests/shell.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path fresh(const char* name) {
+  const fs::path folder = scratch() / name;
+  fs::remove_all(folder);
+  return folder;
+}
+
+Result exhaustive(const std::string& arguments, const std::string& before = "") {
+  return ropewalk("verify --exhaustive " + arguments, before);
+}
+
+const std::string far_range =
+    "--positions 1234566000:1234570000 --rotary-dim 40 --kernel test_far --plugin " +
+    std::string(ROPEWALK_FAR_PLUGIN) + " ";
+
+struct Planted {
+  const char *fault, *verdict, *where;
+};
+void PrintTo(const Planted& planted, std::ostream* out) {
+  *out << planted.fault;
+}
+class Far : public testing::TestWithParam<Planted> {};
+
+TEST_P(Far, APlantedErrorIsNamedAndReplays) {
+  const Planted& planted = GetParam();
+  const std::string before = std::string("FAR_FAULT=") + planted.fault + " ";
+  for (const char* jobs : {"--jobs 1", "--jobs 3"}) {
+    const Result r = exhaustive(far_range + jobs, before);
+    EXPECT_EQ(r.code, 1) << r.out << r.err;
+    for (const char* pairing : {"half_split", "interleaved"})
+      EXPECT_TRUE(contains(r.out, std::string(" test_far (") + pairing)) << r.out;
+    EXPECT_TRUE(r.out.starts_with(planted.verdict)) << r.out;
+    EXPECT_TRUE(contains(r.out, planted.where)) << r.out;
+    const auto at = r.out.find("ropewalk replay '");
+    ASSERT_NE(at, std::string::npos) << r.out;
+    const std::string line = r.out.substr(at + 9, r.out.find('\n', at) - at - 9);
+    const Result again = ropewalk(line, before);
+    EXPECT_EQ(again.code, 1) << again.out << again.err;
+    EXPECT_TRUE(again.out.starts_with(planted.verdict)) << again.out;
+    EXPECT_TRUE(contains(again.out, planted.where)) << again.out;
+    EXPECT_EQ(ropewalk(line).code, 0) << "without the fault it holds";
+    if (std::string(planted.fault) == "hang") return;  // each takes its seconds
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Far,
+    testing::Values(Planted{"wrong", "FAIL", "position 1234567890, pair 17, column"},
+                    Planted{"nan", "FAIL", "position 1234567890, pair 17, column"},
+                    Planted{"crash", "CRASH", "position 1234567890"},
+                    Planted{"hang", "HANG", "positions 1234567168:1234570000"}),
+    [](const auto& planted) { return std::string(planted.param.fault); });
+
+TEST(Exhaustive, ARightKernelHoldsAndTableKernelsHaveNothingToEnumerate) {
+  const Result far = exhaustive(far_range);
+  EXPECT_EQ(far.code, 0) << far.out << far.err;
+  const Result r = exhaustive("--positions -9000:9000 --kernel 'p*' --rotary-dim 16");
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "PASS  phase (interleaved f32 exact): 18001 positions -9000:9000"));
+  EXPECT_TRUE(contains(r.out, "PASS  plain_f32_angle (half_split f32 f32_angle)")) << r.out;
+  EXPECT_TRUE(contains(r.out, "UNSUPPORTED plain (half_split table): ")) << r.out;
+  EXPECT_EQ(exhaustive("--positions 0:9 --kernel plain").code, 3);
+}
+
+TEST(Exhaustive, FourShardsAreTheWholeByteForByte) {
+  const std::string what = "--kernel phase --positions 5:65535 --rotary-dim 32 ";
+  const fs::path whole = fresh("whole"), merged = fresh("merged");
+  ASSERT_EQ(exhaustive(what + "--out " + whole.string()).code, 0);
+  std::string files;
+  for (const char* shard : {"3", "1", "4", "2"}) {
+    const fs::path out = fresh((std::string("shard") + shard).c_str());
+    const Result r = exhaustive(what + "--shard " + shard + "/4 --out " + out.string());
+    ASSERT_EQ(r.code, 0) << r.out << r.err;
+    EXPECT_FALSE(fs::exists(out / "certificate.jsonl")) << "a shard is no certificate";
+    if (std::string(shard) != "2") files += (out / "results.jsonl").string() + " ";
+  }
+  const Result gap = ropewalk("merge " + files + "--out " + merged.string());
+  EXPECT_EQ(gap.code, 2);
+  EXPECT_TRUE(contains(gap.err, "are in no file")) << gap.err;
+  EXPECT_FALSE(fs::exists(merged));
+  files += (scratch() / "shard2" / "results.jsonl").string() + " ";
+  const Result r = ropewalk("merge " + files + "--out " + merged.string());
+  ASSERT_EQ(r.code, 0) << r.out << r.err;
+  for (const char* file : {"certificate.jsonl", "certificate.md"}) {
+    EXPECT_EQ(slurp(merged / file), slurp(whole / file)) << file;
+    EXPECT_NE(slurp(merged / file), "");
+  }
+  const Result twice =
+      ropewalk("merge " + files + (whole / "results.jsonl").string() + " --out " + merged.string());
+  EXPECT_EQ(twice.code, 2) << twice.err;
+}
+
+TEST(Exhaustive, JobsDoNotChangeTheCertificate) {
+  const std::string what = "--kernel phase --positions -9000000:0 --rotary-dim 2 --out ";
+  const fs::path one = fresh("one"), three = fresh("three");
+  ASSERT_EQ(exhaustive(what + one.string() + " --jobs 1").code, 0);
+  ASSERT_EQ(exhaustive(what + three.string() + " --jobs 3").code, 0);
+  EXPECT_EQ(slurp(one / "certificate.jsonl"), slurp(three / "certificate.jsonl"));
+}
+
+// Killed once the first piece is written; what the second run adds makes the same certificate.
+TEST(Exhaustive, AKilledRunGoesOn) {
+  const std::string what = "--kernel phase --positions 0:16777215 --rotary-dim 4 --jobs 2 --out ";
+  const fs::path cut = fresh("cut"), whole = fresh("whole");
+  shell(std::string(ROPEWALK_EXECUTABLE) + " verify --exhaustive " + what + cut.string() +
+        " >/dev/null & pid=$!; for i in $(seq 3000); do sleep 0.02; grep -q "
+        "'\"row\":\"certificate\"' " +
+        (cut / "results.jsonl").string() + " 2>/dev/null && break; done; kill -9 $pid; wait $pid");
+  const std::string before = slurp(cut / "results.jsonl");
+  ASSERT_TRUE(contains(before, "\"row\":\"certificate\"")) << before;
+  ASSERT_FALSE(contains(before, "\"row\":\"end\"")) << "it ended before it was killed";
+  const Result other = exhaustive(what + cut.string() + " --resume --rope-theta 500000");
+  EXPECT_EQ(other.code, 2) << other.out;
+  EXPECT_TRUE(contains(other.err, "cannot be resumed: rope_theta: 10000, not 500000")) << other.err;
+  const Result r = exhaustive(what + cut.string() + " --resume");
+  ASSERT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(slurp(cut / "results.jsonl").starts_with(before.substr(0, before.rfind('\n'))));
+  ASSERT_EQ(exhaustive(what + whole.string()).code, 0);
+  EXPECT_EQ(slurp(cut / "certificate.jsonl"), slurp(whole / "certificate.jsonl"));
+  const Result ended = exhaustive(what + cut.string() + " --resume --kernel plain_f32_angle");
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_TRUE(contains(ended.err, "came to its end")) << ended.err;
+}
+
+}  // namespace

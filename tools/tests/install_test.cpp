@@ -1,0 +1,123 @@
+// What `cmake --install` leaves: a command that needs nothing beside it, headers, a CMake package
+// and a pkg-config file, all of which may be moved; no mutant, no test.
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tools/tests/shell.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path source = ROPEWALK_SOURCE_DIR, binary = ROPEWALK_BINARY_DIR;
+
+std::string quoted(const fs::path& path) {
+  return "'" + path.string() + "'";
+}
+
+/// As an absolute path of its own: a checkout at /ropewalk is not named by include/ropewalk.
+bool names_folder(const std::string& text, const std::string& folder) {
+  for (auto at = text.find(folder); at != std::string::npos; at = text.find(folder, at + 1)) {
+    const char before = at == 0 ? ' ' : text[at - 1];
+    if (std::isalnum(static_cast<unsigned char>(before)) == 0 && before != '}' && before != '_')
+      return true;
+  }
+  return false;
+}
+
+/// Installs into one prefix and moves it to another, with a space in its name.
+class Installed : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::remove_all(scratch());
+    const fs::path first = scratch() / "first";
+    const Result r = shell("cmake --install " + quoted(binary) + " --prefix " + quoted(first));
+    ASSERT_EQ(r.code, 0) << r.out << r.err;
+    fs::rename(first, prefix);
+    fs::create_directory(empty);
+  }
+  /// Runs the moved command in an empty folder.
+  Result run(const std::string& arguments) const {
+    return shell("cd " + quoted(empty) + " && " + quoted(prefix / "bin/ropewalk") + " " +
+                 arguments);
+  }
+  const fs::path prefix = scratch() / "moved here", empty = scratch() / "empty";
+};
+
+TEST_F(Installed, CommandNeedsNothingBesideIt) {
+  const Result list = run("list --kernel plain");
+  EXPECT_EQ(list.code, 0) << list.err;
+  EXPECT_TRUE(contains(list.out, "llama-3-8b/decode-1")) << "the workloads are compiled in";
+  const Result all =  // without claims: a noisy machine could make them INVALID
+      run("run --profile smoke --cases 2 --kernel plain --property norm --property decay "
+          "--engine gbench --workload llama-3-8b/decode-1");
+  EXPECT_EQ(all.code, 0) << all.out << all.err;
+  const std::string report = slurp(empty / "ropewalk-out/report.html");
+  EXPECT_TRUE(contains(report, "llama-3-8b/decode-1")) << "the templates are compiled in";
+  EXPECT_TRUE(contains(report, "<svg"));
+  const Result mutants = run("mutants");
+  EXPECT_EQ(mutants.code, 2);
+  EXPECT_TRUE(contains(mutants.err, "no ropewalk_mutants.so beside the command")) << mutants.err;
+}
+
+TEST_F(Installed, FilesAreThoseMeantAndNameNoFolderOfTheBuild) {
+  int files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(prefix)) {
+    if (!entry.is_regular_file()) continue;
+    ++files;
+    const std::string path = entry.path().lexically_relative(prefix).string();
+    EXPECT_FALSE(path.ends_with(".so")) << path;
+    EXPECT_TRUE(!path.starts_with("bin/") || path == "bin/ropewalk") << path;
+    if (path.starts_with("bin/") || path.starts_with("share/doc/")) continue;
+    const std::string content = slurp(entry.path());
+    for (const fs::path& folder : {source, binary, scratch()})
+      EXPECT_FALSE(names_folder(content, folder.string())) << path;
+  }
+  EXPECT_GT(files, 10);
+  EXPECT_EQ(slurp(prefix / "include/ropewalk/kernels/api/rope_kernel.h"),
+            slurp(source / "kernels/api/rope_kernel.h"));
+}
+
+TEST_F(Installed, PackageBuildsTheExampleAndAProjectInC) {
+  const fs::path c_only = scratch() / "c_only";
+  fs::create_directory(c_only);
+  fs::copy(source / "kernels/example/example.c", c_only);
+  std::ofstream(c_only / "CMakeLists.txt")
+      << "cmake_minimum_required(VERSION 3.25)\nproject(c_only LANGUAGES C)\n"
+         "find_package(ropewalk 0.1 REQUIRED)\nropewalk_add_kernel(c_only example.c)\n"
+         "find_package(ropewalk 0.2 QUIET)\nif(ropewalk_FOUND)\n"
+         "  message(FATAL_ERROR \"0.2 is another version\")\nendif()\n";
+  for (const fs::path& project : {source / "kernels/example", c_only}) {
+    const fs::path build = scratch() / "build" / project.filename();
+    const Result r =
+        shell("cmake -G Ninja -S " + quoted(project) + " -B " + quoted(build) +
+              " -DCMAKE_PREFIX_PATH=" + quoted(prefix) + " && cmake --build " + quoted(build));
+    ASSERT_EQ(r.code, 0) << r.out << r.err;
+  }
+  const fs::path built = scratch() / "build";
+  const Result r = run("verify --profile smoke --cases 5 --kernel 'example_*' --plugin " +
+                       quoted(built / "example/example_cpp.so") + " --plugin " +
+                       quoted(built / "example/example_c.so"));
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, " claims hold, 8 unsupported or skipped")) << r.out;
+  EXPECT_EQ(run("list --plugin " + quoted(built / "c_only/c_only.so")).code, 0);
+}
+
+TEST_F(Installed, PkgConfigFindsTheHeaders) {
+  if (shell("command -v pkg-config").code != 0) GTEST_SKIP() << "no pkg-config here (pkgconf)";
+  const std::string flags = "PKG_CONFIG_PATH=" + quoted(prefix / "share/pkgconfig");
+  const Result version = shell(flags + " pkg-config --modversion ropewalk");
+  EXPECT_EQ(version.out, ROPEWALK_VERSION "\n") << version.err;
+  const fs::path so = scratch() / "example.so";
+  const Result r =
+      shell("eval g++ -std=c++20 -shared -fPIC \"$(" + flags + " pkg-config --cflags ropewalk)\" " +
+            quoted(source / "kernels/example/example.cpp") + " -o " + quoted(so));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(run("list --plugin " + quoted(so)).code, 0);
+}
+
+}  // namespace

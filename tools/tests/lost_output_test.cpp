@@ -1,0 +1,137 @@
+// Output that nobody can take: full disks, closed streams, readers that leave.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "tools/tests/shell.h"
+
+namespace {
+
+const std::string quick = "--kernel plain --property norm --cases 2 ";
+
+TEST(BadInput, AFullDiskIsOneLineAndNoHalfReport) {
+  const auto out = scratch() / "out";
+  std::filesystem::remove_all(out);
+  std::filesystem::create_directories(out);
+  std::filesystem::create_symlink("/dev/full", out / "results.jsonl");
+  const Result r = ropewalk("verify " + quick + "--out " + out.string());
+  EXPECT_EQ(r.code, 2) << r.out << r.err;
+  EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+  EXPECT_TRUE(contains(r.err, "results.jsonl: cannot be written: No space left")) << r.err;
+
+  // A report of which no file may be larger than 4 KiB: what does not fit is not there at all.
+  const auto results = scratch() / "results", report = scratch() / "report";
+  std::filesystem::remove_all(results);
+  std::filesystem::remove_all(report);
+  ASSERT_EQ(ropewalk("verify " + quick + "--out " + results.string()).code, 0);
+  const Result cut =
+      ropewalk("report " + (results / "results.jsonl").string() + " --out " + report.string(),
+               "ulimit -f 8;");
+  EXPECT_EQ(cut.code, 2) << cut.out << cut.err;
+  EXPECT_EQ(std::count(cut.err.begin(), cut.err.end(), '\n'), 1) << cut.err;
+  EXPECT_TRUE(contains(cut.err, ": cannot be written: File too large")) << cut.err;
+  EXPECT_FALSE(std::filesystem::exists(report)) << "something is left behind";
+}
+
+TEST(BadInput, AClosedStandardOutputIsAnError) {
+  const auto out = scratch() / "out";
+  const std::string verbs[] = {"list",
+                               "list --json",
+                               "--help",
+                               "verify " + quick,
+                               "verify --json " + quick,
+                               "replay 'kernel=plain property=norm'",
+                               "mutants --kernel 'mutant_scaled*' --property norm --cases 2",
+                               "verify " + quick + "--out " + out.string()};
+  for (const std::string& verb : verbs)
+    for (const std::string way : {" >/dev/full", " >&-", " >&- <&-"}) {
+      std::filesystem::remove_all(out);
+      const Result r = ropewalk(verb + way);
+      EXPECT_EQ(r.code, 2) << verb << way << r.err;
+      EXPECT_EQ(r.err, "ropewalk: standard output cannot be written\n") << verb << way;
+      // What is printed never ends in the file that was opened in the place of the closed stream.
+      const std::string rows = slurp(out / "results.jsonl");
+      EXPECT_TRUE(rows.empty() || rows.starts_with("{\"schema\":1")) << rows;
+      EXPECT_FALSE(contains(rows, "claims hold")) << rows;
+    }
+}
+
+TEST(BadInput, ABoardThatNobodyCanReadIsAnError) {
+  for (const std::string way : {" >/dev/full", " >&-"}) {
+    const Result r =
+        ropewalk("bench --kernel plain --profile smoke --workload llama-3-8b/decode-1" + way +
+                 " -- --benchmark_min_time=0.001");
+    EXPECT_EQ(r.code, 2) << r.err;
+    EXPECT_TRUE(contains(r.err, "ropewalk: standard output cannot be written\n")) << r.err;
+  }
+}
+
+TEST(BadInput, AReaderThatLeavesEndsTheRun) {
+  const auto out = scratch() / "out";
+  std::filesystem::remove_all(out);
+  // 28 rows; who asked for one is gone when the next are printed.
+  const Result r = ropewalk(
+      "verify --profile smoke --json --property norm --property transpose "
+      "--out " +
+      out.string() + " | head -n 1");
+  EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 1) << r.out;
+  EXPECT_EQ(r.err, "");  // no fault of anybody's
+  const std::string rows = slurp(out / "results.jsonl");
+  EXPECT_LT(std::count(rows.begin(), rows.end(), '\n'), 20) << rows;
+  EXPECT_FALSE(contains(rows, "\"row\":\"end\""));  // so a report says that it was cut off
+}
+
+// The reader is gone before anything is printed; the exit code is that of a SIGPIPE.
+Result without_reader(const std::string& arguments) {
+  const auto code = scratch() / "code";
+  Result r = shell("{ sleep 0.2; " + std::string(ROPEWALK_EXECUTABLE) + " " + arguments +
+                   "; echo $? >" + code.string() + "; } | true");
+  r.code = std::atoi(slurp(code).c_str());
+  return r;
+}
+
+TEST(BadInput, NoReaderIsNoError) {
+  const auto results = scratch() / "results";
+  std::filesystem::remove_all(results);
+  ASSERT_EQ(ropewalk("verify " + quick + "--out " + results.string()).code, 0);
+  const std::string file = (results / "results.jsonl").string();
+  const std::string verbs[] = {"list",
+                               "list --json",
+                               "--help",
+                               "bench --help",
+                               "verify " + quick,
+                               "verify --json " + quick,
+                               "replay 'kernel=plain property=norm'",
+                               "mutants --kernel 'mutant_scaled*' --property norm --cases 2",
+                               "doctor",
+                               "compare " + file + " " + file,
+                               "report " + file + " --out " + results.string(),
+                               "bench --kernel plain --profile smoke --shape q=1,k=1,d=2,tokens=1"};
+  for (const std::string& verb : verbs) {
+    const Result r = without_reader(verb);
+    EXPECT_EQ(r.code, 141) << verb;
+    EXPECT_EQ(r.err, "") << verb;
+  }
+}
+
+// What was measured for hours is not lost with the terminal that showed it.
+TEST(BadInput, ABenchThatKeepsItsResultsGoesOnWithoutAReader) {
+  const std::string out = (scratch() / "out").string();
+  for (const std::string& verb :
+       {"bench --json --rounds 6 --launches 1 --kernel plain --profile smoke --shape "
+        "q=1,k=1,d=2,tokens=1 "
+        "--out " +
+            out,
+        "bench --kernel plain --profile smoke --shape q=1,k=1,d=2,tokens=1 --out " + out +
+            " -- --benchmark_min_time=0.001"}) {
+    std::filesystem::remove_all(out);
+    const Result r = without_reader(verb);
+    EXPECT_TRUE(r.code == 0 || r.code == 3) << verb << r.code << r.err;
+    EXPECT_TRUE(contains(slurp(out + "/results.jsonl"), "\"row\":\"end\"")) << verb;
+  }
+}
+
+}  // namespace

@@ -1,0 +1,120 @@
+// Plugins whose loading leaves threads or a child process running: their own kernels answer for
+// what those do while apply runs, and no other kernel does (harness/testing/pool_plugin.cpp).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+#include <string>
+
+#include "tools/tests/shell.h"
+#include "tools/tests/timings.h"
+
+namespace {
+
+const std::string with_pool = std::string(" --plugin ") + ROPEWALK_POOL_PLUGIN + " ";
+const std::string verify = "verify --profile smoke --property norm --cases 3 --json --kernel ";
+
+// Where other threads ran before any kernel was loaded, what apply begins and ends is not watched.
+bool watched(const std::string& rows) {
+  return !contains(rows, "not watched here");
+}
+
+// The reason of a kernel's first row that is FAIL; empty: none is.
+std::map<std::string, std::string> failures(const std::string& rows) {
+  std::map<std::string, std::string> out;
+  std::istringstream lines(rows);
+  for (std::string row; std::getline(lines, row);)
+    if (field(row, "verdict") == "FAIL") out.emplace(field(row, "kernel"), field(row, "reason"));
+  return out;
+}
+
+class LeftByLoading : public testing::TestWithParam<const char*> {};
+
+TEST_P(LeftByLoading, MayRestAndServePrepareAndMayNotDoTheWorkOfApply) {
+  const std::string mode = GetParam();
+  const Result r = ropewalk(verify + "'pool_*'" + with_pool, "TEST_POOL=" + mode + " ");
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  const std::string task = mode == "child" ? "child process" : "thread";
+  auto failed = failures(r.out);
+  EXPECT_EQ(failed.size(), 1u) << r.out;
+  EXPECT_EQ(failed["pool_works"], "apply ran a " + task + " that loading its plugin began");
+}
+INSTANTIATE_TEST_SUITE_P(Each, LeftByLoading, testing::Values("thread", "settles", "child"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST(LeftByLoading, AThreadThatNeverRestsIsItsOwnKernelsFaultAlone) {
+  const Result r = ropewalk(verify + "plain --kernel pool_idle" + with_pool, "TEST_POOL=spins ");
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  const auto failed = failures(r.out);
+  EXPECT_EQ(failed.size(), 1u) << r.out;
+  EXPECT_TRUE(failed.contains("pool_idle")) << r.out;
+}
+
+TEST(LeftByLoading, SwitchesNoCheckOfAnotherPluginOff) {
+  for (const std::string mode : {"thread", "child"}) {
+    const Result r = ropewalk(verify +
+                                  "mutant_maps_memory_table --kernel mutant_joins_thread_table "
+                                  "--kernel mutant_leaves_child_table" +
+                                  with_pool + "--plugin " ROPEWALK_MUTANTS,
+                              "TEST_POOL=" + mode + " ");
+    EXPECT_EQ(r.code, 1) << r.out << r.err;
+    const auto failed = failures(r.out);
+    EXPECT_TRUE(failed.contains("mutant_leaves_child_table")) << mode << r.out;
+    if (!watched(r.out)) continue;
+    EXPECT_TRUE(failed.contains("mutant_maps_memory_table")) << mode << r.out;
+    EXPECT_TRUE(failed.contains("mutant_joins_thread_table")) << mode << r.out;
+  }
+}
+
+// Both in the process in which all are timed: there the thread's plugin tells whose fault it is.
+TEST(LeftByLoading, IsCaughtWhileTimedAndBlamesNoOther) {
+  const std::string broken[][2] = {{"thread", "pool_works"}, {"spins", "pool_idle"}};
+  for (const auto& [mode, culprit] : broken) {
+    const auto out = scratch() / "out";
+    std::filesystem::remove_all(out);
+    const std::string kernels = mode == "thread" ? "'pool_*'" : "pool_idle";
+    const Result r = ropewalk(
+        "bench --kernel plain --kernel " + kernels + with_pool +
+            "--profile smoke --shape q=4,k=2,d=64,tokens=1 --launches 1 --rounds 8 --out " +
+            out.string(),
+        "TEST_POOL=" + mode + " ");
+    EXPECT_EQ(r.code, 1) << r.out << r.err;
+    for (const std::string kernel : {"plain", "pool_idle", "pool_works"})
+      EXPECT_EQ(contains(r.out, "BROKEN " + kernel), kernel == culprit) << mode << r.out;
+    for (const Timing& row : timings_of(out / "results.jsonl"))
+      EXPECT_EQ(row.outcome == "BROKEN", row.kernel == culprit) << mode << row.line;
+  }
+}
+
+TEST(WorkersOfPlugins, RefuseANameThatTwoHaveAndAFileTwice) {
+  const std::string pool = ROPEWALK_POOL_PLUGIN;
+  const auto copy = scratch() / "copy.so";
+  std::filesystem::copy_file(pool, copy, std::filesystem::copy_options::overwrite_existing);
+  for (const std::string& second : {pool, copy.string()}) {
+    const Result r = ropewalk("verify" + with_pool + "--plugin " + second);
+    EXPECT_EQ(r.code, 2);
+    EXPECT_EQ(lines_in(r.err), 1) << r.err;
+    EXPECT_TRUE(contains(
+        r.err, "plugin " + second + ": a kernel named pool_idle is there already, from " + pool))
+        << r.err;
+  }
+}
+
+TEST(WorkersOfPlugins, GiveTheRowsInTheOrderOfTheOptions) {
+  const auto kernels_of = [](const std::string& jobs) {
+    const Result r = ropewalk(verify + "plain --kernel pool_idle --kernel control_scalar_table" +
+                              with_pool + "--plugin " ROPEWALK_MUTANTS + " --jobs " + jobs);
+    EXPECT_EQ(r.code, 0) << r.out << r.err;
+    std::string names;
+    std::istringstream lines(r.out);
+    for (std::string row; std::getline(lines, row);)
+      if (names.find(field(row, "kernel")) == std::string::npos)
+        names += field(row, "kernel") + " ";
+    return names;
+  };
+  EXPECT_EQ(kernels_of("1"), "plain pool_idle control_scalar_table ");
+  EXPECT_EQ(kernels_of("2"), "plain pool_idle control_scalar_table ");
+}
+
+}  // namespace

@@ -1,0 +1,164 @@
+// Plugins that cannot be loaded: one line that names the file and what to do, and exit code 2. And
+// plugins that lie about what they can do: a verdict that says so. harness/testing/plugin.cpp
+// plants the faults.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tools/tests/shell.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path folder = TEST_PLUGIN_FOLDER;
+const fs::path right = folder / "test_plugin.so";
+
+// What the command says to `options`: the one line on standard error.
+std::string refusal(const std::string& options, const std::string& fault = "") {
+  const Result r = ropewalk("list " + options);
+  EXPECT_EQ(r.code, 2) << r.out;
+  EXPECT_EQ(r.out, "");
+  EXPECT_EQ(lines_in(r.err), 1) << fault << ": " << r.err;
+  return r.err;
+}
+
+std::string refusal_of(const fs::path& plugin) {
+  const std::string message = refusal("--plugin '" + plugin.string() + "'");
+  EXPECT_TRUE(message.starts_with("ropewalk: plugin " + plugin.string() + ": ")) << message;
+  return message;
+}
+
+struct Refused {
+  const char *fault, *part;
+};
+void PrintTo(const Refused& refused, std::ostream* out) {
+  *out << refused.fault;
+}
+
+class Faults : public testing::TestWithParam<Refused> {};
+
+TEST_P(Faults, GetsOneLineAndExitTwo) {
+  const auto [fault, part] = GetParam();
+  setenv("TEST_PLUGIN_FAULT", fault, 1);  // this process runs one test, or sets it anew
+  const std::string message = refusal_of(right);
+  unsetenv("TEST_PLUGIN_FAULT");
+  EXPECT_TRUE(contains(message, part)) << message;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Faults,
+    testing::Values(
+        Refused{"list_null", "rope_kernels_v1 returned NULL"},
+        Refused{"list_size", "rope_kernel_list.struct_size is 16, needed are 24: set it to sizeof"},
+        Refused{"list_abi", "was built for ABI 2, this is ABI 1: build it against"},
+        Refused{"count_zero", "its list says 0 kernels: 1 to 4096 are taken"},
+        Refused{"count_huge", "its list says 18446744073709551615 kernels: 1 to 4096 are taken"},
+        Refused{"kernels_null", "its list of kernels is NULL"},
+        Refused{"kernel_null", "a kernel pointer is NULL"},
+        Refused{"kernel_size", "rope_kernel.struct_size is 96, needed are 104: set it to sizeof"},
+        Refused{"kernel_abi", "was built for ABI 2, this is ABI 1: build it against"},
+        Refused{"name_null", "the kernel name NULL is not 1 to 63 of [a-z0-9_]"},
+        Refused{"name_empty", "the kernel name '' is not 1 to 63 of [a-z0-9_]"},
+        Refused{"name_capital", "the kernel name 'Test_right' is not 1 to 63 of [a-z0-9_]"},
+        Refused{"name_space", "the kernel name 'test right' is not 1 to 63 of [a-z0-9_]"},
+        Refused{"name_long", "_the_contract_and_refuse' is not 1 to 63 of [a-z0-9_]"},
+        Refused{"name_ceiling",
+                "the kernel name 'ceiling_update' begins with ceiling_: bench calls"},
+        Refused{"name_of_the_tree", "a kernel named plain is there already, from the command"},
+        Refused{"name_twice", "a kernel named test_refuses is there already, from "},
+        Refused{"no_supports", "test_right: supports is NULL, it is required"},
+        Refused{"no_apply", "test_right: apply is NULL, it is required"},
+        Refused{"unknown_flags", "test_right: flags has bits that ABI 1 does not know: 1073741824"},
+        Refused{"no_form", "test_right: flags has neither ROPE_IN_PLACE nor ROPE_OUT_OF_PLACE"},
+        Refused{"unknown_contract", "test_right: angle_contract 3 is unknown"},
+        Refused{"unknown_memory", "test_right: memory 7 is unknown"},
+        Refused{"bound_large", "test_right: error_bound 17.000000 is not in [0, 16]"},
+        Refused{"bound_negative", "test_right: error_bound -1.000000 is not in [0, 16]"},
+        Refused{"bound_nan", "test_right: error_bound nan is not in [0, 16]"},
+        Refused{"throw_in_entry", "no rope left"},
+        Refused{"throw_number_in_entry", "threw something while it was loaded"},
+        Refused{"abort_in_constructor", "SIGABRT in loading (its constructors"},
+        Refused{"crash_in_constructor", "SIGSEGV in loading (its constructors"},
+        Refused{"exit_in_constructor", "exited with code 3 in loading (its constructors"},
+        Refused{"abort_in_entry", "SIGABRT in loading (its constructors and rope_kernels_v1"},
+        Refused{"crash_in_entry", "SIGSEGV in loading (its constructors and rope_kernels_v1"},
+        Refused{"exit_in_entry", "exited with code 3 in loading (its constructors"}),
+    [](const auto& test) { return std::string(test.param.fault); });
+
+TEST(Files, ThatAreNoPlugins) {
+  EXPECT_TRUE(contains(refusal_of("./not_there.so"), "cannot be read: No such file"));
+  EXPECT_TRUE(contains(refusal_of(folder), "cannot be loaded as a shared library: "));
+  const fs::path text = scratch() / "text.so", half = scratch() / "half.so", empty = "/dev/null";
+  std::ofstream(text) << "This is no ELF file, it is longer than the header of one would have been";
+  EXPECT_TRUE(contains(refusal_of(text), "cannot be loaded as a shared library: "));
+  EXPECT_TRUE(contains(refusal_of(empty), "cannot be loaded as a shared library: "));
+  // Some cuts the loader sees, some are a SIGBUS in it. All are before the end of what it maps:
+  // without the rest, which may be half of the file, a library is whole.
+  for (const std::uintmax_t bytes : {100u, 1000u, 5000u, 10000u}) {
+    fs::copy_file(right, half, fs::copy_options::overwrite_existing);
+    fs::resize_file(half, bytes);
+    refusal_of(half);
+  }
+}
+
+TEST(Files, WithoutWhatTheLoaderNeeds) {
+  EXPECT_TRUE(contains(refusal_of(folder / "test_plugin_no_entry.so"),
+                       "exports no rope_kernels_v1: a plugin has that function"));
+  EXPECT_TRUE(contains(refusal_of(folder / "test_plugin_undefined.so"),
+                       "undefined symbol: nobody_defines_this"));
+}
+
+TEST(Names, AreUniqueAmongPlugins) {
+  const fs::path copy = scratch() / "copy.so";
+  fs::copy_file(right, copy, fs::copy_options::overwrite_existing);
+  for (const fs::path& second : {right, copy}) {
+    const std::string message =
+        refusal("--plugin " + right.string() + " --plugin " + second.string());
+    EXPECT_TRUE(contains(message, "plugin " + second.string() + ": a kernel named test_right is " +
+                                      "there already, from " + right.string()))
+        << message;
+  }
+}
+
+// ---- kernels that load and then do not keep what they declare
+
+struct Liar {
+  const char *kernel, *verdict, *because;
+};
+void PrintTo(const Liar& liar, std::ostream* out) {
+  *out << liar.kernel;
+}
+
+class Liars : public testing::TestWithParam<Liar> {};
+
+TEST_P(Liars, AreToldWhatTheyDeclared) {
+  const Liar& liar = GetParam();
+  const Result r = ropewalk("verify --profile smoke --cases 5 --property norm --kernel " +
+                            std::string(liar.kernel) + " --plugin " + right.string());
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  const std::string head = std::string(liar.verdict) + (liar.verdict[4] == 0 ? "  " : " ");
+  EXPECT_TRUE(contains("\n" + r.out, "\n" + head + liar.kernel + " (")) << r.out;
+  EXPECT_TRUE(contains(r.out, liar.because)) << r.out;
+  const auto at = r.out.find("ropewalk replay '");
+  ASSERT_NE(at, std::string::npos) << r.out;
+  const Result again = ropewalk(r.out.substr(at + 9, r.out.find('\n', at) - at - 9));
+  EXPECT_EQ(again.code, 1) << again.out << again.err;
+  EXPECT_TRUE(contains(again.out, liar.because)) << again.out;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Liars,
+    testing::Values(
+        Liar{"test_illegal", "CRASH",
+             "SIGILL in apply: an instruction this machine has not? Then cpu_features must name"},
+        Liar{"test_never_in_place", "FAIL",
+             "flags has ROPE_IN_PLACE, yet supports refuses in place what it takes out of place"},
+        Liar{"test_only_in_place", "FAIL",
+             "flags has ROPE_OUT_OF_PLACE, yet supports refuses out of place what it takes in "
+             "place"}),
+    [](const auto& test) { return std::string(test.param.kernel); });
+
+}  // namespace

@@ -1,0 +1,91 @@
+// Times only what verified, in the very process that verified it, and looks again afterwards.
+#include <algorithm>
+#include <utility>
+
+#include "base/glob.h"
+#include "benchmarks/engine/board.h"
+#include "benchmarks/engine/paired.h"
+#include "benchmarks/workloads/workloads.h"
+#include "tools/command/journal.h"
+#include "tools/command/session.h"
+#include "tools/command/workload_choice.h"
+#include "tools/launches/board_request.h"
+#include "tools/launches/launches.h"
+#include "tools/verbs/verbs.h"
+
+namespace ropewalk {
+namespace {
+
+PairedPlan paired_plan(const BoardRequest& request, const BoardPlan& board) {
+  PairedPlan plan;
+  plan.workloads = board.workloads;
+  plan.contestants = board.contestants;
+  plan.on_row = board.on_row;
+  plan.now_running = board.now_running;
+  plan.seed = request.seed;
+  plan.rounds = request.rounds;
+  plan.launch = request.launch;
+  plan.epoch_s = 1e-6 * static_cast<double>(request.epoch_us);
+  plan.group_s = 1e-3 * static_cast<double>(request.group_ms);
+  plan.threads = static_cast<int>(request.threads);
+  plan.baseline = request.baseline;
+  plan.ceilings = request.ceilings;
+  plan.done = request.done;
+  return plan;
+}
+
+}  // namespace
+
+void require_workloads(const Options& options) {
+  chosen_workloads(options);
+}
+
+int bench_and_print(const Options& options,
+                    const std::function<void(const VerdictRow&)>& on_verdict,
+                    const std::function<void(const TimingRow&)>& on_row) {
+  Launches launches(options, chosen_workloads(options));
+  return launches.run(on_verdict, on_row);
+}
+
+int run_bench(const Options& options) {
+  if (!options.out.empty()) go_on_unread();
+  print_what_is_not_timed(options);
+  Recorder recorder(options, options.out);
+  const int code = bench_and_print(
+      options, [&](const VerdictRow& row) { recorder.write(row); },
+      [&](const TimingRow& row) { recorder.write(row); });
+  recorder.finish(code);
+  Journal::forget(options);
+  return code;
+}
+
+TimingHandler timing_handler() {
+  return [](const std::string& text, const std::vector<const rope_kernel*>& kernels,
+            const TimingSinks& sinks) {
+    const BoardRequest request = board_request_from(text);
+    BoardPlan plan;
+    plan.seed = request.seed;
+    plan.quick = request.quick;
+    plan.silent = request.silent;
+    plan.benchmark_args = request.benchmark_args;
+    plan.workloads = parse_workloads(request.workloads_toml, "the board's workloads");
+    for (const auto& [name, broken] : request.contestants) {
+      const auto found = std::find_if(kernels.begin(), kernels.end(),
+                                      [&, n = name](const rope_kernel* k) { return n == k->name; });
+      if (found == kernels.end()) throw std::runtime_error("the board has no kernel " + name);
+      const char* summary = (*found)->summary;
+      Contestant c{*found, name, summary == nullptr ? "" : summary, broken, {}};
+      for (const auto& [kernel, workload] : request.unverified)
+        if (kernel == name) c.unverified.insert(workload);
+      plan.contestants.push_back(std::move(c));
+    }
+    plan.on_row = [&](const TimingRow& row) { sinks.row(to_json_line(row)); };
+    plan.now_running = sinks.now_running;
+    plan.show = sinks.show;
+    if (request.engine == "gbench") return run_board(plan);
+    const PairedPlan paired = paired_plan(request, plan);
+    return request.engine == "ceilings" ? pick_ceilings(paired) : run_paired(paired);
+  };
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,26 @@
+// Two runs: what became faster, slower, broken.
+#include "reports/numbers/compare.h"
+
+#include <fmt/format.h>
+
+#include "reports/record/record_file.h"
+#include "tools/command/results_input.h"
+#include "tools/verbs/verbs.h"
+
+namespace ropewalk {
+
+int run_compare(const Options& options) {
+  const std::string &a = options.files.at(0), &b = options.files.at(1);
+  const Comparison comparison = compare_runs(read_results_or_page(a), read_results_or_page(b), a, b,
+                                             options.max_regression / 100);
+  const std::string text = comparison_markdown(comparison, a, b);
+  if (options.markdown.empty()) {
+    fmt::print("{}", text);
+  } else {
+    write_whole_file(options.markdown, text);
+    fmt::print("{}comparison: {}\n", text.substr(0, text.find('\n') + 1), options.markdown);
+  }
+  return exit_code_of(comparison);
+}
+
+}  // namespace ropewalk

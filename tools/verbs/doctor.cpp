@@ -1,0 +1,61 @@
+// What about this machine makes measurements worse. Looks and tells; changes nothing.
+#include "benchmarks/machine/doctor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/text_file.h"
+#include "benchmarks/workloads/traffic.h"
+#include "tools/command/workload_choice.h"
+#include "tools/verbs/verbs.h"
+
+namespace ropewalk {
+namespace {
+
+// What is read from the system is printable ASCII here, of any length that is sensible.
+std::string json_string(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : shown(text, 1000)) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+void print_json(const DoctorFinding& f) {
+  fmt::print("{{\"check\":{},\"health\":{},\"value\":{},\"why\":{},\"remedy\":{}}}\n",
+             json_string(f.name), json_string(std::string(word_of(f.health))), json_string(f.value),
+             json_string(f.why), json_string(f.remedy));
+}
+
+void print_finding(const DoctorFinding& f) {
+  fmt::print("{:<13} {:<22} {}\n", word_of(f.health), f.name, shown(f.value, 200));
+  if (f.health == Health::good) return;
+  fmt::print("{:<13} why: {}\n{:<13} do:  {}\n", "", f.why, "", f.remedy);
+}
+
+}  // namespace
+
+int run_doctor(const Options& options) {
+  std::int64_t largest = 0;
+  for (const Workload& w : chosen_workloads(options))
+    largest = std::max(largest, allocated_bytes(w));
+  const std::vector<DoctorFinding> findings = examine(probe_machine(largest));
+  int worse = 0, unknown = 0;
+  for (const DoctorFinding& f : findings) {
+    if (options.json)
+      print_json(f);
+    else if (!options.quiet || f.health == Health::worse)
+      print_finding(f);
+    worse += f.health == Health::worse ? 1 : 0;
+    unknown += f.health == Health::unknown ? 1 : 0;
+  }
+  if (!options.json)
+    fmt::print("{} checks: {} make measurements worse, {} not readable here\n", findings.size(),
+               worse, unknown);
+  return 0;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,335 @@
+// verify --exhaustive: kernels at every position of a range (docs/certificate.md).
+#include <fmt/format.h>
+
+#include <charconv>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "harness/cases/names.h"
+#include "harness/worker/own_workers.h"
+#include "properties/exhaustive/certify.h"
+#include "properties/search/verify.h"
+#include "reference/fingerprint.h"
+#include "reports/pages/certificate.h"
+#include "reports/record/record_file.h"
+#include "tools/command/session.h"
+#include "tools/verbs/verbs.h"
+
+namespace ropewalk {
+namespace {
+
+constexpr std::int64_t least_position = -(std::int64_t{1} << 31);
+constexpr std::int64_t largest_position = (std::int64_t{1} << 31) - 1;
+
+// "A:B" or "i/n" as two integers.
+std::optional<std::pair<std::int64_t, std::int64_t>> two_numbers(const std::string& text,
+                                                                 char between) {
+  std::int64_t a = 0, b = 0;
+  const char* const end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, a);
+  if (first.ec != std::errc{} || first.ptr == end || *first.ptr != between) return std::nullopt;
+  const auto second = std::from_chars(first.ptr + 1, end, b);
+  if (second.ec != std::errc{} || second.ptr != end) return std::nullopt;
+  return std::pair{a, b};
+}
+
+PositionRange whole_range(const Options& options) {
+  const auto given = two_numbers(options.positions, ':');
+  if (!given || given->first > given->second || given->first < least_position ||
+      given->second > largest_position)
+    throw UsageError("--positions " + options.positions +
+                     ": wanted A:B with -2147483648 <= A <= B <= 2147483647");
+  return {given->first, given->second};
+}
+
+PositionRange own_range(const Options& options, PositionRange whole) {
+  if (options.shard.empty()) return whole;
+  constexpr std::int64_t most = 65536;
+  const auto given = two_numbers(options.shard, '/');
+  if (!given || given->first < 1 || given->second < given->first || given->second > most)
+    throw UsageError("--shard " + options.shard + ": wanted i/n with 1 <= i <= n <= 65536");
+  const auto shard = shard_of(whole, given->first, given->second);
+  if (!shard)
+    throw UsageError(fmt::format("--shard {}: {} has not enough chunks of {} positions for that",
+                                 options.shard, options.positions, ChunkRunner::tokens_most));
+  return *shard;
+}
+
+std::string fingerprint_of(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw std::runtime_error(file + ": cannot be read");
+  Fingerprint f;
+  std::vector<char> block(std::size_t{1} << 16);
+  while (in.read(block.data(), static_cast<std::streamsize>(block.size())) || in.gcount() > 0)
+    f.add(block.data(), static_cast<std::size_t>(in.gcount()));
+  return f.text();
+}
+
+// Where apply lives: this program, or a plugin.
+std::string code_of(const KernelFacts& facts) {
+  return facts.plugin.empty() ? own_executable() : facts.plugin;
+}
+
+// The tables of one angle contract, made once for both pairings and all kernels.
+class Tables {
+ public:
+  DoubleRotations& of(const KernelFacts& facts, const ChunkPlan& plan) {
+    auto& made = made_[facts.angle_contract == ROPE_CONTRACT_F32_ANGLE ? 1 : 0];
+    if (!made) {
+      Case c;
+      c.contract = facts.angle_contract;
+      c.rotary_dim = plan.rotary_dim;
+      c.rope_theta = plan.rope_theta;
+      made.emplace(frequencies_of(c), facts.angle_contract == ROPE_CONTRACT_F32_ANGLE);
+    }
+    return *made;
+  }
+
+ private:
+  std::optional<DoubleRotations> made_[2];
+};
+
+struct Cell {
+  CertifyPlan plan;
+  std::optional<VerdictRow> refused;
+};
+
+class Run {
+ public:
+  explicit Run(const Options& options)
+      : options_(options), whole_(whole_range(options)), own_(own_range(options, whole_)) {
+    find_cells();
+    if (options.resume) read_earlier();
+  }
+
+  int go() {
+    // A run that was killed after its last row has all it needs: nothing is written again.
+    Recorder recorder(options_, ended_ ? "" : options_.out, !earlier_.empty());
+    Progress progress(options_.quiet);
+    start_ = std::chrono::steady_clock::now();
+    for (const Cell& cell : cells_)
+      if (!cell.refused) to_do_ += static_cast<double>(own_.count());
+    for (const Cell& cell : cells_) {
+      const VerdictRow row = cell.refused ? *cell.refused : judge(cell, recorder, progress);
+      progress.clear();
+      if (!told_.contains(key_of(row))) recorder.write(row);
+      print(row);
+      verdicts_.push_back(row);
+    }
+    const int code = exit_code_of(verdicts_);
+    if (code == 0) finish();
+    recorder.finish(code);
+    return code;
+  }
+
+ private:
+  void find_cells() {
+    require_kernels(options_);
+    found_ = kernels_by_plugin(worker_options(options_));
+    OwnWorkers workers(worker_options(options_), found_);
+    Oracle oracle;
+    for (const KernelFacts& facts : found_.kernels) {
+      if (!matches(options_.kernels, facts.name)) continue;
+      Subject subject{workers.of(facts), oracle, facts};
+      for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED}) {
+        Cell cell;
+        cell.plan.facts = facts;
+        cell.plan.chunk = {pairing,       options_.rotary_dim, options_.rope_theta,
+                           options_.seed, whole_.first,        whole_.last};
+        cell.refused = cannot_certify(subject, cell.plan.chunk);
+        if (!cell.refused) identify(cell.plan);
+        cells_.push_back(std::move(cell));
+      }
+    }
+  }
+
+  void identify(CertifyPlan& plan) {
+    const std::string code = code_of(plan.facts);
+    CertificateRow& row = plan.identity;
+    row = identity_of(plan.facts, plan.chunk);
+    row.version = ROPEWALK_VERSION;
+    row.code_file = std::filesystem::path(code).filename().string();
+    row.code_fingerprint = fingerprint_of(code);
+    row.oracle_fingerprint = tables_.of(plan.facts, plan.chunk).fingerprint();
+  }
+
+  // The rows of a run that was cut off, held to what this one would write.
+  void read_earlier() {
+    const auto file = std::filesystem::path(options_.out) / "results.jsonl";
+    if (!has_whole_line(file)) return;
+    const Results results = read_results(file);
+    for (const CertificateRow& row : results.certificates) {
+      const Cell* cell = nullptr;
+      for (const Cell& c : cells_)
+        if (!c.refused && c.plan.facts.name == row.kernel && c.plan.identity.pairing == row.pairing)
+          cell = &c;
+      if (cell == nullptr)
+        throw UsageError(
+            fmt::format("{}: cannot be resumed: it judged {} {}, which this command "
+                        "does not",
+                        file.string(), row.kernel, row.pairing));
+      const std::string differs = difference(row, cell->plan.identity);
+      if (!differs.empty())
+        throw UsageError(file.string() + ": cannot be resumed: " + differs + " as now");
+      if (row.first < own_.first || row.last > own_.last)
+        throw UsageError(file.string() + ": cannot be resumed: it is about another shard");
+      earlier_.push_back({row, file.string()});
+    }
+    if (!earlier_.empty())  // else another run begins in this file
+      for (const VerdictRow& row : results.verdicts) told_.insert(key_of(row));
+    ended_ = results.complete;
+    for (const Cell& cell : cells_)
+      if (ended_ && !cell.refused && !left_of(cell).empty())
+        throw UsageError(file.string() + ": that run came to its end; leave out --resume");
+  }
+
+  static std::tuple<std::string, std::string, std::string> key_of(const VerdictRow& row) {
+    return {row.kernel, row.pairing, row.verdict};
+  }
+
+  std::vector<PositionRange> left_of(const Cell& cell) const {
+    std::vector<PositionRange> left;
+    for (const PositionRange& piece : pieces_of(own_)) {
+      bool done = false;
+      for (const CertificatePart& part : earlier_)
+        done = done || (part.row.kernel == cell.plan.facts.name &&
+                        part.row.pairing == cell.plan.identity.pairing &&
+                        PositionRange{part.row.first, part.row.last} == piece);
+      if (!done) left.push_back(piece);
+    }
+    return left;
+  }
+
+  void show(const Cell& cell, Progress& progress) const {
+    const double s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    const double here = done_ - skipped_;
+    const double left = here > 0 ? s / here * (to_do_ - done_) : 0;
+    progress.show(fmt::format("{} {}: {:.1f} % of all, {:.0f} min {:02d} s left",
+                              cell.plan.facts.name, cell.plan.identity.pairing,
+                              100 * done_ / to_do_, std::floor(left / 60),
+                              static_cast<int>(left) % 60));
+  }
+
+  VerdictRow judge(const Cell& cell, Recorder& recorder, Progress& progress) {
+    const auto begin = std::chrono::steady_clock::now();
+    std::vector<CertificatePart> parts;
+    for (const CertificatePart& part : earlier_)
+      if (part.row.kernel == cell.plan.facts.name && part.row.pairing == cell.plan.identity.pairing)
+        parts.push_back(part);
+    CertifyRun run;
+    run.options = with_plugin_alone(worker_options(options_), cell.plan.facts.plugin);
+    run.known = found_.known.at(cell.plan.facts.plugin);
+    run.plan = cell.plan;
+    run.pieces = left_of(cell);
+    run.processes = options_.jobs;
+    for (const CertificatePart& part : parts) {
+      done_ += static_cast<double>(part.row.compared);
+      skipped_ += static_cast<double>(part.row.compared);
+    }
+    show(cell, progress);
+    run.on_row = [&](const CertificateRow& row) {
+      recorder.write(row);
+      parts.push_back({row, options_.out});
+      done_ += static_cast<double>(row.compared);
+      show(cell, progress);
+    };
+    const auto failure = certify(run, tables_.of(cell.plan.facts, cell.plan.chunk));
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (failure) {
+      VerdictRow row = *failure;
+      row.seconds = seconds;
+      return row;
+    }
+    if (fingerprint_of(code_of(cell.plan.facts)) != cell.plan.identity.code_fingerprint)
+      throw std::runtime_error(code_of(cell.plan.facts) + " has changed while it was judged");
+    // The same join as merge; a shard is a whole of its own for that.
+    std::vector<CertificatePart> own = parts;
+    for (CertificatePart& part : own) {
+      part.row.whole_first = own_.first;
+      part.row.whole_last = own_.last;
+    }
+    const CertificateRow whole = joined(own).front();
+    parts_.insert(parts_.end(), parts.begin(), parts.end());
+    VerdictRow row = passed(whole);
+    row.summary = cell.plan.facts.summary;
+    row.plugin = cell.plan.facts.plugin;  // a certificate has no path
+    row.seconds = seconds;
+    return row;
+  }
+
+  void print(const VerdictRow& row) const {
+    if (options_.json) {
+      fmt::print("{}\n", to_json_line(row));
+    } else if (row.verdict == "PASS") {
+      if (!options_.quiet)
+        fmt::print(
+            "PASS  {} ({} {} {}): {} positions {}:{}, {:.1f} s; worst margin {:.3f} of "
+            "{:.4g} {} at {}\n",
+            row.kernel, row.pairing, row.dtype, row.angle_contract, row.planned, own_.first,
+            own_.last, row.seconds, row.margin, row.bound, row.bound_unit, row.where);
+    } else if (is_not_run(row.verdict)) {
+      if (!options_.quiet)
+        fmt::print("{:<5} {} ({} {}): {}\n", row.verdict, row.kernel, row.pairing,
+                   row.angle_contract, row.reason);
+    } else {
+      print_failure(row);
+    }
+    flush_output();
+  }
+
+  // The certificate: of the whole range alone.
+  void finish() {
+    if (own_ != whole_) {
+      if (!options_.json)
+        fmt::print("shard {} holds; ropewalk merge joins the shards\n", options_.shard);
+      return;
+    }
+    if (options_.out.empty()) return;
+    write_certificate(options_.out, joined(parts_));
+    if (!options_.json)
+      fmt::print("certificate: {}\n",
+                 (std::filesystem::path(options_.out) / "certificate.md").string());
+  }
+
+  const Options& options_;
+  PositionRange whole_, own_;
+  Tables tables_;
+  PluginKernels found_;
+  std::vector<Cell> cells_;
+  std::vector<CertificatePart> earlier_, parts_;
+  std::set<std::tuple<std::string, std::string, std::string>> told_;  // verdicts that were written
+  bool ended_ = false;
+  std::vector<VerdictRow> verdicts_;
+  std::chrono::steady_clock::time_point start_;
+  double to_do_ = 0, done_ = 0, skipped_ = 0;  // positions
+};
+
+void refuse_what_does_not_fit(const Options& options) {
+  const auto refuse = [](const char* option) {
+    throw UsageError(std::string(option) + " does not go with --exhaustive");
+  };
+  if (!options.properties.empty()) refuse("--property");
+  if (options.cases > 0) refuse("--cases");
+  if (!options.ledger.empty()) refuse("--ledger");
+  if (!options.write_ledger.empty()) refuse("--write-ledger");
+  if (!options.known_failures.empty()) refuse("--known-failures");
+  if (options.resume && options.out.empty())
+    throw UsageError("--resume needs --out: the folder of the run that was cut off");
+  if (options.rotary_dim < 2 || options.rotary_dim > 1024 || options.rotary_dim % 2 != 0)
+    throw UsageError("--rotary-dim: an even number from 2 to 1024");
+  if (!(options.rope_theta >= 1 && options.rope_theta <= 1e12))
+    throw UsageError("--rope-theta: a number from 1 to 1e12");
+}
+
+}  // namespace
+
+int run_exhaustive(const Options& options) {
+  refuse_what_does_not_fit(options);
+  return Run(options).go();
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/printable.h"
+#include "benchmarks/workloads/workloads.h"
+#include "harness/cases/names.h"
+#include "harness/judge/offer.h"
+#include "properties/observe/float_modes.h"
+#include "properties/search/verify.h"
+#include "tools/command/session.h"
+#include "tools/command/workload_choice.h"
+#include "tools/verbs/verbs.h"
+
+namespace ropewalk {
+namespace {
+
+void list_kernel(Subject& subject) {
+  const KernelFacts& k = subject.facts;
+  fmt::print("  {:<20} {}\n", k.name, k.summary);
+  fmt::print("  {:<20} angles: {}", "", word_of(contract_words, k.angle_contract));
+  if (!k.cpu_features.empty()) fmt::print("; needs {}", k.cpu_features);
+  if (k.error_bound > 0) fmt::print("; declared error {:g} u", k.error_bound);
+  if (!k.plugin.empty()) fmt::print("; plugin {}", printable(k.plugin));
+  fmt::print("\n");
+  if (!k.cannot_run.empty()) {
+    fmt::print("  {:<20} SKIPPED: {}\n", "", k.cannot_run);
+    return;
+  }
+  for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED})
+    for (const std::int32_t dtype : {ROPE_F32, ROPE_F64, ROPE_BF16, ROPE_F16}) {
+      const Probe probe = probe_offer(subject, pairing, dtype);
+      const std::string cell =
+          fmt::format("{} {}", word_of(pairing_words, pairing), word_of(dtype_words, dtype));
+      if (!probe.offer)
+        fmt::print("  {:<20} {:<16} UNSUPPORTED: {}\n", "", cell, probe.last_refusal.text);
+      else
+        fmt::print("  {:<20} {:<16} {}\n", "", cell, fmt::join(feature_names(*probe.offer), " "));
+    }
+}
+
+void list_json(const KernelFacts& k) {
+  KernelRow row;
+  row.kernel = k.name;
+  row.summary = k.summary;
+  row.plugin = k.plugin;
+  row.angle_contract = word_of(contract_words, k.angle_contract);
+  row.cpu_features = k.cpu_features;
+  row.cannot_run = k.cannot_run;
+  fmt::print("{}\n", to_json_line(row));
+}
+
+// Information: the contract asks callers for round-to-nearest without flushing.
+void list_float_modes(Subject& subject, bool json) {
+  for (const FloatModeNote& note : float_mode_notes(subject))
+    fmt::print(json ? stderr : stdout, "  {:<20} entered {}: {}\n", "", note.mode, note.effect);
+}
+
+void list_config(const ModelConfig& config) {
+  fmt::print("\nConfiguration {}\n", config.shape.name);
+  const std::pair<const char*, const std::vector<std::string>&> parts[] = {
+      {"read", config.read},
+      {"taken", config.assumed},
+      {"not timed", config.not_timed},
+      {"ignored", config.ignored}};
+  for (const auto& [what, lines] : parts)
+    for (const std::string& line : lines) fmt::print("  {:<10} {}\n", what, line);
+}
+
+}  // namespace
+
+int run_list(const Options& options) {
+  const auto workloads = all_workloads(options);
+  Worker worker(worker_options(options));
+  require_kernels(worker, options);
+  Oracle oracle;
+  const std::vector<KernelFacts> kernels = worker.kernels();
+  if (!options.json) fmt::print("Kernels\n");
+  for (const KernelFacts& k : kernels) {
+    if (!matches(options.kernels, k.name)) continue;
+    Subject subject{worker, oracle, k};
+    options.json ? list_json(k) : list_kernel(subject);
+    if (options.float_modes && k.cannot_run.empty()) list_float_modes(subject, options.json);
+    flush_output();
+  }
+  if (options.json || options.quiet) return 0;
+  fmt::print("\nProperties\n");
+  for (const Property* p : all_properties())
+    fmt::print("  {:<20} {}{}\n", p->name, p->claim, p->judged_by_oracle ? " (oracle)" : "");
+  for (const ModelConfig& config : read_configs(options)) list_config(config);
+  fmt::print("\nWorkloads\n");
+  for (const Workload& w : workloads)
+    if (matches(options.workloads, w.name))
+      fmt::print("  {:<28} {}; profiles {}\n", w.name, board_of(w, ""),
+                 fmt::join(w.profiles, ", "));
+  return 0;
+}
+
+}  // namespace ropewalk

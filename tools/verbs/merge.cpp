@@ -1,0 +1,33 @@
+#include <fmt/format.h>
+
+#include "reports/pages/certificate.h"
+#include "tools/command/session.h"
+#include "tools/verbs/verbs.h"
+
+namespace ropewalk {
+
+int run_merge(const Options& options) {
+  std::vector<CertificatePart> parts;
+  for (const std::string& file : options.files) {
+    const Results results = read_results(file);
+    for (const VerdictRow& verdict : results.verdicts)
+      if (is_failure(verdict.verdict))
+        throw BadMerge(fmt::format("{}: {} of {} {}: there is no certificate of what fails", file,
+                                   verdict.verdict, verdict.kernel, verdict.pairing));
+    if (results.certificates.empty())
+      throw BadMerge(file + ": holds no certificate rows (verify --exhaustive writes them)");
+    for (const CertificateRow& row : results.certificates) parts.push_back({row, file});
+  }
+  const std::vector<CertificateRow> rows = joined(std::move(parts));
+  write_certificate(options.out, rows);
+  for (const CertificateRow& row : rows) {
+    if (options.json)
+      fmt::print("{}\n", to_json_line(row));
+    else if (!options.quiet)
+      fmt::print("{} {}: positions {}:{}, worst block {:.6f} u, worst vector {:.6f} u rho\n",
+                 row.kernel, row.pairing, row.first, row.last, row.block_error, row.vector_error);
+  }
+  return 0;
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,77 @@
+// Who judges the judges: every planted error must die, every correct kernel must live.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "properties/search/judges.h"
+#include "properties/search/weaker_suites.h"
+#include "reports/record/record_file.h"
+#include "tools/command/session.h"
+#include "tools/suite/kill_matrix.h"
+#include "tools/verbs/verbs.h"
+
+namespace ropewalk {
+namespace {
+
+// Mutants are built beside the command and never installed.
+std::string mutant_plugin() {
+  std::error_code error;
+  const auto self = std::filesystem::path(own_executable());
+  const auto plugin = self.parent_path() / "ropewalk_mutants.so";
+  if (!std::filesystem::exists(plugin, error))
+    throw UsageError(
+        "no ropewalk_mutants.so beside the command: cmake --build makes it in a build tree, an "
+        "installed ropewalk has none");
+  return plugin.string();
+}
+
+std::vector<std::string> columns(const Options& options) {
+  std::vector<std::string> out;
+  for (const Property* p : all_properties())
+    if (matches(options.properties, std::string(p->name))) out.emplace_back(p->name);
+  return out;
+}
+
+}  // namespace
+
+int run_mutants(const Options& options) {
+  require_properties(options);
+  WorkerOptions w = worker_options(options);
+  w.plugins.push_back(mutant_plugin());
+  {
+    Worker worker(w);
+    require_kernels(worker, options);
+  }
+  VerifyPlan plan = verify_plan(options);
+  plan.shrink = false;  // whether it dies is the question, not how small
+  plan.until_failure = options.first_kill;
+  const bool by_all = options.properties.empty() && !options.first_kill;
+  if (by_all && options.kernels.empty()) plan.more = weaker_suites();
+  Progress progress(options.quiet);
+  KillMatrix matrix(columns(options));
+  verify_with_judges(
+      w, plan, options.jobs,
+      [&](const VerdictRow& row) {
+        matrix.add(row);
+        if (!options.json) return;
+        progress.clear();
+        fmt::print("{}\n", to_json_line(row));
+        flush_output();
+      },
+      [&](const std::string& what) { progress.show(what); });
+  progress.clear();
+  if (matrix.empty()) return 3;
+  if (!options.json) fmt::print("{}seed {}\n", matrix.as_text(), options.seed);
+  if (!options.markdown.empty())
+    write_whole_file(options.markdown, matrix.as_markdown(options.command_line));
+  bool every_property_kills = true;
+  if (by_all && options.kernels.empty())
+    for (const std::string& p : matrix.idle_properties()) {
+      fmt::print(stderr, "ropewalk: property {} kills no mutant\n", p);
+      every_property_kills = false;
+    }
+  return matrix.complete() && every_property_kills ? 0 : 1;
+}
+
+}  // namespace ropewalk

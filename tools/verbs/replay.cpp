@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include "harness/cases/names.h"
+#include "properties/search/verify.h"
+#include "tools/command/session.h"
+#include "tools/verbs/verbs.h"
+
+namespace ropewalk {
+
+int run_replay(const Options& options) {
+  const Case c = case_from_text(options.replay_text);
+  WorkerOptions w = worker_options(options);
+  if (!c.plugin.empty()) w.plugins = {c.plugin};
+  Worker worker(w);
+  Oracle oracle;
+  const Replayed r = replay(worker, oracle, c);
+  VerdictRow row;
+  row.kernel = c.kernel;
+  row.summary = r.facts.summary;
+  row.plugin = c.plugin;
+  row.angle_contract = word_of(contract_words, c.contract);
+  row.pairing = word_of(pairing_words, c.pairing);
+  row.dtype = word_of(dtype_words, c.dtype);
+  row.property = c.property;
+  row.claim = r.property->claim;
+  row.verdict = verdict_of(r.finding);
+  row.reason = r.finding.reason;
+  row.margin = r.finding.margin;
+  row.bound = r.finding.bound;
+  row.bound_unit = r.finding.bound_unit;
+  row.where = r.finding.where;
+  row.diagnosis = r.finding.diagnosis;
+  row.planned = 1;
+  row.executed = r.finding.ran() ? 1 : 0;
+  row.compared_cases = r.finding.compared > 0 ? 1 : 0;
+  row.compared = r.finding.compared;
+  if (options.json) {
+    fmt::print("{}\n", to_json_line(row));
+  } else {
+    fmt::print("{} {} ({} {} {}): {}\n", row.verdict, row.kernel, row.pairing, row.dtype,
+               row.angle_contract, row.property);
+    fmt::print("  claim      {}\n", row.claim);
+    if (!row.reason.empty()) fmt::print("  because    {}\n", row.reason);
+    if (row.compared > 0)
+      fmt::print("  margin     {:.9g} of a bound of {:.4g} {}, {} values compared\n", row.margin,
+                 row.bound, row.bound_unit, row.compared);
+    if (!row.where.empty()) fmt::print("  where      {}\n", row.where);
+    if (!row.diagnosis.empty()) fmt::print("  diagnosis  {}\n", row.diagnosis);
+  }
+  return exit_code_of({row});
+}
+
+}  // namespace ropewalk

@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <iterator>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "properties/search/verify.h"
+#include "reports/pages/render.h"
+#include "tools/command/journal.h"
+#include "tools/command/session.h"
+#include "tools/command/workload_choice.h"
+#include "tools/verbs/verbs.h"
+
+namespace ropewalk {
+namespace {
+
+// A refuted claim is the news, whatever else happened.
+int combine(int verified, int benched) {
+  if (verified == 1 || benched == 1) return 1;
+  return verified != 0 ? verified : benched;
+}
+
+}  // namespace
+
+int run_everything(const Options& options) {
+  go_on_unread();
+  const std::filesystem::path folder = options.out;
+  require_workloads(options);
+  print_what_is_not_timed(options);
+  Recorder recorder(options, folder.string());
+  fmt::print("== verify ({})\n", profile_name(options.profile));
+  flush_output();
+  std::set<std::string> passing, failing;
+  std::vector<VerdictRow> rows;
+  const int verified = verify_and_print(options, [&](const VerdictRow& row) {
+    const bool not_run = row.verdict == "UNSUPPORTED" || row.verdict == "SKIPPED";
+    if (!not_run) (row.verdict == "PASS" ? passing : failing).insert(row.kernel);
+    recorder.write(row);
+    rows.push_back(row);
+  });
+  {
+    Worker worker(worker_options(options));
+    Oracle oracle;
+    std::vector<std::string> names;  // only what passed is drawn
+    std::set_difference(passing.begin(), passing.end(), failing.begin(), failing.end(),
+                        std::back_inserter(names));
+    for (const CurveRow& curve : decay_curves(worker, oracle, names)) recorder.write(curve);
+    for (const CurveRow& curve : position_curves(worker, oracle, names)) recorder.write(curve);
+  }
+  fmt::print("\n== bench\n");
+  flush_output();
+  const int benched = bench_and_print(
+      options, [](const VerdictRow&) {}, [&](const TimingRow& row) { recorder.write(row); });
+  const int code = combine(verified, benched);
+  recorder.finish(code);
+  write_report(read_results(recorder.file()), folder);
+  Journal::forget(options);
+  fmt::print("\nreport: {}\n", (folder / "report.html").string());
+  print_where_to_start(rows);
+  return code;
+}
+
+}  // namespace ropewalk

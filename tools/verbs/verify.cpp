@@ -1,0 +1,243 @@
+#include "properties/search/judges.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "tools/command/session.h"
+#include "tools/suite/ledger.h"
+#include "tools/verbs/verbs.h"
+
+namespace ropewalk {
+namespace {
+
+std::string cell_of(const VerdictRow& row) {
+  if (row.pairing.empty()) return row.angle_contract;
+  return fmt::format("{} {} {}", row.pairing, row.dtype, row.angle_contract);
+}
+
+void print_same_failure(const VerdictRow& row) {
+  fmt::print("{:<5} {} ({}): {}: the same\n      replay     {}\n", row.verdict, row.kernel,
+             cell_of(row), row.property, row.replay);
+}
+
+// The passes of one kernel, pairing and type as one line, when all of them are there. Failures as
+// blocks, when the kernel is done: what tells most about its error stands first.
+class Printer {
+ public:
+  explicit Printer(const Options& options) : options_(options) {}
+
+  void add(const VerdictRow& row) {
+    if (options_.json) {
+      fmt::print("{}\n", to_json_line(row));
+      flush_output();
+      return;
+    }
+    const bool new_kernel = row.kernel != first_.kernel || row.plugin != first_.plugin;
+    if (new_kernel || cell_of(row) != cell_of(first_)) finish_cell();
+    if (new_kernel) print_failures();
+    if (first_.kernel.empty()) first_ = row;
+    if (row.verdict == "PASS") {
+      ++passed_;
+      if (!(row.margin < worst_.margin)) worst_ = row;
+      cases_ += row.compared_cases;
+      values_ += row.compared;
+    } else if (is_failure(row.verdict)) {
+      failed_.push_back(row.property);
+      failures_.push_back(row);
+    } else if (!options_.quiet && set_aside_.emplace(row.kernel, row.property, row.reason).second) {
+      // Once a kernel, not for each pairing and type.
+      fmt::print("{:<5} {} ({}): {}: {}\n", row.verdict, row.kernel, row.angle_contract,
+                 row.property, row.reason);
+    }
+    flush_output();
+  }
+
+  /// What has been held back.
+  void finish() {
+    finish_cell();
+    print_failures();
+  }
+
+ private:
+  void finish_cell() {
+    const bool tells = !options_.quiet && !options_.json;
+    if (!failed_.empty() && tells)
+      fmt::print("{:<5} {:<12} {:<24} {} of {} properties fail: {}\n", "FAIL", first_.kernel,
+                 cell_of(first_), failed_.size(), failed_.size() + passed_,
+                 fmt::join(failed_, ", "));
+    else if (passed_ > 0 && tells)
+      fmt::print(
+          "PASS  {:<12} {:<24} {} properties, {} cases, {} values; worst margin {:.3f} ({})\n",
+          first_.kernel, cell_of(first_), passed_, cases_, values_, worst_.margin, worst_.property);
+    flush_output();
+    first_ = worst_ = {};
+    worst_.margin = 0;
+    passed_ = 0;
+    failed_.clear();
+    cases_ = values_ = 0;
+  }
+
+  void print_failures() {
+    std::stable_sort(failures_.begin(), failures_.end(), tells_more);
+    for (const VerdictRow& row : failures_) {
+      // One cause often refutes everything: it is told in full once.
+      const bool new_cause =
+          row.verdict == "FAIL" || causes_.emplace(row.kernel, row.reason).second;
+      new_cause ? print_failure(row) : print_same_failure(row);
+    }
+    failures_.clear();
+    flush_output();
+  }
+
+  const Options& options_;
+  VerdictRow first_, worst_;
+  std::set<std::tuple<std::string, std::string, std::string>> set_aside_;
+  std::set<std::pair<std::string, std::string>> causes_;
+  std::vector<std::string> failed_;
+  std::vector<VerdictRow> failures_;
+  std::size_t passed_ = 0;
+  std::int64_t cases_ = 0, values_ = 0;
+};
+
+// The three properties that took most of the judges' time.
+std::string where_time_went(const std::vector<VerdictRow>& rows) {
+  std::map<std::string, double> by_property;
+  double all = 0;
+  for (const VerdictRow& row : rows) {
+    by_property[row.property] += row.seconds;
+    all += row.seconds;
+  }
+  std::vector<std::pair<double, std::string>> longest;
+  for (const auto& [property, seconds] : by_property)
+    longest.emplace_back(100 * seconds / std::max(all, 1e-9), property);
+  std::sort(longest.rbegin(), longest.rend());
+  longest.resize(std::min<std::size_t>(longest.size(), 3));
+  std::vector<std::string> words;
+  for (const auto& [percent, property] : longest)
+    if (percent >= 0.5) words.push_back(fmt::format("{} {:.0f} %", property, percent));
+  return words.empty() ? "" : fmt::format(" (most of it: {})", fmt::join(words, ", "));
+}
+
+void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, double seconds) {
+  std::int64_t passed = 0, judged = 0, known = 0, set_aside = 0, planned = 0, executed = 0,
+               compared = 0, values = 0;
+  const VerdictRow* worst = nullptr;
+  std::set<std::string> unwatched;
+  for (const VerdictRow& row : rows) {
+    if (is_not_run(row.verdict)) {
+      ++set_aside;
+      continue;
+    }
+    ++judged;
+    if (!row.known.empty()) ++known;
+    planned += row.planned;
+    executed += row.executed;
+    compared += row.compared_cases;
+    values += row.compared;
+    if (row.verdict != "PASS") continue;
+    ++passed;
+    if (!row.reason.empty()) unwatched.insert(row.reason);
+    if (worst == nullptr || row.margin > worst->margin) worst = &row;
+  }
+  fmt::print("\n{} of {} claims hold", passed, judged);
+  if (known > 0) fmt::print(", {} failures are known", known);
+  if (set_aside > 0) fmt::print(", {} unsupported or skipped", set_aside);
+  if (worst != nullptr)
+    fmt::print("; worst margin that holds {:.3f} ({}, {})", worst->margin, worst->kernel,
+               worst->property);
+  for (const std::string& what : unwatched) fmt::print("\n{}", what);
+  fmt::print("\ncases: planned {}, executed {}, compared {}; values compared {}\n", planned,
+             executed, compared, values);
+  fmt::print("seed {}, {:.1f} s{}\n", seed, seconds, where_time_went(rows));
+}
+
+}  // namespace
+
+void print_failure(const VerdictRow& row) {
+  fmt::print("{:<5} {} ({}): {}\n", row.verdict, row.kernel, cell_of(row), row.property);
+  if (!row.known.empty()) fmt::print("      known      {}\n", row.known);
+  fmt::print("      claim      {}\n", row.claim);
+  if (!row.reason.empty()) fmt::print("      because    {}\n", row.reason);
+  if (row.verdict == "FAIL" && row.margin > 1)
+    fmt::print("      margin     {:.9g} of a bound of {:.4g} {}\n", row.margin, row.bound,
+               row.bound_unit);
+  if (row.worst_margin > 0)
+    fmt::print("      worst      {:.9g} times the bound in a larger case{}{}\n", row.worst_margin,
+               row.worst_replay.empty() ? "" : ": ", row.worst_replay);
+  if (!row.where.empty()) fmt::print("      where      {}\n", row.where);
+  if (!row.cause.empty()) fmt::print("      cause      {}\n", row.cause);
+  if (!row.diagnosis.empty()) fmt::print("      diagnosis  {}\n", row.diagnosis);
+  if (!row.replay.empty()) fmt::print("      replay     {}\n", row.replay);
+}
+
+void print_where_to_start(const std::vector<VerdictRow>& rows) {
+  const VerdictRow* start = nullptr;
+  for (const VerdictRow& row : rows)
+    if (is_failure(row.verdict) && (start == nullptr || tells_more(row, *start))) start = &row;
+  if (start == nullptr) return;
+  const std::string& what = start->cause.empty() ? start->reason : start->cause;
+  fmt::print("start here: {} ({}), {}{}{}\n", start->kernel, cell_of(*start), start->property,
+             what.empty() ? "" : ", " + what, start->replay.empty() ? "" : ": " + start->replay);
+}
+
+int verify_and_print(const Options& options, const std::function<void(const VerdictRow&)>& on_row) {
+  const auto start = std::chrono::steady_clock::now();
+  require_properties(options);
+  KnownFailures known = known_failures(options);
+  std::optional<LedgerCheck> ledger;
+  if (!options.ledger.empty() || !options.write_ledger.empty()) ledger.emplace(options);
+  require_kernels(options);
+  Progress progress(options.quiet);
+  Printer printer(options);
+  std::vector<VerdictRow> rows;
+  VerifyPlan plan = verify_plan(options);
+  if (ledger) plan.on_offer = [&](const LedgerKey& key) { ledger->on_offer(key); };
+  const auto take = [&](VerdictRow row) {
+    progress.clear();
+    known.judge(row);
+    if (ledger) ledger->on_row(row);
+    on_row(row);
+    printer.add(row);
+    rows.push_back(std::move(row));
+  };
+  try {
+    verify_with_judges(worker_options(options), plan, options.jobs, take,
+                       [&](const std::string& what) { progress.show(what); });
+  } catch (...) {
+    progress.clear();
+    printer.finish();  // what was found before the run broke off
+    throw;
+  }
+  progress.clear();
+  printer.finish();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!options.json) print_summary(rows, options.seed, seconds);
+  for (const std::string& remark : known.remarks())
+    fmt::print(options.json ? stderr : stdout, "{}\n", remark);
+  const int code = exit_code_of(rows);
+  return ledger ? ledger->finish(code) : code;
+}
+
+int run_verify(const Options& options) {
+  if (options.exhaustive) return run_exhaustive(options);
+  Recorder recorder(options, options.out);
+  std::vector<VerdictRow> rows;
+  const int code = verify_and_print(options, [&](const VerdictRow& row) {
+    recorder.write(row);
+    rows.push_back(row);
+  });
+  recorder.finish(code);
+  if (!options.json) print_where_to_start(rows);
+  return code;
+}
+
+}  // namespace ropewalk
