@@ -2,30 +2,10 @@
 
 #include <cstdint>
 
+#include "base/utf8.h"
+
 namespace ropewalk {
 namespace {
-
-struct CodePoint {
-  std::uint32_t value = 0;
-  std::size_t bytes = 0;  ///< 0: not UTF-8
-};
-
-CodePoint first_of(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const std::uint8_t first = byte(0);
-  if (first < 0x80) return {first, 1};
-  const std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < bytes) return {};
-  std::uint32_t value = first & (0x7Fu >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {};
-    value = (value << 6) | (byte(i) & 0x3Fu);
-  }
-  constexpr std::uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
-  if (value < smallest[bytes] || value > 0x10FFFF || surrogate) return {};
-  return {value, bytes};
-}
 
 /// C0, DEL and C1 controls, separators of lines, and marks of direction.
 bool steers(std::uint32_t c) {
@@ -46,7 +26,7 @@ std::string escaped(std::string_view text, bool keep_lines) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const CodePoint c = first_of(text);
+    const CodePoint c = first_code_point(text);
     const std::string_view bytes = text.substr(0, c.bytes == 0 ? 1 : c.bytes);
     if (keep_lines && (bytes == "\n" || bytes == "\t"))
       out += bytes;

@@ -13,25 +13,12 @@
 #include <system_error>
 #include <utility>
 
+#include "base/descriptor.h"
+
 namespace ropewalk {
 namespace {
 
 constexpr std::size_t output_limit_bytes = 8'000'000;
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  ~Descriptor() { close(); }
-  int number() const { return number_; }
-  void close() {
-    if (number_ >= 0) ::close(std::exchange(number_, -1));
-  }
-
- private:
-  int number_;
-};
 
 /// Away from 0, 1 and 2, which the caller may have closed and the child needs.
 Descriptor above_standard(int number) {
@@ -43,12 +30,7 @@ Descriptor above_standard(int number) {
 /// Input and messages go through anonymous files, so only the output needs attention while it runs.
 Descriptor anonymous_file(const char* name, const std::string& content) {
   Descriptor file = above_standard(::memfd_create(name, MFD_CLOEXEC));
-  for (std::size_t done = 0; done < content.size();) {
-    const ssize_t wrote = ::write(file.number(), content.data() + done, content.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return Descriptor(-1);
-    done += static_cast<std::size_t>(wrote);
-  }
+  if (file.is_open() && write_all(file.number(), content) != 0) file.close();
   if (file.number() >= 0) ::lseek(file.number(), 0, SEEK_SET);
   return file;
 }

@@ -6,32 +6,12 @@
 #include <array>
 #include <cmath>
 
+#include "base/utf8.h"
+
 namespace ropewalk {
 namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";  // U+FFFD
-
-struct CodePoint {
-  std::uint32_t value = 0;
-  std::size_t bytes = 0;  ///< 0: not UTF-8
-};
-
-CodePoint decode(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const std::uint8_t first = byte(0);
-  if (first < 0x80) return {first, 1};
-  const std::size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  constexpr std::array<std::uint32_t, 5> smallest = {0, 0, 0x80, 0x800, 0x10000};
-  if (first < 0xC2 || first > 0xF4 || text.size() < bytes) return {};
-  std::uint32_t value = first & (0x7Fu >> bytes);
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {};
-    value = (value << 6) | (byte(i) & 0x3Fu);
-  }
-  const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
-  if (value < smallest[bytes] || value > 0x10FFFF || surrogate) return {};
-  return {value, bytes};
-}
 
 bool is_harmful(std::uint32_t c) {
   const auto within = [c](std::uint32_t low, std::uint32_t high) { return c >= low && c <= high; };
@@ -88,7 +68,7 @@ std::string escape_xml(std::string_view text) {
 /// the first one that means something, and it takes the wide forms of = + - @ for the narrow ones.
 bool begins_a_formula(std::string_view line) {
   while (!line.empty()) {
-    const CodePoint point = decode(line);
+    const CodePoint point = first_code_point(line);
     const std::uint32_t c = point.value;
     const std::uint32_t narrow = c >= 0xFF01 && c <= 0xFF5E ? c - 0xFEE0 : c;
     if (narrow < 0x80 && narrow != ' ' && narrow != '"')
@@ -104,7 +84,7 @@ std::string clean_text(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const CodePoint point = decode(text);
+    const CodePoint point = first_code_point(text);
     const std::size_t bytes = std::max<std::size_t>(point.bytes, 1);
     if (point.bytes == 0 || is_harmful(point.value))
       out += replacement;

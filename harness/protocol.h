@@ -10,7 +10,7 @@
 
 #include "kernels/api/rope_kernel.h"
 
-namespace ropewalk::protocol {
+namespace ropewalk::harness::protocol {
 
 inline constexpr std::uint32_t version = 4;
 inline constexpr int socket_descriptor = 3, memory_descriptor = 4;
@@ -196,4 +196,4 @@ std::string text_of(const char (&field)[N]) {
   return std::string(field, strnlen(field, N));
 }
 
-}  // namespace ropewalk::protocol
+}  // namespace ropewalk::harness::protocol

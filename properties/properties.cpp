@@ -1,6 +1,6 @@
 #include "properties/property.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
 
 const std::vector<const Property*>& all_properties() {
   static const std::vector<const Property*> list = {
@@ -14,4 +14,4 @@ const std::vector<const Property*>& all_properties() {
   return list;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

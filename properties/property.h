@@ -9,7 +9,7 @@
 #include "harness/judge/finding.h"
 #include "harness/judge/offer.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
 
 enum class Profile { smoke, standard, full };
 
@@ -20,15 +20,15 @@ struct Property {
 
   /// Whether the claim can be checked on what the kernel offers; NULL: always. `needs`: what it
   /// takes, in words.
-  bool (*applies)(const Offer&);
+  bool (*applies)(const harness::Offer&);
   std::string_view needs;
   /// Turns a generated case into one that this property can check; NULL: no generated cases. Called
   /// before the memory layout is chosen.
-  void (*shape)(Case&, const Offer&);
+  void (*shape)(harness::Case&, const harness::Offer&);
   /// Cases that every run checks, beside the generated ones; NULL: none.
-  std::vector<Case> (*fixed_cases)(const Offer&, Profile);
+  std::vector<harness::Case> (*fixed_cases)(const harness::Offer&, Profile);
   /// Runs the kernel on a shaped case and measures. Deterministic: a replay gives the same margin.
-  Finding (*check)(Subject&, const Case&);
+  harness::Finding (*check)(harness::Subject&, const harness::Case&);
 };
 
 extern const Property agreement, position_sweep, norm, relative_position, decay, identity_at_zero,
@@ -43,4 +43,4 @@ extern const Property exhaustive;
 /// All of them but the last, in the order of the reports.
 const std::vector<const Property*>& all_properties();
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -10,7 +10,8 @@
 #include "harness/cases/layouts.h"
 #include "harness/cases/names.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 // Calls visit(place in the second run, place in the first) for every head of the second.
@@ -212,4 +213,4 @@ Case contiguous_case(const Case& c) {
   return out;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -3,23 +3,25 @@
 #include "harness/judge/judge.h"
 #include "properties/property.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
 
 /// What lies outside the rotated windows, bit for bit.
-Finding compare_untouched(const Problem& problem, const Execution& execution);
+harness::Finding compare_untouched(const harness::Problem& problem,
+                                   const harness::Execution& execution);
 
 /// Both, of one execution; the worse finding, with what was compared in all.
-inline Finding check_whole_output(Subject& subject, const Case& c) {
-  const Problem problem = make_problem(c, subject.oracle);
-  const Execution execution = execute(subject, problem);
-  const Finding failure = failure_of(execution);
-  if (failure.kind != Finding::Kind::measured) return failure;
-  Finding pairs = compare_with_truth(subject, problem, execution);
-  Finding others = compare_untouched(problem, execution);
+inline harness::Finding check_whole_output(harness::Subject& subject, const harness::Case& c) {
+  const harness::Problem problem = harness::make_problem(c, subject.oracle);
+  const harness::Execution execution = harness::execute(subject, problem);
+  const harness::Finding failure = harness::failure_of(execution);
+  if (failure.kind != harness::Finding::Kind::measured) return failure;
+  harness::Finding pairs = harness::compare_with_truth(subject, problem, execution);
+  harness::Finding others = compare_untouched(problem, execution);
   const std::int64_t compared = pairs.compared + others.compared;
-  Finding& worse = others.compared > 0 && !(others.margin <= pairs.margin) ? others : pairs;
+  harness::Finding& worse =
+      others.compared > 0 && !(others.margin <= pairs.margin) ? others : pairs;
   worse.compared = compared;
   return worse;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -18,7 +18,8 @@
 #include "tools/command/session.h"
 #include "tools/verbs/verbs.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace harness;
 namespace {
 
 // As a shell tells of a program that ended by SIGPIPE.
@@ -78,15 +79,15 @@ int run_verb(const Options& options) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::tools
 
 int main(int argc, char** argv) {
-  using namespace ropewalk;
+  using namespace ropewalk::tools;
   // Buffers of a few megabytes come and go with every case: keep them rather than fault them in.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   if (argc > 1 && std::strcmp(argv[1], "worker") == 0)
-    worker_main(worker_arguments(argc, argv), timing_handler());
+    ropewalk::harness::worker_main(worker_arguments(argc, argv), timing_handler());
   // A closed pipe and a file that may not grow are errors to report, not ways to die.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);

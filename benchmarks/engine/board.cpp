@@ -38,7 +38,8 @@
 #include "benchmarks/engine/rounds.h"
 #include "benchmarks/engine/workload_data.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
+using namespace report;
 namespace {
 
 using CellsByLabel = std::map<std::string, Cell*>;
@@ -226,13 +227,13 @@ class Collector final : public benchmark::BenchmarkReporter {
 };
 
 /// All cells of a plan, in the order workload, ceiling, contestants.
-struct Cells {
+struct BoardCells {
   std::vector<std::unique_ptr<LazyData>> data;
   std::vector<std::unique_ptr<Cell>> all;  // after data: goes first
 };
 
-Cells make_cells(const BoardPlan& plan, ProcessWatch& watch) {
-  Cells cells;
+BoardCells make_cells(const BoardPlan& plan, ProcessWatch& watch) {
+  BoardCells cells;
   for (const Workload& workload : plan.workloads) {
     cells.data.push_back(std::make_unique<LazyData>(workload, plan.seed));
     LazyData& data = *cells.data.back();
@@ -381,7 +382,7 @@ int run_board(const BoardPlan& plan) {
     return 2;
   }
   Session session(plan);
-  Cells cells = make_cells(plan, session.watch);
+  BoardCells cells = make_cells(plan, session.watch);
   CellsByLabel by_label;
   benchmark::ClearRegisteredBenchmarks();
   for (const auto& owned : cells.all) {
@@ -415,4 +416,4 @@ int run_board(const BoardPlan& plan) {
   return matched == 0 ? 3 : 0;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -10,7 +10,7 @@
 #include "benchmarks/workloads/workloads.h"
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 struct BoardPlan {
   std::vector<Workload> workloads;
@@ -21,7 +21,7 @@ struct BoardPlan {
   bool quick = false;      ///< smoke: short repetitions
   bool silent = false;     ///< shows nothing, neither table nor context
   /// A finished cell: MEASURED, BROKEN or SKIPPED. Comes as soon as its repetitions are complete.
-  std::function<void(const TimingRow&)> on_row;
+  std::function<void(const report::TimingRow&)> on_row;
   /// The '<kernel>|<workload>' whose code is about to run, before each repetition, and whenever a
   /// kernel is asked or prepared; empty when no contestant's code runs. A crash can thus be named.
   std::function<void(const std::string& label)> now_running;
@@ -45,4 +45,4 @@ std::int64_t benchmark_repetitions(const std::vector<std::string>& args);
 /// call as defaults.
 int run_board(const BoardPlan& plan);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

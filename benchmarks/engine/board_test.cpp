@@ -11,7 +11,8 @@
 
 #include "benchmarks/testing/toys.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
+using namespace report;
 namespace {
 
 int live_states = 0, applied = 0, applied_transposed = 0;
@@ -78,7 +79,7 @@ Workload toy_workload(const std::string& name) {
   return w;
 }
 
-struct Outcome {
+struct BoardOutcome {
   int status = -1;
   std::map<std::string, TimingRow> rows;
   std::multiset<std::string> ran;
@@ -86,9 +87,9 @@ struct Outcome {
 
 /// Runs a board with tiny repetitions; the flags are passed every time because the library keeps
 /// them.
-Outcome run(std::vector<Contestant> contestants, std::vector<std::string> more_args = {},
-            std::vector<Workload> workloads = {toy_workload("toy/a")}) {
-  Outcome outcome;
+BoardOutcome run(std::vector<Contestant> contestants, std::vector<std::string> more_args = {},
+                 std::vector<Workload> workloads = {toy_workload("toy/a")}) {
+  BoardOutcome outcome;
   BoardPlan plan;
   plan.workloads = std::move(workloads);
   plan.contestants = std::move(contestants);
@@ -114,7 +115,7 @@ void expect_no_numbers(const TimingRow& row) {
 TEST(Board, AVerifiedKernelAndItsCeilingAreMeasured) {
   const rope_kernel good = toy("good");
   applied = applied_transposed = 0;
-  const Outcome outcome = run({{&good, "good", "a toy", ""}});
+  const BoardOutcome outcome = run({{&good, "good", "a toy", ""}});
   EXPECT_EQ(outcome.status, 0);
   ASSERT_EQ(outcome.rows.size(), 2u);
   const TimingRow& row = outcome.rows.at("good|toy/a");
@@ -152,7 +153,7 @@ TEST(Board, OutOfPlaceAndForwardOnlyNeverTurnBack) {
   Workload out_of_place = toy_workload("toy/out");
   out_of_place.in_place = false;
   applied_transposed = 0;
-  const Outcome outcome =
+  const BoardOutcome outcome =
       run({{&forward, "forward", "", ""}}, {}, {toy_workload("toy/a"), out_of_place});
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.rows.at("forward|toy/a").outcome, "MEASURED");
@@ -166,7 +167,7 @@ TEST(Board, OutOfPlaceAndForwardOnlyNeverTurnBack) {
 TEST(Board, ABrokenContestantHasNoNumbersAndIsNotCalled) {
   const rope_kernel bad = toy("bad");
   applied = 0;
-  const Outcome outcome = run({{&bad, "bad", "", "oracle: margin 3.1"}});
+  const BoardOutcome outcome = run({{&bad, "bad", "", "oracle: margin 3.1"}});
   EXPECT_EQ(outcome.status, 0);
   const TimingRow& row = outcome.rows.at("bad|toy/a");
   EXPECT_EQ(row.outcome, "BROKEN");
@@ -182,10 +183,10 @@ TEST(Board, FailuresWhileTimedHaveNoNumbersEither) {
   lazy.apply = apply_lazy;
   unprepared.prepare = prepare_failing;
   greedy.workspace_bytes = workspace_bytes_huge;
-  const Outcome outcome = run({{&tiring, "tiring", "", ""},
-                               {&unprepared, "unprepared", "", ""},
-                               {&greedy, "greedy", "", ""},
-                               {&lazy, "lazy", "", ""}});
+  const BoardOutcome outcome = run({{&tiring, "tiring", "", ""},
+                                    {&unprepared, "unprepared", "", ""},
+                                    {&greedy, "greedy", "", ""},
+                                    {&lazy, "lazy", "", ""}});
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.rows.at("tiring|toy/a").outcome, "BROKEN");
   EXPECT_EQ(outcome.rows.at("tiring|toy/a").reason, "apply returned 2 while timed");
@@ -202,7 +203,7 @@ TEST(Board, TooMuchMemoryIsSkippedWithTheReason) {
   const rope_kernel good = toy("good");
   Workload huge = toy_workload("toy/huge");
   huge.batch = std::int64_t{1} << 40;
-  const Outcome outcome = run({{&good, "good", "", ""}}, {}, {huge});
+  const BoardOutcome outcome = run({{&good, "good", "", ""}}, {}, {huge});
   EXPECT_EQ(outcome.status, 0);
   const TimingRow& row = outcome.rows.at("good|toy/huge");
   EXPECT_EQ(row.outcome, "SKIPPED");
@@ -215,7 +216,7 @@ TEST(Board, WhatIsUnsupportedIsAbsent) {
   rope_kernel other = toy("other"), alien = toy("alien");
   other.supports = supports_nothing;
   alien.cpu_features = "avx9000";
-  const Outcome outcome =
+  const BoardOutcome outcome =
       run({{&good, "good", "", ""}, {&other, "other", "", ""}, {&alien, "alien", "", ""}});
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.rows.count("good|toy/a"), 1u);
@@ -226,7 +227,7 @@ TEST(Board, WhatIsUnsupportedIsAbsent) {
 
 TEST(Board, TheUsersFlagsWin) {
   const rope_kernel good = toy("good");
-  const Outcome outcome =
+  const BoardOutcome outcome =
       run({{&good, "good", "", ""}}, {"--benchmark_repetitions=2", "--benchmark_filter=^good",
                                       "--benchmark_report_aggregates_only=true"});
   EXPECT_EQ(outcome.status, 0);
@@ -250,4 +251,4 @@ TEST(Board, BadFlagsAndEmptySelectionsHaveTheirStatus) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

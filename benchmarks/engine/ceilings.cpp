@@ -12,7 +12,7 @@
 #include "kernels/api/cpu_features.h"
 #include "kernels/api/rope_kernel.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 // Each loop is written once; the wrappers below compile it for an instruction set.
@@ -308,4 +308,4 @@ const CeilingVariant& pick_fastest(const std::vector<CeilingVariant>& variants,
   return variants[best];
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 /// Rows of one tensor: `row_elements` values at in + r * row_stride, to out + r * row_stride.
 struct CeilingSpan {
@@ -37,4 +37,4 @@ bool is_ceiling_variant(const std::string& name, bool in_place);
 const CeilingVariant& pick_fastest(const std::vector<CeilingVariant>& variants,
                                    const std::vector<CeilingSpan>& spans);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -9,7 +9,7 @@
 #include "kernels/api/cpu_features.h"
 #include "kernels/api/rope_kernel.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 constexpr std::int64_t rows = 5, row_elements = 37, row_stride = 50;
@@ -79,4 +79,4 @@ TEST(Ceilings, PicksOneOfTheVariants) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -19,7 +19,9 @@
 #include "harness/process/float_state.h"
 #include "kernels/api/cpu_features.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
+using namespace harness;
+using namespace report;
 
 bool Cell::ready(bool refill) {
   if (!prepared_ && !refusal) {
@@ -358,4 +360,4 @@ void take_medians(TimingRow& row) {
   row.gb_per_s_median = call_ns > 0 ? static_cast<double>(row.bytes) / call_ns : 0;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

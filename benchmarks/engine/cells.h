@@ -15,7 +15,7 @@
 #include "reference/oracle.h"
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 /// Why a cell has no numbers.
 struct Refusal {
@@ -49,8 +49,8 @@ class Cell {
   /// Whose code it is; NULL: a ceiling's.
   virtual const rope_kernel* kernel() const { return nullptr; }
 
-  TimingRow row;     ///< all but outcome and samples
-  std::string note;  ///< for the eye, beside the numbers
+  report::TimingRow row;  ///< all but outcome and samples
+  std::string note;       ///< for the eye, beside the numbers
   std::optional<Refusal> refusal;
 
  protected:
@@ -92,10 +92,10 @@ std::optional<Refusal> refusal_of(const Contestant& contestant, const Workload& 
 
 /// What is known of a row before anything is timed: workload, board, bytes. `table`: the kernel
 /// reads its angles from one.
-TimingRow known_row(const Workload& workload, bool table);
+report::TimingRow known_row(const Workload& workload, bool table);
 /// The same of a ceiling. `picked_before`: its variant is the best of a process of its own.
-TimingRow known_ceiling_row(const Workload& workload, const std::string& variant,
-                            bool picked_before);
+report::TimingRow known_ceiling_row(const Workload& workload, const std::string& variant,
+                                    bool picked_before);
 
 /// `plan` must be supported. Kernel, workload and data outlive the cell.
 std::unique_ptr<Cell> make_kernel_cell(const rope_kernel& kernel, KernelPlan plan,
@@ -110,6 +110,6 @@ std::unique_ptr<Cell> make_ceiling_cell(const Workload& workload, LazyData& data
                                         const std::string& variant = {});
 
 /// The row's medians, from its repetitions or rounds; 0 without any.
-void take_medians(TimingRow& row);
+void take_medians(report::TimingRow& row);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

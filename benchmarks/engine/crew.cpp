@@ -12,7 +12,7 @@
 #include "benchmarks/machine/environment.h"
 #include "reference/frequencies.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 double seconds_on(clockid_t clock) {
@@ -132,4 +132,4 @@ Crew::Time Crew::run(const std::function<void(int)>& task) {
   return sum;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

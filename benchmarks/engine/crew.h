@@ -11,7 +11,7 @@
 
 #include "base/system_files.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 /// `threads` of the processors this process may use, one of each core before a second of any;
 /// empty where there are not so many.
@@ -56,4 +56,4 @@ class Crew {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

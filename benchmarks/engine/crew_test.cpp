@@ -10,7 +10,7 @@
 
 #include "benchmarks/machine/environment.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -77,4 +77,4 @@ TEST(Crew, AllWorkAtTheSameTimeEachOnItsProcessor) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

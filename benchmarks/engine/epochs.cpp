@@ -10,7 +10,8 @@
 #include "benchmarks/machine/probes.h"
 #include "benchmarks/workloads/traffic.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
+using namespace report;
 namespace {
 
 constexpr double least_epoch_share = 0.05;  // of epoch_s: what the fastest contestant gets at least
@@ -35,10 +36,10 @@ double stolen_ms() {
 }
 
 /// The rounds of some cells on one workload.
-class Rounds {
+class GroupRounds {
  public:
-  Rounds(const PairedPlan& plan, const RoundsOf& of, Sets& sets, Crew& crew,
-         std::vector<Entrant>& entrants, ProcessWatch& watch)
+  GroupRounds(const PairedPlan& plan, const RoundsOf& of, Sets& sets, Crew& crew,
+              std::vector<Entrant>& entrants, ProcessWatch& watch)
       : plan_(plan),
         sets_(sets),
         crew_(crew),
@@ -222,7 +223,7 @@ std::uint64_t seed_of(const PairedPlan& plan, const std::string& name) {
 
 Entrant* time_rounds(const PairedPlan& plan, const RoundsOf& of, Sets& sets, Crew& crew,
                      std::vector<Entrant>& entrants, Oracle& oracle, ProcessWatch& watch) {
-  return Rounds(plan, of, sets, crew, entrants, watch).run(oracle);
+  return GroupRounds(plan, of, sets, crew, entrants, watch).run(oracle);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

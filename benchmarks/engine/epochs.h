@@ -14,7 +14,7 @@
 #include "benchmarks/engine/workload_data.h"
 #include "reference/oracle.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 /// The data of one workload, a set for each thread.
 using Sets = std::deque<LazyData>;
@@ -52,4 +52,4 @@ struct RoundsOf {
 Entrant* time_rounds(const PairedPlan& plan, const RoundsOf& of, Sets& sets, Crew& crew,
                      std::vector<Entrant>& entrants, Oracle& oracle, ProcessWatch& watch);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

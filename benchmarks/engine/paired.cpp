@@ -13,7 +13,8 @@
 #include "benchmarks/engine/epochs.h"
 #include "benchmarks/machine/environment.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
+using namespace report;
 namespace {
 
 /// What may be ranked together on one workload: one board.
@@ -238,4 +239,4 @@ int pick_ceilings(const PairedPlan& plan) {
   return 0;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -22,7 +22,7 @@
 #include "benchmarks/workloads/workloads.h"
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 struct PairedPlan {
   std::vector<Workload> workloads;
@@ -38,7 +38,7 @@ struct PairedPlan {
   std::int64_t launch = 0;
   std::uint64_t seed = 1;
   /// A group's rows, all of them together when it is done: the ceiling's last.
-  std::function<void(const TimingRow&)> on_row;
+  std::function<void(const report::TimingRow&)> on_row;
   /// As in BoardPlan.
   std::function<void(const std::string& label)> now_running;
 };
@@ -54,4 +54,4 @@ int run_paired(const PairedPlan& plan);
 /// itself.
 int pick_ceilings(const PairedPlan& plan);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

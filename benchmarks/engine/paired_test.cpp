@@ -16,10 +16,11 @@
 #include "benchmarks/testing/toys.h"
 #include "benchmarks/workloads/traffic.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
+using namespace report;
 namespace {
 
-struct Outcome {
+struct PairedOutcome {
   int status = -1;
   std::vector<TimingRow> rows;
   std::set<std::string> ran;
@@ -30,9 +31,9 @@ struct Outcome {
   }
 };
 
-Outcome run(const std::vector<const rope_kernel*>& kernels,
-            const std::function<void(PairedPlan&)>& change = {}) {
-  Outcome outcome;
+PairedOutcome run(const std::vector<const rope_kernel*>& kernels,
+                  const std::function<void(PairedPlan&)>& change = {}) {
+  PairedOutcome outcome;
   PairedPlan plan;
   plan.workloads = {small_workload("toy/a")};
   for (const rope_kernel* kernel : kernels)
@@ -46,7 +47,8 @@ Outcome run(const std::vector<const rope_kernel*>& kernels,
   return outcome;
 }
 
-void expect_broken(const Outcome& outcome, const std::string& kernel, const std::string& why) {
+void expect_broken(const PairedOutcome& outcome, const std::string& kernel,
+                   const std::string& why) {
   const TimingRow* row = outcome.of(kernel);
   ASSERT_NE(row, nullptr);
   EXPECT_EQ(row->outcome, "BROKEN");
@@ -59,7 +61,7 @@ void expect_broken(const Outcome& outcome, const std::string& kernel, const std:
 
 TEST(Paired, RoundsStandSideBySide) {
   const rope_kernel first = toy_kernel("first"), second = toy_kernel("second");
-  const Outcome outcome = run({&first, &second});
+  const PairedOutcome outcome = run({&first, &second});
   EXPECT_EQ(outcome.status, 0);
   ASSERT_EQ(outcome.rows.size(), 4u);
   EXPECT_EQ(outcome.of("first")->role, "baseline");
@@ -86,7 +88,7 @@ TEST(Paired, SeveralThreadsStandBesideOne) {
   const int threads = static_cast<int>(allowed_cpus().size());
   if (threads < 2) GTEST_SKIP() << "one processor";
   const rope_kernel first = toy_kernel("first"), second = toy_kernel("second");
-  const Outcome outcome = run({&first, &second}, [](PairedPlan& p) { p.threads = 2; });
+  const PairedOutcome outcome = run({&first, &second}, [](PairedPlan& p) { p.threads = 2; });
   EXPECT_EQ(outcome.status, 0);
   ASSERT_EQ(outcome.rows.size(), 8u);
   for (std::size_t i = 0; i < 8; ++i) {
@@ -115,7 +117,7 @@ TEST(Paired, WhoIsWrongOnAnotherThreadIsBroken) {
   rope_kernel bad = toy_kernel("bad");
   bad.apply = apply_for_one_thread;
   callers = 0;
-  const Outcome outcome = run({&good, &bad}, [](PairedPlan& p) {
+  const PairedOutcome outcome = run({&good, &bad}, [](PairedPlan& p) {
     p.threads = 2;
     p.rounds = 60;
   });
@@ -130,7 +132,7 @@ TEST(Paired, WhoIsWrongOnAnotherThreadIsBroken) {
 TEST(Paired, TheBaselineCanBeChosen) {
   const rope_kernel first = toy_kernel("first"), plain = toy_kernel("plain");
   EXPECT_EQ(run({&first, &plain}).of("plain")->role, "baseline");
-  const Outcome chosen = run({&first, &plain}, [](PairedPlan& p) { p.baseline = "first"; });
+  const PairedOutcome chosen = run({&first, &plain}, [](PairedPlan& p) { p.baseline = "first"; });
   EXPECT_EQ(chosen.of("first")->role, "baseline");
   EXPECT_EQ(chosen.of("plain")->role, "kernel");
 }
@@ -179,7 +181,7 @@ TEST(Paired, WhoTurnsWrongWhileTimedIsBrokenAndTheRestComplete) {
       rope_kernel bad = toy_kernel(cheat.name);
       bad.apply = cheat.apply;
       calls = 0;
-      const Outcome outcome =
+      const PairedOutcome outcome =
           run({&good, &plain, &bad}, [&](PairedPlan& p) { p.workloads[0].in_place = in_place; });
       EXPECT_EQ(outcome.status, 0);
       expect_broken(outcome, cheat.name, cheat.why);
@@ -238,7 +240,7 @@ TEST(Paired, WhoAnswersFromEarlierCallsIsBroken) {
     rope_kernel bad = toy_kernel("bad");
     bad.apply = in_place ? apply_half_the_pairs : apply_memo;
     calls = 0;
-    const Outcome outcome = run({&good, &bad}, [&](PairedPlan& p) {
+    const PairedOutcome outcome = run({&good, &bad}, [&](PairedPlan& p) {
       p.workloads[0].in_place = in_place;
       p.rounds = 100;
     });
@@ -262,7 +264,7 @@ TEST(Paired, WhoThrowsOrChangesTheRoundingWhileTimedIsBroken) {
   expect_broken(run({&good, &unprepared}), "unprepared", "an exception left the kernel");
   unasked.supports = [](const rope_problem*, const char**) -> std::int32_t { throw 1; };
   EXPECT_THROW(run({&good, &unasked}), std::runtime_error);  // the parent names it by the label
-  const Outcome told = run(
+  const PairedOutcome told = run(
       {&good, &unasked}, [](PairedPlan& p) { p.contestants[1].broken_reason = "supports CRASH"; });
   expect_broken(told, "unasked", "supports CRASH");
 }
@@ -293,13 +295,13 @@ TEST(Paired, WhoRunsAnotherThreadWhileTimedEndsTheProcessUnderItsName) {
 TEST(Paired, WhoMayNotBeCalledIsSkippedWithTheReason) {
   const rope_kernel good = toy_kernel("good");
   rope_kernel alone = toy_kernel("alone");
-  const Outcome unverified =
+  const PairedOutcome unverified =
       run({&good, &alone}, [](PairedPlan& p) { p.contestants[1].unverified = {"toy/a"}; });
   EXPECT_EQ(unverified.of("alone")->outcome, "SKIPPED");
   EXPECT_TRUE(unverified.of("alone")->ns_per_token.empty());
   if (allowed_cpus().size() < 2) GTEST_SKIP() << "one processor";
   alone.flags &= ~static_cast<std::uint32_t>(ROPE_THREAD_SAFE);
-  const Outcome outcome = run({&good, &alone}, [](PairedPlan& p) { p.threads = 2; });
+  const PairedOutcome outcome = run({&good, &alone}, [](PairedPlan& p) { p.threads = 2; });
   for (const TimingRow& row : outcome.rows)
     if (row.kernel == "alone") {
       EXPECT_EQ(row.outcome, row.threads == 1 ? "MEASURED" : "SKIPPED");
@@ -312,7 +314,7 @@ TEST(Paired, ABaselineThatBreaksIsReplaced) {
   rope_kernel plain = toy_kernel("plain");
   plain.apply = apply_lazy;
   calls = 0;
-  const Outcome outcome = run({&good, &plain});
+  const PairedOutcome outcome = run({&good, &plain});
   expect_broken(outcome, "plain", "is not rotated");
   EXPECT_EQ(outcome.of("good")->role, "baseline");
   EXPECT_EQ(outcome.of("plain (twin)"), nullptr);
@@ -326,7 +328,7 @@ TEST(Paired, AKernelThatOnlyTurnsForwardIsJudgedOnceMore) {
     };
   lazy.apply = apply_lazy;
   calls = 0;
-  const Outcome outcome = run({&forward, &lazy});
+  const PairedOutcome outcome = run({&forward, &lazy});
   EXPECT_EQ(outcome.of("forward")->outcome, "MEASURED");
   EXPECT_GT(outcome.of("forward")->reverified, 0);
   expect_broken(outcome, "lazy", "is not rotated");
@@ -338,19 +340,19 @@ TEST(Paired, WhatIsDoneUnsupportedOrBrokenIsNotTimed) {
   other.supports = [](const rope_problem*, const char**) -> std::int32_t {
     return ROPE_UNSUPPORTED;
   };
-  const Outcome outcome = run({&good, &bad, &other}, [](PairedPlan& p) {
+  const PairedOutcome outcome = run({&good, &bad, &other}, [](PairedPlan& p) {
     p.contestants[1].broken_reason = "agreement FAIL";
   });
   expect_broken(outcome, "bad", "agreement FAIL");
   EXPECT_EQ(outcome.of("other"), nullptr);
   EXPECT_EQ(outcome.of("good")->role, "baseline");
   EXPECT_EQ(run({&other}).status, 3);
-  const Outcome done = run({&good}, [](PairedPlan& p) {
+  const PairedOutcome done = run({&good}, [](PairedPlan& p) {
     p.done = {group_name("toy/a", "half_split / f32 / in place / table", 1)};
   });
   EXPECT_EQ(done.status, 0);
   EXPECT_TRUE(done.rows.empty());
-  const Outcome huge =
+  const PairedOutcome huge =
       run({&good}, [](PairedPlan& p) { p.workloads[0].batch = std::int64_t{1} << 40; });
   ASSERT_EQ(huge.rows.size(), 1u);
   EXPECT_EQ(huge.rows[0].outcome, "SKIPPED");
@@ -367,7 +369,7 @@ TEST(Paired, ColdCallsNeverMeetTheSameRowsSoon) {
     return apply_toy(p, o, nullptr);
   };
   for (const bool cold : {true, false}) {
-    const Outcome outcome = run({&good, &watching}, [&](PairedPlan& p) {
+    const PairedOutcome outcome = run({&good, &watching}, [&](PairedPlan& p) {
       p.workloads[0].cold = p.workloads[0].scattered = cold;
     });
     EXPECT_EQ(outcome.of("watching")->outcome, "MEASURED") << outcome.of("watching")->reason;
@@ -391,9 +393,9 @@ TEST(Paired, CeilingsArePickedInRoundsOfTheirOwn) {
   EXPECT_EQ(pick_ceilings(plan), 0);
   ASSERT_EQ(plan.ceilings.size(), 2u);
   const rope_kernel good = toy_kernel("good");
-  const Outcome scored = run({&good}, [&](PairedPlan& p) { p.ceilings = plan.ceilings; });
+  const PairedOutcome scored = run({&good}, [&](PairedPlan& p) { p.ceilings = plan.ceilings; });
   EXPECT_EQ(scored.rows.back().variant, plan.ceilings.at("toy/a"));
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

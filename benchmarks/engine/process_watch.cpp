@@ -6,7 +6,8 @@
 
 #include "harness/watch/heap_watch.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
+using namespace harness;
 namespace {
 
 void append(std::string& to, const std::string& text) {
@@ -46,4 +47,4 @@ void ProcessWatch::compare(const std::string& what_ran, const std::string& seen)
   if (!changed.empty()) throw std::runtime_error(what_ran + changed);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

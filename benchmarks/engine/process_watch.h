@@ -6,7 +6,7 @@
 #include "harness/watch/output_watch.h"
 #include "harness/watch/process_state.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 /// Notes how the process is when it is made. Each of its checks comes right after the code of one
 /// kernel, compares all that is compared, and throws std::runtime_error where something changed:
@@ -26,8 +26,8 @@ class ProcessWatch {
  private:
   void compare(const std::string& what_ran, const std::string& seen);
 
-  ProcessState state_;
-  OutputWatch output_;
+  harness::ProcessState state_;
+  harness::OutputWatch output_;
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

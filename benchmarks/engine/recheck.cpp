@@ -11,7 +11,7 @@
 #include "kernels/api/kernel.h"
 #include "reference/bounds.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 constexpr std::int64_t most_elements = std::int64_t{1} << 20;  // judged in full below that
@@ -25,7 +25,7 @@ Wide length(Wide a, Wide b) {
   return std::sqrt(a * a + b * b);
 }
 
-struct Turn {
+struct WideTurn {
   Wide cos, sin;
 };
 
@@ -94,7 +94,7 @@ class Recheck {
     turns_.resize(static_cast<std::size_t>(half));
     for (std::int64_t i = 0; i < half; ++i) {
       const double frequency = inv_freq_[static_cast<std::size_t>(i)];
-      Turn& turn = turns_[static_cast<std::size_t>(i)];
+      WideTurn& turn = turns_[static_cast<std::size_t>(i)];
       if (kernel_.angle_contract == ROPE_CONTRACT_TABLE) {
         const auto* cos = reinterpret_cast<const Real*>(data_.cos()) + position * half;
         const auto* sin = reinterpret_cast<const Real*>(data_.sin()) + position * half;
@@ -138,7 +138,7 @@ class Recheck {
       const auto x2 = static_cast<Wide>(in[t.rotary_offset + at.second]);
       const auto y1 = static_cast<Wide>(out[t.rotary_offset + at.first]);
       const auto y2 = static_cast<Wide>(out[t.rotary_offset + at.second]);
-      const Turn& turn = turns_[static_cast<std::size_t>(i)];
+      const WideTurn& turn = turns_[static_cast<std::size_t>(i)];
       const auto error = static_cast<double>(
           length(y1 - (x1 * turn.cos - x2 * turn.sin), y2 - (x2 * turn.cos + x1 * turn.sin)));
       const double bound = bound_of(static_cast<double>(length(x1, x2)),
@@ -156,7 +156,7 @@ class Recheck {
   Oracle& oracle_;
   double slack_;  ///< also for what is computed here, which is far more exact
   bounds::Precision precision_;
-  std::vector<Turn> turns_;
+  std::vector<WideTurn> turns_;
 };
 
 }  // namespace
@@ -168,4 +168,4 @@ std::string recheck(const rope_kernel& kernel, const Workload& workload, const W
   return Recheck<float>(kernel, workload, data, expected, oracle).run(seed);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

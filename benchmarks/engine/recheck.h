@@ -9,7 +9,7 @@
 #include "kernels/api/rope_kernel.h"
 #include "reference/oracle.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 /// What the calls are to have done.
 struct Expected {
@@ -28,4 +28,4 @@ struct Expected {
 std::string recheck(const rope_kernel& kernel, const Workload& workload, const WorkloadData& data,
                     const Expected& expected, Oracle& oracle, std::uint64_t seed);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

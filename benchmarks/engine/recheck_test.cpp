@@ -7,7 +7,7 @@
 #include "benchmarks/engine/cells.h"
 #include "benchmarks/testing/toys.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 /// One call of `apply` on fresh data, and what the judge says of it.
@@ -112,4 +112,4 @@ TEST(Recheck, TheEndsOfALargeOneAreAlwaysJudged) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

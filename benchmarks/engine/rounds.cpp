@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 template <class Item>
@@ -51,4 +51,4 @@ std::vector<std::vector<int>> round_orders(int count, std::int64_t rounds, std::
   return orders;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

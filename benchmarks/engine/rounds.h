@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 /// The rows of the design for `count` contestants 0 .. count - 1: count rows, or 2 count of them
 /// for an odd count above 1. Empty for count < 1.
@@ -34,4 +34,4 @@ inline std::uint64_t fresh_seed() {
   return std::uint64_t{device()} << 32 | device();
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 using Orders = std::vector<std::vector<int>>;
@@ -83,4 +83,4 @@ TEST(Rounds, WholeDesignsShuffledBySeed) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -13,7 +13,7 @@
 #include "benchmarks/engine/rounds.h"
 #include "benchmarks/workloads/traffic.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 constexpr int tail_value = 0xa5;
@@ -210,4 +210,4 @@ std::string LazyData::refusal() {
   return {};
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

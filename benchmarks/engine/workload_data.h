@@ -15,7 +15,7 @@
 #include "benchmarks/workloads/workloads.h"
 #include "kernels/api/rope_kernel.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 /// Memory on a 64-byte boundary; throws std::bad_alloc. Some bytes behind it are noted, so that who
 /// writes past its end is found and the heap stays whole.
@@ -119,4 +119,4 @@ class LazyData {
   std::optional<WorkloadData> data_;
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 // As DeepSeek-V3, small: the last 4 of a query head's 10 elements, one shared key of 4.
@@ -122,4 +122,4 @@ TEST(LazyData, WhatNeedsMoreMemoryThanThereIsSaysSo) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

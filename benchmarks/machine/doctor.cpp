@@ -8,7 +8,7 @@
 #include "base/memory_limits.h"
 #include "benchmarks/machine/environment.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 constexpr const char* cpus = "/sys/devices/system/cpu/";
@@ -262,4 +262,4 @@ std::string_view word_of(Health health) {
   return health == Health::good ? "good" : health == Health::worse ? "worse" : "not readable";
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -9,7 +9,7 @@
 #include "base/system_files.h"
 #include "benchmarks/machine/probes.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 /// What is examined: what the system tells, and what was probed.
 struct Machine {
@@ -45,4 +45,4 @@ Machine probe_machine(std::int64_t largest_workload_bytes);
 /// "good", "worse", "not readable"
 std::string_view word_of(Health health);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -11,7 +11,7 @@
 #include "benchmarks/machine/doctor.h"
 #include "benchmarks/machine/environment.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 std::map<int, CpuTicks> ticks_of_all(const SystemFiles& files) {
@@ -55,4 +55,4 @@ Machine probe_machine(std::int64_t largest_workload_bytes) {
   return m;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

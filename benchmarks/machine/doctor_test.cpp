@@ -12,7 +12,7 @@
 #include "benchmarks/machine/environment.h"
 #include "kernels/api/cpu_features.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -185,4 +185,4 @@ TEST(DoctorProbe, ThisMachineCanBeProbed) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -17,7 +17,7 @@
 #include "benchmarks/machine/probes.h"
 #include "kernels/api/cpu_features.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 using Words = std::map<std::string, std::string>;
@@ -177,4 +177,4 @@ std::map<std::string, std::string> describe_environment(const SystemFiles& files
   return words;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -7,7 +7,7 @@
 
 #include "base/system_files.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 /// Processor, caches, frequency policy, clock, virtualisation, system, memory, load, affinity,
 /// compiler, flags, library versions, revision. Same keys everywhere; what cannot be found is "not
@@ -24,4 +24,4 @@ std::string turbo_state(const SystemFiles& files);
 /// "none seen", "hypervisor", "hypervisor (VENDOR)", or empty where it cannot be read.
 std::string virtualization(const SystemFiles& files);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 TEST(Environment, HasItsKeysAndNoEmptyValue) {
@@ -75,4 +75,4 @@ TEST(Environment, DoesNotNameTheMachine) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -15,7 +15,7 @@
 
 #include "kernels/api/cpu_features.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -121,4 +121,4 @@ bool perf_counters_readable() {
   return true;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -6,7 +6,7 @@
 
 #include "base/system_files.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 /// One step of a chain of dependent multiplications, in ns: the frequency, seen from inside.
 struct SpinProbe {
@@ -40,4 +40,4 @@ std::optional<double> stolen_share(const SystemFiles& files);
 /// Whether this process may count its own instructions (perf_event_open).
 bool perf_counters_readable();
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -5,7 +5,7 @@
 #include "benchmarks/workloads/workloads.h"
 #include "kernels/api/kernel.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 /// Rotates f32 by tables, forward and back; `tokens`: only so many of each batch row.
 inline std::int32_t rotate_toy(const rope_problem* p, const rope_operands* o, std::int64_t tokens) {
@@ -58,4 +58,4 @@ inline Workload small_workload(const std::string& name) {
   return w;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

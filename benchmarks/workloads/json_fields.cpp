@@ -8,15 +8,15 @@
 
 #include "base/text_file.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 constexpr std::size_t levels_max = 32;  // what is nested deeper is no configuration
 constexpr std::size_t levels_kept = 4;
 
-class Reader : public nlohmann::json_sax<nlohmann::json> {
+class JsonReader : public nlohmann::json_sax<nlohmann::json> {
  public:
-  Reader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
+  JsonReader(std::string_view text, const std::string& file) : text_(text), file_(file) {}
 
   bool null() override { return put(JsonKind::null); }
   bool boolean(bool value) override { return put(value); }
@@ -104,9 +104,9 @@ class Reader : public nlohmann::json_sax<nlohmann::json> {
 }  // namespace
 
 JsonFields parse_json_fields(std::string_view text, const std::string& file) {
-  Reader reader(text, file);
+  JsonReader reader(text, file);
   if (!nlohmann::json::sax_parse(text.begin(), text.end(), &reader)) reader.fail();
   return std::move(reader.fields);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

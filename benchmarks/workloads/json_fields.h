@@ -6,7 +6,7 @@
 #include <string_view>
 #include <variant>
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 enum class JsonKind { null, object, list };
 
@@ -22,4 +22,4 @@ using JsonFields = std::map<std::string, JsonValue, std::less<>>;
 /// out of range, more than 32 levels, and a name kept that stands twice in its object.
 JsonFields parse_json_fields(std::string_view text, const std::string& file);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

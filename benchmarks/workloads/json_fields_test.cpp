@@ -4,7 +4,7 @@
 
 #include "base/text_file.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 std::string message_of(const std::string& text) {
@@ -55,4 +55,4 @@ TEST(JsonFields, WhatIsRefusedIsOneLine) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -13,7 +13,8 @@
 #include "benchmarks/workloads/model_types.h"
 #include "harness/cases/names.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
+using namespace harness;
 namespace {
 
 constexpr std::int64_t size_max = 1 << 20;  // more heads, or a longer one, is a slip of the pen
@@ -28,9 +29,9 @@ std::string text_of(const JsonValue& value) {
 }
 
 /// The fields of the part that is about text, each with a note of whether it was used.
-class Reader {
+class ConfigReader {
  public:
-  Reader(JsonFields fields, const std::string& file, ModelConfig& config)
+  ConfigReader(JsonFields fields, const std::string& file, ModelConfig& config)
       : fields_(std::move(fields)), file_(file), config_(config) {
     const auto text_part = fields_.find("text_config");
     if (text_part != fields_.end() && text_part->second == JsonValue(JsonKind::object)) {
@@ -95,7 +96,7 @@ class Reader {
   /// The one value of keys that mean the same; they may not differ.
   template <class Value>
   std::optional<Value> one_of(const std::vector<std::string>& keys,
-                              std::optional<Value> (Reader::*read)(const std::string&)) {
+                              std::optional<Value> (ConfigReader::*read)(const std::string&)) {
     std::optional<Value> value;
     std::string first;
     for (const std::string& key : keys) {
@@ -137,7 +138,7 @@ class Reader {
 };
 
 /// Where there is something of which we know that we do not know what it means for the shape.
-void refuse_what_is_foreign(Reader& in) {
+void refuse_what_is_foreign(ConfigReader& in) {
   for (const char* key :
        {"alibi", "multi_query", "multi_query_attention", "new_decoder_architecture",
         "multi_query_group_num", "kv_channels", "attn_config", "rope_ratio"})
@@ -149,13 +150,13 @@ void refuse_what_is_foreign(Reader& in) {
 }
 
 /// The pairing a file speaks of, -1 where it does not.
-std::int32_t own_pairing(Reader& in, const ModelType* type) {
+std::int32_t own_pairing(ConfigReader& in, const ModelType* type) {
   if (const auto interleave = in.flag("rope_interleave"))
     return *interleave ? ROPE_INTERLEAVED : ROPE_HALF_SPLIT;
   return type != nullptr ? type->pairing : -1;
 }
 
-const ModelType* read_type(Reader& in, std::string_view pairing, Workload& w) {
+const ModelType* read_type(ConfigReader& in, std::string_view pairing, Workload& w) {
   const auto word = in.word("model_type");
   const ModelType* type = word ? find_model_type(*word) : nullptr;
   const std::int32_t own = own_pairing(in, type);
@@ -178,7 +179,7 @@ const ModelType* read_type(Reader& in, std::string_view pairing, Workload& w) {
 }
 
 /// Multi-head latent attention: the end of each query head is rotated, and one key for all heads.
-void read_latent_heads(Reader& in, Workload& w) {
+void read_latent_heads(ConfigReader& in, Workload& w) {
   const auto plain = in.size("qk_nope_head_dim"), rank = in.size("kv_lora_rank");
   for (const auto& [key, value] : {std::pair("qk_nope_head_dim", plain), {"kv_lora_rank", rank}})
     if (!value) in.fail(key, "is missing beside qk_rope_head_dim");
@@ -189,9 +190,9 @@ void read_latent_heads(Reader& in, Workload& w) {
   in.assume("one rotated key for all heads, since there is a kv_lora_rank");
 }
 
-void read_heads(Reader& in, const ModelType* type, Workload& w) {
+void read_heads(ConfigReader& in, const ModelType* type, Workload& w) {
   const auto heads =
-      in.one_of<std::int64_t>({"num_attention_heads", "n_head"}, &Reader::plain_size);
+      in.one_of<std::int64_t>({"num_attention_heads", "n_head"}, &ConfigReader::plain_size);
   if (!heads) in.fail("num_attention_heads", "is missing (and so is n_head)");
   w.tensors[0].heads = *heads;
   if (in.holds("qk_rope_head_dim")) return read_latent_heads(in, w);
@@ -204,7 +205,8 @@ void read_heads(Reader& in, const ModelType* type, Workload& w) {
   w.tensors[1].heads = k_heads.value_or(*heads);
   auto head_dim = in.size("head_dim");
   if (!head_dim) {
-    const auto width = in.one_of<std::int64_t>({"hidden_size", "n_embd"}, &Reader::plain_size);
+    const auto width =
+        in.one_of<std::int64_t>({"hidden_size", "n_embd"}, &ConfigReader::plain_size);
     if (!width || (type != nullptr && !type->even_head_dim))
       in.fail("head_dim", "is missing, and it cannot be told from the rest");
     if (*width % *heads != 0)
@@ -215,10 +217,11 @@ void read_heads(Reader& in, const ModelType* type, Workload& w) {
   w.tensors[0].head_dim = w.tensors[1].head_dim = *head_dim;
 }
 
-void read_rotary_dim(Reader& in, const ModelType* type, const std::string& rope, Workload& w) {
+void read_rotary_dim(ConfigReader& in, const ModelType* type, const std::string& rope,
+                     Workload& w) {
   std::vector<std::string> names = {"partial_rotary_factor", "rotary_pct"};
   if (!rope.empty()) names.push_back(rope + ".partial_rotary_factor");
-  const auto share = in.one_of<double>(names, &Reader::number);
+  const auto share = in.one_of<double>(names, &ConfigReader::number);
   const auto said = in.size("rotary_dim");
   if (w.tensors[0].rotary_offset > 0) return;  // latent attention says it itself
   const std::int64_t head_dim = w.tensors[0].head_dim;
@@ -242,10 +245,10 @@ void read_rotary_dim(Reader& in, const ModelType* type, const std::string& rope,
   w.rotary_dim = said.value_or(by_share);
 }
 
-void read_theta(Reader& in, const ModelType* type, const std::string& rope, Workload& w) {
+void read_theta(ConfigReader& in, const ModelType* type, const std::string& rope, Workload& w) {
   std::vector<std::string> names = {"rope_theta", "rotary_emb_base"};
   if (!rope.empty()) names.push_back(rope + ".rope_theta");
-  const auto theta = in.one_of<double>(names, &Reader::number);
+  const auto theta = in.one_of<double>(names, &ConfigReader::number);
   if (!theta && (type == nullptr || type->rope_theta == 0))
     in.fail("rope_theta", "is missing, and what that means for this model_type is not known here");
   if (!theta) in.assume(fmt::format("rope_theta {}, of this model_type's code", type->rope_theta));
@@ -253,7 +256,7 @@ void read_theta(Reader& in, const ModelType* type, const std::string& rope, Work
 }
 
 /// The object that speaks of the frequencies; empty where there is none.
-std::string rope_object(Reader& in) {
+std::string rope_object(ConfigReader& in) {
   const std::string now = "rope_parameters", before = "rope_scaling";
   for (const std::string& key : {now, before})
     if (in.holds(key) && !in.is_object(key)) in.fail(key, "must be an object or null");
@@ -266,7 +269,7 @@ std::string rope_object(Reader& in) {
   return now + ".full_attention";
 }
 
-FrequencyScaling read_llama3(Reader& in, const std::string& rope, double factor) {
+FrequencyScaling read_llama3(ConfigReader& in, const std::string& rope, double factor) {
   FrequencyScaling scaling{ScalingRule::llama3, factor, 0, 0, 1};
   const auto low = in.number(rope + ".low_freq_factor"),
              high = in.number(rope + ".high_freq_factor");
@@ -281,7 +284,7 @@ FrequencyScaling read_llama3(Reader& in, const std::string& rope, double factor)
   return scaling;
 }
 
-FrequencyScaling read_scaling(Reader& in, const std::string& rope) {
+FrequencyScaling read_scaling(ConfigReader& in, const std::string& rope) {
   if (rope.empty()) return {};
   const auto now = in.word(rope + ".rope_type"), before = in.word(rope + ".type");
   if (in.holds(rope + ".mrope_section") || now == "mrope" || before == "mrope") {
@@ -329,7 +332,7 @@ ModelConfig parse_model_config(std::string_view text, const std::string& file,
                                std::string_view pairing, const std::string& name) {
   ModelConfig config;
   Workload& w = config.shape;
-  Reader in(parse_json_fields(text, file), file, config);
+  ConfigReader in(parse_json_fields(text, file), file, config);
   w.name = w.model = name;
   const ModelType* type = read_type(in, pairing, w);
   refuse_what_is_foreign(in);
@@ -375,4 +378,4 @@ std::string model_name_of(const std::filesystem::path& file) {
   return out.find_first_not_of(".-") == std::string::npos ? "model" : out;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -8,7 +8,7 @@
 
 #include "benchmarks/workloads/workloads.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 /// What a file was found to say.
 struct ModelConfig {
@@ -32,4 +32,4 @@ ModelConfig load_model_config(const std::filesystem::path& file, std::string_vie
 /// cache of Hugging Face the model of that folder. Of a-z, 0-9, '.', '_' and '-'.
 std::string model_name_of(const std::filesystem::path& file);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -9,7 +9,7 @@
 
 #include "base/text_file.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -225,4 +225,4 @@ TEST(ModelConfig, EveryCommittedConfigGoesThroughThePhases) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

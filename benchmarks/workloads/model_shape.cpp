@@ -9,7 +9,7 @@
 
 #include "harness/cases/names.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 const char* const shape_help =
     "q= heads of Q, k= heads of K (else as Q), d= size of a head, kd= of a head of K (else d), rd= "
@@ -146,4 +146,4 @@ std::vector<Workload> parse_shape(std::string_view text) {
   return {w};
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

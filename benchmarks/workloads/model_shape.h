@@ -6,7 +6,7 @@
 
 #include "benchmarks/workloads/workloads.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 /// The words of a shape, each with what it means, for --help and the docs.
 extern const char* const shape_help;
@@ -17,4 +17,4 @@ extern const char* const shape_help;
 /// could be asked for.
 std::vector<Workload> parse_shape(std::string_view text);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

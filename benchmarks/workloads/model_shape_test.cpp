@@ -6,7 +6,7 @@
 
 #include "base/text_file.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 void expect_refused(const std::string& text, const std::string& part) {
@@ -112,4 +112,4 @@ TEST(Shape, BadOnesAreRefusedInOneLine) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -9,7 +9,7 @@
 
 #include "kernels/api/rope_kernel.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 constexpr std::int32_t halves = ROPE_HALF_SPLIT, neighbours = ROPE_INTERLEAVED;
@@ -58,4 +58,4 @@ const ModelType* find_model_type(std::string_view name) {
   return found == std::end(types) ? nullptr : found;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

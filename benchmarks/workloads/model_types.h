@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 /// One model_type of Hugging Face's transformers.
 struct ModelType {
@@ -20,4 +20,4 @@ struct ModelType {
 /// Null for a type that is not known.
 const ModelType* find_model_type(std::string_view name);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

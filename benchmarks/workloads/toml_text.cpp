@@ -8,7 +8,7 @@
 
 #include "base/text_file.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 class Scanner {
@@ -104,4 +104,4 @@ void check_toml_text(std::string_view text, const std::string& file) {
   Scanner(text, file).run();
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -3,10 +3,10 @@
 #include <string>
 #include <string_view>
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 /// Throws BadFile (`file` and line) for a line longer than 4096 bytes, and for a byte outside ASCII
 /// that stands neither in a comment nor in a string, or right behind a backslash and white space.
 void check_toml_text(std::string_view text, const std::string& file);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -5,7 +5,7 @@
 
 #include "base/text_file.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 /// The line that is refused; 0: none.
@@ -56,4 +56,4 @@ TEST(TomlText, LinesHaveAnEnd) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

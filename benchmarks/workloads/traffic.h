@@ -13,7 +13,7 @@
 
 #include "benchmarks/workloads/workloads.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 /// Product and sum of sizes >= 0 that stop at the largest int64_t instead of overflowing.
 inline std::int64_t saturating_product(std::initializer_list<std::int64_t> factors) {
@@ -94,4 +94,4 @@ inline std::int64_t allocated_bytes(const Workload& w) {
   return saturating_sum({data, table_bytes(w), saturating_product({positions_held(w), 4})});
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

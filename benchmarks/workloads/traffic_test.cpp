@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
@@ -81,4 +81,4 @@ TEST(Traffic, StopsAtTheLargestNumber) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

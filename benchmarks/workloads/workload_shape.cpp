@@ -11,7 +11,8 @@
 #include "harness/cases/names.h"
 #include "reference/frequencies.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
+using namespace harness;
 namespace {
 
 std::optional<ShapeFault> window_fault(const Workload& w) {
@@ -154,4 +155,4 @@ std::string to_toml(const std::vector<Workload>& workloads) {
   return out;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -6,7 +6,7 @@
 #include "benchmarks/workloads/model_shape.h"
 #include "benchmarks/workloads/workloads.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 Workload llama31() {
@@ -122,4 +122,4 @@ TEST(WorkloadShape, FaultsNameTheKey) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

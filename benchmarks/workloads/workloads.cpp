@@ -11,7 +11,7 @@
 #include "benchmarks/workloads/toml_text.h"
 #include "benchmarks/workloads/traffic.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 using Keys = std::vector<std::string_view>;
@@ -42,12 +42,13 @@ std::int64_t line_of(const toml::node& node) {
 
 /// What one name stands for: a table of the file, or a model's and a phase's together. Messages
 /// name file, line and entry.
-class Entry {
+class TableEntry {
  public:
   /// `phase` is the same table again when there is only one.
-  Entry(std::string kind, std::string name, const toml::table& model, const toml::table& phase)
+  TableEntry(std::string kind, std::string name, const toml::table& model, const toml::table& phase)
       : kind_(std::move(kind)), name_(std::move(name)), model_(model), phase_(phase) {}
-  Entry(std::string kind, const toml::table& table) : Entry(std::move(kind), "?", table, table) {
+  TableEntry(std::string kind, const toml::table& table)
+      : TableEntry(std::move(kind), "?", table, table) {
     if (const auto name = table["name"].value<std::string_view>()) name_ = shown(*name);
   }
 
@@ -156,7 +157,7 @@ class Entry {
   const toml::table& phase_;
 };
 
-FrequencyScaling read_scaling(const Entry& entry) {
+FrequencyScaling read_scaling(const TableEntry& entry) {
   FrequencyScaling scaling;
   for (const std::string_view key : scaling_keys)
     if (!entry.holds("scaling") && entry.holds(key))
@@ -175,7 +176,7 @@ FrequencyScaling read_scaling(const Entry& entry) {
 }
 
 /// What a phase says of the workload.
-void read_phase(const Entry& entry, Workload& w) {
+void read_phase(const TableEntry& entry, Workload& w) {
   w.phase = entry.choice("phase", {"decode", "prefill", "working_set"});
   const std::string positions = entry.choice("positions", {"consecutive", "scattered", "cold"});
   w.cold = positions == "cold";
@@ -185,7 +186,7 @@ void read_phase(const Entry& entry, Workload& w) {
 }
 
 /// All but name and profiles.
-Workload read_workload(const Entry& entry) {
+Workload read_workload(const TableEntry& entry) {
   Workload w;
   w.model = entry.text("model");
   w.source = entry.text("source");
@@ -216,15 +217,15 @@ toml::table parse_toml(std::string_view text, const std::string& file) {
 }
 
 /// The tables of one kind, by name, in the order of the file.
-class Tables {
+class TableGroup {
  public:
-  Tables(const toml::table& root, std::string kind, std::initializer_list<Keys> known)
+  TableGroup(const toml::table& root, std::string kind, std::initializer_list<Keys> known)
       : kind_(std::move(kind)) {
     const toml::array* entries = root.get_as<toml::array>(kind_);
     if (entries == nullptr) return;
     for (const toml::node& node : *entries) {
       const toml::table& table = *node.as_table();
-      const Entry entry = of(table);
+      const TableEntry entry = of(table);
       entry.refuse_unknown_keys(known);
       const std::string name = entry.name();
       for (const auto& [other, earlier] : all)
@@ -233,7 +234,7 @@ class Tables {
       all.emplace_back(name, &table);
     }
   }
-  Entry of(const toml::table& table) const { return {kind_, table}; }
+  TableEntry of(const toml::table& table) const { return {kind_, table}; }
   Keys names() const {
     Keys out;
     for (const auto& [name, table] : all) out.push_back(name);
@@ -247,9 +248,9 @@ class Tables {
 };
 
 /// A model in each of its phases.
-void append_model(const std::string& name, const toml::table& table, const Tables& phases,
+void append_model(const std::string& name, const toml::table& table, const TableGroup& phases,
                   std::vector<Workload>& out) {
-  const Entry model("model", table);
+  const TableEntry model("model", table);
   const std::size_t first = out.size();
   Keys own_phases;
   for (const auto& [phase_name, phase] : phases.all) {
@@ -258,7 +259,7 @@ void append_model(const std::string& name, const toml::table& table, const Table
     const std::string whole = name + "/" + phase_name;
     if (!good_workload_name(whole))
       model.fail("name", "with its phase it is longer than 100 characters");
-    Workload w = read_workload(Entry("workload", whole, table, *phase));
+    Workload w = read_workload(TableEntry("workload", whole, table, *phase));
     w.name = whole;
     out.push_back(std::move(w));
   }
@@ -271,7 +272,7 @@ void append_model(const std::string& name, const toml::table& table, const Table
 }
 
 void append_single(const std::string& name, const toml::table& table, std::vector<Workload>& out) {
-  const Entry entry("workload", table);
+  const TableEntry entry("workload", table);
   Workload w = read_workload(entry);
   w.name = name;
   w.profiles = entry.words("profiles", {"smoke", "standard", "full"});
@@ -291,14 +292,14 @@ std::vector<Workload> parse_workloads(std::string_view text, const std::string& 
                     fmt::format("'{}' is not known here; only [[workload]], [[model]] and "
                                 "[[phase]] tables are",
                                 shown(key.str())));
-  const Tables models(root, "model", {model_keys, scaling_keys, {"smoke", "standard"}});
-  const Tables singles(root, "workload", {model_keys, scaling_keys, phase_keys, {"profiles"}});
+  const TableGroup models(root, "model", {model_keys, scaling_keys, {"smoke", "standard"}});
+  const TableGroup singles(root, "workload", {model_keys, scaling_keys, phase_keys, {"profiles"}});
   if (models.all.empty() && singles.all.empty())
     throw BadFile(file, 1, "no [[workload]] and no [[model]] in this file");
   const bool own_phases = root.contains("phase");
   const toml::table built_in =
       own_phases ? toml::table{} : parse_toml(default_workloads_text(), "workloads.toml");
-  const Tables phases(own_phases ? root : built_in, "phase", {phase_keys, {"models"}});
+  const TableGroup phases(own_phases ? root : built_in, "phase", {phase_keys, {"models"}});
   if (own_phases)
     for (const auto& [name, table] : phases.all)
       phases.of(*table).words_if_any("models", models.names());
@@ -315,10 +316,10 @@ std::vector<Workload> load_workloads(const std::filesystem::path& file) {
 std::vector<Workload> through_phases(const Workload& model, const std::string& file) {
   const toml::table root = parse_toml(default_workloads_text(), "workloads.toml");
   std::vector<Workload> out;
-  for (const auto& [name, table] : Tables(root, "phase", {phase_keys, {"models"}}).all) {
+  for (const auto& [name, table] : TableGroup(root, "phase", {phase_keys, {"models"}}).all) {
     if (table->contains("models")) continue;
     Workload w = model;
-    read_phase(Entry("phase", *table), w);
+    read_phase(TableEntry("phase", *table), w);
     w.name = model.name + "/" + name;
     if (!good_workload_name(w.name))
       throw BadFile(fmt::format("{}: '{}' is no name of a workload", file, shown(w.name)));
@@ -383,4 +384,4 @@ rope_problem make_problem(const Workload& w, const std::vector<double>& inv_freq
   return p;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -11,7 +11,7 @@
 #include "base/text_file.h"
 #include "kernels/api/rope_kernel.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 
 /// Q or K: contiguous, [batch, tokens, heads, head_dim]. The window [rotary_offset, + rotary_dim)
 /// of each head is rotated.
@@ -114,4 +114,4 @@ inline std::int64_t max_position_of(const Workload& workload) {
 rope_problem make_problem(const Workload& workload, const std::vector<double>& inv_freq,
                           std::int32_t angle_source, std::int32_t operation);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

@@ -12,7 +12,7 @@
 
 #include "benchmarks/workloads/traffic.h"
 
-namespace ropewalk {
+namespace ropewalk::bench {
 namespace {
 
 const std::string entry = R"([[workload]]
@@ -329,4 +329,4 @@ TEST(Workloads, ProblemIsContiguousAndComplete) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::bench

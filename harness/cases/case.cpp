@@ -15,7 +15,7 @@
 #include "harness/cases/names.h"
 #include "reference/frequencies.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 constexpr Words<10> pattern_words{"unit", "wide",    "basis",     "decay", "tiny",
@@ -152,7 +152,7 @@ void for_each_item(std::string_view text, Read&& read) {
   }
 }
 
-struct Reader {
+struct FieldReader {
   std::string_view name, text;
   void operator()(std::string& v) const {
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -250,7 +250,7 @@ void read_word(Case& c, const std::string& word) {
   const auto read = [&](std::string_view field, auto& value, const auto&... words) {
     if (field != name) return;
     known = true;
-    Reader{whole_name, text}(value, words...);
+    FieldReader{whole_name, text}(value, words...);
   };
   const int tensor = tensor_of(c, name);
   if (tensor >= 0)
@@ -333,4 +333,4 @@ std::vector<double> frequencies_of(const Case& c) {
                                                : inverse_frequencies(c.rope_theta, c.rotary_dim);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -9,7 +9,7 @@
 
 #include "kernels/api/rope_kernel.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// What is wrong with a case, in one line that names the field. Exit code 2.
 class BadCase : public std::runtime_error {
@@ -105,4 +105,4 @@ std::vector<std::int64_t> positions_of(const Case& c);
 /// The frequencies, rounded to f32 under the f32_angle contract.
 std::vector<double> frequencies_of(const Case& c);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

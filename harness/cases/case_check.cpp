@@ -7,7 +7,7 @@
 #include "harness/cases/checked.h"
 #include "harness/cases/names.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 constexpr std::int64_t largest_rotary_dim = 1 << 16;  // its frequencies are made one by one
@@ -99,4 +99,4 @@ void validate(const Case& c) {
   check_positions(c, positions_of(c));
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -9,7 +9,7 @@
 #include "harness/cases/case.h"
 #include "harness/cases/problem.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 std::string validation(const std::string& line) {
@@ -207,4 +207,4 @@ TEST(CaseCheck, WhateverIsReadIsLaidOutOrRefused) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -8,16 +8,16 @@
 #include <random>
 #include <string>
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 /// Draws every field of a case; not all of these can be laid out.
-class Draw {
+class FieldDraw {
  public:
-  explicit Draw(std::uint64_t seed) : random_(seed) {}
+  explicit FieldDraw(std::uint64_t seed) : random_(seed) {}
 
   std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
   bool coin() { return below(2) == 0; }
@@ -143,7 +143,7 @@ bool one_line(const std::string& text) {
 }
 
 TEST(CaseText, RoundTripsEveryField) {
-  Draw draw(1);
+  FieldDraw draw(1);
   for (int n = 0; n < 3'000; ++n) {
     const Case c = draw.any_case();
     const std::string line = to_text(c);
@@ -256,7 +256,7 @@ TEST(CaseText, WhatCannotBeReadIsNamed) {
 
 // Whatever bytes come: a case or BadCase, never anything else.
 TEST(CaseText, DamagedLinesParseOrAreRefused) {
-  Draw draw(7);
+  FieldDraw draw(7);
   int parsed = 0, refused = 0;
   std::string line;
   for (int n = 0; n < 20'000; ++n) {
@@ -292,4 +292,4 @@ TEST(CaseText, DamagedLinesParseOrAreRefused) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

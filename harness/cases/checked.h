@@ -8,7 +8,7 @@
 
 #include "harness/cases/case.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 inline constexpr std::int64_t largest_case_bytes = std::int64_t{1} << 31;
 
@@ -30,4 +30,4 @@ void require(bool holds, fmt::format_string<Args...> otherwise, Args&&... args) 
   if (!holds) throw BadCase(fmt::format(otherwise, std::forward<Args>(args)...));
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

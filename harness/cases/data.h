@@ -7,7 +7,7 @@
 
 #include "reference/bounds.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// splitmix64's finalizer (Steele, Lea, Flood, OOPSLA 2014): a bijection that mixes all bits.
 constexpr std::uint64_t mix(std::uint64_t z) {
@@ -110,4 +110,4 @@ constexpr double span_value(std::uint64_t bits, std::uint64_t which, const bound
   return 2 * unit_value(bits, format.mantissa) * power_of_two_value(power);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -8,7 +8,7 @@
 
 #include "kernels/api/half.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 constexpr int draws = 100'000;
@@ -165,4 +165,4 @@ TEST(Data, SpanValuesHaveEveryExponentBetweenTheEnds) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

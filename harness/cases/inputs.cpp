@@ -5,7 +5,7 @@
 #include "harness/cases/checked.h"
 #include "harness/cases/names.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 std::vector<std::byte>& input_bytes(Problem& p, int placement, std::uint32_t tensor) {
@@ -76,4 +76,4 @@ void copy_heads(const Problem& from, Problem& to, const HeadSource& source) {
   });
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

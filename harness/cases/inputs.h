@@ -4,7 +4,7 @@
 
 #include "harness/cases/problem.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// Gives every pair of every rotated head another value, which must be one of the data type.
 void replace_pairs(
@@ -20,4 +20,4 @@ void copy_heads(const Problem& from, Problem& to, const HeadSource& source);
 /// Lets both placements have the positions of the first.
 void keep_positions(Problem& p);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 Problem laid_out(const std::string& text) {
@@ -78,4 +78,4 @@ TEST(Inputs, CopiedHeadsAreTheirSourcesBitForBit) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

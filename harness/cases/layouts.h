@@ -2,7 +2,7 @@
 #pragma once
 #include "harness/cases/case.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// Token-major with `gap` elements that nobody owns after every head, token and batch row.
 inline Strides padded_strides(const Case& c, const TensorCase& t, std::int64_t gap) {
@@ -96,4 +96,4 @@ inline void scramble_unused_strides(const Case& c, const TensorCase& t, Strides&
   if (t.heads == 1) s.head = absurd;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

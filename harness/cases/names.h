@@ -6,7 +6,7 @@
 
 #include "kernels/api/rope_kernel.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// A word for each value 0, 1, 2 ... of an enumeration.
 template <std::size_t N>
@@ -45,4 +45,4 @@ constexpr std::int64_t element_bytes(std::int32_t dtype) {
   }
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 enum class Poison { a, b, read_only };
 
@@ -50,4 +50,4 @@ inline bool is_poison(const std::byte* at, std::int64_t element_bytes, Poison wh
   }
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -12,7 +12,7 @@
 #include "harness/cases/poison.h"
 #include "harness/cases/tensor_content.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 std::int64_t given_or(std::int64_t stride, std::int64_t derived) {
@@ -345,4 +345,4 @@ Problem make_problem(const Case& c, Oracle& oracle, SecondPositions second) {
   return out;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -13,7 +13,7 @@
 #include "reference/definition.h"
 #include "reference/oracle.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// One buffer: its bytes before the call and, where it may be written, which elements a kernel must
 /// write (owned = 1); all the others must stay as they are.
@@ -105,4 +105,4 @@ PairIndex pair_elements(const rope_problem& p, std::uint32_t tensor, std::int64_
 Rotation given_rotation(const Problem& p, Oracle& oracle, std::uint32_t tensor,
                         std::int64_t position, std::int64_t i);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -13,7 +13,7 @@
 #include "harness/cases/poison.h"
 #include "harness/judge/executor.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 Problem laid_out(const Case& c) {
@@ -394,4 +394,4 @@ TEST(Poison, IsThreeDifferentQuietNans) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -10,7 +10,7 @@
 #include "kernels/api/rope_kernel.h"
 #include "reference/bounds.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// Element `index` of a buffer's bytes.
 template <class Stored>
@@ -71,4 +71,4 @@ inline double load(const std::vector<std::byte>& bytes, std::int32_t dtype, std:
   });
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -10,7 +10,7 @@
 #include "harness/cases/problem.h"
 #include "harness/cases/stored.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 // The value of one rotated element of head h, whose coordinates are in `head_hash`.
@@ -118,4 +118,4 @@ void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std
       }
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

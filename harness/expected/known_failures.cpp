@@ -8,7 +8,8 @@
 #include "base/glob.h"
 #include "base/text_file.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
+using namespace report;
 namespace {
 
 constexpr std::string_view blank = " \t";
@@ -119,4 +120,4 @@ std::vector<std::string> KnownFailures::remarks() const {
   return out;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -9,7 +9,7 @@
 
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// One line of the file.
 struct KnownFailure {
@@ -34,7 +34,7 @@ class KnownFailures {
   /// property today; empty when none does.
   std::string excuse(const std::string& kernel, const std::string& property);
   /// Marks the row (VerdictRow::known) when it is a failure that is known; takes note in any case.
-  void judge(VerdictRow& row);
+  void judge(report::VerdictRow& row);
   /// After the run: one line each for a line that is expired, needless or about nothing that ran.
   std::vector<std::string> remarks() const;
 
@@ -47,4 +47,4 @@ class KnownFailures {
   std::vector<Use> uses_;
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

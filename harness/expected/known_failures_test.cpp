@@ -6,7 +6,8 @@
 
 #include "base/text_file.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
+using namespace report;
 namespace {
 
 VerdictRow row_of(const std::string& kernel, const std::string& property,
@@ -115,4 +116,4 @@ TEST(KnownFailures, NeedlessLinesAreNamed) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

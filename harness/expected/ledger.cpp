@@ -8,7 +8,7 @@
 
 #include "base/text_file.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 constexpr std::string_view header = "kernel,contract,pairing,dtype,property,margin";
@@ -93,4 +93,4 @@ Ledger parse_ledger(std::string_view text, const std::string& file) {
   return ledger;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

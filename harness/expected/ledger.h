@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// One line of the file but for its margin. An offered feature stands where a property would, as
 /// "offers:NAME".
@@ -34,4 +34,4 @@ std::string to_text(const Ledger& ledger);
 /// is no row, a margin that does not hold (above 1) and a row that stands twice.
 Ledger parse_ledger(std::string_view text, const std::string& file);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

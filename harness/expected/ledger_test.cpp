@@ -6,7 +6,7 @@
 
 #include "base/text_file.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 const std::string header = "kernel,contract,pairing,dtype,property,margin\n";
@@ -70,4 +70,4 @@ TEST(Ledger, WindowsLineEndsAreNoDifference) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -7,7 +7,7 @@
 #include "harness/cases/poison.h"
 #include "harness/process/guarded_mapping.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 using namespace protocol;
@@ -151,4 +151,4 @@ CallResult ChunkRunner::run(std::int64_t first, std::int64_t count) {
   return result;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -8,7 +8,7 @@
 
 #include "harness/judge/executor.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// Who is run, on which shape, and the positions that may occur at all.
 struct ChunkPlan {
@@ -65,4 +65,4 @@ class ChunkRunner {
   int starts_ = 0;  // of the worker when the buffers were laid out
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

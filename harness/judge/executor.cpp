@@ -11,7 +11,7 @@
 #include "harness/judge/placed_buffers.h"
 #include "harness/process/guarded_mapping.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 using namespace protocol;
@@ -349,4 +349,4 @@ std::string place_text(std::uint32_t tensor, std::int64_t b, std::int64_t t, std
   return fmt::format("{}[batch {}, token {}, head {}]", tensor_words[tensor], b, t, h);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -13,7 +13,7 @@
 #include "harness/judge/finding.h"
 #include "harness/worker/worker.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// Who is judged, and with what.
 struct Subject {
@@ -86,4 +86,4 @@ inline const std::vector<std::byte>& given(const Problem& problem, const Outputs
 /// "q[batch 0, token 2, head 1]"
 std::string place_text(std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 struct Finding {
   enum class Kind { measured, crash, hang, unsupported, skipped, broken };
@@ -51,4 +51,4 @@ class Tally {
   Finding finding_;
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

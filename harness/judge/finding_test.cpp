@@ -4,7 +4,7 @@
 
 #include "harness/judge/executor.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -120,4 +120,4 @@ TEST(FailureOf, KeepsWhatHappened) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

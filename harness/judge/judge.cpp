@@ -10,7 +10,7 @@
 #include "harness/cases/names.h"
 #include "kernels/api/kernel.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 PairValue load_pair(const Problem& p, const std::vector<std::byte>& bytes, std::int64_t row,
@@ -289,4 +289,4 @@ Finding compare_with_truth(Subject& subject, const Problem& problem, const Execu
   });
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

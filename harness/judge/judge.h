@@ -9,7 +9,7 @@
 #include "harness/judge/finding.h"
 #include "reference/bounds.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// What a kernel is held to compute in, and to round to on store. 16-bit data: f32, then the data
 /// type; under a declared error_bound, which holds for the result, all may be done in the data
@@ -69,4 +69,4 @@ inline PairValue operator+(const PairValue& a, const PairValue& b) {
   return {a.re + b.re, a.im + b.im};
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -7,7 +7,7 @@
 
 #include "harness/judge/judged.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 TEST(Judge, HugeAndTinyPairsAreComparedToo) {
@@ -114,4 +114,4 @@ TEST(Judge, DoublesAreJudgedFiner) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

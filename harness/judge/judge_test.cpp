@@ -11,7 +11,7 @@
 
 #include "harness/judge/judged.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
@@ -229,4 +229,4 @@ TEST(Judge, WrongDirectionPairingAndPositionAreFound) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

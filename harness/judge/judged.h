@@ -8,7 +8,7 @@
 #include "harness/judge/judge.h"
 #include "kernels/api/kernel.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 inline constexpr const char* four_pairs =
@@ -88,7 +88,7 @@ class Judged {
                  std::int64_t pair) {
     const auto r = rotations_of(problem, oracle, 0, tensor, b, t)[static_cast<std::size_t>(pair)];
     const PairValue in = input_pair(problem, execution.outputs[0], tensor, b, t, h, pair);
-    const auto scale = static_cast<Real>(scale_of(problem.asked));
+    const auto scale = static_cast<Real>(ropewalk::scale_of(problem.asked));
     const auto x1 = static_cast<Real>(in.re.hi), x2 = static_cast<Real>(in.im.hi);
     const auto c = static_cast<Real>(r.re.hi);
     const auto s =
@@ -101,4 +101,4 @@ class Judged {
   Worker worker{WorkerOptions{}};  // never started
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

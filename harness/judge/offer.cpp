@@ -8,7 +8,7 @@
 #include "harness/cases/layouts.h"
 #include "kernels/api/rope_kernel.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 // Usual sizes, and at the end the odd ones that tell "any size" from a list.
@@ -32,132 +32,129 @@ constexpr Try tries[] = {{3, 5, 3, 3}, {2, 4, 4, 16}, {4, 8, 8, 64}};
 struct Feature {
   const char* name;
   bool Offer::*flag;
-  std::function<void(Case&, const Try&)> ask;
+  void (*ask)(Case&, const Try&);
 };
 
-const std::vector<Feature>& features() {
-  static const std::vector<Feature> list = {
-      {"transpose", &Offer::transpose, [](Case& c, const Try&) { c.operation = ROPE_TRANSPOSE; }},
-      {"in_place", &Offer::in_place,
-       [](Case& c, const Try&) {
-         for (auto& t : c.tensors) t.in_place = true;
-       }},
-      {"out_of_place", &Offer::out_of_place,
-       [](Case& c, const Try&) {
-         for (auto& t : c.tensors) t.in_place = false;
-       }},
-      {"batch", &Offer::batch, [](Case& c, const Try& n) { c.batch = n.batch; }},
-      {"tokens", &Offer::tokens, [](Case& c, const Try& n) { c.tokens = n.tokens; }},
-      {"many_heads", &Offer::many_heads,
-       [](Case& c, const Try& n) {
-         for (auto& t : c.tensors) t.heads = n.heads;
-       }},
-      {"window_offset", &Offer::window_offset,
-       [](Case& c, const Try& n) {
-         for (auto& t : c.tensors) {
-           t.head_dim = c.rotary_dim + n.gap;
-           t.rotary_offset = n.gap == 3 ? 2 : n.gap / 2;
-         }
-       }},
-      {"two_tensors", &Offer::two_tensors,
-       [](Case& c, const Try&) { c.tensors.resize(2, c.tensors[0]); }},
-      {"three_tensors", &Offer::three_tensors,
-       [](Case& c, const Try&) {
-         c.tensors.resize(3, c.tensors[0]);
-         c.tensors[2].rotate = false;
-       }},
-      {"different_shapes", &Offer::different_shapes,
-       [](Case& c, const Try&) {
-         c.tensors.resize(2, c.tensors[0]);
-         c.tensors[0].heads = 3;
-         c.tensors[1].head_dim = c.rotary_dim;
-       }},
-      {"unrotated_tensor", &Offer::unrotated_tensor,
-       [](Case& c, const Try&) {
-         c.tensors.resize(2, c.tensors[0]);
-         c.tensors[1].rotate = false;
-       }},
-      {"attention_scale", &Offer::scale, [](Case& c, const Try&) { c.attention_scale = 1.5; }},
-      {"i64_positions", &Offer::i64_positions,
-       [](Case& c, const Try&) { c.position_dtype = ROPE_I64; }},
-      {"rows_by_token", &Offer::rows_by_token,
-       [](Case& c, const Try&) { c.rows_by = ROPE_ROW_BY_TOKEN; }},
-      {"null_positions", &Offer::null_positions,
-       [](Case& c, const Try&) {
-         c.rows_by = ROPE_ROW_BY_TOKEN;
-         c.positions_null = true;
-       }},
-      {"negative_positions", &Offer::negative_positions,
-       [](Case& c, const Try&) { c.position_from = -3; }},
-      {"own_tables", &Offer::own_tables,
-       [](Case& c, const Try&) {
-         c.tensors.resize(2, c.tensors[0]);
-         c.own_tables = true;
-       }},
-      {"spare_rows", &Offer::spare_rows, [](Case& c, const Try&) { c.table_spare_rows = 3; }},
-      {"padded_table", &Offer::padded_table,
-       [](Case& c, const Try&) {
-         c.tokens = std::max<std::int64_t>(c.tokens, 2);
-         c.table_row_stride = c.rotary_dim / 2 + 3;
-       }},
-      {"padded", &Offer::padded,
-       [](Case& c, const Try& n) {
-         for (auto& t : c.tensors) t.in = t.out = padded_strides(c, t, n.gap);
-       }},
-      {"head_major", &Offer::head_major,
-       [](Case& c, const Try&) {
-         for (auto& t : c.tensors) t.in = t.out = head_major_strides(c, t);
-       }},
-      {"roomy_head_major", &Offer::roomy_head_major,
-       [](Case& c, const Try& n) {
-         for (auto& t : c.tensors) t.in = t.out = head_major_strides(c, t, n.gap);
-       }},
-      {"fused", &Offer::fused,
-       [](Case& c, const Try&) {
-         c.tensors.resize(2, c.tensors[0]);
-         for (auto& t : c.tensors) t.in_place = false;
-         fuse(c);
-       }},
-      {"fused_in_place", &Offer::fused_in_place,
-       [](Case& c, const Try&) {
-         c.tensors.resize(2, c.tensors[0]);
-         for (auto& t : c.tensors) t.in_place = true;
-         fuse(c);
-       }},
-      {"shared_input", &Offer::shared_input, [](Case& c, const Try&) { share_input(c); }},
-      {"broadcast_heads", &Offer::broadcast_heads,
-       [](Case& c, const Try& n) {
-         for (auto& t : c.tensors) t.heads = n.heads;
-         broadcast_input(c, &Strides::head);
-       }},
-      {"broadcast_tokens", &Offer::broadcast_tokens,
-       [](Case& c, const Try& n) {
-         c.tokens = n.tokens;
-         broadcast_input(c, &Strides::token);
-       }},
-      {"broadcast_batch", &Offer::broadcast_batch,
-       [](Case& c, const Try& n) {
-         c.batch = n.batch;
-         broadcast_input(c, &Strides::batch);
-       }},
-      {"broadcast_positions", &Offer::broadcast_positions,
-       [](Case& c, const Try&) {
-         c.batch = 2;
-         c.position_batch_stride = 0;
-       }},
-      {"strided_positions", &Offer::strided_positions,
-       [](Case& c, const Try&) {
-         c.tokens = std::max<std::int64_t>(c.tokens, 2);
-         c.position_token_stride = 2;
-         c.position_batch_stride = 2 * c.tokens + 1;
-       }},
-      {"shifted_start", &Offer::shifted_start,
-       [](Case& c, const Try&) {
-         for (auto& t : c.tensors) t.in_at = t.out_at = 1;
-       }},
-  };
-  return list;
-}
+constexpr Feature features[] = {
+    {"transpose", &Offer::transpose, [](Case& c, const Try&) { c.operation = ROPE_TRANSPOSE; }},
+    {"in_place", &Offer::in_place,
+     [](Case& c, const Try&) {
+       for (auto& t : c.tensors) t.in_place = true;
+     }},
+    {"out_of_place", &Offer::out_of_place,
+     [](Case& c, const Try&) {
+       for (auto& t : c.tensors) t.in_place = false;
+     }},
+    {"batch", &Offer::batch, [](Case& c, const Try& n) { c.batch = n.batch; }},
+    {"tokens", &Offer::tokens, [](Case& c, const Try& n) { c.tokens = n.tokens; }},
+    {"many_heads", &Offer::many_heads,
+     [](Case& c, const Try& n) {
+       for (auto& t : c.tensors) t.heads = n.heads;
+     }},
+    {"window_offset", &Offer::window_offset,
+     [](Case& c, const Try& n) {
+       for (auto& t : c.tensors) {
+         t.head_dim = c.rotary_dim + n.gap;
+         t.rotary_offset = n.gap == 3 ? 2 : n.gap / 2;
+       }
+     }},
+    {"two_tensors", &Offer::two_tensors,
+     [](Case& c, const Try&) { c.tensors.resize(2, c.tensors[0]); }},
+    {"three_tensors", &Offer::three_tensors,
+     [](Case& c, const Try&) {
+       c.tensors.resize(3, c.tensors[0]);
+       c.tensors[2].rotate = false;
+     }},
+    {"different_shapes", &Offer::different_shapes,
+     [](Case& c, const Try&) {
+       c.tensors.resize(2, c.tensors[0]);
+       c.tensors[0].heads = 3;
+       c.tensors[1].head_dim = c.rotary_dim;
+     }},
+    {"unrotated_tensor", &Offer::unrotated_tensor,
+     [](Case& c, const Try&) {
+       c.tensors.resize(2, c.tensors[0]);
+       c.tensors[1].rotate = false;
+     }},
+    {"attention_scale", &Offer::scale, [](Case& c, const Try&) { c.attention_scale = 1.5; }},
+    {"i64_positions", &Offer::i64_positions,
+     [](Case& c, const Try&) { c.position_dtype = ROPE_I64; }},
+    {"rows_by_token", &Offer::rows_by_token,
+     [](Case& c, const Try&) { c.rows_by = ROPE_ROW_BY_TOKEN; }},
+    {"null_positions", &Offer::null_positions,
+     [](Case& c, const Try&) {
+       c.rows_by = ROPE_ROW_BY_TOKEN;
+       c.positions_null = true;
+     }},
+    {"negative_positions", &Offer::negative_positions,
+     [](Case& c, const Try&) { c.position_from = -3; }},
+    {"own_tables", &Offer::own_tables,
+     [](Case& c, const Try&) {
+       c.tensors.resize(2, c.tensors[0]);
+       c.own_tables = true;
+     }},
+    {"spare_rows", &Offer::spare_rows, [](Case& c, const Try&) { c.table_spare_rows = 3; }},
+    {"padded_table", &Offer::padded_table,
+     [](Case& c, const Try&) {
+       c.tokens = std::max<std::int64_t>(c.tokens, 2);
+       c.table_row_stride = c.rotary_dim / 2 + 3;
+     }},
+    {"padded", &Offer::padded,
+     [](Case& c, const Try& n) {
+       for (auto& t : c.tensors) t.in = t.out = padded_strides(c, t, n.gap);
+     }},
+    {"head_major", &Offer::head_major,
+     [](Case& c, const Try&) {
+       for (auto& t : c.tensors) t.in = t.out = head_major_strides(c, t);
+     }},
+    {"roomy_head_major", &Offer::roomy_head_major,
+     [](Case& c, const Try& n) {
+       for (auto& t : c.tensors) t.in = t.out = head_major_strides(c, t, n.gap);
+     }},
+    {"fused", &Offer::fused,
+     [](Case& c, const Try&) {
+       c.tensors.resize(2, c.tensors[0]);
+       for (auto& t : c.tensors) t.in_place = false;
+       fuse(c);
+     }},
+    {"fused_in_place", &Offer::fused_in_place,
+     [](Case& c, const Try&) {
+       c.tensors.resize(2, c.tensors[0]);
+       for (auto& t : c.tensors) t.in_place = true;
+       fuse(c);
+     }},
+    {"shared_input", &Offer::shared_input, [](Case& c, const Try&) { share_input(c); }},
+    {"broadcast_heads", &Offer::broadcast_heads,
+     [](Case& c, const Try& n) {
+       for (auto& t : c.tensors) t.heads = n.heads;
+       broadcast_input(c, &Strides::head);
+     }},
+    {"broadcast_tokens", &Offer::broadcast_tokens,
+     [](Case& c, const Try& n) {
+       c.tokens = n.tokens;
+       broadcast_input(c, &Strides::token);
+     }},
+    {"broadcast_batch", &Offer::broadcast_batch,
+     [](Case& c, const Try& n) {
+       c.batch = n.batch;
+       broadcast_input(c, &Strides::batch);
+     }},
+    {"broadcast_positions", &Offer::broadcast_positions,
+     [](Case& c, const Try&) {
+       c.batch = 2;
+       c.position_batch_stride = 0;
+     }},
+    {"strided_positions", &Offer::strided_positions,
+     [](Case& c, const Try&) {
+       c.tokens = std::max<std::int64_t>(c.tokens, 2);
+       c.position_token_stride = 2;
+       c.position_batch_stride = 2 * c.tokens + 1;
+     }},
+    {"shifted_start", &Offer::shifted_start,
+     [](Case& c, const Try&) {
+       for (auto& t : c.tensors) t.in_at = t.out_at = 1;
+     }},
+};
 
 // The basic shapes, simplest first: the first that is accepted is the base of all others.
 std::vector<Case> basic_cases(const Subject& subject, std::int32_t pairing, std::int32_t dtype) {
@@ -296,7 +293,7 @@ class Prober {
 };
 
 void probe_features(Prober& prober, const Subject& subject, Offer& offer) {
-  for (const Feature& f : features())
+  for (const Feature& f : features)
     for (const Try& n : tries) {
       Case c = offer.base;
       f.ask(c, n);
@@ -377,7 +374,7 @@ std::optional<Offer> first_offer(Subject& subject) {
 
 std::vector<std::string> feature_names(const Offer& offer) {
   std::vector<std::string> names;
-  for (const Feature& f : features())
+  for (const Feature& f : features)
     if (offer.*f.flag) names.emplace_back(f.name);
   if (offer.any_size) {
     names.emplace_back("any_size");
@@ -388,4 +385,4 @@ std::vector<std::string> feature_names(const Offer& offer) {
   return names;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

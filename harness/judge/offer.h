@@ -10,7 +10,7 @@
 #include "harness/cases/case.h"
 #include "harness/judge/executor.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 struct HeadSize {
   std::int64_t head_dim, rotary_dim;
@@ -51,4 +51,4 @@ std::vector<std::string> feature_names(const Offer& offer);
 /// in whole steps, where the simplest heads are but its remainder. As it is where none is offered.
 Case widened(Case c, const Offer& offer);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

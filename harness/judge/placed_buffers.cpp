@@ -7,7 +7,7 @@
 
 #include "harness/process/guarded_mapping.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 // The elements of a buffer that are poison still, `Bits` being one element.
@@ -128,4 +128,4 @@ void find_unwritten(const Buffer& b, const std::vector<std::byte>& bytes, Poison
   });
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

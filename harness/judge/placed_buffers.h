@@ -9,7 +9,7 @@
 #include "harness/cases/poison.h"
 #include "harness/judge/executor.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// Where a buffer lies in the shared memory: `lead` bytes behind the first of its pages.
 struct Placed {
@@ -33,4 +33,4 @@ std::string find_stray_write(const Buffer& b, const Placed& at, const std::byte*
 void find_unwritten(const Buffer& b, const std::vector<std::byte>& bytes, Poison poison,
                     Execution& out);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

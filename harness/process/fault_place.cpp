@@ -6,7 +6,7 @@
 
 #include "harness/process/guarded_mapping.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 using namespace protocol;
 
@@ -32,4 +32,4 @@ std::string place_of_fault(const Control& c, const std::vector<NamedRegion>& reg
                       : fmt::format("{} {}", c.fault_is_write != 0 ? "write" : "read", best);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -6,7 +6,7 @@
 
 #include "harness/protocol.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// A buffer as messages tell of it: it lies `lead` bytes behind the first of its pages. bytes 0:
 /// the worker says where it begins and ends.
@@ -18,4 +18,4 @@ struct NamedRegion {
 /// Which buffer the noted address belongs to, and its offset from the first byte of that.
 std::string place_of_fault(const protocol::Control& c, const std::vector<NamedRegion>& regions);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

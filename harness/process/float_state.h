@@ -10,7 +10,7 @@
 
 #include "harness/protocol.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 struct FloatState {
   std::uint32_t mxcsr = 0;
@@ -58,4 +58,4 @@ struct FloatState {
   }
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 [[noreturn]] void fail(const char* what) {
@@ -83,4 +83,4 @@ void GuardedMapping::make_read_only() {
   if (mprotect(data_, bytes_, PROT_READ) != 0) fail("mprotect");
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 class GuardedMapping {
  public:
@@ -35,4 +35,4 @@ class GuardedMapping {
 std::size_t page_bytes();
 std::size_t whole_pages(std::size_t bytes);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

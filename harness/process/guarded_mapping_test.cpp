@@ -14,7 +14,7 @@
 #include <functional>
 #include <utility>
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 /// The signal a child process dies of while it runs `act`; 0 when it survives.
@@ -158,4 +158,4 @@ TEST(GuardedMapping, BadDescriptorIsAnError) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

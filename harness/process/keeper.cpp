@@ -15,7 +15,7 @@
 
 #include "base/process_stat.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 using namespace protocol;
@@ -137,4 +137,4 @@ int processes_beside_worker(std::string_view children) {
   return count;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

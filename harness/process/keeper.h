@@ -6,7 +6,7 @@
 
 #include "harness/protocol.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// Splits this process in two. The call returns in the child, which becomes the worker. This
 /// process is the keeper from then on. It notes in `control` which process the worker is, and what
@@ -24,4 +24,4 @@ int processes_beside_worker(std::string_view children);
 /// So long a keeper tries at most: a process may sit in the system for seconds.
 inline constexpr double keeper_patience_s = 5;
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

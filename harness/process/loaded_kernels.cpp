@@ -15,7 +15,7 @@
 #include "kernels/api/cpu_features.h"
 #include "kernels/api/kernel.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 constexpr std::size_t most_kernels = 4096;
@@ -164,4 +164,4 @@ void load_plugin(std::vector<LoadedKernel>& kernels, const std::string& file) {
   }
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

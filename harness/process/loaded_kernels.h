@@ -5,7 +5,7 @@
 
 #include "kernels/api/rope_kernel.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 struct LoadedKernel {
   const rope_kernel* kernel;
@@ -23,4 +23,4 @@ std::vector<LoadedKernel> in_tree_kernels();
 /// worker. Throws std::runtime_error: one line that names the file and what is wrong with it.
 void load_plugin(std::vector<LoadedKernel>& kernels, const std::string& file);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -13,7 +13,7 @@
 
 #include "harness/process/worker_error.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 constexpr std::size_t bytes_at_first = 1 << 20;
@@ -68,4 +68,4 @@ std::string SharedMemory::damage() const {
                      now);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

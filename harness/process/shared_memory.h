@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 class SharedMemory {
  public:
@@ -32,4 +32,4 @@ class SharedMemory {
   std::size_t bytes_ = 0;
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

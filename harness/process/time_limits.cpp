@@ -7,7 +7,7 @@
 
 #include "base/process_stat.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 // Sanitizers slow a kernel by an order of magnitude, and this file's loop not at all.
@@ -72,4 +72,4 @@ double cpu_time_s(pid_t process) {
   return clock_getcpuclockid(process, &clock) == 0 ? seconds_of(clock) : 0;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -4,7 +4,7 @@
 
 #include "harness/protocol.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// How many times slower than usual kernels run here: 1 on an ordinary processor, about 7 under an
 /// emulator (which is measured, once, by CPU time), and 10 times that with sanitizers.
@@ -30,4 +30,4 @@ bool is_runnable(pid_t process);
 /// What a process has run so far; 0 where the system does not tell.
 double cpu_time_s(pid_t process);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -16,7 +16,7 @@
 #include "harness/judge/executor.h"
 #include "harness/worker/worker.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 namespace fs = std::filesystem;
 using Kind = CallResult::Kind;
@@ -116,4 +116,4 @@ class WorkerTest : public ::testing::Test {
   Oracle oracle;
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -81,7 +81,7 @@ ropewalk_call_watched:
     .size ropewalk_call_watched, . - ropewalk_call_watched
 )");
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 std::string changed_registers(const CalleeSaved& after) {
   constexpr const char* names[] = {"rbx", "rbp", "r12", "r13", "r14", "r15"};
@@ -95,6 +95,6 @@ std::string changed_registers(const CalleeSaved& after) {
   return out;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness
 
 #endif

@@ -6,7 +6,7 @@
 #include <string>
 #include <type_traits>
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// What a called function left in the registers that it must keep (x86-64: rbx, rbp, r12 to r15 and
 /// the direction flag). Elsewhere nothing is looked at.
@@ -49,4 +49,4 @@ R call_watched(CalleeSaved&, R (*entry)(A...), A... arguments) {
 
 #endif
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

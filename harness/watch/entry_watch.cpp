@@ -5,7 +5,7 @@
 #include "harness/watch/heap_guard.h"
 #include "harness/watch/heap_watch.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 // Comparing everything costs some 20 microseconds, and what is quick to compare 3. A worker
@@ -111,4 +111,4 @@ bool EntryWatch::left_changed(bool in_full) const {
   return !process_.quick_changes().empty() || (in_full && !process_.other_changes().empty());
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -13,7 +13,7 @@
 #include "harness/watch/output_watch.h"
 #include "harness/watch/process_state.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 struct StepFailed {
   protocol::Status status;
@@ -120,4 +120,4 @@ class EntryWatch {
   std::string entered_;    // since all was compared
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

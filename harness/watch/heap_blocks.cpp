@@ -7,7 +7,7 @@
 
 #include "harness/process/guarded_mapping.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 constexpr std::byte pattern{0xa7};
@@ -174,4 +174,4 @@ const HeapBlock* HeapBlocks::near(const void* address) const {
   return at - (before->at + before->bytes) <= behind->at - at ? before : behind;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

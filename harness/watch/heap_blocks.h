@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 struct HeapBlock {
   std::byte *begin, *end;    ///< what may be touched: the block and the pattern around it
@@ -64,4 +64,4 @@ class HeapBlocks {
   std::size_t ended_count_ = 0;
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

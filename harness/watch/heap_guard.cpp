@@ -13,7 +13,7 @@
 
 #include "harness/watch/heap_blocks.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 #if defined(__GLIBC__) && !defined(ROPEWALK_SANITIZED)
@@ -34,7 +34,7 @@ constexpr std::size_t filled_at_ends = std::size_t{256} << 10;
 constexpr std::size_t compared_bytes = std::size_t{128} << 10;
 
 // Any thread of a kernel allocates, and a process that it forks may as well.
-class Lock {
+class SpinLock {
  public:
   void lock() {
     while (taken_.test_and_set(std::memory_order_acquire)) sched_yield();
@@ -45,7 +45,7 @@ class Lock {
   std::atomic_flag taken_ = ATOMIC_FLAG_INIT;
 };
 
-constinit Lock lock;
+constinit SpinLock lock;
 constinit HeapBlocks paged, patterned;
 constinit std::atomic<bool> guarding{false};
 constinit std::atomic<bool> asked{false};  // whether there is anything to say or to compare
@@ -55,11 +55,11 @@ constinit int allocated_in_entry = 0;
 constinit HeapBlock *newest = nullptr, *in_turn = nullptr;
 constinit char noted[200] = "";  // what was wrong when a block was freed; the first of it
 
-struct Held {
-  Held() { lock.lock(); }
-  ~Held() { lock.unlock(); }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
+struct LockHeld {
+  LockHeld() { lock.lock(); }
+  ~LockHeld() { lock.unlock(); }
+  LockHeld(const LockHeld&) = delete;
+  LockHeld& operator=(const LockHeld&) = delete;
 };
 
 // Neither allocates.
@@ -177,7 +177,7 @@ std::string heap_damage() {
   if (!asked) return {};
   char text[sizeof noted];
   {
-    const Held held;
+    const LockHeld held;
     const HeapBlock* const stopped = compare_from(newest);
     if (stopped != nullptr) in_turn = compare_from(in_turn != nullptr ? in_turn : newest);
     asked = newest != nullptr;
@@ -216,7 +216,7 @@ bool holds(const void* memory) {
 
 void* allocate(const char* function, std::size_t bytes, std::size_t alignment, bool zero) {
   const int errno_before = errno;
-  const Held held;
+  const LockHeld held;
   alignment = std::max(alignment, alignof(std::max_align_t));
   const int number = allocated_in_entry++;
   const bool at_end = (number % 2 == 0) == end_first;
@@ -237,7 +237,7 @@ void* allocate(const char* function, std::size_t bytes, std::size_t alignment, b
 
 void release(void* memory) {
   const int errno_before = errno;
-  const Held held;
+  const LockHeld held;
   HeapBlock* const block = living_block(memory);
   if (block == nullptr) return;
   note_overrun(*block);
@@ -250,10 +250,10 @@ void release(void* memory) {
 }
 
 std::size_t size_of(void* memory) {
-  const Held held;
+  const LockHeld held;
   const HeapBlock* const block = living_block(memory);
   return block != nullptr ? block->bytes : 0;
 }
 
 }  // namespace heap_guard
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

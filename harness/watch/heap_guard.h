@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// From here on allocations of every thread are guarded, as the doing of this entry (static text).
 /// Does nothing where the worker cannot guard: a sanitizer, another libc, limited addresses.
@@ -37,4 +37,4 @@ void release(void* memory);
 std::size_t size_of(void* memory);
 
 }  // namespace heap_guard
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

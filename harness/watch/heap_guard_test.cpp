@@ -10,7 +10,7 @@
 #include "harness/judge/executor.h"
 #include "harness/worker/worker.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 using Kind = CallResult::Kind;
@@ -125,4 +125,4 @@ TEST_F(HeapGuard, WhereAddressesAreLimitedNothingIsGuarded) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

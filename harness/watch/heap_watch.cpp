@@ -17,7 +17,7 @@
 #include "harness/process/guarded_mapping.h"
 #include "harness/watch/heap_guard.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 constinit std::atomic<bool> watching{false};
@@ -55,7 +55,7 @@ std::string end_heap_watch() {
   return fmt::format("called the allocator {} times, first {}", count, first);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness
 
 #if defined(ROPEWALK_SANITIZED)
 
@@ -65,7 +65,7 @@ std::string end_heap_watch() {
 extern "C" [[gnu::weak]] int __sanitizer_install_malloc_and_free_hooks(  // NOLINT: its own name
     void (*on_malloc)(const volatile void*, std::size_t), void (*on_free)(const volatile void*));
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 void note_unless_loader(const char* function, std::size_t bytes) {
@@ -86,11 +86,11 @@ bool heap_is_watched() {
   return installed;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness
 
 #elif defined(__GLIBC__)
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 // Where a library lies.
@@ -144,17 +144,18 @@ bool heap_is_watched() {
   return true;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness
 
 // The allocator's own names, defined here so that every library of the process finds these first.
 // Each is two tests of flags and a jump to glibc's.
 #define ROPEWALK_CALLER __builtin_extract_return_addr(__builtin_return_address(0))
-#define ROPEWALK_NOTE(bytes)                                           \
-  if (ropewalk::watching.load(std::memory_order_relaxed)) [[unlikely]] \
-  ropewalk::note_call(__func__, bytes, ROPEWALK_CALLER)
-#define ROPEWALK_GUARD(bytes, alignment, zero)                                                    \
-  if (ropewalk::heap_guard::is_on()) [[unlikely]]                                                 \
-    if (void* const block = ropewalk::guarded(__func__, bytes, alignment, zero, ROPEWALK_CALLER)) \
+#define ROPEWALK_NOTE(bytes)                                                    \
+  if (ropewalk::harness::watching.load(std::memory_order_relaxed)) [[unlikely]] \
+  ropewalk::harness::note_call(__func__, bytes, ROPEWALK_CALLER)
+#define ROPEWALK_GUARD(bytes, alignment, zero)                                             \
+  if (ropewalk::harness::heap_guard::is_on()) [[unlikely]]                                 \
+    if (void* const block =                                                                \
+            ropewalk::harness::guarded(__func__, bytes, alignment, zero, ROPEWALK_CALLER)) \
   return block
 
 // NOLINTBEGIN: these names and types are glibc's
@@ -180,40 +181,42 @@ void __libc_free(void*);
 [[gnu::visibility("default")]] void* realloc(void* memory, std::size_t bytes) noexcept {
   ROPEWALK_NOTE(bytes);
   if (memory == nullptr) ROPEWALK_GUARD(bytes, alignof(std::max_align_t), false);
-  if (!ropewalk::heap_guard::holds(memory)) [[likely]]
+  if (!ropewalk::harness::heap_guard::holds(memory)) [[likely]]
     return __libc_realloc(memory, bytes);
   if (bytes == 0) {
-    ropewalk::heap_guard::release(memory);
+    ropewalk::harness::heap_guard::release(memory);
     return nullptr;
   }
-  const std::size_t kept = std::min(ropewalk::heap_guard::size_of(memory), bytes);
+  const std::size_t kept = std::min(ropewalk::harness::heap_guard::size_of(memory), bytes);
   void* moved = nullptr;
-  if (ropewalk::heap_guard::is_on())
-    moved = ropewalk::heap_guard::allocate(__func__, bytes, alignof(std::max_align_t), false);
+  if (ropewalk::harness::heap_guard::is_on())
+    moved =
+        ropewalk::harness::heap_guard::allocate(__func__, bytes, alignof(std::max_align_t), false);
   if (moved == nullptr) moved = __libc_malloc(bytes);
   if (moved == nullptr || kept == 0) return moved;
   std::memcpy(moved, memory, kept);
-  ropewalk::heap_guard::release(memory);
+  ropewalk::harness::heap_guard::release(memory);
   return moved;
 }
 [[gnu::visibility("default")]] void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
   ROPEWALK_NOTE(bytes);
-  if (ropewalk::is_power_of_two(alignment)) ROPEWALK_GUARD(bytes, alignment, false);
+  if (ropewalk::harness::is_power_of_two(alignment)) ROPEWALK_GUARD(bytes, alignment, false);
   return __libc_memalign(alignment, bytes);
 }
 [[gnu::visibility("default")]] void* aligned_alloc(std::size_t alignment,
                                                    std::size_t bytes) noexcept {
   ROPEWALK_NOTE(bytes);
-  if (ropewalk::is_power_of_two(alignment)) ROPEWALK_GUARD(bytes, alignment, false);
+  if (ropewalk::harness::is_power_of_two(alignment)) ROPEWALK_GUARD(bytes, alignment, false);
   return __libc_memalign(alignment, bytes);
 }
 [[gnu::visibility("default")]] int posix_memalign(void** memory, std::size_t alignment,
                                                   std::size_t bytes) noexcept {
   ROPEWALK_NOTE(bytes);
-  if (alignment % sizeof(void*) != 0 || !ropewalk::is_power_of_two(alignment)) return EINVAL;
+  if (alignment % sizeof(void*) != 0 || !ropewalk::harness::is_power_of_two(alignment))
+    return EINVAL;
   void* found = nullptr;
-  if (ropewalk::heap_guard::is_on())
-    found = ropewalk::guarded(__func__, bytes, alignment, false, ROPEWALK_CALLER);
+  if (ropewalk::harness::heap_guard::is_on())
+    found = ropewalk::harness::guarded(__func__, bytes, alignment, false, ROPEWALK_CALLER);
   if (found == nullptr) found = __libc_memalign(alignment, bytes);
   if (found == nullptr) return ENOMEM;
   *memory = found;
@@ -221,26 +224,27 @@ void __libc_free(void*);
 }
 [[gnu::visibility("default")]] void* valloc(std::size_t bytes) noexcept {
   ROPEWALK_NOTE(bytes);
-  ROPEWALK_GUARD(bytes, ropewalk::page_bytes(), false);
-  return __libc_memalign(ropewalk::page_bytes(), bytes);
+  ROPEWALK_GUARD(bytes, ropewalk::harness::page_bytes(), false);
+  return __libc_memalign(ropewalk::harness::page_bytes(), bytes);
 }
 [[gnu::visibility("default")]] void* pvalloc(std::size_t bytes) noexcept {
   ROPEWALK_NOTE(bytes);
-  const std::size_t page = ropewalk::page_bytes();
+  const std::size_t page = ropewalk::harness::page_bytes();
   const std::size_t whole = bytes > SIZE_MAX - page ? bytes : (bytes + page - 1) / page * page;
   ROPEWALK_GUARD(whole, page, false);
   return __libc_memalign(page, whole);
 }
 [[gnu::visibility("default")]] std::size_t malloc_usable_size(void* memory) noexcept {
-  if (ropewalk::heap_guard::holds(memory)) return ropewalk::heap_guard::size_of(memory);
+  if (ropewalk::harness::heap_guard::holds(memory))
+    return ropewalk::harness::heap_guard::size_of(memory);
   static const auto of_glibc =
       reinterpret_cast<std::size_t (*)(void*)>(dlsym(RTLD_NEXT, "malloc_usable_size"));
   return of_glibc != nullptr ? of_glibc(memory) : 0;
 }
 [[gnu::visibility("default")]] void free(void* memory) noexcept {
   if (memory != nullptr) ROPEWALK_NOTE(0);
-  if (ropewalk::heap_guard::holds(memory)) [[unlikely]]
-    ropewalk::heap_guard::release(memory);
+  if (ropewalk::harness::heap_guard::holds(memory)) [[unlikely]]
+    ropewalk::harness::heap_guard::release(memory);
   else
     __libc_free(memory);
 }
@@ -249,12 +253,12 @@ void __libc_free(void*);
 
 #else
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 bool heap_is_watched() {
   return false;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness
 
 #endif

@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// False where nothing can be counted: another libc than glibc, or a sanitizer without hooks.
 bool heap_is_watched();
@@ -18,4 +18,4 @@ bool loader_has_allocated();
 /// Ends the watch: what was called, in words; empty when nothing was.
 std::string end_heap_watch();
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

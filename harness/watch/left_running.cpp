@@ -14,7 +14,7 @@
 
 #include "harness/process/time_limits.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 Loaded notes;
@@ -138,4 +138,4 @@ int loader_of(const rope_kernel* kernel) {
   return found == notes.tables.end() ? 0 : found->loader;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -12,7 +12,7 @@
 #include "harness/process/loaded_kernels.h"
 #include "kernels/api/rope_kernel.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// A thread of this process, or a process that descends from it.
 struct Task {
@@ -56,4 +56,4 @@ std::vector<pid_t> descendants();
 /// A child process, or one that has ended and was not waited for.
 bool has_children();
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

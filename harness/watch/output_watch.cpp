@@ -13,7 +13,7 @@
 
 #include "base/printable.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 std::string content(int descriptor, off_t from, off_t to) {
@@ -100,4 +100,4 @@ void OutputWatch::accept() {
   }
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

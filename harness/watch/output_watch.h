@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 inline constexpr std::size_t watched_output_bytes = std::size_t{1} << 20;
 /// Nobody else's file has just these: they mark a descriptor as watched.
@@ -37,4 +37,4 @@ class OutputWatch {
   Stream streams_[2] = {{"stdout", 1}, {"stderr", 2}};
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

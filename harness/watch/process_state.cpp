@@ -23,7 +23,7 @@
 
 extern "C" char** environ;  // NOLINT: POSIX's own name
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 // What changed, one after the other.
@@ -409,4 +409,4 @@ std::string ProcessState::end_alone() {
   return words.text();
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -18,7 +18,7 @@
 #include "harness/watch/left_running.h"
 #include "harness/watch/process_traits.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// Notes how the process is, and says what has changed since. Where the system does not tell (no
 /// /proc, an emulator), an aspect is left out.
@@ -120,4 +120,4 @@ class ProcessState {
   int grown_ = 0;  ///< calls of apply that left more memory mapped
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -15,7 +15,7 @@
 #include <new>
 #include <string_view>
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 std::int64_t sum_of(const void* data, std::size_t bytes) {
@@ -141,4 +141,4 @@ std::vector<std::string> ProcessTraits::changes(bool whole) const {
   return out;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -8,7 +8,7 @@
 
 #include "base/kept_file.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 class ProcessTraits {
  public:
@@ -30,4 +30,4 @@ class ProcessTraits {
   mutable int looks_ = 0;
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -19,7 +19,7 @@
 #include "harness/watch/entry_watch.h"
 #include "kernels/api/rope_kernel.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// What one caller passes, and the memory that it lets the kernel write.
 struct CallSite {
@@ -162,4 +162,4 @@ class RepeatedCalls {
   std::atomic<bool> stop_{false};
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

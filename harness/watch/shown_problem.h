@@ -8,7 +8,7 @@
 #include "harness/watch/entry_watch.h"
 #include "kernels/api/rope_kernel.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 template <class Struct>
 bool same_bytes(const Struct& a, const Struct& b) {
@@ -56,4 +56,4 @@ class GoneProblem {
   bool filled_ = false;
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -21,7 +21,7 @@
 #include "harness/watch/shown_problem.h"
 #include "kernels/api/rope_kernel.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 inline constexpr std::size_t largest_workspace_bytes = std::size_t{1} << 30;
 
@@ -414,4 +414,4 @@ class Caller {
   std::vector<std::byte> left_in_workspace_;  // by the call before, while states are alive
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -7,7 +7,7 @@
 
 #include "harness/worker/worker.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 std::string own_executable() {
   std::error_code error;
@@ -23,4 +23,4 @@ std::string worker_executable() {
   return instead != nullptr ? instead : own_executable();
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -4,7 +4,7 @@
 
 #include "harness/process/loaded_kernels.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 void add_kernel(std::vector<KernelFacts>& all, const KernelFacts& facts) {
@@ -46,4 +46,4 @@ Worker& OwnWorkers::of(const KernelFacts& kernel) {
   return *worker_;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

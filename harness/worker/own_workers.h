@@ -8,7 +8,7 @@
 
 #include "harness/worker/worker.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// The same options with this plugin and no other; empty: without any.
 WorkerOptions with_plugin_alone(WorkerOptions options, const std::string& plugin);
@@ -38,4 +38,4 @@ class OwnWorkers {
   std::string plugin_;
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -22,7 +22,7 @@
 #include "harness/process/time_limits.h"
 #include "harness/watch/output_watch.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 using namespace protocol;
@@ -327,4 +327,4 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
   }
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -20,7 +20,7 @@
 #include "harness/process/worker_error.h"
 #include "harness/protocol.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// The path of the running program, also where no /proc is mounted.
 std::string own_executable();
@@ -162,4 +162,4 @@ class Worker {
   int starts_ = 0;
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -8,18 +8,18 @@
 #include "harness/judge/chunk_runner.h"
 #include "harness/testing/worker_fixture.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
-struct Harm {
+struct WorkerHarm {
   const char *what, *words;
   Kind kind;
 };
-void PrintTo(const Harm& harm, std::ostream* out) {
+void PrintTo(const WorkerHarm& harm, std::ostream* out) {
   *out << harm.what;
 }
 
-class HostileKernel : public ::testing::TestWithParam<Harm> {
+class HostileKernel : public ::testing::TestWithParam<WorkerHarm> {
  protected:
   CallResult run(Worker& worker, const std::string& kernel, const std::string& line) {
     for (const KernelFacts& facts : std::vector<KernelFacts>(worker.kernels())) {
@@ -53,18 +53,20 @@ TEST_P(HostileKernel, HarmsOnlyItself) {
 INSTANTIATE_TEST_SUITE_P(
     All, HostileKernel,
     testing::Values(
-        Harm{"grow", "grew the worker's shared memory (descriptor 4) from ", Kind::failed},
-        Harm{"grow_by_writing", "grew the worker's shared memory (descriptor 4)", Kind::failed},
-        Harm{"seal", "", Kind::ok},  // it is sealed against that already
-        Harm{"close_socket", "descriptor 3", Kind::crash},
-        Harm{"shut_socket", "descriptor 3", Kind::crash},
-        Harm{"packet_of_5", "(descriptor 3): a packet of 5 bytes, where an answer has 512",
-             Kind::crash},
-        Harm{"packet_of_0", "a packet of 0 bytes, where an answer has 512", Kind::crash},
-        Harm{"forged_reply", "a packet of 512 bytes that answers nothing that was asked",
-             Kind::crash},
-        Harm{"flood", "a packet of 512 bytes that answers nothing that was asked", Kind::crash},
-        Harm{"kill_parent", "SIGKILL in ", Kind::crash}),
+        WorkerHarm{"grow", "grew the worker's shared memory (descriptor 4) from ", Kind::failed},
+        WorkerHarm{"grow_by_writing", "grew the worker's shared memory (descriptor 4)",
+                   Kind::failed},
+        WorkerHarm{"seal", "", Kind::ok},  // it is sealed against that already
+        WorkerHarm{"close_socket", "descriptor 3", Kind::crash},
+        WorkerHarm{"shut_socket", "descriptor 3", Kind::crash},
+        WorkerHarm{"packet_of_5", "(descriptor 3): a packet of 5 bytes, where an answer has 512",
+                   Kind::crash},
+        WorkerHarm{"packet_of_0", "a packet of 0 bytes, where an answer has 512", Kind::crash},
+        WorkerHarm{"forged_reply", "a packet of 512 bytes that answers nothing that was asked",
+                   Kind::crash},
+        WorkerHarm{"flood", "a packet of 512 bytes that answers nothing that was asked",
+                   Kind::crash},
+        WorkerHarm{"kill_parent", "SIGKILL in ", Kind::crash}),
     [](const auto& test) { return std::string(test.param.what); });
 
 // The positions of one kernel are run through buffers that are laid out once.
@@ -126,4 +128,4 @@ TEST(HostileProcesses, EndWithTheWorker) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

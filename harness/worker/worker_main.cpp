@@ -25,7 +25,7 @@
 #include "harness/worker/caller.h"
 #include "kernels/api/cpu_features.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 using namespace protocol;
@@ -342,4 +342,4 @@ void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) 
   _exit(0);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -6,7 +6,7 @@
 
 #include "kernels/api/rope_kernel.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 
 /// Where a board goes while it is timed.
 struct TimingSinks {
@@ -32,4 +32,4 @@ struct WorkerArguments {
 /// return control to exit handlers (a kernel may have registered some).
 [[noreturn]] void worker_main(const WorkerArguments& arguments, const TimingHandler& timing);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

@@ -18,7 +18,7 @@
 
 extern "C" char** environ;  // NOLINT: POSIX's own name
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 using namespace protocol;
@@ -202,4 +202,4 @@ std::string Worker::changed_plugin(const std::vector<KernelFacts>& listed) const
   return {};
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

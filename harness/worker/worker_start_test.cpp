@@ -9,7 +9,7 @@
 
 #include "harness/testing/worker_fixture.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 TEST(PluginLoading, ThatHangsIsKilledInTime) {
@@ -90,14 +90,14 @@ TEST(WorkerStart, TooFewDescriptorsAreSaid) {
 // ---- plugins that break what the worker speaks through, while they are loaded
 
 // The parent may see a closed socket before the worker has said what became of it.
-struct Breach {
+struct WireBreach {
   const char *what, *words;
 };
-void PrintTo(const Breach& breach, std::ostream* out) {
+void PrintTo(const WireBreach& breach, std::ostream* out) {
   *out << breach.what;
 }
 
-class LoadBreach : public ::testing::TestWithParam<Breach> {};
+class LoadBreach : public ::testing::TestWithParam<WireBreach> {};
 
 // Whichever place the plugin has among others, it is the one to name.
 TEST_P(LoadBreach, IsToldOfThePluginThatDidIt) {
@@ -113,16 +113,16 @@ TEST_P(LoadBreach, IsToldOfThePluginThatDidIt) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, LoadBreach,
-    testing::Values(Breach{"close_socket", "closed descriptor 3"},
-                    Breach{"close_memory", "closed descriptor 4, the worker's shared memory"},
-                    Breach{"another_socket", "descriptor 3"}, Breach{"shut_socket", "descriptor"},
-                    Breach{"grow", "changed the size of descriptor 4"},
-                    Breach{"no_wait", "set other flags on descriptor 3"},
-                    Breach{"packet_of_5", "a packet of 5 bytes, where an answer has 512"},
-                    Breach{"packet_of_0", "a packet of 0 bytes, where an answer has 512"},
-                    Breach{"forged_reply",
-                           "a packet of 512 bytes that answers nothing that was asked"},
-                    Breach{"flood", "a packet of 512 bytes that answers nothing that was asked"}),
+    testing::Values(
+        WireBreach{"close_socket", "closed descriptor 3"},
+        WireBreach{"close_memory", "closed descriptor 4, the worker's shared memory"},
+        WireBreach{"another_socket", "descriptor 3"}, WireBreach{"shut_socket", "descriptor"},
+        WireBreach{"grow", "changed the size of descriptor 4"},
+        WireBreach{"no_wait", "set other flags on descriptor 3"},
+        WireBreach{"packet_of_5", "a packet of 5 bytes, where an answer has 512"},
+        WireBreach{"packet_of_0", "a packet of 0 bytes, where an answer has 512"},
+        WireBreach{"forged_reply", "a packet of 512 bytes that answers nothing that was asked"},
+        WireBreach{"flood", "a packet of 512 bytes that answers nothing that was asked"}),
     [](const auto& test) { return std::string(test.param.what); });
 
 // A kernel may be the cause of it: what is called then crashes, and the command goes on.
@@ -146,4 +146,4 @@ TEST_F(PluginFile, ThatLoadsOnlyOnceCrashesWhatIsCalledNext) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

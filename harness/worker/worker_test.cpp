@@ -13,7 +13,7 @@
 #include "harness/process/time_limits.h"
 #include "harness/testing/worker_fixture.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 TEST_F(WorkerTest, ListsInTreeKernelsAndThoseOfPlugins) {
@@ -252,4 +252,4 @@ TEST_F(WorkerTest, SharedMemoryGrows) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

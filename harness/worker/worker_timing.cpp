@@ -9,7 +9,7 @@
 #include "harness/process/keeper.h"
 #include "harness/worker/worker.h"
 
-namespace ropewalk {
+namespace ropewalk::harness {
 namespace {
 
 using namespace protocol;
@@ -99,4 +99,4 @@ Worker::TimeResult Worker::time(const std::string& board, double silence_limit_s
   }
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::harness

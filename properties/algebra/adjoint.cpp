@@ -12,7 +12,8 @@
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 struct Sum {
@@ -88,4 +89,4 @@ const Property adjoint{"adjoint",
                        nullptr,
                        check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -9,7 +9,8 @@
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 Finding check(Subject& subject, const Case& c) {
@@ -77,4 +78,4 @@ const Property attention_scale{"attention_scale",
                                fixed_cases,
                                check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

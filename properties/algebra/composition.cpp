@@ -12,7 +12,8 @@
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 Finding check(Subject& subject, const Case& c) {
@@ -63,4 +64,4 @@ const Property composition{
     "composition", "turning twice is turning once by the sum", false, nullptr, "", shape, nullptr,
     check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -28,7 +28,8 @@
 #include "harness/judge/judge.h"
 #include "properties/property.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 // One pair of tokens of one batch row and placement.
@@ -208,4 +209,4 @@ const Property decay{"decay",
                      nullptr,
                      check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

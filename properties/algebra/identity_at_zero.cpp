@@ -12,7 +12,8 @@
 #include "harness/judge/judge.h"
 #include "properties/property.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 Finding check(Subject& subject, const Case& c) {
@@ -59,4 +60,4 @@ void shape(Case& c, const Offer&) {
 const Property identity_at_zero{
     "identity_at_zero", "position 0 turns nothing", false, nullptr, "", shape, nullptr, check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -13,7 +13,8 @@
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 // The value without its last two bits: sums of two such values of one binade are exact.
@@ -81,4 +82,4 @@ const Property linearity{"linearity", "the rotation of a sum is the sum of the r
                          "",          shape,
                          nullptr,     check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -6,7 +6,8 @@
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 Finding check(Subject& subject, const Case& c) {
@@ -42,4 +43,4 @@ const Property negative_positions{
     nullptr,
     check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

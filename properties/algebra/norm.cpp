@@ -11,7 +11,8 @@
 #include "harness/judge/judge.h"
 #include "properties/property.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 DoubleDouble squared_norm(const PairValue& z) {
@@ -85,4 +86,4 @@ const Property norm{"norm",  "a rotation keeps the length of every pair and ever
                     "",      shape,
                     nullptr, check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

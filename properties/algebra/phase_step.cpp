@@ -14,7 +14,8 @@
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 Finding check(Subject& subject, const Case& c) {
@@ -75,4 +76,4 @@ const Property phase_step{"phase_step", "every step of one position turns by the
                           "",           shape,
                           nullptr,      check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

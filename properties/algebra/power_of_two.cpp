@@ -13,7 +13,8 @@
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 int exponent_of(const Case& c) {
@@ -59,4 +60,4 @@ const Property power_of_two{"power_of_two",
                             nullptr,
                             check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

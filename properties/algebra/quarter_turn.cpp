@@ -6,7 +6,8 @@
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 PairValue quarter_turned(const PairValue& x) {
@@ -39,4 +40,4 @@ const Property quarter_turn{"quarter_turn",
                             nullptr,
                             check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

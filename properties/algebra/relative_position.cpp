@@ -17,7 +17,8 @@
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 struct HeadRef {
@@ -130,4 +131,4 @@ const Property relative_position{"relative_position",
                                  nullptr,
                                  check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

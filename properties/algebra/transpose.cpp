@@ -13,7 +13,8 @@
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 Finding check(Subject& subject, const Case& c) {
@@ -84,4 +85,4 @@ const Property transpose{"transpose",
                          nullptr,
                          check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

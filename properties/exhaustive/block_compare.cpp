@@ -2,7 +2,7 @@
 
 #include "kernels/api/kernel.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
 namespace {
 
 template <std::int32_t pairing>
@@ -68,4 +68,4 @@ Suspicious suspicious_rows_anywhere(std::int32_t pairing) {
                                      : look_anywhere<ROPE_HALF_SPLIT>;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

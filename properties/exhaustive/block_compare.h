@@ -5,7 +5,7 @@
 
 #include "reference/double_rotations.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
 
 /// One position: what was returned, what is true, and what is known to occur.
 struct BlockRow {
@@ -26,4 +26,4 @@ Suspicious suspicious_rows(std::int32_t pairing);
 /// The one that every machine has.
 Suspicious suspicious_rows_anywhere(std::int32_t pairing);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -14,7 +14,9 @@
 #include "properties/search/share_out.h"
 #include "properties/search/verify.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
+using namespace report;
 namespace {
 
 constexpr double u = bounds::f32.u;
@@ -372,4 +374,4 @@ Finding check_again(Subject& subject, const Case& c) {
 
 const Property exhaustive{"exhaustive", claim, true, nullptr, "", nullptr, nullptr, check_again};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

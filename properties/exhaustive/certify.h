@@ -23,7 +23,7 @@
 #include "reference/double_rotations.h"
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
 
 /// Positions first .. last, both included.
 struct PositionRange {
@@ -41,56 +41,58 @@ std::vector<PositionRange> pieces_of(PositionRange range);
 
 /// One kernel and pairing.
 struct CertifyPlan {
-  KernelFacts facts;
-  ChunkPlan chunk;          ///< its first and last are the whole range
-  CertificateRow identity;  ///< what its rows have in common
+  harness::KernelFacts facts;
+  harness::ChunkPlan chunk;         ///< its first and last are the whole range
+  report::CertificateRow identity;  ///< what its rows have in common
 };
 
 /// Why there is nothing to enumerate, as a verdict; nothing when there is. The worker is asked.
-std::optional<VerdictRow> cannot_certify(Subject& subject, const ChunkPlan& plan);
+std::optional<report::VerdictRow> cannot_certify(harness::Subject& subject,
+                                                 const harness::ChunkPlan& plan);
 
 /// Judges pieces of the plan's range, one after the other: one process's share.
 class Certifier {
  public:
-  Certifier(Subject& subject, const CertifyPlan& plan, DoubleRotations& rotations);
+  Certifier(harness::Subject& subject, const CertifyPlan& plan, DoubleRotations& rotations);
   /// A row where all held; or a verdict on the smallest position that does not hold, or on what
   /// died where.
   struct Outcome {
-    CertificateRow row;
-    std::optional<VerdictRow> failure;
+    report::CertificateRow row;
+    std::optional<report::VerdictRow> failure;
   };
   Outcome judge(PositionRange piece);
 
  private:
   void judge_chunk(PositionRange chunk, Outcome& out);
   void look_closely(std::int64_t position, const float* outputs, Outcome& out);
-  VerdictRow died(PositionRange chunk, CallResult result);
-  VerdictRow verdict_at(PositionRange range) const;
+  report::VerdictRow died(PositionRange chunk, harness::CallResult result);
+  report::VerdictRow verdict_at(PositionRange range) const;
 
-  Subject& subject_;
+  harness::Subject& subject_;
   CertifyPlan plan_;
   DoubleRotations& rotations_;
-  ChunkRunner runner_;
+  harness::ChunkRunner runner_;
   Suspicious suspicious_;
 };
 
 /// What the rows of a kernel and a pairing have in common: kernel, shape, bounds, what is claimed.
 /// (Version and fingerprints are the caller's.)
-CertificateRow identity_of(const KernelFacts& facts, const ChunkPlan& plan);
+report::CertificateRow identity_of(const harness::KernelFacts& facts,
+                                   const harness::ChunkPlan& plan);
 
 /// The verdict on a range that held: what `verify` prints and reports show.
-VerdictRow passed(const CertificateRow& row);
+report::VerdictRow passed(const report::CertificateRow& row);
 
 /// Shares the pieces out among `processes`. Rows come as they are done, and are kept whatever
 /// happens later; a failure is that of the smallest position, however many processes there are.
 struct CertifyRun {
-  WorkerOptions options;
-  std::vector<KernelFacts> known;  ///< of a worker that has started before
+  harness::WorkerOptions options;
+  std::vector<harness::KernelFacts> known;  ///< of a worker that has started before
   CertifyPlan plan;
   std::vector<PositionRange> pieces;
   int processes = 1;
-  std::function<void(const CertificateRow&)> on_row;
+  std::function<void(const report::CertificateRow&)> on_row;
 };
-std::optional<VerdictRow> certify(const CertifyRun& run, DoubleRotations& rotations);
+std::optional<report::VerdictRow> certify(const CertifyRun& run, DoubleRotations& rotations);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

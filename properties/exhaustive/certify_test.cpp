@@ -4,7 +4,8 @@
 
 #include <limits>
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 constexpr PositionRange all{-(std::int64_t{1} << 31), (std::int64_t{1} << 31) - 1};
@@ -45,10 +46,10 @@ TEST(Pieces, CoverTheRangeOnce) {
 }
 
 // One position as a right kernel returns it; what is planted in it must be suspicious.
-class Comparison : public testing::TestWithParam<std::int32_t> {
+class ComparedPosition : public testing::TestWithParam<std::int32_t> {
  protected:
   static constexpr std::int64_t half = 64;
-  Comparison() : outputs(6 * half), x(2 * half, 0.75F), r(half, 1), zero(half) {
+  ComparedPosition() : outputs(6 * half), x(2 * half, 0.75F), r(half, 1), zero(half) {
     for (std::int64_t i = 0; i < half; ++i) {
       const auto [a, b] = pair_index(GetParam(), i, half);
       at(0, a) = 1;
@@ -73,7 +74,7 @@ class Comparison : public testing::TestWithParam<std::int32_t> {
   std::vector<double> r, zero;
 };
 
-TEST_P(Comparison, SeesEachElementOfEachHead) {
+TEST_P(ComparedPosition, SeesEachElementOfEachHead) {
   for (const Suspicious look :
        {suspicious_rows(GetParam()), suspicious_rows_anywhere(GetParam())}) {
     EXPECT_FALSE(suspicious(look, 0, 0));
@@ -94,7 +95,8 @@ TEST_P(Comparison, SeesEachElementOfEachHead) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Pairings, Comparison, testing::Values(ROPE_HALF_SPLIT, ROPE_INTERLEAVED));
+INSTANTIATE_TEST_SUITE_P(Pairings, ComparedPosition,
+                         testing::Values(ROPE_HALF_SPLIT, ROPE_INTERLEAVED));
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

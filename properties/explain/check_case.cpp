@@ -4,7 +4,8 @@
 
 #include "base/memory_limits.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 Finding skipped(const std::string& reason) {
@@ -26,4 +27,4 @@ Finding check_case(const Property& property, Subject& subject, const Case& c) {
   }
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

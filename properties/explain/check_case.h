@@ -2,9 +2,10 @@
 #pragma once
 #include "properties/property.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
 
 /// Property::check; SKIPPED, with the reason, where the memory for the case cannot be had.
-Finding check_case(const Property& property, Subject& subject, const Case& c);
+harness::Finding check_case(const Property& property, harness::Subject& subject,
+                            const harness::Case& c);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

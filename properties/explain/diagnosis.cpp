@@ -27,7 +27,8 @@
 #include "properties/explain/hypotheses.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 using C = std::complex<double>;
@@ -351,4 +352,4 @@ std::string to_text(const Diagnosis& d) {
   return joined({d.cause, d.where});
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -9,11 +9,11 @@
 
 #include "harness/judge/judge.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
 
 /// One pair of the outputs beside the truth, in double: finer than any error that has a name.
 struct Seen {
-  HeadPlace at;
+  harness::HeadPlace at;
   std::int64_t pair, position;
   int placement;
   std::complex<double> x, r, y, truth;  ///< input, its rotation, output, what it should be
@@ -23,16 +23,17 @@ struct Seen {
 
 /// A problem, and every pair of what a kernel made of it.
 struct Scene {
-  Problem problem;
+  harness::Problem problem;
   Oracle& oracle;
   std::vector<Seen> pairs;
 };
-Scene scene_of(Subject& subject, Problem problem, const Execution& execution);
+Scene scene_of(harness::Subject& subject, harness::Problem problem,
+               const harness::Execution& execution);
 
 /// What a kernel makes of a case; nothing where it gives no outputs, and where there are too many
 /// to look at.
-using Look = std::function<std::optional<Scene>(const Case&)>;
-Look look_at(Subject& subject);
+using Look = std::function<std::optional<Scene>(const harness::Case&)>;
+Look look_at(harness::Subject& subject);
 
 struct Diagnosis {
   std::string cause;  ///< what the kernel does; empty where nothing fits, or where chance would do
@@ -42,6 +43,6 @@ std::string to_text(const Diagnosis& diagnosis);
 
 /// Of the outputs of `c`. A cause is sought in `larger`, the same failure with more to tell it
 /// from, and named only if it explains `c` as well. Nothing where the outputs of `c` are right.
-Diagnosis diagnose(const Look& look, const Case& c, const Case& larger);
+Diagnosis diagnose(const Look& look, const harness::Case& c, const harness::Case& larger);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

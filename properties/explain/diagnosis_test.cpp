@@ -13,7 +13,8 @@
 #include "harness/cases/data.h"
 #include "properties/search/verify.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 // A correct kernel's outputs of a case with many tokens, heads and pairs, as a scene to spoil.
@@ -160,7 +161,7 @@ TEST_F(Diagnoses, ThreeWrongPairsAreTooFewForAName) {
 
 using C = std::complex<double>;
 
-struct Planted {
+struct PlantedCause {
   const char* what;
   void (*spoil)(Seen&);
   std::vector<std::string> true_names = {};  ///< what may be said; nothing always may
@@ -180,7 +181,7 @@ float cut(double value) {  // to bfloat16, towards 0
                               0xffff0000u);
 }
 
-const Planted planted[] = {
+const PlantedCause planted[] = {
     {"rotates the other way",
      [](Seen& s) { s.y = s.x * std::conj(s.r); },
      {"rotates the other way (", "rotates the other way, or loses the sign of negative"}},
@@ -323,7 +324,7 @@ const char* const forms[] = {
 
 TEST_F(Diagnoses, NoErrorHasTheNameOfAnother) {
   std::size_t named = 0;
-  for (const Planted& error : planted)
+  for (const PlantedCause& error : planted)
     for (const std::string form : forms) {
       const std::string words = form.empty() ? usual : form;
       for (const char* smaller : {"", "rotary_dim=16 positions=7 q.heads=1 q.head_dim=16"}) {
@@ -340,7 +341,7 @@ TEST_F(Diagnoses, NoErrorHasTheNameOfAnother) {
 }
 
 TEST_F(Diagnoses, ErrorsThatHaveANameGetIt) {
-  for (const Planted& error : planted) {
+  for (const PlantedCause& error : planted) {
     if (error.true_names.empty()) continue;
     const std::string text = to_text(of_spoiled(error.spoil));
     EXPECT_TRUE(text.starts_with(error.true_names.front())) << error.what << ": " << text;
@@ -368,4 +369,4 @@ TEST_F(Diagnoses, SpeaksOfTheSmallerCaseAlone) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

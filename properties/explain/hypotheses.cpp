@@ -8,7 +8,8 @@
 #include <memory>
 #include <set>
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 using C = std::complex<double>;
@@ -369,4 +370,4 @@ std::vector<Hypothesis> fitted_hypotheses(const Scene& scene, const Scene& fitte
        })}};
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -7,7 +7,7 @@
 
 #include "properties/explain/diagnosis.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
 
 struct Hypothesis {
   std::string name;  ///< what the kernel does
@@ -24,4 +24,4 @@ std::vector<Hypothesis> fixed_hypotheses(const Scene& scene);
 /// than it takes to find it.
 std::vector<Hypothesis> fitted_hypotheses(const Scene& scene, const Scene& fitted_to);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

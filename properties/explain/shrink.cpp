@@ -11,7 +11,8 @@
 #include "properties/explain/check_case.h"
 #include "properties/explain/shrink_steps.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -238,4 +239,4 @@ Shrunk shrink(Subject& subject, const Property& property, const Offer& offer, co
   return out;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -4,20 +4,20 @@
 #pragma once
 #include "properties/property.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
 
 struct Shrunk {
-  Case smallest;
-  Finding finding;  ///< of the smallest case, in a fresh process where it fails there
+  harness::Case smallest;
+  harness::Finding finding;  ///< of the smallest case, in a fresh process where it fails there
   /// Fails only in a process that has run other cases before: a replay would pass.
   bool only_after_others = false;
-  Case worst;               ///< of all cases that failed on the way, the first with...
+  harness::Case worst;      ///< of all cases that failed on the way, the first with...
   double worst_margin = 0;  ///< ...the largest margin
 };
 
 /// `failing` failed with `first`. About 2 s at most, and twice that where other cases had damaged
 /// the process; a crash costs a process and a hang its time limit for each try: few of them.
-Shrunk shrink(Subject& subject, const Property& property, const Offer& offer, const Case& failing,
-              const Finding& first);
+Shrunk shrink(harness::Subject& subject, const Property& property, const harness::Offer& offer,
+              const harness::Case& failing, const harness::Finding& first);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -5,7 +5,8 @@
 
 #include "harness/cases/layouts.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 // Whether rows of an input share elements: no property of this suite makes such data.
@@ -280,4 +281,4 @@ std::vector<Case> smaller_cases(const Case& c) {
   return out;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -6,26 +6,26 @@
 
 #include "harness/cases/case.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
 
-std::int64_t largest_position(const Case& c);
+std::int64_t largest_position(const harness::Case& c);
 /// Whether rows of an input share elements.
-bool inputs_overlap(const Case& c);
+bool inputs_overlap(const harness::Case& c);
 
-void drop_values(Case& c);
+void drop_values(harness::Case& c);
 /// Batch rows [row, row + rows) and tokens [token, token + tokens).
-Case part_of(const Case& c, std::int64_t row, std::int64_t rows, std::int64_t token,
-             std::int64_t tokens);
-Case with_heads(const Case& c, std::int64_t heads);
-Case with_pairs(const Case& c, std::int64_t pairs);
-Case with_listed_positions(const Case& c);
-std::vector<Case> basis_vectors(const Case& c);
+harness::Case part_of(const harness::Case& c, std::int64_t row, std::int64_t rows,
+                      std::int64_t token, std::int64_t tokens);
+harness::Case with_heads(const harness::Case& c, std::int64_t heads);
+harness::Case with_pairs(const harness::Case& c, std::int64_t pairs);
+harness::Case with_listed_positions(const harness::Case& c);
+std::vector<harness::Case> basis_vectors(const harness::Case& c);
 
-using CaseSource = std::vector<Case> (*)(const Case&);
+using CaseSource = std::vector<harness::Case> (*)(const harness::Case&);
 /// Big steps first.
 std::vector<CaseSource> step_sources();
 
 /// Every single step that shrinking may take from this case; for tests.
-std::vector<Case> smaller_cases(const Case& c);
+std::vector<harness::Case> smaller_cases(const harness::Case& c);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -9,7 +9,9 @@
 #include "properties/search/generate.h"
 #include "properties/search/verify.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
+using namespace report;
 namespace {
 
 WorkerOptions options() {
@@ -184,4 +186,4 @@ TEST(Shrink, NoStepMakesACorrectKernelFail) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

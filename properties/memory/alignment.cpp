@@ -9,7 +9,8 @@
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 // Both placements with all buffers at these distances from their pages.
@@ -74,4 +75,4 @@ const Property alignment{"alignment",
                          fixed_cases,
                          check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -10,15 +10,16 @@
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 // A part of a case: some of its batch rows, or some of its tokens.
-struct Part {
+struct CasePart {
   std::int64_t first_row, rows, first_token, tokens;
 };
 
-Case part_of(const Case& c, const Part& part) {
+Case part_of(const Case& c, const CasePart& part) {
   Case out = with_positions(c, [](std::int64_t p) { return p; });
   std::vector<std::int64_t> kept;
   for (std::int64_t b = part.first_row; b < part.first_row + part.rows; ++b)
@@ -38,8 +39,8 @@ Run run_as_it_stands(Subject& subject, Problem problem) {
   return run(subject, std::move(problem));
 }
 
-std::vector<Part> parts_of(const Case& c) {
-  std::vector<Part> parts;
+std::vector<CasePart> parts_of(const Case& c) {
+  std::vector<CasePart> parts;
   if (c.tokens > 1) {
     const std::int64_t cut = 1 + c.shift % (c.tokens - 1);
     parts = {{0, c.batch, 0, cut}, {0, c.batch, cut, c.tokens - cut}};
@@ -57,7 +58,7 @@ Finding check(Subject& subject, const Case& c) {
   const Run whole = run_as_it_stands(subject, make_problem(c, subject.oracle));
   if (whole.failed()) return whole.failure;
   Tally tally;
-  for (const Part& part : parts_of(c)) {
+  for (const CasePart& part : parts_of(c)) {
     const auto source = [part](HeadPlace at) {
       at.b += part.first_row;
       at.t += part.first_token;
@@ -114,4 +115,4 @@ const Property chunks{"chunks",
                       fixed_cases,
                       check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

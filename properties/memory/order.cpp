@@ -9,7 +9,8 @@
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 Finding check(Subject& subject, const Case& c) {
@@ -51,4 +52,4 @@ const Property order{"order",
                      nullptr,
                      check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

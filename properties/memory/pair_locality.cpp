@@ -15,7 +15,8 @@
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 constexpr double specials[] = {std::numeric_limits<double>::infinity(),
@@ -95,4 +96,4 @@ const Property pair_locality{"pair_locality",
                              nullptr,
                              check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

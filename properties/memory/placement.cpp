@@ -5,7 +5,8 @@
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 Finding check(Subject& subject, const Case& c) {
@@ -47,4 +48,4 @@ const Property placement{"placement",
                          nullptr,
                          check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -4,7 +4,8 @@
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 Finding check(Subject& subject, const Case& c) {
@@ -42,4 +43,4 @@ const Property position_types{"position_types",
                               nullptr,
                               check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

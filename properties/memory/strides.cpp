@@ -7,7 +7,8 @@
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 Finding check(Subject& subject, const Case& c) {
@@ -43,4 +44,4 @@ const Property strides{"strides",
                        nullptr,
                        check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -9,7 +9,8 @@
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 // Tensor `tensor` as the only one of a call.
@@ -62,4 +63,4 @@ const Property tensors_apart{"tensors_apart",
                              nullptr,
                              check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -15,7 +15,8 @@
 #include "harness/cases/layouts.h"
 #include "properties/property.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 constexpr std::uint32_t callers = 4, rounds = 200;
@@ -109,4 +110,4 @@ const Property threads{"threads",
                        fixed_cases,
                        check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -10,7 +10,8 @@
 #include "properties/property.h"
 #include "properties/whole_output.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 void compare_row(const Problem& p, const Outputs& outputs, std::uint32_t tensor, std::int64_t b,
@@ -91,4 +92,4 @@ const Property untouched_dims{"untouched_dims",
                               nullptr,
                               check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -5,7 +5,8 @@
 #include "harness/judge/judge.h"
 #include "properties/property.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 std::int64_t written_elements(const Problem& p) {
@@ -53,4 +54,4 @@ const Property unwritten_outputs{"unwritten_outputs",
                                  nullptr,
                                  check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -12,7 +12,9 @@
 #include "reference/decay.h"
 #include "reference/frequencies.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
+using namespace report;
 namespace {
 
 constexpr std::int64_t curve_rotary_dim = 128;
@@ -90,4 +92,4 @@ std::vector<CurveRow> decay_curves(Worker& worker, Oracle& oracle,
   return curves;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

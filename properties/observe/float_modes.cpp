@@ -8,7 +8,8 @@
 #include "harness/judge/offer.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 constexpr struct {
@@ -56,4 +57,4 @@ std::vector<FloatModeNote> float_mode_notes(Subject& subject) {
   return notes;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -6,7 +6,7 @@
 
 #include "harness/judge/executor.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
 
 struct FloatModeNote {
   std::string mode;    ///< "rounding up"
@@ -14,6 +14,6 @@ struct FloatModeNote {
 };
 
 /// Every mode, for the pairing and type that the kernel offers first; empty where it offers none.
-std::vector<FloatModeNote> float_mode_notes(Subject& subject);
+std::vector<FloatModeNote> float_mode_notes(harness::Subject& subject);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <string>
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 std::string effects_on(const std::string& kernel) {
@@ -53,4 +54,4 @@ TEST(FloatModes, AModeThatIsNotGivenBackIsNamed) {
 #endif
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

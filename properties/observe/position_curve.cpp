@@ -10,7 +10,9 @@
 #include "properties/search/verify.h"
 #include "reference/frequencies.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
+using namespace report;
 namespace {
 
 constexpr std::int64_t curve_rotary_dim = 128;
@@ -108,4 +110,4 @@ std::vector<CurveRow> position_curves(Worker& worker, Oracle& oracle,
   return curves;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

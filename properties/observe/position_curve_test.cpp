@@ -6,7 +6,9 @@
 
 #include "properties/search/verify.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
+using namespace report;
 namespace {
 
 std::vector<CurveRow> curves_of(const std::vector<std::string>& kernels) {
@@ -78,4 +80,4 @@ TEST(PositionCurve, LeavesOutWhoIsNotAsked) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

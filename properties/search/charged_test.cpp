@@ -6,7 +6,9 @@
 
 #include "properties/search/verify.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
+using namespace report;
 namespace {
 
 struct Charged {
@@ -53,4 +55,4 @@ INSTANTIATE_TEST_SUITE_P(All, OnePairing,
                          [](const auto& charged) { return std::string(charged.param.kernel); });
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

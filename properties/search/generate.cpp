@@ -6,7 +6,8 @@
 #include "harness/cases/data.h"
 #include "harness/cases/layouts.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 constexpr std::int64_t batches[] = {1, 2, 3, 5, 8, 11};
@@ -220,4 +221,4 @@ Case generate_case(const Offer& offer, const Property& property, const Choices& 
   return c;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -7,7 +7,7 @@
 #include "harness/judge/offer.h"
 #include "properties/property.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
 
 /// One integer a decision, with the largest value it takes. Sizes are places in a list: small ones,
 /// powers of two and what lies beside them, and some that are larger than any unrolled loop.
@@ -54,6 +54,7 @@ void visit_choices(C& c, Visit&& visit) {
 }
 
 /// A valid case inside the offer, shaped for the property.
-Case generate_case(const Offer& offer, const Property& property, const Choices& choices);
+harness::Case generate_case(const harness::Offer& offer, const Property& property,
+                            const Choices& choices);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -9,7 +9,9 @@
 #include "harness/worker/own_workers.h"
 #include "properties/search/share_out.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
+using namespace report;
 namespace {
 
 // What a judge of kernels says.
@@ -119,4 +121,4 @@ void verify_with_judges(const WorkerOptions& options, const VerifyPlan& plan, in
   share_out(jobs);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

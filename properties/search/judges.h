@@ -6,7 +6,7 @@
 #include "harness/worker/worker.h"
 #include "properties/search/verify.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
 
 /// As many as there are processors for this process, 8 at most.
 int usual_judges();
@@ -15,8 +15,8 @@ int usual_judges();
 /// an oracle of its own (RapidCheck keeps static state: threads would not do). A kernel runs in a
 /// worker that has its plugin alone, and the tree's kernels in one without plugins. Rows come in
 /// the order of the kernels. Throws what verify() throws, and std::runtime_error when a judge dies.
-void verify_with_judges(const WorkerOptions& options, const VerifyPlan& plan, int judges,
-                        const std::function<void(const VerdictRow&)>& on_row,
+void verify_with_judges(const harness::WorkerOptions& options, const VerifyPlan& plan, int judges,
+                        const std::function<void(const report::VerdictRow&)>& on_row,
                         const std::function<void(const std::string&)>& on_progress);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

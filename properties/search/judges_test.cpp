@@ -5,7 +5,9 @@
 
 #include <stdexcept>
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
+using namespace report;
 namespace {
 
 WorkerOptions options() {
@@ -77,4 +79,4 @@ TEST(Judges, AreAtLeastOneAndAtMostEight) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -4,7 +4,8 @@
 #include <sstream>
 #include <string>
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 // properties/search/regressions.txt as one string: an installed command has no files beside it.
@@ -53,4 +54,4 @@ std::vector<Case> regressions_of(const Property& property, const Offer& offer) {
   return out;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -5,13 +5,13 @@
 
 #include "properties/property.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
 
 /// The lines of the corpus for this property, as cases of this kernel's contract, pairing and type.
 /// Those that make no sense there (a negative position under a table by position) are left out.
-std::vector<Case> regressions_of(const Property& property, const Offer& offer);
+std::vector<harness::Case> regressions_of(const Property& property, const harness::Offer& offer);
 
 /// All lines as they stand.
-std::vector<Case> regression_corpus();
+std::vector<harness::Case> regression_corpus();
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

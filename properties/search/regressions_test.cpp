@@ -9,15 +9,17 @@
 
 #include "properties/search/verify.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
+using namespace report;
 namespace {
 
-struct Line {
+struct CorpusLine {
   std::string mutant, text;
 };
 
-std::vector<Line> lines() {
-  std::vector<Line> out;
+std::vector<CorpusLine> lines() {
+  std::vector<CorpusLine> out;
   std::ifstream file(ROPEWALK_CORPUS);
   std::string mutant;
   for (std::string line; std::getline(file, line);) {
@@ -71,7 +73,7 @@ TEST_F(Corpus, IsTheFileAsItStands) {
 }
 
 TEST_F(Corpus, EachLineRefutesItsMutant) {
-  for (const Line& line : lines()) {
+  for (const CorpusLine& line : lines()) {
     const auto findings = run(line.mutant, line.text);
     EXPECT_TRUE(std::any_of(findings.begin(), findings.end(),
                             [](const Finding& f) { return f.ran() && !f.holds(); }))
@@ -80,7 +82,7 @@ TEST_F(Corpus, EachLineRefutesItsMutant) {
 }
 
 TEST_F(Corpus, EachLineComparesSomethingAndCorrectKernelsHold) {
-  for (const Line& line : lines()) {
+  for (const CorpusLine& line : lines()) {
     bool ran = false;
     for (const char* kernel : {"control_scalar_table", "control_scalar_exact"})
       for (const Finding& f : run(kernel, line.text)) {
@@ -109,4 +111,4 @@ TEST_F(Corpus, IsRunFirstAndCounted) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

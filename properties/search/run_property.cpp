@@ -17,7 +17,8 @@
 #include "properties/search/generate.h"
 #include "properties/search/regressions.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 // Counts what is run and keeps the worst.
@@ -157,4 +158,4 @@ PropertyRun run_property(Subject& subject, const Property& property, const Offer
   return runner.run;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

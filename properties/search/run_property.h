@@ -6,20 +6,20 @@
 
 #include "properties/property.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
 
 struct PropertyRun {
-  std::int64_t planned = 0;        ///< cases
-  std::int64_t executed = 0;       ///< of them run by the kernel
-  std::int64_t compared = 0;       ///< of them with something compared
-  std::int64_t values = 0;         ///< compared in all
-  Finding worst;                   ///< of the passing cases, or of the failing one after shrinking
-  std::optional<Case> failing;     ///< the smallest failing case found
-  std::string cause;               ///< of it: what the kernel does instead, where that can be told
-  double worst_margin = 0;         ///< of all failing cases, where a tenth above the smallest's
-  std::optional<Case> worst_case;  ///< that gives it, where it does so again
-  bool only_after_others = false;  ///< it passes in a process of its own
-  bool gave_up = false;            ///< too many generated cases were refused by the kernel
+  std::int64_t planned = 0;   ///< cases
+  std::int64_t executed = 0;  ///< of them run by the kernel
+  std::int64_t compared = 0;  ///< of them with something compared
+  std::int64_t values = 0;    ///< compared in all
+  harness::Finding worst;     ///< of the passing cases, or of the failing one after shrinking
+  std::optional<harness::Case> failing;  ///< the smallest failing case found
+  std::string cause;        ///< of it: what the kernel does instead, where that can be told
+  double worst_margin = 0;  ///< of all failing cases, where a tenth above the smallest's
+  std::optional<harness::Case> worst_case;  ///< that gives it, where it does so again
+  bool only_after_others = false;           ///< it passes in a process of its own
+  bool gave_up = false;                     ///< too many generated cases were refused by the kernel
 };
 
 struct RunLimits {
@@ -28,7 +28,7 @@ struct RunLimits {
   bool shrink = true;
 };
 
-PropertyRun run_property(Subject& subject, const Property& property, const Offer& offer,
-                         Profile profile, const RunLimits& limits);
+PropertyRun run_property(harness::Subject& subject, const Property& property,
+                         const harness::Offer& offer, Profile profile, const RunLimits& limits);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

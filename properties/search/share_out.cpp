@@ -18,7 +18,8 @@
 #include "base/memory_limits.h"
 #include "harness/worker/worker.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 // A process is sent numbers of jobs and answers with lines: a letter, then the text.
@@ -169,4 +170,4 @@ void share_out(const ShareOut& plan) {
   }
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-namespace ropewalk {
+namespace ropewalk::properties {
 
 /// What a job says while it runs: a letter of the caller's (but d, e, u), and one line of text.
 using Tell = std::function<void(char, const std::string&)>;
@@ -26,4 +26,4 @@ struct ShareOut {
 /// WorkerError or std::runtime_error, and std::runtime_error when a process dies.
 void share_out(const ShareOut& plan);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -10,7 +10,9 @@
 #include "properties/explain/check_case.h"
 #include "properties/search/run_property.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
+using namespace report;
 namespace {
 
 std::uint64_t hash_text(std::uint64_t seed, const std::string& text) {
@@ -80,9 +82,9 @@ void fill_verdict(VerdictRow& row, const PropertyRun& run, const std::string& ag
 }
 
 // One pairing and data type of one kernel.
-class Cell {
+class Combination {
  public:
-  Cell(Subject& subject, const VerifyPlan& plan, const Offer& offer)
+  Combination(Subject& subject, const VerifyPlan& plan, const Offer& offer)
       : subject_(subject), plan_(plan), offer_(offer) {}
 
   VerdictRow judge(const Property& property, const std::string& hung_in) const {
@@ -205,7 +207,7 @@ void verify_kernel(Subject& subject, const VerifyPlan& plan,
           plan.on_offer({subject.facts.name, nothing.angle_contract,
                          std::string(word_of(pairing_words, pairing)),
                          std::string(word_of(dtype_words, dtype)), offered(feature)});
-      const Cell cell(subject, plan, *probe.offer);
+      const Combination cell(subject, plan, *probe.offer);
       for (const Property* property : plan.more) on_row(cell.judge(*property, ""));
       for (const Property* property : matching_properties(plan)) {
         on_progress(fmt::format("{} {} {} {}", subject.facts.name, word_of(pairing_words, pairing),
@@ -270,4 +272,4 @@ int exit_code_of(const std::vector<VerdictRow>& rows) {
   return any_ran ? 0 : 3;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -12,7 +12,7 @@
 #include "properties/property.h"
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
 
 struct VerifyPlan {
   std::vector<std::string> kernels, properties;  ///< globs; empty: all
@@ -24,7 +24,7 @@ struct VerifyPlan {
   bool until_failure = false;  ///< the first failure of a kernel is its last row
   std::int64_t cases = 0;      ///< a property; 0: what the profile says
   /// Told each feature that a kernel offers, before it is judged; may be empty.
-  std::function<void(const LedgerKey&)> on_offer;
+  std::function<void(const harness::LedgerKey&)> on_offer;
 };
 
 /// How many cases a profile generates for each property.
@@ -32,38 +32,38 @@ std::int64_t cases_of(Profile profile);
 
 /// The plan for the kernel with these facts, row by row. `on_progress` is told what runs next.
 /// A worker that cannot start throws WorkerError.
-void verify(Worker& worker, Oracle& oracle, const VerifyPlan& plan,
-            const std::function<void(const VerdictRow&)>& on_row,
+void verify(harness::Worker& worker, Oracle& oracle, const VerifyPlan& plan,
+            const std::function<void(const report::VerdictRow&)>& on_row,
             const std::function<void(const std::string&)>& on_progress);
 
 /// The same for one kernel.
-void verify_kernel(Subject& subject, const VerifyPlan& plan,
-                   const std::function<void(const VerdictRow&)>& on_row,
+void verify_kernel(harness::Subject& subject, const VerifyPlan& plan,
+                   const std::function<void(const report::VerdictRow&)>& on_row,
                    const std::function<void(const std::string&)>& on_progress);
 
 /// Runs the case of a replay line once: the finding, with its margin, and what it was measured by.
 struct Replayed {
-  Finding finding;
-  KernelFacts facts;
+  harness::Finding finding;
+  harness::KernelFacts facts;
   const Property* property;
 };
-Replayed replay(Worker& worker, Oracle& oracle, const Case& c);
+Replayed replay(harness::Worker& worker, Oracle& oracle, const harness::Case& c);
 
 /// PASS, FAIL, CRASH, HANG, ... of one finding.
-std::string verdict_of(const Finding& finding);
+std::string verdict_of(const harness::Finding& finding);
 
 /// What the exit code of a run of verdicts is: 0, 1 or 3 (README, exit codes). A failure that is
 /// known (VerdictRow::known) is not what it is about.
-int exit_code_of(const std::vector<VerdictRow>& rows);
+int exit_code_of(const std::vector<report::VerdictRow>& rows);
 
 /// B(D) of the reference and of each kernel named in `kernels` (the pairing and type it offers
 /// first).
-std::vector<CurveRow> decay_curves(Worker& worker, Oracle& oracle,
-                                   const std::vector<std::string>& kernels);
+std::vector<report::CurveRow> decay_curves(harness::Worker& worker, Oracle& oracle,
+                                           const std::vector<std::string>& kernels);
 
 /// For each kernel named in `kernels`, at positions 0, 2^0, 2^1, ... 2^30, 2^31 - 1: the largest
 /// error of a pair against the real rotation, relative to |x|, whatever the kernel's own angles.
-std::vector<CurveRow> position_curves(Worker& worker, Oracle& oracle,
-                                      const std::vector<std::string>& kernels);
+std::vector<report::CurveRow> position_curves(harness::Worker& worker, Oracle& oracle,
+                                              const std::vector<std::string>& kernels);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

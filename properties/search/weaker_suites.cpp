@@ -8,7 +8,8 @@
 
 #include "properties/explain/diagnosis.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 // Runs a case and lets `measure` make error and limit of each placement's pairs.
@@ -119,4 +120,4 @@ const std::vector<const Property*>& weaker_suites() {
   return list;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

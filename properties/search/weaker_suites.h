@@ -3,7 +3,7 @@
 #pragma once
 #include "properties/property.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
 
 /// A typical repository's test, cosine similarity, and the normalised mean square error.
 const std::vector<const Property*>& weaker_suites();
@@ -11,4 +11,4 @@ const std::vector<const Property*>& weaker_suites();
 /// The three properties that RoFormer's own text names; judged by this suite's bounds.
 inline constexpr std::string_view three_laws[] = {"norm", "relative_position", "decay"};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -8,7 +8,8 @@
 #include "harness/judge/judge.h"
 #include "properties/property.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 Finding check(Subject& subject, const Case& c) {
@@ -112,4 +113,4 @@ const Property agreement{"agreement", "every pair is the exact rotation of its i
                          "",          shape,
                          fixed_cases, check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -9,7 +9,8 @@
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 constexpr std::int64_t far_stride = (std::int64_t{1} << 30) + 64;
@@ -67,4 +68,4 @@ const Property far_strides{"far_strides",
                            fixed_cases,
                            check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

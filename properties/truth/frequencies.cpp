@@ -7,7 +7,8 @@
 
 #include "properties/property.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
@@ -65,4 +66,4 @@ const Property frequencies{"frequencies",
                            fixed_cases,
                            agreement.check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -22,7 +22,8 @@
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 constexpr std::uint32_t repetitions = 10'000;
@@ -212,10 +213,11 @@ bool play(Actor& a, Actor& b, bool first_in_first_out, bool long_one) {
 }
 
 // What each of the two problems shows, `theirs` of the second.
-struct Judged {
+struct BothJudged {
   Finding ours, theirs;
 };
-Judged judge(Subject& subject, const Case& c, const Case& other, bool first_goes, bool long_one) {
+BothJudged judge(Subject& subject, const Case& c, const Case& other, bool first_goes,
+                 bool long_one) {
   Actor a(subject, c, 1), b(subject, other, 2);
   const bool played = play(a, b, first_goes, long_one);
   if (!played && a.failure().kind != Finding::Kind::measured) return {a.failure(), {}};
@@ -251,7 +253,7 @@ Finding check(Subject& subject, const Case& c) {
   const auto judged = [&](const Case& second) {
     return judge(subject, c, second, which % 2 == 0, long_one);
   };
-  Judged two = judged(other);
+  BothJudged two = judged(other);
   // Another pairing or data type has verdicts of its own. What is wrong there without a history is
   // not charged here: this form is judged with a second state of its own problem instead.
   const bool own_form = other.pairing == c.pairing && other.dtype == c.dtype;
@@ -307,4 +309,4 @@ const Property history{"history",   "a call gives what it gave before, whatever 
                        "",          nullptr,
                        fixed_cases, check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

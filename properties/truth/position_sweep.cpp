@@ -7,7 +7,8 @@
 
 #include "properties/property.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 constexpr std::int64_t swept_positions = 131'072;
@@ -162,4 +163,4 @@ const Property position_sweep{
     fixed_cases,
     agreement.check};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -9,7 +9,8 @@
 #include "properties/property.h"
 #include "properties/whole_output.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 void enlarge(Case& c, const Offer& offer) {
@@ -87,4 +88,4 @@ const Property shared_inputs{"shared_inputs",
                              fixed_cases,
                              check_whole_output};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -14,7 +14,8 @@
 #include "properties/property.h"
 #include "properties/whole_output.h"
 
-namespace ropewalk {
+namespace ropewalk::properties {
+using namespace harness;
 namespace {
 
 using Counts = std::vector<std::int64_t>;
@@ -225,4 +226,4 @@ const Property sizes{"sizes",     "no count of tokens, heads, rows, pairs or oth
                      "",          nullptr,
                      fixed_cases, check_whole_output};
 
-}  // namespace ropewalk
+}  // namespace ropewalk::properties

@@ -12,7 +12,7 @@
 #include "reports/pages/page_data.h"
 #include "reports/pages/render.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 constexpr std::size_t results_bytes_max = std::size_t{1} << 30;
@@ -178,4 +178,4 @@ PageCheck check_page(const std::string& page, const std::string& name,
                                   "are ours, their lines and marks lie within two pixels")};
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -5,7 +5,7 @@
 
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 struct PageCheck {
   bool holds = false;
@@ -22,4 +22,4 @@ PageCheck check_page(const std::string& page, const std::string& name,
 /// The results that a page carries. Throws BadFile.
 Results results_of_page(const std::string& page, const std::string& name);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

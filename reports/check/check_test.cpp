@@ -11,7 +11,7 @@
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 const std::string& sample_page() {
@@ -258,4 +258,4 @@ TEST(Check, APageOfAnotherGnuplotIsHeldByItsTables) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "reports/check/picture_parts.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 /// Lines are 1.5 pixels wide: what lies no further off covers what it should be. Both gnuplots
@@ -157,4 +157,4 @@ std::string picture_difference(std::string_view picture, std::string_view ours) 
   return marks.empty() ? lines_difference(a, b) : marks;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 /// What `picture`, an <svg> element of a page, has otherwise than `ours`, in one line; empty where
 /// both show the same. Anything that gnuplot does not write there is a difference.
 std::string picture_difference(std::string_view picture, std::string_view ours);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 using Attributes = std::map<std::string, std::string>;
@@ -132,9 +132,9 @@ struct State {
   Point at;
 };
 
-class Reader {
+class PictureReader {
  public:
-  explicit Reader(std::string_view svg) : rest_(svg) {}
+  explicit PictureReader(std::string_view svg) : rest_(svg) {}
   Picture read() {
     stack_.emplace_back();
     while (picture_.error.empty() && !rest_.empty()) step();
@@ -357,7 +357,7 @@ class Reader {
 }  // namespace
 
 Picture parts_of_picture(std::string_view svg) {
-  return Reader(svg).read();
+  return PictureReader(svg).read();
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

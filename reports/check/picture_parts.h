@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 struct Point {
   double x = 0, y = 0;
@@ -39,4 +39,4 @@ struct Picture {
 
 Picture parts_of_picture(std::string_view svg);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

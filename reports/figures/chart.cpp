@@ -14,7 +14,7 @@
 #include "base/program.h"
 #include "base/text.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 constexpr std::size_t line_points_max = 800;
@@ -362,4 +362,4 @@ std::string gnuplot_version(const std::string& program) {
   return output.error.empty() && !line.empty() ? line : "no gnuplot";
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

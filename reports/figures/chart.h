@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 enum class Draw { line, points, joined };  ///< joined: points with a line through them
 
@@ -74,4 +74,4 @@ Chart draw_chart(const ChartRequest& request, ChartSize size = wide_chart,
 /// "gnuplot 5.4 patchlevel 4", or "no gnuplot": pictures of two versions differ.
 std::string gnuplot_version(const std::string& program = {});
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -9,7 +9,7 @@
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 ChartRequest sample_request() {
@@ -144,4 +144,4 @@ TEST(RunProgram, DoesNotWaitForEver) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "reports/figures/figure.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 constexpr double error_floor = 1e-9;
@@ -228,4 +228,4 @@ std::vector<Figure> curve_figures(const Results& results) {
   return figures;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -7,7 +7,7 @@
 #include "reports/figures/chart.h"
 #include "reports/numbers/summary.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 struct FigureTable {
   std::vector<std::string> columns;  ///< the first is what the lines are named by
@@ -57,4 +57,4 @@ std::vector<Cache> caches_of(const std::string& environment_text);
 LegendItem legend_item(std::size_t index, const ChartSeries& series, std::string name,
                        std::string note);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

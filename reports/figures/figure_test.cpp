@@ -6,7 +6,7 @@
 
 #include "reports/testing/sample_results.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 const Figure& named(const std::vector<Figure>& figures, const std::string& title) {
@@ -150,4 +150,4 @@ TEST(WorkingSet, OneSizeIsNoPicture) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::report

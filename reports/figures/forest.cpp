@@ -8,13 +8,13 @@
 #include "base/text.h"
 #include "reports/figures/figure.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 constexpr std::size_t rows_max = 28;
 
 /// One line of the picture.
-struct Line {
+struct ForestLine {
   const Contest* contest;
   const BoardEntry* entry;
 };
@@ -48,8 +48,8 @@ std::string label_of(const std::string& name, std::size_t number) {
   return plain ? name : fmt::format("no. {}", number);
 }
 
-std::vector<Line> lines_of(const Board& board) {
-  std::vector<Line> lines;
+std::vector<ForestLine> lines_of(const Board& board) {
+  std::vector<ForestLine> lines;
   for (const Contest& contest : board.contests)
     for (const BoardEntry& entry : contest.entries)
       if (entry.is_compared()) lines.push_back({&contest, &entry});
@@ -67,7 +67,7 @@ std::string launches_text(const Claim& claim) {
   return text;
 }
 
-FigureTable table_of(const std::vector<Line>& lines) {
+FigureTable table_of(const std::vector<ForestLine>& lines) {
   FigureTable table;
   table.columns = {"no.",      "contestant", "workload",    "ratio",  "interval",
                    "coverage", "rounds",     "each launch", "outcome"};
@@ -86,13 +86,13 @@ FigureTable table_of(const std::vector<Line>& lines) {
   return table;
 }
 
-void draw(const std::vector<Line>& lines, Figure& figure) {
+void draw(const std::vector<ForestLine>& lines, Figure& figure) {
   ChartRequest& picture = figure.picture;
   std::vector<ChartSeries> series(std::size(kinds));
   const Contest* last = nullptr;
   double y = 0;
   std::size_t drawn = 0, number = 0;
-  for (const Line& line : lines) {
+  for (const ForestLine& line : lines) {
     ++number;
     const Interval& interval = line.entry->claim->interval;
     if (!can_be_drawn(interval) || drawn == rows_max) continue;
@@ -147,7 +147,7 @@ std::vector<ChartPlace> ratio_ticks(const ChartRequest& picture) {
 std::vector<Figure> forest_figures(const Summary& summary) {
   std::vector<Figure> figures;
   for (const Board& board : summary.boards) {
-    const std::vector<Line> lines = lines_of(board);
+    const std::vector<ForestLine> lines = lines_of(board);
     if (lines.empty()) continue;
     Figure figure;
     figure.picture.title = "Ratios to the baseline";
@@ -168,4 +168,4 @@ std::vector<Figure> forest_figures(const Summary& summary) {
   return figures;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

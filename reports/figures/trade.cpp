@@ -9,14 +9,14 @@
 #include "base/text.h"
 #include "reports/figures/figure.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 // Kernels with a table are measured up to here; so all are compared over the same positions.
 constexpr double position_max = 65536;
 constexpr double error_floor = 1e-9;
 
-struct Point {
+struct TradePoint {
   std::string kernel, angles;
   double ns = 0, error = 0;
 };
@@ -25,7 +25,7 @@ struct Point {
 struct Trade {
   std::string board;  ///< without the angle source
   const Contest* of = nullptr;
-  std::vector<Point> points;
+  std::vector<TradePoint> points;
   std::vector<std::string> without_error;
 };
 
@@ -94,16 +94,16 @@ std::vector<Trade> trades_of(const Results& results, const Summary& summary) {
 }
 
 /// No other kernel is at least as fast and as accurate, and better in one of them.
-bool is_best(const Point& point, const std::vector<Point>& all) {
-  return std::none_of(all.begin(), all.end(), [&point](const Point& other) {
+bool is_best(const TradePoint& point, const std::vector<TradePoint>& all) {
+  return std::none_of(all.begin(), all.end(), [&point](const TradePoint& other) {
     return other.ns <= point.ns && other.error <= point.error &&
            (other.ns < point.ns || other.error < point.error);
   });
 }
 
-std::vector<ChartPlace> ticks_of(const std::vector<Point>& points) {
+std::vector<ChartPlace> ticks_of(const std::vector<TradePoint>& points) {
   double low = points.front().ns, high = low;
-  for (const Point& point : points) {
+  for (const TradePoint& point : points) {
     low = std::min(low, point.ns);
     high = std::max(high, point.ns);
   }
@@ -118,7 +118,7 @@ std::vector<ChartPlace> ticks_of(const std::vector<Point>& points) {
 }
 
 Figure figure_of(Trade trade) {
-  std::sort(trade.points.begin(), trade.points.end(), [](const Point& a, const Point& b) {
+  std::sort(trade.points.begin(), trade.points.end(), [](const TradePoint& a, const TradePoint& b) {
     return std::pair(a.ns, a.kernel) < std::pair(b.ns, b.kernel);
   });
   Figure figure;
@@ -140,7 +140,7 @@ Figure figure_of(Trade trade) {
       "and no ranking.";
   figure.absent = std::move(trade.without_error);
   figure.table.columns = {"kernel", "angles", "ns a token", "worst error / |x|", ""};
-  for (const Point& point : trade.points) {
+  for (const TradePoint& point : trade.points) {
     const bool best = is_best(point, trade.points);
     figure.table.lines.push_back({point.kernel, point.angles, number_text(point.ns),
                                   fmt::format("{:.3g}", point.error), best ? "best" : ""});
@@ -165,4 +165,4 @@ std::vector<Figure> trade_figures(const Results& results, const Summary& summary
   return figures;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

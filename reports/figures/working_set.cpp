@@ -10,15 +10,15 @@
 #include "base/text.h"
 #include "reports/figures/figure.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
-struct Point {
+struct SizePoint {
   double bytes = 0, gb_low = 0, gb = 0, gb_high = 0;
 };
 
 /// One kernel, or the ceiling, over all sizes; by workload.
-using Points = std::map<std::string, Point>;
+using Points = std::map<std::string, SizePoint>;
 
 /// All that shares one picture: the same model, pairing, dtype and placement.
 struct Walk {
@@ -34,7 +34,7 @@ std::string model_of(const std::string& workload) {
   return workload.substr(0, workload.rfind('/'));
 }
 
-Point point_of(const BoardEntry& entry) {
+SizePoint point_of(const BoardEntry& entry) {
   const TimingRow& row = *entry.row;
   // bytes a call / (ns a token * tokens a call) = 10^9 bytes a second
   const auto gb_of = [&row](double ns) {
@@ -44,7 +44,7 @@ Point point_of(const BoardEntry& entry) {
           gb_of(entry.ns_min)};
 }
 
-bool can_be_drawn(const Point& p) {
+bool can_be_drawn(const SizePoint& p) {
   const auto good = [](double v) { return std::isfinite(v) && v > 0; };
   return good(p.bytes) && good(p.gb_low) && good(p.gb) && good(p.gb_high);
 }
@@ -57,7 +57,7 @@ void take(const Contest& contest, Walk& walk) {
       if (!entry.row->is_ceiling()) walk.without_speed[entry.row->kernel] = entry.outcome;
       continue;
     }
-    const Point point = point_of(entry);
+    const SizePoint point = point_of(entry);
     if (!can_be_drawn(point)) continue;
     Points& points = entry.row->is_ceiling() ? walk.ceiling : walk.kernels[entry.row->kernel];
     points[workload] = point;
@@ -85,11 +85,11 @@ std::vector<Walk> find_walks(const Summary& summary) {
   return walks;
 }
 
-std::vector<Point> by_size(const Points& points) {
-  std::vector<Point> out;
+std::vector<SizePoint> by_size(const Points& points) {
+  std::vector<SizePoint> out;
   for (const auto& each : points) out.push_back(each.second);
   std::sort(out.begin(), out.end(),
-            [](const Point& a, const Point& b) { return a.bytes < b.bytes; });
+            [](const SizePoint& a, const SizePoint& b) { return a.bytes < b.bytes; });
   return out;
 }
 
@@ -151,7 +151,7 @@ void mark_caches(const std::vector<Cache>& caches, double largest, Figure& figur
 std::string cell_text(const Points& points, const std::string& workload) {
   const auto found = points.find(workload);
   if (found == points.end()) return "";
-  const Point& p = found->second;
+  const SizePoint& p = found->second;
   return fmt::format("{} [{} – {}]", number_text(p.gb), number_text(p.gb_low),
                      number_text(p.gb_high));
 }
@@ -176,7 +176,7 @@ FigureTable table_of(const Walk& walk, const std::vector<std::string>& kernels) 
 
 void add_ceiling(const Walk& walk, Figure& figure) {
   ChartBand& band = figure.picture.band;
-  for (const Point& p : by_size(walk.ceiling)) {
+  for (const SizePoint& p : by_size(walk.ceiling)) {
     band.x.push_back(p.bytes);
     band.low.push_back(p.gb_low);
     band.middle.push_back(p.gb);
@@ -209,7 +209,7 @@ Figure figure_of(const Walk& walk, const std::vector<Cache>& caches) {
     }
     ChartSeries series;
     series.draw = Draw::joined;
-    for (const Point& p : by_size(walk.kernels.at(kernel))) {
+    for (const SizePoint& p : by_size(walk.kernels.at(kernel))) {
       series.x.push_back(p.bytes);
       series.y.push_back(p.gb);
     }
@@ -267,4 +267,4 @@ std::vector<Figure> working_set_figures(const Results& results, const Summary& s
   return figures;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -9,7 +9,7 @@
 
 #include "reports/numbers/summary.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 /// "half_split / f32 / in place / table" -> its four parts.
@@ -250,4 +250,4 @@ std::vector<Board> make_boards(const std::vector<TimingRow>& timings, const Clai
   return std::move(table.boards);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

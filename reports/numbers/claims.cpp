@@ -7,7 +7,7 @@
 #include <map>
 #include <tuple>
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -302,4 +302,4 @@ Claims claims_of(const std::vector<TimingRow>& rows) {
   return out;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

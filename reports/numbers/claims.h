@@ -10,7 +10,7 @@
 
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 inline constexpr double claim_error = 0.05;   ///< of all claims of a group together
 inline constexpr double same_within = 0.01;   ///< SAME: inside 1 -+ this
@@ -85,4 +85,4 @@ struct Claims {
 Claims claims_of(const std::vector<TimingRow>& rows);
 Claims claims_of(const std::vector<TimingRow>&&) = delete;
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -9,7 +9,7 @@
 
 #include "reports/testing/sample_results.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 constexpr std::uint64_t seed = 20210420;
@@ -19,13 +19,14 @@ constexpr std::uint64_t seed = 20210420;
 struct Noise {
   double jitter = 0.012, spike_share = 0.08, spike = 0.4, drift = 0.05;
 };
-struct Rounds {
+struct DrawnRounds {
   std::vector<double> a, b;
 };
-Rounds make_rounds(std::mt19937_64& random, std::int64_t n, double ratio, const Noise& noise = {}) {
+DrawnRounds make_rounds(std::mt19937_64& random, std::int64_t n, double ratio,
+                        const Noise& noise = {}) {
   std::normal_distribution<double> normal;
   std::uniform_real_distribution<double> uniform;
-  Rounds out;
+  DrawnRounds out;
   double drift = 0;
   const auto one = [&] {
     const bool hit = uniform(random) < noise.spike_share;
@@ -39,7 +40,7 @@ Rounds make_rounds(std::mt19937_64& random, std::int64_t n, double ratio, const 
   return out;
 }
 
-std::vector<double> logs_of(const Rounds& rounds) {
+std::vector<double> logs_of(const DrawnRounds& rounds) {
   std::vector<double> out;
   for (std::size_t i = 0; i < rounds.a.size(); ++i)
     out.push_back(std::log(rounds.b[i] / rounds.a[i]));
@@ -65,8 +66,8 @@ std::vector<TimingRow> make_run(std::mt19937_64& random, std::int64_t rounds, do
   std::vector<TimingRow> rows;
   for (std::size_t launch = 0; launch < offsets.size(); ++launch) {
     const auto l = static_cast<std::int64_t>(launch);
-    const Rounds kernel = make_rounds(random, rounds, ratio * offsets[launch]);
-    Rounds twin = make_rounds(random, rounds, twin_ratio);
+    const DrawnRounds kernel = make_rounds(random, rounds, ratio * offsets[launch]);
+    DrawnRounds twin = make_rounds(random, rounds, twin_ratio);
     for (std::size_t i = 0; i < twin.b.size(); ++i) twin.b[i] *= kernel.a[i] / twin.a[i];
     rows.push_back(row_of("plain", "baseline", l, kernel.a));
     rows.push_back(row_of("plain (twin)", "null_twin", l, twin.b));
@@ -317,4 +318,4 @@ TEST(Claims, UnlikeWorkAndOtherEnginesAreNotCompared) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "reports/numbers/summary.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 using Key = std::tuple<std::string, std::string, std::int64_t, std::string>;
@@ -25,13 +25,13 @@ struct Place {
 };
 
 /// Kernels by board, workload, threads and name, and the order they came in.
-struct Cells {
+struct PlacedKernels {
   std::map<Key, Place> by_key;
   std::vector<Key> order;
 };
 
-Cells cells_of(const Summary& summary) {
-  Cells cells;
+PlacedKernels cells_of(const Summary& summary) {
+  PlacedKernels cells;
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests)
       for (const BoardEntry& entry : contest.entries) {
@@ -49,16 +49,16 @@ const BoardEntry* ceiling_of(const Contest& contest) {
   return nullptr;
 }
 
-enum class Rounds { by_median, with_their_noise };
+enum class RoundsTaken { by_median, with_their_noise };
 
 /// Each launch, in ns; or over the ceiling's median in the same launch.
 std::vector<LaunchTime> launches_of(const BoardEntry& entry, const BoardEntry* ceiling,
-                                    Rounds rounds = Rounds::by_median) {
+                                    RoundsTaken rounds = RoundsTaken::by_median) {
   std::vector<LaunchTime> times;
   const auto add = [&](const TimingRow& row, double unit) {
     const double median = row.ns_per_token_median;
     times.push_back({median / unit, median / unit, median / unit});
-    if (rounds == Rounds::by_median) return;
+    if (rounds == RoundsTaken::by_median) return;
     std::vector<double> logs;
     for (const double ns : row.ns_per_token)
       if (std::isfinite(ns) && ns > 0) logs.push_back(std::log(ns / median));
@@ -130,9 +130,9 @@ double control_spread(const Place& a, const Place& b, const Unit& unit) {
 
 bool measure(const Place& a, const Place& b, const Unit& unit, ComparedCell& cell) {
   const std::vector<LaunchTime> of_a =
-      launches_of(*a.entry, unit.ceiling_a, Rounds::with_their_noise);
+      launches_of(*a.entry, unit.ceiling_a, RoundsTaken::with_their_noise);
   const std::vector<LaunchTime> of_b =
-      launches_of(*b.entry, unit.ceiling_b, Rounds::with_their_noise);
+      launches_of(*b.entry, unit.ceiling_b, RoundsTaken::with_their_noise);
   if (of_a.empty() || of_b.empty()) return false;
   cell.spread = std::max({control_spread(a, b, unit), unit.least_spread, least_floor});
   cell.launches_a = static_cast<std::int64_t>(of_a.size());
@@ -201,8 +201,8 @@ ComparedCell cell_of(const Place* a, const Place* b, double max_regression) {
 }
 
 void compare_cells(const Summary& a, const Summary& b, Comparison& out) {
-  const Cells of_a = cells_of(a), of_b = cells_of(b);
-  const auto find = [](const Cells& cells, const Key& key) {
+  const PlacedKernels of_a = cells_of(a), of_b = cells_of(b);
+  const auto find = [](const PlacedKernels& cells, const Key& key) {
     const auto found = cells.by_key.find(key);
     return found == cells.by_key.end() ? nullptr : &found->second;
   };
@@ -359,4 +359,4 @@ Comparison compare_runs(const Results& a, const Results& b, const std::string& n
   return out;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

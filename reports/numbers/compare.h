@@ -11,7 +11,7 @@
 #include "reports/numbers/claims.h"
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 /// Fewer launches than this on either side cannot show their own spread: the interval is then at
 /// least `assumed_spread` wide to either side.
@@ -82,4 +82,4 @@ std::string comparison_markdown(const Comparison& comparison, const std::string&
 /// Of the command: 1 with a regression, 3 where nothing was compared or a cell cannot be told.
 int exit_code_of(const Comparison& comparison);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -8,7 +8,7 @@
 #include "reports/numbers/compare.h"
 #include "reports/testing/sample_results.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 constexpr int kernels = 4, rounds = 24;
@@ -129,4 +129,4 @@ TEST(CompareRates, NoisyRunsSayThatTheyCannotTell) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::report

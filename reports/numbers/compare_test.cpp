@@ -9,7 +9,7 @@
 #include "reports/numbers/summary.h"
 #include "reports/testing/sample_results.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 Results base() {
@@ -347,4 +347,4 @@ TEST(Compare, MarkdownSaysTheAnswerFirstAndNamesAreInert) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::report

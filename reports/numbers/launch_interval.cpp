@@ -3,7 +3,7 @@
 
 #include "reports/numbers/compare.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 /// P(U <= u) for each u, U being the number of pairs in order of m things and n others that differ
@@ -55,4 +55,4 @@ Interval launch_interval(const std::vector<LaunchTime>& a, const std::vector<Lau
   return out;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -10,7 +10,7 @@
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 bool contains(const std::string& text, const std::string& what) {
@@ -261,4 +261,4 @@ TEST(Failures, TellTheWorstMarginBesideTheShrunkCases) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -6,7 +6,7 @@
 #include <array>
 #include <tuple>
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 void take_margin(double margin, double& worst) {
@@ -269,4 +269,4 @@ Summary summarize(const Results& results) {
   return summary;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -10,7 +10,7 @@
 #include "reports/numbers/claims.h"
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 /// The row's verdict, but PASS without a compared value is VACUOUS and an unknown word is FAIL.
 std::string_view verdict_of(const VerdictRow& row);
@@ -112,4 +112,4 @@ std::vector<TimingRow> gated_timings(const Results& results);
 /// The leaderboards of these rows; entries point into both.
 std::vector<Board> make_boards(const std::vector<TimingRow>& timings, const Claims& claims);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

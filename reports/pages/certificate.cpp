@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/whole_file.h"
 #include "reports/record/certificate_fields.h"
-#include "reports/record/record_file.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 std::string range_text(std::int64_t first, std::int64_t last) {
@@ -165,4 +165,4 @@ void write_certificate(const std::filesystem::path& folder,
   write_whole_file(folder / "certificate.md", certificate_text(rows));
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

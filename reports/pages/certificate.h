@@ -7,7 +7,7 @@
 
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 /// Parts that do not make one whole; what() is one line. Exit code 2.
 class BadMerge : public std::runtime_error {
@@ -35,4 +35,4 @@ std::string certificate_text(const std::vector<CertificateRow>& rows);
 void write_certificate(const std::filesystem::path& folder,
                        const std::vector<CertificateRow>& rows);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -6,7 +6,7 @@
 
 #include "reports/testing/sample_results.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 // A part of 0:99, with its worst errors at its first position.
@@ -102,4 +102,4 @@ TEST(Joined, RefusesARowThatContradictsItself) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "reports/numbers/compare.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 std::string symbol_of(const ComparedCell& cell) {
@@ -127,4 +127,4 @@ std::string comparison_markdown(const Comparison& comparison, const std::string&
   return out;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

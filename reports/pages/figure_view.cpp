@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "reports/pages/view.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 View list_of(const std::vector<std::string>& texts, const char* name) {
@@ -114,4 +114,4 @@ View figure_pictures(const std::vector<Figure>& figures, const std::string& id,
   return out;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -13,7 +13,7 @@
 #include "reports/numbers/compare.h"
 #include "reports/numbers/summary.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 constexpr const char* sha_key = "results_sha256";
@@ -193,4 +193,4 @@ std::vector<Figure> trend_figures(const std::string& history) {
   return figures;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

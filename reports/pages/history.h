@@ -6,7 +6,7 @@
 #include "reports/figures/figure.h"
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 /// `history` (the text of such a file, or nothing) with this run at its end: its run row, a timing
 /// row for each launch with the median in place of the rounds, an end row. A run that is there
@@ -19,4 +19,4 @@ std::string history_with(const std::string& history, const Results& results,
 /// None for less than two runs.
 std::vector<Figure> trend_figures(const std::string& history);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

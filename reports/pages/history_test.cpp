@@ -6,7 +6,7 @@
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 Results run_at(const std::string& started_at, double slowdown) {
@@ -69,4 +69,4 @@ TEST(History, IsPartOfThePageAndOfItsCheck) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "reports/pages/view.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 using FailureIds = std::map<const VerdictRow*, std::string>;
@@ -180,4 +180,4 @@ View failures_view(const Summary& summary) {
   return out;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

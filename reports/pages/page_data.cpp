@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 /// JSON has no word for what is not finite.
@@ -88,4 +88,4 @@ std::string cells_json(const Summary& summary) {
   return out + "\n]";
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -7,7 +7,7 @@
 #include "reports/numbers/summary.h"
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 // How the template begins and ends these blocks; a test holds it to them.
 inline constexpr std::string_view results_begin =
@@ -22,4 +22,4 @@ inline constexpr std::string_view maker_begin = "<meta name=\"generator\" conten
 /// printed of it, and for each launch the ratio of every round.
 std::string cells_json(const Summary& summary);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

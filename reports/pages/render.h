@@ -5,7 +5,7 @@
 
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 /// `history`: the text of a file of runs (reports/pages/history.h); adds a section on how speeds
 /// went.
@@ -33,4 +33,4 @@ std::string render_junit(const Results& results);
 void write_report(const Results& results, const std::filesystem::path& out_dir,
                   const std::string& history = {});
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

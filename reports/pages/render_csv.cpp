@@ -9,7 +9,7 @@
 #include "reports/pages/render.h"
 #include "reports/pages/render_parts.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 constexpr std::array columns = {"row",
@@ -73,7 +73,7 @@ constexpr std::array columns = {"row",
                                 "replay"};
 
 /// The cells of one line, by column name; what is not set stays empty.
-class Line {
+class CsvLine {
  public:
   void text(const char* column, const std::string& value) { cells_[column] = csv_text(value); }
   void number(const char* column, double value) { cells_[column] = fmt::format("{}", value); }
@@ -93,7 +93,7 @@ class Line {
 };
 
 void append_verdict(const VerdictRow& row, std::string& out) {
-  Line line;
+  CsvLine line;
   const auto verdict = verdict_of(row);
   line.text("row", "verdict");
   line.text("kernel", row.kernel);
@@ -125,7 +125,7 @@ void append_verdict(const VerdictRow& row, std::string& out) {
   line.append_to(out);
 }
 
-void add_claim(const BoardEntry& entry, const Contest& contest, Line& line) {
+void add_claim(const BoardEntry& entry, const Contest& contest, CsvLine& line) {
   const Claim& claim = *entry.claim;
   line.number("launch_spread", claim.launch_spread);
   line.number("round_spread", claim.round_spread);
@@ -143,7 +143,7 @@ void add_claim(const BoardEntry& entry, const Contest& contest, Line& line) {
 }
 
 /// What disturbed the rounds of all launches together.
-void add_census(const BoardEntry& entry, Line& line) {
+void add_census(const BoardEntry& entry, CsvLine& line) {
   std::int64_t rounds = 0, switches = 0, faults = 0, reverified = 0;
   double steal_ms = 0, off_cpu = 0;
   for (const TimingRow* row : entry.launches) {
@@ -165,7 +165,7 @@ void add_census(const BoardEntry& entry, Line& line) {
 
 void append_entry(const BoardEntry& entry, const Contest& contest, const Board& board,
                   std::string& out) {
-  Line line;
+  CsvLine line;
   const TimingRow& row = *entry.row;
   line.text("row", "timing");
   line.text("kernel", row.kernel);
@@ -215,4 +215,4 @@ std::string csv_of(const Results& results, const Summary& summary) {
   return out;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -5,7 +5,7 @@
 #include "reports/pages/render.h"
 #include "reports/pages/render_parts.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 /// The cases of one suite and their counts.
@@ -158,4 +158,4 @@ std::string junit_of(const Results& results, const Summary& summary) {
       tests, failures, skipped, body);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

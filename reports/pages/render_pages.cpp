@@ -12,7 +12,7 @@
 #include "reports/pages/render_parts.h"
 #include "reports/pages/view.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 namespace {
 
@@ -119,4 +119,4 @@ std::string render_markdown(const Results& results, const std::string& history) 
   return markdown_of(results, summarize(results), history);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -6,7 +6,7 @@
 #include "reports/numbers/summary.h"
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 std::string markdown_of(const Results& results, const Summary& summary, const std::string& history);
 std::string html_of(const Results& results, const Summary& summary, const std::string& gnuplot,
@@ -14,4 +14,4 @@ std::string html_of(const Results& results, const Summary& summary, const std::s
 std::string csv_of(const Results& results, const Summary& summary);
 std::string junit_of(const Results& results, const Summary& summary);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

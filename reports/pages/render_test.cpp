@@ -13,7 +13,7 @@
 #include "reports/pages/view.h"
 #include "reports/testing/sample_results.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 bool contains(const std::string& text, const std::string& what) {
@@ -395,4 +395,4 @@ TEST_F(WriteReport, NamesWhatCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::report

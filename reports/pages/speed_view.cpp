@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "reports/pages/view.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 /// An outcome never speaks by colour alone.
@@ -353,4 +353,4 @@ void add_speeds(const Results& results, const Summary& summary, View& view) {
   view.set("invalid_because", clean_line(summary.claims.invalid_because));
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

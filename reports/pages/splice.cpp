@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "reports/pages/render.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 constexpr std::string_view mark = "<!-- ropewalk ", mark_end = " -->", end_name = "end";
@@ -100,4 +100,4 @@ std::string spliced(const std::string& text, const std::string& document, const 
   return out;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

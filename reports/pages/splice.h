@@ -4,7 +4,7 @@
 
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 /// The document with what stands between each pair of lines
 ///   <!-- ropewalk NAME --> ... <!-- ropewalk end -->
@@ -13,4 +13,4 @@ namespace ropewalk {
 /// such a pair, with one left open, or with a name that the report does not have.
 std::string spliced(const std::string& text, const std::string& document, const Results& results);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

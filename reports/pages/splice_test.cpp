@@ -4,7 +4,7 @@
 
 #include "reports/testing/sample_results.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 std::string with(const std::string& name) {
@@ -41,4 +41,4 @@ TEST(Splice, RefusesADocumentThatItCannotFill) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::report

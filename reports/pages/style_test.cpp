@@ -11,7 +11,7 @@
 
 #include "reports/pages/view.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 using Colours = std::map<std::string, std::string>;
@@ -86,4 +86,4 @@ TEST(Style, TextStandsOutInLightDarkAndPrint) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 View named(const char* name, const std::string& value) {
   View item;
@@ -221,4 +221,4 @@ std::string fill_template(const std::string& name, const View& view,
   return text;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

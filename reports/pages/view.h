@@ -11,7 +11,7 @@
 #include "reports/numbers/summary.h"
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 /// The library's data, which copies the whole tree below whenever one is put into another: this one
 /// moves it.
@@ -69,4 +69,4 @@ std::string template_text(const std::string& name);
 std::string fill_template(const std::string& name, const View& view,
                           const kainjow::mustache::mustache::escape_handler& escape);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

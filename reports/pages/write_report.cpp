@@ -4,11 +4,11 @@
 #include <string>
 #include <system_error>
 
+#include "base/whole_file.h"
 #include "reports/pages/render.h"
 #include "reports/pages/render_parts.h"
-#include "reports/record/record_file.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 void write_report(const Results& results, const std::filesystem::path& out_dir,
                   const std::string& history) {
@@ -32,4 +32,4 @@ void write_report(const Results& results, const std::filesystem::path& out_dir,
   write_whole_file(out_dir / "junit.xml", junit);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

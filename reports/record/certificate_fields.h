@@ -5,7 +5,7 @@
 
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 template <class Row>
 concept CertificateRowLike = std::same_as<std::remove_const_t<Row>, CertificateRow>;
@@ -53,4 +53,4 @@ void each_field(Row& row, Visit&& visit) {
   visit("vector_pair", row.vector_pair);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

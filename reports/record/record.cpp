@@ -14,7 +14,7 @@
 #include "reports/record/certificate_fields.h"
 #include "reports/record/record_file.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 using nlohmann::json;
@@ -254,7 +254,7 @@ json parse_object(std::string_view line) {
 }
 
 /// Takes the lines of a file one by one. A later run row starts over: the last run wins.
-class Reader {
+class ResultsReader {
  public:
   void take(std::string_view line) {
     const json object = parse_object(line);
@@ -329,7 +329,7 @@ class Reader {
                 "; give a results.jsonl as this ropewalk writes it, or make it again");
 }
 
-void take(Reader& reader, std::string_view line, const std::filesystem::path& file,
+void take(ResultsReader& reader, std::string_view line, const std::filesystem::path& file,
           std::int64_t number) {
   try {
     reader.take(line);
@@ -342,7 +342,7 @@ void take(Reader& reader, std::string_view line, const std::filesystem::path& fi
 // The row of a line that stands alone.
 template <class Row>
 Row one_row_from(const std::string& json_line, std::vector<Row> Results::*rows) {
-  Reader reader;
+  ResultsReader reader;
   try {
     reader.take(to_json_line(RunRow{}));
     reader.take(json_line);
@@ -391,7 +391,7 @@ CertificateRow certificate_row_from(const std::string& json_line) {
 }
 
 Results read_results(const std::filesystem::path& file) {
-  Reader reader;
+  ResultsReader reader;
   const std::int64_t lines = for_each_whole_line(
       file, [&](std::string_view line, std::int64_t number) { take(reader, line, file, number); });
   if (!reader.found_run()) bad(file, lines + 1, "no run row");
@@ -399,7 +399,7 @@ Results read_results(const std::filesystem::path& file) {
 }
 
 Results results_from(std::string_view text, const std::string& name) {
-  Reader reader;
+  ResultsReader reader;
   std::int64_t number = 0;
   for (std::size_t end; (end = text.find('\n')) != std::string_view::npos;) {
     take(reader, text.substr(0, end), name, ++number);
@@ -409,4 +409,4 @@ Results results_from(std::string_view text, const std::string& name) {
   return std::move(reader.results);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -12,7 +12,7 @@
 
 #include "base/bad_file.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 inline constexpr int results_schema_version = 1;
 
@@ -207,4 +207,4 @@ Results results_from(std::string_view text, const std::string& name);
 /// The lines the results were read from, or would be: what a page carries along.
 std::string text_of(const Results& results);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -1,4 +1,4 @@
-// Appends whole lines, reads whole lines, writes whole files. A kill between two writes loses at
+// Appends whole lines and reads whole lines. A kill between two writes loses at
 // most the row in flight: it leaves half a line, which a reader drops and the next writer cuts off.
 #include "reports/record/record_file.h"
 
@@ -15,9 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 constexpr std::size_t line_limit_bytes = std::size_t{16} << 20;
@@ -28,31 +29,12 @@ constexpr int nesting_limit = 8;  // a row needs 2
                            std::generic_category().message(error));
 }
 
-/// Closes what it holds.
-struct Descriptor {
-  int number = -1;
-  ~Descriptor() {
-    if (number >= 0) ::close(number);
-  }
-};
-
 ssize_t read_some(int descriptor, char* to, std::size_t size) {
   ssize_t got = 0;
   do {
     got = ::read(descriptor, to, size);
   } while (got < 0 && errno == EINTR);
   return got;
-}
-
-/// 0, or the errno of what failed.
-int write_all(int descriptor, const std::string& text) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t wrote = ::write(descriptor, text.data() + done, text.size() - done);
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return wrote < 0 ? errno : EIO;
-    done += static_cast<std::size_t>(wrote);
-  }
-  return 0;
 }
 
 /// How many bytes the file must keep so that it ends in a whole line.
@@ -98,9 +80,9 @@ void check_length(const std::filesystem::path& file, std::int64_t number, std::s
 
 RecordWriter::RecordWriter(const std::filesystem::path& file) : file_(file) {
   Descriptor opened{::open(file.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0644)};
-  if (opened.number < 0) fail(file_, "cannot be opened for writing", errno);
-  drop_half_row(opened.number, file_);
-  descriptor_ = std::exchange(opened.number, -1);
+  if (!opened.is_open()) fail(file_, "cannot be opened for writing", errno);
+  drop_half_row(opened.number(), file_);
+  descriptor_ = opened.release();
 }
 
 RecordWriter::~RecordWriter() {
@@ -136,29 +118,16 @@ void RecordWriter::write_line(const std::string& line) {
   }
 }
 
-void write_whole_file(const std::filesystem::path& path, const std::string& text) {
-  const std::filesystem::path part = path.string() + ".part-" + std::to_string(::getpid());
-  const int descriptor =
-      ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (descriptor < 0) fail(path, "cannot be written", errno);
-  int error = write_all(descriptor, text);
-  if (::close(descriptor) != 0 && error == 0) error = errno;
-  if (error == 0 && std::rename(part.c_str(), path.c_str()) != 0) error = errno;
-  if (error == 0) return;
-  ::unlink(part.c_str());
-  fail(path, "cannot be written", error);
-}
-
 std::int64_t for_each_whole_line(
     const std::filesystem::path& file,
     const std::function<void(std::string_view line, std::int64_t number)>& visit) {
   const Descriptor opened{::open(file.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (opened.number < 0) cannot_read(file, errno);
+  if (!opened.is_open()) cannot_read(file, errno);
   std::string pending;
   std::vector<char> block(std::size_t{1} << 16);
   std::int64_t number = 0;
   while (true) {
-    const ssize_t got = read_some(opened.number, block.data(), block.size());
+    const ssize_t got = read_some(opened.number(), block.data(), block.size());
     if (got < 0) cannot_read(file, errno);
     if (got == 0) return number;  // what is pending is half a row
     std::string_view rest(block.data(), static_cast<std::size_t>(got));
@@ -200,4 +169,4 @@ bool nests_too_deep(std::string_view line) {
   return false;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -1,12 +1,11 @@
-// Files that are never seen half-written: whole lines at the end of one, or a whole one at once.
+// The lines of a results file that are whole.
 #pragma once
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <string>
 #include <string_view>
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 /// Every row begins so; a file whose unfinished last line does not is not ours to repair.
 inline constexpr std::string_view record_line_start = R"({"schema":)";
@@ -25,8 +24,4 @@ bool has_whole_line(const std::filesystem::path& file);
 /// The JSON parser is iterative, but nothing that deep is a row.
 bool nests_too_deep(std::string_view line);
 
-/// Writes a file whole or not at all: under another name first, so whoever looks sees the old file
-/// or the new one, never a part. Throws std::runtime_error with one line that names the file.
-void write_whole_file(const std::filesystem::path& path, const std::string& text);
-
-}  // namespace ropewalk
+}  // namespace ropewalk::report

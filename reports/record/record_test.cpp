@@ -12,7 +12,7 @@
 
 #include "reports/testing/sample_results.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 using nlohmann::json;
@@ -347,4 +347,4 @@ TEST(ResultsSchema, DescribesEveryField) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -3,7 +3,7 @@
 
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 bool is_failure(std::string_view verdict) {
   return verdict == "FAIL" || verdict == "CRASH" || verdict == "HANG" || verdict == "VACUOUS";
@@ -47,4 +47,4 @@ std::string text_of(const Results& results) {
   return text;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

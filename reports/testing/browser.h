@@ -12,7 +12,7 @@
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 namespace fs = std::filesystem;
 
@@ -68,7 +68,7 @@ struct Look {
   std::string picture = "--screenshot";  ///< or --print-to-pdf
 };
 
-struct Seen {
+struct PageSeen {
   std::vector<std::string> console, requests;
   std::string picture;  ///< the file's bytes
   std::string error;
@@ -97,7 +97,7 @@ class Browser : public ::testing::Test {
   }
 
   /// The page as seen in a frame of that width: a window is never narrower than 500 pixels.
-  Seen look(const std::string& page, const Look& how) {
+  PageSeen look(const std::string& page, const Look& how) {
     write_file(folder / "page.html", page);
     const std::string size =
         "width:" + std::to_string(how.width) + "px;height:" + std::to_string(how.height) + "px";
@@ -133,7 +133,7 @@ class Browser : public ::testing::Test {
                      how.picture + "=" + picture.string(),
                      "file://" + (folder / (print ? "page.html" : "frame.html")).string()},
                     "", std::chrono::minutes(4));
-    Seen seen;
+    PageSeen seen;
     seen.error = output.error;
     seen.console = lines_with(read_file(log), ":CONSOLE:");
     // What a page asks for is filed under the origin of its frame; the rest is the browser's own.
@@ -204,4 +204,4 @@ inline std::string hostile_page() {
   return page;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -2,7 +2,7 @@
 // it, sees each number as it was computed, in colours that stand out.
 #include "reports/testing/browser.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 /// The page without our script.
@@ -162,4 +162,4 @@ TEST_F(Browser, TextStandsOutAndHeadingsAreInOrder) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -2,13 +2,13 @@
 // shows hostile names as they are. What finds these things is shown to find them.
 #include "reports/testing/browser.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 TEST_F(Browser, AReportAsksForNothingAndSaysNothing) {
   for (const std::string& page : {sample_page(), hostile_page()})
     for (const bool scripts : {true, false}) {
-      const Seen seen = look(page, {.width = 1280, .scripts = scripts});
+      const PageSeen seen = look(page, {.width = 1280, .scripts = scripts});
       EXPECT_EQ(seen.requests, std::vector<std::string>{});
       // A frame without scripts says once that there was one; the page says nothing either way.
       std::vector<std::string> console = seen.console;
@@ -32,7 +32,7 @@ TEST_F(Browser, FitsAPhone) {
 TEST_F(Browser, ShowsHostileNamesAsText) {
   // In a page without its policy nothing but the escaping holds them.
   const std::string name = "'<scr' + 'ipt>console.error(1)</scr' + 'ipt><img src=http'";
-  const Seen seen = look(careless(hostile_page(), measuring(name)), {});
+  const PageSeen seen = look(careless(hostile_page(), measuring(name)), {});
   EXPECT_EQ(seen.requests, std::vector<std::string>{});
   std::string said;
   for (const std::string& line : seen.console) said += line + "\n";
@@ -44,8 +44,8 @@ constexpr const char* blank_page =
     "<!DOCTYPE html><meta name=\"color-scheme\" content=\"light dark\"><body></body>";
 
 TEST_F(Browser, IsSeenInLightInDarkAndInPrint) {
-  const Seen light = look(sample_page(), {}), dark = look(sample_page(), {.dark = true});
-  const Seen blank = look(blank_page, {}), dark_blank = look(blank_page, {.dark = true});
+  const PageSeen light = look(sample_page(), {}), dark = look(sample_page(), {.dark = true});
+  const PageSeen blank = look(blank_page, {}), dark_blank = look(blank_page, {.dark = true});
   EXPECT_GT(light.picture.size(), 5 * blank.picture.size());
   EXPECT_GT(dark.picture.size(), 5 * dark_blank.picture.size());
   EXPECT_FALSE(light.picture == dark.picture);
@@ -83,11 +83,11 @@ TEST_F(Browser, PrintsEveryFailureOpen) {
 TEST_F(Browser, FindsARequest) {
   const std::string image = "<img src=\"http://127.0.0.1:9/planted.png\">";
   for (const bool scripts : {true, false}) {
-    const Seen seen = look(careless(sample_page(), image), {.scripts = scripts});
+    const PageSeen seen = look(careless(sample_page(), image), {.scripts = scripts});
     ASSERT_FALSE(seen.requests.empty());
     EXPECT_NE(seen.requests[0].find("planted.png"), std::string::npos);
   }
-  const Seen held = look(replaced(sample_page(), "</body>", image + "</body>"), {});
+  const PageSeen held = look(replaced(sample_page(), "</body>", image + "</body>"), {});
   EXPECT_EQ(held.requests, std::vector<std::string>{}) << "the policy forbids it";
   ASSERT_EQ(held.console.size(), 1u);
   EXPECT_NE(held.console[0].find("Content Security Policy"), std::string::npos);
@@ -96,7 +96,7 @@ TEST_F(Browser, FindsARequest) {
 TEST_F(Browser, FindsAMessageOnTheConsole) {
   const std::string script = "<script>console.error('planted')</script>";
   ASSERT_EQ(look(careless(sample_page(), script), {}).console.size(), 1u);
-  const Seen held = look(replaced(sample_page(), "</body>", script + "</body>"), {});
+  const PageSeen held = look(replaced(sample_page(), "</body>", script + "</body>"), {});
   ASSERT_EQ(held.console.size(), 1u);
   EXPECT_NE(held.console[0].find("Content Security Policy"), std::string::npos);
 }
@@ -109,4 +109,4 @@ TEST_F(Browser, FindsWhatSticksOut) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::report

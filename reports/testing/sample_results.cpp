@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-namespace ropewalk {
+namespace ropewalk::report {
 namespace {
 
 struct SampleKernel {
@@ -309,4 +309,4 @@ Results sample_results() {
   return results;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -2,7 +2,7 @@
 #pragma once
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::report {
 
 /// Four kernels that hold and a plugin that rotates the wrong way, on three workloads.
 Results sample_results();
@@ -11,4 +11,4 @@ VerdictRow sample_verdict();
 TimingRow sample_timing();
 CertificateRow sample_certificate();
 
-}  // namespace ropewalk
+}  // namespace ropewalk::report

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace report;
 namespace {
 
 /// A ratio of times as the percents that it differs from 1.
@@ -64,4 +65,4 @@ std::string claims_as_text(const Claims& claims) {
   return text;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

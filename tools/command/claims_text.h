@@ -4,9 +4,9 @@
 
 #include "reports/numbers/claims.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
 
 /// A table for each workload and board, then whether the run is valid.
-std::string claims_as_text(const Claims& claims);
+std::string claims_as_text(const report::Claims& claims);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

@@ -8,7 +8,10 @@
 #include "reports/record/record_file.h"
 #include "tools/command/session.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace bench;
+using namespace harness;
+using namespace report;
 namespace {
 
 std::string fingerprint_of_file(const std::string& file) {
@@ -88,4 +91,4 @@ void Journal::forget(const Options& options) {
     std::filesystem::remove(file_in(folder), error);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

@@ -11,23 +11,23 @@
 #include "reports/record/record.h"
 #include "tools/command/options.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
 
 class Journal {
  public:
   /// Without --out nothing is kept. With --resume takes up what the same command, program, plugins
   /// and machine had measured; throws UsageError where they differ. Else begins anew.
   explicit Journal(const Options& options);
-  const std::vector<TimingRow>& resumed() const { return resumed_; }
-  void write(const TimingRow& row);
+  const std::vector<report::TimingRow>& resumed() const { return resumed_; }
+  void write(const report::TimingRow& row);
   /// The run has come to its end: its rows stand in the results, which have their end row.
   static void forget(const Options& options);
 
  private:
   std::filesystem::path file_;
-  RunRow identity_;
-  std::unique_ptr<RecordWriter> writer_;
-  std::vector<TimingRow> resumed_;
+  report::RunRow identity_;
+  std::unique_ptr<report::RecordWriter> writer_;
+  std::vector<report::TimingRow> resumed_;
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

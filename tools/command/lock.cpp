@@ -24,7 +24,7 @@
 
 #include "tools/command/session.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
 namespace {
 
 namespace fs = std::filesystem;
@@ -161,4 +161,4 @@ void FolderLock::lock() {
              folder_.string(), std::generic_category().message(error));
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

@@ -5,7 +5,7 @@
 
 #include "tools/command/options.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
 
 /// A descriptor that is locked until this is destroyed.
 class Lock {
@@ -38,4 +38,4 @@ class FolderLock : private Lock {
   bool is_new_ = false;
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

@@ -33,14 +33,14 @@ std::map<std::string, std::string> files_of(const fs::path& folder) {
 }
 
 /// Locks a folder as a run does, from this process.
-class Held {
+class FolderHeld {
  public:
-  explicit Held(const fs::path& folder)
+  explicit FolderHeld(const fs::path& folder)
       : descriptor_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
         free_(flock(descriptor_, LOCK_EX | LOCK_NB) == 0) {}
-  ~Held() { close(descriptor_); }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
+  ~FolderHeld() { close(descriptor_); }
+  FolderHeld(const FolderHeld&) = delete;
+  FolderHeld& operator=(const FolderHeld&) = delete;
   bool was_free() const { return free_; }
 
  private:
@@ -63,7 +63,7 @@ TEST(Folder, TakesOneRunAtATime) {
                                "report " + results,
                                "report " + results + " " + to};
   {
-    const Held held(out);
+    const FolderHeld held(out);
     ASSERT_TRUE(held.was_free());
     for (const std::string& verb : verbs) {
       const Result r = ropewalk(verb);
@@ -83,7 +83,7 @@ TEST(Folder, TakesOneRunAtATime) {
 TEST(Folder, ItsHolderIsNamed) {
   const fs::path out = fresh("out");
   fs::create_directories(out);
-  const Held held(out);
+  const FolderHeld held(out);
   const std::string self = "FLOCK ADVISORY WRITE " + std::to_string(getpid()) + " ";
   if (shell("tr -s ' ' </proc/locks | grep -q '" + self + "'").code != 0)
     GTEST_SKIP() << "/proc/locks does not name processes here";
@@ -97,7 +97,7 @@ TEST(Folder, IsTakenUnlockedWhereThereAreNoLocks) {
 #endif
   const fs::path out = fresh("out");
   fs::create_directories(out);
-  const Held held(out);
+  const FolderHeld held(out);
   const Result r = ropewalk(quick + out.string(), "LD_PRELOAD=" ROPEWALK_NO_LOCKS " ");
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(lines_in(r.err), 1) << r.err;
@@ -138,10 +138,10 @@ TEST(Folder, IsFreeOnceItsRunWasKilled) {
     const auto process = static_cast<pid_t>(std::stol(begun.out));
     const std::string rows = slurp(out / "results.jsonl");
     EXPECT_TRUE(rows.starts_with("{\"schema\":1,\"row\":\"run\"")) << rows;
-    EXPECT_FALSE(Held(out).was_free());
+    EXPECT_FALSE(FolderHeld(out).was_free());
     ASSERT_EQ(kill(process, SIGKILL), 0);
     while (kill(process, 0) == 0) usleep(1000);  // init reaps it
-    EXPECT_TRUE(Held(out).was_free()) << jobs;
+    EXPECT_TRUE(FolderHeld(out).was_free()) << jobs;
   }
 }
 

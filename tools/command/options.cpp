@@ -12,7 +12,8 @@
 #include "properties/search/judges.h"
 #include "tools/command/suggestion.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace properties;
 namespace {
 
 constexpr std::uint64_t default_seed = 20210420;  // the day RoFormer appeared
@@ -222,7 +223,7 @@ void add_workload_options(CLI::App& verb, Options& o) {
       ->needs(config);
   verb.add_option(
           "--shape", o.shapes,
-          std::string("a shape, e.g. q=32,k=8,d=128,tokens=512 (repeatable): ") + shape_help)
+          std::string("a shape, e.g. q=32,k=8,d=128,tokens=512 (repeatable): ") + bench::shape_help)
       ->type_name("WORDS")
       ->expected(1)
       ->take_all();
@@ -393,7 +394,7 @@ Parsed parse_command_line(int argc, char** argv) {
       throw CLI::ValidationError("report", "needs a results.jsonl");
     if (!o.benchmark_args.empty() && o.engine == "paired")
       throw CLI::ValidationError("--", "--engine paired takes no flags of Google Benchmark");
-    if (const std::string fault = benchmark_flag_fault(o.benchmark_args); !fault.empty())
+    if (const std::string fault = bench::benchmark_flag_fault(o.benchmark_args); !fault.empty())
       throw CLI::ValidationError("--", fault);
     const bool benches = o.verb == "bench" || o.verb == "run";
     if (o.engine.empty()) o.engine = o.benchmark_args.empty() ? "paired" : "gbench";
@@ -416,4 +417,4 @@ Parsed parse_command_line(int argc, char** argv) {
   return parsed;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

@@ -6,7 +6,7 @@
 
 #include "properties/property.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
 
 struct Options {
   std::string verb;
@@ -19,7 +19,7 @@ struct Options {
   bool first_kill = false;                   ///< mutants: one failure of a kernel is enough
   std::string markdown;                      ///< mutants, compare: a file to write to
   std::string ledger, write_ledger;  ///< verify: to compare with, to write; at most one of them
-  Profile profile = Profile::standard;
+  properties::Profile profile = properties::Profile::standard;
   std::uint64_t seed = 0;
   std::int64_t cases = 0;  ///< a property; 0: what the profile says
   int jobs = 0;            ///< processes that judge
@@ -44,7 +44,7 @@ struct Options {
 };
 
 /// "smoke", "standard", "full"
-std::string profile_name(Profile profile);
+std::string profile_name(properties::Profile profile);
 
 /// Parses the command line. When there is nothing to run, prints the help that was asked for or
 /// says what is wrong in `error`, and sets `exit_code`.
@@ -56,4 +56,4 @@ struct Parsed {
 };
 Parsed parse_command_line(int argc, char** argv);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

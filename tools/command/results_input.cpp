@@ -7,7 +7,8 @@
 
 #include "reports/check/check.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace report;
 
 std::string whole_file(const std::string& file) {
   constexpr std::uintmax_t bytes_max = std::uintmax_t{1} << 30;
@@ -29,4 +30,4 @@ Results read_results_or_page(const std::string& file) {
   return read_results(file);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

@@ -4,10 +4,10 @@
 
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
 
 /// Throws BadFile with one line that names the file; also for one beyond 1 GiB.
 std::string whole_file(const std::string& file);
-Results read_results_or_page(const std::string& file);
+report::Results read_results_or_page(const std::string& file);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

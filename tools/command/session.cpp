@@ -13,7 +13,11 @@
 #include "benchmarks/machine/environment.h"
 #include "harness/worker/own_workers.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace bench;
+using namespace harness;
+using namespace properties;
+using namespace report;
 namespace {
 
 std::string utc_now() {
@@ -187,4 +191,4 @@ void Recorder::finish(int exit_code) {
   write(end);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

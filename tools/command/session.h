@@ -13,21 +13,21 @@
 #include "reports/record/record.h"
 #include "tools/command/options.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
 
 /// Bad input in one line that names the culprit. Exit code 2.
 class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-WorkerOptions worker_options(const Options& options);
-VerifyPlan verify_plan(const Options& options);
+harness::WorkerOptions worker_options(const Options& options);
+properties::VerifyPlan verify_plan(const Options& options);
 
 /// The file of --known-failures, held to today's date (UTC). Throws BadFile.
-KnownFailures known_failures(const Options& options);
+harness::KnownFailures known_failures(const Options& options);
 
 /// Throws UsageError unless every --kernel glob matches a kernel.
-void require_kernels(Worker& worker, const Options& options);
+void require_kernels(harness::Worker& worker, const Options& options);
 void require_kernels(const Options& options);
 /// Throws UsageError unless every --property glob matches a property.
 void require_properties(const Options& options);
@@ -82,9 +82,9 @@ class Recorder {
  private:
   void take_back();
   std::filesystem::path file_;
-  std::unique_ptr<RecordWriter> writer_;
+  std::unique_ptr<report::RecordWriter> writer_;
   bool is_new_ = false, has_result_ = false;
   std::uintmax_t bytes_before_ = 0;
   std::chrono::steady_clock::time_point start_;
 };
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace ropewalk {
+namespace ropewalk::tools {
 namespace {
 
 // Optimal string alignment: no part of the text is edited twice.
@@ -39,4 +39,4 @@ std::string nearest_to(const std::string& word, const std::vector<std::string>& 
   return nearest;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

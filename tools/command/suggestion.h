@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-namespace ropewalk {
+namespace ropewalk::tools {
 
 /// The known word that is nearest by edits (a letter added, left out or changed, or two neighbours
 /// swapped). Empty where none is within a third of the word's length.
 std::string nearest_to(const std::string& word, const std::vector<std::string>& known);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

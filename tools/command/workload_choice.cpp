@@ -10,7 +10,8 @@
 #include "benchmarks/workloads/model_shape.h"
 #include "tools/command/session.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace bench;
 namespace {
 
 void append(std::vector<Workload> more, std::vector<Workload>& all) {
@@ -68,4 +69,4 @@ void print_what_is_not_timed(const Options& options) {
       fmt::print(stderr, "{}: not timed: {}\n", config.shape.name, what);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

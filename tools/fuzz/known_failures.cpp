@@ -5,6 +5,8 @@
 #include "tools/fuzz/target.h"
 
 namespace ropewalk::fuzz {
+using namespace harness;
+using namespace report;
 namespace {
 
 std::string line_of(const KnownFailure& known) {

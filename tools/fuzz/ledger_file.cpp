@@ -4,6 +4,7 @@
 #include "tools/fuzz/target.h"
 
 namespace ropewalk::fuzz {
+using namespace harness;
 
 void run(std::string_view text) {
   const auto ledger = unless_refused<BadFile>([&] { return parse_ledger(text, "FILE"); });

@@ -30,9 +30,9 @@ class MemoryFile {
 };
 
 /// Throws BadFile.
-inline Results results_of(std::string_view text) {
+inline report::Results results_of(std::string_view text) {
   static const MemoryFile file;
-  return read_results(file.holding(text));
+  return report::read_results(file.holding(text));
 }
 
 }  // namespace ropewalk::fuzz

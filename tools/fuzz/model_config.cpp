@@ -5,6 +5,7 @@
 #include "tools/fuzz/target.h"
 
 namespace ropewalk::fuzz {
+using namespace bench;
 namespace {
 
 void take(std::string_view text, std::string_view pairing) {

@@ -9,6 +9,7 @@
 #include "tools/fuzz/target.h"
 
 namespace ropewalk::fuzz {
+using namespace harness;
 namespace {
 
 double elements(const Case& c, const TensorCase& t, const Strides& s, std::int64_t at) {

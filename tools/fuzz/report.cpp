@@ -8,6 +8,7 @@
 #include "tools/fuzz/memory_file.h"
 
 namespace ropewalk::fuzz {
+using namespace report;
 
 void run(std::string_view text) {
   const auto read = unless_refused<BadFile>([&] { return results_of(text); });

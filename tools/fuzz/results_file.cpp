@@ -3,6 +3,7 @@
 #include "tools/fuzz/target.h"
 
 namespace ropewalk::fuzz {
+using namespace report;
 namespace {
 
 std::string lines_of(const Results& results) {

@@ -7,6 +7,7 @@
 #include "tools/fuzz/target.h"
 
 namespace ropewalk::fuzz {
+using namespace bench;
 
 void run(std::string_view text) {
   const auto workloads = unless_refused<BadFile>([&] { return parse_workloads(text, "FILE"); });

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace ropewalk {
+namespace ropewalk::tools {
 namespace {
 
 // One value a line: a line break in one becomes a space.
@@ -96,4 +96,4 @@ BoardRequest board_request_from(const std::string& text) {
   return r;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace ropewalk {
+namespace ropewalk::tools {
 
 struct BoardRequest {
   std::string engine = "paired";  ///< paired, gbench, or ceilings: only pick them
@@ -31,4 +31,4 @@ std::string to_text(const BoardRequest& request);
 /// Throws std::runtime_error for a line it does not know.
 BoardRequest board_request_from(const std::string& text);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

@@ -16,7 +16,10 @@
 #include "benchmarks/machine/environment.h"
 #include "harness/cases/names.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace bench;
+using namespace harness;
+using namespace report;
 namespace {
 
 /// A row that no board of ours sends; what is wrong with it, in words that follow "sent a row".
@@ -267,4 +270,4 @@ void BoardRows::end_group() {
   for (TimingRow& row : rows) on_row_(std::move(row));
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

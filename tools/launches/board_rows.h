@@ -13,20 +13,20 @@
 #include "reports/record/record.h"
 #include "tools/launches/board_request.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
 
 /// What a board may hold.
 struct BoardScope {
   const BoardRequest& request;
-  const std::vector<Workload>& workloads;
-  const std::vector<KernelFacts>& kernels;
+  const std::vector<bench::Workload>& workloads;
+  const std::vector<harness::KernelFacts>& kernels;
 };
 
 class BoardRows {
  public:
   /// `on_row` gets the rows that hold: of engine paired all those of a group together. The scope
   /// must outlive this.
-  BoardRows(const BoardScope& scope, std::function<void(TimingRow)> on_row);
+  BoardRows(const BoardScope& scope, std::function<void(report::TimingRow)> on_row);
 
   /// A row as it came, `wall_s` after the board began. Answers what is wrong with it, or with the
   /// group that it ends; empty: nothing.
@@ -37,25 +37,27 @@ class BoardRows {
  private:
   using Place = std::tuple<std::size_t, bool, std::int64_t>;  // workload, computes, threads
 
-  TimingRow known(const TimingRow& told) const;
-  TimingRow known_kernel(const TimingRow& told, const Workload& workload) const;
-  TimingRow known_ceiling(const TimingRow& told, const Workload& workload) const;
-  void take_outcome(const TimingRow& told, TimingRow& row) const;
-  void take_numbers(const TimingRow& told, TimingRow& row) const;
-  void place(TimingRow row);
-  void place_paired(TimingRow row);
+  report::TimingRow known(const report::TimingRow& told) const;
+  report::TimingRow known_kernel(const report::TimingRow& told,
+                                 const bench::Workload& workload) const;
+  report::TimingRow known_ceiling(const report::TimingRow& told,
+                                  const bench::Workload& workload) const;
+  void take_outcome(const report::TimingRow& told, report::TimingRow& row) const;
+  void take_numbers(const report::TimingRow& told, report::TimingRow& row) const;
+  void place(report::TimingRow row);
+  void place_paired(report::TimingRow row);
   void end_group();
-  void check_time(const TimingRow& row, double wall_s);
+  void check_time(const report::TimingRow& row, double wall_s);
   bool paired() const { return scope_.request.engine != "gbench"; }
 
   BoardScope scope_;
-  std::function<void(TimingRow)> on_row_;
+  std::function<void(report::TimingRow)> on_row_;
   std::int64_t most_rounds_ = 0, least_rounds_ = 1;
   double timed_s_ = 0;                                   // of all rows so far
   std::set<std::pair<std::string, std::string>> taken_;  // kernel, group
   Place at_{};
   bool any_ = false;
-  std::vector<TimingRow> group_;
+  std::vector<report::TimingRow> group_;
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

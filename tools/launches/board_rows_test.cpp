@@ -10,18 +10,21 @@
 
 #include "benchmarks/engine/cells.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace bench;
+using namespace harness;
+using namespace report;
 namespace {
 
 constexpr double long_s = 1000;  // the board has run that long
 
-struct Board {
+struct AskedBoard {
   BoardRequest request;
   std::vector<Workload> workloads;
   std::vector<KernelFacts> kernels;
   std::vector<TimingRow> taken;
 
-  Board() {
+  AskedBoard() {
     for (const char* name : {"toy/a", "toy/b"}) {
       Workload w;
       w.name = name;
@@ -55,7 +58,7 @@ void fill(TimingRow& row) {
   row.iterations.assign(6, 11);
 }
 
-TimingRow kernel_row(const Board& board, const std::string& kernel, const std::string& role) {
+TimingRow kernel_row(const AskedBoard& board, const std::string& kernel, const std::string& role) {
   TimingRow row = known_row(board.workloads[0], true);
   row.kernel = kernel;
   row.role = role;
@@ -64,7 +67,7 @@ TimingRow kernel_row(const Board& board, const std::string& kernel, const std::s
 }
 
 /// A right group: what each test spoils.
-std::vector<TimingRow> group(const Board& board) {
+std::vector<TimingRow> group(const AskedBoard& board) {
   TimingRow ceiling = known_ceiling_row(board.workloads[0], "plain loop", false);
   ceiling.board = board_of(board.workloads[0], "table");
   fill(ceiling);
@@ -73,7 +76,8 @@ std::vector<TimingRow> group(const Board& board) {
           kernel_row(board, "mine", "kernel"), ceiling};
 }
 
-std::string take_all(Board& board, const std::vector<TimingRow>& sent, double wall_s = long_s) {
+std::string take_all(AskedBoard& board, const std::vector<TimingRow>& sent,
+                     double wall_s = long_s) {
   BoardRows rows = board.rows();
   for (const TimingRow& row : sent)
     if (std::string wrong = rows.take(to_json_line(row), wall_s); !wrong.empty()) return wrong;
@@ -81,7 +85,7 @@ std::string take_all(Board& board, const std::vector<TimingRow>& sent, double wa
 }
 
 TEST(BoardRows, ARightGroupIsTakenWithWhatTheParentKnows) {
-  Board board;
+  AskedBoard board;
   auto sent = group(board);
   for (TimingRow& row : sent) {
     row.summary = "a lie";
@@ -158,7 +162,7 @@ TEST(BoardRows, EveryLieIsRefused) {
       {"off CPU", [](Rows& r) { r[2].off_cpu_share = 1.5; }},
   };
   for (const Spoilt& lie : lies) {
-    Board board;
+    AskedBoard board;
     auto sent = group(board);
     lie.spoil(sent);
     EXPECT_NE(take_all(board, sent), "") << lie.name;
@@ -167,7 +171,7 @@ TEST(BoardRows, EveryLieIsRefused) {
 }
 
 TEST(BoardRows, TheTimesOfAllRowsTogetherAreNoLongerThanTheBoardRan) {
-  Board board;
+  AskedBoard board;
   // Four rows of 6 x 11 calls of 4 tokens, 100 ns each.
   const double all_s = 4 * 6 * 11 * 4 * 100e-9;
   EXPECT_EQ(take_all(board, group(board), all_s * 1.0001), "");
@@ -176,7 +180,7 @@ TEST(BoardRows, TheTimesOfAllRowsTogetherAreNoLongerThanTheBoardRan) {
 }
 
 TEST(BoardRows, WhatIsNoRowIsTold) {
-  Board board;
+  AskedBoard board;
   BoardRows rows = board.rows();
   for (const std::string& text : {std::string(40, '['), std::string("{}"), std::string(),
                                   std::string("\x1b[2J"), to_json_line(EndRow{})}) {
@@ -189,7 +193,7 @@ TEST(BoardRows, WhatIsNoRowIsTold) {
 TEST(BoardRows, AReasonIsNeverEmptyAndNeverSteers) {
   for (const auto& [told, shown] :
        {std::pair{"", "no reason was given"}, {"a\nb\x1b[2J", "a\\nb\\x1b[2J"}}) {
-    Board board;
+    AskedBoard board;
     auto sent = group(board);
     sent[2].outcome = "BROKEN";
     sent[2].reason = told;
@@ -202,19 +206,19 @@ TEST(BoardRows, AReasonIsNeverEmptyAndNeverSteers) {
 }
 
 TEST(BoardRows, WhoIsBrokenOrUnverifiedHasNoSpeed) {
-  Board broken;
+  AskedBoard broken;
   broken.request.contestants["mine"] = "it failed norm";
   EXPECT_NE(take_all(broken, group(broken)), "");
-  Board unverified;
+  AskedBoard unverified;
   unverified.request.unverified.insert({"mine", "toy/a"});
   EXPECT_NE(take_all(unverified, group(unverified)), "");
-  Board done;
+  AskedBoard done;
   done.request.done.insert("toy/a|half_split / f32 / in place / table|1");
   EXPECT_NE(take_all(done, group(done)), "");
 }
 
 TEST(BoardRows, CeilingsAreOfTheProcessThatPicksThem) {
-  Board board;
+  AskedBoard board;
   board.request.engine = "ceilings";
   TimingRow row = known_ceiling_row(board.workloads[0], "4 streams", false);
   fill(row);
@@ -224,7 +228,7 @@ TEST(BoardRows, CeilingsAreOfTheProcessThatPicksThem) {
 }
 
 TEST(BoardRows, OfGoogleBenchmarkARowIsACell) {
-  Board board;
+  AskedBoard board;
   board.request.engine = "gbench";
   board.request.benchmark_args = {"--benchmark_repetitions=6"};
   TimingRow row = group(board)[2];
@@ -240,4 +244,4 @@ TEST(BoardRows, OfGoogleBenchmarkARowIsACell) {
 }
 
 }  // namespace
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

@@ -7,7 +7,11 @@
 #include "harness/cases/names.h"
 #include "properties/explain/check_case.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace bench;
+using namespace harness;
+using namespace properties;
+using namespace report;
 namespace {
 
 // Generated cases of each property, by profile. verify is where kernels are judged thoroughly.
@@ -153,4 +157,4 @@ void Gate::check_own_shapes(const std::string& when) {
     }
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

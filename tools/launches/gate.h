@@ -15,13 +15,13 @@
 #include "tools/command/options.h"
 #include "tools/command/session.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
 
 class Gate {
  public:
   /// Throws UsageError unless every --kernel matches. Holds references to all it is given.
-  Gate(const Options& options, const std::vector<Workload>& workloads, Worker& worker,
-       Progress& progress);
+  Gate(const Options& options, const std::vector<bench::Workload>& workloads,
+       harness::Worker& worker, Progress& progress);
 
   /// Verifies whoever is not broken in the worker's present process, and again in the next one if a
   /// crash replaces it. `whole`: by all properties, else on the workloads' own shapes alone.
@@ -31,32 +31,34 @@ class Gate {
   /// From now on the kernel has no speed. The first failure that is not known is the one to name.
   void break_off(const std::string& kernel, const std::string& why, const std::string& known = {});
 
-  const std::vector<KernelFacts>& kernels() const { return kernels_; }  ///< that were asked for
+  const std::vector<harness::KernelFacts>& kernels() const {
+    return kernels_;
+  }  ///< that were asked for
   const std::map<std::string, std::string>& broken() const { return broken_; }  ///< kernel, why
   bool has_news() const { return !news_.empty(); }  ///< a failure that was not known
   bool knows(const std::string& kernel) const;
-  const std::vector<VerdictRow>& verdicts() const { return verdicts_; }
+  const std::vector<report::VerdictRow>& verdicts() const { return verdicts_; }
   /// Kernel and workload: it passed no property with that pairing and type, or refused the shape,
   /// with as few tokens as are verified and with all of them.
   const std::set<std::pair<std::string, std::string>>& unverified() const { return unverified_; }
 
  private:
-  bool passed(const KernelFacts& facts, const Workload& workload) const;
-  Finding own_shape(const KernelFacts& facts, const Workload& workload);
-  void verify_one(const KernelFacts& facts);
-  VerifyPlan plan() const;
+  bool passed(const harness::KernelFacts& facts, const bench::Workload& workload) const;
+  harness::Finding own_shape(const harness::KernelFacts& facts, const bench::Workload& workload);
+  void verify_one(const harness::KernelFacts& facts);
+  properties::VerifyPlan plan() const;
 
   const Options& options_;
-  const std::vector<Workload>& workloads_;
-  Worker& worker_;
+  const std::vector<bench::Workload>& workloads_;
+  harness::Worker& worker_;
   Progress& progress_;
-  KnownFailures known_;
+  harness::KnownFailures known_;
   Oracle oracle_;
-  std::vector<KernelFacts> kernels_;
+  std::vector<harness::KernelFacts> kernels_;
   std::map<std::string, std::string> broken_;
   std::set<std::string> news_;
   std::set<std::pair<std::string, std::string>> unverified_;
-  std::vector<VerdictRow> verdicts_;
+  std::vector<report::VerdictRow> verdicts_;
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

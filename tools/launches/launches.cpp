@@ -16,7 +16,11 @@
 #include "tools/command/claims_text.h"
 #include "tools/launches/suspects.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace bench;
+using namespace harness;
+using namespace properties;
+using namespace report;
 namespace {
 
 constexpr int lost_most = 2;  // processes that end while no kernel runs: the work begins again
@@ -379,4 +383,4 @@ std::string Launches::time_left(std::int64_t launch, const std::string& label) {
                      left, label);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

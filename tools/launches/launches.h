@@ -17,7 +17,7 @@
 #include "tools/launches/board_rows.h"
 #include "tools/launches/gate.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
 
 /// How much a profile measures; what the options say beats it.
 struct Effort {
@@ -27,26 +27,26 @@ Effort effort_of(const Options& options);
 
 class Launches {
  public:
-  Launches(const Options& options, std::vector<Workload> workloads);
+  Launches(const Options& options, std::vector<bench::Workload> workloads);
 
   /// Returns an exit code. The rows are complete then, and whoever broke has no number in them.
-  int run(const std::function<void(const VerdictRow&)>& on_verdict,
-          const std::function<void(const TimingRow&)>& on_row);
+  int run(const std::function<void(const report::VerdictRow&)>& on_verdict,
+          const std::function<void(const report::TimingRow&)>& on_row);
 
  private:
   int run_all();
   int run_launch(std::int64_t launch);
   int pick_ceilings();
-  Worker::TimeResult time_board(const BoardRequest& request, std::int64_t launch);
-  void blame(const Worker::TimeResult& timed, const BoardRequest& request);
-  Worker::BoardSinks sinks_of(BoardRows& rows, std::int64_t launch);
+  harness::Worker::TimeResult time_board(const BoardRequest& request, std::int64_t launch);
+  void blame(const harness::Worker::TimeResult& timed, const BoardRequest& request);
+  harness::Worker::BoardSinks sinks_of(BoardRows& rows, std::int64_t launch);
   BoardRequest request_for(std::int64_t launch) const;
   void break_off(const std::string& kernel, const std::string& why);
   void forget_groups_led_by(const std::string& kernel);
   void take_up();
-  void take(TimingRow row);
+  void take(report::TimingRow row);
   void settle();
-  void emit(const std::function<void(const TimingRow&)>& on_row);
+  void emit(const std::function<void(const report::TimingRow&)>& on_row);
   void say_plan() const;
   std::string time_left(std::int64_t launch, const std::string& label);
   std::size_t place_of(const std::string& workload) const;
@@ -54,19 +54,19 @@ class Launches {
   bool paired() const { return options_.engine == "paired"; }
 
   const Options& options_;
-  std::vector<Workload> workloads_;
+  std::vector<bench::Workload> workloads_;
   Effort effort_;
   Journal journal_;
   Progress progress_;
-  Worker worker_;
+  harness::Worker worker_;
   Gate gate_;
   std::map<std::string, std::string> ceilings_;
   std::set<std::int64_t> complete_;  // launches
-  std::vector<TimingRow> rows_;
+  std::vector<report::TimingRow> rows_;
   bool valid_ = true;
   int lost_ = 0;  // processes that ended while no kernel's code ran
   std::chrono::steady_clock::time_point first_timed_;
   double first_share_ = -1;  // of the work, where the first timing began
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

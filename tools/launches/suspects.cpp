@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace harness;
+using namespace report;
 namespace {
 
 std::vector<KernelFacts> suspects_of(const BoardScope& scope) {
@@ -72,4 +74,4 @@ std::map<std::string, std::string> culprits(const Options& options, const BoardS
   return out;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

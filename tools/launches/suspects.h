@@ -9,7 +9,7 @@
 #include "tools/command/session.h"
 #include "tools/launches/board_rows.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
 
 /// A board's process sent what its own code does not send, or ended and nobody's code ran: `seen`,
 /// in words. Any kernel of the scope that is not broken may have done it; those of the tree are
@@ -21,4 +21,4 @@ std::map<std::string, std::string> culprits(const Options& options, const BoardS
                                             const std::string& seen, double silence_limit_s,
                                             Progress& progress);
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

@@ -6,7 +6,9 @@
 
 #include "properties/search/weaker_suites.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace properties;
+using namespace report;
 namespace {
 
 // The worst word of a kernel's pairings and types: what killed it.
@@ -175,4 +177,4 @@ std::string KillMatrix::as_markdown(const std::string& command) const {
   return out + "```\n";
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

@@ -6,7 +6,7 @@
 
 #include "reports/record/record.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
 
 class KillMatrix {
  public:
@@ -14,7 +14,7 @@ class KillMatrix {
   /// a kernel that dies before.
   explicit KillMatrix(std::vector<std::string> properties);
 
-  void add(const VerdictRow& row);
+  void add(const report::VerdictRow& row);
   bool empty() const { return verdicts_.empty(); }
 
   /// Every mutant dies and every correct kernel holds.
@@ -45,4 +45,4 @@ class KillMatrix {
   std::map<std::string, Row> verdicts_;  ///< by kernel
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

@@ -8,9 +8,11 @@
 
 #include "base/glob.h"
 #include "base/text_file.h"
-#include "reports/record/record_file.h"
+#include "base/whole_file.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace harness;
+using namespace report;
 namespace {
 
 LedgerKey key_of(const VerdictRow& row) {
@@ -117,4 +119,4 @@ int LedgerCheck::finish(int code) const {
   return options_.ledger.empty() ? write(code) : compare(code);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

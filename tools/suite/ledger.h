@@ -8,31 +8,31 @@
 #include "reports/record/record.h"
 #include "tools/command/options.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
 
 class LedgerCheck {
  public:
   /// Reads the file of --ledger, or what --write-ledger will replace. Throws BadFile.
   explicit LedgerCheck(const Options& options);
 
-  void on_offer(const LedgerKey& feature);
-  void on_row(const VerdictRow& row);
+  void on_offer(const harness::LedgerKey& feature);
+  void on_row(const report::VerdictRow& row);
 
   /// Prints the differences, or writes the file. `code` is the exit code of the verdicts; returns
   /// the one of both.
   int finish(int code) const;
 
  private:
-  bool was_asked(const LedgerKey& key) const;
+  bool was_asked(const harness::LedgerKey& key) const;
   int compare(int code) const;
   int write(int code) const;
-  std::string why_lost(const LedgerKey& key) const;
+  std::string why_lost(const harness::LedgerKey& key) const;
 
   const Options& options_;
-  Ledger file_, held_;
-  std::map<LedgerKey, std::string> refused_;    // by row: its verdict and reason
-  std::map<std::string, std::string> whole_;    // by kernel: a verdict on everything
-  std::map<std::string, std::string> skipped_;  // by kernel: why this machine cannot
+  harness::Ledger file_, held_;
+  std::map<harness::LedgerKey, std::string> refused_;  // by row: its verdict and reason
+  std::map<std::string, std::string> whole_;           // by kernel: a verdict on everything
+  std::map<std::string, std::string> skipped_;         // by kernel: why this machine cannot
 };
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

@@ -52,13 +52,13 @@ TEST(PairedBench, RowsOfEveryLaunchStandSideBySide) {
   EXPECT_FALSE(std::filesystem::exists(out / "measured.jsonl"));
 }
 
-struct Cheat {
+struct TimedCheat {
   const char *name, *why;
 };
-void PrintTo(const Cheat& cheat, std::ostream* out) {
+void PrintTo(const TimedCheat& cheat, std::ostream* out) {
   *out << cheat.name;
 }
-class Cheating : public ::testing::TestWithParam<Cheat> {};
+class Cheating : public ::testing::TestWithParam<TimedCheat> {};
 
 TEST_P(Cheating, EndsWithoutANumberAnywhereAndTheRestIsComplete) {
 #ifdef ROPEWALK_SANITIZED
@@ -98,15 +98,15 @@ TEST_P(Cheating, EndsWithoutANumberAnywhereAndTheRestIsComplete) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Cheats, Cheating,
-                         ::testing::Values(Cheat{"cheat_lazy", "while timed: pair"},
-                                           Cheat{"cheat_no_tail", "while timed: pair"},
-                                           Cheat{"cheat_cached", "while timed: pair"},
-                                           Cheat{"cheat_throws", "exception left the kernel"},
-                                           Cheat{"cheat_helped", "ran another thread"},
-                                           Cheat{"cheat_pairs", "while timed: pair"},
-                                           Cheat{"cheat_far", "FAIL"},
-                                           Cheat{"cheat_dies_when_asked", "SIGABRT"},
-                                           Cheat{"cheat_crash", "SIGSEGV"}),
+                         ::testing::Values(TimedCheat{"cheat_lazy", "while timed: pair"},
+                                           TimedCheat{"cheat_no_tail", "while timed: pair"},
+                                           TimedCheat{"cheat_cached", "while timed: pair"},
+                                           TimedCheat{"cheat_throws", "exception left the kernel"},
+                                           TimedCheat{"cheat_helped", "ran another thread"},
+                                           TimedCheat{"cheat_pairs", "while timed: pair"},
+                                           TimedCheat{"cheat_far", "FAIL"},
+                                           TimedCheat{"cheat_dies_when_asked", "SIGABRT"},
+                                           TimedCheat{"cheat_crash", "SIGSEGV"}),
                          [](const auto& cheat) { return std::string(cheat.param.name); });
 
 // Of long shapes fewer tokens are verified. Who takes the long one alone was held to no property.

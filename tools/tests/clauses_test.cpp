@@ -16,11 +16,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Breach {
+struct ClauseBreach {
   const char *kernel, *words;
 };
 // Without the prefix "mutant_".
-const Breach breaches[] = {
+const ClauseBreach breaches[] = {
     {"allocates_table", "apply called the allocator 2 times, first malloc for 100 bytes"},
     {"allocates_on_third_call_table", "apply called the allocator 2 times"},
     {"allocates_by_new_table", "apply called the allocator 2 times"},
@@ -110,7 +110,7 @@ TEST(Clauses, EachBreachIsToldInWords) {
   GTEST_SKIP() << "sanitizers change some of the words";
 #endif
   std::string kernels;
-  for (const Breach& b : breaches) kernels += std::string(" --kernel mutant_") + b.kernel;
+  for (const ClauseBreach& b : breaches) kernels += std::string(" --kernel mutant_") + b.kernel;
   const Result r = ropewalk("mutants --json --property norm" + kernels);
   EXPECT_EQ(r.code, 0) << r.err;
   std::map<std::string, std::string> told;  // one row of each kernel that is no PASS
@@ -119,7 +119,7 @@ TEST(Clauses, EachBreachIsToldInWords) {
     const std::string verdict = field(line, "verdict");
     if (verdict == "FAIL" || verdict == "CRASH") told.emplace(field(line, "kernel"), line);
   }
-  for (const Breach& b : breaches) {
+  for (const ClauseBreach& b : breaches) {
     const std::string& row = told[std::string("mutant_") + b.kernel];
     EXPECT_TRUE(contains(field(row, "reason"), b.words)) << b.kernel << ": " << row;
     EXPECT_NE(field(row, "replay"), "") << b.kernel;

@@ -38,17 +38,17 @@ TEST(Verify, NothingThatCanRunIsThree) {
 
 // What each cheat must get, with the other kernel still judged, and a replay line that says it
 // again.
-struct Cheat {
+struct VerifiedCheat {
   const char *kernel, *verdict, *property;
 };
-void PrintTo(const Cheat& cheat, std::ostream* out) {
+void PrintTo(const VerifiedCheat& cheat, std::ostream* out) {
   *out << cheat.kernel << " by " << cheat.property;
 }
 
-class Cheats : public testing::TestWithParam<Cheat> {};
+class Cheats : public testing::TestWithParam<VerifiedCheat> {};
 
 TEST_P(Cheats, GetsItsVerdictAndReplays) {
-  const Cheat& cheat = GetParam();
+  const VerifiedCheat& cheat = GetParam();
   const Result r = ropewalk("verify --profile smoke --cases 8 --kernel plain --kernel " +
                             std::string(cheat.kernel) + plugin + "--property " + cheat.property);
   EXPECT_EQ(r.code, 1) << r.out << r.err;
@@ -67,15 +67,16 @@ TEST_P(Cheats, GetsItsVerdictAndReplays) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Cheats,
-    testing::Values(Cheat{"mutant_one_position_off_table", "FAIL", "position_sweep"},
-                    Cheat{"mutant_one_position_off_exact", "FAIL", "position_sweep"},
-                    Cheat{"mutant_wrong_way_table", "FAIL", "decay"},
-                    Cheat{"mutant_wrong_way_exact", "FAIL", "decay"},
-                    Cheat{"mutant_one_element_forgotten_table", "FAIL", "unwritten_outputs"},
-                    Cheat{"mutant_reads_past_table_table", "CRASH", "agreement"},
-                    Cheat{"mutant_segfault", "CRASH", "agreement"},
-                    Cheat{"mutant_hangs", "HANG", "agreement"},
-                    Cheat{"mutant_exits", "CRASH", "agreement"}),
+    testing::Values(VerifiedCheat{"mutant_one_position_off_table", "FAIL", "position_sweep"},
+                    VerifiedCheat{"mutant_one_position_off_exact", "FAIL", "position_sweep"},
+                    VerifiedCheat{"mutant_wrong_way_table", "FAIL", "decay"},
+                    VerifiedCheat{"mutant_wrong_way_exact", "FAIL", "decay"},
+                    VerifiedCheat{"mutant_one_element_forgotten_table", "FAIL",
+                                  "unwritten_outputs"},
+                    VerifiedCheat{"mutant_reads_past_table_table", "CRASH", "agreement"},
+                    VerifiedCheat{"mutant_segfault", "CRASH", "agreement"},
+                    VerifiedCheat{"mutant_hangs", "HANG", "agreement"},
+                    VerifiedCheat{"mutant_exits", "CRASH", "agreement"}),
     [](const auto& cheat) { return std::string(cheat.param.kernel) + "_" + cheat.param.property; });
 
 // Blocks of a kernel in the order of what they tell, and the last line is the one to begin with.

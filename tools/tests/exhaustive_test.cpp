@@ -25,16 +25,16 @@ const std::string far_range =
     "--positions 1234566000:1234570000 --rotary-dim 40 --kernel test_far --plugin " +
     std::string(ROPEWALK_FAR_PLUGIN) + " ";
 
-struct Planted {
+struct PlantedFault {
   const char *fault, *verdict, *where;
 };
-void PrintTo(const Planted& planted, std::ostream* out) {
+void PrintTo(const PlantedFault& planted, std::ostream* out) {
   *out << planted.fault;
 }
-class Far : public testing::TestWithParam<Planted> {};
+class Far : public testing::TestWithParam<PlantedFault> {};
 
 TEST_P(Far, APlantedErrorIsNamedAndReplays) {
-  const Planted& planted = GetParam();
+  const PlantedFault& planted = GetParam();
   const std::string before = std::string("FAR_FAULT=") + planted.fault + " ";
   for (const char* jobs : {"--jobs 1", "--jobs 3"}) {
     const Result r = exhaustive(far_range + jobs, before);
@@ -57,10 +57,10 @@ TEST_P(Far, APlantedErrorIsNamedAndReplays) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Far,
-    testing::Values(Planted{"wrong", "FAIL", "position 1234567890, pair 17, column"},
-                    Planted{"nan", "FAIL", "position 1234567890, pair 17, column"},
-                    Planted{"crash", "CRASH", "position 1234567890"},
-                    Planted{"hang", "HANG", "positions 1234567168:1234570000"}),
+    testing::Values(PlantedFault{"wrong", "FAIL", "position 1234567890, pair 17, column"},
+                    PlantedFault{"nan", "FAIL", "position 1234567890, pair 17, column"},
+                    PlantedFault{"crash", "CRASH", "position 1234567890"},
+                    PlantedFault{"hang", "HANG", "positions 1234567168:1234570000"}),
     [](const auto& planted) { return std::string(planted.param.fault); });
 
 TEST(Exhaustive, ARightKernelHoldsAndTableKernelsHaveNothingToEnumerate) {

@@ -91,9 +91,9 @@ std::int32_t supports(const rope_problem* p, const char** reason) {
   return supports_data(*p, ROPE_ANGLES_TABLE, ROPE_F32, reason);
 }
 
-struct Registry {
+struct HostileKernels {
   std::deque<RegisteredKernel> kernels;
-  Registry() {
+  HostileKernels() {
     using Apply = std::int32_t (*)(const rope_problem*, const rope_operands*, void*);
     for (const auto& [name, apply] : {std::pair<const char*, Apply>{"innocent", right},
                                       {"forge_garbage", late<forge_garbage>},
@@ -116,7 +116,7 @@ struct Registry {
     }
   }
 };
-const Registry registry;
+const HostileKernels registry;
 
 }  // namespace
 }  // namespace ropewalk

@@ -39,17 +39,17 @@ bool gone_in_time(const std::string& word) {
   return processes_told(word) == 0;
 }
 
-struct Harm {
+struct VerifiedHarm {
   const char *what, *where, *verdict, *words;
 };
-void PrintTo(const Harm& harm, std::ostream* out) {
+void PrintTo(const VerifiedHarm& harm, std::ostream* out) {
   *out << harm.what;
 }
 
-class Verify : public testing::TestWithParam<Harm> {};
+class Verify : public testing::TestWithParam<VerifiedHarm> {};
 
 TEST_P(Verify, GoesOnAndNamesTheKernel) {
-  const Harm& harm = GetParam();
+  const VerifiedHarm& harm = GetParam();
   for (const char* jobs : {"1", "2"}) {
     const Result r = ropewalk("verify --property norm --property sizes --cases 3 --jobs " +
                                   std::string(jobs) + " --kernel 'hostile*' --plugin " + plugin,
@@ -65,11 +65,11 @@ TEST_P(Verify, GoesOnAndNamesTheKernel) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Verify,
-    testing::Values(Harm{"grow", "apply", "FAIL ",
-                         "grew the worker's shared memory (descriptor 4)"},
-                    Harm{"grow", "supports", "FAIL ", "grew the worker's shared memory"},
-                    Harm{"packet_of_5", "apply", "CRASH", "a packet of 5 bytes, where an answer"},
-                    Harm{"forged_reply", "apply", "CRASH", "that answers nothing that was asked"}),
+    testing::Values(
+        VerifiedHarm{"grow", "apply", "FAIL ", "grew the worker's shared memory (descriptor 4)"},
+        VerifiedHarm{"grow", "supports", "FAIL ", "grew the worker's shared memory"},
+        VerifiedHarm{"packet_of_5", "apply", "CRASH", "a packet of 5 bytes, where an answer"},
+        VerifiedHarm{"forged_reply", "apply", "CRASH", "that answers nothing that was asked"}),
     [](const auto& test) { return std::string(test.param.what) + "_in_" + test.param.where; });
 
 TEST(Bench, TakesTheSpeedOfTheHostileKernelAlone) {

@@ -149,10 +149,10 @@ KernelInfo info_of(const char* name, Apply apply) {
 }
 
 constexpr std::size_t copies = 11;
-struct Registry {
+struct TimedKernels {
   std::deque<std::string> names;
   std::deque<RegisteredKernel> kernels;
-  Registry() {
+  TimedKernels() {
     for (std::size_t i = 0; i < copies; ++i) {
       const std::string number = (i < 10 ? "0" : "") + std::to_string(i);
       names.push_back("same_" + number);
@@ -182,7 +182,7 @@ struct Registry {
     }
   }
 };
-const Registry registry;
+const TimedKernels registry;
 
 }  // namespace
 }  // namespace ropewalk

@@ -152,9 +152,9 @@ constexpr Entries all[] = {
     {.name = "overruns_workspace", .apply = overrun_workspace, .workspace_bytes = some_workspace},
 };
 
-struct Registry {
+struct UncleanKernels {
   std::deque<RegisteredKernel> kernels;
-  Registry() {
+  UncleanKernels() {
     for (const Entries& entries : all) {
       KernelInfo info;
       info.name = entries.name;
@@ -167,7 +167,7 @@ struct Registry {
     }
   }
 };
-const Registry registry;
+const UncleanKernels registry;
 
 }  // namespace
 }  // namespace ropewalk

@@ -13,7 +13,10 @@
 #include "tools/launches/launches.h"
 #include "tools/verbs/verbs.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace bench;
+using namespace harness;
+using namespace report;
 namespace {
 
 PairedPlan paired_plan(const BoardRequest& request, const BoardPlan& board) {
@@ -88,4 +91,4 @@ TimingHandler timing_handler() {
   };
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

@@ -3,11 +3,12 @@
 
 #include <fmt/format.h>
 
-#include "reports/record/record_file.h"
+#include "base/whole_file.h"
 #include "tools/command/results_input.h"
 #include "tools/verbs/verbs.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace report;
 
 int run_compare(const Options& options) {
   const std::string &a = options.files.at(0), &b = options.files.at(1);
@@ -23,4 +24,4 @@ int run_compare(const Options& options) {
   return exit_code_of(comparison);
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

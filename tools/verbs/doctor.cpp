@@ -11,7 +11,8 @@
 #include "tools/command/workload_choice.h"
 #include "tools/verbs/verbs.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace bench;
 namespace {
 
 // What is read from the system is printable ASCII here, of any length that is sensible.
@@ -58,4 +59,4 @@ int run_doctor(const Options& options) {
   return 0;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

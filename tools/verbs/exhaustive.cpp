@@ -17,7 +17,10 @@
 #include "tools/command/session.h"
 #include "tools/verbs/verbs.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace harness;
+using namespace properties;
+using namespace report;
 namespace {
 
 constexpr std::int64_t least_position = -(std::int64_t{1} << 31);
@@ -73,7 +76,7 @@ std::string code_of(const KernelFacts& facts) {
 }
 
 // The tables of one angle contract, made once for both pairings and all kernels.
-class Tables {
+class RotationTables {
  public:
   DoubleRotations& of(const KernelFacts& facts, const ChunkPlan& plan) {
     auto& made = made_[facts.angle_contract == ROPE_CONTRACT_F32_ANGLE ? 1 : 0];
@@ -91,14 +94,14 @@ class Tables {
   std::optional<DoubleRotations> made_[2];
 };
 
-struct Cell {
+struct CertifiedCell {
   CertifyPlan plan;
   std::optional<VerdictRow> refused;
 };
 
-class Run {
+class ExhaustiveRun {
  public:
-  explicit Run(const Options& options)
+  explicit ExhaustiveRun(const Options& options)
       : options_(options), whole_(whole_range(options)), own_(own_range(options, whole_)) {
     find_cells();
     if (options.resume) read_earlier();
@@ -109,9 +112,9 @@ class Run {
     Recorder recorder(options_, ended_ ? "" : options_.out, !earlier_.empty());
     Progress progress(options_.quiet);
     start_ = std::chrono::steady_clock::now();
-    for (const Cell& cell : cells_)
+    for (const CertifiedCell& cell : cells_)
       if (!cell.refused) to_do_ += static_cast<double>(own_.count());
-    for (const Cell& cell : cells_) {
+    for (const CertifiedCell& cell : cells_) {
       const VerdictRow row = cell.refused ? *cell.refused : judge(cell, recorder, progress);
       progress.clear();
       if (!told_.contains(key_of(row))) recorder.write(row);
@@ -134,7 +137,7 @@ class Run {
       if (!matches(options_.kernels, facts.name)) continue;
       Subject subject{workers.of(facts), oracle, facts};
       for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED}) {
-        Cell cell;
+        CertifiedCell cell;
         cell.plan.facts = facts;
         cell.plan.chunk = {pairing,       options_.rotary_dim, options_.rope_theta,
                            options_.seed, whole_.first,        whole_.last};
@@ -161,8 +164,8 @@ class Run {
     if (!has_whole_line(file)) return;
     const Results results = read_results(file);
     for (const CertificateRow& row : results.certificates) {
-      const Cell* cell = nullptr;
-      for (const Cell& c : cells_)
+      const CertifiedCell* cell = nullptr;
+      for (const CertifiedCell& c : cells_)
         if (!c.refused && c.plan.facts.name == row.kernel && c.plan.identity.pairing == row.pairing)
           cell = &c;
       if (cell == nullptr)
@@ -180,7 +183,7 @@ class Run {
     if (!earlier_.empty())  // else another run begins in this file
       for (const VerdictRow& row : results.verdicts) told_.insert(key_of(row));
     ended_ = results.complete;
-    for (const Cell& cell : cells_)
+    for (const CertifiedCell& cell : cells_)
       if (ended_ && !cell.refused && !left_of(cell).empty())
         throw UsageError(file.string() + ": that run came to its end; leave out --resume");
   }
@@ -189,7 +192,7 @@ class Run {
     return {row.kernel, row.pairing, row.verdict};
   }
 
-  std::vector<PositionRange> left_of(const Cell& cell) const {
+  std::vector<PositionRange> left_of(const CertifiedCell& cell) const {
     std::vector<PositionRange> left;
     for (const PositionRange& piece : pieces_of(own_)) {
       bool done = false;
@@ -202,7 +205,7 @@ class Run {
     return left;
   }
 
-  void show(const Cell& cell, Progress& progress) const {
+  void show(const CertifiedCell& cell, Progress& progress) const {
     const double s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     const double here = done_ - skipped_;
@@ -213,7 +216,7 @@ class Run {
                               static_cast<int>(left) % 60));
   }
 
-  VerdictRow judge(const Cell& cell, Recorder& recorder, Progress& progress) {
+  VerdictRow judge(const CertifiedCell& cell, Recorder& recorder, Progress& progress) {
     const auto begin = std::chrono::steady_clock::now();
     std::vector<CertificatePart> parts;
     for (const CertificatePart& part : earlier_)
@@ -297,9 +300,9 @@ class Run {
 
   const Options& options_;
   PositionRange whole_, own_;
-  Tables tables_;
+  RotationTables tables_;
   PluginKernels found_;
-  std::vector<Cell> cells_;
+  std::vector<CertifiedCell> cells_;
   std::vector<CertificatePart> earlier_, parts_;
   std::set<std::tuple<std::string, std::string, std::string>> told_;  // verdicts that were written
   bool ended_ = false;
@@ -329,7 +332,7 @@ void refuse_what_does_not_fit(const Options& options) {
 
 int run_exhaustive(const Options& options) {
   refuse_what_does_not_fit(options);
-  return Run(options).go();
+  return ExhaustiveRun(options).go();
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

@@ -12,7 +12,11 @@
 #include "tools/command/workload_choice.h"
 #include "tools/verbs/verbs.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace bench;
+using namespace harness;
+using namespace properties;
+using namespace report;
 namespace {
 
 void list_kernel(Subject& subject) {
@@ -96,4 +100,4 @@ int run_list(const Options& options) {
   return 0;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

@@ -4,7 +4,8 @@
 #include "tools/command/session.h"
 #include "tools/verbs/verbs.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace report;
 
 int run_merge(const Options& options) {
   std::vector<CertificatePart> parts;
@@ -30,4 +31,4 @@ int run_merge(const Options& options) {
   return 0;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

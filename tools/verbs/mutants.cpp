@@ -4,14 +4,17 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "base/whole_file.h"
 #include "properties/search/judges.h"
 #include "properties/search/weaker_suites.h"
-#include "reports/record/record_file.h"
 #include "tools/command/session.h"
 #include "tools/suite/kill_matrix.h"
 #include "tools/verbs/verbs.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace harness;
+using namespace properties;
+using namespace report;
 namespace {
 
 // Mutants are built beside the command and never installed.
@@ -74,4 +77,4 @@ int run_mutants(const Options& options) {
   return matrix.complete() && every_property_kills ? 0 : 1;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

@@ -5,7 +5,10 @@
 #include "tools/command/session.h"
 #include "tools/verbs/verbs.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace harness;
+using namespace properties;
+using namespace report;
 
 int run_replay(const Options& options) {
   const Case c = case_from_text(options.replay_text);
@@ -50,4 +53,4 @@ int run_replay(const Options& options) {
   return exit_code_of({row});
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

@@ -7,17 +7,18 @@
 #include <iterator>
 #include <optional>
 
+#include "base/whole_file.h"
 #include "reports/check/check.h"
 #include "reports/pages/history.h"
 #include "reports/pages/render.h"
 #include "reports/pages/splice.h"
-#include "reports/record/record_file.h"
 #include "tools/command/lock.h"
 #include "tools/command/results_input.h"
 #include "tools/command/session.h"
 #include "tools/verbs/verbs.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace report;
 namespace {
 
 int check(const Options& options) {
@@ -60,4 +61,4 @@ int run_report(const Options& options) {
   return 0;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

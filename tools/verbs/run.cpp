@@ -15,7 +15,10 @@
 #include "tools/command/workload_choice.h"
 #include "tools/verbs/verbs.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace harness;
+using namespace properties;
+using namespace report;
 namespace {
 
 // A refuted claim is the news, whatever else happened.
@@ -64,4 +67,4 @@ int run_everything(const Options& options) {
   return code;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

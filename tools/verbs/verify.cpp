@@ -15,7 +15,10 @@
 #include "tools/suite/ledger.h"
 #include "tools/verbs/verbs.h"
 
-namespace ropewalk {
+namespace ropewalk::tools {
+using namespace harness;
+using namespace properties;
+using namespace report;
 namespace {
 
 std::string cell_of(const VerdictRow& row) {
@@ -240,4 +243,4 @@ int run_verify(const Options& options) {
   return code;
 }
 
-}  // namespace ropewalk
+}  // namespace ropewalk::tools

@@ -1,0 +1,42 @@
+// A file descriptor, and writing all of a text to one.
+#pragma once
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+namespace ropewalk {
+
+/// Closes what it holds; -1 holds nothing.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
+  Descriptor& operator=(Descriptor&&) = delete;
+  ~Descriptor() { close(); }
+  int number() const { return number_; }
+  bool is_open() const { return number_ >= 0; }
+  /// What it held, which is the caller's to close.
+  int release() { return std::exchange(number_, -1); }
+  void close() {
+    if (number_ >= 0) ::close(release());
+  }
+
+ private:
+  int number_;
+};
+
+/// Returns 0, or the errno of what failed.
+inline int write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t wrote = ::write(descriptor, text.data(), text.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return wrote < 0 ? errno : EIO;
+    text.remove_prefix(static_cast<std::size_t>(wrote));
+  }
+  return 0;
+}
+
+}  // namespace ropewalk
