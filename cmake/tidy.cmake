@@ -246,6 +246,23 @@ else()
   violation(README.md 0 "is missing")
 endif()
 
+# What a file implements lies beside it: NAME.h, or the first words of NAME for a part of a class.
+# Verbs share a header; properties and plugins register themselves.
+foreach(file IN LISTS sources)
+  if(NOT file MATCHES "^(base|harness|properties|reports|benchmarks|tools|reference)/.*\\.cpp$" OR
+      file MATCHES "_test\\.cpp$|/test(s|ing)/|/(mutants|fuzz|verbs|truth|algebra|memory)/" OR
+      file MATCHES "^(tools/ropewalk|properties/properties)\\.cpp$")
+    continue()
+  endif()
+  string(REGEX REPLACE "\\.cpp$" "" name ${file})
+  while(NOT EXISTS ${SOURCE_DIR}/${name}.h AND name MATCHES "_[a-z0-9]+$")
+    string(REGEX REPLACE "_[a-z0-9]+$" "" name ${name})
+  endwhile()
+  if(NOT EXISTS ${SOURCE_DIR}/${name}.h)
+    violation(${file} 1 "no header of this name lies beside it")
+  endif()
+endforeach()
+
 # A folder is a list that somebody reads.
 foreach(file IN LISTS sources)
   get_filename_component(folder ${file} DIRECTORY)

@@ -16,6 +16,7 @@
 #include "benchmarks/engine/recheck.h"
 #include "benchmarks/engine/rounds.h"
 #include "benchmarks/workloads/traffic.h"
+#include "benchmarks/workloads/workload_shape.h"
 #include "harness/process/float_state.h"
 #include "kernels/api/cpu_features.h"
 

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "benchmarks/engine/rounds.h"
+#include "benchmarks/workloads/workload_shape.h"
 #include "kernels/api/kernel.h"
 #include "reference/bounds.h"
 

@@ -12,6 +12,7 @@
 #include "base/memory_limits.h"
 #include "benchmarks/engine/rounds.h"
 #include "benchmarks/workloads/traffic.h"
+#include "benchmarks/workloads/workload_shape.h"
 
 namespace ropewalk::bench {
 namespace {

@@ -11,6 +11,7 @@
 #include "base/text_file.h"
 #include "benchmarks/workloads/json_fields.h"
 #include "benchmarks/workloads/model_types.h"
+#include "benchmarks/workloads/workload_shape.h"
 #include "harness/cases/names.h"
 
 namespace ropewalk::bench {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text_file.h"
+#include "benchmarks/workloads/workload_shape.h"
 
 namespace ropewalk::bench {
 namespace {

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "benchmarks/workloads/workload_shape.h"
 #include "harness/cases/names.h"
 
 namespace ropewalk::bench {

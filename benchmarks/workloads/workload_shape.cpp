@@ -1,4 +1,6 @@
 // What a workload is beside its text: whether its shape holds, its frequencies, its TOML again.
+#include "benchmarks/workloads/workload_shape.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

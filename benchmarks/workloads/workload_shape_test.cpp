@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "benchmarks/workloads/model_shape.h"
+#include "benchmarks/workloads/workload_shape.h"
 #include "benchmarks/workloads/workloads.h"
 
 namespace ropewalk::bench {

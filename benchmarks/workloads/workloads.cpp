@@ -10,6 +10,7 @@
 
 #include "benchmarks/workloads/toml_text.h"
 #include "benchmarks/workloads/traffic.h"
+#include "benchmarks/workloads/workload_shape.h"
 
 namespace ropewalk::bench {
 namespace {

@@ -75,24 +75,6 @@ std::string_view default_workloads_text();
 /// does not hold.
 std::vector<Workload> through_phases(const Workload& model, const std::string& file);
 
-/// [[workload]] tables that parse_workloads() reads as the same workloads again.
-std::string to_toml(const std::vector<Workload>& workloads);
-
-/// What is wrong with a shape: the key to blame, and what to mend.
-struct ShapeFault {
-  std::string key, what;
-};
-/// What no single key can tell: whether a kernel could be asked for the shape.
-std::optional<ShapeFault> shape_fault(const Workload& workload);
-
-/// A name is 1 to 100 characters of a-z, 0-9, '.', '_', '/' and '-'.
-bool good_workload_name(std::string_view name);
-
-/// inv_freq of a workload, scaled as it says. [rotary_dim / 2]
-std::vector<double> workload_frequencies(const Workload& workload);
-/// The f32 values that a kernel of ROPE_CONTRACT_F32_ANGLE is given, widened.
-std::vector<double> workload_frequencies_f32(const Workload& workload);
-
 bool in_profile(const Workload& workload, std::string_view profile);
 
 /// "half_split / f32 / in place / table": what may be ranked together. Without angles, as for a

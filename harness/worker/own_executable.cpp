@@ -1,11 +1,10 @@
-// Which program a worker is started from: this one, unless told otherwise.
+#include "harness/worker/own_executable.h"
+
 #include <sys/auxv.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
-
-#include "harness/worker/worker.h"
 
 namespace ropewalk::harness {
 

@@ -19,15 +19,9 @@
 #include "harness/process/shared_memory.h"
 #include "harness/process/worker_error.h"
 #include "harness/protocol.h"
+#include "harness/worker/own_executable.h"
 
 namespace ropewalk::harness {
-
-/// The path of the running program, also where no /proc is mounted.
-std::string own_executable();
-
-/// What is started as a worker: this program, or what ROPEWALK_WORKER in the environment names (an
-/// emulator's wrapper).
-std::string worker_executable();
 
 /// A kernel as its worker describes it.
 struct KernelFacts {

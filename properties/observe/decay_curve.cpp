@@ -1,5 +1,7 @@
 // B(D) = (1/n) sum_j |S_j|: the reference's curve and what each kernel's own outputs give, for the
 // report.
+#include "properties/observe/decay_curve.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

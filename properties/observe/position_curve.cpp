@@ -1,6 +1,8 @@
 // How far a kernel's outputs are from the real rotation, position by position, for the report. The
 // verdicts hold each kernel to its own angle contract; here all are held to the same truth, so that
 // a reader sees what a contract costs at a long context.
+#include "properties/observe/position_curve.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "properties/observe/position_curve.h"
 #include "properties/search/verify.h"
 
 namespace ropewalk::properties {

@@ -56,14 +56,4 @@ std::string verdict_of(const harness::Finding& finding);
 /// known (VerdictRow::known) is not what it is about.
 int exit_code_of(const std::vector<report::VerdictRow>& rows);
 
-/// B(D) of the reference and of each kernel named in `kernels` (the pairing and type it offers
-/// first).
-std::vector<report::CurveRow> decay_curves(harness::Worker& worker, Oracle& oracle,
-                                           const std::vector<std::string>& kernels);
-
-/// For each kernel named in `kernels`, at positions 0, 2^0, 2^1, ... 2^30, 2^31 - 1: the largest
-/// error of a pair against the real rotation, relative to |x|, whatever the kernel's own angles.
-std::vector<report::CurveRow> position_curves(harness::Worker& worker, Oracle& oracle,
-                                              const std::vector<std::string>& kernels);
-
 }  // namespace ropewalk::properties

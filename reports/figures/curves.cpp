@@ -1,4 +1,6 @@
 // Which curves make which chart, and what a reader is told about it.
+#include "reports/figures/curves.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -190,14 +192,6 @@ void say_once(Figure& figure) {
 }
 
 }  // namespace
-
-LegendItem legend_item(std::size_t index, const ChartSeries& series, std::string name,
-                       std::string note) {
-  // chart.cpp's gnuplot marks: 6 circle, 4 square, 8 triangle, 12 diamond, 10 down, 1, 2, 14
-  constexpr const char* marks[] = {"○", "□", "△", "◇", "▽", "+", "×", "⬠"};
-  return {std::move(name), std::move(note), fmt::format("s{}", index),
-          series.draw == Draw::line ? "━" : marks[index % std::size(marks)]};
-}
 
 std::vector<Figure> curve_figures(const Results& results) {
   std::vector<Figure> figures;

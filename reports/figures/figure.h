@@ -30,28 +30,8 @@ struct Figure {
   FigureTable table;                ///< everything, also what the picture has no room for
 };
 
-/// The charts of the curve rows, in order of appearance.
-std::vector<Figure> curve_figures(const Results& results);
-
-/// GB/s over the working set, beside the ceiling: one for each model, pairing, dtype and placement
-/// that was timed in phase working_set. Speeds as the leaderboards give them.
-std::vector<Figure> working_set_figures(const Results& results, const Summary& summary);
-
-/// Ratios to the baseline with their intervals, one picture a board, the null twin among them.
-std::vector<Figure> forest_figures(const Summary& summary);
-
-/// Accuracy against speed: one for each pairing, dtype and placement, kernels of all angle sources.
-std::vector<Figure> trade_figures(const Results& results, const Summary& summary);
-
 /// "half_split / f32 / in place / table" without its angle source.
 std::string without_angles(const std::string& board);
-
-/// "L1d 48 KiB (cpus 0), ..., L2 1 MiB" as data caches with their sizes in bytes, smallest first.
-struct Cache {
-  std::string name;
-  double bytes = 0;
-};
-std::vector<Cache> caches_of(const std::string& environment_text);
 
 /// The legend's line of series i, coloured and marked as draw_chart does it.
 LegendItem legend_item(std::size_t index, const ChartSeries& series, std::string name,

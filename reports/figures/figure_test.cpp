@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "reports/figures/curves.h"
+#include "reports/figures/working_set.h"
 #include "reports/testing/sample_results.h"
 
 namespace ropewalk::report {

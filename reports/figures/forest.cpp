@@ -1,5 +1,7 @@
 // The forest plot: every ratio to the baseline with its interval, and among them the null twin,
 // which is the baseline itself and shows how far noise alone reaches.
+#include "reports/figures/forest.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

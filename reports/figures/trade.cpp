@@ -1,4 +1,6 @@
 // Accuracy against speed: what a faster kernel costs, where it costs anything.
+#include "reports/figures/trade.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

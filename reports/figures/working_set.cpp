@@ -1,4 +1,6 @@
 // GB/s over the working set: how speed and ceiling change from cache to cache.
+#include "reports/figures/working_set.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -227,14 +229,6 @@ Figure figure_of(const Walk& walk, const std::vector<Cache>& caches) {
 }
 
 }  // namespace
-
-std::string without_angles(const std::string& board) {
-  for (const std::string angles : {" / table", " / computed"})
-    if (board.size() > angles.size() &&
-        board.compare(board.size() - angles.size(), angles.size(), angles) == 0)
-      return board.substr(0, board.size() - angles.size());
-  return board;
-}
 
 std::vector<Cache> caches_of(const std::string& text) {
   std::vector<Cache> caches;

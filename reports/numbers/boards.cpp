@@ -1,4 +1,6 @@
 // Leaderboards: who may be ranked with whom, and who has a speed at all.
+#include "reports/numbers/boards.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "reports/numbers/launch_interval.h"
 #include "reports/numbers/summary.h"
 
 namespace ropewalk::report {

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <map>
 
+#include "reports/numbers/launch_interval.h"
 #include "reports/numbers/summary.h"
+#include "reports/pages/compare_markdown.h"
 #include "reports/testing/sample_results.h"
 
 namespace ropewalk::report {

@@ -1,4 +1,6 @@
 // The range for a ratio of two sets of launches (derived in METHODOLOGY.md, "Two runs").
+#include "reports/numbers/launch_interval.h"
+
 #include <algorithm>
 
 #include "reports/numbers/compare.h"

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "reports/figures/figure.h"
+#include "reports/figures/trade.h"
 #include "reports/numbers/summary.h"
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"

@@ -1,4 +1,5 @@
 #include "reports/numbers/summary.h"
+#include "reports/numbers/boards.h"
 
 #include <fmt/format.h>
 

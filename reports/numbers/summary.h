@@ -105,11 +105,4 @@ struct Summary {
 Summary summarize(const Results& results);
 Summary summarize(const Results&&) = delete;
 
-/// The rows as far as their verdicts let them: a kernel has a speed only if every verdict on it,
-/// for the board's pairing and dtype, holds and one of them is a PASS.
-std::vector<TimingRow> gated_timings(const Results& results);
-
-/// The leaderboards of these rows; entries point into both.
-std::vector<Board> make_boards(const std::vector<TimingRow>& timings, const Claims& claims);
-
 }  // namespace ropewalk::report

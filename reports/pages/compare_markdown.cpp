@@ -1,4 +1,6 @@
 // A comparison as a person reads it in a pull request.
+#include "reports/pages/compare_markdown.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

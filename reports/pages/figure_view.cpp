@@ -1,4 +1,6 @@
 // Figures as data for the templates.
+#include "reports/pages/figure_view.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -10,6 +10,7 @@
 
 #include "base/digest.h"
 #include "base/text.h"
+#include "reports/numbers/boards.h"
 #include "reports/numbers/compare.h"
 #include "reports/numbers/summary.h"
 

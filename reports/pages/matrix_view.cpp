@@ -1,4 +1,6 @@
 // The verification matrix and the failures that its cells lead to, as data for the templates.
+#include "reports/pages/matrix_view.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

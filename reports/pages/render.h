@@ -1,6 +1,5 @@
 // From rows to reports. Each function is pure: the same results give the same bytes.
 #pragma once
-#include <filesystem>
 #include <string>
 
 #include "reports/record/record.h"
@@ -27,10 +26,5 @@ std::string render_csv(const Results& results);
 /// while timed are failures; UNSUPPORTED and SKIPPED are skipped. A run that was cut off fails as
 /// well.
 std::string render_junit(const Results& results);
-
-/// Writes report.md, report.html, results.csv and junit.xml into out_dir (made if missing), each
-/// whole or not at all. Throws std::runtime_error with one line that names the file.
-void write_report(const Results& results, const std::filesystem::path& out_dir,
-                  const std::string& history = {});
 
 }  // namespace ropewalk::report

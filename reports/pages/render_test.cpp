@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "reports/numbers/summary.h"
 #include "reports/pages/view.h"
+#include "reports/pages/write_report.h"
 #include "reports/testing/sample_results.h"
 
 namespace ropewalk::report {

@@ -1,4 +1,6 @@
 // What was timed, as data for the templates: leaderboards, heat maps, the census of disturbances.
+#include "reports/pages/speed_view.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -8,6 +8,8 @@
 #include <stdexcept>
 
 #include "base/text.h"
+#include "reports/pages/matrix_view.h"
+#include "reports/pages/speed_view.h"
 
 namespace ropewalk::report {
 

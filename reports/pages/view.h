@@ -42,26 +42,6 @@ Mark mark_of(std::string_view verdict);
 
 View make_view(const Results& results, const Summary& summary);
 
-/// What the banner says of the speeds: "valid", "noisy" or "INVALID", and "noise floor 0.8 %, ...".
-/// The word is empty where nothing was compared, all of it where nothing was timed.
-struct SpeedsText {
-  Mark mark{"none", ""};
-  std::string word, rest;
-};
-SpeedsText speeds_text(const Summary& summary);
-
-/// Leaderboards, heat maps and what disturbed the rounds.
-void add_speeds(const Results& results, const Summary& summary, View& view);
-
-/// The verification matrix, one group a kernel; and the failures that its cells lead to.
-View matrix_view(const Summary& summary);
-View failures_view(const Summary& summary);
-
-/// Figures as tables, and for HTML with pictures. Ids of pictures begin with `id`.
-View figure_tables(const std::vector<Figure>& figures);
-View figure_pictures(const std::vector<Figure>& figures, const std::string& id,
-                     const std::string& gnuplot);
-
 /// The text of templates/NAME, compiled in.
 std::string template_text(const std::string& name);
 

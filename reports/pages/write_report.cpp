@@ -1,3 +1,5 @@
+#include "reports/pages/write_report.h"
+
 #include <filesystem>
 #include <future>
 #include <stdexcept>

@@ -8,6 +8,7 @@
 
 #include "base/text_file.h"
 #include "benchmarks/workloads/model_shape.h"
+#include "benchmarks/workloads/workload_shape.h"
 #include "tools/command/session.h"
 
 namespace ropewalk::tools {

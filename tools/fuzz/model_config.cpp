@@ -2,6 +2,7 @@
 // written, and tells of itself in lines that can be shown.
 #include "benchmarks/workloads/model_config.h"
 #include "base/text_file.h"
+#include "benchmarks/workloads/workload_shape.h"
 #include "tools/fuzz/target.h"
 
 namespace ropewalk::fuzz {

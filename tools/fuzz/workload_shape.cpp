@@ -4,6 +4,7 @@
 
 #include "base/text_file.h"
 #include "benchmarks/workloads/model_shape.h"
+#include "benchmarks/workloads/workload_shape.h"
 #include "tools/fuzz/target.h"
 
 namespace ropewalk::fuzz {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "benchmarks/workloads/workload_shape.h"
 #include "harness/cases/names.h"
 #include "properties/explain/check_case.h"
 

@@ -12,6 +12,7 @@
 #include "benchmarks/engine/crew.h"
 #include "benchmarks/engine/paired.h"
 #include "benchmarks/machine/environment.h"
+#include "benchmarks/workloads/workload_shape.h"
 #include "reports/numbers/claims.h"
 #include "tools/command/claims_text.h"
 #include "tools/launches/suspects.h"

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/whole_file.h"
+#include "reports/pages/compare_markdown.h"
 #include "tools/command/results_input.h"
 #include "tools/verbs/verbs.h"
 

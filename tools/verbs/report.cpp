@@ -12,6 +12,7 @@
 #include "reports/pages/history.h"
 #include "reports/pages/render.h"
 #include "reports/pages/splice.h"
+#include "reports/pages/write_report.h"
 #include "tools/command/lock.h"
 #include "tools/command/results_input.h"
 #include "tools/command/session.h"

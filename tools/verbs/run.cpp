@@ -8,8 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "properties/observe/decay_curve.h"
+#include "properties/observe/position_curve.h"
 #include "properties/search/verify.h"
 #include "reports/pages/render.h"
+#include "reports/pages/write_report.h"
 #include "tools/command/journal.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"

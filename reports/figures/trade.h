@@ -1,0 +1,14 @@
+// What accuracy costs.
+#pragma once
+#include <vector>
+
+#include "reports/figures/figure.h"
+#include "reports/numbers/summary.h"
+#include "reports/record/record.h"
+
+namespace ropewalk::report {
+
+/// Accuracy against speed: one for each pairing, dtype and placement, kernels of all angle sources.
+std::vector<Figure> trade_figures(const Results& results, const Summary& summary);
+
+}  // namespace ropewalk::report

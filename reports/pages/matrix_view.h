@@ -1,0 +1,12 @@
+// The verdicts as data for the templates.
+#pragma once
+#include "reports/numbers/summary.h"
+#include "reports/pages/view.h"
+
+namespace ropewalk::report {
+
+/// The verification matrix, one group a kernel; and the failures that its cells lead to.
+View matrix_view(const Summary& summary);
+View failures_view(const Summary& summary);
+
+}  // namespace ropewalk::report

@@ -1,0 +1,15 @@
+// A report as files.
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "reports/record/record.h"
+
+namespace ropewalk::report {
+
+/// Writes report.md, report.html, results.csv and junit.xml into out_dir (made if missing), each
+/// whole or not at all. Throws std::runtime_error with one line that names the file.
+void write_report(const Results& results, const std::filesystem::path& out_dir,
+                  const std::string& history = {});
+
+}  // namespace ropewalk::report
