@@ -205,8 +205,8 @@ class Collector final : public benchmark::BenchmarkReporter {
   void hand_out(Cell& cell) {
     if (!handed_out_.insert(&cell).second) return;
     TimingRow& row = cell.row;
-    row.engine = "gbench";
-    row.outcome = cell.refusal ? cell.refusal->outcome : "MEASURED";
+    row.engine = Engine::gbench;
+    row.outcome = cell.refusal ? cell.refusal->outcome : Outcome::measured;
     if (cell.refusal) {
       row.reason = cell.refusal->reason;
       row.ns_per_token.clear();

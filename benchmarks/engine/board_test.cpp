@@ -119,7 +119,7 @@ TEST(Board, AVerifiedKernelAndItsCeilingAreMeasured) {
   EXPECT_EQ(outcome.status, 0);
   ASSERT_EQ(outcome.rows.size(), 2u);
   const TimingRow& row = outcome.rows.at("good|toy/a");
-  EXPECT_EQ(row.outcome, "MEASURED");
+  EXPECT_EQ(row.outcome, Outcome::measured);
   EXPECT_EQ(row.summary, "a toy");
   EXPECT_EQ(row.source, "this test");
   EXPECT_EQ(row.board, "half_split / f32 / in place / table");
@@ -156,7 +156,7 @@ TEST(Board, OutOfPlaceAndForwardOnlyNeverTurnBack) {
   const BoardOutcome outcome =
       run({{&forward, "forward", "", ""}}, {}, {toy_workload("toy/a"), out_of_place});
   EXPECT_EQ(outcome.status, 0);
-  EXPECT_EQ(outcome.rows.at("forward|toy/a").outcome, "MEASURED");
+  EXPECT_EQ(outcome.rows.at("forward|toy/a").outcome, Outcome::measured);
   EXPECT_EQ(outcome.rows.at("forward|toy/out").board, "half_split / f32 / out of place / table");
   EXPECT_EQ(outcome.rows.count("ceiling_copy|toy/out"), 1u);
   EXPECT_EQ(outcome.rows.count("ceiling_update|toy/out"), 0u);
@@ -170,7 +170,7 @@ TEST(Board, ABrokenContestantHasNoNumbersAndIsNotCalled) {
   const BoardOutcome outcome = run({{&bad, "bad", "", "oracle: margin 3.1"}});
   EXPECT_EQ(outcome.status, 0);
   const TimingRow& row = outcome.rows.at("bad|toy/a");
-  EXPECT_EQ(row.outcome, "BROKEN");
+  EXPECT_EQ(row.outcome, Outcome::broken);
   EXPECT_EQ(row.reason, "oracle: margin 3.1");
   expect_no_numbers(row);
   EXPECT_EQ(applied, 0);
@@ -188,12 +188,12 @@ TEST(Board, FailuresWhileTimedHaveNoNumbersEither) {
                                     {&greedy, "greedy", "", ""},
                                     {&lazy, "lazy", "", ""}});
   EXPECT_EQ(outcome.status, 0);
-  EXPECT_EQ(outcome.rows.at("tiring|toy/a").outcome, "BROKEN");
+  EXPECT_EQ(outcome.rows.at("tiring|toy/a").outcome, Outcome::broken);
   EXPECT_EQ(outcome.rows.at("tiring|toy/a").reason, "apply returned 2 while timed");
-  EXPECT_EQ(outcome.rows.at("lazy|toy/a").outcome, "BROKEN");
+  EXPECT_EQ(outcome.rows.at("lazy|toy/a").outcome, Outcome::broken);
   EXPECT_NE(outcome.rows.at("lazy|toy/a").reason.find("is not rotated"), std::string::npos);
-  EXPECT_EQ(outcome.rows.at("unprepared|toy/a").outcome, "BROKEN");
-  EXPECT_EQ(outcome.rows.at("greedy|toy/a").outcome, "SKIPPED");
+  EXPECT_EQ(outcome.rows.at("unprepared|toy/a").outcome, Outcome::broken);
+  EXPECT_EQ(outcome.rows.at("greedy|toy/a").outcome, Outcome::skipped);
   for (const char* label : {"tiring|toy/a", "unprepared|toy/a", "greedy|toy/a", "lazy|toy/a"})
     expect_no_numbers(outcome.rows.at(label));
   EXPECT_EQ(live_states, 0);
@@ -206,7 +206,7 @@ TEST(Board, TooMuchMemoryIsSkippedWithTheReason) {
   const BoardOutcome outcome = run({{&good, "good", "", ""}}, {}, {huge});
   EXPECT_EQ(outcome.status, 0);
   const TimingRow& row = outcome.rows.at("good|toy/huge");
-  EXPECT_EQ(row.outcome, "SKIPPED");
+  EXPECT_EQ(row.outcome, Outcome::skipped);
   EXPECT_NE(row.reason.find("MiB of memory"), std::string::npos) << row.reason;
   expect_no_numbers(row);
 }

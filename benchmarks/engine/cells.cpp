@@ -28,7 +28,7 @@ bool Cell::ready(bool refill) {
   if (!prepared_ && !refusal) {
     prepared_ = true;
     if (std::string reason = lazy_.refusal(); !reason.empty())
-      refuse("SKIPPED", std::move(reason));
+      refuse(Outcome::skipped, std::move(reason));
     else
       prepare();
   }
@@ -97,11 +97,11 @@ class KernelCell final : public Cell {
     const FloatState after = FloatState::now();
     before.restore();
     if (!thrown.empty())
-      refuse("BROKEN", thrown);
+      refuse(Outcome::broken, thrown);
     else if (status != ROPE_OK)
-      refuse("BROKEN", fmt::format("apply returned {} while timed", status));
+      refuse(Outcome::broken, fmt::format("apply returned {} while timed", status));
     else if (after != before)
-      refuse("BROKEN", changed_floats(before, after) + " while timed");
+      refuse(Outcome::broken, changed_floats(before, after) + " while timed");
     return !refusal;
   }
 
@@ -112,7 +112,7 @@ class KernelCell final : public Cell {
       wrong = "apply wrote into its rope_operands";
     if (!workspace_.is_whole()) wrong = "apply wrote past the end of its workspace";
     if (!lazy_.here().outputs_are_whole()) wrong = "apply wrote past the end of an output";
-    if (!wrong.empty()) refuse("BROKEN", wrong + " while timed");
+    if (!wrong.empty()) refuse(Outcome::broken, wrong + " while timed");
     return !refusal;
   }
 
@@ -162,7 +162,7 @@ class KernelCell final : public Cell {
 
   bool holds(Oracle& oracle, std::uint64_t seed, const Expected& expected) {
     const std::string wrong = recheck(kernel_, workload_, lazy_.here(), expected, oracle, seed);
-    if (!wrong.empty()) refuse("BROKEN", "while timed: " + wrong);
+    if (!wrong.empty()) refuse(Outcome::broken, "while timed: " + wrong);
     return wrong.empty();
   }
 
@@ -170,7 +170,7 @@ class KernelCell final : public Cell {
   void prepare() override {
     std::string wrong = entered("prepare", [&] { begin_states(); });
     if (wrong.empty()) wrong = changed_problem("prepare");
-    if (!wrong.empty()) refuse("BROKEN", wrong);
+    if (!wrong.empty()) refuse(Outcome::broken, wrong);
   }
   void begin_states() {
     WorkloadData& data = lazy_.here();
@@ -187,13 +187,13 @@ class KernelCell final : public Cell {
         workspace_bytes = std::max(workspace_bytes, kernel_.workspace_bytes(&calls_[i].problem));
     }
     if (workspace_bytes > static_cast<std::size_t>(workspace_bytes_max))
-      return refuse("SKIPPED", fmt::format("asks for {} bytes of workspace, more than 1 GiB",
-                                           workspace_bytes));
+      return refuse(Outcome::skipped, fmt::format("asks for {} bytes of workspace, more than 1 GiB",
+                                                  workspace_bytes));
     try {
       if (workspace_bytes > 0)
         workspace_ = AlignedBytes(static_cast<std::int64_t>(workspace_bytes));
     } catch (const std::bad_alloc&) {
-      return refuse("SKIPPED", "memory for its workspace could not be had");
+      return refuse(Outcome::skipped, "memory for its workspace could not be had");
     }
     operands_.workspace = workspace_.data();
     std::memcpy(&shown_, &operands_, sizeof shown_);
@@ -202,7 +202,7 @@ class KernelCell final : public Cell {
       if (kernel_.prepare == nullptr) continue;
       if (const std::int32_t status = kernel_.prepare(&calls_[i].problem, &calls_[i].state);
           status != ROPE_OK)
-        return refuse("BROKEN", fmt::format("prepare returned {}", status));
+        return refuse(Outcome::broken, fmt::format("prepare returned {}", status));
       ++prepared_count_;
     }
   }
@@ -285,7 +285,7 @@ TimingRow known_ceiling_row(const Workload& w, const std::string& variant, bool 
     row.summary += fmt::format("; the best of its variants in a {}: {}",
                                picked_before ? "process of its own" : "trial", variant);
   row.board = board_of(w, "");
-  row.role = "ceiling";
+  row.role = Role::ceiling;
   row.variant = variant;
   row.bytes = ceiling_traffic_bytes(w);
   row.working_set_bytes = ceiling_working_set_bytes(w);
@@ -323,9 +323,10 @@ KernelPlan plan_of(const Contestant& contestant, const Workload& workload) {
 }
 
 std::optional<Refusal> refusal_of(const Contestant& contestant, const Workload& workload) {
-  if (!contestant.broken_reason.empty()) return Refusal{"BROKEN", contestant.broken_reason};
+  if (!contestant.broken_reason.empty()) return Refusal{Outcome::broken, contestant.broken_reason};
   if (contestant.unverified.contains(workload.name))
-    return Refusal{"SKIPPED", "not verified: it refused this shape, or passed no property of it"};
+    return Refusal{Outcome::skipped,
+                   "not verified: it refused this shape, or passed no property of it"};
   return {};
 }
 

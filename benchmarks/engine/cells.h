@@ -19,7 +19,7 @@ namespace ropewalk::bench {
 
 /// Why a cell has no numbers.
 struct Refusal {
-  std::string outcome;  ///< BROKEN or SKIPPED
+  report::Outcome outcome = report::Outcome::broken;  ///< or skipped
   std::string reason;
 };
 
@@ -57,8 +57,8 @@ class Cell {
   Cell(const Workload& workload, LazyData& data) : workload_(workload), lazy_(data) {}
   virtual void prepare() = 0;   ///< once, with the data there; may refuse
   virtual void start_over() {}  ///< the next call is the first on new data
-  void refuse(std::string outcome, std::string reason) {
-    refusal = Refusal{std::move(outcome), std::move(reason)};
+  void refuse(report::Outcome outcome, std::string reason) {
+    refusal = Refusal{outcome, std::move(reason)};
   }
   const Workload& workload_;
   LazyData& lazy_;

@@ -192,7 +192,7 @@ class GroupRounds {
     const double spin_ns_after = spin_probe(spins).ns_a_step;
     for (Entrant& e : entrants_) {
       TimingRow& row = e.cell().row;
-      row.outcome = "MEASURED";
+      row.outcome = Outcome::measured;
       row.launch = plan_.launch;
       row.threads = crew_.size();
       row.processors = crew_.processors();

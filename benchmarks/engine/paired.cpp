@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -23,7 +24,7 @@ class Group {
   struct Member {
     const Contestant* contestant;
     KernelPlan plan;
-    Refusal refusal;  ///< why it is not timed; no outcome: it is
+    std::optional<Refusal> refusal;  ///< why it is not timed
   };
 
   Group(const PairedPlan& plan, const Workload& workload, Sets& sets, int threads, Oracle& oracle,
@@ -35,9 +36,8 @@ class Group {
         oracle_(oracle),
         members_(std::move(members)) {
     for (Member& m : members_)
-      if (threads_ > 1 && m.refusal.outcome.empty() &&
-          (m.contestant->kernel->flags & ROPE_THREAD_SAFE) == 0)
-        m.refusal = {"SKIPPED", "does not promise ROPE_THREAD_SAFE"};
+      if (threads_ > 1 && !m.refusal && (m.contestant->kernel->flags & ROPE_THREAD_SAFE) == 0)
+        m.refusal = Refusal{Outcome::skipped, "does not promise ROPE_THREAD_SAFE"};
   }
 
   void run() {
@@ -55,7 +55,7 @@ class Group {
         if (m.contestant->name == refused->owner) m.refusal = *refused->cell().refusal;
       if (refused->owner.empty()) {  // its data or memory cannot be had: nobody's can
         for (Member& m : members_)
-          if (m.refusal.outcome.empty()) m.refusal = *refused->cell().refusal;
+          if (!m.refusal) m.refusal = *refused->cell().refusal;
       }
     }
     hand_out(entrants);
@@ -74,14 +74,13 @@ class Group {
       return m.contestant->name == plan_.baseline ? 0 : m.contestant->name == "plain" ? 1 : 2;
     };
     for (const Member& m : members_)
-      if (m.refusal.outcome.empty() &&
-          (found == nullptr || std::pair(rank(m), m.contestant->name) <
-                                   std::pair(rank(*found), found->contestant->name)))
+      if (!m.refusal && (found == nullptr || std::pair(rank(m), m.contestant->name) <
+                                                 std::pair(rank(*found), found->contestant->name)))
         found = &m;
     return found;
   }
 
-  void enter(std::vector<Entrant>& entrants, const Member& m, const std::string& role) {
+  void enter(std::vector<Entrant>& entrants, const Member& m, Role role) {
     const Contestant& c = *m.contestant;
     announce(c.name);
     Entrant e = entrant_of(c.name, sets_, threads_, [&](LazyData& data) {
@@ -91,17 +90,17 @@ class Group {
     row.kernel = c.name;
     row.summary = c.summary;
     row.role = role;
-    if (role == "null_twin") row.kernel += twin_suffix;
+    if (role == Role::null_twin) row.kernel += twin_suffix;
     entrants.push_back(std::move(e));
   }
 
   void enter_all(std::vector<Entrant>& entrants) {
     const Member* base = baseline();
     if (base == nullptr) return;
-    enter(entrants, *base, "baseline");
-    enter(entrants, *base, "null_twin");
+    enter(entrants, *base, Role::baseline);
+    enter(entrants, *base, Role::null_twin);
     for (const Member& m : members_)
-      if (&m != base && m.refusal.outcome.empty()) enter(entrants, m, "kernel");
+      if (&m != base && !m.refusal) enter(entrants, m, Role::kernel);
     const auto found = plan_.ceilings.find(workload_.name);
     const std::string variant = found == plan_.ceilings.end() ? "" : found->second;
     Entrant ceiling = entrant_of("", sets_, threads_, [&](LazyData& data) {
@@ -114,14 +113,14 @@ class Group {
   void hand_out(const std::vector<Entrant>& entrants) const {
     if (!plan_.on_row) return;
     for (const Member& m : members_) {
-      if (m.refusal.outcome.empty()) continue;
-      auto cell = make_refused_cell(m.refusal, m.plan, workload_, sets_.front());
+      if (!m.refusal) continue;
+      auto cell = make_refused_cell(*m.refusal, m.plan, workload_, sets_.front());
       cell->row.kernel = m.contestant->name;
       cell->row.summary = m.contestant->summary;
       cell->row.launch = plan_.launch;
       cell->row.threads = threads_;
-      cell->row.outcome = m.refusal.outcome;
-      cell->row.reason = m.refusal.reason;
+      cell->row.outcome = m.refusal->outcome;
+      cell->row.reason = m.refusal->reason;
       plan_.on_row(cell->row);
     }
     for (const Entrant& e : entrants) plan_.on_row(e.cell().row);
@@ -162,8 +161,7 @@ std::vector<std::vector<Group::Member>> groups_on(const PairedPlan& plan, const 
     const KernelPlan kernel_plan = plan_of(c, w);
     watch.check("supports");
     if (!kernel_plan.supported) continue;
-    by_table[kernel_plan.table ? 0 : 1].push_back(
-        {&c, kernel_plan, refusal_of(c, w).value_or(Refusal{})});
+    by_table[kernel_plan.table ? 0 : 1].push_back({&c, kernel_plan, refusal_of(c, w)});
   }
   if (plan.now_running) plan.now_running("");
   std::vector<std::vector<Group::Member>> out;

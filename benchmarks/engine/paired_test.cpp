@@ -51,7 +51,7 @@ void expect_broken(const PairedOutcome& outcome, const std::string& kernel,
                    const std::string& why) {
   const TimingRow* row = outcome.of(kernel);
   ASSERT_NE(row, nullptr);
-  EXPECT_EQ(row->outcome, "BROKEN");
+  EXPECT_EQ(row->outcome, Outcome::broken);
   EXPECT_NE(row->reason.find(why), std::string::npos) << row->reason;
   EXPECT_TRUE(row->ns_per_token.empty());
   EXPECT_TRUE(row->iterations.empty());
@@ -64,14 +64,14 @@ TEST(Paired, RoundsStandSideBySide) {
   const PairedOutcome outcome = run({&first, &second});
   EXPECT_EQ(outcome.status, 0);
   ASSERT_EQ(outcome.rows.size(), 4u);
-  EXPECT_EQ(outcome.of("first")->role, "baseline");
-  EXPECT_EQ(outcome.of("first (twin)")->role, "null_twin");
-  EXPECT_EQ(outcome.of("second")->role, "kernel");
-  EXPECT_EQ(outcome.rows.back().role, "ceiling");
+  EXPECT_EQ(outcome.of("first")->role, Role::baseline);
+  EXPECT_EQ(outcome.of("first (twin)")->role, Role::null_twin);
+  EXPECT_EQ(outcome.of("second")->role, Role::kernel);
+  EXPECT_EQ(outcome.rows.back().role, Role::ceiling);
   EXPECT_FALSE(outcome.rows.back().variant.empty());
   for (const TimingRow& row : outcome.rows) {
-    EXPECT_EQ(row.outcome, "MEASURED");
-    EXPECT_EQ(row.engine, "paired");
+    EXPECT_EQ(row.outcome, Outcome::measured);
+    EXPECT_EQ(row.engine, Engine::paired);
     EXPECT_EQ(row.board, "half_split / f32 / in place / table");
     EXPECT_EQ(row.ns_per_token.size(), 8u);  // two designs of four
     EXPECT_EQ(row.iterations, outcome.rows[0].iterations);
@@ -95,7 +95,7 @@ TEST(Paired, SeveralThreadsStandBesideOne) {
     const TimingRow& row = outcome.rows[i];
     EXPECT_EQ(row.threads, i < 4 ? 1 : 2);
     EXPECT_EQ(row.processors.empty(), i < 4);
-    EXPECT_EQ(row.outcome, "MEASURED");
+    EXPECT_EQ(row.outcome, Outcome::measured);
     EXPECT_EQ(row.working_set_bytes, outcome.rows[i % 4].working_set_bytes);
     EXPECT_EQ(row.reverified > 0, !row.is_ceiling());
     EXPECT_GT(row.ns_per_token_median, 0);
@@ -125,16 +125,16 @@ TEST(Paired, WhoIsWrongOnAnotherThreadIsBroken) {
     return r.kernel == "bad" && r.threads == 2;
   });
   ASSERT_NE(row, outcome.rows.end());
-  EXPECT_EQ(row->outcome, "BROKEN") << row->reason;
+  EXPECT_EQ(row->outcome, Outcome::broken) << row->reason;
   EXPECT_TRUE(row->ns_per_token.empty());
 }
 
 TEST(Paired, TheBaselineCanBeChosen) {
   const rope_kernel first = toy_kernel("first"), plain = toy_kernel("plain");
-  EXPECT_EQ(run({&first, &plain}).of("plain")->role, "baseline");
+  EXPECT_EQ(run({&first, &plain}).of("plain")->role, Role::baseline);
   const PairedOutcome chosen = run({&first, &plain}, [](PairedPlan& p) { p.baseline = "first"; });
-  EXPECT_EQ(chosen.of("first")->role, "baseline");
-  EXPECT_EQ(chosen.of("plain")->role, "kernel");
+  EXPECT_EQ(chosen.of("first")->role, Role::baseline);
+  EXPECT_EQ(chosen.of("plain")->role, Role::kernel);
 }
 
 // Under a sanitizer an epoch may be a single call: of three to calibrate and eight rounds the last
@@ -187,7 +187,8 @@ TEST(Paired, WhoTurnsWrongWhileTimedIsBrokenAndTheRestComplete) {
       expect_broken(outcome, cheat.name, cheat.why);
       for (const char* kernel : {"good", "plain", "plain (twin)"}) {
         ASSERT_NE(outcome.of(kernel), nullptr);
-        EXPECT_EQ(outcome.of(kernel)->outcome, "MEASURED") << kernel << " beside " << cheat.name;
+        EXPECT_EQ(outcome.of(kernel)->outcome, Outcome::measured)
+            << kernel << " beside " << cheat.name;
         EXPECT_FALSE(outcome.of(kernel)->ns_per_token.empty());
       }
     }
@@ -245,7 +246,7 @@ TEST(Paired, WhoAnswersFromEarlierCallsIsBroken) {
       p.rounds = 100;
     });
     expect_broken(outcome, "bad", "is not rotated");
-    EXPECT_EQ(outcome.of("good")->outcome, "MEASURED");
+    EXPECT_EQ(outcome.of("good")->outcome, Outcome::measured);
   }
 }
 
@@ -297,14 +298,14 @@ TEST(Paired, WhoMayNotBeCalledIsSkippedWithTheReason) {
   rope_kernel alone = toy_kernel("alone");
   const PairedOutcome unverified =
       run({&good, &alone}, [](PairedPlan& p) { p.contestants[1].unverified = {"toy/a"}; });
-  EXPECT_EQ(unverified.of("alone")->outcome, "SKIPPED");
+  EXPECT_EQ(unverified.of("alone")->outcome, Outcome::skipped);
   EXPECT_TRUE(unverified.of("alone")->ns_per_token.empty());
   if (allowed_cpus().size() < 2) GTEST_SKIP() << "one processor";
   alone.flags &= ~static_cast<std::uint32_t>(ROPE_THREAD_SAFE);
   const PairedOutcome outcome = run({&good, &alone}, [](PairedPlan& p) { p.threads = 2; });
   for (const TimingRow& row : outcome.rows)
     if (row.kernel == "alone") {
-      EXPECT_EQ(row.outcome, row.threads == 1 ? "MEASURED" : "SKIPPED");
+      EXPECT_EQ(row.outcome, row.threads == 1 ? Outcome::measured : Outcome::skipped);
       EXPECT_EQ(row.reason, row.threads == 1 ? "" : "does not promise ROPE_THREAD_SAFE");
     }
 }
@@ -316,7 +317,7 @@ TEST(Paired, ABaselineThatBreaksIsReplaced) {
   calls = 0;
   const PairedOutcome outcome = run({&good, &plain});
   expect_broken(outcome, "plain", "is not rotated");
-  EXPECT_EQ(outcome.of("good")->role, "baseline");
+  EXPECT_EQ(outcome.of("good")->role, Role::baseline);
   EXPECT_EQ(outcome.of("plain (twin)"), nullptr);
 }
 
@@ -329,7 +330,7 @@ TEST(Paired, AKernelThatOnlyTurnsForwardIsJudgedOnceMore) {
   lazy.apply = apply_lazy;
   calls = 0;
   const PairedOutcome outcome = run({&forward, &lazy});
-  EXPECT_EQ(outcome.of("forward")->outcome, "MEASURED");
+  EXPECT_EQ(outcome.of("forward")->outcome, Outcome::measured);
   EXPECT_GT(outcome.of("forward")->reverified, 0);
   expect_broken(outcome, "lazy", "is not rotated");
 }
@@ -345,7 +346,7 @@ TEST(Paired, WhatIsDoneUnsupportedOrBrokenIsNotTimed) {
   });
   expect_broken(outcome, "bad", "agreement FAIL");
   EXPECT_EQ(outcome.of("other"), nullptr);
-  EXPECT_EQ(outcome.of("good")->role, "baseline");
+  EXPECT_EQ(outcome.of("good")->role, Role::baseline);
   EXPECT_EQ(run({&other}).status, 3);
   const PairedOutcome done = run({&good}, [](PairedPlan& p) {
     p.done = {group_name("toy/a", "half_split / f32 / in place / table", 1)};
@@ -355,7 +356,7 @@ TEST(Paired, WhatIsDoneUnsupportedOrBrokenIsNotTimed) {
   const PairedOutcome huge =
       run({&good}, [](PairedPlan& p) { p.workloads[0].batch = std::int64_t{1} << 40; });
   ASSERT_EQ(huge.rows.size(), 1u);
-  EXPECT_EQ(huge.rows[0].outcome, "SKIPPED");
+  EXPECT_EQ(huge.rows[0].outcome, Outcome::skipped);
 }
 
 TEST(Paired, ColdCallsNeverMeetTheSameRowsSoon) {
@@ -372,7 +373,7 @@ TEST(Paired, ColdCallsNeverMeetTheSameRowsSoon) {
     const PairedOutcome outcome = run({&good, &watching}, [&](PairedPlan& p) {
       p.workloads[0].cold = p.workloads[0].scattered = cold;
     });
-    EXPECT_EQ(outcome.of("watching")->outcome, "MEASURED") << outcome.of("watching")->reason;
+    EXPECT_EQ(outcome.of("watching")->outcome, Outcome::measured) << outcome.of("watching")->reason;
     EXPECT_GT(outcome.of("watching")->reverified, 0);
     EXPECT_EQ(outcome.of("watching")->table_bytes, (cold ? 131072 : 3) * 8 * 4);
     const std::size_t noted = std::min(calls_made, positions.size());

@@ -10,8 +10,7 @@ namespace ropewalk::harness {
 using namespace report;
 namespace {
 
-VerdictRow row_of(const std::string& kernel, const std::string& property,
-                  const std::string& verdict) {
+VerdictRow row_of(const std::string& kernel, const std::string& property, Verdict verdict) {
   VerdictRow row;
   row.kernel = kernel;
   row.property = property;
@@ -73,14 +72,15 @@ TEST(KnownFailures, MalformedLinesAreNamed) {
 
 TEST(KnownFailures, ExcuseFailuresAlone) {
   KnownFailures known("mine n* 2026-08-01 ours\n", "known.txt", "2026-08-01");
-  for (const char* verdict : {"FAIL", "CRASH", "HANG", "VACUOUS"}) {
+  for (const Verdict verdict : {Verdict::fail, Verdict::crash, Verdict::hang, Verdict::vacuous}) {
     VerdictRow row = row_of("mine", "norm", verdict);
     known.judge(row);
     EXPECT_EQ(row.known, "until 2026-08-01: ours") << verdict;
     EXPECT_EQ(row.verdict, verdict);
   }
-  for (VerdictRow row : {row_of("mine", "norm", "PASS"), row_of("mine", "norm", "UNSUPPORTED"),
-                         row_of("mine", "decay", "FAIL"), row_of("other", "norm", "FAIL")}) {
+  for (VerdictRow row :
+       {row_of("mine", "norm", Verdict::pass), row_of("mine", "norm", Verdict::unsupported),
+        row_of("mine", "decay", Verdict::fail), row_of("other", "norm", Verdict::fail)}) {
     known.judge(row);
     EXPECT_TRUE(row.known.empty()) << row.kernel << row.property << row.verdict;
   }
@@ -89,7 +89,7 @@ TEST(KnownFailures, ExcuseFailuresAlone) {
 
 TEST(KnownFailures, AnExpiredLineExcusesNothingAndSaysSo) {
   KnownFailures known("mine norm 2026-08-01 ours\n", "known.txt", "2026-08-02");
-  VerdictRow row = row_of("mine", "norm", "FAIL");
+  VerdictRow row = row_of("mine", "norm", Verdict::fail);
   known.judge(row);
   EXPECT_TRUE(row.known.empty());
   ASSERT_EQ(known.remarks().size(), 1u);
@@ -100,14 +100,14 @@ TEST(KnownFailures, AnExpiredLineExcusesNothingAndSaysSo) {
 TEST(KnownFailures, AnotherLineMayExcuseWhatAnExpiredOneDoesNot) {
   KnownFailures known("mine norm 2020-01-01 old\nmine * 2030-01-01 new\n", "known.txt",
                       "2026-08-02");
-  VerdictRow row = row_of("mine", "norm", "FAIL");
+  VerdictRow row = row_of("mine", "norm", Verdict::fail);
   known.judge(row);
   EXPECT_EQ(row.known, "until 2030-01-01: new");
 }
 
 TEST(KnownFailures, NeedlessLinesAreNamed) {
   KnownFailures known("mine norm 2030-01-01 a\nmin norm 2030-01-01 b\n", "known.txt", "2026-08-02");
-  VerdictRow row = row_of("mine", "norm", "PASS");
+  VerdictRow row = row_of("mine", "norm", Verdict::pass);
   known.judge(row);
   const std::vector<std::string> wanted = {
       "known.txt:1: mine norm: no longer needed, nothing it names failed",

@@ -118,9 +118,9 @@ CertificateRow identity_of(const KernelFacts& facts, const ChunkPlan& plan) {
 std::optional<VerdictRow> cannot_certify(Subject& subject, const ChunkPlan& plan) {
   const KernelFacts& facts = subject.facts;
   VerdictRow row = verdict_for(facts, plan.pairing);
-  row.verdict = "UNSUPPORTED";
+  row.verdict = Verdict::unsupported;
   if (!facts.cannot_run.empty()) {
-    row.verdict = "SKIPPED";
+    row.verdict = Verdict::skipped;
     row.reason = facts.cannot_run;
   } else if (facts.angle_contract == ROPE_CONTRACT_TABLE) {
     row.reason = "a table kernel has no angles of its own: nothing to enumerate";
@@ -203,7 +203,7 @@ void Certifier::look_closely(std::int64_t position, const float* outputs, Outcom
         if (margin <= worst_margin) continue;
         worst_margin = margin;
         out.failure = verdict_at({position, position});
-        out.failure->verdict = "FAIL";
+        out.failure->verdict = Verdict::fail;
         out.failure->reason = std::isfinite(error) ? "a pair is too far from the exact rotation"
                                                    : "a pair is not finite, or was not written";
         out.failure->margin = margin;
@@ -279,7 +279,7 @@ VerdictRow passed(const CertificateRow& c) {
   row.dtype = c.dtype;
   row.property = exhaustive.name;
   row.claim = exhaustive.claim;
-  row.verdict = "PASS";
+  row.verdict = Verdict::pass;
   const double block_margin = c.block_error / c.block_bound;
   const double vector_margin = c.vector_error / c.vector_bound;
   const bool block = block_margin >= vector_margin;
@@ -356,11 +356,11 @@ Finding check_again(Subject& subject, const Case& c) {
   Certifier certifier(subject, plan, rotations);
   const Certifier::Outcome out = certifier.judge({plan.chunk.first, plan.chunk.last});
   const VerdictRow row = out.failure ? *out.failure : passed(out.row);
-  if (row.verdict == "CRASH") f.kind = Finding::Kind::crash;
-  if (row.verdict == "HANG") f.kind = Finding::Kind::hang;
-  if (row.verdict == "UNSUPPORTED") f.kind = Finding::Kind::unsupported;
-  if (row.verdict == "SKIPPED") f.kind = Finding::Kind::skipped;
-  if (row.verdict == "FAIL" && row.margin == 0) f.kind = Finding::Kind::broken;
+  if (row.verdict == Verdict::crash) f.kind = Finding::Kind::crash;
+  if (row.verdict == Verdict::hang) f.kind = Finding::Kind::hang;
+  if (row.verdict == Verdict::unsupported) f.kind = Finding::Kind::unsupported;
+  if (row.verdict == Verdict::skipped) f.kind = Finding::Kind::skipped;
+  if (row.verdict == Verdict::fail && row.margin == 0) f.kind = Finding::Kind::broken;
   f.margin = row.margin;
   f.bound = row.bound;
   f.bound_unit = row.bound_unit;

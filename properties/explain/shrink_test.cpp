@@ -86,13 +86,13 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& known) { return std::string(known.param.kernel); });
 
 TEST(Shrink, KeepsTheKindOfFailure) {
-  EXPECT_EQ(failure("mutant_segfault", "agreement").verdict, "CRASH");
-  EXPECT_EQ(failure("mutant_hangs", "agreement").verdict, "HANG");
+  EXPECT_EQ(failure("mutant_segfault", "agreement").verdict, Verdict::crash);
+  EXPECT_EQ(failure("mutant_hangs", "agreement").verdict, Verdict::hang);
 }
 
 TEST(Shrink, SaysWhatFailsOnlyAfterOtherCases) {
   const VerdictRow row = failure("mutant_cached_by_rotary_dim_exact", "agreement");
-  ASSERT_EQ(row.verdict, "FAIL") << row.reason;
+  ASSERT_EQ(row.verdict, Verdict::fail) << row.reason;
   EXPECT_NE(row.reason.find("only in a process that has run other cases"), std::string::npos)
       << row.reason << row.replay;
   EXPECT_TRUE(row.replay.starts_with("ropewalk verify --plugin ")) << row.replay;
@@ -104,7 +104,7 @@ class Blocks : public testing::TestWithParam<Known> {};
 
 TEST_P(Blocks, SpeakOfOneCase) {
   const VerdictRow row = failure(GetParam().kernel, GetParam().property);
-  ASSERT_EQ(row.verdict, "FAIL");
+  ASSERT_EQ(row.verdict, Verdict::fail);
   const Case c = case_from_text(row.shrunk_case);
   const auto replayed = [](const Case& of) {
     Worker worker(options());

@@ -12,7 +12,8 @@ using namespace report;
 namespace {
 
 struct Charged {
-  const char *kernel, *verdict;
+  const char* kernel;
+  Verdict verdict;
 };
 void PrintTo(const Charged& charged, std::ostream* out) {
   *out << charged.kernel;
@@ -42,17 +43,18 @@ TEST_P(OnePairing, FailsAlone) {
         }
         EXPECT_FALSE(is_failure(row.verdict))
             << row.property << " " << row.verdict << ": " << row.reason << " " << row.where;
-        history_ran = history_ran || (row.property == "history" && row.verdict == "PASS");
+        history_ran = history_ran || (row.property == "history" && row.verdict == Verdict::pass);
       },
       [](const std::string&) {});
   EXPECT_TRUE(other_fails);
   EXPECT_TRUE(history_ran);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OnePairing,
-                         testing::Values(Charged{"mutant_other_pairing_forgotten_table", "FAIL"},
-                                         Charged{"mutant_other_pairing_missing_table", "CRASH"}),
-                         [](const auto& charged) { return std::string(charged.param.kernel); });
+INSTANTIATE_TEST_SUITE_P(
+    All, OnePairing,
+    testing::Values(Charged{"mutant_other_pairing_forgotten_table", Verdict::fail},
+                    Charged{"mutant_other_pairing_missing_table", Verdict::crash}),
+    [](const auto& charged) { return std::string(charged.param.kernel); });
 
 }  // namespace
 }  // namespace ropewalk::properties

@@ -105,7 +105,7 @@ TEST_F(Corpus, IsRunFirstAndCounted) {
       [](const VerdictRow& row) {
         EXPECT_EQ(row.planned, 2) << "one generated case, one of the corpus";
         EXPECT_EQ(row.executed, 2);
-        EXPECT_EQ(row.verdict, "PASS") << row.reason;
+        EXPECT_EQ(row.verdict, Verdict::pass) << row.reason;
       },
       [](const std::string&) {});
 }

@@ -67,17 +67,17 @@ void fill_verdict(VerdictRow& row, const PropertyRun& run, const std::string& ag
       row.replay = again;
     }
   } else if (run.executed == 0) {
-    row.verdict = f.kind == Finding::Kind::skipped ? "SKIPPED" : "UNSUPPORTED";
+    row.verdict = f.kind == Finding::Kind::skipped ? Verdict::skipped : Verdict::unsupported;
     row.reason = f.reason.empty() ? "every case was refused" : f.reason;
   } else if (run.values == 0 || run.compared < run.executed) {
-    row.verdict = "VACUOUS";
+    row.verdict = Verdict::vacuous;
     row.reason =
         fmt::format("{} of {} cases compared nothing", run.executed - run.compared, run.executed);
   } else if (run.gave_up || run.executed < run.planned) {
-    row.verdict = "UNSUPPORTED";
+    row.verdict = Verdict::unsupported;
     row.reason = fmt::format("only {} of {} cases were accepted", run.executed, run.planned);
   } else {
-    row.verdict = "PASS";
+    row.verdict = Verdict::pass;
   }
 }
 
@@ -94,7 +94,7 @@ class Combination {
     row.property = property.name;
     row.claim = property.claim;
     if (!hung_in.empty()) {
-      row.verdict = "SKIPPED";
+      row.verdict = Verdict::skipped;
       row.reason = "the kernel hung in " + hung_in;
       return row;
     }
@@ -106,7 +106,7 @@ class Combination {
     const auto start = std::chrono::steady_clock::now();
     const PropertyRun run = run_property(subject_, property, offer_, plan_.profile, limits);
     fill_verdict(row, run, whole_property(row, limits));
-    if (row.verdict == "PASS") row.reason = subject_.worker.unwatched();
+    if (row.verdict == Verdict::pass) row.reason = subject_.worker.unwatched();
     row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return row;
   }
@@ -162,20 +162,20 @@ std::int64_t cases_of(Profile profile) {
   }
 }
 
-std::string verdict_of(const Finding& f) {
+Verdict verdict_of(const Finding& f) {
   switch (f.kind) {
     case Finding::Kind::crash:
-      return "CRASH";
+      return Verdict::crash;
     case Finding::Kind::hang:
-      return "HANG";
+      return Verdict::hang;
     case Finding::Kind::unsupported:
-      return "UNSUPPORTED";
+      return Verdict::unsupported;
     case Finding::Kind::skipped:
-      return "SKIPPED";
+      return Verdict::skipped;
     case Finding::Kind::broken:
-      return "FAIL";
+      return Verdict::fail;
     default:
-      return f.compared == 0 ? "VACUOUS" : f.holds() ? "PASS" : "FAIL";
+      return f.compared == 0 ? Verdict::vacuous : f.holds() ? Verdict::pass : Verdict::fail;
   }
 }
 
@@ -185,7 +185,7 @@ void verify_kernel(Subject& subject, const VerifyPlan& plan,
   VerdictRow nothing = row_for(subject.facts);
   nothing.property = everything;
   if (!subject.facts.cannot_run.empty()) {
-    nothing.verdict = "SKIPPED";
+    nothing.verdict = Verdict::skipped;
     nothing.reason = subject.facts.cannot_run;
     on_row(nothing);
     return;
@@ -213,13 +213,13 @@ void verify_kernel(Subject& subject, const VerifyPlan& plan,
         on_progress(fmt::format("{} {} {} {}", subject.facts.name, word_of(pairing_words, pairing),
                                 word_of(dtype_words, dtype), property->name));
         const VerdictRow row = cell.judge(*property, hung_in);
-        if (row.verdict == "HANG" && hung_in.empty()) hung_in = row.property;
+        if (row.verdict == Verdict::hang && hung_in.empty()) hung_in = row.property;
         on_row(row);
         if (plan.until_failure && is_failure(row.verdict)) return;
       }
     }
   if (any_offer) return;
-  nothing.verdict = "UNSUPPORTED";
+  nothing.verdict = Verdict::unsupported;
   on_row(nothing);
 }
 

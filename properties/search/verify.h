@@ -49,8 +49,7 @@ struct Replayed {
 };
 Replayed replay(harness::Worker& worker, Oracle& oracle, const harness::Case& c);
 
-/// PASS, FAIL, CRASH, HANG, ... of one finding.
-std::string verdict_of(const harness::Finding& finding);
+report::Verdict verdict_of(const harness::Finding& finding);
 
 /// What the exit code of a run of verdicts is: 0, 1 or 3 (README, exit codes). A failure that is
 /// known (VerdictRow::known) is not what it is about.

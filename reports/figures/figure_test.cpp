@@ -106,7 +106,7 @@ TEST(WorkingSet, HasTheCeilingTheKernelsAndTheCaches) {
 TEST(WorkingSet, GivesNoNumberToWhoDidNotVerify) {
   Results results = sample_results();
   for (VerdictRow& row : results.verdicts)
-    if (row.kernel == "plain" && row.pairing == "half_split") row.verdict = "FAIL";
+    if (row.kernel == "plain" && row.pairing == "half_split") row.verdict = Verdict::fail;
   const Summary summary = summarize(results);
   const auto figures = working_set_figures(results, summary);
   const auto names = legend_names(figures.at(0));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "base/text.h"
 #include "reports/figures/figure.h"
@@ -22,20 +23,22 @@ struct ForestLine {
 };
 
 struct Kind {
-  const char* name;
+  std::optional<Outcome> outcome;  ///< none: the null twin
   const char* note;
 };
-constexpr Kind kinds[] = {{"FASTER", "the whole interval lies beyond the noise floor, below 1"},
-                          {"SLOWER", "the whole interval lies beyond it, above 1"},
-                          {"SAME", "the interval lies within 1 % of the baseline"},
-                          {"UNRESOLVED", "it may be either"},
-                          {"null twin", "the baseline a second time: what noise alone does"},
-                          {"INVALID", "the null twin differs: no claim"}};
+constexpr Kind kinds[] = {
+    {Outcome::faster, "the whole interval lies beyond the noise floor, below 1"},
+    {Outcome::slower, "the whole interval lies beyond it, above 1"},
+    {Outcome::same, "the interval lies within 1 % of the baseline"},
+    {Outcome::unresolved, "it may be either"},
+    {std::nullopt, "the baseline a second time: what noise alone does"},
+    {Outcome::invalid, "the null twin differs: no claim"}};
 
 std::size_t kind_of(const BoardEntry& entry) {
-  const std::string name = entry.row->is_twin() ? "null twin" : entry.outcome;
+  std::optional<Outcome> outcome;
+  if (!entry.row->is_twin()) outcome = entry.outcome;
   const auto found = std::find_if(std::begin(kinds), std::end(kinds),
-                                  [&name](const Kind& kind) { return name == kind.name; });
+                                  [&](const Kind& kind) { return kind.outcome == outcome; });
   return static_cast<std::size_t>((found == std::end(kinds) ? std::begin(kinds) + 3 : found) -
                                   std::begin(kinds));
 }
@@ -80,10 +83,11 @@ FigureTable table_of(const std::vector<ForestLine>& lines) {
         std::isfinite(interval.high)
             ? fmt::format("{} – {}", ratio_text(interval.low), ratio_text(interval.high))
             : "too few rounds";
-    table.lines.push_back(
-        {count_text(static_cast<std::int64_t>(i + 1)), claim.kernel, lines[i].contest->of->workload,
-         ratio_text(interval.ratio), range, fmt::format("{:.2f} %", 100 * interval.coverage),
-         count_text(interval.rounds), launches_text(claim), lines[i].entry->outcome});
+    table.lines.push_back({count_text(static_cast<std::int64_t>(i + 1)), claim.kernel,
+                           lines[i].contest->of->workload, ratio_text(interval.ratio), range,
+                           fmt::format("{:.2f} %", 100 * interval.coverage),
+                           count_text(interval.rounds), launches_text(claim),
+                           std::string(word(lines[i].entry->outcome))});
   }
   return table;
 }
@@ -122,7 +126,9 @@ void draw(const std::vector<ForestLine>& lines, Figure& figure) {
   // Also the empty ones: an outcome has the same mark and colour in every picture.
   for (std::size_t i = 0; i < series.size(); ++i)
     if (!series[i].x.empty())
-      figure.legend.push_back(legend_item(i, series[i], kinds[i].name, kinds[i].note));
+      figure.legend.push_back(legend_item(
+          i, series[i], std::string(kinds[i].outcome ? word(*kinds[i].outcome) : "null twin"),
+          kinds[i].note));
   picture.series = std::move(series);
 }
 

@@ -28,7 +28,7 @@ struct Walk {
   std::map<std::string, std::int64_t> sizes;  ///< workload -> working set of the ceiling or least
   std::map<std::string, Points> kernels;
   Points ceiling;
-  std::map<std::string, std::string> without_speed;  ///< kernel -> its outcome
+  std::map<std::string, Outcome> without_speed;  ///< kernel -> its outcome
 };
 
 /// "llama-3-8b/set-16": the model.
@@ -219,7 +219,8 @@ Figure figure_of(const Walk& walk, const std::vector<Cache>& caches) {
     picture.series.push_back(std::move(series));
   }
   for (const auto& [kernel, outcome] : walk.without_speed)
-    if (walk.kernels.count(kernel) == 0) figure.absent.push_back(kernel + ": " + outcome);
+    if (walk.kernels.count(kernel) == 0)
+      figure.absent.push_back(fmt::format("{}: {}", kernel, outcome));
   std::int64_t largest = 0;
   for (const auto& each : walk.sizes) largest = std::max(largest, each.second);
   mark_caches(caches, static_cast<double>(largest), figure);

@@ -50,11 +50,11 @@ std::string verification_gap(const TimingRow& row, const std::set<std::string>& 
   if (found == verdicts.end()) return "not verified in this run";
   for (const VerdictRow* verdict : found->second) {
     if (!concerns(*verdict, parts)) continue;
-    const auto word = verdict_of(*verdict);
-    if (is_failure(word))
-      return fmt::format("{} {}{}", verdict->property, word,
+    const Verdict told = verdict_of(*verdict);
+    if (is_failure(told))
+      return fmt::format("{} {}{}", verdict->property, told,
                          verdict->known.empty() ? "" : " (known " + verdict->known + ")");
-    passed = passed || word == "PASS";
+    passed = passed || told == Verdict::pass;
   }
   return passed ? "" : "not verified in this run";
 }
@@ -70,9 +70,9 @@ std::vector<double> speeds_of(const TimingRow& row) {
   return speeds;
 }
 
-bool is_measured(const std::string& outcome) {
-  return outcome == "MEASURED" || outcome == "FASTER" || outcome == "SLOWER" || outcome == "SAME" ||
-         outcome == "UNRESOLVED";
+bool is_measured(Outcome outcome) {
+  return outcome == Outcome::measured || outcome == Outcome::faster || outcome == Outcome::slower ||
+         outcome == Outcome::same || outcome == Outcome::unresolved;
 }
 
 void take_speed(BoardEntry& entry) {
@@ -99,7 +99,7 @@ BoardEntry make_entry(const Claim& claim) {
   entry.has_speed = claim.has_speed;
   if (!claim.has_speed) {
     // MEASURED, but without a usable sample: the gate lets none through.
-    if (is_measured(entry.outcome)) entry.outcome = "BROKEN";
+    if (is_measured(entry.outcome)) entry.outcome = Outcome::broken;
     return entry;
   }
   entry.claim = &claim;
@@ -121,7 +121,7 @@ bool stands_before(const BoardEntry& a, const BoardEntry& b) {
 
 /// What its rounds leave open has no place: it may stand before or behind any other.
 bool is_ranked(const BoardEntry& entry) {
-  return entry.outcome != "UNRESOLVED" && entry.outcome != "INVALID";
+  return entry.outcome != Outcome::unresolved && entry.outcome != Outcome::invalid;
 }
 
 void rank(Contest& contest) {
@@ -143,7 +143,7 @@ void rank(Contest& contest) {
   };
   if (std::any_of(contest.entries.begin(), contest.entries.end(), others) && next == 2)
     for (BoardEntry& entry : contest.entries)
-      if (entry.row->role == "baseline") entry.rank = 0;
+      if (entry.row->role == Role::baseline) entry.rank = 0;
   for (BoardEntry& entry : contest.entries) {
     if (!entry.has_speed || !(ceiling_gb > 0)) continue;
     // Round by round where both stood in the same rounds, else by the medians.
@@ -219,7 +219,7 @@ std::vector<TimingRow> gated_timings(const Results& results) {
       row.ns_per_token_median = median_of(speeds);
       continue;
     }
-    if (row.outcome != "IMPLAUSIBLE") row.outcome = "BROKEN";
+    if (row.outcome != Outcome::implausible) row.outcome = Outcome::broken;
     if (row.reason.empty()) row.reason = gap;
     row.ns_per_token.clear();
     row.ns_per_token_median = row.gb_per_s_median = 0;
@@ -237,8 +237,8 @@ std::vector<Board> make_boards(const std::vector<TimingRow>& timings, const Clai
     for (const Claim& claim : group.claims) {
       BoardEntry entry = make_entry(claim);
       // A run whose null twin differs claims nothing at all.
-      if (!claims.valid && entry.is_compared()) entry.outcome = "INVALID";
-      if (claim.role == "ceiling") {
+      if (!claims.valid && entry.is_compared()) entry.outcome = Outcome::invalid;
+      if (claim.role == Role::ceiling) {
         ceilings.push_back(entry);
         continue;
       }

@@ -76,11 +76,12 @@ bool is_clear_of(const Interval& interval, double floor) {
   return interval.rounds > 0 && (interval.high < 1 - floor || interval.low > 1 + floor);
 }
 
-std::string outcome_of(const Interval& interval, double floor) {
-  if (interval.rounds == 0) return "UNRESOLVED";
-  if (interval.high < 1 - floor) return "FASTER";
-  if (interval.low > 1 + floor) return "SLOWER";
-  return reach(interval) <= same_within && floor <= same_within ? "SAME" : "UNRESOLVED";
+Outcome outcome_of(const Interval& interval, double floor) {
+  if (interval.rounds == 0) return Outcome::unresolved;
+  if (interval.high < 1 - floor) return Outcome::faster;
+  if (interval.low > 1 + floor) return Outcome::slower;
+  return reach(interval) <= same_within && floor <= same_within ? Outcome::same
+                                                                : Outcome::unresolved;
 }
 
 /// An interval narrows with the root of the rounds; it settles when it no longer reaches back to
@@ -89,7 +90,7 @@ std::int64_t rounds_to_settle(const Claim& claim, double floor, double error) {
   constexpr double most = 1e9;
   if (claim.pooled.rounds == 0) return 0;
   if (!std::isfinite(claim.pooled.high)) return least_rounds(error);
-  if (outcome_of(claim.pooled, floor) != "UNRESOLVED") return 0;
+  if (outcome_of(claim.pooled, floor) != Outcome::unresolved) return 0;
   // More rounds narrow the noise floor as well, down to the least one.
   const double off = std::abs(claim.pooled.ratio - 1);
   const double room = std::max(off - least_floor, same_within - off);
@@ -128,17 +129,18 @@ void take_speed(Claim& claim) {
 void take_rows(Claim& claim) {
   std::stable_sort(claim.rows.begin(), claim.rows.end(),
                    [](const TimingRow* a, const TimingRow* b) { return a->launch < b->launch; });
-  claim.outcome = "MEASURED";
-  for (const char* word : {"UNSUPPORTED", "SKIPPED", "IMPLAUSIBLE", "BROKEN"})
+  claim.outcome = Outcome::measured;
+  for (const Outcome worse :
+       {Outcome::unsupported, Outcome::skipped, Outcome::implausible, Outcome::broken})
     for (const TimingRow* row : claim.rows)
-      if (row->outcome == word) {
-        claim.outcome = word;
+      if (row->outcome == worse) {
+        claim.outcome = worse;
         claim.reason = row->reason;
       }
-  if (claim.outcome == "MEASURED") take_speed(claim);
+  if (claim.outcome == Outcome::measured) take_speed(claim);
 }
 
-void without_speed(Claim& claim, const char* outcome, std::string reason) {
+void without_speed(Claim& claim, Outcome outcome, std::string reason) {
   claim.outcome = outcome;
   claim.reason = std::move(reason);
   claim.has_speed = false;
@@ -148,7 +150,7 @@ void without_speed(Claim& claim, const char* outcome, std::string reason) {
   claim.rounds_needed = 0;
 }
 
-const Claim* with_role(const ClaimGroup& group, const std::string& role) {
+const Claim* with_role(const ClaimGroup& group, Role role) {
   for (const Claim& claim : group.claims)
     if (claim.role == role) return &claim;
   return nullptr;
@@ -158,7 +160,7 @@ const Claim* with_role(const ClaimGroup& group, const std::string& role) {
 const Claim* ceiling_of(const ClaimGroup& group) {
   const Claim* best = nullptr;
   for (const Claim& claim : group.claims)
-    if (claim.role == "ceiling" && claim.has_speed &&
+    if (claim.role == Role::ceiling && claim.has_speed &&
         (best == nullptr || claim.ns_per_token < best->ns_per_token))
       best = &claim;
   return best;
@@ -168,37 +170,37 @@ void hold_to_ceiling(Claim& claim, const Claim& ceiling, double error) {
   const Paired paired = pair_up(ceiling, claim);
   claim.of_ceiling = widened(sign_interval(paired.logs, error), paired.launch_ratios);
   if (claim.of_ceiling.rounds > 0 && claim.of_ceiling.low > 1 + roof_allowance)
-    without_speed(claim, "IMPLAUSIBLE", "faster than memory allows: it beats the ceiling");
+    without_speed(claim, Outcome::implausible, "faster than memory allows: it beats the ceiling");
 }
 
 /// Who is IMPLAUSIBLE now was compared when that was found: the error stays as it was divided.
 bool was_timed(const Claim& claim) {
-  return claim.has_speed || claim.outcome == "IMPLAUSIBLE";
+  return claim.has_speed || claim.outcome == Outcome::implausible;
 }
 
 bool is_compared(const Claim& claim) {
-  return claim.has_speed && (claim.role == "kernel" || claim.role == "null_twin");
+  return claim.has_speed && (claim.role == Role::kernel || claim.role == Role::null_twin);
 }
 
 void compare(ClaimGroup& group, double twin_error) {
   for (const Claim& claim : group.claims)
-    if (claim.role == "kernel" && was_timed(claim)) ++group.comparisons;
+    if (claim.role == Role::kernel && was_timed(claim)) ++group.comparisons;
   const double error =
       claim_error / static_cast<double>(std::max<std::int64_t>(group.comparisons, 1));
   if (const Claim* ceiling = ceiling_of(group))
     for (Claim& claim : group.claims)
-      if (claim.has_speed && claim.role != "ceiling") hold_to_ceiling(claim, *ceiling, error);
-  const Claim* baseline = with_role(group, "baseline");
+      if (claim.has_speed && claim.role != Role::ceiling) hold_to_ceiling(claim, *ceiling, error);
+  const Claim* baseline = with_role(group, Role::baseline);
   if (baseline == nullptr || !baseline->has_speed) return;
   group.baseline = baseline->kernel;
-  const Claim* twin = with_role(group, "null_twin");
+  const Claim* twin = with_role(group, Role::null_twin);
   group.noise_floor = twin != nullptr && twin->has_speed ? least_floor : infinity;  // not known
   for (Claim& claim : group.claims) {
     if (!is_compared(claim)) continue;
     Paired paired = pair_up(claim, *baseline);
     claim.pooled = sign_interval(paired.logs, error);
     claim.interval = widened(claim.pooled, paired.launch_ratios);
-    if (claim.role == "null_twin") {
+    if (claim.role == Role::null_twin) {
       group.noise_floor = std::max(group.noise_floor, reach(claim.interval));
       group.valid = !is_clear_of(
           widened(sign_interval(paired.logs, twin_error), paired.launch_ratios), least_floor);
@@ -208,25 +210,26 @@ void compare(ClaimGroup& group, double twin_error) {
   for (Claim& claim : group.claims) {
     if (!is_compared(claim)) continue;
     // The twin is what the floor is made of: it is held to the least one.
-    const double floor = claim.role == "null_twin" ? least_floor : group.noise_floor;
+    const double floor = claim.role == Role::null_twin ? least_floor : group.noise_floor;
     claim.outcome = outcome_of(claim.interval, floor);
-    if (claim.outcome == "UNRESOLVED") claim.rounds_needed = rounds_to_settle(claim, floor, error);
+    if (claim.outcome == Outcome::unresolved)
+      claim.rounds_needed = rounds_to_settle(claim, floor, error);
   }
 }
 
 std::vector<ClaimGroup> groups_of(const std::vector<TimingRow>& rows) {
   std::vector<ClaimGroup> groups;
-  std::map<std::tuple<std::string, std::string, std::int64_t, std::string>, std::size_t> group_at;
-  std::map<std::tuple<std::size_t, std::string, std::string>, std::size_t> claim_at;
+  std::map<std::tuple<std::string, std::string, std::int64_t, Engine>, std::size_t> group_at;
+  std::map<std::tuple<std::size_t, std::string, Role>, std::size_t> claim_at;
   for (const TimingRow& row : rows) {
     const auto [group, is_new] =
         group_at.try_emplace({row.workload, row.board, row.threads, row.engine}, groups.size());
     if (is_new) groups.push_back({row.workload, row.board, row.threads, "", 0, true, 0, {}});
     // A baseline of one launch that is an ordinary kernel of another is one contestant.
-    const bool ordinary = row.role == "kernel" || row.role == "baseline";
+    const bool ordinary = row.role == Role::kernel || row.role == Role::baseline;
     auto& claims = groups[group->second].claims;
     const auto [claim, first] = claim_at.try_emplace(
-        {group->second, row.kernel, ordinary ? "kernel" : row.role}, claims.size());
+        {group->second, row.kernel, ordinary ? Role::kernel : row.role}, claims.size());
     if (first) claims.emplace_back();
     Claim& to = claims[claim->second];
     to.kernel = row.kernel;
@@ -285,12 +288,12 @@ Claims claims_of(const std::vector<TimingRow>& rows) {
   for (ClaimGroup& group : out.groups)
     for (Claim& claim : group.claims) {
       take_rows(claim);
-      if (claim.role == "null_twin" && was_timed(claim)) ++twins;
+      if (claim.role == Role::null_twin && was_timed(claim)) ++twins;
     }
   // Any one twin of the run that differs makes it invalid: they share the error.
   const double twin_error = claim_error / static_cast<double>(std::max<std::int64_t>(twins, 1));
   for (ClaimGroup& group : out.groups) {
-    if (group.claims.front().rows.front()->engine != "paired") continue;
+    if (group.claims.front().rows.front()->engine != Engine::paired) continue;
     compare(group, twin_error);
     out.noise_floor = std::max(out.noise_floor, group.noise_floor);
     if (group.valid) continue;

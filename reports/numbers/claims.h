@@ -42,10 +42,11 @@ double median_of(std::vector<double> values);  ///< 0 for none
 
 /// What is said about one contestant of a group, over all launches.
 struct Claim {
-  std::string kernel, role;  ///< as in its rows
+  std::string kernel;  ///< as in its rows
+  Role role = Role::kernel;
   /// FASTER, SLOWER, SAME, UNRESOLVED, IMPLAUSIBLE, BROKEN; of what is not compared MEASURED,
   /// SKIPPED or UNSUPPORTED.
-  std::string outcome;
+  Outcome outcome = Outcome::measured;
   std::string reason;  ///< of no speed, or of no claim
   bool has_speed = false;
   double ns_per_token = 0;            ///< median of the medians of its launches

@@ -47,7 +47,7 @@ std::vector<double> logs_of(const DrawnRounds& rounds) {
   return out;
 }
 
-TimingRow row_of(const std::string& kernel, const std::string& role, std::int64_t launch,
+TimingRow row_of(const std::string& kernel, Role role, std::int64_t launch,
                  std::vector<double> ns) {
   TimingRow row = sample_timing();
   row.kernel = kernel;
@@ -69,9 +69,9 @@ std::vector<TimingRow> make_run(std::mt19937_64& random, std::int64_t rounds, do
     const DrawnRounds kernel = make_rounds(random, rounds, ratio * offsets[launch]);
     DrawnRounds twin = make_rounds(random, rounds, twin_ratio);
     for (std::size_t i = 0; i < twin.b.size(); ++i) twin.b[i] *= kernel.a[i] / twin.a[i];
-    rows.push_back(row_of("plain", "baseline", l, kernel.a));
-    rows.push_back(row_of("plain (twin)", "null_twin", l, twin.b));
-    rows.push_back(row_of("other", "kernel", l, kernel.b));
+    rows.push_back(row_of("plain", Role::baseline, l, kernel.a));
+    rows.push_back(row_of("plain (twin)", Role::null_twin, l, twin.b));
+    rows.push_back(row_of("other", Role::kernel, l, kernel.b));
   }
   return rows;
 }
@@ -151,8 +151,8 @@ TEST(Claims, TheSameKernelTwiceIsNotCalledDifferent) {
     const auto rows = make_run(random, 40, 1);
     const Claims claims = claims_of(rows);
     const Claim& claim = claim_on(claims, "other");
-    different += claim.outcome == "FASTER" || claim.outcome == "SLOWER";
-    same += claim.outcome == "SAME";
+    different += claim.outcome == Outcome::faster || claim.outcome == Outcome::slower;
+    same += claim.outcome == Outcome::same;
     furthest = std::max(furthest, std::abs(claim.interval.ratio - 1));
   }
   EXPECT_LE(different, 20);
@@ -166,8 +166,8 @@ TEST(Claims, TwoPercentAreFound) {
   for (int i = 0; i < 200; ++i) {
     const auto rows = make_run(random, 40, 1.02);
     const Claims claims = claims_of(rows);
-    slower += claim_on(claims, "other").outcome == "SLOWER";
-    faster += claim_on(claims, "other").outcome == "FASTER";
+    slower += claim_on(claims, "other").outcome == Outcome::slower;
+    faster += claim_on(claims, "other").outcome == Outcome::faster;
   }
   EXPECT_GE(slower, 190);
   EXPECT_EQ(faster, 0);
@@ -178,7 +178,7 @@ TEST(Claims, LaunchesThatDisagreeSettleNothing) {
   const auto disagree = make_run(random, 40, 1, {0.96, 1.05, 0.95});
   const Claims claims = claims_of(disagree);
   const Claim& claim = claim_on(claims, "other");
-  EXPECT_EQ(claim.outcome, "UNRESOLVED");
+  EXPECT_EQ(claim.outcome, Outcome::unresolved);
   ASSERT_EQ(claim.launch_ratios.size(), 3u);
   for (const double ratio : claim.launch_ratios) {
     EXPECT_LE(claim.interval.low, ratio);
@@ -188,7 +188,7 @@ TEST(Claims, LaunchesThatDisagreeSettleNothing) {
   const auto pulled = make_run(random, 40, 1, {0.95, 0.95, 1.01});
   const Claims two_of_three = claims_of(pulled);
   EXPECT_LT(claim_on(two_of_three, "other").pooled.high, 1);
-  EXPECT_EQ(claim_on(two_of_three, "other").outcome, "UNRESOLVED");
+  EXPECT_EQ(claim_on(two_of_three, "other").outcome, Outcome::unresolved);
   EXPECT_EQ(claim_on(two_of_three, "other").rounds_needed, 0);
 }
 
@@ -197,7 +197,7 @@ TEST(Claims, AnUnresolvedOneSaysHowManyRoundsItNeeds) {
   const auto rows = make_run(random, 8, 1.012, {1});
   const Claims claims = claims_of(rows);
   const Claim& claim = claim_on(claims, "other");
-  ASSERT_EQ(claim.outcome, "UNRESOLVED");
+  ASSERT_EQ(claim.outcome, Outcome::unresolved);
   EXPECT_GT(claim.rounds_needed, 8);
   const auto few = make_run(random, 3, 1.3, {1});
   const Claims too_few = claims_of(few);
@@ -227,23 +227,23 @@ TEST(Claims, NothingFinerThanTheNoiseFloorIsSaid) {
   const Claims claims = claims_of(rows);
   EXPECT_TRUE(claims.valid);
   EXPECT_GT(claims.groups[0].noise_floor, 0.015);
-  EXPECT_EQ(claim_on(claims, "other").outcome, "UNRESOLVED");
+  EXPECT_EQ(claim_on(claims, "other").outcome, Outcome::unresolved);
 }
 
 TEST(Claims, FasterThanTheCeilingIsNotBelieved) {
   std::mt19937_64 random(seed);
   auto rows = make_run(random, 40, 0.5);
   for (std::int64_t launch = 0; launch < 3; ++launch)
-    rows.push_back(
-        row_of("ceiling_update", "ceiling", launch, make_rounds(random, 40, 1, {0.01, 0, 0, 0}).a));
+    rows.push_back(row_of("ceiling_update", Role::ceiling, launch,
+                          make_rounds(random, 40, 1, {0.01, 0, 0, 0}).a));
   const Claims claims = claims_of(rows);
   const Claim& claim = claim_on(claims, "other");
-  EXPECT_EQ(claim.outcome, "IMPLAUSIBLE");
+  EXPECT_EQ(claim.outcome, Outcome::implausible);
   EXPECT_FALSE(claim.has_speed);
   EXPECT_EQ(claim.ns_per_token, 0);
   EXPECT_EQ(claim.interval.rounds, 0);
   // Control: at the ceiling itself nothing is implausible.
-  EXPECT_NE(claim_on(claims, "plain").outcome, "IMPLAUSIBLE");
+  EXPECT_NE(claim_on(claims, "plain").outcome, Outcome::implausible);
   EXPECT_NEAR(claim_on(claims, "plain").of_ceiling.ratio, 1, 0.1);
 }
 
@@ -251,9 +251,9 @@ TEST(Claims, FasterThanTheCeilingIsNotBelieved) {
 TEST(Claims, AnImplausibleOneStillSharesTheError) {
   std::mt19937_64 random(seed);
   auto rows = make_run(random, 40, 1.3, {1});
-  rows.push_back(row_of("magic", "kernel", 0, std::vector<double>(40, 1)));
+  rows.push_back(row_of("magic", Role::kernel, 0, std::vector<double>(40, 1)));
   const std::int64_t before = claims_of(rows).groups[0].comparisons;
-  rows.back().outcome = "IMPLAUSIBLE";
+  rows.back().outcome = Outcome::implausible;
   rows.back().ns_per_token.clear();
   rows.back().ns_per_token_median = 0;
   EXPECT_EQ(claims_of(rows).groups[0].comparisons, before);
@@ -265,8 +265,8 @@ TEST(Claims, WithoutATwinNothingIsSaid) {
   std::erase_if(rows, [](const TimingRow& row) { return row.is_twin(); });
   const Claims claims = claims_of(rows);
   for (const Claim& claim : claims.groups[0].claims)
-    if (claim.role == "kernel") {
-      EXPECT_EQ(claim.outcome, "UNRESOLVED") << claim.kernel;
+    if (claim.role == Role::kernel) {
+      EXPECT_EQ(claim.outcome, Outcome::unresolved) << claim.kernel;
     }
 }
 
@@ -274,14 +274,14 @@ TEST(Claims, BrokenOnceIsBroken) {
   std::mt19937_64 random(seed);
   auto rows = make_run(random, 40, 1.3);
   TimingRow& last = rows.back();
-  last.outcome = "BROKEN";
+  last.outcome = Outcome::broken;
   last.reason = "crashed";
   last.ns_per_token.clear();
   last.iterations.clear();
   last.ns_per_token_median = 0;
   const Claims claims = claims_of(rows);
   const Claim& claim = claim_on(claims, "other");
-  EXPECT_EQ(claim.outcome, "BROKEN");
+  EXPECT_EQ(claim.outcome, Outcome::broken);
   EXPECT_EQ(claim.reason, "crashed");
   EXPECT_FALSE(claim.has_speed);
   EXPECT_TRUE(claim.launch_ratios.empty());
@@ -293,7 +293,7 @@ TEST(Claims, ManyComparisonsShareTheError) {
   const Claims one = claims_of(rows);
   for (int i = 0; i < 9; ++i)
     rows.push_back(
-        row_of("more_" + std::to_string(i), "kernel", 0, make_rounds(random, 40, 1.1).b));
+        row_of("more_" + std::to_string(i), Role::kernel, 0, make_rounds(random, 40, 1.1).b));
   const Claims ten = claims_of(rows);
   EXPECT_EQ(one.groups[0].comparisons, 1);
   EXPECT_EQ(ten.groups[0].comparisons, 10);
@@ -304,14 +304,14 @@ TEST(Claims, ManyComparisonsShareTheError) {
 TEST(Claims, UnlikeWorkAndOtherEnginesAreNotCompared) {
   std::mt19937_64 random(seed);
   auto rows = make_run(random, 40, 1.3, {1});
-  rows.push_back(row_of("computing", "kernel", 0, make_rounds(random, 40, 1.1).b));
+  rows.push_back(row_of("computing", Role::kernel, 0, make_rounds(random, 40, 1.1).b));
   rows.back().board = "half_split / f32 / in place / computed";
-  rows.push_back(row_of("driven", "kernel", 0, make_rounds(random, 5, 1.1).b));
-  rows.back().engine = "gbench";
+  rows.push_back(row_of("driven", Role::kernel, 0, make_rounds(random, 5, 1.1).b));
+  rows.back().engine = Engine::gbench;
   const Claims claims = claims_of(rows);
   ASSERT_EQ(claims.groups.size(), 3u);
   for (const std::size_t i : {std::size_t{1}, std::size_t{2}}) {
-    EXPECT_EQ(claims.groups[i].claims[0].outcome, "MEASURED");
+    EXPECT_EQ(claims.groups[i].claims[0].outcome, Outcome::measured);
     EXPECT_TRUE(claims.groups[i].claims[0].has_speed);
     EXPECT_EQ(claims.groups[i].claims[0].interval.rounds, 0);
   }

@@ -81,11 +81,11 @@ std::vector<LaunchTime> launches_of(const BoardEntry& entry, const BoardEntry* c
 void judge(ComparedCell& cell, double max_regression) {
   const bool inside = cell.ratio.low >= 1 - same_within && cell.ratio.high <= 1 + same_within;
   if (cell.ratio.high < 1 - least_floor)
-    cell.outcome = "FASTER";
+    cell.outcome = Outcome::faster;
   else if (cell.ratio.low > 1 + least_floor)
-    cell.outcome = "SLOWER";
+    cell.outcome = Outcome::slower;
   else
-    cell.outcome = inside ? "SAME" : "UNRESOLVED";
+    cell.outcome = inside ? Outcome::same : Outcome::unresolved;
   cell.regression = cell.ratio.low > 1 + std::max(max_regression, least_floor);
   cell.cannot_tell = !cell.regression && !(cell.ratio.high <= 1 + max_regression);
 }
@@ -95,7 +95,7 @@ struct Unit {
   double least_spread = 0;
 };
 
-const BoardEntry* entry_with(const Place& place, const std::string& role) {
+const BoardEntry* entry_with(const Place& place, Role role) {
   for (const BoardEntry& entry : place.contest->entries)
     if (entry.has_speed && entry.row->role == role) return &entry;
   return nullptr;
@@ -103,8 +103,8 @@ const BoardEntry* entry_with(const Place& place, const std::string& role) {
 
 /// How far the null twin's launches are from the baseline's, both being the same code.
 double twin_gap(const Place& place, const BoardEntry* ceiling) {
-  const BoardEntry *baseline = entry_with(place, "baseline"),
-                   *twin = entry_with(place, "null_twin");
+  const BoardEntry *baseline = entry_with(place, Role::baseline),
+                   *twin = entry_with(place, Role::null_twin);
   if (baseline == nullptr || twin == nullptr || baseline == place.entry) return 0;
   const Interval gap =
       launch_interval(launches_of(*baseline, ceiling), launches_of(*twin, ceiling), 0);
@@ -117,7 +117,7 @@ double twin_gap(const Place& place, const BoardEntry* ceiling) {
 /// themselves. `assumed_spread` where nothing is left.
 double control_spread(const Place& a, const Place& b, const Unit& unit) {
   double spread = -1;
-  for (const char* role : {"baseline", "null_twin"}) {
+  for (const Role role : {Role::baseline, Role::null_twin}) {
     const BoardEntry *one = entry_with(a, role), *two = entry_with(b, role);
     if (one == nullptr || two == nullptr || one == a.entry) continue;
     const Interval range =
@@ -179,10 +179,10 @@ ComparedCell cell_of(const Place* a, const Place* b, double max_regression) {
   ComparedCell cell;
   if (a == nullptr || b == nullptr) {
     const BoardEntry& entry = *(a != nullptr ? a : b)->entry;
-    cell.outcome = a != nullptr ? "GONE" : "NEW";
-    if (!entry.has_speed) cell.note = entry.outcome;
+    cell.outcome = a != nullptr ? Outcome::gone : Outcome::added;
+    if (!entry.has_speed) cell.note = word(entry.outcome);
   } else if (const std::string other = other_work(*a->entry->row, *b->entry->row); !other.empty()) {
-    cell.outcome = "CHANGED";
+    cell.outcome = Outcome::changed;
     cell.note = other;
   } else if (a->entry->has_speed && b->entry->has_speed) {
     cell = compare_cell(*a, *b, max_regression);
@@ -213,7 +213,7 @@ void compare_cells(const Summary& a, const Summary& b, Comparison& out) {
     ComparedCell cell = cell_of(find(of_a, key), find(of_b, key), out.max_regression);
     // On a workload that the second run has timed, so not one that was left out.
     cell.regression |=
-        cell.outcome == "GONE" && cell.note.empty() && timed_in_b.contains(cell.workload);
+        cell.outcome == Outcome::gone && cell.note.empty() && timed_in_b.contains(cell.workload);
     out.cells.push_back(std::move(cell));
   }
   for (const Key& key : of_b.order)
@@ -242,7 +242,7 @@ void compare_verdicts(const Results& a, const Results& b, const Summary& of_a, c
                       Comparison& out) {
   std::set<std::array<std::string, 5>> held;
   for (const VerdictRow& row : a.verdicts)
-    if (verdict_of(row) == "PASS") held.insert(claim_of(row));
+    if (verdict_of(row) == Verdict::pass) held.insert(claim_of(row));
   for (const KernelSummary& before : of_a.kernels)
     for (const KernelSummary& after : of_b.kernels) {
       if (before.name != after.name || after.standing != Standing::failed) continue;

@@ -19,7 +19,7 @@ struct ComparedCell {
   std::int64_t threads = 1;
   /// FASTER, SLOWER, SAME, UNRESOLVED; BROKEN and the like; CHANGED: the same name, other work;
   /// GONE, NEW.
-  std::string outcome;
+  Outcome outcome = Outcome::unresolved;
   std::string note;   ///< why there is no ratio
   Interval ratio;     ///< time of the second run over that of the first
   double spread = 0;  ///< what two runs differ by in unchanged code; the least reach

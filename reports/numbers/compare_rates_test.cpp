@@ -33,7 +33,7 @@ Results simulated(std::mt19937_64& random, int launches, double luck, double rat
   Results results;
   results.complete = true;
   results.run = run_row();
-  const auto add = [&](const std::string& kernel, const std::string& role, int launch, double ns) {
+  const auto add = [&](const std::string& kernel, Role role, int launch, double ns) {
     TimingRow row = sample_timing();
     row.kernel = kernel;
     row.role = role;
@@ -51,12 +51,12 @@ Results simulated(std::mt19937_64& random, int launches, double luck, double rat
     const auto time = [&, machine = 100 * std::exp(0.1 * normal(random))] {
       return machine * std::exp(luck * normal(random));
     };
-    add("ceiling_update", "ceiling", launch, 0.5 * time());
+    add("ceiling_update", Role::ceiling, launch, 0.5 * time());
     const double baseline = time();  // and of its twin: the same code in the same process
-    add("plain", "baseline", launch, baseline);
-    add("plain (twin)", "null_twin", launch, baseline);
+    add("plain", Role::baseline, launch, baseline);
+    add("plain (twin)", Role::null_twin, launch, baseline);
     for (int kernel = 0; kernel < kernels; ++kernel)
-      add("kernel_" + std::to_string(kernel), "kernel", launch, ratio * time());
+      add("kernel_" + std::to_string(kernel), Role::kernel, launch, ratio * time());
   }
   for (const TimingRow& row : results.timings)
     if (row.launch == 0 && !row.is_ceiling()) {

@@ -51,7 +51,7 @@ Comparison compare(const Results& b, double max_regression = 0.05) {
   return compare_runs(base(), b, "a.jsonl", "b.jsonl", max_regression);
 }
 
-std::int64_t count(const Comparison& comparison, const std::string& outcome) {
+std::int64_t count(const Comparison& comparison, Outcome outcome) {
   return std::count_if(comparison.cells.begin(), comparison.cells.end(),
                        [&](const ComparedCell& cell) { return cell.outcome == outcome; });
 }
@@ -119,15 +119,15 @@ TEST(Compare, ARunAgainstItselfHasNoRegression) {
   const Comparison held = compare_runs(with_baselines(), with_baselines(), "a", "b", 0.05);
   EXPECT_EQ(held.cannot_tell, 0);
   EXPECT_EQ(exit_code_of(held), 0);
-  EXPECT_EQ(count(same, "FASTER") + count(same, "SLOWER"), 0);
+  EXPECT_EQ(count(same, Outcome::faster) + count(same, Outcome::slower), 0);
   EXPECT_TRUE(same.told.empty());
 }
 
 TEST(Compare, WhatMayDifferIsNotCalledSame) {
   const Comparison same = compare(base());
-  EXPECT_GT(count(same, "SAME") + count(same, "UNRESOLVED"), 0);
+  EXPECT_GT(count(same, Outcome::same) + count(same, Outcome::unresolved), 0);
   for (const ComparedCell& cell : same.cells)
-    if (cell.outcome == "SAME") {
+    if (cell.outcome == Outcome::same) {
       EXPECT_GE(cell.ratio.low, 0.99) << cell.kernel;
       EXPECT_LE(cell.ratio.high, 1.01) << cell.kernel;
     }
@@ -137,15 +137,15 @@ TEST(Compare, FindsASlowerKernelAndAllowsWhatWasAllowed) {
   const Comparison slower = compare(slowed("elementwise", 1.2));
   EXPECT_EQ(slower.regressions, 12);
   EXPECT_EQ(exit_code_of(slower), 1);
-  EXPECT_EQ(count(slower, "SLOWER"), 12);
+  EXPECT_EQ(count(slower, Outcome::slower), 12);
   for (std::size_t i = 0; i < slower.cells.size(); ++i)
     EXPECT_EQ(slower.cells[i].kernel == "elementwise", i < 12) << "regressions stand first";
   EXPECT_NEAR(slower.cells[0].ratio.ratio, 1.2, 0.005);
   const Comparison allowed = compare(slowed("elementwise", 1.2), 0.3);
   EXPECT_EQ(allowed.regressions, 0);
   EXPECT_EQ(exit_code_of(allowed), 0);
-  EXPECT_EQ(count(allowed, "SLOWER"), 12) << "it is slower all the same";
-  EXPECT_EQ(count(compare(slowed("elementwise", 0.8)), "FASTER"), 12);
+  EXPECT_EQ(count(allowed, Outcome::slower), 12) << "it is slower all the same";
+  EXPECT_EQ(count(compare(slowed("elementwise", 0.8)), Outcome::faster), 12);
 }
 
 TEST(Compare, ANoisyCellDoesNotBlindTheOthers) {
@@ -239,12 +239,12 @@ TEST(Compare, AMachineThatDriftsIsNoRegression) {
 TEST(Compare, ALostSpeedIsARegression) {
   Results broken = base();
   for (VerdictRow& row : broken.verdicts)
-    if (row.kernel == "dense") row.verdict = "FAIL";
+    if (row.kernel == "dense") row.verdict = Verdict::fail;
   const Comparison comparison = compare(broken);
-  EXPECT_EQ(count(comparison, "BROKEN"), 12 + 12) << "wrong_way was broken before";
+  EXPECT_EQ(count(comparison, Outcome::broken), 12 + 12) << "wrong_way was broken before";
   EXPECT_EQ(comparison.regressions, 12 + 1) << "and its verdict";
   for (const ComparedCell& cell : comparison.cells)
-    if (cell.outcome == "BROKEN") {
+    if (cell.outcome == Outcome::broken) {
       EXPECT_EQ(cell.ns_a + cell.ns_b, 0);
     }
 }
@@ -252,13 +252,13 @@ TEST(Compare, ALostSpeedIsARegression) {
 TEST(Compare, AVanishedKernelIsARegression) {
   Results gone = base();
   std::erase_if(gone.timings, [](const TimingRow& row) { return row.kernel == "dense"; });
-  EXPECT_EQ(compare(gone).regressions, count(compare(gone), "GONE"));
+  EXPECT_EQ(compare(gone).regressions, count(compare(gone), Outcome::gone));
   EXPECT_GT(compare(gone).regressions, 0);
   // A workload that nobody was timed on was left out.
   Results fewer = base();
   const std::string workload = fewer.timings.front().workload;
   std::erase_if(fewer.timings, [&](const TimingRow& row) { return row.workload == workload; });
-  EXPECT_GT(count(compare(fewer), "GONE"), 0);
+  EXPECT_GT(count(compare(fewer), Outcome::gone), 0);
   EXPECT_EQ(compare(fewer).regressions, 0);
 }
 
@@ -266,8 +266,8 @@ TEST(Compare, OtherWorkUnderTheSameNameIsNotCompared) {
   Results other = base();
   for (TimingRow& row : other.timings) row.working_set_bytes += 64;
   const Comparison comparison = compare(other);
-  EXPECT_GT(count(comparison, "CHANGED"), 0);
-  EXPECT_EQ(count(comparison, "SAME") + count(comparison, "UNRESOLVED"), 0);
+  EXPECT_GT(count(comparison, Outcome::changed), 0);
+  EXPECT_EQ(count(comparison, Outcome::same) + count(comparison, Outcome::unresolved), 0);
 }
 
 TEST(Compare, ARunThatWasCutOffIsNotCompared) {
@@ -284,10 +284,10 @@ TEST(Compare, AnotherFailureOfABrokenKernelIsARegression) {
     if (row.kernel == "wrong_way") held = row;
   held.dtype = "f64";
   held.compared = 1;
-  held.verdict = "PASS";
+  held.verdict = Verdict::pass;
   Results before = base();
   before.verdicts.push_back(held);
-  held.verdict = "FAIL";
+  held.verdict = Verdict::fail;
   worse.verdicts.push_back(held);
   const Comparison comparison = compare_runs(before, worse, "a", "b", 0);
   ASSERT_EQ(comparison.verdicts.size(), 1u);

@@ -30,11 +30,12 @@ Results with_a_known_failure() {
   std::erase_if(results.verdicts, [](const VerdictRow& row) {
     return is_failure(verdict_of(row)) || row.kernel == "wrong_way";
   });
-  std::erase_if(results.timings, [](const TimingRow& row) { return row.outcome != "MEASURED"; });
+  std::erase_if(results.timings,
+                [](const TimingRow& row) { return row.outcome != Outcome::measured; });
   VerdictRow failed = sample_verdict();
   failed.kernel = "dense";
   failed.dtype = "f16";
-  failed.verdict = "FAIL";
+  failed.verdict = Verdict::fail;
   failed.known = "until 2027-01-01: a bug";
   results.verdicts.push_back(failed);
   results.end.exit_code = 0;
@@ -45,7 +46,7 @@ Results with_a_known_failure() {
 Results broken(Results results, const std::string& reason, int exit_code) {
   for (TimingRow& row : results.timings)
     if (row.kernel == "dense") {
-      row.outcome = "BROKEN";
+      row.outcome = Outcome::broken;
       row.reason = reason;
       row.ns_per_token.clear();
       row.iterations.clear();
@@ -75,7 +76,7 @@ TEST(KnownFailures, AreShownEverywhereAndRedNowhereInCi) {
   for (VerdictRow& row : results.verdicts)
     if (is_failure(row.verdict)) row.known = "until 2999-12-31: issue 7 & others";
   for (TimingRow& row : results.timings)  // as bench writes it
-    if (row.outcome == "BROKEN") row.reason += " (known until 2999-12-31: issue 7 & others)";
+    if (row.outcome == Outcome::broken) row.reason += " (known until 2999-12-31: issue 7 & others)";
   const std::string known = "known until 2999-12-31: issue 7 &amp; others";
   const std::string junit = render_junit(results);
   EXPECT_EQ(count(junit, "<failure "), 0);
@@ -89,7 +90,7 @@ TEST(KnownFailures, AreShownEverywhereAndRedNowhereInCi) {
   EXPECT_EQ(count(page, "<dl id=\"failure-"), 6);
   EXPECT_TRUE(contains(render_markdown(results), "until 2999-12-31: issue 7 & others"));
   EXPECT_TRUE(contains(render_csv(results), "until 2999-12-31: issue 7 & others"));
-  results.verdicts[results.verdicts.size() - 1].verdict = "FAIL";
+  results.verdicts[results.verdicts.size() - 1].verdict = Verdict::fail;
   EXPECT_FALSE(contains(render_html(results), "as is known"));
   EXPECT_EQ(count(render_junit(results), "<failure "), 1);
 }
@@ -150,7 +151,7 @@ Results with_noise(bool twin, double factor) {
   for (TimingRow& row : results.timings) {
     row.ns_per_token.resize(6);
     row.iterations.resize(6);
-    const bool hit = twin ? row.is_twin() : row.role == "kernel" || row.is_twin();
+    const bool hit = twin ? row.is_twin() : row.role == Role::kernel || row.is_twin();
     if (hit) row.ns_per_token[0] *= factor;
   }
   return results;
@@ -182,14 +183,14 @@ TEST(Speeds, WhatIsUnresolvedHasNoRank) {
     for (const Contest& contest : board.contests) {
       int resolved = 0;
       for (const BoardEntry& entry : contest.entries) {
-        const bool open = entry.outcome == "UNRESOLVED" && !entry.row->is_twin();
+        const bool open = entry.outcome == Outcome::unresolved && !entry.row->is_twin();
         unresolved += open;
         EXPECT_TRUE(entry.rank == 0 || !open) << entry.row->kernel;
-        resolved += entry.rank > 0 && entry.row->role != "baseline";
+        resolved += entry.rank > 0 && entry.row->role != Role::baseline;
         ranked += entry.rank > 0;
       }
       for (const BoardEntry& entry : contest.entries)
-        if (entry.row->role == "baseline") {
+        if (entry.row->role == Role::baseline) {
           EXPECT_EQ(entry.rank > 0, resolved > 0) << "the only one has won nothing";
         }
     }
@@ -220,7 +221,7 @@ TEST(Speeds, NoEstimateOfRoundsIsAboveAThousand) {
 TEST(Failures, StandInTheOrderOfWhatTheyTell) {
   Results results = sample_results();
   results.verdicts.clear();
-  const auto add = [&](const char* kernel, const char* property, const char* verdict) {
+  const auto add = [&](const char* kernel, const char* property, Verdict verdict) {
     VerdictRow row = sample_verdict();
     row.kernel = kernel;
     row.property = property;
@@ -230,14 +231,14 @@ TEST(Failures, StandInTheOrderOfWhatTheyTell) {
     return &results.verdicts.back();
   };
   results.verdicts.reserve(8);
-  add("first", "norm", "FAIL");
-  add("first", "threads", "VACUOUS");
-  add("first", "decay", "CRASH");
-  VerdictRow* known = add("first", "order", "FAIL");
+  add("first", "norm", Verdict::fail);
+  add("first", "threads", Verdict::vacuous);
+  add("first", "decay", Verdict::crash);
+  VerdictRow* known = add("first", "order", Verdict::fail);
   known->cause = "writes zeros";
   known->known = "until 2027-01-01: a bug";
-  add("first", "agreement", "FAIL")->cause = "rotates the other way";
-  add("second", "strides", "FAIL")->cause = "writes zeros";
+  add("first", "agreement", Verdict::fail)->cause = "rotates the other way";
+  add("second", "strides", Verdict::fail)->cause = "writes zeros";
   const Summary summary = summarize(results);
   std::string order;
   for (const VerdictRow* row : summary.failures) order += row->property + " ";
@@ -247,7 +248,7 @@ TEST(Failures, StandInTheOrderOfWhatTheyTell) {
 TEST(Failures, TellTheWorstMarginBesideTheShrunkCases) {
   Results results = sample_results();
   for (VerdictRow& row : results.verdicts) {
-    if (row.verdict != "FAIL") continue;
+    if (row.verdict != Verdict::fail) continue;
     row.margin = 1.02;
     row.worst_margin = 38677;
     row.worst_replay = "ropewalk replay 'the worst'";

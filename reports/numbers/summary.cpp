@@ -74,7 +74,7 @@ void take_verdict(const VerdictRow& row, KernelSummary& kernel) {
 
 void take_timing(const TimingRow& row, KernelSummary& kernel) {
   if (kernel.summary.empty()) kernel.summary = row.summary;
-  const bool broken = row.outcome == "BROKEN" || row.outcome == "IMPLAUSIBLE";
+  const bool broken = row.outcome == Outcome::broken || row.outcome == Outcome::implausible;
   const bool all_known = kernel.failed > 0 && kernel.known == kernel.failed;
   const bool says_more = all_known && !kernel.broke_while_timed && !is_known(row.reason);
   if (broken && (kernel.standing != Standing::failed || says_more)) {
@@ -91,7 +91,7 @@ void take_timing(const TimingRow& row, KernelSummary& kernel) {
 void take_implausible(const Claims& claims, KernelTable& table) {
   for (const ClaimGroup& group : claims.groups)
     for (const Claim& claim : group.claims) {
-      if (claim.outcome != "IMPLAUSIBLE" || claim.role == "ceiling") continue;
+      if (claim.outcome != Outcome::implausible || claim.role == Role::ceiling) continue;
       TimingRow row = *claim.rows.front();
       row.outcome = claim.outcome;
       row.reason = claim.reason;
@@ -118,7 +118,7 @@ void summarize_properties(const Results& results, Summary& summary) {
   std::map<std::string, std::size_t> index;
   for (const VerdictRow& row : results.verdicts) {
     const auto verdict = verdict_of(row);
-    ++summary.verdicts[std::string(verdict)];
+    ++summary.verdicts[verdict];
     summary.planned += row.planned;
     summary.executed += row.executed;
     summary.compared_cases += row.compared_cases;
@@ -134,7 +134,7 @@ void summarize_properties(const Results& results, Summary& summary) {
     property.compared += row.compared;
     if (is_failure(verdict)) ++property.failed;
     if (is_not_run(verdict)) ++property.not_run;
-    if (verdict != "PASS") continue;
+    if (verdict != Verdict::pass) continue;
     ++property.passed;
     take_margin(row.margin, property.worst_margin);
   }
@@ -183,9 +183,9 @@ void make_matrix(const Results& results, Summary& summary) {
 }
 
 void collect_not_run(const Results& results, Summary& summary) {
-  std::map<std::array<std::string, 3>, std::size_t> index;
+  std::map<std::tuple<std::string, Verdict, std::string>, std::size_t> index;
   for (const VerdictRow& row : results.verdicts) {
-    const std::string verdict(verdict_of(row));
+    const Verdict verdict = verdict_of(row);
     if (!is_not_run(verdict)) continue;
     const auto [place, is_new] =
         index.try_emplace({row.kernel, verdict, row.reason}, summary.not_run.size());
@@ -224,18 +224,14 @@ bool is_known(const std::string& reason) {
   return reason.find(" (known ") != std::string::npos;
 }
 
-std::string_view verdict_of(const VerdictRow& row) {
-  static constexpr std::array<std::string_view, 7> words = {
-      "PASS", "FAIL", "CRASH", "HANG", "UNSUPPORTED", "SKIPPED", "VACUOUS"};
-  const auto word = std::find(words.begin(), words.end(), row.verdict);
-  if (word == words.end()) return "FAIL";
-  return *word == "PASS" && row.compared <= 0 ? "VACUOUS" : *word;
+Verdict verdict_of(const VerdictRow& row) {
+  return row.verdict == Verdict::pass && row.compared <= 0 ? Verdict::vacuous : row.verdict;
 }
 
 bool is_worse(const VerdictRow& a, const VerdictRow& b) {
   const auto severity = [](const VerdictRow& row) {
     const auto verdict = verdict_of(row);
-    return is_failure(verdict) ? 2 : verdict == "PASS" ? 1 : 0;
+    return is_failure(verdict) ? 2 : verdict == Verdict::pass ? 1 : 0;
   };
   if (severity(a) != severity(b)) return severity(a) > severity(b);
   return severity(a) > 0 && !(a.margin <= b.margin);

@@ -12,8 +12,8 @@
 
 namespace ropewalk::report {
 
-/// The row's verdict, but PASS without a compared value is VACUOUS and an unknown word is FAIL.
-std::string_view verdict_of(const VerdictRow& row);
+/// The row's verdict, but PASS without a compared value is VACUOUS.
+Verdict verdict_of(const VerdictRow& row);
 
 /// Of two verdicts the one to show where there is room for one: a failure, or the larger margin.
 bool is_worse(const VerdictRow& a, const VerdictRow& b);
@@ -42,7 +42,9 @@ struct PropertySummary {
 
 /// Verdicts UNSUPPORTED or SKIPPED of one kernel for one reason.
 struct NotRun {
-  std::string kernel, verdict, reason;
+  std::string kernel;
+  Verdict verdict = Verdict::skipped;
+  std::string reason;
   std::int64_t count = 0;
 };
 
@@ -59,9 +61,9 @@ struct BoardEntry {
   std::vector<const TimingRow*> launches;  ///< those with a speed, in order
   int rank = 0;            ///< from 1; 0 for what is no kernel, has no speed or is UNRESOLVED
   bool has_speed = false;  ///< false: print no number of it anywhere
-  std::string outcome;     ///< as the report shows it
-  std::string reason;      ///< why it has no speed
-  double ns = 0;           ///< a token: the median of the launches' medians
+  Outcome outcome = Outcome::skipped;  ///< as the report shows it
+  std::string reason;                  ///< why it has no speed
+  double ns = 0;                       ///< a token: the median of the launches' medians
   double ns_min = 0, ns_max = 0;  ///< over the launches' medians; over the rounds of a single one
   double gb_per_s = 0;            ///< at ns
   double percent_of_ceiling = 0;  ///< 0 without a ceiling
@@ -87,7 +89,7 @@ struct Summary {
   Standing standing = Standing::not_run;  ///< of the run; failed also when it was cut off
   std::vector<KernelSummary> kernels;
   std::int64_t kernels_verified = 0, kernels_failed = 0, kernels_not_run = 0;
-  std::map<std::string, std::int64_t> verdicts;                ///< how many of each word
+  std::map<Verdict, std::int64_t> verdicts;                    ///< how many of each word
   std::int64_t planned = 0, executed = 0, compared_cases = 0;  ///< cases
   std::int64_t compared = 0;                                   ///< values
   std::vector<PropertySummary> properties;

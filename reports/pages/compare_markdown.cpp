@@ -15,9 +15,9 @@ namespace {
 
 std::string symbol_of(const ComparedCell& cell) {
   if (cell.regression) return "✗";
-  if (cell.outcome == "FASTER") return "▲";
-  if (cell.outcome == "SLOWER") return "▼";
-  return cell.outcome == "SAME" ? "=" : "?";
+  if (cell.outcome == Outcome::faster) return "▲";
+  if (cell.outcome == Outcome::slower) return "▼";
+  return cell.outcome == Outcome::same ? "=" : "?";
 }
 
 /// Whether a regression of the asked size is there; empty of what was not compared.
@@ -54,13 +54,15 @@ constexpr const char* table_head =
     "|---|---|---|---|---|---:|---:|---:|---:|---|\n";
 
 std::string counts_text(const Comparison& comparison) {
-  std::map<std::string, int> counts;
+  std::map<Outcome, int> counts;
   for (const ComparedCell& cell : comparison.cells) ++counts[cell.outcome];
   std::string text;
-  for (const char* word : {"FASTER", "SLOWER", "SAME", "UNRESOLVED", "BROKEN", "IMPLAUSIBLE",
-                           "SKIPPED", "UNSUPPORTED", "CHANGED", "GONE", "NEW"})
-    if (counts[word] > 0)
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counts[word], word);
+  for (const Outcome outcome :
+       {Outcome::faster, Outcome::slower, Outcome::same, Outcome::unresolved, Outcome::broken,
+        Outcome::implausible, Outcome::skipped, Outcome::unsupported, Outcome::changed,
+        Outcome::gone, Outcome::added})
+    if (counts[outcome] > 0)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counts[outcome], outcome);
   return text;
 }
 

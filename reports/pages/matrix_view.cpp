@@ -32,8 +32,8 @@ std::string short_margin(double margin) {
 /// The margin where there is one, else the verdict.
 std::string cell_text(const VerdictRow& row) {
   const auto verdict = verdict_of(row);
-  const bool number = verdict == "PASS" || (verdict == "FAIL" && !(row.margin <= 1));
-  return number ? margin_text(row.margin) : std::string(verdict);
+  const bool number = verdict == Verdict::pass || (verdict == Verdict::fail && !(row.margin <= 1));
+  return number ? margin_text(row.margin) : std::string(word(verdict));
 }
 
 /// How deep the green of a margin is. The deepest also takes what is no number.
@@ -119,7 +119,7 @@ View failure_view(const VerdictRow& row, const std::string& id) {
       is_on_everything(row) ? std::string(everything) : clean_line(row.property);
   item.set("failure_id", id);
   item.set("failure_property", property);
-  item.set("failure_verdict", std::string(verdict_of(row)));
+  item.set("failure_verdict", std::string(word(verdict_of(row))));
   item.set("failure_kernel", clean_line(row.kernel));
   item.set("failure_contract",
            clean_line(fmt::format("{} / {} / {}", row.pairing, row.dtype, row.angle_contract)));
@@ -133,7 +133,7 @@ View failure_view(const VerdictRow& row, const std::string& id) {
   add("claim", row.claim);
   add("reason", row.reason);
   add("known", row.known);
-  if (verdict_of(row) == "FAIL") {
+  if (verdict_of(row) == Verdict::fail) {
     const std::string worst =
         row.worst_margin > 0 ? fmt::format(", {} in a larger case", margin_text(row.worst_margin))
                              : "";

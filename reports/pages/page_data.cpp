@@ -24,7 +24,7 @@ const TimingRow* launch_of(const BoardEntry& entry, std::int64_t launch) {
 
 const BoardEntry* baseline_of(const Contest& contest) {
   for (const BoardEntry& entry : contest.entries)
-    if (entry.has_speed && entry.row->role == "baseline") return &entry;
+    if (entry.has_speed && entry.row->role == Role::baseline) return &entry;
   return nullptr;
 }
 
@@ -79,8 +79,8 @@ std::string cells_json(const Summary& summary) {
         out += ",\"workload\":" + json_text(contest.of->workload);
         out += ",\"threads\":" + std::to_string(contest.of->threads);
         out += ",\"kernel\":" + json_text(entry.row->kernel);
-        out += ",\"role\":" + json_text(entry.row->role);
-        out += ",\"outcome\":" + json_text(entry.outcome);
+        out += ",\"role\":" + json_text(word(entry.row->role));
+        out += ",\"outcome\":" + json_text(word(entry.outcome));
         if (entry.has_speed) append_speed(entry, baseline, out);
         out += '}';
       }

@@ -102,8 +102,8 @@ void append_verdict(const VerdictRow& row, std::string& out) {
   line.text("dtype", row.dtype);
   line.text("angle_contract", row.angle_contract);
   line.text("property", row.property);
-  line.text("verdict", std::string(verdict));
-  if (verdict == "PASS" || verdict == "FAIL") {
+  line.text("verdict", std::string(word(verdict)));
+  if (verdict == Verdict::pass || verdict == Verdict::fail) {
     line.number("margin", row.margin);
     line.number("bound", row.bound);
     line.text("bound_unit", row.bound_unit);
@@ -135,9 +135,9 @@ void add_claim(const BoardEntry& entry, const Contest& contest, CsvLine& line) {
   line.number("ratio_low", claim.interval.low);
   line.number("ratio_high", claim.interval.high);
   line.number("coverage", claim.interval.coverage);
-  if (entry.outcome == "UNRESOLVED" && claim.rounds_needed <= rounds_told_max)
+  if (entry.outcome == Outcome::unresolved && claim.rounds_needed <= rounds_told_max)
     line.count("rounds_needed", claim.rounds_needed);
-  else if (entry.outcome == "UNRESOLVED")
+  else if (entry.outcome == Outcome::unresolved)
     line.text("rounds_needed", fmt::format("more than {}", rounds_told_max));
   line.number("noise_floor", contest.group->noise_floor);
 }
@@ -172,11 +172,11 @@ void append_entry(const BoardEntry& entry, const Contest& contest, const Board& 
   line.text("board", board.name);
   line.text("workload", row.workload);
   line.text("phase", row.phase);
-  line.text("role", row.role);
+  line.text("role", std::string(word(row.role)));
   line.text("variant", row.variant);
-  line.text("engine", row.engine);
+  line.text("engine", std::string(word(row.engine)));
   line.count("threads", row.threads);
-  line.text("outcome", entry.outcome);
+  line.text("outcome", std::string(word(entry.outcome)));
   line.text("reason", entry.reason);
   if (entry.has_speed) {
     line.count("tokens", row.tokens);

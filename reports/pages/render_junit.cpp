@@ -46,7 +46,7 @@ std::string failure_body(const VerdictRow& row) {
   };
   add("claim", row.claim);
   add("reason", row.reason);
-  if (row.verdict == "FAIL") add("margin", margin_text(row.margin));
+  if (row.verdict == Verdict::fail) add("margin", margin_text(row.margin));
   if (row.worst_margin > 0) add("worst margin", margin_text(row.worst_margin));
   add("where", row.where);
   add("cause", row.cause);
@@ -78,15 +78,16 @@ class Suites {
 };
 
 void add_verdict(const VerdictRow& row, Suite& suite) {
-  const std::string verdict(verdict_of(row));
+  const Verdict verdict = verdict_of(row);
   const std::string group =
       fmt::format("{}.{}.{}.{}", row.kernel, row.pairing, row.dtype, row.angle_contract);
   const std::string title = std::string(is_on_everything(row) ? everything : row.property);
-  const std::string message = row.reason.empty() ? verdict : verdict + ": " + row.reason;
+  const std::string message =
+      fmt::format("{}{}{}", verdict, row.reason.empty() ? "" : ": ", row.reason);
   std::string inside;
   if (is_failure(verdict))
     inside = row.known.empty()
-                 ? suite.failure(verdict, message, failure_body(row))
+                 ? suite.failure(std::string(word(verdict)), message, failure_body(row))
                  : suite.known(fmt::format("{}, known {}", verdict, row.known), failure_body(row));
   if (is_not_run(verdict)) inside = suite.skip(message);
   suite.add_case(group, title, row.seconds, inside);
@@ -104,7 +105,8 @@ void add_broken_timings(const Summary& summary, const Results& results, Suites& 
         if (is_known(entry.reason)) continue;
         Suite& suite = suites.of(entry.row->kernel);
         const std::string inside =
-            suite.failure(entry.outcome, entry.outcome + ": " + entry.reason, "");
+            suite.failure(std::string(word(entry.outcome)),
+                          fmt::format("{}: {}", entry.outcome, entry.reason), "");
         suite.add_case(entry.row->kernel + ".timed", entry.row->workload + " on " + board.name, 0,
                        inside);
       }

@@ -42,7 +42,7 @@ Results small_results() {
   TimingRow ceiling = sample_timing();
   ceiling.kernel = "ceiling_update";
   ceiling.board = "f32 / in place";
-  ceiling.role = "ceiling";
+  ceiling.role = Role::ceiling;
   ceiling.ns_per_token = {78.65};
   ceiling.iterations = {1000};
   ceiling.ns_per_token_median = 78.65;
@@ -76,9 +76,9 @@ TEST(Headline, SaysWhatHappened) {
   results.end.exit_code = 0;
   results.verdicts.push_back(sample_verdict());
   results.verdicts.back().kernel = "avx512";
-  results.verdicts.back().verdict = "SKIPPED";
+  results.verdicts.back().verdict = Verdict::skipped;
   EXPECT_EQ(summarize(results).headline, "2 kernels verified, 1 could not run");
-  results.verdicts.back().verdict = "HANG";
+  results.verdicts.back().verdict = Verdict::hang;
   EXPECT_EQ(summarize(results).headline, "1 of 3 kernels failed");
   results.complete = false;
   EXPECT_EQ(summarize(results).headline, "Cut off: 1 of 3 kernels failed so far");
@@ -89,7 +89,7 @@ TEST(Summary, NothingComparedIsNoPass) {
   results.verdicts[0].compared = 0;
   const Summary summary = summarize(results);
   EXPECT_EQ(summary.standing, Standing::failed);
-  EXPECT_EQ(summary.verdicts.at("VACUOUS"), 1);
+  EXPECT_EQ(summary.verdicts.at(Verdict::vacuous), 1);
 }
 
 TEST(Summary, OfTwoVerdictsOnACellTheWorseIsShown) {
@@ -98,8 +98,8 @@ TEST(Summary, OfTwoVerdictsOnACellTheWorseIsShown) {
   results.verdicts.back().margin = 0.731;
   EXPECT_EQ(summarize(results).matrix.at(0).cells.at(0)->margin, 0.731);
   results.verdicts.push_back(sample_verdict());
-  results.verdicts.back().verdict = "CRASH";
-  EXPECT_EQ(summarize(results).matrix.at(0).cells.at(0)->verdict, "CRASH");
+  results.verdicts.back().verdict = Verdict::crash;
+  EXPECT_EQ(summarize(results).matrix.at(0).cells.at(0)->verdict, Verdict::crash);
   EXPECT_EQ(summarize(results).failures.size(), 1u);
 }
 
@@ -151,12 +151,12 @@ TEST(Boards, UnlikeWorkIsNeverInOneTable) {
 /// Rows that claim a speed although something is wrong with them.
 std::vector<Results> broken_results() {
   std::vector<Results> all(5, small_results());
-  all[0].timings[0].outcome = "BROKEN";
+  all[0].timings[0].outcome = Outcome::broken;
   all[0].timings[0].reason = "agreement FAIL";
-  all[1].timings[0].outcome = "IMPLAUSIBLE";
-  all[2].verdicts[0].verdict = "FAIL";    // measured, but it failed
-  all[3].verdicts[0].kernel = "another";  // measured, but never verified
-  all[4].timings[0].outcome = "SKIPPED";
+  all[1].timings[0].outcome = Outcome::implausible;
+  all[2].verdicts[0].verdict = Verdict::fail;  // measured, but it failed
+  all[3].verdicts[0].kernel = "another";       // measured, but never verified
+  all[4].timings[0].outcome = Outcome::skipped;
   for (Results& results : all) {
     results.timings[0].ns_per_token = {77777.1, 77777.2, 77777.3};
     results.timings[0].ns_per_token_median = 77777.2;
@@ -188,7 +188,7 @@ TEST(Broken, OnlyTheBoardsThatAFailureConcerns) {
   Results results = small_results();
   results.verdicts.push_back(sample_verdict());
   results.verdicts.back().pairing = "interleaved";
-  results.verdicts.back().verdict = "FAIL";
+  results.verdicts.back().verdict = Verdict::fail;
   EXPECT_TRUE(summarize(results).boards.at(0).contests.at(0).entries.at(1).has_speed);
 }
 
@@ -278,7 +278,7 @@ TEST(Matrix, AKernelsFirstLineIsItsWorst) {
   EXPECT_TRUE(contains(first, ": PASS 0.9987\"")) << "whole in its title";
   EXPECT_TRUE(contains(first, ">&lt;.01<"));
   EXPECT_EQ(count(page, ">0.99<"), 2u) << "the worst, and its own line";
-  results.verdicts[1].verdict = "FAIL";
+  results.verdicts[1].verdict = Verdict::fail;
   EXPECT_TRUE(contains(render_html(results), "<td class=\"bad\" title=\"agreement interleaved"));
 }
 

@@ -16,11 +16,11 @@ namespace ropewalk::report {
 namespace {
 
 /// An outcome never speaks by colour alone.
-Mark mark_of_outcome(const std::string& outcome) {
-  if (outcome == "FASTER") return {"good", "▲"};
-  if (outcome == "SLOWER") return {"slow", "▼"};
-  if (outcome == "SAME") return {"none", "="};
-  if (outcome == "INVALID") return {"bad", "✗"};
+Mark mark_of_outcome(Outcome outcome) {
+  if (outcome == Outcome::faster) return {"good", "▲"};
+  if (outcome == Outcome::slower) return {"slow", "▼"};
+  if (outcome == Outcome::same) return {"none", "="};
+  if (outcome == Outcome::invalid) return {"bad", "✗"};
   return {"none", "?"};
 }
 
@@ -35,7 +35,7 @@ std::string floor_text(double floor) {
 }
 
 std::string needs_text(const Claim& claim) {
-  if (claim.outcome != "UNRESOLVED") return "";
+  if (claim.outcome != Outcome::unresolved) return "";
   if (claim.rounds_needed > rounds_told_max)
     return fmt::format("needs more than {} rounds", count_text(rounds_told_max));
   if (claim.rounds_needed > 0)
@@ -52,7 +52,7 @@ void set_claim(const BoardEntry& entry, View& item) {
   item.set("claim_symbol", mark.symbol);
   item.set("claim_ratio", ratio_text(entry.claim->interval.ratio));
   item.set("claim_interval", interval_text(entry.claim->interval));
-  const std::string needs = entry.outcome == "INVALID" ? "" : needs_text(*entry.claim);
+  const std::string needs = entry.outcome == Outcome::invalid ? "" : needs_text(*entry.claim);
   item.set("has_needs", flag(!needs.empty()));
   item.set("claim_needs", needs);
 }
@@ -67,7 +67,7 @@ View entry_view(const BoardEntry& entry, double fastest_ns, int cell) {
   item.set("entry_variant", clean_line(row.variant));
   item.set("has_variant", flag(!row.variant.empty()));
   item.set("is_ceiling", flag(row.is_ceiling()));
-  item.set("is_baseline", flag(row.role == "baseline"));
+  item.set("is_baseline", flag(row.role == Role::baseline));
   item.set("is_twin", flag(row.is_twin()));
   item.set("has_speed", flag(entry.has_speed));
   item.set("entry_class", !entry.has_speed   ? "broken"
@@ -76,7 +76,7 @@ View entry_view(const BoardEntry& entry, double fastest_ns, int cell) {
                           : entry.rank == 0  ? "unranked"
                                              : "ranked");
   item.set("entry_rank", entry.rank > 0 ? std::to_string(entry.rank) : "");
-  item.set("entry_outcome", clean_line(entry.outcome));
+  item.set("entry_outcome", std::string(word(entry.outcome)));
   item.set("entry_reason", clean_line(entry.reason));
   set_claim(entry, item);
   if (!entry.has_speed) return item;
@@ -111,7 +111,7 @@ std::string samples_text(const Contest& contest) {
     for (const TimingRow* row : entry.launches) {
       launches = std::max(launches, entry.launches.size());
       rounds = std::max(rounds, row->ns_per_token.size());
-      paired = paired && row->engine == "paired";
+      paired = paired && row->engine == Engine::paired;
     }
   if (launches == 0) return "";
   const auto count = [](std::size_t n, const std::string& what) {
@@ -195,7 +195,9 @@ View heat_cell(const Contest& contest, const std::string& kernel) {
                                   });
   const bool there = entry != contest.entries.end(), speed = there && entry->has_speed;
   cell.set("heat_class", speed ? heat_class(entry->percent_of_ceiling) : "hx");
-  cell.set("heat_ns", speed ? number_text(entry->ns) : there ? clean_line(entry->outcome) : "–");
+  cell.set("heat_ns", speed   ? number_text(entry->ns)
+                      : there ? std::string(word(entry->outcome))
+                              : "–");
   const bool percent = speed && entry->percent_of_ceiling > 0;
   cell.set("has_heat_percent", flag(percent));
   cell.set("heat_percent", percent ? percent_text(entry->percent_of_ceiling) : "");
@@ -316,7 +318,7 @@ SpeedsText speeds_text(const Summary& summary) {
   const Claims& claims = summary.claims;
   if (!claims.valid)
     return {{"bad", "✗"}, "INVALID", claims.invalid_because + "; no claim is made"};
-  std::map<std::string, std::int64_t> outcomes;
+  std::map<Outcome, std::int64_t> outcomes;
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests)
       for (const BoardEntry& entry : contest.entries)
@@ -334,8 +336,9 @@ SpeedsText speeds_text(const Summary& summary) {
     out.rest += fmt::format(", above {} in {} of {} groups", percent_text(100 * useful_floor),
                             count_text(noisy), count_text(groups));
   }
-  for (const char* word : {"FASTER", "SLOWER", "SAME", "UNRESOLVED"})
-    if (outcomes[word] > 0) out.rest += fmt::format(", {} {}", outcomes[word], word);
+  for (const Outcome outcome :
+       {Outcome::faster, Outcome::slower, Outcome::same, Outcome::unresolved})
+    if (outcomes[outcome] > 0) out.rest += fmt::format(", {} {}", outcomes[outcome], outcome);
   return out;
 }
 

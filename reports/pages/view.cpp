@@ -36,7 +36,7 @@ Mark mark_of(Standing standing) {
   return {"none", "–"};
 }
 
-Mark mark_of(std::string_view verdict) {
+Mark mark_of(Verdict verdict) {
   return mark_of(is_failure(verdict)   ? Standing::failed
                  : is_not_run(verdict) ? Standing::not_run
                                        : Standing::verified);
@@ -80,15 +80,15 @@ View facts(const Results& results, const Summary& summary) {
 
 View tallies(const Summary& summary) {
   View out{View::type::list};
-  const auto add = [&out](std::int64_t count, const char* what, const char* css_class) {
+  const auto add = [&out](std::int64_t count, std::string_view what, const char* css_class) {
     View item;
     item.set("tally", count_text(count));
-    item.set("tally_of", what);
+    item.set("tally_of", std::string(what));
     item.set("tally_class", count > 0 ? css_class : "");
     out << std::move(item);
   };
-  const auto verdicts = [&summary](const char* word) {
-    const auto found = summary.verdicts.find(word);
+  const auto verdicts = [&summary](Verdict verdict) {
+    const auto found = summary.verdicts.find(verdict);
     return found == summary.verdicts.end() ? 0 : found->second;
   };
   add(summary.kernels_verified,
@@ -96,12 +96,13 @@ View tallies(const Summary& summary) {
   add(summary.kernels_failed, summary.kernels_failed == 1 ? "kernel failed" : "kernels failed",
       "bad");
   if (summary.kernels_not_run > 0) add(summary.kernels_not_run, "could not run", "none");
-  add(verdicts("PASS"), "claims hold", "good");
-  add(verdicts("FAIL"), "FAIL", "bad");
-  add(verdicts("CRASH"), "CRASH", "bad");
-  for (const char* word : {"HANG", "VACUOUS"})
-    if (verdicts(word) > 0) add(verdicts(word), word, "bad");
-  for (const char* word : {"UNSUPPORTED", "SKIPPED"}) add(verdicts(word), word, "none");
+  add(verdicts(Verdict::pass), "claims hold", "good");
+  add(verdicts(Verdict::fail), "FAIL", "bad");
+  add(verdicts(Verdict::crash), "CRASH", "bad");
+  for (const Verdict verdict : {Verdict::hang, Verdict::vacuous})
+    if (verdicts(verdict) > 0) add(verdicts(verdict), word(verdict), "bad");
+  for (const Verdict verdict : {Verdict::unsupported, Verdict::skipped})
+    add(verdicts(verdict), word(verdict), "none");
   return out;
 }
 
@@ -151,7 +152,7 @@ View not_run(const Summary& summary) {
   for (const NotRun& each : summary.not_run) {
     View item;
     item.set("not_run_kernel", clean_line(each.kernel));
-    item.set("not_run_verdict", each.verdict);
+    item.set("not_run_verdict", std::string(word(each.verdict)));
     item.set("not_run_reason", clean_line(each.reason));
     item.set("not_run_count", count_text(each.count));
     out << std::move(item);

@@ -38,7 +38,7 @@ struct Mark {
   const char* symbol;
 };
 Mark mark_of(Standing standing);
-Mark mark_of(std::string_view verdict);
+Mark mark_of(Verdict verdict);
 
 View make_view(const Results& results, const Summary& summary);
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/bad_file.h"
+#include "reports/record/record_words.h"
 
 namespace ropewalk::report {
 
@@ -26,20 +27,17 @@ struct RunRow {
   std::map<std::string, std::string> environment;  ///< cpu, caches, compiler, libraries, ...
 };
 
-bool is_failure(std::string_view verdict);  ///< FAIL, CRASH, HANG, VACUOUS
-bool is_not_run(std::string_view verdict);  ///< UNSUPPORTED, SKIPPED
-
 struct VerdictRow;
 /// Of two failures the one to read first: not known, with a cause, or else with a broken rule.
 bool tells_more(const VerdictRow& a, const VerdictRow& b);
 
-/// Verdicts of the house, in words: PASS FAIL CRASH HANG UNSUPPORTED SKIPPED VACUOUS.
+/// What is said of one kernel and one property.
 struct VerdictRow {
   std::string kernel, summary, plugin;  ///< plugin: path as given, empty for an in-tree kernel
   std::string angle_contract;           ///< table, exact, f32_angle
   std::string pairing, dtype;           ///< half_split, interleaved; f32, f64, ...
   std::string property, claim;          ///< name, and what it says in one line
-  std::string verdict;
+  Verdict verdict = Verdict::fail;
   std::string reason;      ///< why not PASS, in one line; of PASS what was not watched
   double margin = 0;       ///< worst error / bound; > 1 fails
   double bound = 0;        ///< the bound at that place, in units of `bound_unit`
@@ -64,27 +62,25 @@ inline constexpr std::string_view everything = "everything";
 /// Older files say it by no word, by "*" or by "any".
 bool is_on_everything(const VerdictRow& row);
 
-/// One contestant on one workload in one launch, which is a fresh process. Outcomes here: MEASURED
-/// (a speed without a claim: claims are computed from the rounds, reports/numbers/claims.h), BROKEN
-/// (no number anywhere) or SKIPPED.
+/// One contestant on one workload in one launch, which is a fresh process.
 struct TimingRow {
   std::string kernel, summary;
-  std::string workload, source;  ///< its name and where its shape comes from
-  std::string phase;             ///< decode, prefill, working_set
-  std::string board;             ///< pairing/dtype/placement/angle source: ranked together
-  std::string outcome;
-  std::string reason;       ///< of BROKEN: the failing property
-  std::int64_t tokens = 0;  ///< batch * tokens of the workload
-  std::int64_t bytes = 0;   ///< a kernel must move in one call
+  std::string workload, source;       ///< its name and where its shape comes from
+  std::string phase;                  ///< decode, prefill, working_set
+  std::string board;                  ///< pairing/dtype/placement/angle source: ranked together
+  Outcome outcome = Outcome::broken;  ///< MEASURED, BROKEN or SKIPPED; older files have more
+  std::string reason;                 ///< of BROKEN: the failing property
+  std::int64_t tokens = 0;            ///< batch * tokens of the workload
+  std::int64_t bytes = 0;             ///< a kernel must move in one call
   std::int64_t working_set_bytes = 0;
   /// Every repetition or round, in order; empty when BROKEN. Of engine paired, index i is round i
   /// of the launch for every contestant of the workload: ratios are formed round by round.
   std::vector<double> ns_per_token;
   std::vector<std::int64_t> iterations;  ///< of each repetition; of engine paired all the same
   double ns_per_token_median = 0, gb_per_s_median = 0;
-  std::string role = "kernel";    ///< kernel, baseline, null_twin, ceiling
-  std::string engine = "paired";  ///< paired, gbench
-  std::int64_t launch = 0;        ///< from 0
+  Role role = Role::kernel;
+  Engine engine = Engine::paired;
+  std::int64_t launch = 0;  ///< from 0
   /// At the same time, each on a set of its own of `tokens`, `bytes` and `working_set_bytes`;
   /// ns_per_token and GB/s are of all of them together.
   std::int64_t threads = 1;
@@ -99,8 +95,8 @@ struct TimingRow {
   double steal_ms = 0;          ///< of all processors, from /proc/stat
   double off_cpu_share = 0;     ///< 1 - CPU time over wall time
   std::int64_t reverified = 0;  ///< rounds whose outputs were judged again
-  bool is_ceiling() const { return role == "ceiling"; }
-  bool is_twin() const { return role == "null_twin"; }
+  bool is_ceiling() const { return role == Role::ceiling; }
+  bool is_twin() const { return role == Role::null_twin; }
 };
 
 /// The null twin of kernel X is called 'X (twin)': no kernel can be.

@@ -265,7 +265,7 @@ TEST_F(Record, TimingRowsKnowTheirRoles) {
   TimingRow twin = sample_timing();
   twin.kernel = "plain (twin)";
   EXPECT_EQ(kernel_of(twin), "plain (twin)");
-  twin.role = "null_twin";
+  twin.role = Role::null_twin;
   EXPECT_EQ(kernel_of(twin), "plain");
 }
 

@@ -5,18 +5,13 @@
 
 namespace ropewalk::report {
 
-bool is_failure(std::string_view verdict) {
-  return verdict == "FAIL" || verdict == "CRASH" || verdict == "HANG" || verdict == "VACUOUS";
-}
-
-bool is_not_run(std::string_view verdict) {
-  return verdict == "UNSUPPORTED" || verdict == "SKIPPED";
-}
-
 bool tells_more(const VerdictRow& a, const VerdictRow& b) {
   const auto order = [](const VerdictRow& row) {
-    const bool measured = row.verdict == "FAIL" && row.margin > 1;
-    const int kind = !row.cause.empty() ? 0 : row.verdict == "VACUOUS" ? 3 : measured ? 2 : 1;
+    const bool measured = row.verdict == Verdict::fail && row.margin > 1;
+    const int kind = !row.cause.empty()                ? 0
+                     : row.verdict == Verdict::vacuous ? 3
+                     : measured                        ? 2
+                                                       : 1;
     constexpr int last = 4;
     return row.known.empty() ? kind : kind + last;
   };

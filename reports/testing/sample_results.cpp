@@ -59,11 +59,11 @@ void add_verdicts(Results& results) {
           row.margin = property.margin * (1 - 0.013 * (salt++ % 7));
           const bool wrong = std::string(kernel.name) == "wrong_way";
           if (wrong && std::string(dtype) == "f64") {
-            row.verdict = "UNSUPPORTED";
+            row.verdict = Verdict::unsupported;
             row.reason = "only f32";
             row.planned = row.executed = row.compared_cases = row.compared = 0;
           } else if (wrong && property.sees_direction) {
-            row.verdict = "FAIL";
+            row.verdict = Verdict::fail;
             row.margin = 4.13e6;
             row.reason = "an output is 4.13e6 times further from the truth than its bound";
             row.where = "q, batch 0, token 1, head 0, pair 0 (dims 0 and 64), position 1";
@@ -133,7 +133,7 @@ TimingRow timing_of(const Size& size, const std::string& board, const std::strin
 }
 
 void add_broken(TimingRow row, Results& results) {
-  row.outcome = "BROKEN";
+  row.outcome = Outcome::broken;
   row.reason = "agreement FAIL";
   row.ns_per_token.clear();
   row.iterations.clear();
@@ -156,16 +156,16 @@ void add_timings(Results& results) {
           const bool table = std::string(kernel.contract) == "table";
           TimingRow* row =
               add(kernel.name, table ? "table" : "computed", kernel.ns + 86 * (size.slowdown - 1));
-          if (row->kernel == "plain") row->role = "baseline";
+          if (row->kernel == "plain") row->role = Role::baseline;
           if (row->kernel != "wrong_way") continue;
           const TimingRow copy = *row;
           results.timings.pop_back();
           add_broken(copy, results);
         }
-        add("plain (twin)", "table", 157.3 + 86 * (size.slowdown - 1))->role = "null_twin";
+        add("plain (twin)", "table", 157.3 + 86 * (size.slowdown - 1))->role = Role::null_twin;
         for (const char* angles : {"table", "computed"}) {
           TimingRow* ceiling = add("ceiling_update", angles, 86 * size.slowdown);
-          ceiling->role = "ceiling";
+          ceiling->role = Role::ceiling;
           ceiling->variant = "avx512 loop";
         }
       }
@@ -226,7 +226,7 @@ VerdictRow sample_verdict() {
   row.pairing = "half_split";
   row.dtype = "f32";
   row.property = "agreement";
-  row.verdict = "PASS";
+  row.verdict = Verdict::pass;
   row.margin = 0.487;
   row.bound = 3;
   row.bound_unit = "u |pair|";
@@ -243,7 +243,7 @@ TimingRow sample_timing() {
   row.source = "meta-llama/Meta-Llama-3-8B config.json";
   row.phase = "decode";
   row.board = "half_split / f32 / in place / table";
-  row.outcome = "MEASURED";
+  row.outcome = Outcome::measured;
   row.tokens = 1;
   row.bytes = 40960;
   row.working_set_bytes = 20480;

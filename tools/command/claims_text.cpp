@@ -29,18 +29,18 @@ std::string needs_text(const Claim& claim) {
 
 std::string claim_text(const Claim& claim) {
   std::string text = fmt::format("  {:<26} ", claim.kernel);
-  if (!claim.has_speed) return text + claim.outcome + ": " + claim.reason + "\n";
+  if (!claim.has_speed) return text + fmt::format("{}: {}\n", claim.outcome, claim.reason);
   text += fmt::format("{:>10.2f} ns/token", claim.ns_per_token);
   if (claim.of_ceiling.rounds > 0)
     text += fmt::format(" {:>5.1f} % of ceiling", 100 * claim.of_ceiling.ratio);
   else
-    text += fmt::format(" {:>18}", claim.role == "ceiling" ? "ceiling" : "");
-  if (claim.role == "baseline") return text + "  baseline\n";
+    text += fmt::format(" {:>18}", claim.role == Role::ceiling ? "ceiling" : "");
+  if (claim.role == Role::baseline) return text + "  baseline\n";
   if (claim.interval.rounds == 0) return text + "\n";
   text += fmt::format("  {:<10} {:>7} % of time [{}, {}]", claim.outcome,
                       percents(claim.interval.ratio), percents(claim.interval.low),
                       percents(claim.interval.high));
-  if (claim.outcome == "UNRESOLVED") text += ", " + needs_text(claim);
+  if (claim.outcome == Outcome::unresolved) text += ", " + needs_text(claim);
   return text + "\n";
 }
 

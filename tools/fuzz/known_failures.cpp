@@ -20,7 +20,7 @@ void judge_rows(std::string_view text) {
     for (const char* property : {"norm", "relative_position"}) {
       row.kernel = kernel;
       row.property = property;
-      row.verdict = "FAIL";
+      row.verdict = Verdict::fail;
       known.judge(row);
       claim(row.known.empty() || row.known >= "until 2026-06-15: ",
             "no line excuses after its day");

@@ -105,7 +105,7 @@ TimingRow BoardRows::known(const TimingRow& told) const {
   need(workload != nullptr, "of a workload that was not asked for");
   TimingRow row =
       told.is_ceiling() ? known_ceiling(told, *workload) : known_kernel(told, *workload);
-  row.engine = paired() ? "paired" : "gbench";
+  row.engine = paired() ? Engine::paired : Engine::gbench;
   need(told.engine == row.engine, "of another engine");
   row.launch = paired() ? scope_.request.launch : 0;
   need(told.launch == row.launch, "of another launch");
@@ -113,7 +113,7 @@ TimingRow BoardRows::known(const TimingRow& told) const {
   need(told.threads == 1 || told.threads == threads, "of a number of threads not asked for");
   row.threads = told.threads;
   take_outcome(told, row);
-  if (row.outcome != "MEASURED") return row;
+  if (row.outcome != Outcome::measured) return row;
   take_numbers(told, row);
   if (row.threads > 1)
     row.processors = processors_text(processors_for(static_cast<int>(row.threads), allowed_cpus()));
@@ -127,7 +127,7 @@ TimingRow BoardRows::known_kernel(const TimingRow& told, const Workload& workloa
   need(facts != nullptr && scope_.request.contestants.contains(name) &&
            scope_.request.engine != "ceilings",
        "of a kernel that was not asked for");
-  need(paired() || told.role == "kernel", "of a role that its engine does not have");
+  need(paired() || told.role == Role::kernel, "of a role that its engine does not have");
   TimingRow row = known_row(workload, facts->angle_contract == ROPE_CONTRACT_TABLE);
   need(told.board == row.board, "of another board");
   row.kernel = name;
@@ -139,13 +139,13 @@ TimingRow BoardRows::known_kernel(const TimingRow& told, const Workload& workloa
 }
 
 TimingRow BoardRows::known_ceiling(const TimingRow& told, const Workload& workload) const {
-  if (!paired() && told.outcome == "SKIPPED") return known_ceiling_row(workload, "", false);
+  if (!paired() && told.outcome == Outcome::skipped) return known_ceiling_row(workload, "", false);
   need(is_ceiling_variant(told.variant, workload.in_place), "of a ceiling that does not exist");
   const auto picked = scope_.request.ceilings.find(workload.name);
   const bool was_picked = picked != scope_.request.ceilings.end();
   need(!was_picked || picked->second == told.variant, "of a ceiling that was not asked for");
   TimingRow row = known_ceiling_row(workload, told.variant, was_picked);
-  need(told.kernel == row.kernel && told.outcome == "MEASURED", "of a ceiling that is none");
+  need(told.kernel == row.kernel && told.outcome == Outcome::measured, "of a ceiling that is none");
   if (scope_.request.engine != "paired") return row;
   for (const KernelFacts& k : scope_.kernels) {
     const bool table = k.angle_contract == ROPE_CONTRACT_TABLE;
@@ -162,17 +162,18 @@ void BoardRows::take_outcome(const TimingRow& told, TimingRow& row) const {
   const auto broken = scope_.request.contestants.find(name);
   row.outcome = told.outcome;
   if (!row.is_ceiling() && broken->second != "") {
-    need(told.outcome == "BROKEN", "with a speed of a kernel that is broken");
+    need(told.outcome == Outcome::broken, "with a speed of a kernel that is broken");
     row.reason = broken->second;
   } else if (!row.is_ceiling() && scope_.request.unverified.contains({name, row.workload})) {
-    need(told.outcome == "SKIPPED", "with a speed of what was not verified");
+    need(told.outcome == Outcome::skipped, "with a speed of what was not verified");
     row.reason = reason_of(told);
-  } else if (told.outcome != "MEASURED") {
-    need(told.outcome == "BROKEN" || told.outcome == "SKIPPED", "without an outcome");
+  } else if (told.outcome != Outcome::measured) {
+    need(told.outcome == Outcome::broken || told.outcome == Outcome::skipped, "without an outcome");
     row.reason = reason_of(told);
   }
-  if (row.outcome != "MEASURED")
-    need(told.ns_per_token.empty() && row.role == "kernel", "with numbers of what was not timed");
+  if (row.outcome != Outcome::measured)
+    need(told.ns_per_token.empty() && row.role == Role::kernel,
+         "with numbers of what was not timed");
 }
 
 // What the parent cannot know.
@@ -252,12 +253,12 @@ void BoardRows::end_group() {
   std::size_t rounds = 0;
   bool ceiling = false;
   for (const TimingRow& row : rows) {
-    if (row.outcome != "MEASURED") continue;
+    if (row.outcome != Outcome::measured) continue;
     need(rounds == 0 || rounds == row.ns_per_token.size(),
          "of other rounds than those of its group");
     rounds = row.ns_per_token.size();
     ceiling = ceiling || row.is_ceiling();
-    if (row.role == "baseline") baseline += row.kernel;
+    if (row.role == Role::baseline) baseline += row.kernel;
     if (row.is_twin()) twin += kernel_of(row);
     if (row.is_ceiling() || row.is_twin()) continue;
     const int rank = row.kernel == scope_.request.baseline ? 0 : row.kernel == "plain" ? 1 : 2;

@@ -52,13 +52,13 @@ struct AskedBoard {
 };
 
 void fill(TimingRow& row) {
-  row.outcome = "MEASURED";
+  row.outcome = Outcome::measured;
   row.launch = 2;
   row.ns_per_token.assign(6, 100);
   row.iterations.assign(6, 11);
 }
 
-TimingRow kernel_row(const AskedBoard& board, const std::string& kernel, const std::string& role) {
+TimingRow kernel_row(const AskedBoard& board, const std::string& kernel, Role role) {
   TimingRow row = known_row(board.workloads[0], true);
   row.kernel = kernel;
   row.role = role;
@@ -71,9 +71,9 @@ std::vector<TimingRow> group(const AskedBoard& board) {
   TimingRow ceiling = known_ceiling_row(board.workloads[0], "plain loop", false);
   ceiling.board = board_of(board.workloads[0], "table");
   fill(ceiling);
-  return {kernel_row(board, "plain", "baseline"),
-          kernel_row(board, "plain" + std::string(twin_suffix), "null_twin"),
-          kernel_row(board, "mine", "kernel"), ceiling};
+  return {kernel_row(board, "plain", Role::baseline),
+          kernel_row(board, "plain" + std::string(twin_suffix), Role::null_twin),
+          kernel_row(board, "mine", Role::kernel), ceiling};
 }
 
 std::string take_all(AskedBoard& board, const std::vector<TimingRow>& sent,
@@ -121,12 +121,12 @@ TEST(BoardRows, EveryLieIsRefused) {
       {"kernel", [](Rows& r) { r[2].kernel = "invented"; }},
       {"a twin's name", [](Rows& r) { r[2].kernel += twin_suffix; }},
       {"board", [](Rows& r) { r[2].board = "half_split / f32 / in place / computed"; }},
-      {"engine", [](Rows& r) { r[2].engine = "gbench"; }},
+      {"engine", [](Rows& r) { r[2].engine = Engine::gbench; }},
       {"launch", [](Rows& r) { r[2].launch = 1; }},
       {"threads", [](Rows& r) { r[2].threads = 2; }},
       {"no threads", [](Rows& r) { r[2].threads = 0; }},
-      {"outcome", [](Rows& r) { r[2].outcome = "FASTER"; }},
-      {"a second baseline", [](Rows& r) { r[2].role = "baseline"; }},
+      {"outcome", [](Rows& r) { r[2].outcome = Outcome::faster; }},
+      {"a second baseline", [](Rows& r) { r[2].role = Role::baseline; }},
       {"another baseline", [](Rows& r) { std::swap(r[0].kernel, r[2].kernel); }},
       {"no twin", [](Rows& r) { r.erase(r.begin() + 1); }},
       {"no ceiling", [](Rows& r) { r.pop_back(); }},
@@ -135,7 +135,7 @@ TEST(BoardRows, EveryLieIsRefused) {
       {"the group again", [](Rows& r) { r.insert(r.end(), r.begin(), r.begin() + 4); }},
       {"a ceiling that is none", [](Rows& r) { r[3].variant = "warp drive"; }},
       {"a ceiling of copies", [](Rows& r) { r[3].kernel = "ceiling_copy"; }},
-      {"broken with numbers", [](Rows& r) { r[2].outcome = "BROKEN"; }},
+      {"broken with numbers", [](Rows& r) { r[2].outcome = Outcome::broken; }},
       {"no rounds", [](Rows& r) { r[2].ns_per_token.clear(), r[2].iterations.clear(); }},
       {"few rounds", [](Rows& r) { r[2].ns_per_token.pop_back(), r[2].iterations.pop_back(); }},
       {"other rounds",
@@ -195,7 +195,7 @@ TEST(BoardRows, AReasonIsNeverEmptyAndNeverSteers) {
        {std::pair{"", "no reason was given"}, {"a\nb\x1b[2J", "a\\nb\\x1b[2J"}}) {
     AskedBoard board;
     auto sent = group(board);
-    sent[2].outcome = "BROKEN";
+    sent[2].outcome = Outcome::broken;
     sent[2].reason = told;
     sent[2].ns_per_token.clear();
     sent[2].iterations.clear();
@@ -232,7 +232,7 @@ TEST(BoardRows, OfGoogleBenchmarkARowIsACell) {
   board.request.engine = "gbench";
   board.request.benchmark_args = {"--benchmark_repetitions=6"};
   TimingRow row = group(board)[2];
-  row.engine = "gbench";
+  row.engine = Engine::gbench;
   row.launch = 0;
   EXPECT_EQ(take_all(board, {row}), "");
   EXPECT_NE(take_all(board, {row, row}), "");

@@ -121,7 +121,7 @@ void Gate::break_off(const std::string& kernel, const std::string& why, const st
 
 bool Gate::passed(const KernelFacts& facts, const Workload& w) const {
   return std::any_of(verdicts_.begin(), verdicts_.end(), [&](const VerdictRow& row) {
-    return row.kernel == facts.name && row.verdict == "PASS" &&
+    return row.kernel == facts.name && row.verdict == Verdict::pass &&
            row.pairing == word_of(pairing_words, w.pairing) &&
            row.dtype == word_of(dtype_words, w.dtype);
   });

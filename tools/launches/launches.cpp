@@ -56,7 +56,7 @@ std::map<std::pair<std::int64_t, std::string>, std::vector<TimingRow>> whole_gro
   return whole;
 }
 
-void take_numbers_away(TimingRow& row, const std::string& outcome, const std::string& why) {
+void take_numbers_away(TimingRow& row, Outcome outcome, const std::string& why) {
   row.outcome = outcome;
   row.reason = why;
   row.ns_per_token.clear();
@@ -253,7 +253,7 @@ Worker::BoardSinks Launches::sinks_of(BoardRows& rows, std::int64_t launch) {
 void Launches::take(TimingRow row) {
   if (paired()) journal_.write(row);
   // Judged while timed: the gate did not know yet.
-  if (row.outcome == "BROKEN" && !gate_.broken().contains(row.kernel)) {
+  if (row.outcome == Outcome::broken && !gate_.broken().contains(row.kernel)) {
     gate_.break_off(row.kernel, fmt::format("{} ({})", row.reason, row.workload));
     forget_groups_led_by(row.kernel);
   }
@@ -262,7 +262,8 @@ void Launches::take(TimingRow row) {
 
 void Launches::take_up() {
   for (const TimingRow& row : journal_.resumed()) {
-    if (row.outcome == "BROKEN" && gate_.knows(row.kernel)) gate_.break_off(row.kernel, row.reason);
+    if (row.outcome == Outcome::broken && gate_.knows(row.kernel))
+      gate_.break_off(row.kernel, row.reason);
     if (row.is_ceiling()) ceilings_[row.workload] = row.variant;
   }
   const auto whole = whole_groups(journal_.resumed());
@@ -281,7 +282,7 @@ void Launches::break_off(const std::string& kernel, const std::string& why) {
 void Launches::forget_groups_led_by(const std::string& kernel) {
   std::set<std::pair<std::int64_t, std::string>> led;
   for (const TimingRow& row : rows_)
-    if (row.role == "baseline" && row.kernel == kernel) {
+    if (row.role == Role::baseline && row.kernel == kernel) {
       led.insert({row.launch, group_of(row)});
       complete_.erase(row.launch);
     }
@@ -294,9 +295,9 @@ void Launches::forget_groups_led_by(const std::string& kernel) {
 void Launches::settle() {
   for (TimingRow& row : rows_)
     if (const auto broken = gate_.broken().find(kernel_of(row)); broken != gate_.broken().end())
-      take_numbers_away(row, "BROKEN", broken->second);
-  std::erase_if(rows_,
-                [](const TimingRow& row) { return row.is_twin() && row.outcome == "BROKEN"; });
+      take_numbers_away(row, Outcome::broken, broken->second);
+  std::erase_if(
+      rows_, [](const TimingRow& row) { return row.is_twin() && row.outcome == Outcome::broken; });
   std::stable_sort(rows_.begin(), rows_.end(), [&](const TimingRow& a, const TimingRow& b) {
     return std::tuple(place_of(a.workload), a.board, a.threads, a.launch, a.kernel) <
            std::tuple(place_of(b.workload), b.board, b.threads, b.launch, b.kernel);
@@ -306,10 +307,12 @@ void Launches::settle() {
   std::set<const TimingRow*> implausible;
   for (const ClaimGroup& group : claims.groups)
     for (const Claim& claim : group.claims)
-      if (claim.outcome == "IMPLAUSIBLE") implausible.insert(claim.rows.begin(), claim.rows.end());
+      if (claim.outcome == Outcome::implausible)
+        implausible.insert(claim.rows.begin(), claim.rows.end());
   for (TimingRow& row : rows_)
     if (implausible.contains(&row))
-      take_numbers_away(row, "IMPLAUSIBLE", "faster than memory allows: it beats the ceiling");
+      take_numbers_away(row, Outcome::implausible,
+                        "faster than memory allows: it beats the ceiling");
 }
 
 void Launches::emit(const std::function<void(const TimingRow&)>& on_row) {
@@ -327,13 +330,13 @@ void Launches::emit(const std::function<void(const TimingRow&)>& on_row) {
 }
 
 int Launches::exit_code() const {
-  const auto any = [&](const char* outcome) {
+  const auto any = [&](Outcome outcome) {
     return std::any_of(rows_.begin(), rows_.end(),
                        [&](const TimingRow& r) { return !r.is_ceiling() && r.outcome == outcome; });
   };
-  if (gate_.has_news() || any("IMPLAUSIBLE")) return 1;
+  if (gate_.has_news() || any(Outcome::implausible)) return 1;
   if (!valid_) return 3;
-  return !gate_.broken().empty() || any("MEASURED") ? 0 : 3;
+  return !gate_.broken().empty() || any(Outcome::measured) ? 0 : 3;
 }
 
 std::size_t Launches::place_of(const std::string& workload) const {

@@ -11,21 +11,24 @@ using namespace properties;
 using namespace report;
 namespace {
 
-// The worst word of a kernel's pairings and types: what killed it.
-std::ptrdiff_t rank(const std::string& verdict) {
-  static const std::vector<std::string> order = {"UNSUPPORTED", "SKIPPED", "PASS", "VACUOUS",
-                                                 "HANG",        "CRASH",   "FAIL"};
-  return std::find(order.begin(), order.end(), verdict) - order.begin();
+// The worst verdict of a kernel's pairings and types: what killed it.
+std::ptrdiff_t rank(Verdict verdict) {
+  constexpr Verdict order[] = {Verdict::unsupported, Verdict::skipped, Verdict::pass,
+                               Verdict::vacuous,     Verdict::hang,    Verdict::crash,
+                               Verdict::fail};
+  return std::find(std::begin(order), std::end(order), verdict) - std::begin(order);
 }
 
-char symbol(const std::map<std::string, std::string>& row, const std::string& property) {
+char symbol(const std::map<std::string, Verdict>& row, const std::string& property) {
   const auto found = row.find(property);
   if (found == row.end()) return ' ';
-  const std::string& v = found->second;
-  return v == "FAIL" ? 'x' : v == "PASS" ? '.' : is_failure(v) ? v.front() : '-';
+  const Verdict v = found->second;
+  if (v == Verdict::fail) return 'x';
+  if (v == Verdict::pass) return '.';
+  return is_failure(v) ? word(v).front() : '-';
 }
 
-bool fails(const std::map<std::string, std::string>& row, std::string_view property) {
+bool fails(const std::map<std::string, Verdict>& row, std::string_view property) {
   const auto found = row.find(std::string(property));
   return found != row.end() && is_failure(found->second);
 }
@@ -45,8 +48,10 @@ void KillMatrix::add(const VerdictRow& row) {
       std::find(properties_.begin(), properties_.end(), row.property) != properties_.end() ||
       std::any_of(suites.begin(), suites.end(), [&](auto* s) { return s->name == row.property; });
   const bool died = !judged && is_failure(row.verdict) && !properties_.empty();
-  std::string& word = verdicts_[row.kernel][died ? properties_.front() : row.property];
-  if (word.empty() || rank(row.verdict) > rank(word)) word = row.verdict;
+  const auto worst = verdicts_[row.kernel]
+                         .try_emplace(died ? properties_.front() : row.property, row.verdict)
+                         .first;
+  if (rank(row.verdict) > rank(worst->second)) worst->second = row.verdict;
 }
 
 bool KillMatrix::killed(const Row& row) const {

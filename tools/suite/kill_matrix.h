@@ -28,7 +28,7 @@ class KillMatrix {
   std::string as_markdown(const std::string& command) const;
 
  private:
-  using Row = std::map<std::string, std::string>;  ///< property: its worst verdict
+  using Row = std::map<std::string, report::Verdict>;  ///< property: its worst verdict
   struct Score {
     std::string suite;
     std::size_t kills;

@@ -42,13 +42,14 @@ void LedgerCheck::on_offer(const LedgerKey& feature) {
 }
 
 void LedgerCheck::on_row(const VerdictRow& row) {
-  const std::string what = row.verdict + (row.reason.empty() ? "" : ": " + row.reason);
-  if (row.verdict == "PASS")
+  const std::string what =
+      fmt::format("{}{}{}", row.verdict, row.reason.empty() ? "" : ": ", row.reason);
+  if (row.verdict == Verdict::pass)
     held_[key_of(row)] = row.margin;
   else if (!row.pairing.empty())
     refused_[key_of(row)] = what;
   else
-    (row.verdict == "SKIPPED" ? skipped_ : whole_)[row.kernel] = what;
+    (row.verdict == Verdict::skipped ? skipped_ : whole_)[row.kernel] = what;
 }
 
 bool LedgerCheck::was_asked(const LedgerKey& key) const {

@@ -188,7 +188,7 @@ class ExhaustiveRun {
         throw UsageError(file.string() + ": that run came to its end; leave out --resume");
   }
 
-  static std::tuple<std::string, std::string, std::string> key_of(const VerdictRow& row) {
+  static std::tuple<std::string, std::string, Verdict> key_of(const VerdictRow& row) {
     return {row.kernel, row.pairing, row.verdict};
   }
 
@@ -267,7 +267,7 @@ class ExhaustiveRun {
   void print(const VerdictRow& row) const {
     if (options_.json) {
       fmt::print("{}\n", to_json_line(row));
-    } else if (row.verdict == "PASS") {
+    } else if (row.verdict == Verdict::pass) {
       if (!options_.quiet)
         fmt::print(
             "PASS  {} ({} {} {}): {} positions {}:{}, {:.1f} s; worst margin {:.3f} of "
@@ -304,7 +304,7 @@ class ExhaustiveRun {
   PluginKernels found_;
   std::vector<CertifiedCell> cells_;
   std::vector<CertificatePart> earlier_, parts_;
-  std::set<std::tuple<std::string, std::string, std::string>> told_;  // verdicts that were written
+  std::set<std::tuple<std::string, std::string, Verdict>> told_;  // verdicts that were written
   bool ended_ = false;
   std::vector<VerdictRow> verdicts_;
   std::chrono::steady_clock::time_point start_;

@@ -43,8 +43,8 @@ int run_everything(const Options& options) {
   std::set<std::string> passing, failing;
   std::vector<VerdictRow> rows;
   const int verified = verify_and_print(options, [&](const VerdictRow& row) {
-    const bool not_run = row.verdict == "UNSUPPORTED" || row.verdict == "SKIPPED";
-    if (!not_run) (row.verdict == "PASS" ? passing : failing).insert(row.kernel);
+    if (!is_not_run(row.verdict))
+      (row.verdict == Verdict::pass ? passing : failing).insert(row.kernel);
     recorder.write(row);
     rows.push_back(row);
   });

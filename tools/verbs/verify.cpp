@@ -47,7 +47,7 @@ class Printer {
     if (new_kernel || cell_of(row) != cell_of(first_)) finish_cell();
     if (new_kernel) print_failures();
     if (first_.kernel.empty()) first_ = row;
-    if (row.verdict == "PASS") {
+    if (row.verdict == Verdict::pass) {
       ++passed_;
       if (!(row.margin < worst_.margin)) worst_ = row;
       cases_ += row.compared_cases;
@@ -93,7 +93,7 @@ class Printer {
     for (const VerdictRow& row : failures_) {
       // One cause often refutes everything: it is told in full once.
       const bool new_cause =
-          row.verdict == "FAIL" || causes_.emplace(row.kernel, row.reason).second;
+          row.verdict == Verdict::fail || causes_.emplace(row.kernel, row.reason).second;
       new_cause ? print_failure(row) : print_same_failure(row);
     }
     failures_.clear();
@@ -145,7 +145,7 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
     executed += row.executed;
     compared += row.compared_cases;
     values += row.compared;
-    if (row.verdict != "PASS") continue;
+    if (row.verdict != Verdict::pass) continue;
     ++passed;
     if (!row.reason.empty()) unwatched.insert(row.reason);
     if (worst == nullptr || row.margin > worst->margin) worst = &row;
@@ -169,7 +169,7 @@ void print_failure(const VerdictRow& row) {
   if (!row.known.empty()) fmt::print("      known      {}\n", row.known);
   fmt::print("      claim      {}\n", row.claim);
   if (!row.reason.empty()) fmt::print("      because    {}\n", row.reason);
-  if (row.verdict == "FAIL" && row.margin > 1)
+  if (row.verdict == Verdict::fail && row.margin > 1)
     fmt::print("      margin     {:.9g} of a bound of {:.4g} {}\n", row.margin, row.bound,
                row.bound_unit);
   if (row.worst_margin > 0)

@@ -1,0 +1,96 @@
+// The words of the result schema as types. A file has the words; nothing else compares them.
+#pragma once
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <optional>
+#include <ostream>
+#include <string_view>
+#include <utility>
+
+namespace ropewalk::report {
+
+/// What is said of a kernel and a property. VACUOUS: nothing was compared, which is a failure.
+enum class Verdict { pass, fail, crash, hang, vacuous, unsupported, skipped };
+
+/// What became of a contestant on a workload. Files have measured to skipped, of older versions up
+/// to implausible; reports add what the rounds say, and a comparison of two runs the rest.
+enum class Outcome {
+  measured,  ///< a speed without a claim: claims are computed from the rounds
+  broken,    ///< no number anywhere
+  skipped,
+  unsupported,
+  faster,
+  slower,
+  same,
+  unresolved,
+  implausible,  ///< faster than memory allows
+  invalid,      ///< the rounds cannot carry a claim
+  changed,      ///< the same name, other work
+  gone,
+  added,
+};
+
+/// A null twin is the baseline's code a second time.
+enum class Role { kernel, baseline, null_twin, ceiling };
+
+enum class Engine { paired, gbench };
+
+/// The words of E, in the order of its values.
+template <class E>
+inline constexpr auto words_of = nullptr;
+template <>
+inline constexpr std::array<std::string_view, 7> words_of<Verdict> = {
+    "PASS", "FAIL", "CRASH", "HANG", "VACUOUS", "UNSUPPORTED", "SKIPPED"};
+template <>
+inline constexpr std::array<std::string_view, 13> words_of<Outcome> = {
+    "MEASURED",   "BROKEN",      "SKIPPED", "UNSUPPORTED", "FASTER", "SLOWER", "SAME",
+    "UNRESOLVED", "IMPLAUSIBLE", "INVALID", "CHANGED",     "GONE",   "NEW"};
+template <>
+inline constexpr std::array<std::string_view, 4> words_of<Role> = {"kernel", "baseline",
+                                                                   "null_twin", "ceiling"};
+template <>
+inline constexpr std::array<std::string_view, 2> words_of<Engine> = {"paired", "gbench"};
+
+template <class E>
+concept Worded = !std::same_as<decltype(words_of<E>), const std::nullptr_t>;
+
+template <Worded E>
+constexpr std::string_view word(E value) {
+  return words_of<E>[static_cast<std::size_t>(value)];
+}
+
+/// The reverse; none for what is no word of E.
+template <Worded E>
+constexpr std::optional<E> from_word(std::string_view text) {
+  const auto found = std::find(words_of<E>.begin(), words_of<E>.end(), text);
+  if (found == words_of<E>.end()) return std::nullopt;
+  return static_cast<E>(found - words_of<E>.begin());
+}
+
+template <Worded E>
+std::ostream& operator<<(std::ostream& out, E value) {
+  return out << word(value);
+}
+
+constexpr bool is_failure(Verdict v) {
+  return v == Verdict::fail || v == Verdict::crash || v == Verdict::hang || v == Verdict::vacuous;
+}
+constexpr bool is_not_run(Verdict v) {
+  return v == Verdict::unsupported || v == Verdict::skipped;
+}
+constexpr bool is_not_run(Outcome o) {
+  return o == Outcome::unsupported || o == Outcome::skipped;
+}
+
+}  // namespace ropewalk::report
+
+template <ropewalk::report::Worded E>
+struct fmt::formatter<E> : fmt::formatter<std::string_view> {
+  template <class Context>
+  auto format(E value, Context& context) const {
+    return fmt::formatter<std::string_view>::format(ropewalk::report::word(value), context);
+  }
+};
