@@ -1,17 +1,46 @@
+#include <algorithm>
+#include <deque>
+#include <stdexcept>
+#include <string>
+
 #include "properties/property.h"
 
 namespace ropewalk::properties {
+namespace {
+
+// Registered before main, and never changed after it: pointers into it stay.
+std::deque<Property>& registry() {
+  static std::deque<Property> all;
+  return all;
+}
+
+}  // namespace
+
+Registered::Registered(const Property& property) {
+  registry().push_back(property);
+}
 
 const std::vector<const Property*>& all_properties() {
-  static const std::vector<const Property*> list = {
-      &agreement,        &position_sweep, &norm,           &relative_position, &decay,
-      &identity_at_zero, &transpose,      &adjoint,        &composition,       &phase_step,
-      &quarter_turn,     &linearity,      &power_of_two,   &attention_scale,   &negative_positions,
-      &position_types,   &pair_locality,  &placement,      &strides,           &order,
-      &chunks,           &tensors_apart,  &untouched_dims, &unwritten_outputs, &history,
-      &threads,          &alignment,      &sizes,          &shared_inputs,     &frequencies,
-      &far_strides};
+  static const std::vector<const Property*> list = [] {
+    std::vector<const Property*> judged;
+    for (const Property& property : registry())
+      if (!property.for_replay_alone) judged.push_back(&property);
+    std::sort(judged.begin(), judged.end(),
+              [](const Property* a, const Property* b) { return a->order < b->order; });
+    return judged;
+  }();
   return list;
+}
+
+const Property* find_property(std::string_view name) {
+  const auto found = std::find_if(registry().begin(), registry().end(),
+                                  [&](const Property& p) { return p.name == name; });
+  return found == registry().end() ? nullptr : &*found;
+}
+
+const Property& property_named(std::string_view name) {
+  if (const Property* found = find_property(name)) return *found;
+  throw std::logic_error("no property is called " + std::string(name));
 }
 
 }  // namespace ropewalk::properties

@@ -78,15 +78,15 @@ void shape(Case& c, const Offer&) {
   c.data = DataPattern::unit;
 }
 
+const Registered adjoint({
+    .name = "adjoint",
+    .order = 80,
+    .claim = "the backward pass is the transpose of the forward pass",
+    .applies = applies,
+    .needs = "a backward pass",
+    .shape = shape,
+    .check = check,
+});
+
 }  // namespace
-
-const Property adjoint{"adjoint",
-                       "the backward pass is the transpose of the forward pass",
-                       false,
-                       applies,
-                       "a backward pass",
-                       shape,
-                       nullptr,
-                       check};
-
 }  // namespace ropewalk::properties

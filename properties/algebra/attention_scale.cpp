@@ -67,15 +67,16 @@ void shape(Case& c, const Offer&) {
   if (scale_of(c) == 1) c.attention_scale = yarn;
 }
 
+const Registered attention_scale({
+    .name = "attention_scale",
+    .order = 140,
+    .claim = "attention_scale multiplies the result, and 0 means 1",
+    .applies = applies,
+    .needs = "an attention_scale",
+    .shape = shape,
+    .fixed_cases = fixed_cases,
+    .check = check,
+});
+
 }  // namespace
-
-const Property attention_scale{"attention_scale",
-                               "attention_scale multiplies the result, and 0 means 1",
-                               false,
-                               applies,
-                               "an attention_scale",
-                               shape,
-                               fixed_cases,
-                               check};
-
 }  // namespace ropewalk::properties

@@ -58,10 +58,13 @@ void shape(Case& c, const Offer&) {
   keep_room_for_shift(c);
 }
 
+const Registered composition({
+    .name = "composition",
+    .order = 90,
+    .claim = "turning twice is turning once by the sum",
+    .shape = shape,
+    .check = check,
+});
+
 }  // namespace
-
-const Property composition{
-    "composition", "turning twice is turning once by the sum", false, nullptr, "", shape, nullptr,
-    check};
-
 }  // namespace ropewalk::properties

@@ -198,15 +198,15 @@ void shape(Case& c, const Offer& offer) {
   c.batch = 1;
 }
 
+const Registered decay({
+    .name = "decay",
+    .order = 50,
+    .claim = "the decay bound, the Abel identity and the prefix sums hold",
+    .applies = applies,
+    .needs = "two tokens and several heads in one call",
+    .shape = shape,
+    .check = check,
+});
+
 }  // namespace
-
-const Property decay{"decay",
-                     "the decay bound, the Abel identity and the prefix sums hold",
-                     false,
-                     applies,
-                     "two tokens and several heads in one call",
-                     shape,
-                     nullptr,
-                     check};
-
 }  // namespace ropewalk::properties

@@ -55,9 +55,13 @@ void shape(Case& c, const Offer&) {
   c.position_from = c.position_to = c.position_step = 0;
 }
 
+const Registered identity_at_zero({
+    .name = "identity_at_zero",
+    .order = 60,
+    .claim = "position 0 turns nothing",
+    .shape = shape,
+    .check = check,
+});
+
 }  // namespace
-
-const Property identity_at_zero{
-    "identity_at_zero", "position 0 turns nothing", false, nullptr, "", shape, nullptr, check};
-
 }  // namespace ropewalk::properties

@@ -75,11 +75,13 @@ void shape(Case& c, const Offer&) {
   c.data = DataPattern::unit;
 }
 
+const Registered linearity({
+    .name = "linearity",
+    .order = 120,
+    .claim = "the rotation of a sum is the sum of the rotations",
+    .shape = shape,
+    .check = check,
+});
+
 }  // namespace
-
-const Property linearity{"linearity", "the rotation of a sum is the sum of the rotations",
-                         false,       nullptr,
-                         "",          shape,
-                         nullptr,     check};
-
 }  // namespace ropewalk::properties

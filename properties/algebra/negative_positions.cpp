@@ -31,16 +31,15 @@ bool applies(const Offer& offer) {
 
 void shape(Case&, const Offer&) {}
 
+const Registered negative_positions({
+    .name = "negative_positions",
+    .order = 150,
+    .claim = "position -m turns as far back as m turns forward",
+    .applies = applies,
+    .needs = "angles of the kernel's own at negative positions, and a backward pass",
+    .shape = shape,
+    .check = check,
+});
+
 }  // namespace
-
-const Property negative_positions{
-    "negative_positions",
-    "position -m turns as far back as m turns forward",
-    false,
-    applies,
-    "angles of the kernel's own at negative positions, and a backward pass",
-    shape,
-    nullptr,
-    check};
-
 }  // namespace ropewalk::properties

@@ -79,11 +79,13 @@ Finding check(Subject& subject, const Case& c) {
 
 void shape(Case&, const Offer&) {}
 
+const Registered norm({
+    .name = "norm",
+    .order = 30,
+    .claim = "a rotation keeps the length of every pair and every head",
+    .shape = shape,
+    .check = check,
+});
+
 }  // namespace
-
-const Property norm{"norm",  "a rotation keeps the length of every pair and every head",
-                    false,   nullptr,
-                    "",      shape,
-                    nullptr, check};
-
 }  // namespace ropewalk::properties

@@ -69,11 +69,13 @@ void shape(Case& c, const Offer&) {
   c.shift = 1;
 }
 
+const Registered phase_step({
+    .name = "phase_step",
+    .order = 100,
+    .claim = "every step of one position turns by the same angle",
+    .shape = shape,
+    .check = check,
+});
+
 }  // namespace
-
-const Property phase_step{"phase_step", "every step of one position turns by the same angle",
-                          false,        nullptr,
-                          "",           shape,
-                          nullptr,      check};
-
 }  // namespace ropewalk::properties

@@ -49,15 +49,13 @@ void shape(Case& c, const Offer&) {
   if (c.data != DataPattern::unit && c.data != DataPattern::basis) c.data = DataPattern::wide;
 }
 
+const Registered power_of_two({
+    .name = "power_of_two",
+    .order = 130,
+    .claim = "2^k times the input is 2^k times the output, bit for bit",
+    .shape = shape,
+    .check = check,
+});
+
 }  // namespace
-
-const Property power_of_two{"power_of_two",
-                            "2^k times the input is 2^k times the output, bit for bit",
-                            false,
-                            nullptr,
-                            "",
-                            shape,
-                            nullptr,
-                            check};
-
 }  // namespace ropewalk::properties

@@ -29,15 +29,13 @@ Finding check(Subject& subject, const Case& c) {
 
 void shape(Case&, const Offer&) {}
 
+const Registered quarter_turn({
+    .name = "quarter_turn",
+    .order = 110,
+    .claim = "a quarter turn before is a quarter turn after",
+    .shape = shape,
+    .check = check,
+});
+
 }  // namespace
-
-const Property quarter_turn{"quarter_turn",
-                            "a quarter turn before is a quarter turn after",
-                            false,
-                            nullptr,
-                            "",
-                            shape,
-                            nullptr,
-                            check};
-
 }  // namespace ropewalk::properties

@@ -120,15 +120,15 @@ void shape(Case& c, const Offer&) {
   keep_room_for_shift(c);
 }
 
+const Registered relative_position({
+    .name = "relative_position",
+    .order = 40,
+    .claim = "q.k depends on m - n only",
+    .applies = applies,
+    .needs = "two tokens in one call",
+    .shape = shape,
+    .check = check,
+});
+
 }  // namespace
-
-const Property relative_position{"relative_position",
-                                 "q.k depends on m - n only",
-                                 false,
-                                 applies,
-                                 "two tokens in one call",
-                                 shape,
-                                 nullptr,
-                                 check};
-
 }  // namespace ropewalk::properties

@@ -74,15 +74,15 @@ void shape(Case& c, const Offer&) {
   c.data = DataPattern::unit;
 }
 
+const Registered transpose({
+    .name = "transpose",
+    .order = 70,
+    .claim = "the backward pass undoes the forward pass",
+    .applies = applies,
+    .needs = "a backward pass",
+    .shape = shape,
+    .check = check,
+});
+
 }  // namespace
-
-const Property transpose{"transpose",
-                         "the backward pass undoes the forward pass",
-                         false,
-                         applies,
-                         "a backward pass",
-                         shape,
-                         nullptr,
-                         check};
-
 }  // namespace ropewalk::properties

@@ -20,6 +20,7 @@ using namespace report;
 namespace {
 
 constexpr double u = bounds::f32.u;
+constexpr const char* name = "exhaustive";
 constexpr const char* claim =
     "at every position each 2x2 block is the exact rotation, and a full vector is turned by it";
 
@@ -51,8 +52,8 @@ VerdictRow verdict_for(const KernelFacts& facts, std::int32_t pairing) {
   row.angle_contract = word_of(contract_words, facts.angle_contract);
   row.pairing = word_of(pairing_words, pairing);
   row.dtype = word_of(dtype_words, ROPE_F32);
-  row.property = exhaustive.name;
-  row.claim = exhaustive.claim;
+  row.property = name;
+  row.claim = claim;
   return row;
 }
 
@@ -149,7 +150,7 @@ VerdictRow Certifier::verdict_at(PositionRange range) const {
   VerdictRow row = verdict_for(subject_.facts, plan_.chunk.pairing);
   row.planned = row.executed = range.count();
   Case c = runner_.case_of(range.first, range.count());
-  c.property = exhaustive.name;
+  c.property = name;
   row.shrunk_case = to_text(c);
   row.replay = "ropewalk replay '" + row.shrunk_case + "'";
   return row;
@@ -277,8 +278,8 @@ VerdictRow passed(const CertificateRow& c) {
   row.angle_contract = c.angle_contract;
   row.pairing = c.pairing;
   row.dtype = c.dtype;
-  row.property = exhaustive.name;
-  row.claim = exhaustive.claim;
+  row.property = name;
+  row.claim = claim;
   row.verdict = Verdict::pass;
   const double block_margin = c.block_error / c.block_bound;
   const double vector_margin = c.vector_error / c.vector_bound;
@@ -372,6 +373,17 @@ Finding check_again(Subject& subject, const Case& c) {
 
 }  // namespace
 
-const Property exhaustive{"exhaustive", claim, true, nullptr, "", nullptr, nullptr, check_again};
+namespace {
+
+const Registered exhaustive({
+    .name = name,
+    .order = 1000,
+    .claim = claim,
+    .judged_by_oracle = true,
+    .for_replay_alone = true,
+    .check = check_again,
+});
+
+}  // namespace
 
 }  // namespace ropewalk::properties

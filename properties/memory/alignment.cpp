@@ -64,15 +64,15 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   return cases;
 }
 
+const Registered alignment({
+    .name = "alignment",
+    .order = 270,
+    .claim = "pointers at any multiple of their element give the same",
+    .applies = applies,
+    .needs = "a kernel without ROPE_NEEDS_ALIGN_64",
+    .fixed_cases = fixed_cases,
+    .check = check,
+});
+
 }  // namespace
-
-const Property alignment{"alignment",
-                         "pointers at any multiple of their element give the same",
-                         false,
-                         applies,
-                         "a kernel without ROPE_NEEDS_ALIGN_64",
-                         nullptr,
-                         fixed_cases,
-                         check};
-
 }  // namespace ropewalk::properties

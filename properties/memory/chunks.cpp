@@ -104,15 +104,16 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   return cases;
 }
 
+const Registered chunks({
+    .name = "chunks",
+    .order = 210,
+    .claim = "a prompt in parts gives what the whole gives",
+    .applies = applies,
+    .needs = "two tokens or batch rows in one call",
+    .shape = shape,
+    .fixed_cases = fixed_cases,
+    .check = check,
+});
+
 }  // namespace
-
-const Property chunks{"chunks",
-                      "a prompt in parts gives what the whole gives",
-                      false,
-                      applies,
-                      "two tokens or batch rows in one call",
-                      shape,
-                      fixed_cases,
-                      check};
-
 }  // namespace ropewalk::properties

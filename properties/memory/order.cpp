@@ -41,15 +41,15 @@ bool applies(const Offer& offer) {
 
 void shape(Case&, const Offer&) {}
 
+const Registered order({
+    .name = "order",
+    .order = 200,
+    .claim = "another order of rows, heads and tokens gives the same, in that order",
+    .applies = applies,
+    .needs = "more than one row",
+    .shape = shape,
+    .check = check,
+});
+
 }  // namespace
-
-const Property order{"order",
-                     "another order of rows, heads and tokens gives the same, in that order",
-                     false,
-                     applies,
-                     "more than one row",
-                     shape,
-                     nullptr,
-                     check};
-
 }  // namespace ropewalk::properties

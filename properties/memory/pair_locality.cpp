@@ -85,15 +85,13 @@ Finding check(Subject& subject, const Case& c) {
 
 void shape(Case&, const Offer&) {}
 
+const Registered pair_locality({
+    .name = "pair_locality",
+    .order = 170,
+    .claim = "what is not finite stays in its pair",
+    .shape = shape,
+    .check = check,
+});
+
 }  // namespace
-
-const Property pair_locality{"pair_locality",
-                             "what is not finite stays in its pair",
-                             false,
-                             nullptr,
-                             "",
-                             shape,
-                             nullptr,
-                             check};
-
 }  // namespace ropewalk::properties

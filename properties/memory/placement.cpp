@@ -37,15 +37,15 @@ void shape(Case& c, const Offer&) {
   for (TensorCase& t : c.tensors) t.in_place = false;
 }
 
+const Registered placement({
+    .name = "placement",
+    .order = 180,
+    .claim = "in place gives what out of place gives",
+    .applies = applies,
+    .needs = "both in place and out of place",
+    .shape = shape,
+    .check = check,
+});
+
 }  // namespace
-
-const Property placement{"placement",
-                         "in place gives what out of place gives",
-                         false,
-                         applies,
-                         "both in place and out of place",
-                         shape,
-                         nullptr,
-                         check};
-
 }  // namespace ropewalk::properties

@@ -32,15 +32,15 @@ bool applies(const Offer& offer) {
 
 void shape(Case&, const Offer&) {}
 
+const Registered position_types({
+    .name = "position_types",
+    .order = 160,
+    .claim = "int32 and int64 positions mean the same",
+    .applies = applies,
+    .needs = "int32 and int64 positions",
+    .shape = shape,
+    .check = check,
+});
+
 }  // namespace
-
-const Property position_types{"position_types",
-                              "int32 and int64 positions mean the same",
-                              false,
-                              applies,
-                              "int32 and int64 positions",
-                              shape,
-                              nullptr,
-                              check};
-
 }  // namespace ropewalk::properties

@@ -33,15 +33,15 @@ bool applies(const Offer& offer) {
 
 void shape(Case&, const Offer&) {}
 
+const Registered strides({
+    .name = "strides",
+    .order = 190,
+    .claim = "strided memory gives what contiguous memory gives",
+    .applies = applies,
+    .needs = "memory that is not contiguous",
+    .shape = shape,
+    .check = check,
+});
+
 }  // namespace
-
-const Property strides{"strides",
-                       "strided memory gives what contiguous memory gives",
-                       false,
-                       applies,
-                       "memory that is not contiguous",
-                       shape,
-                       nullptr,
-                       check};
-
 }  // namespace ropewalk::properties

@@ -52,15 +52,15 @@ void shape(Case& c, const Offer&) {
   if (c.tensors.size() < 2) c.tensors.resize(2, c.tensors[0]);
 }
 
+const Registered tensors_apart({
+    .name = "tensors_apart",
+    .order = 220,
+    .claim = "Q and K in one call give what each gives alone",
+    .applies = applies,
+    .needs = "two tensors in one call",
+    .shape = shape,
+    .check = check,
+});
+
 }  // namespace
-
-const Property tensors_apart{"tensors_apart",
-                             "Q and K in one call give what each gives alone",
-                             false,
-                             applies,
-                             "two tensors in one call",
-                             shape,
-                             nullptr,
-                             check};
-
 }  // namespace ropewalk::properties

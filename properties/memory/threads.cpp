@@ -99,15 +99,15 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   return cases;
 }
 
+const Registered threads({
+    .name = "threads",
+    .order = 260,
+    .claim = "concurrent calls with one state give what each gives alone",
+    .applies = applies,
+    .needs = "ROPE_THREAD_SAFE",
+    .fixed_cases = fixed_cases,
+    .check = check,
+});
+
 }  // namespace
-
-const Property threads{"threads",
-                       "concurrent calls with one state give what each gives alone",
-                       false,
-                       applies,
-                       "ROPE_THREAD_SAFE",
-                       nullptr,
-                       fixed_cases,
-                       check};
-
 }  // namespace ropewalk::properties

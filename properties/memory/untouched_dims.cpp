@@ -69,6 +69,16 @@ void shape(Case& c, const Offer& offer) {
   }
 }
 
+const Registered untouched_dims({
+    .name = "untouched_dims",
+    .order = 230,
+    .claim = "what is not rotated is copied bit for bit",
+    .applies = applies,
+    .needs = "dims or tensors that are not rotated",
+    .shape = shape,
+    .check = check,
+});
+
 }  // namespace
 
 Finding compare_untouched(const Problem& problem, const Execution& execution) {
@@ -82,14 +92,4 @@ Finding compare_untouched(const Problem& problem, const Execution& execution) {
             compare_row(problem, outputs, i, b, t, h, tally);
   return tally.finding();
 }
-
-const Property untouched_dims{"untouched_dims",
-                              "what is not rotated is copied bit for bit",
-                              false,
-                              applies,
-                              "dims or tensors that are not rotated",
-                              shape,
-                              nullptr,
-                              check};
-
 }  // namespace ropewalk::properties

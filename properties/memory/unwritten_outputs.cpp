@@ -43,15 +43,15 @@ void shape(Case& c, const Offer&) {
   for (TensorCase& t : c.tensors) t.in_place = false;
 }
 
+const Registered unwritten_outputs({
+    .name = "unwritten_outputs",
+    .order = 240,
+    .claim = "every output element is written",
+    .applies = applies,
+    .needs = "an output of its own",
+    .shape = shape,
+    .check = check,
+});
+
 }  // namespace
-
-const Property unwritten_outputs{"unwritten_outputs",
-                                 "every output element is written",
-                                 false,
-                                 applies,
-                                 "an output of its own",
-                                 shape,
-                                 nullptr,
-                                 check};
-
 }  // namespace ropewalk::properties

@@ -32,7 +32,7 @@ std::vector<std::int64_t> distances() {
 
 Case curve_case(const Offer& offer) {
   Case c = offer.base;
-  decay.shape(c, offer);
+  property_named("decay").shape(c, offer);
   c.property = "decay";
   c.rotary_dim = curve_rotary_dim;
   c.rope_theta = curve_theta;

@@ -123,6 +123,8 @@ class Combination {
   const Offer& offer_;
 };
 
+constexpr std::string_view first_to_ask = "agreement";
+
 // A kernel whose supports crashes or hangs: the verdict, and a line that asks it again.
 VerdictRow died_when_asked(const KernelFacts& facts, const Probe& probe) {
   Execution execution;
@@ -130,8 +132,8 @@ VerdictRow died_when_asked(const KernelFacts& facts, const Probe& probe) {
   VerdictRow row = row_for(facts);
   row.pairing = word_of(pairing_words, probe.asked.pairing);
   row.dtype = word_of(dtype_words, probe.asked.dtype);
-  row.property = agreement.name;
-  row.claim = agreement.claim;
+  row.property = first_to_ask;
+  row.claim = property_named(first_to_ask).claim;
   row.verdict = verdict_of(failure_of(execution));
   row.reason = probe.last_refusal.text;
   row.planned = row.executed = row.compared_cases = 1;
@@ -235,11 +237,8 @@ void verify(Worker& worker, Oracle& oracle, const VerifyPlan& plan,
 }
 
 Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
-  std::vector<const Property*> list = all_properties();
-  list.push_back(&exhaustive);
-  const auto property = std::find_if(list.begin(), list.end(),
-                                     [&](const Property* p) { return p->name == c.property; });
-  if (property == list.end())
+  const Property* property = find_property(c.property);
+  if (property == nullptr)
     throw BadCase("replay line: property=" + c.property + " is unknown (ropewalk list shows them)");
   const auto& kernels = worker.kernels();
   const auto facts = std::find_if(kernels.begin(), kernels.end(),
@@ -252,15 +251,15 @@ Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
                               word_of(contract_words, facts->angle_contract)));
   Subject subject{worker, oracle, *facts};
   validate(c);
-  if (is_extreme(c.data) && (*property)->check != agreement.check)
+  if (is_extreme(c.data) && property->check != property_named(first_to_ask).check)
     throw BadCase("replay line: data=subnormal, edge and span are for property=agreement");
   if (!facts->cannot_run.empty()) {
     Finding skipped;
     skipped.kind = Finding::Kind::skipped;
     skipped.reason = facts->cannot_run;
-    return {skipped, *facts, *property};
+    return {skipped, *facts, property};
   }
-  return {check_case(**property, subject, c), *facts, *property};
+  return {check_case(*property, subject, c), *facts, property};
 }
 
 int exit_code_of(const std::vector<VerdictRow>& rows) {

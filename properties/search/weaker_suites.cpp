@@ -95,23 +95,27 @@ void ordinary_data(Case& c, const Offer&) {
   c.data = DataPattern::unit;
 }
 
-const Property typical_test{"typical_test",
-                            "one shape, positions 0 to 40, within 1e-2 of the exact outputs",
-                            true,
-                            nullptr,
-                            "",
-                            nullptr,
-                            one_shape,
-                            check_absolute};
+const Property typical_test{
+    .name = "typical_test",
+    .claim = "one shape, positions 0 to 40, within 1e-2 of the exact outputs",
+    .judged_by_oracle = true,
+    .fixed_cases = one_shape,
+    .check = check_absolute,
+};
 const Property cosine{
-    "cosine", "cosine similarity of whole outputs with the exact ones at least 0.999",
-    true,     nullptr,
-    "",       ordinary_data,
-    nullptr,  check_cosine};
-const Property nmse{"nmse",  "normalised mean square error of whole outputs at most 1e-7",
-                    true,    nullptr,
-                    "",      ordinary_data,
-                    nullptr, check_nmse};
+    .name = "cosine",
+    .claim = "cosine similarity of whole outputs with the exact ones at least 0.999",
+    .judged_by_oracle = true,
+    .shape = ordinary_data,
+    .check = check_cosine,
+};
+const Property nmse{
+    .name = "nmse",
+    .claim = "normalised mean square error of whole outputs at most 1e-7",
+    .judged_by_oracle = true,
+    .shape = ordinary_data,
+    .check = check_nmse,
+};
 
 }  // namespace
 

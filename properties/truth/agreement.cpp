@@ -5,20 +5,23 @@
 // against the real one. gamma = sqrt(5): the largest error of a complex product in floating point.
 // f16 and bf16 data: that of f32, h, and the half distances of the 16-bit numbers around what was
 // rounded: h + hypot_j half_ulp(|y_j| + h).
+#include "properties/truth/agreement.h"
+
 #include "harness/judge/judge.h"
 #include "properties/property.h"
 
 namespace ropewalk::properties {
 using namespace harness;
-namespace {
 
-Finding check(Subject& subject, const Case& c) {
+Finding check_agreement(Subject& subject, const Case& c) {
   const Problem problem = make_problem(c, subject.oracle);
   const Execution execution = execute(subject, problem);
   const Finding failure = failure_of(execution);
   return failure.kind == Finding::Kind::measured ? compare_with_truth(subject, problem, execution)
                                                  : failure;
 }
+
+namespace {
 
 void shape(Case&, const Offer&) {}
 
@@ -106,11 +109,15 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   return cases;
 }
 
+const Registered agreement({
+    .name = "agreement",
+    .order = 10,
+    .claim = "every pair is the exact rotation of its input",
+    .judged_by_oracle = true,
+    .shape = shape,
+    .fixed_cases = fixed_cases,
+    .check = check_agreement,
+});
+
 }  // namespace
-
-const Property agreement{"agreement", "every pair is the exact rotation of its input",
-                         true,        nullptr,
-                         "",          shape,
-                         fixed_cases, check};
-
 }  // namespace ropewalk::properties

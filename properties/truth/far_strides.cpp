@@ -57,15 +57,16 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   return cases;
 }
 
+const Registered far_strides({
+    .name = "far_strides",
+    .order = 310,
+    .claim = "rows may lie more than 2^31 elements apart",
+    .judged_by_oracle = true,
+    .applies = applies,
+    .needs = "strides that leave gaps",
+    .fixed_cases = fixed_cases,
+    .check = check,
+});
+
 }  // namespace
-
-const Property far_strides{"far_strides",
-                           "rows may lie more than 2^31 elements apart",
-                           true,
-                           applies,
-                           "strides that leave gaps",
-                           nullptr,
-                           fixed_cases,
-                           check};
-
 }  // namespace ropewalk::properties

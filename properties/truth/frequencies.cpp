@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "properties/property.h"
+#include "properties/truth/agreement.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -55,15 +56,14 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   return cases;
 }
 
+const Registered frequencies({
+    .name = "frequencies",
+    .order = 300,
+    .claim = "any frequencies in [0, 2 pi] are taken as they are",
+    .judged_by_oracle = true,
+    .fixed_cases = fixed_cases,
+    .check = check_agreement,
+});
+
 }  // namespace
-
-const Property frequencies{"frequencies",
-                           "any frequencies in [0, 2 pi] are taken as they are",
-                           true,
-                           nullptr,
-                           "",
-                           nullptr,
-                           fixed_cases,
-                           agreement.check};
-
 }  // namespace ropewalk::properties

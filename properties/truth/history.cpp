@@ -302,11 +302,14 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   return cases;
 }
 
+const Registered history({
+    .name = "history",
+    .order = 250,
+    .claim = "a call gives what it gave before, whatever came between",
+    .judged_by_oracle = true,
+    .fixed_cases = fixed_cases,
+    .check = check,
+});
+
 }  // namespace
-
-const Property history{"history",   "a call gives what it gave before, whatever came between",
-                       true,        nullptr,
-                       "",          nullptr,
-                       fixed_cases, check};
-
 }  // namespace ropewalk::properties

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "properties/property.h"
+#include "properties/truth/agreement.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -151,16 +152,14 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   return cases;
 }
 
+const Registered position_sweep({
+    .name = "position_sweep",
+    .order = 20,
+    .claim = "agreement at every position 0..131071 and at the edges of the number types",
+    .judged_by_oracle = true,
+    .fixed_cases = fixed_cases,
+    .check = check_agreement,
+});
+
 }  // namespace
-
-const Property position_sweep{
-    "position_sweep",
-    "agreement at every position 0..131071 and at the edges of the number types",
-    true,
-    nullptr,
-    "",
-    nullptr,
-    fixed_cases,
-    agreement.check};
-
 }  // namespace ropewalk::properties

@@ -77,15 +77,16 @@ bool applies(const Offer& offer) {
   return !fixed_cases(offer, Profile::smoke).empty();
 }
 
+const Registered shared_inputs({
+    .name = "shared_inputs",
+    .order = 290,
+    .claim = "an input or a cos that several outputs share serves each of them",
+    .judged_by_oracle = true,
+    .applies = applies,
+    .needs = "broadcast or shared inputs",
+    .fixed_cases = fixed_cases,
+    .check = check_whole_output,
+});
+
 }  // namespace
-
-const Property shared_inputs{"shared_inputs",
-                             "an input or a cos that several outputs share serves each of them",
-                             true,
-                             applies,
-                             "broadcast or shared inputs",
-                             nullptr,
-                             fixed_cases,
-                             check_whole_output};
-
 }  // namespace ropewalk::properties

@@ -219,11 +219,14 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   return cases;
 }
 
+const Registered sizes({
+    .name = "sizes",
+    .order = 280,
+    .claim = "no count of tokens, heads, rows, pairs or other dims is special",
+    .judged_by_oracle = true,
+    .fixed_cases = fixed_cases,
+    .check = check_whole_output,
+});
+
 }  // namespace
-
-const Property sizes{"sizes",     "no count of tokens, heads, rows, pairs or other dims is special",
-                     true,        nullptr,
-                     "",          nullptr,
-                     fixed_cases, check_whole_output};
-
 }  // namespace ropewalk::properties

@@ -20,13 +20,15 @@ constexpr std::int64_t gate_cases_smoke = 3, gate_cases = 12;
 // Of a workload's own shape, by profile; longer ones lose tokens.
 constexpr std::int64_t gate_elements_smoke = 1 << 18, gate_elements = 1 << 21;
 
+constexpr std::string_view asked = "agreement";
+
 // The workload's own shape as a case: what is timed is what is checked.
 Case case_of(const Workload& w, const KernelFacts& facts, std::uint64_t seed,
              std::int64_t elements) {
   Case c;
   c.kernel = facts.name;
   c.plugin = facts.plugin;
-  c.property = agreement.name;
+  c.property = asked;
   c.contract = facts.angle_contract;
   c.pairing = w.pairing;
   c.dtype = w.dtype;
@@ -132,12 +134,12 @@ Finding Gate::own_shape(const KernelFacts& facts, const Workload& w) {
   Subject subject{worker_, oracle_, facts};
   const bool smoke = options_.profile == Profile::smoke;
   Case c = case_of(w, facts, options_.seed, smoke ? gate_elements_smoke : gate_elements);
-  const Finding f = check_case(agreement, subject, c);
+  const Finding f = check_case(property_named(asked), subject, c);
   if (f.ran() || c.tokens == w.tokens) return f;
   c.tokens = w.tokens;
   try {
     const CallResult answer = ask_supports(subject, make_question(c));
-    return answer.kind == CallResult::Kind::ok ? check_case(agreement, subject, c) : f;
+    return answer.kind == CallResult::Kind::ok ? check_case(property_named(asked), subject, c) : f;
   } catch (const BadCase&) {  // too large for a case
     return f;
   }
@@ -154,7 +156,7 @@ void Gate::check_own_shapes(const std::string& when) {
       break_off(facts.name,
                 fmt::format("{} agreement on {}{}: {} {}", verdict_of(f), w.name, when, f.reason,
                             f.where),
-                known_.excuse(facts.name, std::string(agreement.name)));
+                known_.excuse(facts.name, std::string(asked)));
     }
 }
 

@@ -1,0 +1,101 @@
+// What holds of the list of properties, and that the documents name each of them.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "properties/property.h"
+
+namespace ropewalk::properties {
+namespace {
+
+// Table rows of a Markdown text.
+std::vector<std::string> rows_of(std::istream& document) {
+  std::vector<std::string> rows;
+  for (std::string line; std::getline(document, line);)
+    if (line.starts_with('|')) rows.push_back(line);
+  return rows;
+}
+
+// The names that stand in no row, as whole words.
+std::set<std::string> unnamed(const std::vector<std::string>& rows) {
+  std::set<std::string> missing;
+  for (const Property* property : all_properties()) {
+    const std::string name(property->name);
+    const std::regex word("(^|[^a-z_])" + name + "($|[^a-z_])");
+    bool found = false;
+    for (const std::string& row : rows) found = found || std::regex_search(row, word);
+    if (!found) missing.insert(name);
+  }
+  return missing;
+}
+
+TEST(Properties, AreRegistered) {
+  EXPECT_EQ(all_properties().size(), 31u);
+  EXPECT_EQ(all_properties().front()->name, "agreement");
+  EXPECT_EQ(all_properties().back()->name, "far_strides");
+  EXPECT_EQ(find_property("exhaustive")->for_replay_alone, true);
+  EXPECT_EQ(find_property("nothing"), nullptr);
+  EXPECT_THROW(property_named("nothing"), std::logic_error);
+}
+
+// What no property may have, in words.
+std::vector<std::string> faults_in(const std::vector<const Property*>& list) {
+  std::vector<std::string> faults;
+  std::set<std::string_view> names, claims;
+  std::set<int> orders;
+  for (const Property* p : list) {
+    const auto need = [&](bool holds, const char* what) {
+      if (!holds) faults.push_back(std::string(p->name) + ": " + what);
+    };
+    need(std::regex_match(std::string(p->name), std::regex("[a-z_]+")), "no name");
+    need(names.insert(p->name).second, "another has its name");
+    need(claims.insert(p->claim).second, "another claims the same");
+    need(orders.insert(p->order).second, "another has its order");
+    need(p->check != nullptr, "no check");
+    need((p->applies == nullptr) == p->needs.empty(), "what it needs is not said");
+    need(p->shape != nullptr || p->fixed_cases != nullptr, "no cases");
+  }
+  return faults;
+}
+
+TEST(Properties, HaveANameAnOrderAndAClaimOfTheirOwn) {
+  EXPECT_EQ(faults_in(all_properties()), std::vector<std::string>{});
+  Property twin = property_named("norm");
+  twin.claim = "another";
+  twin.name = "norms";
+  EXPECT_EQ(faults_in({&property_named("norm"), &twin}),
+            std::vector<std::string>{"norms: another has its order"});
+  twin.order += 1;
+  twin.name = "norm";
+  twin.needs = "luck";
+  EXPECT_EQ(
+      faults_in({&property_named("norm"), &twin}),
+      (std::vector<std::string>{"norm: another has its name", "norm: what it needs is not said"}));
+}
+
+TEST(Properties, EachHasARowInEachDocument) {
+  for (const char* document : {"README.md", "METHODOLOGY.md", "docs/contract-clauses.md"}) {
+    std::ifstream file(std::string(ROPEWALK_SOURCE_DIR) + "/" + document);
+    ASSERT_TRUE(file.is_open()) << document;
+    for (const std::string& name : unnamed(rows_of(file)))
+      ADD_FAILURE() << document << ": no row of a table names " << name;
+  }
+}
+
+TEST(Properties, AMissingRowIsSeen) {
+  std::stringstream document("| `norm`, position_types | strides_more |\nagreement\n");
+  const std::set<std::string> missing = unnamed(rows_of(document));
+  EXPECT_FALSE(missing.contains("norm"));
+  EXPECT_FALSE(missing.contains("position_types"));
+  EXPECT_TRUE(missing.contains("strides"));
+  EXPECT_TRUE(missing.contains("agreement"));
+  EXPECT_EQ(missing.size(), all_properties().size() - 2);
+}
+
+}  // namespace
+}  // namespace ropewalk::properties

@@ -1,0 +1,11 @@
+// Other properties of this room check their cases as agreement does.
+#pragma once
+#include "harness/judge/executor.h"
+#include "harness/judge/finding.h"
+
+namespace ropewalk::properties {
+
+/// Every pair is the exact rotation of its input, within the bound of the kernel's contract.
+harness::Finding check_agreement(harness::Subject& subject, const harness::Case& c);
+
+}  // namespace ropewalk::properties
