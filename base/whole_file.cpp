@@ -5,7 +5,7 @@
 #include <string>
 #include <system_error>
 
-#include "base/descriptor.h"
+#include "base/system/descriptor.h"
 
 namespace ropewalk {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "reference/fingerprint.h"
+#include "base/fingerprint.h"
 
 namespace ropewalk {
 namespace {

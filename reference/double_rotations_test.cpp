@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "reference/fingerprint.h"
+#include "base/fingerprint.h"
 #include "reference/frequencies.h"
 
 namespace ropewalk {

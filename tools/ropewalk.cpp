@@ -11,8 +11,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "base/memory_limits.h"
 #include "base/printable.h"
+#include "base/system/memory_limits.h"
 #include "tools/command/lock.h"
 #include "tools/command/options.h"
 #include "tools/command/session.h"

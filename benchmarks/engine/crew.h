@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/system_files.h"
+#include "base/system/system_files.h"
 
 namespace ropewalk::bench {
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/fingerprint.h"
 #include "benchmarks/engine/rounds.h"
 #include "benchmarks/machine/probes.h"
 #include "benchmarks/workloads/traffic.h"
@@ -216,9 +217,7 @@ class GroupRounds {
 }  // namespace
 
 std::uint64_t seed_of(const PairedPlan& plan, const std::string& name) {
-  std::uint64_t seed = plan.seed ^ (static_cast<std::uint64_t>(plan.launch) << 32);
-  for (const char c : name) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return seed;
+  return seed_of_name(plan.seed ^ (static_cast<std::uint64_t>(plan.launch) << 32), name);
 }
 
 Entrant* time_rounds(const PairedPlan& plan, const RoundsOf& of, Sets& sets, Crew& crew,

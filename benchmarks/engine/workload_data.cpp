@@ -9,7 +9,8 @@
 #include <new>
 #include <string_view>
 
-#include "base/memory_limits.h"
+#include "base/fingerprint.h"
+#include "base/system/memory_limits.h"
 #include "benchmarks/engine/rounds.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_shape.h"
@@ -18,11 +19,6 @@ namespace ropewalk::bench {
 namespace {
 
 constexpr int tail_value = 0xa5;
-
-std::uint64_t seed_for(std::uint64_t seed, std::string_view name) {
-  for (const char c : name) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return seed;
-}
 
 /// Uniform in [-1, 1).
 template <class Real>
@@ -93,7 +89,7 @@ void SealedBytes::Unmap::operator()(std::byte* pages) const {
 
 WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
     : workload_(w), inv_freq_(workload_frequencies(w)), inv_freq_f32_(workload_frequencies_f32(w)) {
-  std::uint64_t random = seed_for(seed, w.name);
+  std::uint64_t random = seed_of_name(seed, w.name);
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     tensor_bytes_[i] = tensor_bytes(w, w.tensors[i]);
     pristine_[i] = SealedBytes(tensor_bytes_[i]);

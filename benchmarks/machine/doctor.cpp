@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "base/memory_limits.h"
+#include "base/system/memory_limits.h"
 #include "benchmarks/machine/environment.h"
 
 namespace ropewalk::bench {

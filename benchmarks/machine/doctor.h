@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/system_files.h"
+#include "base/system/system_files.h"
 #include "benchmarks/machine/probes.h"
 
 namespace ropewalk::bench {

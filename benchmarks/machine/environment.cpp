@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/memory_limits.h"
+#include "base/system/memory_limits.h"
 #include "benchmarks/build_info.h"
 #include "benchmarks/git_revision.h"
 #include "benchmarks/machine/probes.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/system_files.h"
+#include "base/system/system_files.h"
 
 namespace ropewalk::bench {
 

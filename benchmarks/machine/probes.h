@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "base/system_files.h"
+#include "base/system/system_files.h"
 
 namespace ropewalk::bench {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/memory_limits.h"
+#include "base/system/memory_limits.h"
 #include "harness/cases/checked.h"
 #include "harness/cases/data.h"
 #include "harness/cases/names.h"

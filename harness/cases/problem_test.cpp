@@ -24,10 +24,10 @@ Problem laid_out(const std::string& line) {
   return laid_out(case_from_text(line));
 }
 
-const Buffer& buffer(const Problem& p, const std::string& name) {
+const Buffer& buffer(const Problem& p, std::string_view name) {
   const auto found = std::find_if(p.buffers.begin(), p.buffers.end(),
                                   [&](const Buffer& b) { return b.name == name; });
-  if (found == p.buffers.end()) throw std::runtime_error("no buffer " + name);
+  if (found == p.buffers.end()) throw std::runtime_error("no buffer " + std::string(name));
   return *found;
 }
 

@@ -13,7 +13,7 @@
 #include <optional>
 #include <string>
 
-#include "base/process_stat.h"
+#include "base/system/process_stat.h"
 
 namespace ropewalk::harness {
 namespace {

@@ -5,7 +5,7 @@
 #include <ctime>
 #include <limits>
 
-#include "base/process_stat.h"
+#include "base/system/process_stat.h"
 
 namespace ropewalk::harness {
 namespace {

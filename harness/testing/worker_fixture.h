@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "base/process_stat.h"
+#include "base/system/process_stat.h"
 #include "harness/judge/executor.h"
 #include "harness/worker/worker.h"
 

@@ -16,7 +16,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "base/signal_name.h"
+#include "base/system/signal_name.h"
 #include "harness/process/keeper.h"
 #include "harness/process/time_limits.h"
 #include "harness/watch/heap_watch.h"

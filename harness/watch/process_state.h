@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "base/kept_file.h"
+#include "base/system/kept_file.h"
 #include "harness/watch/left_running.h"
 #include "harness/watch/process_traits.h"
 

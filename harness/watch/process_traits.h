@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/kept_file.h"
+#include "base/system/kept_file.h"
 
 namespace ropewalk::harness {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/memory_limits.h"
+#include "base/system/memory_limits.h"
 #include "harness/process/guarded_mapping.h"
 #include "harness/protocol.h"
 #include "harness/watch/entry_watch.h"

@@ -13,10 +13,10 @@
 #include <cstring>
 #include <utility>
 
-#include "base/memory_limits.h"
 #include "base/printable.h"
-#include "base/process_stat.h"
-#include "base/signal_name.h"
+#include "base/system/memory_limits.h"
+#include "base/system/process_stat.h"
+#include "base/system/signal_name.h"
 #include "harness/process/fault_place.h"
 #include "harness/process/keeper.h"
 #include "harness/process/time_limits.h"

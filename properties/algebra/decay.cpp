@@ -12,9 +12,8 @@
 //                 products with 0 and 1 are exact. The imaginary part knows which way the kernel
 //                 turns. With narrow storage e is larger by u / sqrt(2) and what underflows: the
 //                 components lie in [-1, 1], where rounding moves them by at most u / 2.
-//   Abel          q_i = k_i = sqrt(n - i): h falls in equal steps, the complex sum equals the Abel
-//   sum
-//                 within |q| |k| ((1 + (1 + gamma u)(1 + e) - 1)^2 - 1); narrow storage is a
+//   Abel          q_i = k_i = sqrt(n - i): h falls in equal steps, the complex sum equals that of
+//                 Abel within |q| |k| ((1 + (1 + gamma u)(1 + e) - 1)^2 - 1); narrow storage is a
 //                 factor more in the square, 1 + u and what underflows: no pair is shorter than 1.
 //   bound         the same sum against the right-hand side: it comes within 1.01 of it at D = 1.
 #include "reference/decay.h"

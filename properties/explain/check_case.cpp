@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "base/memory_limits.h"
+#include "base/system/memory_limits.h"
 
 namespace ropewalk::properties {
 using namespace harness;

@@ -1,9 +1,9 @@
 #include "properties/explain/hypotheses.h"
+#include "kernels/api/half.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <memory>
 #include <set>
@@ -16,8 +16,7 @@ using C = std::complex<double>;
 using Output = std::optional<C>;
 
 double to_bf16(double value) {
-  const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
-  return double{std::bit_cast<float>((bits + 0x7fffu + (bits >> 16 & 1u)) & 0xffff0000u)};
+  return double{Bf16{static_cast<float>(value)}};
 }
 C to_bf16(const C& z) {
   return {to_bf16(z.real()), to_bf16(z.imag())};

@@ -1,7 +1,5 @@
 #include "properties/mutants/planted.h"
 
-#include <bit>
-
 #include "kernels/common/support.h"
 
 ROPEWALK_PLUGIN();
@@ -86,11 +84,6 @@ const float* in_row(const rope_problem& p, const rope_operands& o, std::uint32_t
   return static_cast<const float*>(o.tensor[tensor].in) +
          row_index(p, s, {s.in_batch_stride, s.in_token_stride, s.in_head_stride}, batch, token,
                    head);
-}
-
-float to_bf16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  return std::bit_cast<float>((bits + 0x7fffu + (bits >> 16 & 1u)) & 0xffff0000u);
 }
 
 }  // namespace ropewalk::mutants

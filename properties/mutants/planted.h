@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/api/half.h"
 #include "kernels/api/kernel.h"
 #include "kernels/common/integer_phase.h"
 
@@ -105,7 +106,9 @@ const float* in_row(const rope_problem& p, const rope_operands& o, std::uint32_t
                     std::int64_t batch, std::int64_t token, std::int64_t head);
 
 /// The nearest bfloat16, ties to even, of a finite value.
-float to_bf16(float value);
+inline float to_bf16(float value) {
+  return Bf16{value};
+}
 
 /// Gives a call other positions: [batch, tokens], packed.
 inline void read_positions_from(rope_problem& p, rope_operands& o, const std::int64_t* positions) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/memory_limits.h"
+#include "base/system/memory_limits.h"
 #include "harness/worker/own_workers.h"
 #include "properties/search/share_out.h"
 

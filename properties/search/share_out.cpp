@@ -15,7 +15,7 @@
 #include <system_error>
 #include <vector>
 
-#include "base/memory_limits.h"
+#include "base/system/memory_limits.h"
 #include "harness/worker/worker.h"
 
 namespace ropewalk::properties {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/program.h"
+#include "base/system/program.h"
 #include "base/text.h"
 
 namespace ropewalk::report {

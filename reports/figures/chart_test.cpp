@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/program.h"
+#include "base/system/program.h"
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
 

@@ -7,14 +7,6 @@
 
 namespace ropewalk::report {
 
-std::string without_angles(const std::string& board) {
-  for (const std::string angles : {" / table", " / computed"})
-    if (board.size() > angles.size() &&
-        board.compare(board.size() - angles.size(), angles.size(), angles) == 0)
-      return board.substr(0, board.size() - angles.size());
-  return board;
-}
-
 LegendItem legend_item(std::size_t index, const ChartSeries& series, std::string name,
                        std::string note) {
   // chart.cpp's gnuplot marks: 6 circle, 4 square, 8 triangle, 12 diamond, 10 down, 1, 2, 14

@@ -30,9 +30,6 @@ struct Figure {
   FigureTable table;                ///< everything, also what the picture has no room for
 };
 
-/// "half_split / f32 / in place / table" without its angle source.
-std::string without_angles(const std::string& board);
-
 /// The legend's line of series i, coloured and marked as draw_chart does it.
 LegendItem legend_item(std::size_t index, const ChartSeries& series, std::string name,
                        std::string note);

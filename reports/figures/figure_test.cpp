@@ -11,11 +11,11 @@
 namespace ropewalk::report {
 namespace {
 
-const Figure& named(const std::vector<Figure>& figures, const std::string& title) {
+const Figure& named(const std::vector<Figure>& figures, std::string_view title) {
   const auto found = std::find_if(figures.begin(), figures.end(), [&title](const Figure& each) {
     return each.picture.title == title;
   });
-  if (found == figures.end()) throw std::out_of_range("no figure " + title);
+  if (found == figures.end()) throw std::out_of_range("no figure " + std::string(title));
   return *found;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "reports/figures/figure.h"
+#include "reports/numbers/board_name.h"
 
 namespace ropewalk::report {
 namespace {
@@ -53,15 +54,9 @@ std::optional<double> error_of(const Results& results, const std::string& kernel
   return worst;
 }
 
-std::string dtype_of(const std::string& board) {
-  for (const char* dtype : {"f64", "f32", "bf16", "f16"})
-    if (board.find(fmt::format(" / {} / ", dtype)) != std::string::npos) return dtype;
-  return "";
-}
-
 void take(const Results& results, const Board& board, const Contest& contest, Trade& trade) {
-  const std::string dtype = dtype_of(board.name);
-  const std::string angles = board.name.substr(std::min(board.name.size(), trade.board.size() + 3));
+  const BoardName name(board.name);
+  const std::string dtype(name.dtype()), angles(name.angles());
   for (const BoardEntry& entry : contest.entries) {
     if (!entry.has_speed || entry.row->is_ceiling() || entry.row->is_twin()) continue;
     if (const auto error = error_of(results, entry.row->kernel, dtype))
@@ -79,7 +74,7 @@ std::vector<Trade> trades_of(const Results& results, const Summary& summary) {
   };
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests) {
-      const std::string name = without_angles(board.name);
+      const std::string name = BoardName(board.name).without_angles();
       auto trade = std::find_if(trades.begin(), trades.end(),
                                 [&name](const Trade& each) { return each.board == name; });
       if (trade == trades.end()) trade = trades.insert(trade, {name, &contest, {}, {}});
@@ -88,7 +83,7 @@ std::vector<Trade> trades_of(const Results& results, const Summary& summary) {
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests)
       for (Trade& trade : trades)
-        if (trade.board == without_angles(board.name) &&
+        if (trade.board == BoardName(board.name).without_angles() &&
             trade.of->of->workload == contest.of->workload &&
             trade.of->of->threads == contest.of->threads)
           take(results, board, contest, trade);

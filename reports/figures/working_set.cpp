@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "reports/figures/figure.h"
+#include "reports/numbers/board_name.h"
 
 namespace ropewalk::report {
 namespace {
@@ -74,7 +75,8 @@ std::vector<Walk> find_walks(const Summary& summary) {
     for (const Contest& contest : board.contests) {
       if (contest.of->phase != "working_set") continue;
       const std::string name =
-          model_of(contest.of->workload) + ", " + without_angles(clean_line(board.name)) +
+          model_of(contest.of->workload) + ", " +
+          BoardName(clean_line(board.name)).without_angles() +
           (contest.of->threads > 1 ? fmt::format(", {} threads", contest.of->threads) : "");
       auto walk = std::find_if(walks.begin(), walks.end(),
                                [&name](const Walk& each) { return each.name == name; });

@@ -9,47 +9,30 @@
 #include <set>
 #include <tuple>
 
+#include "reports/numbers/board_name.h"
 #include "reports/numbers/summary.h"
 
 namespace ropewalk::report {
 namespace {
 
-/// "half_split / f32 / in place / table" -> its four parts.
-std::set<std::string> parts_of(const std::string& board) {
-  std::set<std::string> parts;
-  for (std::size_t begin = 0; begin <= board.size();) {
-    const std::size_t end = std::min(board.find('/', begin), board.size());
-    const std::size_t first = board.find_first_not_of(' ', begin);
-    if (first < end) {
-      const std::size_t last = board.find_last_not_of(' ', end - 1);
-      parts.insert(board.substr(first, last + 1 - first));
-    }
-    begin = end + 1;
-  }
-  return parts;
-}
-
 using VerdictIndex = std::map<std::string, std::vector<const VerdictRow*>>;
 
 /// Does a verdict speak about a board? A board that names no pairing concerns both, and so on.
-bool concerns(const VerdictRow& row, const std::set<std::string>& parts) {
-  const auto agrees = [&parts](const std::string& word, std::initializer_list<const char*> words) {
-    const bool named =
-        std::any_of(words.begin(), words.end(), [&](const char* w) { return parts.count(w) > 0; });
-    return word.empty() || !named || parts.count(word) > 0;
+bool concerns(const VerdictRow& row, const BoardName& board) {
+  const auto agrees = [](std::string_view told, std::string_view named) {
+    return told.empty() || named.empty() || told == named;
   };
-  return agrees(row.pairing, {"half_split", "interleaved"}) &&
-         agrees(row.dtype, {"f64", "f32", "f16", "bf16"});
+  return agrees(row.pairing, board.pairing()) && agrees(row.dtype, board.dtype());
 }
 
 /// Empty when the verdicts allow a speed, else why not.
-std::string verification_gap(const TimingRow& row, const std::set<std::string>& parts,
+std::string verification_gap(const TimingRow& row, const BoardName& board,
                              const VerdictIndex& verdicts) {
   bool passed = false;
   const auto found = verdicts.find(kernel_of(row));
   if (found == verdicts.end()) return "not verified in this run";
   for (const VerdictRow* verdict : found->second) {
-    if (!concerns(*verdict, parts)) continue;
+    if (!concerns(*verdict, board)) continue;
     const Verdict told = verdict_of(*verdict);
     if (is_failure(told))
       return fmt::format("{} {}{}", verdict->property, told,
@@ -181,19 +164,18 @@ class BoardTable {
 /// A ceiling stands on every board that has all the parts its own board names.
 void add_ceilings(const std::vector<BoardEntry>& ceilings, BoardTable& table) {
   std::map<std::pair<std::string, std::int64_t>, std::vector<Contest*>> by_workload;
-  std::map<const Contest*, std::set<std::string>> parts;
+  std::map<const Contest*, BoardName> names;
   for (Board& board : table.boards)
     for (Contest& contest : board.contests) {
       by_workload[{contest.of->workload, contest.of->threads}].push_back(&contest);
-      parts[&contest] = parts_of(board.name);
+      names.emplace(&contest, board.name);
     }
   std::vector<BoardEntry> alone;
   for (const BoardEntry& entry : ceilings) {
-    const std::set<std::string> own = parts_of(entry.row->board);
+    const BoardName own(entry.row->board);
     bool used = false;
     for (Contest* contest : by_workload[{entry.row->workload, entry.row->threads}]) {
-      const auto& all = parts[contest];
-      if (!std::includes(all.begin(), all.end(), own.begin(), own.end())) continue;
+      if (!names.at(contest).has_all_of(own)) continue;
       contest->entries.push_back(entry);
       used = true;
     }
@@ -210,7 +192,7 @@ std::vector<TimingRow> gated_timings(const Results& results) {
   std::vector<TimingRow> rows = results.timings;
   for (TimingRow& row : rows) {
     if (is_not_run(row.outcome)) continue;
-    std::string gap = row.is_ceiling() ? "" : verification_gap(row, parts_of(row.board), verdicts);
+    std::string gap = row.is_ceiling() ? "" : verification_gap(row, BoardName(row.board), verdicts);
     const bool measured = is_measured(row.outcome);
     const std::vector<double> speeds = speeds_of(row);
     if (measured && gap.empty() && speeds.empty()) gap = "its row holds no usable speed";

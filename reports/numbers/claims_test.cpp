@@ -76,10 +76,10 @@ std::vector<TimingRow> make_run(std::mt19937_64& random, std::int64_t rounds, do
   return rows;
 }
 
-const Claim& claim_on(const Claims& claims, const std::string& kernel) {
+const Claim& claim_on(const Claims& claims, std::string_view kernel) {
   for (const Claim& claim : claims.groups.at(0).claims)
     if (claim.kernel == kernel) return claim;
-  throw std::runtime_error("no claim on " + kernel);
+  throw std::runtime_error("no claim on " + std::string(kernel));
 }
 
 /// The share of `trials` in which the interval holds the true ratio.

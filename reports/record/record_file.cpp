@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/descriptor.h"
+#include "base/system/descriptor.h"
 #include "reports/record/record.h"
 
 namespace ropewalk::report {

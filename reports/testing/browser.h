@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "base/program.h"
+#include "base/system/program.h"
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
 

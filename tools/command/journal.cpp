@@ -3,8 +3,8 @@
 #include <fstream>
 #include <system_error>
 
+#include "base/fingerprint.h"
 #include "benchmarks/machine/environment.h"
-#include "reference/fingerprint.h"
 #include "reports/record/record_file.h"
 #include "tools/command/session.h"
 
@@ -14,18 +14,11 @@ using namespace harness;
 using namespace report;
 namespace {
 
-std::string fingerprint_of_file(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) return "unreadable";
-  Fingerprint f;
-  std::vector<char> block(std::size_t{1} << 16);
-  while (in.read(block.data(), static_cast<std::streamsize>(block.size())) || in.gcount() > 0)
-    f.add(block.data(), static_cast<std::size_t>(in.gcount()));
-  return f.text();
-}
-
 // The command without --resume, what it runs, and on what.
 RunRow identity_of(const Options& options) {
+  const auto print_of = [](const std::string& file) {
+    return fingerprint_of_file(file).value_or("unreadable");
+  };
   RunRow run;
   run.version = ROPEWALK_VERSION;
   run.command = options.command_line;
@@ -38,13 +31,13 @@ RunRow identity_of(const Options& options) {
   for (const char* name : {"cpu_model", "cpu_caches", "compiler", "compiler_flags"})
     if (const auto found = environment.find(name); found != environment.end())
       run.environment.insert(*found);
-  run.environment["program"] = fingerprint_of_file(own_executable());
+  run.environment["program"] = print_of(own_executable());
   for (const std::string& plugin : options.plugins)
-    run.environment["plugin " + plugin] = fingerprint_of_file(plugin);
+    run.environment["plugin " + plugin] = print_of(plugin);
   if (!options.workload_file.empty())
-    run.environment["workload_file"] = fingerprint_of_file(options.workload_file);
+    run.environment["workload_file"] = print_of(options.workload_file);
   for (const std::string& config : options.configs)
-    run.environment["config " + config] = fingerprint_of_file(config);
+    run.environment["config " + config] = print_of(config);
   return run;
 }
 

@@ -7,11 +7,11 @@
 #include <set>
 #include <tuple>
 
+#include "base/fingerprint.h"
 #include "harness/cases/names.h"
 #include "harness/worker/own_workers.h"
 #include "properties/exhaustive/certify.h"
 #include "properties/search/verify.h"
-#include "reference/fingerprint.h"
 #include "reports/pages/certificate.h"
 #include "reports/record/record_file.h"
 #include "tools/command/session.h"
@@ -61,13 +61,8 @@ PositionRange own_range(const Options& options, PositionRange whole) {
 }
 
 std::string fingerprint_of(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw std::runtime_error(file + ": cannot be read");
-  Fingerprint f;
-  std::vector<char> block(std::size_t{1} << 16);
-  while (in.read(block.data(), static_cast<std::streamsize>(block.size())) || in.gcount() > 0)
-    f.add(block.data(), static_cast<std::size_t>(in.gcount()));
-  return f.text();
+  if (auto print = fingerprint_of_file(file)) return *print;
+  throw std::runtime_error(file + ": cannot be read");
 }
 
 // Where apply lives: this program, or a plugin.

@@ -2,7 +2,9 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace ropewalk {
 
@@ -28,5 +30,14 @@ class Fingerprint {
   static constexpr Wide prime = (Wide{1} << 88) + 0x13b;
   Wide state_ = (Wide{0x6c62272e07bb0142} << 64) | 0x62b821756295c58d;
 };
+
+/// Of a file's bytes; none where it cannot be read.
+std::optional<std::string> fingerprint_of_file(const std::string& file);
+
+/// FNV-1a with 64 bits, which goes on from `seed`: another seed for each name.
+inline std::uint64_t seed_of_name(std::uint64_t seed, std::string_view name) {
+  for (const char c : name) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return seed;
+}
 
 }  // namespace ropewalk

@@ -1,4 +1,4 @@
-#include "base/program.h"
+#include "base/system/program.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/descriptor.h"
+#include "base/system/descriptor.h"
 
 namespace ropewalk {
 namespace {

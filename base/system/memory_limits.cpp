@@ -1,4 +1,4 @@
-#include "base/memory_limits.h"
+#include "base/system/memory_limits.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

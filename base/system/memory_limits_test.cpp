@@ -1,5 +1,5 @@
 // Memory left: fake trees of both versions of control groups, and what is missing or garbage.
-#include "base/memory_limits.h"
+#include "base/system/memory_limits.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -1,0 +1,43 @@
+#include "reports/numbers/board_name.h"
+
+#include <algorithm>
+
+namespace ropewalk::report {
+
+BoardName::BoardName(std::string_view name) {
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    const std::size_t first = name.find_first_not_of(' ', begin);
+    if (first < end) {
+      const std::size_t last = name.find_last_not_of(' ', end - 1);
+      parts_.emplace_back(name.substr(first, last + 1 - first));
+    }
+    begin = end + 1;
+  }
+}
+
+bool BoardName::has(std::string_view part) const {
+  return std::find(parts_.begin(), parts_.end(), part) != parts_.end();
+}
+
+bool BoardName::has_all_of(const BoardName& other) const {
+  return std::all_of(other.parts_.begin(), other.parts_.end(),
+                     [&](const std::string& part) { return has(part); });
+}
+
+std::string_view BoardName::one_of(std::initializer_list<std::string_view> words) const {
+  const auto found =
+      std::find_if(words.begin(), words.end(), [&](std::string_view word) { return has(word); });
+  return found == words.end() ? std::string_view() : *found;
+}
+
+std::string BoardName::without_angles() const {
+  std::string out;
+  for (const std::string& part : parts_) {
+    if (part == angles()) continue;
+    out += (out.empty() ? "" : " / ") + part;
+  }
+  return out;
+}
+
+}  // namespace ropewalk::report
