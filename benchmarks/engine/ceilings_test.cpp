@@ -72,8 +72,8 @@ TEST(Ceilings, AMaskedMachineStillHasVariants) {
 TEST(Ceilings, PicksOneOfTheVariants) {
   std::vector<float> x = numbers<float>();
   const auto variants = update_variants(ROPE_F32);
-  const CeilingVariant& best =
-      pick_fastest(variants, {{x.data(), x.data(), rows, row_elements, row_stride}});
+  const std::vector<CeilingSpan> spans = {{x.data(), x.data(), rows, row_elements, row_stride}};
+  const CeilingVariant& best = pick_fastest(variants, spans);
   EXPECT_GE(&best, &variants.front());
   EXPECT_LE(&best, &variants.back());
 }

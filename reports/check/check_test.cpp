@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <regex>
+#include <string>
 #include <vector>
 
 #include "base/digest.h"
@@ -110,6 +112,14 @@ std::vector<std::string> pictures_of(const std::string& page) {
   return out;
 }
 
+/// Without the marks that gnuplot 6 draws in no colour: to move one is to forge nothing.
+std::vector<std::string> seen_pictures_of(const std::string& page) {
+  std::vector<std::string> out;
+  for (const std::string& svg : pictures_of(page))
+    out.push_back(std::regex_replace(svg, std::regex("<use [^>]*color='none'[^>]*/>"), ""));
+  return out;
+}
+
 /// `svg` with `with` in the place of the first `what` behind the first `behind`.
 std::string replaced(std::string svg, const std::string& what, const std::string& with,
                      const std::string& behind = "<svg") {
@@ -137,7 +147,7 @@ TEST(Check, AForgedPictureIsFound) {
 }
 
 TEST(Pictures, WhatGnuplotDoesNotDrawIsFound) {
-  const std::string svg = pictures_of(sample_page()).at(0);
+  const std::string svg = seen_pictures_of(sample_page()).at(0);
   const std::string words = "<text><tspan font-size=\"12.0\">42</tspan></text>";
   const std::string rect = "<rect x=\"0\" y=\"0\"", use = "<use xlink:href", drawing = "</defs>";
   const std::string link = "https://example.org/";
@@ -186,7 +196,7 @@ std::size_t digits_before_point(const std::string& text, std::size_t at) {
 // Words, marks and lines, one after the other.
 TEST(Pictures, EveryWordMarkAndLineIsHeld) {
   int tried = 0;
-  for (const std::string& svg : pictures_of(sample_page()))
+  for (const std::string& svg : seen_pictures_of(sample_page()))
     for (const std::string what : {"</tspan>", "translate(", "points = '"})
       for (std::size_t i = svg.find("</defs>"); (i = svg.find(what, i + 1)) < svg.npos;) {
         std::string other = svg;
