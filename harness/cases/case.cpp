@@ -21,8 +21,8 @@ namespace {
 constexpr Words<10> pattern_words{"unit", "wide",    "basis",     "decay", "tiny",
                                   "huge", "special", "subnormal", "edge",  "span"};
 
-// Every field of a case once, with the word it has in a replay line. `visit(name, field,
-// words...)`.
+// Calls `visit(name, field, words...)` once for each field of a case, with its word in a replay
+// line.
 template <class C, class Visit>
 void visit_fields(C& c, Visit&& visit) {
   visit("kernel", c.kernel);
@@ -69,7 +69,8 @@ void visit_tensor_fields(T& t, Visit&& visit) {
 
 // ---- writing
 
-// A path may hold anything: what is not plain becomes %XX, so that a line has no spaces or quotes.
+// A path may hold any bytes. All but plain characters become %XX, so a line has no spaces or
+// quotes.
 std::string show(const std::string& v) {
   std::string out;
   for (const char c : v) {
@@ -89,7 +90,7 @@ std::string show(std::uint64_t v) {
   return fmt::format("{:#x}", v);
 }
 std::string show(double v) {
-  constexpr double plain = 1e6;  // whole numbers up to here are as exact in decimal, and shorter
+  constexpr double plain = 1e6;  // up to here whole numbers are exact in decimal too, and shorter
   if (v == std::trunc(v) && std::abs(v) <= plain && !(v == 0 && std::signbit(v)))
     return fmt::format("{}", static_cast<std::int64_t>(v));
   return fmt::format("{:a}", v);
@@ -141,7 +142,7 @@ double read_double(std::string_view name, std::string_view text) {
   return v;
 }
 
-// An empty list, or one with a comma too many, has an item that is no number: `read` refuses it.
+// An empty list or a surplus comma gives an item that is no number, and `read` refuses it.
 template <class Read>
 void for_each_item(std::string_view text, Read&& read) {
   for (;;) {
@@ -219,14 +220,14 @@ void read_positions(Case& c, std::string_view text) {
     std::tie(c.position_from, c.position_to) = parts(text.substr(7));
   } else {
     c.position_rule = PositionRule::list;
-    if (text.empty()) return;  // a list of nothing is no case, and validate says so
+    if (text.empty()) return;  // an empty list is no case, as validate() reports
     for_each_item(text, [&](std::string_view item) {
       c.positions.push_back(read_integer("positions", item));
     });
   }
 }
 
-// "q.heads" -> tensor 0; the tensor is made when it is first named. -1: not a tensor's word.
+// Returns 0 for "q.heads". Makes the tensor when it is first named. -1: the word is not a tensor's.
 int tensor_of(Case& c, std::string_view& name) {
   for (std::size_t i = 0; i < tensor_words.size(); ++i) {
     const std::string prefix = std::string(tensor_words[i]) + ".";

@@ -1,6 +1,6 @@
-// A case: one input of one kernel, completely described by integers, a seed and (where somebody
-// wants them) explicit values. It has a text form, the replay line, which means the same on every
-// machine (docs/replay.md).
+// A case is one input of one kernel. Integers, a seed and, if given, explicit values describe it
+// completely. Its text form is the replay line, which means the same on every machine
+// (docs/replay.md).
 #pragma once
 #include <cstdint>
 #include <stdexcept>
@@ -11,26 +11,27 @@
 
 namespace ropewalk::harness {
 
-/// What is wrong with a case, in one line that names the field. Exit code 2.
+/// What is wrong with a case, in one line that names the field. The command exits with 2.
 class BadCase : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
 inline constexpr std::int64_t contiguous = -1;  ///< a stride derived from the sizes
 
-/// Strides of [batch, tokens, heads] in elements.
+/// Strides of the axes batch, tokens and heads, in elements.
 struct Strides {
   std::int64_t batch = contiguous, token = contiguous, head = contiguous;
   bool operator==(const Strides&) const = default;
 };
 
-/// One tensor [batch, tokens, heads, head_dim].
+/// One tensor of shape [batch, tokens, heads, head_dim].
 struct TensorCase {
   std::int64_t heads = 1, head_dim = 2, rotary_offset = 0;
   bool rotate = true, in_place = false;
   Strides in, out;
-  std::int64_t in_at = 0, out_at = 0;  ///< element of its buffer where the tensor begins
-  std::vector<double> values;          ///< [batch, tokens, heads, head_dim]; empty: from the seed
+  std::int64_t in_at = 0, out_at = 0;  ///< index in the buffer of the tensor's first element
+  // [batch, tokens, heads, head_dim]; if empty, the seed gives them
+  std::vector<double> values;
   bool operator==(const TensorCase&) const = default;
 };
 
@@ -48,61 +49,66 @@ enum class DataPattern : std::int32_t {
   span
 };
 
-/// Patterns so near the ends of a type that only agreement has bounds for them.
+/// True for the patterns so near the ends of a type that only the property agreement has bounds for
+/// them.
 inline bool is_extreme(DataPattern data) {
   return data == DataPattern::subnormal || data == DataPattern::edge || data == DataPattern::span;
 }
 
-/// Where positions come from: an explicit list [batch, tokens], from + step * token, or seeded
+/// Where positions come from: an explicit list [batch, tokens], `from + step * token`, or seeded
 /// values in [from, to].
 enum class PositionRule : std::int32_t { list, consecutive, random };
 
 struct Case {
-  std::string kernel, plugin, property;  ///< who is judged, by what; plugin: a path or empty
+  // the kernel judged and by which property; plugin: a path or empty
+  std::string kernel, plugin, property;
   std::int32_t contract = ROPE_CONTRACT_TABLE;
   std::int32_t operation = ROPE_FORWARD, pairing = ROPE_HALF_SPLIT, dtype = ROPE_F32;
   std::int64_t batch = 1, tokens = 1, rotary_dim = 2;
   double rope_theta = 10000;
-  std::vector<double> inv_freq;  ///< explicit frequencies; empty: from rope_theta
+  std::vector<double> inv_freq;  ///< explicit frequencies; if empty, rope_theta gives them
   PositionRule position_rule = PositionRule::consecutive;
   std::vector<std::int64_t> positions;
   std::int64_t position_from = 0, position_to = 0, position_step = 1;
   std::int32_t position_dtype = ROPE_I32;
-  bool positions_null = false;  ///< tables by token only
+  // true: rope_problem has no positions, and tables are indexed by token
+  bool positions_null = false;
   std::int64_t position_batch_stride = contiguous, position_token_stride = contiguous;
   std::int32_t rows_by = ROPE_ROW_BY_POSITION;
-  std::int64_t table_spare_rows = 0;  ///< rows beyond the ones needed
+  std::int64_t table_spare_rows = 0;  ///< table rows beyond the needed rows
   std::int64_t table_row_stride = contiguous;
-  bool own_tables = false;  ///< each tensor has a table of its own, other angles too
-  bool own_sin = false;     ///< tensors after the first turn backwards: a sin of their own, one cos
+  bool own_tables = false;  ///< true: each tensor has its own table, with other angles
+  // true: all tensors share cos; each tensor after the first has a sin of its own, negated
+  bool own_sin = false;
   double attention_scale = 0;
   DataPattern data = DataPattern::unit;
   std::uint64_t seed = 1;
   std::int64_t shift = 0;  ///< used by relative_position
-  bool fused = false;      ///< all tensors lie in one buffer in, one out
+  bool fused = false;      ///< true: all inputs share one buffer, and all outputs share one
   std::vector<TensorCase> tensors{TensorCase{}};
   bool operator==(const Case&) const = default;
 };
 
-/// The factor on rotated elements; 0 means 1.
+/// The factor on rotated elements. A stored 0 means 1.
 inline double scale_of(const Case& c) {
   return c.attention_scale == 0 ? 1 : c.attention_scale;
 }
 
-/// The case as the words of a replay line; fields with their default value are left out.
+/// Writes the case as the words of a replay line. Fields with their default value are left out.
 std::string to_text(const Case& c);
 
-/// The reverse. Throws BadCase naming the word. The result is not yet validated.
+/// Reads the words of a replay line. Throws BadCase, which names the word. The result is not yet
+/// validated.
 Case case_from_text(const std::string& text);
 
-/// Throws BadCase unless the case can be laid out: sizes, window, strides, overlap, overflow, at
-/// most 2 GiB in all.
+/// Throws BadCase unless the case can be laid out. Checks sizes, window, strides, overlap,
+/// overflow, and the limit of 2 GiB for all buffers.
 void validate(const Case& c);
 
-/// The position of every [batch, token], batch-major.
+/// The position of every token of every batch row, batch-major.
 std::vector<std::int64_t> positions_of(const Case& c);
 
-/// The frequencies, rounded to f32 under the f32_angle contract.
+/// The frequencies in rad per position, rounded to f32 under the f32_angle contract.
 std::vector<double> frequencies_of(const Case& c);
 
 }  // namespace ropewalk::harness

@@ -1,4 +1,4 @@
-// What a case must be before it is laid out: every message names the field and what it should be.
+// Checks a case before it is laid out. Every message names the field and its allowed values.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace ropewalk::harness {
 namespace {
 
-constexpr std::int64_t largest_rotary_dim = 1 << 16;  // its frequencies are made one by one
+constexpr std::int64_t largest_rotary_dim = 1 << 16;  // limits the time to make its frequencies
 
 void check_sizes(const Case& c) {
   require(c.batch >= 1 && c.tokens >= 1, "batch and tokens must be at least 1");
@@ -30,7 +30,7 @@ void check_sizes(const Case& c) {
           "inv_freq needs rotary_dim / 2 = {} values, got {}", c.rotary_dim / 2, c.inv_freq.size());
   for (const double f : c.inv_freq)
     require(f >= 0 && f <= 0x1.921fb54442d18p+2, "inv_freq must lie in [0, 2 pi]");
-  std::int64_t all_bytes = 0;  // of inputs and outputs, were they contiguous
+  std::int64_t all_bytes = 0;  // size of inputs and outputs, as if contiguous
   for (std::size_t i = 0; i < c.tensors.size(); ++i) {
     const TensorCase& t = c.tensors[i];
     const auto name = tensor_words[i];

@@ -1,5 +1,5 @@
-// Cases that cannot be laid out are refused with one line that says what is wrong; nothing else
-// ever comes out of a replay line.
+// A case that cannot be laid out is refused with one line that says what is wrong. A replay line
+// has no other result.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -169,7 +169,7 @@ TEST(CaseCheck, Overlaps) {
           {"fused=1 k.heads=1", "k: output elements overlap"},
           {"fused=1 q.heads=1 k.heads=1 k.out_at=1", "k: output elements overlap"},
           {"batch=2 tokens=2 positions=0,1,2,3 position_batch_stride=1",
-           "two different positions one place"},
+           "two different positions in the same place"},
       },
       layout);
   // Interleaved but disjoint rows, broadcast inputs and shared positions are fine.
@@ -179,7 +179,7 @@ TEST(CaseCheck, Overlaps) {
     EXPECT_EQ(layout(line), "") << line;
 }
 
-// Small numbers in every field: laid out, or refused with BadCase, never anything else.
+// Small numbers in every field: each case is laid out, or refused with BadCase.
 TEST(CaseCheck, WhateverIsReadIsLaidOutOrRefused) {
   const char* const words[] = {"batch",   "tokens",     "rotary_dim",     "position_batch_stride",
                                "fused",   "own_tables", "positions_null", "position_token_stride",

@@ -1,4 +1,4 @@
-// The replay line: what is written is read back, and what cannot be read is named in one line.
+// A replay line that is written is read back. A message of one line names what cannot be read.
 #include "harness/cases/case.h"
 
 #include <gtest/gtest.h>
@@ -180,7 +180,7 @@ TEST(CaseText, PluginPathMayHoldAnything) {
   EXPECT_EQ(case_from_text(line).plugin, c.plugin);
 }
 
-// Lines that people keep in bug reports: they must mean the same in every later version.
+// People keep such lines in bug reports, so they must mean the same in every later version.
 TEST(CaseText, KnownLineMeansWhatItMeant) {
   const Case c = case_from_text(
       "kernel=plain property=norm op=transpose pairing=interleaved dtype=f64 batch=2 tokens=3 "
@@ -254,7 +254,7 @@ TEST(CaseText, WhatCannotBeReadIsNamed) {
   EXPECT_NE(refusal(std::string(2 << 20, 'x')).find("1 MiB"), std::string::npos);
 }
 
-// Whatever bytes come: a case or BadCase, never anything else.
+// Any bytes give a case or BadCase, and nothing else.
 TEST(CaseText, DamagedLinesParseOrAreRefused) {
   FieldDraw draw(7);
   int parsed = 0, refused = 0;

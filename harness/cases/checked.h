@@ -1,4 +1,4 @@
-// Sizes that refuse to wrap around, and the limit of what a case may be.
+// Arithmetic on sizes that reports overflow, and the limit of a case's memory.
 #pragma once
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@ namespace ropewalk::harness {
 
 inline constexpr std::int64_t largest_case_bytes = std::int64_t{1} << 31;
 
-// a * b and a + b that refuse to wrap around.
+// Each of these two computes a * b or a + b, and throws BadCase on overflow.
 inline std::int64_t times(std::int64_t a, std::int64_t b) {
   std::int64_t out = 0;
   if (__builtin_mul_overflow(a, b, &out)) throw BadCase("the case's sizes overflow 64 bits");
@@ -24,7 +24,8 @@ inline std::int64_t plus(std::int64_t a, std::int64_t b) {
   return out;
 }
 
-/// Throws BadCase with the formatted text unless the condition holds; formats nothing when it does.
+/// Throws BadCase with the formatted text unless the condition holds. The text is formatted only
+/// then.
 template <class... Args>
 void require(bool holds, fmt::format_string<Args...> otherwise, Args&&... args) {
   if (!holds) throw BadCase(fmt::format(otherwise, std::forward<Args>(args)...));

@@ -1,6 +1,6 @@
-// Test data: a pure function of (seed, tensor, batch, token, head, element), made from bits. No
-// libm and no std:: distribution, so every compiler and machine gets the same bytes, and a case
-// that loses a head or a token keeps the rest of its data.
+// Test data is a pure function of (seed, tensor, batch, token, head, element), computed with
+// integers. No libm and no std:: distribution is used, so every compiler and machine gets the same
+// bytes. A case that loses a head or a token keeps the data of all others.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -26,8 +26,8 @@ constexpr std::uint64_t hash(std::uint64_t seed, Coordinates... coordinates) {
   return z;
 }
 
-/// A full-mantissa value with 0.5 <= |value| < 1, exact in a type with `mantissa_bits`: 53, 24, 11
-/// (f16) or 8 (bf16).
+/// A full-mantissa value with 0.5 <= |value| < 1. It is exact in a type with `mantissa_bits`: 53,
+/// 24, 11 (f16) or 8 (bf16).
 constexpr double unit_value(std::uint64_t bits, int mantissa_bits) {
   const std::uint64_t sign = bits & (std::uint64_t{1} << 63);
   const std::uint64_t fraction = (bits >> 11) & ((std::uint64_t{1} << 52) - 1);
@@ -35,15 +35,16 @@ constexpr double unit_value(std::uint64_t bits, int mantissa_bits) {
   return std::bit_cast<double>(sign | (std::uint64_t{1022} << 52) | kept);
 }
 
-inline constexpr int f16_mantissa_bits = 11;  ///< the one type whose exponents are few
+// f16 alone has few exponents, so its patterns are narrower
+inline constexpr int f16_mantissa_bits = 11;
 
-/// 2^exponent, normal.
+/// Returns 2^exponent, for exponents of normal doubles.
 constexpr double power_of_two_value(int exponent) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
 }
 
-/// Full mantissa, magnitude 2^-20 .. 2^20: sees errors that grow with the size of x. In f16 2^-6 ..
-/// 2^6, which leaves room for a scale of 64.
+/// A full mantissa of magnitude 2^-20 .. 2^20. It shows errors that grow with the size of x. In f16
+/// the magnitude is 2^-6 .. 2^6, which leaves room for a scale of 64.
 constexpr double wide_value(std::uint64_t bits, int mantissa_bits) {
   const int reach = mantissa_bits == f16_mantissa_bits ? 6 : 20;
   const auto count = static_cast<std::uint64_t>(2 * reach + 1);
@@ -51,7 +52,7 @@ constexpr double wide_value(std::uint64_t bits, int mantissa_bits) {
   return unit_value(bits, mantissa_bits) * power_of_two_value(exponent);
 }
 
-/// Full mantissa, a few times the least normal f32 (or f16): products and sums of such values are
+/// A full mantissa, a few times the least normal f32 (or f16). Products and sums of such values are
 /// subnormal.
 constexpr double tiny_value(std::uint64_t bits, int mantissa_bits) {
   const int least = mantissa_bits == f16_mantissa_bits ? -14 : -126;
@@ -59,14 +60,15 @@ constexpr double tiny_value(std::uint64_t bits, int mantissa_bits) {
   return unit_value(bits, mantissa_bits) * power_of_two_value(exponent);
 }
 
-/// Full mantissa, as large as a scale of 64 leaves room for, and as squares leave in f64.
+/// A full mantissa, as large as a scale of 64 allows. In f64 it is as large as the squares in laws
+/// allow.
 constexpr double huge_value(std::uint64_t bits, int mantissa_bits) {
   const int exponent = mantissa_bits == 53 ? 440 : mantissa_bits == f16_mantissa_bits ? 9 : 118;
   return unit_value(bits, mantissa_bits) * power_of_two_value(exponent);
 }
 
-/// What arithmetic has rules of its own for: 0, -0, 1, -1, and values that are subnormal in the
-/// data type (in f64 2^-440: laws are checked by squares).
+/// Values that arithmetic treats specially: 0, -0, 1, -1, and subnormals of the data type. In f64
+/// the subnormals give way to 2^-440, because laws are checked by squares.
 constexpr double special_value(std::uint64_t bits, int mantissa_bits) {
   constexpr double values[] = {0.0, -0.0, 1.0, -1.0};
   const std::uint64_t which = mix(bits) % 6;
@@ -78,8 +80,8 @@ constexpr double special_value(std::uint64_t bits, int mantissa_bits) {
                                             : 0x1p-133 * static_cast<double>(bits >> 57);
 }
 
-/// Where a type begins: 1 to 100 times its least subnormal, any subnormal, and its first normal
-/// numbers. Of the type, or rounded to it by who stores it.
+/// The lower end of a type: 1 to 100 times its least subnormal, any subnormal, and its first normal
+/// numbers. A value that the type lacks is rounded when it is stored.
 constexpr double subnormal_value(std::uint64_t bits, const bounds::Format& format) {
   const double sign = bits >> 63 != 0 ? -1 : 1;
   const std::uint64_t which = mix(bits) % 4;
@@ -89,8 +91,8 @@ constexpr double subnormal_value(std::uint64_t bits, const bounds::Format& forma
   return 2 * unit_value(bits, format.mantissa) * format.normal;
 }
 
-/// Where a type ends: full mantissas, the pair as long as the contract's promise reaches, up to
-/// largest / sqrt(2), or as much less as a scale asks for.
+/// The upper end of a type. Each pair is a full mantissa as long as the contract promises to
+/// handle, up to largest / sqrt(2). A scale above 1 lowers that limit.
 constexpr double edge_value(std::uint64_t bits, const bounds::Format& format, double scale) {
   double power = power_of_two_value(
       static_cast<int>(std::bit_cast<std::uint64_t>(format.largest) >> 52) - 1023);
@@ -98,7 +100,8 @@ constexpr double edge_value(std::uint64_t bits, const bounds::Format& format, do
   return unit_value(bits, format.mantissa) * power;
 }
 
-/// A full mantissa and any power of two between those ends, which `which` chooses.
+/// A full mantissa times any power of two between the two ends of the type. `which` chooses the
+/// power.
 constexpr double span_value(std::uint64_t bits, std::uint64_t which, const bounds::Format& format,
                             double scale) {
   const auto exponent = [](double x) {

@@ -1,4 +1,4 @@
-// Test data are part of what a replay line means: the pinned values may never change.
+// Test data is part of the meaning of a replay line: the pinned values may never change.
 #include "harness/cases/data.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ constexpr int draws = 100'000;
 constexpr std::uint64_t first = hash(1, 0, 0, 0, 0, 0), other = hash(42, 1, 2, 3, 4, 5),
                         neighbour = hash(1, 0, 0, 0, 0, 1);
 
-// Worked out by a second program in another language.
+// These values were computed by a second program in another language.
 TEST(Data, PinnedHashes) {
   EXPECT_EQ(mix(0), 0u);
   EXPECT_EQ(mix(1), 0x5692161d100b05e5u);

@@ -17,7 +17,7 @@ std::int64_t input_row(const Problem& p, const HeadPlace& at) {
   return p.tensor[at.tensor].in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h);
 }
 
-// visit(placement, place) for every head of every tensor.
+// Calls visit(placement, place) for every head of every tensor.
 template <class Visit>
 void for_each_head_of(const Problem& p, Visit&& visit) {
   for (const int placement : {0, 1})

@@ -1,4 +1,4 @@
-// Other inputs for a problem already laid out.
+// Replaced inputs of a problem that is already laid out.
 #include "harness/cases/inputs.h"
 
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
-// Memory layouts that cases use, as strides of [batch, tokens, heads] over rows of head_dim.
+// Memory layouts for cases: strides of [batch, tokens, heads] over rows of head_dim, in elements.
 #pragma once
 #include "harness/cases/case.h"
 
 namespace ropewalk::harness {
 
-/// Token-major with `gap` elements that nobody owns after every head, token and batch row.
+/// Token-major, with `gap` unowned elements after every head, token and batch row.
 inline Strides padded_strides(const Case& c, const TensorCase& t, std::int64_t gap) {
   Strides s;
   s.head = t.head_dim + gap;
@@ -13,8 +13,8 @@ inline Strides padded_strides(const Case& c, const TensorCase& t, std::int64_t g
   return s;
 }
 
-/// [batch, heads, tokens, head_dim], as attention kernels want it; with `room` tokens more in each
-/// head, as a cache of keys has them.
+/// [batch, heads, tokens, head_dim], the layout of attention kernels. `room` more tokens fit in
+/// each head, as in a cache of keys.
 inline Strides head_major_strides(const Case& c, const TensorCase& t, std::int64_t room = 0) {
   Strides s;
   s.token = t.head_dim;
@@ -23,8 +23,8 @@ inline Strides head_major_strides(const Case& c, const TensorCase& t, std::int64
   return s;
 }
 
-/// [tokens, batch, heads, head_dim], as sequence-parallel training has it, with `gap` elements
-/// after each batch row.
+/// [tokens, batch, heads, head_dim], the layout of sequence-parallel training. `gap` elements
+/// follow each batch row.
 inline Strides time_major_strides(const Case& c, const TensorCase& t, std::int64_t gap) {
   Strides s;
   s.head = t.head_dim;
@@ -33,8 +33,8 @@ inline Strides time_major_strides(const Case& c, const TensorCase& t, std::int64
   return s;
 }
 
-/// Lays all tensors side by side in every token of one buffer, as a fused QKV projection leaves
-/// them.
+/// Lays all tensors side by side in every token of one buffer. A fused QKV projection leaves this
+/// layout.
 inline void fuse(Case& c) {
   c.fused = true;
   std::int64_t row = 0;
@@ -47,7 +47,7 @@ inline void fuse(Case& c) {
   }
 }
 
-/// Every tensor packed, in a buffer of its own; tables and positions too.
+/// Packs every tensor into a buffer of its own, and packs tables and positions.
 inline void lay_plainly(Case& c) {
   c.fused = false;
   c.position_batch_stride = c.position_token_stride = contiguous;
@@ -58,7 +58,7 @@ inline void lay_plainly(Case& c) {
   }
 }
 
-/// Fused inputs, and outputs that lie packed one behind the other.
+/// Fuses the inputs in one buffer, and packs the outputs one behind the other.
 inline void part_outputs(Case& c) {
   std::int64_t at = 0;
   for (TensorCase& t : c.tensors) {
@@ -68,7 +68,7 @@ inline void part_outputs(Case& c) {
   }
 }
 
-/// Q and K read the same input, side by side in every token of one buffer out.
+/// Makes Q and K read the same input. Their outputs lie side by side in every token of one buffer.
 inline void share_input(Case& c) {
   c.tensors.resize(2, c.tensors[0]);
   for (TensorCase& t : c.tensors) t.in_place = false;
@@ -79,7 +79,8 @@ inline void share_input(Case& c) {
   }
 }
 
-/// All inputs along one axis are one, each out of place into rows of its own.
+/// Makes all inputs along one axis share memory (stride 0). Each output row lies out of place, in
+/// memory of its own.
 inline void broadcast_input(Case& c, std::int64_t Strides::*axis) {
   for (TensorCase& t : c.tensors) {
     t.in_place = false;
@@ -88,7 +89,8 @@ inline void broadcast_input(Case& c, std::int64_t Strides::*axis) {
   }
 }
 
-/// Strides of axes of size 1 are never used: an absurd value there catches a kernel that does.
+/// Gives an absurd stride to each axis of size 1. Such a stride is never used, so this catches a
+/// kernel that uses it.
 inline void scramble_unused_strides(const Case& c, const TensorCase& t, Strides& s) {
   constexpr std::int64_t absurd = 1'000'003;
   if (c.batch == 1) s.batch = absurd;

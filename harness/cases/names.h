@@ -1,4 +1,4 @@
-// The words for the contract's enumerators, used by replay lines, rows and messages alike.
+// Words for the contract's enumerators. Replay lines, rows and messages use them.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace ropewalk::harness {
 
-/// A word for each value 0, 1, 2 ... of an enumeration.
+/// The words of an enumeration whose values are 0, 1, 2 ...
 template <std::size_t N>
 using Words = std::array<std::string_view, N>;
 
@@ -19,19 +19,19 @@ inline constexpr Words<2> rows_by_words{"position", "token"};
 inline constexpr Words<3> contract_words{"table", "exact", "f32_angle"};
 inline constexpr Words<4> tensor_words{"q", "k", "t2", "t3"};
 
-/// The word of a value; "?" outside the list.
+/// The word of a value, or "?" for a value outside the list.
 template <std::size_t N>
 constexpr std::string_view word_of(const Words<N>& words, std::int64_t value) {
   return value >= 0 && value < static_cast<std::int64_t>(N) ? words[static_cast<std::size_t>(value)]
                                                             : "?";
 }
 
-/// The type of the table that belongs to data of a type.
+/// The data type of the tables that belong to data of this type.
 constexpr std::int32_t table_dtype_of(std::int32_t dtype) {
   return dtype == ROPE_F64 ? ROPE_F64 : ROPE_F32;
 }
 
-/// Bytes of one element of a data type.
+/// The size of one element of a data type, in bytes.
 constexpr std::int64_t element_bytes(std::int32_t dtype) {
   switch (dtype) {
     case ROPE_F64:

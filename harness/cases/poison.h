@@ -1,6 +1,6 @@
-// NaN payloads that fill what a kernel has not written yet, a and b in turn, and what surrounds its
-// inputs: different ones, so that a kernel that copies one into its output is not mistaken for a
-// kernel that wrote nothing, or a value.
+// Poison is a NaN payload. Patterns a and b, in turn, fill what a kernel has not written yet. Other
+// patterns surround its inputs. So a kernel that copies poison into its output is never mistaken
+// for a kernel that wrote nothing, nor the poison for a value.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace ropewalk::harness {
 
 enum class Poison { a, b, read_only };
 
-/// The poison of one element, in its low `element_bytes` bytes: a quiet NaN of that width.
+/// The poison of one element: a quiet NaN of that width, in the low `element_bytes` bytes.
 constexpr std::uint64_t poison_bits(Poison which, std::int64_t element_bytes) {
   constexpr std::uint64_t bits[3][3] = {{0x7fde, 0x7fdeadb1, 0x7ffdeadbeefc0de1},
                                         {0xffe5, 0xffe5ca1b, 0xfffacade5ca1ab1e},

@@ -19,7 +19,7 @@ std::int64_t given_or(std::int64_t stride, std::int64_t derived) {
   return stride == contiguous ? derived : stride;
 }
 
-// Elements from the first to one past the last element of a tensor.
+// The number of elements from the first to one past the last element of a tensor.
 std::int64_t extent(const rope_problem& p, const rope_tensor& t, std::int64_t batch_stride,
                     std::int64_t token_stride, std::int64_t head_stride) {
   std::int64_t e = t.head_dim;
@@ -33,7 +33,7 @@ rope_tensor shape_of(const Case& c, const TensorCase& t) {
   rope_tensor s{};
   s.heads = t.heads;
   s.head_dim = t.head_dim;
-  // Ignored when not rotated: an absurd value catches a kernel that uses it all the same.
+  // The window is ignored if rotate = 0. An absurd value catches a kernel that uses it.
   s.rotary_offset = t.rotate ? t.rotary_offset : t.head_dim + 3;
   const std::int64_t row = times(t.heads, t.head_dim);
   s.in_head_stride = given_or(t.in.head, t.head_dim);
@@ -48,8 +48,9 @@ rope_tensor shape_of(const Case& c, const TensorCase& t) {
   return s;
 }
 
-// How far min_position and max_position lie outside the positions used: they are bounds, and a
-// kernel may not take them for the first and the last. A table by position ends with its rows.
+// How far min_position and max_position lie outside the positions used. Both are only bounds, and a
+// kernel may not take them for the first and last position. A table by position ends at
+// max_position.
 std::pair<std::int64_t, std::int64_t> room_around(const Case& c, std::int64_t low,
                                                   std::int64_t high) {
   const std::uint64_t bits = hash(c.seed, 0x300);
@@ -106,7 +107,7 @@ int add_buffer(Problem& out, std::string name, std::int64_t elements, std::int64
   std::int64_t sum = bytes;
   for (const Buffer& other : out.buffers) sum = plus(sum, std::ssize(other.content));
   require(sum <= largest_case_bytes, "the case is larger than 2 GiB");
-  // Once here, once where the kernel finds it, and what it makes of it in two placements.
+  // Memory for this copy, for the shared memory, and for the outputs of two placements.
   if (const std::string why = memory_refusal(4 * sum); !why.empty()) throw NoMemory(why);
   Buffer& b = out.buffers.emplace_back();
   b.name = std::move(name);
@@ -174,7 +175,7 @@ void add_tensors(const Case& c, Problem& out) {
   }
 }
 
-// The rows that turn the tokens at these positions.
+// Writes the table rows for the tokens at these positions.
 void fill_table(const Problem& out, Oracle& oracle, std::uint32_t tensor,
                 const std::vector<std::int64_t>& positions, std::vector<std::byte>& cos,
                 std::vector<std::byte>& sin) {
@@ -192,8 +193,8 @@ void fill_table(const Problem& out, Oracle& oracle, std::uint32_t tensor,
   }
 }
 
-// Rows no token uses stay poison: a kernel that reads a wrong row shows it. By position both
-// placements have one table, by token each has its own.
+// Rows that no token uses stay poison, which shows a kernel that reads a wrong row. Both placements
+// share one table by position; each has its own table by token.
 void add_table(const Case& c, Problem& out, Oracle& oracle, std::uint32_t tensor) {
   const rope_problem& p = out.asked;
   const std::int64_t half = p.rotary_dim / 2;
@@ -217,13 +218,13 @@ void add_table(const Case& c, Problem& out, Oracle& oracle, std::uint32_t tensor
              by_token ? other_sin : first_sin);
 }
 
-// Where a position stands in its buffer.
+// The index of a position in its buffer.
 std::int64_t position_index(const rope_problem& p, std::int64_t b, std::int64_t t) {
   return plus(p.batch > 1 ? times(b, p.position_batch_stride) : 0,
               p.tokens > 1 ? times(t, p.position_token_stride) : 0);
 }
 
-// Writes positions as a kernel reads them; what lies between them stays poison.
+// Writes positions as a kernel reads them. Elements between them stay poison.
 void write_positions(const Case& c, const rope_problem& p,
                      const std::vector<std::int64_t>& positions, std::vector<std::byte>& content) {
   const auto size = element_bytes(c.position_dtype);
@@ -235,13 +236,13 @@ void write_positions(const Case& c, const rope_problem& p,
       std::byte* const at = content.data() + position_index(p, b, t) * size;
       require(is_poison(at, size, Poison::read_only) ||
                   std::memcmp(at, value, static_cast<std::size_t>(size)) == 0,
-              "the position strides give two different positions one place");
+              "the position strides put two different positions in the same place");
       std::memcpy(at, value, static_cast<std::size_t>(size));
     }
 }
 
-// The same positions in the opposite order; where that is no other order, their neighbours towards
-// 0, if they are to differ.
+// Takes the same positions in opposite order. If this is the same order and they must differ, takes
+// their neighbours towards 0.
 void choose_other_positions(Problem& out, SecondPositions second) {
   out.other_positions.assign(out.positions.rbegin(), out.positions.rend());
   if (second == SecondPositions::reversed || out.other_positions != out.positions) return;
@@ -269,7 +270,7 @@ void add_positions(const Case& c, Problem& out) {
   write_positions(c, out.asked, out.other_positions, out.other_inputs.back());
 }
 
-// Values of another seed for the second placement.
+// Makes values from another seed for the second placement.
 void add_other_inputs(Problem& p) {
   Case other = p.source;
   other.seed = hash(p.source.seed, 0x0da7a);
@@ -300,13 +301,13 @@ std::int64_t out_index(const rope_problem& p, std::uint32_t tensor, std::int64_t
 
 Rotation given_rotation(const Problem& p, Oracle& oracle, std::uint32_t tensor,
                         std::int64_t position, std::int64_t i) {
-  // Towards 0, so that the edges of int32 stay inside it.
+  // The shift is towards 0, so the extreme positions of int32 stay inside int32.
   const std::int64_t apart = 1000 * static_cast<std::int64_t>(tensor);
   const bool table = p.asked.angle_source == ROPE_ANGLES_TABLE;
   const bool own = p.source.own_tables && table;
   const std::int64_t at = !own ? position : position - (position >= 0 ? apart : -apart);
   Rotation r = oracle.at(p.inv_freq[static_cast<std::size_t>(i)], at);
-  if (p.source.own_sin && table && tensor > 0) r.im = -r.im;  // backwards: the same cos
+  if (p.source.own_sin && table && tensor > 0) r.im = -r.im;  // negated angle: the same cos
   return r;
 }
 

@@ -1,4 +1,5 @@
-// A case laid out: the rope_problem a kernel is given and the content of every buffer it may touch.
+// A case laid out: the rope_problem that a kernel is given, and the content of every buffer that it
+// may touch.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,41 +16,45 @@
 
 namespace ropewalk::harness {
 
-/// One buffer: its bytes before the call and, where it may be written, which elements a kernel must
-/// write (owned = 1); all the others must stay as they are.
+/// One buffer: its bytes before the call and, if writable, which elements the kernel must write
+/// (owned = 1). All other elements must keep their bytes.
 struct Buffer {
   std::string name;  ///< "q.in", "cos", "positions"
   std::int64_t element_bytes = 4;
   bool writable = false;
-  bool holds_input = false;  ///< in place: owned elements begin as the input, not as poison
+  // in place: owned elements hold the input before the call, not poison
+  bool holds_input = false;
   std::vector<std::byte> content;
-  std::vector<std::uint8_t> owned;  ///< one an element; empty unless writable
+  // 1 byte for each element; empty unless the buffer is writable
+  std::vector<std::uint8_t> owned;
 };
 
-/// Which buffers a tensor uses (index into Problem::buffers, -1: none) and where it begins in them.
+/// The buffers of a tensor, as indices into Problem::buffers (-1: none), and where the tensor
+/// begins in each.
 struct TensorPlaces {
   int in = -1, out = -1, cos = -1, sin = -1;
-  std::int64_t in_at = 0, out_at = 0;  ///< element
+  std::int64_t in_at = 0, out_at = 0;  ///< index of the tensor's first element
 };
 
 struct Problem {
   Case source;
-  rope_problem asked{};  ///< inv_freq points into `inv_freq`
+  rope_problem asked{};  ///< its inv_freq points into the vector `inv_freq` below
   std::vector<double> inv_freq;
   std::vector<std::int64_t> positions;  ///< [batch, tokens], of the first placement
-  /// Of the second (SecondPositions), so that none kept from the first call serves it; a table by
-  /// token has its rows accordingly.
+  /// Positions of the second placement (SecondPositions). They differ, so that positions kept from
+  /// the first call give wrong results. A table by token has its rows in the same order.
   std::vector<std::int64_t> other_positions;
   std::vector<Buffer> buffers;
-  /// What the second placement is given in place of a buffer's content: same shapes, strides and
-  /// positions, values of another seed (explicit ones stay). Empty for buffers without inputs.
+  /// Replaces the buffers' content for the second placement: same shapes, strides and positions,
+  /// values from another seed. Explicit values stay. Empty for buffers without inputs.
   std::vector<std::vector<std::byte>> other_inputs;
   int positions_buffer = -1;
   TensorPlaces tensor[ROPE_MAX_TENSORS];
 };
 
-/// DataPattern::decay, heads after the half prefix indicators (head j: pairs 0..j are 1, others 0):
-/// q's staircase sqrt(half - i); then k: ones, i * ones, the staircase, i * the staircase.
+/// The heads of DataPattern::decay. The first half of them are prefix indicators: in head j, pairs
+/// 0..j are 1 and the others 0. Then q has the staircase sqrt(half - i). k has ones, i * ones, the
+/// staircase, and i * the staircase.
 enum DecayHead : std::int64_t {
   decay_stair_q,
   decay_ones_re,
@@ -59,19 +64,20 @@ enum DecayHead : std::int64_t {
   decay_extra_heads
 };
 
-/// What a kernel's supports is asked about a case, without a buffer: as long as no tensor has
-/// strides of its own, all that can be wrong with the case is found. Throws BadCase.
+/// The question that a kernel's supports is asked about a case, without buffers. It finds all
+/// errors of a case whose tensors have no strides of their own. Throws BadCase.
 Problem make_question(const Case& c);
 
-/// The positions of the second placement: those of the first in the opposite order, which keeps
-/// what a law says of two cases; or, where that is no other order (one token), others.
+/// Positions of the second placement: those of the first in opposite order, which keeps laws about
+/// two cases valid. always_others takes new positions where the opposite order is the same order
+/// (one token).
 enum class SecondPositions { reversed, always_others };
 
-/// Lays a case out. Throws BadCase. The oracle makes the tables.
+/// Lays a case out. The oracle makes the tables. Throws BadCase.
 Problem make_problem(const Case& c, Oracle& oracle,
                      SecondPositions second = SecondPositions::reversed);
 
-/// Element index, relative to the tensor's first, of the first element of a head.
+/// Index of a head's first element, relative to the tensor's first element.
 std::int64_t in_index(const rope_problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t,
                       std::int64_t h);
 std::int64_t out_index(const rope_problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t,
@@ -83,7 +89,7 @@ inline const std::vector<std::byte>& given(const Problem& p, int placement, int 
   return placement == 1 && !p.other_inputs[i].empty() ? p.other_inputs[i] : p.buffers[i].content;
 }
 
-/// The position whose angles turn a token in the first placement (0) or the second (1).
+/// The position of a token in the first placement (0) or the second (1).
 inline std::int64_t position_of(const Problem& p, int placement, std::int64_t b, std::int64_t t) {
   const auto& positions = placement == 1 ? p.other_positions : p.positions;
   return positions[static_cast<std::size_t>(b * p.asked.tokens + t)];
@@ -97,11 +103,12 @@ struct HeadPlace {
   std::int64_t b, t, h;
 };
 
-/// The two elements of a pair, counted from the first of its row.
+/// The indices of a pair's two elements in its row.
 PairIndex pair_elements(const rope_problem& p, std::uint32_t tensor, std::int64_t pair);
 
-/// The exact rotation of pair i at a position, as tensor `tensor` is given it: with own tables,
-/// tensor k's table holds the angles of positions 1000 k nearer to 0; with an own sin, minus them.
+/// The exact rotation of pair i at a position, as the kernel is given it for tensor `tensor`. With
+/// own tables, tensor k's table holds the angles of positions that are 1000 k nearer to 0. With an
+/// own sin, its angles are negated.
 Rotation given_rotation(const Problem& p, Oracle& oracle, std::uint32_t tensor,
                         std::int64_t position, std::int64_t i);
 

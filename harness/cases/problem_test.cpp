@@ -1,4 +1,4 @@
-// A laid-out case: what stands where in every buffer, and what a kernel may write.
+// The content of every buffer of a laid-out case, and which elements a kernel may write.
 #include "harness/cases/problem.h"
 
 #include <gtest/gtest.h>
@@ -327,7 +327,7 @@ TEST(Problem, OtherDataHaveOtherValuesInTheSamePlaces) {
             &p.buffers[static_cast<std::size_t>(p.tensor[0].cos)].content);
 }
 
-// What one head holds as complex pairs, half split.
+// The elements of one head as complex pairs, half split.
 std::vector<std::pair<double, double>> pairs(const Problem& p, std::int64_t h) {
   const std::int64_t half = p.asked.rotary_dim / 2;
   std::vector<std::pair<double, double>> out;

@@ -1,4 +1,4 @@
-// Elements of the data types, as they lie in memory.
+// Elements of the data types, in their memory format.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ Stored load_as(const std::vector<std::byte>& bytes, std::int64_t index) {
   return v;
 }
 
-/// u, range and mantissa of a floating-point data type.
+/// Unit roundoff, range and mantissa of a floating-point data type.
 inline const bounds::Format& format_of(std::int32_t dtype) {
   switch (dtype) {
     case ROPE_F64:
@@ -34,7 +34,7 @@ inline const bounds::Format& format_of(std::int32_t dtype) {
   }
 }
 
-/// use(std::type_identity<T>), T being how the data type is stored.
+/// Calls use(std::type_identity<T>), where T is the C++ type that stores the data type.
 template <class Use>
 auto with_stored_type(std::int32_t dtype, Use&& use) {
   switch (dtype) {
@@ -49,7 +49,7 @@ auto with_stored_type(std::int32_t dtype, Use&& use) {
   }
 }
 
-/// Rounds to the data type (to 16 bits by way of f32).
+/// Rounds to the data type. A 16-bit type is reached by way of f32.
 template <class Stored>
 void store_as(std::vector<std::byte>& bytes, std::int64_t index, double value) {
   using Narrow = std::conditional_t<std::is_same_v<Stored, double>, double, float>;
@@ -64,7 +64,7 @@ inline void store(std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_
   });
 }
 
-/// The element of a data type known at run time, exact as a double.
+/// Reads an element of a data type that is known only at run time. The double is exact.
 inline double load(const std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index) {
   return with_stored_type(dtype, [&]<class Stored>(std::type_identity<Stored>) {
     return double{load_as<Stored>(bytes, index)};

@@ -34,9 +34,9 @@ double element_value(const Case& c, const bounds::Format& format, std::uint64_t 
       return subnormal_value(bits, format);
     case DataPattern::edge:
       return edge_value(bits, format, c.attention_scale);
-    case DataPattern::span:  // the two elements of a pair alike
+    case DataPattern::span:  // both elements of a pair have the same exponent
       return span_value(bits, hash(head_hash, ~pair), format, c.attention_scale);
-    case DataPattern::basis:  // heads: (1, 0), (0, 1), full mantissas, and again
+    case DataPattern::basis:  // heads in turn: (1, 0), (0, 1), full mantissas
       return h % 3 == 2 ? unit_value(bits, mantissa) : (first == (h % 3 == 0) ? 1.0 : 0.0);
     case DataPattern::decay: {  // heads: half prefix indicators, then those of DecayHead
       const double stair = std::sqrt(static_cast<double>(half - pair));
@@ -50,8 +50,8 @@ double element_value(const Case& c, const bounds::Format& format, std::uint64_t 
   }
 }
 
-// What must be copied bit for bit: any bits, infinities and NaN payloads among them, and what
-// arithmetic would change: -0, a subnormal, a signalling NaN.
+// Elements that must be copied bit for bit: random bits, with infinities and NaN payloads among
+// them. They also hold values that arithmetic would change: -0, a subnormal, a signalling NaN.
 std::uint64_t copied_bits(std::int32_t dtype, std::uint64_t random, std::int64_t e) {
   constexpr std::uint64_t exponents[] = {std::uint64_t{0x7ff} << 52, 0x7f800000, 0x7c00, 0x7f80};
   const std::uint64_t exponent = exponents[dtype];
@@ -60,13 +60,13 @@ std::uint64_t copied_bits(std::int32_t dtype, std::uint64_t random, std::int64_t
   const std::uint64_t special[] = {all ^ all >> 1, 0, 1, exponent | 1};
   if (e % 5 == 2) return special[random % 4];
   const std::uint64_t bits = (e % 5 == 1 ? random | exponent : random) & all;
-  // In 16 bits chance would make poison now and then.
+  // In 16 bits, random bits are sometimes equal to poison.
   for (const Poison poison : {Poison::a, Poison::b, Poison::read_only})
     if (bits == poison_bits(poison, size)) return bits ^ 1;
   return bits;
 }
 
-// The rotated window of head h, from element `begin` of the buffer.
+// Writes the rotated window of head h, from element `begin` of the buffer.
 void fill_window(const Case& c, std::uint64_t head_hash, std::int64_t h, std::int64_t begin,
                  std::vector<std::byte>& bytes) {
   const bounds::Format& format = format_of(c.dtype);
@@ -75,14 +75,14 @@ void fill_window(const Case& c, std::uint64_t head_hash, std::int64_t h, std::in
       for (std::int64_t e = 0; e < c.rotary_dim; ++e)
         store_as<Stored>(bytes, begin + e, value_of(e));
     };
-    if (c.data == DataPattern::unit)  // most cases have it
+    if (c.data == DataPattern::unit)  // the most frequent pattern
       fill([&](std::int64_t e) { return unit_value(hash(head_hash, e), format.mantissa); });
     else
       fill([&](std::int64_t e) { return element_value(c, format, head_hash, h, e); });
   });
 }
 
-// What is not rotated of a head, from element `begin` of the buffer.
+// Writes the elements of a head that are not rotated, from element `begin` of the buffer.
 void fill_copied(const Case& c, std::uint64_t head_hash, std::int64_t from, std::int64_t to,
                  std::int64_t begin, std::vector<std::byte>& bytes) {
   const auto size = static_cast<std::size_t>(element_bytes(c.dtype));
@@ -110,7 +110,7 @@ void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std
             store(bytes, c.dtype, row + e, given.values[next]);
           continue;
         }
-        // hash() is a fold: what all elements of a head share is hashed once.
+        // hash() is a fold: the coordinates that a head's elements share are hashed once.
         const std::uint64_t outside = hash(c.seed, 0xb175, tensor, b, t, h);
         fill_copied(c, outside, 0, window, row, bytes);
         if (given.rotate) fill_window(c, hash(c.seed, tensor, b, t, h), h, row + window, bytes);

@@ -1,4 +1,4 @@
-// What a tensor of a case holds before the call.
+// Fills a tensor with its content before the call.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace ropewalk::harness {
 
-/// Writes the rows of a tensor that begins at element `at` of a buffer: the case's own values, or
-/// numbers of its pattern in the rotated window and any bits beside it, from its seed. What lies
-/// between the rows stays.
+/// Writes the rows of a tensor that begins at element `at` of a buffer. Rows take the case's
+/// explicit values, or numbers of its pattern inside the rotated window and random bits outside it.
+/// Elements between the rows keep their bytes.
 void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std::int64_t at,
                  std::vector<std::byte>& bytes);
 
