@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view blank = " \t";
 
-/// Takes the first word off the line; empty when there is none.
+/// Takes the first word off the line; empty if there is none.
 std::string_view take_word(std::string_view& line) {
   line.remove_prefix(std::min(line.find_first_not_of(blank), line.size()));
   const std::string_view word = line.substr(0, line.find_first_of(blank));
@@ -22,7 +22,7 @@ std::string_view take_word(std::string_view& line) {
   return word;
 }
 
-/// The number of digits alone; -1 for anything else.
+/// Reads a number of digits only; -1 for any other text.
 int digits(std::string_view text) {
   int value = 0;
   for (const char c : text) {

@@ -1,6 +1,6 @@
-// Known failures: what a kernel is known to get wrong, until when and why, so that a CI goes on to
-// watch everything else (docs/ledger.md). They change the exit code and nothing more: a known
-// failure is still a failure, and a kernel that has one has no speed.
+// Known failures: what a kernel is known to get wrong, until which day, and why (docs/ledger.md).
+// They let a CI job pass while it watches everything else. They change only the exit code: a kernel
+// with a known failure still fails and gets no speed.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -14,34 +14,36 @@ namespace ropewalk::harness {
 /// One line of the file.
 struct KnownFailure {
   std::string kernel, property;  ///< globs
-  std::string until;             ///< the last day it counts, YYYY-MM-DD
+  std::string until;             ///< the last day on which the line counts, YYYY-MM-DD
   std::string reason;
   std::int64_t line = 0;
 };
 
-/// Throws BadFile (file and line) for a line that is not `KERNEL PROPERTY YYYY-MM-DD reason`, an
-/// impossible date and control characters. `#` begins a comment line.
+/// Throws BadFile (file and line) for a line that is not `KERNEL PROPERTY YYYY-MM-DD reason`, for
+/// an impossible date and for control characters. `#` begins a comment line.
 std::vector<KnownFailure> parse_known_failures(std::string_view text, const std::string& file);
 
-/// Holds the rows of a run to a file of known failures.
+/// Compares the rows of a run with a file of known failures.
 class KnownFailures {
  public:
-  KnownFailures() = default;  ///< none
-  /// `today` as YYYY-MM-DD. Throws BadFile.
+  KnownFailures() = default;  ///< no known failures
+  /// `today` is YYYY-MM-DD. Throws BadFile.
   KnownFailures(std::string_view text, std::string file, std::string today);
 
-  /// "until 2026-12-31: reason" of the first line that excuses a failure of this kernel in this
-  /// property today; empty when none does.
+  /// Returns "until 2026-12-31: reason" of the first line that excuses this failure today, or an
+  /// empty text.
   std::string excuse(const std::string& kernel, const std::string& property);
-  /// Marks the row (VerdictRow::known) when it is a failure that is known; takes note in any case.
+  /// Marks the row (VerdictRow::known) if it is a known failure. Counts the row for remarks() in
+  /// any case.
   void judge(report::VerdictRow& row);
-  /// After the run: one line each for a line that is expired, needless or about nothing that ran.
+  /// Call after the run. Returns a remark for each line that has expired, is not needed, or matched
+  /// no row.
   std::vector<std::string> remarks() const;
 
  private:
   struct Use {
     KnownFailure known;
-    std::int64_t judged = 0, failed = 0;  ///< rows that it names
+    std::int64_t judged = 0, failed = 0;  ///< rows that the line matches
   };
   std::string file_, today_;
   std::vector<Use> uses_;

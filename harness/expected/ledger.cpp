@@ -30,7 +30,7 @@ bool is_word(std::string_view text) {
          text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_:") == std::string_view::npos;
 }
 
-/// Nothing when the text is no margin that holds.
+/// Empty if the text is not a margin in [0, 1].
 std::optional<double> read_margin(std::string_view text) {
   double margin = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), margin);
@@ -77,7 +77,7 @@ Ledger parse_ledger(std::string_view text, const std::string& file) {
       return;
     }
     const auto fields = split(line);
-    require(fields.size() == 6, fmt::format("6 fields are a row, not '{}'", shown(line)));
+    require(fields.size() == 6, fmt::format("a row has 6 fields, not '{}'", shown(line)));
     require(std::all_of(fields.begin(), fields.end() - 1, is_word),
             fmt::format("a field is not of a-z, 0-9, '_' and ':' in '{}'", shown(line)));
     const LedgerKey key = key_from(line);
@@ -87,7 +87,7 @@ Ledger parse_ledger(std::string_view text, const std::string& file) {
             fmt::format("the margin of a property lies in [0, 1] and that of a feature is '-', "
                         "not '{}'",
                         shown(fields[5])));
-    require(ledger.emplace(key, margin).second, "the row stands twice");
+    require(ledger.emplace(key, margin).second, "the row appears twice");
   });
   if (!found_header) throw BadFile(file, 1, "is empty, and no ledger");
   return ledger;

@@ -1,5 +1,6 @@
-// The ledger: what each kernel holds and offers, committed, so that a kernel that suddenly refuses
-// something fails a test instead of being judged on less (docs/ledger.md).
+// The ledger lists what each kernel offers and which properties hold (docs/ledger.md). It is
+// committed, so a kernel that begins to refuse something fails a test instead of being judged on
+// less.
 #pragma once
 #include <compare>
 #include <map>
@@ -9,29 +10,30 @@
 
 namespace ropewalk::harness {
 
-/// One line of the file but for its margin. An offered feature stands where a property would, as
+/// One line of the file without its margin. An offered feature takes the place of a property, as
 /// "offers:NAME".
 struct LedgerKey {
   std::string kernel, contract, pairing, dtype, property;
   auto operator<=>(const LedgerKey&) const = default;
 };
 
-/// The rows, with the margin of a property; nothing for an offered feature. Margins are there to
-/// be read: they differ a little between compilers.
+/// The rows: a margin for a property, nothing for an offered feature. Margins are for reading only:
+/// they differ slightly between compilers.
 using Ledger = std::map<LedgerKey, std::optional<double>>;
 
-/// The property column of an offered feature.
+/// The text of the property column for an offered feature.
 std::string offered(const std::string& feature);
 
-/// "plain,table,half_split,f32,norm": how a row is named in messages and begins in the file.
+/// Returns "plain,table,half_split,f32,norm". Messages name a row this way, and the row in the file
+/// begins with it.
 std::string to_text(const LedgerKey& key);
-/// The reverse, for what to_text() made.
+/// Reads what to_text() made.
 LedgerKey key_from(std::string_view text);
-/// The whole file, sorted.
+/// Writes the whole file, sorted.
 std::string to_text(const Ledger& ledger);
 
-/// The reverse; `file` is the name for messages. Throws BadFile for what is no ledger, a line that
-/// is no row, a margin that does not hold (above 1) and a row that stands twice.
+/// Reads a file. `file` is its name for messages. Throws BadFile if it is no ledger, if a line is
+/// no row, if a margin is above 1, and if a row appears twice.
 Ledger parse_ledger(std::string_view text, const std::string& file);
 
 }  // namespace ropewalk::harness

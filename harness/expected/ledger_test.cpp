@@ -43,9 +43,9 @@ TEST(Ledger, ForeignAndBrokenTextNamesItsLine) {
                    "ELF\0\xff\n",
                    7),
        "l.csv:1: is no ledger"},
-      {header + "\n", "l.csv:2: 6 fields are a row, not ''"},
-      {header + "plain,table,half_split,f32,norm\n", "l.csv:2: 6 fields"},
-      {header + "plain,table,half_split,f32,norm,0.5,\n", "l.csv:2: 6 fields"},
+      {header + "\n", "l.csv:2: a row has 6 fields, not ''"},
+      {header + "plain,table,half_split,f32,norm\n", "l.csv:2: a row has 6 fields"},
+      {header + "plain,table,half_split,f32,norm,0.5,\n", "l.csv:2: a row has 6 fields"},
       {header + "plain,,half_split,f32,norm,0.5\n", "l.csv:2: a field is not of"},
       {header + "pl ain,table,half_split,f32,norm,0.5\n", "l.csv:2: a field is not of"},
       {header + "pl\xc3\xa9in,table,half_split,f32,norm,0.5\n", "l.csv:2: a field is not of"},
@@ -55,7 +55,7 @@ TEST(Ledger, ForeignAndBrokenTextNamesItsLine) {
       {header + "plain,table,half_split,f32,norm,nan\n", "l.csv:2: the margin of a property"},
       {header + "plain,table,half_split,f32,norm,0.5x\n", "l.csv:2: the margin of a property"},
       {header + "plain,table,half_split,f32,offers:fused,0.5\n", "not '0.5'"},
-      {header + row + row, "l.csv:3: the row stands twice"},
+      {header + row + row, "l.csv:3: the row appears twice"},
   };
   for (const auto& [text, what] : cases) {
     const std::string message = message_of(text);
