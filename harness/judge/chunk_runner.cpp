@@ -21,7 +21,7 @@ std::size_t row_of(std::int64_t position) {
 }  // namespace
 
 ChunkRunner::ChunkRunner(Subject& subject, const ChunkPlan& plan) : subject_(subject), plan_(plan) {
-  // Not known to case_of() while it is empty, and the same ones afterwards: they are made once.
+  // While inv_freq_ is empty, case_of() makes the frequencies. They are made only once.
   inv_freq_ = frequencies_of(case_of(0, 1));
   const auto row_bytes = static_cast<std::size_t>(row_elements() * bytes_of_float);
   rows_.resize(static_cast<std::size_t>(vectors * row_elements()));
@@ -57,7 +57,7 @@ const float* ChunkRunner::inputs_of(std::int64_t position) const {
   return rows_.data() + static_cast<std::int64_t>(row_of(position)) * row_elements();
 }
 
-// Buffers end at a forbidden page where that leaves them aligned to 64 bytes.
+// A buffer ends at a forbidden page if it is then aligned to 64 bytes.
 void ChunkRunner::lay_out(std::int64_t first, std::int64_t count) {
   Case c = case_of(first, count);
   c.inv_freq = inv_freq_;
@@ -68,7 +68,7 @@ void ChunkRunner::lay_out(std::int64_t first, std::int64_t count) {
   call_.workspace_at_end = 1;
   call_.problem = problem.asked;
   call_.problem.inv_freq = nullptr;
-  // One promise for all calls, however the positions are divided.
+  // All calls get the same bounds on positions, however the positions are divided.
   call_.problem.min_position = plan_.first;
   call_.problem.max_position = plan_.last;
   std::uint64_t next = 0;
@@ -132,7 +132,7 @@ CallResult ChunkRunner::ask_supports() {
 
 CallResult ChunkRunner::run(std::int64_t first, std::int64_t count) {
   subject_.worker.kernels();
-  if (subject_.worker.starts() != starts_) {  // a worker that died took its memory with it
+  if (subject_.worker.starts() != starts_) {  // the buffers ended with the worker
     prepared_ = false;
     count_ = 0;
   }

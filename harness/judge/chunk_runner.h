@@ -1,6 +1,7 @@
-// Consecutive positions through the worker, chunk after chunk, with nothing copied: inputs are
-// written once and outputs are judged where the worker left them. Three heads a position: the basis
-// vectors e1 and e2 and a full-mantissa vector (DataPattern::basis). For f32 data out of place.
+// Runs consecutive positions through the worker in chunks, without copies: inputs are written once,
+// and outputs are judged where the worker left them. Each position has three heads: the basis
+// vectors e1 and e2, and a full-mantissa vector (DataPattern::basis). The data is f32, out of
+// place.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace ropewalk::harness {
 
-/// Who is run, on which shape, and the positions that may occur at all.
+/// The kernel, the shape and the range of positions.
 struct ChunkPlan {
   std::int32_t pairing = ROPE_HALF_SPLIT;
   std::int64_t rotary_dim = 128;
@@ -23,26 +24,26 @@ class ChunkRunner {
  public:
   static constexpr std::int64_t tokens_most = 4096;
   static constexpr std::int64_t heads = 3;
-  /// Positions that are equal modulo this many get the same full-mantissa vector.
+  /// Positions that are equal modulo this number get the same full-mantissa vector.
   static constexpr std::int64_t vectors = 1024;
 
   ChunkRunner(Subject& subject, const ChunkPlan& plan);
 
   CallResult ask_supports();
 
-  /// Runs the positions first .. first + count - 1, count <= tokens_most.
+  /// Runs the positions first .. first + count - 1, with count <= tokens_most.
   CallResult run(std::int64_t first, std::int64_t count);
 
-  /// After run(): the outputs of a token's three heads, one behind the other. What was not written
-  /// is NaN.
+  /// Call after run(). Returns the outputs of a token's three heads, one behind the other. Elements
+  /// that the kernel did not write are NaN.
   const float* outputs(std::int64_t token) const { return out_ + token * row_elements(); }
-  /// Told of each token in turn once its outputs have been judged: fills them with NaN again.
+  /// Call once for each token in order, after its outputs are judged. Fills them with NaN again.
   void judged(std::int64_t token);
 
-  /// What the three heads of a position are given.
+  /// The inputs of the three heads of a position.
   const float* inputs_of(std::int64_t position) const;
 
-  /// The same positions as a case of property `agreement`, with the same data if count is 1.
+  /// The same positions as a case of property `agreement`. Its data is the same only if count is 1.
   Case case_of(std::int64_t first, std::int64_t count) const;
 
  private:
@@ -58,11 +59,12 @@ class ChunkRunner {
   std::vector<NamedRegion> regions_;
   float *in_ = nullptr, *out_ = nullptr;
   std::int32_t* positions_ = nullptr;
-  std::int64_t count_ = 0;         // tokens of the layout, 0: none yet
-  std::int64_t inputs_from_ = -1;  // modulo `vectors`; -1: not written yet
-  std::int64_t judged_ = 0;        // tokens whose outputs are NaN again
+  std::int64_t count_ = 0;  // tokens of the layout; 0: nothing is laid out
+  // first position of the inputs, modulo `vectors`; -1: not written yet
+  std::int64_t inputs_from_ = -1;
+  std::int64_t judged_ = 0;  // tokens whose outputs are NaN again
   bool prepared_ = false;
-  int starts_ = 0;  // of the worker when the buffers were laid out
+  int starts_ = 0;  // Worker::starts() when the buffers were laid out
 };
 
 }  // namespace ropewalk::harness

@@ -25,7 +25,8 @@ Region region_of(const Problem& problem, const std::vector<Placed>& places, int 
           at.lead + static_cast<std::uint64_t>(element * b.element_bytes), b.writable ? 1u : 0u, 0};
 }
 
-// The frequencies travel as a region behind the buffers, at its end; a state gets a copy.
+// The frequencies are sent as a region behind the buffers, at the region's end. A state gets a
+// copy.
 struct Frequencies {
   std::uint64_t bytes, pages_bytes;
   explicit Frequencies(const Problem& problem)
@@ -80,7 +81,8 @@ struct Room {
   std::uint64_t end;
 };
 
-// From byte `begin` of the shared memory. What lies before it stays, at another address perhaps.
+// Lays out from byte `begin` of the shared memory. Content before it stays, but may move to another
+// address.
 Room lay_out(Subject& subject, const Problem& problem, const Call& call, std::uint64_t begin = 0) {
   Room room;
   const bool align_64 = (subject.facts.flags & ROPE_NEEDS_ALIGN_64) != 0;
@@ -112,7 +114,7 @@ CallResult ask(Subject& subject, const Problem& problem) {
                              named_regions(problem, room.places));
 }
 
-// Whether the parent and its worker may map so much, touched or not.
+// True if the parent and its worker can map this many bytes, touched or not.
 bool addresses_for(std::uint64_t bytes) {
   for (const auto which : {RLIMIT_AS, RLIMIT_FSIZE}) {
     rlimit limit{};
@@ -125,7 +127,7 @@ bool addresses_for(std::uint64_t bytes) {
   return true;
 }
 
-// The problem with another stride along one axis, of inputs and outputs.
+// Copies the problem with another stride along one axis, for inputs and outputs.
 Problem moved_apart(const Problem& problem, int axis, std::int64_t stride) {
   Problem far = problem;
   for (rope_tensor& t : far.asked.tensor) {
@@ -140,7 +142,7 @@ bool is_tensor(const Problem& problem, int buffer) {
                      [&](const TensorPlaces& t) { return t.in == buffer || t.out == buffer; });
 }
 
-// visit(buffer, element in the one problem, the same in the other, bytes) for every row of every
+// Calls visit(buffer, element in `one`, the same element in `other`, bytes) for every row of every
 // input and output.
 template <class Visit>
 void for_each_row_of(const Problem& one, const Problem& other, Visit&& visit) {
@@ -160,8 +162,8 @@ void for_each_row_of(const Problem& one, const Problem& other, Visit&& visit) {
         }
 }
 
-// The same case with every tensor in place, or out of place; nothing where there is no such case,
-// or where its strides may be what is refused.
+// The same case with every tensor in place, or out of place. Empty if there is no such case, or if
+// the kernel may refuse its strides.
 std::optional<Case> in_other_form(Case c) {
   const bool in_place = c.tensors[0].in_place;
   for (TensorCase& t : c.tensors) {
@@ -172,8 +174,8 @@ std::optional<Case> in_other_form(Case c) {
   return c;
 }
 
-// The flags of a kernel are promises: with both forms declared, it takes packed tensors in one as
-// in the other. A refusal that breaks this is a failure and no honest answer.
+// The flags of a kernel are promises. A kernel that declares both forms accepts packed tensors in
+// either form or in neither. A refusal that breaks this is a failure, not an honest answer.
 CallResult hold_to_flags(Subject& subject, const Problem& problem, CallResult refusal) {
   constexpr std::uint32_t both = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE;
   if (refusal.kind != CallResult::Kind::unsupported || (subject.facts.flags & both) != both)
@@ -184,7 +186,7 @@ CallResult hold_to_flags(Subject& subject, const Problem& problem, CallResult re
   if (answer.kind != CallResult::Kind::ok) return refusal;
   const bool in_place = problem.source.tensors[0].in_place;
   return {CallResult::Kind::failed,
-          fmt::format("flags has {}, yet supports refuses {} what it takes {} ({})",
+          fmt::format("flags has {}, yet supports refuses {} a problem that it accepts {} ({})",
                       in_place ? "ROPE_IN_PLACE" : "ROPE_OUT_OF_PLACE",
                       in_place ? "in place" : "out of place",
                       in_place ? "out of place" : "in place", refusal.text)};
@@ -198,7 +200,7 @@ CallResult ask_supports(Subject& subject, const Problem& problem) {
 
 void perform(Subject& subject, const Problem& problem, const Call& call, Execution& execution,
              Outputs& outputs) {
-  subject.worker.kernels();  // a fresh worker before the memory is filled
+  subject.worker.kernels();  // starts a fresh worker before the memory is filled
   const Poison poison = poison_of(call.placement);
   const Room room = lay_out(subject, problem, call);
   outputs.placement = call.placement;
@@ -238,7 +240,8 @@ void perform_far(Subject& subject, const Problem& problem, const Call& call, int
   }
   const Frequencies frequencies(problem);
   if (!addresses_for(end + frequencies.pages_bytes)) {
-    execution.result = {CallResult::Kind::skipped, "no addresses for rows that are far apart"};
+    execution.result = {CallResult::Kind::skipped,
+                        "this machine has no addresses for rows that are far apart"};
     return;
   }
   std::byte* const memory = subject.worker.reserve_buffers(end + frequencies.pages_bytes);
@@ -250,7 +253,7 @@ void perform_far(Subject& subject, const Problem& problem, const Call& call, int
     if (!is_tensor(problem, static_cast<int>(i)))
       write_buffer(problem.buffers[i], content, places[i], memory, poison_of(call.placement));
     else if (problem.buffers[i].writable)
-      outputs[i] = content;  // poison, or the input in place
+      outputs[i] = content;  // poison, or the input if in place
   }
   const auto far_row = [&](int buffer, std::int64_t at) {
     return memory + places[static_cast<std::size_t>(buffer)].offset +
@@ -289,7 +292,7 @@ CallResult perform_again(Subject& subject, const Problem& problem, std::uint32_t
                          std::uint32_t callers, std::uint32_t rounds, bool shared) {
   subject.worker.kernels();
   std::vector<CallDescriptor> calls;
-  std::vector<NamedRegion> regions;  // of the last caller: those of all have the same names
+  std::vector<NamedRegion> regions;  // of the last caller; those of all callers have the same names
   std::uint64_t end = 0;
   for (std::uint32_t caller = 0; caller < callers; ++caller) {
     const int placement = static_cast<int>(caller % 2);

@@ -10,24 +10,24 @@ namespace ropewalk::harness {
 struct Finding {
   enum class Kind { measured, crash, hang, unsupported, skipped, broken };
   Kind kind = Kind::measured;
-  double margin = 0;  ///< worst error / bound; the claim holds where it is <= 1
-  double bound = 0;   ///< at the worst place, in `bound_unit`
+  double margin = 0;  ///< worst error / bound; the claim holds if it is <= 1
+  double bound = 0;   ///< bound at the worst place, in `bound_unit`
   std::string bound_unit;
-  std::int64_t compared = 0;  ///< values compared
-  std::string where;          ///< of the worst
-  std::string reason;         ///< what is wrong, in words; of a broken contract, crash, hang, skip
+  std::int64_t compared = 0;  ///< number of values compared
+  std::string where;          ///< the worst place
+  std::string reason;         ///< what is wrong, in words: a broken contract, crash, hang or skip
   std::string diagnosis;      ///< gain and phase of the worst error
 
-  /// Measured and within its bound, with something compared.
+  /// True if the finding is measured, within its bound, and compared at least one value.
   bool holds() const { return kind == Kind::measured && margin <= 1 && compared > 0; }
   bool ran() const { return kind != Kind::unsupported && kind != Kind::skipped; }
 };
 
-/// Keeps the worst of many comparisons. NaN is worse than anything and is never overwritten.
+/// Keeps the worst of many comparisons. NaN is worse than any number and is never overwritten.
 class Tally {
  public:
-  /// error <= bound is what should hold; an error of 0 always does. `describe` is called for a new
-  /// worst only.
+  /// Notes one comparison, which holds if error <= bound. An error of 0 always holds. `describe` is
+  /// called only for a new worst.
   template <class Describe>
   void add(double error, double bound, Describe&& describe) {
     ++finding_.compared;
@@ -37,7 +37,7 @@ class Tally {
     finding_.bound = bound;
     describe(finding_);
   }
-  /// Counts a comparison that is known to be no worse than the worst so far.
+  /// Counts a comparison that is known to be no worse than the worst noted.
   void count_harmless() { ++finding_.compared; }
   const Finding& finding() const { return finding_; }
 

@@ -27,7 +27,7 @@ double as_double(const DoubleDouble& v) {
   return static_cast<double>(v);
 }
 
-// y / (a x r) = (1 + g) e^(i d): g is a scale error, d an angle error.
+// y / (a x r) = (1 + g) e^(i d), where g is a scale error and d an angle error in rad.
 std::string diagnose(std::complex<double> y, std::complex<double> expected) {
   const std::complex<double> q = y / expected;
   if (!std::isfinite(q.real()) || !std::isfinite(q.imag()))
@@ -41,15 +41,15 @@ std::complex<double> as_complex(const Complex<Wide>& z) {
   return {as_double(z.re), as_double(z.im)};
 }
 
-// Double-double holds no products of f64 pairs next to the ends of the range. A rotation is linear:
-// such a pair is judged 2^600 times as large or as small, with its bound, which is exact (what a
-// small second element of a huge pair loses is below 2^-1000 of it).
+// Double-double cannot hold products of f64 pairs near the ends of the range. A rotation is linear,
+// so such a pair is judged 2^600 times as large or as small, together with its bound. This is
+// exact, except that the small element of a huge pair may lose less than 2^-1000 of the pair.
 double factor_for(std::int32_t dtype, double rho) {
   if (dtype != ROPE_F64 || rho == 0 || (rho > 0x1p-400 && rho < 0x1p400)) return 1;
   return rho < 1 ? 0x1p600 : 0x1p-600;
 }
 
-// The bound before storage where everything is `factor` times as large.
+// The bound before storage, with all magnitudes multiplied by `factor`.
 double computed_bound(const KernelFacts& facts, const Case& c, const bounds::Precision& at_one,
                       double rho, double r, double factor) {
   bounds::Precision p = at_one;
@@ -62,13 +62,14 @@ double computed_bound(const KernelFacts& facts, const Case& c, const bounds::Pre
   return bounds::against_exact(p, rho, bounds::computed_rotation * p.u, scale);
 }
 
-// The contract promises nothing where the result, or what is scaled first, could overflow.
+// The contract promises nothing if the result, or the value that is scaled first, could overflow.
 bool may_overflow(const Case& c, double rho) {
   const double a = std::max(1.0, std::abs(scale_of(c)));
   return !(rho <= format_of(c.dtype).largest / a * std::sqrt(0.5));
 }
 
-// One pair: adds |y - a x r| to the tally, or checks the rule for what is not finite.
+// Judges one pair: adds |y - a x r| to the tally, or checks the rule for values that are not
+// finite.
 template <class Wide, class Where>
 void compare_pair(const KernelFacts& facts, const Case& c, const Complex<Wide>& x,
                   const Complex<Wide>& r, const Complex<Wide>& y, Tally& tally, Where&& where) {
@@ -110,8 +111,8 @@ void compare_pair(const KernelFacts& facts, const Case& c, const Complex<Wide>& 
   });
 }
 
-// A cheap look: whether |y - a x r| could be worse than `margin` times the bound. A little strict,
-// so that it only ever says yes too often; NaN says yes.
+// A quick test whether |y - a x r| could be worse than `margin` times the bound. It errs only
+// towards yes, and says yes for NaN.
 struct QuickLook {
   bounds::Precision precision;
   double relative_bound = 0, scale = 1, sign = 1;
@@ -123,13 +124,14 @@ struct QuickLook {
     const Complex<Wide> expected{turned.re * Wide(scale), turned.im * Wide(scale)};
     const double re = as_double(y.re - expected.re), im = as_double(y.im - expected.im);
     if (re == 0 && im == 0) return false;
-    constexpr double strict = 1 - 1e-6;  // for |r| next to 1, left out here
-    // The bound is the sum of two parts: its square is no less than the sum of their squares.
+    constexpr double strict = 1 - 1e-6;  // covers |r| next to 1, which is left out here
+    // The bound is the sum of two parts, so its square is at least the sum of their squares.
     const double allowed = strict * margin;
     const double part = allowed * relative_bound;
     const double limit =
         part * part * squared(x) * squared(r) + allowed * allowed * stored(expected);
-    // A square beyond double's range says nothing: of infinity, and of huge or tiny f64 pairs.
+    // A square outside double's range decides nothing: that of infinity, or of huge or tiny f64
+    // pairs.
     const bool in_range = limit > 0x1p-900 && limit <= std::numeric_limits<double>::max();
     return !(in_range && re * re + im * im <= limit);
   }
@@ -148,7 +150,7 @@ struct QuickLook {
   static double stored(const Complex<DoubleDouble>&) { return 0; }  // f64 data
 };
 
-// The pairs of one head of one placement.
+// Judges the pairs of one head of one placement.
 template <class Stored, class Wide>
 void compare_head(Subject& subject, const Problem& p, const Outputs& outputs, const HeadPlace& at,
                   const std::vector<Complex<Wide>>& rotations, const QuickLook& look,
@@ -181,7 +183,7 @@ void compare_head(Subject& subject, const Problem& p, const Outputs& outputs, co
   }
 }
 
-// Wide: for f32 data and narrower ones double is 2^29 times finer than what is judged; f64 data
+// Wide is double for f32 data and narrower types, 2^29 times finer than their precision. f64 data
 // need double-double.
 template <class Stored>
 Finding compare_all(Subject& subject, const Problem& p, const Execution& execution) {
@@ -244,7 +246,8 @@ std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placeme
       };
       out.push_back({value(at.cos), value(at.sin)});
     } else if (p.source.contract == ROPE_CONTRACT_F32_ANGLE) {
-      // The angle is a float; double's cos and sin of it are right to 2^-52, u of f32 is 2^-24.
+      // The angle is a float. The cos and sin of double are right to 2^-52, while u of f32 is
+      // 2^-24.
       const float angle = static_cast<float>(position) *
                           static_cast<float>(p.inv_freq[static_cast<std::size_t>(i)]);
       out.push_back({std::cos(double{angle}), std::sin(double{angle})});

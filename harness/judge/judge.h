@@ -1,6 +1,6 @@
-// The judge: how far every pair of an output is from the truth, in units of the bound that a
-// correct kernel keeps (reference/bounds.h). One error metric for the whole project: the 2-norm per
-// pair.
+// The judge measures how far every output pair is from the truth, in units of the bound that a
+// correct kernel keeps (reference/bounds.h). The whole project uses one error metric: the 2-norm of
+// a pair's error.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -11,21 +11,21 @@
 
 namespace ropewalk::harness {
 
-/// What a kernel is held to compute in, and to round to on store. 16-bit data: f32, then the data
-/// type; under a declared error_bound, which holds for the result, all may be done in the data
-/// type.
+/// The precision in which a kernel must compute, and that to which it rounds on store. For 16-bit
+/// data these are f32 and the data type. A declared error_bound covers the whole result, so such a
+/// kernel may compute in the data type.
 bounds::Precision precision_of(const KernelFacts& facts, std::int32_t dtype);
 
-/// What storing an output pair may have cost its kernel: 0 for f32 and f64 data and under a
+/// The largest error that storing an output pair may add. It is 0 for f32 and f64 data and under a
 /// declared bound.
 double stored_error(const bounds::Precision& precision, const PairValue& y);
 
-/// The rotations of one token, one a pair, that a kernel of this contract is judged by: the given
-/// table's own values, or the real ones, or those of the rounded f32 angle.
+/// The rotations of one token, one for each pair, by which a kernel of this contract is judged.
+/// They are the given table's values, the exact rotations, or those of the angle rounded to f32.
 std::vector<Rotation> rotations_of(const Problem& problem, Oracle& oracle, int placement,
                                    std::uint32_t tensor, std::int64_t b, std::int64_t t);
 
-/// The pair as a placement was given it and as it was returned, exactly.
+/// Each of these two reads a pair exactly: before the call of a placement, and after it.
 PairValue input_pair(const Problem& problem, int placement, const HeadPlace& at, std::int64_t pair);
 inline PairValue input_pair(const Problem& problem, const Outputs& outputs, std::uint32_t tensor,
                             std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t pair) {
@@ -34,15 +34,16 @@ inline PairValue input_pair(const Problem& problem, const Outputs& outputs, std:
 PairValue output_pair(const Problem& problem, const Outputs& outputs, std::uint32_t tensor,
                       std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t pair);
 
-/// The bound on |y - expected|, absolute, for expected = a x r, a pair of magnitude rho and a
-/// rotation of magnitude r.
+/// The absolute bound on |y - expected|. `expected` is scale x rotation x input, for a pair of
+/// magnitude rho and a rotation of magnitude r.
 double pair_bound(const KernelFacts& facts, const Case& c, double rho, double r,
                   const PairValue& expected);
 
-/// How far |r^ - r| of a kernel's rotation may be: a correctly rounded table, or its own angles.
+/// How far |r^ - r| of a kernel's rotation may be, for a correctly rounded table or for the
+/// kernel's own angles.
 double rotation_error(const KernelFacts& facts, std::int32_t dtype);
 
-/// Every pair of every rotated head of both placements against the truth.
+/// Compares every pair of every rotated head of both placements with the truth.
 Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution);
 
 /// Calls visit(tensor, b, t, h) for every head of every tensor with rotate = 1.
@@ -58,7 +59,7 @@ void for_each_rotated_head(const rope_problem& p, Visit&& visit) {
 
 inline double magnitude(const PairValue& z) {
   const auto re = static_cast<double>(z.re), im = static_cast<double>(z.im);
-  // hypot costs ten times as much, for squares that leave double's range.
+  // hypot takes ten times as long, so it serves only squares that leave the range of double.
   const double square = re * re + im * im;
   return square > 0x1p-900 && square < 0x1p900 ? std::sqrt(square) : std::hypot(re, im);
 }

@@ -1,4 +1,4 @@
-// The judge at the ends of the data types' ranges, and in the types narrower and wider than f32.
+// The judge at the ends of the data types' ranges, and in types narrower and wider than f32.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -74,8 +74,8 @@ TEST(Judge, PairsNextToOverflowAreJudged) {
     }
 }
 
-// The bound of 16-bit results is half a unit in the last place and no more: what is rounded to the
-// other neighbour is seen, unless it was nearly as near.
+// The bound of 16-bit results is half a unit in the last place and no more. A result rounded to the
+// other neighbour is found, unless that neighbour was nearly as near.
 TEST(Judge, SixteenBitResultsAreJudgedByTheirHalfUnits) {
   for (const char* dtype : {"f16", "bf16"}) {
     Judged judged("rotary_dim=64 q.head_dim=64 tokens=64 q.heads=2 dtype=" + std::string(dtype));

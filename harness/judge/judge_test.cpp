@@ -1,5 +1,5 @@
-// The judge: what a correct kernel returns holds, and every planted error is found and placed. The
-// outputs are made here, without a kernel and without a worker.
+// The judge accepts what a correct kernel returns, and finds and places every planted error. The
+// outputs are computed here, without a kernel and without a worker.
 #include "harness/judge/judge.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace ropewalk::harness {
 namespace {
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-constexpr double yarn_scale = 1.1386294361119891;  // 0.1 ln 4 + 1, no f32
+constexpr double yarn_scale = 1.1386294361119891;  // 0.1 ln 4 + 1, not exact in f32
 
 // ---- correct outputs hold
 
@@ -61,7 +61,7 @@ TEST(Judge, CorrectOutputsHold) {
   }
 }
 
-// A bound that correct kernels never come near would hide errors.
+// A bound that correct kernels never approach would hide errors.
 TEST(Judge, BoundIsReachedToFourFifths) {
   for (const char* line : {"tokens=256 q.heads=8", "tokens=256 q.heads=8 dtype=f64"}) {
     Judged judged("rotary_dim=128 q.head_dim=128 " + std::string(line));
@@ -164,7 +164,7 @@ TEST(Judge, NotFiniteInputNeedsANotFiniteOutput) {
       Judged judged(line + " dtype=" + dtype);
       EXPECT_TRUE(judged.finding().holds()) << odd;
       for (const Value y : {Value{not_a_number, 0}, {1, infinity}, {-infinity, not_a_number}}) {
-        judged.put(1, y);  // which one, and its payload, is not judged
+        judged.put(1, y);  // which NaN, and its payload, is not judged
         EXPECT_TRUE(judged.finding().holds()) << dtype << " " << odd;
       }
       for (const Value y : {Value{0, 0}, {1, -1}, {1e38, 3e38}}) {

@@ -1,5 +1,5 @@
-// For tests of the judge: a case and its correct outputs, made here, without a kernel and without a
-// worker, to be spoiled at will.
+// For tests of the judge: a case and its correct outputs, which the test then spoils. They are
+// computed here, without a kernel or a worker.
 #pragma once
 #include <functional>
 #include <limits>
@@ -18,7 +18,7 @@ struct Value {
   double re, im;
 };
 
-/// One case, its correct outputs and the judge's finding about what became of them.
+/// One case, its correct outputs, and the judge's finding about the changed outputs.
 class Judged {
  public:
   explicit Judged(const std::string& line) : problem(make_problem(case_from_text(line), oracle)) {
@@ -46,7 +46,7 @@ class Judged {
     store(bytes, problem.source.dtype, row + first, y.re);
     store(bytes, problem.source.dtype, row + second, y.im);
   }
-  /// Pair `pair` of q's first head, in both placements.
+  /// Sets pair `pair` of q's first head, in both placements.
   void put(std::int64_t pair, Value y) {
     for (const std::size_t placement : {0u, 1u}) put(placement, 0, 0, 0, 0, pair, y);
   }
@@ -82,7 +82,8 @@ class Judged {
       for (std::int64_t i = 0; i < problem.asked.rotary_dim / 2; ++i) visit(tensor, place..., i);
     });
   }
-  /// The plain loop in the data type (in f32 for 16 bits), a scale rounded to that first.
+  /// The plain loop in the data type, or in f32 for 16-bit types. A scale is rounded to that type
+  /// first.
   template <class Real>
   void rotate_as(std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h,
                  std::int64_t pair) {
@@ -98,7 +99,7 @@ class Judged {
       put(placement, tensor, b, t, h, pair, {double{y1}, double{y2}});
   }
 
-  Worker worker{WorkerOptions{}};  // never started
+  Worker worker{WorkerOptions{}};  // this worker is never started
 };
 
 }  // namespace ropewalk::harness

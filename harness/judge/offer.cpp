@@ -11,24 +11,25 @@
 namespace ropewalk::harness {
 namespace {
 
-// Usual sizes, and at the end the odd ones that tell "any size" from a list.
+// First the usual sizes, then the odd ones that tell "any size" from a list.
 constexpr HeadSize usual_sizes[] = {
     {8, 8},     {64, 64},  {128, 128}, {16, 16},   {32, 32},   {256, 256}, {96, 96},
     {80, 80},   {128, 64}, {64, 32},   {80, 32},   {256, 64},  {96, 24},   {192, 64},
     {512, 512}, {40, 40},  {48, 48},   {112, 112}, {160, 160}, {192, 192}, {224, 224}};
 constexpr HeadSize odd_sizes[] = {{2, 2}, {6, 6}, {14, 14}, {7, 4}, {45, 18}};
-// Of who takes multiples of 4 or 8 alone: 6, 10, 18, 28 pairs and the like, so that tails are met.
+// Sizes for a kernel that accepts only multiples of 4 or 8. They have 6, 10, 18, 28 pairs and the
+// like, so tail loops run.
 constexpr HeadSize stepped_sizes[] = {{12, 12}, {20, 20}, {36, 36}, {56, 56},
                                       {64, 16}, {72, 72}, {88, 88}, {120, 120}};
 
-// How large a feature is asked for, try by try: a kernel may take even numbers alone, or powers of
-// two.
+// The sizes with which a feature is asked for, try by try. A kernel may accept only even numbers,
+// or only powers of two.
 struct Try {
   std::int64_t batch, tokens, heads, gap;
 };
 constexpr Try tries[] = {{3, 5, 3, 3}, {2, 4, 4, 16}, {4, 8, 8, 64}};
 
-// A feature: its flag, its name, and how it turns a basic case into one that needs it.
+// A feature: its name, its flag, and the change that makes a basic case need it.
 struct Feature {
   const char* name;
   bool Offer::*flag;
@@ -156,7 +157,7 @@ constexpr Feature features[] = {
      }},
 };
 
-// The basic shapes, simplest first: the first that is accepted is the base of all others.
+// The basic shapes, simplest first. The first accepted shape is the base of all other questions.
 std::vector<Case> basic_cases(const Subject& subject, std::int32_t pairing, std::int32_t dtype) {
   std::vector<Case> cases;
   Case c;
@@ -171,7 +172,7 @@ std::vector<Case> basic_cases(const Subject& subject, std::int32_t pairing, std:
         for (const bool in_place : {false, true})
           for (const std::int32_t rows_by : {ROPE_ROW_BY_POSITION, ROPE_ROW_BY_TOKEN})
             for (const std::int32_t positions : {ROPE_I32, ROPE_I64}) {
-              // A promise of neither form is refused when the kernel is registered.
+              // A kernel that promises neither form is refused when it is registered.
               if ((subject.facts.flags & (in_place ? ROPE_IN_PLACE : ROPE_OUT_OF_PLACE)) == 0)
                 continue;
               if (c.contract != ROPE_CONTRACT_TABLE && rows_by != ROPE_ROW_BY_POSITION) continue;
@@ -195,7 +196,7 @@ Case resized(Case c, HeadSize size) {
   return c;
 }
 
-// For a kernel that refuses all of those: each differs from the simplest in one more thing.
+// For a kernel that refuses all of those. Each case differs from the simplest in one more thing.
 std::vector<Case> unusual_cases(const Subject& subject, std::int32_t pairing, std::int32_t dtype) {
   static const std::vector<std::function<void(Case&)>> changes = {
       [](Case& c) { c.tensors[0].heads = 1; },
@@ -228,7 +229,8 @@ std::vector<Case> unusual_cases(const Subject& subject, std::int32_t pairing, st
       [](Case& c) {
         c = resized(c, {104, 104});
       },
-      // Multi-head latent attention: 64 of 192 or 576 dims, at the end; the key is one head of 64.
+      // Multi-head latent attention: the last 64 of 192 or 576 dims are rotated. The key is one
+      // head of 64.
       [](Case& c) {
         c.rotary_dim = 64;
         for (TensorCase& t : c.tensors) t.head_dim = 192, t.rotary_offset = 128;
@@ -262,7 +264,7 @@ class Prober {
   bool accepts(const Case& c) {
     return accepts(c, [&] { return make_problem(c, subject_.oracle); });
   }
-  /// One of the basic cases: hundreds of them are asked about where nothing is offered.
+  /// For a basic case. Hundreds of these are asked about if nothing is offered.
   bool accepts_basic(const Case& c) {
     return accepts(c, [&] { return make_question(c); });
   }
@@ -281,7 +283,7 @@ class Prober {
     try {
       answer = ask_supports(subject_, make());
     } catch (const BadCase&) {
-      return false;  // a feature that makes no sense with this base
+      return false;  // the feature makes no sense with this base
     }
     if (answer.kind == CallResult::Kind::ok) return true;
     refusal = answer;
@@ -304,7 +306,7 @@ void probe_features(Prober& prober, const Subject& subject, Offer& offer) {
   offer.out_of_place = offer.out_of_place && promised(ROPE_OUT_OF_PLACE);
   offer.thread_safe = promised(ROPE_THREAD_SAFE);
   offer.any_alignment = !promised(ROPE_NEEDS_ALIGN_64);
-  // Both would put a tensor where its first element is not aligned.
+  // Both features would put a tensor's first element at an unaligned address.
   offer.shifted_start = offer.shifted_start && !promised(ROPE_NEEDS_ALIGN_64);
   const bool unaligned = !promised(ROPE_NEEDS_ALIGN_64);
   offer.fused = offer.fused && unaligned;
@@ -342,7 +344,7 @@ Probe probe_offer(Subject& subject, std::int32_t pairing, std::int32_t dtype) {
   if (subject.facts.angle_contract == ROPE_CONTRACT_F32_ANGLE && dtype == ROPE_F64) {
     Probe none;
     none.last_refusal.kind = CallResult::Kind::unsupported;
-    none.last_refusal.text = "f64 data are not judged under the f32_angle contract";
+    none.last_refusal.text = "f64 data is not judged under the f32_angle contract";
     return none;
   }
   Prober prober(subject);

@@ -1,6 +1,6 @@
-// What a kernel offers for one pairing and data type, found by asking its `supports`: generated
-// cases stay inside it, so that a restricted kernel is judged on all it offers and nothing it
-// refuses.
+// An offer is what a kernel supports for one pairing and data type, found by asking its `supports`.
+// Generated cases stay inside the offer, so a restricted kernel is judged on all it offers and on
+// nothing it refuses.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -18,8 +18,8 @@ struct HeadSize {
 
 struct Offer {
   Case base;                    ///< the simplest supported case: forward, contiguous, scale 1
-  std::vector<HeadSize> sizes;  ///< the supported ones of a fixed list
-  bool any_size = false;        ///< odd-shaped heads too: sizes may be made up
+  std::vector<HeadSize> sizes;  ///< the supported sizes of a fixed list
+  bool any_size = false;        ///< odd-shaped heads are supported too: generated sizes are allowed
   bool transpose = false, in_place = false, out_of_place = false, batch = false, tokens = false,
        many_heads = false, window_offset = false, two_tensors = false, three_tensors = false,
        different_shapes = false, unrotated_tensor = false, scale = false, i64_positions = false,
@@ -29,26 +29,27 @@ struct Offer {
        strided_positions = false, shifted_start = false, broadcast_heads = false,
        broadcast_tokens = false, broadcast_batch = false, shared_input = false,
        fused_in_place = false;
-  bool thread_safe = false, any_alignment = false;  ///< by its flags: promises, no features
+  bool thread_safe = false, any_alignment = false;  ///< promises that its flags make
 };
 
-/// What became of asking.
+/// The result of asking.
 struct Probe {
-  std::optional<Offer> offer;  ///< nothing when the kernel refuses every basic shape
+  std::optional<Offer> offer;  ///< empty if the kernel refuses every basic shape
   CallResult last_refusal;  ///< its reason; or a crash or hang in supports, which ends the asking
-  Case asked;               ///< what that answered
+  Case asked;               ///< the case that last_refusal answered
 };
 Probe probe_offer(Subject& subject, std::int32_t pairing, std::int32_t dtype);
 
-/// Of all pairings and types the one that is offered first: f32 and half_split before others.
+/// The first pairing and type that the kernel offers. f32 and half_split are tried before others.
 std::optional<Offer> first_offer(Subject& subject);
 
-/// The optional features by name, in a fixed order, and at the end any_size or the sizes as
-/// size_HEAD_ROTARY: what `list` prints and a ledger compares.
+/// The optional features by name, in a fixed order. The list ends with any_size, or with each size
+/// as size_HEAD_ROTARY. `list` prints them, and the ledger compares them.
 std::vector<std::string> feature_names(const Offer& offer);
 
-/// `c` with the widest heads of a usual size up to 128, all of them rotated: what vector code turns
-/// in whole steps, where the simplest heads are but its remainder. As it is where none is offered.
+/// Returns `c` with the widest supported heads of a usual size up to 128, all rotated. Vector code
+/// turns them in whole steps, while the simplest heads run only its remainder loop. Returns `c`
+/// unchanged if no such size is offered.
 Case widened(Case c, const Offer& offer);
 
 }  // namespace ropewalk::harness

@@ -10,7 +10,7 @@
 namespace ropewalk::harness {
 namespace {
 
-// The elements of a buffer that are poison still, `Bits` being one element.
+// Finds the elements of a buffer that are still poison. `Bits` has the width of an element.
 template <class Bits>
 class Elements {
  public:
@@ -22,9 +22,10 @@ class Elements {
     std::memcpy(&bits, from_ + i * sizeof bits, sizeof bits);
     return bits == poison_;
   }
-  /// The first of `count` that is not poison and has no owner; `count` where there is none.
+  /// The first of `count` elements that is not poison and not owned; `count` if there is none.
   std::size_t first_changed(std::size_t count, const std::uint8_t* owned) const {
-    // Each element as the one before it: what surrounds a small case is read at memcmp's speed.
+    // Compares each element with the one before it, so the surroundings of a small case are read at
+    // memcmp's speed.
     if (count == 0 ||
         (is_poison(0) && std::memcmp(from_, from_ + sizeof(Bits), (count - 1) * sizeof(Bits)) == 0))
       return count;
@@ -44,7 +45,7 @@ class Elements {
   Bits poison_;
 };
 
-// Calls use(Elements) with the width of the buffer's elements: these loops see every element.
+// Calls use(Elements) with the width of the buffer's elements. These loops read every element.
 template <class Use>
 auto with_elements(const Buffer& b, const std::byte* from, Poison poison, Use&& use) {
   switch (b.element_bytes) {

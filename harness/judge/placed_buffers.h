@@ -1,5 +1,5 @@
-// The buffers of a problem in the shared memory: where they lie, the poison in and around them, and
-// what a kernel has made of it.
+// The buffers of a problem in the shared memory: their places, the poison in and around them, and
+// checks of what a kernel changed.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,25 +11,27 @@
 
 namespace ropewalk::harness {
 
-/// Where a buffer lies in the shared memory: `lead` bytes behind the first of its pages.
+/// The place of a buffer in the shared memory. The buffer begins `lead` bytes behind the first of
+/// its pages.
 struct Placed {
   std::uint64_t offset = 0, pages_bytes = 0, lead = 0;
 };
 
-/// At its end the buffer ends with its last page, so that one element more is a fault; a kernel
-/// that asked for 64-byte alignment gets that instead, with poison in the gap.
+/// With at_end, the buffer ends where its last page ends, so one element more is a fault. A kernel
+/// that asked for 64-byte alignment gets an aligned buffer instead, with poison in the gap.
 std::vector<Placed> place_buffers(const Problem& problem, const Call& call, bool align_64,
                                   std::uint64_t next);
 
-/// Writes what a placement is given, and the poison around it.
+/// Writes the content that a placement is given, and the poison around it.
 void write_buffer(const Buffer& b, const std::vector<std::byte>& content, const Placed& at,
                   std::byte* memory, Poison poison);
 
-/// Everything around the owned elements must still be poison: the first that is not, in words.
+/// Everything around the owned elements must still be poison. Returns the first element that is
+/// not, in words.
 std::string find_stray_write(const Buffer& b, const Placed& at, const std::byte* memory,
                              Poison poison);
 
-/// Notes the owned elements that are poison still.
+/// Notes the owned elements that are still poison.
 void find_unwritten(const Buffer& b, const std::vector<std::byte>& bytes, Poison poison,
                     Execution& out);
 

@@ -11,7 +11,7 @@ namespace ropewalk::harness {
 using namespace protocol;
 
 std::string place_of_fault(const Control& c, const std::vector<NamedRegion>& regions) {
-  constexpr std::uint64_t near = GuardedMapping::widest_guard;  // no other buffer lies there
+  constexpr std::uint64_t near = GuardedMapping::widest_guard;  // no other buffer is this near
   std::string best;
   std::uint64_t best_distance = near;
   for (std::size_t i = 0; i < std::min<std::size_t>(region_count, regions.size()); ++i) {

@@ -1,7 +1,7 @@
-// What a kernel must leave as it found it in the floating-point unit: rounding, flushing, traps and
-// precision, and the x87 stack empty, as the x86-64 psABI has it at every call and return. MMX code
-// without an emms leaves the stack full: the next long double result is a NaN. The sticky exception
-// flags are nobody's promise.
+// What a kernel must leave unchanged in the floating-point unit: rounding, flushing, traps and
+// precision. The x87 stack must be empty, as the x86-64 psABI demands at every call and return. MMX
+// code without an emms leaves the stack full, and the next long double result is a NaN. The sticky
+// exception flags may change.
 #pragma once
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace ropewalk::harness {
 struct FloatState {
   std::uint32_t mxcsr = 0;
   std::uint16_t x87 = 0;
-  bool x87_in_use = false;  ///< a register of its stack holds something
+  bool x87_in_use = false;  ///< a register of its stack is not empty
   bool operator==(const FloatState&) const = default;
 
   static FloatState now() {
@@ -24,7 +24,7 @@ struct FloatState {
     constexpr std::uint32_t sticky = 0x3f;
     __asm__ volatile("stmxcsr %0" : "=m"(s.mxcsr));
     s.mxcsr &= ~sticky;
-    struct {  // as fnstenv stores it
+    struct {  // the format of fnstenv
       std::uint32_t control, status, tags, rest[4];
     } x87;
     // fnstenv masks the exceptions, so the control word is loaded again.
@@ -41,7 +41,7 @@ struct FloatState {
     __asm__ volatile("fninit\n\tfldcw %0" : : "m"(x87));
 #endif
   }
-  /// The same, but as a caller of that mode would have it.
+  /// The same state, changed to what a caller in that mode would have.
   FloatState in_mode(protocol::FloatMode mode) const {
     FloatState s = *this;
     if (mode == protocol::flush_to_zero) s.mxcsr |= 0x8040;

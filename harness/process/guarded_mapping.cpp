@@ -18,7 +18,7 @@ namespace {
                            strerror(errno));
 }
 
-// Where addresses are limited (ulimit -v) they are left to the kernels.
+// Where addresses are limited (ulimit -v), they are left to the kernels.
 std::size_t guard_for_now() {
   rlimit limit{};
   const bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
@@ -50,7 +50,7 @@ GuardedMapping::GuardedMapping(int descriptor, std::uint64_t file_offset, std::u
                                bool writable) {
   reserve(bytes);
   const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-  // One call in place of a fault for every page; a large one may never be touched.
+  // One call maps all pages, instead of a fault for each. A large mapping may never be touched.
   constexpr std::size_t small = std::size_t{1} << 20;
   const int populate = bytes_ <= small ? MAP_POPULATE : 0;
   if (mmap(data_, bytes_, protection, MAP_SHARED | MAP_FIXED | populate, descriptor,

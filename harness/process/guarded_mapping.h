@@ -1,5 +1,5 @@
-// Memory between two guards that cannot be touched: one element past either end is a fault, and so
-// is a whole row or table past it.
+// Memory between two guards that cannot be touched. An access one element past either end is a
+// fault, and so is an access one whole row or table past it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,20 +8,21 @@ namespace ropewalk::harness {
 
 class GuardedMapping {
  public:
-  /// Of each of the two guards; a page where addresses are limited (ulimit -v).
+  /// The size of each guard, in bytes. Where addresses are limited (ulimit -v), a guard is one
+  /// page.
   static constexpr std::size_t widest_guard = std::size_t{16} << 20;
 
   GuardedMapping() = default;
-  /// Shares `bytes` (whole pages) of a file. Throws std::runtime_error.
+  /// Maps `bytes` (whole pages) of a file, shared. Throws std::runtime_error.
   GuardedMapping(int descriptor, std::uint64_t file_offset, std::uint64_t bytes, bool writable);
-  /// Private memory of at least `bytes`, writable. Throws std::runtime_error.
+  /// Maps private, writable memory of at least `bytes`. Throws std::runtime_error.
   explicit GuardedMapping(std::size_t bytes);
   GuardedMapping(GuardedMapping&& other) noexcept;
   GuardedMapping& operator=(GuardedMapping&& other) noexcept;
   ~GuardedMapping();
 
   std::byte* data() const { return data_; }
-  std::size_t bytes() const { return bytes_; }  ///< whole pages, without the forbidden ones
+  std::size_t bytes() const { return bytes_; }  ///< whole pages, without the guards
   void make_read_only();
 
  private:
@@ -31,7 +32,7 @@ class GuardedMapping {
   std::size_t guard_bytes_ = 0;
 };
 
-/// The page size, and bytes rounded up to whole pages (at least one).
+/// The page size, and a number of bytes rounded up to whole pages (at least one page).
 std::size_t page_bytes();
 std::size_t whole_pages(std::size_t bytes);
 

@@ -17,11 +17,12 @@
 namespace ropewalk::harness {
 namespace {
 
-/// The signal a child process dies of while it runs `act`; 0 when it survives.
+/// The signal that ends a child process which runs `act`; 0 if the child survives.
 int signal_of(const std::function<void()>& act) {
   const pid_t child = fork();
   if (child == 0) {
-    for (const int signal : {SIGSEGV, SIGBUS}) std::signal(signal, SIG_DFL);  // a sanitizer's
+    // a sanitizer has handlers of its own
+    for (const int signal : {SIGSEGV, SIGBUS}) std::signal(signal, SIG_DFL);
     act();
     _exit(0);
   }
@@ -37,7 +38,7 @@ void poke(std::byte* at) {
   *static_cast<volatile std::byte*>(at) = std::byte{1};
 }
 
-/// A file in memory of some pages.
+/// A file in memory, a few pages long.
 class SharedFile {
  public:
   explicit SharedFile(std::size_t bytes) : descriptor_(memfd_create("test", MFD_CLOEXEC)) {
@@ -78,7 +79,7 @@ TEST(GuardedMapping, OneByteOutsideIsAFault) {
 }
 
 TEST(GuardedMapping, AWholeTableOutsideIsAFault) {
-  // Others lie close by, and are not reached.
+  // Other mappings lie close by and are not reached.
   const GuardedMapping before(page_bytes()), mapping(page_bytes()), after(page_bytes());
   constexpr std::size_t guard = GuardedMapping::widest_guard;
   for (const std::size_t distance : {page_bytes(), guard / 2, guard}) {
@@ -126,7 +127,7 @@ TEST(GuardedMapping, SharesAPartOfAFile) {
   poke(all.data() + page + 7);
   EXPECT_EQ(second.data()[7], std::byte{1});
   EXPECT_EQ(second.bytes(), page);
-  // The neighbours in the file are not the neighbours in memory.
+  // Neighbours in the file are not neighbours in memory.
   EXPECT_EQ(signal_of([&] { touch(second.data() - 1); }), SIGSEGV);
   EXPECT_EQ(signal_of([&] { touch(second.data() + page); }), SIGSEGV);
 }

@@ -22,8 +22,8 @@ using namespace protocol;
 
 pid_t keeper_of_this = 0;  // in the worker
 
-// Whoever has lost its parent is a child of the keeper, the nearest subreaper. So every descendant
-// is one sooner or later: its parent was killed before it, or with it.
+// A process whose parent is gone becomes a child of the keeper, the nearest subreaper. So the
+// keeper becomes the parent of every descendant: each one's parent is killed before it or with it.
 void end_descendants() {
   constexpr int pause_us = 200;
   const pid_t keeper = getpid();
@@ -42,7 +42,7 @@ void end_descendants() {
 [[noreturn]] void end_like(int status) {
   if (WIFEXITED(status)) _exit(WEXITSTATUS(status));
   const int signal = WTERMSIG(status);
-  prctl(PR_SET_DUMPABLE, 0);  // the worker's core is the one to keep
+  prctl(PR_SET_DUMPABLE, 0);  // the core dump to keep is the worker's
   std::signal(signal, SIG_DFL);
   sigset_t just_this;
   sigemptyset(&just_this);
@@ -52,7 +52,7 @@ void end_descendants() {
   _exit(128 + signal);
 }
 
-// What has happened to the worker, of the kinds of waitid().
+// The state change of the worker, of these kinds of waitid().
 std::optional<siginfo_t> changed(pid_t worker, int kinds) {
   siginfo_t info{};
   if (waitid(P_PID, static_cast<id_t>(worker), &info, kinds | WNOHANG) != 0 ||
@@ -72,7 +72,7 @@ void kill_group(pid_t worker) {
     siginfo_t info{};
     if (sigwaitinfo(&awaited, &info) == SIGTERM) kill_group(worker);
     if (changed(worker, WEXITED | WNOWAIT)) {
-      kill_group(worker);  // where there is no /proc, this is all that can be found
+      kill_group(worker);  // without /proc, no other process can be found
       int status = 0;
       waitpid(worker, &status, 0);
       end_descendants();
@@ -84,7 +84,7 @@ void kill_group(pid_t worker) {
   }
 }
 
-// The socket is closed where the parent was gone before this process asked to be told.
+// The socket is closed if the parent was gone before this process asked for its death signal.
 void end_with(int signal) {
   prctl(PR_SET_PDEATHSIG, signal);
   pollfd parent{socket_descriptor, 0, 0};
@@ -110,15 +110,15 @@ void continue_under_keeper(Control& control) {
   }
   if (worker > 0) keep(worker, awaited, control);
   sigprocmask(SIG_SETMASK, &before, nullptr);
-  setpgid(0, 0);                     // a kernel that kills its group keeps to itself
-  prctl(PR_SET_CHILD_SUBREAPER, 1);  // a grandchild that a kernel leaves is seen as a child
+  setpgid(0, 0);                     // a kernel that kills its group does not reach the keeper
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // makes a grandchild that a kernel leaves a child
   end_with(SIGKILL);
   if (getppid() != keeper) _exit(0);
   keeper_of_this = keeper;
   control.worker = static_cast<std::uint32_t>(getpid());
 }
 
-// The keeper waits for none of them before the worker has ended.
+// The keeper waits for no child before the worker has ended.
 std::string children_file_of_keeper() {
   const std::string keeper = std::to_string(keeper_of_this);
   return keeper_of_this == 0 ? "" : "/proc/" + keeper + "/task/" + keeper + "/children";

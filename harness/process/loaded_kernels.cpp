@@ -32,14 +32,14 @@ bool well_formed_name(const char* name) {
   });
 }
 
-// A name for a message: what can be read of it, even where it is none.
+// A name for a message. It shows the readable part of a text that is no name.
 std::string shown(const char* name) {
   return name == nullptr ? "NULL" : "'" + std::string(name, strnlen(name, 64)) + "'";
 }
 
 std::string size_fault(const char* what, std::size_t has, std::size_t needed) {
-  return std::string(what) + ".struct_size is " + std::to_string(has) + ", needed are " +
-         std::to_string(needed) + ": set it to sizeof(" + what + ")";
+  return std::string(what) + ".struct_size is " + std::to_string(has) +
+         ", but it must be at least " + std::to_string(needed) + ": set it to sizeof(" + what + ")";
 }
 
 std::string abi_fault(std::uint32_t abi) {
@@ -47,7 +47,7 @@ std::string abi_fault(std::uint32_t abi) {
          std::to_string(ROPE_ABI_VERSION) + ": build it against this ropewalk's rope_kernel.h";
 }
 
-// What is wrong with a kernel as registered; empty when nothing is.
+// What is wrong with a kernel as registered, in words; empty: nothing.
 std::string fault_of(const rope_kernel* k) {
   if (k == nullptr) return "a kernel pointer is NULL";
   if (k->struct_size < sizeof(rope_kernel))
@@ -58,9 +58,9 @@ std::string fault_of(const rope_kernel* k) {
   const std::string name(k->name);
   if (name.starts_with("ceiling_"))
     return "the kernel name " + shown(k->name) +
-           " begins with ceiling_: bench calls its own rows so";
-  if (k->supports == nullptr) return name + ": supports is NULL, it is required";
-  if (k->apply == nullptr) return name + ": apply is NULL, it is required";
+           " begins with ceiling_, which is reserved for rows of bench";
+  if (k->supports == nullptr) return name + ": supports is NULL, but it is required";
+  if (k->apply == nullptr) return name + ": apply is NULL, but it is required";
   if ((k->flags & ~known_flags) != 0)
     return name +
            ": flags has bits that ABI 1 does not know: " + std::to_string(k->flags & ~known_flags);
@@ -91,15 +91,15 @@ void add_kernels(std::vector<LoadedKernel>& kernels, const rope_kernel* const* l
   }
 }
 
-// dlerror() in one line that does not begin with the path again.
+// The text of dlerror(), in one line, without the path at its beginning.
 std::string loading_error(const std::string& path) {
   std::string text = dlerror();
   if (text.starts_with(path + ": ")) text.erase(0, path.size() + 2);
   return "cannot be loaded as a shared library: " + text;
 }
 
-// Whole, as a name without a slash would be searched for in the library path, and as constructors
-// of an earlier plugin may have changed the working directory.
+// An absolute path, for two reasons. A name without a slash would be searched for in the library
+// path. Constructors of an earlier plugin may have changed the working directory.
 std::string path_of(const std::string& file) {
   static const std::string start = [] {
     std::error_code error;
@@ -151,8 +151,8 @@ std::vector<LoadedKernel> in_tree_kernels() {
 }
 
 void load_plugin(std::vector<LoadedKernel>& kernels, const std::string& file) {
-  // g++ -Ofast puts a constructor into a library that flushes subnormals: kernels of all others,
-  // and the suite itself, are called without.
+  // g++ -Ofast puts a constructor into a library that makes the processor flush subnormals. Other
+  // kernels, and the suite itself, must run without this mode.
   const FloatState before = FloatState::now();
   try {
     open_plugin(kernels, file);

@@ -1,4 +1,5 @@
-// The kernels a worker has: the binary's own and those of plugins, checked as they are registered.
+// The kernels of a worker: the binary's own and those of plugins. Each is checked when it is
+// registered.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,18 +10,20 @@ namespace ropewalk::harness {
 
 struct LoadedKernel {
   const rope_kernel* kernel;
-  std::string plugin;      ///< as given; empty for an in-tree kernel
-  std::string cannot_run;  ///< why not on this machine; empty when it can
+  std::string plugin;      ///< as given to --plugin; empty for an in-tree kernel
+  std::string cannot_run;  ///< the reason on this machine; empty if the kernel can run
 };
 
-/// What is said of a second kernel of one name. `plugin` brought the first; empty: the binary.
+/// The message about a second kernel of the same name. `plugin` brought the first kernel; empty:
+/// the binary did.
 std::string name_is_taken(const std::string& kernel, const std::string& plugin);
 
-/// The binary's own kernels by name. Throws std::runtime_error naming an ill-formed one.
+/// The binary's own kernels, sorted by name. Throws std::runtime_error that names an ill-formed
+/// kernel.
 std::vector<LoadedKernel> in_tree_kernels();
 
-/// Opens a plugin and adds its kernels. Runs the plugin's constructors: only ever called in a
-/// worker. Throws std::runtime_error: one line that names the file and what is wrong with it.
+/// Opens a plugin and adds its kernels. This runs the plugin's constructors, so only a worker may
+/// call it. Throws std::runtime_error: one line that names the file and what is wrong with it.
 void load_plugin(std::vector<LoadedKernel>& kernels, const std::string& file);
 
 }  // namespace ropewalk::harness

@@ -36,7 +36,7 @@ void SharedMemory::close() {
 void SharedMemory::open() {
   close();
   // memfd needs no /dev/shm. The seals keep a kernel from shrinking the file under the parent, and
-  // from sealing it. It can grow the file, as the parent must.
+  // from sealing it. A kernel can grow the file, as the parent must be able to.
   file_ = memfd_create("ropewalk", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (file_ < 0) throw WorkerError(fmt::format("shared memory: memfd_create: {}", strerror(errno)));
   if (fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
@@ -50,7 +50,7 @@ std::byte* SharedMemory::reserve(std::size_t bytes) {
   const auto fail = [&] {
     throw WorkerError(fmt::format("shared memory of {} bytes: {}", size, strerror(errno)));
   };
-  // A file that a kernel has grown already cannot be cut to size: damage() tells of it.
+  // A file that a kernel has already grown cannot be cut to size; damage() reports it.
   if (ftruncate(file_, static_cast<off_t>(size)) != 0 && size_of(file_) < size) fail();
   if (data_ != nullptr) munmap(std::exchange(data_, nullptr), bytes_);
   bytes_ = 0;

@@ -1,5 +1,5 @@
-// The memory that a parent shares with one worker: a file of its own for each, as a kernel may do
-// to it what it likes.
+// The memory that a parent shares with one worker. Each worker gets a file of its own, because a
+// kernel may change the file in any way.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -13,15 +13,16 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  /// A fresh file; one that was open before is closed, and its addresses end. Throws WorkerError.
+  /// Opens a fresh file. Closes the file that was open before, whose addresses become invalid.
+  /// Throws WorkerError.
   void open();
-  /// Room for at least so many bytes; the address holds until the next reserve() or open(). What
-  /// the file holds stays. Throws WorkerError when there is no memory.
+  /// Makes room for at least `bytes`. The address is valid until the next reserve() or open(). The
+  /// file keeps its content. Throws WorkerError if there is no memory.
   std::byte* reserve(std::size_t bytes);
 
   std::byte* data() const { return data_; }
   int descriptor() const { return file_; }
-  /// What another process has done to the file; empty: nothing.
+  /// What another process did to the file, in words; empty: nothing.
   std::string damage() const;
 
  private:

@@ -10,7 +10,7 @@
 namespace ropewalk::harness {
 namespace {
 
-// Sanitizers slow a kernel by an order of magnitude, and this file's loop not at all.
+// Sanitizers slow a kernel by a factor of 10, but not the loop in this file.
 #ifdef ROPEWALK_SANITIZED
 constexpr double sanitizers = 10;
 #else
@@ -18,8 +18,8 @@ constexpr double sanitizers = 1;
 #endif
 
 constexpr double most_limit_s = 20;  // rows far apart span more than they fill
-// A hundred times 2 ns for a byte of the tensors, which is slow for a scalar kernel: an allowance,
-// not a measurement.
+// 100 times 2 ns for each byte of the tensors, which is slow for a scalar kernel. This is an
+// allowance, not a measurement.
 constexpr double limit_s_per_byte = 100 * 2e-9;
 
 double seconds_of(clockid_t clock) {
@@ -28,8 +28,8 @@ double seconds_of(clockid_t clock) {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-// What a multiplication and an addition that wait for each other take: 8 cycles of a processor,
-// 2 to 4 ns; 22 ns under qemu 7.2. The least of a few tries, 0.4 ms in all.
+// The time of a multiplication and an addition that wait for each other. It is 8 cycles of a
+// processor, 2 to 4 ns, and 22 ns under qemu 7.2. The least of several tries counts, 0.4 ms in all.
 double multiply_add_s() {
   constexpr int tries = 6, steps = 20'000;
   double least_s = std::numeric_limits<double>::infinity();

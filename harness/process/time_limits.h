@@ -1,4 +1,4 @@
-// How long a call may take before it counts as a hang.
+// How long a call may take before the worker counts it as a hang.
 #pragma once
 #include <sys/types.h>
 
@@ -6,28 +6,30 @@
 
 namespace ropewalk::harness {
 
-/// How many times slower than usual kernels run here: 1 on an ordinary processor, about 7 under an
-/// emulator (which is measured, once, by CPU time), and 10 times that with sanitizers.
+/// The factor by which kernels run slower here than usual. It is 1 on an ordinary processor. Under
+/// an emulator it is about 7, measured once by CPU time. Sanitizers multiply it by 10.
 double slowness();
 
-/// CPU time for `prepare`, which is untimed by contract and may build tables.
+/// CPU time in seconds for `prepare`, which is untimed by contract and may build tables.
 inline double prepare_limit_s() {
   return 60 * slowness();
 }
 
-/// CPU time for one call: the larger of one second and a hundred times what is usual for as much
-/// data. From the size alone: the verdict must not depend on which kernels ran before.
+/// CPU time in seconds for one call: 1 s, or 100 times the usual time for as much data if that is
+/// more. The limit depends on the size alone, so the verdict does not depend on which kernels ran
+/// before.
 double apply_limit_s(const protocol::CallDescriptor& call);
 
-/// Those limits are of CPU time. One who waits gets this long. Time in which it could run, and
-/// others have the processor, does not count, up to so many times as long.
+/// Those limits are CPU time. A call that sleeps may take waiting_limit_s(limit_s) seconds of wall
+/// time. Time in which the process could run while others use the processor does not count, up to
+/// starving_factor times that limit.
 double waiting_limit_s(double limit_s);
 inline constexpr double starving_factor = 30;
 
-/// Whether a process could run right now; false where the system does not tell.
+/// True if a process could run now. False if the system does not tell.
 bool is_runnable(pid_t process);
 
-/// What a process has run so far; 0 where the system does not tell.
+/// The CPU time that a process has used, in seconds. 0 if the system does not tell.
 double cpu_time_s(pid_t process);
 
 }  // namespace ropewalk::harness

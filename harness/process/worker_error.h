@@ -3,7 +3,8 @@
 
 namespace ropewalk::harness {
 
-/// The worker could not start, or refuses its plugins: one clear line. Exit code 2.
+/// The worker could not start, or it refuses its plugins. The text is one clear line. The command
+/// exits with 2.
 class WorkerError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };

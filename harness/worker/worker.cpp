@@ -28,8 +28,8 @@ namespace {
 using namespace protocol;
 using Clock = std::chrono::steady_clock;
 
-// How many processes the system has killed for the memory of this process's groups, as far as was
-// looked: what came before explains no later end.
+// The number of processes that the system had killed for the memory of this process's groups, at
+// the last look. Earlier kills explain no later end.
 std::int64_t& known_memory_kills() {
   static std::int64_t known = memory_kills();
   return known;
@@ -67,7 +67,7 @@ std::byte* Worker::reserve_buffers(std::size_t bytes) {
   return memory_.reserve(buffers_offset + bytes) + buffers_offset;
 }
 
-// Waits for the process that was started; `alive_too`: also while its worker is as alive as ever.
+// Waits for the started process. `alive_too`: waits even if the worker is alive.
 bool Worker::ends_within(double seconds, bool alive_too) const {
   constexpr int pause_us = 100;
   wake_keeper();
@@ -82,13 +82,13 @@ bool Worker::ends_within(double seconds, bool alive_too) const {
   return false;
 }
 
-// A kernel may have stopped the keeper, which then neither ends nor sees what does.
+// A kernel may have stopped the keeper. A stopped keeper neither ends nor sees what ends.
 void Worker::wake_keeper() const {
   if (control().worker != 0) kill(pid_, SIGCONT);
 }
 
-// False where /proc does not tell. What was told before any kernel ran counts: one may have written
-// over it since.
+// False if /proc does not tell. The process id counts as the worker told it before any kernel ran:
+// a kernel may have written over it since.
 bool Worker::is_alive() const {
   const auto told = running_ > 0 ? running_ : static_cast<pid_t>(control().worker);
   const bool has_keeper = told > 0 && told != pid_;
@@ -96,7 +96,8 @@ bool Worker::is_alive() const {
   return stat && !stat->is_ending && (!has_keeper || stat->parent == pid_);
 }
 
-// What runs kernels. The worker itself says so, so that is believed of a child of the keeper alone.
+// The process that runs kernels. The worker names it, so it is believed only if it is a child of
+// the keeper.
 pid_t Worker::running() const {
   const auto told = static_cast<pid_t>(control().worker);
   const auto stat = process_stat(told);
@@ -104,7 +105,7 @@ pid_t Worker::running() const {
   return is_ours ? told : pid_;
 }
 
-// The keeper ends the worker, and all that a kernel started.
+// The keeper ends the worker and all processes that a kernel started.
 void Worker::stop() {
   if (pid_ > 0) {
     kill(pid_, SIGTERM);
@@ -119,7 +120,7 @@ void Worker::stop() {
   }
 }
 
-// How the process ended. A worker of another make has no keeper, but a group.
+// Returns how the process ended. A worker in another language has no keeper, but a process group.
 int Worker::bury() {
   kill(-pid_, SIGKILL);
   kill(pid_, SIGKILL);
@@ -135,7 +136,7 @@ const std::vector<KernelFacts>& Worker::kernels() {
   return kernels_;
 }
 
-// Of random bytes that are fetched for many requests at once.
+// Random bytes are fetched for many requests at once.
 std::uint64_t Worker::next_nonce() {
   if (nonces_left_ == 0) {
     if (getrandom(nonces_.data(), sizeof nonces_, GRND_NONBLOCK) != sizeof nonces_)
@@ -151,7 +152,7 @@ Worker::Received Worker::request(Command command, std::uint32_t kernel, std::uin
   return send(&request, sizeof request);
 }
 
-// A worker that reads nothing leaves no room after a dozen packets.
+// The socket has no room after a dozen packets if the worker reads nothing.
 Worker::Received Worker::send(const void* data, std::size_t bytes) {
   const Clock::time_point deadline = after(waiting_limit_s(0));
   for (;;) {
@@ -180,7 +181,7 @@ Worker::Received Worker::receive(void* data, std::size_t bytes, Deadline deadlin
       return Received::gone;
     const auto whole = static_cast<std::size_t>(length);
     if (got != nullptr) *got = whole;
-    // Of several kinds of messages the shortest is a Reply.
+    // If several kinds of messages are allowed, the shortest is a Reply.
     const bool short_one = got != nullptr && whole == sizeof(Reply);
     return is_answer(data, whole, short_one ? whole : bytes) ? Received::message
                                                              : Received::foreign;
@@ -223,7 +224,7 @@ std::string Worker::phase_text() const {
   }
 }
 
-// The worker is gone or late: says how it ended, and buries it.
+// The worker is gone or late. Returns how it ended, and reaps it.
 CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions) {
   const std::string phase = phase_text();
   if (how == Received::late) {
@@ -239,7 +240,7 @@ CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions)
     return {CallResult::Kind::crash, foreign_ + (in_an_entry ? " in " + phase : "")};
   }
   if (!ends_within(keeper_patience_s, false)) {
-    // In the words of the worker, which would have seen the same.
+    // The worker's own words: it would have seen the same.
     const std::string told = printable(text_of(control().last_words));
     stop();
     return {CallResult::Kind::crash, told.empty() ? phase + " closed descriptor 3" : told};
@@ -251,7 +252,7 @@ CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions)
   } else {
     text = fmt::format("{} in {}", signal_name(WTERMSIG(status)), phase);
     if (WTERMSIG(status) == SIGILL)
-      text += ": an instruction this machine has not? Then cpu_features must name its set";
+      text += ": does this machine lack the instruction? Then cpu_features must name its set";
     if (WTERMSIG(status) == SIGKILL) text += cause_of_kill();
   }
   const Control& c = control();
@@ -268,7 +269,7 @@ CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions)
   return {CallResult::Kind::crash, text};
 }
 
-// What was done to the memory may do harm to the next call: a fresh worker has fresh memory.
+// The damage to the memory may harm the next call. A fresh worker has fresh memory.
 CallResult Worker::damaged(const std::string& how) {
   stop();
   return {CallResult::Kind::failed, how};
@@ -284,9 +285,9 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
   if (how != Received::message) return end_of(how, regions);
   Reply reply{};
   std::string damage;
-  // Each phase has its own limit, and the next one begins with a whole one. It is of time that the
-  // worker ran; what waits without running gets longer, as it may be others who keep it waiting.
-  // Nobody looks at clocks before the first look of a phase.
+  // Each phase has its own limit, which begins anew with the phase. The limit counts time in which
+  // the worker ran. A worker that waits without running gets longer, as other processes may keep it
+  // waiting. No clock is read before the first look of a phase.
   std::uint32_t phase = 0;
   bool is_first_look = true;
   double limit_s = 0, ran_s = 0, asleep_s = 0, starved_s = 0;
@@ -309,11 +310,11 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
     how = receive(&reply, sizeof reply, after(look_every_s));
     damage = memory_.damage();
   } while (how == Received::late && damage.empty() && in_time());
-  // What was written there may be why the worker ended.
+  // A write to the socket may be the reason why the worker ended.
   if (how != Received::foreign && !damage.empty()) return damaged(damage);
   if (how != Received::message) return end_of(how, regions);
   const std::string text = printable(text_of(reply.text));
-  // What a call counted, where it went well; else whether the process was left changed.
+  // After success this is the count of the call, else whether the process was left changed.
   if (reply.count != 0 && reply.status != static_cast<std::uint32_t>(Status::ok)) stop();
   switch (static_cast<Status>(reply.status)) {
     case Status::ok:

@@ -52,13 +52,15 @@ INSTANTIATE_TEST_SUITE_P(
     All, Faults,
     testing::Values(
         Refused{"list_null", "rope_kernels_v1 returned NULL"},
-        Refused{"list_size", "rope_kernel_list.struct_size is 16, needed are 24: set it to sizeof"},
+        Refused{"list_size",
+                "rope_kernel_list.struct_size is 16, but it must be at least 24: set it to sizeof"},
         Refused{"list_abi", "was built for ABI 2, this is ABI 1: build it against"},
         Refused{"count_zero", "its list says 0 kernels: 1 to 4096 are taken"},
         Refused{"count_huge", "its list says 18446744073709551615 kernels: 1 to 4096 are taken"},
         Refused{"kernels_null", "its list of kernels is NULL"},
         Refused{"kernel_null", "a kernel pointer is NULL"},
-        Refused{"kernel_size", "rope_kernel.struct_size is 96, needed are 104: set it to sizeof"},
+        Refused{"kernel_size",
+                "rope_kernel.struct_size is 96, but it must be at least 104: set it to sizeof"},
         Refused{"kernel_abi", "was built for ABI 2, this is ABI 1: build it against"},
         Refused{"name_null", "the kernel name NULL is not 1 to 63 of [a-z0-9_]"},
         Refused{"name_empty", "the kernel name '' is not 1 to 63 of [a-z0-9_]"},
@@ -69,8 +71,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "the kernel name 'ceiling_update' begins with ceiling_: bench calls"},
         Refused{"name_of_the_tree", "a kernel named plain is there already, from the command"},
         Refused{"name_twice", "a kernel named test_refuses is there already, from "},
-        Refused{"no_supports", "test_right: supports is NULL, it is required"},
-        Refused{"no_apply", "test_right: apply is NULL, it is required"},
+        Refused{"no_supports", "test_right: supports is NULL, but it is required"},
+        Refused{"no_apply", "test_right: apply is NULL, but it is required"},
         Refused{"unknown_flags", "test_right: flags has bits that ABI 1 does not know: 1073741824"},
         Refused{"no_form", "test_right: flags has neither ROPE_IN_PLACE nor ROPE_OUT_OF_PLACE"},
         Refused{"unknown_contract", "test_right: angle_contract 3 is unknown"},
@@ -152,13 +154,17 @@ TEST_P(Liars, AreToldWhatTheyDeclared) {
 INSTANTIATE_TEST_SUITE_P(
     All, Liars,
     testing::Values(
-        Liar{"test_illegal", "CRASH",
-             "SIGILL in apply: an instruction this machine has not? Then cpu_features must name"},
+        Liar{
+            "test_illegal", "CRASH",
+            "SIGILL in apply: does this machine lack the instruction? Then cpu_features must name"},
         Liar{"test_never_in_place", "FAIL",
-             "flags has ROPE_IN_PLACE, yet supports refuses in place what it takes out of place"},
+             "flags has ROPE_IN_PLACE, yet supports refuses in place a problem that it accepts out "
+             "of "
+             "place"},
         Liar{"test_only_in_place", "FAIL",
-             "flags has ROPE_OUT_OF_PLACE, yet supports refuses out of place what it takes in "
-             "place"}),
+             "flags has ROPE_OUT_OF_PLACE, yet supports refuses out of place a problem that it "
+             "accepts "
+             "in place"}),
     [](const auto& test) { return std::string(test.param.kernel); });
 
 }  // namespace
