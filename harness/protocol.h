@@ -1,8 +1,8 @@
-// What a parent and its worker say to each other: docs/worker-protocol.md, version 4.
+// The messages between a parent and its worker: docs/worker-protocol.md, version 4.
 //
-// One SOCK_SEQPACKET socket (descriptor 3 in the worker) carries Request and Reply; one memfd
-// (descriptor 4) carries everything large: a control page, a call descriptor, then the buffers.
-// Plain data of fixed layout, so that a worker can be written in another language.
+// One SOCK_SEQPACKET socket (descriptor 3 in the worker) carries Request and Reply. One memfd
+// (descriptor 4) carries everything large: a control page, a call descriptor, then the buffers. All
+// structs are plain data of fixed layout, so a worker can be written in another language.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -15,12 +15,12 @@ namespace ropewalk::harness::protocol {
 inline constexpr std::uint32_t version = 4;
 inline constexpr int socket_descriptor = 3, memory_descriptor = 4;
 
-/// How a worker exits that cannot send its answer.
+/// The exit code of a worker that cannot send its answer.
 inline constexpr int exit_unheard = 86;
 
-/// The text of `time` comes in packets of this size, the last one smaller.
+/// The text of `time` comes in packets of this many bytes. The last packet may be smaller.
 inline constexpr std::size_t text_packet_bytes = 1 << 15;
-/// A line of a results file is no longer either.
+/// The longest text of `time`, in bytes. Lines of a results file have the same limit.
 inline constexpr std::size_t timed_text_most = std::size_t{16} << 20;
 
 /// Byte offsets in the memfd.
@@ -30,17 +30,20 @@ enum class Command : std::uint32_t {
   hello = 1,  ///< answered once the plugins are loaded: Reply.count = kernels, or status failed
   list = 2,   ///< Request.kernel = index; answered by KernelEntry
   call = 3,   ///< runs the steps of the CallDescriptor at call_offset
-  time = 4,   ///< steps: bytes of the text that follows, the board; TimedRow until Reply
+  // steps: bytes of the text that follows (the board); answered by TimedRow, then Reply
+  time = 4,
   quit = 5,
 };
 
-/// Steps of a call, in this order. A call with `prepare` begins a new state, `release` ends it.
-/// step_repeat: `callers` descriptors of one problem, each applied alone, then all at once and
-/// again and again; every call must give the bits of the first. Reply.count: how many calls were
-/// made (one caller), or met another one under way.
-/// `keep_mapped`: all regions stay mapped for the next call. Otherwise some may, as mapping costs
-/// more than a small call: what a kernel writes to an address it kept shows as a changed buffer, or
-/// as elements that were not written.
+/// Steps of a call, in this order. A call with `prepare` begins a new state, and `release` ends the
+/// state.
+/// With step_repeat, `callers` descriptors of one problem follow. Each caller applies its
+/// descriptor alone, then all apply theirs at once, again and again. Every call must give the bits
+/// of the first. Reply.count is the number of calls made (one caller), or of calls that overlapped
+/// another call.
+/// With `keep_mapped`, all regions stay mapped for the next call. Without it only small regions may
+/// stay, since mapping costs more than a small call. A write to an address that the kernel kept
+/// then shows as a changed buffer, or as elements that were not written.
 enum Step : std::uint32_t {
   step_supports = 1,
   step_prepare = 2,
@@ -50,31 +53,32 @@ enum Step : std::uint32_t {
   step_keep_mapped = 32
 };
 
-/// `nonce` is drawn anew for each request, and every packet that answers it repeats it: what a
-/// kernel writes to the socket answers nothing.
+/// `nonce` is drawn anew for each request, and every packet of the answer repeats it. A packet that
+/// a kernel writes to the socket lacks the nonce and is no answer.
 struct Request {
   std::uint32_t version, command;
   std::uint64_t nonce;
   std::uint32_t kernel, steps;
 };
 
-/// How every packet of a worker begins.
+/// The first fields of every packet that a worker sends.
 struct AnswerHead {
-  std::uint32_t version, about;  ///< `about` has another name in each
+  std::uint32_t version, about;  ///< each packet type names `about` differently
   std::uint64_t nonce;
 };
 
 enum class Status : std::uint32_t {
   ok = 0,           ///< every step answered ROPE_OK
   unsupported = 1,  ///< supports answered ROPE_UNSUPPORTED: `text` is the reason
-  failed = 2,       ///< a step answered something else, or broke a clause the worker checks: `text`
-  skipped = 3,      ///< the worker cannot do it here (workspace too large, ...): `text`
+  // a step answered something else, or broke a clause the worker checks; see `text`
+  failed = 2,
+  skipped = 3,  ///< the worker cannot do it here (workspace too large, ...); see `text`
 };
 
 struct Reply {
   std::uint32_t version, status;
   std::uint64_t nonce;
-  std::uint64_t count;  ///< to a failed call: 1 asks to be replaced, the process is spoiled
+  std::uint64_t count;  ///< of a failed call: 1 asks for a new worker, as the process is spoiled
   char text[488];
 };
 
@@ -90,17 +94,17 @@ struct KernelEntry {
   double error_bound;
 };
 
-/// What a TimedRow carries.
+/// The content of a TimedRow.
 enum class Timed : std::uint32_t {
   row = 0,     ///< a timing row as JSON
-  end = 1,     ///< nothing: the board is at its end, the Reply follows
+  end = 1,     ///< nothing: the board has ended, and the Reply follows
   shown = 2,   ///< text of the benchmark library for the user
   remark = 3,  ///< the same for standard error
 };
 
-/// Sent while a board runs. Text that is too long for one goes on in the next.
+/// Sent while a board runs. A text too long for one packet continues in the next.
 struct TimedRow {
-  std::uint32_t version, bytes;  ///< bytes: of the text from here to its end
+  std::uint32_t version, bytes;  ///< bytes: length of the text from here to its end
   std::uint64_t nonce;
   std::uint32_t kind;  ///< Timed
   std::uint32_t reserved[15];
@@ -108,9 +112,10 @@ struct TimedRow {
 };
 static_assert(sizeof(TimedRow) == 32848);
 
-/// Where a buffer lies: `mapped_bytes` (whole pages) at `file_offset` are mapped between two guards
-/// that cannot be touched, and a pointer into it is `at` bytes behind the first. Regions with the
-/// same place and permission are one mapping. mapped_bytes 0: no such buffer, the pointer is NULL.
+/// The place of a buffer. `mapped_bytes` (whole pages) at `file_offset` are mapped between two
+/// guards that cannot be touched. The pointer lies `at` bytes behind the first mapped byte. Regions
+/// with the same place and permission are one mapping. If mapped_bytes is 0, there is no such
+/// buffer, and the pointer is NULL.
 struct Region {
   std::uint64_t file_offset, mapped_bytes, at;
   std::uint32_t writable, reserved;
@@ -119,21 +124,21 @@ struct Region {
 struct CallDescriptor {
   std::uint32_t struct_size, version;
   std::uint32_t workspace_at_end;  ///< the workspace ends at (1) or begins at (0) a forbidden page
-  std::uint32_t state;             ///< which of the `most_states` that may be alive at once
+  std::uint32_t state;             ///< which of the `most_states` states that may be alive at once
   rope_problem problem;            ///< pointers are ignored
   Region inv_freq, positions;
   struct {
     Region in, out, cos, sin;
   } tensor[ROPE_MAX_TENSORS];
-  std::uint32_t callers;  ///< step_repeat: so many descriptors follow each other, this one included
-  std::uint32_t rounds;   ///< step_repeat: calls wanted of each
-  std::uint32_t float_mode;  ///< apply is entered in it; FloatMode
+  std::uint32_t callers;     ///< step_repeat: number of descriptors, this one included
+  std::uint32_t rounds;      ///< step_repeat: least number of calls by each caller
+  std::uint32_t float_mode;  ///< FloatMode in which apply is entered
   std::uint32_t reserved;
 };
 inline constexpr std::uint32_t most_states = 4, most_callers = 4;
 
-/// How the floating-point unit stands when apply is entered: as the contract says, or as a careless
-/// caller may have left it.
+/// The mode of the floating-point unit when apply is entered: the contract's, or one that a
+/// careless caller left set.
 enum FloatMode : std::uint32_t {
   to_nearest = 0,
   flush_to_zero = 1,  ///< FTZ and DAZ
@@ -143,7 +148,7 @@ enum FloatMode : std::uint32_t {
 };
 static_assert(most_callers * sizeof(CallDescriptor) <= buffers_offset - call_offset);
 
-/// What the worker is doing: read by the parent when a call takes too long or the worker is gone.
+/// What the worker is doing. The parent reads it when a call takes too long or the worker is gone.
 enum class Phase : std::uint32_t {
   idle,
   loading,
@@ -163,25 +168,26 @@ inline constexpr int region_count = 2 + 4 * ROPE_MAX_TENSORS + 1;
 inline constexpr int workspace_region = region_count - 1;
 
 struct MappedRegion {
-  /// Address in the worker and length, without the forbidden pages; of inv_freq and workspace, to
-  /// the byte.
+  /// Address in the worker and length in bytes, without the guards. Those of inv_freq and the
+  /// workspace are exact to the byte.
   std::uint64_t begin, bytes;
 };
 
 struct Control {
   std::uint32_t version, phase;
-  char now_running[128];         ///< plugin being loaded, or benchmark being timed
+  char now_running[128];         ///< the plugin being loaded, or the benchmark being timed
   std::uint32_t fault_signal;    ///< 0: none yet
-  std::uint32_t fault_is_write;  ///< of SIGSEGV, where the machine tells
+  std::uint32_t fault_is_write;  ///< for SIGSEGV, if the machine tells
   std::uint64_t fault_address;
   MappedRegion mapped[region_count];
-  char last_words[256];       ///< an answer that could not be sent, of a worker that exits for it
-  std::uint32_t worker;       ///< the process that runs kernels; 0: the one that was started
-  std::uint32_t stopped_by;   ///< the signal that stopped it; 0: none
+  char last_words[256];       ///< the answer that a worker could not send before it exited
+  std::uint32_t worker;       ///< the process that runs kernels; 0: the started process does
+  std::uint32_t stopped_by;   ///< the signal that stopped the worker; 0: none
   std::uint64_t label_check;  ///< while timing: check_of(nonce, now_running)
 };
 
-/// Of a label that the worker itself wrote: a kernel can write into Control, but has no nonce.
+/// The check word of a label that the worker itself wrote. A kernel can write into Control but does
+/// not know the nonce.
 inline std::uint64_t check_of(std::uint64_t nonce, const char* label) {
   std::uint64_t sum = nonce ^ 0xcbf29ce484222325u;
   for (; *label != 0; ++label)
@@ -190,7 +196,7 @@ inline std::uint64_t check_of(std::uint64_t nonce, const char* label) {
 }
 static_assert(sizeof(Control) <= call_offset - control_offset);
 
-/// A text field that another process wrote.
+/// Reads a text field that another process wrote.
 template <std::size_t N>
 std::string text_of(const char (&field)[N]) {
   return std::string(field, strnlen(field, N));

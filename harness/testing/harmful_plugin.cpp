@@ -1,6 +1,6 @@
-// A plugin for tests: its kernel `hostile` does what HOSTILE_DO in the environment names to the
-// process it runs in, where HOSTILE_IN says: load, entry, supports, prepare or apply (the default).
-// `hostile_neighbour` is right.
+// A plugin for tests. Its kernel `hostile` harms the process it runs in. HOSTILE_DO in the
+// environment names the harm, and HOSTILE_IN the place: load, entry, supports, prepare or apply
+// (the default). `hostile_neighbour` is correct.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -28,7 +28,8 @@ void send_packet(std::size_t bytes) {
   (void)!write(socket_descriptor, packet.data(), packet.size());
 }
 
-// As a Reply of the protocol, that all went well; the nonce cannot be known.
+// Writes a Reply that says all went well. Its nonce is wrong, because a kernel cannot know the
+// nonce.
 void forge_reply() {
   struct {
     std::uint32_t version = 4, status = 0;
@@ -38,7 +39,7 @@ void forge_reply() {
   (void)!write(socket_descriptor, &reply, sizeof reply);
 }
 
-// A process in a session of its own, whose parent ends at once.
+// Leaves a process in a session of its own, whose parent ends at once.
 void leave_process() {
   if (fork() != 0) return;
   setsid();
@@ -47,7 +48,7 @@ void leave_process() {
   _exit(0);
 }
 
-// False in the first process that asks.
+// Returns false in the first process that asks.
 bool was_loaded_before() {
   const std::string mark = variable("HOSTILE_MARK", "");
   if (access(mark.c_str(), F_OK) == 0) return true;

@@ -1,5 +1,5 @@
-// A plugin for tests: kernels that damage the heap in one way each, and a kernel that uses all of
-// the allocator rightly. None of them rotates anything.
+// A plugin for tests. Each of its kernels damages the heap in one way, and one uses all of the
+// allocator correctly. None of them rotates anything.
 #include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ std::int32_t do_nothing(const rope_problem*, const rope_operands*, void*) {
   return ROPE_OK;
 }
 
-// The compiler knows what the allocator does, and says so: these it does not see through.
+// The compiler knows what the allocator does and warns of these errors. These functions hide them.
 template <class Value>
 Value unknown(Value value) {
   asm volatile("" : "+r"(value));
@@ -114,7 +114,7 @@ KernelInfo in_apply() {
 }
 const RegisteredKernel later{in_apply()};
 
-// ---- all of it, rightly
+// ---- uses all of it, correctly
 
 char* const from_the_constructor = hidden(std::malloc(48));
 char* grown = hidden(std::malloc(8));
@@ -233,7 +233,7 @@ const RegisteredKernel fresh{with_prepare("heap_fresh", [](const rope_problem*, 
   return std::int32_t{all_are(hidden(*state), 64, '\xff') ? ROPE_OK : ROPE_FAILED};
 })};
 
-char* once = nullptr;  // kept for ever
+char* once = nullptr;  // kept until the process ends
 
 std::int32_t use_everything(const rope_problem*, void** state) {
   if (once == nullptr) {

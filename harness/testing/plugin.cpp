@@ -1,5 +1,5 @@
-// A plugin for tests: right, or with the one fault that the environment names in TEST_PLUGIN_FAULT.
-// Its kernels misbehave in one way each.
+// A plugin for tests. It is correct, or has the one fault that TEST_PLUGIN_FAULT in the environment
+// names. Each of its kernels misbehaves in one way.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -113,7 +113,7 @@ std::size_t two_gib(const rope_problem*) {
 constexpr KernelInfo right{
     .name = "test_right", .summary = "the plain loop", .supports = always, .apply = rotate};
 
-// Ends or stops the process, or returns, at the place of this name.
+// Ends or stops the process if the environment names this place, else returns.
 void misbehave(const std::string& place) {
   const auto here = [&](const char* what) { return fault((what + ("_" + place)).c_str()); };
   if (here("abort")) std::abort();

@@ -1,5 +1,6 @@
-// A plugin for tests whose loading begins a thread that waits for work, as libraries with a pool
-// do; with TEST_POOL=child a process, with TEST_POOL=spins and =settles a thread that burns time.
+// A plugin for tests. Loading it begins a thread that waits for work, as libraries with a thread
+// pool do. TEST_POOL=child begins a process; TEST_POOL=spins and =settles begin a thread that uses
+// CPU time.
 #include <unistd.h>
 
 #include <chrono>

@@ -1,4 +1,5 @@
-// For tests of the worker: a real process with the test plugin, and what /proc shows of it.
+// For tests of the worker: a real process with the test plugin, and what /proc shows of the
+// process.
 #pragma once
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -24,13 +25,14 @@ using Kind = CallResult::Kind;
 inline const std::string plugin = TEST_PLUGIN;
 inline const std::string hostile_plugin = HOSTILE_PLUGIN;
 
-/// Sets what testing/plugin.cpp does wrong, as long as it lives.
+/// Sets the error that testing/plugin.cpp makes while this object lives.
 struct PluginFault {
   explicit PluginFault(const char* name) { setenv("TEST_PLUGIN_FAULT", name, 1); }
   ~PluginFault() { unsetenv("TEST_PLUGIN_FAULT"); }
 };
 
-/// What the kernel of testing/harmful_plugin.cpp does, and where, as long as this lives.
+/// Sets what the kernel of testing/harmful_plugin.cpp does, and in which entry, while this object
+/// lives.
 struct Hostility {
   Hostility(const char* what, const char* where) {
     setenv("HOSTILE_DO", what, 1);
@@ -49,7 +51,7 @@ inline WorkerOptions options(std::vector<std::string> plugins = {}) {
   return o;
 }
 
-/// The message of the WorkerError that starting such a worker throws.
+/// The message of the WorkerError that starting a worker with these options throws.
 inline std::string refusal(const WorkerOptions& o) {
   try {
     Worker(o).kernels();
@@ -59,12 +61,12 @@ inline std::string refusal(const WorkerOptions& o) {
   return "";
 }
 
-/// Counting processes and descriptors takes /proc, which a bare chroot has not.
+/// Counting processes and descriptors takes /proc, which a bare chroot lacks.
 inline bool has_proc() {
   return fs::exists("/proc/self/stat");
 }
 
-/// A process's children, zombies too.
+/// The child processes of a process, zombies too.
 inline std::vector<pid_t> children(pid_t of = getpid()) {
   std::vector<pid_t> out;
   for_each_process([&](pid_t process, const ProcessStat& stat) {
@@ -73,7 +75,7 @@ inline std::vector<pid_t> children(pid_t of = getpid()) {
   return out;
 }
 
-/// The workers that a process has, each a child of its keeper.
+/// The workers that a process has. Each worker is a child of its keeper.
 inline std::vector<pid_t> workers_of(pid_t parent) {
   std::vector<pid_t> out;
   for (const pid_t keeper : children(parent))
@@ -92,7 +94,7 @@ inline void kill_quietly(pid_t child) {
   waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);
 }
 
-/// A worker with the test plugin, and what one of its kernels makes of one case.
+/// Runs one case with one kernel of the test plugin.
 class WorkerTest : public ::testing::Test {
  protected:
   KernelFacts facts(const std::string& name) {

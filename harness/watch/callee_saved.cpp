@@ -2,9 +2,9 @@
 
 #if defined(__x86_64__)
 
-// Saves the six registers, fills them with marks, calls, and stores what they hold then. The frame
-// is described for unwinders: an exception that leaves a kernel passes through it. The direction
-// flag is cleared again, since compiled code relies on that.
+// Saves the six registers, fills them with marks, makes the call, and stores what they then hold.
+// The frame is described for unwinders, because an exception that leaves a kernel passes through
+// it. The direction flag is cleared again, since compiled code relies on that.
 asm(R"(
     .text
     .p2align 4

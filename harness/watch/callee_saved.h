@@ -1,5 +1,6 @@
-// Calls a function pointer so that the registers which belong to the caller can be held against
-// what they were: compiled code around the call would save and restore them, and hide it.
+// Calls a function pointer in assembly, to compare the registers that belong to the caller before
+// and after. Compiled code around the call would save and restore these registers, and hide a
+// change.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -8,8 +9,8 @@
 
 namespace ropewalk::harness {
 
-/// What a called function left in the registers that it must keep (x86-64: rbx, rbp, r12 to r15 and
-/// the direction flag). Elsewhere nothing is looked at.
+/// What a called function left in the registers that it must keep: on x86-64 rbx, rbp, r12 to r15
+/// and the direction flag. On other processors no register is compared.
 struct CalleeSaved {
   std::uint64_t registers[6];
   std::uint64_t flags;
@@ -20,10 +21,10 @@ struct CalleeSaved {
 extern "C" std::uint64_t ropewalk_call_watched(const void* entry, std::uint64_t a, std::uint64_t b,
                                                std::uint64_t c, CalleeSaved* after);
 
-/// What changed, in words; empty where nothing did.
+/// What changed, in words; empty if nothing did.
 std::string changed_registers(const CalleeSaved& after);
 
-/// Calls `entry`, all of whose arguments are pointers, three at most.
+/// Calls `entry`. All its arguments are pointers, three at most.
 template <class R, class... A>
 R call_watched(CalleeSaved& after, R (*entry)(A...), A... arguments) {
   static_assert(sizeof...(A) <= 3 && (std::is_pointer_v<A> && ...));

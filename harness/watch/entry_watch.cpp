@@ -8,22 +8,23 @@
 namespace ropewalk::harness {
 namespace {
 
-// Comparing everything costs some 20 microseconds, and what is quick to compare 3. A worker
-// compares all after the first calls of each entry, which names the culprit; from then on what is
-// quick after prepare, apply and release, and the rest once a state.
+// A full comparison takes about 20 us, a quick one 3 us. A worker makes a full comparison after the
+// first calls of each entry, which names the culprit. From then on it makes a quick one after
+// prepare, apply and release, and a full one once a state.
 constexpr int always_in_full = 8;
 
 void append(std::string& to, const std::string& text) {
   if (!text.empty()) to += (to.empty() ? "" : "; ") + text;
 }
 
-// Adds a name to a list of entries, and says whose doing a change is: "apply", or one of several.
+// Adds a name to a list of entries. Returns which entry a change is blamed on: "apply", or one of
+// several.
 std::string add_name(std::string& list, const std::string& name) {
   if (list.find(name) == std::string::npos) list += (list.empty() ? "" : ", ") + name;
   return list == name ? name : "one of the entries " + list;
 }
 
-// Pure entries and apply print nothing; prepare and release may.
+// Pure entries and apply must print nothing; prepare and release may print.
 bool may_print(Entry which) {
   return which == Entry::prepare || which == Entry::release;
 }
@@ -52,24 +53,24 @@ void EntryWatch::begin(Entry which) {
   if (heap_is_watched()) begin_heap_watch();
 }
 
-// An entry that ended by an exception is told of that alone.
+// If an entry ended by an exception, only the exception is reported.
 void EntryWatch::quiet() {
   end_heap_guard();
-  heap_damage();  // the next kernel is not told of it
+  heap_damage();  // so that the next kernel is not blamed
   end_heap_watch();
   output_.accept();
 }
 
 void EntryWatch::end(Entry which) {
   end_heap_guard();
-  std::string broken;  // and gone with the call
+  std::string broken;  // errors that do not outlast the call
   if (which == Entry::apply) {
     broken = end_heap_watch();
     const std::string ran = process_.end_alone();
-    if (process_.others_ran()) broken.clear();  // it may have been they who called the allocator
+    if (process_.others_ran()) broken.clear();  // those others may have called the allocator
     append(broken, ran);
   }
-  if (process_.is_copy()) _exit(0);  // a child goes on where its parent does
+  if (process_.is_copy()) _exit(0);  // a child process must not run the parent's code
   append(broken, heap_damage());
   if (may_print(which)) {
     output_.accept();

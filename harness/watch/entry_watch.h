@@ -1,5 +1,5 @@
-// Holds the entries of a kernel to what the contract asks of them besides their answer: registers,
-// the floating-point unit, the process, the heap, the output.
+// Holds the entries of a kernel to what the contract demands besides their answer: registers, the
+// floating-point unit, the process, the heap and the output must stay unchanged.
 #pragma once
 #include <exception>
 #include <string>
@@ -18,15 +18,16 @@ namespace ropewalk::harness {
 struct StepFailed {
   protocol::Status status;
   std::string text;
-  bool worker_is_spoiled = false;  ///< the next kernel would pay for it: replace the worker
+  // the next kernel would suffer from it, so the worker is replaced
+  bool worker_is_spoiled = false;
 };
 
 enum class Entry { supports, workspace_bytes, prepare, apply, release };
 inline constexpr int entries = 5;
 const char* entry_name(Entry entry);
 
-/// Calls an entry, and fails it where this thread's registers or floating-point unit are not left
-/// as they were. For any thread.
+/// Calls an entry. Throws StepFailed if it changed this thread's registers or floating-point unit.
+/// Any thread may call this.
 template <class R, class... A>
 R enter_on_thread(Entry which, R (*entry)(A...), std::type_identity_t<A>... arguments) {
   const FloatState before = FloatState::now();
@@ -60,16 +61,19 @@ R enter_on_thread(Entry which, R (*entry)(A...), std::type_identity_t<A>... argu
 
 class EntryWatch {
  public:
-  /// Notes how the process is: what constructors of plugins did is no entry's doing.
+  /// Notes the state of the process now: changes by the constructors of plugins are not blamed on
+  /// an entry.
   EntryWatch() = default;
 
-  /// The next entries are this kernel's.
+  /// Names the kernel whose entries follow.
   void about(const rope_kernel& kernel) { loader_ = loader_of(&kernel); }
 
-  /// What was printed since the last entry is none's: a library that times says something.
+  /// Accepts output printed since the last entry: it is not an entry's. A benchmark library, for
+  /// example, prints.
   void accept_output() { output_.accept(); }
 
-  /// Calls an entry alone in the process and throws StepFailed when it leaves something changed.
+  /// Calls an entry while the process runs nothing else. Throws StepFailed if the entry leaves
+  /// something changed.
   template <class R, class... A>
   R enter(Entry which, R (*entry)(A...), std::type_identity_t<A>... arguments) {
     begin(which);
@@ -88,7 +92,7 @@ class EntryWatch {
     }
   }
 
-  /// The same around code that calls an entry many times, and does nothing else that is watched.
+  /// The same around code that calls an entry many times and changes nothing else that is watched.
   template <class Code>
   void around(Entry which, Code&& code) {
     begin(which);
@@ -101,10 +105,11 @@ class EntryWatch {
     }
   }
 
-  /// After release: what is too dear to compare after each entry. Throws StepFailed.
+  /// Call after release. Compares what takes too long to compare after each entry. Throws
+  /// StepFailed.
   void end_state();
 
-  /// After a failure of another kind: whether anything was left changed as well.
+  /// Call after a failure of another kind. True if the process was left changed as well.
   bool left_changed(bool in_full) const;
 
  private:
@@ -116,8 +121,8 @@ class EntryWatch {
   OutputWatch output_;
   int loader_ = 0;
   int compared_in_full_[entries] = {};
-  std::string unwatched_;  // entered since what is quick was compared
-  std::string entered_;    // since all was compared
+  std::string unwatched_;  // entries run since the last quick comparison
+  std::string entered_;    // entries run since the last full comparison
 };
 
 }  // namespace ropewalk::harness

@@ -12,13 +12,15 @@ namespace {
 
 constexpr std::byte pattern{0xa7};
 constexpr std::size_t most_blocks = std::size_t{1} << 20;
-// Where nothing lives after so many blocks, recording begins anew and its memory is given back.
+// If no block is alive after this many blocks, recording starts anew, and the records' memory is
+// freed.
 constexpr std::size_t enough_blocks = std::size_t{1} << 16;
-// The guard behind and before each block: a kernel that misses by whole rows meets it too.
+// The guard before and behind each block, in bytes. A kernel that misses by whole rows hits it too.
 constexpr std::size_t guard_bytes = std::size_t{16} << 10;
-constexpr std::size_t zone_bytes = 32;  // of pattern, at either end of a block without pages
+constexpr std::size_t zone_bytes = 32;  // pattern at either end of a block without pages
 constexpr std::size_t most_patterned_bytes = std::size_t{64} << 10;
-// Two mappings a block, of the 65,530 that a process may have; the kernel needs some as well.
+// Each block takes two mappings of the 65,530 that a process may have. The kernel needs some as
+// well.
 constexpr std::size_t most_between_pages = 8192;
 
 std::byte* aligned_up(std::byte* at, std::size_t alignment) {
@@ -36,7 +38,7 @@ std::byte* reserved(std::size_t bytes, int protection) {
   return all == MAP_FAILED ? nullptr : static_cast<std::byte*>(all);
 }
 
-// Gives the memory back and forbids its addresses, in one call.
+// Frees the memory and forbids its addresses, in one call.
 void forbid(std::byte* begin, std::size_t bytes) {
   mmap(begin, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
@@ -55,7 +57,7 @@ void paint_around(HeapBlock& block) {
 Overrun overrun_of(const HeapBlock& block) {
   Overrun out;
   std::byte* const block_end = block.at + block.bytes;
-  // A range of one byte repeated equals itself shifted by one.
+  // A range of one repeated byte equals itself shifted by one byte.
   const auto untouched = [](const std::byte* from, const std::byte* to) {
     return from == to ||
            (*from == pattern &&
@@ -168,7 +170,8 @@ const HeapBlock* HeapBlocks::near(const void* address) const {
   const HeapBlock* const before = behind == begin ? nullptr : behind - 1;
   if (behind == end || (before != nullptr && at < before->end)) return before;
   if (before == nullptr) return behind;
-  // In the guard between two: the one that lives, or the one whose own bytes are nearer.
+  // The address lies in the guard between two blocks. A living block is chosen first, else the
+  // block whose own bytes are nearer.
   if ((before->freed_in == nullptr) != (behind->freed_in == nullptr))
     return before->freed_in == nullptr ? before : behind;
   return at - (before->at + before->bytes) <= behind->at - at ? before : behind;

@@ -19,21 +19,21 @@ namespace {
 #if defined(__GLIBC__) && !defined(ROPEWALK_SANITIZED)
 constexpr bool possible = true;
 #else
-constexpr bool possible = false;  // the allocator's names are not ours there
+constexpr bool possible = false;  // a sanitizer defines the allocator's names there
 #endif
 
-// Addresses alone; memory follows block by block.
+// Reserved addresses. They get memory block by block.
 constexpr std::size_t paged_bytes = std::size_t{16} << 30, patterned_bytes = std::size_t{256} << 20;
-// A block between pages costs two system calls and a page of memory.
+// A block between pages takes two system calls and one page of memory.
 constexpr int most_paged_an_entry = 32;
-// Fresh memory reads as NaN in every type; of a large block both ends, the rest is 0.
+// Fresh memory reads as NaN in every type. In a large block only both ends do, and the rest is 0.
 constexpr int fresh = 0xff, freed = 0xdf;
 constexpr std::size_t filled_at_ends = std::size_t{256} << 10;
-// What is compared after an entry, of the newest blocks and of the others in turn: some 10
-// microseconds, of the kernels that need it.
+// The number of bytes that are compared after an entry: the newest blocks, then the others in turn.
+// It takes about 10 us for a kernel that allocates.
 constexpr std::size_t compared_bytes = std::size_t{128} << 10;
 
-// Any thread of a kernel allocates, and a process that it forks may as well.
+// Any thread of a kernel may allocate, and so may a process that it forks.
 class SpinLock {
  public:
   void lock() {
@@ -48,12 +48,12 @@ class SpinLock {
 constinit SpinLock lock;
 constinit HeapBlocks paged, patterned;
 constinit std::atomic<bool> guarding{false};
-constinit std::atomic<bool> asked{false};  // whether there is anything to say or to compare
+constinit std::atomic<bool> asked{false};  // true: there may be something to report or compare
 constinit std::atomic<const char*> entry_now{nullptr};
 constinit bool end_first = true;
 constinit int allocated_in_entry = 0;
 constinit HeapBlock *newest = nullptr, *in_turn = nullptr;
-constinit char noted[200] = "";  // what was wrong when a block was freed; the first of it
+constinit char noted[200] = "";  // the first error found when a block was freed
 
 struct LockHeld {
   LockHeld() { lock.lock(); }
@@ -62,7 +62,7 @@ struct LockHeld {
   LockHeld& operator=(const LockHeld&) = delete;
 };
 
-// Neither allocates.
+// Neither of these allocates.
 template <class... Args>
 void write_text(char* to, std::size_t size, fmt::format_string<Args...> words, Args&&... args) {
   const auto end = fmt::format_to_n(to, size - 1, words, std::forward<Args>(args)...);
@@ -122,14 +122,14 @@ HeapBlocks& blocks_with(const void* memory) {
   return paged.holds(memory) ? paged : patterned;
 }
 
-// An address that is never used again shows every use after free. One that is used again at once
-// shows a kernel that knows a state by its address.
+// An address that is never used again shows every use after free. An address that is used again at
+// once shows a kernel that recognizes a state by its address.
 HeapBlock* add_to(HeapBlocks& blocks, std::size_t bytes, std::size_t alignment, bool at_end) {
   HeapBlock* const again = end_first ? nullptr : blocks.add_again(bytes, alignment);
   return again != nullptr ? again : blocks.add(bytes, alignment, at_end);
 }
 
-// The living block that begins there; else nullptr, and what is wrong is noted.
+// The living block that begins there. Otherwise returns nullptr and notes what is wrong.
 HeapBlock* living_block(void* memory) {
   HeapBlock* const block = blocks_with(memory).near(memory);
   if (block == nullptr) {
@@ -146,7 +146,7 @@ HeapBlock* living_block(void* memory) {
   return nullptr;
 }
 
-// Compares from a block on towards older ones; where it stopped.
+// Compares blocks from this one on towards older ones. Returns the block at which it stopped.
 HeapBlock* compare_from(HeapBlock* block) {
   for (std::size_t compared = 0; block != nullptr && compared < compared_bytes;
        block = block->older) {

@@ -1,5 +1,5 @@
-// The heap of a kernel: overruns and wrong frees are named, with the size of the block, and right
-// kernels are left alone.
+// Tests that overruns and wrong frees are named with the size of the block, and that correct
+// kernels pass.
 #include "harness/watch/heap_guard.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class HeapGuard : public ::testing::Test {
     GTEST_SKIP() << "the sanitizer owns malloc";
 #endif
   }
-  /// The first block of an entry ends at a forbidden page, or begins behind one.
+  /// The first block of an entry ends at a forbidden page, or begins behind such a page.
   CallResult run(const std::string& kernel, bool at_end) {
     const auto& all = worker.kernels();
     const auto found = std::find_if(all.begin(), all.end(),

@@ -59,9 +59,9 @@ std::string end_heap_watch() {
 
 #if defined(ROPEWALK_SANITIZED)
 
-// The sanitizer owns malloc, and tells who asks. Weak: UBSan alone has no allocator.
-// The loader's allocation of a thread_local variable at its first use looks like the kernel's own:
-// the first two calls of a process are forgiven.
+// The sanitizer replaces malloc and reports its calls. The symbol is weak, because UBSan alone has
+// no allocator. The loader allocates a thread_local variable at its first use, which looks like the
+// kernel's own call. So the first two calls of a process are forgiven.
 extern "C" [[gnu::weak]] int __sanitizer_install_malloc_and_free_hooks(  // NOLINT: its own name
     void (*on_malloc)(const volatile void*, std::size_t), void (*on_free)(const volatile void*));
 
@@ -93,7 +93,7 @@ bool heap_is_watched() {
 namespace ropewalk::harness {
 namespace {
 
-// Where a library lies.
+// The address range of a library.
 struct Image {
   std::uintptr_t begin, end = 0;
   explicit Image(std::uintptr_t base) : begin(base) {
@@ -113,9 +113,9 @@ std::uintptr_t base_of_libc() {
   return found ? reinterpret_cast<std::uintptr_t>(info.dli_fbase) : 0;
 }
 
-// The dynamic loader allocates a library's thread_local variables when a thread first touches one.
-// The C library notes the destructor of a static when its function is first called, in a list that
-// grows by 32 places; how many are taken is the command's own doing. Neither is the kernel's.
+// Two kinds of calls are not the kernel's. The dynamic loader allocates a library's thread_local
+// variables when a thread first touches one. The C library notes the destructor of a static when
+// its function is first called. Its list grows by 32 places, and the command's own statics fill it.
 const Image loader(getauxval(AT_BASE)), libc(base_of_libc());
 constexpr std::size_t places_for_destructors_bytes = 2 * 8 + 32 * 4 * 8;
 
@@ -127,7 +127,8 @@ void note_call(const char* function, std::size_t bytes, const void* caller) {
     note(function, bytes);
 }
 
-// The caller's block where it may be guarded, else nullptr. What the loader allocates is its own.
+// The caller's guarded block, or nullptr if this call must not be guarded. Calls of the loader are
+// its own.
 void* guarded(const char* function, std::size_t bytes, std::size_t alignment, bool zero,
               const void* caller) {
   if (loader.holds(reinterpret_cast<std::uintptr_t>(caller))) return nullptr;
@@ -146,8 +147,8 @@ bool heap_is_watched() {
 
 }  // namespace ropewalk::harness
 
-// The allocator's own names, defined here so that every library of the process finds these first.
-// Each is two tests of flags and a jump to glibc's.
+// These functions have the allocator's own names, so every library of the process finds them first.
+// Each takes two tests of flags and a jump to the function in glibc.
 #define ROPEWALK_CALLER __builtin_extract_return_addr(__builtin_return_address(0))
 #define ROPEWALK_NOTE(bytes)                                                    \
   if (ropewalk::harness::watching.load(std::memory_order_relaxed)) [[unlikely]] \

@@ -18,9 +18,9 @@ namespace ropewalk::harness {
 namespace {
 
 Loaded notes;
-std::vector<pid_t> before;  // what was running then
+std::vector<pid_t> before;  // processes and threads that ran then
 
-// The threads of a process by their ids.
+// The ids of the threads of a process.
 std::vector<pid_t> threads_of(const std::string& process) {
   std::vector<pid_t> out;
   const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(("/proc/" + process + "/task").c_str()),
@@ -60,7 +60,7 @@ std::vector<Task> tasks_since(int loader) {
   return out;
 }
 
-// None of them ran for a while, and none waits for a processor.
+// True if none of them ran between the two looks, and none waits for a processor.
 bool at_rest(const std::vector<Task>& earlier, const std::vector<Task>& now) {
   return std::all_of(now.begin(), now.end(), [&](const Task& task) {
     const auto then = std::find_if(earlier.begin(), earlier.end(),
@@ -83,7 +83,7 @@ std::int64_t cpu_time_ns(const Task& task) {
   timespec t{};
   if (clock_gettime(static_cast<clockid_t>(id), &t) != 0) return -1;
   const std::int64_t ns = static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-  return ns < task.ran_ns ? -1 : ns;  // less: the id is another one's by now
+  return ns < task.ran_ns ? -1 : ns;  // a smaller time means that another task has the id by now
 }
 
 bool has_children() {

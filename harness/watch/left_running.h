@@ -1,5 +1,5 @@
-// What was running before a plugin was loaded, and which threads and child processes the loading of
-// each plugin left running. A kernel answers for those of its own plugin alone.
+// Notes what ran before a plugin was loaded, and which threads and child processes the loading of
+// each plugin left running. A kernel answers only for those of its own plugin.
 #pragma once
 #include <sys/types.h>
 
@@ -18,20 +18,20 @@ namespace ropewalk::harness {
 struct Task {
   pid_t id;
   bool is_process;
-  int loader;             ///< whose loading began it: 1 is the first plugin
-  std::int64_t ran_ns;    ///< CPU time, when it was noted
-  bool restless = false;  ///< waited for in vain
+  int loader;             ///< the loading that began it; 1 is the first plugin
+  std::int64_t ran_ns;    ///< CPU time when the task was noted
+  bool restless = false;  ///< the wait for its rest ended without success
 };
 
-/// CPU time that the task has used; -1: it has ended.
+/// The CPU time that the task has used, in ns; -1: the task has ended.
 std::int64_t cpu_time_ns(const Task& task);
 
-/// The process that calls, as its kernels were loaded.
+/// The calling process, as it was when its kernels were loaded.
 struct Loaded {
   struct Table {
     const rope_kernel* kernel;
     int loader;
-    std::array<std::byte, sizeof(rope_kernel)> bytes;  ///< as the kernel was registered
+    std::array<std::byte, sizeof(rope_kernel)> bytes;  ///< the kernel's struct as it was registered
     std::string name;
   };
   std::vector<Table> tables;
@@ -44,16 +44,16 @@ const Loaded& loaded();
 void note_before_loading();
 
 /// Notes the kernels from index `first` on as those of one loading, and what the loading left
-/// running. Waits for up to a second until that is at rest: a pool of threads may spin at first.
+/// running. Waits up to 1 s until these tasks rest, since a pool of threads may spin at first.
 void note_loaded(const std::vector<LoadedKernel>& kernels, std::size_t first, int loader);
 
-/// Whose loading brought the kernel; 0: the binary's own, or not known.
+/// The loading that brought the kernel; 0: the kernel is the binary's own, or not known.
 int loader_of(const rope_kernel* kernel);
 
-/// All processes that descend from this one, where the system tells (CONFIG_PROC_CHILDREN).
+/// All processes that descend from this one, if the system lists them (CONFIG_PROC_CHILDREN).
 std::vector<pid_t> descendants();
 
-/// A child process, or one that has ended and was not waited for.
+/// True if there is a child process, also one that has ended and was not waited for.
 bool has_children();
 
 }  // namespace ropewalk::harness

@@ -17,7 +17,7 @@ namespace ropewalk::harness {
 namespace {
 
 std::string content(int descriptor, off_t from, off_t to) {
-  to = std::min(to, static_cast<off_t>(watched_output_bytes));  // a kernel may have moved it
+  to = std::min(to, static_cast<off_t>(watched_output_bytes));  // a kernel may have moved the end
   std::string text(static_cast<std::size_t>(std::max<off_t>(to - from, 0)), '\0');
   const ssize_t got = pread(descriptor, text.data(), text.size(), from);
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
@@ -34,7 +34,7 @@ std::string quoted(const std::string& text) {
 
 int make_watched_output() {
   const int descriptor = memfd_create("ropewalk output", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  // Of fixed size: a kernel that prints without end fills no memory.
+  // The size is fixed, so a kernel that prints without end fills no memory.
   if (descriptor < 0 || ftruncate(descriptor, watched_output_bytes) != 0 ||
       fcntl(descriptor, F_ADD_SEALS, watched_output_seals) != 0)
     throw std::runtime_error(std::string("memory for a worker's output: ") + strerror(errno));
@@ -42,7 +42,7 @@ int make_watched_output() {
 }
 
 void show_watched_output(int descriptor) {
-  // Enough for the report of a sanitizer.
+  // Enough bytes for the report of a sanitizer.
   constexpr std::size_t shown_most = std::size_t{1} << 16;
   const off_t end = lseek(descriptor, 0, SEEK_CUR);
   std::string text = content(descriptor, 0, end);
@@ -74,12 +74,12 @@ std::string OutputWatch::written() {
   for (Stream& s : streams_) {
     if (!s.watched) continue;
     const off_t now = lseek(s.descriptor, 0, SEEK_CUR);
-    if (now >= 0 && now < s.at) s.at = now;  // the parent has shown what was there, and begins anew
+    if (now >= 0 && now < s.at) s.at = now;  // the parent has shown and emptied it
     if (now == s.at || now < 0) continue;
     out += fmt::format("{}wrote to {}: {}", out.empty() ? "" : "; ", s.name,
                        quoted(content(s.descriptor, s.at, now)));
 #if defined(ROPEWALK_SANITIZED)
-    s.at = now;  // it may be a report: the user sees all of it
+    s.at = now;  // it may be a report, which the user sees in full
 #else
     lseek(s.descriptor, s.at, SEEK_SET);
 #endif

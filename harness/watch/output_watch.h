@@ -1,5 +1,6 @@
-// What a kernel prints. Descriptors 1 and 2 of a worker are memfds of fixed size, made by the
-// parent, which shows what is left in 2 when the worker ends (docs/worker-protocol.md).
+// Detects what a kernel prints. Descriptors 1 and 2 of a worker are memfds of fixed size, made by
+// the parent. The parent shows what is left in descriptor 2 when the worker ends
+// (docs/worker-protocol.md).
 #pragma once
 #include <fcntl.h>
 
@@ -9,22 +10,22 @@
 namespace ropewalk::harness {
 
 inline constexpr std::size_t watched_output_bytes = std::size_t{1} << 20;
-/// Nobody else's file has just these: they mark a descriptor as watched.
+/// These seals mark a descriptor as watched. No other file has exactly these seals.
 inline constexpr int watched_output_seals = F_SEAL_SHRINK | F_SEAL_GROW;
 
-/// A memfd for the output of a worker. Throws std::runtime_error.
+/// Makes a memfd for the output of a worker. Throws std::runtime_error.
 int make_watched_output();
 
-/// Shows on standard error what was written into it, escaped, at most 64 KiB, and empties it.
+/// Shows the file's content on standard error, escaped, at most 64 KiB. Then empties the file.
 void show_watched_output(int descriptor);
 
 class OutputWatch {
  public:
   OutputWatch();
-  /// What was written since, quoted, escaped and cut, with where it went; empty when nothing was.
-  /// Forgets it then: a finding tells it.
+  /// Returns what was written since the last call, quoted, escaped and cut, and to which
+  /// descriptor; empty: nothing. Then it forgets this text, as a finding reports it.
   std::string written();
-  /// Nothing was written that matters: stdout is forgotten, stderr is kept for the user.
+  /// Accepts what was written since the last call: drops stdout, keeps stderr for the user.
   void accept();
 
  private:

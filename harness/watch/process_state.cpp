@@ -26,7 +26,7 @@ extern "C" char** environ;  // NOLINT: POSIX's own name
 namespace ropewalk::harness {
 namespace {
 
-// What changed, one after the other.
+// Lists what changed.
 class Words {
  public:
   void add(const std::string& text) { all_ += (all_.empty() ? "" : "; ") + text; }
@@ -51,7 +51,7 @@ std::array<itimerval, 3> interval_timers() {
   return out;
 }
 
-// A timer that runs counts down: only whether it runs, and its interval, can be compared.
+// A running timer counts down, so only whether it runs and its interval can be compared.
 bool same(const itimerval& a, const itimerval& b) {
   const auto runs = [](const itimerval& t) {
     return t.it_value.tv_sec != 0 || t.it_value.tv_usec != 0;
@@ -101,7 +101,7 @@ std::int64_t stack_pages() {
   return kib * 1024 / sysconf(_SC_PAGESIZE);
 }
 
-// Of any order: a variable that was taken out and put back is as it was.
+// The sum ignores the order: a variable that was removed and put back is no change.
 std::size_t environment_sum() {
   std::size_t sum = 0;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
@@ -156,7 +156,7 @@ bool ProcessState::is_copy() const {
   return getpid() != process_;
 }
 
-// The folder of the tasks has a link for each, besides its own two.
+// The number of links of /proc/self/task counts the tasks, plus two of the folder's own.
 std::int64_t ProcessState::threads() const {
   struct stat s {};
   return task_ >= 0 && fstat(task_, &s) == 0 ? static_cast<std::int64_t>(s.st_nlink) - 2 : -1;
@@ -173,7 +173,7 @@ std::int64_t ProcessState::tasks_alive() const {
                        [](const Task& task) { return !task.is_process && cpu_time_ns(task) >= 0; });
 }
 
-// Where the system does not tell which there are, one that was there hides the others.
+// If the system does not list children, an earlier child hides new ones.
 bool ProcessState::left_a_child() const {
   if (!has_children()) return false;
   if (!has_children_) return true;
@@ -214,8 +214,8 @@ std::array<ProcessState::Handler, ProcessState::signals> ProcessState::handlers(
   for (int i = 1; i < signals; ++i) {
     struct sigaction action {};
     if (sigaction(i, nullptr, &action) != 0) continue;
-    // The C library sets a flag of its own whenever it is asked to set a handler, and no flag
-    // counts where there is none.
+    // The C library sets a flag of its own whenever it sets a handler. Without a handler, flags do
+    // not count.
     constexpr int restorer = 0x04000000;
     const bool handled = action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
     out[static_cast<std::size_t>(i)] = {reinterpret_cast<void*>(action.sa_sigaction),
@@ -265,7 +265,7 @@ std::string ProcessState::quick_changes() const {
     words.add(fmt::format("left the working directory changed: {} became {}", directory_, now));
   if (const mode_t now = file_mask(); now != umask_)
     words.add(fmt::format("left the umask changed: {:03o} became {:03o}", umask_, now));
-  // One that was joined may need a moment to be gone.
+  // A thread that was joined may take a moment to end.
   const auto count_more = [&] { return threads() - tasks_alive() - (threads_ - tasks_alive_); };
   std::int64_t more = count_more();
   for (int wait = 0; more > 0 && wait < 100; ++wait) {
@@ -315,8 +315,8 @@ std::string ProcessState::other_changes(bool whole) const {
   return words.text();
 }
 
-// The clocks cannot be read at once: the time of other threads lies between two bounds. That of
-// the tasks is compared one by one, and is not in it.
+// The clocks cannot be read at one instant, so the time of other threads lies between two bounds.
+// The noted tasks are compared one by one, and this time leaves them out.
 ProcessState::Usage ProcessState::usage() const {
   Usage u{};
   const auto known = [&] {
@@ -345,9 +345,9 @@ ProcessState::Usage ProcessState::usage() const {
   return u;
 }
 
-// A thread that served prepare may be on its way back to sleep. One that goes on for longer is
-// waited for once, and runs in every apply from then on. Of CPU time: others may have the
-// processors.
+// A thread that served prepare may be on its way back to sleep. A thread that does not rest is
+// waited for only once, and counts as running in every later apply. The limit is CPU time, since
+// other processes may use the processors.
 void ProcessState::wait_for_rest() {
   constexpr std::int64_t most_ns = 10'000'000;
   for (Task& task : tasks_) {
@@ -366,7 +366,7 @@ void ProcessState::begin_alone(int loader) {
   begun_ = usage();
 }
 
-// Of the tasks that loading left running; notes whether those of other plugins did.
+// Compares the tasks that loading left running. Notes whether those of other plugins ran.
 std::string ProcessState::tasks_that_ran(const Usage& now) {
   Words words;
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
@@ -376,7 +376,7 @@ std::string ProcessState::tasks_that_ran(const Usage& now) {
       usleep(1000);
       ran_ns = cpu_time_ns(tasks_[i]);
     }
-    const bool ran = ran_ns != begun_.tasks[i];  // one that ended has another time as well
+    const bool ran = ran_ns != begun_.tasks[i];  // an ended task has another time as well
     if (!ran && !(own && tasks_[i].restless)) continue;
     if (!own)
       others_ran_ = true;
@@ -392,13 +392,12 @@ std::string ProcessState::end_alone() {
   const Usage now = usage();
   if (now.children != begun_.children) words.add("ran a child process");
   if (const std::string ran = tasks_that_ran(now); !ran.empty()) words.add(ran);
-  // Of an emulator, a sanitizer or a crew of callers other threads run, too.
+  // An emulator, a sanitizer and a crew of callers run other threads, too.
   if (threads_ - tasks_alive_ != 1 || others_ran_) return words.text();
   if (now.other_low_ns > begun_.other_high_ns) words.add("ran another thread");
   if (now.pages != begun_.pages) {
-    // Deep calls grow the stack: that is no allocation.
-    // A large thread_local is mapped by the loader, once a library; the first growth is taken for
-    // that where the loader is not seen.
+    // Deep calls grow the stack, which is no allocation. The loader maps a large thread_local once
+    // for each library. Where the loader is not seen, the first growth is taken for that.
     const std::int64_t stack = stack_pages();
     if (stack == stack_pages_ && !loader_has_allocated() && grown_++ > 0)
       words.add(now.pages > begun_.pages

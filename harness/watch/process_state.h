@@ -1,4 +1,4 @@
-// What an entry of a kernel must leave in the process as it found it, and what it must not start.
+// What an entry of a kernel must leave unchanged in the process, and what it must not start.
 #pragma once
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -20,8 +20,8 @@
 
 namespace ropewalk::harness {
 
-/// Notes how the process is, and says what has changed since. Where the system does not tell (no
-/// /proc, an emulator), an aspect is left out.
+/// Notes the state of the process, and reports what has changed since. An aspect that the system
+/// does not tell (no /proc, an emulator) is left out.
 class ProcessState {
  public:
   ProcessState();
@@ -29,21 +29,22 @@ class ProcessState {
   ProcessState(const ProcessState&) = delete;
   ProcessState& operator=(const ProcessState&) = delete;
 
-  /// Signal mask, interval timers, descriptors below 64, locale, directory, umask, threads,
-  /// children: some 3 microseconds. "left descriptor 7 open"; empty when all is as it was.
+  /// Compares signal mask, interval timers, descriptors below 64, locale, directory, umask, threads
+  /// and children. Takes about 3 us. Returns a text like "left descriptor 7 open"; empty: no
+  /// change.
   std::string quick_changes() const;
 
-  /// The rest: handlers of all signals, POSIX timers, higher descriptors, which files descriptors
-  /// 0 to 4 are, environment, resource limits, tables of kernels, ProcessTraits: some 25
-  /// microseconds.
-  /// `whole`: ProcessTraits leaves nothing out, 15 more.
+  /// Compares the rest: handlers of all signals, POSIX timers, higher descriptors, the files of
+  /// descriptors 0 to 4, environment, resource limits, tables of kernels, ProcessTraits. Takes
+  /// about 25 us.
+  /// With `whole`, ProcessTraits leaves nothing out, which takes 15 us more.
   std::string other_changes(bool whole = false) const;
 
-  /// Between these calls no thread, no process may run and no memory be mapped, even if it is gone
-  /// by the end. What another loading left running (loader_of) may run.
+  /// Between these calls no thread or process may run and no memory may be mapped, even if it is
+  /// gone by the end. Tasks that another loading left running (loader_of) may run.
   void begin_alone(int loader);
   std::string end_alone();
-  /// Whether such a thread or process ran since begin_alone(): what it did looks like the kernel's.
+  /// True if such a task ran since begin_alone(). Its effects look like those of the kernel.
   bool others_ran() const { return others_ran_; }
 
   /// True in a process that a kernel forked off.
@@ -62,17 +63,17 @@ class ProcessState {
     bool operator==(const Handler&) const = default;
   };
   struct Usage {
-    std::int64_t other_low_ns, other_high_ns;  ///< CPU time of all threads but this one, at least
-                                               ///< and at most
-    std::int64_t children;                     ///< page faults and time of those waited for
-    std::int64_t pages;                        ///< mapped; -1: not known
-    std::vector<std::int64_t> tasks;           ///< CPU time of each of tasks_; -1: it has ended
+    // CPU time of all other threads: lower and upper limit
+    std::int64_t other_low_ns, other_high_ns;
+    std::int64_t children;            ///< page faults and time of those waited for
+    std::int64_t pages;               ///< mapped; -1: not known
+    std::vector<std::int64_t> tasks;  ///< CPU time of each of tasks_; -1: it has ended
   };
   static constexpr int signals = 65, files = 5, descriptors_low = 64, descriptors_all = 1024;
 
   struct Descriptors {
     std::bitset<descriptors_all> open;
-    std::size_t count = 0;  ///< of those asked about
+    std::size_t count = 0;  ///< of the descriptors in the range
   };
 
   std::int64_t threads() const;
@@ -92,7 +93,7 @@ class ProcessState {
   pid_t process_;
   int task_ = -1;
   KeptFile memory_{"/proc/self/statm"};
-  KeptFile posix_timers_file_{"/proc/self/timers"};  ///< where the kernel has it
+  KeptFile posix_timers_file_{"/proc/self/timers"};  ///< only if the system has this file
   KeptFile children_of_keeper_;
   sigset_t mask_;
   std::array<itimerval, 3> timers_;
@@ -101,7 +102,7 @@ class ProcessState {
   std::locale cpp_locale_;
   mode_t umask_;
   std::int64_t threads_ = -1;
-  std::vector<Task> tasks_;  ///< that were left running when kernels were loaded
+  std::vector<Task> tasks_;  ///< left running when kernels were loaded
   std::int64_t tasks_alive_ = 0;
   bool has_children_ = false;
   std::vector<pid_t> children_;
@@ -117,7 +118,7 @@ class ProcessState {
   int loader_ = 0;
   bool others_ran_ = false;
   std::int64_t stack_pages_ = 0;
-  int grown_ = 0;  ///< calls of apply that left more memory mapped
+  int grown_ = 0;  ///< number of calls of apply that left more memory mapped
 };
 
 }  // namespace ropewalk::harness

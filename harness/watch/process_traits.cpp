@@ -23,7 +23,7 @@ std::int64_t sum_of(const void* data, std::size_t bytes) {
       std::hash<std::string_view>()({static_cast<const char*>(data), bytes}));
 }
 
-// 0 is the process that asks.
+// Process 0 is the process that asks.
 std::int64_t nice_value(pid_t process) {
   return getpriority(PRIO_PROCESS, static_cast<id_t>(process));
 }
@@ -53,13 +53,13 @@ std::int64_t users(pid_t) {
   return sum_of(ids, sizeof ids);
 }
 std::int64_t personality_flags(pid_t) {
-  return personality(0xffffffff);  // asks
+  return personality(0xffffffff);  // only asks
 }
 template <int option>
 std::int64_t answer_of_prctl(pid_t) {
   return prctl(option, 0, 0, 0, 0);
 }
-// Those that answer through a pointer.
+// For options of prctl that answer through a pointer.
 template <int option>
 std::int64_t told_by_prctl(pid_t) {
   std::int64_t told[2] = {};  // a thread's name has 16 bytes
@@ -79,7 +79,8 @@ std::int64_t terminate_handler(pid_t) {
 struct Trait {
   const char* name;
   std::int64_t (*value)(pid_t);
-  /// Others change it too (renice, taskset, a cpuset), and then for the parent as well.
+  /// Other processes change it too (renice, taskset, a cpuset), and then they change it for the
+  /// parent as well.
   bool from_outside = false;
 };
 
@@ -133,7 +134,7 @@ std::vector<std::string> ProcessTraits::changes(bool whole) const {
     if (traits[i].from_outside && traits[i].value(getppid()) == now) continue;
     out.push_back(std::string("left the ") + traits[i].name + " changed");
   }
-  // The first looks name the entry; later ones are seldom.
+  // The first comparisons name the entry. Later ones are rare.
   constexpr int always = 40, seldom = 16;
   if (looks_++ < always || looks_ % seldom == 0 || whole)
     if (status_lines() != status_)

@@ -1,5 +1,5 @@
-// What a process can be asked about itself and a kernel could change by one call: how it is
-// scheduled, what prctl sets, handlers of the C++ library. Each is one number to compare.
+// Traits of a process that a kernel could change by one call: its scheduling, the settings of
+// prctl, handlers of the C++ library. Each trait is one number to compare.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -12,16 +12,16 @@ namespace ropewalk::harness {
 
 class ProcessTraits {
  public:
-  /// Notes how the process is.
+  /// Notes the traits of the process.
   ProcessTraits();
 
-  /// "left the nice value changed"; one text for each trait that is not as it was. Without
-  /// `whole` the dearest are compared in the first 40 calls, and in one of 16 from then on.
+  /// Returns a text like "left the nice value changed" for each changed trait. Without `whole`, the
+  /// slowest traits are compared in the first 40 calls, and in each 16th call from then on.
   std::vector<std::string> changes(bool whole) const;
 
  private:
-  /// Locked memory and the like: the system writes a page of text for it, which takes some 15
-  /// microseconds.
+  /// Locked memory and similar traits. The system writes a page of text for them, which takes about
+  /// 15 us.
   std::string status_lines() const;
 
   std::vector<std::int64_t> noted_;

@@ -1,9 +1,10 @@
-// The same calls of apply again and again, by one caller or by several at once: each must give the
-// bits of one made alone.
+// Repeats the same calls of apply, by one caller or by several at once. Each call must give the
+// bits of a call made alone.
 //
-// What several callers find depends on their meeting. So calls are counted that met another one
-// under way, and the callers go on until there were enough, or for `longest`: a quarter of a second
-// is many slices of a scheduler, so that on one processor too a call is interrupted by another.
+// Several callers find a race only if their calls overlap. So the calls that overlap another call
+// are counted. The callers continue until there were enough of them, or until `longest` has passed.
+// A quarter of a second is many slices of a scheduler. So even on one processor some call is
+// interrupted by another.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -21,7 +22,7 @@
 
 namespace ropewalk::harness {
 
-/// What one caller passes, and the memory that it lets the kernel write.
+/// The arguments of one caller, and the memory that it lets the kernel write.
 struct CallSite {
   rope_problem problem;
   rope_operands operands;
@@ -32,9 +33,9 @@ class RepeatedCalls {
  public:
   RepeatedCalls(const rope_kernel& kernel, void* state) : kernel_(kernel), state_(state) {}
 
-  /// `first_call` makes the first call of one who is alone, with the site's operands. The memory is
-  /// kept as it was before, and as it was then left. Several make theirs together: what is made at
-  /// a state's first call is made by all of them at once.
+  /// If the caller is alone, `first_call` makes its first call, with the site's operands. The
+  /// memory is kept as it was before this call and after it. Several callers make their first calls
+  /// together, to show a race in what a state makes at its first call.
   template <class FirstCall>
   void add(CallSite site, bool alone, FirstCall&& first_call) {
     Caller caller{std::move(site), site.problem, site.operands, {}, {}, {}};
@@ -46,7 +47,8 @@ class RepeatedCalls {
     callers_.push_back(std::move(caller));
   }
 
-  /// Returns how many calls were made (one caller) or met another. `failure()` tells what differed.
+  /// Returns the number of calls made (one caller) or of calls that overlapped another. `failure()`
+  /// tells what differed.
   std::uint64_t run(std::uint64_t rounds) {
     const std::uint64_t wanted = rounds * callers_.size();
     deadline_ = Clock::now() + longest;
@@ -60,18 +62,20 @@ class RepeatedCalls {
     for (Caller& caller : callers_)
       threads.emplace_back([this, &caller, wanted] { work(caller, wanted, false); });
     for (std::thread& thread : threads) thread.join();
-    // What the first calls, made together, agreed upon must be what each gives alone.
+    // Several callers made their first calls together. The bits they agreed on must be those of a
+    // call made alone.
     for (Caller& caller : callers_) {
       if (!caller.failure.empty() || caller.after.empty()) continue;
       restore(caller);
       caller.failure = call_once(caller);
       if (caller.failure.empty() && !difference(caller, 1).empty())
-        caller.failure = "the first call, made beside others, gave other bits than one made alone";
+        caller.failure =
+            "the first call, made beside others, gave other bits than a call made alone";
     }
     return counted_;
   }
 
-  /// What was wrong, of the first caller that met it; empty: nothing.
+  /// What went wrong, from the first caller that failed; empty: nothing.
   std::string failure() const {
     for (std::size_t i = 0; i < callers_.size(); ++i)
       if (!callers_[i].failure.empty())
@@ -89,7 +93,7 @@ class RepeatedCalls {
 
   struct Caller {
     CallSite site;
-    rope_problem shown_problem;  // as they are to stay
+    rope_problem shown_problem;  // must stay as they are
     rope_operands shown_operands;
     Memory before, after;
     std::string failure;
@@ -102,7 +106,7 @@ class RepeatedCalls {
   }
 
   void work(Caller& caller, std::uint64_t wanted, bool alone) {
-    if (!alone) {  // nobody begins before all are there
+    if (!alone) {  // no caller begins before all are ready
       --waiting_;
       while (waiting_ > 0) std::this_thread::yield();
     }
@@ -118,7 +122,7 @@ class RepeatedCalls {
     }
   }
 
-  // On a crowded machine longer, until one call has met another.
+  // On a crowded machine the callers may take longer, until a first call has overlapped another.
   bool has_time() const {
     const auto now = Clock::now();
     return now < deadline_ || (counted_ == 0 && now < deadline_ + 20 * longest);

@@ -1,4 +1,5 @@
-// The rope_problem that a kernel is shown. It lies where the kernel could write, and no entry may.
+// The rope_problem that a kernel is shown. It lies in writable memory, and no entry may write to
+// it.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +21,7 @@ class ShownProblem {
   explicit ShownProblem(const rope_problem& given) : given_(given), shown_(given) {}
 
   const rope_problem* shown() const { return &shown_; }
-  /// After the entry: throws StepFailed where it wrote into the problem.
+  /// Call after the entry. Throws StepFailed if the entry wrote into the problem.
   void hold(Entry which) const {
     if (!same_bytes(shown_, given_))
       throw StepFailed{protocol::Status::failed,
@@ -32,11 +33,11 @@ class ShownProblem {
   rope_problem shown_;
 };
 
-/// The rope_problem of prepare is gone when prepare has returned: its memory is filled with this,
-/// and stays so for as long as the state lives.
+/// The rope_problem of prepare ends when prepare returns. Its memory is then filled with this
+/// pattern, and keeps it while the state lives.
 class GoneProblem {
  public:
-  /// Where prepare is shown the problem.
+  /// The address at which prepare is shown the problem.
   rope_problem* at() { return &problem_; }
   void fill() {
     std::ranges::fill(std::as_writable_bytes(std::span(&problem_, 1)), gone);

@@ -1,5 +1,5 @@
-// One call of a kernel inside the worker: maps the regions, runs the steps, and holds the kernel to
-// what it must leave alone.
+// Makes one call of a kernel inside the worker. It maps the regions, runs the steps, and checks
+// what the kernel must leave unchanged.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -33,7 +33,7 @@ inline void set_phase(protocol::Control& control, protocol::Phase phase) {
 struct Prepared {
   const rope_kernel* kernel = nullptr;
   void* state = nullptr;
-  GoneProblem problem;  // what prepare was shown
+  GoneProblem problem;  // the problem that prepare was shown
   std::optional<std::size_t> workspace_bytes;
   GuardedMapping inv_freq;
   std::byte* frequencies_at = nullptr;
@@ -41,11 +41,11 @@ struct Prepared {
 
 class Caller {
  public:
-  /// The control block is told what is called, and where it may reach.
+  /// `control` is told which entry is called and which memory the entry may reach.
   explicit Caller(protocol::Control& control) : control_(control) {}
 
-  /// Runs the steps of the descriptor, and for step_repeat of those behind it; throws StepFailed.
-  /// Returns what step_repeat counted.
+  /// Runs the steps of the descriptor, and for step_repeat those of the following descriptors.
+  /// Throws StepFailed. Returns the count of step_repeat.
   std::uint64_t run(const rope_kernel& kernel, const protocol::CallDescriptor& call,
                     std::uint32_t steps) {
     if (call.state >= protocol::most_states)
@@ -53,7 +53,7 @@ class Caller {
     live_ = &states_[call.state];
     std::uint64_t counted = 0;
     if (mapped_for_ != &kernel) {
-      mappings_.clear();  // it may have unmapped or protected some
+      mappings_.clear();  // a kernel may have unmapped or protected some
       watch_.about(kernel);
     }
     mapped_for_ = &kernel;
@@ -73,10 +73,10 @@ class Caller {
     return counted;
   }
 
-  /// After other code than an entry's ran here.
+  /// Call after code other than an entry ran in this process.
   void accept_output() { watch_.accept_output(); }
 
-  /// Ends the state without a release; true where the process is not as it was before.
+  /// Ends the state without a release. True if the process is not as it was before.
   bool drop(bool in_full = true) {
     if (in_full) mappings_.clear();
     for (Prepared& state : states_) state = {};
@@ -84,14 +84,14 @@ class Caller {
   }
 
  private:
-  // A part of the shared memory, where this kernel finds it.
+  // A part of the shared memory, and its address in this process.
   struct Mapped {
     std::uint64_t file_offset, bytes;
     bool writable;
     GuardedMapping mapping;
   };
 
-  // Regions that are mapped already, for a call or a caller before, stay where they are.
+  // Regions that an earlier call or caller mapped keep their addresses.
   void map_regions(const protocol::CallDescriptor& call, bool frequencies_alone = false) {
     try {
       map_all(call, frequencies_alone);
@@ -137,15 +137,15 @@ class Caller {
     });
   }
 
-  // Mapping took a fifth of a verification's time, and small cases lie at the same few pages.
+  // Small regions stay mapped: mapping them anew took a fifth of a verification's time.
   void unmap_most() {
     constexpr std::size_t most = 256, small_bytes = std::size_t{1} << 20;
     std::erase_if(mappings_, [](const Mapped& m) { return m.bytes > small_bytes; });
     if (mappings_.size() > most) mappings_.clear();
   }
 
-  // inv_freq must stay where it is until release, so it moves out of the shared memory; where a
-  // kernel is only asked, it stays there.
+  // inv_freq must keep its address until release, so it is copied out of the shared memory. If the
+  // kernel is only asked, it stays in the shared memory.
   void hold_frequencies(const protocol::CallDescriptor& call, bool until_release) {
     *live_ = {};
     const bool first_of_all = std::all_of(std::begin(states_), std::end(states_),
@@ -184,8 +184,7 @@ class Caller {
       throw StepFailed{protocol::Status::failed, "supports answered " + std::to_string(answer)};
   }
 
-  // Pure: asked again, about an equal problem elsewhere, it says the same; also to one who wants no
-  // reason.
+  // supports is pure: an equal problem must get the same answer, also with reason == NULL.
   void hold_supports(const rope_kernel& kernel, const rope_problem& p, std::int32_t answer,
                      const std::string& text) {
     const ShownProblem elsewhere(p);
@@ -213,8 +212,8 @@ class Caller {
     live_->kernel = &kernel;
     if (kernel.prepare == nullptr) return;
     set_phase(control_, protocol::Phase::prepare);
-    // Apply gets another rope_problem. This one is overwritten and stays so, that a kept address
-    // shows.
+    // Apply gets another rope_problem. This one is overwritten and stays so, which exposes a kernel
+    // that kept its address.
     const rope_problem given = *live_->problem.at() = problem_of(call);
     choose_heap_placement((call.problem.tokens + call.problem.rotary_dim / 2) % 2 == 0);
     const std::int32_t answer =
@@ -226,7 +225,7 @@ class Caller {
       throw StepFailed{protocol::Status::failed, "prepare answered " + std::to_string(answer)};
   }
 
-  // The floating-point unit stands in another mode for a while.
+  // Enters another mode of the floating-point unit for the time of this object.
   class FloatMode {
    public:
     explicit FloatMode(std::uint32_t mode) {
@@ -241,7 +240,8 @@ class Caller {
     FloatState before_ = FloatState::now();
   };
 
-  // As many bytes as were asked for, at one end of their pages; the rest is watched.
+  // Exactly the bytes that the kernel asked for, at one end of their pages. The rest of the pages
+  // is watched.
   struct Workspace {
     GuardedMapping mapping;
     std::byte* address = nullptr;
@@ -255,7 +255,7 @@ class Caller {
     }
   };
 
-  // Pure as well: what it says of a state's first call holds for all.
+  // workspace_bytes is pure as well. Its answer at a state's first call holds for all calls.
   std::size_t ask_workspace_bytes(const rope_kernel& kernel, const rope_problem& p) {
     if (kernel.workspace_bytes == nullptr) return 0;
     const ShownProblem problem(p), elsewhere(p);
@@ -274,7 +274,8 @@ class Caller {
   }
 
   void apply(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
-    rope_problem p = problem_of(call);  // not const, nor the operands: a kernel may write there
+    // neither this nor the operands are const, as a kernel may write there
+    rope_problem p = problem_of(call);
     const Workspace workspace = make_workspace(kernel, p, call.workspace_at_end != 0);
     rope_operands o = operands(workspace);
     const FloatMode mode(call.float_mode);
@@ -310,7 +311,8 @@ class Caller {
       throw StepFailed{protocol::Status::failed, "apply answered " + std::to_string(answer)};
   }
 
-  // NaN in every type; of a large one both ends, the rest is 0 as the system gives it.
+  // Fills with bytes that are NaN in every type. Of a large workspace only both ends are filled;
+  // the rest is 0, as the system gives it.
   static void fill_workspace(const GuardedMapping& mapping) {
     constexpr std::size_t end = std::size_t{1} << 18;
     const std::size_t bytes = mapping.bytes();
@@ -334,8 +336,8 @@ class Caller {
     constexpr std::size_t alignment = 64;
     w.address =
         w.mapping.data() + (at_end ? (w.mapping.bytes() - w.bytes) / alignment * alignment : 0);
-    // A caller may hand out one workspace again and again: at the other end of the pages it holds
-    // what the call before left, whichever state that was for.
+    // A caller may hand out one workspace again and again. At the other end of the pages it holds
+    // what the previous call left, of whichever state.
     if (!at_end) {
       const std::size_t kept = std::min(w.bytes, left_in_workspace_.size());
       std::copy_n(left_in_workspace_.begin(), kept, w.address);
@@ -351,7 +353,7 @@ class Caller {
                               workspace.address + std::min(workspace.bytes, most));
   }
 
-  // Every caller has regions and a workspace of its own.
+  // Every caller has its own regions and its own workspace.
   std::uint64_t repeat(const rope_kernel& kernel, const protocol::CallDescriptor* calls) {
     const std::uint32_t callers = calls->callers;
     if (callers < 1 || callers > protocol::most_callers)
@@ -379,7 +381,7 @@ class Caller {
         throw StepFailed{protocol::Status::failed, repeated.failure()};
       if (!damage.empty()) throw StepFailed{protocol::Status::failed, "apply " + damage};
     };
-    // The threads of several callers are our own, and starting them allocates.
+    // The threads of several callers are the worker's own, and starting them allocates.
     callers == 1 ? watch_.around(Entry::apply, run) : run();
     for (const Workspace& workspace : workspaces)
       if (workspace.overrun())
@@ -394,7 +396,8 @@ class Caller {
 
   void release(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
     set_phase(control_, protocol::Phase::supports);
-    hold_supports(kernel, problem_of(call), ROPE_OK, {});  // it was taken, and still is
+    // the problem was supported before, and still is
+    hold_supports(kernel, problem_of(call), ROPE_OK, {});
     if (live_->kernel != nullptr && live_->kernel->prepare != nullptr &&
         live_->kernel->release != nullptr) {
       set_phase(control_, protocol::Phase::release);
@@ -410,8 +413,8 @@ class Caller {
   const rope_kernel* mapped_for_ = nullptr;
   std::byte* addresses_[protocol::region_count] = {};
   Prepared states_[protocol::most_states];
-  Prepared* live_ = states_;                  // the one that a call is about
-  std::vector<std::byte> left_in_workspace_;  // by the call before, while states are alive
+  Prepared* live_ = states_;                  // the state that the current call is about
+  std::vector<std::byte> left_in_workspace_;  // by the previous call, while states are alive
 };
 
 }  // namespace ropewalk::harness

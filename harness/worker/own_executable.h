@@ -1,14 +1,14 @@
-// Which program a worker is started from.
+// Finds the program from which a worker is started.
 #pragma once
 #include <string>
 
 namespace ropewalk::harness {
 
-/// The path of the running program, also where no /proc is mounted.
+/// The path of the running program. It is found even if /proc is not mounted.
 std::string own_executable();
 
-/// What is started as a worker: this program, or what ROPEWALK_WORKER in the environment names (an
-/// emulator's wrapper).
+/// The program to start as a worker: this program, or the value of ROPEWALK_WORKER in the
+/// environment (for an emulator's wrapper).
 std::string worker_executable();
 
 }  // namespace ropewalk::harness

@@ -1,5 +1,5 @@
-// A worker for each plugin: what one plugin does to its process is no fault of another one's
-// kernels, nor of the tree's.
+// Gives each plugin a worker of its own. What one plugin does to its process is then not blamed on
+// kernels of another plugin or of the tree.
 #pragma once
 #include <map>
 #include <memory>
@@ -10,25 +10,25 @@
 
 namespace ropewalk::harness {
 
-/// The same options with this plugin and no other; empty: without any.
+/// The same options with only this plugin; empty: with no plugin.
 WorkerOptions with_plugin_alone(WorkerOptions options, const std::string& plugin);
 
 struct PluginKernels {
   std::vector<KernelFacts> kernels;
-  std::map<std::string, std::vector<KernelFacts>> known;  ///< by plugin: all of its worker
+  std::map<std::string, std::vector<KernelFacts>> known;  ///< per plugin, all kernels of its worker
 };
 
-/// The tree's kernels, then those of each plugin, each as a worker with that plugin alone describes
-/// it. Throws WorkerError where a plugin cannot be loaded, and where two have a kernel's name.
+/// The tree's kernels, then those of each plugin. A worker with that plugin alone describes each.
+/// Throws WorkerError if a plugin cannot be loaded, or if two kernels have the same name.
 PluginKernels kernels_by_plugin(const WorkerOptions& options);
 
-/// Those workers, one process at a time.
+/// Runs those workers, one process at a time.
 class OwnWorkers {
  public:
   OwnWorkers(WorkerOptions options, PluginKernels found)
       : options_(std::move(options)), found_(std::move(found)) {}
 
-  /// The worker of a kernel that was found, which has the index there that it says.
+  /// The worker of a kernel. The kernel's index is its index in that worker.
   Worker& of(const KernelFacts& kernel);
 
  private:

@@ -1,5 +1,5 @@
-// The parent side of the worker: spawns it, speaks the protocol, keeps the time limits, and turns a
-// crash, hang or exit into a result. A dead worker is replaced when it is next needed.
+// The parent side of the worker. It starts the process, speaks the protocol, keeps the time limits,
+// and turns a crash, hang or exit into a result. A dead worker is replaced when it is next needed.
 #pragma once
 #include <spawn.h>
 #include <sys/types.h>
@@ -34,79 +34,80 @@ struct KernelFacts {
 };
 
 struct WorkerOptions {
-  /// Called as: EXECUTABLE worker [--cpu-features L] [--plugin F]...
+  /// Started as: EXECUTABLE worker [--cpu-features L] [--plugin F]...
   std::string executable = worker_executable();
   std::vector<std::string> plugins;
   std::string cpu_features = "all";
-  double load_limit_s = 60;  ///< dlopen and constructors: imports are slow
-  /// What each plugin listed in the first of some workers, to which the others are held. NULL: each
-  /// worker is held to its own first process alone.
+  double load_limit_s = 60;  ///< seconds for dlopen and constructors, as imports are slow
+  /// What each plugin listed in the first of several workers. Every other worker must list the
+  /// same. If NULL, a worker is compared only with its own first process.
   std::shared_ptr<std::map<std::string, std::vector<KernelFacts>>> first_lists;
 };
 
 struct CallResult {
   enum class Kind { ok, unsupported, failed, skipped, crash, hang };
   Kind kind = Kind::ok;
-  std::string text;         ///< reason, or what happened and where
-  std::uint64_t count = 0;  ///< of step_repeat
+  std::string text;         ///< the reason, or what happened and where
+  std::uint64_t count = 0;  ///< the count of step_repeat
 };
 
 class Worker {
  public:
-  /// `known`: the kernels of a worker with the same options that has started before.
+  /// `known`: the kernels of an earlier worker with the same options.
   explicit Worker(WorkerOptions options, std::vector<KernelFacts> known = {});
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Starts the worker if need be. Throws WorkerError unless the kernels are known already: a later
-  /// start that fails is a crash of what is called then.
+  /// Starts the worker if needed. Throws WorkerError unless the kernels are known already. If they
+  /// are known, a start that fails counts as a crash of the call that follows.
   const std::vector<KernelFacts>& kernels();
 
-  /// Room for buffers in the worker's shared memory, at file offset protocol::buffers_offset;
-  /// starts it if need be. The address holds until the next reserve_buffers(), and no longer than
-  /// this worker: the next one has memory of its own. Throws WorkerError when there is no memory.
+  /// Makes room for buffers in the worker's shared memory, at file offset protocol::buffers_offset.
+  /// Starts the worker if needed. The address is valid until the next reserve_buffers() and while
+  /// this worker lives: the next worker has memory of its own. Throws WorkerError if there is no
+  /// memory.
   std::byte* reserve_buffers(std::size_t bytes);
 
-  /// Runs steps of a call. `regions` (protocol::region_count of them) name the buffers in messages.
+  /// Runs steps of a call. `regions` (protocol::region_count entries) name the buffers in messages.
   CallResult call(std::uint32_t kernel, const protocol::CallDescriptor& call, std::uint32_t steps,
                   const std::vector<NamedRegion>& regions) {
     return calls(kernel, {&call, 1}, steps, regions);
   }
-  /// The same for the descriptors of several callers (protocol::step_repeat).
+  /// The same with the descriptors of several callers (protocol::step_repeat).
   CallResult calls(std::uint32_t kernel, std::span<const protocol::CallDescriptor> calls,
                    std::uint32_t steps, const std::vector<NamedRegion>& regions);
 
   struct TimeResult {
     CallResult result;
     int exit_code = 0;
-    /// Of a failure: KERNEL|WORKLOAD whose code ran, by the word of the worker's own code.
+    /// Set for a failure: KERNEL|WORKLOAD of the code that ran, as the worker's own code wrote it.
     std::string now_running;
-    /// False: a message or a label was no work of the worker's own code. Any kernel of the process
-    /// may have made it; now_running is empty then.
+    /// False if a message or a label did not come from the worker's own code. Then any kernel of
+    /// the process may have written it, and now_running is empty.
     bool known_who = true;
   };
   struct BoardSinks {
-    /// A row as JSON. Answers what is wrong with it; empty: it is taken.
+    /// Takes a row as JSON. Returns what is wrong with it; empty: the row is accepted.
     std::function<std::string(const std::string& json)> row;
     std::function<void(const std::string& label)> progress;
-    /// What Google Benchmark shows the user; `remark`: on standard error.
+    /// Takes text of Google Benchmark for the user. `remark`: the text belongs on standard error.
     std::function<void(const std::string& text, bool remark)> show;
   };
-  /// Lets the worker time a board. No benchmark may go longer than `silence_limit_s` without
-  /// ending.
+  /// Lets the worker time a board. If no benchmark ends within `silence_limit_s` seconds, the
+  /// worker counts as hung.
   TimeResult time(const std::string& board, double silence_limit_s, const BoardSinks& sinks);
 
   /// What the worker's process cannot watch, in words; empty: nothing.
   const std::string& unwatched() const { return unwatched_; }
 
-  /// Ends the process; the next call runs in a fresh one.
+  /// Ends the process. The next call starts a new one.
   void restart() { stop(); }
-  int starts() const { return starts_; }  ///< how many processes were needed so far
+  int starts() const { return starts_; }  ///< number of processes started so far
 
  private:
-  /// Who waits counts such looks, not the clock: time in which this process was stopped (^Z) is
-  /// none.
+  /// The parent waits by counting looks of this interval, not by the clock. Time in which the
+  /// parent was stopped (^Z) does not count.
   static constexpr long look_every_ms = 100;
   static constexpr double look_every_s = 1e-3 * look_every_ms;
 
@@ -142,17 +143,17 @@ class Worker {
 
   WorkerOptions options_;
   std::vector<KernelFacts> kernels_;
-  std::string cannot_start_;  // again: why
+  std::string cannot_start_;  // why the last start failed
   std::string unwatched_;
   SharedMemory memory_;
-  pid_t pid_ = -1;      // what was started: the keeper, which ends as the worker does
-  pid_t running_ = -1;  // what runs kernels
+  pid_t pid_ = -1;      // the started process: the keeper, which ends the way the worker does
+  pid_t running_ = -1;  // the process that runs kernels
   int socket_ = -1;
   int printed_ = -1, said_ = -1;  // the worker's stdout and stderr
   std::uint64_t nonce_ = 0;       // of the last request
   std::array<std::uint64_t, 64> nonces_{};
-  std::size_t nonces_left_ = 0;  // the first so many are for later requests
-  std::string foreign_;          // what came and was no answer to it
+  std::size_t nonces_left_ = 0;  // number of first elements that are left for later requests
+  std::string foreign_;          // packets that did not answer a request
   int starts_ = 0;
 };
 

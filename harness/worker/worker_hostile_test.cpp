@@ -1,5 +1,5 @@
-// Kernels that harm what a worker and its parent share: a verdict of their own, and no harm to what
-// is judged next.
+// Kernels that harm what a worker and its parent share. Each gets a verdict of its own, and the
+// next kernel is not harmed.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -32,7 +32,7 @@ class HostileKernel : public ::testing::TestWithParam<WorkerHarm> {
   Oracle oracle;
 };
 
-// The second case takes more memory than there was at first: it must grow.
+// The second case takes more memory than the first, so the file must grow.
 TEST_P(HostileKernel, HarmsOnlyItself) {
   const auto [what, words, kind] = GetParam();
   for (const char* where : {"supports", "prepare", "apply"}) {
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
         WorkerHarm{"kill_parent", "SIGKILL in ", Kind::crash}),
     [](const auto& test) { return std::string(test.param.what); });
 
-// The positions of one kernel are run through buffers that are laid out once.
+// The positions of one kernel run through buffers that are laid out once.
 TEST(HostileChunks, AreLaidOutAnewForTheNextWorker) {
   const Hostility set("grow", "apply");
   Worker worker(options({hostile_plugin}));
@@ -88,8 +88,8 @@ TEST(HostileChunks, AreLaidOutAnewForTheNextWorker) {
   EXPECT_EQ(worker.starts(), 2);
 }
 
-// By their environment, which a child keeps, whatever session and parent it has.
-// Not those of a test beside this one, which may do the same.
+// Finds processes by their environment, which a child keeps in any session and under any parent.
+// The mark tells them from those of a parallel test.
 std::string own_mark() {
   return "ROPEWALK_TEST_MARK=" + std::to_string(getpid());
 }
@@ -106,7 +106,8 @@ std::vector<pid_t> processes_told_to(const std::string& what) {
   return out;
 }
 
-// Sessions of their own, and parents that are gone: what a kernel leaves is ended with its worker.
+// A kernel leaves processes with sessions of their own and without parents. They end with its
+// worker.
 TEST(HostileProcesses, EndWithTheWorker) {
   if (!has_proc()) GTEST_SKIP() << "no /proc here";
   setenv("ROPEWALK_TEST_MARK", std::to_string(getpid()).c_str(), 1);

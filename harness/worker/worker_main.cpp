@@ -39,9 +39,9 @@ void copy_text(char (&to)[N], const char* from) {
   to[length] = 0;
 }
 
-// Notes the address for the parent, then dies of the same signal.
+// Notes the address for the parent, then ends the process by the same signal.
 void on_fault(int signal, siginfo_t* info, [[maybe_unused]] void* context) {
-  const bool raised = info->si_code <= 0;  // by a call, not by an instruction: there is no address
+  const bool raised = info->si_code <= 0;  // a call raised it, so there is no address
   control->fault_address = reinterpret_cast<std::uint64_t>(info->si_addr);
 #if defined(__x86_64__)
   constexpr long long write_bit = 2;  // of the page-fault error code
@@ -49,7 +49,7 @@ void on_fault(int signal, siginfo_t* info, [[maybe_unused]] void* context) {
       (static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & write_bit) != 0 ? 1 : 0;
 #endif
   control->fault_signal = raised ? 0 : static_cast<std::uint32_t>(signal);
-  // A kernel may have written anything there: it is no place of this fault.
+  // A kernel may have written to these fields earlier. Such text is not the place of this fault.
   if (raised || !place_in_heap(control->fault_address, control->fault_is_write != 0,
                                control->last_words, sizeof control->last_words))
     control->last_words[0] = 0;
@@ -60,7 +60,7 @@ void on_fault(int signal, siginfo_t* info, [[maybe_unused]] void* context) {
 }
 
 void catch_faults() {
-  static std::byte stack[64 * 1024];  // a kernel may have overrun its own
+  static std::byte stack[64 * 1024];  // a kernel may have overrun its own stack
   stack_t alternate{};
   alternate.ss_sp = stack;
   alternate.ss_size = sizeof stack;
@@ -72,7 +72,7 @@ void catch_faults() {
     sigaction(signal, &action, nullptr);
 }
 
-// The parent's socket.
+// Reads and writes the parent's socket.
 class Wire {
  public:
   std::optional<Request> receive() {
@@ -95,7 +95,7 @@ class Wire {
   const std::string& text() const { return text_; }
   std::uint64_t nonce() const { return nonce_; }
 
-  /// The board follows in packets of its own.
+  /// Receives the text of the board, which follows in packets of its own.
   bool receive_text(std::size_t bytes) {
     std::vector<char> packet(text_packet_bytes);
     while (text_.size() < bytes) {
@@ -123,7 +123,7 @@ class Wire {
     if (sent < 0) end_unheard(std::string("descriptor 3 takes no answer: ") + strerror(errno));
   }
 
-  /// For a kernel that closed the socket, or spoiled it, or where the parent is gone.
+  /// Used if a kernel closed or spoiled the socket, or if the parent is gone.
   [[noreturn]] static void end_unheard(const std::string& why) {
     if (control->last_words[0] == 0) copy_text(control->last_words, why.c_str());
     _exit(exit_unheard);
@@ -167,13 +167,13 @@ void run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32
   try {
     wire.answer(Status::ok, caller.run(kernel, call, steps));
   } catch (const StepFailed& failure) {
-    // A kernel is asked hundreds of times what it takes: what a refusal left changed beside the
-    // usual is seen with the next state.
+    // supports is asked hundreds of times. After a refusal only the quick comparison is made; the
+    // next state shows any other change.
     const bool refused = failure.status == Status::unsupported;
     const bool spoiled = caller.drop(!refused) || failure.worker_is_spoiled;
     set_phase(*control, Phase::idle);
     wire.answer(failure.status, spoiled ? 1 : 0, failure.text);
-  } catch (const abi::__forced_unwind&) {  // must not be caught for good
+  } catch (const abi::__forced_unwind&) {  // must be rethrown
     wire.answer(Status::failed, 1, "a kernel ended the thread it was called on (pthread_exit)");
     _exit(0);
   } catch (const std::exception& e) {
@@ -185,7 +185,7 @@ void run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32
   }
 }
 
-/// The messages of a board.
+/// Sends the messages of a board.
 class BoardWire {
  public:
   explicit BoardWire(Wire& wire) : wire_(wire) {}
@@ -238,13 +238,13 @@ void time_board(Wire& wire, const TimingHandler& timing, const std::vector<Loade
   }
 }
 
-// The files that worker and parent speak through, and how no plugin may leave them.
+// The files through which worker and parent speak, and how a plugin must not leave them.
 class OwnFiles {
  public:
   OwnFiles() {
     for (Own& own : own_) fstat(own.descriptor, &own.stat), own.flags = flags_of(own);
   }
-  /// What is not as it was: "closed descriptor 3, the worker's socket".
+  /// Returns what changed, like "closed descriptor 3, the worker's socket".
   std::string change() const {
     for (const Own& own : own_) {
       const std::string name = std::to_string(own.descriptor) + ", " + own.name;
@@ -277,7 +277,7 @@ std::vector<LoadedKernel> load_all(const WorkerArguments& arguments) {
   set_phase(*control, Phase::loading);
   mask_cpu_features(arguments.cpu_features);
 #ifdef ROPEWALK_SANITIZED
-  std::thread([] {}).join();  // beside the first one a sanitizer may start a thread of its own
+  std::thread([] {}).join();  // beside the first one a sanitizer may start its own
 #endif
   note_before_loading();
   std::vector<LoadedKernel> kernels = in_tree_kernels();

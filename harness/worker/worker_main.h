@@ -1,4 +1,4 @@
-// The child side of the worker: the only place where kernels run.
+// The child side of the worker. Only here do kernels run.
 #pragma once
 #include <functional>
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace ropewalk::harness {
 
-/// Where a board goes while it is timed.
+/// Receives the events of a board while it is timed.
 struct TimingSinks {
   std::function<void(const std::string& json)> row;
-  /// '<kernel>|<workload>' whose code is about to run; empty: no kernel's.
+  /// Takes '<kernel>|<workload>' of the code that is about to run; empty: no kernel's code.
   std::function<void(const std::string& label)> now_running;
-  /// Text for the user; `remark`: for standard error.
+  /// Takes text for the user; `remark`: the text belongs on standard error.
   std::function<void(const std::string& text, bool remark)> show;
 };
 
-/// What the worker times when it is told to: the text of the request and every kernel it has.
-/// Returns an exit code.
+/// Times a board. It gets the text of the request and all kernels of the worker. Returns an exit
+/// code.
 using TimingHandler =
     std::function<int(const std::string& text, const std::vector<const rope_kernel*>& kernels,
                       const TimingSinks& sinks)>;
@@ -28,8 +28,8 @@ struct WorkerArguments {
   std::string cpu_features = "all";
 };
 
-/// Serves the parent on the descriptors of protocol.h until it says quit or goes away; does not
-/// return control to exit handlers (a kernel may have registered some).
+/// Serves the parent on the descriptors of protocol.h until the parent says quit or goes away. Then
+/// it ends the process without running exit handlers, as a kernel may have registered some.
 [[noreturn]] void worker_main(const WorkerArguments& arguments, const TimingHandler& timing);
 
 }  // namespace ropewalk::harness

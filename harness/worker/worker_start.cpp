@@ -1,4 +1,4 @@
-// How a worker is started, and what its start says.
+// Starts a worker, and words what goes wrong at its start.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
@@ -23,7 +23,7 @@ namespace {
 
 using namespace protocol;
 
-// So many low descriptors of a worker are watched, and nobody watches what a limit leaves out.
+// The watch covers this many low descriptors. A lower limit (ulimit -n) would leave some unwatched.
 constexpr rlim_t descriptors_needed = 64;
 
 void require_descriptors() {
@@ -35,7 +35,8 @@ void require_descriptors() {
 
 }  // namespace
 
-// Whatever makes a later start fail, a kernel may have done it: no kernel ends the command.
+// A kernel may have caused the failure of a later start, so such a failure does not end the
+// command.
 void Worker::start() {
   if (pid_ > 0 || !cannot_start_.empty()) return;
   const bool are_known = !kernels_.empty();
@@ -49,7 +50,7 @@ void Worker::start() {
   cannot_start_ = "the worker cannot be started again: " + failure;
 }
 
-// What went wrong, or nothing.
+// Returns what went wrong; empty: nothing.
 std::string Worker::start_once() {
   try {
     memory_.open();
@@ -59,7 +60,7 @@ std::string Worker::start_once() {
   }
   ++starts_;
   const std::string failure = load_failure();
-  if (said_ >= 0) show_watched_output(said_);  // by constructors
+  if (said_ >= 0) show_watched_output(said_);  // text that constructors printed
   return failure;
 }
 
@@ -72,7 +73,8 @@ void Worker::spawn() {
   socket_ = pair[0];
   const timeval between_looks{0, 1000 * look_every_ms};
   setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &between_looks, sizeof between_looks);
-  // dup2 of a descriptor onto itself would keep close-on-exec: move both out of the way first.
+  // dup2 of a descriptor onto itself would keep close-on-exec, so both are moved out of the way
+  // first.
   const int child_socket = fcntl(pair[1], F_DUPFD_CLOEXEC, 10);
   const int child_memory = fcntl(memory_.descriptor(), F_DUPFD_CLOEXEC, 10);
   close(pair[1]);
@@ -106,7 +108,7 @@ void Worker::spawn() {
       fmt::format("cannot start the worker {}: {}", options_.executable, strerror(error)));
 }
 
-// What the worker prints goes to memory: stdout to be looked at, stderr to be shown as well.
+// The worker's output goes to memory. stdout is checked, and stderr is shown to the user as well.
 void Worker::watch_output(posix_spawn_file_actions_t& actions) {
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
     int& output = stream == STDOUT_FILENO ? printed_ : said_;
@@ -115,15 +117,15 @@ void Worker::watch_output(posix_spawn_file_actions_t& actions) {
   }
 }
 
-// A plugin's path as it was given: what the worker says is cut to the field.
+// The path of a plugin as it was given. The worker's text is cut to the field.
 std::string Worker::whole_path(const std::string& told, std::size_t field_bytes) const {
   for (const std::string& plugin : options_.plugins)
     if (told.size() + 1 == field_bytes && plugin.starts_with(told)) return plugin;
   return told;
 }
 
-// A worker that ends, or is late, while it loads a plugin has named it. Of what shows later, or of
-// a packet that may have been on its way, each plugin is asked alone.
+// A worker that ends or hangs while it loads a plugin has named the plugin. For damage that shows
+// later, and for stray packets, each plugin is asked alone.
 std::string Worker::blame(const std::string& text, bool of_the_one_loading) const {
   constexpr const char* words = "plugin {}: {} (its constructors and rope_kernels_v1 run then)";
   const std::string loading = printable(text_of(control().now_running));
@@ -144,7 +146,7 @@ std::string Worker::blame(const std::string& text, bool of_the_one_loading) cons
   return "the worker " + text;
 }
 
-// Greets a fresh worker and lists its kernels; what went wrong, or nothing.
+// Greets a fresh worker and lists its kernels. Returns what went wrong; empty: nothing.
 std::string Worker::load_failure() {
   Reply reply{};
   Received how = request(Command::hello, 0, 0);
@@ -182,8 +184,8 @@ std::string Worker::list_failure(std::size_t count) {
   return {};
 }
 
-// The plugin whose kernels are not those of before, in this worker or in the first of all; empty:
-// none is.
+// The plugin that lists other kernels than before, in this worker or in the first worker. Empty:
+// none.
 std::string Worker::changed_plugin(const std::vector<KernelFacts>& listed) const {
   if (!kernels_.empty() && listed != kernels_) {
     const auto [now, before] =
@@ -195,7 +197,7 @@ std::string Worker::changed_plugin(const std::vector<KernelFacts>& listed) const
     std::vector<KernelFacts> of_plugin;
     for (const KernelFacts& facts : listed)
       if (facts.plugin == plugin) of_plugin.push_back(facts);
-    for (KernelFacts& facts : of_plugin) facts.index = 0;  // others may stand before it or not
+    for (KernelFacts& facts : of_plugin) facts.index = 0;  // the index depends on other plugins
     if (options_.first_lists->try_emplace(plugin, of_plugin).first->second != of_plugin)
       return plugin;
   }

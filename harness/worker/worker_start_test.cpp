@@ -1,4 +1,4 @@
-// How a worker starts, what it cannot load, and what it says then.
+// How a worker starts, what it cannot load, and which message it then gives.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -23,7 +23,7 @@ TEST(PluginLoading, ThatHangsIsKilledInTime) {
   }
 }
 
-/// A folder of its own for each test, gone afterwards.
+/// Each test has a folder of its own, which is removed afterwards.
 class PluginFile : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -48,7 +48,7 @@ TEST(WorkerStart, BadExecutableOrFeaturesAreNamed) {
   missing.executable = "/no/such/ropewalk";
   EXPECT_NE(refusal(missing).find("cannot start the worker /no/such/ropewalk"), std::string::npos);
   WorkerOptions other;
-  other.executable = "/bin/sh";  // runs, and knows nothing of the protocol
+  other.executable = "/bin/sh";  // it runs, but does not know the protocol
   EXPECT_NE(refusal(other).find("the worker exited with code"), std::string::npos);
   WorkerOptions masked = options();
   masked.cpu_features = "avx1024";
@@ -87,9 +87,9 @@ TEST(WorkerStart, TooFewDescriptorsAreSaid) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
-// ---- plugins that break what the worker speaks through, while they are loaded
+// ---- plugins that break the connection to the parent while they are loaded
 
-// The parent may see a closed socket before the worker has said what became of it.
+// The parent may see a closed socket before the worker has reported the reason.
 struct WireBreach {
   const char *what, *words;
 };
@@ -99,7 +99,7 @@ void PrintTo(const WireBreach& breach, std::ostream* out) {
 
 class LoadBreach : public ::testing::TestWithParam<WireBreach> {};
 
-// Whichever place the plugin has among others, it is the one to name.
+// The plugin is named at any place among other plugins.
 TEST_P(LoadBreach, IsToldOfThePluginThatDidIt) {
   const auto [what, words] = GetParam();
   const Hostility set(what, "load");
@@ -125,7 +125,8 @@ INSTANTIATE_TEST_SUITE_P(
         WireBreach{"flood", "a packet of 512 bytes that answers nothing that was asked"}),
     [](const auto& test) { return std::string(test.param.what); });
 
-// A kernel may be the cause of it: what is called then crashes, and the command goes on.
+// A kernel may be the cause of a failed start: the call that follows crashes, and the command goes
+// on.
 TEST_F(PluginFile, ThatLoadsOnlyOnceCrashesWhatIsCalledNext) {
   const std::string mark = (folder / "mark").string();
   setenv("HOSTILE_MARK", mark.c_str(), 1);

@@ -1,4 +1,4 @@
-// The worker: a real process that runs real kernels, right ones and ones that misbehave.
+// The worker is a real process that runs real kernels, correct ones and ones that misbehave.
 #include "harness/worker/worker.h"
 
 #include <fmt/format.h>
@@ -121,11 +121,11 @@ TEST_F(WorkerTest, SeesWhatIsNotWritten) {
 }
 
 TEST_F(WorkerTest, SeesStrayWrites) {
-  // Ending at a forbidden page leaves room in front: the write lands and is found afterwards.
+  // A buffer that ends at a forbidden page has room in front: the write is found afterwards.
   const Execution e = run("test_writes_before");
   EXPECT_NE(e.stray_write.find("wrote outside its rows: q.out, element -1 "), std::string::npos)
       << e.stray_write;
-  // Beginning at one, it is a fault.
+  // A buffer that begins at a forbidden page has none: the write is a fault.
   EXPECT_EQ(e.result.kind, Kind::crash);
   EXPECT_EQ(e.result.text,
             "SIGSEGV in apply: write before q.out, byte offset -4 (it has 32 bytes)");
@@ -136,7 +136,7 @@ TEST_F(WorkerTest, NamesTheBufferOfAFault) {
             "SIGSEGV in apply: read past the end of q.in, byte offset 32 (it has 32 bytes)");
   EXPECT_EQ(text_of("test_writes_input", Kind::crash),
             "SIGSEGV in apply: write in read-only q.in, byte offset 4 (it has 32 bytes)");
-  // As far as that no other buffer lies, though those of calls before are still mapped.
+  // No other buffer lies that far away, though the buffers of earlier calls are still mapped.
   for (const char* size : {"2", "8", "64", "256"})
     EXPECT_EQ(
         run("test_reads_far_past", fmt::format("rotary_dim=2 q.head_dim={}", size)).result.text,
@@ -169,7 +169,7 @@ TEST_F(WorkerTest, OneThatIsStoppedIsLate) {
   EXPECT_EQ(run("plain").result.kind, Kind::ok);
 }
 
-// As ^Z and fg do it: nobody had the time that passed meanwhile.
+// ^Z and fg stop parent and worker together, so neither had the time that passed meanwhile.
 TEST_F(WorkerTest, OneThatIsStoppedWithItsParentIsNotLate) {
   if (!has_proc()) GTEST_SKIP() << "no /proc here";
   if (slowness() > 5) GTEST_SKIP() << "the limit is minutes here";
@@ -189,7 +189,7 @@ TEST_F(WorkerTest, OneThatIsStoppedWithItsParentIsNotLate) {
   for (int tries = 0; tries < 1000 && stopped_worker() == 0; ++tries) usleep(10'000);
   const pid_t worker_of_parent = stopped_worker();
   ASSERT_NE(worker_of_parent, 0);
-  usleep(300'000);  // until it waits for nothing but this call
+  usleep(300'000);  // until it waits for this call alone
   kill(parent, SIGSTOP);
   usleep(static_cast<useconds_t>(1e6 * (waiting_limit_s(0) + 1)));
   kill(parent, SIGCONT);
@@ -201,7 +201,7 @@ TEST_F(WorkerTest, OneThatIsStoppedWithItsParentIsNotLate) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
-// An emulator is given more time (tools/tests/emulated_test.cpp), an ordinary processor is not.
+// An emulator is given more time (tools/tests/emulated_test.cpp), but an ordinary processor is not.
 TEST(TimeLimits, AreOfTheDataAndTheMachine) {
   protocol::CallDescriptor call{};
   EXPECT_GE(slowness(), 1);
@@ -212,7 +212,7 @@ TEST(TimeLimits, AreOfTheDataAndTheMachine) {
   EXPECT_DOUBLE_EQ(apply_limit_s(call), 20 * slowness());
 }
 
-// Who waits for a processor that others use does not hang.
+// A process that waits for a processor is not a hang.
 TEST(TimeLimits, TellWhoCouldRunFromWhoWaits) {
   if (!has_proc()) GTEST_SKIP() << "no /proc here";
   EXPECT_TRUE(is_runnable(getpid()));

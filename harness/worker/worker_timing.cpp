@@ -1,5 +1,5 @@
-// The parent side of `time`: a board's messages, which come from a process in which kernels live.
-// Every one bears the nonce of the request, which no kernel was told (docs/decisions/0030).
+// The parent side of `time`: receives a board's messages from a process that contains kernels.
+// Every message repeats the nonce of the request, which no kernel was told (docs/decisions/0030).
 
 #include <algorithm>
 #include <cstring>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace protocol;
 
-/// The label of Control, where the worker's own code wrote it.
+/// Reads the label of Control, if the worker's own code wrote it.
 bool take_label(const Control& control, std::uint64_t nonce, std::string& label) {
   char copy[sizeof control.now_running];
   std::memcpy(copy, control.now_running, sizeof copy);
@@ -33,7 +33,7 @@ Worker::Received Worker::send_board(const std::string& text) {
   return sent;
 }
 
-/// The whole text that a message begins; false where others came.
+/// Receives the whole text that a message begins. False if other messages came.
 bool Worker::receive_rest(std::string& text, TimedRow& message, double limit_s) {
   if (message.bytes > timed_text_most) return false;
   const std::size_t whole = message.bytes;
