@@ -1,4 +1,4 @@
-// Why a file that somebody gave cannot be used.
+// The error for a file from a user that cannot be used.
 #pragma once
 #include <cstdint>
 #include <stdexcept>
@@ -6,8 +6,8 @@
 
 namespace ropewalk {
 
-/// A file that cannot be used; what() is one line: the file, where one is known the line, and what
-/// is wrong. Exit code 2.
+/// A file that cannot be used. what() is one line: the file, the line number if known, and what is
+/// wrong. The command exits with 2.
 class BadFile : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

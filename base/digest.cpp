@@ -22,11 +22,12 @@ Digest sha256(std::string_view text) {
   unsigned int size = 0;
   const bool done =
       EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr) == 1;
-  if (!done || size != digest.size()) throw std::runtime_error("SHA-256 is not to be had here");
+  if (!done || size != digest.size())
+    throw std::runtime_error("the OpenSSL library here has no SHA-256");
   return digest;
 }
 
-constexpr std::size_t block_bytes = 3 << 20;  // a multiple of 3: no padding but at the end
+constexpr std::size_t block_bytes = 3 << 20;  // a multiple of 3, so only the end is padded
 
 std::string base64(const unsigned char* data, std::size_t size) {
   std::string out;
@@ -73,7 +74,7 @@ std::string sha256_base64(std::string_view text) {
 }
 
 std::string packed(std::string_view text) {
-  // Level 1: a results file shrinks nearly as much as with 9, in a fifth of the time.
+  // Level 1 compresses a results file nearly as much as level 9, in a fifth of the time.
   uLongf size = compressBound(static_cast<uLong>(text.size()));
   std::vector<unsigned char> bytes(size);
   const auto* in = reinterpret_cast<const Bytef*>(text.data());

@@ -1,4 +1,5 @@
-// SHA-256 of text: what a page's policy lets run, and which results a page was made from.
+// SHA-256 of text. It tells which scripts a page's policy allows, and which results a page was made
+// from.
 #pragma once
 #include <string>
 #include <string_view>
@@ -6,13 +7,13 @@
 namespace ropewalk {
 
 std::string sha256_hex(std::string_view text);     ///< 64 digits, as sha256sum prints them
-std::string sha256_base64(std::string_view text);  ///< as a Content-Security-Policy wants it
+std::string sha256_base64(std::string_view text);  ///< the form of a Content-Security-Policy
 
-/// Compressed (zlib) and in base64: text that may stand anywhere in a page.
+/// Compresses text (zlib) and encodes it in base64, so it may stand anywhere in a page.
 std::string packed(std::string_view text);
 
-/// The reverse. Throws BadFile in one line for anything that packed() did not make, and for
-/// what would grow beyond `bytes_max`.
+/// Decodes what packed() made. Throws BadFile in one line for any other text, and for a result of
+/// more than `bytes_max` bytes.
 std::string unpacked(std::string_view text, std::size_t bytes_max);
 
 }  // namespace ropewalk

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t room = std::size_t{1} << 24;
 
 TEST(Digest, IsSha256) {
-  // FIPS 180-4, the examples of one block and of the empty message.
+  // The examples of FIPS 180-4: a message of one block, and the empty message.
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256_base64(""), "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");

@@ -1,4 +1,4 @@
-// Tells one file or table from another by chance; proof against accident and not against intent.
+// A hash that tells files or tables apart. It protects against accidents, not against intent.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -31,10 +31,10 @@ class Fingerprint {
   Wide state_ = (Wide{0x6c62272e07bb0142} << 64) | 0x62b821756295c58d;
 };
 
-/// Of a file's bytes; none where it cannot be read.
+/// The fingerprint of a file's bytes; empty if the file cannot be read.
 std::optional<std::string> fingerprint_of_file(const std::string& file);
 
-/// FNV-1a with 64 bits, which goes on from `seed`: another seed for each name.
+/// FNV-1a with 64 bits, started from `seed`, so each name gets a seed of its own.
 inline std::uint64_t seed_of_name(std::uint64_t seed, std::string_view name) {
   for (const char c : name) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return seed;

@@ -1,4 +1,4 @@
-// Names picked by shell patterns: what --kernel, --property, --workload and known failures mean.
+// Picks names by shell patterns, as --kernel, --property, --workload and known failures do.
 #pragma once
 #include <fnmatch.h>
 
@@ -12,7 +12,7 @@ inline bool glob_matches(const std::string& glob, const std::string& name) {
   return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
 }
 
-/// Whether a name matches one of the globs; no globs match everything.
+/// True if a name matches one of the globs. An empty list of globs matches every name.
 inline bool matches(const std::vector<std::string>& globs, const std::string& name) {
   return globs.empty() || std::any_of(globs.begin(), globs.end(), [&](const std::string& glob) {
            return glob_matches(glob, name);

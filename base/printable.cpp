@@ -7,7 +7,7 @@
 namespace ropewalk {
 namespace {
 
-/// C0, DEL and C1 controls, separators of lines, and marks of direction.
+/// True for C0, DEL and C1 controls, line separators, and marks of writing direction.
 bool steers(std::uint32_t c) {
   const auto within = [c](std::uint32_t low, std::uint32_t high) { return c >= low && c <= high; };
   return c < 0x20 || within(0x7F, 0x9F) || c == 0x061C || within(0x200E, 0x200F) ||
@@ -53,7 +53,7 @@ std::string printable_lines(std::string_view text) {
 
 std::string printable_start(std::string_view text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return printable(text);
-  // Not within a character: its last bytes alone would be escaped.
+  // A cut inside a character would leave bytes that are escaped.
   std::size_t end = bytes_max;
   while (end > 0 && bytes_max - end < 3 && (static_cast<std::uint8_t>(text[end]) & 0xC0) == 0x80)
     --end;

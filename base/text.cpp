@@ -30,7 +30,8 @@ std::size_t longest_run(std::string_view text, char c) {
   return longest;
 }
 
-/// A code span cannot hold a pipe inside a table: as HTML, with everything special as a number.
+/// A code span cannot hold a pipe inside a table. So this writes HTML with each special character
+/// as a number.
 std::string html_code(std::string_view line) {
   std::string out = "<code>";
   for (const char c : line) {
@@ -64,8 +65,8 @@ std::string escape_xml(std::string_view text) {
   return out;
 }
 
-/// A spreadsheet may drop blanks, quotes and characters that it does not know before it looks at
-/// the first one that means something, and it takes the wide forms of = + - @ for the narrow ones.
+/// A spreadsheet may skip blanks, quotes and unknown characters before a formula. It also reads the
+/// wide forms of = + - @ as the narrow ones.
 bool begins_a_formula(std::string_view line) {
   while (!line.empty()) {
     const CodePoint point = first_code_point(line);

@@ -1,4 +1,4 @@
-// Small text files that users give us: read whole, refused in one line that names the culprit.
+// Reads small text files of users whole. An error is one line that names the file.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -10,17 +10,17 @@
 
 namespace ropewalk {
 
-/// The whole text. Throws BadFile unless it is a readable regular file of at most 1 MiB.
+/// Returns the whole text. Throws BadFile unless it is a readable regular file of at most 1 MiB.
 std::string read_text_file(const std::filesystem::path& file);
 
 /// Calls visit(line, number) for each line, numbered from 1. A carriage return before the newline
-/// is dropped, and so is a last line that is empty.
+/// is dropped, and so is an empty last line.
 void for_each_line(std::string_view text,
                    const std::function<void(std::string_view line, std::int64_t number)>& visit);
 
-/// Foreign text inside a message: printable ASCII, one line, short.
+/// Foreign text for a message: one short line of printable ASCII.
 std::string shown(std::string_view text, std::size_t length_max = 60);
-/// The same for the name of a file, which is shown whole.
+/// The name of a file for a message, in full length.
 std::string shown_path(const std::filesystem::path& path);
 
 }  // namespace ropewalk

@@ -1,4 +1,4 @@
-// Characters of text that may be no UTF-8.
+// Reads the characters of a text that may be no valid UTF-8.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,8 @@ struct CodePoint {
   std::size_t bytes = 0;  ///< 0: not UTF-8
 };
 
-/// The first character of `text`, which is not empty. Overlong forms and surrogates are no UTF-8.
+/// The first character of `text`, which must not be empty. Overlong forms and surrogates are not
+/// UTF-8.
 CodePoint first_code_point(std::string_view text);
 
 }  // namespace ropewalk

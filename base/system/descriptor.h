@@ -1,4 +1,4 @@
-// A file descriptor, and writing all of a text to one.
+// A file descriptor, and a function that writes a whole text to one.
 #pragma once
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 namespace ropewalk {
 
-/// Closes what it holds; -1 holds nothing.
+/// Closes its descriptor at the end; -1: it has none.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
@@ -18,7 +18,7 @@ class Descriptor {
   ~Descriptor() { close(); }
   int number() const { return number_; }
   bool is_open() const { return number_ >= 0; }
-  /// What it held, which is the caller's to close.
+  /// Gives up its descriptor, which the caller must close.
   int release() { return std::exchange(number_, -1); }
   void close() {
     if (number_ >= 0) ::close(release());
@@ -28,7 +28,7 @@ class Descriptor {
   int number_;
 };
 
-/// Returns 0, or the errno of what failed.
+/// Returns 0, or the errno of the write that failed.
 inline int write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t wrote = ::write(descriptor, text.data(), text.size());

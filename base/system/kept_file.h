@@ -19,7 +19,7 @@ class KeptFile {
   KeptFile(const KeptFile&) = delete;
   KeptFile& operator=(const KeptFile&) = delete;
 
-  /// What stands there now, as far as `buffer` goes; empty where it cannot be read.
+  /// Reads the file's content now, at most N bytes; empty if it cannot be read.
   template <std::size_t N>
   std::string_view text(char (&buffer)[N]) const {
     const ssize_t got = file_ >= 0 ? pread(file_, buffer, N, 0) : 0;

@@ -13,7 +13,7 @@
 namespace ropewalk {
 namespace {
 
-// A limit of version 1 that means none is the largest multiple of the page size.
+// Version 1 of control groups writes "no limit" as the largest multiple of the page size.
 constexpr std::int64_t no_limit_from = std::int64_t{1} << 60;
 
 std::vector<std::string> split(const std::string& text, char separator) {
@@ -47,7 +47,7 @@ std::string unescaped(const std::string& text) {
   return out;
 }
 
-// This process's group in the hierarchy of a controller; empty where it has none.
+// This process's group in the hierarchy of a controller; empty if it has none.
 std::string own_group(const SystemFiles& files, int version, const std::string& controller) {
   for (const std::string& line : files.lines("/proc/self/cgroup")) {
     const auto first = line.find(':'), second = line.find(':', first + 1);
@@ -62,10 +62,10 @@ std::string own_group(const SystemFiles& files, int version, const std::string& 
 
 struct Mount {
   std::string root, point;
-  int version = 0;  // 0: not of this controller
+  int version = 0;  // 0: the mount does not belong to this controller
 };
 
-// "35 31 0:32 /root /point rw - cgroup cgroup rw,memory"
+// Reads a line like "35 31 0:32 /root /point rw - cgroup cgroup rw,memory".
 Mount mount_of(const std::string& line, const std::string& controller) {
   const auto dash = line.find(" - ");
   if (dash == std::string::npos) return {};
@@ -76,8 +76,8 @@ Mount mount_of(const std::string& line, const std::string& controller) {
   return {unescaped(before[3]), unescaped(before[4]), version};
 }
 
-// The group's folders below a mount, from its own up to the mount. In a container the group may
-// lie outside of what is mounted: then only the mount is seen.
+// Adds the group's folders below a mount, from the group's own up to the mount. In a container the
+// group may lie outside of the mounted tree: then only the mount is added.
 void add_folders(std::vector<GroupFolder>& out, const Mount& mount, std::string group) {
   const std::string root = mount.root == "/" ? "" : mount.root;
   const bool below = group.starts_with(root) &&
@@ -104,7 +104,8 @@ std::int64_t limit_of(const SystemFiles& files, const GroupFolder& group) {
   return limit >= no_limit_from ? -1 : limit;
 }
 
-// What is used and would not be given up: cached file pages count as used, but are.
+// The memory in use that the system cannot take back. Cached file pages count as used, but can be
+// taken back.
 std::int64_t used_in(const SystemFiles& files, const GroupFolder& group) {
   const bool second = group.version == 2;
   const std::int64_t used =
@@ -119,7 +120,7 @@ std::int64_t used_in(const SystemFiles& files, const GroupFolder& group) {
   return std::max<std::int64_t>(std::clamp<std::int64_t>(used, 0, no_limit_from) - cached, 0);
 }
 
-// "Max address space         4294967296           unlimited            bytes"
+// Reads a line like "Max address space         4294967296           unlimited            bytes".
 std::int64_t resource_limit(const SystemFiles& files, std::string_view name) {
   for (const std::string& line : files.lines("/proc/self/limits"))
     if (line.starts_with(name)) {
@@ -138,7 +139,7 @@ constexpr std::int64_t always_tried = std::int64_t{2} << 20;
 constexpr std::chrono::milliseconds serves{200};
 
 std::string refusal(std::int64_t bytes, const MemoryLeft& left) {
-  // What is left is not all for the taking: the other processes of the run need some too.
+  // This process must not take all that is left, since other processes of the run need memory too.
   constexpr std::int64_t kept = std::int64_t{24} << 20;
   if (left.bytes == unlimited_memory || bytes <= std::min(left.bytes / 10 * 9, left.bytes - kept))
     return {};
@@ -164,7 +165,7 @@ std::vector<GroupFolder> group_folders(const SystemFiles& files, const std::stri
     if (mount.version == 0) continue;
     add_folders(out, mount, own_group(files, mount.version, controller));
   }
-  // Where the mounts cannot be read, these are where they usually are.
+  // If the mounts cannot be read, the usual folders are used.
   if (out.empty()) out = {{"/sys/fs/cgroup/", 2}, {"/sys/fs/cgroup/" + controller + '/', 1}};
   return out;
 }
@@ -227,9 +228,9 @@ std::string memory_kill_text(std::int64_t kills_before, const SystemFiles& files
   std::int64_t limit = -1;
   for (const GroupFolder& group : group_folders(files, "memory"))
     limit = least_known(limit, limit_of(files, group));
-  return limit < 0 ? "the system killed a process for want of memory"
+  return limit < 0 ? "the system killed a process for lack of memory"
                    : fmt::format(
-                         "the system killed a process for want of memory, the limit of "
+                         "the system killed a process for lack of memory, the limit of "
                          "its control group is {} MiB",
                          limit >> 20);
 }

@@ -1,5 +1,6 @@
-// How much memory this process may still use, and who says so: the machine, its control groups
-// (versions 1 and 2, from its own group up to the root that it sees), and its resource limits.
+// How much memory this process may still use, and what limits it. The limits are those of the
+// machine, its control groups (versions 1 and 2, from its own group up to the visible root), and
+// its resource limits.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -15,45 +16,46 @@ namespace ropewalk {
 inline constexpr std::int64_t unlimited_memory = std::numeric_limits<std::int64_t>::max();
 
 struct MemoryLeft {
-  std::int64_t bytes = unlimited_memory;  ///< unlimited_memory where nothing tells
+  std::int64_t bytes = unlimited_memory;  ///< unlimited_memory if no limit is known
   std::string by;  ///< "on this machine", "in a control group of 200 MiB", "under ulimit -v"
 };
 
-/// What the machine and the control groups leave to all processes of a run together. File pages
-/// that are given up on demand count as left.
+/// The memory that the machine and the control groups leave to all processes of a run together.
+/// File pages that the system can take back count as left.
 MemoryLeft shared_memory_left(const SystemFiles& files = SystemFiles());
 
-/// The same, or less where this process's resource limits leave less to it alone.
+/// The same for this process alone: its resource limits may leave less.
 MemoryLeft memory_left(const SystemFiles& files = SystemFiles());
 
-/// Why this much more cannot be had, or empty: "needs 900 MiB of memory, 170 MiB are left in a
-/// control group of 200 MiB". Asks nothing below 2 MiB.
+/// Why `bytes` more cannot be had, or an empty text. Example: "needs 900 MiB of memory, 170 MiB are
+/// left in a control group of 200 MiB". Below 2 MiB nothing is checked.
 std::string memory_refusal(std::int64_t bytes, const SystemFiles& files);
 
-/// The same of this system. To read it takes half a millisecond: what was read serves for a fifth
-/// of a second, less what was granted since.
+/// The same for this system. Reading the system takes 0.5 ms, so a value serves for 0.2 s, less
+/// what was granted since.
 std::string memory_refusal(std::int64_t bytes);
 
-/// What a case needs cannot be had here: it is SKIPPED.
+/// The memory that a case needs is not there, so the case is SKIPPED.
 class NoMemory : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// How many processes the system has killed for the memory of this process's groups; -1 where it
-/// does not tell.
+/// How many processes the system has killed for the memory of this process's groups; -1 if the
+/// system does not tell.
 std::int64_t memory_kills(const SystemFiles& files = SystemFiles());
 
-/// What explains a SIGKILL: empty where no such kill came after the first count.
+/// The explanation of a SIGKILL; empty if no such kill came after the first count.
 std::string memory_kill_text(std::int64_t kills_before, const SystemFiles& files = SystemFiles());
 
-/// The folders of this process's groups that hold a controller, its own first.
+/// A folder of one of this process's groups that hold a controller. The list begins with the
+/// process's own group.
 struct GroupFolder {
   std::string path;
   int version = 2;
 };
 std::vector<GroupFolder> group_folders(const SystemFiles& files, const std::string& controller);
 
-/// A number of /proc/meminfo in bytes, or -1.
+/// A number of /proc/meminfo in bytes, or -1 if there is none.
 std::int64_t meminfo_bytes(const SystemFiles& files, std::string_view key);
 
 }  // namespace ropewalk

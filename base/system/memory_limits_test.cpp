@@ -1,4 +1,4 @@
-// Memory left: fake trees of both versions of control groups, and what is missing or garbage.
+// Tests with fake trees of both versions of control groups, and with missing or garbage files.
 #include "base/system/memory_limits.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class MemoryLimits : public ::testing::Test {
     fs::create_directories((root / file).parent_path());
     std::ofstream(root / file) << text;
   }
-  // A group of version 2: what it grants and what it uses, in MiB.
+  // Writes a group of version 2: its limit and its use, in MiB.
   void group(const std::string& folder, std::int64_t granted, std::int64_t used,
              std::int64_t cached = 0) const {
     write(folder + "/memory.max", std::to_string(granted * mib) + "\n");
@@ -116,7 +116,8 @@ TEST_F(MemoryLimits, InAContainerTheMountIsTheGroup) {
   in_version_1("/docker/job/inner", "/docker/job");
   group_1("sys/fs/cgroup/my memory/inner", 80, 20);
   EXPECT_EQ(left().bytes, 60 * mib);
-  in_version_1("/docker/jobs", "/docker/job");  // another group that begins alike
+  // another group whose name begins with the same letters
+  in_version_1("/docker/jobs", "/docker/job");
   EXPECT_EQ(left().bytes, 100 * mib);
   in_version_2("/../../elsewhere");  // outside of the namespace
   group("sys/fs/cgroup", 250, 50);
@@ -172,7 +173,7 @@ TEST_F(MemoryLimits, AKillForMemoryIsTold) {
   EXPECT_EQ(memory_kill_text(before, SystemFiles(root)), "");
   write("sys/fs/cgroup/a/memory.events", "low 0\noom 4\noom_kill 3\n");
   EXPECT_EQ(memory_kill_text(before, SystemFiles(root)),
-            "the system killed a process for want of memory, the limit of its control group is "
+            "the system killed a process for lack of memory, the limit of its control group is "
             "200 MiB");
   in_version_1("/b");
   write("sys/fs/cgroup/my memory/b/memory.oom_control",

@@ -15,7 +15,8 @@ std::optional<ProcessStat> process_stat(pid_t process) {
   char text[512] = {};
   const std::size_t bytes = std::fread(text, 1, sizeof text - 1, file);
   std::fclose(file);
-  // "PID (NAME) STATE PARENT GROUP SESSION TTY TTY_GROUP FLAGS ...": the name may hold anything.
+  // "PID (NAME) STATE PARENT GROUP SESSION TTY TTY_GROUP FLAGS ...". The name may contain any
+  // characters.
   const std::size_t name_end = std::string_view(text, bytes).rfind(')');
   if (name_end == std::string_view::npos) return std::nullopt;
   constexpr unsigned exiting = 4;  // PF_EXITING of the kernel's sched.h
@@ -34,7 +35,7 @@ void for_each_process(const std::function<void(pid_t, const ProcessStat&)>& use)
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(opendir("/proc"), closedir);
   if (!proc) return;
   while (const dirent* entry = readdir(proc.get())) {
-    const int process = std::atoi(entry->d_name);  // 0 of what is no number
+    const int process = std::atoi(entry->d_name);  // 0 if the name is no number
     if (process <= 0) continue;
     if (const auto stat = process_stat(process)) use(process, *stat);
   }

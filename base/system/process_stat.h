@@ -1,4 +1,4 @@
-// A process as /proc tells of it.
+// The state of a process as /proc shows it.
 #pragma once
 #include <sys/types.h>
 
@@ -10,13 +10,13 @@ namespace ropewalk {
 struct ProcessStat {
   char state = 0;  ///< R runs or could run, S sleeps, T is stopped, Z has ended, ...
   pid_t parent = 0;
-  bool is_ending = false;  ///< its files are being closed, or have been
+  bool is_ending = false;  ///< its files are closed, or are being closed
 };
 
-/// Nothing where there is no such process, or no /proc.
+/// Empty if there is no such process, or no /proc.
 std::optional<ProcessStat> process_stat(pid_t process);
 
-/// Calls `use` with each process that there is.
+/// Calls `use` with each process of the system.
 void for_each_process(const std::function<void(pid_t, const ProcessStat&)>& use);
 
 }  // namespace ropewalk

@@ -20,14 +20,15 @@ namespace {
 
 constexpr std::size_t output_limit_bytes = 8'000'000;
 
-/// Away from 0, 1 and 2, which the caller may have closed and the child needs.
+/// Moves a descriptor away from 0, 1 and 2, which the caller may have closed and the child needs.
 Descriptor above_standard(int number) {
   if (number < 0 || number > STDERR_FILENO) return Descriptor(number);
   const Descriptor low(number);
   return Descriptor(::fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
 }
 
-/// Input and messages go through anonymous files, so only the output needs attention while it runs.
+/// Input and messages go through anonymous files, so only the output must be read while the program
+/// runs.
 Descriptor anonymous_file(const char* name, const std::string& content) {
   Descriptor file = above_standard(::memfd_create(name, MFD_CLOEXEC));
   if (file.is_open() && write_all(file.number(), content) != 0) file.close();
@@ -52,7 +53,7 @@ class SpawnActions {
   posix_spawn_file_actions_t actions_{};
 };
 
-/// Reads until the end, the time limit or the size limit; returns what went wrong.
+/// Reads until the end, the time limit or the size limit. Returns what went wrong; empty: nothing.
 std::string collect(int descriptor, std::chrono::milliseconds limit, std::string& text) {
   const auto deadline = std::chrono::steady_clock::now() + limit;
   std::array<char, 1 << 16> block;
@@ -82,7 +83,7 @@ std::string first_message(int descriptor) {
   return ": " + text.substr(begin, text.find('\n', begin) - begin);
 }
 
-/// Waits until the process is gone; `trouble` (not empty) kills it first.
+/// Waits until the process has ended. If `trouble` is not empty, kills the process first.
 std::string finish(pid_t process, const std::string& trouble, int messages) {
   if (!trouble.empty()) ::kill(process, SIGKILL);
   int status = 0;

@@ -1,4 +1,4 @@
-// SIGSEGV, SIGALRM: what a signal is called.
+// The name of a signal, like SIGSEGV.
 #pragma once
 #include <cstring>
 #include <string>

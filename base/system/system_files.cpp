@@ -6,7 +6,7 @@
 namespace ropewalk {
 namespace {
 
-constexpr std::size_t text_max = 4096;  // what is longer is cut: no record needs it
+constexpr std::size_t text_max = 4096;  // longer text is cut, as no record needs it
 
 std::string trimmed(std::string_view text) {
   const auto from = text.find_first_not_of(" \t");

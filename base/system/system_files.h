@@ -1,4 +1,4 @@
-// What the system tells of itself in /proc and /sys, below a root that a test may put elsewhere.
+// Reads what the system shows in /proc and /sys, below a root that a test may choose.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -12,23 +12,23 @@ class SystemFiles {
  public:
   explicit SystemFiles(std::filesystem::path root = "/") : root_(std::move(root)) {}
 
-  /// The first line of a file, without blanks at its ends; empty where it cannot be read.
+  /// The first line of a file, without blanks at its ends; empty if the file cannot be read.
   std::string first_line(std::string_view file) const;
-  /// All lines of a file; none where it cannot be read.
+  /// All lines of a file; none if it cannot be read.
   std::vector<std::string> lines(std::string_view file) const;
-  /// The number a file begins with, or -1.
+  /// The number at the beginning of a file, or -1.
   std::int64_t number(std::string_view file) const;
-  /// The value behind `key` and a separator in a file of such lines; empty where there is none.
+  /// The value behind `key` and a separator in a file of such lines; empty if there is none.
   std::string line_value(std::string_view file, std::string_view key, char separator) const;
 
  private:
   std::filesystem::path root_;
 };
 
-/// The number a text begins with, or -1.
+/// The number at the beginning of a text, or -1.
 std::int64_t leading_number(std::string_view text);
 
-/// "always [madvise] never" as "madvise".
+/// Returns "madvise" for "always [madvise] never".
 std::string chosen_word(const std::string& line);
 
 }  // namespace ropewalk
