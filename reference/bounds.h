@@ -1,11 +1,11 @@
-// How far a correct kernel may be from the truth, each bound with its derivation.
+// How far a correct kernel may be from the truth. Each bound has its derivation here.
 //
 // u is the unit roundoff of the data type, rho = |x| of a pair, eta the least subnormal, a the
-// attention_scale. A bound is relative to rho unless it says otherwise; products are closed, not
-// first order. Errors are 2-norms of a pair: |y - y_exact|.
+// attention_scale. A bound is relative to rho unless its comment says otherwise. Products of errors
+// are exact, not first order. An error is the 2-norm of a pair: |y - y_exact|.
 //
-// f16 and bf16 data are computed in f32 (attention_scale too) and rounded once, where they are
-// stored: their bounds are those of f32, and what storing costs (stored_error).
+// Kernels compute f16 and bf16 data in f32 (attention_scale too) and round once, on store. Their
+// bounds are those of f32 plus stored_error, which storing adds.
 #pragma once
 #include <algorithm>
 #include <bit>
@@ -14,13 +14,13 @@
 
 namespace ropewalk::bounds {
 
-/// (1 + a)(1 + b) - 1, without losing the small terms next to 1.
+/// Returns (1 + a)(1 + b) - 1, without losing the small terms next to 1.
 inline double compound(double a, double b) {
   return a + b + a * b;
 }
 
-/// A floating-point type: unit roundoff, the least subnormal and the least normal number, the
-/// largest number, and how many bits a mantissa has, the leading one included.
+/// A floating-point type: its unit roundoff, least subnormal, least normal number, largest number,
+/// and the bits of its mantissa with the leading bit.
 struct Format {
   double u, eta, normal, largest;
   int mantissa;
@@ -30,54 +30,55 @@ inline constexpr Format f32_format{0x1p-24, 0x1p-149, 0x1p-126, 0x1.fffffep127, 
 inline constexpr Format f16_format{0x1p-11, 0x1p-24, 0x1p-14, 65504, 11};
 inline constexpr Format bf16_format{0x1p-8, 0x1p-133, 0x1p-126, 0x1.fep127, 8};
 
-/// What a kernel computes in (u, eta, normal), and what it rounds to where it stores.
+/// The type in which a kernel computes (u, eta, normal), and the type to which it rounds on store.
 struct Precision {
   double u, eta, normal;
-  bool flushes = false;  ///< ROPE_FLUSHES_SUBNORMALS: what is subnormal may become 0
-  /// Of the narrower type that results are stored in; 0: results are stored as computed.
+  bool flushes = false;  ///< ROPE_FLUSHES_SUBNORMALS: a subnormal value may become 0
+  /// Of the narrower type that stores the results; 0: results are stored as computed.
   double stored_u = 0, stored_eta = 0, stored_normal = 0;
 
-  /// Unit roundoff of the data type: the unit in which bounds are shown.
+  /// Unit roundoff of the data type, the unit in which bounds are shown.
   double unit() const { return stored_u > 0 ? stored_u : u; }
-  /// The most that underflow moves a component by where it is stored.
+  /// The largest change of a component by underflow on store.
   double stored_least() const { return flushes ? stored_normal : stored_eta / 2; }
 };
 inline constexpr Precision f32{f32_format.u, f32_format.eta, f32_format.normal};
 inline constexpr Precision f64{f64_format.u, f64_format.eta, f64_format.normal};
 
-/// Computes in f32 and rounds once, on store, to a narrower type.
+/// For a kernel that computes in f32 and rounds once, on store, to a narrower type.
 inline constexpr Precision stored_as(const Format& narrow) {
   return {f32.u, f32.eta, f32.normal, false, narrow.u, narrow.eta, narrow.normal};
 }
 
-/// One complex product x * r, each operation rounded once: |error| <= sqrt(5) u |x| |r| without FMA
-/// (Brent, Percival, Zimmermann, Math. Comp. 76, 2007), 2 u with FMA (Jeannerod, Kornerup, Louvet,
-/// Muller, Math. Comp. 86, 2017). The suite does not know which was used: the larger holds for
-/// both.
+/// One complex product x * r with each operation rounded once. Without FMA, |error| <= sqrt(5) u
+/// |x| |r| (Brent, Percival, Zimmermann, Math. Comp. 76, 2007). With FMA it is 2 u |x| |r|
+/// (Jeannerod, Kornerup, Louvet, Muller, Math. Comp. 86, 2017). The suite does not know which a
+/// kernel uses, and the larger bound holds for both.
 inline const double gamma = std::sqrt(5.0);
 
-/// A correctly rounded (cos, sin): each component off by at most u / 2 of values in [1/2, 1], so
-/// the pair by at most u / sqrt(2). In units of u.
+/// The error of a correctly rounded (cos, sin), in units of u. A component in [1/2, 1] is off by at
+/// most u / 2, a smaller one by less, so the pair is off by at most u / sqrt(2).
 inline const double rounded_rotation = std::sqrt(0.5);
 
-/// How far a rotation that a kernel computes itself may be from the real one under the `exact`
+/// How far a rotation that a kernel computes itself may be from the exact one under the `exact`
 /// angle contract, in units of u.
 inline constexpr double computed_rotation = 2;
 
-/// The product and, with a scale other than 1, two more roundings: the kernel multiplies, and may
-/// have rounded a to the data type first.
+/// The error of the product. A scale other than 1 adds two roundings: the kernel multiplies by a,
+/// and may have rounded a to the data type first.
 inline double product(double u, bool scaled) {
   return scaled ? compound(gamma * u, compound(u, u)) : gamma * u;
 }
 
-/// Underflow: two products a component, each off by at most eta / 2, so sqrt(2) eta for the pair.
-/// A scale may come first (eta / 2 for each element of x, half of sqrt(2) eta for the pair), or in
-/// each product or after it (then what was lost grows by |a|, and eta / 2 is lost again): no order
-/// loses more than sqrt(2) eta (|a| + 3/2).
-/// A kernel that flushes loses up to the whole least normal number where others lose half of eta,
-/// and in the sum: sqrt(2) of it three times, with a scale 3 |a| + 4 times. With narrow storage it
-/// may also take inputs that are subnormal there for 0: sqrt(2) |a| of that type's least normal
-/// number. (What underflows where a result is stored is in stored_error.)
+/// The error by underflow. Each component has two products, each off by at most eta / 2, so the
+/// pair is off by at most sqrt(2) eta.
+/// With a scale, eta / 2 is lost once more. If the kernel scales x first, each element of x loses
+/// eta / 2, which adds half of sqrt(2) eta for the pair. If it scales a product or the result, the
+/// earlier loss grows by |a|. No order loses more than sqrt(2) eta (|a| + 3/2).
+/// A kernel that flushes loses up to the least normal number where others lose eta / 2, and also in
+/// the sum. That is sqrt(2) of this number three times, or 3 |a| + 4 times with a scale. With
+/// narrow storage it may also flush inputs that are subnormal in that type: sqrt(2) |a| of its
+/// least normal number. Underflow on store is in stored_error.
 inline double underflow(const Precision& p, double scale) {
   const double sqrt2 = std::sqrt(2.0), a = std::abs(scale);
   if (p.flushes)
@@ -85,52 +86,53 @@ inline double underflow(const Precision& p, double scale) {
   return sqrt2 * p.eta * (scale == 1 ? 1 : a + 1.5);
 }
 
-/// Narrow storage: the most that rounding to nearest moves a number of magnitude v or less: half
-/// the distance between the neighbours in the binade of v (u 2^k for 2^k <= v < 2^(k+1); below the
-/// least normal number eta / 2, which is u times it). A kernel that flushes may lose what is
-/// subnormal altogether. 0 where results are stored as computed; infinite for v that is not finite.
+/// Narrow storage: how far rounding to nearest moves a number of magnitude at most v. It is half
+/// the distance between neighbours in the binade of v: u 2^k for 2^k <= v < 2^(k+1). Below the
+/// least normal number it is eta / 2, which is u times that number. A kernel that flushes may lose
+/// a subnormal value whole. Returns 0 if results are stored as computed, and infinity if v is not
+/// finite.
 inline double half_ulp(const Precision& p, double v) {
   constexpr std::uint64_t exponent = 0x7ff0000000000000U;
   const double power = std::bit_cast<double>(std::bit_cast<std::uint64_t>(v) & exponent);
   return std::max(p.stored_u * power, p.stored_least());
 }
 
-/// What storing the pair (y1, y2) costs, given what was stored: each component was rounded from
-/// something in its own binade, or onto its lower end. Laws that compare results have no truth to
-/// take it from; where there is one, against_table and against_exact take it from that.
+/// The largest error of storing, given the stored pair (y1, y2). Each component was rounded from a
+/// value in its own binade, or up to its lower end. Laws that compare results use this, as they
+/// know no truth. Where the truth is known, with_storage uses the truth instead.
 inline double stored_error(const Precision& p, double y1, double y2) {
   if (p.stored_u == 0) return 0;
   return std::hypot(half_ulp(p, y1), half_ulp(p, y2));
 }
 
-/// The same for any pair of this length: half_ulp(v) <= u v + least for each component.
+/// The same for any pair of this length, since half_ulp(v) <= u v + least for each component.
 inline double stored_error_of_length(const Precision& p, double length) {
   return p.stored_u * length + std::sqrt(2.0) * p.stored_least();
 }
-/// And relative to the length of a pair that is not shorter than 3/4.
+/// The same relative to the length of a pair that is at least 3/4 long.
 inline double stored_relative_error(const Precision& p) {
   return p.stored_u + 2 * p.stored_least();
 }
-/// For a pair of length 1: rounding moves a component in [1/2, 1] by at most u / 2, a smaller one
-/// by less, and what computing had made longer than 1 comes back to it.
+/// The same for a pair of length 1. Rounding moves a component in [1/2, 1] by at most u / 2, and a
+/// smaller one by less. A value that was computed slightly above 1 is rounded back towards 1.
 inline double stored_rotation_error(const Precision& p) {
   return rounded_rotation * p.stored_u + std::sqrt(2.0) * p.stored_least();
 }
 
-/// From a bound h on the error of what was computed to one on what was stored: y is the truth, so
+/// Turns a bound h on the computed result into a bound on the stored one. y is the truth, so
 /// component j was at most |y_j| + h before it was rounded.
 inline double with_storage(const Precision& p, double h, double y1, double y2) {
   return h + stored_error(p, std::abs(y1) + h, std::abs(y2) + h);
 }
 
-/// Against the given table, before storage: |y - a x r^| with the table's own r^, of magnitude r.
+/// Before storage, the bound on |y - a x r^| against the given table's own r^, of magnitude r.
 inline double against_table(const Precision& p, double rho, double r, double scale) {
   const double a = std::abs(scale);
   return a * rho * r * product(p.u, scale != 1) + underflow(p, scale);
 }
 
-/// Against the exact rotation, before storage, for a kernel whose rotation is off by at most
-/// `rotation_error`.
+/// Before storage, the bound against the exact rotation, for a kernel whose rotation is off by at
+/// most `rotation_error`.
 inline double against_exact(const Precision& p, double rho, double rotation_error, double scale) {
   const double a = std::abs(scale);
   return a * rho * compound(product(p.u, scale != 1), rotation_error) + underflow(p, scale);

@@ -1,5 +1,5 @@
-// What storing costs, against rounding itself: nothing rounds further than the bound says, and
-// something comes as far.
+// Compares the bounds of storing with rounding itself: no rounding moves further than the bound,
+// and some roundings come close to it.
 #include "reference/bounds.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// To the nearest number of the format, by the definition: a multiple of the spacing in its binade.
+// Rounds to the nearest number of the format by the definition: a multiple of the spacing in its
+// binade.
 double rounded(const Format& f, double v) {
   int exponent = 0;
   std::frexp(std::max(std::abs(v), f.normal), &exponent);
@@ -28,7 +29,7 @@ class Storage : public testing::TestWithParam<Format> {
   const Precision precision = stored_as(format);
   std::mt19937_64 random{20210420};
 
-  // Any magnitude from below the least subnormal to a few thousand.
+  // Any magnitude, from below the least subnormal to a few thousand.
   double any() {
     const double reach = 12 - std::log2(format.eta) + 2;
     const double unit = std::ldexp(static_cast<double>(random() >> 11), -53);

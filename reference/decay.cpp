@@ -6,7 +6,7 @@
 namespace ropewalk {
 namespace {
 
-/// h_(i+1) - h_i with h_n = 0.
+/// Returns h_(i+1) - h_i, with h_n = 0.
 std::complex<double> difference(const std::vector<std::complex<double>>& h, std::size_t i) {
   return (i + 1 < h.size() ? h[i + 1] : std::complex<double>{}) - h[i];
 }

@@ -17,7 +17,7 @@ namespace ropewalk {
 std::vector<std::complex<double>> prefix_sums(Oracle& oracle, const std::vector<double>& inv_freq,
                                               std::int64_t distance);
 
-/// B(D) = (1/n) sum_j |S_j|: the curve of the paper's figure 2.
+/// B(D) = (1/n) sum_j |S_j|, the curve of the paper's figure 2.
 double mean_prefix_magnitude(const std::vector<std::complex<double>>& sums);
 
 /// The right-hand side of the bound for h_0 .. h_(n-1).

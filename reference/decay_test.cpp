@@ -1,4 +1,4 @@
-// Facts of the decay bound for rotary_dim 128 and base 10000, recomputed outside this project.
+// Facts of the decay bound for rotary_dim 128 and base 10000, computed outside this project.
 #include "reference/decay.h"
 
 #include <gtest/gtest.h>
@@ -18,12 +18,12 @@ namespace {
 
 using Numbers = std::vector<std::complex<double>>;
 
-/// One frequency list and its sums at any distance.
+/// A frequency list, and its prefix sums at any distance.
 struct Curve {
   explicit Curve(std::int64_t rotary_dim) : inv_freq(inverse_frequencies(10000, rotary_dim)) {}
   Numbers sums(std::int64_t distance) { return prefix_sums(oracle, inv_freq, distance); }
   double mean(std::int64_t distance) { return mean_prefix_magnitude(sums(distance)); }
-  /// sum h_i e^(i D theta_i), straight from its definition.
+  /// sum h_i e^(i D theta_i), computed from its definition.
   std::complex<double> direct_sum(const Numbers& h, std::int64_t distance) {
     std::complex<double> total;
     for (std::size_t i = 0; i < h.size(); ++i) {
@@ -37,7 +37,7 @@ struct Curve {
   Oracle oracle;
 };
 
-/// h_i = n - i, which comes closest to the bound.
+/// h_i = n - i, the sequence that comes closest to the bound.
 Numbers linear_h(std::size_t n) {
   Numbers h;
   for (std::size_t i = 0; i < n; ++i) {
@@ -67,7 +67,7 @@ TEST(Decay, TheCurveIsNotMonotone) {
     previous = here;
   }
   EXPECT_EQ(rises, 115);
-  EXPECT_NEAR(largest, 1.166769, 1e-6);  // from 99 to 100
+  EXPECT_NEAR(largest, 1.166769, 1e-6);  // its step from 99 to 100
 }
 
 TEST(Decay, MeansOverWindowsFall) {
@@ -96,7 +96,7 @@ TEST(Decay, OnePairNeverDecays) {
   }
 }
 
-// |S_j| <= j, so no distance exceeds B(0); from six pairs on all stay clearly below it.
+// |S_j| <= j, so no distance exceeds B(0). From six pairs on, all distances stay clearly below it.
 TEST(Decay, EveryDistanceIsBelowTheStart) {
   for (const std::int64_t rotary_dim : {12, 14, 16, 24, 32, 64, 128, 256}) {
     Curve curve(rotary_dim);
@@ -125,7 +125,7 @@ TEST(Decay, TheAbelSumIsTheDirectSum) {
   }
 }
 
-// How close the bound comes: without this, a bound that is always far away would prove nothing.
+// Shows how close the bound is. A bound that is always far away would prove nothing.
 TEST(Decay, TheBoundHasTeethForLinearH) {
   Curve curve(128);
   const Numbers h = linear_h(64);
@@ -142,7 +142,7 @@ TEST(Decay, TheBoundHasTeethForLinearH) {
   }
 }
 
-/// The bound with the last term |h_(n-1)| left out of its maximum: wrong on purpose.
+/// The bound with the last term |h_(n-1)| left out of its maximum, which is wrong on purpose.
 double bound_without_last_term(const Numbers& h, const Numbers& sums) {
   double largest = 0, total = 0;
   for (std::size_t i = 0; i + 1 < h.size(); ++i) {

@@ -1,7 +1,7 @@
-// The definition of rotary position embedding (RoFormer, arXiv:2104.09864, eq. 15 and
-// section 3.2.2).
+// The definition of rotary position embedding (RoFormer, arXiv:2104.09864, eq. 15 and section
+// 3.2.2).
 //
-// Pair i of a head is the complex number x = first + i second; at position m it becomes x * r with
+// Pair i of a head is the complex number x = first + i second. At position m it becomes x * r with
 // r = e^(i m theta_i). Everything else in this project is measured against these lines.
 #pragma once
 
@@ -24,7 +24,7 @@ constexpr Complex<Real> rotate(const Complex<Real>& x, const Complex<Real>& r) {
   return {x.re * r.re - x.im * r.im, x.im * r.re + x.re * r.im};
 }
 
-/// The backward pass, R^T x: the same rotation the other way.
+/// The backward pass, R^T x: the same rotation in the opposite direction.
 template <class Real>
 constexpr Complex<Real> rotate_transpose(const Complex<Real>& x, const Complex<Real>& r) {
   return rotate(x, conjugate(r));

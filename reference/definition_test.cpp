@@ -1,4 +1,4 @@
-// The definition over three kinds of number, and against the matrix of the paper.
+// Tests the definition over three kinds of numbers, and against the matrix of the paper.
 #include "reference/definition.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ constexpr bool works_with = requires(Complex<Real> x) {
 };
 static_assert(works_with<float> && works_with<double> && works_with<DoubleDouble>);
 
-// i * i = -1 and i * conj(i) = 1: the direction of the rotation, settled by the compiler.
+// i * i = -1 and i * conj(i) = 1 fix the direction of the rotation at compile time.
 static_assert(rotate<float>({0, 1}, {0, 1}).re == -1 && rotate<float>({0, 1}, {0, 1}).im == 0);
 static_assert(rotate<double>({1, 0}, {0, 1}).im == 1);
 static_assert(rotate_transpose<double>({0, 1}, {0, 1}).re == 1);
@@ -66,7 +66,7 @@ class DenseRotation : public testing::TestWithParam<std::int32_t> {};
 INSTANTIATE_TEST_SUITE_P(BothPairings, DenseRotation,
                          testing::Values(ROPE_INTERLEAVED, ROPE_HALF_SPLIT));
 
-// RoFormer eq. 16: the product of two depends on the distance alone.
+// RoFormer eq. 16: the product of two such matrices depends only on the distance.
 TEST_P(DenseRotation, TransposeTimesIsTheRotationByTheDistance) {
   const auto inv_freq = inverse_frequencies(10000, 16);
   for (const auto& [a, b] : {std::pair<std::int64_t, std::int64_t>{3, 10}, {17, 5}, {-40, 60}}) {

@@ -1,16 +1,16 @@
 // Double-double: an unevaluated sum hi + lo of two doubles, about 106 bits.
 //
-// Relative error of + - *: below 2^-102 (Joldes, Muller, Popescu, "Tight and rigorous error bounds
-// for basic building blocks of double-word arithmetic", ACM TOMS 44, 2017). Needs round-to-nearest
-// and -ffp-contract=off. Products are split (Dekker, 1971) and not fused: the same bits and the
-// same speed on every machine, where a software fma would cost a hundred times as much.
+// The relative error of + - * is below 2^-102 (Joldes, Muller, Popescu, "Tight and rigorous error
+// bounds for basic building blocks of double-word arithmetic", ACM TOMS 44, 2017). It needs
+// round-to-nearest and -ffp-contract=off. Products are split (Dekker, 1971) and not fused, so every
+// machine gives the same bits at the same speed. A software fma would take a hundred times as long.
 #pragma once
 namespace ropewalk {
 
 struct DoubleDouble {
   double hi = 0, lo = 0;
   constexpr DoubleDouble() = default;
-  constexpr DoubleDouble(double high) : hi(high) {}  // NOLINT: a double is one, exactly
+  constexpr DoubleDouble(double high) : hi(high) {}  // NOLINT: every double is exact
   constexpr DoubleDouble(double high, double low) : hi(high), lo(low) {}
   explicit constexpr operator double() const { return hi + lo; }
 };

@@ -1,4 +1,4 @@
-// Exactness of the error-free transformations, by 128-bit integers: every double here is an
+// Checks the error-free transformations exactly, by 128-bit integers. Every double here is an
 // integer.
 #include "reference/double_double.h"
 
@@ -17,7 +17,7 @@ namespace {
 __extension__ using Int128 = __int128;
 constexpr int rounds = 200000;
 
-/// Seeded integers of a given width, and signs.
+/// Makes seeded integers of a given width, with random signs.
 class Integers {
  public:
   explicit Integers(std::uint64_t seed) : bits_(seed) {}
@@ -48,7 +48,7 @@ Int128 integer(const DoubleDouble& x) {
   return integer(x.hi) + integer(x.lo);
 }
 
-/// hi is the nearest double of the whole.
+/// True if hi is the nearest double of the whole.
 bool is_normalized(const DoubleDouble& x) {
   return x.hi + x.lo == x.hi;
 }
@@ -87,8 +87,8 @@ TEST(DoubleDouble, TwoProductIsExact) {
   }
 }
 
-/// (a * b - p) / 2^54 for p near the product. Split at 2^108 and 2^54, so that what is large
-/// cancels in integers and only the small remainder is rounded.
+/// (a * b - p) / 2^54 for p near the product. All numbers are split at 2^108 and 2^54. So the large
+/// parts cancel in integers, and only the small remainder is rounded.
 double product_error(const Wide& a, const Wide& b, const DoubleDouble& p) {
   const Int128 top = static_cast<Int128>(a.high) * b.high - integer(std::ldexp(p.hi, -108));
   const Int128 middle = static_cast<Int128>(a.high) * b.low + static_cast<Int128>(a.low) * b.high;
@@ -149,7 +149,7 @@ TEST(DoubleDouble, NegationIsExactAndADifferenceOfEqualsIsZero) {
   }
 }
 
-// The measure sees what it is there for: a product rounded to double is 2^-53 off.
+// A negative control of the measure: a product rounded to double is 2^-53 off.
 TEST(DoubleDouble, APlainDoubleProductIsFoundWanting) {
   Integers integers(6);
   const Wide a = wide(integers), b = wide(integers);

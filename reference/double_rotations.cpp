@@ -8,8 +8,8 @@
 namespace ropewalk {
 namespace {
 
-// e^(i angle) of a float, exactly as the oracle: a float is an integer below 2^24 times a power of
-// two, or, from 2^24 on, an integer itself.
+// e^(i angle) of a float, exact like the oracle. A float below 2^24 is an integer below 2^24 times
+// a power of two. From 2^24 on, it is an integer itself.
 Rotation of_float_angle(Oracle& oracle, float angle) {
   if (std::abs(angle) >= 0x1p24F) return oracle.at(1, static_cast<std::int64_t>(angle));
   int exponent = 0;

@@ -1,11 +1,11 @@
-// The oracle in double, for judging f32 data at billions of positions.
+// The oracle in double, which judges f32 data at billions of positions.
 //
-// e^(i m f) = e^(i b f) * e^(i j f) with b the multiple of 1024 at or below m and j = m - b. Both
-// factors come from the oracle and are rounded once to double: each is off by at most
-// 2^-53 / sqrt(2). One complex product adds sqrt(5) 2^-53 (reference/bounds.h). Together below
-// 4 * 2^-53 = 2^-51, which is 2^-26 of the 2 u of f32 that is judged: error() below says 2^-50.
+// e^(i m f) = e^(i b f) * e^(i j f), with b the multiple of 1024 at or below m, and j = m - b. Both
+// factors come from the oracle and are rounded once to double, so each is off by at most 2^-53 /
+// sqrt(2). One complex product adds sqrt(5) 2^-53 (reference/bounds.h). Together the error is below
+// 4 * 2^-53 = 2^-51, which is 2^-26 of the 2 u of f32 that is judged. error() below states 2^-50.
 // An f32 angle goes through libm's cos and sin of a double, which glibc keeps below 1 ulp (2^-52).
-// What comes near a bound or the worst so far is looked at again with exact().
+// A value near a bound or near the worst so far is computed again with exact().
 #pragma once
 #include <cstdint>
 #include <string>
@@ -18,25 +18,25 @@ namespace ropewalk {
 class DoubleRotations {
  public:
   static constexpr std::int64_t span = 1024;
-  static constexpr double error = 0x1p-50;  ///< of a product of a row, at most
+  static constexpr double error = 0x1p-50;  ///< largest error of the product of a row
 
-  /// `f32_angle`: the angle is the float position * (float)inv_freq, as ROPE_CONTRACT_F32_ANGLE
-  /// says. Fills all tables.
+  /// With `f32_angle`, the angle is the float position * (float)inv_freq, as
+  /// ROPE_CONTRACT_F32_ANGLE defines it. Fills all tables.
   DoubleRotations(std::vector<double> inv_freq, bool f32_angle);
 
-  /// One value a pair: the rotation is (base_cos, base_sin) * (cos, sin).
+  /// One value for each pair. The rotation is (base_cos, base_sin) * (cos, sin).
   struct Row {
     const double *base_cos, *base_sin, *cos, *sin;
   };
-  /// Range: position in [-2^31, 2^31). Valid until the next call.
+  /// Range: position in [-2^31, 2^31). The row is valid until the next call.
   Row row(std::int64_t position);
 
-  /// The same in double-double, better than 2^-100: the same bits on every machine.
+  /// The same in double-double, better than 2^-100, with the same bits on every machine.
   Rotation exact(std::int64_t position, std::size_t pair);
 
   const std::vector<double>& inv_freq() const { return inv_freq_; }
 
-  /// Of the frequencies and every row of the exact tables.
+  /// A fingerprint of the frequencies and of every row of the exact tables.
   std::string fingerprint();
 
  private:
@@ -48,7 +48,7 @@ class DoubleRotations {
   Oracle oracle_;
   std::vector<double> low_cos_, low_sin_;    // [span, pairs]
   std::vector<double> base_cos_, base_sin_;  // [pairs], of position base_
-  std::int64_t base_ = 1;                    // not a multiple of span: none yet
+  std::int64_t base_ = 1;                    // not a multiple of span: no row yet
 };
 
 }  // namespace ropewalk

@@ -11,7 +11,7 @@
 namespace ropewalk {
 namespace {
 
-// |row product - exact| of one pair; as double, since the difference is what matters.
+// |row product - exact| of one pair, as double.
 double error_at(DoubleRotations& rotations, std::int64_t position, std::size_t i) {
   const DoubleRotations::Row row = rotations.row(position);
   const Complex<double> fast = rotate(Complex<double>{row.base_cos[i], row.base_sin[i]},
@@ -56,7 +56,7 @@ TEST(DoubleRotations, TheNextPositionIsFarOutsideTheStatedError) {
   EXPECT_GT(std::hypot(fast.re - exact.re.hi, fast.im - exact.im.hi), 1e-4);
 }
 
-// Positions that a float cannot hold turn as the float does.
+// A position that a float cannot hold turns by the angle of the rounded float.
 TEST(DoubleRotations, AnF32AngleIsThatOfTheRoundedProduct) {
   DoubleRotations rotations({1.0, double{0.1F}}, true);
   const Rotation rounded = rotations.exact((1 << 24) + 1, 0), even = rotations.exact(1 << 24, 0);

@@ -9,9 +9,10 @@
 namespace ropewalk {
 namespace {
 
-// 100 decimal digits are 334 bits: the power is off by at most 2^-320 of itself, so rounding it
-// once to double is correct unless it lies that close to the middle of two doubles. On a middle it
-// cannot lie: a dyadic r = theta^(-p/q) has theta^p = r^-q, dyadic too, so r is a power of two.
+// 100 decimal digits are 334 bits, so the power is off by at most 2^-320 of itself. Rounding it
+// once to double is correct unless it lies that close to the middle of two doubles. It cannot lie
+// exactly on a middle: a dyadic r = theta^(-p/q) has theta^p = r^-q, dyadic too, so r is a power of
+// two.
 using Real = boost::multiprecision::number<
     boost::multiprecision::mpfr_float_backend<100, boost::multiprecision::allocate_stack>,
     boost::multiprecision::et_off>;
@@ -27,7 +28,7 @@ std::vector<double> compute_inverse_frequencies(double rope_theta, std::int64_t 
   return inv_freq;
 }
 
-// 64 powers take a millisecond, and a run asks for the same few hundred again and again.
+// 64 powers take 1 ms, and a run asks for the same few hundred again and again.
 constexpr std::size_t most_kept = 4096;
 
 }  // namespace
@@ -47,7 +48,7 @@ std::vector<double> inverse_frequencies_f32(double rope_theta, std::int64_t rota
   inv_freq.reserve(static_cast<std::size_t>(rotary_dim / 2));
   for (std::int64_t i = 0; i < rotary_dim / 2; ++i) {
     const float exponent = static_cast<float>(2 * i) / static_cast<float>(rotary_dim);
-    const float inverse = 1.0F / std::pow(base, exponent);  // the float overload: powf
+    const float inverse = 1.0F / std::pow(base, exponent);  // the float overload calls powf
     inv_freq.push_back(static_cast<double>(inverse));
   }
   return inv_freq;

@@ -12,7 +12,7 @@ namespace ropewalk {
 namespace {
 
 TEST(Frequencies, EqualPublishedValuesBitForBit) {
-  // rope_theta^(-2 pair / rotary_dim) with mpmath at 500 bits, rounded to double.
+  // rope_theta^(-2 pair / rotary_dim), computed with mpmath at 500 bits and rounded to double.
   struct Value {
     double rope_theta;
     std::int64_t rotary_dim;
@@ -56,8 +56,8 @@ TEST(Frequencies, FallFromOneForEveryBase) {
   }
 }
 
-// Rounding the exponent (at most 1, so by 2^-25) costs ln(10000) 2^-25 < 5 units of 2^-24, powf and
-// the division about one each: 12 units leave room for any libm.
+// Rounding the exponent (at most 1, so by 2^-25) adds ln(10000) 2^-25 < 5 units of 2^-24. powf and
+// the division add about one unit each. A limit of 12 units leaves room for any libm.
 TEST(Frequencies, TheF32FormIsAFloatNearTheExactOne) {
   const auto exact = inverse_frequencies(10000, 128);
   const auto f32 = inverse_frequencies_f32(10000, 128);
@@ -68,7 +68,7 @@ TEST(Frequencies, TheF32FormIsAFloatNearTheExactOne) {
     EXPECT_NEAR(f32[i] / exact[i], 1, 12 * 0x1p-24);
     different += static_cast<float>(f32[i]) != static_cast<float>(exact[i]) ? 1U : 0U;
   }
-  EXPECT_GT(different, 0U);  // it is not the rounded power: a contract of its own
+  EXPECT_GT(different, 0U);  // not the rounded power, so it has a contract of its own
   std::cout << different << " of 64 pairs differ from the rounded power\n";
 }
 

@@ -8,7 +8,7 @@
 namespace ropewalk {
 namespace {
 
-// 100 decimal digits are 334 bits; on the stack, without expression templates.
+// 100 decimal digits are 334 bits. The numbers lie on the stack, without expression templates.
 using Real = boost::multiprecision::number<
     boost::multiprecision::mpfr_float_backend<100, boost::multiprecision::allocate_stack>,
     boost::multiprecision::et_off>;
@@ -17,10 +17,12 @@ constexpr int bits_per_level = 10;
 constexpr std::int64_t index_mask = (std::int64_t{1} << bits_per_level) - 1;
 constexpr std::int64_t max_position = std::int64_t{1} << 31;
 
-// Positions 0..1023, k 2^10 for k in 0..1023, k 2^20 for k in 0..2048: the last row is 2^31 itself.
+// Positions 0..1023, then k 2^10 for k in 0..1023, then k 2^20 for k in 0..2048. The last row is
+// 2^31 itself.
 constexpr std::size_t row_count[FrequencyTable::levels] = {1024, 1024, 2049};
 
-// What the tables hold is added up once in so many new frequencies (131 kB each at most).
+// The memory of all tables is added up once for this many new frequencies. Each takes at most 131
+// kB.
 constexpr std::size_t tables_between_counts = 256;
 
 DoubleDouble to_double_double(const Real& x) {
@@ -33,12 +35,13 @@ Rotation rounded(const Complex<Real>& r) {
   return {to_double_double(r.re), to_double_double(r.im)};
 }
 
-// Filling a level costs about as much as this many single rows: a few positions are not worth it.
+// Filling a level takes about as long as this many single rows, so it does not pay for a few
+// positions.
 constexpr std::size_t single_rows_before_filling = 128;
 }  // namespace
 
-/// e^(i 2^j inv_freq) for j = 0, 1, ...: one sine and cosine, then squarings as far as somebody
-/// asks. Each squaring doubles the relative error, so the 32nd is good to about 2^-300.
+/// e^(i 2^j inv_freq) for j = 0, 1, ...: one sine and cosine, then as many squarings as needed.
+/// Each squaring doubles the relative error, so the 32nd is good to about 2^-300.
 struct FrequencyTable::Powers {
   explicit Powers(double inv_freq) : of_two(1, {Real(0), Real(0)}) {
     const Real angle(inv_freq);
@@ -56,7 +59,8 @@ FrequencyTable::FrequencyTable(double inv_freq) : powers_(std::make_unique<Power
 FrequencyTable::~FrequencyTable() = default;
 FrequencyTable::FrequencyTable(FrequencyTable&&) noexcept = default;
 
-/// Row k is e^(i k step inv_freq), one angle addition after the other: 2048 of them lose 11 bits.
+/// Row k is e^(i k step inv_freq), made by one angle addition after the other. 2048 additions lose
+/// 11 bits.
 std::vector<Rotation>& FrequencyTable::rows(int level) {
   std::vector<Rotation>& rows = rows_[level];
   if (!rows.empty()) return rows;
@@ -90,7 +94,7 @@ Rotation FrequencyTable::single_row(int level, std::size_t index) {
 }
 
 std::size_t FrequencyTable::bytes() const {
-  std::size_t rows = 64;  // the squarings and the maps themselves, roughly
+  std::size_t rows = 64;  // the squarings and the maps, roughly
   for (int level = 0; level < levels; ++level)
     rows += rows_[level].size() + 2 * singles_[level].size();
   return rows * sizeof(Rotation);
@@ -104,7 +108,7 @@ Rotation FrequencyTable::at(std::int64_t position) {
   const auto low = static_cast<std::size_t>(distance & index_mask);
   const auto middle = static_cast<std::size_t>((distance >> bits_per_level) & index_mask);
   const auto high = static_cast<std::size_t>(distance >> (2 * bits_per_level));
-  // Row 0 of a level is exactly 1: leaving it out changes no bit and spares the work.
+  // Row 0 of a level is exactly 1. Leaving it out changes no bit and saves time.
   Rotation value = low == 0 ? Rotation{1.0, 0.0} : row(0, low);
   if (middle != 0) {
     value = rotate(row(1, middle), value);

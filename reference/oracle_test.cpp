@@ -1,4 +1,5 @@
-// The oracle against a derivation that shares no code with it, and proof that a wrong bit is seen.
+// Compares the oracle with a derivation that shares no code with it, and shows that one wrong bit
+// is found.
 #include "reference/oracle.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +28,7 @@ using Positions = std::vector<std::int64_t>;
 constexpr double allowed = -100;  // log2 of the promised error
 constexpr double two_pi = 0x1.921fb54442d18p+2;
 
-/// The largest log2 error over the positions; it stops at the first above `allowed`.
+/// The largest log2 error over the positions. The search stops at the first error above `allowed`.
 double worst_log2_error(FrequencyTable& table, double inv_freq, const Positions& positions) {
   double worst = -std::numeric_limits<double>::infinity();
   for (const std::int64_t position : positions) {
@@ -44,16 +45,17 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-/// One frequency of a random model and 200 positions anywhere in int32.
+/// One frequency of a random model, and 200 positions anywhere in int32.
 struct Sample {
   double inv_freq;
   Positions positions;
 };
 
-/// 50 x 200: grouped by frequency, so that 50 tables are filled and not 10,000.
+/// 50 frequencies with 200 positions each, so that 50 tables are filled and not 10,000.
 std::vector<Sample> random_samples() {
   constexpr double bases[] = {100, 500, 10000, 150000, 500000, 1e6, 8e6, 1e7};
-  std::mt19937_64 bits(20210420);  // its stream is the same everywhere; std:: distributions are not
+  // its numbers are the same everywhere; those of std:: distributions are not
+  std::mt19937_64 bits(20210420);
   std::vector<Sample> samples;
   for (int group = 0; group < 50; ++group) {
     const double base = bases[bits() % std::size(bases)];
@@ -85,7 +87,7 @@ Positions edge_positions() {
   return positions;
 }
 
-/// The positions that are one row of `level` and nothing else.
+/// The positions that consist of one row of `level` alone.
 Positions row_positions(FrequencyTable& table, int level) {
   Positions positions;
   for (std::size_t k = 0; k < table.rows(level).size(); ++k) {
@@ -94,7 +96,7 @@ Positions row_positions(FrequencyTable& table, int level) {
   return positions;
 }
 
-/// Flips the bit of x that is worth 2^exponent.
+/// Flips the bit of x whose value is 2^exponent.
 void flip_bit(double& x, int exponent) {
   const int bit = exponent - (std::ilogb(x) - 52);
   ASSERT_TRUE(bit >= 0 && bit < 52) << "2^" << exponent << " is no mantissa bit of " << x;
@@ -207,7 +209,7 @@ TEST(Oracle, RefusesPositionsOutsideItsRange) {
 }
 
 // Composed from the rounded rows with every operation rounded as written, in exact rational
-// arithmetic outside this project: a machine with and one without the FMA instruction agree.
+// arithmetic outside this project. So machines with and without the FMA instruction must agree.
 TEST(Oracle, BitsOfAComposedValueArePinned) {
   const Published pinned[] = {
       {0x1.bb5fad00ab22cp-1,
@@ -232,7 +234,8 @@ TEST(Oracle, BitsOfAComposedValueArePinned) {
   }
 }
 
-// Every row of every level once, as a value of its own; then one wrong bit in each level.
+// Checks every row of every level once, as a value of its own; then plants one wrong bit in each
+// level.
 TEST(Oracle, APlantedBitIsFoundInEveryLevel) {
   const double inv_freq = 0x1.bb5fad00ab22cp-1;
   for (int level = 0; level < FrequencyTable::levels; ++level) {

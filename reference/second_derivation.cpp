@@ -20,9 +20,9 @@ Real exact(const DoubleDouble& x) {
   return Real(x.hi) + Real(x.lo);
 }
 
-/// position * inv_freq, exact in 500 bits, less the nearest multiple of 2 pi: the sine and cosine
-/// of this backend lose digits for large arguments. |angle| < 2^34 for inv_freq <= 2 pi, so the
-/// multiple is off by less than 2^-463 rad.
+/// position * inv_freq, exact in 500 bits, less the nearest multiple of 2 pi. Without this
+/// reduction the sine and cosine of this backend lose digits for large arguments. |angle| < 2^34
+/// for inv_freq <= 2 pi, so the multiple is off by less than 2^-463 rad.
 Real reduced_angle(double inv_freq, std::int64_t position) {
   static const Real full_turn = 2 * boost::math::constants::pi<Real>();
   const Real angle = Real(inv_freq) * Real(position);
@@ -30,8 +30,8 @@ Real reduced_angle(double inv_freq, std::int64_t position) {
   return angle - turns * full_turn;
 }
 
-/// The matrix of eq. 15 takes neighbours as pairs; half_split is the same one with the elements in
-/// another order. new_index[j] is where element j of the paper's order stands.
+/// The matrix of eq. 15 pairs neighbours. half_split is the same matrix with the elements in
+/// another order. new_index[j] is the place of element j of the paper's order.
 Eigen::PermutationMatrix<Eigen::Dynamic> element_order(Eigen::Index half, std::int32_t pairing) {
   Eigen::PermutationMatrix<Eigen::Dynamic> order(2 * half);
   order.setIdentity();
@@ -58,7 +58,7 @@ double log2_error(double inv_freq, std::int64_t position, const Rotation& claime
   if (squared == 0) {
     return -1000;
   }
-  int exponent = 0;  // taken apart, because the square may lie below the range of double
+  int exponent = 0;  // taken apart, as the square may lie below the range of double
   const Real mantissa = frexp(squared, &exponent);
   return (exponent + std::log2(mantissa.convert_to<double>())) / 2;
 }
