@@ -1,5 +1,5 @@
 // The contract's layout: C99, C++20 and the committed contract_layout.txt agree on every size,
-// offset and constant, so that a plugin built long ago by another compiler still loads.
+// offset and constant. So a plugin that another compiler built long ago still loads.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -30,7 +30,7 @@ struct Struct {
   std::vector<Field> fields;
 };
 
-// The contract as this compiler lays it out.
+// The contract's values in this compiler's layout.
 std::map<std::string, long long> constants() {
   std::map<std::string, long long> out;
 #define CONSTANT(name) out[#name] = static_cast<long long>(name);
@@ -56,7 +56,7 @@ std::vector<Struct> structs() {
   return out;
 }
 
-// The lines contract_layout.c prints, in its order, as this compiler sees them.
+// The lines that contract_layout.c prints, in its order, from this compiler's layout.
 Lines cxx_lines() {
   Lines out;
   const auto add = [&](const char* what, const std::string& name, auto value) {
@@ -101,7 +101,7 @@ Lines c99_lines() {
   return lines_of(out);
 }
 
-// "offsetof rope_problem.batch" -> "32"
+// Maps "offsetof rope_problem.batch" to "32".
 std::map<std::string, std::string> by_name(const Lines& lines) {
   std::map<std::string, std::string> out;
   for (const std::string& line : lines) {
@@ -111,7 +111,7 @@ std::map<std::string, std::string> by_name(const Lines& lines) {
   return out;
 }
 
-// Every name whose value differs, is missing or is new; empty when the two agree.
+// Every name whose value differs, is missing or is new; empty if the two lists agree.
 std::string differences(const Lines& committed, const Lines& found) {
   const auto old_values = by_name(committed), new_values = by_name(found);
   std::ostringstream out;
@@ -158,7 +158,7 @@ TEST_F(ContractLayout, ChangedGoneAndNewLinesAreNamed) {
   EXPECT_EQ(differences(shorter, committed_lines()), "sizeof rope_kernel_list.kernels: is new\n");
 }
 
-// No struct has padding, so a field that the list forgot leaves a gap.
+// No struct has padding, so a field that the list lacks leaves a gap.
 TEST_F(ContractLayout, ListHasEveryFieldInOrder) {
   for (const Struct& s : structs()) {
     std::size_t end = 0;
@@ -170,7 +170,7 @@ TEST_F(ContractLayout, ListHasEveryFieldInOrder) {
   }
 }
 
-// What the text of the header declares, found by a plain look at its words.
+// What the text of the header declares, found by its words alone.
 struct Declared {
   Lines constants, structs;
 };

@@ -13,7 +13,8 @@
 namespace ropewalk {
 namespace {
 
-// Where cpuid shows a word. `state` is the part of XCR0 the operating system must save for it.
+// The place of a word in cpuid. `state` is the part of XCR0 that the operating system must save for
+// it.
 struct Word {
   const char* name;
   unsigned leaf, subleaf;
@@ -33,7 +34,7 @@ constexpr std::array words = {
 };
 
 #if defined(__x86_64__)
-// XCR0 says which registers the operating system saves; readable only where OSXSAVE is set.
+// XCR0 says which registers the operating system saves. It is readable only if OSXSAVE is set.
 std::uint64_t saved_state() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & (1u << 27)) == 0) return 0;

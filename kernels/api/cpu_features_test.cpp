@@ -10,7 +10,7 @@ namespace {
 
 using List = std::vector<std::string>;
 
-/// The mask belongs to the process: every test begins and ends without one.
+/// The mask belongs to the process, so every test begins and ends without a mask.
 class CpuFeatures : public ::testing::Test {
  protected:
   void SetUp() override { mask_cpu_features("all"); }

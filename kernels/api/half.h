@@ -1,11 +1,12 @@
-// half.h: the two 16-bit storage types as C++ types. They are read into a float, which holds every
-// one of their values, and made from one by rounding once, to nearest, ties to even:
+// half.h: the two 16-bit storage types as C++ types. A 16-bit value is read into a float, which
+// holds it exactly. It is made from a float by rounding once, to nearest, ties to even:
 //
 //   Bf16 stored{0.3F};          // rounds
 //   const float value = stored;  // exact
 //
-// Made of integers, so that neither F16C nor AVX512-BF16 is needed and no rounding mode matters. A
-// NaN stays a NaN with its sign and the upper bits of its payload, made quiet where it is narrowed.
+// Both use integers only, so they need neither F16C nor AVX512-BF16, and no rounding mode matters.
+// A NaN stays a NaN with its sign and the upper bits of its payload, and is made quiet by
+// narrowing.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -20,7 +21,7 @@ struct Bf16 {
   explicit constexpr Bf16(float value) {
     const auto wide = std::bit_cast<std::uint32_t>(value);
     const bool nan = (wide & 0x7fffffffU) > 0x7f800000U;
-    // Half of what is cut off, less 1 unless the last bit kept is odd.
+    // Adds half of what is cut off, less 1 unless the last bit kept is odd.
     const std::uint32_t rounded = wide + 0x7fffU + (wide >> 16 & 1U);
     bits = static_cast<std::uint16_t>((nan ? wide | 0x400000U : rounded) >> 16);
   }
@@ -37,9 +38,10 @@ struct F16 {
   explicit constexpr F16(float value) {
     const auto wide = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t magnitude = wide & 0x7fffffffU;
-    // 15 instead of 127 in the exponent, and rounded as above: up to infinity if need be.
+    // The exponent gets bias 15 instead of 127 and is rounded as above, up to infinity if
+    // necessary.
     const std::uint32_t normal = (magnitude - (112U << 23) + 0xfffU + (magnitude >> 13 & 1U)) >> 13;
-    // 113 - exponent more bits are cut off, the leading one among those that stay.
+    // 113 - exponent more bits are cut off. The leading bit is among those that stay.
     const std::uint32_t exponent = magnitude >> 23;
     const std::uint32_t cut = exponent >= 113 ? 14 : exponent < 101 ? 26 : 126 - exponent;
     const std::uint32_t significand = (magnitude & 0x7fffffU) | 0x800000U;
@@ -47,7 +49,7 @@ struct F16 {
     const std::uint32_t subnormal = (significand + ((1U << (cut - 1)) - 1) + (kept & 1U)) >> cut;
     const std::uint32_t nan = 0x7e00U | (magnitude >> 13 & 0x3ffU);
     const std::uint32_t narrow = magnitude > 0x7f800000U   ? nan
-                                 : magnitude >= 143U << 23 ? 0x7c00U  // 65536 and more
+                                 : magnitude >= 143U << 23 ? 0x7c00U  // 65536 and above
                                  : magnitude >= 113U << 23 ? normal
                                  : magnitude >= 101U << 23 ? subnormal
                                                            : 0U;  // below 2^-26: 0

@@ -1,5 +1,5 @@
-// The 16-bit types against Eigen's, which share no code with them: all 65,536 values, and every
-// place where rounding could go wrong.
+// Compares the 16-bit types with Eigen's, which share no code with them: all 65,536 values, and
+// every place where rounding could go wrong.
 #include "kernels/api/half.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ template <class Type>
 class Half : public testing::Test {
  public:
   using Theirs = std::conditional_t<std::is_same_v<Type, F16>, Eigen::half, Eigen::bfloat16>;
-  // Where infinity begins, and the bit that makes a NaN quiet.
+  // The first bits of infinity, and the bit that makes a NaN quiet.
   static constexpr std::uint16_t infinity = std::is_same_v<Type, F16> ? 0x7c00 : 0x7f80;
   static constexpr std::uint16_t quiet = std::is_same_v<Type, F16> ? 0x200 : 0x40;
 
@@ -32,7 +32,7 @@ class Half : public testing::Test {
   }
   static bool is_nan(std::uint16_t bits) { return (bits & 0x7fff) > infinity; }
 
-  // One float to 16 bits, by both.
+  // Rounds one float to 16 bits, by both.
   static void same_rounding(float value) {
     const std::uint16_t got = Type(value).bits;
     const auto expected = Eigen::numext::bit_cast<std::uint16_t>(Theirs(value));
@@ -77,7 +77,7 @@ TYPED_TEST(Half, RoundsToNearestEvenBetweenAnyTwoNeighbours) {
   for (std::uint32_t bits = 0; bits < TestFixture::infinity; ++bits) {
     const float low = TestFixture::ours(static_cast<std::uint16_t>(bits));
     const bool last = bits + 1 == TestFixture::infinity;
-    // What would come after the largest value, were there no end.
+    // The value that would follow the largest one if the type had no end.
     const float step = low - TestFixture::ours(static_cast<std::uint16_t>(bits - 1));
     const float high = last ? low + step : TestFixture::ours(static_cast<std::uint16_t>(bits + 1));
     const float middle = std::isinf(high) ? low + step / 2 : low + (high - low) / 2;
@@ -98,7 +98,7 @@ TYPED_TEST(Half, RoundsAnyFloat) {
 }
 
 TYPED_TEST(Half, EveryNanStaysOne) {
-  // Also those whose payload lies in the bits that are cut off.
+  // Includes NaNs whose payload lies in the bits that are cut off.
   for (const std::uint32_t payload : {1U, 0x1fffU, 0x2000U, 0x3fffffU, 0x400000U, 0x7fffffU})
     for (const std::uint32_t sign : {0U, 0x80000000U})
       TestFixture::same_rounding(std::bit_cast<float>(sign | 0x7f800000U | payload));

@@ -16,14 +16,15 @@
 
 namespace ropewalk {
 
-/// The kernels of this binary, in registration order. Hidden, so that a plugin and the command that
-/// loads it each keep a list of their own.
+/// The kernels of this binary, in registration order. The list is hidden, so a plugin and the
+/// command that loads it each keep a list of their own.
 [[gnu::visibility("hidden")]] inline std::vector<const rope_kernel*>& registered_kernels() {
   static std::vector<const rope_kernel*> kernels;
   return kernels;
 }
 
-/// What a kernel offers, with the common answers filled in. Every field is rope_kernel's.
+/// The description of a kernel, with the common answers filled in. Every field is one of
+/// rope_kernel.
 struct KernelInfo {
   const char* name = nullptr;
   const char* summary = nullptr;
@@ -41,7 +42,7 @@ struct KernelInfo {
   decltype(rope_kernel::release) release = nullptr;
 };
 
-/// One line at namespace scope registers a kernel.
+/// One line at namespace scope with this class registers a kernel.
 class [[gnu::visibility("hidden")]] RegisteredKernel {
  public:
   explicit RegisteredKernel(const KernelInfo& k)
@@ -70,8 +71,9 @@ class [[gnu::visibility("hidden")]] RegisteredKernel {
   rope_kernel kernel_;
 };
 
-/// One line at file scope turns a shared library with registered kernels into a plugin. Weak, so
-/// that several of its files may have it, and a file of the tree, where nobody asks for it.
+/// One line at file scope turns a shared library with registered kernels into a plugin. The
+/// function is weak, so several files of a library may have the line. A file of the tree may have
+/// it too, where nothing calls the function.
 #define ROPEWALK_PLUGIN()                                                                        \
   extern "C" [[gnu::weak, gnu::visibility("default")]] const rope_kernel_list* rope_kernels_v1(  \
       void) {                                                                                    \
@@ -82,30 +84,31 @@ class [[gnu::visibility("hidden")]] RegisteredKernel {
   }                                                                                              \
   static_assert(true, "a semicolon follows ROPEWALK_PLUGIN()")
 
-/// The factor on rotated elements; the contract writes 1 as 0.
+/// The factor on rotated elements. The contract writes 1 as 0.
 inline double scale_of(const rope_problem& p) {
   return p.attention_scale == 0 ? 1.0 : p.attention_scale;
 }
 
-/// The factor on sin: -1 for ROPE_TRANSPOSE, the backward pass, which turns the other way.
+/// The factor on sin: -1 for ROPE_TRANSPOSE, the backward pass, which turns in the opposite
+/// direction.
 inline float sign_of(const rope_problem& p) {
   return p.operation == ROPE_TRANSPOSE ? -1.0F : 1.0F;
 }
 
-/// One (batch, token) of a call.
+/// One token of one batch row.
 struct Token {
   std::int64_t batch, index;
-  std::int64_t position;   ///< 0 where the call gives no positions (tables by token)
-  std::int64_t table_row;  ///< meaningful with a table
+  std::int64_t position;   ///< 0 if the call gives no positions (tables by token)
+  std::int64_t table_row;  ///< has a meaning only with a table
 };
 
-/// What a table for data of a type holds, and what is computed in: f64 for f64, else f32.
+/// The type of the table for data of this type, and the type to compute in: f64 for f64, else f32.
 template <class Data>
 using TableOf = std::conditional_t<std::is_same_v<Data, double>, double, float>;
 
-/// The rotated window of one head: rotary_dim elements at `in` and `out` (equal when in place).
-/// `cos` and `sin` hold rotary_dim / 2 values of the token's row; NULL without a table. Data:
-/// float, double, F16 or Bf16, of which each converts to TableOf<Data> and is made from it by
+/// The rotated window of one head: rotary_dim elements at `in` and `out`, which are equal in place.
+/// `cos` and `sin` hold rotary_dim / 2 values of the token's row; both are NULL without a table.
+/// Data is float, double, F16 or Bf16. Each converts to TableOf<Data> and is made from it by
 /// Data(value).
 template <class Data>
 struct Head {
@@ -133,8 +136,8 @@ void for_each_token(const rope_problem& p, const rope_operands& o, Visit&& visit
     }
 }
 
-/// Calls visit(Head) for every head of every rotated tensor of one token. What is not rotated (dims
-/// outside the window, tensors with rotate = 0) is copied here, bit for bit.
+/// Calls visit(Head) for every head of every rotated tensor of one token. Copies what is not
+/// rotated, bit for bit: dims outside the window, and tensors with rotate = 0.
 template <class Data, class Visit>
 void for_each_head(const rope_problem& p, const rope_operands& o, const Token& token,
                    Visit&& visit) {
@@ -177,30 +180,31 @@ inline PairIndex pair_index(std::int32_t pairing, std::int64_t i, std::int64_t h
   return pairing == ROPE_INTERLEAVED ? PairIndex{2 * i, 2 * i + 1} : PairIndex{i, i + half};
 }
 
-/// What `supports` returns to say no. `why` is static text.
+/// Returns "no" for `supports`. `why` must be static text.
 inline std::int32_t refuse(const char** reason, const char* why) {
   if (reason != nullptr) *reason = why;
   return ROPE_UNSUPPORTED;
 }
 
-/// ROPE_OK for a problem with these angles whose tensors all have data type `dtype`, and a table of
-/// the type that belongs to it.
+/// Accepts a problem with these angles whose tensors all have data type `dtype`, and whose table,
+/// if any, has the type that belongs to it.
 inline std::int32_t supports_data(const rope_problem& p, std::int32_t angle_source,
                                   std::int32_t dtype, const char** reason) {
   const bool table = angle_source == ROPE_ANGLES_TABLE;
   if (dtype < ROPE_F64 || dtype > ROPE_BF16) return refuse(reason, "only floating-point data");
   if (p.angle_source != angle_source)
-    return refuse(reason,
-                  table ? "needs a table of cos and sin" : "makes its own angles, no table");
+    return refuse(
+        reason, table ? "needs a table of cos and sin" : "makes its own angles and takes no table");
   for (std::uint32_t i = 0; i < p.tensor_count; ++i)
     if (p.tensor[i].in_dtype != dtype || p.tensor[i].out_dtype != dtype)
-      return refuse(reason, i == 0 ? "another data type" : "all tensors must have one data type");
+      return refuse(reason,
+                    i == 0 ? "takes another data type" : "all tensors must have one data type");
   if (table && p.table_dtype != (dtype == ROPE_F64 ? ROPE_F64 : ROPE_F32))
     return refuse(reason, "the table must be f64 for f64 data, else f32");
   return ROPE_OK;
 }
 
-/// The same for f32 data, and for f64 where `f64_too`.
+/// The same for f32 data, and also for f64 data if `f64_too`.
 inline std::int32_t supports_float_data(const rope_problem& p, std::int32_t angle_source,
                                         bool f64_too, const char** reason) {
   const std::int32_t dtype = p.tensor[0].in_dtype;
@@ -216,8 +220,8 @@ inline constexpr std::int32_t dtype_of = std::is_same_v<Data, double> ? ROPE_F64
                                          : std::is_same_v<Data, Bf16> ? ROPE_BF16
                                                                       : ROPE_F32;
 
-/// All of a kernel but its arithmetic, for data of one type: rotate(problem, head) turns one head,
-/// from head.in to head.out, which may be the same memory.
+/// A kernel for data of one type, complete but for its arithmetic. rotate(problem, head) turns one
+/// head from head.in to head.out, which may be the same memory.
 template <class Data, void (*rotate)(const rope_problem&, const Head<Data>&)>
 KernelInfo table_kernel(const char* name) {
   KernelInfo k;

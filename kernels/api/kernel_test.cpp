@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::int64_t absurd = std::int64_t{1} << 50;
 
-// One contiguous f32 tensor, without a table.
+// A problem with one contiguous f32 tensor, without a table.
 rope_problem problem_of(std::int64_t batch, std::int64_t tokens, std::int64_t heads,
                         std::int64_t head_dim, std::int64_t rotary_dim) {
   rope_problem p{};
@@ -63,7 +63,7 @@ std::vector<float> counting(std::size_t size, float from = 0) {
   return out;
 }
 
-// Runs both loops over the first tensors; the visitor gets (token, head).
+// Runs both loops over the first tensors. The visitor gets (token, head).
 template <class Visit>
 void walk(const rope_problem& p, const rope_operands& o, Visit&& visit) {
   for_each_token(p, o, [&](const Token& token) {
@@ -132,7 +132,7 @@ TEST(ForEachToken, TablesByTokenNeedNoPositions) {
 TEST(ForEachHead, FollowsDifferentStridesInAndOut) {
   rope_problem p = problem_of(2, 2, 2, 2, 2);
   rope_tensor& t = p.tensor[0];
-  t.in_batch_stride = 4;  // heads outermost
+  t.in_batch_stride = 4;  // the heads are the outermost axis
   t.in_token_stride = 2;
   t.in_head_stride = 8;
   t.out_batch_stride = 100;
@@ -191,7 +191,7 @@ TEST(ForEachHead, InputStrideZeroIsABroadcast) {
   EXPECT_EQ(places, (std::vector<std::int64_t>{0, 0, 2, 2}));
 }
 
-// NaN payloads, signalling ones too, and a negative zero.
+// NaN payloads, also signalling ones, and a negative zero.
 std::vector<float> odd_bits(std::size_t size) {
   constexpr std::uint32_t patterns[] = {0x7f800001, 0xffc12345, 0x80000000, 0x7f800000, 0x00000001};
   std::vector<float> out(size);
@@ -359,7 +359,7 @@ TEST(RegisteredKernel, FillsWhatTheContractWants) {
   EXPECT_EQ(b.angle_contract, ROPE_CONTRACT_EXACT);
   EXPECT_EQ(b.flags, std::uint32_t{ROPE_IN_PLACE | ROPE_THREAD_SAFE});
   EXPECT_EQ(b.error_bound, 3);
-  list.resize(before);  // their storage ends here
+  list.resize(before);  // the storage of the kernels ends here
 }
 
 }  // namespace

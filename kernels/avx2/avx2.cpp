@@ -1,6 +1,6 @@
-// AVX2 with FMA, f32 and f64: 8 or 4 elements a step. The pairs left over at the end of a head go
-// through the same arithmetic in a vector that is partly empty, so a pair's bits do not depend on
-// where it stands. Nothing outside the functions marked AVX2 is compiled for AVX2.
+// AVX2 with FMA, f32 and f64: 8 or 4 elements in each step. The pairs left over at the end of a
+// head go through the same arithmetic in a partly empty vector. So a pair's bits do not depend on
+// its place in the head. Only the functions marked AVX2 are compiled for AVX2.
 #include <immintrin.h>
 
 #include <cstddef>
@@ -14,8 +14,8 @@
 namespace ropewalk {
 namespace {
 
-// The first `count` of a vector's elements, the others zero; and back. The copies spare a masked
-// load, which emulators of older processors get wrong at the end of a page.
+// Holds the first `count` elements of a vector, the others zero. The copies avoid a masked load,
+// which emulators of older processors get wrong at the end of a page.
 template <class Real, std::size_t lanes>
 struct Part {
   alignas(32) Real elements[lanes] = {};
@@ -45,7 +45,7 @@ struct Floats {
     _mm256_store_ps(part.elements, v);
     part.give(to, count);
   }
-  // (a, b, c, d) of a row as (a, a, b, b, c, c, d, d).
+  // Loads (a, b, c, d) of a row as (a, a, b, b, c, c, d, d).
   AVX2 Vector load_twice(const float* from, std::int64_t count) {
     Part<float, 4> part;
     if (count < lanes / 2) part.take(from, count);
@@ -58,7 +58,7 @@ struct Floats {
   AVX2 Vector mul(Vector a, Vector b) { return _mm256_mul_ps(a, b); }
   AVX2 Vector mul_add(Vector a, Vector b, Vector c) { return _mm256_fmadd_ps(a, b, c); }
   AVX2 Vector mul_sub(Vector a, Vector b, Vector c) { return _mm256_fmsub_ps(a, b, c); }
-  // a * b - c in even lanes, a * b + c in odd ones.
+  // Returns a * b - c in even lanes and a * b + c in odd lanes.
   AVX2 Vector mul_turn(Vector a, Vector b, Vector c) { return _mm256_fmaddsub_ps(a, b, c); }
 };
 
@@ -91,7 +91,7 @@ struct Doubles {
   AVX2 Vector mul_turn(Vector a, Vector b, Vector c) { return _mm256_fmaddsub_pd(a, b, c); }
 };
 
-// One step of `count` pairs, of `lanes` at most.
+// One step of `count` pairs, at most `lanes`.
 template <class Ops, class Real>
 AVX2 void half_split_step(const Head<Real>& head, std::int64_t half, std::int64_t i,
                           std::int64_t count, Real scale, Real sign) {
@@ -104,7 +104,7 @@ AVX2 void half_split_step(const Head<Real>& head, std::int64_t half, std::int64_
   Ops::store(head.out + half + i, Ops::mul(Ops::all(scale), y2), count);
 }
 
-// The same for pairs of neighbours, of `lanes / 2` at most.
+// The same for pairs of neighbours, at most `lanes / 2`.
 template <class Ops, class Real>
 AVX2 void interleaved_step(const Head<Real>& head, std::int64_t i, std::int64_t count, Real scale,
                            Real sign) {

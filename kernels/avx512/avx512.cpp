@@ -1,6 +1,6 @@
-// AVX-512, f32 and f64: 16 or 8 elements a step. Every load and store is masked, so the pairs left
-// over at the end of a head take the very path of the others, and a pair's bits do not depend on
-// where it stands. Nothing outside the functions marked AVX512 is compiled for AVX-512.
+// AVX-512, f32 and f64: 16 or 8 elements in each step. Every load and store is masked, so the pairs
+// left over at the end of a head take the same path as the others. So a pair's bits do not depend
+// on its place in the head. Only the functions marked AVX512 are compiled for AVX-512.
 #include <immintrin.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace ropewalk {
 namespace {
 
-// The instructions of one data type; `Mask` says which elements take part.
+// The instructions of one data type. `Mask` selects the elements.
 struct Floats {
   using Real = float;
   using Mask = __mmask16;
@@ -26,10 +26,11 @@ struct Floats {
   AVX512 __m512 mul(__m512 a, __m512 b) { return _mm512_mul_ps(a, b); }
   AVX512 __m512 mul_add(__m512 a, __m512 b, __m512 c) { return _mm512_fmadd_ps(a, b, c); }
   AVX512 __m512 mul_sub(__m512 a, __m512 b, __m512 c) { return _mm512_fmsub_ps(a, b, c); }
-  // a * b - c in even lanes, a * b + c in odd ones.
+  // Returns a * b - c in even lanes and a * b + c in odd lanes.
   AVX512 __m512 mul_turn(__m512 a, __m512 b, __m512 c) { return _mm512_fmaddsub_ps(a, b, c); }
-  // (a, b, c, d, ...) as (b, a, d, c, ...), and as (a, a, b, b, ...). With a mask because the form
-  // without one reads an undefined register, of which g++ 12 warns (GCC bug 105593).
+  // Returns (a, b, c, d, ...) as (b, a, d, c, ...), and as (a, a, b, b, ...). The masked form is
+  // used because the other form reads an undefined register, of which g++ 12 warns (GCC bug
+  // 105593).
   AVX512 __m512 swap(__m512 v) { return _mm512_shuffle_ps(v, v, 0b10110001); }
   AVX512 __m512 twice(__m512 v) {
     const __m512i index = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
@@ -56,7 +57,7 @@ struct Doubles {
   }
 };
 
-// The first `count` elements of a vector; all of them where there are more.
+// The mask of the first `count` lanes, or of all lanes if `count` is larger.
 template <class Ops>
 AVX512 typename Ops::Mask first(std::int64_t count) {
   return static_cast<typename Ops::Mask>((1u << std::min(count, Ops::lanes)) - 1u);

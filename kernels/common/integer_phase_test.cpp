@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t quarter_turn = std::uint64_t{1} << 62;
 constexpr long double pi = std::numbers::pi_v<long double>;
 
-// round(2^64 f / 2 pi) mod 2^64 by mpmath at 2000 bits, of the double that the literal is.
+// round(2^64 f / 2 pi) mod 2^64 by mpmath at 2000 bits, for the double that the literal denotes.
 TEST(TurnFraction, IsTheRoundedExactQuotient) {
   struct Known {
     double inv_freq;
@@ -31,8 +31,9 @@ TEST(TurnFraction, IsTheRoundedExactQuotient) {
       {1e-4, 0x00010b04870e0488},
       {1e-10, 0x117fd03a},
       {0x1.921fb54442d18p+0, 0x3fffffffffffff4c},  // the double below pi / 2
-      {0x1.921fb54442d18p+2, 0xfffffffffffffd31},  // the double below 2 pi: 719 short of a turn
-      {0x1.921fb54442d19p+2, 0x0000000000000761},  // the double above 2 pi: wraps
+      // the double below 2 pi: 719 units short of a turn
+      {0x1.921fb54442d18p+2, 0xfffffffffffffd31},
+      {0x1.921fb54442d19p+2, 0x0000000000000761},  // the double above 2 pi: wraps around
   };
   for (const Known& k : known) EXPECT_EQ(turn_fraction(k.inv_freq), k.fraction) << k.inv_freq;
 }
@@ -68,7 +69,7 @@ TEST(Phase, QuarterTurnsAreExact) {
   }
 }
 
-// Every edge between quadrants and between the polynomials' ranges, and their neighbours.
+// Every edge between quadrants and between the ranges of the polynomials, with its neighbours.
 std::vector<std::uint64_t> edge_phases() {
   std::vector<std::uint64_t> phases;
   for (std::uint64_t eighth = 0; eighth < 8; ++eighth)
@@ -107,7 +108,7 @@ TEST(Phase, OfNegativePositionsIsTheConjugate) {
     }
 }
 
-// |phase / 2^64 - m f / 2 pi| in turns, the wrap of a whole turn removed, by the oracle.
+// |phase / 2^64 - m f / 2 pi| in turns, measured by the oracle, without whole turns.
 long double phase_error_turns(Oracle& oracle, double f, TurnFraction fraction, std::int64_t m) {
   const long double angle =
       std::ldexp(static_cast<long double>(phase_of(fraction, m)), -64) * 2 * pi;
@@ -142,7 +143,7 @@ TEST(Phase, IsWithinHalfAUnitPerPositionOfTheOracle) {
   }
 }
 
-// The comparison sees the smallest error a fraction can have.
+// A negative control: the comparison finds the smallest possible error of a fraction.
 TEST(Phase, FractionThatIsOneUnitOffIsSeen) {
   Oracle oracle;
   const std::int64_t far = std::int64_t{1} << 31;

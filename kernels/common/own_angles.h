@@ -1,5 +1,5 @@
-// What kernels with angles of their own share: one row of cos and one of sin a token, made in the
-// workspace, then the plain loop over the heads.
+// Shared by kernels that make their own angles: one row of cos and one row of sin for each token,
+// made in the workspace, then the plain loop over the heads.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,22 +8,23 @@
 
 namespace ropewalk {
 
-/// One turn, already rounded to f32.
+/// The rotation of one pair, already rounded to f32.
 struct Turn {
   float cos, sin;
 };
 
-/// Takes f32 data.
+/// Accepts f32 data only.
 inline std::int32_t supports_own_angles(const rope_problem* p, const char** reason) {
   return supports_float_data(*p, ROPE_ANGLES_INV_FREQ, false, reason);
 }
 
-/// The workspace: rotary_dim / 2 values of cos, then as many of sin.
+/// The size of the workspace in bytes: rotary_dim / 2 values of cos, then as many of sin.
 inline std::size_t own_angles_workspace_bytes(const rope_problem* p) {
   return static_cast<std::size_t>(p->rotary_dim) * sizeof(float);
 }
 
-/// One head by a row of cos and sin; a loop for each pairing, so that both become vector code.
+/// Rotates one head by a row of cos and sin. Each pairing has a loop of its own, so that both
+/// become vector code.
 template <std::int32_t pairing, class Data>
 inline void rotate_head(const Head<Data>& head, const float* cos, const float* sin,
                         std::int64_t half, float scale) {
@@ -35,7 +36,7 @@ inline void rotate_head(const Head<Data>& head, const float* cos, const float* s
   }
 }
 
-/// Rotates every head by turn_of(pair, position). Data: float, F16 or Bf16.
+/// Rotates every head by turn_of(pair, position). Data is float, F16 or Bf16.
 template <class Data, class TurnOf>
 void rotate_by_own_angles(const rope_problem& p, const rope_operands& o, TurnOf&& turn_of) {
   const std::int64_t half = p.rotary_dim / 2;

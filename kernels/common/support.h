@@ -1,15 +1,15 @@
-// What the table kernels of the tree share.
+// Functions that the tree's table kernels share.
 #pragma once
 #include "kernels/api/kernel.h"
 
 namespace ropewalk {
 
-/// Takes data of f32 or f64, and tables of the same type.
+/// Accepts data of f32 or f64, with a table of the same type.
 inline std::int32_t supports_table(const rope_problem* p, const char** reason) {
   return supports_float_data(*p, ROPE_ANGLES_TABLE, true, reason);
 }
 
-/// An apply that goes by the data type.
+/// An apply that chooses the function by the data type.
 template <void (*rotate_f32)(const rope_problem&, const rope_operands&),
           void (*rotate_f64)(const rope_problem&, const rope_operands&)>
 std::int32_t apply_to_floats(const rope_problem* p, const rope_operands* o, void*) {

@@ -1,6 +1,6 @@
-// Complex numbers: a pair is one complex number and its rotation one multiplication by
-// e^(i m theta) (RoFormer eq. 12 and 13), as Llama's own code has it. The language's complex
-// product also handles what is not finite (C Annex G), so an infinite pair stays infinite.
+// Complex numbers: a pair is one complex number, and its rotation one multiplication by e^(i m
+// theta) (RoFormer eq. 12 and 13), as in Llama's own code. C++'s complex product also handles
+// values that are not finite (C Annex G), so an infinite pair stays infinite.
 #include <complex>
 
 #include "kernels/api/kernel.h"

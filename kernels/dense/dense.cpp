@@ -1,6 +1,6 @@
-// Dense matrix: the rotary_dim x rotary_dim matrix of RoFormer eq. 15 is really built for every
-// token and multiplied. Nobody should run it for its speed: it is the definition, spelled out.
-// Zeros are multiplied too, so Inf and NaN leave their pair (ROPE_MIXES_PAIRS).
+// Dense matrix: builds the rotary_dim x rotary_dim matrix of RoFormer eq. 15 for every token, and
+// multiplies by it. It is not meant to be fast: it spells out the definition. It multiplies zeros
+// too, so Inf and NaN spread to other pairs (ROPE_MIXES_PAIRS).
 #include <Eigen/Core>
 #include <cstddef>
 
@@ -40,7 +40,7 @@ void rotate(const rope_problem& p, const rope_operands& o) {
   Vector<Real> product(base + d * d, d);
   const auto scale = static_cast<Real>(scale_of(p));
   for_each_token(p, o, [&](const Token& token) {
-    const Real *cos = nullptr, *sin = nullptr;  // of Q, of K
+    const Real *cos = nullptr, *sin = nullptr;  // rows of Q and of K
     for_each_head<Real>(p, o, token, [&](const Head<Real>& head) {
       if (head.cos != cos || head.sin != sin) build(p, head, matrix);
       cos = head.cos;

@@ -1,6 +1,6 @@
-// Sparse element-wise: y = x * cos + rotate_pairs(x) * sin over whole heads (RoFormer eq. 34), with
-// cos and sin spread to one value an element, as the paper and most frameworks write it.
-// The spread rows and the turned copy of x live in the workspace, so in place needs no care.
+// Sparse element-wise: y = x * cos + rotate_pairs(x) * sin over whole heads (RoFormer eq. 34). cos
+// and sin have one value for each element, as the paper and most frameworks write it. The widened
+// rows and the turned copy of x lie in the workspace, so the output may overwrite the input.
 #include <cstddef>
 
 #include "kernels/api/kernel.h"
@@ -9,7 +9,7 @@
 namespace ropewalk {
 namespace {
 
-// The workspace: three rows of rotary_dim elements.
+// The size of the workspace in bytes: three rows of rotary_dim elements.
 template <class Real>
 struct Rows {
   Real *cos, *sin, *turned;
@@ -33,7 +33,7 @@ void rotate(const rope_problem& p, const rope_operands& o) {
   auto* base = static_cast<Real*>(o.workspace);
   const Rows<Real> rows{base, base + p.rotary_dim, base + 2 * p.rotary_dim};
   for_each_token(p, o, [&](const Token& token) {
-    const Real *cos = nullptr, *sin = nullptr;  // of Q, of K
+    const Real *cos = nullptr, *sin = nullptr;  // rows of Q and of K
     for_each_head<Real>(p, o, token, [&](const Head<Real>& head) {
       if (head.cos != cos || head.sin != sin) spread(p, head, rows);
       cos = head.cos;

@@ -1,4 +1,4 @@
-// A whole kernel: f32 data, a given table, both pairings, any strides, forward and backward.
+// A complete kernel: f32 data, a given table, both pairings, any strides, forward and backward.
 #include <kernels/api/kernel.h>
 
 static void rotate(const rope_problem& p, const ropewalk::Head<float>& head) {

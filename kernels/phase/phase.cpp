@@ -1,7 +1,6 @@
-// Phase: makes its own angles. No table to load, and right at every position of an int32, because
-// the range reduction is the wrap-around of one integer multiplication (common/integer_phase.h).
-// Error of a rotation: 2^-36 before rounding, then one rounding to f32: 0.71 u. Plain loops
-// that compilers turn into vector code.
+// Phase: makes its own angles, so it loads no table. It is right at every position of an int32,
+// because one integer multiplication wraps around (common/integer_phase.h). A rotation is off by
+// 2^-36 before one rounding to f32, 0.71 u together. Its plain loops become vector code.
 #include <memory>
 #include <new>
 #include <vector>
@@ -12,7 +11,7 @@
 namespace ropewalk {
 namespace {
 
-using Fractions = std::vector<TurnFraction>;  // one a pair
+using Fractions = std::vector<TurnFraction>;  // one for each pair
 
 std::int32_t prepare(const rope_problem* p, void** state) {
   try {
@@ -30,7 +29,7 @@ void release(void* state) {
   delete static_cast<Fractions*>(state);
 }
 
-// f64 would need a phase of 128 bits.
+// f64 data would need a phase of 128 bits.
 std::int32_t supports(const rope_problem* p, const char** reason) {
   const std::int32_t dtype = p->tensor[0].in_dtype;
   if (dtype == ROPE_F64) return refuse(reason, "only f32, f16 and bf16 data");

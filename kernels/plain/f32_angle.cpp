@@ -1,6 +1,7 @@
 // Plain, with the angles that most training code used: the f32 product of the rounded position and
-// an f32 frequency. Right by its own contract (f32_angle), and at position 1,000,000 a few percent
-// away from the real rotation: which of the two a model was trained with is for its user to know.
+// an f32 frequency. It is right by its own contract (f32_angle). At position 1,000,000 it is a few
+// percent away from the exact rotation. The user must know which of the two a model was trained
+// with.
 #include <cmath>
 
 #include "kernels/common/own_angles.h"

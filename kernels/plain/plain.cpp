@@ -1,12 +1,12 @@
-// Plain: the five-line loop a user would write first, and the honest baseline of every board.
+// Plain: the five-line loop that a user would write first. It is the baseline of every board.
 #include "kernels/api/kernel.h"
 #include "kernels/common/support.h"
 
 namespace ropewalk {
 namespace {
 
-// Pair i is x[i * step], x[i * step + apart]: (1, half) for half_split, (2, 1) for interleaved.
-// 16-bit data are read into a Real, and rounded once, where they are stored.
+// Pair i is x[i * step] and x[i * step + apart]: (1, half) for half_split, (2, 1) for interleaved.
+// 16-bit data is read into a Real and rounded once, on store.
 template <class Data, class Real = TableOf<Data>>
 inline void rotate_head(const Data* x, Data* y, const Real* cos, const Real* sin, std::int64_t half,
                         std::int64_t step, std::int64_t apart, Real scale, Real sign) {
@@ -23,12 +23,12 @@ void rotate(const rope_problem& p, const rope_operands& o) {
   rotate_each_head<Data>(
       p, o, [&](const Head<Data>& head, std::int64_t half, Real scale, Real sign) {
         const auto rotate_one = [&](const Data* in, Data* out) {
-          // Constant steps, so that the compiler may vectorize each form.
+          // Constant steps let the compiler vectorize each form.
           p.pairing == ROPE_INTERLEAVED
               ? rotate_head<Data>(in, out, head.cos, head.sin, half, 2, 1, scale, sign)
               : rotate_head<Data>(in, out, head.cos, head.sin, half, 1, half, scale, sign);
         };
-        // In place as a loop over one pointer, as a user would write it.
+        // In place is a loop over one pointer, as a user would write it.
         head.in == head.out ? rotate_one(head.out, head.out) : rotate_one(head.in, head.out);
       });
 }
