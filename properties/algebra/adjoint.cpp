@@ -1,9 +1,9 @@
 // Adjoint: the backward pass is the transpose of the forward pass, <R x, g> = <x, R^T g>.
 //
-// Bound: for one R^ both sides are the same bilinear form, exactly; each result is off by e times
+// Bound: for one R^ both sides are exactly the same bilinear form. Each result is off by e times
 // the length of its input, so the two dot products differ by at most 2 |a| e |x| |g|. With narrow
-// storage each pair of a result was moved by what storing it cost, times the length of its partner.
-// Compared for each head; the dot products are taken in double-double.
+// storage, each result pair also adds its storage error times the length of its partner. Dot
+// products are compared for each head and computed in double-double.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -26,7 +26,8 @@ struct Sum {
 };
 
 Finding check(Subject& subject, const Case& c) {
-  Case back = with_positions(c, [](std::int64_t p) { return p; });  // another seed moves none
+  // another seed must not move any position
+  Case back = with_positions(c, [](std::int64_t p) { return p; });
   back.operation = c.operation == ROPE_FORWARD ? ROPE_TRANSPOSE : ROPE_FORWARD;
   back.seed = hash(c.seed, 0xad1);
   const Run there = run(subject, c);

@@ -1,8 +1,9 @@
-// Attention scale: the factor a multiplies what is rotated, once, and 0 means 1.
+// Attention scale: the kernel multiplies each rotated element by the factor a once, and 0 means 1.
 //
-// Bound: the scaled result is off by e_a |a| rho, e_a with two more roundings (the product with a,
-// and a itself rounded to the data type); the other by e rho before it is multiplied by a:
-// |a| rho (e_a + e). What storing the other cost is multiplied by a too.
+// Bound: the scaled result is off by e_a |a| rho. e_a has two more roundings: the product with a,
+// and a itself, rounded to the data type. The unscaled result is off by e rho before it is
+// multiplied by a. The sum is |a| rho (e_a + e). The storage error of the unscaled result is
+// multiplied by a too.
 #include <cmath>
 #include <vector>
 
@@ -47,7 +48,7 @@ bool applies(const Offer& offer) {
   return offer.scale;
 }
 
-// What no kernel may clamp or approximate: factors of any size.
+// Factors of any size. No kernel may clamp or approximate them.
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   std::vector<Case> cases;
   Case c = offer.base;
@@ -63,7 +64,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
 }
 
 void shape(Case& c, const Offer&) {
-  constexpr double yarn = 1.1386294361119891;  // no f32: the kernel must round it
+  constexpr double yarn = 1.1386294361119891;  // not exact in f32, so the kernel must round it
   if (scale_of(c) == 1) c.attention_scale = yarn;
 }
 

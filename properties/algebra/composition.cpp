@@ -1,10 +1,10 @@
 // Composition: turning by a and then by s is turning by a + s, R_s R_a = R_(a+s).
 //
-// Bound: with e = (1 + gamma u)(1 + |r^ - r|) - 1 for one call, two calls in a row are off by
-// (1 + e)^2 - 1 and the single one by e, so rho ((1 + e)^2 - 1 + e). Under the f32_angle contract
-// the angles themselves are off by delta, known for each position, which adds to |r^ - r|. With
-// narrow storage all three results are rounded: the last two as they came out, the first as any
-// pair of length (1 + e) rho, turned once more.
+// Bound: for one call let e = (1 + gamma u)(1 + |r^ - r|) - 1. Two calls in a row are off by (1 +
+// e)^2 - 1 and the single call by e, so rho ((1 + e)^2 - 1 + e). Under the f32_angle contract the
+// angles are off by delta, known for each position, which adds to |r^ - r|. With narrow storage all
+// three results are rounded. The last two are rounded as they are. The first is rounded like any
+// pair of length (1 + e) rho, and then turned once more.
 #include <algorithm>
 #include <utility>
 

@@ -1,21 +1,22 @@
-// Decay: the bound of RoFormer section 3.4.3, and what it stands on, measured on the kernel's
+// Decay: the bound of RoFormer section 3.4.3 and the sums behind it, measured on the kernel's
 // outputs.
 //
 // With n = rotary_dim / 2, h_i = q_i conj(k_i), h_n = 0, D = m - n_pos and S_j = sum_{i<j} e^(i D
 // theta_i):
 //   sum h_i e^(i D theta_i) = - sum_i S_(i+1) (h_(i+1) - h_i)                        (Abel)
 //   |sum h_i e^(i D theta_i)| <= max_{0<=i<n} |h_(i+1) - h_i| sum_j |S_j|            (bound)
-// Random q and k never come near the bound, so three structured checks, all on the heads of one
-// call:
-//   prefix sums   q = indicator of the pairs below j, k = 1 and i: the dot products are S_j itself,
-//                 real and imaginary part. |S_j - S_j,ref| <= j ((1 + e)^2 - 1), e = |r^ - r|:
-//                 products with 0 and 1 are exact. The imaginary part knows which way the kernel
-//                 turns. With narrow storage e is larger by u / sqrt(2) and what underflows: the
-//                 components lie in [-1, 1], where rounding moves them by at most u / 2.
-//   Abel          q_i = k_i = sqrt(n - i): h falls in equal steps, the complex sum equals that of
-//                 Abel within |q| |k| ((1 + (1 + gamma u)(1 + e) - 1)^2 - 1); narrow storage is a
-//                 factor more in the square, 1 + u and what underflows: no pair is shorter than 1.
-//   bound         the same sum against the right-hand side: it comes within 1.01 of it at D = 1.
+// Random q and k never come near the bound. So there are three structured checks, all on the heads
+// of one call.
+//
+// Prefix sums: q is the indicator of the pairs below j, and k is 1, then i. The dot products are
+// the real and imaginary part of S_j. |S_j - S_j,ref| <= j ((1 + e)^2 - 1) with e = |r^ - r|, since
+// products with 0 and 1 are exact. The imaginary part shows in which direction the kernel turns.
+// With narrow storage e is larger by u / sqrt(2) and by underflow: the components lie in [-1, 1],
+// where rounding moves them by at most u / 2.
+// Abel: q_i = k_i = sqrt(n - i), so h falls in equal steps. The complex sum equals that of Abel
+// within |q| |k| ((1 + (1 + gamma u)(1 + e) - 1)^2 - 1). Narrow storage is one more factor in the
+// square, 1 + u and underflow, since no pair is shorter than 1.
+// Bound: the same sum is compared with the right-hand side. It comes within 1.01 of it at D = 1.
 #include "reference/decay.h"
 
 #include <fmt/format.h>
@@ -31,7 +32,7 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-// One pair of tokens of one batch row and placement.
+// Two tokens of one batch row and placement.
 struct Measurement {
   const Problem& p;
   const Outputs& outputs;
@@ -46,7 +47,7 @@ struct Measurement {
     }
     return sum;
   }
-  // sum q_i conj(k_i) e^(i D theta_i): k gives the real part, i * k the imaginary one.
+  // sum q_i conj(k_i) e^(i D theta_i): k gives the real part, i * k the imaginary part.
   PairValue complex_dot(std::int64_t q, std::int64_t k_re, std::int64_t k_im) const {
     return {dot(q, k_re), dot(q, k_im)};
   }
@@ -55,7 +56,7 @@ struct Measurement {
   }
 };
 
-// The angles the kernel ought to use: e^(i (m - n) theta_i), from the oracle or the f32 angle.
+// The angles that a correct kernel uses: e^(i (m - n) theta_i), from the oracle or the f32 angle.
 std::vector<PairValue> relative_rotations(Subject& subject, const Measurement& at) {
   std::vector<PairValue> out;
   const bool table = at.p.source.contract == ROPE_CONTRACT_TABLE;
@@ -98,7 +99,7 @@ void check_prefix_sums(const Measurement& at, const std::vector<PairValue>& z, d
 void check_staircase(const Measurement& at, const std::vector<PairValue>& z, double e,
                      const bounds::Precision& precision, Tally& tally) {
   const auto half = static_cast<std::int64_t>(z.size());
-  // h_i = q_i k_i as stored; the last step is down to h_n = 0.
+  // h_i = q_i k_i as stored. The last step goes down to h_n = 0.
   std::vector<DoubleDouble> h;
   DoubleDouble norm2;
   for (std::int64_t i = 0; i < half; ++i) {
@@ -130,7 +131,7 @@ void check_staircase(const Measurement& at, const std::vector<PairValue>& z, dou
                               measured.re.hi, measured.im.hi, abel.re.hi, abel.im.hi);
     f.reason = f.margin <= 1 ? "" : "the Abel identity does not hold";
   });
-  // A claim with slack on one side only: the margin is what is above the bound, in units of the
+  // This claim has slack on one side only. The margin is the excess over the bound, in units of the
   // slack.
   const double excess = magnitude(measured) - largest_step * sum_of_magnitudes;
   tally.add(std::max(0.0, excess), slack, [&](Finding& f) {
@@ -141,7 +142,7 @@ void check_staircase(const Measurement& at, const std::vector<PairValue>& z, dou
   });
 }
 
-// A hand-made case must have the heads that the checks read.
+// A case from a replay line must have the heads that the checks read.
 void require_shape(const Case& c) {
   constexpr std::int64_t most_pairs = 1024;  // the work grows with their square
   require(c.rotary_dim / 2 <= most_pairs, "decay: rotary_dim above {} takes too long",

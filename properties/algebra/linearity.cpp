@@ -1,8 +1,9 @@
 // Linearity: R (x + z) = R x + R z.
 //
-// The sums x + z are exact: x and z keep two bits less than the data type has. Bound: each of the
-// three results is off by e times the length of its input, e = gamma u for a table (and 2 u more
-// for angles of a kernel's own): |a| e (|x| + |z| + |x + z|), and what storing each of them cost.
+// The sums x + z are exact, because x and z keep two bits less than the data type has. Bound: each
+// of the three results is off by e times the length of its input. For a table e = gamma u; a
+// kernel's own angles add 2 u. The sum is |a| e (|x| + |z| + |x + z|), plus the storage error of
+// each result.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -17,7 +18,7 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-// The value without its last two bits: sums of two such values of one binade are exact.
+// The value without its last two bits. Sums of two such values of one binade are exact.
 double coarse(double value, int mantissa) {
   const double unit = std::ldexp(1.0, 2 - mantissa);
   return std::trunc(value / unit) * unit;

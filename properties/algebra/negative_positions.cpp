@@ -1,8 +1,9 @@
 // Negative positions: position -m turns as far back as m turns forward, R_(-m) = R_m^T.
 //
-// Bound: cos is even and sin is odd, so both sides turn by the same real angle; each is off by
-// e = (1 + gamma u)(1 + |r^ - r|) - 1: 2 |a| e rho. The angles of the f32_angle contract are odd
-// too. A table holds its own angles, so only kernels with angles of their own are asked.
+// Bound: cos is even and sin is odd, so both sides turn by the same exact angle. Each is off by e =
+// (1 + gamma u)(1 + |r^ - r|) - 1, so 2 |a| e rho together. The angles of the f32_angle contract
+// are odd too. A table holds its own angles, so only kernels that make their own angles are
+// checked.
 #include "properties/property.h"
 #include "properties/two_runs.h"
 

@@ -1,9 +1,9 @@
 // Norm: a rotation keeps the length of every pair and of every head, times |attention_scale|.
 //
-// Bound: | |y| - a |x| | <= a |x| ((1 + gamma u)(1 + | |r^| - 1 |) - 1): no term grows with the
-// position. | |r^| - 1 | is at most u / sqrt(2) for a correctly rounded table and 2 u for a
-// kernel's own angles. A head's bound is that of its pairs: the norm of a vector of pair errors.
-// With narrow storage what storing a pair cost may all go into its length, too.
+// Bound: | |y| - a |x| | <= a |x| ((1 + gamma u)(1 + | |r^| - 1 |) - 1). No term grows with the
+// position. | |r^| - 1 | is at most u / sqrt(2) for a correctly rounded table, and 2 u for a
+// kernel's own angles. The bound of a head is that of its pairs: the norm of a vector of pair
+// errors. With narrow storage, the whole storage error of a pair may change its length.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ DoubleDouble squared_norm(const PairValue& z) {
   return z.re * z.re + z.im * z.im;
 }
 
-// | |y| - a |x| | from the exact squares: (|y|^2 - a^2 |x|^2) / (|y| + a |x|).
+// | |y| - a |x| | computed from the exact squares: (|y|^2 - a^2 |x|^2) / (|y| + a |x|).
 double norm_error(const DoubleDouble& y2, const DoubleDouble& x2, double scale) {
   const DoubleDouble scaled = x2 * (DoubleDouble(scale) * DoubleDouble(scale));
   const double sum = std::sqrt(static_cast<double>(y2)) + std::sqrt(static_cast<double>(scaled));

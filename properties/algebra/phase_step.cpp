@@ -1,10 +1,10 @@
 // Phase step: each step of one position turns by the same angle, r_(m+1) = r_m r_1.
 //
-// Bound: the inputs are (1, 0), so what comes out is the rotation itself, without a rounded
-// product: |r^_(m+1) - r^_m r^_1| <= d + (1 + d)^2 - 1 with d = |r^ - r|, and delta of the
-// f32_angle contract added to d. With narrow storage each of the three has a d of its own, larger
-// by what storing it cost. It sees an angle that is wrong at single positions two to four times
-// more sharply than composition, whose bound has three products in it.
+// Bound: the inputs are (1, 0), so each output is the rotation itself, without a rounded product.
+// With d = |r^ - r|, |r^_(m+1) - r^_m r^_1| <= d + (1 + d)^2 - 1. Under the f32_angle contract,
+// delta adds to d. With narrow storage each of the three has a d of its own, larger by its storage
+// error. This property finds an angle that is wrong at single positions two to four times more
+// sharply than composition, whose bound has three products in it.
 #include <fmt/format.h>
 
 #include <algorithm>

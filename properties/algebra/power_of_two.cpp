@@ -1,11 +1,12 @@
-// Power of two: R (2^k x) = 2^k R x, bit for bit: no rounding sees a power of two as long as
-// nothing over- or underflows. k is seeded, between -20 and 20; in f16, which has few exponents,
-// between -3 and 3.
+// Power of two: R (2^k x) = 2^k R x, bit for bit. No rounding depends on a power of two while
+// nothing over- or underflows. k is seeded, between -20 and 20. In f16, which has few exponents, it
+// is between -3 and 3.
 //
-// Bound: none, but for components of f16 results at or below the least normal number: those were
-// rounded to a multiple of eta, at either size (2^k eta / 2 + eta / 2). A kernel that declares an
-// error_bound for 16-bit data may compute in them, where products underflow: e rho for each. It
-// sees what depends on the size of x: fixed point, limits, absolute thresholds.
+// Bound: none, with two exceptions. Components of f16 results at or below the least normal number
+// were rounded to a multiple of eta at either size (2^k eta / 2 + eta / 2). A kernel that declares
+// an error_bound for 16-bit data may compute in that type, where products underflow: e rho for
+// each. The property finds errors that depend on the size of x: fixed point, limits, absolute
+// thresholds.
 #include <cmath>
 
 #include "harness/cases/checked.h"

@@ -1,8 +1,9 @@
 // Quarter turn: rotations of a plane commute, R (i x) = i R x with i x = (-x2, x1).
 //
-// Bound: both calls turn vectors of the same length by the same R^, so 2 e rho. Not bit for bit: an
-// FMA kernel rounds one product of the two, and not the same one. It sees a pair whose two halves
-// are treated differently: a table tiled the wrong way, a sign on one side, a scale on one element.
+// Bound: both calls turn vectors of the same length by the same R^, so 2 e rho. Bits may differ,
+// because an FMA kernel rounds only one of the two products, and not the same one in both calls.
+// The property finds a pair whose halves are treated differently: a wrongly tiled table, a sign on
+// one side, a scale on one element.
 #include "properties/property.h"
 #include "properties/two_runs.h"
 

@@ -1,11 +1,11 @@
-// Relative position: q.k depends on m - n only. All positions are shifted by s and every dot
-// product between two tokens must stay what it was (RoFormer, section 3.1, eq. 11).
+// Relative position: q.k depends on m - n only. All positions are shifted by s, and every dot
+// product between two tokens must stay the same (RoFormer, section 3.1, eq. 11).
 //
-// Bound: a rotated vector is off by at most |x| e, e = (1 + gamma u)(1 + |r^ - r|) - 1, so a dot
-// product by a^2 |q| |k| ((1 + e)^2 - 1), and two of them by twice that. Under the f32_angle
-// contract the angles themselves are off by delta, known for each position, which adds to |r^ - r|.
-// With narrow storage dq and dk, what storing a pair of q and of k cost, move each dot product by
-// up to sum (dq |k| + |q| dk + dq dk), the lengths being those of the stored pairs.
+// Bound: a rotated vector is off by at most |x| e with e = (1 + gamma u)(1 + |r^ - r|) - 1. So a
+// dot product is off by a^2 |q| |k| ((1 + e)^2 - 1), and the difference of two by twice that. Under
+// the f32_angle contract the angles are off by delta, known for each position, which adds to |r^ -
+// r|. With narrow storage let dq and dk be the storage errors of a pair of q and of k. They move
+// each dot product by up to sum (dq |k| + |q| dk + dq dk), with the lengths of the stored pairs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ struct HeadRef {
 struct Dot {
   DoubleDouble value;  ///< q.k of the outputs
   double norms;        ///< |q| |k| of the inputs
-  double stored;       ///< what storing the outputs may have cost it
+  double stored;       ///< largest change of value by storing the outputs
 };
 
 Dot dot(const Run& run, const bounds::Precision& precision, std::size_t placement, std::int64_t b,
@@ -78,7 +78,8 @@ void compare(const Subject& subject, const Run& here, const Run& there, std::siz
 }
 
 Finding check(Subject& subject, const Case& c) {
-  require(!c.own_tables, "relative_position: needs own_tables=0, q and k turn by the same angles");
+  require(!c.own_tables,
+          "relative_position: needs own_tables=0, as q and k must turn by the same angles");
   const Run here = run(subject, c);
   if (here.failed()) return here.failure;
   Problem moved =

@@ -1,9 +1,9 @@
 // Transpose: the backward pass undoes the forward pass, R^T R x = a^2 x.
 //
-// Bound: two products and two rotations, the second on a vector as long as the first's result:
-// a^2 |x| (((1 + gamma u)(1 + | |r^| - 1 |))^2 - 1); the angle's own error cancels, because both
-// passes use the same r^. With narrow storage the second result is rounded, and the first, which
-// then goes through the second product: |a| (1 + e) times what storing it cost.
+// Bound: there are two products and two rotations, the second on a vector as long as the first
+// result: a^2 |x| (((1 + gamma u)(1 + | |r^| - 1 |))^2 - 1). The error of the angle cancels,
+// because both passes use the same r^. With narrow storage the second result is rounded. The first
+// is rounded too and then goes through the second product: |a| (1 + e) times its storage error.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -18,7 +18,8 @@ using namespace harness;
 namespace {
 
 Finding check(Subject& subject, const Case& c) {
-  require(c.operation == ROPE_FORWARD, "transpose: needs op=forward, it makes the way back itself");
+  require(c.operation == ROPE_FORWARD,
+          "transpose: needs op=forward, as the property runs the backward pass itself");
   const Run there = run(subject, c);
   if (there.failed()) return there.failure;
   Case back = c;
@@ -58,7 +59,7 @@ Finding check(Subject& subject, const Case& c) {
           f.where = fmt::format("{} pair {}", place_text(tensor, b, t, h), i);
           f.bound = bound / (magnitude(expected) * precision.unit());
           f.bound_unit = "u |x|";
-          f.reason = f.margin <= 1 ? "" : "forward then transpose did not come back";
+          f.reason = f.margin <= 1 ? "" : "forward, then transpose, did not give back the input";
         });
       }
   });
