@@ -1,8 +1,8 @@
-// Alignment: every base pointer may stand at any multiple of its element, each at its own distance
-// from a 64-byte line. The same data at the beginning of a page gives the same.
+// Alignment: every base pointer may lie at any multiple of its element's size, each at its own
+// distance from a 64-byte line. The result equals that of the same data at the beginning of a page.
 //
-// Bound: none where the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho (compare_same). A
-// kernel with ROPE_NEEDS_ALIGN_64 is exempt.
+// Bound: none if the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho (compare_same). A kernel
+// with ROPE_NEEDS_ALIGN_64 is exempt.
 #include <vector>
 
 #include "harness/cases/data.h"
@@ -13,7 +13,7 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-// Both placements with all buffers at these distances from their pages.
+// Runs both placements with all buffers at these distances from the beginning of their pages.
 Run run_at(Subject& subject, const Problem& problem,
            const std::function<std::uint64_t(std::size_t)>& lead) {
   return run_like(subject, problem, {.steps = 0, .lead = lead});
@@ -26,7 +26,8 @@ Finding check(Subject& subject, const Case& c) {
   const Run apart = run_at(subject, problem, [&](std::size_t buffer) {
     const auto size = static_cast<std::uint64_t>(problem.buffers[buffer].element_bytes);
     const auto at = static_cast<std::int64_t>(buffer);
-    // Shift k below 16: all by k elements, but for one in three by chance. Then each by chance.
+    // Below 16, `shift` is the distance in elements of two thirds of the buffers; the others get a
+    // seeded one. From 16 on, all distances are seeded.
     const std::uint64_t chance = hash(c.seed, 0xa119, c.shift, at);
     const bool common = c.shift < 16 && chance % 3 != 0;
     const std::uint64_t elements = common ? static_cast<std::uint64_t>(c.shift) : chance >> 8;

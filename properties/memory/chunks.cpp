@@ -1,8 +1,9 @@
-// Chunks: a prompt in two parts gives what the whole gives, as a prefill in pieces and a decode
-// step after it do.
+// Chunks: a prompt in two parts gives the same as the whole. Inference runs such parts: a prefill
+// in pieces, then a decode step.
 //
-// Bound: none where the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho. It sees a kernel that
-// counts positions itself, treats one token as the first, or goes on from the token before.
+// Bound: none if the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho. The property finds a
+// kernel that counts positions itself, treats a single token as the first, or continues from the
+// token before.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -26,14 +27,15 @@ Case part_of(const Case& c, const CasePart& part) {
     for (std::int64_t t = part.first_token; t < part.first_token + part.tokens; ++t)
       kept.push_back(out.positions[static_cast<std::size_t>(b * c.tokens + t)]);
   out.positions = kept;
-  for (TensorCase& t : out.tensors) t.values.clear();  // they are copied from the whole
+  // the part's values are copied from the whole
+  for (TensorCase& t : out.tensors) t.values.clear();
   out.batch = part.rows;
   out.tokens = part.tokens;
   return out;
 }
 
-// Both placements with the positions of the first: in the second a part would not have those of
-// the whole.
+// Runs both placements with the positions of the first. In the second placement a part would
+// otherwise get other positions than the whole.
 Run run_as_it_stands(Subject& subject, Problem problem) {
   keep_positions(problem);
   return run(subject, std::move(problem));
@@ -81,8 +83,8 @@ void shape(Case& c, const Offer& offer) {
   if (offer.tokens) c.tokens = std::max<std::int64_t>(c.tokens, 2);
 }
 
-// Rows of a batch at very different places, the first and the last cut off alone: none may follow
-// from its neighbours, as a frequency that is stretched for the longest row would.
+// Batch rows at very different places, with the first and the last cut off alone. No row may depend
+// on its neighbours, as a frequency that is stretched for the longest row would.
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   std::vector<Case> cases;
   if (!offer.batch) return cases;

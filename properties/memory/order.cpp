@@ -1,8 +1,8 @@
 // Order: a permutation of batch rows, of heads, or of tokens with their positions permutes the
 // result and changes nothing else. Here each axis is reversed.
 //
-// Bound: none where the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho. It sees a row that is
-// taken for another, a head index in the arithmetic, a neighbour that matters.
+// Bound: none if the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho. The property finds a row
+// that is taken for another, a head index in the arithmetic, and a neighbour that changes a result.
 #include <algorithm>
 #include <utility>
 

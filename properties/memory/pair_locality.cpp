@@ -1,9 +1,10 @@
-// Pair locality: an input that is not finite stays in its pair. Every head gets one such element;
-// at least one output of that pair is not finite, and no other pair changes a bit.
+// Pair locality: an input that is not finite stays in its pair. Every head gets one such element.
+// At least one output of that pair must be not finite, and no other pair may change a bit.
 //
-// Bound: none. Which output of the pair, and which NaN, is not judged: std::complex turns
-// (-inf, NaN) into (inf, inf) by Annex G of the C standard. Of a kernel that declares
-// ROPE_MIXES_PAIRS only the struck pair is judged: 0 * inf = NaN reaches all pairs of a matrix.
+// Bound: none. Which output of the pair, and which NaN, is not judged: by Annex G of the C
+// standard, std::complex turns (-inf, NaN) into (inf, inf). For a kernel that declares
+// ROPE_MIXES_PAIRS only the changed pair is judged, because 0 * inf = NaN reaches all pairs of a
+// matrix product.
 #include <fmt/format.h>
 
 #include <bit>
@@ -23,7 +24,7 @@ constexpr double specials[] = {std::numeric_limits<double>::infinity(),
                                -std::numeric_limits<double>::infinity(),
                                std::numeric_limits<double>::quiet_NaN()};
 
-// Which pair of a head is hit, with what, and in which of its elements, or both.
+// Which pair of a head is changed, to which value, and in which of its elements, or in both.
 struct Hit {
   std::int64_t pair;
   double value;

@@ -1,7 +1,7 @@
-// In place = out of place: where the result goes does not change it.
+// In place = out of place: the place of the result does not change it.
 //
-// Bound: none where the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho. It sees an element
-// that is overwritten before its partner has read it.
+// Bound: none if the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho. The property finds an
+// element that is overwritten before its partner is computed.
 #include "properties/property.h"
 #include "properties/two_runs.h"
 

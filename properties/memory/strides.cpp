@@ -1,7 +1,7 @@
 // Strides: a tensor with gaps, heads before tokens, or Q and K side by side in one buffer is
 // rotated like the same tensor packed.
 //
-// Bound: none where the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho.
+// Bound: none if the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho.
 #include <utility>
 
 #include "properties/property.h"

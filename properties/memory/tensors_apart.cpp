@@ -1,8 +1,7 @@
-// Tensors apart: Q and K in one call, with heads and strides of their own, give what each gives
-// alone.
+// Tensors apart: Q and K in one call, with their own heads and strides, give what each gives alone.
 //
-// Bound: 2 e rho; the contract promises no equal bits here. It sees shapes and strides of one
-// tensor used for another.
+// Bound: 2 e rho, as the contract promises no equal bits here. The property finds shapes and
+// strides of one tensor that are used for another.
 #include <utility>
 
 #include "harness/cases/checked.h"
@@ -13,7 +12,7 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-// Tensor `tensor` as the only one of a call.
+// The case with tensor `tensor` alone.
 Case alone(const Case& c, std::uint32_t tensor) {
   Case out = contiguous_case(c);
   out.tensors = {out.tensors[tensor]};
@@ -21,7 +20,8 @@ Case alone(const Case& c, std::uint32_t tensor) {
 }
 
 Finding check(Subject& subject, const Case& c) {
-  require(!c.own_tables, "tensors_apart: needs own_tables=0, all tensors turn by the same angles");
+  require(!c.own_tables,
+          "tensors_apart: needs own_tables=0, as all tensors must turn by the same angles");
   const Run together = run(subject, c);
   if (together.failed()) return together.failure;
   Tally tally;

@@ -1,13 +1,14 @@
-// Threads: with ROPE_THREAD_SAFE, four callers at once on one state get the bits that each gets
-// alone; with memory of their own, and with shared inputs, tables and positions.
+// Threads: with ROPE_THREAD_SAFE, four concurrent callers of one state get the same bits as each
+// gets alone. They use memory of their own in one part, and shared inputs, tables and positions in
+// another.
 //
-// No bound: the same call in another thread gives the same bits. Races are met by chance, so calls
-// are counted that were under way together (harness/watch/repeated_calls.h) and the callers go on
-// until there are 800, or for a quarter of a second; `compared` says how many there were. Where
-// there were 800, a race that shows in one call of a hundred is missed with probability 0.99^800 <
-// 4e-4. Where none met in five seconds the case is SKIPPED. Their first calls are made together,
-// too, as a state may be completed by the first that comes. Two callers have the inputs of one
-// placement and two those of the other: a result that strays shows.
+// No bound: the same call in another thread gives the same bits. A race shows only by chance. So
+// overlapping calls are counted (harness/watch/repeated_calls.h), and the callers go on until there
+// are 800, or for 0.25 s. `compared` is the count. With 800, a race that shows in 1 of 100 calls is
+// missed with probability 0.99^800 < 4e-4. If no calls overlap within 5 s, the case is SKIPPED.
+// Their first calls are made together too, since a first call may complete the state. Two callers
+// have the inputs of one placement, and two those of the other, so a result in the wrong place
+// shows.
 #include <fmt/format.h>
 
 #include <vector>
@@ -42,7 +43,7 @@ Finding check(Subject& subject, const Case& c) {
   f.compared = static_cast<std::int64_t>(together.count);
   if (f.compared == 0) {
     f.kind = Finding::Kind::skipped;
-    f.reason = "no two calls were under way together on this machine";
+    f.reason = "no two calls overlapped on this machine";
   }
   return f;
 }
@@ -51,7 +52,7 @@ bool applies(const Offer& offer) {
   return offer.thread_safe;
 }
 
-// Every path is to have callers that meet in it: each case takes another few of what is offered.
+// Callers must meet in every code path, so each case uses other features of the offer.
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   std::vector<Case> cases;
   Case narrow = offer.base;
@@ -66,7 +67,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
     c.shift = shift;
     cases.push_back(c);
   };
-  // A few microseconds: many calls.
+  // Short calls of a few microseconds, so there are many.
   add(narrow, 0, 7, 3);
   Case part = narrow;
   if (offer.window_offset)
@@ -75,8 +76,8 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
       t.rotary_offset = 2;
     }
   add(offer.any_size ? part : narrow, 1, 7, 3);
-  // Long ones: met somewhere in their middle. Of a base that nothing has seen before, and with
-  // heads that fill vectors.
+  // Long calls, which overlap in their middle. They have a base that no case had before, and heads
+  // that fill vectors.
   Case wide = widened(narrow, offer);
   wide.rope_theta = 31337;
   if (offer.two_tensors && wide.tensors.size() == 1) wide.tensors.push_back(wide.tensors[0]);
@@ -85,7 +86,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   if (offer.transpose) back.operation = ROPE_TRANSPOSE;
   if (offer.scale) back.attention_scale = 1.5;
   add(back, 1, 32, 4);
-  // What only many rows or heads take, or a call in place, or one of a decode loop.
+  // Calls with many rows or heads, in place, or from a decode loop.
   Case rows = narrow;
   if (offer.batch) rows.batch = 3;
   for (TensorCase& t : rows.tensors) t.in_place = offer.in_place;

@@ -1,5 +1,5 @@
-// Untouched dims: what lies outside the rotated window, and every tensor with rotate = 0, is copied
-// bit for bit, NaN payloads and infinities too. No bound: bits are equal or they are not.
+// Untouched dims: elements outside the rotated window, and tensors with rotate = 0, are copied bit
+// for bit, also NaN payloads and infinities. There is no bound: bits are equal or not.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ bool applies(const Offer& offer) {
          std::any_of(offer.sizes.begin(), offer.sizes.end(), partial);
 }
 
-// Makes sure that something is left alone.
+// Makes sure that the case has elements that are not rotated.
 void shape(Case& c, const Offer& offer) {
   for (const TensorCase& t : c.tensors)
     if (!t.rotate || t.head_dim > c.rotary_dim) return;

@@ -1,6 +1,7 @@
 // Unwritten outputs: every element of every output row is written, and nothing else. The outputs
-// begin as poison, with another payload in each of two runs; what still is poison was not written.
-// What lies between the rows and around them must still be poison (every execution checks that).
+// begin as poison, with another payload in each of two runs. An element that is still poison was
+// not written. Memory between and around the rows must still be poison, which every execution
+// checks.
 #include "harness/cases/checked.h"
 #include "harness/judge/judge.h"
 #include "properties/property.h"
@@ -20,7 +21,7 @@ std::int64_t written_elements(const Problem& p) {
 Finding check(Subject& subject, const Case& c) {
   for (const TensorCase& t : c.tensors)
     require(!t.in_place,
-            "unwritten_outputs: needs in_place=0, an output that is an input has no poison");
+            "unwritten_outputs: needs in_place=0, as an output that is an input has no poison");
   const Problem problem = make_problem(c, subject.oracle);
   const Execution execution = execute(subject, problem);
   Finding f = failure_of(execution);
