@@ -1,10 +1,10 @@
-// Agreement: every pair is the exact rotation of its input, within what rounding excuses.
+// Agreement: every pair is the exact rotation of its input, within the bound for rounding.
 //
-// Bound, per pair (reference/bounds.h): (1 + gamma u) - 1 relative to |x| |r^| against a given
-// table; with a rotation of the kernel's own, off by at most 2 u, (1 + gamma u)(1 + 2 u) - 1
-// against the real one. gamma = sqrt(5): the largest error of a complex product in floating point.
-// f16 and bf16 data: that of f32, h, and the half distances of the 16-bit numbers around what was
-// rounded: h + hypot_j half_ulp(|y_j| + h).
+// Bound for each pair (reference/bounds.h): against a given table, (1 + gamma u) - 1 relative to
+// |x| |r^|. gamma = sqrt(5) is the largest error of a complex product in floating point. A rotation
+// of the kernel's own may be off by 2 u, so the bound against the exact rotation is (1 + gamma u)(1
+// + 2 u) - 1. f16 and bf16 data have the bound h of f32, plus half the distance of the 16-bit
+// numbers around the rounded values: h + hypot_j half_ulp(|y_j| + h).
 #include "properties/truth/agreement.h"
 
 #include "harness/judge/judge.h"
@@ -25,15 +25,15 @@ namespace {
 
 void shape(Case&, const Offer&) {}
 
-// The other half of what is offered: backward and in place.
+// The same case in the other operation and placement: backward and in place.
 Case turned_round(Case c, const Offer& offer) {
   if (offer.transpose) c.operation = ROPE_TRANSPOSE;
   for (TensorCase& t : c.tensors) t.in_place = offer.in_place;
   return c;
 }
 
-// Where the numbers of the data type end, and where they begin: with and without a scale, forward
-// and backward. Then every size between the two.
+// Values at the upper and lower end of the data type, with and without a scale, forward and
+// backward. Then all magnitudes between the two ends.
 void add_extremes(std::vector<Case>& cases, const Offer& offer) {
   Case c = offer.base;
   c.property = "agreement";
@@ -68,7 +68,7 @@ void add_prompts(std::vector<Case>& cases, const Offer& offer, Profile profile) 
   cases.push_back(c);
   cases.push_back(turned_round(c, offer));
   if (profile == Profile::smoke) return;
-  c.tokens = 512;  // more than a cache holds, for which some kernels have stores of their own
+  c.tokens = 512;  // more than a cache holds; some kernels then use other stores
   c.batch = offer.base.batch;
   c.tensors.resize(offer.base.tensors.size());
   for (TensorCase& t : c.tensors)
@@ -76,7 +76,8 @@ void add_prompts(std::vector<Case>& cases, const Offer& offer, Profile profile) 
   cases.push_back(c);
 }
 
-// Every usual head size, and shapes with many heads, tokens and batch rows: none is left to chance.
+// Every usual head size, and shapes with many heads, tokens and batch rows. None of these is left
+// to chance.
 std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   std::vector<Case> cases;
   Case c = offer.base;

@@ -1,7 +1,8 @@
-// Far strides: rows may lie more than 2^31 elements apart, and offsets are 64-bit numbers. Three
-// rows along one axis, 2^30 + 64 elements from each other: the third is 2^31 + 128 elements behind
-// the first, which no 32 bits hold, counted in elements or in bytes. Nothing lies in between, so it
-// takes addresses and hardly any memory; where there are none the case is SKIPPED.
+// Far strides: rows may lie more than 2^31 elements apart, because offsets are 64-bit numbers.
+// Three rows lie along one axis, 2^30 + 64 elements from each other. So the third is 2^31 + 128
+// elements behind the first, which 32 bits cannot hold, in elements or in bytes. The memory between
+// them is never touched, so a case takes addresses and hardly any memory. Without the addresses the
+// case is SKIPPED.
 //
 // Bound: that of agreement.
 #include <vector>
@@ -49,7 +50,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
       t.in_place = offer.in_place && (axis == 1 || !offer.out_of_place);
     }
     cases.push_back(c);
-    // Other code: vectors, the way back, the second tensor.
+    // Other code paths: vectors, the backward pass, the second tensor.
     if (offer.transpose) c.operation = ROPE_TRANSPOSE;
     if (offer.two_tensors && c.tensors.size() == 1) c.tensors.push_back(c.tensors[0]);
     cases.push_back(widened(c, offer));

@@ -1,6 +1,7 @@
-// Frequencies: inv_freq holds any values in [0, 2 pi], in any order; they need not be the powers of
-// a base. Zero, next to nothing, nearly a whole turn, all equal, rising, repeated; and the bases of
-// models in use. With a table inv_freq is information only: nothing may follow from it.
+// Frequencies: inv_freq may hold any values in [0, 2 pi] in any order, not only the powers of a
+// base. Cases have zero, almost zero, nearly a whole turn, all equal, rising and repeated values,
+// and the bases of models in use. With a table, inv_freq is only information and may change no
+// result.
 //
 // Bound: that of agreement.
 #include <vector>
@@ -35,7 +36,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
     cases.push_back(widened(c, offer));
   }
   c.rope_theta = 10000;
-  // All are values of f32, as the f32_angle contract has them.
+  // All values are exact in f32, as the f32_angle contract demands.
   constexpr double near_whole = 0x1.921fb4p+2, near_half = 0x1.921fb4p+1;
   const std::vector<double> lists[] = {
       {0},

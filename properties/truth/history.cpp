@@ -1,15 +1,14 @@
-// Call history: what a kernel did before changes nothing. Two states are alive at once, of problems
-// that differ in one thing or in nothing; their calls take turns, with both placements' inputs, at
-// addresses used before and at others; one is released while the other goes on, and is prepared
-// again. One call is repeated thousands of times. At last each has a state while the other has
-// none.
+// Call history: earlier calls of a kernel change nothing. Two states are alive at once, for
+// problems that differ in one thing or in nothing. Their calls alternate, with both placements'
+// inputs, at old and new addresses. One state is released and prepared again while the other is in
+// use. One call is repeated thousands of times. At last each has a state while the other has none.
 //
-// Bound: the first call with each input at each place is held to the bound of agreement; a later
-// one with the same input, placed alike, to the very bits of the first. This holds without
-// ROPE_BITWISE_INVARIANT: nothing that a result may depend on differs. Seen: what is kept between
-// calls, or found by a key that leaves something out; a state shared with another, or freed with
-// it; a count of calls. A problem of another pairing or data type counts only where the kernel is
-// right on it in a fresh process: what is wrong there anyway is a failure of that form.
+// Bound: the first call with each input at each place is held to the bound of agreement. A later
+// call with the same input, placed alike, must give the same bits as the first. This needs no
+// ROPE_BITWISE_INVARIANT, as nothing differs on which a result may depend. The property finds what
+// a kernel keeps between calls, or finds by an incomplete key. It also finds a state shared with
+// another or freed with it, and a count of calls. A problem of another pairing or data type counts
+// only if the kernel is right on it in a fresh process. Otherwise the error belongs to that form.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,17 +34,17 @@ std::vector<std::int64_t> twice(std::vector<std::int64_t> positions) {
   return positions;
 }
 
-// The finding with the larger margin, with what both compared.
+// The finding with the larger margin, with the comparisons of both.
 Finding worse_of(const Finding& a, const Finding& b) {
   Finding worst = a.compared == 0 || !(b.margin <= a.margin) ? b : a;
   worst.compared = a.compared + b.compared;
   return worst;
 }
 
-// What the second problem has that the first has not. `shift` of the case says which.
+// How the second problem differs from the first. `shift` of the case selects it.
 struct Difference {
   const char* what;
-  bool Offer::*needs;  ///< NULL: nothing
+  bool Offer::*needs;  ///< NULL: nothing is needed
   void (*apply)(Case&);
   bool Offer::*needs_too = nullptr;
 };
@@ -104,7 +103,8 @@ constexpr Difference differences[] = {
        if (c.contract != ROPE_CONTRACT_F32_ANGLE)
          c.dtype = c.dtype == ROPE_F32 ? ROPE_F64 : ROPE_F32;
      }},
-    // As scaling for long contexts does it: neither the first nor the last tells them apart.
+    // Scaling for long contexts changes such a frequency. Neither the first nor the last one tells
+    // the problems apart.
     {"a frequency in the middle", nullptr,
      [](Case& c) {
        c.inv_freq = frequencies_of(c);
@@ -118,10 +118,11 @@ constexpr Difference differences[] = {
      }},
 };
 
-// So many of them with heads that fill vectors, too: a cache may be there alone.
+// The number of differences that are also tried with heads that fill vectors, since only that code
+// may have a cache.
 constexpr std::size_t wide_too = 4;
 
-// Where a call's result is kept: by input and place.
+// The index of a call's result: by input and place.
 std::size_t kind_of(const Call& call) {
   return static_cast<std::size_t>(2 * call.placement + (call.at_end ? 0 : 1));
 }
@@ -146,7 +147,7 @@ class Actor {
   bool refused() const { return made_.result.kind == CallResult::Kind::unsupported; }
   Finding failure() const { return failure_of(made_); }
 
-  // The first results against the truth, two of them at a time.
+  // Compares the first results with the truth, two of them at a time.
   Finding truth() {
     Finding worst;
     for (const std::array<std::size_t, 2> two : {std::array<std::size_t, 2>{0, 3}, {1, 2}}) {
@@ -157,7 +158,7 @@ class Actor {
     return worst;
   }
 
-  Tally repeated;  ///< later results against the first ones
+  Tally repeated;  ///< compares later results with the first ones
 
  private:
   bool call(Call call) {
@@ -195,7 +196,7 @@ class Actor {
   std::array<Outputs, kinds> first_;
 };
 
-// Ends at the first call that fails.
+// Makes the calls of both problems. Ends at the first call that fails.
 bool play(Actor& a, Actor& b, bool first_in_first_out, bool long_one) {
   const auto both = [&](int placement, bool at_end) {
     return a.apply(placement, at_end) && b.apply(placement, at_end);
@@ -207,12 +208,12 @@ bool play(Actor& a, Actor& b, bool first_in_first_out, bool long_one) {
          stays.apply(1, true) && goes.prepare() && goes.apply(0, true) && stays.apply(0, true) &&
          stays.release() && goes.apply(1, false) && (!long_one || goes.repeat()) &&
          goes.release() &&
-         // One at a time: the next state lies where the one before did.
+         // One state at a time: the next state lies where the previous one did.
          stays.prepare() && stays.apply(0, true) && stays.release() && goes.prepare() &&
          goes.apply(0, true) && goes.release();
 }
 
-// What each of the two problems shows, `theirs` of the second.
+// The findings of the two problems; `theirs` is the second one's.
 struct BothJudged {
   Finding ours, theirs;
 };
@@ -229,7 +230,7 @@ bool fails(const Finding& f) {
   return f.ran() && !f.holds() && !(f.kind == Finding::Kind::measured && f.compared == 0);
 }
 
-// Whether the kernel is wrong on a problem in a process that has seen no other.
+// True if the kernel is wrong on a problem in a process that has run no other.
 bool fails_alone(Subject& subject, const Case& c) {
   subject.worker.restart();
   Actor alone(subject, c, 1);
@@ -246,7 +247,7 @@ Finding check(Subject& subject, const Case& c) {
   const auto which = static_cast<std::size_t>(std::max<std::int64_t>(c.shift, 0));
   Case other = with_positions(c, [](std::int64_t p) { return p; });
   differences[which % std::size(differences)].apply(other);
-  // What the kernel refuses is replaced by a second state of the same problem.
+  // A problem that the kernel refuses is replaced by a second state of the first problem.
   const Problem asked = make_problem(other, subject.oracle, SecondPositions::always_others);
   if (ask_supports(subject, asked).kind != CallResult::Kind::ok) other = c;
   const bool long_one = which + 1 == std::size(differences);
@@ -254,8 +255,8 @@ Finding check(Subject& subject, const Case& c) {
     return judge(subject, c, second, which % 2 == 0, long_one);
   };
   BothJudged two = judged(other);
-  // Another pairing or data type has verdicts of its own. What is wrong there without a history is
-  // not charged here: this form is judged with a second state of its own problem instead.
+  // Another pairing or data type has verdicts of its own. An error there without a history is not
+  // charged here: then this form is judged with a second state of its own problem.
   const bool own_form = other.pairing == c.pairing && other.dtype == c.dtype;
   if (!own_form && !fails(two.ours) && fails(two.theirs) && fails_alone(subject, other)) {
     subject.worker.restart();
@@ -271,7 +272,8 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   Case c = offer.base;
   c.property = "history";
   if (offer.tokens) c.tokens = 8;
-  // Alike at both ends, forwards and backwards, and in all sums: a key made of these is not enough.
+  // Equal at both ends, forwards and backwards, and in all sums, so a key made of these is not
+  // enough.
   c.position_rule = PositionRule::list;
   c.positions = {5, 9, 12, 7, 30, 11, 26, 5};
   c.positions.resize(static_cast<std::size_t>(c.batch * c.tokens), 5);
@@ -282,8 +284,8 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
     cases.push_back(c);
     if (i < wide_too) cases.push_back(widened(c, offer));
   }
-  // One state through the steps of a decode loop: a row, or rows at one position; with nothing
-  // else, or with another base, beside it. And a table whose rows are the tokens' own.
+  // One state through the steps of a decode loop: one row, or rows at one position. Beside it is no
+  // other problem, or one with another base. Then a table whose rows are the tokens' own.
   Case step = offer.base;
   step.property = "history";
   step.position_from = 5;

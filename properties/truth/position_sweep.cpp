@@ -1,6 +1,6 @@
-// Position sweep: agreement at every position 0..131,071 and at the edges of the number types, so
-// that an error at a single position cannot hide. One basis pair and one full-mantissa vector a
-// position: the heads are e1, e2 and a full-mantissa vector (DataPattern::basis).
+// Position sweep: agreement at every position 0..131,071 and at the edges of the number types. So
+// an error at a single position cannot hide. The heads of each position are e1, e2 and a
+// full-mantissa vector (DataPattern::basis).
 //
 // Bound: that of agreement.
 #include <algorithm>
@@ -16,8 +16,9 @@ constexpr std::int64_t swept_positions = 131'072;
 
 using Positions = std::vector<std::int64_t>;
 
-// Where a float, a half or an integer type runs out of exact values, both sides of each. In groups:
-// a kernel may refuse the far ones, and is still judged on the others.
+// The positions on both sides of the point where a float, a half or an integer type runs out of
+// exact values. They come in groups: a kernel may refuse the far ones and is still judged on the
+// others.
 std::vector<Positions> edge_positions(bool negative, bool beyond_table) {
   std::vector<Positions> groups = {{255, 256, 257, 2047, 2048, 2049, 4095, 4096, 4097, 65503, 65504,
                                     65505, 65535, 65536, 65537, 131071}};
@@ -59,7 +60,7 @@ void add_sweep(std::vector<Case>& cases, const Offer& offer, HeadSize size, std:
     c.tokens = chunk;
     c.position_from = from;
     if (size.rotary_dim > 16) {
-      // One full-mantissa head is enough beside the narrow sweep; and a table by position would
+      // One full-mantissa head is enough beside the narrow sweep. And a table by position would
       // have to be laid out up to the last row each time.
       c.data = DataPattern::unit;
       for (TensorCase& t : c.tensors) t.heads = offer.many_heads ? 1 : t.heads;
@@ -69,7 +70,7 @@ void add_sweep(std::vector<Case>& cases, const Offer& offer, HeadSize size, std:
   }
 }
 
-// A kernel that takes one token a call meets the edges one by one.
+// A kernel that accepts only one token a call runs the edges one by one.
 void add_edges(std::vector<Case>& cases, const Offer& offer, HeadSize size) {
   const bool table = offer.base.contract == ROPE_CONTRACT_TABLE;
   Case c = sweep_case(offer, size);
@@ -90,8 +91,8 @@ void add_edges(std::vector<Case>& cases, const Offer& offer, HeadSize size) {
   }
 }
 
-// Runs of positions that end at an edge, and orders that no loop over positions may count on:
-// falling, all alike, any.
+// Runs of positions that end at an edge, and orders on which no loop over positions may rely:
+// falling, all equal, random.
 void add_runs(std::vector<Case>& cases, const Offer& offer, HeadSize size) {
   constexpr std::int64_t end = std::int64_t{1} << 31, run = 33;
   Case c = sweep_case(offer, size);
@@ -132,7 +133,8 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   std::vector<Case> cases;
   const bool table = offer.base.contract == ROPE_CONTRACT_TABLE;
   const auto by_size = [](HeadSize a, HeadSize b) { return a.rotary_dim < b.rotary_dim; };
-  // Two pairs, of a fast and a slow frequency, are 12 values a position, in heads of all kinds.
+  // Two pairs, a fast and a slow frequency, give 12 values for each position, in heads of all
+  // kinds.
   const bool any = offer.any_size && profile == Profile::smoke;
   const HeadSize small =
       any ? HeadSize{4, 4} : *std::min_element(offer.sizes.begin(), offer.sizes.end(), by_size);
@@ -140,8 +142,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
     add_sweep(cases, offer, small, 16384);
     const auto usual = std::find_if(offer.sizes.begin(), offer.sizes.end(),
                                     [](HeadSize s) { return s.rotary_dim == 128; });
-    // To a kernel that is given a table a position is the number of a row, which the small sweep
-    // has seen.
+    // For a table kernel, a position is only a row index, which the small sweep covers.
     const bool wide = profile == Profile::full || (profile == Profile::standard && !table);
     if (wide && usual != offer.sizes.end()) add_sweep(cases, offer, *usual, 4096);
   }

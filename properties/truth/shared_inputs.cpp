@@ -1,8 +1,8 @@
-// Shared inputs: what is only read may be read for several outputs. An input stride of 0 along
-// heads, tokens or batch rows; Q and K of one input; one cos for both with a sin of K's own; Q and
-// K side by side in one buffer, each in place.
+// Shared inputs: several outputs may read the same input. Cases have an input stride of 0 along
+// heads, tokens or batch rows; one input for Q and K; one cos for both with a sin of K's own; and Q
+// and K side by side in one buffer, each in place.
 //
-// Bound: that of agreement for every pair; no other element may change.
+// Bound: that of agreement for every pair. No other element may change.
 #include <vector>
 
 #include "harness/cases/layouts.h"

@@ -1,12 +1,12 @@
-// Sizes: every count of tokens, heads, batch rows and pairs is as good as another, and so is every
-// width beside the window. Kernels have loops for 4 or 8 at once, tails, blocks of 16 to 1024 and
-// arrays on the stack, and each count below sits at an edge of one of them or beside it.
+// Sizes: no count of tokens, heads, batch rows and pairs is special, and no width beside the window
+// is. Kernels have loops for 4 or 8 at once, tails, blocks of 16 to 1024, and arrays on the stack.
+// Each count below lies at an edge of one of them, or beside it.
 //
-// Two lists run side by side in one case (heads of 5 with 129 tokens, say): a kernel that is wrong
-// for a count is wrong whatever the other one is. Smoke takes the edges; the other profiles every
-// count from 1 to 70 as well.
+// Two lists run side by side in one case, such as heads of 5 with 129 tokens. A kernel that is
+// wrong for one count is wrong whatever the other is. Smoke takes the edges. The other profiles
+// also take every count from 1 to 70.
 //
-// Bound: that of agreement for every pair; no other element may change.
+// Bound: that of agreement for every pair. No other element may change.
 #include <algorithm>
 #include <vector>
 
@@ -38,21 +38,21 @@ Case base_case(const Offer& offer) {
   return c;
 }
 
-// Backward and in place in turn, so that each such loop has its counts.
+// Alternates backward and in place, so each such loop gets its counts.
 void turn(Case& c, const Offer& offer, std::size_t i) {
   if (offer.transpose && i % 2 == 1) c.operation = ROPE_TRANSPOSE;
   for (TensorCase& t : c.tensors)
     t.in_place = offer.in_place && (i % 4 >= 2 || !offer.out_of_place);
 }
 
-// Other positions in each row of the batch.
+// Other positions in each batch row.
 void at_random(Case& c) {
   c.position_rule = PositionRule::random;
   c.position_from = 0;
   c.position_to = 300;
 }
 
-// Many tokens with a head or two; rows of a batch in the other half.
+// Many tokens with one or two heads, or with several batch rows.
 void add_tokens(std::vector<Case>& cases, const Offer& offer, Profile profile) {
   const Counts tokens =
       counts({5,  6,  7,  8,  9,  10, 11, 12, 13,  14,  15,  16,  17,  20,  24,  28,   31,
@@ -64,7 +64,7 @@ void add_tokens(std::vector<Case>& cases, const Offer& offer, Profile profile) {
     if (offer.many_heads)
       for (TensorCase& t : c.tensors) t.heads = 1 + static_cast<std::int64_t>(i % 3);
     if (offer.batch) c.batch = i % 2 == 1 ? 2 + static_cast<std::int64_t>(i % 3) : 1;
-    if (tokens[i] >= 100 && i % 2 == 1) {  // a prompt: rows with positions of their own, Q and K
+    if (tokens[i] >= 100 && i % 2 == 1) {  // a prompt: each row has its own positions, with Q and K
       at_random(c);
       if (offer.two_tensors && c.tensors.size() == 1) c.tensors.push_back(c.tensors[0]);
     }
@@ -73,8 +73,8 @@ void add_tokens(std::vector<Case>& cases, const Offer& offer, Profile profile) {
   }
 }
 
-// What a kernel counts in 16 bits, or takes another way from so many elements on: a long prompt of
-// several rows; more rows and more elements than smoke has time for.
+// Sizes that a kernel may count in 16 bits, or handle by another path: a long prompt of several
+// rows. Then more rows and more elements than smoke has time for.
 void add_large(std::vector<Case>& cases, const Offer& offer, Profile profile) {
   if (!offer.tokens) return;
   const auto add = [&](std::int64_t tokens, std::int64_t batch, const Case& from, std::size_t i) {
@@ -91,7 +91,7 @@ void add_large(std::vector<Case>& cases, const Offer& offer, Profile profile) {
   add(4100, 1, widened(base_case(offer), offer), 3);
 }
 
-// Heads of Q, fewer of K as in grouped queries, and rows of a batch.
+// Heads of Q, fewer heads of K as in grouped queries, and batch rows.
 void add_heads_and_rows(std::vector<Case>& cases, const Offer& offer, Profile profile) {
   const Counts heads = counts({5,  6,  7,  9,  10, 11, 12, 13, 14, 15, 16, 20,  24,  25,  28,  32,
                                33, 40, 48, 52, 56, 63, 64, 65, 71, 80, 96, 112, 128, 129, 256, 257},
@@ -105,7 +105,7 @@ void add_heads_and_rows(std::vector<Case>& cases, const Offer& offer, Profile pr
     Case c = base_case(offer);
     if (offer.many_heads)
       for (TensorCase& t : c.tensors) t.heads = heads[i % heads.size()];
-    // The largest with the smallest.
+    // The largest count of one goes with the smallest of the other.
     if (offer.batch) c.batch = rows[rows.size() - 1 - i % rows.size()];
     if (offer.many_heads && offer.batch && c.batch * c.tensors[0].heads > 1200 && i < rows.size())
       for (TensorCase& t : c.tensors) t.heads = 3;
@@ -122,7 +122,7 @@ void add_heads_and_rows(std::vector<Case>& cases, const Offer& offer, Profile pr
     turn(c, offer, i);
     cases.push_back(c);
   }
-  // Decode where all queries share one head of K.
+  // Decode with one head of K for all queries.
   if (!offer.different_shapes || !offer.many_heads || !offer.batch) return;
   Case c = base_case(offer);
   c.tensors.resize(2, c.tensors[0]);
@@ -178,7 +178,7 @@ void add_tensor_sets(std::vector<Case>& cases, const Offer& offer) {
   if (offer.three_tensors) {
     add(3, equal);
     add(4, equal);
-    // And the last as much as the first: all that is offered at once.
+    // All offered features at once, so the last tensor must be handled like the first.
     const Case simple = base;
     if (offer.transpose) base.operation = ROPE_TRANSPOSE;
     if (offer.scale) base.attention_scale = 1.5;
