@@ -1,4 +1,4 @@
-// A failure is charged to the pairing and data type in which the error is, and to no other.
+// A failure is charged to the pairing and data type that have the error, and to no other.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -20,7 +20,7 @@ void PrintTo(const Charged& charged, std::ostream* out) {
 }
 class OnePairing : public testing::TestWithParam<Charged> {};
 
-// Right in half_split, wrong in interleaved, and supports takes both.
+// The kernel is correct in half_split and wrong in interleaved, and supports accepts both.
 TEST_P(OnePairing, FailsAlone) {
   WorkerOptions options;
   options.executable = ROPEWALK_EXECUTABLE;

@@ -13,9 +13,9 @@ namespace {
 constexpr std::int64_t batches[] = {1, 2, 3, 5, 8, 11};
 constexpr std::int64_t token_counts[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 33};
 constexpr std::int64_t head_counts[] = {1, 2, 3, 4, 6, 8, 17};
-constexpr std::int64_t dims[] = {0, 1, 2, 3, 4, 5, 6, 16, 64};  // extra ones, and offsets
+constexpr std::int64_t dims[] = {0, 1, 2, 3, 4, 5, 6, 16, 64};  // extra dims, and offsets
 constexpr std::int64_t gaps[] = {0, 1, 2, 4, 16};
-constexpr std::int64_t most_elements = 4096;  // of a tensor: larger ones only take longer
+constexpr std::int64_t most_elements = 4096;  // of a tensor; larger ones only take longer
 
 std::int64_t pairs_of(const Choices& k) {
   constexpr std::int64_t usual = 69, large[] = {100, 127, 200};
@@ -24,7 +24,7 @@ std::int64_t pairs_of(const Choices& k) {
 
 void choose_sizes(Case& c, const Offer& offer, const Choices& k) {
   TensorCase& first = c.tensors[0];
-  constexpr std::int64_t made_up = 10;  // of the 15 values of `size`; the others take a usual one
+  constexpr std::int64_t made_up = 10;  // of 15 values of `size`, 10 are made up, 5 are usual sizes
   if (offer.any_size && k.size <= made_up) {
     c.rotary_dim = 2 * pairs_of(k);
     first.head_dim = c.rotary_dim + dims[k.extra_dims];
@@ -46,7 +46,8 @@ void choose_sizes(Case& c, const Offer& offer, const Choices& k) {
   if (offer.window_offset)
     first.rotary_offset = std::min(dims[k.window_offset], first.head_dim - c.rotary_dim);
   const TensorCase all = first;
-  for (TensorCase& t : c.tensors) {  // a kernel may take grouped queries alone, or a copied third
+  // a kernel may support only grouped queries, or only a copied third tensor
+  for (TensorCase& t : c.tensors) {
     const std::int64_t heads = offer.many_heads ? all.heads : t.heads;
     const bool rotate = t.rotate;
     t = all;
@@ -60,11 +61,12 @@ TensorCase copied(TensorCase t, const Offer& offer, const Choices& k) {
   t.rotate = false;
   t.rotary_offset = 0;
   if (offer.any_size && offer.different_shapes)
-    t.head_dim = 1 + dims[k.extra_dims] + (k.gap % 2 == 1 ? t.head_dim : 0);  // wider, too
+    t.head_dim = 1 + dims[k.extra_dims] + (k.gap % 2 == 1 ? t.head_dim : 0);  // also wider heads
   return t;
 }
 
-// Another shape than the first tensor's: heads, and where any size goes also width and window.
+// Another shape than the first tensor's: other heads and, if any size is offered, another width and
+// window.
 TensorCase reshaped(const Case& c, const Offer& offer, const Choices& k) {
   TensorCase t = c.tensors[0];
   if (!offer.different_shapes) return t;
@@ -75,8 +77,9 @@ TensorCase reshaped(const Case& c, const Offer& offer, const Choices& k) {
   return t;
 }
 
-// 0: one tensor, 1: an equal second, 2 and 3: one of another shape, 4: one that is only copied, 5:
-// that as a third, 6: the first is only copied, 7: a third of another shape, 8: a copied fourth.
+// 0: one tensor, 1: an equal second, 2 and 3: a second of another shape, 4: a second that is only
+// copied, 5: a third that is only copied, 6: the first is only copied, 7: a third of another shape,
+// 8: a copied fourth.
 void choose_second_tensor(Case& c, const Offer& offer, const Choices& k) {
   const bool copies = offer.unrotated_tensor;
   const bool three = offer.three_tensors && copies;
@@ -97,7 +100,7 @@ void choose_positions(Case& c, const Offer& offer, const Choices& k) {
       table && (c.rows_by == ROPE_ROW_BY_TOKEN || (offer.rows_by_token && k.rows_by >= 2));
   if (by_token) c.rows_by = ROPE_ROW_BY_TOKEN;
   if (by_token && k.rows_by == 3 && offer.null_positions) c.positions_null = true;
-  // A table by position is laid out up to its last row: keep that small.
+  // A table by position is laid out up to its last row, so this is kept small.
   const std::int64_t log2 =
       table && !by_token ? std::min<std::int64_t>(k.position_log2, 11) : k.position_log2;
   const std::int64_t magnitude = std::int64_t{1} << log2;
@@ -111,7 +114,7 @@ void choose_positions(Case& c, const Offer& offer, const Choices& k) {
     if (offer.negative_positions && k.negative >= 2) c.position_from = -magnitude;
   }
   if (offer.i64_positions && k.wide_positions == 1) c.position_dtype = ROPE_I64;
-  constexpr double thetas[] = {10000, 500000, 2.5, 10000};  // the last: see choose_frequencies
+  constexpr double thetas[] = {10000, 500000, 2.5, 10000};  // choose_frequencies replaces the last
   c.rope_theta = thetas[k.theta];
   if (table && offer.spare_rows) c.table_spare_rows = k.spare_rows;
   if (table && offer.own_tables && c.tensors.size() > 1 && k.own_tables == 2) c.own_tables = true;
@@ -120,11 +123,11 @@ void choose_positions(Case& c, const Offer& offer, const Choices& k) {
 
 void choose_arithmetic(Case& c, const Offer& offer, const Choices& k) {
   if (offer.transpose && k.operation == 2) c.operation = ROPE_TRANSPOSE;
-  // 1.1386... is YaRN's scale at factor 4, no f32; 1 is written as 0 or as itself.
+  // 1.1386... is YaRN's scale at factor 4, not exact in f32. 1 is written as 0 or as itself.
   constexpr double scales[] = {
       0,     0,      0,       1,      1.1386294361119891, 0.5, -2, 3, 1.0693, 0.0884, 64, -1, 1000,
       0.001, 0x1p40, -0x1p40, 0x1p-40};
-  // f16 has no room for the last five: for their squares, or for parts of them.
+  // f16 has no room for the last values, for their squares, or for parts of them.
   const std::int64_t room = c.dtype == ROPE_F16 ? k.scale % 12 : k.scale;
   if (offer.scale) c.attention_scale = scales[room];
   constexpr DataPattern patterns[] = {DataPattern::unit,  DataPattern::unit,   DataPattern::unit,
@@ -133,8 +136,8 @@ void choose_arithmetic(Case& c, const Offer& offer, const Choices& k) {
   c.data = patterns[k.data];
   const bool near_the_end = c.data == DataPattern::huge || c.data == DataPattern::wide;
   if (std::abs(scale_of(c)) > 64 && near_the_end)
-    c.data = DataPattern::unit;  // they leave room for 64
-  // 0: none in place, 1: all, 2: all but the second, 3: the second alone, 4: the last alone.
+    c.data = DataPattern::unit;  // this pattern leaves room for 64
+  // 0: none in place, 1: all, 2: all but the second, 3: only the second, 4: only the last.
   for (std::size_t i = 0; i < c.tensors.size(); ++i) {
     const bool wanted = k.in_place == 1 || (k.in_place == 2 && i != 1) ||
                         (k.in_place == 3 && i == 1) ||
@@ -143,9 +146,9 @@ void choose_arithmetic(Case& c, const Offer& offer, const Choices& k) {
   }
 }
 
-// Frequencies that no power of a base gives: none, almost none, nearly a whole turn, in any order.
+// Frequencies that are not powers of a base: zero, almost zero, nearly a whole turn, in any order.
 void choose_frequencies(Case& c, const Choices& k) {
-  constexpr std::int64_t most_pairs = 24;  // they are all in the replay line
+  constexpr std::int64_t most_pairs = 24;  // the replay line lists them all
   if (k.theta != 3 || c.rotary_dim / 2 > most_pairs) return;
   constexpr double edges[] = {0, 1e-9, 6.25, 1, 0.125, 3.25};
   for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
@@ -175,7 +178,7 @@ void choose_layout(Case& c, const Offer& offer, const Choices& k) {
     if (!fused) {
       t.in = choose_strides(c, t, offer, layout, gaps[k.gap]);
       t.out = t.in_place ? t.in : choose_strides(c, t, offer, k.out_layout, 2 * gaps[k.gap]);
-      layout = (layout + k.out_layout) % 6;  // K need not lie as Q does
+      layout = (layout + k.out_layout) % 6;  // K may have another layout than Q
       if (offer.shifted_start) t.in_at = t.out_at = k.start;
       if (offer.shifted_start && !t.in_place) t.out_at = k.gap;
     }

@@ -1,5 +1,5 @@
-// From small integers to cases: RapidCheck makes the integers, this makes the case. Every integer
-// means the simplest thing at 0, so that shrinking the integers simplifies the case.
+// Turns small integers into cases. RapidCheck makes the integers. Each integer means the simplest
+// choice at 0, so shrinking the integers simplifies the case.
 #pragma once
 #include <cstdint>
 
@@ -9,8 +9,8 @@
 
 namespace ropewalk::properties {
 
-/// One integer a decision, with the largest value it takes. Sizes are places in a list: small ones,
-/// powers of two and what lies beside them, and some that are larger than any unrolled loop.
+/// One integer for each decision, with its largest value. A size is an index into a list of sizes:
+/// small ones, powers of two and their neighbours, and some larger than any unrolled loop.
 struct Choices {
   std::int64_t batch, tokens, heads, second_heads, pairs, size, extra_dims, window_offset,
       second_tensor, operation, in_place, scale, data, wide_positions, rows_by, spare_rows,

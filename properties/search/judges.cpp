@@ -14,10 +14,10 @@ using namespace harness;
 using namespace report;
 namespace {
 
-// What a judge of kernels says.
+// The first letter of a line that a judge of kernels sends.
 constexpr char row_line = 'r', offer_line = 'o', progress_line = 'p';
 
-// Rows of the kernel that is next in line go out at once, those of later ones wait.
+// Delivers the rows of the next kernel at once. Rows of later kernels wait.
 class InOrder {
  public:
   InOrder(std::size_t kernels, const std::function<void(const VerdictRow&)>& on_row)
@@ -51,7 +51,7 @@ std::vector<KernelFacts> planned_kernels(std::vector<KernelFacts> all, const Ver
   return all;
 }
 
-// Each kernel in a worker that has its plugin alone.
+// Runs each kernel in a worker that has only that kernel's plugin.
 class Judge {
  public:
   Judge(const WorkerOptions& options, const PluginKernels& found) : workers_(options, found) {}
@@ -68,7 +68,7 @@ class Judge {
   Oracle oracle_;
 };
 
-// A judge of its own for each process.
+// Makes the judge of one process.
 Work judge_of(const WorkerOptions& options, const VerifyPlan& plan, const PluginKernels& found,
               const std::vector<KernelFacts>& kernels) {
   const auto judge = std::make_shared<Judge>(options, found);
@@ -88,7 +88,7 @@ int usual_judges() {
   cpu_set_t set;
   CPU_ZERO(&set);
   const int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-  // A judge with its worker took 106 MiB in the smoke profile, and takes more with larger cases.
+  // A judge with its worker took 106 MiB in the smoke profile. Larger cases take more.
   constexpr std::int64_t bytes_of_a_judge = std::int64_t{192} << 20;
   const std::int64_t fit = shared_memory_left().bytes / bytes_of_a_judge;
   return static_cast<int>(std::clamp<std::int64_t>(std::min<std::int64_t>(cores, fit), 1, 8));

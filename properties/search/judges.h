@@ -1,4 +1,4 @@
-// Verifying with several processes: the same rows in the same order as verify() gives, sooner.
+// Verifies with several processes. The rows and their order are those of verify(), in less time.
 #pragma once
 #include <functional>
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace ropewalk::properties {
 
-/// As many as there are processors for this process, 8 at most.
+/// The usual number of judges: the number of processors for this process, 8 at most.
 int usual_judges();
 
-/// The plan, kernel by kernel, shared out among `judges` forked processes, each with workers and
-/// an oracle of its own (RapidCheck keeps static state: threads would not do). A kernel runs in a
-/// worker that has its plugin alone, and the tree's kernels in one without plugins. Rows come in
-/// the order of the kernels. Throws what verify() throws, and std::runtime_error when a judge dies.
+/// Shares the kernels of the plan out among `judges` forked processes. Each process has its own
+/// workers and its own oracle, because RapidCheck keeps static state. A kernel runs in a worker
+/// that has only its plugin. The tree's kernels run in a worker without plugins. Rows come in the
+/// order of the kernels. Throws what verify() throws, and std::runtime_error when a judge dies.
 void verify_with_judges(const harness::WorkerOptions& options, const VerifyPlan& plan, int judges,
                         const std::function<void(const report::VerdictRow&)>& on_row,
                         const std::function<void(const std::string&)>& on_progress);

@@ -1,4 +1,4 @@
-// Several judges find what one finds, in the same order.
+// Several judges find what one judge finds, in the same order.
 #include "properties/search/judges.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ VerifyPlan plan_for(const std::vector<std::string>& kernels) {
   plan.properties = {"norm", "strides", "untouched_dims"};
   plan.profile = Profile::smoke;
   plan.cases = 4;
-  plan.shrink = false;  // how small a failure gets depends on the time it takes
+  plan.shrink = false;  // the smallest case depends on the time
   return plan;
 }
 
@@ -32,7 +32,7 @@ std::vector<std::string> rows_of(const std::vector<std::string>& kernels, int ju
   verify_with_judges(
       options(), plan_for(kernels), judges,
       [&](VerdictRow row) {
-        row.seconds = 0;  // the only thing that may differ
+        row.seconds = 0;  // only this may differ
         rows.push_back(to_json_line(row));
       },
       [](const std::string&) {});

@@ -8,7 +8,7 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-// properties/search/regressions.txt as one string: an installed command has no files beside it.
+// properties/search/regressions.txt as one string, because an installed command has no such file.
 constexpr const char* corpus_text =
 #include "regressions.inc"
     ;

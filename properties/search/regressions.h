@@ -1,4 +1,4 @@
-// Cases that refuted a kernel once (regressions.txt): every kernel that takes them meets them
+// Cases that once refuted a kernel (regressions.txt). Every kernel that accepts such a case runs it
 // first.
 #pragma once
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace ropewalk::properties {
 
-/// The lines of the corpus for this property, as cases of this kernel's contract, pairing and type.
-/// Those that make no sense there (a negative position under a table by position) are left out.
+/// The corpus lines for this property, as cases of this kernel's contract, pairing and type. Lines
+/// that make no sense there (a negative position with a table by position) are left out.
 std::vector<harness::Case> regressions_of(const Property& property, const harness::Offer& offer);
 
-/// All lines as they stand.
+/// All lines of the corpus, unchanged.
 std::vector<harness::Case> regression_corpus();
 
 }  // namespace ropewalk::properties

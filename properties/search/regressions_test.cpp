@@ -1,4 +1,4 @@
-// Every line of the corpus refutes the mutant it names, and no correct kernel.
+// Every line of the corpus refutes the mutant that it names, and no correct kernel.
 #include "properties/search/regressions.h"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ class Corpus : public testing::Test {
         if (k.name == kernel) c.contract = k.angle_contract;
       try {
         out.push_back(replay(worker_, oracle_, c).finding);
-      } catch (const BadCase&) {  // no case of this contract
+      } catch (const BadCase&) {  // the contract has no such case
       }
     }
     return out;

@@ -1,6 +1,6 @@
-// The only file that includes RapidCheck. It makes integers (properties/search/generate.h);
-// shrinking works on the case (properties/explain/shrink.h). RapidCheck keeps static state: one
-// thread.
+// The only file that includes RapidCheck, which makes integers (properties/search/generate.h).
+// Shrinking works on the case (properties/explain/shrink.h). RapidCheck keeps static state, so it
+// must stay in one thread.
 #include "properties/search/run_property.h"
 
 #include <rapidcheck.h>
@@ -21,17 +21,17 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-// Counts what is run and keeps the worst.
+// Counts the cases that run and keeps the worst finding.
 class Runner {
  public:
   Runner(Subject& subject, const Property& property) : subject_(subject), property_(property) {}
 
-  /// Whether the claim held on this case. A refusal holds, and is counted as not executed.
+  /// True if the claim held on this case. A refusal counts as held and as not executed.
   bool holds(const Case& c) {
     const Finding f = check_case(property_, subject_, c);
     refused_ = !f.ran();
     if (refused_) {
-      if (run.executed == 0) run.worst = f;  // why nothing ran
+      if (run.executed == 0) run.worst = f;  // the reason why no case ran
       return true;
     }
     ++run.executed;
@@ -62,7 +62,7 @@ class Runner {
 Choices generate_choices() {
   Choices k{};
   visit_choices(k, [](const char* name, std::int64_t& field, std::int64_t largest) {
-    // inRange is scaled by RapidCheck's size: fix it, so that the whole range is met from the
+    // RapidCheck's size scales inRange. The size is fixed, so the whole range is used from the
     // start.
     field = *rc::gen::resize(100, rc::gen::inRange<std::int64_t>(0, largest + 1)).as(name);
   });
@@ -80,20 +80,20 @@ void run_generated(Runner& runner, const Property& property, const Offer& offer,
   std::exception_ptr error;
   const auto body = [&] {
     const Choices choices = generate_choices();
-    // RapidCheck runs what failed once more, to show it: a kernel that is wrong now and then must
-    // not pass by that.
+    // RapidCheck runs a failing case once more to show it. A kernel that is wrong only sometimes
+    // must not pass by that.
     if (error || runner.failing()) return;
     bool held = true;
     try {
       held = runner.holds(generate_case(offer, property, choices));
     } catch (...) {
-      error = std::current_exception();  // an error of the suite, not of the kernel
+      error = std::current_exception();  // the suite failed, not the kernel
       return;
     }
     RC_PRE(!runner.refused());
     if (!held) RC_FAIL("does not hold");
   };
-  // All five arguments: prints nothing and reads no RC_PARAMS.
+  // With all five arguments, RapidCheck prints nothing and reads no RC_PARAMS.
   const rc::detail::TestMetadata metadata{std::string(property.name), std::string(property.name)};
   const auto result = rc::detail::checkTestable(
       body, metadata, params, silent, std::unordered_map<std::string, rc::detail::Reproduce>{});
@@ -102,8 +102,8 @@ void run_generated(Runner& runner, const Property& property, const Offer& offer,
   runner.run.gave_up = result.match(gave_up);
 }
 
-// The worst of the cases that failed, where it is plainly worse than the smallest. Its line is
-// given only if the process that made the smallest fail shows the same margin again.
+// Keeps the worst of the failing cases if it is clearly worse than the smallest. Its line is given
+// only if it shows the same margin again in the process in which the smallest case failed.
 void keep_worst(PropertyRun& run, Subject& subject, const Property& property,
                 const Shrunk& shrunk) {
   constexpr double plainly = 1.1;
@@ -114,7 +114,7 @@ void keep_worst(PropertyRun& run, Subject& subject, const Property& property,
   if (again.ran() && again.margin == shrunk.worst_margin) run.worst_case = shrunk.worst;
 }
 
-// The failing case as small as it gets, and all that is said of it: of that case.
+// Makes the failing case as small as possible. All that is reported is about that case.
 void shrink_failure(Runner& runner, Subject& subject, const Property& property,
                     const Offer& offer) {
   PropertyRun& run = runner.run;
@@ -144,7 +144,8 @@ PropertyRun run_property(Subject& subject, const Property& property, const Offer
   for (const Case& c : regressions_of(property, offer)) {
     if (runner.failing()) break;
     runner.holds(c);
-    if (!runner.refused()) ++runner.run.planned;  // no kernel owes an answer to all of them
+    // a kernel may refuse regression cases, so they are not planned
+    if (!runner.refused()) ++runner.run.planned;
   }
   const std::vector<Case> fixed =
       property.fixed_cases == nullptr ? std::vector<Case>{} : property.fixed_cases(offer, profile);

@@ -1,4 +1,5 @@
-// Runs one property on one kernel: its fixed cases, then RapidCheck's, shrinking what fails.
+// Runs one property on one kernel: its fixed cases, then RapidCheck's cases. Shrinks a case that
+// fails.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -9,21 +10,23 @@
 namespace ropewalk::properties {
 
 struct PropertyRun {
-  std::int64_t planned = 0;   ///< cases
-  std::int64_t executed = 0;  ///< of them run by the kernel
-  std::int64_t compared = 0;  ///< of them with something compared
-  std::int64_t values = 0;    ///< compared in all
-  harness::Finding worst;     ///< of the passing cases, or of the failing one after shrinking
+  std::int64_t planned = 0;   ///< number of cases
+  std::int64_t executed = 0;  ///< number of cases that the kernel ran
+  std::int64_t compared = 0;  ///< number of cases that compared something
+  std::int64_t values = 0;    ///< number of values compared
+  harness::Finding worst;     ///< of the passing cases, or of the failing case after shrinking
   std::optional<harness::Case> failing;  ///< the smallest failing case found
-  std::string cause;        ///< of it: what the kernel does instead, where that can be told
-  double worst_margin = 0;  ///< of all failing cases, where a tenth above the smallest's
-  std::optional<harness::Case> worst_case;  ///< that gives it, where it does so again
-  bool only_after_others = false;           ///< it passes in a process of its own
-  bool gave_up = false;                     ///< too many generated cases were refused by the kernel
+  // what the kernel does instead, in the smallest failing case; empty: unknown
+  std::string cause;
+  double worst_margin = 0;  ///< of all failing cases, if 10 % above that of the smallest
+  // the case with worst_margin, if it shows this margin again
+  std::optional<harness::Case> worst_case;
+  bool only_after_others = false;  ///< the case passes in a process of its own
+  bool gave_up = false;            ///< the kernel refused too many generated cases
 };
 
 struct RunLimits {
-  std::int64_t cases = 100;  ///< to generate
+  std::int64_t cases = 100;  ///< number of cases to generate
   std::uint64_t seed = 1;
   bool shrink = true;
 };

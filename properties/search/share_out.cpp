@@ -22,7 +22,8 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-// A process is sent numbers of jobs and answers with lines: a letter, then the text.
+// The parent sends job numbers to a process. The process answers with lines: a letter, then the
+// text.
 constexpr char done_line = 'd', unusable_line = 'u', error_line = 'e';
 
 bool send_all(int socket, const char* data, std::size_t bytes) {
@@ -43,8 +44,8 @@ void send_line(int socket, char kind, std::string text) {
 }
 
 [[noreturn]] void child_main(pid_t parent, int socket, const ShareOut& plan) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);   // nobody outlives the parent
-  if (getppid() != parent) _exit(0);  // nor one that was gone before that line
+  prctl(PR_SET_PDEATHSIG, SIGKILL);   // no child outlives the parent
+  if (getppid() != parent) _exit(0);  // the parent may have ended before that line
   try {
     const Work work = plan.make_work();
     const Tell tell = [&](char kind, const std::string& text) { send_line(socket, kind, text); };
@@ -61,14 +62,14 @@ void send_line(int socket, char kind, std::string text) {
   _exit(0);
 }
 
-// The parent's end of one process.
+// The parent's end of the connection to one process.
 class Child {
  public:
   explicit Child(const ShareOut& plan) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
       throw std::system_error(errno, std::generic_category(), "a socket for a judge");
-    std::fflush(nullptr);  // or the child would print it again
+    std::fflush(nullptr);  // the child would print buffered text again
     const pid_t self = getpid();
     pid_ = fork();
     if (pid_ == 0) child_main(self, ends[1], plan);
@@ -77,7 +78,7 @@ class Child {
     if (pid_ < 0) throw std::system_error(errno, std::generic_category(), "a process for a judge");
   }
   ~Child() {
-    shutdown(socket_, SHUT_RDWR);  // those that were forked later hold this end too
+    shutdown(socket_, SHUT_RDWR);  // children forked later hold this end too
     close(socket_);
     if (pid_ <= 0) return;
     if (busy()) kill(pid_, SIGKILL);
@@ -98,7 +99,7 @@ class Child {
   }
   void end() { busy_ = false; }
 
-  /// Reads what is there; false when the process is gone.
+  /// Reads the available lines. Returns false when the process is gone.
   bool read(const std::function<void(char, const std::string&)>& on_line) {
     char chunk[1 << 16];
     const ssize_t got = recv(socket_, chunk, sizeof chunk, 0);
@@ -128,7 +129,7 @@ void do_alone(const ShareOut& plan) {
   }
 }
 
-// Reads one line after the other of a child that has something to say.
+// Reads the lines of a child that has sent some.
 void listen(const ShareOut& plan, Child& child, bool& go_on, std::int64_t memory_kills_before) {
   const bool there = child.read([&](char kind, const std::string& text) {
     if (kind == unusable_line) throw WorkerError(text);

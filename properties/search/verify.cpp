@@ -21,7 +21,7 @@ std::uint64_t hash_text(std::uint64_t seed, const std::string& text) {
   return h;
 }
 
-// For a shell.
+// Quotes a text for a shell.
 std::string quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -81,7 +81,7 @@ void fill_verdict(VerdictRow& row, const PropertyRun& run, const std::string& ag
   }
 }
 
-// One pairing and data type of one kernel.
+// Runs one pairing and data type of one kernel.
 class Combination {
  public:
   Combination(Subject& subject, const VerifyPlan& plan, const Offer& offer)
@@ -101,7 +101,8 @@ class Combination {
     RunLimits limits;
     limits.cases = plan_.cases > 0 ? plan_.cases : cases_of(plan_.profile);
     limits.shrink = plan_.shrink;
-    // Of the claim alone: every kernel gets the same cases, as far as it offers them.
+    // The seed depends on the property alone, so every kernel gets the same cases, as far as it
+    // offers them.
     limits.seed = hash_text(plan_.seed, row.property);
     const auto start = std::chrono::steady_clock::now();
     const PropertyRun run = run_property(subject_, property, offer_, plan_.profile, limits);
@@ -125,7 +126,7 @@ class Combination {
 
 constexpr std::string_view first_to_ask = "agreement";
 
-// A kernel whose supports crashes or hangs: the verdict, and a line that asks it again.
+// The verdict on a kernel whose supports crashes or hangs, with a line that asks it again.
 VerdictRow died_when_asked(const KernelFacts& facts, const Probe& probe) {
   Execution execution;
   execution.result = probe.last_refusal;

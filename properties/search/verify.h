@@ -1,5 +1,5 @@
-// Verification: every kernel that matches, every pairing and data type it offers, every property
-// that matches; one verdict row each.
+// Verification: runs every matching property on every matching kernel, in each pairing and data
+// type that the kernel offers. Each combination gives one verdict row.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -17,21 +17,21 @@ namespace ropewalk::properties {
 struct VerifyPlan {
   std::vector<std::string> kernels, properties;  ///< globs; empty: all
   std::vector<std::int32_t> dtypes = {ROPE_F32, ROPE_F64, ROPE_BF16, ROPE_F16};
-  std::vector<const Property*> more;  ///< judged too, whatever `properties` says
+  std::vector<const Property*> more;  ///< judged too, regardless of `properties`
   Profile profile = Profile::standard;
   std::uint64_t seed = 1;
   bool shrink = true;
-  bool until_failure = false;  ///< the first failure of a kernel is its last row
-  std::int64_t cases = 0;      ///< a property; 0: what the profile says
-  /// Told each feature that a kernel offers, before it is judged; may be empty.
+  bool until_failure = false;  ///< a kernel's first failure is its last row
+  std::int64_t cases = 0;      ///< cases for each property; 0: the profile's number
+  /// Called with each feature that a kernel offers, before the kernel is judged. May be empty.
   std::function<void(const harness::LedgerKey&)> on_offer;
 };
 
-/// How many cases a profile generates for each property.
+/// The number of cases that a profile generates for each property.
 std::int64_t cases_of(Profile profile);
 
-/// The plan for the kernel with these facts, row by row. `on_progress` is told what runs next.
-/// A worker that cannot start throws WorkerError.
+/// Runs the plan for each matching kernel, row by row. `on_progress` gets what runs next. Throws
+/// WorkerError if a worker cannot start.
 void verify(harness::Worker& worker, Oracle& oracle, const VerifyPlan& plan,
             const std::function<void(const report::VerdictRow&)>& on_row,
             const std::function<void(const std::string&)>& on_progress);
@@ -41,7 +41,8 @@ void verify_kernel(harness::Subject& subject, const VerifyPlan& plan,
                    const std::function<void(const report::VerdictRow&)>& on_row,
                    const std::function<void(const std::string&)>& on_progress);
 
-/// Runs the case of a replay line once: the finding, with its margin, and what it was measured by.
+/// The result of running the case of a replay line once: the finding, with its margin, and what
+/// judged it.
 struct Replayed {
   harness::Finding finding;
   harness::KernelFacts facts;
@@ -51,8 +52,8 @@ Replayed replay(harness::Worker& worker, Oracle& oracle, const harness::Case& c)
 
 report::Verdict verdict_of(const harness::Finding& finding);
 
-/// What the exit code of a run of verdicts is: 0, 1 or 3 (README, exit codes). A failure that is
-/// known (VerdictRow::known) is not what it is about.
+/// The exit code of a run with these verdicts: 0, 1 or 3 (README, exit codes). Known failures
+/// (VerdictRow::known) do not change the code.
 int exit_code_of(const std::vector<report::VerdictRow>& rows);
 
 }  // namespace ropewalk::properties

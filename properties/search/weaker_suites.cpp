@@ -1,6 +1,6 @@
-// Limits as they are in use, not derived: an absolute 1e-2, a similarity of 0.999, an NMSE of 1e-7.
-// The two means take whole outputs of the cases that agreement is generated from, so the metric
-// alone differs.
+// Limits that other suites use. They are not derived: an absolute error of 1e-2, a similarity of
+// 0.999, an NMSE of 1e-7. The two means take whole outputs of the cases that agreement generates,
+// so only the metric differs.
 #include "properties/search/weaker_suites.h"
 
 #include <algorithm>
@@ -12,13 +12,13 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-// Runs a case and lets `measure` make error and limit of each placement's pairs.
+// Runs a case. `measure` adds the error and limit of each placement's pairs to the tally.
 template <class Measure>
 Finding measured(Subject& subject, const Case& c, Measure&& measure) {
   const Problem problem = make_problem(c, subject.oracle);
   const Execution execution = execute(subject, problem);
   Finding f = failure_of(execution);
-  // What such suites do not look at is no failure: writes outside the rows.
+  // Writes outside the rows are no failure here, as such suites do not look for them.
   if (f.kind == Finding::Kind::broken && !execution.stray_write.empty()) f = {};
   if (f.kind != Finding::Kind::measured) return f;
   Tally tally;
@@ -90,7 +90,7 @@ Finding check_nmse(Subject& subject, const Case& c) {
   });
 }
 
-// Magnitudes whose squares overflow or vanish are no data for a mean.
+// Values whose squares overflow or vanish have no meaningful mean.
 void ordinary_data(Case& c, const Offer&) {
   c.data = DataPattern::unit;
 }
