@@ -23,7 +23,7 @@ Finding check_case(const Property& property, Subject& subject, const Case& c) {
   } catch (const NoMemory& e) {
     return skipped(e.what());
   } catch (const std::bad_alloc&) {
-    return skipped("the memory for this case could not be had");
+    return skipped("there is not enough memory for this case");
   }
 }
 

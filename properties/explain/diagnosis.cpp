@@ -1,16 +1,17 @@
-// A cause is named only if all of this holds:
+// A cause is named only if all of these hold:
 // - It explains every wrong pair of the larger case, and chance would not. A pair that is wrong by
-// m
-//   bounds and explained within 2 is worth 2 log2(m / 2) bits: an error somewhere in a disc of m
-//   bounds lies in the disc of 2 by chance with probability (2 / m)^2. About 130 hypotheses are
-//   tried: with 30 bits one in 10^6 names would be false, were errors random. Errors are not: one
-//   or two wrong pairs often fit several names, so four are asked for.
-// - It explains errors, not what is next to them: what it leaves of them is small (`most_left`).
-// - It explains a second call as well, of the same form with other data and other positions. Inputs
-//   with a zero in each pair, or one position alone, fit names that are false.
+// m bounds, and explained within 2 bounds, is worth 2 log2(m / 2) bits. The reason: an error
+// anywhere in a disc of m bounds lies in the disc of 2 by chance with probability (2 / m)^2. About
+// 130 hypotheses are tried. With 30 bits, 1 of 10^6 names would be false if errors were random.
+// Errors are not random, and one or two wrong pairs often fit several names, so four wrong pairs
+// are needed.
+// - It explains the errors themselves and not only values near them: what it leaves of them is
+// small (`most_left`).
+// - It also explains a second call of the same form with other data and other positions. False
+// names fit inputs with a zero in each pair, or a single position.
 // - It explains the case that the failure is reported with.
-// Pairs that are right although the name says otherwise must have a place of their own, and the
-// same one in both calls.
+// If the name predicts an error for pairs that are right, the wrong pairs must lie in one place,
+// and in the same place in both calls.
 #include "properties/explain/diagnosis.h"
 
 #include <fmt/format.h>
@@ -33,8 +34,10 @@ namespace {
 
 using C = std::complex<double>;
 
-constexpr double bits_needed = 30, close = 2;  // close: bounds between an output and its name's
-constexpr double most_left = 1.0 / 16;         // of the squares of the errors, in bounds
+// close: largest distance of an output from that of a name, in bounds
+constexpr double bits_needed = 30, close = 2;
+// largest part that a name may leave of the squares of the errors, in bounds
+constexpr double most_left = 1.0 / 16;
 constexpr std::int64_t most_pairs = 1 << 19, fewest_wrong = 4;
 
 bool finite(const C& z) {
@@ -55,7 +58,7 @@ std::int64_t wrong_pairs(const Scene& scene) {
                        [](const Seen& s) { return s.wrong; });
 }
 
-// What an output may be off by for each unit of its length.
+// The bound of an output for each unit of its length.
 double relative_bound(const Scene& scene) {
   double least = 1;
   for (const Seen& s : scene.pairs)
@@ -63,8 +66,9 @@ double relative_bound(const Scene& scene) {
   return least;
 }
 
-// Whether the outputs of all wrong pairs are those of the hypothesis. It may give more than there
-// should be, such as a turned pair where zeros belong: then the bound is of that.
+// True if the outputs of all wrong pairs are those of the hypothesis. A hypothesis may give a
+// larger output than the truth, such as a turned pair where zeros belong. Then that output sets the
+// bound.
 bool explains(const Hypothesis& h, const Scene& scene) {
   const double relative = relative_bound(scene);
   double left = 0, all = 0;
@@ -80,7 +84,7 @@ bool explains(const Hypothesis& h, const Scene& scene) {
   return left <= most_left * all && all > 0;
 }
 
-// Whether the wrong pairs are enough to tell a name from chance.
+// True if there are enough wrong pairs to tell a name from chance.
 bool suffices(const Scene& scene) {
   double bits = 0;
   for (const Seen& s : scene.pairs)
@@ -101,7 +105,7 @@ constexpr Axis axes[] = {
     {"pair", "pairs", [](const Seen& s) { return s.pair; }},
 };
 
-// "only in heads from 2 on"; empty where no rule is to be seen.
+// Returns a text like "only in heads from 2 on"; empty if no rule fits.
 std::string along(const Axis& axis, const std::set<std::int64_t>& wrong,
                   const std::set<std::int64_t>& all) {
   if (wrong.size() == 1) return fmt::format("only in {} {}", axis.one, *wrong.begin());
@@ -115,16 +119,16 @@ std::string along(const Axis& axis, const std::set<std::int64_t>& wrong,
 
 struct Scope {
   std::string text;    // "only in k, only in heads from 2 on"; empty: everywhere, or no rule
-  bool exact = false;  // all pairs there are wrong
+  bool exact = false;  // all pairs in this place are wrong
 };
 
-// `shows`: the pairs in which the error would be seen, were it everywhere.
+// `shows`: the pairs that would be wrong if the error were everywhere.
 Scope scope_of(const std::vector<const Seen*>& shows) {
   constexpr Axis tensor{"tensor", "tensors",
                         [](const Seen& s) -> std::int64_t { return s.at.tensor; }};
   constexpr Axis call{"call", "calls", [](const Seen& s) -> std::int64_t { return s.placement; }};
   std::vector<std::string> parts;
-  std::vector<const Seen*> there = shows;  // in the places named so far
+  std::vector<const Seen*> there = shows;  // pairs in the places named so far
   const auto name = [&](const Axis& axis, auto words) {
     std::set<std::int64_t> wrong, all;
     for (const Seen* s : there) {
@@ -174,21 +178,21 @@ std::string counts_of(std::int64_t wrong, std::int64_t in_larger, bool same) {
   return same ? here : here + fmt::format(", and {} in a larger case", in_larger);
 }
 
-// The pairs that an error of this name would move plainly, were it everywhere.
+// The pairs that an error of this name would change clearly if it were everywhere.
 std::vector<const Seen*> moved_by(const Hypothesis& h, const Scene& scene) {
   std::vector<const Seen*> out;
   for (const Seen& s : scene.pairs) {
-    constexpr double plain = 4;  // bounds
+    constexpr double plain = 4;  // in bounds
     const auto output = s.wrong ? std::nullopt : h.output(s);
     if (s.wrong || (output && std::abs(*output - s.truth) > plain * s.bound)) out.push_back(&s);
   }
   return out;
 }
 
-// Where a hypothesis is at work in a scene that it explains.
+// Where a hypothesis applies in a scene that it explains.
 struct Fit {
-  bool whole;         // wherever it would show
-  std::string scope;  // elsewhere the pairs are right
+  bool whole;         // it applies to all pairs that it would change
+  std::string scope;  // the pairs outside are right
 };
 std::optional<Fit> fit_of(const Hypothesis& h, const Scene& scene) {
   if (!explains(h, scene)) return {};
@@ -202,7 +206,8 @@ std::optional<Fit> fit_of(const Hypothesis& h, const Scene& scene) {
 Case varied(const Case& c, std::int64_t step) {
   Case out = with_positions(c, [&](std::int64_t p) {
     const std::int64_t size = p < 0 ? -p : p;
-    // By up to half its size, or 13: slow pairs turn as well. An even position becomes an odd one.
+    // The step is up to half the size, or 13, so slow pairs turn as well. An even position becomes
+    // an odd one.
     const auto steps = static_cast<std::uint64_t>(7 + size / 4);
     const auto by = static_cast<std::int64_t>(1 + 2 * (hash(c.seed, p) % steps));
     const std::int64_t moved = std::max<std::int64_t>(0, size + step * by);
@@ -216,14 +221,15 @@ Case varied(const Case& c, std::int64_t step) {
   return out;
 }
 
-// Further from 0, or where no such position is taken, nearer to it, or none but those of the case.
+// Tries positions further from 0, then nearer to 0, then those of the case, until the kernel
+// accepts some.
 std::optional<Scene> look_again(const Look& look, const Case& c) {
   for (const std::int64_t step : {1, -1, 0})
     if (auto scene = look(varied(c, step))) return scene;
   return {};
 }
 
-// The causes that all three calls fit: wherever they would show, or else in a place of their own.
+// The causes that fit all three calls: for all pairs that they would change, or else in one place.
 struct Named {
   std::vector<std::string> names;
   std::string where;
@@ -233,7 +239,7 @@ Named names_of(const Scene& small, const Scene& large, const Scene& again) {
     return std::array{fixed_hypotheses(scene), fitted_hypotheses(scene, large)};
   };
   const auto in_small = lists(small), in_large = lists(large), in_again = lists(again);
-  std::array<Named, 4> found;  // without a free parameter, with one; the same in a place alone
+  std::array<Named, 4> found;  // fixed, then fitted hypotheses; then both again, for one place
   for (std::size_t list = 0; list < in_large.size(); ++list)
     for (std::size_t i = 0; i < in_large[list].size(); ++i) {
       const auto first = fit_of(in_large[list][i], large);
@@ -271,7 +277,7 @@ Scene scene_of(Subject& subject, Problem moved, const Execution& execution) {
   Scene scene{std::move(moved), subject.oracle, {}};
   const Problem& problem = scene.problem;
   const Case& c = problem.source;
-  // In f64 this arithmetic errs as much as the kernel may: only what is plainly wrong counts.
+  // In f64 this arithmetic errs as much as a kernel may, so only clear errors count.
   const double strict = c.dtype == ROPE_F64 ? 8 : 1;
   for (const Outputs& outputs : execution.outputs)
     for_each_rotated_head(problem.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t,
@@ -310,7 +316,7 @@ Look look_at(Subject& subject) {
       const Execution execution = execute(subject, problem);
       if (failure_of(execution).kind != Finding::Kind::measured) return {};
       return scene_of(subject, std::move(problem), execution);
-    } catch (const BadCase&) {  // positions that a varied case cannot have
+    } catch (const BadCase&) {  // a varied case may not allow these positions
       return {};
     }
   };
@@ -319,7 +325,7 @@ Look look_at(Subject& subject) {
 Diagnosis diagnose(const Look& look, const Case& c, const Case& larger) {
   const std::optional<Scene> small = look(c);
   if (!small || wrong_pairs(*small) == 0) return {};
-  std::vector<const Seen*> moved;  // where a wrong rotation would show
+  std::vector<const Seen*> moved;  // pairs that a wrong rotation would change
   bool at_zero = false, none_finite = true, none_written = true;
   for (const Seen& s : small->pairs) {
     if (!s.wrong) continue;
@@ -335,13 +341,13 @@ Diagnosis diagnose(const Look& look, const Case& c, const Case& larger) {
   if (large && suffices(*large))
     if (const auto again = look_again(look, larger); again && suffices(*again)) {
       const Named named = names_of(*small, *large, *again);
-      constexpr std::size_t most = 3;  // fit more, then the case tells nothing
+      constexpr std::size_t most = 3;  // if more names fit, the case is no evidence
       if (!named.names.empty() && named.names.size() <= most)
         return {fmt::format("{} ({})", fmt::join(named.names, ", or "),
                             counts_of(wrong_pairs(*small), wrong_pairs(*large), c == larger)),
                 named.where};
     }
-  // Zeros in a pair hide which of its elements are wrong: the same call with other data tells.
+  // Zeros in a pair hide which of its elements are wrong. The same call with other data shows it.
   const auto elements = elements_of(*small);
   const auto again = elements.empty() ? std::nullopt : look_again(look, c);
   const bool shown = again && elements_of(*again) == elements;

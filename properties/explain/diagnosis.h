@@ -1,5 +1,5 @@
-// Names the error of a failing case where it can be told: other computations that would have given
-// just these outputs (properties/explain/hypotheses.h), and where the wrong pairs are.
+// Names the error of a failing case if possible. It looks for other computations that would have
+// given the same outputs (properties/explain/hypotheses.h), and for the place of the wrong pairs.
 #pragma once
 #include <complex>
 #include <functional>
@@ -11,17 +11,18 @@
 
 namespace ropewalk::properties {
 
-/// One pair of the outputs beside the truth, in double: finer than any error that has a name.
+/// One pair of the outputs beside the truth, in double, which is finer than any error that has a
+/// name.
 struct Seen {
   harness::HeadPlace at;
   std::int64_t pair, position;
   int placement;
-  std::complex<double> x, r, y, truth;  ///< input, its rotation, output, what it should be
-  double bound;                         ///< of |y - truth|
-  bool wrong, unwritten;                ///< unwritten: an element still is the poison of before
+  std::complex<double> x, r, y, truth;  ///< input, its rotation, output, exact output
+  double bound;                         ///< bound on |y - truth|
+  bool wrong, unwritten;                ///< unwritten: an element still is poison
 };
 
-/// A problem, and every pair of what a kernel made of it.
+/// A problem, and every pair of a kernel's outputs.
 struct Scene {
   harness::Problem problem;
   Oracle& oracle;
@@ -30,19 +31,19 @@ struct Scene {
 Scene scene_of(harness::Subject& subject, harness::Problem problem,
                const harness::Execution& execution);
 
-/// What a kernel makes of a case; nothing where it gives no outputs, and where there are too many
-/// to look at.
+/// Runs a case. Empty if the kernel gives no outputs, or if there are too many pairs to compare.
 using Look = std::function<std::optional<Scene>(const harness::Case&)>;
 Look look_at(harness::Subject& subject);
 
 struct Diagnosis {
-  std::string cause;  ///< what the kernel does; empty where nothing fits, or where chance would do
+  // what the kernel does; empty if no name fits, or if chance could explain it
+  std::string cause;
   std::string where;  ///< "only in k, only in heads from 2 on"; empty: everywhere
 };
 std::string to_text(const Diagnosis& diagnosis);
 
-/// Of the outputs of `c`. A cause is sought in `larger`, the same failure with more to tell it
-/// from, and named only if it explains `c` as well. Nothing where the outputs of `c` are right.
+/// Explains the outputs of `c`. Looks for a cause in `larger`, a larger case with the same failure,
+/// and names it only if it explains `c` as well. Empty if the outputs of `c` are right.
 Diagnosis diagnose(const Look& look, const harness::Case& c, const harness::Case& larger);
 
 }  // namespace ropewalk::properties

@@ -1,5 +1,5 @@
-// Names are right: each planted error gets its own, noise and rounding get none, and no error gets
-// the name of another.
+// Tests the names: each planted error gets its own name, noise and rounding get none, and no error
+// gets the name of another.
 #include "properties/explain/diagnosis.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-// A correct kernel's outputs of a case with many tokens, heads and pairs, as a scene to spoil.
+// A correct kernel's outputs of a case with many tokens, heads and pairs, which a test spoils.
 class Diagnoses : public testing::Test {
  protected:
   Diagnoses() : worker_(options()) {}
@@ -38,8 +38,8 @@ class Diagnoses : public testing::Test {
     }
     throw std::runtime_error("no kernel " + kernel);
   }
-  // What a correct kernel with every output changed by `spoil` is told of a case, and of a smaller
-  // one.
+  // Changes every output of a correct kernel by `spoil`. Returns the diagnosis of a case together
+  // with a smaller case.
   Diagnosis of_spoiled(const std::function<void(Seen&)>& spoil, const std::string& words = usual,
                        const std::string& smaller = "") {
     for (const KernelFacts& k : worker_.kernels()) {
@@ -164,7 +164,8 @@ using C = std::complex<double>;
 struct PlantedCause {
   const char* what;
   void (*spoil)(Seen&);
-  std::vector<std::string> true_names = {};  ///< what may be said; nothing always may
+  // names that are correct too; an empty diagnosis always is
+  std::vector<std::string> true_names = {};
 };
 
 C turned_by(const C& x, double angle) {
@@ -306,7 +307,7 @@ const PlantedCause planted[] = {
 };
 
 const char* const forms[] = {
-    "",  // the usual one
+    "",  // the default
     "tokens=3 rotary_dim=16 positions=5,9,12 data=decay q.heads=13 q.head_dim=16",
     "tokens=4 rotary_dim=16 positions=from:3:1 data=basis q.heads=6 q.head_dim=16",
     "rotary_dim=16 positions=70001 q.heads=2 q.head_dim=16",
@@ -351,7 +352,8 @@ TEST_F(Diagnoses, ErrorsThatHaveANameGetIt) {
 TEST_F(Diagnoses, SaysWhichElementsOfPairsAreWrong) {
   const auto second = [](Seen& s) { s.y = {s.truth.real(), (s.x * std::conj(s.r)).imag()}; };
   EXPECT_EQ(to_text(of_spoiled(second)), "second elements alone");
-  // Of (1, 0) the second alone is wrong here as well, and the other way would look the same.
+  // For the input (1, 0), only the second element is wrong here as well. Turning the other way
+  // would look the same.
   const std::string one = "rotary_dim=2 positions=1 q.heads=1 q.head_dim=2 q.values=1,0";
   EXPECT_EQ(to_text(of_spoiled(second, one)), "second elements alone");
   const auto other_way = [](Seen& s) { s.y = s.x * std::conj(s.r); };

@@ -22,14 +22,14 @@ C to_bf16(const C& z) {
   return {to_bf16(z.real()), to_bf16(z.imag())};
 }
 
-// e^(i m f); the product in two parts, so that all of it is reduced.
+// e^(i m f). The product is split into two parts, so that all of it is reduced.
 C turn(double m, double f) {
   const double angle = m * f, rest = std::fma(m, f, -angle);
   const double c = std::cos(angle), s = std::sin(angle);
   return {c - rest * s, s + rest * c};
 }
 
-// What the hypotheses need of a scene.
+// What the hypotheses read from a scene.
 class Facts {
  public:
   explicit Facts(const Scene& scene) : scene_(scene), p_(scene.problem) {}
@@ -38,7 +38,7 @@ class Facts {
   double scale() const { return scale_of(p_.source); }
   bool backward() const { return p_.source.operation == ROPE_TRANSPOSE; }
 
-  /// a x r, or a x conj(r) backward.
+  /// a x r, or a x conj(r) in the backward pass.
   C turned(const C& x, const C& r) const { return scale() * x * (backward() ? std::conj(r) : r); }
   /// The rotation of a pair at another position.
   std::optional<C> rotation(const Seen& s, std::int64_t position) const {
@@ -72,8 +72,8 @@ class Facts {
     s.pair = i;
     return rotation(s, s.position);
   }
-  /// The pair as it comes out when the row is read and written in another pairing, from another
-  /// first element.
+  /// The output of a pair if the row is read and written in another pairing, from another first
+  /// element.
   Output rearranged(const Seen& s, std::int32_t pairing, std::int64_t offset) const {
     const PairIndex e = pair_elements(p_.asked, s.at.tensor, s.pair);
     const auto value = [&](std::int64_t at) {
@@ -97,7 +97,7 @@ class Facts {
 using List = std::vector<Hypothesis>;
 using Function = std::function<Output(const Seen&)>;
 
-// A hypothesis that says nothing of some scenes keeps its place in the list.
+// A hypothesis that does not apply to a scene keeps its place in the list.
 Function only_if(bool applies, Function output) {
   if (applies) return output;
   return [](const Seen&) -> Output { return {}; };
@@ -156,7 +156,7 @@ void add_places(const Facts& k, List& list) {
          const auto row = (s.at.b * k.asked().tokens + s.at.t) * t.heads + s.at.h;
          const auto shift =
              row * t.head_dim - in_index(k.asked(), s.at.tensor, s.at.b, s.at.t, s.at.h);
-         if (shift >= 0) return {};  // contiguous it is, or outside the buffer
+         if (shift >= 0) return {};  // it is contiguous, or outside the buffer
          const PairIndex e = pair_elements(k.asked(), s.at.tensor, s.pair);
          return k.turned(
              {k.element(s, s.at, e.first + shift), k.element(s, s.at, e.second + shift)}, s.r);
@@ -220,7 +220,7 @@ void add_angles(const Facts& k, List& list) {
       const std::int64_t i = s.pair + step, inside = s.pair - step;
       if (i >= 0 && i < pairs) return k.rotation_of_pair(s, i);
       if (inside < 0 || inside >= pairs) return {};
-      const double f = k.frequency(s.pair);  // the geometric sequence goes on beyond its ends
+      const double f = k.frequency(s.pair);  // the geometric sequence continues beyond its ends
       return turn(static_cast<double>(s.position), f * f / k.frequency(inside));
     };
   };
@@ -257,11 +257,13 @@ void add_angles(const Facts& k, List& list) {
                   [&k](const Seen& s) -> Output {
                     return C{s.truth.real(), k.turned({s.truth.real(), s.x.imag()}, s.r).imag()};
                   }});
-  const bool wider = k.source().dtype != ROPE_BF16;  // every right kernel rounds bf16 data so
+  // every correct kernel rounds bf16 data this way
+  const bool wider = k.source().dtype != ROPE_BF16;
   list.push_back({"rounds its input to bfloat16", only_if(wider, [&k](const Seen& s) -> Output {
                     return k.turned(to_bf16(s.x), s.r);
                   })});
-  // Of a value next to a tie either neighbour: what is rounded is off by the bound already.
+  // Takes either neighbour of a value next to a tie, since the rounded value may be off by the
+  // bound.
   const auto rounded = [](double truth, double seen, double bound) {
     for (const double moved : {truth - bound, truth + bound})
       if (to_bf16(moved) == seen) return seen;
@@ -286,7 +288,7 @@ double phase_error(const Seen& s, bool backward) {
   return backward ? -d : d;
 }
 
-// One factor on all outputs.
+// One factor on all outputs, fitted to the wrong pairs.
 std::optional<double> fitted_gain(const std::vector<const Seen*>& wrong) {
   constexpr std::size_t enough = 3;
   if (wrong.size() < enough) return {};
@@ -296,7 +298,8 @@ std::optional<double> fitted_gain(const std::vector<const Seen*>& wrong) {
   return std::abs(worst->y) / std::abs(worst->truth);
 }
 
-// Positions off by a constant: read off the slowest pair, where no whole turn is lost.
+// Positions that are off by a constant. It is read off the slowest pair, where no whole turn is
+// lost.
 std::optional<std::int64_t> fitted_offset(const Facts& k, const std::vector<const Seen*>& wrong) {
   std::set<std::int64_t> pairs;
   for (const Seen* s : wrong) pairs.insert(s->pair);
@@ -311,8 +314,8 @@ std::optional<std::int64_t> fitted_offset(const Facts& k, const std::vector<cons
   return static_cast<std::int64_t>(offset);
 }
 
-// Frequencies off by a relative d: the phase error is d m f. Read off pairs with ever larger m f,
-// so that no whole turn is lost.
+// Frequencies that are off by a relative d, so the phase error is d m f. It is read off pairs with
+// ever larger m f, so that no whole turn is lost.
 std::optional<double> fitted_frequency(const Facts& k, std::vector<const Seen*> wrong) {
   const auto angle = [&](const Seen* s) {
     return static_cast<double>(s->position) * k.frequency(s->pair);
@@ -340,7 +343,7 @@ std::vector<Hypothesis> fixed_hypotheses(const Scene& scene) {
   add_places(*k, list);
   add_positions(*k, list);
   add_angles(*k, list);
-  for (Hypothesis& h : list)  // they refer to the facts: keep these as long as them
+  for (Hypothesis& h : list)  // the functions refer to the facts, so the list keeps the facts alive
     h.output = [k, output = std::move(h.output)](const Seen& s) { return output(s); };
   return list;
 }

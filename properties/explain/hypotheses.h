@@ -1,4 +1,5 @@
-// What a wrong kernel may have computed instead: each gives the output that it would explain.
+// What a wrong kernel may have computed instead of the truth. Each hypothesis gives the outputs
+// that it predicts.
 #pragma once
 #include <functional>
 #include <optional>
@@ -10,18 +11,18 @@
 namespace ropewalk::properties {
 
 struct Hypothesis {
-  std::string name;  ///< what the kernel does
-  /// The output of a pair under it; nothing where it says nothing.
+  std::string name;  ///< what the kernel does wrong
+  /// The output of a pair under this hypothesis; empty if the hypothesis does not apply.
   std::function<std::optional<std::complex<double>>(const Seen&)> output;
 };
 
-// Both lists have a fixed order and length: hypothesis n means the same of every scene.
+// Both lists have a fixed order and length, so hypothesis n means the same in every scene.
 
-/// Those without a free parameter, the plainest first. They refer to the scene.
+/// The hypotheses without a free parameter, the simplest first. They refer to the scene.
 std::vector<Hypothesis> fixed_hypotheses(const Scene& scene);
 
-/// Those whose one number is read off the wrong pairs of `fitted_to`: it must explain more of them
-/// than it takes to find it.
+/// The hypotheses with one number, which is read off the wrong pairs of `fitted_to`. Each must
+/// explain more pairs than were needed to find its number.
 std::vector<Hypothesis> fitted_hypotheses(const Scene& scene, const Scene& fitted_to);
 
 }  // namespace ropewalk::properties

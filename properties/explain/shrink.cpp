@@ -1,6 +1,6 @@
-// Greedy and in a fixed order: which case comes out depends on the clock only where two seconds do
-// not suffice. A refusal is no failure, so the case stays inside what the kernel offers; a step
-// that a property cannot check (BadCase, Property::shape) is none.
+// A greedy search in a fixed order. The result depends on the clock only if two seconds do not
+// suffice. A refusal is no failure, so the case stays inside what the kernel offers. A step to a
+// case that the property cannot check (BadCase, Property::shape) is skipped.
 #include "properties/explain/shrink.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ bool rotates(const Case& c) {
   return std::any_of(c.tensors.begin(), c.tensors.end(), [](const auto& t) { return t.rotate; });
 }
 
-// Property::shape may put back what a step took away.
+// Property::shape may undo what a step removed.
 bool larger(const Case& a, const Case& b) {
   const std::int64_t size_a = elements(a), size_b = elements(b);
   return size_a != size_b ? size_a > size_b : largest_position(a) > largest_position(b);
@@ -80,7 +80,7 @@ class Search {
     return false;
   }
 
-  // Whether the case still fails: then it is the best.
+  // True if the case still fails; then it is the best so far.
   bool take(Case c) {
     if (tired()) return false;
     if (property_.shape != nullptr) property_.shape(c, offer_);
@@ -90,7 +90,8 @@ class Search {
       validate(c);
       if (larger(c, best_.smallest)) return false;
       if (inputs_overlap(c)) return false;
-      // A crash needs nothing to compare, but what is replayed once it is mended does.
+      // A crash needs no comparison. But once the crash is mended, its replay line should compare
+      // something.
       if (rotates(best_.smallest) && !rotates(c)) return false;
       if (fresh_each_) subject_.worker.restart();
       const Finding f = check_case(property_, subject_, c);
@@ -104,11 +105,11 @@ class Search {
       best_.finding = f;
       return true;
     } catch (const BadCase&) {
-      return false;  // not a case of this property
+      return false;  // the property cannot check it
     }
   }
 
-  // The smallest number from `least` up that still fails, as powers of two and halving find it.
+  // Finds the smallest number from `least` up that still fails, by powers of two and halving.
   void minimize(std::int64_t least, std::int64_t now,
                 const std::function<Case(std::int64_t)>& with) {
     if (now <= least || take(with(least))) return;
@@ -155,7 +156,7 @@ class Search {
     });
   }
 
-  // Strides that must be there, as close as they may lie.
+  // Keeps the strides that the failure needs, as small as possible.
   void make_strides_small() {
     for (std::size_t i = 0; i < best_.smallest.tensors.size(); ++i)
       for (Strides TensorCase::*side : {&TensorCase::in, &TensorCase::out})
@@ -169,7 +170,8 @@ class Search {
           });
   }
 
-  // All from 0 on, then each alone. A negative one keeps its sign if the other will not do.
+  // Tries all positions from 0 on, then each position alone. A negative position keeps its sign if
+  // the positive one does not fail.
   void make_positions_small() {
     Case counted = best_.smallest;
     counted.position_rule = PositionRule::consecutive;
@@ -210,7 +212,7 @@ Finding check_in_a_fresh_process(Subject& subject, const Property& property, con
   try {
     return check_case(property, subject, c);
   } catch (const BadCase&) {
-    return {};  // what it failed at kept it from going on to where it is no case: no failure here
+    return {};  // the earlier failure hid that this is no case of the property
   }
 }
 
@@ -220,7 +222,7 @@ Shrunk shrink(Subject& subject, const Property& property, const Offer& offer, co
               const Finding& first) {
   Shrunk out = Search(subject, property, offer, first, false).run(failing);
   out.smallest = with_listed_positions(out.smallest);
-  // A hang ends the process: whatever hung after the first did so in a fresh one.
+  // A hang ends the process, so every hang after the first happened in a fresh process.
   const bool fresh = first.kind == Finding::Kind::hang && !(out.smallest == failing);
   if (fresh) return out;
   if (const Finding f = check_in_a_fresh_process(subject, property, out.smallest);
@@ -228,7 +230,8 @@ Shrunk shrink(Subject& subject, const Property& property, const Offer& offer, co
     out.finding = f;
     return out;
   }
-  // What the tries before left in the process misled the search: again, each in a fresh one.
+  // The earlier tries left something in the process that misled the search. It runs again, with a
+  // fresh process for each try.
   if (first.kind != Finding::Kind::hang &&
       fails_like(check_in_a_fresh_process(subject, property, failing), first)) {
     out = Search(subject, property, offer, first, true).run(failing);

@@ -9,7 +9,7 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-// Whether rows of an input share elements: no property of this suite makes such data.
+// True if rows of an input share elements. No property of this suite makes such data.
 bool overlaps(const Case& c, const TensorCase& t, const Strides& s) {
   const auto stride = [](std::int64_t given, std::int64_t packed) {
     return given == contiguous ? packed : given;
@@ -48,7 +48,7 @@ void drop_values(Case& c) {
   for (TensorCase& t : c.tensors) t.values.clear();
 }
 
-// Batch rows [row, row + rows) and tokens [token, token + tokens).
+// Batch rows [row, row + rows) and tokens [token, token + tokens) of a case.
 Case part_of(const Case& c, std::int64_t row, std::int64_t rows, std::int64_t token,
              std::int64_t tokens) {
   Case out = c;
@@ -75,7 +75,7 @@ Case with_heads(const Case& c, std::int64_t heads) {
   return out;
 }
 
-// Fewer pairs, with what lies beside the window as it is.
+// The case with fewer pairs, and with the same dims beside the window.
 Case with_pairs(const Case& c, std::int64_t pairs) {
   Case out = c;
   drop_values(out);
@@ -87,7 +87,7 @@ Case with_pairs(const Case& c, std::int64_t pairs) {
   return out;
 }
 
-// Inputs of one 1 among zeros, where there are few.
+// Inputs of one 1 among zeros, if the case has few elements.
 std::vector<Case> basis_vectors(const Case& c) {
   constexpr std::int64_t few = 8;
   std::vector<Case> out;
@@ -102,7 +102,7 @@ std::vector<Case> basis_vectors(const Case& c) {
   return out;
 }
 
-// Few positions, by name: easier to read, and what is made smaller one by one.
+// Lists few positions explicitly. They are easier to read, and each can be made smaller.
 Case with_listed_positions(const Case& c) {
   constexpr std::int64_t few = 32;
   if (c.position_rule == PositionRule::list || c.batch * c.tokens > few) return c;
@@ -141,7 +141,7 @@ Case with_plain_memory(const Case& c) {
   return out;
 }
 
-// Single simplifications that leave sizes, positions and data alone.
+// Single simplifications that keep sizes, positions and data.
 using Step = void (*)(Case&);
 constexpr Step plain_steps[] = {
     [](Case& c) { c.attention_scale = 0; },
@@ -155,7 +155,8 @@ constexpr Step plain_steps[] = {
     [](Case& c) { c.position_dtype = ROPE_I32; },
     [](Case& c) { c.positions_null = false; },
     [](Case& c) {
-      constexpr std::int64_t few_rows = 4096;  // a table by position has all rows up to the largest
+      // a table by position has all rows up to the largest position
+      constexpr std::int64_t few_rows = 4096;
       if (largest_position(c) > few_rows) return;
       c.positions_null = false;
       c.rows_by = ROPE_ROW_BY_POSITION;
@@ -167,7 +168,8 @@ constexpr Step plain_steps[] = {
     [](Case& c) { c.data = DataPattern::unit; },
     [](Case& c) { c.seed = 1; },
 };
-// The same for memory, each alone: the first that a layout bug needs stays.
+// Single simplifications of memory. Each is tried alone, so the first one that a layout bug needs
+// stays out.
 constexpr Step memory_steps[] = {
     [](Case& c) { c.fused = false; },
     [](Case& c) { c.table_row_stride = contiguous; },
@@ -214,7 +216,7 @@ Case with_all_plain(Case c) {
   return c;
 }
 
-// The first guesses: all at once, for errors that any call shows.
+// The first guesses, with all simplifications at once, for errors that any call shows.
 std::vector<Case> simplest_cases(const Case& c) {
   const Case calm = with_all_plain(with_plain_memory(c));
   const auto smallest = [](const Case& from, std::int64_t tokens) {

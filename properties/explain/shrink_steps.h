@@ -1,5 +1,5 @@
 // The steps that shrinking takes (properties/explain/shrink.cpp): cases that are simpler in one
-// way, or in many at once. What they make may be no valid case.
+// way, or in many at once. A step may give an invalid case.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -9,11 +9,11 @@
 namespace ropewalk::properties {
 
 std::int64_t largest_position(const harness::Case& c);
-/// Whether rows of an input share elements.
+/// True if rows of an input share elements.
 bool inputs_overlap(const harness::Case& c);
 
 void drop_values(harness::Case& c);
-/// Batch rows [row, row + rows) and tokens [token, token + tokens).
+/// Batch rows [row, row + rows) and tokens [token, token + tokens) of a case.
 harness::Case part_of(const harness::Case& c, std::int64_t row, std::int64_t rows,
                       std::int64_t token, std::int64_t tokens);
 harness::Case with_heads(const harness::Case& c, std::int64_t heads);
@@ -22,10 +22,10 @@ harness::Case with_listed_positions(const harness::Case& c);
 std::vector<harness::Case> basis_vectors(const harness::Case& c);
 
 using CaseSource = std::vector<harness::Case> (*)(const harness::Case&);
-/// Big steps first.
+/// The sources of steps, big steps first.
 std::vector<CaseSource> step_sources();
 
-/// Every single step that shrinking may take from this case; for tests.
+/// Every single step that shrinking may take from this case, for tests.
 std::vector<harness::Case> smaller_cases(const harness::Case& c);
 
 }  // namespace ropewalk::properties

@@ -1,4 +1,4 @@
-// Shrinking finds the smallest case of known errors, and never makes one that a correct kernel
+// Shrinking finds the smallest case of known errors. It never makes a case that a correct kernel
 // fails.
 #include "properties/explain/shrink.h"
 
@@ -99,7 +99,8 @@ TEST(Shrink, SaysWhatFailsOnlyAfterOtherCases) {
   EXPECT_NE(row.replay.find("--property agreement"), std::string::npos) << row.replay;
 }
 
-// All of a block is about the shrunk case, but for the worst margin, which has a line of its own.
+// All lines of a failure's block are about the shrunk case. Only the worst margin has a case of its
+// own.
 class Blocks : public testing::TestWithParam<Known> {};
 
 TEST_P(Blocks, SpeakOfOneCase) {
@@ -147,7 +148,8 @@ TEST(Shrink, KeepsTheWorstMarginOfAllCases) {
   EXPECT_TRUE(row.worst_replay.starts_with("ropewalk replay '")) << row.worst_replay;
 }
 
-// Whatever a step makes, a correct kernel holds on it: no step leaves what a property can judge.
+// A correct kernel must pass every case that a step makes: no step may leave what a property can
+// judge.
 TEST(Shrink, NoStepMakesACorrectKernelFail) {
   Worker worker(options());
   Oracle oracle;
@@ -176,7 +178,7 @@ TEST(Shrink, NoStepMakesACorrectKernelFail) {
             if (!f.ran() || f.compared == 0) continue;
             ++held;
             EXPECT_TRUE(f.holds()) << f.reason << " " << f.where << "\n" << to_text(c);
-          } catch (const BadCase&) {  // no case of this property: shrinking skips it too
+          } catch (const BadCase&) {  // shrinking skips it too
           }
         }
       }
