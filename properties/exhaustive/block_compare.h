@@ -1,5 +1,5 @@
-// The fast half of the exhaustive check: whether a position could hold anything worse than what is
-// known. Vectorised by the compiler, for AVX-512 and AVX2 where the machine has them.
+// The fast half of the exhaustive check: could a position hold an error larger than the known
+// worst? The compiler vectorizes it, for AVX-512 and AVX2 if the machine has them.
 #pragma once
 #include <cstdint>
 
@@ -7,23 +7,23 @@
 
 namespace ropewalk::properties {
 
-/// One position: what was returned, what is true, and what is known to occur.
+/// One position: the outputs, the exact rotations, and the largest known errors.
 struct BlockRow {
   const float* outputs;  ///< of heads e1, e2 and x, 2 * half elements each
   const float* x;        ///< the full-mantissa vector
   DoubleRotations::Row rotations;
   std::int64_t half;
-  double block_limit, vector_limit;  ///< squares; below 0: everything is suspicious
+  double block_limit, vector_limit;  ///< squares; below 0: every position is suspicious
 };
 
-/// True where |y - r e|^2 of a column is not <= block_limit, or |y - r x|^2 not <= vector_limit
-/// |x|^2 for some pair. NaN is always suspicious. All versions compute the same, in double without
-/// fused operations: 2^-50 off at most, relatively, beside the error of the rotations.
+/// True if for some pair |y - r e|^2 of a column is not <= block_limit, or |y - r x|^2 is not <=
+/// vector_limit |x|^2. NaN is always suspicious. All versions compute the same, in double without
+/// fused operations. Their relative error is at most 2^-50, beside the error of the rotations.
 using Suspicious = bool (*)(const BlockRow&);
 
 /// The fastest version for this machine and a pairing.
 Suspicious suspicious_rows(std::int32_t pairing);
-/// The one that every machine has.
+/// The version that runs on every machine.
 Suspicious suspicious_rows_anywhere(std::int32_t pairing);
 
 }  // namespace ropewalk::properties

@@ -24,8 +24,8 @@ constexpr const char* name = "exhaustive";
 constexpr const char* claim =
     "at every position each 2x2 block is the exact rotation, and a full vector is turned by it";
 
-// A row of one position: |y - r x| / (u |x|) of a head's pair. sqrt of squares and not hypot: the
-// same bits everywhere.
+// |y - r x| / (u |x|) for a pair of a head at one position. It uses sqrt of squares and not hypot,
+// so all machines give the same bits.
 double error_in_u(const float* y, const float* x, PairIndex at, const Rotation& r) {
   const PairValue in{DoubleDouble(x[at.first]), DoubleDouble(x[at.second])};
   const PairValue out{DoubleDouble(y[at.first]), DoubleDouble(y[at.second])};
@@ -37,8 +37,8 @@ double error_in_u(const float* y, const float* x, PairIndex at, const Rotation& 
   return length(off) / (length(in) * u);
 }
 
-// What may be skipped, squared: errors that surely are no larger than the worst so far. What is
-// looked at is off by the error of the rotations and by roundings, 2^-49 of |x| together.
+// The squared limit of errors that are surely no larger than the worst so far, and are skipped. The
+// compared value is off by the error of the rotations and by roundings, together 2^-49 of |x|.
 double limit_below(double worst_in_u) {
   const double limit = worst_in_u * u * (1 - 0x1p-40) - 4 * DoubleRotations::error;
   return limit > 0 ? limit * limit : -1;
@@ -61,7 +61,7 @@ std::int64_t down_to_chunk(std::int64_t position) {
   return position & ~(ChunkRunner::tokens_most - 1);
 }
 
-// Which of the two columns of a block, or the full vector.
+// The words for the two columns of a block and the full vector.
 constexpr const char* head_words[] = {"column 1 (e1)", "column 2 (e2)", "the full vector"};
 
 }  // namespace
@@ -73,7 +73,7 @@ std::optional<PositionRange> shard_of(PositionRange whole, std::int64_t i, std::
     return std::max(whole.first, down_to_chunk(whole.first + whole.count() / n * part +
                                                whole.count() % n * part / n));
   };
-  // An empty part anywhere is refused: whoever merges would look for it in vain.
+  // An empty part is refused for every part, since a merge would look for its rows in vain.
   for (std::int64_t part = 0; part < n; ++part)
     if (begin(part) >= begin(part + 1)) return std::nullopt;
   return PositionRange{begin(i - 1), begin(i) - 1};
@@ -107,7 +107,7 @@ CertificateRow identity_of(const KernelFacts& facts, const ChunkPlan& plan) {
   c.contract = facts.angle_contract;
   const double underflow = bounds::underflow(precision_of(facts, ROPE_F32), 1);
   row.block_bound = (rotation_error(facts, ROPE_F32) + underflow) / u;
-  row.vector_bound = pair_bound(facts, c, 1, 1, {}) / u;  // f32 stores what it computes
+  row.vector_bound = pair_bound(facts, c, 1, 1, {}) / u;  // f32 results are stored as computed
   row.enumerated = "every 2x2 block (position, pair), by its two columns";
   row.bounded = "the arithmetic, by one full-mantissa vector a position";
   row.assumed =
@@ -126,7 +126,7 @@ std::optional<VerdictRow> cannot_certify(Subject& subject, const ChunkPlan& plan
   } else if (facts.angle_contract == ROPE_CONTRACT_TABLE) {
     row.reason = "a table kernel has no angles of its own: nothing to enumerate";
   } else if ((facts.flags & ROPE_OUT_OF_PLACE) == 0) {
-    row.reason = "runs in place only, and the exhaustive check out of place";
+    row.reason = "the kernel runs in place only, but the exhaustive check runs out of place";
   } else {
     ChunkRunner runner(subject, plan);
     const CallResult answer = runner.ask_supports();
@@ -156,7 +156,8 @@ VerdictRow Certifier::verdict_at(PositionRange range) const {
   return row;
 }
 
-// Halves the range for as long as one half dies alone; of a hang, each try would cost seconds.
+// Halves the range as long as one half dies alone. A hang is not narrowed, as each try would take
+// seconds.
 VerdictRow Certifier::died(PositionRange range, CallResult result) {
   while (range.count() > 1 && result.kind != CallResult::Kind::hang) {
     const std::int64_t half = range.count() / 2;
@@ -185,7 +186,7 @@ VerdictRow Certifier::died(PositionRange range, CallResult result) {
   return row;
 }
 
-// Every pair of a position against the exact rotation; keeps the worst, or says what fails.
+// Compares every pair of a position with the exact rotation. Keeps the worst, or notes what fails.
 void Certifier::look_closely(std::int64_t position, const float* outputs, Outcome& out) {
   const std::int64_t dim = plan_.chunk.rotary_dim, half = dim / 2;
   const float* const inputs = runner_.inputs_of(position);
@@ -258,7 +259,7 @@ Certifier::Outcome Certifier::judge(PositionRange piece) {
   row.first = piece.first;
   row.last = piece.last;
   row.planned = piece.count();
-  row.block_error = row.vector_error = -1;  // the first position is looked at, whatever it holds
+  row.block_error = row.vector_error = -1;  // so the first position is compared, whatever it holds
   for (std::int64_t from = piece.first; from <= piece.last && !out.failure;) {
     const std::int64_t to =
         std::min(piece.last, down_to_chunk(from) + ChunkRunner::tokens_most - 1);
@@ -336,7 +337,7 @@ std::optional<VerdictRow> certify(const CertifyRun& run, DoubleRotations& rotati
 
 namespace {
 
-// A replay line of a position, or of a range that died: the same data, the same bounds.
+// Checks the replay line of a position, or of a range that died, with the same data and bounds.
 Finding check_again(Subject& subject, const Case& c) {
   Finding f;
   CertifyPlan plan;
@@ -352,7 +353,7 @@ Finding check_again(Subject& subject, const Case& c) {
   expected.property = c.property;
   if (!(expected == c))
     throw BadCase(
-        "replay line: property=exhaustive takes the cases that verify --exhaustive prints");
+        "replay line: property=exhaustive takes only the cases that verify --exhaustive prints");
   DoubleRotations rotations(frequencies_of(c), c.contract == ROPE_CONTRACT_F32_ANGLE);
   Certifier certifier(subject, plan, rotations);
   const Certifier::Outcome out = certifier.judge({plan.chunk.first, plan.chunk.last});

@@ -1,17 +1,20 @@
-// The exhaustive check: every position of a range, every pair of a head, one kernel and pairing.
+// The exhaustive check: every position of a range and every pair of a head, for one kernel and
+// pairing.
 //
-// Claim. RoPE is linear in x, and each pair turns by an angle that depends on its position alone. A
-// kernel that keeps to that is known completely once its 2x2 block is known for each position and
-// pair; int32 positions can all be tried. The heads e1 and e2 (1 and 0 in each pair) return the two
-// columns of every block. A third head of full mantissas sees errors of the arithmetic that
-// products with 0 and 1 hide. Bounds. The four products of a column are exact, fused or not, and so
-// is the sum: what is returned is the kernel's own rotation r^, and |r^ - r| <= 2 u under the
-// contracts `exact` and `f32_angle` (reference/bounds.h), or the declared error_bound. (A kernel
-// that turns by another formula than the complex product and so rounds here too has to declare
-// one.) The full vector: agreement's bound, (1 + sqrt(5) u)(1 + 2 u) - 1, relative to |x|.
-// Underflow is added to both. What is assumed is what other properties test at random: linearity,
-// that a pair depends on its own elements and position only, and that data, batch, heads and
-// placement change nothing.
+// Claim. RoPE is linear in x, and each pair turns by an angle that depends on its position alone.
+// Such a kernel is known completely once its 2x2 block is known for each position and pair. All
+// int32 positions can be tried. The heads e1 and e2 (1 and 0 in each pair) return the two columns
+// of every block. A third head of full mantissas shows arithmetic errors that products with 0 and 1
+// hide.
+//
+// Bounds. The four products of a column and their sum are exact, fused or not. So a kernel returns
+// its own rotation r^, and |r^ - r| <= 2 u under the contracts `exact` and `f32_angle`
+// (reference/bounds.h), or the declared error_bound. A kernel that uses another formula than the
+// complex product, and so rounds here too, has to declare an error_bound. The full vector has
+// agreement's bound, (1 + sqrt(5) u)(1 + 2 u) - 1, relative to |x|. Underflow is added to both.
+//
+// Other properties test the assumptions at random: linearity, that a pair depends only on its own
+// elements and position, and that data, batch, heads and placement change nothing.
 #pragma once
 #include <functional>
 #include <optional>
@@ -32,30 +35,31 @@ struct PositionRange {
   bool operator==(const PositionRange&) const = default;
 };
 
-/// Part i of n of a range, cut where a chunk of the runner ends, so that a kernel is called alike
-/// whole and in parts. Nothing when the range has fewer chunks than that.
+/// Part i of n of a range. It is cut where a chunk of the runner ends, so a kernel gets the same
+/// calls whole and in parts. Empty if the range has too few chunks.
 std::optional<PositionRange> shard_of(PositionRange whole, std::int64_t i, std::int64_t n);
 
-/// The pieces of a range that are judged and recorded one by one, a few seconds each.
+/// The pieces of a range, which are judged and recorded one by one. Each takes a few seconds.
 std::vector<PositionRange> pieces_of(PositionRange range);
 
 /// One kernel and pairing.
 struct CertifyPlan {
   harness::KernelFacts facts;
-  harness::ChunkPlan chunk;         ///< its first and last are the whole range
-  report::CertificateRow identity;  ///< what its rows have in common
+  harness::ChunkPlan chunk;         ///< its first and last position span the whole range
+  report::CertificateRow identity;  ///< the fields that all its rows share
 };
 
-/// Why there is nothing to enumerate, as a verdict; nothing when there is. The worker is asked.
+/// A verdict that says why nothing can be enumerated; empty if the kernel can be certified. Asks
+/// the worker.
 std::optional<report::VerdictRow> cannot_certify(harness::Subject& subject,
                                                  const harness::ChunkPlan& plan);
 
-/// Judges pieces of the plan's range, one after the other: one process's share.
+/// One process's share: judges pieces of the plan's range, one after the other.
 class Certifier {
  public:
   Certifier(harness::Subject& subject, const CertifyPlan& plan, DoubleRotations& rotations);
-  /// A row where all held; or a verdict on the smallest position that does not hold, or on what
-  /// died where.
+  /// A row if all held. Otherwise a verdict on the smallest position that failed, or on a crash or
+  /// hang and its place.
   struct Outcome {
     report::CertificateRow row;
     std::optional<report::VerdictRow> failure;
@@ -75,19 +79,20 @@ class Certifier {
   Suspicious suspicious_;
 };
 
-/// What the rows of a kernel and a pairing have in common: kernel, shape, bounds, what is claimed.
-/// (Version and fingerprints are the caller's.)
+/// The fields that all rows of a kernel and pairing share: kernel, shape, bounds, claims. The
+/// caller fills version and fingerprints.
 report::CertificateRow identity_of(const harness::KernelFacts& facts,
                                    const harness::ChunkPlan& plan);
 
-/// The verdict on a range that held: what `verify` prints and reports show.
+/// The verdict on a range that held, as `verify` prints it and reports show it.
 report::VerdictRow passed(const report::CertificateRow& row);
 
-/// Shares the pieces out among `processes`. Rows come as they are done, and are kept whatever
-/// happens later; a failure is that of the smallest position, however many processes there are.
+/// Shares the pieces out among `processes`. Each row is delivered when it is done, and later
+/// failures do not withdraw it. The reported failure is that of the smallest position, for any
+/// number of processes.
 struct CertifyRun {
   harness::WorkerOptions options;
-  std::vector<harness::KernelFacts> known;  ///< of a worker that has started before
+  std::vector<harness::KernelFacts> known;  ///< the kernels of an earlier worker
   CertifyPlan plan;
   std::vector<PositionRange> pieces;
   int processes = 1;
