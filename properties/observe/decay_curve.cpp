@@ -1,5 +1,5 @@
-// B(D) = (1/n) sum_j |S_j|: the reference's curve and what each kernel's own outputs give, for the
-// report.
+// B(D) = (1/n) sum_j |S_j| for the report: the reference's curve, and that of each kernel's
+// outputs.
 #include "properties/observe/decay_curve.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ namespace {
 constexpr std::int64_t curve_rotary_dim = 128;
 constexpr double curve_theta = 10000;
 
-// 0, 1, 2 ... and then by steps of about 8 %, to 16384.
+// 0, 1, 2 ... up to 16384. The steps grow to about 8 %.
 std::vector<std::int64_t> distances() {
   std::vector<std::int64_t> out;
   for (double d = 0; d <= 16384; d = std::max(d + 1, std::round(d * 1.08)))

@@ -1,4 +1,4 @@
-// How the bound on decay looks, and what kernels show.
+// Curves of the decay bound for the report, of the reference and of kernels.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace ropewalk::properties {
 
-/// B(D) of the reference and of each kernel named in `kernels` (the pairing and type it offers
-/// first).
+/// B(D) of the reference and of each kernel named in `kernels`, for the pairing and type that the
+/// kernel offers first.
 std::vector<report::CurveRow> decay_curves(harness::Worker& worker, Oracle& oracle,
                                            const std::vector<std::string>& kernels);
 

@@ -15,7 +15,7 @@ namespace {
 constexpr struct {
   protocol::FloatMode mode;
   const char* name;
-  DataPattern data;  // flushing shows where results are subnormal
+  DataPattern data;  // subnormal results show flushing
 } modes[] = {
     {protocol::flush_to_zero, "flush to zero (FTZ, DAZ), subnormal data", DataPattern::subnormal},
     {protocol::round_down, "rounding down", DataPattern::unit},
@@ -24,7 +24,7 @@ constexpr struct {
 
 std::string effect_of(Subject& subject, const Problem& problem, protocol::FloatMode mode) {
   const Run usual = run_like(subject, problem, {.steps = 0});
-  if (usual.failed()) return "not measured: as the contract has it, " + usual.failure.reason;
+  if (usual.failed()) return "not measured: in the contract's mode,  " + usual.failure.reason;
   const Run other = run_like(subject, problem, {.steps = 0, .float_mode = mode});
   if (other.failed()) return other.failure.reason;
   if (std::equal(usual.execution.outputs.begin(), usual.execution.outputs.end(),

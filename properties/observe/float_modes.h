@@ -1,5 +1,6 @@
-// What a kernel makes of a caller whose floating-point unit is not as the contract asks: with flush
-// to zero, or rounding another way. Information, not a verdict: the contract excludes such callers.
+// How a kernel behaves in floating-point modes other than the contract's: with flush to zero, or
+// with another rounding. This is information and no verdict, because the contract excludes such
+// callers.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,10 +11,11 @@ namespace ropewalk::properties {
 
 struct FloatModeNote {
   std::string mode;    ///< "rounding up"
-  std::string effect;  ///< against round-to-nearest, in words
+  std::string effect;  ///< the change from round-to-nearest, in words
 };
 
-/// Every mode, for the pairing and type that the kernel offers first; empty where it offers none.
+/// A note for every mode, for the pairing and type that the kernel offers first. Empty if it offers
+/// none.
 std::vector<FloatModeNote> float_mode_notes(harness::Subject& subject);
 
 }  // namespace ropewalk::properties

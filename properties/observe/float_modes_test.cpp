@@ -1,4 +1,5 @@
-// What a caller's other floating-point mode does is seen, and told apart from what is not changed.
+// Tests that the effect of another floating-point mode is reported, and that no effect is reported
+// as none.
 #include "properties/observe/float_modes.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +44,7 @@ TEST(FloatModes, AProductWithOneFeelsNoRounding) {
     EXPECT_NE(effects.find(mode + std::string(": the same bits")), std::string::npos) << effects;
 }
 
-// The contract's callers never see it: it is no failure of verify.
+// A caller within the contract never sees this effect, so verify does not fail.
 TEST(FloatModes, AModeThatIsNotGivenBackIsNamed) {
   const std::string effects = effects_on("control_sets_rounding_table");
   EXPECT_NE(effects.find("rounding up: apply left the floating-point environment changed: MXCSR "),

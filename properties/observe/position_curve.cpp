@@ -1,6 +1,6 @@
-// How far a kernel's outputs are from the real rotation, position by position, for the report. The
-// verdicts hold each kernel to its own angle contract; here all are held to the same truth, so that
-// a reader sees what a contract costs at a long context.
+// How far a kernel's outputs are from the exact rotation, position by position, for the report.
+// Verdicts hold each kernel to its own angle contract. Here all kernels are held to the same truth,
+// so a reader sees how the error of a contract grows in a long context.
 #include "properties/observe/position_curve.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,8 @@ constexpr std::int64_t curve_rotary_dim = 128;
 constexpr double curve_theta = 10000;
 constexpr std::int64_t curve_heads = 8;
 constexpr std::int64_t last_position = (std::int64_t{1} << 31) - 1;
-// A table by position is laid out up to its last row; by token it needs one row a token.
+// A table by position is laid out up to its last row. A table by token needs one row for each
+// token.
 constexpr std::int64_t last_table_position = std::int64_t{1} << 16;
 
 // 0, 1, 2, 4 ... 2^30, 2^31 - 1.
@@ -48,7 +49,7 @@ Case curve_case(const Offer& offer, std::vector<std::int64_t> positions) {
   return c;
 }
 
-// The largest |y - x r| / |x| of each token, r being the rotation of the real frequencies whatever
+// The largest |y - x r| / |x| of each token. r is the rotation of the exact frequencies, whatever
 // frequencies the kernel was given.
 std::vector<double> errors_of_tokens(const Problem& p, Oracle& oracle, const Execution& execution) {
   const std::vector<double> inv_freq = inverse_frequencies(curve_theta, curve_rotary_dim);
@@ -93,7 +94,7 @@ std::vector<CurveRow> position_curves(Worker& worker, Oracle& oracle,
     row.note = fmt::format("contract {}, {}, rotary_dim {}, rope_theta {}",
                            word_of(contract_words, facts.angle_contract),
                            word_of(dtype_words, offer->base.dtype), curve_rotary_dim, curve_theta);
-    // A kernel that takes one token a call is asked position by position.
+    // A kernel that accepts only one token a call is run position by position.
     const std::size_t at_once = offer->tokens ? positions.size() : 1;
     for (std::size_t i = 0; i < positions.size(); i += at_once) {
       const auto from = positions.begin() + static_cast<std::ptrdiff_t>(i);

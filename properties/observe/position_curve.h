@@ -1,4 +1,4 @@
-// How far kernels are from the truth, over the position.
+// How far kernels are from the truth, as a function of the position.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,8 +9,9 @@
 
 namespace ropewalk::properties {
 
-/// For each kernel named in `kernels`, at positions 0, 2^0, 2^1, ... 2^30, 2^31 - 1: the largest
-/// error of a pair against the real rotation, relative to |x|, whatever the kernel's own angles.
+/// Runs each kernel named in `kernels` at positions 0, 2^0, 2^1, ... 2^30, 2^31 - 1. The value is
+/// the largest error of a pair against the exact rotation, relative to |x|, whatever the kernel's
+/// own angles are.
 std::vector<report::CurveRow> position_curves(harness::Worker& worker, Oracle& oracle,
                                               const std::vector<std::string>& kernels);
 

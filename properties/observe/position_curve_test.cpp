@@ -1,4 +1,4 @@
-// The curve tells angle contracts apart, and sees an error wherever it begins.
+// The curve tells angle contracts apart, and shows an error at the position where it begins.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ double error_at(const CurveRow& curve, double position) {
                              : curve.y[static_cast<std::size_t>(at - curve.x.begin())];
 }
 
-// The product and the rounded rotation: (1 + sqrt(5) u)(1 + 2 u) - 1, u = 2^-24.
+// The bound of the product and the rounded rotation: (1 + sqrt(5) u)(1 + 2 u) - 1, u = 2^-24.
 constexpr double rounding = 4.3 * 0x1p-24;
 
 TEST(PositionCurve, IsFlatForATableAndForExactAngles) {
@@ -57,7 +57,7 @@ TEST(PositionCurve, GrowsForAnF32AngleWhichIsHeldToTheTruth) {
   const CurveRow curve = curve_of("control_f32_angle");
   EXPECT_EQ(curve.note.find("contract f32_angle"), 0u) << curve.note;
   EXPECT_LT(error_at(curve, 1), 2 * rounding);
-  // The angle is off by up to 2^-24 of itself, the frequency too.
+  // The angle is off by up to 2^-24 of itself, and so is the frequency.
   for (const double position : {0x1p10, 0x1p16, 0x1p20}) {
     EXPECT_GT(error_at(curve, position), position * 0x1p-26);
     EXPECT_LT(error_at(curve, position), position * 0x1p-22 + rounding);
