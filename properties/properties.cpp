@@ -8,7 +8,7 @@
 namespace ropewalk::properties {
 namespace {
 
-// Registered before main, and never changed after it: pointers into it stay.
+// Filled before main and never changed after it, so pointers into it stay valid.
 std::deque<Property>& registry() {
   static std::deque<Property> all;
   return all;

@@ -1,4 +1,4 @@
-// What holds of the list of properties, and that the documents name each of them.
+// Tests the list of properties, and that the documents name each of them.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -21,7 +21,7 @@ std::vector<std::string> rows_of(std::istream& document) {
   return rows;
 }
 
-// The names that stand in no row, as whole words.
+// The names that no row has as whole words.
 std::set<std::string> unnamed(const std::vector<std::string>& rows) {
   std::set<std::string> missing;
   for (const Property* property : all_properties()) {
@@ -43,7 +43,7 @@ TEST(Properties, AreRegistered) {
   EXPECT_THROW(property_named("nothing"), std::logic_error);
 }
 
-// What no property may have, in words.
+// The faults of the listed properties, in words.
 std::vector<std::string> faults_in(const std::vector<const Property*>& list) {
   std::vector<std::string> faults;
   std::set<std::string_view> names, claims;
@@ -53,11 +53,11 @@ std::vector<std::string> faults_in(const std::vector<const Property*>& list) {
       if (!holds) faults.push_back(std::string(p->name) + ": " + what);
     };
     need(std::regex_match(std::string(p->name), std::regex("[a-z_]+")), "no name");
-    need(names.insert(p->name).second, "another has its name");
-    need(claims.insert(p->claim).second, "another claims the same");
-    need(orders.insert(p->order).second, "another has its order");
+    need(names.insert(p->name).second, "another property has its name");
+    need(claims.insert(p->claim).second, "another property has its claim");
+    need(orders.insert(p->order).second, "another property has its order");
     need(p->check != nullptr, "no check");
-    need((p->applies == nullptr) == p->needs.empty(), "what it needs is not said");
+    need((p->applies == nullptr) == p->needs.empty(), "`needs` does not fit `applies`");
     need(p->shape != nullptr || p->fixed_cases != nullptr, "no cases");
   }
   return faults;
@@ -69,13 +69,13 @@ TEST(Properties, HaveANameAnOrderAndAClaimOfTheirOwn) {
   twin.claim = "another";
   twin.name = "norms";
   EXPECT_EQ(faults_in({&property_named("norm"), &twin}),
-            std::vector<std::string>{"norms: another has its order"});
+            std::vector<std::string>{"norms: another property has its order"});
   twin.order += 1;
   twin.name = "norm";
   twin.needs = "luck";
-  EXPECT_EQ(
-      faults_in({&property_named("norm"), &twin}),
-      (std::vector<std::string>{"norm: another has its name", "norm: what it needs is not said"}));
+  EXPECT_EQ(faults_in({&property_named("norm"), &twin}),
+            (std::vector<std::string>{"norm: another property has its name",
+                                      "norm: `needs` does not fit `applies`"}));
 }
 
 TEST(Properties, EachHasARowInEachDocument) {

@@ -40,8 +40,8 @@ const std::byte* output_row(const Run& run, std::size_t placement, const HeadPla
          row * element_bytes(p.source.dtype);
 }
 
-// What underflow may have cost where 16-bit results are stored: eta / 2 for each component that
-// came out at the least normal number or below, or that number itself where the kernel flushes.
+// The largest loss by underflow when 16-bit results are stored. It is eta / 2 for each component at
+// the least normal number or below, or that number itself if the kernel flushes.
 double lost_on_store(const bounds::Precision& p, const PairValue& y) {
   if (p.stored_u == 0) return 0;
   const double lost = bounds::half_ulp(p, 0);
@@ -63,7 +63,10 @@ void compare_bits(const Run& first, const Run& second, const HeadPlace& at, cons
       tally.add(equal ? 0 : 1, 0, [&](Finding& f) {
         f.where = fmt::format("{} element {}", place_text(at.tensor, at.b, at.t, at.h), e);
         f.bound_unit = "bits";
-        f.reason = equal ? "" : fmt::format("{}: other bits, against the promise", broken);
+        f.reason =
+            equal ? ""
+                  : fmt::format("{}: other bits, although ROPE_BITWISE_INVARIANT promises the same",
+                                broken);
       });
     }
   }
@@ -151,7 +154,7 @@ void compare(const Subject& subject, const Run& first, const Run& second, const 
                 ? law.bound(rho) + law.gain * stored_error(precision, before) +
                       stored_error(precision, got)
                 : (law.gain * lost_on_store(precision, before) + lost_on_store(precision, got)) *
-                      (1 + 0x1p-50);  // reached by ties: this sum is rounded itself
+                      (1 + 0x1p-50);  // ties reach the bound, and this sum is itself rounded
         tally.add(difference, bound, [&](Finding& f) {
           f.where = fmt::format("{} pair {}", place_text(at.tensor, at.b, at.t, at.h), i);
           f.bound = rho > 0 ? bound / (rho * precision.unit()) : 0;

@@ -1,4 +1,4 @@
-// Laws that take two runs of a kernel: the runs, and the comparison of what they gave.
+// For laws that take two runs of a kernel: the runs, and the comparison of their outputs.
 #pragma once
 #include <functional>
 
@@ -7,69 +7,68 @@
 
 namespace ropewalk::properties {
 
-/// A problem, and what the kernel made of it.
+/// A problem and the kernel's outputs for it.
 struct Run {
   harness::Problem problem;
   harness::Execution execution;
-  harness::Finding failure;  ///< of kind measured where there are outputs
+  harness::Finding failure;  ///< its kind is measured if there are outputs
 
   bool failed() const { return failure.kind != harness::Finding::Kind::measured; }
 };
 Run run(harness::Subject& subject, harness::Problem problem);
 Run run(harness::Subject& subject, const harness::Case& c);
 
-/// The same two calls with one state, made as `like` says: its lead, its float_mode.
+/// Makes the same two calls with one state, with the lead and float_mode of `like`.
 Run run_like(harness::Subject& subject, const harness::Problem& problem, harness::Call like);
 
-/// The first run's problem again, with every pair of its inputs changed.
+/// Runs the first run's problem again, with every pair of its inputs changed.
 Run run_changed(harness::Subject& subject, const Run& first,
                 const std::function<harness::PairValue(const harness::PairValue&)>& change);
 
-/// Nothing can be told from this case: another one is generated in its place.
+/// The finding for a case that tells nothing. Another case is generated in its place.
 harness::Finding not_for_this_case(const char* why);
 
-/// How far a pair of length rho may lie from R^ x before it is stored, where R^ is the rotation
-/// that the kernel uses at that position. With a table R^ is given, so only the product errs. A
-/// kernel with angles of its own may come to R^ by another way each time (a chunk that begins
-/// elsewhere): 2 u more.
+/// How far a pair of length rho may lie from R^ x before it is stored. R^ is the rotation that the
+/// kernel uses at that position. A table gives R^, so only the product errs. A kernel with its own
+/// angles may compute R^ in another way each time (a chunk that begins elsewhere), which adds 2 u.
 double error_of_one_call(const harness::Subject& subject, const harness::Case& c, double rho);
 /// The same relative to |a| rho, without underflow.
 double relative_error_of_one_call(const harness::Subject& subject, const harness::Case& c);
 
-/// What the second run should have given, told by the first.
+/// What the second run should give, derived from the first run.
 struct Law {
-  const char* broken;  ///< the reason where it does not hold
-  /// Which head of the first run belongs to a head of the second; NULL: the one in its place.
+  const char* broken;  ///< the reason if the law does not hold
+  /// Maps a head of the second run to its head in the first run; NULL: the same place.
   harness::HeadSource source;
-  /// The second run's pair, from the first run's; NULL: equal.
+  /// Maps the first run's pair to the second run's; NULL: they are equal.
   std::function<harness::PairValue(const harness::PairValue&)> expected;
-  /// Of |difference|, for an input of the first run of length rho; what storing both results costs
-  /// is added. NULL: none, but for what underflows where 16-bit results are stored.
+  /// The bound on |difference|, for an input of the first run of length rho. The storage errors of
+  /// both results are added. NULL: only underflow of stored 16-bit results is allowed.
   std::function<double(double rho)> bound;
-  /// How many times an error of the first run's pair grows in `expected`.
+  /// The factor by which an error of the first run's pair grows in `expected`.
   double gain = 1;
 };
 void compare(const harness::Subject& subject, const Run& first, const Run& second, const Law& law,
              harness::Tally& tally);
 
-/// Two runs that differ only in how the work was laid out or cut. Bit for bit where the kernel
-/// promises ROPE_BITWISE_INVARIANT; else within twice the error of one call.
+/// Compares two runs that differ only in how the work was laid out or cut. Results must be equal
+/// bit for bit if the kernel promises ROPE_BITWISE_INVARIANT, else within twice the error of one
+/// call.
 void compare_same(const harness::Subject& subject, const Run& first, const Run& second,
                   const harness::HeadSource& source, const char* broken, harness::Tally& tally);
 
 /// The largest angle error of the f32_angle contract over all positions and pairs, in rad; 0 for
-/// others.
+/// other contracts.
 double angle_error(const harness::Problem& p);
 
-/// Makes the case's positions and its shift, at least 1, fit into int32 together.
+/// Changes the case's positions and its shift, at least 1, so that their sums fit into int32.
 void keep_room_for_shift(harness::Case& c);
 
 /// The case with its positions written out, so that they can be changed.
 harness::Case with_positions(const harness::Case& c,
                              const std::function<std::int64_t(std::int64_t)>& changed);
 
-/// The case as the simplest layout has it: contiguous everywhere, each tensor in a buffer of its
-/// own.
+/// The case in the simplest layout: contiguous everywhere, each tensor in a buffer of its own.
 harness::Case contiguous_case(const harness::Case& c);
 
 }  // namespace ropewalk::properties

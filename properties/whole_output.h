@@ -1,15 +1,16 @@
-// Every element of an output: rotated pairs against the truth, the others against their input.
+// Compares every element of an output: rotated pairs with the truth, the others with their input.
 #pragma once
 #include "harness/judge/judge.h"
 #include "properties/property.h"
 
 namespace ropewalk::properties {
 
-/// What lies outside the rotated windows, bit for bit.
+/// Compares the elements outside the rotated windows, bit for bit.
 harness::Finding compare_untouched(const harness::Problem& problem,
                                    const harness::Execution& execution);
 
-/// Both, of one execution; the worse finding, with what was compared in all.
+/// Runs both comparisons of one execution. Returns the worse finding, with the number of
+/// comparisons of both.
 inline harness::Finding check_whole_output(harness::Subject& subject, const harness::Case& c) {
   const harness::Problem problem = harness::make_problem(c, subject.oracle);
   const harness::Execution execution = harness::execute(subject, problem);
