@@ -1,5 +1,5 @@
-// Kernels that compute what they should and break a clause of the contract besides: they leave
-// something behind in the process, or do what apply must not. Every property must see them.
+// Kernels with correct outputs that break another clause of the contract: they leave something
+// changed in the process, or do what apply must not do. Every property must find them.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -22,7 +22,7 @@
 namespace ropewalk::mutants {
 namespace {
 
-// One pairing is enough to see them.
+// One pairing is enough to find them.
 std::int32_t supports_half_split(const rope_problem* p, const char** reason) {
   return p->pairing == ROPE_HALF_SPLIT ? supports_table(p, reason)
                                        : refuse(reason, "half_split only");
@@ -40,7 +40,7 @@ std::int32_t apply_and(const rope_problem* p, const rope_operands* o, void* stat
   return apply<Correct>(p, o, state);
 }
 
-// A kernel whose apply does something besides.
+// A kernel whose apply also calls `misdeed`.
 template <void (*misdeed)()>
 RegisteredKernel in_apply(const char* name) {
   KernelInfo info = half_split(name);
@@ -48,7 +48,7 @@ RegisteredKernel in_apply(const char* name) {
   return RegisteredKernel(info);
 }
 
-// A kernel whose prepare does.
+// A kernel whose prepare also calls `misdeed`.
 template <void (*misdeed)()>
 RegisteredKernel in_prepare(const char* name) {
   KernelInfo info = half_split(name);
@@ -67,7 +67,7 @@ void allocate() {
 }
 const RegisteredKernel allocates = in_apply<allocate>("mutant_allocates_table");
 
-// A buffer that grows once, when it has been called often enough.
+// A buffer that grows once, after many calls.
 void allocate_on_third_call() {
   static int calls = 0;
   if (++calls % 3 == 0) allocate();
@@ -82,13 +82,13 @@ void allocate_by_new() {
 const RegisteredKernel allocates_by_new =
     in_apply<allocate_by_new>("mutant_allocates_by_new_table");
 
-// A sanitizer maps memory and runs threads of its own, and the worker looks for neither then.
+// A sanitizer maps memory and runs threads of its own, so the worker does not look for either then.
 extern "C" [[gnu::weak]] void __sanitizer_set_death_callback(void (*)());  // NOLINT: its own name
 bool under_sanitizer() {
   return __sanitizer_set_death_callback != nullptr;
 }
 
-// Past the allocator.
+// Maps memory without the allocator.
 void map_memory() {
   if (under_sanitizer()) return allocate();
   mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -139,7 +139,7 @@ void leave_a_child() {
 }
 const RegisteredKernel leaves_child = in_apply<leave_a_child>("mutant_leaves_child_table");
 
-// The child goes on where its parent does, and would answer in its place.
+// The child returns from apply like its parent, and would answer in its place.
 void fork_and_go_on() {
   if (fork() < 0) return;
 }
@@ -150,7 +150,7 @@ void leave_a_handler() {
 }
 const RegisteredKernel leaves_handler = in_apply<leave_a_handler>("mutant_leaves_handler_table");
 
-// Beyond the calls after which everything is compared.
+// Late, after the calls that are each followed by a full comparison.
 void leave_a_handler_late() {
   static int calls = 0;
   if (++calls == 31) leave_a_handler();
@@ -187,14 +187,14 @@ const RegisteredKernel leaves_descriptor =
 const RegisteredKernel prepare_leaves_descriptor =
     in_prepare<leave_a_descriptor>("mutant_prepare_leaves_descriptor_table");
 
-// Out of the way of those that count from below.
+// Takes a high descriptor, which a count from below does not reach.
 void leave_a_high_descriptor() {
   if (fcntl(STDIN_FILENO, F_DUPFD, 300) < 0) return;
 }
 const RegisteredKernel leaves_high_descriptor =
     in_apply<leave_a_high_descriptor>("mutant_leaves_high_descriptor_table");
 
-// The shared memory, and the socket that carries the answers.
+// These two close the shared memory, and the socket that carries the answers.
 void close_the_memory() {
   close(4);
 }
@@ -251,7 +251,7 @@ extern "C" [[gnu::visibility("hidden")]] std::int32_t ropewalk_mutant_takes_r12(
     const rope_problem*, const rope_operands*, void*);
 extern "C" [[gnu::visibility("hidden")]] std::int32_t ropewalk_mutant_counts_down(
     const rope_problem*, const rope_operands*, void*);
-// Hand-written assembly that forgot to save a register, and one that forgot to clear a flag.
+// Hand-written assembly that forgets to save a register, and one that forgets to clear a flag.
 asm(R"(
     .text
     .hidden ropewalk_mutant_takes_r12
@@ -281,7 +281,7 @@ const RegisteredKernel takes_r12 = with("mutant_takes_r12_table", ropewalk_mutan
 const RegisteredKernel counts_down = with("mutant_counts_down_table", ropewalk_mutant_counts_down);
 #endif
 
-// ---- what it is shown, and changes
+// ---- changes of the arguments
 
 template <void (*misdeed)(rope_problem&, rope_operands&)>
 RegisteredKernel writes_into(const char* name) {
@@ -349,7 +349,7 @@ KernelInfo workspace_grows_info() {
 }
 const RegisteredKernel workspace_grows{workspace_grows_info()};
 
-// Cleans up, and rounds upwards from then on.
+// Cleans up and leaves rounding upwards set.
 KernelInfo release_leaves_rounding_info() {
   KernelInfo info = half_split("mutant_release_leaves_rounding_table");
   info.prepare = [](const rope_problem*, void**) -> std::int32_t { return ROPE_OK; };

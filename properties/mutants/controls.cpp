@@ -19,12 +19,12 @@
 namespace ropewalk::mutants {
 namespace {
 
-// The frame of all mutants without an error: what a mutant fails for is its hook.
+// The frame of all mutants without an error, so a mutant fails only for its hook.
 const RegisteredKernel scalar_table = on_table<Correct>("control_scalar_table");
 const RegisteredKernel scalar_exact = on_angles<Correct>("control_scalar_exact");
 
-// Fused multiply-adds in the body (2 u instead of sqrt(5) u) and none in the last n % 4 pairs:
-// pairs of one head differ in their last bits.
+// Fused multiply-adds in the body (2 u instead of sqrt(5) u) and none in the last n % 4 pairs. So
+// the last bits of pairs of one head differ.
 struct FusedBody : Correct {
   std::int64_t body = 0;
   void see(rope_problem& p, rope_operands&) override { body = p.rotary_dim / 2 / 4 * 4; }
@@ -38,7 +38,7 @@ struct FusedBody : Correct {
 const RegisteredKernel fused_table = on_table<FusedBody>("control_fma_table");
 const RegisteredKernel fused_exact = on_angles<FusedBody>("control_fma_exact");
 
-// std::complex: another order of the operations, and its own rules for what is not finite.
+// std::complex computes in another order and has rules of its own for values that are not finite.
 struct ByComplex : Correct {
   void rotate(const Pair& x) override {
     const std::complex<float> y = std::complex<float>(x.in[x.at.first], x.in[x.at.second]) *
@@ -49,7 +49,7 @@ struct ByComplex : Correct {
 };
 const RegisteredKernel by_complex = on_table<ByComplex>("control_complex_table");
 
-// Copies everything first, then works in place: writes each output twice, and reads it.
+// Copies everything first and then works in place, so it writes each output twice and reads it.
 struct CopyThenRotate : Correct {
   void see(rope_problem& p, rope_operands& o) override {
     for_each_token(p, o, [&](const Token& token) {
@@ -66,7 +66,7 @@ struct CopyThenRotate : Correct {
 const RegisteredKernel copy_then_rotate =
     on_table<CopyThenRotate>("control_copy_then_rotate_table");
 
-// Angles in double: the product in two parts, so that libm's exact reduction sees all of it.
+// Angles in double. The product has two parts, so libm's exact reduction gets all of it.
 struct AnglesInF64 : Correct {
   CosSin rotation(double frequency, std::int64_t position) override {
     const auto m = static_cast<double>(position);
@@ -78,7 +78,7 @@ struct AnglesInF64 : Correct {
 };
 const RegisteredKernel angles_in_f64 = on_angles<AnglesInF64>("control_f64_angles");
 
-// What most training code did, and declares it.
+// Computes as most training code did, and declares it.
 struct AnglesInF32 : Correct {
   CosSin rotation(double frequency, std::int64_t position) override {
     const float angle = static_cast<float>(position) * static_cast<float>(frequency);
@@ -92,7 +92,8 @@ KernelInfo angles_in_f32_info() {
 }
 const RegisteredKernel angles_in_f32{angles_in_f32_info()};
 
-// A table cut to 22 bits, each entry off by at most 4 u, and a declared bound: 4 + sqrt(5) < 8.
+// A table cut to 22 bits, so each entry is off by at most 4 u. The declared bound is 8 u, since 4 +
+// sqrt(5) < 8.
 struct TableIn22Bits : Correct {
   float entry(float value) override {
     const auto bits = std::bit_cast<std::uint32_t>(value);
@@ -106,7 +107,7 @@ KernelInfo declared_bound_info() {
 }
 const RegisteredKernel declared_bound{declared_bound_info()};
 
-// Subnormal outputs become zero, as declared.
+// Subnormal outputs become zero, as the kernel declares.
 struct Flushing : Correct {
   static float flushed(float v) { return v > -0x1p-126f && v < 0x1p-126f ? 0 : v; }
   void rotate(const Pair& x) override {
@@ -122,7 +123,7 @@ KernelInfo flushing_info() {
 }
 const RegisteredKernel flushing{flushing_info()};
 
-// Every subnormal product becomes zero too, as FTZ does to the whole loop.
+// Every subnormal product becomes zero too, as FTZ does in the whole loop.
 struct FlushingProducts : Flushing {
   void rotate(const Pair& x) override {
     const float x1 = x.in[x.at.first], x2 = x.in[x.at.second];
@@ -137,7 +138,7 @@ KernelInfo flushing_products_info() {
 }
 const RegisteredKernel flushing_products{flushing_products_info()};
 
-// The scale in each product, and first of all: other roundings, of subnormals too.
+// Applies the scale in each product, before all else. This rounds differently, also for subnormals.
 struct ScaleInProducts : Correct {
   void rotate(const Pair& x) override {
     const float x1 = x.in[x.at.first], x2 = x.in[x.at.second];
@@ -156,7 +157,7 @@ const RegisteredKernel scale_in_products =
     on_table<ScaleInProducts>("control_scale_in_products_table");
 const RegisteredKernel scale_first = on_table<ScaleFirst>("control_scale_first_table");
 
-// Needs pointers at multiples of 64 and says so; gives up where it does not get them.
+// Needs pointers at multiples of 64 bytes, declares it, and gives up without them.
 bool aligned(const void* at) {
   return reinterpret_cast<std::uintptr_t>(at) % 64 == 0;
 }
@@ -175,7 +176,7 @@ KernelInfo needs_alignment_info() {
 }
 const RegisteredKernel needs_alignment{needs_alignment_info()};
 
-// Restrictions, answered honestly: no false FAIL, and no way around the rest.
+// Kernels with declared restrictions. They must not get a false FAIL, and the rest is still judged.
 template <bool (*accepts)(const rope_problem&)>
 std::int32_t supports_only(const rope_problem* p, const char** reason) {
   return accepts(*p) ? supports_table(p, reason) : refuse(reason, "outside this control's limits");
@@ -203,7 +204,7 @@ KernelInfo out_of_place_only_info() {
   info.flags = ROPE_OUT_OF_PLACE;
   return info;
 }
-// The same, but they do not look at what they promised never to be asked.
+// The same, but without a check of what the contract promises never to ask of them.
 KernelInfo in_place_blindly_info() {
   KernelInfo info = table_info<Correct>("control_in_place_blindly_table");
   info.flags = ROPE_IN_PLACE;
@@ -257,22 +258,22 @@ bool wide_positions(const rope_problem& p) {
 const RegisteredKernel wide_positions_only{
     limited<wide_positions>("control_wide_positions_only_table")};
 
-// One row of the table a token, gathered before, as Hugging Face models pass cos and sin.
+// One table row for each token, gathered before the call, as Hugging Face models pass cos and sin.
 bool rows_by_token(const rope_problem& p) {
   return p.table_rows_by == ROPE_ROW_BY_TOKEN;
 }
 const RegisteredKernel rows_by_token_only{
     limited<rows_by_token>("control_rows_by_token_only_table")};
 
-// One token a call: a decode kernel.
+// One token in each call: a decode kernel.
 bool one_token(const rope_problem& p) {
   return p.tokens == 1;
 }
 const RegisteredKernel one_token_only{limited<one_token>("control_one_token_only_table")};
 
-// All that is allowed, and looks like what is not: prepare allocates, opens files, prints, runs a
-// thread to its end and fills tables once for all; apply changes the rounding and puts it back,
-// needs a deep stack and touches its thread's variables for the first time; release reads inv_freq,
+// Does everything that is allowed but looks forbidden. prepare allocates, opens files, prints, runs
+// a thread to its end and fills tables for all states. apply changes the rounding and restores it,
+// needs a deep stack, and uses its thread's variables for the first time. release reads inv_freq,
 // which lives as long.
 struct Liberty {
   std::vector<double> kept;
@@ -310,7 +311,8 @@ void release_at_liberty(void* state) {
   if (!std::equal(liberty->kept.begin(), liberty->kept.end() - 1, liberty->inv_freq)) std::abort();
   delete liberty;
 }
-// Rounds to nearest whatever its caller had, and leaves it so: right for a caller who had that.
+// Sets rounding to nearest, whatever the mode was, and leaves it so. This is right for a caller in
+// that mode.
 const RegisteredKernel sets_rounding{[] {
   KernelInfo info = table_info<Correct>("control_sets_rounding_table");
   info.apply = [](const rope_problem* p, const rope_operands* o, void*) {

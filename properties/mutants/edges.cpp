@@ -1,4 +1,5 @@
-// Errors at one size, one position or one frequency, and kernels that take only some of them.
+// Errors at one size, one position or one frequency. Some of these kernels accept only a few of
+// them.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -10,7 +11,7 @@ namespace {
 
 using Condition = bool (*)(const rope_problem&);
 
-// Turns the wrong way under a condition.
+// Turns in the opposite direction under a condition.
 template <Condition condition>
 struct WrongWhen : Correct {
   float sin_sign(const rope_problem& p) override {
@@ -26,7 +27,7 @@ bool twelve_heads(const rope_problem& p) {
 const RegisteredKernel wrong_at_twelve_heads =
     on_table<WrongWhen<twelve_heads>>("mutant_twelve_heads_table");
 
-// A block of 128 tokens whose remainder is forgotten by the next one.
+// The token after a block of 128 is wrong.
 bool after_a_block(const rope_problem& p) {
   return p.tokens == 129;
 }
@@ -51,7 +52,7 @@ bool wider_than_512(const rope_problem& p) {
 const RegisteredKernel wrong_when_wide =
     on_angles<WrongWhen<wider_than_512>>("mutant_rotary_dim_above_512_exact");
 
-// At most 192 dims behind the window are copied right: a row of a block.
+// Copies at most 192 dims behind the window correctly, like a kernel that copies a block's row.
 struct LongTail : Correct {
   void finish(const rope_problem& p, const rope_operands& o) override {
     for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
@@ -80,7 +81,7 @@ struct FarBelow : Correct {
 };
 const RegisteredKernel far_below = on_angles<FarBelow>("mutant_far_below_zero_exact");
 
-// A run of positions is taken for granted: the first of them and a count.
+// Assumes a run of positions: the first position and a count.
 struct AssumesRuns : Correct {
   std::int64_t first = 0;
   void locate(const rope_problem& p, Token& token) override {
@@ -90,7 +91,7 @@ struct AssumesRuns : Correct {
 };
 const RegisteredKernel assumes_runs = on_angles<AssumesRuns>("mutant_run_taken_for_granted_exact");
 
-// Refuses what is far, honestly, and is wrong at one place in reach.
+// Refuses far positions, as it declares, and is wrong at one position that it accepts.
 template <class Hooks>
 KernelInfo near_only(const char* name) {
   KernelInfo info = angles_info<Hooks>(name);
@@ -110,7 +111,8 @@ struct WrongAtMillion : Correct {
 const RegisteredKernel wrong_at_million{near_only<WrongAtMillion>("mutant_wrong_in_reach_exact")};
 const RegisteredKernel in_reach{near_only<Correct>("control_positions_in_reach_exact")};
 
-// The longest row of a batch stretches the others, as a scaling by the longest input does.
+// The longest row of a batch changes the frequencies of the others, as a scaling by the longest
+// input does.
 struct StretchedForLongest : Correct {
   bool stretched = false;
   void see(rope_problem& p, rope_operands&) override {
@@ -146,9 +148,9 @@ struct Falling : Correct {
 };
 const RegisteredKernel falling = on_angles<Falling>("mutant_frequencies_only_fall_exact");
 
-// ---- what is shared
+// ---- shared inputs
 
-// A stride of 0 is taken for "not given".
+// Takes a stride of 0 for "not given".
 struct ZeroStrideIsDense : Correct {
   void see(rope_problem& p, rope_operands&) override {
     for_each_tensor(p, [](rope_tensor& s) {
@@ -159,7 +161,7 @@ struct ZeroStrideIsDense : Correct {
 const RegisteredKernel zero_stride =
     on_table<ZeroStrideIsDense>("mutant_zero_stride_is_dense_table");
 
-// One cos, so one sin.
+// Uses one sin for all tensors, because they share one cos.
 struct OneSinForAll : Correct {
   void see(rope_problem& p, rope_operands& o) override {
     for (std::uint32_t i = 1; i < p.tensor_count; ++i)
@@ -168,7 +170,7 @@ struct OneSinForAll : Correct {
 };
 const RegisteredKernel one_sin = on_table<OneSinForAll>("mutant_one_sin_for_all_table");
 
-// In place a token is one row: K behind Q is not expected there.
+// Takes a token in place for one row, and does not expect K behind Q there.
 struct FusedAsDense : Correct {
   void see(rope_problem& p, rope_operands& o) override {
     if (p.tensor_count < 2 || p.tensor[0].in_place == 0) return;
@@ -191,7 +193,7 @@ bool no_broadcast(const rope_problem& p) {
 
 // ---- alignment
 
-// Tables are read from the 16-byte line that they begin in.
+// Reads tables from the 16-byte line that contains their beginning.
 struct AlignedLoads : Correct {
   void see(rope_problem& p, rope_operands& o) override {
     for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
@@ -204,7 +206,7 @@ const RegisteredKernel aligned_loads = on_table<AlignedLoads>("mutant_aligned_lo
 
 // ---- far apart
 
-// Offsets of rows in 32 bits: of elements, or of bytes without a sign.
+// Computes offsets of rows in 32 bits: of elements, or of bytes without a sign.
 struct OffsetsIn32Bits : Correct {
   static std::int64_t cut(std::int64_t stride, std::int64_t rows) {
     const std::int64_t last = stride * (rows - 1);
@@ -221,7 +223,7 @@ struct OffsetsIn32Bits : Correct {
 const RegisteredKernel offsets_in_32_bits =
     on_table<OffsetsIn32Bits>("mutant_offsets_in_32_bits_table");
 
-// The same in the vector path, not in its remainder. far_strides.
+// The same in the vector path, but not in its remainder loop. Seen by far_strides.
 struct WideOffsetsIn32Bits : OffsetsIn32Bits {
   void see(rope_problem& p, rope_operands& o) override {
     if (p.rotary_dim >= 16) OffsetsIn32Bits::see(p, o);
@@ -246,7 +248,7 @@ struct BytesIn32Bits : Correct {
 const RegisteredKernel bytes_in_32_bits =
     on_table<BytesIn32Bits>("mutant_byte_offsets_in_32_bits_table");
 
-// ---- limits, answered honestly: right ones hold, wrong ones are still judged
+// ---- declared limits: correct kernels pass, and wrong kernels are still judged
 
 template <Condition accepts>
 std::int32_t supports_when(const rope_problem* p, const char** reason) {

@@ -1,4 +1,4 @@
-// Errors of f64 data, where u is 2^-53: the frame of the other mutants is f32.
+// Errors of f64 data, where u is 2^-53. The frame of the other mutants is f32.
 #include "kernels/common/support.h"
 #include "properties/mutants/planted.h"
 
@@ -10,7 +10,7 @@ std::int32_t supports_f64(const rope_problem* p, const char** reason) {
   return supports_float_data(*p, ROPE_ANGLES_TABLE, true, reason);
 }
 
-// Everything passes through Narrow on its way: float, or double for none of it.
+// Each value passes through the type Narrow: float, or double for no change.
 template <class Narrow>
 std::int32_t apply_f64(const rope_problem* p, const rope_operands* o, void*) {
   const std::int64_t half = p->rotary_dim / 2;
@@ -38,8 +38,8 @@ KernelInfo f64_info(const char* name) {
   return info;
 }
 
-// f64 data computed in f32, as by kernels that cast every input to float first. All properties but
-// untouched_dims and unwritten_outputs.
+// Computes f64 data in f32, like kernels that cast every input to float first. Seen by all
+// properties but untouched_dims and unwritten_outputs.
 const RegisteredKernel f64_in_f32{f64_info<float>("mutant_f64_in_f32_table")};
 
 // The same frame without the error.

@@ -1,4 +1,4 @@
-// Errors in the angle itself: which frequency, which precision, which way.
+// Errors in the angle itself: its frequency, its precision, its direction.
 #include <cmath>
 
 #include "properties/mutants/planted.h"
@@ -7,8 +7,8 @@ namespace ropewalk::mutants {
 namespace {
 
 // inv_freq cast to bf16 with the model's weights: transformers #25681 and #29496, gpt-neox #1003.
-// A rotation all the same, by other angles: agreement, position_sweep, decay. Relative position,
-// norm and transpose hold.
+// The result is a rotation by other angles. Seen by agreement, position_sweep and decay, while
+// relative_position, norm and transpose hold.
 struct FrequencyInBf16 : Correct {
   double frequency(const rope_problem& p, std::int64_t i) override {
     return double{to_bf16(static_cast<float>(p.inv_freq[i]))};
@@ -17,8 +17,8 @@ struct FrequencyInBf16 : Correct {
 const RegisteredKernel frequency_in_bf16 =
     on_angles<FrequencyInBf16>("mutant_frequency_in_bf16_exact");
 
-// theta^(-2(i-1)/d): llama-from-scratch #8. Agreement, position_sweep, decay; in a head of one pair
-// it changes nothing.
+// theta^(-2(i-1)/d): llama-from-scratch #8. Seen by agreement, position_sweep and decay. A head of
+// one pair is right.
 struct ExponentOffByOne : Correct {
   double frequency(const rope_problem& p, std::int64_t i) override {
     if (i > 0) return p.inv_freq[i - 1];
@@ -28,8 +28,9 @@ struct ExponentOffByOne : Correct {
 const RegisteredKernel exponent_off_by_one =
     on_angles<ExponentOffByOne>("mutant_exponent_off_by_one_exact");
 
-// Every frequency a little off, as by a base rounded to f32 twice over: relative 2^-22. Agreement
-// and position_sweep at long positions, and decay where distances are long.
+// Every frequency is slightly off, like those of a base that is rounded to f32 twice: 2^-22
+// relative. Seen by agreement and position_sweep at large positions, and by decay at large
+// distances.
 struct FrequencyOffByAHair : Correct {
   double frequency(const rope_problem& p, std::int64_t i) override {
     return p.inv_freq[i] * (1 + 0x1p-22);
@@ -38,9 +39,9 @@ struct FrequencyOffByAHair : Correct {
 const RegisteredKernel frequency_off_by_a_hair =
     on_angles<FrequencyOffByAHair>("mutant_frequency_off_by_a_hair_exact");
 
-// The angle is an f32 product, as in ggml's CPU kernel and Hugging Face: an honest f32_angle
-// kernel, here passed off as exact. Agreement and position_sweep; relative_position and decay at
-// long positions.
+// The angle is an f32 product, as in ggml's CPU kernel and Hugging Face. This is a correct
+// f32_angle kernel that claims to be exact. Seen by agreement and position_sweep, and by
+// relative_position and decay at large positions.
 struct AngleInF32 : Correct {
   CosSin rotation(double frequency, std::int64_t position) override {
     const float angle = static_cast<float>(position) * static_cast<float>(frequency);
@@ -50,7 +51,8 @@ struct AngleInF32 : Correct {
 const RegisteredKernel angle_in_f32 = on_angles<AngleInF32>("mutant_angle_in_f32_exact");
 
 // Fast-math sin and cos reduce by 2 pi in one f32 term: kekzl/imp #1316 and #1325, 1e-2 off at
-// position 131,071. Agreement and position_sweep; relative_position and decay at long positions.
+// position 131,071. Seen by agreement and position_sweep, and by relative_position and decay at
+// large positions.
 struct OneTermReduction : Correct {
   CosSin rotation(double frequency, std::int64_t position) override {
     constexpr float turn = 6.2831855f;
@@ -62,25 +64,26 @@ struct OneTermReduction : Correct {
 const RegisteredKernel one_term_reduction =
     on_angles<OneTermReduction>("mutant_one_term_reduction_exact");
 
-// cos and sin cached in bf16: modded-nanogpt #39, FlashInfer PR 585. Norm, relative_position,
-// transpose, decay, agreement.
+// cos and sin cached in bf16: modded-nanogpt #39, FlashInfer PR 585. Seen by norm,
+// relative_position, transpose, decay, agreement.
 struct TableInBf16 : Correct {
   float entry(float value) override { return to_bf16(value); }
 };
 const RegisteredKernel table_in_bf16_table = on_table<TableInBf16>("mutant_table_in_bf16_table");
 const RegisteredKernel table_in_bf16_exact = on_angles<TableInBf16>("mutant_table_in_bf16_exact");
 
-// Turns the other way: nanochat PR 489. Norm, relative_position, transpose and identity_at_zero
-// hold, because R(-m) is a rotation too; the direction is a contract. Agreement and position_sweep,
-// and decay alone must see it as well: the imaginary part of a prefix sum changes its sign.
+// Turns in the opposite direction: nanochat PR 489. norm, relative_position, transpose and
+// identity_at_zero hold, because R(-m) is a rotation too. Only the contract fixes the direction.
+// Seen by agreement and position_sweep. decay must see it too, since the imaginary part of a prefix
+// sum changes its sign.
 struct WrongWay : Correct {
   float sin_sign(const rope_problem& p) override { return -Correct::sin_sign(p); }
 };
 const RegisteredKernel wrong_way_table = on_table<WrongWay>("mutant_wrong_way_table");
 const RegisteredKernel wrong_way_exact = on_angles<WrongWay>("mutant_wrong_way_exact");
 
-// The backward pass is the forward pass: apex PR 1750, flash-attention PR 569. Transpose and
-// agreement.
+// The backward pass is the forward pass: apex PR 1750, flash-attention PR 569. Seen by transpose
+// and agreement.
 struct BackwardIsForward : Correct {
   void see(rope_problem& p, rope_operands&) override { p.operation = ROPE_FORWARD; }
 };

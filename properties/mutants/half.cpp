@@ -1,5 +1,5 @@
-// 16-bit data: errors that only f16 or bf16 kernels make, and correct kernels of unusual style. The
-// frame is one kernel, right as it stands; an error hides one of its members.
+// Errors that only f16 or bf16 kernels make, and correct kernels of unusual style. The frame is one
+// correct kernel. An error replaces one of its members.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -18,11 +18,11 @@ struct Turned {
 
 template <class Data>
 struct Right {
-  static float entry(float value) { return value; }  ///< of the table
+  static float entry(float value) { return value; }  ///< an entry of the table
   static std::int64_t position(std::int64_t position) { return position; }
   static float load(Data value) { return value; }
   static Data store(float value) { return Data(value); }
-  /// What turns one pair, before the scale.
+  /// Turns one pair, before the scale.
   static Turned rotate(float x1, float x2, float c, float s) {
     return {x1 * c - x2 * s, x2 * c + x1 * s};
   }
@@ -76,8 +76,8 @@ RegisteredKernel declared(const char* name, double error_bound, std::uint32_t fl
 const RegisteredKernel right_f16 = on_half<F16, Right<F16>>("control_f16_table");
 const RegisteredKernel right_bf16 = on_half<Bf16, Right<Bf16>>("control_bf16_table");
 
-// The upper half of the float as it is: a bias towards 0 of half a unit. All that is judged by a
-// bound; under a declared one it is honest.
+// Stores the upper half of the float unrounded, a bias of half a unit towards 0. Seen by every
+// property with a bound. With a declared bound this is correct.
 struct Truncated : Right<Bf16> {
   static Bf16 store(float value) {
     Bf16 out;
@@ -90,7 +90,8 @@ const RegisteredKernel truncated = on_half<Bf16, Truncated>("mutant_half_truncat
 const RegisteredKernel truncated_declared =
     declared<Bf16, Truncated>("control_half_truncated_bf16_table", 3);
 
-// Rounded twice: each product to the data type, and their sum. Agreement, by one pair in some.
+// Rounds twice: each product and their sum to the data type. Seen by agreement, in a few of many
+// pairs.
 template <class Data>
 struct ProductsRounded : Right<Data> {
   static Turned rotate(float x1, float x2, float c, float s) {
@@ -102,7 +103,7 @@ const RegisteredKernel products_bf16 =
 const RegisteredKernel products_f16 =
     on_half<F16, ProductsRounded<F16>>("mutant_half_products_rounded_f16_table");
 
-// The first product is accumulated in the data type, the second is added to it.
+// Rounds the first product to the data type, then adds the second.
 struct AccumulatesInBf16 : Right<Bf16> {
   static Turned rotate(float x1, float x2, float c, float s) {
     return {Bf16(x1 * c) - x2 * s, Bf16(x2 * c) + x1 * s};
@@ -111,7 +112,8 @@ struct AccumulatesInBf16 : Right<Bf16> {
 const RegisteredKernel accumulates =
     on_half<Bf16, AccumulatesInBf16>("mutant_half_accumulates_bf16_table");
 
-// The table made narrow inside the kernel, which only a declared bound would allow. All by a bound.
+// Rounds the table to the data type inside the kernel. Only a declared bound allows this. Seen by
+// every property with a bound.
 template <class Data>
 struct TableRounded : Right<Data> {
   static float entry(float value) { return Data(value); }
@@ -121,7 +123,7 @@ const RegisteredKernel table_bf16 =
 const RegisteredKernel table_f16 =
     on_half<F16, TableRounded<F16>>("mutant_half_table_rounded_f16_table");
 
-// Positions in the data type of the tensors fall together from 257 (bf16) or 2049 (f16) on.
+// Positions in the data type of the tensors. They fall together from 257 (bf16) or 2049 (f16) on.
 template <class Data>
 std::int64_t in_type(std::int64_t position) {
   const float rounded = Data(static_cast<float>(position));
@@ -136,7 +138,8 @@ const RegisteredKernel position_bf16 =
 const RegisteredKernel position_f16 =
     on_half<F16, PositionRounded<F16>>("mutant_half_position_rounded_f16_table");
 
-// 16 times too large for a while: nothing happens, until f16 ends. Agreement where numbers end.
+// Computes with values 16 times too large, which is harmless until f16 overflows. Seen by agreement
+// at the upper end of the type.
 struct OverflowsBetween : Right<F16> {
   static float load(F16 value) { return F16(16 * float{value}); }
   static F16 store(float value) { return F16(value / 16); }
@@ -144,12 +147,13 @@ struct OverflowsBetween : Right<F16> {
 const RegisteredKernel overflows =
     on_half<F16, OverflowsBetween>("mutant_half_overflows_f16_table");
 
-// What is not rotated goes through a float too: signalling NaNs become quiet. untouched_dims.
+// Copies unrotated elements through a float, so signalling NaNs become quiet. Seen by
+// untouched_dims.
 template <class Data>
 struct CopiesByFloat : Right<Data> {
   static void finish(const rope_problem& p, const rope_operands& o) {
     for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
-      // Each whole row as a window of its own.
+      // Copies each whole row as a window of its own.
       rope_problem one = p;
       rope_operands its = o;
       one.tensor_count = 1;
@@ -177,8 +181,8 @@ const RegisteredKernel copies_bf16 =
 const RegisteredKernel copies_f16 =
     on_half<F16, CopiesByFloat<F16>>("mutant_half_copies_by_float_f16_table");
 
-// Subnormal numbers become 0 where they are read and where they are stored, as the AVX512-BF16
-// conversions do it. Undeclared: agreement on tiny data. Declared: nothing.
+// Reads and stores subnormal numbers as 0, like the AVX512-BF16 conversions. Undeclared, it is seen
+// by agreement on tiny data. Declared, it is correct.
 template <class Data>
 struct Flushes : Right<Data> {
   static constexpr float normal = std::is_same_v<Data, F16> ? 0x1p-14F : 0x1p-126F;
@@ -194,7 +198,7 @@ const RegisteredKernel flushes_bf16_declared =
 const RegisteredKernel flushes_f16_declared =
     declared<F16, Flushes<F16>>("control_half_flushes_f16_table", 0, ROPE_FLUSHES_SUBNORMALS);
 
-// One form of one type turns the wrong way. agreement, decay.
+// Turns in the opposite direction for one pairing of one type. Seen by agreement and decay.
 struct WrongWayInterleaved : Right<F16> {
   static float sin_sign(const rope_problem& p) {
     return p.pairing == ROPE_INTERLEAVED ? -sign_of(p) : sign_of(p);
@@ -203,7 +207,7 @@ struct WrongWayInterleaved : Right<F16> {
 const RegisteredKernel wrong_way =
     on_half<F16, WrongWayInterleaved>("mutant_half_wrong_way_f16_interleaved_table");
 
-// Fused multiply-adds.
+// Uses fused multiply-adds.
 struct Fused : Right<Bf16> {
   static Turned rotate(float x1, float x2, float c, float s) {
     return {std::fma(x1, c, -(x2 * s)), std::fma(x2, c, x1 * s)};
@@ -211,7 +215,7 @@ struct Fused : Right<Bf16> {
 };
 const RegisteredKernel fused = on_half<Bf16, Fused>("control_half_fma_bf16_table");
 
-// In double, then rounded to f32 and once more.
+// Computes in double, then rounds to f32 and once more to f16.
 struct ByDouble : Right<F16> {
   static Turned rotate(float x1, float x2, float c, float s) {
     return {static_cast<float>(double{x1} * c - double{x2} * s),
@@ -220,8 +224,8 @@ struct ByDouble : Right<F16> {
 };
 const RegisteredKernel by_double = on_half<F16, ByDouble>("control_half_by_double_f16_table");
 
-// Everything in f16, table and scale too, as half2 kernels do it, and declares it: (sqrt(5) + 2 and
-// the table's 0.71) u, below 6.
+// Computes everything in f16, table and scale too, like half2 kernels, and declares it: (sqrt(5) +
+// 2 + 0.71 of the table) u, which is below 6 u.
 struct AllInF16 : TableRounded<F16> {
   static Turned rotate(float x1, float x2, float c, float s) {
     return {F16(F16(x1 * c) - F16(x2 * s)), F16(F16(x2 * c) + F16(x1 * s))};

@@ -1,5 +1,5 @@
-// Errors on the heap: a kernel leaves the memory that it allocated, and every output is right.
-// The worker must see them (harness/watch/heap_guard.h), whatever the property.
+// Errors on the heap: a kernel writes, reads or frees outside its own allocations, while every
+// output is right. The worker must find them (harness/watch/heap_guard.h) under every property.
 #include <cstdlib>
 #include <cstring>
 
@@ -8,8 +8,8 @@
 namespace ropewalk::mutants {
 namespace {
 
-// A sanitizer owns malloc and sees what it instruments; mutants are not instrumented. So there
-// they allocate in apply, which is seen everywhere.
+// A sanitizer owns malloc and checks instrumented code. Mutants are not instrumented. So under a
+// sanitizer they allocate in apply, which is seen everywhere.
 extern "C" [[gnu::weak]] void __sanitizer_set_death_callback(void (*)());  // NOLINT: its own name
 bool under_sanitizer() {
   if (__sanitizer_set_death_callback == nullptr) return false;
@@ -18,7 +18,7 @@ bool under_sanitizer() {
   return true;
 }
 
-// The compiler does not see through it.
+// Hides the memory's origin from the compiler.
 float* hidden(void* memory) {
   void* volatile seen = memory;
   return static_cast<float*>(seen);
@@ -44,12 +44,12 @@ std::int32_t apply_after(const rope_problem* p, const rope_operands* o, void* st
   return apply<Correct>(p, o, nullptr);
 }
 
-// Room for one value a pair, and two are written.
+// Allocates one value for each pair and writes two.
 void write_past_state(const rope_problem* p, void* state) {
   volatile float* const row = hidden(state);
   for (std::int64_t i = 0; i < p->rotary_dim; ++i) row[i] = 1;
 }
-// Counts down and stops one too late.
+// Counts down and stops one element too late.
 void write_before_state(const rope_problem* p, void* state) {
   volatile float* const row = hidden(state);
   for (std::int64_t i = p->rotary_dim / 2 - 1; i >= -1; --i) row[i] = 1;
@@ -70,7 +70,7 @@ const RegisteredKernel underruns_state{[] {
   return info;
 }()};
 
-// 4,000 bytes behind a block of 24.
+// Writes 4,000 bytes behind a block of 24 bytes.
 const RegisteredKernel overruns_in_prepare{[] {
   KernelInfo info = with_scratch("mutant_overruns_in_prepare_table");
   info.prepare = [](const rope_problem*, void** state) -> std::int32_t {
@@ -86,7 +86,7 @@ const RegisteredKernel overruns_in_prepare{[] {
   return info;
 }()};
 
-// Frees its scratch as soon as it is prepared.
+// Frees its scratch right after prepare, then uses it.
 const RegisteredKernel writes_freed_state{[] {
   KernelInfo info = with_scratch("mutant_writes_freed_state_table");
   info.prepare = [](const rope_problem* p, void** state) -> std::int32_t {
@@ -100,7 +100,7 @@ const RegisteredKernel writes_freed_state{[] {
   return info;
 }()};
 
-// Reads a whole row of 64 values where its scratch has one value a pair.
+// Reads a whole row of 64 values from scratch with one value for each pair.
 void read_past_state(const rope_problem*, void* state) {
   const volatile float* const row = hidden(state);
   volatile float sum = 0;
@@ -113,7 +113,7 @@ const RegisteredKernel reads_past_state{[] {
   return info;
 }()};
 
-// Ends its text of 25 bytes with a zero behind it, where glibc's block happens to have room.
+// Ends its text of 25 bytes with a zero behind them, where glibc's block happens to have room.
 const RegisteredKernel ends_text_outside{[] {
   KernelInfo info = with_scratch("mutant_ends_text_outside_table");
   info.prepare = [](const rope_problem*, void** state) -> std::int32_t {

@@ -1,5 +1,5 @@
-// Errors that only a law about two calls sees well: what depends on the size of x, on what is not
-// finite, on where a tensor lies or on what stands beside it.
+// Errors that laws about two calls find best. They depend on the size of x, on values that are not
+// finite, on a tensor's place, or on its neighbours.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace ropewalk::mutants {
 namespace {
 
-// Rotates (f(x1), f(x2)) in place of (x1, x2).
+// Rotates (f(x1), f(x2)) instead of (x1, x2).
 template <float (*f)(float)>
 struct InputThrough : Correct {
   void rotate(const Pair& x) override {
@@ -26,33 +26,34 @@ struct InputThrough : Correct {
   }
 };
 
-// Saturates, as a fixed-point unit does. Agreement, linearity, power_of_two.
+// Saturates like a fixed-point unit. Seen by agreement, linearity, power_of_two.
 float limited(float x) {
   return std::clamp(x, -0.75f, 0.75f);
 }
 const RegisteredKernel limited_input =
     on_table<InputThrough<limited>>("mutant_limited_input_table");
 
-// An absolute step of 2^-20. Agreement, linearity, power_of_two.
+// Rounds to absolute steps of 2^-20. Seen by agreement, linearity, power_of_two.
 float in_steps(float x) {
   return std::nearbyint(x * 0x1p20f) * 0x1p-20f;
 }
 const RegisteredKernel fixed_point = on_table<InputThrough<in_steps>>("mutant_fixed_point_table");
 
-// Tidies up what is not finite: no finite input shows it. Pair_locality only.
+// Replaces values that are not finite, so no finite input shows it. Seen by pair_locality only.
 float tidied(float x) {
   return std::isfinite(x) ? x : 0;
 }
 const RegisteredKernel nan_to_zero = on_table<InputThrough<tidied>>("mutant_nan_to_zero_table");
 
-// A matrix product that multiplies its zeros too, and does not declare ROPE_MIXES_PAIRS.
-// Pair_locality only.
+// A matrix product that multiplies its zeros too, without declaring ROPE_MIXES_PAIRS. Seen by
+// pair_locality only.
 struct ZeroTimesAll : Correct {
   std::int64_t elements = 0;
   void see(rope_problem& p, rope_operands&) override {
     elements = 0;
     for (std::uint32_t i = 0; i < p.tensor_count; ++i)
-      if (p.tensor[i].rotate != 0 && p.tensor[i].in_place != 0) return;  // needs a copy: leaves it
+      // in place it would need a copy
+      if (p.tensor[i].rotate != 0 && p.tensor[i].in_place != 0) return;
     elements = p.rotary_dim;
   }
   void rotate(const Pair& x) override {
@@ -65,8 +66,8 @@ struct ZeroTimesAll : Correct {
 };
 const RegisteredKernel zero_times_all = on_table<ZeroTimesAll>("mutant_zero_times_all_table");
 
-// Promises equal bits, and fuses where its output happens to be aligned. Strides, placement, order
-// or chunks; within every bound.
+// Promises equal bits, and uses fused operations only if its output happens to be aligned. Seen by
+// strides, placement, order or chunks, while it keeps every bound.
 struct FusedWhereAligned : Correct {
   void rotate(const Pair& x) override {
     if (reinterpret_cast<std::uintptr_t>(x.out + x.at.first) % 16 != 0) return Correct::rotate(x);
@@ -81,23 +82,24 @@ KernelInfo promised(KernelInfo info, std::uint32_t flags) {
 }
 const RegisteredKernel promises_bits{
     promised(table_info<FusedWhereAligned>("mutant_promises_bits_table"), ROPE_BITWISE_INVARIANT)};
-// The same without the promise is right.
+// Without the promise, the same kernel is correct.
 const RegisteredKernel fused_where_aligned =
     on_table<FusedWhereAligned>("control_fused_where_aligned_table");
 
-// The first position counts on, whatever the others are. Order, chunks, agreement.
+// Counts on from the first position, whatever the other positions are. Seen by order, chunks,
+// agreement.
 struct CountsOn : Correct {
   std::int64_t first = 0;
   void locate(const rope_problem& p, Token& token) override {
     if (token.index == 0) first = token.position;
     const std::int64_t position = first + token.index;
-    if (position < p.min_position || position > p.max_position) return;  // past the table
+    if (position < p.min_position || position > p.max_position) return;  // outside the table
     token.position = token.table_row = position;
   }
 };
 const RegisteredKernel counts_on = on_angles<CountsOn>("mutant_counts_on_exact");
 
-// Strides of the first tensor for all. Tensors_apart, agreement, a crash.
+// Uses the first tensor's strides for all. Seen by tensors_apart, by agreement, or by a crash.
 struct StridesOfFirstTensor : Correct {
   void see(rope_problem& p, rope_operands&) override {
     for (std::uint32_t i = 1; i < p.tensor_count; ++i) {
@@ -109,8 +111,8 @@ struct StridesOfFirstTensor : Correct {
 const RegisteredKernel strides_of_first =
     on_table<StridesOfFirstTensor>("mutant_strides_of_first_tensor_table");
 
-// One of the two outputs is rounded to bf16, as where only one half took the narrow path.
-// Quarter_turn, agreement.
+// Rounds one of the two outputs to bf16, like a kernel with one narrow path. Seen by quarter_turn
+// and agreement.
 struct OneOutputInBf16 : Correct {
   void rotate(const Pair& x) override {
     Correct::rotate(x);
@@ -120,7 +122,7 @@ struct OneOutputInBf16 : Correct {
 const RegisteredKernel one_output_in_bf16 =
     on_table<OneOutputInBf16>("mutant_one_output_in_bf16_table");
 
-// The head's number is in the arithmetic: a slope that belongs to ALiBi. Order, agreement.
+// Uses the head's index in the arithmetic, like a slope of ALiBi. Seen by order and agreement.
 struct SlopeOfHead : Correct {
   std::int64_t head = -1;
   const float* last = nullptr;
@@ -134,7 +136,8 @@ struct SlopeOfHead : Correct {
 };
 const RegisteredKernel slope_of_head = on_table<SlopeOfHead>("mutant_slope_of_head_table");
 
-// A block of eight tokens has a loop of its own, which knows no scale. Agreement, attention_scale.
+// A block of eight tokens has a loop of its own, which ignores the scale. Seen by agreement and
+// attention_scale.
 struct BlockWithoutScale : Correct {
   void see(rope_problem& p, rope_operands&) override {
     if (p.tokens >= 8) p.attention_scale = 0;
@@ -143,7 +146,7 @@ struct BlockWithoutScale : Correct {
 const RegisteredKernel block_without_scale =
     on_table<BlockWithoutScale>("mutant_block_without_scale_table");
 
-// Frequencies are made again from the ratio of the first two. Agreement.
+// Computes all frequencies from the ratio of the first two. Seen by agreement.
 struct RatioOfFirstTwo : Correct {
   double frequency(const rope_problem& p, std::int64_t i) override {
     if (i < 2) return p.inv_freq[i];
@@ -153,7 +156,7 @@ struct RatioOfFirstTwo : Correct {
 const RegisteredKernel ratio_of_first_two =
     on_angles<RatioOfFirstTwo>("mutant_ratio_of_first_two_exact");
 
-// What is not rotated is multiplied by 1 and 0 is added: -0 becomes +0. Untouched_dims only.
+// Multiplies unrotated elements by 1 and adds 0, so -0 becomes +0. Seen by untouched_dims only.
 struct UntouchedPlusZero : Correct {
   void finish(const rope_problem& p, const rope_operands& o) override {
     for_each_token(p, o, [&](const Token& token) {

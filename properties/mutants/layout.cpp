@@ -1,4 +1,4 @@
-// Errors in where the rows are: strides, heads, batch rows, tensors.
+// Errors in the place of rows: strides, heads, batch rows, tensors.
 #include <algorithm>
 
 #include "properties/mutants/planted.h"
@@ -6,8 +6,8 @@
 namespace ropewalk::mutants {
 namespace {
 
-// A decode step does the first row of the batch only: MLX #3494, #3496, #3795, #3949.
-// unwritten_outputs; agreement.
+// A decode step rotates only the first row of the batch: MLX #3494, #3496, #3795, #3949. Seen by
+// unwritten_outputs and agreement.
 struct DecodeOfFirstRow : Correct {
   void see(rope_problem& p, rope_operands&) override {
     if (p.tokens == 1) p.batch = 1;
@@ -16,8 +16,8 @@ struct DecodeOfFirstRow : Correct {
 const RegisteredKernel decode_of_first_row =
     on_table<DecodeOfFirstRow>("mutant_decode_of_first_row_table");
 
-// Heads are taken to be contiguous: vLLM #16658, llama.cpp #14582 and PR 19296. Agreement, or any
-// property by a stray write.
+// Takes heads for contiguous: vLLM #16658, llama.cpp #14582 and PR 19296. Seen by agreement, or by
+// any property through a stray write.
 struct HeadsTakenAsDense : Correct {
   void see(rope_problem& p, rope_operands&) override {
     for_each_tensor(p, [](rope_tensor& s) { s.in_head_stride = s.out_head_stride = s.head_dim; });
@@ -26,7 +26,8 @@ struct HeadsTakenAsDense : Correct {
 const RegisteredKernel heads_taken_as_dense =
     on_table<HeadsTakenAsDense>("mutant_heads_taken_as_dense_table");
 
-// Outputs are laid out like the inputs: any property by a stray write, unwritten_outputs.
+// Lays the outputs out like the inputs. Seen by unwritten_outputs, or by any property through a
+// stray write.
 struct OutputsLikeInputs : Correct {
   void see(rope_problem& p, rope_operands&) override {
     for_each_tensor(p, [](rope_tensor& s) {
@@ -39,9 +40,9 @@ struct OutputsLikeInputs : Correct {
 const RegisteredKernel outputs_like_inputs =
     on_table<OutputsLikeInputs>("mutant_outputs_like_inputs_table");
 
-// Batch and tokens are flattened to rows, their pitch read from the token axis; at one token that
-// stride means nothing: seen in released Triton wrappers on [batch, heads, 1, head_dim]. Agreement,
-// unwritten_outputs, or any property by a crash or a stray write.
+// Flattens batch and tokens to rows and reads their pitch from the token axis, but for one token
+// that stride means nothing. Released Triton wrappers do this on [batch, heads, 1, head_dim]. Seen
+// by agreement and unwritten_outputs, or by any property through a crash or a stray write.
 struct PitchOfOneToken : Correct {
   void see(rope_problem& p, rope_operands&) override {
     if (p.tokens > 1) return;
@@ -54,7 +55,8 @@ struct PitchOfOneToken : Correct {
 const RegisteredKernel pitch_of_one_token =
     on_table<PitchOfOneToken>("mutant_pitch_of_one_token_table");
 
-// Wrong for one number of heads: the last of three is left out. unwritten_outputs; agreement.
+// Leaves out the last of three heads, and is right for other numbers. Seen by unwritten_outputs and
+// agreement.
 struct LastOfThreeHeads : Correct {
   void see(rope_problem& p, rope_operands&) override {
     for_each_tensor(p, [](rope_tensor& s) { s.heads = s.heads == 3 ? 2 : s.heads; });
@@ -63,7 +65,7 @@ struct LastOfThreeHeads : Correct {
 const RegisteredKernel last_of_three_heads =
     on_table<LastOfThreeHeads>("mutant_last_of_three_heads_table");
 
-// Every tensor is taken to have at most the first one's heads. unwritten_outputs; agreement.
+// Assumes that no tensor has more heads than the first. Seen by unwritten_outputs and agreement.
 struct HeadsOfFirstTensor : Correct {
   void see(rope_problem& p, rope_operands&) override {
     for_each_tensor(p, [&](rope_tensor& s) { s.heads = std::min(s.heads, p.tensor[0].heads); });
@@ -72,8 +74,8 @@ struct HeadsOfFirstTensor : Correct {
 const RegisteredKernel heads_of_first_tensor =
     on_table<HeadsOfFirstTensor>("mutant_heads_of_first_tensor_table");
 
-// Q and K are all there is: a third tensor, such as V beside them, is left alone.
-// unwritten_outputs, untouched_dims.
+// Handles only Q and K, and leaves a third tensor, such as V, alone. Seen by unwritten_outputs and
+// untouched_dims.
 struct TwoTensorsOnly : Correct {
   void see(rope_problem& p, rope_operands&) override {
     p.tensor_count = std::min<std::uint32_t>(p.tensor_count, 2);
@@ -81,8 +83,9 @@ struct TwoTensorsOnly : Correct {
 };
 const RegisteredKernel two_tensors_only = on_table<TwoTensorsOnly>("mutant_two_tensors_only_table");
 
-// [batch, heads, tokens, head_dim] is known by its token stride and taken to be packed: a cache of
-// keys has room for more tokens. Agreement, or any property by a stray write.
+// Recognizes [batch, heads, tokens, head_dim] by its token stride and takes it for packed, but a
+// cache of keys has room for more tokens. Seen by agreement, or by any property through a stray
+// write.
 struct HeadMajorIsPacked : Correct {
   void see(rope_problem& p, rope_operands&) override {
     for_each_tensor(p, [&](rope_tensor& s) {
@@ -95,7 +98,7 @@ struct HeadMajorIsPacked : Correct {
 const RegisteredKernel head_major_is_packed =
     on_table<HeadMajorIsPacked>("mutant_head_major_is_packed_table");
 
-// What is done for Q, K and V is forgotten for a fourth tensor: it turns forward.
+// Handles Q, K and V, but turns a fourth tensor always forward.
 struct FourthIsForward : Correct {
   void finish(const rope_problem& p, const rope_operands& o) override {
     if (p.tensor_count < 4 || p.tensor[3].rotate == 0 || p.operation == ROPE_FORWARD) return;

@@ -1,4 +1,4 @@
-// Errors in what is read and written, and when.
+// Errors in which memory is read and written, and when.
 #include <utility>
 
 #include "properties/mutants/planted.h"
@@ -10,8 +10,8 @@ void touch(const volatile float* at) {
   static_cast<void>(*at);
 }
 
-// The first output is stored before its input has made the second: FlagGems PR 5143, vLLM PR 635.
-// Right out of place; in place agreement, norm, transpose, relative_position.
+// Stores the first output before its input has made the second: FlagGems PR 5143, vLLM PR 635. It
+// is right out of place. Seen in place by agreement, norm, transpose, relative_position.
 struct StoredTooEarly : Correct {
   void rotate(const Pair& x) override {
     x.out[x.at.first] = x.scale * (x.in[x.at.first] * x.cos1 - x.in[x.at.second] * x.sin1);
@@ -23,8 +23,8 @@ const RegisteredKernel stored_too_early_table =
 const RegisteredKernel stored_too_early_exact =
     on_angles<StoredTooEarly>("mutant_stored_too_early_exact");
 
-// One tensor in place means all in place: a call that mixes both takes its input from an output.
-// Agreement, norm.
+// Takes one tensor in place for all in place. A call that mixes both reads its input from an
+// output. Seen by agreement and norm.
 struct AllInPlaceOrNone : Correct {
   void see(rope_problem& p, rope_operands& o) override {
     for (std::uint32_t i = 1; i < p.tensor_count && p.tensor[0].in_place != 0; ++i)
@@ -34,8 +34,8 @@ struct AllInPlaceOrNone : Correct {
 const RegisteredKernel all_in_place_or_none =
     on_table<AllInPlaceOrNone>("mutant_all_in_place_or_none_table");
 
-// A vector loop of 8 pairs without a tail: ONNX Runtime PR 26389 and 26390. unwritten_outputs;
-// agreement in place.
+// A vector loop of 8 pairs without a tail: ONNX Runtime PR 26389 and 26390. Seen by
+// unwritten_outputs, and by agreement in place.
 struct NoTail : Correct {
   bool leaves_out(const rope_problem& p, std::int64_t i) override {
     return i >= p.rotary_dim / 2 / 8 * 8;
@@ -44,7 +44,8 @@ struct NoTail : Correct {
 const RegisteredKernel no_tail_table = on_table<NoTail>("mutant_no_tail_table");
 const RegisteredKernel no_tail_exact = on_angles<NoTail>("mutant_no_tail_exact");
 
-// One element is forgotten, out of place only: unwritten_outputs, whatever the memory held before.
+// Forgets one element, out of place only. Seen by unwritten_outputs, whatever the memory held
+// before.
 struct OneElementForgotten : Correct {
   float before = 0;
   static float* forgotten(const rope_problem& p, const rope_operands& o) {
@@ -64,7 +65,7 @@ const RegisteredKernel one_element_forgotten =
     on_table<OneElementForgotten>("mutant_one_element_forgotten_table");
 
 // An unmasked load reads one element behind the last row of the table: aiter PR 3078,
-// sgl-kernel-xpu PR 202. Every property, by the page behind the buffer.
+// sgl-kernel-xpu PR 202. Seen by every property, through the page behind the buffer.
 struct ReadsPastTable : Correct {
   void finish(const rope_problem& p, const rope_operands& o) override {
     const std::int64_t row = p.table_rows > 1 ? (p.table_rows - 1) * p.table_row_stride : 0;
@@ -73,7 +74,7 @@ struct ReadsPastTable : Correct {
 };
 const RegisteredKernel reads_past_table = on_table<ReadsPastTable>("mutant_reads_past_table_table");
 
-// The same for the frequencies.
+// The same error with the frequencies.
 struct ReadsPastFrequencies : Correct {
   void finish(const rope_problem& p, const rope_operands&) override {
     touch(reinterpret_cast<const float*>(p.inv_freq + p.rotary_dim / 2));
@@ -82,7 +83,7 @@ struct ReadsPastFrequencies : Correct {
 const RegisteredKernel reads_past_frequencies =
     on_angles<ReadsPastFrequencies>("mutant_reads_past_frequencies_exact");
 
-// The same for the last row of the input.
+// The same error with the last row of the input.
 struct ReadsPastInput : Correct {
   void finish(const rope_problem& p, const rope_operands& o) override {
     const rope_tensor& s = p.tensor[0];
@@ -91,7 +92,8 @@ struct ReadsPastInput : Correct {
 };
 const RegisteredKernel reads_past_input = on_table<ReadsPastInput>("mutant_reads_past_input_table");
 
-// Reads one element before the first row of the input. Every property, by the page before it.
+// Reads one element before the first row of the input. Seen by every property, through the page
+// before the buffer.
 struct ReadsBeforeInput : Correct {
   void finish(const rope_problem& p, const rope_operands& o) override {
     touch(in_row(p, o, 0, 0, 0, 0) - 1);
@@ -100,8 +102,8 @@ struct ReadsBeforeInput : Correct {
 const RegisteredKernel reads_before_input =
     on_table<ReadsBeforeInput>("mutant_reads_before_input_table");
 
-// Writes one element behind the last row. Every property, by the page behind the buffer or the
-// poison around it.
+// Writes one element behind the last row. Seen by every property, through the page behind the
+// buffer or the poison around it.
 struct WritesPastOutput : Correct {
   void finish(const rope_problem& p, const rope_operands& o) override {
     const rope_tensor& s = p.tensor[0];
@@ -111,8 +113,8 @@ struct WritesPastOutput : Correct {
 const RegisteredKernel writes_past_output =
     on_table<WritesPastOutput>("mutant_writes_past_output_table");
 
-// A rounded-up store runs into the gap behind a head, inside the buffer. Every property, by the
-// poison between the rows.
+// A rounded-up store writes into the gap behind a head, inside the buffer. Seen by every property,
+// through the poison between the rows.
 struct WritesIntoGap : Correct {
   void finish(const rope_problem& p, const rope_operands& o) override {
     const rope_tensor& s = p.tensor[0];
@@ -122,8 +124,8 @@ struct WritesIntoGap : Correct {
 };
 const RegisteredKernel writes_into_gap = on_table<WritesIntoGap>("mutant_writes_into_gap_table");
 
-// Uses an input that it was not told to overwrite as its scratch. Every property: it cannot be
-// written.
+// Uses as scratch an input that it must not overwrite. Seen by every property, because the input is
+// read-only.
 struct WritesInput : Correct {
   void finish(const rope_problem& p, const rope_operands& o) override {
     if (p.tensor[0].in_place == 0) *const_cast<float*>(in_row(p, o, 0, 0, 0, 0)) = 0;
@@ -131,7 +133,7 @@ struct WritesInput : Correct {
 };
 const RegisteredKernel writes_input = on_table<WritesInput>("mutant_writes_input_table");
 
-// Counts on a cleared workspace. Every property: the workspace begins as NaN.
+// Assumes a cleared workspace. Seen by every property, because the workspace begins as NaN.
 struct WorkspaceTakenAsZero : Correct {
   float begins_as = 0;
   void see(rope_problem&, rope_operands& o) override {
@@ -142,8 +144,9 @@ struct WorkspaceTakenAsZero : Correct {
 const RegisteredKernel workspace_taken_as_zero =
     on_angles<WorkspaceTakenAsZero>("mutant_workspace_taken_as_zero_exact");
 
-// Keeps the first position it ever saw in the workspace, marked, and counts on from there. Every
-// property that moves its positions: the second call's workspace holds what the first one left.
+// Keeps its first position in the workspace, marked, and counts on from there. Seen by every
+// property that changes positions, because the second call's workspace holds what the first one
+// left.
 struct KeptInWorkspace : Correct {
   static constexpr std::int64_t mark = 0x5eed'0f'a'ca11;
   std::int64_t shift = 0;
@@ -172,8 +175,8 @@ KernelInfo kept_in_workspace_info() {
 }
 const RegisteredKernel kept_in_workspace{kept_in_workspace_info()};
 
-// Asks for a workspace that is one float too small. Every property at a rotary_dim that is a
-// multiple of 16, by the page behind it (its begin is aligned to 64 bytes).
+// Asks for a workspace that is one float too small. Seen by every property at a rotary_dim that is
+// a multiple of 16, through the page behind it (its begin is aligned to 64 bytes).
 struct WorkspaceTooSmall : Correct {
   void see(rope_problem& p, rope_operands& o) override {
     static_cast<float*>(o.workspace)[p.rotary_dim] = 0;
@@ -182,8 +185,8 @@ struct WorkspaceTooSmall : Correct {
 const RegisteredKernel workspace_too_small =
     on_angles<WorkspaceTooSmall>("mutant_workspace_too_small_exact");
 
-// An undeclared flush to zero, as left behind by -ffast-math in a constructor. Agreement, where
-// values are tiny.
+// Flushes to zero without declaring it, like -ffast-math in a constructor. Seen by agreement on
+// tiny values.
 struct FlushesSubnormals : Correct {
   static float flushed(float v) { return v > -0x1p-126f && v < 0x1p-126f ? 0 : v; }
   void rotate(const Pair& x) override {

@@ -7,7 +7,7 @@
 namespace ropewalk::mutants {
 namespace {
 
-// Makes the window wider and turns what is new by the window's own angles again.
+// Makes the window wider, and turns the new pairs by the window's own angles again.
 struct Widened : Correct {
   std::int64_t given_pairs = 0;
   void widen(rope_problem& p, std::int64_t rotary_dim) {
@@ -26,7 +26,8 @@ bool all_fit(const rope_problem& p, std::int64_t rotary_dim) {
   return true;
 }
 
-// Rotates the whole head: maxtext #4616, vLLM #43770. untouched_dims; agreement in half-split.
+// Rotates the whole head: maxtext #4616, vLLM #43770. Seen by untouched_dims, and by agreement in
+// half-split.
 struct WholeHead : Widened {
   void see(rope_problem& p, rope_operands&) override {
     const std::int64_t whole = p.tensor[0].head_dim / 2 * 2;
@@ -37,7 +38,8 @@ struct WholeHead : Widened {
 const RegisteredKernel whole_head_table = on_table<WholeHead>("mutant_whole_head_table");
 const RegisteredKernel whole_head_exact = on_angles<WholeHead>("mutant_whole_head_exact");
 
-// rotary_dim rounded up to a power of two without a mask: sglang #35096. untouched_dims; agreement.
+// Rounds rotary_dim up to a power of two without a mask: sglang #35096. Seen by untouched_dims and
+// agreement.
 struct PowerOfTwo : Widened {
   void see(rope_problem& p, rope_operands&) override {
     const auto rounded =
@@ -48,7 +50,7 @@ struct PowerOfTwo : Widened {
 const RegisteredKernel power_of_two_table = on_table<PowerOfTwo>("mutant_power_of_two_table");
 const RegisteredKernel power_of_two_exact = on_angles<PowerOfTwo>("mutant_power_of_two_exact");
 
-// The window is taken to begin at 0. untouched_dims; agreement.
+// Assumes that the window begins at 0. Seen by untouched_dims and agreement.
 struct WindowAtZero : Correct {
   void see(rope_problem& p, rope_operands&) override {
     for_each_tensor(p, [](rope_tensor& s) { s.rotary_offset = 0; });
@@ -56,8 +58,8 @@ struct WindowAtZero : Correct {
 };
 const RegisteredKernel window_at_zero = on_table<WindowAtZero>("mutant_window_at_zero_table");
 
-// Frequencies theta^(-2i/head_dim) for a smaller rotary_dim: pie PR 603. Agreement, decay with
-// partial rotary.
+// Frequencies theta^(-2i/head_dim) for a smaller rotary_dim: pie PR 603. Seen by agreement and
+// decay with partial rotary.
 struct FrequenciesOfHeadDim : Correct {
   double frequency(const rope_problem& p, std::int64_t i) override {
     return std::pow(p.inv_freq[i],
@@ -67,8 +69,8 @@ struct FrequenciesOfHeadDim : Correct {
 const RegisteredKernel frequencies_of_head_dim =
     on_angles<FrequenciesOfHeadDim>("mutant_frequencies_of_head_dim_exact");
 
-// Writes the window and nothing else, right as long as it works in place: several.
-// unwritten_outputs, untouched_dims.
+// Writes only the window, which is right in place: several projects. Seen by unwritten_outputs and
+// untouched_dims.
 struct UntouchedNeverWritten : Correct {
   void see(rope_problem& p, rope_operands& o) override {
     for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
@@ -84,7 +86,7 @@ struct UntouchedNeverWritten : Correct {
 const RegisteredKernel untouched_never_written =
     on_table<UntouchedNeverWritten>("mutant_untouched_never_written_table");
 
-// Rotates a tensor that was only to be copied. untouched_dims.
+// Rotates a tensor that should only be copied. Seen by untouched_dims.
 struct RotatesAllTensors : Correct {
   void see(rope_problem& p, rope_operands& o) override {
     for (std::uint32_t i = 1; i < p.tensor_count; ++i)
@@ -101,7 +103,7 @@ const RegisteredKernel rotates_all_tensors_table =
 const RegisteredKernel rotates_all_tensors_exact =
     on_angles<RotatesAllTensors>("mutant_rotates_all_tensors_exact");
 
-// What is not rotated passes through a buffer of 512. sizes.
+// Copies unrotated elements through a buffer of 512. Seen by sizes.
 struct CopiesAtMost512 : Correct {
   void finish(const rope_problem& p, const rope_operands& o) override {
     for_each_token(p, o, [&](const Token& token) {

@@ -7,7 +7,7 @@ ROPEWALK_PLUGIN();
 namespace ropewalk::mutants {
 namespace {
 
-// An index into a tensor; strides of [batch, tokens, heads].
+// An index into a tensor, from strides of [batch, tokens, heads].
 std::int64_t row_index(const rope_problem& p, const rope_tensor& s,
                        const std::int64_t (&strides)[3], std::int64_t batch, std::int64_t token,
                        std::int64_t head) {

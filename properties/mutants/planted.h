@@ -1,5 +1,5 @@
-// One scalar f32 kernel, right as it stands, with a hook at every place where a kernel can go
-// wrong. A mutant is a struct that overrides a hook, for tables, for angles of its own, or both:
+// One correct scalar f32 kernel, with a hook at every place where a kernel can go wrong. A mutant
+// is a struct that overrides a hook, for tables, for angles of its own, or for both:
 //
 //   struct WrongWay : Correct {
 //     float sin_sign(const rope_problem& p) override { return -Correct::sin_sign(p); }
@@ -7,7 +7,7 @@
 //   const RegisteredKernel table = on_table<WrongWay>("mutant_wrong_way_table");
 //   const RegisteredKernel exact = on_angles<WrongWay>("mutant_wrong_way_exact");
 //
-// Mutants are kernels: they know kernels/api and kernels/common, and nothing of the suite.
+// Mutants are kernels. They include kernels/api and kernels/common, and nothing of the suite.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,22 +19,22 @@
 
 namespace ropewalk::mutants {
 
-/// One pair of one head on its way. cos1, sin1 make the first output, cos2, sin2 the second: alike
-/// in a correct kernel. `in` and `out` begin with the rotated window.
+/// One pair of one head during the computation. cos1 and sin1 make the first output, cos2 and sin2
+/// the second. They are equal in a correct kernel. `in` and `out` point to the rotated window.
 struct Pair {
   const float* in;
   float* out;
   PairIndex at;
   float cos1, sin1, cos2, sin2, scale;
-  std::int64_t i;  ///< which pair of the window
+  std::int64_t i;  ///< index of the pair in the window
 };
 
-/// The hooks, each doing the right thing. One object lives for one call of apply.
+/// The hooks, each with the correct behaviour. One object lives for one call of apply.
 class Correct {
  public:
   virtual ~Correct() = default;
 
-  /// The call as the kernel sees it: most errors are a problem misread.
+  /// Changes the call before the kernel reads it, as most errors misread the problem.
   virtual void see(rope_problem&, rope_operands&) {}
   virtual void locate(const rope_problem&, Token&) {}
   virtual double frequency(const rope_problem& p, std::int64_t i) { return p.inv_freq[i]; }
@@ -45,7 +45,7 @@ class Correct {
   virtual float sin_sign(const rope_problem& p) {
     return p.operation == ROPE_TRANSPOSE ? -1.0f : 1.0f;
   }
-  /// Where pair i lies in the window, and which entries of its row turn its two elements.
+  /// The elements of pair i in the window. Below: which entries of its row turn its two elements.
   virtual PairIndex elements(const rope_problem& p, std::int64_t i) {
     return pair_index(p.pairing, i, p.rotary_dim / 2);
   }
@@ -64,7 +64,7 @@ std::int32_t run(Correct& hooks, const rope_problem& p, const rope_operands& o);
 
 std::int32_t supports_table(const rope_problem* p, const char** reason);
 std::int32_t supports_angles(const rope_problem* p, const char** reason);
-/// The row of cos and sin that own angles need.
+/// The size in bytes of the row of cos and sin for own angles.
 std::size_t row_bytes(const rope_problem* p);
 
 template <class Hooks>
@@ -73,7 +73,7 @@ std::int32_t apply(const rope_problem* p, const rope_operands* o, void*) {
   return run(hooks, *p, *o);
 }
 
-/// What a kernel with these hooks registers; for those that change something more.
+/// The description of a kernel with these hooks, for mutants that change more of it.
 template <class Hooks>
 KernelInfo table_info(const char* name) {
   KernelInfo info;
@@ -99,13 +99,13 @@ RegisteredKernel on_angles(const char* name) {
   return RegisteredKernel(angles_info<Hooks>(name));
 }
 
-/// A row of an output or an input, as the contract lays it out.
+/// A row of an output or an input, in the contract's layout.
 float* out_row(const rope_problem& p, const rope_operands& o, std::uint32_t tensor,
                std::int64_t batch, std::int64_t token, std::int64_t head);
 const float* in_row(const rope_problem& p, const rope_operands& o, std::uint32_t tensor,
                     std::int64_t batch, std::int64_t token, std::int64_t head);
 
-/// The nearest bfloat16, ties to even, of a finite value.
+/// The nearest bfloat16 of a finite value, ties to even.
 inline float to_bf16(float value) {
   return Bf16{value};
 }
@@ -118,7 +118,7 @@ inline void read_positions_from(rope_problem& p, rope_operands& o, const std::in
   o.positions = positions;
 }
 
-/// Takes the input of a tensor from where its output lies.
+/// Makes a tensor read its input from where its output lies.
 inline void read_from_output(rope_problem& p, rope_operands& o, std::uint32_t tensor) {
   rope_tensor& s = p.tensor[tensor];
   o.tensor[tensor].in = o.tensor[tensor].out;

@@ -11,8 +11,8 @@ bool by_position(const rope_problem& p) {
   return p.angle_source == ROPE_ANGLES_TABLE && p.table_rows_by == ROPE_ROW_BY_POSITION;
 }
 
-// Positions made in bf16 fall together in blocks: candle PR 3520, diffusers PR 13922. Agreement,
-// position_sweep, relative_position, decay.
+// Makes positions in bf16, where they fall together in blocks: candle PR 3520, diffusers PR 13922.
+// Seen by agreement, position_sweep, relative_position, decay.
 struct PositionInBf16 : Correct {
   void locate(const rope_problem& p, Token& token) override {
     token.position = static_cast<std::int64_t>(to_bf16(static_cast<float>(token.position)));
@@ -27,8 +27,8 @@ const RegisteredKernel position_in_bf16_table =
 const RegisteredKernel position_in_bf16_exact =
     on_angles<PositionInBf16>("mutant_position_in_bf16_exact");
 
-// A cache of 4096 rows, and later positions get its last: pegainfer #220. Agreement,
-// position_sweep; relative_position and decay where positions are long.
+// A cache of 4096 rows, whose last row serves all later positions: pegainfer #220. Seen by
+// agreement and position_sweep, and by relative_position and decay at large positions.
 struct PositionClamped : Correct {
   void locate(const rope_problem&, Token& token) override {
     token.position = std::min<std::int64_t>(token.position, 4095);
@@ -40,7 +40,7 @@ const RegisteredKernel position_clamped_table =
 const RegisteredKernel position_clamped_exact =
     on_angles<PositionClamped>("mutant_position_clamped_exact");
 
-// A decode step takes position 0: executorch PR 2010, mlx-vlm #1983. Agreement.
+// A decode step takes position 0: executorch PR 2010, mlx-vlm #1983. Seen by agreement.
 struct DecodeAtZero : Correct {
   void locate(const rope_problem& p, Token& token) override {
     if (p.tokens > 1) return;
@@ -52,8 +52,8 @@ const RegisteredKernel decode_at_zero_table = on_table<DecodeAtZero>("mutant_dec
 const RegisteredKernel decode_at_zero_exact =
     on_angles<DecodeAtZero>("mutant_decode_at_zero_exact");
 
-// Every row of the batch takes row 0's angles: seen in released Triton wrappers that flatten the
-// angles and cut them to the first row. Agreement.
+// Every batch row takes row 0's angles. Released Triton wrappers do this: they flatten the angles
+// and cut them to the first row. Seen by agreement.
 struct RowZeroForAll : Correct {
   void see(rope_problem& p, rope_operands&) override { p.position_batch_stride = 0; }
   void locate(const rope_problem& p, Token& token) override {
@@ -65,8 +65,8 @@ const RegisteredKernel row_zero_for_all_table =
 const RegisteredKernel row_zero_for_all_exact =
     on_angles<RowZeroForAll>("mutant_row_zero_for_all_exact");
 
-// Takes positions to be contiguous, so a row of positions shared by the batch is overrun:
-// agreement, or any property by a crash.
+// Takes positions for contiguous, and so reads past a row of positions that the batch shares. Seen
+// by agreement, or by any property through a crash.
 struct PositionsTakenAsDense : Correct {
   void see(rope_problem& p, rope_operands&) override { p.position_batch_stride = p.tokens; }
 };
@@ -75,8 +75,8 @@ const RegisteredKernel positions_taken_as_dense_table =
 const RegisteredKernel positions_taken_as_dense_exact =
     on_angles<PositionsTakenAsDense>("mutant_positions_taken_as_dense_exact");
 
-// The same where the tokens of a row lie side by side: positions of a slice of longer rows.
-// Agreement.
+// The same where the tokens of a row lie side by side: positions in a slice of longer rows. Seen by
+// agreement.
 struct SideBySideIsDense : Correct {
   void see(rope_problem& p, rope_operands&) override {
     if (p.tokens > 1 && p.position_token_stride == 1 && p.position_batch_stride != 0)
@@ -86,8 +86,8 @@ struct SideBySideIsDense : Correct {
 const RegisteredKernel side_by_side_is_dense =
     on_table<SideBySideIsDense>("mutant_side_by_side_is_dense_table");
 
-/// The positions of a call: [batch, tokens], packed, in memory that is there before: an allocation
-/// would be seen instead of the error. NULL where it gives none.
+/// The positions of a call: [batch, tokens], packed, in memory that exists already. An allocation
+/// would be found instead of the error. NULL if the call gives no positions.
 std::int64_t* positions_of(const rope_problem& p, const rope_operands& o) {
   static std::int64_t positions[1 << 16];
   std::size_t count = 0;
@@ -96,7 +96,7 @@ std::int64_t* positions_of(const rope_problem& p, const rope_operands& o) {
   return positions;
 }
 
-/// Of a hook that gives a token another one's position.
+/// A hook that gives a token the position of another token.
 struct MistakenPosition : Correct {
   const std::int64_t* positions = nullptr;
   void see(rope_problem& p, rope_operands& o) override { positions = positions_of(p, o); }
@@ -107,7 +107,7 @@ struct MistakenPosition : Correct {
   }
 };
 
-// Decode in blocks of 32 rows; each rereads the positions of the first. sizes.
+// Decodes in blocks of 32 rows, and reads the positions of the first block for each. Seen by sizes.
 struct PositionsOfFirstRows : MistakenPosition {
   void locate(const rope_problem& p, Token& token) override {
     if (p.tokens == 1) take(p, token, token.batch % 32, 0);
@@ -116,7 +116,8 @@ struct PositionsOfFirstRows : MistakenPosition {
 const RegisteredKernel positions_of_first_rows =
     on_table<PositionsOfFirstRows>("mutant_positions_of_first_rows_table");
 
-// Prompts in blocks of 128 tokens; from the second on the row of the batch is forgotten. sizes.
+// Handles prompts in blocks of 128 tokens, and from the second block on ignores the batch row. Seen
+// by sizes.
 struct RowForgottenInBlocks : MistakenPosition {
   void locate(const rope_problem& p, Token& token) override {
     if (token.index >= 128) take(p, token, 0, token.index);
@@ -125,8 +126,8 @@ struct RowForgottenInBlocks : MistakenPosition {
 const RegisteredKernel row_forgotten_in_blocks =
     on_table<RowForgottenInBlocks>("mutant_row_forgotten_in_blocks_table");
 
-// cos and sin of 64 tokens at a time, for Q and then for K, where the block begins at 0 again.
-// agreement, sizes.
+// Makes cos and sin of 64 tokens at a time, for Q and then for K, but K's blocks begin at 0 again.
+// Seen by agreement and sizes.
 std::int32_t apply_first_block_for_k(const rope_problem* p, const rope_operands* o, void*) {
   rope_problem problem = *p;
   rope_operands operands = *o;
@@ -151,8 +152,8 @@ const RegisteredKernel first_block_for_k{[] {
   return info;
 }()};
 
-// The same for a column out of a wider array, as in positions [tokens, 3] of a multimodal model; a
-// stride of 0 is honoured. Agreement.
+// The same for a column of a wider array, as in positions [tokens, 3] of a multimodal model. A
+// stride of 0 is respected. Seen by agreement.
 struct PositionStrideIsOne : Correct {
   void see(rope_problem& p, rope_operands&) override {
     p.position_token_stride = std::min<std::int64_t>(p.position_token_stride, 1);
@@ -163,8 +164,8 @@ const RegisteredKernel position_stride_is_one_table =
 const RegisteredKernel position_stride_is_one_exact =
     on_angles<PositionStrideIsOne>("mutant_position_stride_is_one_exact");
 
-// 64-bit positions read as 32-bit ones: every second one is 0 on a little-endian machine.
-// Agreement, relative_position, decay.
+// Reads 64-bit positions as 32-bit ones: every second one is 0 on a little-endian machine. Seen by
+// agreement, relative_position, decay.
 struct WidePositionsReadNarrow : Correct {
   void see(rope_problem& p, rope_operands&) override { p.position_dtype = ROPE_I32; }
 };
@@ -173,8 +174,8 @@ const RegisteredKernel wide_positions_read_narrow_table =
 const RegisteredKernel wide_positions_read_narrow_exact =
     on_angles<WidePositionsReadNarrow>("mutant_wide_positions_read_narrow_exact");
 
-// Negative positions (relative attention, left padding) lose their sign. Agreement, position_sweep,
-// relative_position.
+// Drops the sign of negative positions (relative attention, left padding). Seen by agreement,
+// position_sweep, relative_position.
 struct PositionsWithoutSign : Correct {
   void locate(const rope_problem&, Token& token) override {
     token.position = std::max(token.position, -token.position);
@@ -183,14 +184,15 @@ struct PositionsWithoutSign : Correct {
 const RegisteredKernel positions_without_sign =
     on_angles<PositionsWithoutSign>("mutant_positions_without_sign_exact");
 
-// Rows of a padded table are taken to be contiguous. Agreement; norm, since the gap is no rotation.
+// Takes the rows of a padded table for contiguous. Seen by agreement, and by norm, since the gap is
+// no rotation.
 struct TableTakenAsDense : Correct {
   void see(rope_problem& p, rope_operands&) override { p.table_row_stride = p.rotary_dim / 2; }
 };
 const RegisteredKernel table_taken_as_dense =
     on_table<TableTakenAsDense>("mutant_table_taken_as_dense_table");
 
-// K is turned by Q's table. Agreement, where the two are not the same.
+// Turns K by Q's table. Seen by agreement, if the two tables differ.
 struct OneTableForAll : Correct {
   void see(rope_problem& p, rope_operands& o) override {
     for (std::uint32_t i = 1; i < p.tensor_count; ++i) {
@@ -202,8 +204,8 @@ struct OneTableForAll : Correct {
 const RegisteredKernel one_table_for_all =
     on_table<OneTableForAll>("mutant_one_table_for_all_table");
 
-// The table is there and never read: angles of its own, as long as they are the same ones.
-// Agreement where Q and K have tables of their own, or where there are no positions.
+// Never reads the table, but computes its own angles, which usually are the same. Seen by
+// agreement, if Q and K have tables of their own or there are no positions.
 struct TableIgnored : Correct {
   void see(rope_problem& p, rope_operands&) override { p.angle_source = ROPE_ANGLES_INV_FREQ; }
 };
@@ -214,8 +216,8 @@ KernelInfo table_ignored_info() {
 }
 const RegisteredKernel table_ignored{table_ignored_info()};
 
-// 1e-6 at one element of one position: what a spot check misses. Only position_sweep is sure to
-// look there.
+// An error of 1e-6 at one element of one position, which a spot check misses. Only position_sweep
+// surely looks there.
 struct OnePositionOff : Correct {
   void finish(const rope_problem& p, const rope_operands& o) override {
     for_each_token(p, o, [&](const Token& token) {
@@ -230,7 +232,8 @@ const RegisteredKernel one_position_off_table =
 const RegisteredKernel one_position_off_exact =
     on_angles<OnePositionOff>("mutant_one_position_off_exact");
 
-// Positions that are as many as from the least to the largest are taken to be in order. Agreement.
+// Takes positions for ordered if their number fits the range from the least to the largest. Seen by
+// agreement.
 struct RunByItsEnds : MistakenPosition {
   bool in_order = false;
   void see(rope_problem& p, rope_operands& o) override {
@@ -244,7 +247,7 @@ struct RunByItsEnds : MistakenPosition {
 };
 const RegisteredKernel run_by_its_ends = on_angles<RunByItsEnds>("mutant_run_by_its_ends_exact");
 
-// The first token is taken to have the least position. Agreement.
+// Assumes that the first token has the least position. Seen by agreement.
 struct FirstIsLeast : Correct {
   void locate(const rope_problem& p, Token& token) override {
     if (token.batch == 0 && token.index == 0) token.position = p.min_position;
@@ -252,7 +255,7 @@ struct FirstIsLeast : Correct {
 };
 const RegisteredKernel first_is_least = on_angles<FirstIsLeast>("mutant_first_is_least_exact");
 
-// In a batch of long prompts, the tokens from 1025 on are those of row 0. sizes.
+// In a batch of long prompts, takes the tokens from 1025 on from row 0. Seen by sizes.
 struct LongPromptOfFirstRow : MistakenPosition {
   void locate(const rope_problem& p, Token& token) override {
     if (token.index > 1024) take(p, token, 0, token.index);

@@ -14,14 +14,14 @@
 namespace ropewalk::mutants {
 namespace {
 
-// A kernel whose apply, and nothing else, is this function.
+// A kernel that is correct except for this apply.
 KernelInfo with_apply(const char* name, decltype(rope_kernel::apply) apply_instead) {
   KernelInfo info = table_info<Correct>(name);
   info.apply = apply_instead;
   return info;
 }
 
-// CRASH, with the address.
+// CRASH with the address.
 const RegisteredKernel segfault{
     with_apply("mutant_segfault", [](const rope_problem*, const rope_operands*, void*) {
       volatile float* volatile nowhere = nullptr;
@@ -29,7 +29,7 @@ const RegisteredKernel segfault{
       return std::int32_t{ROPE_OK};
     })};
 
-// Rounds down from now on: the next kernel would pay for it.
+// Leaves rounding down set, which would change the results of the next kernel.
 const RegisteredKernel leaves_rounding{with_apply(
     "mutant_leaves_rounding", [](const rope_problem* p, const rope_operands* o, void* state) {
       std::fesetround(FE_DOWNWARD);
@@ -37,7 +37,7 @@ const RegisteredKernel leaves_rounding{with_apply(
     })};
 
 #if defined(__x86_64__)
-// MMX code without its emms: long double results of the next kernel are NaN.
+// MMX code without its emms, so long double results of the next kernel are NaN.
 const RegisteredKernel leaves_mmx{
     with_apply("mutant_leaves_mmx", [](const rope_problem* p, const rope_operands* o, void* state) {
       const std::int32_t answer = apply<Correct>(p, o, state);
@@ -46,14 +46,14 @@ const RegisteredKernel leaves_mmx{
     })};
 #endif
 
-// CRASH by a signal that the library raised: an assertion in a dependency.
+// CRASH by a signal that the library raises, like an assertion in a dependency.
 const RegisteredKernel aborts{
     with_apply("mutant_aborts", [](const rope_problem*, const rope_operands*, void*) {
       std::abort();
       return std::int32_t{ROPE_OK};
     })};
 
-// CRASH without a signal: the process is gone, and success was its last word.
+// CRASH without a signal: the process exits with success.
 const RegisteredKernel exits{
     with_apply("mutant_exits", [](const rope_problem*, const rope_operands*, void*) {
       std::exit(0);
@@ -68,28 +68,28 @@ const RegisteredKernel hangs{
       return std::int32_t{ROPE_OK};
     })};
 
-// The same without a word from any exit handler.
+// The same without running any exit handler.
 const RegisteredKernel exits_at_once{
     with_apply("mutant_exits_at_once", [](const rope_problem*, const rope_operands*, void*) {
       _exit(0);
       return std::int32_t{ROPE_OK};
     })};
 
-// Ends the thread it was called on, and leaves the process to nobody.
+// Ends the thread on which it was called, so no thread of the process goes on.
 const RegisteredKernel ends_thread{
     with_apply("mutant_ends_thread", [](const rope_problem*, const rope_operands*, void*) {
       pthread_exit(nullptr);
       return std::int32_t{ROPE_OK};
     })};
 
-// As the kernel does when memory runs out.
+// Ends like a process that the system kills when memory runs out.
 const RegisteredKernel kills_itself{
     with_apply("mutant_kills_itself", [](const rope_problem*, const rope_operands*, void*) {
       std::raise(SIGKILL);
       return std::int32_t{ROPE_OK};
     })};
 
-// Right twice, then CRASH.
+// Right in two calls, then CRASH.
 const RegisteredKernel third_call{
     with_apply("mutant_third_call", [](const rope_problem* p, const rope_operands* o, void* state) {
       static int calls = 0;
@@ -98,7 +98,7 @@ const RegisteredKernel third_call{
       return apply<Correct>(p, o, state);
     })};
 
-// Frees what is not its own.
+// Frees memory that is not its own.
 const RegisteredKernel frees_argument{with_apply(
     "mutant_frees_argument", [](const rope_problem* p, const rope_operands* o, void* state) {
       const std::int32_t answer = apply<Correct>(p, o, state);
@@ -107,13 +107,13 @@ const RegisteredKernel frees_argument{with_apply(
       return answer;
     })};
 
-// Writes where the worker answers: what arrives is no message.
+// Writes bytes that are no message to the descriptor on which the worker answers.
 const RegisteredKernel talks_to_parent{with_apply(
     "mutant_talks_to_parent", [](const rope_problem* p, const rope_operands* o, void* state) {
       return write(3, "hello", 5) < 0 ? std::int32_t{ROPE_FAILED} : apply<Correct>(p, o, state);
     })};
 
-// Scribbles over the page that tells the parent how far the worker is.
+// Overwrites the page that tells the parent how far the worker is.
 const RegisteredKernel scribbles{
     with_apply("mutant_scribbles", [](const rope_problem*, const rope_operands*, void*) {
       constexpr std::size_t bytes = 8192;
@@ -123,31 +123,31 @@ const RegisteredKernel scribbles{
       return std::int32_t{ROPE_OK};
     })};
 
-// An exception leaves apply, which is C. FAIL or CRASH.
+// Throws an exception out of apply, which is a C function. FAIL or CRASH.
 const RegisteredKernel throws{with_apply(
     "mutant_throws", [](const rope_problem* p, const rope_operands*, void*) -> std::int32_t {
       if (p->batch > 0) throw std::runtime_error("out of patience");
       return ROPE_OK;
     })};
 
-// An honest failure is a failed claim all the same.
+// Reports failure. Such a claim counts as failed, too.
 const RegisteredKernel fails{with_apply(
     "mutant_fails",
     [](const rope_problem*, const rope_operands*, void*) { return std::int32_t{ROPE_FAILED}; })};
 
-// Refuses what it had accepted: no way out of a comparison.
+// Refuses in apply what supports accepted. This must not avoid a comparison.
 const RegisteredKernel refuses_late{
     with_apply("mutant_refuses_late", [](const rope_problem*, const rope_operands*, void*) {
       return std::int32_t{ROPE_UNSUPPORTED};
     })};
 
-// A callback that leaves its status undefined: OK, and nothing written. unwritten_outputs; all that
-// look at an output.
+// Like a callback that leaves its status undefined: answers OK and writes nothing. Seen by
+// unwritten_outputs, and by all properties that compare an output.
 const RegisteredKernel writes_nothing{with_apply(
     "mutant_writes_nothing",
     [](const rope_problem*, const rope_operands*, void*) { return std::int32_t{ROPE_OK}; })};
 
-// Dies while it is asked what it offers. A crash is no refusal: never UNSUPPORTED.
+// Crashes in supports. A crash is no refusal, so the verdict is never UNSUPPORTED.
 KernelInfo dies_when_asked_info() {
   KernelInfo info = table_info<Correct>("mutant_dies_when_asked");
   info.supports = [](const rope_problem*, const char**) -> std::int32_t {
@@ -158,7 +158,7 @@ KernelInfo dies_when_asked_info() {
 }
 const RegisteredKernel dies_when_asked{dies_when_asked_info()};
 
-// Dies while it cleans up.
+// Crashes in release.
 KernelInfo dies_in_release_info() {
   KernelInfo info = table_info<Correct>("mutant_dies_in_release");
   info.prepare = [](const rope_problem*, void** state) -> std::int32_t {
@@ -170,7 +170,7 @@ KernelInfo dies_in_release_info() {
 }
 const RegisteredKernel dies_in_release{dies_in_release_info()};
 
-// Cannot prepare what it accepted.
+// Accepts a problem that it then cannot prepare.
 KernelInfo fails_to_prepare_info() {
   KernelInfo info = table_info<Correct>("mutant_fails_to_prepare");
   info.prepare = [](const rope_problem*, void**) -> std::int32_t { return ROPE_FAILED; };

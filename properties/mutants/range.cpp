@@ -1,4 +1,4 @@
-// Errors that show only where the numbers of a type end or begin, in f32 and in f64.
+// Errors that show only at the upper or lower end of a type's range, in f32 and in f64.
 #include <cmath>
 #include <limits>
 
@@ -8,8 +8,8 @@
 namespace ropewalk::mutants {
 namespace {
 
-// Pairs whose squared length overflows are taken for broken ones, and set to 0: from 2^64 on in
-// f32, from 2^512 on in f64. Agreement on huge data.
+// Sets pairs to 0 if their squared length overflows: from 2^64 on in f32, from 2^512 on in f64.
+// Seen by agreement on huge data.
 struct HugeIsBroken {
   template <class Real>
   static void rotate(Real& x1, Real& x2, Real c, Real s) {
@@ -20,8 +20,7 @@ struct HugeIsBroken {
   }
 };
 
-// A pair without length needs no rotation, says a squared length that underflows. Agreement on tiny
-// data.
+// Copies a pair whose squared length underflows to 0. Seen by agreement on tiny data.
 struct TinyIsZero {
   template <class Real>
   static void rotate(Real& x1, Real& x2, Real c, Real s) {
@@ -32,7 +31,8 @@ struct TinyIsZero {
   }
 };
 
-// Twice as large for a while, which is exact, but for the last binade. Agreement where numbers end.
+// Computes with values twice as large, which is exact except in the last binade. Seen by agreement
+// at the upper end of the range.
 struct TwiceAsLarge {
   template <class Real>
   static void rotate(Real& x1, Real& x2, Real c, Real s) {
@@ -42,7 +42,7 @@ struct TwiceAsLarge {
   }
 };
 
-// Subnormal inputs are read as 0, undeclared. Agreement on subnormal data.
+// Reads subnormal inputs as 0 without declaring it. Seen by agreement on subnormal data.
 struct SubnormalIsZero {
   template <class Real>
   static void rotate(Real& x1, Real& x2, Real c, Real s) {
@@ -55,8 +55,8 @@ struct SubnormalIsZero {
   }
 };
 
-// Small angles by a short series where a value is large, which nobody does, and everybody does
-// something like it: wrong in one stretch of the range alone. Agreement on data of every size.
+// Uses a short series for small angles if the value is large. No real kernel does exactly this, but
+// many have a special path for one part of the range. Seen by agreement on data of every size.
 template <int least, int most>
 struct WrongBetween {
   template <class Real>

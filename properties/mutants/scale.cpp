@@ -7,21 +7,21 @@
 namespace ropewalk::mutants {
 namespace {
 
-// Once in the table and once in the kernel: vLLM #48351, sglang PR 33558, exllamav3 #259. Norm,
-// transpose, agreement.
+// Scales in the table and again in the kernel: vLLM #48351, sglang PR 33558, exllamav3 #259. Seen
+// by norm, transpose, agreement.
 struct ScaledTwice : Correct {
   void see(rope_problem& p, rope_operands&) override { p.attention_scale *= p.attention_scale; }
 };
 const RegisteredKernel scaled_twice_table = on_table<ScaledTwice>("mutant_scaled_twice_table");
 const RegisteredKernel scaled_twice_exact = on_angles<ScaledTwice>("mutant_scaled_twice_exact");
 
-// Not at all. Norm, transpose, agreement; relative_position holds.
+// Does not scale at all. Seen by norm, transpose, agreement, while relative_position holds.
 struct NotScaled : Correct {
   void see(rope_problem& p, rope_operands&) override { p.attention_scale = 0; }
 };
 const RegisteredKernel not_scaled = on_table<NotScaled>("mutant_not_scaled_table");
 
-// Clamped to what somebody thought reasonable. attention_scale, agreement.
+// Clamps the scale to a range that seemed reasonable. Seen by attention_scale and agreement.
 struct ScaleClamped : Correct {
   void see(rope_problem& p, rope_operands&) override {
     p.attention_scale = std::clamp(p.attention_scale, -100.0, 100.0);
@@ -29,8 +29,8 @@ struct ScaleClamped : Correct {
 };
 const RegisteredKernel scale_clamped = on_table<ScaleClamped>("mutant_scale_clamped_table");
 
-// The same far from what models ask for, where a program checks what it is given. attention_scale,
-// and what is generated.
+// The same far from the scales of models, like a program that checks its input. Seen by
+// attention_scale and by generated cases.
 struct LargeScaleClamped : Correct {
   void see(rope_problem& p, rope_operands&) override {
     p.attention_scale = std::clamp(p.attention_scale, -1e6, 1e6);
@@ -39,7 +39,7 @@ struct LargeScaleClamped : Correct {
 const RegisteredKernel large_scale_clamped =
     on_table<LargeScaleClamped>("mutant_large_scale_clamped_table");
 
-// What is nearly 0 is taken for 0, which means 1. attention_scale, and what is generated.
+// Takes a scale near 0 for 0, which means 1. Seen by attention_scale and by generated cases.
 struct SmallScaleIsOne : Correct {
   void see(rope_problem& p, rope_operands&) override {
     if (std::abs(p.attention_scale) < 1e-6) p.attention_scale = 0;
@@ -48,8 +48,8 @@ struct SmallScaleIsOne : Correct {
 const RegisteredKernel small_scale_is_one =
     on_table<SmallScaleIsOne>("mutant_small_scale_is_one_table");
 
-// Its sign is lost, as where a square root was expected. Agreement only: norm and transpose are
-// even in the scale.
+// Drops the sign of the scale, as a square root would. Seen by agreement only, since norm and
+// transpose are even in the scale.
 struct ScaleWithoutSign : Correct {
   void see(rope_problem& p, rope_operands&) override {
     if (p.attention_scale < 0) p.attention_scale = -p.attention_scale;
@@ -58,7 +58,7 @@ struct ScaleWithoutSign : Correct {
 const RegisteredKernel scale_without_sign =
     on_table<ScaleWithoutSign>("mutant_scale_without_sign_table");
 
-// The whole head is scaled, what is not rotated too. untouched_dims.
+// Scales the whole head, including unrotated elements. Seen by untouched_dims.
 struct UntouchedScaled : Correct {
   void finish(const rope_problem& p, const rope_operands& o) override {
     const auto scale = static_cast<float>(scale_of(p));
@@ -78,7 +78,8 @@ struct UntouchedScaled : Correct {
 const RegisteredKernel untouched_scaled =
     on_table<UntouchedScaled>("mutant_untouched_scaled_table");
 
-// 0 means 1, and is known by its bits: -0 is another. attention_scale, by its regressions.
+// Recognizes 0, which means 1, by its bits, so -0 is not recognized. Seen by attention_scale, in
+// its regressions.
 struct NegativeZeroScales : Correct {
   void rotate(const Pair& x) override {
     Pair scaled = x;

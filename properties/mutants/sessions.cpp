@@ -1,5 +1,5 @@
-// Errors that need a history: a third call, a second state, a release, some thousand calls. And
-// kernels that keep much and are right.
+// Errors that need a history: a third call, a second state, a release, thousands of calls. Also
+// correct kernels that keep much.
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -17,7 +17,7 @@
 namespace ropewalk::mutants {
 namespace {
 
-// Rotates the other way where it has gone wrong: no property overlooks that.
+// Rotates in the opposite direction if `wrong`, which every property finds.
 std::int32_t turned(const rope_problem* p, const rope_operands* o, bool wrong) {
   rope_problem seen = *p;
   if (wrong) seen.operation = ROPE_TRANSPOSE - seen.operation;
@@ -46,7 +46,7 @@ KernelInfo with_state(const char* name) {
   return info;
 }
 
-// The third call on a state. A suite that makes two calls a state never sees it.
+// The third call on a state is wrong. A suite that makes two calls a state never finds it.
 KernelInfo third_call_info() {
   KernelInfo info = with_state<Counted>("mutant_third_call_table");
   info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
@@ -56,7 +56,7 @@ KernelInfo third_call_info() {
 }
 const RegisteredKernel third_call{third_call_info()};
 
-// What a call does only when many were made on its state, and its outputs are right.
+// Correct outputs, and a misdeed in every hundredth call on a state.
 template <void (*misdeed)()>
 KernelInfo on_hundredth_call(const char* name) {
   KernelInfo info = with_state<std::atomic<std::int64_t>>(name);
@@ -85,7 +85,7 @@ void flush_subnormals() {
 const RegisteredKernel flushes_late{
     on_hundredth_call<flush_subnormals>("mutant_leaves_ftz_on_100th_call_table")};
 
-// A counter that runs out after 9,000 calls on one state.
+// A counter that overflows after 9,000 calls on one state.
 KernelInfo ninth_thousand_info() {
   KernelInfo info = with_state<Counted>("mutant_after_9000_calls_table");
   info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
@@ -95,7 +95,7 @@ KernelInfo ninth_thousand_info() {
 }
 const RegisteredKernel ninth_thousand{ninth_thousand_info()};
 
-// One state for all: right as long as only one is alive.
+// One state for all problems, which is right while only one is alive.
 struct OnlyState {
   double scale = 0;
   std::int64_t tokens = 0;
@@ -120,7 +120,7 @@ KernelInfo one_state_info() {
 }
 const RegisteredKernel one_state{one_state_info()};
 
-// Wrong while two states are alive, of equal problems too.
+// Wrong while two states are alive, also of equal problems.
 int states_alive = 0;
 KernelInfo two_alive_info() {
   KernelInfo info = table_info<Correct>("mutant_second_state_alive_table");
@@ -137,7 +137,7 @@ KernelInfo two_alive_info() {
 }
 const RegisteredKernel two_alive{two_alive_info()};
 
-// What states share is dropped with the first of them that is released.
+// Frees what states share with the first state that is released.
 bool shared_is_there = false;
 KernelInfo shared_info() {
   KernelInfo info = table_info<Correct>("mutant_release_drops_shared_table");
@@ -154,7 +154,7 @@ KernelInfo shared_info() {
 }
 const RegisteredKernel shared{shared_info()};
 
-// A cache of the rotation by what is cheap to look at: first and last position and their sum.
+// A cache of the rotation with a cheap key: the first and last position and their sum.
 struct KeptAngles {
   std::int64_t first = -1, last = -1, sum = -1;
   std::vector<std::int64_t> positions, now;
@@ -192,7 +192,7 @@ KernelInfo weak_key_info(const char* name) {
 }
 const RegisteredKernel weak_key{weak_key_info("mutant_cache_by_first_last_sum_exact")};
 
-// A control: keeps the whole of the first call's positions and angles, and looks at all of them.
+// A control: keeps all positions and angles of the first call and compares all of them.
 std::int32_t apply_full_key(const rope_problem* p, const rope_operands* o, void* state) {
   auto& kept = *static_cast<KeptAngles*>(state);
   kept.now.clear();
@@ -210,7 +210,7 @@ KernelInfo full_key_info() {
 }
 const RegisteredKernel full_key{full_key_info()};
 
-// A control: one state for everybody, counted, and nothing in it that a problem says.
+// A control: one counted state for all problems, which holds nothing about a problem.
 KernelInfo nothing_shared_info() {
   KernelInfo info = table_info<Correct>("control_counted_state_table");
   info.prepare = [](const rope_problem*, void** state) -> std::int32_t {

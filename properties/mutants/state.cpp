@@ -1,4 +1,4 @@
-// Errors in what is remembered from one call to the next.
+// Errors in what a kernel remembers from one call to the next.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -10,8 +10,8 @@
 namespace ropewalk::mutants {
 namespace {
 
-// The first output of a state is its output for ever: KernelBench and GPU MODE submissions. Needs
-// two calls on one state with other inputs or other positions.
+// Repeats the first output of a state for ever: KernelBench and GPU MODE submissions. Seen by two
+// calls on one state with other inputs or other positions.
 struct FirstOutputs {
   bool known = false;
   std::array<std::vector<float>, ROPE_MAX_TENSORS> values;
@@ -64,8 +64,8 @@ KernelInfo first_output_info() {
 }
 const RegisteredKernel first_output_kept{first_output_info()};
 
-// No work where the addresses are those of the call before: also KernelBench. Any property that
-// looks at an output, as soon as two calls in a row happen to have their memory in the same place.
+// Does nothing if the addresses are those of the previous call: also KernelBench. Seen by any
+// property that compares an output, once two calls in a row have their memory in the same place.
 struct SameAddressesSkipped : Correct {
   void see(rope_problem& p, rope_operands& o) override {
     static const void *last_in = nullptr, *last_out = nullptr;
@@ -77,11 +77,12 @@ struct SameAddressesSkipped : Correct {
 const RegisteredKernel same_addresses_skipped =
     on_table<SameAddressesSkipped>("mutant_same_addresses_skipped_table");
 
-// A cache of frequencies by rotary_dim alone: a second model with another base gets the first one's
-// (seen in released packages). Agreement and decay, in a process that has met another base.
+// A cache of frequencies by rotary_dim alone, so a second model with another base gets the first
+// one's frequencies (seen in released packages). Seen by agreement and decay, in a process that has
+// run another base.
 struct CachedByRotaryDim : Correct {
   double frequency(const rope_problem& p, std::int64_t i) override {
-    constexpr std::int64_t largest = 512;  // of rotary_dim / 2
+    constexpr std::int64_t largest = 512;  // largest rotary_dim / 2
     static double cache[largest + 1][largest];
     static bool known[largest + 1];
     const std::int64_t half = p.rotary_dim / 2;
@@ -94,11 +95,11 @@ struct CachedByRotaryDim : Correct {
 const RegisteredKernel cached_by_rotary_dim =
     on_angles<CachedByRotaryDim>("mutant_cached_by_rotary_dim_exact");
 
-// The same by rotary_dim and the second frequency, from which the base can be told: a model with
-// scaled lower frequencies gets those of the unscaled one. History.
+// A cache by rotary_dim and the second frequency, which tells the base. A model with scaled lower
+// frequencies gets those of the unscaled model. Seen by history.
 struct CachedBySecond : Correct {
   double frequency(const rope_problem& p, std::int64_t i) override {
-    constexpr std::int64_t largest = 512;  // of rotary_dim / 2
+    constexpr std::int64_t largest = 512;  // largest rotary_dim / 2
     static double cache[largest];
     static std::int64_t known = 0;
     const std::int64_t half = p.rotary_dim / 2;
@@ -111,8 +112,8 @@ struct CachedBySecond : Correct {
 const RegisteredKernel cached_by_second =
     on_angles<CachedBySecond>("mutant_cached_by_second_frequency_exact");
 
-// A long input changes the base, and it stays changed for the short ones after it: transformers
-// PR 27227. Agreement and decay, in a process that has met a long input.
+// A long input changes the base for all later short inputs too: transformers PR 27227. Seen by
+// agreement and decay, in a process that has run a long input.
 struct BaseSticks : Correct {
   bool stretched = false;
   void see(rope_problem& p, rope_operands&) override {
@@ -126,8 +127,8 @@ struct BaseSticks : Correct {
 };
 const RegisteredKernel base_sticks = on_angles<BaseSticks>("mutant_base_sticks_exact");
 
-// The scale is read from the problem that prepare saw, which is gone by then. Norm, agreement,
-// transpose.
+// Reads the scale from the problem that prepare saw, which is gone by then. Seen by norm,
+// agreement, transpose.
 std::int32_t apply_stale(const rope_problem* p, const rope_operands* o, void* state) {
   rope_problem copy = *p;
   copy.attention_scale = static_cast<const rope_problem*>(state)->attention_scale;
@@ -146,8 +147,8 @@ KernelInfo stale_info() {
 }
 const RegisteredKernel problem_address_kept{stale_info()};
 
-// Right most of the time: every 97th call is wrong, as a submission that behaves while it is
-// watched. Any property that makes enough calls.
+// Every 97th call is wrong, like a submission that behaves while it is watched. Seen by any
+// property that makes enough calls.
 struct WrongNowAndThen : Correct {
   void see(rope_problem& p, rope_operands&) override {
     static int calls = 0;
@@ -157,8 +158,8 @@ struct WrongNowAndThen : Correct {
 const RegisteredKernel wrong_now_and_then =
     on_table<WrongNowAndThen>("mutant_wrong_now_and_then_table");
 
-// A race, played by a generator: one pair in 200 is left as it was. vLLM PR 48872, Megatron PR
-// 5980. Agreement, position_sweep.
+// A race, simulated by a generator: one pair in 200 keeps its input. vLLM PR 48872, Megatron PR
+// 5980. Seen by agreement and position_sweep.
 struct RacedPairs : Correct {
   void rotate(const Pair& x) override {
     static std::uint32_t luck = 1;
@@ -169,8 +170,8 @@ struct RacedPairs : Correct {
 };
 const RegisteredKernel raced_pairs = on_table<RacedPairs>("mutant_raced_pairs_table");
 
-// The positions of a state's first call are its positions for ever: decoding stands still.
-// Agreement.
+// Keeps the positions of a state's first call for ever, so decoding stands still. Seen by
+// agreement.
 struct KeptPositions {
   std::vector<std::int64_t> values;
 };
@@ -199,8 +200,8 @@ KernelInfo kept_positions_info(const char* name) {
 }
 const RegisteredKernel kept_positions{kept_positions_info("mutant_positions_kept_exact")};
 
-// The same where all rows are at one position, as in a decode loop. History alone has a state that
-// goes on from there.
+// The same if all rows are at one position, as in a decode loop. Only history continues such a
+// state.
 KernelInfo kept_step_info() {
   KernelInfo info = kept_positions_info("mutant_step_kept_exact");
   info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
@@ -215,8 +216,8 @@ KernelInfo kept_step_info() {
 }
 const RegisteredKernel kept_step{kept_step_info()};
 
-// The cosines of a state's first call stay: whoever gathers the rows of each step gets the old
-// ones. Whatever compares two calls with a table by token.
+// Keeps the cosines of a state's first call. A caller that gathers the rows of each step gets the
+// old ones. Seen by properties that compare two calls with a table by token.
 struct KeptRow {
   bool known = false;
   std::vector<float> cos;
@@ -252,8 +253,8 @@ KernelInfo row_kept_info() {
 }
 const RegisteredKernel row_kept{row_kept_info()};
 
-// A row of angles is found again by the state's address and the position: a state that lies where
-// another one was has its angles. History alone frees one before it makes the next.
+// Finds a row of angles by the state's address and the position. A state at the address of a freed
+// one gets its angles. Only history frees one state before it makes the next.
 struct FoundByAddress : Correct {
   const void* state = nullptr;
   double frequency(const rope_problem& p, std::int64_t i) override {

@@ -1,5 +1,5 @@
-// Promises of ROPE_THREAD_SAFE that do not hold: each is right as long as one call at a time is
-// made. And a kernel with memory of its own for every thread, which is right.
+// Kernels that break their promise of ROPE_THREAD_SAFE: each is right while only one call at a time
+// is made. Also a correct kernel with memory of its own for every thread.
 #include <cstring>
 #include <new>
 #include <vector>
@@ -16,7 +16,7 @@ KernelInfo promised(const char* name) {
   return info;
 }
 
-// Every result passes through one buffer of the kernel's.
+// Every result passes through one static buffer of the kernel.
 struct StaticScratch : Correct {
   void rotate(const Pair& x) override {
     static volatile float scratch[2];
@@ -28,8 +28,8 @@ struct StaticScratch : Correct {
 };
 const RegisteredKernel static_scratch{promised<StaticScratch>("mutant_static_scratch_table")};
 
-// The same on one path alone: in vectors of eight pairs and more, on the way back, in a decode
-// step.
+// The same on one path only: in vectors of eight pairs or more, in the backward pass, or in a
+// decode step.
 struct StaticScratchWhereMet : StaticScratch {
   bool met = false;
   void rotate(const Pair& x) override {
@@ -57,7 +57,7 @@ const RegisteredKernel backward_static_scratch{
 const RegisteredKernel decode_static_scratch{
     promised<DecodeStaticScratch>("mutant_decode_static_scratch_table")};
 
-// The row of the last position is kept for all callers together.
+// Keeps the row of the last position for all callers together.
 struct LastPosition : Correct {
   static inline volatile std::int64_t known = -1, row = -1;
   void locate(const rope_problem& p, Token& token) override {
@@ -66,14 +66,15 @@ struct LastPosition : Correct {
       row = token.position;
       known = token.position;
     }
-    for (volatile int copied = 0; copied < 64;) copied = copied + 1;  // the row, into a buffer
+    // takes as long as a copy of the row
+    for (volatile int copied = 0; copied < 64;) copied = copied + 1;
     token.position = row;
     token.table_row = row;
   }
 };
 const RegisteredKernel last_position{promised<LastPosition>("mutant_shared_last_position_table")};
 
-// A head's scratch in the state: one for all calls on it.
+// Keeps a head's scratch in the state, one for all calls on the state.
 struct ThroughState : Correct {
   float* scratch = nullptr;
   std::int64_t pairs = 0;
@@ -109,7 +110,7 @@ KernelInfo scratch_in_state_info() {
 }
 const RegisteredKernel scratch_in_state{scratch_in_state_info()};
 
-// Set up in the thread that prepares, and used in whichever thread applies.
+// Set in the thread that prepares, and used in any thread that applies.
 thread_local float sign_of_this_thread = 0;
 struct PreparedThreadOnly : Correct {
   float sin_sign(const rope_problem& p) override {
@@ -127,7 +128,7 @@ KernelInfo prepared_thread_info() {
 }
 const RegisteredKernel prepared_thread{prepared_thread_info()};
 
-// A control: scratch of every thread's own.
+// A control: each thread has scratch of its own.
 struct ThreadScratch : Correct {
   void rotate(const Pair& x) override {
     static thread_local volatile float scratch[2];

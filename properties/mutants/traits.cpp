@@ -1,5 +1,5 @@
-// Kernels that compute what they should and change how their process is scheduled, what it is
-// allowed, or what another kernel is. Every property must see them.
+// Kernels with correct outputs that change a trait of the process: its scheduling, its permissions,
+// or another kernel. Every property must find them.
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -18,7 +18,7 @@
 namespace ropewalk::mutants {
 namespace {
 
-// Where the machine does not let it change anything: another breach.
+// A substitute breach, for machines on which the trait cannot change.
 void allocate() {
   void* volatile memory = std::malloc(100);
   std::free(memory);
@@ -34,7 +34,7 @@ RegisteredKernel in_apply(const char* name) {
   return RegisteredKernel(info);
 }
 
-// Once: at the last value, or on one processor already, there is nothing to change.
+// True once: at the last value, or on one processor, a second change would have no effect.
 bool is_first(bool& done) {
   return !std::exchange(done, true);
 }
@@ -62,14 +62,14 @@ void pin_to_one() {
 }
 const RegisteredKernel affinity = in_apply<pin_to_one>("mutant_pins_thread_table");
 
-// A process that is no child of this one: its parent is this one's parent.
+// Starts a process that is no child of this one: it has the same parent.
 void run_beside() {
   if (access("/proc/self/task", R_OK) != 0) return allocate();
   if (syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, nullptr) == 0) _exit(0);
 }
 const RegisteredKernel beside = in_apply<run_beside>("mutant_runs_process_beside_table");
 
-// Numbers in groups of three from now on, for whoever writes to a new stream.
+// Writes numbers in groups of three from now on, in every new stream.
 struct Grouped : std::numpunct<char> {
   std::string do_grouping() const override { return "\3"; }
 };
@@ -98,7 +98,7 @@ void handle_new() {
 }
 const RegisteredKernel new_handler = in_apply<handle_new>("mutant_sets_new_handler_table");
 
-// Past the library: sanitizers make mlock do nothing.
+// Locks memory without the library, since sanitizers make its mlock do nothing.
 void lock_memory() {
   static char page[2 * 4096];
   if (syscall(SYS_mlock, page, sizeof page) != 0) allocate();
@@ -148,7 +148,7 @@ KernelInfo marks_in_prepare() {
 }
 const RegisteredKernel in_prepare{marks_in_prepare()};
 
-// Long after prepare, by an address that it kept.
+// Writes long after prepare, to an address that it kept.
 KernelInfo marks_in_release() {
   KernelInfo info = table_info<Correct>("mutant_marks_problem_in_release_table");
   info.prepare = [](const rope_problem* p, void** state) -> std::int32_t {
