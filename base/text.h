@@ -14,8 +14,7 @@ std::string clean_text(std::string_view text);
 /// The same on one line: newlines and tabs become spaces.
 std::string clean_line(std::string_view text);
 
-/// A Markdown code span whose content is not interpreted: no link, no mention, no HTML, no new
-/// cell.
+/// A Markdown code span, which is not interpreted: no link, no mention, no HTML, no new cell.
 std::string markdown_code(std::string_view text);
 
 /// A fenced block that its content cannot end.

@@ -30,7 +30,7 @@ enum class Command : std::uint32_t {
   hello = 1,  ///< answered once the plugins are loaded: Reply.count = kernels, or status failed
   list = 2,   ///< Request.kernel = index; answered by KernelEntry
   call = 3,   ///< runs the steps of the CallDescriptor at call_offset
-  // steps: bytes of the text that follows (the board); answered by TimedRow, then Reply
+  /// steps: bytes of the text that follows (the board); answered by TimedRow, then Reply
   time = 4,
   quit = 5,
 };
@@ -70,7 +70,7 @@ struct AnswerHead {
 enum class Status : std::uint32_t {
   ok = 0,           ///< every step answered ROPE_OK
   unsupported = 1,  ///< supports answered ROPE_UNSUPPORTED: `text` is the reason
-  // a step answered something else, or broke a clause the worker checks; see `text`
+  /// a step answered something else, or broke a clause the worker checks; see `text`
   failed = 2,
   skipped = 3,  ///< the worker cannot do it here (workspace too large, ...); see `text`
 };

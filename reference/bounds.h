@@ -131,8 +131,8 @@ inline double against_table(const Precision& p, double rho, double r, double sca
   return a * rho * r * product(p.u, scale != 1) + underflow(p, scale);
 }
 
-/// Before storage, the bound against the exact rotation, for a kernel whose rotation is off by at
-/// most `rotation_error`.
+/// Before storage, the bound against the exact rotation, if the kernel's rotation is off by at most
+/// `rotation_error`.
 inline double against_exact(const Precision& p, double rho, double rotation_error, double scale) {
   const double a = std::abs(scale);
   return a * rho * compound(product(p.u, scale != 1), rotation_error) + underflow(p, scale);

@@ -96,7 +96,7 @@ Positions row_positions(FrequencyTable& table, int level) {
   return positions;
 }
 
-/// Flips the bit of x whose value is 2^exponent.
+/// Flips the bit of value 2^exponent in x.
 void flip_bit(double& x, int exponent) {
   const int bit = exponent - (std::ilogb(x) - 52);
   ASSERT_TRUE(bit >= 0 && bit < 52) << "2^" << exponent << " is no mantissa bit of " << x;

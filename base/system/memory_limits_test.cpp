@@ -116,7 +116,7 @@ TEST_F(MemoryLimits, InAContainerTheMountIsTheGroup) {
   in_version_1("/docker/job/inner", "/docker/job");
   group_1("sys/fs/cgroup/my memory/inner", 80, 20);
   EXPECT_EQ(left().bytes, 60 * mib);
-  // another group whose name begins with the same letters
+  // another group, with a name that begins alike
   in_version_1("/docker/jobs", "/docker/job");
   EXPECT_EQ(left().bytes, 100 * mib);
   in_version_2("/../../elsewhere");  // outside of the namespace

@@ -30,7 +30,7 @@ struct TensorCase {
   bool rotate = true, in_place = false;
   Strides in, out;
   std::int64_t in_at = 0, out_at = 0;  ///< index in the buffer of the tensor's first element
-  // [batch, tokens, heads, head_dim]; if empty, the seed gives them
+  /// [batch, tokens, heads, head_dim]; if empty, the seed gives them
   std::vector<double> values;
   bool operator==(const TensorCase&) const = default;
 };
@@ -60,7 +60,7 @@ inline bool is_extreme(DataPattern data) {
 enum class PositionRule : std::int32_t { list, consecutive, random };
 
 struct Case {
-  // the kernel judged and by which property; plugin: a path or empty
+  /// the kernel judged and by which property; plugin: a path or empty
   std::string kernel, plugin, property;
   std::int32_t contract = ROPE_CONTRACT_TABLE;
   std::int32_t operation = ROPE_FORWARD, pairing = ROPE_HALF_SPLIT, dtype = ROPE_F32;
@@ -71,14 +71,14 @@ struct Case {
   std::vector<std::int64_t> positions;
   std::int64_t position_from = 0, position_to = 0, position_step = 1;
   std::int32_t position_dtype = ROPE_I32;
-  // true: rope_problem has no positions, and tables are indexed by token
+  /// true: rope_problem has no positions, and tables are indexed by token
   bool positions_null = false;
   std::int64_t position_batch_stride = contiguous, position_token_stride = contiguous;
   std::int32_t rows_by = ROPE_ROW_BY_POSITION;
   std::int64_t table_spare_rows = 0;  ///< table rows beyond the needed rows
   std::int64_t table_row_stride = contiguous;
   bool own_tables = false;  ///< true: each tensor has its own table, with other angles
-  // true: all tensors share cos; each tensor after the first has a sin of its own, negated
+  /// true: all tensors share cos; each tensor after the first has a sin of its own, negated
   bool own_sin = false;
   double attention_scale = 0;
   DataPattern data = DataPattern::unit;

@@ -35,7 +35,7 @@ constexpr double unit_value(std::uint64_t bits, int mantissa_bits) {
   return std::bit_cast<double>(sign | (std::uint64_t{1022} << 52) | kept);
 }
 
-// f16 alone has few exponents, so its patterns are narrower
+/// f16 alone has few exponents, so its patterns are narrower
 inline constexpr int f16_mantissa_bits = 11;
 
 /// Returns 2^exponent, for exponents of normal doubles.

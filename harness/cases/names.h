@@ -8,7 +8,7 @@
 
 namespace ropewalk::harness {
 
-/// The words of an enumeration whose values are 0, 1, 2 ...
+/// The words of an enumeration with the values 0, 1, 2 ...
 template <std::size_t N>
 using Words = std::array<std::string_view, N>;
 

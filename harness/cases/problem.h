@@ -22,10 +22,10 @@ struct Buffer {
   std::string name;  ///< "q.in", "cos", "positions"
   std::int64_t element_bytes = 4;
   bool writable = false;
-  // in place: owned elements hold the input before the call, not poison
+  /// in place: owned elements hold the input before the call, not poison
   bool holds_input = false;
   std::vector<std::byte> content;
-  // 1 byte for each element; empty unless the buffer is writable
+  /// 1 byte for each element; empty unless the buffer is writable
   std::vector<std::uint8_t> owned;
 };
 
@@ -65,7 +65,7 @@ enum DecayHead : std::int64_t {
 };
 
 /// The question that a kernel's supports is asked about a case, without buffers. It finds all
-/// errors of a case whose tensors have no strides of their own. Throws BadCase.
+/// errors of a case in which no tensor has strides of its own. Throws BadCase.
 Problem make_question(const Case& c);
 
 /// Positions of the second placement: those of the first in opposite order, which keeps laws about

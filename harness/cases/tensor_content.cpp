@@ -13,7 +13,7 @@
 namespace ropewalk::harness {
 namespace {
 
-// The value of one rotated element of head h, whose coordinates are in `head_hash`.
+// The value of one rotated element of head h. `head_hash` holds the coordinates of the head.
 double element_value(const Case& c, const bounds::Format& format, std::uint64_t head_hash,
                      std::int64_t h, std::int64_t e) {
   const int mantissa = format.mantissa;

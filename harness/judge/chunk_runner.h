@@ -62,7 +62,7 @@ class ChunkRunner {
   std::int64_t count_ = 0;  // tokens of the layout; 0: nothing is laid out
   // first position of the inputs, modulo `vectors`; -1: not written yet
   std::int64_t inputs_from_ = -1;
-  std::int64_t judged_ = 0;  // tokens whose outputs are NaN again
+  std::int64_t judged_ = 0;  // tokens with outputs that are NaN again
   bool prepared_ = false;
   int starts_ = 0;  // Worker::starts() when the buffers were laid out
 };

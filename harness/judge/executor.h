@@ -37,7 +37,7 @@ struct Execution {
   CallResult result;
   std::array<Outputs, 2> outputs;  ///< of the two placements; filled only if result.kind is ok
   std::string stray_write;         ///< the first element outside the rows that changed; empty: none
-  // the first element of the rows that is still poison; empty: none
+  /// the first element of the rows that is still poison; empty: none
   std::string unwritten;
   std::int64_t unwritten_elements = 0;
 };
@@ -48,7 +48,7 @@ Execution execute(Subject& subject, const Problem& problem);
 struct Call {
   std::uint32_t steps;  ///< protocol::Step
   int placement = 0;    ///< which inputs, positions and poison are used
-  // true: every buffer ends at a forbidden page; false: it begins at one
+  /// true: every buffer ends at a forbidden page; false: it begins at one
   bool at_end = true;
   std::uint32_t state = 0;  ///< several states may be alive; below protocol::most_states
   /// Offset of buffer i from the first byte of its pages, in bytes. If not NULL, it replaces

@@ -22,7 +22,7 @@ using namespace protocol;
 
 pid_t keeper_of_this = 0;  // in the worker
 
-// A process whose parent is gone becomes a child of the keeper, the nearest subreaper. So the
+// A process without its parent becomes a child of the keeper, the nearest subreaper. So the
 // keeper becomes the parent of every descendant: each one's parent is killed before it or with it.
 void end_descendants() {
   constexpr int pause_us = 200;

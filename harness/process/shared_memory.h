@@ -13,7 +13,7 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  /// Opens a fresh file. Closes the file that was open before, whose addresses become invalid.
+  /// Opens a fresh file. Closes the file that was open before, and its addresses become invalid.
   /// Throws WorkerError.
   void open();
   /// Makes room for at least `bytes`. The address is valid until the next reserve() or open(). The

@@ -39,7 +39,7 @@ void forge_reply() {
   (void)!write(socket_descriptor, &reply, sizeof reply);
 }
 
-// Leaves a process in a session of its own, whose parent ends at once.
+// Leaves a process in a session of its own. The parent of this process ends at once.
 void leave_process() {
   if (fork() != 0) return;
   setsid();

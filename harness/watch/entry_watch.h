@@ -18,7 +18,7 @@ namespace ropewalk::harness {
 struct StepFailed {
   protocol::Status status;
   std::string text;
-  // the next kernel would suffer from it, so the worker is replaced
+  /// the next kernel would suffer from it, so the worker is replaced
   bool worker_is_spoiled = false;
 };
 
@@ -65,7 +65,7 @@ class EntryWatch {
   /// an entry.
   EntryWatch() = default;
 
-  /// Names the kernel whose entries follow.
+  /// Names the kernel of the entries that follow.
   void about(const rope_kernel& kernel) { loader_ = loader_of(&kernel); }
 
   /// Accepts output printed since the last entry: it is not an entry's. A benchmark library, for

@@ -171,7 +171,7 @@ const HeapBlock* HeapBlocks::near(const void* address) const {
   if (behind == end || (before != nullptr && at < before->end)) return before;
   if (before == nullptr) return behind;
   // The address lies in the guard between two blocks. A living block is chosen first, else the
-  // block whose own bytes are nearer.
+  // block with the nearer bytes.
   if ((before->freed_in == nullptr) != (behind->freed_in == nullptr))
     return before->freed_in == nullptr ? before : behind;
   return at - (before->at + before->bytes) <= behind->at - at ? before : behind;

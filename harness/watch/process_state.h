@@ -63,7 +63,7 @@ class ProcessState {
     bool operator==(const Handler&) const = default;
   };
   struct Usage {
-    // CPU time of all other threads: lower and upper limit
+    /// CPU time of all other threads: lower and upper limit
     std::int64_t other_low_ns, other_high_ns;
     std::int64_t children;            ///< page faults and time of those waited for
     std::int64_t pages;               ///< mapped; -1: not known

@@ -111,7 +111,7 @@ std::map<std::string, std::string> by_name(const Lines& lines) {
   return out;
 }
 
-// Every name whose value differs, is missing or is new; empty if the two lists agree.
+// Every name that is missing, new, or has another value; empty if the two lists agree.
 std::string differences(const Lines& committed, const Lines& found) {
   const auto old_values = by_name(committed), new_values = by_name(found);
   std::ostringstream out;

@@ -98,7 +98,7 @@ TYPED_TEST(Half, RoundsAnyFloat) {
 }
 
 TYPED_TEST(Half, EveryNanStaysOne) {
-  // Includes NaNs whose payload lies in the bits that are cut off.
+  // Includes NaNs with a payload in the bits that are cut off.
   for (const std::uint32_t payload : {1U, 0x1fffU, 0x2000U, 0x3fffffU, 0x400000U, 0x7fffffU})
     for (const std::uint32_t sign : {0U, 0x80000000U})
       TestFixture::same_rounding(std::bit_cast<float>(sign | 0x7f800000U | payload));

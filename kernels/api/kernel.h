@@ -186,8 +186,8 @@ inline std::int32_t refuse(const char** reason, const char* why) {
   return ROPE_UNSUPPORTED;
 }
 
-/// Accepts a problem with these angles whose tensors all have data type `dtype`, and whose table,
-/// if any, has the type that belongs to it.
+/// Accepts a problem with these angles if all its tensors have data type `dtype`. A table must have
+/// the type that belongs to it.
 inline std::int32_t supports_data(const rope_problem& p, std::int32_t angle_source,
                                   std::int32_t dtype, const char** reason) {
   const bool table = angle_source == ROPE_ANGLES_TABLE;

@@ -3,8 +3,8 @@
 // Bound: the inputs are (1, 0), so each output is the rotation itself, without a rounded product.
 // With d = |r^ - r|, |r^_(m+1) - r^_m r^_1| <= d + (1 + d)^2 - 1. Under the f32_angle contract,
 // delta adds to d. With narrow storage each of the three has a d of its own, larger by its storage
-// error. This property finds an angle that is wrong at single positions two to four times more
-// sharply than composition, whose bound has three products in it.
+// error. For an angle that is wrong at single positions, this bound is two to four times
+// sharper than that of composition, which has three products in it.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 //
 // Bound: both calls turn vectors of the same length by the same R^, so 2 e rho. Bits may differ,
 // because an FMA kernel rounds only one of the two products, and not the same one in both calls.
-// The property finds a pair whose halves are treated differently: a wrongly tiled table, a sign on
-// one side, a scale on one element.
+// The property finds different treatment of a pair's halves: a wrongly tiled table, a sign on one
+// side, a scale on one element.
 #include "properties/property.h"
 #include "properties/two_runs.h"
 

@@ -10,8 +10,8 @@
 // - It also explains a second call of the same form with other data and other positions. False
 // names fit inputs with a zero in each pair, or a single position.
 // - It explains the case that the failure is reported with.
-// If the name predicts an error for pairs that are right, the wrong pairs must lie in one place,
-// and in the same place in both calls.
+// A name may predict errors for pairs that are right. Then the wrong pairs must lie in one place,
+// the same in both calls.
 #include "properties/explain/diagnosis.h"
 
 #include <fmt/format.h>

@@ -36,7 +36,7 @@ using Look = std::function<std::optional<Scene>(const harness::Case&)>;
 Look look_at(harness::Subject& subject);
 
 struct Diagnosis {
-  // what the kernel does; empty if no name fits, or if chance could explain it
+  /// what the kernel does; empty if no name fits, or if chance could explain it
   std::string cause;
   std::string where;  ///< "only in k, only in heads from 2 on"; empty: everywhere
 };

@@ -164,7 +164,7 @@ using C = std::complex<double>;
 struct PlantedCause {
   const char* what;
   void (*spoil)(Seen&);
-  // names that are correct too; an empty diagnosis always is
+  /// names that are correct too; an empty diagnosis always is
   std::vector<std::string> true_names = {};
 };
 

@@ -40,7 +40,7 @@ std::int32_t apply_and(const rope_problem* p, const rope_operands* o, void* stat
   return apply<Correct>(p, o, state);
 }
 
-// A kernel whose apply also calls `misdeed`.
+// A kernel that also calls `misdeed` in apply.
 template <void (*misdeed)()>
 RegisteredKernel in_apply(const char* name) {
   KernelInfo info = half_split(name);
@@ -48,7 +48,7 @@ RegisteredKernel in_apply(const char* name) {
   return RegisteredKernel(info);
 }
 
-// A kernel whose prepare also calls `misdeed`.
+// A kernel that also calls `misdeed` in prepare.
 template <void (*misdeed)()>
 RegisteredKernel in_prepare(const char* name) {
   KernelInfo info = half_split(name);

@@ -87,7 +87,7 @@ struct RoomFor128Pairs : Correct {
 const RegisteredKernel room_for_128_pairs =
     on_table<RoomFor128Pairs>("mutant_room_for_128_pairs_table");
 
-// Turns nothing, like a kernel whose table is all ones. Every algebraic law of rotations holds.
+// Turns nothing, like a kernel with a table of ones. Every algebraic law of rotations holds.
 // Seen only by agreement, position_sweep and decay.
 struct Identity : Correct {
   void rotate(const Pair& x) override {

@@ -27,7 +27,7 @@ const RegisteredKernel position_in_bf16_table =
 const RegisteredKernel position_in_bf16_exact =
     on_angles<PositionInBf16>("mutant_position_in_bf16_exact");
 
-// A cache of 4096 rows, whose last row serves all later positions: pegainfer #220. Seen by
+// A cache of 4096 rows. Its last row serves all later positions: pegainfer #220. Seen by
 // agreement and position_sweep, and by relative_position and decay at large positions.
 struct PositionClamped : Correct {
   void locate(const rope_problem&, Token& token) override {

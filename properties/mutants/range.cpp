@@ -20,7 +20,7 @@ struct HugeIsBroken {
   }
 };
 
-// Copies a pair whose squared length underflows to 0. Seen by agreement on tiny data.
+// Copies a pair if its squared length underflows to 0. Seen by agreement on tiny data.
 struct TinyIsZero {
   template <class Real>
   static void rotate(Real& x1, Real& x2, Real c, Real s) {

@@ -126,7 +126,7 @@ class Combination {
 
 constexpr std::string_view first_to_ask = "agreement";
 
-// The verdict on a kernel whose supports crashes or hangs, with a line that asks it again.
+// The verdict on a kernel that crashes or hangs in supports, with a line that asks it again.
 VerdictRow died_when_asked(const KernelFacts& facts, const Probe& probe) {
   Execution execution;
   execution.result = probe.last_refusal;

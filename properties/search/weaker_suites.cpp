@@ -90,7 +90,7 @@ Finding check_nmse(Subject& subject, const Case& c) {
   });
 }
 
-// Values whose squares overflow or vanish have no meaningful mean.
+// If squares of values overflow or vanish, their mean has no meaning.
 void ordinary_data(Case& c, const Offer&) {
   c.data = DataPattern::unit;
 }

@@ -285,7 +285,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
     if (i < wide_too) cases.push_back(widened(c, offer));
   }
   // One state through the steps of a decode loop: one row, or rows at one position. Beside it is no
-  // other problem, or one with another base. Then a table whose rows are the tokens' own.
+  // other problem, or one with another base. Then a table by token.
   Case step = offer.base;
   step.property = "history";
   step.position_from = 5;
