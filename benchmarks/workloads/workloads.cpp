@@ -129,7 +129,7 @@ class TableEntry {
     }
     return out;
   }
-  /// Whether a list names the word; where the key is missing it names all.
+  /// Whether a list names the word. A missing key names all words.
   bool names(std::string_view key, std::string_view word) const {
     const toml::node* node = find(key);
     if (node == nullptr) return true;
@@ -137,7 +137,7 @@ class TableEntry {
     return std::any_of(list.begin(), list.end(),
                        [&](const toml::node& each) { return each.value<std::string>() == word; });
   }
-  /// Without the key no words.
+  /// The words of a list; none if the key is missing.
   std::vector<std::string> words_if_any(std::string_view key, const Keys& allowed) const {
     return find(key) == nullptr ? std::vector<std::string>{} : words(key, allowed);
   }
@@ -176,7 +176,7 @@ FrequencyScaling read_scaling(const TableEntry& entry) {
   return scaling;
 }
 
-/// What a phase says of the workload.
+/// Takes over what a phase says about the workload.
 void read_phase(const TableEntry& entry, Workload& w) {
   w.phase = entry.choice("phase", {"decode", "prefill", "working_set"});
   const std::string positions = entry.choice("positions", {"consecutive", "scattered", "cold"});
@@ -186,7 +186,7 @@ void read_phase(const TableEntry& entry, Workload& w) {
   w.tokens = entry.size("tokens");
 }
 
-/// All but name and profiles.
+/// Reads everything but name and profiles.
 Workload read_workload(const TableEntry& entry) {
   Workload w;
   w.model = entry.text("model");
@@ -217,7 +217,7 @@ toml::table parse_toml(std::string_view text, const std::string& file) {
   }
 }
 
-/// The tables of one kind, by name, in the order of the file.
+/// The tables of one kind by name, in the order of the file.
 class TableGroup {
  public:
   TableGroup(const toml::table& root, std::string kind, std::initializer_list<Keys> known)
@@ -248,7 +248,7 @@ class TableGroup {
   std::string kind_;
 };
 
-/// A model in each of its phases.
+/// Adds a model in each of its phases.
 void append_model(const std::string& name, const toml::table& table, const TableGroup& phases,
                   std::vector<Workload>& out) {
   const TableEntry model("model", table);
