@@ -121,7 +121,7 @@ std::string comparison_markdown(const Comparison& comparison, const std::string&
     out += table_head + lines + (regressions ? "\n" : "\n</details>\n\n");
   };
   add_table("", true);
-  add_table("All other entries, those that cannot be told first", false);
+  add_table("All other entries, the undecided ones first", false);
   if (!comparison.told.empty()) {
     out += "<details><summary>Other differences between the runs</summary>\n\n";
     for (const std::string& line : comparison.told)
