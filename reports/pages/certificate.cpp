@@ -36,7 +36,7 @@ void take_worse(CertificateRow& a, const CertificateRow& b) {
 
 [[noreturn]] void missing(const CertificateRow& row, std::int64_t first, std::int64_t last) {
   throw BadMerge(
-      fmt::format("no file holds positions {} of {}", range_text(first, last), name_of(row)));
+      fmt::format("positions {} of {} are in no file", range_text(first, last), name_of(row)));
 }
 
 // Appends part b to a, whose last position must be just before b's first.

@@ -121,8 +121,7 @@ void add_run(const Results& results, const Summary& summary, int failures, Suite
   if (!results.complete)
     inside = suite.failure("CUT_OFF", "the run was cut off before its end", "");
   else if (results.end.exit_code == 1 && failures == 0)
-    inside = suite.failure("FAIL",
-                           "the run ended with exit code 1: see the text that the run printed", "");
+    inside = suite.failure("FAIL", "the run ended with exit code 1: see its output", "");
   suite.add_case("ropewalk.run", "complete", results.end.seconds, inside);
   if (summary.timings.empty()) return;
   inside.clear();
