@@ -1,5 +1,5 @@
 # The negative control of report.cmake. The target fails for a run in which nothing could run, and
-# for any other failure. It does not fail for a run whose timing is INVALID.
+# for any other failure. It does not fail for a run with INVALID timing.
 #   cmake -DROPEWALK=the command -DWORK_DIR=an empty folder of the build -P ...
 cmake_minimum_required(VERSION 3.25)
 set(folder ${WORK_DIR}/report_control)

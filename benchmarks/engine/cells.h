@@ -49,7 +49,7 @@ class Cell {
   /// that it may not do; empty if nothing. The destructor does the same, but reports to nobody.
   virtual std::string release() { return {}; }
 
-  /// The kernel whose code runs; NULL for a ceiling.
+  /// The kernel that is called; NULL for a ceiling.
   virtual const rope_kernel* kernel() const { return nullptr; }
 
   report::TimingRow row;  ///< everything but outcome and samples
@@ -86,7 +86,7 @@ struct Contestant {
   std::string name, summary;
   /// empty: verified in this process; else it is shown as BROKEN
   std::string broken_reason;
-  std::set<std::string> unverified = {};  ///< workloads whose shape it refused when it was verified
+  std::set<std::string> unverified = {};  ///< workloads that it refused when it was verified
 };
 /// The same for a contestant. A broken kernel is not asked, since the question may crash it. It is
 /// shown on every workload.

@@ -15,10 +15,10 @@ namespace ropewalk::bench {
 using namespace report;
 namespace {
 
-constexpr double least_epoch_share = 0.05;  // of epoch_s: the least time of the fastest entry
-constexpr double slow_factor = 20;          // a slower entry counts as this many times the fastest
+constexpr double least_epoch_share = 0.05;  // of epoch_s: the least time of the fastest contestant
+constexpr double slow_factor = 20;          // times the fastest: a slower contestant counts as this
 constexpr double far_slower = 8;            // times the baseline
-constexpr double longest_epoch = 20;        // of epoch_s: a slower entry gets fewer calls
+constexpr double longest_epoch = 20;        // of epoch_s: a slower contestant gets fewer calls
 constexpr std::int64_t most_calls = 10'000'000;
 // with this many calls in an epoch, one more is made untimed
 constexpr std::int64_t warm_up_from = 8;
@@ -38,7 +38,7 @@ double stolen_ms() {
   return found == 1 ? static_cast<double>(ticks) * 10 : 0;  // USER_HZ is 100
 }
 
-/// The rounds of all entries on one workload.
+/// The rounds of all contestants on one workload.
 class GroupRounds {
  public:
   GroupRounds(const PairedPlan& plan, const RoundsOf& of, Sets& sets, Crew& crew,
@@ -87,7 +87,7 @@ class GroupRounds {
 
   WorkloadData& set(int member) { return sets_[static_cast<std::size_t>(member)].here(); }
 
-  /// Runs task(cell, member) for each cell of an entry at the same time. Returns nothing if one
+  /// Runs task(cell, member) for each cell of a contestant at the same time. Returns nothing if one
   /// refused.
   template <class Task>
   std::optional<Crew::Time> together(Entrant& e, Task&& task) {
@@ -130,11 +130,11 @@ class GroupRounds {
     return true;
   }
 
-  /// Chooses one number of calls for all entries. A round takes about as many epochs as there are
-  /// entries. The fastest entry still runs for least_epoch_share of an epoch, so that the clock
-  /// resolves it. The number is odd, so that an alternating kernel ends turned forward. An entry
-  /// gets fewer calls if it is far_slower than the baseline, which comes first, and would take
-  /// longest_epoch.
+  /// Chooses one number of calls for all contestants. A round takes about as many epochs as there
+  /// are contestants. The fastest contestant still runs for least_epoch_share of an epoch, so that
+  /// the clock resolves it. The number is odd, so that an alternating kernel ends turned forward. A
+  /// contestant gets fewer calls if it is far_slower than the baseline, which comes first, and
+  /// would take longest_epoch.
   void choose_calls() {
     const double base_s = entrants_.front().call_s;
     double least_s = base_s, sum_s = 0;

@@ -1,5 +1,5 @@
-// The rounds of one group: how many calls each entry makes, and each epoch from fresh inputs to the
-// judge.
+// The rounds of one group: how many calls each contestant makes, and each epoch from fresh inputs
+// to the judge.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -19,7 +19,7 @@ namespace ropewalk::bench {
 /// The data of one workload, with a set for each thread.
 using Sets = std::deque<LazyData>;
 
-/// An entry of the group: a kernel, twin or ceiling that is timed, or was to be timed.
+/// A contestant of the group: a kernel, twin or ceiling that is timed, or was to be timed.
 struct Entrant {
   std::vector<std::unique_ptr<Cell>> cells;  ///< one cell a thread; the first has the row
   /// name of the kernel, also for a twin; empty for a ceiling
@@ -30,7 +30,7 @@ struct Entrant {
   Cell& cell() const { return *cells.front(); }
 };
 
-/// Makes an entry with one cell for each thread, by make(data).
+/// Makes a contestant with one cell for each thread, by make(data).
 template <class Make>
 Entrant entrant_of(const std::string& owner, Sets& sets, int threads, Make&& make) {
   Entrant e;
@@ -47,8 +47,8 @@ struct RoundsOf {
   std::string name;  ///< seeds the order of the rounds
 };
 
-/// Times all entries, each with a cell for each member of the crew. Afterwards their rows are
-/// complete. Returns NULL if all went well, else the entry that has a refusal now. Throws
+/// Times all contestants, each with a cell for each member of the crew. Afterwards their rows are
+/// complete. Returns NULL if all went well, else the contestant that has a refusal now. Throws
 /// std::runtime_error if `watch` does; `now_running` has named the kernel by then.
 Entrant* time_rounds(const PairedPlan& plan, const RoundsOf& of, Sets& sets, Crew& crew,
                      std::vector<Entrant>& entrants, Oracle& oracle, ProcessWatch& watch);

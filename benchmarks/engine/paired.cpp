@@ -53,7 +53,7 @@ class Group {
       if (refused == nullptr) break;
       for (Member& m : members_)  // a ceiling belongs to no kernel
         if (m.contestant->name == refused->owner) m.refusal = *refused->cell().refusal;
-      if (refused->owner.empty()) {  // its memory cannot be had, so no other entry's can
+      if (refused->owner.empty()) {  // its memory cannot be had, so no other contestant's can
         for (Member& m : members_)
           if (!m.refusal) m.refusal = *refused->cell().refusal;
       }

@@ -1,6 +1,7 @@
-// The paired engine calls every entry of a workload and board once a round, in a balanced order.
-// All entries make the same number of calls; one whose epoch would take twenty epochs makes fewer.
-// So drift hits all alike, and ratios are formed round by round (reports/numbers/claims.h).
+// The paired engine calls every contestant of a workload and board once a round, in a balanced
+// order. All contestants make the same number of calls; a contestant with an epoch 20 times too
+// long makes fewer. So drift hits all alike, and ratios are formed round by round
+// (reports/numbers/claims.h).
 //
 // Each group also holds the baseline a second time, as its null twin, and the ceiling of its size.
 // Each round has inputs of its own and poisoned outputs; above 32 MiB about one round of four has.
@@ -34,7 +35,7 @@ struct PairedPlan {
   std::set<std::string> done;  ///< groups to leave out, named by group_name()
   std::int64_t rounds = 20;    ///< a lower limit: rounds come in whole designs
   int threads = 1;             ///< above 1: each group runs with one thread, then with `threads`
-  double epoch_s = 1e-3;       ///< target time of one entry in one round, in s
+  double epoch_s = 1e-3;       ///< target time of one contestant in one round, in s
   /// in s; a group that would take longer gets fewer rounds, at least 6
   double group_s = 30;
   std::int64_t launch = 0;

@@ -11,7 +11,7 @@ namespace {
 
 using Orders = std::vector<std::vector<int>>;
 
-/// How often each entry stands in each place, and how often each ordered pair is adjacent.
+/// How often each contestant stands in each place, and how often each ordered pair is adjacent.
 struct Counts {
   std::set<int> places, neighbours;  ///< the different counts, 0 included
 };

@@ -205,7 +205,7 @@ constexpr Check checks[] = {
      "is what the clock or a neighbour adds",
      "wait until the machine is quiet; repeat with more rounds", frequency},
     {"wide_vectors", "512-bit code can lower the clock rate, which slows down the code timed next",
-     "compare only within a round, where each entry follows each other entry equally often",
+     "compare only within a round: there each contestant follows each other equally often",
      wide_vectors},
     {"throttling", "a core that was too hot ran slower for a while",
      "cool the machine, or measure less at once", throttling},

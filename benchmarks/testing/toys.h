@@ -45,7 +45,7 @@ inline rope_kernel toy_kernel(const char* name) {
   return kernel;
 }
 
-/// A workload whose head is as wide as the window, so for_each_head copies nothing.
+/// A workload with a head as wide as the window, so for_each_head copies nothing.
 inline Workload small_workload(const std::string& name) {
   Workload w;
   w.name = name;

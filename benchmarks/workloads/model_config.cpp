@@ -139,7 +139,7 @@ class ConfigReader {
   std::set<std::string> used_;
 };
 
-/// Refuses fields whose meaning for the shape is known to be unknown here.
+/// Refuses fields that change the shape in a way that is not known here.
 void refuse_what_is_foreign(ConfigReader& in) {
   for (const char* key :
        {"alibi", "multi_query", "multi_query_attention", "new_decoder_architecture",

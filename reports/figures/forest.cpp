@@ -75,8 +75,8 @@ std::string launches_text(const Claim& claim) {
 
 FigureTable table_of(const std::vector<ForestLine>& lines) {
   FigureTable table;
-  table.columns = {"no.",      "entry",  "workload",    "ratio",  "interval",
-                   "coverage", "rounds", "each launch", "outcome"};
+  table.columns = {"no.",      "contestant", "workload",    "ratio",  "interval",
+                   "coverage", "rounds",     "each launch", "outcome"};
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const Claim& claim = *lines[i].entry->claim;
     const Interval& interval = claim.interval;

@@ -1,4 +1,4 @@
-// The forest plot: intervals of ratios, one line for each entry.
+// The forest plot: intervals of ratios, one line for each contestant.
 #pragma once
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Leaderboards: which entries may be ranked together, and which have a speed at all.
+// Leaderboards: which contestants may be ranked together, and which have a speed at all.
 #include "reports/numbers/boards.h"
 
 #include <fmt/format.h>
@@ -74,7 +74,7 @@ void take_speed(BoardEntry& entry) {
   if (is_speed(gb)) entry.gb_per_s = gb;
 }
 
-/// Combines kernel, launches and claim of one entry.
+/// Combines kernel, launches and claim of one contestant.
 BoardEntry make_entry(const Claim& claim) {
   BoardEntry entry;
   entry.row = claim.rows.front();
@@ -93,7 +93,7 @@ BoardEntry make_entry(const Claim& claim) {
   return entry;
 }
 
-/// Ceilings stand first, then entries by speed, then entries without a speed. Ties go by name.
+/// Ceilings stand first, then contestants by speed, then those without a speed. Ties go by name.
 bool stands_before(const BoardEntry& a, const BoardEntry& b) {
   const auto group = [](const BoardEntry& entry) {
     return !entry.has_speed ? 2 : entry.row->is_ceiling() ? 0 : 1;
@@ -103,7 +103,7 @@ bool stands_before(const BoardEntry& a, const BoardEntry& b) {
   return a.row->kernel < b.row->kernel;
 }
 
-/// An UNRESOLVED entry gets no rank, because it may be before or behind any other entry.
+/// An UNRESOLVED contestant gets no rank, because it may be before or behind any other contestant.
 bool is_ranked(const BoardEntry& entry) {
   return entry.outcome != Outcome::unresolved && entry.outcome != Outcome::invalid;
 }
@@ -121,7 +121,7 @@ void rank(Contest& contest) {
     else if (!entry.row->is_twin() && is_ranked(entry))
       entry.rank = next++;
   }
-  // A baseline has won nothing if no other entry beside it is resolved.
+  // A baseline has won nothing if no other contestant beside it is resolved.
   const auto others = [](const BoardEntry& entry) {
     return entry.is_compared() && !entry.row->is_twin() && !entry.row->is_ceiling();
   };
@@ -162,7 +162,7 @@ class BoardTable {
   std::map<std::tuple<std::string, std::string, std::int64_t>, std::size_t> contest_index_;
 };
 
-/// A ceiling is shown on every board whose name has all parts of the ceiling's own board.
+/// A ceiling is shown on every board with a name that has all parts of its own board's name.
 void add_ceilings(const std::vector<BoardEntry>& ceilings, BoardTable& table) {
   std::map<std::pair<std::string, std::int64_t>, std::vector<Contest*>> by_workload;
   std::map<const Contest*, BoardName> names;
@@ -219,7 +219,7 @@ std::vector<Board> make_boards(const std::vector<TimingRow>& timings, const Clai
   for (const ClaimGroup& group : claims.groups)
     for (const Claim& claim : group.claims) {
       BoardEntry entry = make_entry(claim);
-      // A run whose null twin differs makes no claim at all.
+      // A run with a null twin that differs makes no claim at all.
       if (!claims.valid && entry.is_compared()) entry.outcome = Outcome::invalid;
       if (claim.role == Role::ceiling) {
         ceilings.push_back(entry);

@@ -12,7 +12,7 @@ namespace ropewalk::report {
 /// at least one is a PASS. Only verdicts for the board's pairing and dtype count.
 std::vector<TimingRow> gated_timings(const Results& results);
 
-/// The leaderboards of these rows. The entries point into both arguments.
+/// The leaderboards of these rows. They point into both arguments.
 std::vector<Board> make_boards(const std::vector<TimingRow>& timings, const Claims& claims);
 
 }  // namespace ropewalk::report

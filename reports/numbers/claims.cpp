@@ -38,7 +38,7 @@ const TimingRow* row_of_launch(const Claim& claim, std::int64_t launch) {
   return nullptr;
 }
 
-/// The compared rounds of two entries in all launches, and each launch's median.
+/// The compared rounds of two contestants in all launches, and each launch's median.
 struct Paired {
   std::vector<double> logs;
   std::vector<double> launch_ratios;
@@ -126,7 +126,7 @@ void take_speed(Claim& claim) {
   claim.round_spread = median_of(spreads);
 }
 
-/// Takes over what the rows of an entry say before anything is compared.
+/// Takes over what the rows of a contestant say before anything is compared.
 void take_rows(Claim& claim) {
   std::stable_sort(claim.rows.begin(), claim.rows.end(),
                    [](const TimingRow* a, const TimingRow* b) { return a->launch < b->launch; });
@@ -174,8 +174,8 @@ void hold_to_ceiling(Claim& claim, const Claim& ceiling, double error) {
     without_speed(claim, Outcome::implausible, "faster than memory allows: it beats the ceiling");
 }
 
-/// Also true of an IMPLAUSIBLE entry, which was compared before its speed was removed. So the error
-/// stays divided by the same number of comparisons.
+/// Also true of an IMPLAUSIBLE contestant, which was compared before its speed was removed. So the
+/// error stays divided by the same number of comparisons.
 bool was_timed(const Claim& claim) {
   return claim.has_speed || claim.outcome == Outcome::implausible;
 }
@@ -227,7 +227,7 @@ std::vector<ClaimGroup> groups_of(const std::vector<TimingRow>& rows) {
     const auto [group, is_new] =
         group_at.try_emplace({row.workload, row.board, row.threads, row.engine}, groups.size());
     if (is_new) groups.push_back({row.workload, row.board, row.threads, "", 0, true, 0, {}});
-    // A kernel may be the baseline in one launch and ordinary in another. It is one entry.
+    // A kernel may be the baseline in one launch and ordinary in another. It is one contestant.
     const bool ordinary = row.role == Role::kernel || row.role == Role::baseline;
     auto& claims = groups[group->second].claims;
     const auto [claim, first] = claim_at.try_emplace(

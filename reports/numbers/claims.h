@@ -1,8 +1,8 @@
 // From rounds to claims. This is the only place where a comparison within a run is computed: what
 // bench prints and what the report shows and checks come from here (docs/decisions/0019).
 //
-// Every entry is compared with the baseline of its group, round by round. A ratio is the entry's
-// time divided by the baseline's time, so a ratio below 1 is faster.
+// Every contestant is compared with the baseline of its group, round by round. A ratio is the
+// contestant's time divided by the baseline's time, so a ratio below 1 is faster.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -41,11 +41,11 @@ std::int64_t least_rounds(double error);
 
 double median_of(std::vector<double> values);  ///< returns 0 for an empty list
 
-/// The claim about one entry of a group, over all launches.
+/// The claim about one contestant of a group, over all launches.
 struct Claim {
   std::string kernel;  ///< named as in its rows
   Role role = Role::kernel;
-  /// FASTER, SLOWER, SAME, UNRESOLVED, IMPLAUSIBLE or BROKEN. An entry that is not compared is
+  /// FASTER, SLOWER, SAME, UNRESOLVED, IMPLAUSIBLE or BROKEN. A contestant that is not compared is
   /// MEASURED, SKIPPED or UNSUPPORTED.
   Outcome outcome = Outcome::measured;
   std::string reason;  ///< why there is no speed or no claim
@@ -63,7 +63,7 @@ struct Claim {
   std::vector<const TimingRow*> rows;  ///< ordered by launch
 };
 
-/// A group holds like work of one run: the entries that were timed together in rounds.
+/// A group holds like work of one run: the contestants that were timed together in rounds.
 struct ClaimGroup {
   std::string workload, board;
   std::int64_t threads = 1;
@@ -81,8 +81,9 @@ struct Claims {
   double noise_floor = 0;          ///< the largest floor of all groups
 };
 
-/// Computes the claims of a run. The rows must outlive the claims. An entry that is BROKEN in one
-/// launch is BROKEN. Rows of engine gbench come back as MEASURED, since they have no paired rounds.
+/// Computes the claims of a run. The rows must outlive the claims. A contestant that is BROKEN in
+/// one launch is BROKEN. Rows of engine gbench come back as MEASURED, since they have no paired
+/// rounds.
 Claims claims_of(const std::vector<TimingRow>& rows);
 Claims claims_of(const std::vector<TimingRow>&&) = delete;
 

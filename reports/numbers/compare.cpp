@@ -114,9 +114,9 @@ double twin_gap(const Place& place, const BoardEntry* ceiling) {
 
 /// By how much two runs differ although the code is unchanged. It is the largest of two things. The
 /// first is how far the ranges of baseline and twin reach around their own ratios, so a faster
-/// baseline hides nothing. The second is the distance between baseline and twin. The cell's own
-/// kernel is left out, because its launches show their spread themselves. Returns `assumed_spread`
-/// if no control is left.
+/// baseline hides nothing. The second is the distance between baseline and twin. The contestant's
+/// own kernel is left out, because its launches show their spread themselves. Returns
+/// `assumed_spread` if no control is left.
 double control_spread(const Place& a, const Place& b, const Unit& unit) {
   double spread = -1;
   for (const Role role : {Role::baseline, Role::null_twin}) {

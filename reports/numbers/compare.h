@@ -37,11 +37,11 @@ struct Comparison {
   std::vector<std::string> verdicts;  ///< regressions: kernels that fail now and held before
   std::vector<ComparedCell> cells;    ///< regressions first, then the undecided, then the rest
   double max_regression = 0;          ///< a share; a slowdown up to it is allowed
-  double by_chance = 0;               ///< upper limit of the cells that stand out by chance alone
+  double by_chance = 0;               ///< upper limit of those that stand out by chance alone
   std::string invalid;                ///< one line; if not empty, nothing was compared
-  std::int64_t regressions = 0;       ///< cells and verdicts together
-  std::int64_t compared = 0;          ///< cells with a ratio
-  std::int64_t cannot_tell = 0;       ///< compared cells that are undecided
+  std::int64_t regressions = 0;       ///< contestants and verdicts together
+  std::int64_t compared = 0;          ///< contestants with a ratio
+  std::int64_t cannot_tell = 0;       ///< compared contestants that are undecided
 };
 
 /// "AMD EPYC 9755; L1d 48 KiB, L2 1 MiB, L3 512 MiB; up to 8 GiB". Runs of one class may be
@@ -53,8 +53,8 @@ std::string machine_class(const Results& results, const std::string& name);
 Comparison compare_runs(const Results& a, const Results& b, const std::string& name_a,
                         const std::string& name_b, double max_regression);
 
-/// The command's exit code: 1 for a regression, 3 if nothing was compared or a cell is undecided,
-/// else 0.
+/// The command's exit code: 1 for a regression, 3 if nothing was compared or a contestant is
+/// undecided, else 0.
 int exit_code_of(const Comparison& comparison);
 
 }  // namespace ropewalk::report

@@ -87,9 +87,9 @@ Told told_of(int launches, double luck, double ratio, int pairs) {
   return told;
 }
 
-// Between equal runs, chance may set apart launch_error / 2 of the cells. The 5 % threshold and the
-// controls leave fewer. A kernel that is exactly as slow as allowed is rarely called free of
-// regression.
+// Between equal runs, chance may set apart launch_error / 2 of the contestants. The 5 % threshold
+// and the controls leave fewer. A kernel that is exactly as slow as allowed is rarely called free
+// of regression.
 TEST(CompareRates, EqualRunsAreNoRegression) {
   Told all;
   for (const int launches : {2, 3, 5})

@@ -337,10 +337,11 @@ TEST(Compare, MarkdownSaysTheAnswerFirstAndNamesAreInert) {
   for (TimingRow& row : other.timings)
     if (row.kernel == "dense") row.kernel = "<img src=x>|[a](http://x)";
   const std::string text = comparison_markdown(compare(other), "a.jsonl", "b.jsonl");
-  EXPECT_EQ(text.rfind("## ✗ 24 regressions; cannot tell for 12 of 36 compared entries\n", 0), 0u)
+  EXPECT_EQ(text.rfind("## ✗ 24 regressions; cannot tell for 12 of 36 compared contestants\n", 0),
+            0u)
       << text.substr(0, 100);
   EXPECT_EQ(text.find("<img"), std::string::npos);
-  EXPECT_NE(text.find("<details><summary>All other entries, the undecided ones first"),
+  EXPECT_NE(text.find("<details><summary>All other contestants, the undecided ones first"),
             std::string::npos);
   const Results held = with_baselines();
   EXPECT_EQ(comparison_markdown(compare_runs(held, held, "a", "b", 0.05), "a", "b")

@@ -56,7 +56,7 @@ struct MatrixRow {
   const VerdictRow* whole = nullptr;  ///< a verdict on all properties at once, if there is one
 };
 
-/// One entry: a kernel, twin or ceiling on one workload and board, over its launches.
+/// One contestant: a kernel, twin or ceiling on one workload and board, over its launches.
 struct BoardEntry {
   const TimingRow* row = nullptr;          ///< row of its first launch, for names and sizes
   std::vector<const TimingRow*> launches;  ///< launches with a speed, in order
@@ -77,7 +77,7 @@ struct BoardEntry {
 struct Contest {
   const TimingRow* of = nullptr;  ///< gives workload, phase, source and sizes
   std::vector<BoardEntry> entries;
-  double fastest_ns = 0;              ///< the fastest of all entries; its bar has full length
+  double fastest_ns = 0;              ///< the fastest of all contestants; its bar has full length
   const ClaimGroup* group = nullptr;  ///< gives baseline and noise floor; NULL if nothing ran
 };
 

@@ -39,7 +39,7 @@ void take_worse(CertificateRow& a, const CertificateRow& b) {
       fmt::format("positions {} of {} are in no file", range_text(first, last), name_of(row)));
 }
 
-// Appends part b to a, whose last position must be just before b's first.
+// Appends part b to a. The last position of a must be just before the first of b.
 void append(CertificatePart& a, const CertificatePart& b) {
   CertificateRow& whole = a.row;
   const CertificateRow& part = b.row;

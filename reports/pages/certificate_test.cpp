@@ -75,7 +75,8 @@ TEST(Joined, RefusesPartsOfDifferentRuns) {
     return refusal({part(0, 49), other});
   };
   const auto expect = [](const std::string& said, const char* field) {
-    EXPECT_NE(said.find(std::string("not parts of one run: ") + field + ": "), std::string::npos) << said;
+    EXPECT_NE(said.find(std::string("not parts of one run: ") + field + ": "), std::string::npos)
+        << said;
   };
   expect(differs([](CertificateRow& r) { r.version = "9"; }), "version");
   expect(differs([](CertificateRow& r) { r.code_fingerprint += "0"; }), "code_fingerprint");

@@ -71,7 +71,7 @@ std::string headline(const Comparison& comparison) {
     return "✗ Nothing was compared: " + markdown_code(comparison.invalid);
   const std::string asked = percent_text(100 * comparison.max_regression);
   const std::string untold =
-      fmt::format("{} of {} compared entries", comparison.cannot_tell, comparison.compared);
+      fmt::format("{} of {} compared contestants", comparison.cannot_tell, comparison.compared);
   if (comparison.regressions > 0)
     return fmt::format(
         "✗ {} regression{}{}", comparison.regressions, comparison.regressions == 1 ? "" : "s",
@@ -93,7 +93,7 @@ std::string how_to_read(const Comparison& comparison) {
       "A regression is seen if the whole range lies above 1 by more than {}. There is none if the "
       "whole range lies below that limit. In all other cases the runs cannot tell: more launches "
       "of both runs narrow the range (bench --launches 5). By chance alone up to {:.1f} of {} "
-      "entries would stand out.\n",
+      "contestants would stand out.\n",
       by_ceiling ? ". Each time is in units of its own run's ceiling, which cancels out drift of "
                    "the machine"
                  : "",
@@ -121,7 +121,7 @@ std::string comparison_markdown(const Comparison& comparison, const std::string&
     out += table_head + lines + (regressions ? "\n" : "\n</details>\n\n");
   };
   add_table("", true);
-  add_table("All other entries, the undecided ones first", false);
+  add_table("All other contestants, the undecided ones first", false);
   if (!comparison.told.empty()) {
     out += "<details><summary>Other differences between the runs</summary>\n\n";
     for (const std::string& line : comparison.told)

@@ -1,5 +1,5 @@
 // The data that a page carries. It is the whole results, compressed, and the round ratios of each
-// entry as JSON that a script in a browser can read.
+// contestant as JSON that a script in a browser can read.
 #pragma once
 #include <string>
 #include <string_view>
@@ -18,8 +18,8 @@ inline constexpr std::string_view cells_begin = "<script type=\"application/json
 inline constexpr std::string_view block_end = "</script>";
 inline constexpr std::string_view maker_begin = "<meta name=\"generator\" content=\"";
 
-/// A list with one object for each entry of each leaderboard, in the page's order. An object holds
-/// what the page prints of the entry, and for each launch the ratio of every round.
+/// A list with one object for each contestant of each leaderboard, in the page's order. An object
+/// holds what the page prints of the contestant, and for each launch the ratio of every round.
 std::string cells_json(const Summary& summary);
 
 }  // namespace ropewalk::report

@@ -52,7 +52,7 @@ struct VerdictRow {
   std::string shrunk_case, replay;         ///< set for a failure; replay is a whole command line
   double seconds = 0;
   std::string known;  ///< set for a known failure: its expiry date, and why it is tolerated
-  std::string cause;  ///< set for a failure whose outputs show what the kernel does instead
+  std::string cause;  ///< set for a failure if the outputs show what the kernel does instead
   /// Set for a failure: the largest margin among all failing cases, and a command line that shows
   /// it. They are 0 and empty if the shrunk case has the largest margin.
   double worst_margin = 0;
@@ -65,7 +65,7 @@ inline constexpr std::string_view everything = "everything";
 /// Also recognises the words of older files: an empty property, "*" and "any".
 bool is_on_everything(const VerdictRow& row);
 
-/// One entry on one workload in one launch. A launch is a fresh process.
+/// One contestant on one workload in one launch. A launch is a fresh process.
 struct TimingRow {
   std::string kernel, summary;
   std::string workload, source;  ///< the workload's name, and the source of its shape
@@ -77,8 +77,8 @@ struct TimingRow {
   std::int64_t bytes = 0;             ///< bytes that a kernel must move in one call
   std::int64_t working_set_bytes = 0;
   /// The time of every round (engine paired) or repetition (engine gbench), in order; empty if
-  /// BROKEN. With engine paired, index i is round i of the launch for every entry of the workload.
-  /// Ratios are formed round by round.
+  /// BROKEN. With engine paired, index i is round i of the launch for every contestant of the
+  /// workload. Ratios are formed round by round.
   std::vector<double> ns_per_token;
   std::vector<std::int64_t> iterations;  ///< calls in each round or repetition
   double ns_per_token_median = 0, gb_per_s_median = 0;
@@ -98,14 +98,14 @@ struct TimingRow {
   std::int64_t involuntary_switches = 0, page_faults = 0;
   double steal_ms = 0;          ///< summed over all processors, from /proc/stat
   double off_cpu_share = 0;     ///< 1 - CPU time / wall time
-  std::int64_t reverified = 0;  ///< number of rounds whose outputs were judged again
+  std::int64_t reverified = 0;  ///< number of rounds with outputs that were judged again
   bool is_ceiling() const { return role == Role::ceiling; }
   bool is_twin() const { return role == Role::null_twin; }
 };
 
 /// The null twin of kernel X is called 'X (twin)'. No kernel can have such a name.
 inline constexpr std::string_view twin_suffix = " (twin)";
-/// The kernel whose code a row is about: the name without the twin's suffix.
+/// The kernel that a row is about: the name without the twin's suffix.
 std::string kernel_of(const TimingRow& row);
 
 /// One named curve for a chart, e.g. the decay bound B(D).

@@ -7,8 +7,8 @@
 
 namespace ropewalk::report {
 
-/// Every row begins with these bytes. A file whose unfinished last line begins otherwise is foreign
-/// and is not repaired.
+/// Every row begins with these bytes. If the unfinished last line begins otherwise, the file is
+/// foreign and is not repaired.
 inline constexpr std::string_view record_line_start = R"({"schema":)";
 
 /// Calls visit(line, number) for each line that ends in a newline. Numbers start at 1. Bytes after

@@ -1,4 +1,4 @@
-// Questions about rows whose answers need no JSON.
+// Questions about rows that need no JSON.
 #include <string>
 
 #include "reports/record/record.h"

@@ -16,9 +16,9 @@ namespace ropewalk::report {
 /// failure.
 enum class Verdict { pass, fail, crash, hang, vacuous, unsupported, skipped };
 
-/// The outcome of an entry on a workload. New files hold `measured` to `skipped`; older files hold
-/// words up to `implausible`. Reports add what the rounds say, and a comparison of two runs adds
-/// the rest.
+/// The outcome of a contestant on a workload. New files hold `measured` to `skipped`; older files
+/// hold words up to `implausible`. Reports add what the rounds say, and a comparison of two runs
+/// adds the rest.
 enum class Outcome {
   measured,  ///< a speed without a claim: claims are computed from the rounds
   broken,    ///< shown without any number

@@ -118,7 +118,7 @@ void Progress::clear() {
 namespace {
 bool goes_on_unread = false;
 
-// Whether standard output is a pipe, socket or terminal whose other end is closed. A full disk is
+// Whether standard output is a pipe, socket or terminal with its other end closed. A full disk is
 // not.
 bool reader_has_left() {
   pollfd out{STDOUT_FILENO, POLLOUT, 0};

@@ -1,4 +1,4 @@
-// The negative control of run_corpus.cpp: a target whose claim is broken by inputs with this
+// The negative control of run_corpus.cpp: a target with a claim that is broken by inputs with this
 // beginning.
 #include "tools/fuzz/target.h"
 

@@ -174,7 +174,7 @@ void BoardRows::take_outcome(const TimingRow& told, TimingRow& row) const {
   }
   if (row.outcome != Outcome::measured)
     need(told.ns_per_token.empty() && row.role == Role::kernel,
-         "with numbers for an entry that was not timed");
+         "with numbers for a contestant that was not timed");
 }
 
 // Takes the numbers, which the parent cannot know, and bounds them.

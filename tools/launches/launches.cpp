@@ -32,7 +32,7 @@ bool is_silent(const Options& options) {
   return options.quiet || options.verb == "run";
 }
 
-// A label is KERNEL|WORKLOAD. For a twin, the kernel is the one whose twin it is.
+// A label is KERNEL|WORKLOAD. For a twin, the kernel is the original.
 std::string kernel_of_label(const std::string& label) {
   std::string kernel = label.substr(0, label.find('|'));
   if (kernel.ends_with(twin_suffix)) kernel.resize(kernel.size() - twin_suffix.size());
@@ -348,14 +348,14 @@ std::size_t Launches::place_of(const std::string& workload) const {
   return static_cast<std::size_t>(found - workloads_.begin());
 }
 
-// Prints the plan. A ranking is one workload on one board.
+// Prints the plan. A group is one workload on one board.
 void Launches::say_plan() const {
   if (options_.quiet) return;
   std::set<bool> by_table;
   for (const KernelFacts& k : gate_.kernels())
     by_table.insert(k.angle_contract == ROPE_CONTRACT_TABLE);
   std::FILE* to = options_.json ? stderr : stdout;
-  fmt::print(to, "bench: profile {}, seed {}, {} workloads, at most {} rankings of {} kernels",
+  fmt::print(to, "bench: profile {}, seed {}, {} workloads, at most {} groups of {} kernels",
              profile_name(options_.profile), options_.seed, workloads_.size(),
              workloads_.size() * by_table.size(), gate_.kernels().size());
   if (paired())

@@ -34,7 +34,7 @@ TEST(PairedBench, RowsOfEveryLaunchStandSideBySide) {
       ropewalk("bench --kernel plain --kernel complex --kernel elementwise --launches 2 " + small +
                "--rounds 8 --out " + out.string());
   EXPECT_TRUE(r.code == 0 || r.code == 3) << r.out << r.err;  // 3: too noisy here to be valid
-  EXPECT_TRUE(contains(r.out, "at most 1 rankings of 3 kernels; 2 launches of 8 rounds")) << r.out;
+  EXPECT_TRUE(contains(r.out, "at most 1 groups of 3 kernels; 2 launches of 8 rounds")) << r.out;
   EXPECT_TRUE(contains(r.out, "to plain, noise floor ")) << r.out;
   EXPECT_TRUE(contains(r.out, "% of ceiling")) << r.out;
   const auto rows = rows_of(out);

@@ -1,4 +1,4 @@
-// Plugins whose loading leaves threads or a child process running. Only their own kernels answer
+// Plugins that leave threads or a child process running when loaded. Only their own kernels answer
 // for what those do while apply runs (harness/testing/pool_plugin.cpp).
 #include <gtest/gtest.h>
 

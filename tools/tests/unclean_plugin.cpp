@@ -1,6 +1,6 @@
 // Kernels for tests of what bench watches, each f32 with tables. They are right, and clean while
 // they are verified. The gate verifies shapes of 1,009 tokens with fewer tokens. On these shapes an
-// entry point leaves something in the process, or apply does what it may not do. `innocent` is
+// entry leaves something in the process, or apply does what it may not do. `innocent` is
 // clean, and `prepare_does_much` does everything that prepare may do.
 #include <fcntl.h>
 #include <sys/mman.h>
