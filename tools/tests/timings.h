@@ -1,5 +1,5 @@
-// The timing rows of a results file, for tests that run the command. shell.h has a function whose
-// name is also in the project's namespace, so the two headers are not included together.
+// The timing rows of a results file, for tests that run the command. shell.h has a function with a
+// name that is also in the project's namespace, so the two headers are not included together.
 #pragma once
 #include <cstddef>
 #include <cstdint>
