@@ -1,8 +1,8 @@
 // Ceilings: what memory allows, measured in the same run and on the same buffers as the kernels.
 //
 // In place, the ceiling is an update: y = a x reads and writes the same lines. Out of place it is a
-// copy. The best variant is chosen before the samples are taken, and only its samples are reported:
-// to pick the smallest of many samples would flatter the ceiling. The paired engine chooses in one
+// copy. The best variant is chosen before the samples are taken, and only its samples are reported.
+// To pick the smallest of many samples would flatter the ceiling. The paired engine chooses in one
 // process and measures in others. The engine gbench chooses in a short trial.
 #pragma once
 #include <cstdint>

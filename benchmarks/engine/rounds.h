@@ -1,9 +1,9 @@
 // The order in which contestants are timed, round by round.
 //
 // What ran just before changes what is timed now: caches, pages, and the clock rate after 512-bit
-// code. In a Williams design (E. J. Williams, Australian Journal of Scientific Research 2, 1949)
-// each contestant stands in each place equally often, and each ordered pair of contestants is
-// adjacent equally often. An even number of contestants needs one square, an odd number needs two.
+// code. A Williams design balances that (E. J. Williams, Australian Journal of Scientific Research
+// 2, 1949). In it each contestant stands in each place, and each ordered pair of contestants is
+// adjacent, equally often. An even number of contestants needs one square, an odd number needs two.
 #pragma once
 #include <cstdint>
 #include <random>

@@ -145,7 +145,7 @@ void refuse_what_is_foreign(ConfigReader& in) {
        {"alibi", "multi_query", "multi_query_attention", "new_decoder_architecture",
         "multi_query_group_num", "kv_channels", "attn_config", "rope_ratio"})
     if (in.holds(key) && *in.find(key) != JsonValue(false))
-      in.fail(key, "is not understood here; say the shape with --shape");
+      in.fail(key, "is not understood here; give the shape with --shape");
   const auto kind = in.word("position_embedding_type");
   if (kind && *kind != "rope" && *kind != "rotary")
     in.fail("position_embedding_type", "is '" + shown(*kind) + "': no rotary embedding");
@@ -171,9 +171,9 @@ const ModelType* read_type(ConfigReader& in, std::string_view pairing, Workload&
   }
   if (own < 0)
     in.fail("model_type", word ? "'" + shown(*word) +
-                                     "' is not known here: say --pairing half_split or --pairing "
-                                     "interleaved, whichever pairs it turns"
-                               : "is missing: say --pairing half_split or --pairing interleaved");
+                                     "' is not known here: give --pairing half_split or --pairing "
+                                     "interleaved, as the model pairs its elements"
+                               : "is missing: give --pairing half_split or --pairing interleaved");
   w.pairing = own;
   in.assume(fmt::format("pairing {}, as model_type or rope_interleave says",
                         word_of(pairing_words, own)));
@@ -226,7 +226,7 @@ void read_rotary_dim(ConfigReader& in, const ModelType* type, const std::string&
   if (!rope.empty()) names.push_back(rope + ".partial_rotary_factor");
   const auto share = in.one_of<double>(names, &ConfigReader::number);
   const auto said = in.size("rotary_dim");
-  if (w.tensors[0].rotary_offset > 0) return;  // latent attention says it itself
+  if (w.tensors[0].rotary_offset > 0) return;  // latent attention has set rotary_dim already
   const std::int64_t head_dim = w.tensors[0].head_dim;
   if (share && !(*share > 0 && *share <= 1))
     in.fail(names[0], fmt::format("is {}; the part of a head that is rotated must be above 0 and "

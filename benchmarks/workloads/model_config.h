@@ -21,8 +21,8 @@ struct ModelConfig {
 
 /// Reads a config. `pairing` is half_split, interleaved, or empty to follow the model_type. `name`
 /// is the model's name. Throws BadFile, which names `file`, the key and what to mend. It throws for
-/// text that is no config, for keys that are missing, of another type, out of range or
-/// contradictory, and for values that are not known.
+/// text that is no config, and for values that are not known. It also throws for keys that are
+/// missing, of another type, out of range or contradictory.
 ModelConfig parse_model_config(std::string_view text, const std::string& file,
                                std::string_view pairing, const std::string& name);
 

@@ -13,8 +13,8 @@ extern const char* const shape_help;
 
 /// Reads a shape. With tokens or batch it gives one workload, in every profile. Without them the
 /// shape goes through the phases of workloads.toml. The name is made of the words given. Throws
-/// BadFile ("--shape: ...") for a word that is unknown, doubled, without a value or out of range,
-/// and for a shape that no kernel could have.
+/// BadFile ("--shape: ...") for a word that is unknown, doubled, without a value or out of range.
+/// It also throws for a shape that no kernel could have.
 std::vector<Workload> parse_shape(std::string_view text);
 
 }  // namespace ropewalk::bench

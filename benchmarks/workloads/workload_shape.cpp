@@ -1,4 +1,4 @@
-// What a workload is beside its text: whether its shape holds, its frequencies, its TOML again.
+// Checks the shape of a workload, computes its frequencies, and writes it as TOML.
 #include "benchmarks/workloads/workload_shape.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// The only file that knows TOML. Text in, checked workloads or one clear line out.
+// Turns TOML into checked workloads, or into one clear line of error. No other file knows TOML.
 #include "benchmarks/workloads/workloads.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace {
 
 using Keys = std::vector<std::string_view>;
 
-// What a table may hold beside its name.
+// The keys that a table may hold beside its name.
 const Keys model_keys = {"model",      "source",          "pairing",         "dtype",
                          "placement",  "q_heads",         "k_heads",         "head_dim",
                          "k_head_dim", "q_rotary_offset", "k_rotary_offset", "rotary_dim",
@@ -26,7 +26,7 @@ const Keys scaling_keys = {"scaling", "scaling_factor", "low_freq_factor", "high
                            "original_positions"};
 const Keys phase_keys = {"phase", "batch", "tokens", "positions"};
 
-constexpr std::int64_t quick_tokens_max = 512;  // a phase of so many is quick enough for smoke
+constexpr std::int64_t quick_tokens_max = 512;  // phases with more tokens are too slow for smoke
 constexpr std::size_t text_bytes_max = 1000;    // a line of to_toml() stays below 4096
 
 bool has(const Keys& keys, std::string_view key) {
@@ -41,11 +41,11 @@ std::int64_t line_of(const toml::node& node) {
   return node.source().begin.line;
 }
 
-/// What one name stands for: a table of the file, or a model's and a phase's together. Messages
-/// name file, line and entry.
+/// The keys of one name: a table of the file, or a model's and a phase's tables together. Its
+/// messages name file, line and table.
 class TableEntry {
  public:
-  /// `phase` is the same table again when there is only one.
+  /// If there is only one table, `phase` is the same as `model`.
   TableEntry(std::string kind, std::string name, const toml::table& model, const toml::table& phase)
       : kind_(std::move(kind)), name_(std::move(name)), model_(model), phase_(phase) {}
   TableEntry(std::string kind, const toml::table& table)

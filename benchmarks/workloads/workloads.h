@@ -63,8 +63,8 @@ inline constexpr std::int64_t workload_bytes_max = std::int64_t{64} << 30;
 
 /// The workloads of a file, in order: each model in each phase, then single workloads. Throws
 /// BadFile, which names file, line, table and what to mend. It throws for a file that is unreadable
-/// or huge, for bad TOML, for unknown, missing or doubled keys and names, wrong types, and shapes
-/// that no kernel could have.
+/// or huge, and for bad TOML. It also throws for keys and names that are unknown, missing or
+/// doubled, for wrong types, and for shapes that no kernel could have.
 std::vector<Workload> load_workloads(const std::filesystem::path& file);
 /// The same from text. `file` stands for the file in messages.
 std::vector<Workload> parse_workloads(std::string_view text, const std::string& file);

@@ -10,9 +10,9 @@ namespace ropewalk::report {
 
 /// Adds this run to the end of `history`, which is the text of such a file or empty. A run becomes
 /// its run row, a timing row for each launch and an end row. A timing row holds the median in place
-/// of the rounds. A run with a sha256 that is there already is not added again. Throws BadFile
-/// for a run of another machine class, for a run that was cut off or is INVALID, and for text that
-/// is no history. `name` stands for the file in messages.
+/// of the rounds. A run with a sha256 that is there already is not added again. Throws BadFile for
+/// a run of another machine class, and for one that was cut off or is INVALID. Also throws BadFile
+/// for text that is no history. `name` stands for the file in messages.
 std::string history_with(const std::string& history, const Results& results,
                          const std::string& name);
 

@@ -40,9 +40,9 @@ class Gate {
   bool has_news() const { return !news_.empty(); }  ///< whether a failure was not known
   bool knows(const std::string& kernel) const;
   const std::vector<report::VerdictRow>& verdicts() const { return verdicts_; }
-  /// Pairs of kernel and workload that were not verified. Either the kernel passed no property with
-  /// that pairing and type, or it refused the shape with the reduced token count and with the full
-  /// one.
+  /// Pairs of kernel and workload that were not verified. The kernel passed no property with that
+  /// pairing and type, or it refused the shape. A refusal counts only with both the reduced and the
+  /// full token count.
   const std::set<std::pair<std::string, std::string>>& unverified() const { return unverified_; }
 
  private:

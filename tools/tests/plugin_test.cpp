@@ -123,7 +123,7 @@ TEST(Names, AreUniqueAmongPlugins) {
   }
 }
 
-// ---- kernels that load and then do not keep what they declare
+// ---- kernels that load and then break what they declare
 
 struct Liar {
   const char *kernel, *verdict, *because;
