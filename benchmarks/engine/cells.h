@@ -84,7 +84,7 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload);
 struct Contestant {
   const rope_kernel* kernel = nullptr;  ///< may be NULL only with a broken_reason
   std::string name, summary;
-  /// empty: verified in this process; else it is shown as BROKEN
+  /// Empty if verified in this process; else the kernel is shown as BROKEN.
   std::string broken_reason;
   std::set<std::string> unverified = {};  ///< workloads that it refused when it was verified
 };

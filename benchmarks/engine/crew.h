@@ -52,7 +52,7 @@ class Crew {
   std::vector<Time> times_;
   std::vector<double> began_s_, ended_s_;
   const std::function<void(int)>* task_ = nullptr;  // NULL: the threads end
-  // passed twice a task: when it is there and when it is done
+  // Passed twice a task: when it is there and when it is done.
   std::barrier<> gate_;
   std::atomic<int> waiting_{0};
   std::vector<std::thread> threads_;

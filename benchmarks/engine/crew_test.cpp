@@ -33,7 +33,7 @@ TEST(Crew, TakesAProcessorOfEachCoreBeforeASibling) {
   EXPECT_EQ(processors_text({0, 1, 2, 3}, files), "0+3,1,2");
   EXPECT_EQ(processors_text({}, files), "");
   fs::remove_all(root);
-  // without a sibling list every processor counts as a core
+  // Without a sibling list every processor counts as a core.
   EXPECT_EQ(processors_for(2, {0, 3}, files), (std::vector{0, 3}));
   EXPECT_EQ(processors_text({0, 3}, files), "0,3");
 }

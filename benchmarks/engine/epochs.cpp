@@ -20,12 +20,12 @@ constexpr double slow_factor = 20;          // times the fastest: a slower conte
 constexpr double far_slower = 8;            // times the baseline
 constexpr double longest_epoch = 20;        // of epoch_s: a slower contestant gets fewer calls
 constexpr std::int64_t most_calls = 10'000'000;
-// with this many calls in an epoch, one more is made untimed
+// In epochs of at least this many calls, one more call is made first, untimed.
 constexpr std::int64_t warm_up_from = 8;
 constexpr std::int64_t refill_up_to_bytes = std::int64_t{32} << 20;
 constexpr std::uint64_t judged_one_in = 8;
 constexpr std::uint64_t large_fresh_one_in = 4, large_judged_one_in = 2;  // of the fresh rounds
-// samples, which take 4 ms
+// Number of samples, which take 4 ms.
 constexpr int spins = 21;
 
 /// Time in ms that a hypervisor took from all processors; 0 if the system does not tell.
@@ -59,7 +59,7 @@ class GroupRounds {
         shortened(round_orders(static_cast<int>(entrants_.size()), plan_.rounds, order_seed_));
     const double stolen_before_ms = stolen_ms(), spin_ns_before = spin_probe(spins).ns_a_step;
     for (std::size_t round = 0; round < orders.size(); ++round) {
-      // the last round is judged, so that a lasting error is seen
+      // The last round is judged, so that a lasting error is seen.
       const bool last = round + 1 == orders.size();
       const bool fresh = refills_ || one_in(large_fresh_one_in) || last;
       const bool judged = (fresh && one_in(refills_ ? judged_one_in : large_judged_one_in)) || last;
@@ -169,7 +169,7 @@ class GroupRounds {
     const bool warms = e.calls >= warm_up_from;
     const auto made_ready = together(e, [&](Cell& cell, int member) {
       if (warms && !(cell.ready(false) && cell.run(1))) return;
-      // in every fresh round, so that a kernel cannot tell a judged one
+      // Poisoned in every fresh round, so that a kernel cannot tell a judged round.
       if (cell.ready(fresh) && fresh) set(member).poison();
     });
     if (!made_ready) return false;

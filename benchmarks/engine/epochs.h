@@ -22,7 +22,7 @@ using Sets = std::deque<LazyData>;
 /// A contestant of the group: a kernel, twin or ceiling that is timed, or was to be timed.
 struct Entrant {
   std::vector<std::unique_ptr<Cell>> cells;  ///< one cell a thread; the first has the row
-  /// name of the kernel, also for a twin; empty for a ceiling
+  /// Name of the kernel, also for a twin; empty for a ceiling.
   std::string owner;
   double call_s = 0;       ///< estimated time of one call, in s
   std::int64_t calls = 1;  ///< calls in one epoch

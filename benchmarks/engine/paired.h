@@ -36,7 +36,7 @@ struct PairedPlan {
   std::int64_t rounds = 20;    ///< a lower limit: rounds come in whole designs
   int threads = 1;             ///< above 1: each group runs with one thread, then with `threads`
   double epoch_s = 1e-3;       ///< target time of one contestant in one round, in s
-  /// in s; a group that would take longer gets fewer rounds, at least 6
+  /// In s. A group that would take longer gets fewer rounds, at least 6.
   double group_s = 30;
   std::int64_t launch = 0;
   std::uint64_t seed = 1;

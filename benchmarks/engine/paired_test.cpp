@@ -364,7 +364,7 @@ TEST(Paired, WhatIsDoneUnsupportedOrBrokenIsNotTimed) {
 TEST(Paired, ColdCallsNeverMeetTheSameRowsSoon) {
   const rope_kernel good = toy_kernel("good");
   rope_kernel watching = toy_kernel("watching");
-  // of the calls; static because a kernel may not allocate
+  // The positions of the calls; static because a kernel may not allocate.
   static std::vector<const void*> positions(1 << 20);
   static std::size_t calls_made = 0;
   calls_made = 0;

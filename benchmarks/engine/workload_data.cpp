@@ -162,7 +162,7 @@ void WorkloadData::refill() {
 
 void WorkloadData::poison() {
   if (workload_.in_place) return refill();
-  // all bits are one: a NaN of either type
+  // All bits are one: a NaN of either type.
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
     std::memset(work_[i].data(), 0xff, static_cast<std::size_t>(tensor_bytes_[i]));
 }

@@ -19,7 +19,7 @@ struct Machine {
   double load_average = 0;         ///< over the last minute
   std::map<int, double> cpu_busy;  ///< by processor: the share of 0.2 s that other processes used
   SpinProbe spin;
-  /// time of scalar code after 512-bit code / its usual time
+  /// Time of scalar code after 512-bit code / its usual time.
   std::optional<double> scalar_after_512_bit;
   TimerProbe timer;
   bool perf_counters = false;

@@ -18,7 +18,7 @@ namespace ropewalk::bench {
 using namespace harness;
 namespace {
 
-// more heads, or a longer one, is taken for a typing error
+// More heads, or a longer head, are taken for a typing error.
 constexpr std::int64_t size_max = 1 << 20;
 
 std::string text_of(const JsonValue& value) {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int32_t halves = ROPE_HALF_SPLIT, neighbours = ROPE_INTERLEAVED;
 
 constexpr ModelType types[] = {
-    // name, pairing, base if missing, K like Q, whole head, head_dim by division
+    // Columns: name, pairing, base if missing, K like Q, whole head, head_dim by division.
     {"codegen", neighbours, 10000, true, false, true},
     {"cohere", neighbours, 0, false, true, true},
     {"cohere2", neighbours, 0, false, true, true},

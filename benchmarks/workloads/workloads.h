@@ -40,7 +40,7 @@ struct Workload {
   std::int32_t pairing = ROPE_HALF_SPLIT;
   std::int32_t dtype = ROPE_F32;  ///< of tensors and tables: ROPE_F32 or ROPE_F64
   bool in_place = true;
-  /// positions are seeded, below scattered_position_count; else 0, 1, 2, ...
+  /// Positions are seeded, below scattered_position_count; else 0, 1, 2, ...
   bool scattered = false;
   /// Scattered over cold_position_count positions, with new ones in each call. A table row is used
   /// again only after nearly all others were used.

@@ -10,7 +10,7 @@ namespace ropewalk::report {
 
 struct PageCheck {
   bool holds = false;
-  /// false: another gnuplot drew the pictures, so they were compared by content
+  /// False if another gnuplot drew the pictures, so that they were compared by content.
   bool in_full = true;
   std::string text;  ///< one line: what was compared, or the first difference and its place
 };

@@ -20,7 +20,7 @@ struct PictureText {
   Point at;
 };
 struct PictureMark {
-  /// symbol: its name among the definitions; what: the name with its colour
+  /// `symbol` is its name among the definitions; `what` is the name with its colour.
   std::string what, symbol;
   double scale = 1;
   Point at;

@@ -43,7 +43,7 @@ struct ChartRequest {
   std::vector<ChartBox> boxes;     ///< drawn behind everything else
   std::vector<ChartPlace> y_rows;  ///< names of rows by their y, from the top, instead of a y axis
   Scale y_scale = Scale::linear;   ///< logarithmic only if all y are above 0
-  /// above 0: a logarithmic axis from here, labelled with powers of ten
+  /// Above 0 it gives a logarithmic axis from here, labelled with powers of ten.
   double y_floor = 0;
   std::vector<ChartSeries> series;  ///< at most chart_series_max are drawn
   ChartBand band;                   ///< drawn behind the series; may be empty

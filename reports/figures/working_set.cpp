@@ -26,7 +26,7 @@ using Points = std::map<std::string, SizePoint>;
 /// Everything in one picture: the same model, pairing, dtype and placement.
 struct Walk {
   std::string name;
-  /// workload -> working set of the ceiling, or the least of the kernels
+  /// Workload -> working set of the ceiling, or the least of the kernels.
   std::map<std::string, std::int64_t> sizes;
   std::map<std::string, Points> kernels;
   Points ceiling;

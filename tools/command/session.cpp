@@ -42,7 +42,7 @@ RunRow run_row(const Options& options) {
 
 WorkerOptions worker_options(const Options& options) {
   static const auto first_lists =
-      // shared by the whole command
+      // Shared by the whole command.
       std::make_shared<std::map<std::string, std::vector<KernelFacts>>>();
   WorkerOptions w;
   w.first_lists = first_lists;

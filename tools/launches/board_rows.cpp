@@ -34,7 +34,7 @@ void need(bool holds, const std::string& what) {
 // More than any x86-64 core moves: four accesses of 64 bytes in each cycle at 10 GHz.
 constexpr double most_bytes_a_ns = 4 * 64 * 10;
 constexpr std::int64_t most_iterations = std::int64_t{1} << 40;
-// a kernel that asks for more is SKIPPED
+// A kernel that asks for more is SKIPPED.
 constexpr std::int64_t most_workspace_bytes = std::int64_t{1} << 30;
 constexpr std::size_t most_reason_bytes = 1000;
 

@@ -24,7 +24,7 @@ using namespace properties;
 using namespace report;
 namespace {
 
-// processes that may end while no kernel runs; the launch is then repeated
+// Processes that may end while no kernel runs. The launch is then repeated.
 constexpr int lost_most = 2;
 constexpr double silence_limit_s = 120;  // one epoch or benchmark may take as long
 
