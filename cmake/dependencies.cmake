@@ -15,7 +15,7 @@ find_package(ZLIB 1.2 REQUIRED)
 find_program(GNUPLOT gnuplot REQUIRED)
 include(GoogleTest)
 
-# These ship no CMake config.
+# These packages ship no CMake config.
 find_path(MUSTACHE_INCLUDE_DIR kainjow/mustache.hpp REQUIRED)
 add_library(mustache::mustache INTERFACE IMPORTED)
 set_target_properties(mustache::mustache PROPERTIES

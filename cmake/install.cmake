@@ -1,10 +1,11 @@
-# What `cmake --install` puts where. Everything may be moved afterwards: no installed file holds an
-# absolute path. Mutants and tests are not installed.
+# Decides which files `cmake --install` puts where. Everything may be moved afterwards, because no
+# installed file holds an absolute path. Mutants and tests are not installed.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS ropewalk)
-# Below a folder of their own, so that #include "kernels/api/kernel.h" reads the same in the tree.
+# Headers go into a folder of their own, so that #include "kernels/api/kernel.h" reads as in the
+# tree.
 install(FILES kernels/api/rope_kernel.h kernels/api/kernel.h kernels/api/half.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ropewalk/kernels/api)
 

@@ -1,5 +1,6 @@
-# The negative control of the preset lto: two types of one name in two files of a program, one of
-# them in a static library, fail its build; the same program with two names is built.
+# The negative control of the preset lto. A program fails to build if two of its files define
+# different types of one name, even if one file is in a static library. The same program with two
+# names builds.
 #   cmake -DSOURCE_DIR=... -DWORK_DIR=an empty folder of the build -P lto_finds_violations.cmake
 cmake_minimum_required(VERSION 3.25)
 set(tree ${WORK_DIR}/lto_control)

@@ -1,4 +1,4 @@
-# Language, warnings, sanitizers. Every target of ours links `ropewalk_options` PRIVATE.
+# Language, warnings and sanitizers. Every target of this project links `ropewalk_options` PRIVATE.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -14,7 +14,7 @@ option(ROPEWALK_WERROR "treat warnings as errors (developers' presets)" OFF)
 option(ROPEWALK_CLANG_TIDY "run clang-tidy while building" OFF)
 set(ROPEWALK_SANITIZE "" CACHE STRING "value of -fsanitize=, e.g. address,undefined")
 
-# -ffp-contract=off: a fused multiply-add is written where it is meant.
+# -ffp-contract=off: the compiler fuses no multiplication and addition on its own.
 add_library(ropewalk_warnings INTERFACE)
 target_compile_options(ropewalk_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -ffp-contract=off
@@ -43,7 +43,8 @@ if(ROPEWALK_CLANG_TIDY)
   set(CMAKE_CXX_CLANG_TIDY ${CLANG_TIDY} --quiet)
 endif()
 
-# The .cpp files of some folders: what is built, or the tests (TESTS). New files are found.
+# Lists the .cpp files of some folders: sources, or with TESTS the tests. New files are found at the
+# next build.
 function(ropewalk_sources out)
   cmake_parse_arguments(PARSE_ARGV 1 arg "TESTS" "" "IN")
   set(sources "")
@@ -81,7 +82,7 @@ function(ropewalk_test name)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 PROPERTIES LABELS "${arg_LABELS}")
 endfunction()
 
-# Every header compiles by itself, as the only line of a file: cmake --build ... --target headers
+# Every header compiles alone, as the only line of a file: cmake --build ... --target headers
 function(ropewalk_headers)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${ARGN})
   set(sources "")

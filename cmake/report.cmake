@@ -1,5 +1,5 @@
-# The target `report`: runs the main job. Timing that is INVALID is no fault of the build, and the
-# report says so; any other exit code but 0 is one, that nothing ran at all included.
+# The target `report`: runs the main job. INVALID timing does not fail the build, because the report
+# says so. Any other exit code but 0 does, also if nothing ran at all.
 #   cmake -DROPEWALK=the command -DOUT=a folder [-DARGUMENTS="more of them"] -P report.cmake
 cmake_minimum_required(VERSION 3.25)
 separate_arguments(ARGUMENTS UNIX_COMMAND "${ARGUMENTS}")

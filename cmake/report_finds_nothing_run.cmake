@@ -1,5 +1,5 @@
-# The negative control of report.cmake: a run in which nothing could run fails the target, one whose
-# timing alone is INVALID does not, and one that fails in any other way does.
+# The negative control of report.cmake. The target fails for a run in which nothing could run, and
+# for any other failure. It does not fail for a run with INVALID timing.
 #   cmake -DROPEWALK=the command -DWORK_DIR=an empty folder of the build -P ...
 cmake_minimum_required(VERSION 3.25)
 set(folder ${WORK_DIR}/report_control)
@@ -19,7 +19,7 @@ run_report(status text -DROPEWALK=${ROPEWALK} -DOUT=${folder}/nothing
 if(status EQUAL 0 OR NOT text MATCHES "exit code 3")
   message(FATAL_ERROR "a run of nothing passes:\n${text}")
 endif()
-# A command that only ends so, beside the page that such a run would leave.
+# A command that only ends with such a code, beside the page that such a run would leave.
 foreach(case IN ITEMS "3=INVALID=0" "3=BROKEN=1" "1=INVALID=1" "2=INVALID=1" "0=none=0")
   string(REGEX MATCH "^(.)=(.*)=(.)$" matched ${case})
   set(code ${CMAKE_MATCH_1})

@@ -1,9 +1,9 @@
 # The house rules that a machine can check: cmake -DSOURCE_DIR=... -P tidy.cmake
-# Needs no git, no python. Prints one line for each violation and fails if there is any.
-# That it finds each kind of violation is tested too: tidy_finds_violations.cmake.
+# Needs no git and no python. Prints one line for each violation and fails if there is any.
+# tidy_finds_violations.cmake tests that it finds each kind of violation.
 cmake_minimum_required(VERSION 3.25)
 if(NOT IS_DIRECTORY "${SOURCE_DIR}")
-  message(FATAL_ERROR "tidy: say -DSOURCE_DIR=the root of the sources")
+  message(FATAL_ERROR "tidy: give -DSOURCE_DIR=the root of the sources")
 endif()
 
 set(columns_max 100)
@@ -18,12 +18,13 @@ function(violation file line text)
   set(violations ${count} PARENT_SCOPE)
 endfunction()
 
-# The bytes 128..191 only continue a character: a line is counted in characters.
+# The bytes 128..191 only continue a character, so a line is counted in characters.
 string(ASCII 128 first)
 string(ASCII 191 last)
 set(continuation_bytes "[${first}-${last}]")
 
-# A file as a list of lines, each behind a '|'. What lists trip over becomes something harmless.
+# Reads a file as a list of lines, each behind a '|'. Characters that break CMake's lists are
+# replaced.
 function(read_lines file out)
   file(READ "${SOURCE_DIR}/${file}" text)
   string(REGEX REPLACE "${continuation_bytes}" "" text "${text}")
@@ -33,8 +34,8 @@ function(read_lines file out)
   set(${out} "${text}" PARENT_SCOPE)
 endfunction()
 
-# Which of the project's own headers a room may include: one line a room, the first that matches
-# counts. No arrow runs up: what a room includes stands in the lines above its own.
+# The headers of this project that a room may include. Each room has one line, and the first line
+# that matches counts. A room includes only rooms from lines above its own.
 set(truth "reference/|kernels/api/")
 set(cases "base/|harness/cases/|${truth}")
 set(suite "base/|harness/|${truth}|reports/record/")
@@ -76,7 +77,8 @@ set(layers
   "tools/(launches|suite)/=base/|${suite}|properties/|benchmarks/|reports/|tools/(command|@1)/"
   "tools/=.*")
 
-# Heavy or single-owner libraries: a pattern of #include and the only files that may have it.
+# Libraries that are heavy or belong to one file: a pattern of #include, and the only files that may
+# have it.
 set(owners
   "rapidcheck=properties/search/run_property.cpp"
   "boost/multiprecision=reference/(frequencies|oracle|second_derivation).cpp"
@@ -95,7 +97,7 @@ function(check_include file line header)
     string(REGEX MATCH "^([^=]*)=(.*)$" matched "${owner}")
     set(files "${CMAKE_MATCH_2}")
     if(header MATCHES "^${CMAKE_MATCH_1}" AND NOT file MATCHES "^(${files})$")
-      violation(${file} ${line} "<${header}> belongs to ${files} alone")
+      violation(${file} ${line} "<${header}> may be included only by ${files}")
     endif()
   endforeach()
   if(NOT header MATCHES
@@ -111,14 +113,14 @@ function(check_include file line header)
     endif()
     string(REPLACE "@1" "${CMAKE_MATCH_1}" allowed "${allowed}")
     if(NOT header MATCHES "^(${allowed})")
-      violation(${file} ${line} "may not include ${header} (house rule: who may include whom)")
+      violation(${file} ${line} "may not include ${header} (house rule: rooms)")
     endif()
     break()
   endforeach()
   set(violations ${violations} PARENT_SCOPE)
 endfunction()
 
-# Below the columns that clang-format gives them: functions begin at 0, those inside a class at 2.
+# Counts by the columns of clang-format: functions begin at column 0, and those inside a class at 2.
 function(check_functions file lines)
   set(number 0)
   set(begin_0 0)
@@ -140,7 +142,8 @@ function(check_functions file lines)
   set(violations ${violations} PARENT_SCOPE)
 endfunction()
 
-# A type of one name has one definition. Kernels are plugins: each knows its own names alone.
+# A type of one name has one definition. Kernels are plugins and know only their own names, so they
+# are exempt.
 function(check_types file lines)
   set(number 0)
   foreach(line IN LISTS lines)
@@ -150,13 +153,13 @@ function(check_types file lines)
       set(type ${CMAKE_MATCH_2})
       get_property(place GLOBAL PROPERTY type_${type})
       if(place)
-        violation(${file} ${number} "${type} is a type in ${place} too")
+        violation(${file} ${number} "a type ${type} is also defined in ${place}")
       endif()
       set_property(GLOBAL PROPERTY type_${type} ${file}:${number})
     elseif(line MATCHES "^\\|namespace ropewalk {" AND
         file MATCHES "^(harness|properties|benchmarks|reports|tools)/" AND
         NOT file MATCHES "plugin|right_rotation|tree/")
-      violation(${file} ${number} "the namespace follows the folder")
+      violation(${file} ${number} "the namespace must be that of the folder")
     endif()
   endforeach()
   set(violations ${violations} PARENT_SCOPE)
@@ -181,24 +184,25 @@ function(check_source file)
       violation(${file} ${number} "${length} columns, at most ${columns_max}")
     endif()
     if(line MATCHES "[ \t\r]$")
-      violation(${file} ${number} "white space at the end of the line")
+      violation(${file} ${number} "the line ends in white space")
     endif()
     if(line MATCHES "^\\|[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"]+)[>\"]")
       check_include(${file} ${number} "${CMAKE_MATCH_1}")
     elseif(file MATCHES "\\.h$" AND line MATCHES "^\\|[ \t]*using namespace")
-      violation(${file} ${number} "using namespace in a header")
+      violation(${file} ${number} "a header has using namespace")
     elseif(NOT file MATCHES "\\.(cpp|h)$" OR file MATCHES "_test\\.cpp$|/test(s|ing)/")
       continue()
     elseif(line MATCHES "GNUPLOT" AND NOT file STREQUAL "reports/figures/chart.cpp")
       violation(${file} ${number} "only reports/figures/chart.cpp calls gnuplot")
     elseif(line MATCHES "[^a-z_](popen|system)\\(")
-      violation(${file} ${number} "no shell: base/system/program.h runs programs")
+      violation(${file} ${number} "no shell may be started: use base/system/program.h")
     endif()
   endforeach()
   set(violations ${violations} PARENT_SCOPE)
 endfunction()
 
-# The README's first ```sh block is the promise of the project: two commands, each of them alone.
+# The README's first ```sh block is the promise of the project: two commands, each on a line of its
+# own.
 function(check_readme)
   read_lines(README.md lines)
   set(inside FALSE)
@@ -209,7 +213,7 @@ function(check_readme)
     elseif(inside)
       math(EXPR commands "${commands} + 1")
       if(NOT line MATCHES "cmake --workflow --preset (report|test)$")
-        violation(README.md ${commands} "the first sh block holds the two workflow commands alone")
+        violation(README.md ${commands} "the first sh block has only the two workflow commands")
       endif()
     elseif(line MATCHES "^\\|```sh$")
       set(inside TRUE)
@@ -230,7 +234,7 @@ foreach(entry IN LISTS top)
     file(GLOB_RECURSE found RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/${entry}/*)
     list(APPEND sources ${found})
     if(NOT EXISTS ${SOURCE_DIR}/${entry}/README.md)
-      violation(${entry} 0 "a top-level folder without README.md")
+      violation(${entry} 0 "this top-level folder has no README.md")
     else()
       read_lines(${entry}/README.md lines)
       list(LENGTH lines count)
@@ -243,11 +247,11 @@ endforeach()
 if(EXISTS ${SOURCE_DIR}/README.md)
   check_readme()
 else()
-  violation(README.md 0 "is missing")
+  violation(README.md 0 "README.md is missing")
 endif()
 
-# What a file implements lies beside it: NAME.h, or the first words of NAME for a part of a class.
-# Verbs share a header; properties and plugins register themselves.
+# What a file implements lies beside it in NAME.h. For a part of a class, the header has the first
+# words of NAME. Verbs share a header; properties and plugins register themselves and need none.
 foreach(file IN LISTS sources)
   if(NOT file MATCHES "^(base|harness|properties|reports|benchmarks|tools|reference)/.*\\.cpp$" OR
       file MATCHES "_test\\.cpp$|/test(s|ing)/|/(mutants|fuzz|verbs|truth|algebra|memory)/" OR
@@ -263,7 +267,7 @@ foreach(file IN LISTS sources)
   endif()
 endforeach()
 
-# A folder is a list that somebody reads.
+# A folder is a list that people read, so it is kept short.
 foreach(file IN LISTS sources)
   get_filename_component(folder ${file} DIRECTORY)
   if(file MATCHES "\\.(cpp|h|cu)$" AND NOT file MATCHES "/build/")

@@ -1,9 +1,9 @@
-# The negative control of tidy.cmake: plants one violation of each kind in a tree of its own and
-# fails unless every one is named, and unless the tree without them is clean.
+# The negative control of tidy.cmake. It plants one violation of each kind in a tree of its own. It
+# fails unless tidy names every one, and unless the tree without them is clean.
 #   cmake -DWORK_DIR=an empty folder of the build -P tidy_finds_violations.cmake
 cmake_minimum_required(VERSION 3.25)
 if(NOT WORK_DIR)
-  message(FATAL_ERROR "say -DWORK_DIR=a folder that may be overwritten")
+  message(FATAL_ERROR "give -DWORK_DIR=a folder that may be overwritten")
 endif()
 set(tree ${WORK_DIR}/tidy_control)
 file(REMOVE_RECURSE ${tree})
@@ -16,7 +16,7 @@ function(run_tidy status_out text_out)
   set(${text_out} "${text}" PARENT_SCOPE)
 endfunction()
 
-# A clean tree, with what must not be mistaken for a violation.
+# A clean tree, with things that look like violations and are none.
 string(REPEAT "x" 96 long)
 file(WRITE ${tree}/README.md "# A\n```sh\na && cmake --workflow --preset report\n"
   "b && cmake --workflow --preset test\n```\n```sh\none more block\n```\n")
@@ -38,7 +38,7 @@ if(NOT status EQUAL 0)
   message(FATAL_ERROR "tidy refuses a clean tree:\n${text}")
 endif()
 
-# FILE, its content, and where the violation must be seen.
+# Takes a file, its content, and the place where the violation must be seen.
 set(missed 0)
 set(planted 0)
 function(plant file content place)

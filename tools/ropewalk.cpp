@@ -1,4 +1,4 @@
-// The command: picks the verb, turns errors into one line and an exit code.
+// The command: picks the verb, and turns errors into one line and an exit code.
 #include <fcntl.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -22,10 +22,10 @@ namespace ropewalk::tools {
 using namespace harness;
 namespace {
 
-// As a shell tells of a program that ended by SIGPIPE.
+// The exit code that a shell gives to a program that ended by SIGPIPE.
 constexpr int reader_left = 128 + SIGPIPE;
 
-// The hidden verb: how a parent starts its workers (docs/worker-protocol.md).
+// The hidden verb by which a parent starts its workers (docs/worker-protocol.md).
 WorkerArguments worker_arguments(int argc, char** argv) {
   WorkerArguments arguments;
   for (int i = 2; i + 1 < argc; i += 2) {
@@ -35,22 +35,22 @@ WorkerArguments worker_arguments(int argc, char** argv) {
   return arguments;
 }
 
-// One line, whatever the names in it are made of.
+// Prints one line, whatever bytes the names in it hold.
 void print_error(const std::string& what) {
   constexpr std::size_t length_max = 1000;
   std::fprintf(stderr, "ropewalk: %s\n", printable_start(what, length_max).c_str());
 }
 
-// A closed standard stream must not become the number of the next file that is opened: what is
-// printed would go there. Reading from it and writing to it fail.
+// The next file that is opened must not get the number of a closed standard stream, else printed
+// text would go into that file. Reading from the stand-in and writing to it fail.
 void hold_standard_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(descriptor, F_GETFD) < 0)
       (void)::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-// What judging takes at the least, as measured: the command, a judge, its worker. With less the
-// system would end the run without a word.
+// The least memory that judging needs, as measured: the command, a judge and its worker. With less
+// memory the system would kill the run without a message.
 void require_memory(const std::string& verb) {
   constexpr std::int64_t least = std::int64_t{64} << 20;
   const bool judges = verb == "verify" || verb == "mutants" || verb == "bench" || verb == "run";
@@ -72,7 +72,7 @@ int run_verb(const Options& options) {
     const FolderLock folder(options);
     return verbs.at(options.verb)(options);
   } catch (const std::exception& e) {
-    // Whatever was thrown because nothing can be printed is said once, by main.
+    // If nothing can be printed, main reports that once.
     if (output_end() == OutputEnd::written) print_error(e.what());
     return 2;
   }
@@ -83,12 +83,13 @@ int run_verb(const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace ropewalk::tools;
-  // Buffers of a few megabytes come and go with every case: keep them rather than fault them in.
+  // Buffers of a few megabytes come and go with every case. Keeping them avoids page faults.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   if (argc > 1 && std::strcmp(argv[1], "worker") == 0)
     ropewalk::harness::worker_main(worker_arguments(argc, argv), timing_handler());
-  // A closed pipe and a file that may not grow are errors to report, not ways to die.
+  // A closed pipe and a file size limit must be reported as errors; their signals would kill the
+  // process.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   hold_standard_streams();

@@ -1,15 +1,13 @@
-// Google Benchmark as the driver; the only file that includes it. Builds on 1.7.1 (Debian 12) and
-// 1.9.1 (Debian 13).
+// Google Benchmark as the driver. No other file includes it. Builds on 1.7.1 (Debian 12) and 1.9.1
+// (Debian 13).
 //
-// What code sets beats the flags, so nothing is set in code but the manual time: the defaults stand
-// in front of the user's flags. A repetition is one body: n calls between two readings of the
-// clock. A call slower than --benchmark_min_time is made once a repetition and costs no
-// calibration.
-// --benchmark_enable_random_interleaving shuffles whole repetitions (unseeded, by the library's own
-// choice); that is not pairing.
-// With --benchmark_out=FILE the library writes that file itself, host name included, and
-// library_build_type there says debug because Debian compiles the library without NDEBUG: the timed
-// loop is ours.
+// Settings in code override the flags, so code sets only the manual time. The board's defaults
+// stand in front of the user's flags. One repetition is one body: n calls between two readings of
+// the clock. A call slower than --benchmark_min_time is made once a repetition, without
+// calibration. --benchmark_enable_random_interleaving shuffles whole repetitions by the library's
+// own unseeded choice. That is not pairing. With --benchmark_out=FILE the library writes that file
+// itself, with the host name. Its library_build_type says debug, because Debian compiles the
+// library without NDEBUG. The timed loop is compiled here.
 #include "benchmarks/engine/board.h"
 
 #include <benchmark/benchmark.h>
@@ -45,12 +43,12 @@ namespace {
 using CellsByLabel = std::map<std::string, Cell*>;
 
 constexpr std::int64_t usual_repetitions = 5;
-// A row of results holds 16 MiB; a repetition takes 24 characters of time, 20 of iterations and two
-// commas. Some are left for the rest.
+// A row of results holds 16 MiB. A repetition takes 24 characters of time, 20 of iterations and two
+// commas. The rest of the row needs some more.
 constexpr std::int64_t most_repetitions = 300'000;
 static_assert(most_repetitions * (24 + 20 + 2) < (std::int64_t{15} << 20));
 
-// 1.7.1 has error_occurred, 1.8 and later skipped.
+// The field is error_occurred in 1.7.1 and skipped from 1.8 on.
 template <class Run>
 bool failed(const Run& run) {
   if constexpr (requires { run.error_occurred; })
@@ -69,15 +67,16 @@ struct Session {
   const BoardPlan& plan;
   Oracle oracle;
   ProcessWatch watch;
-  /// A kernel changed the process: nobody is timed any more. Which, and what it did.
+  /// Set when a kernel changed the process; nothing is timed after that. Holds its label and what
+  /// it did.
   struct Breach {
     std::string label, what;
   };
   std::optional<Breach> breach;
 };
 
-/// The library aborts where repetitions of one cell differ in their iterations, of those that are
-/// skipped too: none is skipped before it has begun.
+/// The library aborts if the repetitions of one benchmark differ in their iterations. That holds
+/// for skipped ones too, so none is skipped before it has begun.
 void skip(benchmark::State& state, const std::string& why) {
   if (state.iterations() == 0) state.KeepRunningBatch(state.max_iterations);
   state.SkipWithError(why.c_str());
@@ -114,7 +113,7 @@ void time_watched(benchmark::State& state, Cell& cell, Session& session) {
   if (!cell.note.empty()) state.SetLabel(cell.note);
 }
 
-/// The library is no place for an exception.
+/// No exception may pass through the library.
 void time_cell(benchmark::State& state, Cell& cell, Session& session) {
   if (!session.breach) {
     announce(session.plan, cell.label());
@@ -149,7 +148,7 @@ class Collector final : public benchmark::BenchmarkReporter {
     return goes_on;
   }
 
-  /// What the library has written so far goes to the user.
+  /// Passes on what the library has written so far.
   void show() {
     std::string notes;
     std::istringstream lines(notes_.str());
@@ -177,7 +176,7 @@ class Collector final : public benchmark::BenchmarkReporter {
       Cell& cell = *found->second;
       const bool repetition = run.run_type == Run::RT_Iteration;
       if (repetition && !failed(run) && !cell.refusal) keep(cell.row, run);
-      // A cell refused half-way shows no number of earlier repetitions, and says why only once.
+      // A cell that is refused half-way shows no earlier number, and gives its reason only once.
       const bool wanted = cell.refusal ? failed(run) && refusals_shown_.insert(&cell).second
                                        : !repetition || show_repetitions_ || run.repetitions == 1;
       if (wanted) to_show.push_back(run);
@@ -226,10 +225,10 @@ class Collector final : public benchmark::BenchmarkReporter {
   std::set<const Cell*> handed_out_, refusals_shown_;
 };
 
-/// All cells of a plan, in the order workload, ceiling, contestants.
+/// All cells of a plan, in the order workload, ceiling, kernels.
 struct BoardCells {
   std::vector<std::unique_ptr<LazyData>> data;
-  std::vector<std::unique_ptr<Cell>> all;  // after data: goes first
+  std::vector<std::unique_ptr<Cell>> all;  // destroyed before data
 };
 
 BoardCells make_cells(const BoardPlan& plan, ProcessWatch& watch) {
@@ -282,14 +281,14 @@ std::vector<std::string> with_defaults(const BoardPlan& plan) {
       plan.quick ? "--benchmark_min_time=0.02" : "--benchmark_min_time=0.1",
       fmt::format("--benchmark_repetitions={}", usual_repetitions),
       "--benchmark_enable_random_interleaving=true"};
-  // On a console the spread says enough; who asks for a format wants all.
+  // A console user gets aggregates only. A user who asks for a format gets every repetition.
   if (flag_value(plan.benchmark_args, "--benchmark_format").empty())
     args.push_back("--benchmark_display_aggregates_only=true");
   args.insert(args.end(), plan.benchmark_args.begin(), plan.benchmark_args.end());
   return args;
 }
 
-/// A whole number, by the words of the library.
+/// Whether the library would read the text as a whole number.
 bool is_number(const std::string& text) {
   if (text.empty()) return false;
   char* end = nullptr;
@@ -302,7 +301,7 @@ bool is_time(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   const std::string_view unit(end);
-  // 1.9.1 would abort on what is none.
+  // 1.9.1 aborts on any other text
   return value > 0 && std::isfinite(value) && (unit.empty() || unit == "s" || unit == "x");
 }
 
@@ -310,12 +309,12 @@ std::string filter_fault(std::string filter) {
   if (!filter.empty() && filter[0] == '-') filter.erase(0, 1);
   regex_t compiled;
   if (regcomp(&compiled, filter.c_str(), REG_EXTENDED | REG_NOSUB) != 0)
-    return "--benchmark_filter is no regular expression: '" + filter + "'";
+    return "--benchmark_filter is not a regular expression: '" + filter + "'";
   regfree(&compiled);
   return {};
 }
 
-/// What the library would take for a help request, silently for no match, or abort on.
+/// Finds values that the library would take for a help request, take for no match, or abort on.
 std::string value_fault(const std::vector<std::string>& args) {
   const auto value = [&](const char* flag) { return std::string(flag_value(args, flag)); };
   const auto is_given = [&](const char* flag) {
@@ -324,12 +323,12 @@ std::string value_fault(const std::vector<std::string>& args) {
     });
   };
   if (is_given("--benchmark_min_time") && !is_time(value("--benchmark_min_time")))
-    return "--benchmark_min_time is no time: '" + value("--benchmark_min_time") + "'";
+    return "--benchmark_min_time is not a time: '" + value("--benchmark_min_time") + "'";
   if (const std::string given = value("--benchmark_repetitions");
       is_given("--benchmark_repetitions") &&
       (!is_number(given) || benchmark_repetitions(args) > most_repetitions || given == "0"))
-    return fmt::format("--benchmark_repetitions is no number from 1 to {}: '{}'", most_repetitions,
-                       given);
+    return fmt::format("--benchmark_repetitions is not a number from 1 to {}: '{}'",
+                       most_repetitions, given);
   for (const char* flag : {"--benchmark_format", "--benchmark_out_format"})
     if (const std::string given = value(flag);
         is_given(flag) && given != "console" && given != "json" && given != "csv")
@@ -344,8 +343,8 @@ std::string value_fault(const std::vector<std::string>& args) {
   return filter_fault(value("--benchmark_filter"));
 }
 
-/// The library keeps pointers into argv: they live as long as the process. Returns the first flag
-/// that it does not take.
+/// Returns the first flag that the library does not accept. The library keeps pointers into argv,
+/// so the texts live as long as the process.
 std::string initialize(const std::vector<std::string>& args) {
   static std::vector<std::string> kept;
   static std::vector<char*> pointers;
@@ -369,10 +368,10 @@ std::int64_t benchmark_repetitions(const std::vector<std::string>& args) {
 std::string benchmark_flag_fault(const std::vector<std::string>& args) {
   for (const std::string& arg : args)
     if (!starts_with(arg, "--benchmark_") && !starts_with(arg, "--v="))
-      return "'" + arg + "' is no flag of Google Benchmark (--benchmark_...)";
+      return "'" + arg + "' is not a flag of Google Benchmark (--benchmark_...)";
   if (std::string fault = value_fault(args); !fault.empty()) return fault;
   const std::string unknown = initialize(args);
-  return unknown.empty() ? "" : "Google Benchmark does not take '" + unknown + "'";
+  return unknown.empty() ? "" : "Google Benchmark does not accept '" + unknown + "'";
 }
 
 int run_board(const BoardPlan& plan) {
@@ -388,7 +387,7 @@ int run_board(const BoardPlan& plan) {
   for (const auto& owned : cells.all) {
     Cell& cell = *owned;
     if (!by_label.emplace(cell.label(), &cell).second) {
-      std::cerr << "error: two contestants are called '" << cell.row.kernel << "'\n";
+      std::cerr << "error: two kernels are called '" << cell.row.kernel << "'\n";
       return 2;
     }
     benchmark::RegisterBenchmark(cell.label().c_str(),

@@ -1,4 +1,4 @@
-// Toy kernels on the board. Speeds are not judged here, only who gets a number and who does not.
+// Toy kernels on the board. The tests check which kernels get a number, not how fast they are.
 #include "benchmarks/engine/board.h"
 
 #include <gtest/gtest.h>
@@ -52,12 +52,12 @@ std::int32_t apply(const rope_problem* p, const rope_operands* o, void* state) {
   return rotate_toy(p, o, p->tokens);
 }
 
-// Answers well until it has been called a dozen times: a repetition is three calls at least.
+// Answers well for a dozen calls, then fails. A repetition has at least three calls.
 std::int32_t apply_tiring(const rope_problem* p, const rope_operands* o, void*) {
   static int calls = 0;
   return ++calls < 12 ? rotate_toy(p, o, p->tokens) : ROPE_FAILED;
 }
-// As long as that it is right.
+// Is right for seven calls, then does nothing.
 std::int32_t apply_lazy(const rope_problem* p, const rope_operands* o, void*) {
   static int calls = 0;
   return ++calls < 8 ? rotate_toy(p, o, p->tokens) : ROPE_OK;
@@ -85,7 +85,7 @@ struct BoardOutcome {
   std::multiset<std::string> ran;
 };
 
-/// Runs a board with tiny repetitions; the flags are passed every time because the library keeps
+/// Runs a board with tiny repetitions. The flags are passed every time, because the library keeps
 /// them.
 BoardOutcome run(std::vector<Contestant> contestants, std::vector<std::string> more_args = {},
                  std::vector<Workload> workloads = {toy_workload("toy/a")}) {
@@ -140,7 +140,7 @@ TEST(Board, AVerifiedKernelAndItsCeilingAreMeasured) {
   EXPECT_GE(repetitions, 3);
   EXPECT_GE(outcome.ran.count(""), 1u);
   EXPECT_EQ(live_states, 0);
-  // Forward and back in turn, forward first: in each repetition at most one apart.
+  // Forward and back alternate, forward first, so their counts differ by at most one a repetition.
   EXPECT_GT(applied, 3);
   EXPECT_GT(applied_transposed, 0);
   EXPECT_GE(applied, 2 * applied_transposed);

@@ -15,12 +15,12 @@
 namespace ropewalk::bench {
 namespace {
 
-// Each loop is written once; the wrappers below compile it for an instruction set.
+// Each loop is written once. The wrappers below compile it for an instruction set.
 #define ROPEWALK_INLINE [[gnu::always_inline]] inline
 
 constexpr std::int64_t prefetch_ahead_bytes = 2048;
 
-// Read at run time, so that the multiplication is not turned into something cheaper.
+// Read at run time, so that the compiler cannot turn the multiplication into something cheaper.
 template <class Real>
 Real update_factor() {
   static volatile Real factor = Real(-1);
@@ -35,11 +35,11 @@ struct Plain {
   template <class Real>
   ROPEWALK_INLINE static void copy(const Real* __restrict__ in, Real* __restrict__ out,
                                    std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) out[i] = in[i];  // compilers may make it a memcpy
+    for (std::int64_t i = 0; i < count; ++i) out[i] = in[i];  // compilers may make this a memcpy
   }
 };
 
-// A cache line at a time, asking for the line some way ahead. Prefetching past the end is harmless.
+// Takes a cache line at a time and prefetches a line ahead. Prefetching past the end is harmless.
 struct Prefetch {
   template <class Real>
   static constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(Real));
@@ -69,7 +69,8 @@ struct Prefetch {
   }
 };
 
-// A cache line of each of `count` parts in turn: several streams keep more of the memory busy.
+// Takes a cache line from each of `count` parts in turn. Several streams keep more of the memory
+// busy.
 template <std::int64_t streams>
 struct Streams {
   template <class Real>
@@ -93,8 +94,8 @@ struct Streams {
 };
 
 #if defined(__x86_64__)
-// Stores that pass the caches by: no line is read to be overwritten. Ahead of and behind the whole
-// 16-byte pieces it is a plain loop.
+// Stores that bypass the caches, so that no line is read only to be overwritten. A plain loop takes
+// the elements before and after the whole 16-byte pieces.
 struct NonTemporal {
   static constexpr std::int64_t piece_bytes = 16;
 
@@ -147,7 +148,7 @@ struct RepMovsb {
 };
 #endif
 
-// Rows that touch one another are one long row.
+// Merges rows that touch one another into one long row.
 ROPEWALK_INLINE CeilingSpan merged(const CeilingSpan& span) {
   if (span.row_elements != span.row_stride) return span;
   return {span.in, span.out, 1, span.rows * span.row_elements, span.rows * span.row_elements};

@@ -1,9 +1,9 @@
-// Ceilings: what memory allows, measured like any contestant, in the same run, on the same buffers.
+// Ceilings: what memory allows, measured in the same run and on the same buffers as the kernels.
 //
-// In place the ceiling is an update (y = a x, reading and writing the same lines), out of place a
-// copy. Which of the variants is best is decided before the samples are taken, and the samples of
-// that one alone are reported: picking the smallest of many samples would flatter the ceiling. The
-// paired engine picks in one process and scores in others; gbench in a short trial.
+// In place, the ceiling is an update: y = a x reads and writes the same lines. Out of place it is a
+// copy. The best variant is chosen before the samples are taken, and only its samples are reported.
+// To pick the smallest of many samples would flatter the ceiling. The paired engine chooses in one
+// process and measures in others. The engine gbench chooses in a short trial.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,7 +11,8 @@
 
 namespace ropewalk::bench {
 
-/// Rows of one tensor: `row_elements` values at in + r * row_stride, to out + r * row_stride.
+/// Rows of one tensor. Row r has `row_elements` values, from in + r * row_stride to out + r *
+/// row_stride.
 struct CeilingSpan {
   const void* in;
   void* out;  ///< equal to in for an update
@@ -23,17 +24,17 @@ struct CeilingVariant {
   void (*pass)(const CeilingSpan& span);
 };
 
-/// The variants this processor (after the mask of kernels/api/cpu_features.h) can run; never empty.
-/// An update multiplies by -1: it moves what a rotation moves, and repeating it never drifts.
-/// dtype: ROPE_F32 or ROPE_F64.
+/// The variants that this processor can run, after the mask of kernels/api/cpu_features.h; never
+/// empty. dtype is ROPE_F32 or ROPE_F64. An update multiplies by -1: it moves what a rotation
+/// moves, and repeating it does not drift.
 std::vector<CeilingVariant> update_variants(std::int32_t dtype);
 std::vector<CeilingVariant> copy_variants(std::int32_t dtype);
 
-/// That such a variant exists, be it for another processor.
+/// Whether such a variant exists for any processor.
 bool is_ceiling_variant(const std::string& name, bool in_place);
 
-/// The variant with the smallest median over short interleaved trials (about 1 ms a variant, more
-/// where one pass takes longer).
+/// The variant with the smallest median over short interleaved trials. A variant takes about 1 ms,
+/// or longer if one pass takes longer.
 const CeilingVariant& pick_fastest(const std::vector<CeilingVariant>& variants,
                                    const std::vector<CeilingSpan>& spans);
 

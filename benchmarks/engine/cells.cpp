@@ -42,13 +42,13 @@ namespace {
 
 constexpr std::int64_t workspace_bytes_max = std::int64_t{1} << 30;
 
-/// Runs a kernel's code. Returns what it threw, in words; empty when it threw nothing.
+/// Runs a kernel's code. Returns in words what it threw; empty if it threw nothing.
 template <class Code>
 std::string thrown_by(Code&& code) {
   try {
     code();
     return {};
-  } catch (const abi::__forced_unwind&) {  // must not be caught for good
+  } catch (const abi::__forced_unwind&) {  // must be rethrown
     throw;
   } catch (const std::exception& e) {
     return "an exception left the kernel: " + printable_start(e.what(), 400);
@@ -62,8 +62,8 @@ std::string changed_floats(const FloatState& before, const FloatState& after) {
                      after.text());
 }
 
-/// Runs another entry than apply. Returns what it threw, or left changed in this thread's
-/// floating-point unit, in words; empty when all is well.
+/// Runs a function other than apply. Returns in words what it threw, or what it changed in this
+/// thread's floating-point unit; empty if all is well.
 template <class Code>
 std::string entered(const std::string& entry, Code&& code) {
   const FloatState before = FloatState::now();
@@ -131,7 +131,8 @@ class KernelCell final : public Cell {
     Expected left{positions(), moves_on && call_count_ % 2 == 0 ? 0 : 1,
                   moves_on ? call_count_ : 1};
     if ((!moves_on || plan_.alternates) && !holds(oracle, seed, left)) return false;
-    // As an epoch that ends early: who answers from what a call before had left is found out.
+    // Like an epoch that ends early. This finds a kernel that answers from what an earlier call
+    // left.
     const std::uint64_t calls = next_random(seed) % call_count_ + 1;
     lazy_.here().poison();
     start_over();
@@ -145,7 +146,7 @@ class KernelCell final : public Cell {
 
  private:
   struct Call {
-    rope_problem problem, shown;  // the same: the kernel has the address of the first alone
+    rope_problem problem, shown;  // equal copies; the kernel knows the address of the first alone
     void* state = nullptr;
   };
 
@@ -210,7 +211,7 @@ class KernelCell final : public Cell {
   const rope_kernel& kernel_;
   KernelPlan plan_;
   Call calls_[2];
-  rope_operands operands_{}, shown_{};  // as a problem
+  rope_operands operands_{}, shown_{};  // compared as a problem is
   AlignedBytes workspace_;
   int prepared_count_ = 0, shown_count_ = 0;
   std::uint64_t call_count_ = 0;

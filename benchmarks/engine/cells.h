@@ -1,7 +1,7 @@
-// A cell: one contestant on one workload, ready to be called n times.
+// A cell: one kernel or ceiling on one workload, ready to be called n times.
 //
-// prepare(), workspace and buffers stand outside what is timed. A cell knows nothing of Google
-// Benchmark: it runs passes, and says what it refuses and why.
+// prepare(), workspace and buffers stay outside the timed region. A cell does not know Google
+// Benchmark: it runs passes, and states what it refuses and why.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -19,7 +19,7 @@ namespace ropewalk::bench {
 
 /// Why a cell has no numbers.
 struct Refusal {
-  report::Outcome outcome = report::Outcome::broken;  ///< or skipped
+  report::Outcome outcome = report::Outcome::broken;  ///< broken or skipped
   std::string reason;
 };
 
@@ -30,33 +30,36 @@ class Cell {
   Cell& operator=(const Cell&) = delete;
 
   std::string label() const { return row.kernel + "|" + row.workload; }
-  /// Everything untimed that comes before a repetition. False when there is a refusal. Without
-  /// `refill` the buffers stay as the last call left them: for working sets that no cache holds.
+  /// Does everything untimed that comes before a repetition. Returns false if there is a refusal.
+  /// Without `refill` the buffers stay as the last call left them, which is for working sets larger
+  /// than any cache.
   bool ready(bool refill = true);
-  /// n calls, timed by the caller. False when a call failed: then there is a refusal.
+  /// Makes n calls, which the caller times. Returns false if a call failed; then there is a
+  /// refusal.
   virtual bool run(std::int64_t n) = 0;
-  /// After a ready() and some calls: refuses as BROKEN unless the buffers hold what they must
-  /// (recheck.h), and unless one call more does, after any number of others, when a single element
-  /// of the input has changed. True when there was something to judge and it held.
+  /// To be called after a ready() and some calls. Refuses as BROKEN unless the buffers hold the
+  /// right values (recheck.h). Then it changes one element of the input after a random number of
+  /// calls, makes one more call and judges that. Returns true if there was something to judge and
+  /// it held.
   virtual bool judge(Oracle&, std::uint64_t) { return false; }
-  /// After run(), outside of what is timed: refuses as BROKEN where a call wrote into its problem
-  /// or its operands, or past the end of its workspace or an output. True when there is no refusal.
+  /// To be called after run(), untimed. Refuses as BROKEN if a call wrote into its problem or
+  /// operands, or past the end of its workspace or an output. Returns true if there is no refusal.
   virtual bool keeps_arguments() { return true; }
-  /// Gives back what the kernel prepared; nothing runs here any more. Answers what its release did
-  /// that it may not; empty: nothing. The destructor does the same, and tells nobody.
+  /// Releases what the kernel prepared. Nothing runs here after that. Returns what the release did
+  /// that it may not do; empty if nothing. The destructor does the same, but reports to nobody.
   virtual std::string release() { return {}; }
 
-  /// Whose code it is; NULL: a ceiling's.
+  /// The kernel that is called; NULL for a ceiling.
   virtual const rope_kernel* kernel() const { return nullptr; }
 
-  report::TimingRow row;  ///< all but outcome and samples
-  std::string note;       ///< for the eye, beside the numbers
+  report::TimingRow row;  ///< everything but outcome and samples
+  std::string note;       ///< a remark for people, shown beside the numbers
   std::optional<Refusal> refusal;
 
  protected:
   Cell(const Workload& workload, LazyData& data) : workload_(workload), lazy_(data) {}
-  virtual void prepare() = 0;   ///< once, with the data there; may refuse
-  virtual void start_over() {}  ///< the next call is the first on new data
+  virtual void prepare() = 0;   ///< called once, when the data is there; may refuse
+  virtual void start_over() {}  ///< the next call is the first one on new data
   void refuse(report::Outcome outcome, std::string reason) {
     refusal = Refusal{outcome, std::move(reason)};
   }
@@ -67,49 +70,51 @@ class Cell {
   bool prepared_ = false;
 };
 
-/// What can be asked of a kernel on a workload. In place it alternates forward and transpose when
-/// it offers both, so that thousands of calls on one buffer do not drift.
+/// What a kernel offers on a workload. In place it alternates forward and transpose if it offers
+/// both, so that thousands of calls on one buffer do not drift.
 struct KernelPlan {
   bool supported = false;
   bool alternates = false;
   bool table = false;
 };
-/// Asks the kernel; throws std::runtime_error where it throws. A kernel of another memory space, or
-/// for another processor, supports nothing.
+/// Asks the kernel. Throws std::runtime_error if the kernel throws. A kernel of another memory
+/// space, or for another processor, supports nothing.
 KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload);
 
 struct Contestant {
   const rope_kernel* kernel = nullptr;  ///< may be NULL only with a broken_reason
   std::string name, summary;
-  std::string broken_reason;              ///< empty: verified in this process; else shown as BROKEN
-  std::set<std::string> unverified = {};  ///< workloads whose shape it refused when it was verified
+  /// Empty if verified in this process; else the kernel is shown as BROKEN.
+  std::string broken_reason;
+  std::set<std::string> unverified = {};  ///< workloads that it refused when it was verified
 };
-/// The same of a contestant. Who is broken is not asked, as it may die of it: it is shown on every
-/// workload.
+/// The same for a contestant. A broken kernel is not asked, since the question may crash it. It is
+/// shown on every workload.
 KernelPlan plan_of(const Contestant& contestant, const Workload& workload);
-/// Why a contestant is not called on a workload, if so.
+/// Why a contestant is not called on a workload, if it is not.
 std::optional<Refusal> refusal_of(const Contestant& contestant, const Workload& workload);
 
-/// What is known of a row before anything is timed: workload, board, bytes. `table`: the kernel
-/// reads its angles from one.
+/// What is known of a row before anything is timed: workload, board, bytes. `table` says that the
+/// kernel reads its angles from a table.
 report::TimingRow known_row(const Workload& workload, bool table);
-/// The same of a ceiling. `picked_before`: its variant is the best of a process of its own.
+/// The same for a ceiling. `picked_before`: its variant was the best in a process of its own.
 report::TimingRow known_ceiling_row(const Workload& workload, const std::string& variant,
                                     bool picked_before);
 
-/// `plan` must be supported. Kernel, workload and data outlive the cell.
+/// A cell that calls the kernel. `plan` must be supported. Kernel, workload and data outlive the
+/// cell.
 std::unique_ptr<Cell> make_kernel_cell(const rope_kernel& kernel, KernelPlan plan,
                                        const Workload& workload, LazyData& data);
-/// A contestant that is not called: a row without numbers.
+/// A cell that calls nothing: a row without numbers.
 std::unique_ptr<Cell> make_refused_cell(const Refusal& refusal, KernelPlan plan,
                                         const Workload& workload, LazyData& data);
 /// 'ceiling_update' for a workload in place, 'ceiling_copy' for one out of place. Its board names
-/// no angle source: it belongs to every board of its workload.
-/// `variant`: the one to take; empty: the best of a short trial.
+/// no angle source, so it belongs to every board of its workload. `variant` names the loop; empty
+/// means the best of a short trial.
 std::unique_ptr<Cell> make_ceiling_cell(const Workload& workload, LazyData& data,
                                         const std::string& variant = {});
 
-/// The row's medians, from its repetitions or rounds; 0 without any.
+/// Sets the row's medians from its repetitions or rounds; 0 if it has none.
 void take_medians(report::TimingRow& row);
 
 }  // namespace ropewalk::bench

@@ -28,7 +28,7 @@ void pin(const std::vector<int>& processors) {
   sched_setaffinity(0, sizeof set, &set);
 }
 
-/// The same text for all threads of a core.
+/// Gives the same text for all threads of a core.
 std::string core_of(int cpu, const SystemFiles& files) {
   const std::string siblings = files.first_line(
       fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu));
@@ -40,7 +40,7 @@ std::string core_of(int cpu, const SystemFiles& files) {
 std::vector<int> processors_for(int threads, const std::vector<int>& allowed,
                                 const SystemFiles& files) {
   if (threads < 1 || static_cast<std::size_t>(threads) > allowed.size()) return {};
-  std::map<std::string, int> used;  // threads of a core
+  std::map<std::string, int> used;  // threads used of each core
   std::vector<std::pair<int, int>> by_turn;
   for (const int cpu : allowed) by_turn.emplace_back(used[core_of(cpu, files)]++, cpu);
   std::sort(by_turn.begin(), by_turn.end());
@@ -94,10 +94,10 @@ void Crew::work(int member) {
     take_part(member);
     gate_.arrive_and_wait();
   }
-  free_thread_caches();  // a set's data may have been made here
+  free_thread_caches();  // a set's data may have been made on this thread
 }
 
-// A barrier lets its threads go one after the other; who spins is off at once.
+// A barrier releases its threads one after the other. A thread that spins starts at once.
 void Crew::take_part(int member) {
   const auto i = static_cast<std::size_t>(member);
   if (waiting_.fetch_add(1) + 1 < size())

@@ -1,5 +1,5 @@
-// Threads that do the same at the same time, each on a processor of its own: what a shape costs
-// when every processor works on a set of its own (weak scaling).
+// Threads that do the same work at the same time, each on its own processor. They show what a shape
+// costs when every processor works on its own set (weak scaling).
 #pragma once
 #include <atomic>
 #include <barrier>
@@ -13,34 +13,35 @@
 
 namespace ropewalk::bench {
 
-/// `threads` of the processors this process may use, one of each core before a second of any;
-/// empty where there are not so many.
+/// Chooses `threads` of the processors that this process may use. Each core gives one processor
+/// before any core gives a second. Empty if there are too few.
 std::vector<int> processors_for(int threads, const std::vector<int>& allowed,
                                 const SystemFiles& files = SystemFiles());
 
-/// "0+4,1": 0 and 4 are siblings, threads of one core.
+/// For example "0+4,1", where 0 and 4 are threads of one core.
 std::string processors_text(const std::vector<int>& processors,
                             const SystemFiles& files = SystemFiles());
 
 class Crew {
  public:
   struct Time {
-    double wall_s = 0;  ///< from the first begin to the last end
-    double cpu_s = 0;   ///< of all threads together
+    double wall_s = 0;  ///< from the first start to the last end
+    double cpu_s = 0;   ///< summed over all threads
     std::int64_t involuntary_switches = 0, page_faults = 0;
   };
 
-  /// A thread for each processor, pinned to it: the caller's own, for as long as the crew lives,
-  /// and some more. Without processors the caller works alone, wherever it is.
+  /// Makes a thread for each processor and pins it there. The caller is the first of them, as long
+  /// as the crew lives. Without processors the caller works alone and unpinned.
   explicit Crew(std::vector<int> processors = {});
   ~Crew();
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
   int size() const { return static_cast<int>(times_.size()); }
-  /// As processors_text(); empty for a caller alone.
+  /// As processors_text(); empty if the caller works alone.
   std::string processors() const { return processors_text(processors_); }
-  /// task(0) .. task(size() - 1), begun together, each on its thread. A task must not throw.
+  /// Runs task(0) .. task(size() - 1), each on its thread. They start together. A task must not
+  /// throw.
   Time run(const std::function<void(int)>& task);
 
  private:
@@ -50,8 +51,9 @@ class Crew {
   std::vector<int> processors_, before_;
   std::vector<Time> times_;
   std::vector<double> began_s_, ended_s_;
-  const std::function<void(int)>* task_ = nullptr;  // NULL: the end
-  std::barrier<> gate_;                             // twice a task: it is there, it is done
+  const std::function<void(int)>* task_ = nullptr;  // NULL: the threads end
+  // Passed twice a task: when it is there and when it is done.
+  std::barrier<> gate_;
   std::atomic<int> waiting_{0};
   std::vector<std::thread> threads_;
 };

@@ -33,7 +33,8 @@ TEST(Crew, TakesAProcessorOfEachCoreBeforeASibling) {
   EXPECT_EQ(processors_text({0, 1, 2, 3}, files), "0+3,1,2");
   EXPECT_EQ(processors_text({}, files), "");
   fs::remove_all(root);
-  EXPECT_EQ(processors_for(2, {0, 3}, files), (std::vector{0, 3}));  // nothing is told of cores
+  // Without a sibling list every processor counts as a core.
+  EXPECT_EQ(processors_for(2, {0, 3}, files), (std::vector{0, 3}));
   EXPECT_EQ(processors_text({0, 3}, files), "0,3");
 }
 
@@ -64,7 +65,7 @@ TEST(Crew, AllWorkAtTheSameTimeEachOnItsProcessor) {
       int cpu[2] = {-1, -1};
       const Crew::Time time = crew.run([&](int member) {
         ++there;
-        while (there < 2) {  // for ever, were they not there at the same time
+        while (there < 2) {  // would never end if they ran one after the other
         }
         cpu[member] = sched_getcpu();
       });

@@ -15,18 +15,20 @@ namespace ropewalk::bench {
 using namespace report;
 namespace {
 
-constexpr double least_epoch_share = 0.05;  // of epoch_s: what the fastest contestant gets at least
-constexpr double slow_factor = 20;          // slower than this times the fastest counts as this
-constexpr double far_slower = 8;            // than the baseline
-constexpr double longest_epoch = 20;        // of epoch_s: who would take longer gets fewer calls
+constexpr double least_epoch_share = 0.05;  // of epoch_s: the least time of the fastest contestant
+constexpr double slow_factor = 20;          // times the fastest: a slower contestant counts as this
+constexpr double far_slower = 8;            // times the baseline
+constexpr double longest_epoch = 20;        // of epoch_s: a slower contestant gets fewer calls
 constexpr std::int64_t most_calls = 10'000'000;
-constexpr std::int64_t warm_up_from = 8;  // calls of an epoch; one more is untimed then
+// In epochs of at least this many calls, one more call is made first, untimed.
+constexpr std::int64_t warm_up_from = 8;
 constexpr std::int64_t refill_up_to_bytes = std::int64_t{32} << 20;
 constexpr std::uint64_t judged_one_in = 8;
-constexpr std::uint64_t large_fresh_one_in = 4, large_judged_one_in = 2;  // of those fresh
-constexpr int spins = 21;                                                 // samples, 4 ms
+constexpr std::uint64_t large_fresh_one_in = 4, large_judged_one_in = 2;  // of the fresh rounds
+// Number of samples, which take 4 ms.
+constexpr int spins = 21;
 
-/// Ticks of all processors that a hypervisor gave to others; 0 where it is not told.
+/// Time in ms that a hypervisor took from all processors; 0 if the system does not tell.
 double stolen_ms() {
   std::FILE* file = std::fopen("/proc/stat", "re");
   if (file == nullptr) return 0;
@@ -36,7 +38,7 @@ double stolen_ms() {
   return found == 1 ? static_cast<double>(ticks) * 10 : 0;  // USER_HZ is 100
 }
 
-/// The rounds of some cells on one workload.
+/// The rounds of all contestants on one workload.
 class GroupRounds {
  public:
   GroupRounds(const PairedPlan& plan, const RoundsOf& of, Sets& sets, Crew& crew,
@@ -57,7 +59,8 @@ class GroupRounds {
         shortened(round_orders(static_cast<int>(entrants_.size()), plan_.rounds, order_seed_));
     const double stolen_before_ms = stolen_ms(), spin_ns_before = spin_probe(spins).ns_a_step;
     for (std::size_t round = 0; round < orders.size(); ++round) {
-      const bool last = round + 1 == orders.size();  // what went wrong and stayed so is seen
+      // The last round is judged, so that a lasting error is seen.
+      const bool last = round + 1 == orders.size();
       const bool fresh = refills_ || one_in(large_fresh_one_in) || last;
       const bool judged = (fresh && one_in(refills_ ? judged_one_in : large_judged_one_in)) || last;
       if (fresh) {
@@ -76,14 +79,16 @@ class GroupRounds {
  private:
   void announce(const Entrant& e) const {
     if (!plan_.now_running) return;
-    // A ceiling's variants share a label: what never changes would look like a hang.
+    // The variants of a ceiling share a label, and a label that never changes would look like a
+    // hang.
     const TimingRow& row = e.cell().row;
     plan_.now_running(e.cell().label() + (row.is_ceiling() ? "|" + row.variant : ""));
   }
 
   WorkloadData& set(int member) { return sets_[static_cast<std::size_t>(member)].here(); }
 
-  /// task(cell, member) for each cell of an entrant, at the same time; nothing where one refused.
+  /// Runs task(cell, member) for each cell of a contestant at the same time. Returns nothing if one
+  /// refused.
   template <class Task>
   std::optional<Crew::Time> together(Entrant& e, Task&& task) {
     const Crew::Time time =
@@ -96,10 +101,11 @@ class GroupRounds {
     return time;
   }
 
-  /// The time of one call, from runs of ever more calls; the least of some, as others disturb them.
+  /// Measures the time of one call from runs of more and more calls. The least of several counts,
+  /// since other processes disturb them.
   bool calibrate(Entrant& e) {
     announce(e);
-    // One after the other, each on its thread: entries but apply need not bear company.
+    // One after the other, each on its thread: only apply has to be thread-safe.
     bool are_ready = true;
     for (int one = 0; one < crew_.size() && are_ready; ++one)
       are_ready = together(e, [&](Cell& cell, int member) {
@@ -124,10 +130,11 @@ class GroupRounds {
     return true;
   }
 
-  /// One number for all: a round takes about as many epochs as there are contestants, but the
-  /// fastest is never lost in the clock. Odd, so that an alternating kernel ends turned forward.
-  /// Who is far slower than the baseline, which comes first, and would take longest_epoch gets
-  /// fewer.
+  /// Chooses one number of calls for all contestants. A round takes about as many epochs as there
+  /// are contestants. The fastest contestant still runs for least_epoch_share of an epoch, so that
+  /// the clock resolves it. The number is odd, so that an alternating kernel ends turned forward. A
+  /// contestant gets fewer calls if it is far_slower than the baseline, which comes first, and
+  /// would take longest_epoch.
   void choose_calls() {
     const double base_s = entrants_.front().call_s;
     double least_s = base_s, sum_s = 0;
@@ -147,8 +154,8 @@ class GroupRounds {
     double round_s = 0;
     for (const Entrant& e : entrants_) round_s += e.call_s * static_cast<double>(e.calls);
     const auto affordable = static_cast<std::int64_t>(plan_.group_s / round_s);
-    // Fewer give no interval (least_rounds() of reports/numbers/claims.h, for as many claims, or
-    // one more).
+    // Fewer rounds give no interval: least_rounds() of reports/numbers/claims.h, for as many claims
+    // or one more.
     const auto fewest = static_cast<std::int64_t>(6 + std::bit_width(entrants_.size()));
     const auto most = static_cast<std::size_t>(std::max(affordable, fewest));
     if (orders.size() > most) orders.resize(most);
@@ -162,7 +169,8 @@ class GroupRounds {
     const bool warms = e.calls >= warm_up_from;
     const auto made_ready = together(e, [&](Cell& cell, int member) {
       if (warms && !(cell.ready(false) && cell.run(1))) return;
-      if (cell.ready(fresh) && fresh) set(member).poison();  // alike: a judged round must not show
+      // Poisoned in every fresh round, so that a kernel cannot tell a judged round.
+      if (cell.ready(fresh) && fresh) set(member).poison();
     });
     if (!made_ready) return false;
     watch_.begin(e.cell().kernel());
@@ -180,12 +188,12 @@ class GroupRounds {
     return !judged || holds(e, oracle);
   }
 
-  /// One thread's outputs, by chance.
+  /// Judges the outputs of one thread, chosen at random.
   bool holds(Entrant& e, Oracle& oracle) {
     Cell& cell = *e.cells[next_random(random_) % e.cells.size()];
     if (cell.judge(oracle, next_random(random_))) ++e.cell().row.reverified;
     e.cell().refusal = cell.refusal;
-    watch_.check("apply");  // the calls that were judged are no others' doing
+    watch_.check("apply");  // the calls that were judged are this kernel's own
     return !cell.refusal;
   }
 

@@ -1,5 +1,5 @@
-// The rounds of one group: how often everybody is called, and each epoch from fresh inputs to the
-// judge.
+// The rounds of one group: how many calls each contestant makes, and each epoch from fresh inputs
+// to the judge.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -16,20 +16,21 @@
 
 namespace ropewalk::bench {
 
-/// The data of one workload, a set for each thread.
+/// The data of one workload, with a set for each thread.
 using Sets = std::deque<LazyData>;
 
-/// One who is timed, or was to be.
+/// A contestant of the group: a kernel, twin or ceiling that is timed, or was to be timed.
 struct Entrant {
-  std::vector<std::unique_ptr<Cell>> cells;  ///< one a thread; the first has the row
-  std::string owner;                         ///< the contestant: a twin's is its kernel
-  double call_s = 0;                         ///< of one call, about
-  std::int64_t calls = 1;                    ///< of an epoch
+  std::vector<std::unique_ptr<Cell>> cells;  ///< one cell a thread; the first has the row
+  /// Name of the kernel, also for a twin; empty for a ceiling.
+  std::string owner;
+  double call_s = 0;       ///< estimated time of one call, in s
+  std::int64_t calls = 1;  ///< calls in one epoch
   double wall_s = 0, cpu_s = 0;
   Cell& cell() const { return *cells.front(); }
 };
 
-/// A cell for each thread, made by make(data).
+/// Makes a contestant with one cell for each thread, by make(data).
 template <class Make>
 Entrant entrant_of(const std::string& owner, Sets& sets, int threads, Make&& make) {
   Entrant e;
@@ -38,17 +39,17 @@ Entrant entrant_of(const std::string& owner, Sets& sets, int threads, Make&& mak
   return e;
 }
 
-/// Of a launch and a name: other numbers for each.
+/// A seed that differs for each launch and name.
 std::uint64_t seed_of(const PairedPlan& plan, const std::string& name);
 
 struct RoundsOf {
   const Workload& workload;
-  std::string name;  ///< their order and data follow from it
+  std::string name;  ///< seeds the order of the rounds
 };
 
-/// Times all entrants, each with a cell for each member of the crew; their rows are complete then.
-/// NULL when all went well, else who has a refusal now. Throws std::runtime_error where `watch`
-/// does: `now_running` has named the kernel then.
+/// Times all contestants, each with a cell for each member of the crew. Afterwards their rows are
+/// complete. Returns NULL if all went well, else the contestant that has a refusal now. Throws
+/// std::runtime_error if `watch` does; `now_running` has named the kernel by then.
 Entrant* time_rounds(const PairedPlan& plan, const RoundsOf& of, Sets& sets, Crew& crew,
                      std::vector<Entrant>& entrants, Oracle& oracle, ProcessWatch& watch);
 

@@ -18,7 +18,7 @@ namespace ropewalk::bench {
 using namespace report;
 namespace {
 
-/// What may be ranked together on one workload: one board.
+/// One board on one workload: the kernels that may be ranked together.
 class Group {
  public:
   struct Member {
@@ -42,7 +42,7 @@ class Group {
 
   void run() {
     Crew crew(threads_ == 1 ? std::vector<int>{} : processors_for(threads_, allowed_cpus()));
-    ProcessWatch watch;  // with the crew's threads there
+    ProcessWatch watch;  // made while the crew's threads exist
     std::vector<Entrant> entrants;
     for (;;) {
       drop(entrants, watch);
@@ -51,9 +51,9 @@ class Group {
       Entrant* refused =
           time_rounds(plan_, {workload_, name()}, sets_, crew, entrants, oracle_, watch);
       if (refused == nullptr) break;
-      for (Member& m : members_)  // a ceiling has nobody to blame
+      for (Member& m : members_)  // a ceiling belongs to no kernel
         if (m.contestant->name == refused->owner) m.refusal = *refused->cell().refusal;
-      if (refused->owner.empty()) {  // its data or memory cannot be had: nobody's can
+      if (refused->owner.empty()) {  // its memory cannot be had, so no other contestant's can
         for (Member& m : members_)
           if (!m.refusal) m.refusal = *refused->cell().refusal;
       }
@@ -126,7 +126,7 @@ class Group {
     for (const Entrant& e : entrants) plan_.on_row(e.cell().row);
   }
 
-  /// A kernel's release() is its code too.
+  /// A kernel's release() is its code too, so it is watched.
   void drop(std::vector<Entrant>& entrants, ProcessWatch& watch) const {
     for (Entrant& e : entrants) {
       announce(e.owner);
@@ -152,7 +152,8 @@ class Group {
   std::vector<Member> members_;
 };
 
-/// The contestants that accept a workload, those that read tables apart from those that compute.
+/// The kernels that accept a workload, in two groups: those that read tables and those that
+/// compute.
 std::vector<std::vector<Group::Member>> groups_on(const PairedPlan& plan, const Workload& w) {
   std::vector<Group::Member> by_table[2];
   ProcessWatch watch;
@@ -170,13 +171,14 @@ std::vector<std::vector<Group::Member>> groups_on(const PairedPlan& plan, const 
   return out;
 }
 
-/// Calls what follows with the stack some way down: where it begins moves some loops by percents.
+/// Calls `function` with the stack `bytes` further down. Its place changes the speed of some loops
+/// by percents.
 template <class Function>
 [[gnu::noinline]] int at_stack_offset(std::size_t bytes, Function&& function) {
   volatile auto* room = static_cast<volatile char*>(alloca(bytes + 16));
   room[0] = 0;
   const int code = function();
-  room[bytes] = 0;  // not a tail call: the room stays
+  room[bytes] = 0;  // prevents a tail call, so the room stays
   return code;
 }
 

@@ -1,4 +1,5 @@
-// Toy kernels through the paired engine: who gets which rows. Speeds are not judged here.
+// Toy kernels through the paired engine. The tests check which kernels get which rows, not how fast
+// they are.
 #include "benchmarks/engine/paired.h"
 
 #include <gtest/gtest.h>
@@ -105,7 +106,7 @@ TEST(Paired, SeveralThreadsStandBesideOne) {
 
 std::atomic<int> callers{0};
 
-// Right for the thread that came first.
+// Is right only for the thread that came first.
 std::int32_t apply_for_one_thread(const rope_problem* p, const rope_operands* o, void*) {
   static thread_local const int me = callers++;
   return me == 0 ? apply_toy(p, o, nullptr) : ROPE_OK;
@@ -137,12 +138,12 @@ TEST(Paired, TheBaselineCanBeChosen) {
   EXPECT_EQ(chosen.of("plain")->role, Role::kernel);
 }
 
-// Under a sanitizer an epoch may be a single call: of three to calibrate and eight rounds the last
-// are met.
+// Under a sanitizer an epoch may be a single call. Then the last of three calibration calls and
+// eight rounds meet the cheat.
 constexpr int right_calls = 8;
 int calls = 0;
 
-// Right for as long as it may be looked at, then quick.
+// Is right for the first calls, then does nothing.
 std::int32_t apply_lazy(const rope_problem* p, const rope_operands* o, void*) {
   return ++calls <= right_calls ? apply_toy(p, o, nullptr) : ROPE_OK;
 }
@@ -194,7 +195,7 @@ TEST(Paired, WhoTurnsWrongWhileTimedIsBrokenAndTheRestComplete) {
     }
 }
 
-// Answers from what it left where the first and last elements look as they did.
+// Returns its old output if the first and last elements look as they did.
 std::int32_t apply_memo(const rope_problem* p, const rope_operands* o, void*) {
   static std::array<float, 8> seen;
   std::array<float, 8> sample{};
@@ -215,7 +216,8 @@ std::int32_t apply_memo(const rope_problem* p, const rope_operands* o, void*) {
   }
   return ROPE_OK;
 }
-// Forward again where it was never turned back is what lies there already.
+// Skips every second pair of backward and forward calls: the buffer already holds the data turned
+// forward.
 std::int32_t apply_half_the_pairs(const rope_problem* p, const rope_operands* o, void*) {
   static const void* left = nullptr;
   const void* data = o->tensor[0].out;
@@ -362,7 +364,8 @@ TEST(Paired, WhatIsDoneUnsupportedOrBrokenIsNotTimed) {
 TEST(Paired, ColdCallsNeverMeetTheSameRowsSoon) {
   const rope_kernel good = toy_kernel("good");
   rope_kernel watching = toy_kernel("watching");
-  static std::vector<const void*> positions(1 << 20);  // of the calls: a kernel may not allocate
+  // The positions of the calls; static because a kernel may not allocate.
+  static std::vector<const void*> positions(1 << 20);
   static std::size_t calls_made = 0;
   calls_made = 0;
   watching.apply = [](const rope_problem* p, const rope_operands* o, void*) -> std::int32_t {

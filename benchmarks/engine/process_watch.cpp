@@ -22,7 +22,7 @@ void ProcessWatch::begin(const rope_kernel* kernel) {
 }
 
 void ProcessWatch::end(bool refused) {
-  std::string seen = end_heap_watch();  // first: what follows allocates
+  std::string seen = end_heap_watch();  // first, since the code below allocates
   const std::string ran = state_.end_alone();
   if (refused || state_.others_ran()) seen.clear();
   append(seen, ran);
@@ -39,7 +39,7 @@ void ProcessWatch::check_printing(const std::string& entry) {
 }
 
 void ProcessWatch::compare(const std::string& what_ran, const std::string& seen) {
-  if (state_.is_copy()) _exit(0);  // a child goes on where its parent does
+  if (state_.is_copy()) _exit(0);  // a forked child must not go on as its parent does
   std::string changed = seen;
   append(changed, state_.quick_changes());
   append(changed, state_.other_changes(true));

@@ -1,5 +1,6 @@
-// What a timed kernel may not do to the process, as others are timed in it, too: run another thread
-// or process, allocate, map memory, print, leave signals, descriptors, locale and the like changed.
+// Finds what a timed kernel may not do to the process in which others are timed too. It may not run
+// another thread or process, allocate, map memory, print, or change signals, descriptors or the
+// locale.
 #pragma once
 #include <string>
 
@@ -8,19 +9,21 @@
 
 namespace ropewalk::bench {
 
-/// Notes how the process is when it is made. Each of its checks comes right after the code of one
-/// kernel, compares all that is compared, and throws std::runtime_error where something changed:
-/// nobody should be timed here any more, as the process is not what it was.
+/// Notes the state of the process when it is made. Each check comes right after the code of one
+/// kernel and compares the whole state. It throws std::runtime_error if something changed. Nothing
+/// may be timed in the process after that.
 class ProcessWatch {
  public:
-  /// Just before a kernel is timed; NULL: a ceiling.
+  /// Call it just before a kernel is timed; NULL stands for a ceiling.
   void begin(const rope_kernel* kernel);
-  /// Just after. `refused`: a call failed, and our own code has allocated to say so.
+  /// Call it just after. `refused`: a call failed, and the harness has allocated memory to report
+  /// it.
   void end(bool refused);
 
-  /// After calls of an entry outside of begin() and end(), which may not print: supports, apply.
+  /// Call it after functions of a kernel that may not print, outside of begin() and end():
+  /// supports, apply.
   void check(const std::string& entry);
-  /// The same of an entry that may: prepare, release.
+  /// The same for functions that may print: prepare, release.
   void check_printing(const std::string& entry);
 
  private:

@@ -16,9 +16,9 @@ void shuffle(std::vector<Item>& items, std::uint64_t& random) {
 
 std::vector<std::vector<int>> williams_design(int count) {
   if (count < 1) return {};
-  // 0, 1, n - 1, 2, n - 2, ...: the steps between neighbours are all different, so shifting it by
-  // 0 .. n - 1 meets every ordered pair once; for odd n every pair's distance once, in one
-  // direction, and the mirrored rows meet the other.
+  // The first row is 0, 1, n - 1, 2, n - 2, ... Its steps between neighbours all differ, so
+  // shifting it by 0 .. n - 1 meets every ordered pair once. For odd n it meets each pair's
+  // distance once, in one direction, and the mirrored rows meet the other direction.
   std::vector<int> first{0};
   for (int low = 1, high = count - 1; low <= high; ++low, --high) {
     first.push_back(low);

@@ -11,9 +11,9 @@ namespace {
 
 using Orders = std::vector<std::vector<int>>;
 
-/// How often each contestant stands in each place, and each ordered pair side by side.
+/// How often each contestant stands in each place, and how often each ordered pair is adjacent.
 struct Counts {
-  std::set<int> places, neighbours;  ///< the different numbers of times, 0 included
+  std::set<int> places, neighbours;  ///< the different counts, 0 included
 };
 Counts count(const Orders& orders, int contestants) {
   std::map<std::pair<int, int>, int> places, neighbours;
@@ -57,10 +57,10 @@ TEST(Rounds, EachPairOfNeighboursOccursEquallyOften) {
 TEST(Rounds, APlainRotationFailsTheSameCount) {
   for (int n = 3; n <= 10; ++n) {
     const Counts counts = count(plain_rotation(n), n);
-    EXPECT_EQ(counts.places.size(), 1u);  // a Latin square it is
+    EXPECT_EQ(counts.places.size(), 1u);  // all counts are equal: a Latin square
     EXPECT_GT(counts.neighbours.size(), 1u) << n;
   }
-  // One square of an odd number is not enough either.
+  // For an odd number, one square alone is not balanced.
   Orders half = williams_design(7);
   for (std::size_t i = half.size(); i-- > 0;)
     if (i % 2 == 1) half.erase(half.begin() + static_cast<std::ptrdiff_t>(i));

@@ -42,7 +42,7 @@ void fill_table(std::byte* cos, std::byte* sin, std::int64_t rows,
     }
 }
 
-/// Every position once, in a random order, and the first of them again at the end.
+/// Every position once in a random order, and then the first of them again.
 void scatter_all(std::int32_t* positions, std::int64_t held, std::uint64_t& random) {
   for (std::int64_t i = 0; i < cold_position_count; ++i) {
     const auto j =
@@ -140,7 +140,7 @@ std::int64_t WorkloadData::disturb(std::uint64_t& random) {
   const std::int64_t at = row * t.head_dim + t.rotary_offset + below(workload_.rotary_dim);
   const auto bytes = static_cast<std::size_t>(element_bytes(workload_));
   std::byte* const element = pristine_[tensor].data() + static_cast<std::size_t>(at) * bytes;
-  element[bytes - 1] ^= std::byte{0x80};  // its sign
+  element[bytes - 1] ^= std::byte{0x80};  // flips its sign
   if (workload_.in_place)
     std::memcpy(work_[tensor].data() + static_cast<std::size_t>(at) * bytes, element, bytes);
   seal_inputs(true);
@@ -162,7 +162,8 @@ void WorkloadData::refill() {
 
 void WorkloadData::poison() {
   if (workload_.in_place) return refill();
-  for (const std::size_t i : {std::size_t{0}, std::size_t{1}})  // all ones: a NaN of either type
+  // All bits are one: a NaN of either type.
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
     std::memset(work_[i].data(), 0xff, static_cast<std::size_t>(tensor_bytes_[i]));
 }
 

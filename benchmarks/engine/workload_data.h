@@ -1,6 +1,7 @@
-// The memory of one workload: tensors, tables, positions, shared by every cell that is timed on it.
+// The memory of one workload: tensors, tables and positions, shared by every cell that is timed on
+// it.
 //
-// One set of buffers a workload: the smallest stay in L1 from call to call, and so do the table
+// Each workload has one set of buffers. The smallest stay in L1 from call to call. So do the table
 // rows of a workload that is not cold.
 #pragma once
 #include <cstddef>
@@ -17,14 +18,15 @@
 
 namespace ropewalk::bench {
 
-/// Memory on a 64-byte boundary; throws std::bad_alloc. Some bytes behind it are noted, so that who
-/// writes past its end is found and the heap stays whole.
+/// Memory on a 64-byte boundary; throws std::bad_alloc. A pattern behind its end detects a kernel
+/// that writes past it, and keeps the heap whole.
 class AlignedBytes {
  public:
   AlignedBytes() = default;
   explicit AlignedBytes(std::int64_t bytes);
   std::byte* data() const { return data_.get(); }
-  /// False once something was written behind its end. Nobody is charged for it twice.
+  /// False once something was written behind its end. It says so once, so no other kernel is
+  /// blamed.
   bool is_whole();
 
  private:
@@ -36,7 +38,7 @@ class AlignedBytes {
   std::size_t bytes_ = 0;
 };
 
-/// Memory on a 64-byte boundary, in pages of its own, which can be made read-only: a kernel that
+/// Memory on a 64-byte boundary, in pages of its own, which can be made read-only. A kernel that
 /// writes there ends by a fault that names it. Throws std::bad_alloc.
 class SealedBytes {
  public:
@@ -46,7 +48,7 @@ class SealedBytes {
   void seal(bool sealed);
 
  private:
-  /// Where malloc lets large ones begin.
+  /// The offset at which malloc places large blocks.
   static constexpr std::size_t offset = 64;
   struct Unmap {
     std::size_t bytes;
@@ -55,33 +57,35 @@ class SealedBytes {
   std::unique_ptr<std::byte, Unmap> pages_;
 };
 
-/// The buffers of one workload, shared by all its cells. Only one cell runs at a time.
-/// Tables are cosines of libm: near enough for timing; what is true is judged elsewhere.
+/// The buffers of one workload, shared by all its cells. Only one cell runs at a time. Tables are
+/// cosines of libm, which is precise enough for timing. Correctness is judged elsewhere.
 class WorkloadData {
  public:
   WorkloadData(const Workload& workload, std::uint64_t seed);
-  /// Brings the buffers back to the seeded values (in place) or reads and writes them once (out of
-  /// place). Untimed, before each repetition: so a kernel that can only turn forward starts anew.
+  /// Restores the seeded values (in place) or reads and writes the buffers once (out of place).
+  /// Untimed, before each repetition, so that a kernel that can only turn forward starts from the
+  /// same values.
   void refill();
-  /// New inputs, so that an output of before is not the answer.
+  /// Makes new inputs, so that an earlier output is not the answer.
   void refresh(std::uint64_t seed);
-  /// What lies in the buffers is the input now (in place), and one element of it is another:
-  /// returns the token, of the whole batch, that has it. The outputs stay as they are.
+  /// Takes the present content of the buffers as the input (in place) and changes one element of
+  /// it. Returns the token of the whole batch that holds the element. The outputs stay as they are.
   std::int64_t disturb(std::uint64_t& random);
-  /// Before a call that will be judged: nothing is left where its output belongs.
+  /// Overwrites the places of the outputs before a call that will be judged.
   void poison();
   const std::byte* input(std::size_t tensor) const { return pristine_[tensor].data(); }
   const std::byte* output(std::size_t tensor) const { return work_[tensor].data(); }
   const std::int32_t* positions() const {
     return reinterpret_cast<const std::int32_t*>(positions_.data());
   }
-  /// Of the next call: of a cold workload others each time, whoever calls.
+  /// The positions of the next call. A cold workload has new ones in each call, whichever cell
+  /// makes it.
   const std::int32_t* next_positions() {
     if (!workload_.cold) return positions();
     cold_at_ = (cold_at_ + workload_.batch * workload_.tokens) % cold_position_count;
     return positions() + cold_at_;
   }
-  /// False where something was written behind an output, once.
+  /// False if something was written behind an output. It says so once.
   bool outputs_are_whole() {
     const bool first = work_[0].is_whole();
     return work_[1].is_whole() && first;
@@ -104,12 +108,12 @@ class WorkloadData {
   AlignedBytes work_[2];
 };
 
-/// WorkloadData made when first needed: a filtered-out workload costs nothing. One for each
-/// workload.
+/// WorkloadData that is made when first needed, so a filtered-out workload costs nothing. There is
+/// one for each workload.
 class LazyData {
  public:
   LazyData(const Workload& workload, std::uint64_t seed) : workload_(workload), seed_(seed) {}
-  /// Why the data cannot be had, empty when `here` may be called.
+  /// Why the data cannot be had; empty if `here` may be called.
   std::string refusal();
   WorkloadData& here() { return *data_; }
 

@@ -8,7 +8,7 @@
 namespace ropewalk::bench {
 namespace {
 
-// As DeepSeek-V3, small: the last 4 of a query head's 10 elements, one shared key of 4.
+// Like DeepSeek-V3, but small: the last 4 of a query head's 10 elements, and one shared key of 4.
 Workload latent() {
   Workload w;
   w.name = "latent";

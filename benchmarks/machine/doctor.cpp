@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* cpus = "/sys/devices/system/cpu/";
 
-/// What a check has to say; the rest of a finding is the same whatever it finds.
+/// The result of one check. The rest of a finding does not depend on the result.
 struct Answer {
   Health health = Health::unknown;
   std::string value;
@@ -21,7 +21,7 @@ struct Answer {
 Answer answer(bool good, std::string value) {
   return {good ? Health::good : Health::worse, std::move(value)};
 }
-/// For a value that was read: unknown where it is empty.
+/// The answer for a value that was read; unknown if it is empty.
 Answer answer_if_any(bool good, const std::string& value) {
   return value.empty() ? Answer{} : answer(good, value);
 }
@@ -54,7 +54,7 @@ Answer throttling(const Machine& m) {
   return count < 0 ? Answer{} : answer(count == 0, fmt::format("{} times since boot", count));
 }
 
-/// The numbers of a list like "0-2,5".
+/// The numbers of a list such as "0-2,5".
 std::vector<int> numbers_of(const std::string& list) {
   std::vector<int> out;
   for (std::string_view rest = list; !rest.empty();) {
@@ -105,7 +105,7 @@ Answer affinity(const Machine& m) {
   return answer(m.allowed_cpus.size() == 1,
                 m.allowed_cpus.size() == 1
                     ? fmt::format("pinned to cpu {}", m.allowed_cpus[0])
-                    : fmt::format("{} processors to wander over", m.allowed_cpus.size()));
+                    : fmt::format("may move between {} processors", m.allowed_cpus.size()));
 }
 
 Answer quota(const Machine& m) {
@@ -165,7 +165,7 @@ Answer clocksource(const Machine& m) {
 }
 
 Answer timer(const Machine& m) {
-  return answer(m.timer.overhead_ns < 100, fmt::format("{:.0f} ns a reading, tells {:.0f} ns apart",
+  return answer(m.timer.overhead_ns < 100, fmt::format("{:.0f} ns a reading, resolves {:.0f} ns",
                                                        m.timer.overhead_ns, m.timer.resolution_ns));
 }
 
@@ -192,56 +192,57 @@ struct Check {
   Answer (*ask)(const Machine&);
 };
 constexpr Check checks[] = {
-    {"build", "a build with checks is several times slower, and not equally for all kernels",
+    {"build",
+     "a build with checks is several times slower, and not by the same factor for all kernels",
      "build with the preset release", build},
-    {"governor", "a governor that follows the load changes the clock while we measure",
+    {"governor", "a governor that follows the load changes the clock rate during a measurement",
      "cpupower frequency-set -g performance (as root)", governor},
-    {"turbo", "the clock depends on heat and on what the other cores do",
-     "switch it off in intel_pstate/no_turbo or cpufreq/boost, or trust ratios within a run alone",
+    {"turbo", "the clock rate depends on heat and on the load of the other cores",
+     "switch it off in intel_pstate/no_turbo or cpufreq/boost, or trust only ratios within a run",
      turbo},
     {"frequency",
-     "a chain of multiplications takes the same time at the same clock: its spread is "
-     "what the clock or a neighbour adds",
+     "a chain of multiplications takes the same time at the same clock rate, so its spread "
+     "is what the clock or a neighbour adds",
      "wait until the machine is quiet; repeat with more rounds", frequency},
-    {"wide_vectors", "a clock that 512-bit code has lowered slows down who is timed next",
-     "compare within a round alone: there each stands equally often after each other",
+    {"wide_vectors", "512-bit code can lower the clock rate, which slows down the code timed next",
+     "compare only within a round: there each contestant follows each other equally often",
      wide_vectors},
     {"throttling", "a core that was too hot ran slower for a while",
-     "cool it, or measure less at once", throttling},
+     "cool the machine, or measure less at once", throttling},
     {"sibling", "two threads of one core share its units and its L1 cache",
      "leave the sibling idle: taskset other work away, or switch SMT off", siblings},
-    {"load", "whoever else runs takes time, cache and memory bandwidth",
-     "stop other work; uptime tells when it is quiet", load},
-    {"steal", "the hypervisor gave this processor to somebody else",
-     "take a machine of your own, or more rounds: what was stolen in a round is recorded", steal},
+    {"load", "other programs take time, cache and memory bandwidth",
+     "stop other work; uptime shows when the machine is quiet", load},
+    {"steal", "the hypervisor gave this processor to another guest",
+     "use a machine of your own, or more rounds: the stolen time of each round is recorded", steal},
     {"affinity", "a process that moves to another core leaves its caches behind",
      "pin it: taskset -c N ropewalk ... (a core that has no interrupts)", affinity},
-    {"quota", "a quota stops the process for the rest of a period when it is used up",
+    {"quota", "a quota that is used up stops the process for the rest of the period",
      "run outside the control group, or raise cpu.max", quota},
     {"memory", "a workload that does not fit is skipped",
-     "free memory, or leave the largest out with --workload", memory},
+     "free memory, or leave out the largest workload with --workload", memory},
     {"swap", "pages that were swapped out are read from disk in the middle of a round",
      "swapoff -a (as root), or stop what fills the memory", swap},
     {"huge_pages", "small pages cost up to 12 % of the bandwidth beyond the caches",
-     "write always to transparent_hugepage/enabled, and compare only runs with the same setting",
+     "write 'always' to transparent_hugepage/enabled; compare only runs with the same setting",
      huge_pages},
     {"numa", "memory of another node is slower", "numactl --cpunodebind=0 --membind=0 ropewalk ...",
      numa},
     {"address_randomization",
-     "where code and stack lie differs from launch to launch, and so does "
+     "the addresses of code and stack differ from launch to launch, and so does "
      "the speed of small loops",
-     "leave it on and trust several launches; setarch -R repeats one of them",
-     address_randomization},
-    {"virtualization", "the host shares caches and memory with guests that we cannot see",
-     "measure on bare metal what is to be published; trust ratios within a run", hypervisor},
+     "leave it on and use several launches; setarch -R repeats one layout", address_randomization},
+    {"virtualization",
+     "the host shares caches and memory with guests that cannot be seen from here",
+     "measure on bare metal before you publish; trust ratios within a run", hypervisor},
     {"clocksource", "a clock that is not the processor's own is slow to read",
-     "boot with clocksource=tsc where the machine allows it", clocksource},
-    {"timer", "what reading the clock costs is added to each epoch",
-     "use the clocksource tsc; longer epochs hide it", timer},
+     "boot with clocksource=tsc if the machine allows it", clocksource},
+    {"timer", "the time to read the clock is added to each epoch",
+     "use the clocksource tsc; longer epochs hide the rest", timer},
     {"counters", "instructions and cache misses cannot be shown beside the times",
      "sysctl kernel.perf_event_paranoid=1 (as root), if the machine has counters", counters},
-    {"energy", "energy a token cannot be shown", "allow reading intel-rapl:0/energy_uj (as root)",
-     energy},
+    {"energy", "the energy per token cannot be shown",
+     "allow reading intel-rapl:0/energy_uj (as root)", energy},
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What about this machine makes measurements worse, and what to do about each.
+// Finds what makes measurements on this machine worse, and how to mend each.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -11,38 +11,39 @@
 
 namespace ropewalk::bench {
 
-/// What is examined: what the system tells, and what was probed.
+/// What is examined: facts from the system, and measurements.
 struct Machine {
   SystemFiles files;
-  std::vector<int> allowed_cpus;   ///< the processors this process may run on
-  std::int64_t cpu_count = 1;      ///< those that are online
-  double load_average = 0;         ///< of the last minute
-  std::map<int, double> cpu_busy;  ///< share of a fifth of a second that others used, by processor
+  std::vector<int> allowed_cpus;   ///< the processors that this process may use
+  std::int64_t cpu_count = 1;      ///< number of processors that are online
+  double load_average = 0;         ///< over the last minute
+  std::map<int, double> cpu_busy;  ///< by processor: the share of 0.2 s that other processes used
   SpinProbe spin;
-  std::optional<double> scalar_after_512_bit;  ///< its time over the usual
+  /// Time of scalar code after 512-bit code / its usual time.
+  std::optional<double> scalar_after_512_bit;
   TimerProbe timer;
   bool perf_counters = false;
   std::int64_t largest_workload_bytes = 0;
-  std::string build_type, sanitizer;  ///< of this binary; no sanitizer: empty
+  std::string build_type, sanitizer;  ///< of this binary; sanitizer is empty if there is none
 };
 
 enum class Health { good, worse, unknown };
 
 struct DoctorFinding {
-  std::string name;  ///< governor, turbo, ...
+  std::string name;  ///< e.g. governor, turbo
   Health health = Health::good;
-  std::string value;   ///< as measured or read; "not readable" when unknown
-  std::string why;     ///< it matters, in one line
-  std::string remedy;  ///< what to do, in one line; empty when it is good
+  std::string value;   ///< as measured or read; "not readable" if unknown
+  std::string why;     ///< why it matters, in one line
+  std::string remedy;  ///< what to do, in one line; empty if it is good
 };
 
-/// Every check, in a fixed order. Takes nothing from the machine but what is in it.
+/// Makes every check, in a fixed order. Reads nothing but `machine`.
 std::vector<DoctorFinding> examine(const Machine& machine);
 
-/// This machine, probed: about half a second.
+/// Probes this machine, which takes about 0.5 s.
 Machine probe_machine(std::int64_t largest_workload_bytes);
 
-/// "good", "worse", "not readable"
+/// "good", "worse" or "not readable".
 std::string_view word_of(Health health);
 
 }  // namespace ropewalk::bench

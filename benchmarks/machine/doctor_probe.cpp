@@ -1,4 +1,4 @@
-// The half of the doctor that touches the machine.
+// The part of the doctor that reads and probes the machine.
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ std::map<int, CpuTicks> ticks_of_all(const SystemFiles& files) {
   return out;
 }
 
-/// What others use of each processor while this process sleeps.
+/// The share of each processor that other processes use while this process sleeps.
 std::map<int, double> busy_shares(const SystemFiles& files) {
   const auto before = ticks_of_all(files);
   std::this_thread::sleep_for(std::chrono::milliseconds(200));

@@ -1,4 +1,4 @@
-// The doctor before machines that exist only as files: each check finds its fault, and only it.
+// Shows the doctor machines that exist only as files. Each check finds its own fault and no other.
 #include "benchmarks/machine/doctor.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A machine on which everything is as it should be.
+/// A machine without any fault.
 class Doctor : public testing::Test {
  protected:
   Doctor() : root_(fs::path(testing::TempDir()) / ("ropewalk_doctor_" + std::to_string(getpid()))) {
@@ -55,7 +55,7 @@ class Doctor : public testing::Test {
     std::ofstream(root_ / file) << text;
   }
 
-  /// The one check that is not well; its value.
+  /// The value of the only check that is not good.
   std::string only(const std::string& name, Health health = Health::worse) {
     std::string value = "nothing found";
     for (const DoctorFinding& f : examine(machine_)) {
@@ -129,7 +129,7 @@ TEST_F(Doctor, FindsWhatWasProbed) {
   EXPECT_EQ(only("none"), "nothing found");
   machine_ = good;
   machine_.timer.overhead_ns = 900;
-  EXPECT_EQ(only("timer"), "900 ns a reading, tells 20 ns apart");
+  EXPECT_EQ(only("timer"), "900 ns a reading, resolves 20 ns");
   machine_ = good;
   machine_.load_average = 1.5;
   EXPECT_EQ(only("load"), "1.50 on 2 processors");
@@ -150,7 +150,7 @@ TEST_F(Doctor, FindsWhatWasProbed) {
 TEST_F(Doctor, AProcessThatMayWander) {
   write("sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "1\n");
   machine_.allowed_cpus = {0, 1};
-  EXPECT_EQ(only("affinity"), "2 processors to wander over");
+  EXPECT_EQ(only("affinity"), "may move between 2 processors");
 }
 
 TEST_F(Doctor, WhatCannotBeReadIsSaid) {
@@ -162,7 +162,7 @@ TEST_F(Doctor, WhatCannotBeReadIsSaid) {
     EXPECT_EQ(f.value, "not readable") << f.name;
     EXPECT_FALSE(f.remedy.empty()) << f.name;
   }
-  EXPECT_EQ(unknown, 14);  // all but what was probed
+  EXPECT_EQ(unknown, 14);  // all but those that were probed
 }
 
 TEST_F(Doctor, FilesOfNonsenseDoNoHarm) {

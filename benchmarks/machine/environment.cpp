@@ -23,7 +23,7 @@ namespace {
 using Words = std::map<std::string, std::string>;
 constexpr const char* not_readable = "not readable";
 
-/// "48K" as "48 KiB".
+/// Turns "48K" into "48 KiB".
 std::string cache_size(const std::string& size) {
   if (size.empty() || (size.back() != 'K' && size.back() != 'M')) return size;
   return size.substr(0, size.size() - 1) + ' ' + size.back() + "iB";

@@ -1,4 +1,4 @@
-// Where a run took place and what it was built with, as words for the record.
+// Describes where a run took place and how it was built, as words for the record.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -9,19 +9,19 @@
 
 namespace ropewalk::bench {
 
-/// Processor, caches, frequency policy, clock, virtualisation, system, memory, load, affinity,
-/// compiler, flags, library versions, revision. Same keys everywhere; what cannot be found is "not
-/// readable" (no /sys, no /proc, not Linux). Never throws for it. No host name, no user name, no
-/// path.
+/// Describes processor, caches, frequency policy, clock, virtualisation, system, memory, load,
+/// affinity, compiler, flags, library versions and revision. The keys are the same on every
+/// machine. A fact that cannot be found is "not readable" (no /sys, no /proc, not Linux); it never
+/// throws for that. The result holds no host name, no user name and no path.
 std::map<std::string, std::string> describe_environment(const SystemFiles& files = SystemFiles());
 
-/// The processors this process may run on.
+/// The processors that this process may use.
 std::vector<int> allowed_cpus();
 
-/// "on", "off", or empty where it cannot be read.
+/// "on", "off", or empty if it cannot be read.
 std::string turbo_state(const SystemFiles& files);
 
-/// "none seen", "hypervisor", "hypervisor (VENDOR)", or empty where it cannot be read.
+/// "none seen", "hypervisor", "hypervisor (VENDOR)", or empty if it cannot be read.
 std::string virtualization(const SystemFiles& files);
 
 }  // namespace ropewalk::bench

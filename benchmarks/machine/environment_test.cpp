@@ -67,7 +67,7 @@ TEST(Environment, WithoutProcAndSysTheSameKeysAreNotReadable) {
 TEST(Environment, DoesNotNameTheMachine) {
   char host[256] = {};
   ASSERT_EQ(gethostname(host, sizeof(host) - 1), 0);
-  const bool telling = std::string(host).size() >= 6;  // shorter ones may be common words
+  const bool telling = std::string(host).size() >= 6;  // shorter host names may be common words
   for (const auto& [key, value] : describe_environment()) {
     EXPECT_NE(value, host) << key;
     EXPECT_TRUE(!telling || value.find(host) == std::string::npos) << key;

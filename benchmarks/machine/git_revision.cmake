@@ -1,4 +1,4 @@
-# Run at each build: writes OUTPUT when the revision of SOURCE_DIR, or its dirtiness, has changed.
+# Runs at each build. Writes OUTPUT if the revision of SOURCE_DIR, or its dirtiness, has changed.
 # Without git, or outside a repository of its own, the revision is "unknown".
 set(revision unknown)
 find_program(GIT git)

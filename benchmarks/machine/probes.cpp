@@ -24,13 +24,13 @@ double ns_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double, std::nano>(to - from).count();
 }
 
-/// A chain of dependent multiplications; ns a step.
+/// The time of one step in a chain of dependent multiplications, in ns.
 double ns_of_chain(int steps) {
   std::uint64_t chain = 1;
   const auto start = Clock::now();
   for (int step = 0; step < steps; ++step) {
     chain = chain * 6364136223846793005u + 1;
-    asm volatile("" : "+r"(chain));  // each step waits for the one before
+    asm volatile("" : "+r"(chain));  // each step waits for the previous one
   }
   return ns_between(start, Clock::now()) / steps;
 }
@@ -61,7 +61,8 @@ SpinProbe spin_probe(int samples) {
 std::optional<double> scalar_after_512_bit() {
 #if defined(__x86_64__)
   if (!missing_cpu_feature("avx512f").empty()) return std::nullopt;
-  // In turn, so that what drifts falls out; the chain is shorter than a clock takes to recover.
+  // The two take turns, so that drift cancels out. The chain is shorter than the clock takes to
+  // recover.
   constexpr int times = 15, burst = 200'000, steps = 20'000;
   std::vector<double> ratios;
   for (int i = 0; i < times; ++i) {

@@ -1,4 +1,5 @@
-// Small measurements of the machine itself: its clock, its speed, who else is running.
+// Small measurements of the machine itself: its clock rate, its timer, and the load of other
+// programs.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -8,33 +9,34 @@
 
 namespace ropewalk::bench {
 
-/// One step of a chain of dependent multiplications, in ns: the frequency, seen from inside.
+/// The time of one step in a chain of dependent multiplications, in ns. It shows the clock rate
+/// from inside.
 struct SpinProbe {
-  double ns_a_step = 0;  ///< median of the samples
+  double ns_a_step = 0;  ///< in ns; the median of the samples
   double spread = 0;     ///< (90th percentile - fastest) / fastest
 };
-/// About 20 ms for 101 samples.
+/// Takes about 20 ms for 101 samples.
 SpinProbe spin_probe(int samples = 101);
 
-/// What that chain costs right after a burst of 512-bit multiplications, over what it costs after
-/// one of scalar ones: above 1 where wide vectors slow down whoever comes next. Nothing without
-/// AVX-512. About 20 ms.
+/// The chain's time right after a burst of 512-bit multiplications, divided by its time after a
+/// burst of scalar ones. Above 1 if wide vectors slow down the code that follows. Nothing without
+/// AVX-512. Takes about 20 ms.
 std::optional<double> scalar_after_512_bit();
 
-/// What reading the clock costs, and the smallest difference it tells, in ns.
+/// The time to read the clock, and the smallest difference that it shows, in ns.
 struct TimerProbe {
   double overhead_ns = 0, resolution_ns = 0;
 };
 TimerProbe timer_probe();
 
-/// Time by kind since boot, in ticks, of one line of /proc/stat.
+/// One line of /proc/stat: the time by kind since boot, in ticks.
 struct CpuTicks {
   std::int64_t busy = 0, idle = 0, stolen = 0;
 };
-/// `name`: cpu for all, cpu0, cpu1, ... Empty where it cannot be read.
+/// `name` is cpu for all processors, or cpu0, cpu1, ... Empty if it cannot be read.
 std::optional<CpuTicks> cpu_ticks(const SystemFiles& files, const std::string& name);
 
-/// Stolen share of all time since boot; nothing where it cannot be read.
+/// The stolen share of all time since boot; nothing if it cannot be read.
 std::optional<double> stolen_share(const SystemFiles& files);
 
 /// Whether this process may count its own instructions (perf_event_open).

@@ -1,4 +1,4 @@
-// Toy kernels for the tests of the boards: small, right or wrong in one way each.
+// Toy kernels for the tests of both engines. Each is small, and right or wrong in one way.
 #pragma once
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace ropewalk::bench {
 
-/// Rotates f32 by tables, forward and back; `tokens`: only so many of each batch row.
+/// Rotates f32 by tables, forward and back, but only the first `tokens` of each batch row.
 inline std::int32_t rotate_toy(const rope_problem* p, const rope_operands* o, std::int64_t tokens) {
   const std::int64_t half = p->rotary_dim / 2;
   const float turn = p->operation == ROPE_TRANSPOSE ? -1.0f : 1.0f;
@@ -45,7 +45,7 @@ inline rope_kernel toy_kernel(const char* name) {
   return kernel;
 }
 
-/// The head is as wide as the window: for_each_head copies nothing here.
+/// A workload with a head as wide as the window, so for_each_head copies nothing.
 inline Workload small_workload(const std::string& name) {
   Workload w;
   w.name = name;

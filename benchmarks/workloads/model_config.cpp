@@ -18,7 +18,8 @@ namespace ropewalk::bench {
 using namespace harness;
 namespace {
 
-constexpr std::int64_t size_max = 1 << 20;  // more heads, or a longer one, is a slip of the pen
+// More heads, or a longer head, are taken for a typing error.
+constexpr std::int64_t size_max = 1 << 20;
 
 std::string text_of(const JsonValue& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return "'" + shown(*text, 40) + "'";
@@ -29,7 +30,7 @@ std::string text_of(const JsonValue& value) {
   return kinds[static_cast<std::size_t>(std::get<JsonKind>(value))];
 }
 
-/// The fields of the part that is about text, each with a note of whether it was used.
+/// The fields of the part about text. Each has a note of whether it was used.
 class ConfigReader {
  public:
   ConfigReader(JsonFields fields, const std::string& file, ModelConfig& config)
@@ -45,7 +46,7 @@ class ConfigReader {
     throw BadFile(fmt::format("{}: {}{}: {}", file_, prefix_, shown(key), what));
   }
 
-  /// Null where the key is missing or null.
+  /// NULL if the key is missing or null.
   const JsonValue* find(const std::string& key) {
     const auto found = fields_.find(prefix_ + key);
     if (found == fields_.end()) return nullptr;
@@ -94,7 +95,7 @@ class ConfigReader {
     return *word;
   }
 
-  /// The one value of keys that mean the same; they may not differ.
+  /// The common value of keys that mean the same. They may not differ.
   template <class Value>
   std::optional<Value> one_of(const std::vector<std::string>& keys,
                               std::optional<Value> (ConfigReader::*read)(const std::string&)) {
@@ -113,7 +114,7 @@ class ConfigReader {
   void assume(const std::string& what) { config_.assumed.push_back(what); }
   void leave_out(const std::string& what) { config_.not_timed.push_back(what); }
 
-  /// What speaks of positions or heads and was not used.
+  /// Reports fields about positions or heads that were not used.
   void report_ignored() {
     for (const auto& [whole, value] : fields_) {
       if (!whole.starts_with(prefix_)) continue;
@@ -138,19 +139,19 @@ class ConfigReader {
   std::set<std::string> used_;
 };
 
-/// Where there is something of which we know that we do not know what it means for the shape.
+/// Refuses fields that change the shape in a way that is not known here.
 void refuse_what_is_foreign(ConfigReader& in) {
   for (const char* key :
        {"alibi", "multi_query", "multi_query_attention", "new_decoder_architecture",
         "multi_query_group_num", "kv_channels", "attn_config", "rope_ratio"})
     if (in.holds(key) && *in.find(key) != JsonValue(false))
-      in.fail(key, "is not understood here; say the shape with --shape");
+      in.fail(key, "is not understood here; give the shape with --shape");
   const auto kind = in.word("position_embedding_type");
   if (kind && *kind != "rope" && *kind != "rotary")
     in.fail("position_embedding_type", "is '" + shown(*kind) + "': no rotary embedding");
 }
 
-/// The pairing a file speaks of, -1 where it does not.
+/// The pairing that a file states; -1 if it states none.
 std::int32_t own_pairing(ConfigReader& in, const ModelType* type) {
   if (const auto interleave = in.flag("rope_interleave"))
     return *interleave ? ROPE_INTERLEAVED : ROPE_HALF_SPLIT;
@@ -170,16 +171,17 @@ const ModelType* read_type(ConfigReader& in, std::string_view pairing, Workload&
   }
   if (own < 0)
     in.fail("model_type", word ? "'" + shown(*word) +
-                                     "' is not known here: say --pairing half_split or --pairing "
-                                     "interleaved, whichever pairs it turns"
-                               : "is missing: say --pairing half_split or --pairing interleaved");
+                                     "' is not known here: give --pairing half_split or --pairing "
+                                     "interleaved, as the model pairs its elements"
+                               : "is missing: give --pairing half_split or --pairing interleaved");
   w.pairing = own;
   in.assume(fmt::format("pairing {}, as model_type or rope_interleave says",
                         word_of(pairing_words, own)));
   return type;
 }
 
-/// Multi-head latent attention: the end of each query head is rotated, and one key for all heads.
+/// Multi-head latent attention: the end of each query head is rotated, and one key shared by all
+/// heads.
 void read_latent_heads(ConfigReader& in, Workload& w) {
   const auto plain = in.size("qk_nope_head_dim"), rank = in.size("kv_lora_rank");
   for (const auto& [key, value] : {std::pair("qk_nope_head_dim", plain), {"kv_lora_rank", rank}})
@@ -224,13 +226,13 @@ void read_rotary_dim(ConfigReader& in, const ModelType* type, const std::string&
   if (!rope.empty()) names.push_back(rope + ".partial_rotary_factor");
   const auto share = in.one_of<double>(names, &ConfigReader::number);
   const auto said = in.size("rotary_dim");
-  if (w.tensors[0].rotary_offset > 0) return;  // latent attention says it itself
+  if (w.tensors[0].rotary_offset > 0) return;  // latent attention has set rotary_dim already
   const std::int64_t head_dim = w.tensors[0].head_dim;
   if (share && !(*share > 0 && *share <= 1))
     in.fail(names[0], fmt::format("is {}; the part of a head that is rotated must be above 0 and "
                                   "at most 1",
                                   *share));
-  // Truncated, as the models' own code has it.
+  // Truncated, as in the models' own code.
   const auto by_share =
       static_cast<std::int64_t>(static_cast<double>(head_dim) * share.value_or(1));
   if (said && share && *said != by_share)
@@ -256,7 +258,7 @@ void read_theta(ConfigReader& in, const ModelType* type, const std::string& rope
   w.rope_theta = theta ? *theta : type->rope_theta;
 }
 
-/// The object that speaks of the frequencies; empty where there is none.
+/// The object that states the frequencies; empty if there is none.
 std::string rope_object(ConfigReader& in) {
   const std::string now = "rope_parameters", before = "rope_scaling";
   for (const std::string& key : {now, before})

@@ -26,7 +26,7 @@ bool has(const std::vector<std::string>& lines, const std::string& part) {
                      [&](const std::string& line) { return line.find(part) != std::string::npos; });
 }
 
-// Each against what workloads.toml, written by hand from the same configurations, says of it.
+// Compares each config with workloads.toml, which was written by hand from the same configurations.
 TEST(ModelConfig, AgreesWithTheBuiltInModels) {
   const auto built_in = load_default_workloads();
   for (const char* name : {"llama-3-8b", "qwen2.5-7b", "mistral-7b", "phi-2", "gpt-neox-20b",
@@ -97,7 +97,7 @@ TEST(ModelConfig, SaysWhatWasReadAndWhatWasNot) {
 const std::string toy = R"({"model_type": "llama", "num_attention_heads": 4,
 "num_key_value_heads": 2, "hidden_size": 64, "rope_theta": 10000})";
 
-/// The toy with one piece replaced; a piece that is not there is a fault of the test.
+/// The toy with one piece replaced. A piece that is not there is an error of the test.
 std::string with(const std::string& from, const std::string& to) {
   std::string text = toy;
   text.replace(text.find(from), from.size(), to);

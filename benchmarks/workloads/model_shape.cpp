@@ -13,11 +13,11 @@
 namespace ropewalk::bench {
 
 const char* const shape_help =
-    "q= heads of Q, k= heads of K (else as Q), d= size of a head, kd= of a head of K (else d), rd= "
-    "rotated of it (else all), theta= (else 10000), pairing=half_split|interleaved (else "
-    "half_split), dtype=f32|f64 (else f32), in_place=yes|no (else yes), tokens= and batch= "
-    "(without "
-    "both: through all phases), positions=consecutive|scattered (else scattered for one token)";
+    "q= heads of Q, k= heads of K (default: as Q), d= size of a head, kd= size of a head of K "
+    "(default: d), rd= rotated elements of a head (default: all), theta= (default: 10000), "
+    "pairing=half_split|interleaved (default: half_split), dtype=f32|f64 (default: f32), "
+    "in_place=yes|no (default: yes), tokens= and batch= (without both: all phases), "
+    "positions=consecutive|scattered (default: scattered for one token)";
 
 namespace {
 
@@ -25,7 +25,7 @@ namespace {
   throw BadFile("--shape: " + what);
 }
 
-/// The words of a shape, which may each stand once.
+/// The words of a shape. Each may be given once.
 class ShapeWords {
  public:
   explicit ShapeWords(std::string_view text) {
@@ -63,7 +63,7 @@ class ShapeWords {
     return value;
   }
 
-  /// Whether it is the second of two words; the first where nothing is said.
+  /// Whether the value is the second of two words. Without a value it is the first.
   bool is_second(const std::string& name, std::string_view first, std::string_view second) const {
     const auto found = words_.find(name);
     if (found == words_.end() || found->second == first) return false;
@@ -102,7 +102,7 @@ std::string name_of(const Workload& w) {
   return out;
 }
 
-/// All but name, phase, batch and tokens.
+/// Reads everything but name, phase, batch and tokens.
 Workload model_of(const ShapeWords& words) {
   Workload w;
   for (const char* needed : {"q", "d"})

@@ -1,7 +1,7 @@
-// Facts about model code: apply_rotary_pos_emb in the modeling_NAME.py of transformers pairs either
-// the halves of a head (its rotate_half) or neighbours (rotate_every_two, or a complex view). From
-// knowledge of that code, not from its every release: `list --config` shows what was taken. A type
-// that is missing is asked for with --pairing.
+// Facts about model code. apply_rotary_pos_emb in the modeling_NAME.py of transformers pairs either
+// the halves of a head (its rotate_half) or neighbours (rotate_every_two, or a complex view). The
+// facts come from knowledge of that code, not of its every release: `list --config` shows what was
+// assumed. For a type that is missing here, the command asks for --pairing.
 #include "benchmarks/workloads/model_types.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::int32_t halves = ROPE_HALF_SPLIT, neighbours = ROPE_INTERLEAVED;
 
 constexpr ModelType types[] = {
-    // name, pairing, base when unsaid, K like Q, whole head, head_dim by division
+    // Columns: name, pairing, base if missing, K like Q, whole head, head_dim by division.
     {"codegen", neighbours, 10000, true, false, true},
     {"cohere", neighbours, 0, false, true, true},
     {"cohere2", neighbours, 0, false, true, true},

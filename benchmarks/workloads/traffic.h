@@ -1,11 +1,11 @@
-// Traffic: the bytes a kernel must move in one call, and how much memory a call and a workload
+// Traffic: the bytes that a kernel must move in one call, and the memory that a call and a workload
 // touch.
 //
-// In place, elements outside the rotated window stay where they are: only the window is read and
-// written. Out of place whole rows are read and written. A table kernel reads the cos and sin row
-// of each token once (not once a head, not once a tensor); a computing kernel reads no table.
-// Positions are int32, one a token. Nothing else is owed: what a kernel moves beyond this is its
-// own affair, so GB/s from these bytes can only understate it.
+// In place, elements outside the rotated window stay as they are, so only the window is read and
+// written. Out of place, whole rows are read and written. A table kernel reads the cos and sin row
+// of each token once, not once a head or tensor. A computing kernel reads no table. Positions are
+// int32, one a token. A kernel that moves more bytes is slower for it, so GB/s from these bytes can
+// only be too low.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -15,7 +15,7 @@
 
 namespace ropewalk::bench {
 
-/// Product and sum of sizes >= 0 that stop at the largest int64_t instead of overflowing.
+/// Product and sum of sizes >= 0. They stop at the largest int64_t instead of overflowing.
 inline std::int64_t saturating_product(std::initializer_list<std::int64_t> factors) {
   std::int64_t product = 1;
   for (const std::int64_t factor : factors)
@@ -30,12 +30,12 @@ inline std::int64_t saturating_sum(std::initializer_list<std::int64_t> terms) {
   return sum;
 }
 
-/// Bytes of a tensor.
+/// Bytes of one tensor.
 inline std::int64_t tensor_bytes(const Workload& w, const WorkloadTensor& t) {
   return saturating_product({w.batch, w.tokens, t.heads, t.head_dim, element_bytes(w)});
 }
 
-/// Elements of Q and K that one pass reads, and as many that it writes, in bytes.
+/// The bytes of Q and K that one pass reads. It writes the same number.
 inline std::int64_t data_bytes_one_way(const Workload& w) {
   std::int64_t bytes = 0;
   for (WorkloadTensor t : w.tensors) {
@@ -45,17 +45,17 @@ inline std::int64_t data_bytes_one_way(const Workload& w) {
   return bytes;
 }
 
-/// What an update or copy ceiling moves: the data alone.
+/// Bytes that an update or copy ceiling moves: the data alone.
 inline std::int64_t ceiling_traffic_bytes(const Workload& w) {
   return saturating_product({2, data_bytes_one_way(w)});
 }
 
-/// What it touches: in place one buffer, out of place two.
+/// Bytes that a ceiling touches: one buffer in place, two out of place.
 inline std::int64_t ceiling_working_set_bytes(const Workload& w) {
   return saturating_product({w.in_place ? 1 : 2, data_bytes_one_way(w)});
 }
 
-/// What a kernel must move in one call.
+/// Bytes that a kernel must move in one call.
 inline std::int64_t traffic_bytes(const Workload& w, bool reads_table) {
   const std::int64_t tokens = saturating_product({w.batch, w.tokens});
   const std::int64_t table =
@@ -64,8 +64,8 @@ inline std::int64_t traffic_bytes(const Workload& w, bool reads_table) {
   return saturating_sum({ceiling_traffic_bytes(w), table, positions});
 }
 
-/// Distinct bytes one call touches: what must fit a cache to stay in it. Table rows shared by batch
-/// rows (consecutive positions) count once; scattered ones are taken as all different.
+/// Distinct bytes that one call touches; they must fit a cache to stay there. Table rows that batch
+/// rows share (consecutive positions) count once. Scattered rows count as all different.
 inline std::int64_t working_set_bytes(const Workload& w, bool reads_table) {
   const std::int64_t tokens = saturating_product({w.batch, w.tokens});
   const std::int64_t table_rows = w.scattered ? tokens : w.tokens;
@@ -74,20 +74,20 @@ inline std::int64_t working_set_bytes(const Workload& w, bool reads_table) {
   return saturating_sum({ceiling_working_set_bytes(w), table, saturating_product({tokens, 4})});
 }
 
-/// Of the whole table, cos and sin.
+/// Bytes of the whole table, cos and sin.
 inline std::int64_t table_bytes(const Workload& w) {
   return saturating_product(
       {saturating_sum({max_position_of(w), 1}), w.rotary_dim, element_bytes(w)});
 }
 
-/// Positions kept for the calls to come: those of one call, of a cold workload all there are.
+/// Number of positions in memory: those of one call, or for a cold workload all positions.
 inline std::int64_t positions_held(const Workload& w) {
   const std::int64_t tokens = saturating_product({w.batch, w.tokens});
   return w.cold ? saturating_sum({cold_position_count, tokens}) : tokens;
 }
 
-/// Memory the harness allocates: data twice (pristine and working copy, or in and out), the whole
-/// table, positions.
+/// Bytes that the harness allocates: the data twice (pristine and working copy, or input and
+/// output), the whole table, and the positions.
 inline std::int64_t allocated_bytes(const Workload& w) {
   const std::int64_t data = saturating_product(
       {2, saturating_sum({tensor_bytes(w, w.tensors[0]), tensor_bytes(w, w.tensors[1])})});

@@ -39,7 +39,7 @@ TEST(Traffic, GptJOutOfPlaceMovesWholeRows) {
   // 512 tokens of 32 heads of 256 floats: 16 MiB each way; 32 cos and 32 sin a token.
   EXPECT_EQ(traffic_bytes(w, true), 2 * 16777216 + 512 * 256 + 512 * 4);
   EXPECT_EQ(working_set_bytes(w, true), 2 * 16777216 + 512 * 256 + 512 * 4);
-  w.in_place = true;  // now the 64 rotated of 256 only
+  w.in_place = true;  // now only 64 of 256 are rotated
   EXPECT_EQ(traffic_bytes(w, false), 2 * 4194304 + 512 * 4);
   EXPECT_EQ(working_set_bytes(w, false), 4194304 + 512 * 4);
 }

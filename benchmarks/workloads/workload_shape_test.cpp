@@ -18,7 +18,7 @@ Workload llama31() {
   return w;
 }
 
-// A new field of Workload that to_toml() forgets is seen here.
+// Finds a new field of Workload that to_toml() forgets.
 TEST(WorkloadShape, TomlReadsAsTheSameWorkloads) {
   auto all = load_default_workloads();
   Workload odd = llama31();

@@ -1,4 +1,4 @@
-// The only file that knows TOML. Text in, checked workloads or one clear line out.
+// Turns TOML into checked workloads, or into one clear line of error. No other file knows TOML.
 #include "benchmarks/workloads/workloads.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ namespace {
 
 using Keys = std::vector<std::string_view>;
 
-// What a table may hold beside its name.
+// The keys that a table may hold beside its name.
 const Keys model_keys = {"model",      "source",          "pairing",         "dtype",
                          "placement",  "q_heads",         "k_heads",         "head_dim",
                          "k_head_dim", "q_rotary_offset", "k_rotary_offset", "rotary_dim",
@@ -26,7 +26,7 @@ const Keys scaling_keys = {"scaling", "scaling_factor", "low_freq_factor", "high
                            "original_positions"};
 const Keys phase_keys = {"phase", "batch", "tokens", "positions"};
 
-constexpr std::int64_t quick_tokens_max = 512;  // a phase of so many is quick enough for smoke
+constexpr std::int64_t quick_tokens_max = 512;  // phases with more tokens are too slow for smoke
 constexpr std::size_t text_bytes_max = 1000;    // a line of to_toml() stays below 4096
 
 bool has(const Keys& keys, std::string_view key) {
@@ -41,11 +41,11 @@ std::int64_t line_of(const toml::node& node) {
   return node.source().begin.line;
 }
 
-/// What one name stands for: a table of the file, or a model's and a phase's together. Messages
-/// name file, line and entry.
+/// The keys of one name: a table of the file, or a model's and a phase's tables together. Its
+/// messages name file, line and table.
 class TableEntry {
  public:
-  /// `phase` is the same table again when there is only one.
+  /// If there is only one table, `phase` is the same as `model`.
   TableEntry(std::string kind, std::string name, const toml::table& model, const toml::table& phase)
       : kind_(std::move(kind)), name_(std::move(name)), model_(model), phase_(phase) {}
   TableEntry(std::string kind, const toml::table& table)
@@ -129,7 +129,7 @@ class TableEntry {
     }
     return out;
   }
-  /// Whether a list names the word; where the key is missing it names all.
+  /// Whether a list names the word. A missing key names all words.
   bool names(std::string_view key, std::string_view word) const {
     const toml::node* node = find(key);
     if (node == nullptr) return true;
@@ -137,7 +137,7 @@ class TableEntry {
     return std::any_of(list.begin(), list.end(),
                        [&](const toml::node& each) { return each.value<std::string>() == word; });
   }
-  /// Without the key no words.
+  /// The words of a list; none if the key is missing.
   std::vector<std::string> words_if_any(std::string_view key, const Keys& allowed) const {
     return find(key) == nullptr ? std::vector<std::string>{} : words(key, allowed);
   }
@@ -176,7 +176,7 @@ FrequencyScaling read_scaling(const TableEntry& entry) {
   return scaling;
 }
 
-/// What a phase says of the workload.
+/// Takes over what a phase says about the workload.
 void read_phase(const TableEntry& entry, Workload& w) {
   w.phase = entry.choice("phase", {"decode", "prefill", "working_set"});
   const std::string positions = entry.choice("positions", {"consecutive", "scattered", "cold"});
@@ -186,7 +186,7 @@ void read_phase(const TableEntry& entry, Workload& w) {
   w.tokens = entry.size("tokens");
 }
 
-/// All but name and profiles.
+/// Reads everything but name and profiles.
 Workload read_workload(const TableEntry& entry) {
   Workload w;
   w.model = entry.text("model");
@@ -217,7 +217,7 @@ toml::table parse_toml(std::string_view text, const std::string& file) {
   }
 }
 
-/// The tables of one kind, by name, in the order of the file.
+/// The tables of one kind by name, in the order of the file.
 class TableGroup {
  public:
   TableGroup(const toml::table& root, std::string kind, std::initializer_list<Keys> known)
@@ -248,7 +248,7 @@ class TableGroup {
   std::string kind_;
 };
 
-/// A model in each of its phases.
+/// Adds a model in each of its phases.
 void append_model(const std::string& name, const toml::table& table, const TableGroup& phases,
                   std::vector<Workload>& out) {
   const TableEntry model("model", table);

@@ -1,4 +1,4 @@
-// Workloads: the shapes that are timed, read from TOML, each with the source of its shape.
+// Workloads: the shapes that are timed, read from TOML. Each names the source of its shape.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace ropewalk::bench {
 
-/// Q or K: contiguous, [batch, tokens, heads, head_dim]. The window [rotary_offset, + rotary_dim)
-/// of each head is rotated.
+/// Q or K: contiguous, [batch, tokens, heads, head_dim]. In each head the window [rotary_offset,
+/// rotary_offset + rotary_dim) is rotated.
 struct WorkloadTensor {
   std::int64_t heads = 1, head_dim = 2, rotary_offset = 0;
   bool operator==(const WorkloadTensor&) const = default;
@@ -22,27 +22,29 @@ struct WorkloadTensor {
 
 enum class ScalingRule : std::int32_t { none, linear, llama3 };
 
-/// How a model stretches its frequencies. linear: each divided by the factor. llama3: those that
-/// turn slowly are divided, those that turn fast are not, between the two in proportion.
+/// How a model stretches its frequencies. linear divides each by the factor. llama3 divides those
+/// that turn slowly, keeps those that turn fast, and interpolates between the two.
 struct FrequencyScaling {
   ScalingRule rule = ScalingRule::none;
   double factor = 1;
-  double low_freq_factor = 1, high_freq_factor = 4;  ///< llama3: turns in the original context
-  std::int64_t original_positions = 1;               ///< llama3: the original context
+  double low_freq_factor = 1, high_freq_factor = 4;  ///< llama3: turns within the original context
+  std::int64_t original_positions = 1;               ///< llama3: the original context, in positions
   bool operator==(const FrequencyScaling&) const = default;
 };
 
 /// One model shape in one phase.
 struct Workload {
   std::string name;           ///< e.g. "llama-3-8b/decode-1"
-  std::string model, source;  ///< whose shape, and where the model itself says so
+  std::string model, source;  ///< the model, and where it states its shape
   std::string phase;          ///< decode, prefill, working_set
   std::int32_t pairing = ROPE_HALF_SPLIT;
   std::int32_t dtype = ROPE_F32;  ///< of tensors and tables: ROPE_F32 or ROPE_F64
   bool in_place = true;
-  bool scattered = false;  ///< positions: seeded, below scattered_position_count, or 0, 1, 2, ...
-  bool cold = false;  ///< scattered over cold_position_count, and others in each call: no table row
-                      ///< comes again before nearly all others came
+  /// Positions are seeded, below scattered_position_count; else 0, 1, 2, ...
+  bool scattered = false;
+  /// Scattered over cold_position_count positions, with new ones in each call. A table row is used
+  /// again only after nearly all others were used.
+  bool cold = false;
   std::array<WorkloadTensor, 2> tensors;  ///< Q and K
   std::int64_t rotary_dim = 2;
   double rope_theta = 10000;
@@ -52,47 +54,49 @@ struct Workload {
   bool operator==(const Workload&) const = default;
 };
 
-/// Scattered positions lie below this, and their table has this many rows.
+/// Scattered positions are below this number, and their table has this many rows.
 inline constexpr std::int64_t scattered_position_count = 8192;
-/// The same of a cold workload: 64 MiB of f32 tables for 128 rotated elements.
+/// The same for a cold workload: 64 MiB of f32 tables for 128 rotated elements.
 inline constexpr std::int64_t cold_position_count = 131072;
-/// A workload that needs more memory than this is a slip of the pen.
+/// A workload that needs more memory than this is taken for a typing error.
 inline constexpr std::int64_t workload_bytes_max = std::int64_t{64} << 30;
 
-/// The workloads of a file: each model in each phase, then single ones; in order. Throws BadFile
-/// (file, line, entry and what to mend) for an unreadable or huge file, bad TOML, unknown, missing
-/// or doubled keys and names, wrong types, and shapes no kernel could be asked for.
+/// The workloads of a file, in order: each model in each phase, then single workloads. Throws
+/// BadFile, which names file, line, table and what to mend. It throws for a file that is unreadable
+/// or huge, and for bad TOML. It also throws for keys and names that are unknown, missing or
+/// doubled, for wrong types, and for shapes that no kernel could have.
 std::vector<Workload> load_workloads(const std::filesystem::path& file);
-/// The same for text that is already there; `file` is the name for messages.
+/// The same from text. `file` stands for the file in messages.
 std::vector<Workload> parse_workloads(std::string_view text, const std::string& file);
 /// benchmarks/workloads/workloads.toml as it was when this binary was built.
 std::vector<Workload> load_default_workloads();
 std::string_view default_workloads_text();
 
-/// The model in each phase of workloads.toml that is for all models, as NAME/PHASE; all of
-/// them in profile standard, those of at most 512 tokens in smoke. Phase, batch, tokens, positions
-/// and profiles are the phase's own. Throws BadFile with `file` in front for a name or shape that
-/// does not hold.
+/// The model in each phase of workloads.toml that is for all models, named NAME/PHASE. All of them
+/// are in profile standard, those of at most 512 tokens also in smoke. Phase, batch, tokens,
+/// positions and profiles are the phase's own. Throws BadFile, which begins with `file`, for a bad
+/// name or shape.
 std::vector<Workload> through_phases(const Workload& model, const std::string& file);
 
 bool in_profile(const Workload& workload, std::string_view profile);
 
-/// "half_split / f32 / in place / table": what may be ranked together. Without angles, as for a
-/// ceiling: "half_split / f32 / in place", which belongs to every board with these parts.
+/// "half_split / f32 / in place / table", the group that may be ranked together. With empty
+/// `angles`, as for a ceiling, "half_split / f32 / in place". Such a name belongs to every board
+/// with these parts.
 std::string board_of(const Workload& workload, std::string_view angles);
 
 inline std::int64_t element_bytes(const Workload& workload) {
   return workload.dtype == ROPE_F64 ? 8 : 4;
 }
-/// Largest position a call may contain; the table by position has one row more.
+/// The largest position that a call may contain. The table by position has one row more.
 inline std::int64_t max_position_of(const Workload& workload) {
   if (workload.cold) return cold_position_count - 1;
   return (workload.scattered ? scattered_position_count : workload.tokens) - 1;
 }
 
 /// The contiguous problem of a workload. `inv_freq` ([rotary_dim / 2]) must outlive it.
-/// angle_source: ROPE_ANGLES_TABLE (by position, dtype of the data) or ROPE_ANGLES_INV_FREQ.
-/// operation: ROPE_FORWARD or ROPE_TRANSPOSE.
+/// angle_source is ROPE_ANGLES_TABLE (by position, in the dtype of the data) or
+/// ROPE_ANGLES_INV_FREQ. operation is ROPE_FORWARD or ROPE_TRANSPOSE.
 rope_problem make_problem(const Workload& workload, const std::vector<double>& inv_freq,
                           std::int32_t angle_source, std::int32_t operation);
 

@@ -34,7 +34,7 @@ positions = "consecutive"
 profiles = ["smoke", "full"]
 )";
 
-/// The entry with the line that begins with `key` replaced.
+/// The workload text with one line replaced: the line that begins with `key`.
 std::string with(const std::string& key, const std::string& line) {
   std::string text = entry;
   const auto at = text.find("\n" + key + " =") + 1;
@@ -287,7 +287,7 @@ TEST(Workloads, TheShippedOnesAreGoodAndBuiltIn) {
             (std::set<std::string>{"llama-3-8b/decode-1", "llama-3-8b/decode-8",
                                    "llama-3-8b/prefill-512", "gpt-j-6b/prefill-512",
                                    "llama-3-8b/set-1", "llama-3-8b/set-16", "llama-3-8b/set-256"}));
-  EXPECT_EQ(named["standard"].size(), 22u);  // two cells each: at most 60
+  EXPECT_EQ(named["standard"].size(), 22u);  // two groups each, so at most 60
   const auto deepseek = std::find_if(shipped.begin(), shipped.end(), [](const Workload& w) {
     return w.name == "deepseek-v3/prefill-128";
   });

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t results_bytes_max = std::size_t{1} << 30;
 
-/// What stands between `begin` and the next `end`; throws when one is missing.
+/// The text between `begin` and the next `end`. Throws if one of them is missing.
 std::string_view between(std::string_view page, std::string_view begin, std::string_view end,
                          const std::string& name) {
   const std::size_t from = page.find(begin);
@@ -71,7 +71,7 @@ std::string without_tags(std::string_view html) {
   return out.substr(first, out.find_last_not_of(' ') + 1 - first);
 }
 
-/// The text of the last element `tag` that begins before `at`, or nothing; `from`: not before.
+/// The text of the last element `tag` that begins in `from` .. `at`, or nothing.
 std::string last_text(std::string_view page, std::string_view tag, std::size_t from,
                       std::size_t at) {
   const std::size_t open = page.rfind(tag, at);
@@ -84,7 +84,7 @@ std::string last_text(std::string_view page, std::string_view tag, std::size_t f
   return without_tags(inside.substr(0, name)).substr(0, 80);
 }
 
-/// "Leaderboards, half_split / f32, row plain": the way to a place of the page.
+/// The way to a place of the page, e.g. "Leaderboards, half_split / f32, row plain".
 std::string way_to(std::string_view page, std::size_t at) {
   if (page.rfind(cells_begin, at) != page.npos) return "the embedded round ratios";
   const std::size_t section = std::min(page.rfind("<h2", at), page.size());
@@ -119,14 +119,14 @@ std::string difference(std::string_view page, std::string_view expected) {
                      word_at(page, at), word_at(expected, at));
 }
 
-/// What the page says it was made by, but for the pictures.
+/// Requires that the page names the same maker, except for the program that drew the pictures.
 void require_same_maker(const std::string& page, const std::string& again,
                         const std::string& name) {
   const auto maker = [&name](const std::string& of) {
     return std::string(between(of, maker_begin, ";", name));
   };
   if (maker(page) != maker(again))
-    throw BadFile(fmt::format("{}: was made by {}, this is {}: it cannot be checked here", name,
+    throw BadFile(fmt::format("{}: was made by {}, but this is {}; it cannot be checked here", name,
                               clean_line(maker(page)), maker(again)));
 }
 
@@ -152,14 +152,15 @@ PageCheck check_page(const std::string& page, const std::string& name,
   const std::string history = has_history ? unpacked(runs, results_bytes_max) : "";
   const std::string again = render_html(results_from(text, name), gnuplot, history);
   require_same_maker(page, again, name);
-  // The compressed blocks were compared by what is in them; another zlib may write other bytes.
+  // The compressed blocks were compared by their content, because another zlib may write other
+  // bytes.
   std::string one = without(without(page, inside), runs);
   std::string two = without(again, between(again, results_begin, block_end, name));
   if (has_history) two = without(two, between(again, history_begin, block_end, name));
   const std::string drawn = std::string(between(page, maker_begin, "\"", name));
   const bool same_pictures = drawn == between(again, maker_begin, "\"", name);
   if (!same_pictures) {
-    // Digits after the point and margins may be another gnuplot's; nothing else may.
+    // Digits after the point and margins may be those of another gnuplot; nothing else may differ.
     const Pictures these = pictures_of(one), those = pictures_of(two);
     for (std::size_t i = 0; i < std::min(these.each.size(), those.each.size()); ++i)
       if (const std::string other = picture_difference(these.each[i], those.each[i]);

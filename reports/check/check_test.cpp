@@ -1,4 +1,4 @@
-// A page is held to its results, digit by digit.
+// Each digit of a page is held to its results.
 #include "reports/check/check.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST(Check, FindsOtherResults) {
   EXPECT_NE(found.text.find("carries other results than the file"), std::string::npos);
 }
 
-/// The page with another digit in the place of that one.
+/// The page with one digit replaced by another.
 std::string edited(std::string page, std::size_t at) {
   page[at] = page[at] == '9' ? '0' : static_cast<char>(page[at] + 1);
   return page;
@@ -55,8 +55,8 @@ bool is_refused(const std::string& page, const std::string& gnuplot) {
   }
 }
 
-/// Every digit is too many to render again: one of each stretch, in tables, pictures, script,
-/// policy and carried results alike.
+/// To edit every digit would take too long. One digit of each stretch is edited, in tables,
+/// pictures, script, policy and carried results alike.
 void edit_digits(const std::string& page, const std::string& gnuplot, std::size_t stretches) {
   std::size_t tried = 0;
   for (std::size_t i = 0; i < stretches; ++i) {
@@ -112,7 +112,7 @@ std::vector<std::string> pictures_of(const std::string& page) {
   return out;
 }
 
-/// Without the marks that gnuplot 6 draws in no colour: to move one is to forge nothing.
+/// Leaves out the marks that gnuplot 6 draws in no colour: moving one of them forges nothing.
 std::vector<std::string> seen_pictures_of(const std::string& page) {
   std::vector<std::string> out;
   for (const std::string& svg : pictures_of(page))
@@ -120,7 +120,7 @@ std::vector<std::string> seen_pictures_of(const std::string& page) {
   return out;
 }
 
-/// `svg` with `with` in the place of the first `what` behind the first `behind`.
+/// Replaces the first `what` behind the first `behind` in `svg`.
 std::string replaced(std::string svg, const std::string& what, const std::string& with,
                      const std::string& behind = "<svg") {
   const std::size_t at = svg.find(what, svg.find(behind));
@@ -128,7 +128,7 @@ std::string replaced(std::string svg, const std::string& what, const std::string
   return at == svg.npos ? svg : svg.replace(at, what.size(), with);
 }
 
-// A page that names another gnuplot cannot put something else in the place of a picture.
+// A page that names another gnuplot cannot replace a picture with something else.
 TEST(Check, AForgedPictureIsFound) {
   const PageCheck honest = check(foreign_page());
   EXPECT_TRUE(honest.holds) << honest.text;
@@ -193,7 +193,7 @@ std::size_t digits_before_point(const std::string& text, std::size_t at) {
   return digits;
 }
 
-// Words, marks and lines, one after the other.
+// Tries words, marks and lines one after the other.
 TEST(Pictures, EveryWordMarkAndLineIsHeld) {
   int tried = 0;
   for (const std::string& svg : seen_pictures_of(sample_page()))
@@ -203,7 +203,7 @@ TEST(Pictures, EveryWordMarkAndLineIsHeld) {
         if (what == "</tspan>") {
           other.insert(i, "1");
         } else {
-          // Hundreds of pixels, in the one or the other direction.
+          // Moves it by hundreds of pixels in either direction.
           const std::size_t digit = i + what.size();
           if (digits_before_point(svg, digit) != 3) continue;
           other[digit] = other[digit] == '9' ? '1' : static_cast<char>(other[digit] + 1);
@@ -215,12 +215,12 @@ TEST(Pictures, EveryWordMarkAndLineIsHeld) {
   EXPECT_GT(tried, 100);
 }
 
-// As another gnuplot may: other last digits, margins, order of attributes and pieces of lines.
+// Another gnuplot may write other last digits, margins, orders of attributes and pieces of lines.
 TEST(Pictures, OtherDigitsAndMarginsAreNoDifference) {
   for (const std::string& svg : pictures_of(sample_page())) {
     ASSERT_EQ(picture_difference(svg, svg), "");
     std::string moved = svg;
-    // Everything three pixels to the right, as a wider margin does.
+    // Moves everything three pixels to the right, as a wider margin does.
     const std::string canvas = "_canvas\"";
     moved.insert(moved.find(canvas) + canvas.size(), " transform=\"translate(3.00,1.00)\"");
     EXPECT_EQ(picture_difference(moved, svg), "");
@@ -233,7 +233,8 @@ TEST(Pictures, OtherDigitsAndMarginsAreNoDifference) {
   }
 }
 
-// Version 6 writes 270.00 degrees, and an unseen mark below each; one that is seen is a forgery.
+// Version 6 writes 270.00 degrees and an unseen mark below each mark. A mark that is seen is a
+// forgery.
 TEST(Pictures, WhatGnuplot6DrawsOtherwiseIsNoDifference) {
   int tried = 0;
   for (const std::string& svg : pictures_of(sample_page())) {

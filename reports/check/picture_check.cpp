@@ -13,10 +13,10 @@
 namespace ropewalk::report {
 namespace {
 
-/// Lines are 1.5 pixels wide: what lies no further off covers what it should be. Both gnuplots
+/// Lines are 1.5 pixels wide, so a line within this distance covers the expected one. Both gnuplots
 /// round to a hundredth of a pixel, and margins are mapped onto one another first.
 constexpr double line_px = 2;
-constexpr double step_px = 4;  ///< between the places of a line that are looked at
+constexpr double step_px = 4;  ///< pixels between the places of a line that are checked
 
 double distance(Point p, const Segment& s) {
   const double dx = s.to.x - s.from.x, dy = s.to.y - s.from.y, length = dx * dx + dy * dy;
@@ -25,7 +25,7 @@ double distance(Point p, const Segment& s) {
   return std::hypot(s.from.x + t * dx - p.x, s.from.y + t * dy - p.y);
 }
 
-/// Whether each place of these lines lies on one of those.
+/// Whether each place of `these` lines lies on one of `those`.
 bool lie_on(const std::vector<Segment>& these, const std::vector<Segment>& those) {
   const auto on_one = [&those](Point p) {
     return std::any_of(those.begin(), those.end(),
@@ -47,7 +47,7 @@ struct Frame {
   Point low{1e9, 1e9}, high{-1e9, -1e9};
 };
 
-/// The box of the axes: margins depend on how a gnuplot guesses the width of letters.
+/// The box of the axes. Margins depend on how a gnuplot estimates the width of letters.
 Frame frame_of(const Picture& picture) {
   Frame frame;
   const auto axes = picture.lines.find("none|var(--muted)");
@@ -76,7 +76,7 @@ void map_onto(const Frame& to, const Frame& from, Picture& picture) {
     }
 }
 
-/// Versions of gnuplot name the axes sooner or later; the title comes first.
+/// Versions of gnuplot name the axes in different orders. The title comes first.
 void sort_texts(Picture& picture) {
   std::vector<PictureText>& texts = picture.texts;
   std::stable_sort(texts.begin() + (texts.empty() ? 0 : 1), texts.end(),
@@ -107,7 +107,7 @@ std::string marks_difference(const Picture& a, const Picture& b) {
     const PictureMark &one = a.marks[i], &two = b.marks[i];
     const bool same = one.what == two.what && std::abs(one.scale / two.scale - 1) < 0.05;
     if (!same || !are_near(one.at, two.at, line_px))
-      return fmt::format("mark {} is another or stands elsewhere", i + 1);
+      return fmt::format("mark {} is another mark or is in another place", i + 1);
     const auto shape = a.symbols.find(one.symbol), ours = b.symbols.find(two.symbol);
     if (shape == a.symbols.end() || ours == b.symbols.end() || shape->second != ours->second)
       return fmt::format("mark {} has another shape", i + 1);
@@ -146,7 +146,7 @@ std::string picture_difference(std::string_view picture, std::string_view ours) 
   std::string words = words_difference(a, b);
   if (!words.empty()) return words;
   const Frame from = frame_of(a), to = frame_of(b);
-  // A margin moves by a letter or so.
+  // A margin moves by about the width of a letter.
   if (!are_near(from.low, to.low, b.letter_px) || !are_near(from.high, to.high, b.letter_px))
     return "the axes are not where they belong";
   map_onto(to, from, a);

@@ -10,7 +10,7 @@ namespace {
 
 using Attributes = std::map<std::string, std::string>;
 
-/// Nothing else may stand in a picture: no script, style, image, link or foreign object.
+/// Elements that may occur. A script, style, image, link or foreign object may not.
 bool is_known_element(const std::string& name) {
   static const std::set<std::string> names = {"circle",  "defs",  "g",        "line", "path",
                                               "polygon", "rect",  "polyline", "svg",  "text",
@@ -59,7 +59,8 @@ bool is_known_attribute(const std::string& name) {
   return names.contains(name);
 }
 
-/// Numbers, names, colours of ours and places in this picture; the head is compared as a whole.
+/// Allows numbers, names, colours of this page and places in this picture. The head is compared as
+/// a whole.
 bool is_known_value(const std::string& name, const std::string& value) {
   if (name == "xlink:href") return value.size() > 1 && value[0] == '#';
   if (name == "class") return value == "gridline";
@@ -108,7 +109,7 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
-/// Whether a symbol is painted with the colour of who uses it and with nothing else.
+/// Whether a symbol is painted with the colour of the element that uses it, and with nothing else.
 bool has_color_alone(std::string_view symbol) {
   int fills = 0, strokes = 0;
   while (!symbol.empty()) {
@@ -124,7 +125,7 @@ bool has_color_alone(std::string_view symbol) {
   return fills > 0 && strokes > 0;
 }
 
-/// What an element hands down to those inside it.
+/// What an element passes on to the elements inside it.
 struct State {
   std::string name;
   std::string fill = "black", stroke = "none", color = "black", anchor, turned;
@@ -260,7 +261,7 @@ class PictureReader {
     text = name;
     for (const auto& [key, value] : of)
       if (key != "stroke-width" && key != "id") text += " " + key + "=" + one_line(value);
-    // A symbol may be made of another.
+    // A symbol may contain another one.
     const auto other = picture_.symbols.find(text_in(of, "xlink:href", "#").substr(1));
     if (other != picture_.symbols.end() && &other->second != &text) text += other->second;
   }
@@ -271,7 +272,7 @@ class PictureReader {
     };
     if (name == "use") {
       const std::string symbol = text_in(of, "xlink:href", "#").substr(1);
-      // gnuplot 6 clears the ground below a mark so, also where it is told not to.
+      // gnuplot 6 clears the ground below a mark in this way, even if it is told not to.
       if (state.color == "none" && has_color_alone(picture_.symbols[symbol])) return;
       picture_.marks.push_back(
           {symbol + "|" + state.color + "|" + state.turned, symbol, state.scale, at("x", "y")});
@@ -303,7 +304,7 @@ class PictureReader {
   }
 
   void add(const Segment& segment, const State& state) {
-    if (state.fill == "none" && state.stroke == "none") return;  // not to be seen
+    if (state.fill == "none" && state.stroke == "none") return;  // it is invisible
     if (!state.turned.empty()) return fail("a line that is turned");
     picture_.lines[state.fill + "|" + state.stroke].push_back(segment);
   }
@@ -316,7 +317,7 @@ class PictureReader {
     for (std::size_t i = 1; i < points.size(); ++i) add({points[i - 1], points[i]}, state);
   }
 
-  /// gnuplot moves (M), draws (L) and closes (z), in absolute places.
+  /// gnuplot moves (M), draws (L) and closes (z), with absolute coordinates.
   void add_path(const std::string& d, const State& state) {
     std::string_view rest = d;
     std::vector<double> run;

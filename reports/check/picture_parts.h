@@ -1,4 +1,4 @@
-// An SVG picture of gnuplot's, taken apart: words, marks and lines where they stand.
+// Takes an SVG picture of gnuplot's apart into words, marks and lines with their places.
 #pragma once
 #include <map>
 #include <set>
@@ -15,22 +15,23 @@ struct Segment {
   Point from, to;
 };
 struct PictureText {
-  std::string words, style;  ///< style: colour, anchor, rotation
+  std::string words, style;  ///< style holds colour, anchor and rotation
   double size = 0;
   Point at;
 };
 struct PictureMark {
-  std::string what, symbol;  ///< symbol: its name among the definitions; what: with its colour
+  /// `symbol` is its name among the definitions; `what` is the name with its colour.
+  std::string what, symbol;
   double scale = 1;
   Point at;
 };
 
 struct Picture {
-  std::string error;   ///< not empty: it holds what gnuplot does not write
-  std::string head;    ///< the <svg ...> itself
-  std::string prefix;  ///< that its names begin with
+  std::string error;   ///< not empty if the picture holds what gnuplot does not write
+  std::string head;    ///< the <svg ...> tag itself
+  std::string prefix;  ///< the prefix of its names
   std::set<std::string> names;
-  std::vector<PictureText> texts;  ///< in order, its title first
+  std::vector<PictureText> texts;  ///< in order; its title is the first
   std::vector<PictureMark> marks;
   std::map<std::string, std::vector<Segment>> lines;  ///< by "fill|stroke"
   std::map<std::string, std::string> symbols;         ///< definitions by name

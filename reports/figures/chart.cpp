@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t line_points_max = 800;
 constexpr std::size_t pixels_a_mark = 18;
 
-// Colours that stand for CSS variables: #0102NN. Their real values follow the page's theme.
+// Colours that stand for CSS variables: #0102NN. The page's theme gives their real values.
 constexpr int ink_code = 0xA0, grid_code = 0xA1, paper_code = 0xA2, band_code = 0xA3;
 
 std::string gnuplot_colour(int code) {
@@ -39,7 +39,7 @@ std::size_t marks_max(ChartSize size) {
   return static_cast<std::size_t>(size.width) / pixels_a_mark;
 }
 
-/// Every k-th point, the last included, so that a picture stays small.
+/// Writes every k-th point and the last one, so that a picture stays small.
 std::string data_block(std::size_t index, const ChartSeries& series, ChartSize size) {
   std::string out = fmt::format("$d{} << EOD\n", index);
   const std::size_t count = std::min(series.x.size(), series.y.size());
@@ -63,7 +63,7 @@ bool has_points(const ChartSeries& series) {
   return false;
 }
 
-/// As many ticks as have room beside one another.
+/// Drops ticks until each has room beside the next.
 std::string tick_list(const std::vector<ChartPlace>& ticks, ChartSize size) {
   std::size_t longest = 1;
   for (const ChartPlace& tick : ticks) {
@@ -93,7 +93,7 @@ struct Range {
   }
 };
 
-/// 1, 2, 5, 10, 20 ... from the last that is at most `low` to the first that is at least `high`.
+/// 1, 2, 5, 10, 20 ... The first is the last such value <= `low`, the last is the first >= `high`.
 std::vector<double> round_values(double low, double high) {
   std::vector<double> values;
   for (int power = static_cast<int>(std::floor(std::log10(low)));; ++power)
@@ -105,8 +105,8 @@ std::vector<double> round_values(double low, double high) {
     }
 }
 
-/// Names in place of numbers. What they are made of was looked at by who made them; where it is
-/// narrow they are cut.
+/// The names of rows in place of numbers. The caller has checked their letters. A narrow picture
+/// cuts them short.
 std::string row_names(const std::vector<ChartPlace>& rows, ChartSize size) {
   const bool narrow = size.width < 500;
   const std::size_t most = narrow ? 20 : 44;
@@ -124,7 +124,7 @@ std::string row_names(const std::vector<ChartPlace>& rows, ChartSize size) {
       list, lowest - 0.7, narrow ? 0.48 : 0.3);
 }
 
-/// What the names of rows leave of the width.
+/// The part of the width that the names of rows leave.
 ChartSize beside(ChartSize size) {
   size.width = size.width * 3 / 5;
   return size;
@@ -164,7 +164,8 @@ std::string axes(const ChartRequest& request, ChartSize size) {
   if (request.x_scale == Scale::logarithmic) {
     for (const ChartPlace& mark : request.x_marks) x.take({mark.x});
     const double room = request.y_rows.empty() ? 1.5 : 1.06;
-    // A box is seen as far as twice and half; a larger one does not push the points together.
+    // A box reaches as far as twice and half the points' range. A larger box would push the points
+    // together.
     for (const ChartBox& box : request.boxes)
       x.take({std::max(box.x_low, 0.5), std::min(box.x_high, 2.0)});
     script =
@@ -194,14 +195,14 @@ std::string style_of(const ChartSeries& series, std::size_t index, ChartSize siz
   constexpr std::array marks = {6, 4, 8, 12, 10, 1, 2, 14};
   const std::string mark = fmt::format("pt {}", marks[index % marks.size()]);
   if (!series.x_low.empty()) return fmt::format("xerrorbars {} ps 0.9 lw 1.5", mark);
-  // Kernels that agree lie on one another: each next mark is smaller, so that all stay visible.
+  // Kernels that agree overlap. Each further mark is smaller, so that all stay visible.
   const double scale = std::max(0.5, 1.9 - 0.28 * static_cast<double>(index));
   if (series.draw == Draw::points) return fmt::format("points {} ps {:.2f} lw 1.5", mark, scale);
   return fmt::format("linespoints {} ps {:.2f} lw 1.5 pi {}", mark, 0.7 * scale,
                      1 + series.x.size() / marks_max(size));
 }
 
-/// The band and its middle line, as data and as what plots them; empty when there is none.
+/// The data of the band and its middle line, and the commands that plot them; empty without a band.
 std::pair<std::string, std::string> band_of(const ChartBand& band, ChartSize size) {
   std::string data = "$band << EOD\n";
   const std::size_t count = std::min({band.x.size(), band.low.size(), band.high.size()});
@@ -215,7 +216,7 @@ std::pair<std::string, std::string> band_of(const ChartBand& band, ChartSize siz
                       gnuplot_colour(band_code), chart_series_max, gnuplot_colour(ink_code))};
 }
 
-/// Empty when there is nothing to draw.
+/// Empty if there is nothing to draw.
 std::string script_of(const ChartRequest& request, ChartSize size) {
   auto [data, plots] = band_of(request.band, size);
   for (std::size_t i = 0; i < std::min(request.series.size(), chart_series_max); ++i) {
@@ -241,7 +242,7 @@ std::string script_of(const ChartRequest& request, ChartSize size) {
   return script + axes(request, size) + data + "plot " + plots + "\n";
 }
 
-/// The colour written at `text` ("rgb(1, 2, 3)" or "#010203") and how long it is there.
+/// The colour written at `text`, as "rgb(1, 2, 3)" or "#010203", and its length there.
 struct Colour {
   std::array<int, 3> rgb{};
   std::size_t length = 0;
@@ -311,8 +312,8 @@ void remove_empty_groups(std::string& text) {
   }
 }
 
-/// From gnuplot's document to an element of a page: scales with the page, has a name, no tooltips,
-/// ids of its own.
+/// Makes an element of a page from gnuplot's document. The element scales with the page, has an
+/// accessible name and ids of its own, and has no tooltips.
 std::string page_element(std::string svg, const ChartRequest& request, ChartSize size) {
   const std::string id = request.id + size.css_class;
   remove_all(svg, "<title>", "</title>");
@@ -339,7 +340,7 @@ std::string page_element(std::string svg, const ChartRequest& request, ChartSize
 
 ChartSize sized_for(const ChartRequest& request, ChartSize size) {
   if (request.y_rows.empty()) return size;
-  constexpr int frame_height = 5, row_height = 22;  // of the axis in rows; in pixels
+  constexpr int frame_height = 5, row_height = 22;  // height of the axis in rows; in pixels
   size.height = row_height * (static_cast<int>(request.y_rows.size()) + frame_height);
   return size;
 }

@@ -1,5 +1,5 @@
-// Charts as SVG, drawn by gnuplot. Nothing foreign enters a gnuplot script: series are
-// numbered there and named in the page beside the picture.
+// Charts as SVG, drawn by gnuplot. No foreign name enters a gnuplot script: the script numbers the
+// series, and the page names them beside the picture.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,69 +9,71 @@ namespace ropewalk::report {
 enum class Draw { line, points, joined };  ///< joined: points with a line through them
 
 struct ChartSeries {
-  std::vector<double> x, y;  ///< equally many; what is not finite is left out
+  std::vector<double> x, y;  ///< of equal length; points that are not finite are left out
   Draw draw = Draw::points;
-  std::vector<double> x_low = {}, x_high = {};  ///< as many as x: bars beside the points
+  std::vector<double> x_low = {}, x_high = {};  ///< empty, or as many as x: bars beside the points
 };
 
-/// What lies between two curves, with a line in its middle.
+/// The area between two curves, with a line in its middle.
 struct ChartBand {
   std::vector<double> x, low, middle, high;
 };
 
-/// A place on the x axis: a tick, or a line from top to bottom with its name above.
+/// A place on the x axis: either a tick, or a line from top to bottom with its name above.
 struct ChartPlace {
   double x = 0;
-  std::string label;  ///< ours, not foreign; gnuplot's ^{} raises
+  std::string label;  ///< from this program, never foreign; gnuplot's ^{} raises
 };
 
-/// A grey box between two x and two y; all x above 0 where the axis is logarithmic.
+/// A grey box between two x and two y. On a logarithmic axis all x must be above 0.
 struct ChartBox {
   double x_low = 0, x_high = 0, y_low = 0, y_high = 0;
 };
 
-/// from_zero: logarithmic, but 0 has a place (log(1 + x)).
+/// from_zero is logarithmic with a place for 0: log(1 + x).
 enum class Scale { linear, logarithmic, from_zero };
 
 struct ChartRequest {
-  std::string id;                ///< [a-z0-9]+, unique in a page
-  std::string title;             ///< ours, not foreign: becomes the picture's accessible name
-  std::string x_label, y_label;  ///< ours as well
+  std::string id;                ///< letters and digits, [a-z0-9]+, unique in a page
+  std::string title;             ///< never foreign; becomes the picture's accessible name
+  std::string x_label, y_label;  ///< never foreign
   Scale x_scale = Scale::linear;
-  std::vector<ChartPlace> x_ticks;  ///< empty: gnuplot's choice; thinned out where it is narrow
+  std::vector<ChartPlace> x_ticks;  ///< empty: gnuplot chooses; a narrow picture drops some
   std::vector<ChartPlace> x_marks;
-  std::vector<ChartBox> boxes;     ///< behind everything
-  std::vector<ChartPlace> y_rows;  ///< names of rows in place of a y axis, by their y, from the top
-  Scale y_scale = Scale::linear;   ///< logarithmic only where all y are above 0
-  double y_floor = 0;              ///< above 0: logarithmic from here, labelled with powers of ten
+  std::vector<ChartBox> boxes;     ///< drawn behind everything else
+  std::vector<ChartPlace> y_rows;  ///< names of rows by their y, from the top, instead of a y axis
+  Scale y_scale = Scale::linear;   ///< logarithmic only if all y are above 0
+  /// Above 0 it gives a logarithmic axis from here, labelled with powers of ten.
+  double y_floor = 0;
   std::vector<ChartSeries> series;  ///< at most chart_series_max are drawn
-  ChartBand band;                   ///< behind them; may be empty
+  ChartBand band;                   ///< drawn behind the series; may be empty
 };
 
-/// Pixels at which text has its natural size; css scales a picture with the page. The narrow one is
-/// as wide as a phone leaves room for, with text as large as the page's.
+/// Pixels at which text has its natural size; css scales a picture with the page. The narrow
+/// picture fits the width of a phone, with text as large as the page's.
 struct ChartSize {
   const char* css_class;
   int width, height, font;
 };
 inline constexpr ChartSize wide_chart{"wide", 860, 360, 13}, narrow_chart{"narrow", 312, 330, 16};
 
-/// The same, as high as its rows need.
+/// The same size, but as high as the request's rows need.
 ChartSize sized_for(const ChartRequest& request, ChartSize size);
 
 inline constexpr std::size_t chart_series_max = 8;
 
-/// Either a picture or, in one line, why there is none.
+/// Either a picture, or one line that says why there is none.
 struct Chart {
-  std::string svg;  ///< an <svg> element to stand in a page; series i is coloured var(--series-i)
+  std::string svg;  ///< an <svg> element for a page; series i has the colour var(--series-i)
   std::string error;
 };
 
-/// Runs gnuplot (the one found when this was built, or `program`), at most ten seconds.
+/// Runs gnuplot for at most 10 s: `program`, or else the one found when this was built. Never
+/// throws for a failure of gnuplot, which `error` states.
 Chart draw_chart(const ChartRequest& request, ChartSize size = wide_chart,
                  const std::string& program = {});
 
-/// "gnuplot 5.4 patchlevel 4", or "no gnuplot": pictures of two versions differ.
+/// "gnuplot 5.4 patchlevel 4", or "no gnuplot". Pictures of two versions differ.
 std::string gnuplot_version(const std::string& program = {});
 
 }  // namespace ropewalk::report

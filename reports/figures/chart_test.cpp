@@ -58,7 +58,7 @@ TEST(Chart, StaysSmallWithManyPoints) {
   EXPECT_LT(chart.svg.size(), 60000u);
 }
 
-/// What gnuplot was told to write beside the axes and marks.
+/// Counts a text that gnuplot writes beside the axes and marks.
 std::size_t count_texts(const std::string& svg, const std::string& text) {
   std::size_t times = 0;
   for (std::size_t at = 0; (at = svg.find(">" + text + "<", at)) != std::string::npos; ++at)

@@ -1,4 +1,4 @@
-// Which curves make which chart, and what a reader is told about it.
+// Decides which curves make which chart, and how the report explains each chart.
 #include "reports/figures/curves.h"
 
 #include <fmt/format.h>
@@ -22,7 +22,8 @@ bool is_reference(const CurveRow& row) {
   return row.series == "reference";
 }
 
-/// Charts in order of appearance. Of rows with the same series and note the last counts.
+/// Charts in the order of their first row. Of several rows with the same series and note, the last
+/// counts.
 std::vector<std::pair<std::string, Group>> group_by_chart(const Results& results) {
   std::vector<std::pair<std::string, Group>> charts;
   for (const CurveRow& row : results.curves) {
@@ -41,7 +42,7 @@ std::vector<std::pair<std::string, Group>> group_by_chart(const Results& results
   return charts;
 }
 
-/// One curve of a picture: kernels whose numbers are the same to the last bit share it.
+/// One curve of a picture. Kernels with bit-identical numbers share it.
 struct Shared {
   const CurveRow* row;
   std::string names;
@@ -62,8 +63,8 @@ std::vector<Shared> shared_curves(const Group& group) {
   return out;
 }
 
-/// The reference, then the first curve of every other note (so that each kind is seen), then the
-/// rest.
+/// Puts the reference first, then the first curve of every other note, then the rest. So a reader
+/// sees each kind.
 void put_kinds_first(std::vector<Shared>& curves) {
   std::stable_partition(curves.begin(), curves.end(),
                         [](const Shared& each) { return is_reference(*each.row); });
@@ -106,7 +107,8 @@ FigureTable table_of(const std::string& x_label, const std::vector<Shared>& curv
   FigureTable table;
   table.columns.push_back(x_label);
   for (const Shared& curve : curves) table.columns.push_back(curve.names);
-  // The places of the last series: a kernel is measured at fewer places than the reference.
+  // The places of the last series are used, since a kernel is measured at fewer places than the
+  // reference.
   for (const double x : table_places(*curves.back().row)) {
     std::vector<std::string> line{place_text(x)};
     for (const Shared& curve : curves) line.push_back(value_at(*curve.row, x));
@@ -136,11 +138,11 @@ void describe_decay(Figure& figure, double x_max) {
       picture.x_ticks.push_back({tic, fmt::format("{:.0f}", tic)});
   }
   figure.how_to_read =
-      "B(D) is the mean length of the prefix sums S_1 .. S_n of exp(i D theta_j); it bounds how "
-      "strongly a query and a key D positions apart can still act on each other (RoFormer, "
-      "section 3.4.3), so a falling line is the long-term decay. The line is the reference; the "
-      "points were measured through the kernels and belong on it. This is the picture; the "
-      "decay property judges every prefix sum as a complex number.";
+      "B(D) is the mean length of the prefix sums S_1 .. S_n of exp(i D theta_j). It bounds how "
+      "strongly a query and a key can act on each other over a distance of D positions (RoFormer, "
+      "section 3.4.3). A falling line is the long-term decay. The line is the reference. The "
+      "points were measured through the kernels and belong on the line. The picture is an "
+      "illustration: the decay property judges every prefix sum as a complex number.";
 }
 
 void describe_error(Figure& figure) {
@@ -155,12 +157,12 @@ void describe_error(Figure& figure) {
   picture.x_ticks.push_back({std::exp2(31), "2^{31}"});
   picture.y_floor = error_floor;
   figure.how_to_read =
-      "The largest error of a pair, relative to its length, against the real rotation, whatever "
-      "angles the kernel promises: this shows what its angle contract costs far out. A table and "
-      "exact angles stay where the rounding of their data type is. An f32 angle, position times "
-      "inv_freq in single precision, loses a bit with each doubling of the position, and that is "
-      "what its contract says: the verdicts judge every kernel by its own contract. An error of "
-      "1e-9 or less, 0 included, is drawn at 1e-9.";
+      "Each point is the largest error of a pair, relative to its length, against the exact "
+      "rotation. It shows what a kernel's angle contract costs at large positions. Kernels with a "
+      "table or exact angles keep the rounding error of their data type. An f32 angle is the "
+      "position times inv_freq in single precision, and loses one bit with each doubling of the "
+      "position. That contract allows this loss: the verdicts judge every kernel by its own "
+      "contract. Errors of 1e-9 or less, 0 included, are drawn at 1e-9.";
 }
 
 void describe_unknown(Figure& figure, const std::string& chart) {
@@ -168,7 +170,7 @@ void describe_unknown(Figure& figure, const std::string& chart) {
   figure.picture.x_label = "x";
   figure.picture.y_label = "y";
   figure.name = chart;
-  figure.how_to_read = "The line is the reference, points were measured through the kernels.";
+  figure.how_to_read = "The line is the reference. Points were measured through the kernels.";
 }
 
 ChartSeries series_of(const CurveRow& row, double y_floor) {
@@ -176,11 +178,11 @@ ChartSeries series_of(const CurveRow& row, double y_floor) {
   if (!(y_floor > 0)) return series;
   series.draw = Draw::joined;
   for (double& y : series.y)
-    if (y < y_floor) y = y_floor;  // a NaN stays one
+    if (y < y_floor) y = y_floor;  // a NaN stays NaN
   return series;
 }
 
-/// A note that all series have belongs beside the title.
+/// Moves a note that all series share beside the title.
 void say_once(Figure& figure) {
   const auto& legend = figure.legend;
   const bool same = std::all_of(legend.begin(), legend.end(), [&](const LegendItem& each) {

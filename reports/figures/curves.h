@@ -1,4 +1,4 @@
-// Decay curves and errors over the position.
+// Charts of the decay curves and of the error over the position.
 #pragma once
 #include <vector>
 
@@ -7,7 +7,7 @@
 
 namespace ropewalk::report {
 
-/// The charts of the curve rows, in order of appearance.
+/// The charts of the curve rows, in the order of their first row.
 std::vector<Figure> curve_figures(const Results& results);
 
 }  // namespace ropewalk::report

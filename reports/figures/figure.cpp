@@ -9,7 +9,8 @@ namespace ropewalk::report {
 
 LegendItem legend_item(std::size_t index, const ChartSeries& series, std::string name,
                        std::string note) {
-  // chart.cpp's gnuplot marks: 6 circle, 4 square, 8 triangle, 12 diamond, 10 down, 1, 2, 14
+  // The marks that chart.cpp asks gnuplot for: 6 circle, 4 square, 8 triangle, 12 diamond, 10 down,
+  // 1, 2, 14
   constexpr const char* marks[] = {"○", "□", "△", "◇", "▽", "+", "×", "⬠"};
   return {std::move(name), std::move(note), fmt::format("s{}", index),
           series.draw == Draw::line ? "━" : marks[index % std::size(marks)]};

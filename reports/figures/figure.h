@@ -1,5 +1,5 @@
-// A chart with all that a report says about it, worked out from the rows: a picture in HTML, a
-// table in HTML and Markdown.
+// A chart with everything that a report says about it, computed from the rows. HTML shows a picture
+// and a table, Markdown a table.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,11 +10,11 @@
 namespace ropewalk::report {
 
 struct FigureTable {
-  std::vector<std::string> columns;  ///< the first is what the lines are named by
+  std::vector<std::string> columns;  ///< the first column names the lines
   std::vector<std::vector<std::string>> lines;
 };
 
-/// What explains one colour, mark or line of the picture.
+/// Explains one colour, mark or line of the picture.
 struct LegendItem {
   std::string name, note;
   std::string css_class;  ///< s0 .. s7 as in the picture, or band, or mark
@@ -22,15 +22,15 @@ struct LegendItem {
 };
 
 struct Figure {
-  ChartRequest picture;             ///< its id is given by who draws it
-  std::string name;                 ///< foreign; beside the title
-  std::string how_to_read;          ///< ours
-  std::vector<LegendItem> legend;   ///< foreign names
-  std::vector<std::string> absent;  ///< what is not in the picture, and why; foreign
-  FigureTable table;                ///< everything, also what the picture has no room for
+  ChartRequest picture;             ///< the caller that shows the picture sets its id
+  std::string name;                 ///< foreign; shown beside the title
+  std::string how_to_read;          ///< written in this program
+  std::vector<LegendItem> legend;   ///< holds foreign names
+  std::vector<std::string> absent;  ///< foreign: what the picture leaves out, and why
+  FigureTable table;                ///< all numbers, also those that the picture leaves out
 };
 
-/// The legend's line of series i, coloured and marked as draw_chart does it.
+/// The legend's line for series i, with the colour and mark that draw_chart gives it.
 LegendItem legend_item(std::size_t index, const ChartSeries& series, std::string name,
                        std::string note);
 

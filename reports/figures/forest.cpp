@@ -1,5 +1,5 @@
-// The forest plot: every ratio to the baseline with its interval, and among them the null twin,
-// which is the baseline itself and shows how far noise alone reaches.
+// The forest plot: every ratio to the baseline with its interval. The null twin stands among them.
+// It is the baseline itself, so it shows how far noise alone reaches.
 #include "reports/figures/forest.h"
 
 #include <fmt/format.h>
@@ -28,11 +28,11 @@ struct Kind {
 };
 constexpr Kind kinds[] = {
     {Outcome::faster, "the whole interval lies beyond the noise floor, below 1"},
-    {Outcome::slower, "the whole interval lies beyond it, above 1"},
+    {Outcome::slower, "the whole interval lies beyond the noise floor, above 1"},
     {Outcome::same, "the interval lies within 1 % of the baseline"},
-    {Outcome::unresolved, "it may be either"},
-    {std::nullopt, "the baseline a second time: what noise alone does"},
-    {Outcome::invalid, "the null twin differs: no claim"}};
+    {Outcome::unresolved, "the interval allows both faster and slower"},
+    {std::nullopt, "the baseline a second time, which shows noise alone"},
+    {Outcome::invalid, "the null twin differs, so there is no claim"}};
 
 std::size_t kind_of(const BoardEntry& entry) {
   std::optional<Outcome> outcome;
@@ -43,7 +43,8 @@ std::size_t kind_of(const BoardEntry& entry) {
                                   std::begin(kinds));
 }
 
-/// Only letters that mean nothing to gnuplot come into a picture; a stranger's name may not.
+/// Foreign names with other letters than these are replaced by a number, so that gnuplot never sees
+/// them.
 std::string label_of(const std::string& name, std::size_t number) {
   const bool plain =
       !name.empty() && name.size() <= 44 && std::all_of(name.begin(), name.end(), [](char c) {
@@ -121,9 +122,9 @@ void draw(const std::vector<ForestLine>& lines, Figure& figure) {
     to.x_high.push_back(interval.high);
   }
   if (drawn < lines.size())
-    figure.absent.push_back(fmt::format("{} of {} lines, which stand in the numbers below",
+    figure.absent.push_back(fmt::format("{} of {} lines, which the numbers below show",
                                         lines.size() - drawn, lines.size()));
-  // Also the empty ones: an outcome has the same mark and colour in every picture.
+  // Empty series are included, so that an outcome has the same mark and colour in every picture.
   for (std::size_t i = 0; i < series.size(); ++i)
     if (!series[i].x.empty())
       figure.legend.push_back(legend_item(
@@ -163,10 +164,10 @@ std::vector<Figure> forest_figures(const Summary& summary) {
     figure.picture.x_scale = Scale::logarithmic;
     figure.name = board.name;
     figure.how_to_read =
-        "A mark is the median ratio of all rounds, its line the interval of the claim: exact, "
-        "corrected for the number of comparisons, and wide enough for every launch. A grey box "
-        "is the noise floor of its workload: what reaches into it is no difference. The null twin "
-        "is the baseline under another name; it belongs on 1.";
+        "A mark is the median ratio of all rounds, and its line is the interval of the claim. The "
+        "interval is exact, corrected for the number of comparisons, and wide enough for every "
+        "launch. A grey box is the noise floor of its workload: a ratio that reaches into it shows "
+        "no difference. The null twin is the baseline under another name, so it belongs on 1.";
     figure.picture.x_marks.push_back({1, ""});
     draw(lines, figure);
     figure.picture.x_ticks = ratio_ticks(figure.picture);

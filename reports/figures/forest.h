@@ -1,4 +1,4 @@
-// Intervals of ratios, a line a kernel.
+// The forest plot: intervals of ratios, one line for each contestant.
 #pragma once
 #include <vector>
 
@@ -7,7 +7,8 @@
 
 namespace ropewalk::report {
 
-/// Ratios to the baseline with their intervals, one picture a board, the null twin among them.
+/// Ratios to the baseline with their intervals, including the null twin. There is one picture a
+/// board.
 std::vector<Figure> forest_figures(const Summary& summary);
 
 }  // namespace ropewalk::report

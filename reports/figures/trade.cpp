@@ -1,4 +1,4 @@
-// Accuracy against speed: what a faster kernel costs, where it costs anything.
+// Accuracy against speed: how much accuracy a faster kernel costs, if any.
 #include "reports/figures/trade.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace ropewalk::report {
 namespace {
 
-// Kernels with a table are measured up to here; so all are compared over the same positions.
+// Kernels with a table are measured up to this position, so all kernels are compared up to it.
 constexpr double position_max = 65536;
 constexpr double error_floor = 1e-9;
 
@@ -26,13 +26,13 @@ struct TradePoint {
 
 /// All angle sources of one workload, pairing, dtype and placement.
 struct Trade {
-  std::string board;  ///< without the angle source
+  std::string board;  ///< the board's name without its angle source
   const Contest* of = nullptr;
   std::vector<TradePoint> points;
   std::vector<std::string> without_error;
 };
 
-/// "contract table, f32, rotary_dim 128, ...": is it about this dtype?
+/// Whether the note "contract table, f32, rotary_dim 128, ..." names this dtype.
 bool is_about(const CurveRow& row, const std::string& dtype) {
   const std::size_t comma = row.note.find(", ");
   if (comma == std::string::npos) return false;
@@ -40,7 +40,7 @@ bool is_about(const CurveRow& row, const std::string& dtype) {
   return row.note.substr(from, row.note.find(", ", from) - from) == dtype;
 }
 
-/// The largest error against the real rotation that was measured through a kernel.
+/// The largest measured error of a kernel against the exact rotation.
 std::optional<double> error_of(const Results& results, const std::string& kernel,
                                const std::string& dtype) {
   std::optional<double> worst;
@@ -66,7 +66,8 @@ void take(const Results& results, const Board& board, const Contest& contest, Tr
   }
 }
 
-/// One for each pairing, dtype and placement: its smallest workload, where the kernel counts most.
+/// One trade for each pairing, dtype and placement, on its smallest workload: there the kernel
+/// matters most and memory least.
 std::vector<Trade> trades_of(const Results& results, const Summary& summary) {
   std::vector<Trade> trades;
   const auto smaller = [](const Contest& a, const Contest& b) {
@@ -90,7 +91,7 @@ std::vector<Trade> trades_of(const Results& results, const Summary& summary) {
   return trades;
 }
 
-/// No other kernel is at least as fast and as accurate, and better in one of them.
+/// Whether no other kernel is at least as fast and as accurate, and better in one of the two.
 bool is_best(const TradePoint& point, const std::vector<TradePoint>& all) {
   return std::none_of(all.begin(), all.end(), [&point](const TradePoint& other) {
     return other.ns <= point.ns && other.error <= point.error &&
@@ -129,12 +130,12 @@ Figure figure_of(Trade trade) {
   picture.x_ticks = ticks_of(trade.points);
   figure.name = fmt::format("{}, {}", clean_line(trade.board), clean_line(trade.of->of->workload));
   figure.how_to_read =
-      "Left is faster, lower is more accurate. The error is the largest against the real rotation "
-      "over the positions up to 65,536 that were measured, whatever angles a kernel's contract "
-      "promises, with the pairing that a kernel offers first; 1e-9 stands for that and less. A "
-      "kernel marked best is beaten by no other in one "
-      "of the two without losing in the other. Kernels of all angle sources share this picture "
-      "and no ranking.";
+      "Points to the left are faster, lower points are more accurate. The error is the largest one "
+      "measured against the exact rotation at positions up to 65,536. It was measured with the "
+      "first pairing that a kernel offers. Errors of 1e-9 or less are drawn at 1e-9. A kernel is "
+      "marked best if no other kernel is at least as good in both and better in one. Kernels of "
+      "all angle sources share this picture, but no ranking. The error is measured against the "
+      "exact rotation whatever angles a kernel's contract promises.";
   figure.absent = std::move(trade.without_error);
   figure.table.columns = {"kernel", "angles", "ns a token", "worst error / |x|", ""};
   for (const TradePoint& point : trade.points) {

@@ -1,4 +1,4 @@
-// What accuracy costs.
+// Pictures of what accuracy costs.
 #pragma once
 #include <vector>
 
@@ -8,7 +8,8 @@
 
 namespace ropewalk::report {
 
-/// Accuracy against speed: one for each pairing, dtype and placement, kernels of all angle sources.
+/// Accuracy against speed, with one picture for each pairing, dtype and placement. Each holds the
+/// kernels of all angle sources.
 std::vector<Figure> trade_figures(const Results& results, const Summary& summary);
 
 }  // namespace ropewalk::report

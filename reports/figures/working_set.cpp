@@ -20,26 +20,27 @@ struct SizePoint {
   double bytes = 0, gb_low = 0, gb = 0, gb_high = 0;
 };
 
-/// One kernel, or the ceiling, over all sizes; by workload.
+/// One kernel or the ceiling over all sizes, by workload.
 using Points = std::map<std::string, SizePoint>;
 
-/// All that shares one picture: the same model, pairing, dtype and placement.
+/// Everything in one picture: the same model, pairing, dtype and placement.
 struct Walk {
   std::string name;
-  std::map<std::string, std::int64_t> sizes;  ///< workload -> working set of the ceiling or least
+  /// Workload -> working set of the ceiling, or the least of the kernels.
+  std::map<std::string, std::int64_t> sizes;
   std::map<std::string, Points> kernels;
   Points ceiling;
   std::map<std::string, Outcome> without_speed;  ///< kernel -> its outcome
 };
 
-/// "llama-3-8b/set-16": the model.
+/// The model of a workload: "llama-3-8b/set-16" gives "llama-3-8b".
 std::string model_of(const std::string& workload) {
   return workload.substr(0, workload.rfind('/'));
 }
 
 SizePoint point_of(const BoardEntry& entry) {
   const TimingRow& row = *entry.row;
-  // bytes a call / (ns a token * tokens a call) = 10^9 bytes a second
+  // (bytes per call) / (ns per token * tokens per call) = 10^9 bytes per second
   const auto gb_of = [&row](double ns) {
     return static_cast<double>(row.bytes) / (ns * static_cast<double>(row.tokens));
   };
@@ -97,7 +98,7 @@ std::vector<SizePoint> by_size(const Points& points) {
   return out;
 }
 
-/// Kernel names, the fastest at its largest working set first.
+/// Kernel names, in the order of speed at their largest working set; the fastest is first.
 std::vector<std::string> by_speed(const Walk& walk) {
   std::vector<std::pair<double, std::string>> order;
   for (const auto& [kernel, points] : walk.kernels)
@@ -136,7 +137,7 @@ std::vector<ChartPlace> size_ticks(const ChartRequest& picture) {
   return ticks;
 }
 
-/// Marks for the caches that the working sets reach; the others are named.
+/// Marks the caches that the working sets reach, and names the others.
 void mark_caches(const std::vector<Cache>& caches, double largest, Figure& figure) {
   std::string names;
   for (const Cache& cache : caches) {
@@ -199,11 +200,11 @@ Figure figure_of(const Walk& walk, const std::vector<Cache>& caches) {
   picture.x_scale = picture.y_scale = Scale::logarithmic;
   figure.name = walk.name;
   figure.how_to_read =
-      "The same work for ever more tokens, so that the data outgrows one cache after the other. "
-      "Each point is a median. How far a kernel lies below the band is what it leaves unused "
-      "there; "
-      "where the band itself falls, memory is the limit. GB/s counts the bytes a kernel must move; "
-      "a table that it reads belongs to its working set. Both axes are logarithmic.";
+      "The same work is done for more and more tokens, so that the data outgrows one cache after "
+      "another. Each point is a median. The distance of a kernel below the band is speed that the "
+      "kernel leaves unused. Where the band itself falls, memory is the limit. GB/s counts the "
+      "bytes that a kernel must move. A table that a kernel reads belongs to its working set. Both "
+      "axes are logarithmic.";
   add_ceiling(walk, figure);
   const std::vector<std::string> kernels = by_speed(walk);
   for (const std::string& kernel : kernels) {
@@ -258,7 +259,7 @@ std::vector<Figure> working_set_figures(const Results& results, const Summary& s
   const auto caches = caches_of(found == environment.end() ? "" : found->second);
   std::vector<Figure> figures;
   for (const Walk& walk : find_walks(summary)) {
-    // One size is no walk.
+    // A single size makes no curve.
     if (walk.sizes.size() >= 2) figures.push_back(figure_of(walk, caches));
   }
   return figures;

@@ -1,4 +1,4 @@
-// Speed over the size of the working set.
+// Pictures of speed over the size of the working set.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,11 +9,12 @@
 
 namespace ropewalk::report {
 
-/// GB/s over the working set, beside the ceiling: one for each model, pairing, dtype and placement
-/// that was timed in phase working_set. Speeds as the leaderboards give them.
+/// GB/s over the working set, beside the ceiling. There is one picture for each model, pairing,
+/// dtype and placement that was timed in phase working_set. Speeds are those of the leaderboards.
 std::vector<Figure> working_set_figures(const Results& results, const Summary& summary);
 
-/// "L1d 48 KiB (cpus 0), ..., L2 1 MiB" as data caches with their sizes in bytes, smallest first.
+/// Parses "L1d 48 KiB (cpus 0), ..., L2 1 MiB" into data caches with their sizes in bytes, smallest
+/// first.
 struct Cache {
   std::string name;
   double bytes = 0;

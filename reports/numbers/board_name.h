@@ -1,4 +1,4 @@
-// What the name of a leaderboard says: "half_split / f32 / in place / table".
+// Takes the name of a leaderboard apart, e.g. "half_split / f32 / in place / table".
 #pragma once
 #include <initializer_list>
 #include <string>
@@ -7,21 +7,21 @@
 
 namespace ropewalk::report {
 
-/// The parts of a board's name. A ceiling's board names fewer of them, and a foreign file may name
-/// any.
+/// The parts of a board's name. A ceiling's board names fewer parts than a kernel's board. A board
+/// in a foreign file may have any name.
 class BoardName {
  public:
   explicit BoardName(std::string_view name);
 
   bool has(std::string_view part) const;
-  /// Whether it has every part of the other.
+  /// Whether this name has every part of the other name.
   bool has_all_of(const BoardName& other) const;
-  /// The first of these words that is a part; empty: none is.
+  /// The first of these words that is a part of the name; empty if no word is.
   std::string_view one_of(std::initializer_list<std::string_view> words) const;
   std::string_view dtype() const { return one_of({"f64", "f32", "bf16", "f16"}); }
   std::string_view pairing() const { return one_of({"half_split", "interleaved"}); }
   std::string_view angles() const { return one_of({"table", "computed"}); }
-  /// "half_split / f32 / in place": the name without its source of angles.
+  /// "half_split / f32 / in place", i.e. the name without its angle source.
   std::string without_angles() const;
 
  private:

@@ -1,4 +1,4 @@
-// Leaderboards: who may be ranked with whom, and who has a speed at all.
+// Leaderboards: which contestants may be ranked together, and which have a speed at all.
 #include "reports/numbers/boards.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,8 @@ namespace {
 
 using VerdictIndex = std::map<std::string, std::vector<const VerdictRow*>>;
 
-/// Does a verdict speak about a board? A board that names no pairing concerns both, and so on.
+/// Whether a verdict is about a board. A board that names no pairing concerns both pairings; the
+/// same holds for the other parts of the name.
 bool concerns(const VerdictRow& row, const BoardName& board) {
   const auto agrees = [](std::string_view told, std::string_view named) {
     return told.empty() || named.empty() || told == named;
@@ -25,7 +26,7 @@ bool concerns(const VerdictRow& row, const BoardName& board) {
   return agrees(row.pairing, board.pairing()) && agrees(row.dtype, board.dtype());
 }
 
-/// Empty when the verdicts allow a speed, else why not.
+/// Empty if the verdicts allow a speed, else the reason why they do not.
 std::string verification_gap(const TimingRow& row, const BoardName& board,
                              const VerdictIndex& verdicts) {
   bool passed = false;
@@ -67,13 +68,13 @@ void take_speed(BoardEntry& entry) {
   const auto ends = std::minmax_element(spread.begin(), spread.end());
   entry.ns_min = *ends.first;
   entry.ns_max = *ends.second;
-  // bytes a call / (ns a token * tokens a call) = 10^9 bytes a second
+  // (bytes per call) / (ns per token * tokens per call) = 10^9 bytes per second
   const TimingRow& row = *entry.row;
   const double gb = static_cast<double>(row.bytes) / (entry.ns * static_cast<double>(row.tokens));
   if (is_speed(gb)) entry.gb_per_s = gb;
 }
 
-/// What kernel, launch and claim make of one contestant.
+/// Combines kernel, launches and claim of one contestant.
 BoardEntry make_entry(const Claim& claim) {
   BoardEntry entry;
   entry.row = claim.rows.front();
@@ -81,7 +82,7 @@ BoardEntry make_entry(const Claim& claim) {
   entry.reason = claim.reason;
   entry.has_speed = claim.has_speed;
   if (!claim.has_speed) {
-    // MEASURED, but without a usable sample: the gate lets none through.
+    // The outcome is MEASURED but no sample is usable. The gate lets no such row through.
     if (is_measured(entry.outcome)) entry.outcome = Outcome::broken;
     return entry;
   }
@@ -92,7 +93,7 @@ BoardEntry make_entry(const Claim& claim) {
   return entry;
 }
 
-/// Ceilings first, then by speed, then what has none; equal ones by name.
+/// Ceilings stand first, then contestants by speed, then those without a speed. Ties go by name.
 bool stands_before(const BoardEntry& a, const BoardEntry& b) {
   const auto group = [](const BoardEntry& entry) {
     return !entry.has_speed ? 2 : entry.row->is_ceiling() ? 0 : 1;
@@ -102,7 +103,7 @@ bool stands_before(const BoardEntry& a, const BoardEntry& b) {
   return a.row->kernel < b.row->kernel;
 }
 
-/// What its rounds leave open has no place: it may stand before or behind any other.
+/// An UNRESOLVED contestant gets no rank, because it may be before or behind any other contestant.
 bool is_ranked(const BoardEntry& entry) {
   return entry.outcome != Outcome::unresolved && entry.outcome != Outcome::invalid;
 }
@@ -120,7 +121,7 @@ void rank(Contest& contest) {
     else if (!entry.row->is_twin() && is_ranked(entry))
       entry.rank = next++;
   }
-  // A baseline beside which nothing is resolved has won nothing.
+  // A baseline has won nothing if no other contestant beside it is resolved.
   const auto others = [](const BoardEntry& entry) {
     return entry.is_compared() && !entry.row->is_twin() && !entry.row->is_ceiling();
   };
@@ -129,7 +130,7 @@ void rank(Contest& contest) {
       if (entry.row->role == Role::baseline) entry.rank = 0;
   for (BoardEntry& entry : contest.entries) {
     if (!entry.has_speed || !(ceiling_gb > 0)) continue;
-    // Round by round where both stood in the same rounds, else by the medians.
+    // The ratio is formed round by round if both ran in the same rounds, else from the medians.
     const Interval& paired = entry.claim->of_ceiling;
     entry.percent_of_ceiling =
         100 * (paired.rounds > 0 && !entry.row->is_ceiling() ? paired.ratio
@@ -161,7 +162,7 @@ class BoardTable {
   std::map<std::tuple<std::string, std::string, std::int64_t>, std::size_t> contest_index_;
 };
 
-/// A ceiling stands on every board that has all the parts its own board names.
+/// A ceiling is shown on every board with a name that has all parts of its own board's name.
 void add_ceilings(const std::vector<BoardEntry>& ceilings, BoardTable& table) {
   std::map<std::pair<std::string, std::int64_t>, std::vector<Contest*>> by_workload;
   std::map<const Contest*, BoardName> names;
@@ -197,7 +198,7 @@ std::vector<TimingRow> gated_timings(const Results& results) {
     const std::vector<double> speeds = speeds_of(row);
     if (measured && gap.empty() && speeds.empty()) gap = "its row holds no usable speed";
     if (measured && gap.empty()) {
-      // From the samples: what a row says about their median is not taken at its word.
+      // Computed from the samples, because the median that a row states is not trusted.
       row.ns_per_token_median = median_of(speeds);
       continue;
     }
@@ -210,7 +211,7 @@ std::vector<TimingRow> gated_timings(const Results& results) {
 }
 
 std::vector<Board> make_boards(const std::vector<TimingRow>& timings, const Claims& claims) {
-  // Boards and contests in the order of the rows, whatever else was timed between them.
+  // Boards and contests keep the order of the rows, whatever else was timed between them.
   BoardTable table;
   for (const TimingRow& row : timings)
     if (!row.is_ceiling()) table.of(row);
@@ -218,7 +219,7 @@ std::vector<Board> make_boards(const std::vector<TimingRow>& timings, const Clai
   for (const ClaimGroup& group : claims.groups)
     for (const Claim& claim : group.claims) {
       BoardEntry entry = make_entry(claim);
-      // A run whose null twin differs claims nothing at all.
+      // A run with a null twin that differs makes no claim at all.
       if (!claims.valid && entry.is_compared()) entry.outcome = Outcome::invalid;
       if (claim.role == Role::ceiling) {
         ceilings.push_back(entry);

@@ -1,4 +1,4 @@
-// Leaderboards: which rows have a speed, and in which order.
+// Leaderboards decide which rows have a speed, and in which order they stand.
 #pragma once
 #include <vector>
 
@@ -8,11 +8,11 @@
 
 namespace ropewalk::report {
 
-/// The rows as far as their verdicts let them: a kernel has a speed only if every verdict on it,
-/// for the board's pairing and dtype, holds and one of them is a PASS.
+/// The rows with the verdicts applied. A kernel has a speed only if every verdict on it holds and
+/// at least one is a PASS. Only verdicts for the board's pairing and dtype count.
 std::vector<TimingRow> gated_timings(const Results& results);
 
-/// The leaderboards of these rows; entries point into both.
+/// The leaderboards of these rows. They point into both arguments.
 std::vector<Board> make_boards(const std::vector<TimingRow>& timings, const Claims& claims);
 
 }  // namespace ropewalk::report

@@ -22,7 +22,7 @@ double coin_cdf(std::int64_t k, std::int64_t n) {
   return boost::math::cdf(coin, static_cast<double>(k));
 }
 
-/// log(time of a / time of b) of each round in which both were timed.
+/// log(time of a / time of b) for each round in which both were timed.
 std::vector<double> log_ratios(const TimingRow& a, const TimingRow& b) {
   std::vector<double> out;
   const std::size_t rounds = std::min(a.ns_per_token.size(), b.ns_per_token.size());
@@ -38,7 +38,7 @@ const TimingRow* row_of_launch(const Claim& claim, std::int64_t launch) {
   return nullptr;
 }
 
-/// Of two contestants: the rounds of all launches, and each launch's median.
+/// The compared rounds of two contestants in all launches, and each launch's median.
 struct Paired {
   std::vector<double> logs;
   std::vector<double> launch_ratios;
@@ -56,8 +56,8 @@ Paired pair_up(const Claim& a, const Claim& b) {
   return out;
 }
 
-/// Rounds of one launch share its luck: an interval of them all is too narrow where launches
-/// differ. So it grows until no launch's own median lies outside.
+/// Rounds of one launch are correlated: same addresses, same pages. An interval of pooled rounds is
+/// too narrow if launches differ. It therefore grows until it holds each launch's own median.
 Interval widened(Interval interval, const std::vector<double>& launch_ratios) {
   for (const double ratio : launch_ratios) {
     interval.low = std::min(interval.low, ratio);
@@ -66,7 +66,7 @@ Interval widened(Interval interval, const std::vector<double>& launch_ratios) {
   return interval;
 }
 
-/// How far the interval reaches from 1, whichever side.
+/// The larger distance from 1 of the interval's two ends.
 double reach(const Interval& interval) {
   if (interval.rounds == 0 || interval.low <= 0) return infinity;
   return std::max(interval.high - 1, 1 - interval.low);
@@ -84,14 +84,15 @@ Outcome outcome_of(const Interval& interval, double floor) {
                                                                 : Outcome::unresolved;
 }
 
-/// An interval narrows with the root of the rounds; it settles when it no longer reaches back to
-/// the floor, or out of SAME. 0 where the rounds alone would have settled it already.
+/// The number of rounds after which a claim is settled. An interval narrows with the square root of
+/// the rounds. It is settled once it excludes the floor, or once it lies within SAME. Returns 0 if
+/// the rounds alone have settled it already.
 std::int64_t rounds_to_settle(const Claim& claim, double floor, double error) {
   constexpr double most = 1e9;
   if (claim.pooled.rounds == 0) return 0;
   if (!std::isfinite(claim.pooled.high)) return least_rounds(error);
   if (outcome_of(claim.pooled, floor) != Outcome::unresolved) return 0;
-  // More rounds narrow the noise floor as well, down to the least one.
+  // More rounds also narrow the noise floor, but never below least_floor.
   const double off = std::abs(claim.pooled.ratio - 1);
   const double room = std::max(off - least_floor, same_within - off);
   const double half = std::max({claim.pooled.high - claim.pooled.ratio,
@@ -103,7 +104,7 @@ std::int64_t rounds_to_settle(const Claim& claim, double floor, double error) {
       std::clamp(needed, static_cast<double>(claim.pooled.rounds + 1), most));
 }
 
-/// Largest over smallest quartile of a row's rounds, less 1.
+/// The ratio of upper to lower quartile of a row's rounds, less 1.
 double quartile_spread(std::vector<double> ns) {
   std::erase_if(ns, [](double value) { return !is_time(value); });
   if (ns.size() < 4) return 0;
@@ -125,7 +126,7 @@ void take_speed(Claim& claim) {
   claim.round_spread = median_of(spreads);
 }
 
-/// What the rows of a contestant say before anything is compared.
+/// Takes over what the rows of a contestant say before anything is compared.
 void take_rows(Claim& claim) {
   std::stable_sort(claim.rows.begin(), claim.rows.end(),
                    [](const TimingRow* a, const TimingRow* b) { return a->launch < b->launch; });
@@ -156,7 +157,7 @@ const Claim* with_role(const ClaimGroup& group, Role role) {
   return nullptr;
 }
 
-/// The fastest ceiling of the group, if it has one.
+/// The fastest ceiling of the group; NULL if it has none.
 const Claim* ceiling_of(const ClaimGroup& group) {
   const Claim* best = nullptr;
   for (const Claim& claim : group.claims)
@@ -173,7 +174,8 @@ void hold_to_ceiling(Claim& claim, const Claim& ceiling, double error) {
     without_speed(claim, Outcome::implausible, "faster than memory allows: it beats the ceiling");
 }
 
-/// Who is IMPLAUSIBLE now was compared when that was found: the error stays as it was divided.
+/// Also true of an IMPLAUSIBLE contestant, which was compared before its speed was removed. So the
+/// error stays divided by the same number of comparisons.
 bool was_timed(const Claim& claim) {
   return claim.has_speed || claim.outcome == Outcome::implausible;
 }
@@ -209,7 +211,7 @@ void compare(ClaimGroup& group, double twin_error) {
   }
   for (Claim& claim : group.claims) {
     if (!is_compared(claim)) continue;
-    // The twin is what the floor is made of: it is held to the least one.
+    // The floor is made from the twin, so the twin itself is held to least_floor.
     const double floor = claim.role == Role::null_twin ? least_floor : group.noise_floor;
     claim.outcome = outcome_of(claim.interval, floor);
     if (claim.outcome == Outcome::unresolved)
@@ -225,7 +227,7 @@ std::vector<ClaimGroup> groups_of(const std::vector<TimingRow>& rows) {
     const auto [group, is_new] =
         group_at.try_emplace({row.workload, row.board, row.threads, row.engine}, groups.size());
     if (is_new) groups.push_back({row.workload, row.board, row.threads, "", 0, true, 0, {}});
-    // A baseline of one launch that is an ordinary kernel of another is one contestant.
+    // A kernel may be the baseline in one launch and ordinary in another. It is one contestant.
     const bool ordinary = row.role == Role::kernel || row.role == Role::baseline;
     auto& claims = groups[group->second].claims;
     const auto [claim, first] = claim_at.try_emplace(
@@ -249,7 +251,7 @@ double median_of(std::vector<double> values) {
 }
 
 std::int64_t least_rounds(double error) {
-  // Both ends are extremes: missed with probability 2 * 2^-n.
+  // Both ends are extremes: the interval misses the median with probability 2 * 2^-n.
   return static_cast<std::int64_t>(std::ceil(1 - std::log2(error)));
 }
 
@@ -264,8 +266,8 @@ Interval sign_interval(std::vector<double> logs, double error) {
     out.coverage = 1;
     return out;
   }
-  // The largest k with 2 P(Binomial(n, 1/2) <= k - 1) <= error: the ends are the k-th from either
-  // side.
+  // The largest k with 2 P(Binomial(n, 1/2) <= k - 1) <= error: the ends are the k-th values from
+  // either side.
   std::int64_t low = 1, high = (out.rounds + 1) / 2;
   while (low < high) {
     const std::int64_t k = (low + high + 1) / 2;
@@ -290,7 +292,7 @@ Claims claims_of(const std::vector<TimingRow>& rows) {
       take_rows(claim);
       if (claim.role == Role::null_twin && was_timed(claim)) ++twins;
     }
-  // Any one twin of the run that differs makes it invalid: they share the error.
+  // One twin of the run that differs makes the run invalid, so all twins share the error.
   const double twin_error = claim_error / static_cast<double>(std::max<std::int64_t>(twins, 1));
   for (ClaimGroup& group : out.groups) {
     if (group.claims.front().rows.front()->engine != Engine::paired) continue;

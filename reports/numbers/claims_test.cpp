@@ -1,4 +1,4 @@
-// The rule that makes claims of rounds, tried on noise like that of shared machines.
+// Tries the rule that makes claims from rounds on noise like that of shared machines.
 #include "reports/numbers/claims.h"
 
 #include <gtest/gtest.h>
@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::uint64_t seed = 20210420;
 
-/// Times of two contestants in one launch: a drift that both share in a round, log-normal jitter,
-/// and spikes that hit one of them. `offset`: what this process does to the second one.
+/// Times of two contestants in one launch. They share a drift in each round, and each has
+/// log-normal jitter and spikes of its own. `offset` is the factor by which this process slows the
+/// second one.
 struct Noise {
   double jitter = 0.012, spike_share = 0.08, spike = 0.4, drift = 0.05;
 };
@@ -59,7 +60,7 @@ TimingRow row_of(const std::string& kernel, Role role, std::int64_t launch,
   return row;
 }
 
-/// Baseline, twin and one kernel in some launches; `offsets`: what each launch does to the kernel.
+/// Baseline, twin and one kernel in several launches. `offsets` slows the kernel in each launch.
 std::vector<TimingRow> make_run(std::mt19937_64& random, std::int64_t rounds, double ratio,
                                 const std::vector<double>& offsets = {1, 1, 1},
                                 double twin_ratio = 1) {
@@ -118,7 +119,7 @@ TEST(SignInterval, TheSameCheckFailsIntervalsThatAreTooNarrow) {
         2;
     return Interval{1, std::exp(logs[at]), std::exp(logs[logs.size() - 1 - at]), 0.95, 20};
   };
-  const auto ends_of_quartiles = [](std::vector<double> logs) {  // what a spread is not
+  const auto ends_of_quartiles = [](std::vector<double> logs) {  // a spread is no interval
     std::sort(logs.begin(), logs.end());
     return Interval{1, std::exp(logs[logs.size() * 2 / 5]), std::exp(logs[logs.size() * 3 / 5]),
                     0.95, 20};
@@ -220,7 +221,7 @@ TEST(Claims, ATwinThatDiffersMakesTheRunInvalid) {
 TEST(Claims, NothingFinerThanTheNoiseFloorIsSaid) {
   std::mt19937_64 random(seed);
   auto rows = make_run(random, 40, 1.015);
-  // The twin of the second launch is off by 2 %: so may any other be.
+  // The twin of the second launch is off by 2 %, so any other contestant may be too.
   for (TimingRow& row : rows)
     if (row.is_twin() && row.launch == 1)
       for (double& ns : row.ns_per_token) ns *= 1.02;
@@ -247,7 +248,7 @@ TEST(Claims, FasterThanTheCeilingIsNotBelieved) {
   EXPECT_NEAR(claim_on(claims, "plain").of_ceiling.ratio, 1, 0.1);
 }
 
-// Once its numbers are taken away, the others are compared as strictly as before.
+// After its numbers are removed, the other contestants are compared as strictly as before.
 TEST(Claims, AnImplausibleOneStillSharesTheError) {
   std::mt19937_64 random(seed);
   auto rows = make_run(random, 40, 1.3, {1});

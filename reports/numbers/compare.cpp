@@ -25,7 +25,7 @@ struct Place {
   const BoardEntry* entry;
 };
 
-/// Kernels by board, workload, threads and name, and the order they came in.
+/// Kernels by board, workload, threads and name, in the order in which they appeared.
 struct PlacedKernels {
   std::map<Key, Place> by_key;
   std::vector<Key> order;
@@ -52,7 +52,8 @@ const BoardEntry* ceiling_of(const Contest& contest) {
 
 enum class RoundsTaken { by_median, with_their_noise };
 
-/// Each launch, in ns; or over the ceiling's median in the same launch.
+/// The times of each launch, in ns. With a ceiling, each time is divided by the ceiling's median in
+/// the same launch.
 std::vector<LaunchTime> launches_of(const BoardEntry& entry, const BoardEntry* ceiling,
                                     RoundsTaken rounds = RoundsTaken::by_median) {
   std::vector<LaunchTime> times;
@@ -91,7 +92,7 @@ void judge(ComparedCell& cell, double max_regression) {
 }
 
 struct Unit {
-  const BoardEntry *ceiling_a = nullptr, *ceiling_b = nullptr;  ///< NULL: in ns
+  const BoardEntry *ceiling_a = nullptr, *ceiling_b = nullptr;  ///< NULL: times are in ns
   double least_spread = 0;
 };
 
@@ -101,7 +102,7 @@ const BoardEntry* entry_with(const Place& place, Role role) {
   return nullptr;
 }
 
-/// How far the null twin's launches are from the baseline's, both being the same code.
+/// The distance between the launches of the null twin and of the baseline, which run the same code.
 double twin_gap(const Place& place, const BoardEntry* ceiling) {
   const BoardEntry *baseline = entry_with(place, Role::baseline),
                    *twin = entry_with(place, Role::null_twin);
@@ -111,10 +112,11 @@ double twin_gap(const Place& place, const BoardEntry* ceiling) {
   return gap.rounds == 0 ? 0 : std::max(gap.ratio, 1 / gap.ratio) - 1;
 }
 
-/// What two runs cannot tell apart even of unchanged code: how far the range of the baseline and
-/// that of its twin reach around their own ratios, so a baseline that became faster blinds nobody,
-/// and how far the two are apart. The cell's own kernel is left out: its launches speak for
-/// themselves. `assumed_spread` where nothing is left.
+/// By how much two runs differ although the code is unchanged. It is the largest of two things. The
+/// first is how far the ranges of baseline and twin reach around their own ratios, so a faster
+/// baseline hides nothing. The second is the distance between baseline and twin. The contestant's
+/// own kernel is left out, because its launches show their spread themselves. Returns
+/// `assumed_spread` if no control is left.
 double control_spread(const Place& a, const Place& b, const Unit& unit) {
   double spread = -1;
   for (const Role role : {Role::baseline, Role::null_twin}) {
@@ -148,11 +150,11 @@ ComparedCell compare_cell(const Place& a, const Place& b, double max_regression)
   const Unit by_ceiling{ceiling_of(*a.contest), ceiling_of(*b.contest)};
   const bool both = by_ceiling.ceiling_a != nullptr && by_ceiling.ceiling_b != nullptr;
   if (!both || !measure(a, b, by_ceiling, cell)) {
-    // The machine's own drift is in the ratio, and nothing tells it from a kernel's change.
+    // The ratio holds the machine's drift, and nothing separates drift from a kernel's change.
     measure(a, b, {nullptr, nullptr, assumed_spread}, cell);
   } else if (const TimingRow& one = *by_ceiling.ceiling_a->row, &two = *by_ceiling.ceiling_b->row;
              one.kernel != two.kernel || one.variant != two.variant) {
-    // Two loops are no common unit: what both ways of counting say together is what can be said.
+    // Two ceiling loops are no common unit. The range therefore covers both ways of measuring.
     ComparedCell in_ns;
     measure(a, b, {}, in_ns);
     cell.ratio.low = std::min(cell.ratio.low, in_ns.ratio.low);
@@ -165,7 +167,7 @@ ComparedCell compare_cell(const Place& a, const Place& b, double max_regression)
   return cell;
 }
 
-/// What is not the same of two workloads of one name; empty where they are alike.
+/// What differs between two workloads of one name; empty if they are alike.
 std::string other_work(const TimingRow& a, const TimingRow& b) {
   if (a.tokens != b.tokens)
     return fmt::format("{} and {} tokens", count_text(a.tokens), count_text(b.tokens));
@@ -190,7 +192,7 @@ ComparedCell cell_of(const Place* a, const Place* b, double max_regression) {
     const BoardEntry& without = b->entry->has_speed ? *a->entry : *b->entry;
     cell.outcome = without.outcome;
     cell.note = (b->entry->has_speed ? "in the first run: " : "") + without.reason;
-    // It had a speed and has lost it, not because it could not run here.
+    // The kernel had a speed and lost it, although it can run here.
     cell.regression = a->entry->has_speed && !is_not_run(without.outcome);
   }
   const Contest& contest = *(a != nullptr ? a : b)->contest;
@@ -211,7 +213,7 @@ void compare_cells(const Summary& a, const Summary& b, Comparison& out) {
   for (const Key& key : of_b.order) timed_in_b.insert(std::get<1>(key));
   for (const Key& key : of_a.order) {
     ComparedCell cell = cell_of(find(of_a, key), find(of_b, key), out.max_regression);
-    // On a workload that the second run has timed, so not one that was left out.
+    // The second run has timed this workload, so the workload was not left out.
     cell.regression |=
         cell.outcome == Outcome::gone && cell.note.empty() && timed_in_b.contains(cell.workload);
     out.cells.push_back(std::move(cell));
@@ -237,7 +239,7 @@ std::array<std::string, 5> claim_of(const VerdictRow& row) {
   return {row.kernel, row.pairing, row.dtype, row.angle_contract, row.property};
 }
 
-/// Kernels that held and fail now; and of those that failed before, what failed since.
+/// Kernels that held before and fail now, and new failures of kernels that failed before.
 void compare_verdicts(const Results& a, const Results& b, const Summary& of_a, const Summary& of_b,
                       Comparison& out) {
   std::set<std::array<std::string, 5>> held;
@@ -258,7 +260,7 @@ void compare_verdicts(const Results& a, const Results& b, const Summary& of_a, c
     }
 }
 
-/// What always differs and says nothing about the comparison.
+/// Facts that always differ and say nothing about the comparison.
 bool is_passing(const std::string& key) {
   static const std::set<std::string> keys = {"cpu_quota_throttled_periods",
                                              "cpu_steal_since_boot",
@@ -292,8 +294,8 @@ std::string fact(const Results& results, const char* key, const std::string& nam
   const std::string value = found == results.run.environment.end() ? "" : found->second;
   if (value.empty() || value == "unknown" || value == "not readable")
     throw BadFile(
-        fmt::format("{}: does not say its {}: runs are compared on machines of one "
-                    "class only",
+        fmt::format("{}: does not state its {}; only runs on machines of one class "
+                    "compare",
                     name, key));
   return clean_line(value);
 }
@@ -305,7 +307,7 @@ std::string without_brackets(std::string text) {
   return text;
 }
 
-/// "24105 MiB" -> "up to 32 GiB": the next power of two.
+/// Rounds up to a power of two: "24105 MiB" -> "up to 32 GiB".
 std::string memory_class(const std::string& text) {
   std::int64_t mib = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), mib);
@@ -324,7 +326,7 @@ int exit_code_of(const Comparison& comparison) {
 }
 
 std::string machine_class(const Results& results, const std::string& name) {
-  const std::string model = fact(results, "cpu_model", name);  // one by one: the first is named
+  const std::string model = fact(results, "cpu_model", name);  // the first missing one is named
   const std::string caches = without_brackets(fact(results, "cpu_caches", name));
   return fmt::format("{}; {}; {}", model, caches,
                      memory_class(fact(results, "memory_total", name)));
@@ -336,8 +338,8 @@ Comparison compare_runs(const Results& a, const Results& b, const std::string& n
   out.machine = machine_class(a, name_a);
   if (const std::string other = machine_class(b, name_b); other != out.machine)
     throw BadFile(
-        fmt::format("{} and {} are of different machine classes: {} and {}; speeds "
-                    "compare on one class only",
+        fmt::format("{} and {} are of different machine classes: {} and {}; only runs "
+                    "on one class compare",
                     name_a, name_b, out.machine, other));
   const Summary of_a = summarize(a), of_b = summarize(b);
   for (const auto& [results, name] : {std::pair(&a, &name_a), std::pair(&b, &name_b)})

@@ -1,5 +1,5 @@
-// How often compare is wrong and how often it can tell, on simulated runs with the noise of shared
-// machines: the rates that METHODOLOGY.md states.
+// How often compare is wrong and how often it can decide, measured on simulated runs with the noise
+// of shared machines. METHODOLOGY.md states these rates.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,9 +24,10 @@ const RunRow& run_row() {
   return row;
 }
 
-/// One run: kernels beside a baseline, its twin and a ceiling. The machine is another in each
-/// launch, a launch has luck of its own with each code (log-normal, `luck`), rounds have jitter and
-/// spikes to five times as long. The kernels take `ratio` times as long.
+/// One run: kernels beside a baseline, its twin and a ceiling. Each launch has its own machine
+/// speed. Each launch also shifts each code's time by a log-normal factor of width `luck`. Rounds
+/// have jitter and spikes of up to five times. The kernels take `ratio` times as long as the
+/// baseline.
 Results simulated(std::mt19937_64& random, int launches, double luck, double ratio) {
   std::normal_distribution<double> normal;
   std::uniform_real_distribution<double> uniform;
@@ -52,7 +53,7 @@ Results simulated(std::mt19937_64& random, int launches, double luck, double rat
       return machine * std::exp(luck * normal(random));
     };
     add("ceiling_update", Role::ceiling, launch, 0.5 * time());
-    const double baseline = time();  // and of its twin: the same code in the same process
+    const double baseline = time();  // also the twin's time: the same code in the same process
     add("plain", Role::baseline, launch, baseline);
     add("plain (twin)", Role::null_twin, launch, baseline);
     for (int kernel = 0; kernel < kernels; ++kernel)
@@ -86,8 +87,9 @@ Told told_of(int launches, double luck, double ratio, int pairs) {
   return told;
 }
 
-// Of equal runs chance may set apart launch_error / 2 of the cells; asking for 5 % and the control
-// beside them leave less. What is exactly as slow as is allowed may be called none as seldom.
+// Between equal runs, chance may set apart launch_error / 2 of the contestants. The 5 % threshold
+// and the controls leave fewer. A kernel that is exactly as slow as allowed is rarely called free
+// of regression.
 TEST(CompareRates, EqualRunsAreNoRegression) {
   Told all;
   for (const int launches : {2, 3, 5})
@@ -95,7 +97,7 @@ TEST(CompareRates, EqualRunsAreNoRegression) {
       const Told equal = told_of(launches, luck, 1, 25);
       EXPECT_GT(equal.cells, 60) << launches << ' ' << luck;
       EXPECT_LE(equal.regressions, launch_error / 2 * equal.cells) << launches << ' ' << luck;
-      // Fewer than three launches rest on the spread that is assumed of them.
+      // With fewer than three launches the range rests on the assumed spread.
       const bool assumed = launches < launches_to_trust && luck > 0.05;
       const Told slower = told_of(launches, luck, 1 + 1.1 * asked, assumed ? 0 : 25);
       EXPECT_LE(slower.none, launch_error / 2 * slower.cells) << launches << ' ' << luck;

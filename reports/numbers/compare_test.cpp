@@ -17,7 +17,7 @@ namespace {
 Results base() {
   Results results = sample_results();
   results.run.environment["memory_total"] = "7800 MiB";
-  // Three launches each: launches speak for themselves.
+  // With three launches each, the launches show their own spread.
   std::vector<TimingRow> more;
   for (const TimingRow& row : results.timings)
     if (row.launch == 0) {
@@ -28,7 +28,7 @@ Results base() {
   return results;
 }
 
-/// As a run of the command is: every kernel stands beside a baseline.
+/// Like a run of the command: every kernel stands beside a baseline.
 Results with_baselines() {
   Results results = base();
   std::erase_if(results.timings,
@@ -36,7 +36,7 @@ Results with_baselines() {
   return results;
 }
 
-/// The kernel's times, all launches, times `factor`.
+/// Multiplies the kernel's times in all launches by `factor`.
 Results slowed(const std::string& kernel, double factor) {
   Results results = base();
   for (TimingRow& row : results.timings)
@@ -56,7 +56,7 @@ std::int64_t count(const Comparison& comparison, Outcome outcome) {
                        [&](const ComparedCell& cell) { return cell.outcome == outcome; });
 }
 
-/// Launches whose rounds all took the same time.
+/// Launches in which all rounds took the same time.
 std::vector<LaunchTime> exact(const std::vector<double>& medians) {
   std::vector<LaunchTime> launches;
   for (const double ns : medians) launches.push_back({ns, ns, ns});
@@ -162,7 +162,7 @@ TEST(Compare, ANoisyCellDoesNotBlindTheOthers) {
   EXPECT_EQ(exit_code_of(comparison), 1) << "a regression is one, whatever cannot be told";
   for (const ComparedCell& cell : comparison.cells) {
     const bool is_noisy = cell.workload == first.workload && cell.board == first.board;
-    // The baseline of that group has its twin alone beside it, whose launches agree.
+    // In that group only the twin stands beside the baseline, and its launches agree.
     const bool blind = (is_noisy && cell.kernel != "plain") || cell.kernel == "phase";
     EXPECT_EQ(cell.spread > 0.1, blind && cell.ratio.rounds > 0) << cell.kernel << cell.workload;
     EXPECT_EQ(cell.cannot_tell, blind && cell.ratio.rounds > 0) << cell.kernel << cell.workload;
@@ -170,17 +170,17 @@ TEST(Compare, ANoisyCellDoesNotBlindTheOthers) {
   }
 }
 
-/// One round of the twin in each launch of both runs was hit by something.
+/// Slows one round of the twin in each launch of both runs.
 void spoil_twins(Results& results, double factor) {
   for (TimingRow& row : results.timings)
     if (row.is_twin()) row.ns_per_token[static_cast<std::size_t>(row.launch)] *= factor;
 }
 
-// The floor of the claims reaches hundreds of percent there; what two runs tell does not.
+// The floor of the claims reaches hundreds of percent here; the spread between two runs does not.
 TEST(Compare, ABadEpochOfTheTwinHidesNoRegression) {
   Results before = base(), after = slowed("elementwise", 5.6);
   for (Results* results : {&before, &after}) {
-    for (TimingRow& row : results->timings)  // so few rounds that one bad one is an end
+    for (TimingRow& row : results->timings)  // of so few rounds, a bad one is an end
       if (!row.ns_per_token.empty()) {
         row.ns_per_token.resize(6);
         row.iterations.resize(6);
@@ -254,7 +254,7 @@ TEST(Compare, AVanishedKernelIsARegression) {
   std::erase_if(gone.timings, [](const TimingRow& row) { return row.kernel == "dense"; });
   EXPECT_EQ(compare(gone).regressions, count(compare(gone), Outcome::gone));
   EXPECT_GT(compare(gone).regressions, 0);
-  // A workload that nobody was timed on was left out.
+  // A workload for which the second run has no timing was left out.
   Results fewer = base();
   const std::string workload = fewer.timings.front().workload;
   std::erase_if(fewer.timings, [&](const TimingRow& row) { return row.workload == workload; });
@@ -276,7 +276,7 @@ TEST(Compare, ARunThatWasCutOffIsNotCompared) {
   EXPECT_NE(compare(cut).invalid.find("b.jsonl was cut off"), std::string::npos);
 }
 
-// wrong_way failed before; what else fails of it is news all the same.
+// wrong_way failed before. Another failure of it is still reported.
 TEST(Compare, AnotherFailureOfABrokenKernelIsARegression) {
   Results worse = base();
   VerdictRow held = sample_verdict();
@@ -322,7 +322,7 @@ TEST(Compare, RefusesOtherMachinesAndInvalidRuns) {
   near.run.environment["memory_total"] = "7790 MiB";
   near.run.environment["compiler"] = "clang";
   EXPECT_EQ(compare(near).told.size(), 2u);
-  // What is never the same twice is no news.
+  // Facts that differ in every run are not reported.
   for (const char* key : {"load_average", "cpu_steal_since_boot", "memory_available",
                           "timer_overhead_ns", "scalar_after_512_bit"})
     near.run.environment[key] = "another";
@@ -337,10 +337,11 @@ TEST(Compare, MarkdownSaysTheAnswerFirstAndNamesAreInert) {
   for (TimingRow& row : other.timings)
     if (row.kernel == "dense") row.kernel = "<img src=x>|[a](http://x)";
   const std::string text = comparison_markdown(compare(other), "a.jsonl", "b.jsonl");
-  EXPECT_EQ(text.rfind("## ✗ 24 regressions; 12 of 36 compared cells cannot be told\n", 0), 0u)
+  EXPECT_EQ(text.rfind("## ✗ 24 regressions; cannot tell for 12 of 36 compared contestants\n", 0),
+            0u)
       << text.substr(0, 100);
   EXPECT_EQ(text.find("<img"), std::string::npos);
-  EXPECT_NE(text.find("<details><summary>All other cells, those that cannot be told first"),
+  EXPECT_NE(text.find("<details><summary>All other contestants, the undecided ones first"),
             std::string::npos);
   const Results held = with_baselines();
   EXPECT_EQ(comparison_markdown(compare_runs(held, held, "a", "b", 0.05), "a", "b")

@@ -8,15 +8,16 @@
 namespace ropewalk::report {
 namespace {
 
-/// P(U <= u) for each u, U being the number of pairs in order of m things and n others that differ
-/// by chance alone: the distribution of Mann and Whitney, by its recursion.
+/// P(U <= u) for each u, where m values and n others differ by chance alone. U is the number of
+/// pairs (value, other) that stand in order: the distribution of Mann and Whitney, by its
+/// recursion.
 std::vector<double> u_cdf(std::size_t m, std::size_t n) {
-  // ways[j][u]: arrangements of i things and j others with u pairs in order; i grows from 0 to m.
+  // ways[j][u]: arrangements of i values and j others with u pairs in order; i grows from 0 to m.
   std::vector<std::vector<double>> ways(n + 1, std::vector<double>(m * n + 1, 0));
   for (auto& row : ways) row[0] = 1;
   for (std::size_t i = 1; i <= m; ++i)
     for (std::size_t j = 1; j <= n; ++j)
-      // The last is one of the things, behind all j others, or one of the others.
+      // The last is either a value, behind all j others, or one of the others.
       for (std::size_t u = m * n + 1; u-- > 0;)
         ways[j][u] = (u >= j ? ways[j][u - j] : 0) + ways[j - 1][u];
   std::vector<double> cdf = ways[n];
@@ -43,7 +44,7 @@ Interval launch_interval(const std::vector<LaunchTime>& a, const std::vector<Lau
     }
   std::sort(low.begin(), low.end());
   std::sort(high.begin(), high.end());
-  // The k-th quotient from either end, k the largest for which chance allows it.
+  // The k-th quotient from either end, where k is the largest that the error allows.
   const std::vector<double> cdf = u_cdf(a.size(), b.size());
   std::size_t k = 1;
   while (!few && k < (low.size() + 1) / 2 && 2 * cdf[k] <= launch_error * (1 + 1e-12)) ++k;
@@ -53,7 +54,7 @@ Interval launch_interval(const std::vector<LaunchTime>& a, const std::vector<Lau
   out.high = std::max(high[high.size() - k], out.ratio * (1 + spread));
   out.rounds = static_cast<std::int64_t>(a.size() + b.size());
   out.coverage = 1 - 2 * cdf[k - 1];
-  if (few) out.coverage = std::max(out.coverage, 0.9);  // the spread is the p90 that was seen
+  if (few) out.coverage = std::max(out.coverage, 0.9);  // assumed_spread is a 90th percentile
   return out;
 }
 

@@ -1,5 +1,5 @@
-// What a run as a whole says, and what stands where strangers name things: known failures excuse
-// nothing else, steal is counted once, foreign names in figures stay names.
+// What a run as a whole says. Known failures excuse no others, steal is counted once, and foreign
+// names in figures stay names.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ int count(const std::string& text, const std::string& what) {
   return found;
 }
 
-/// Only `dense` has failed, in a way that is known; exit code 0.
+/// Only `dense` has failed, and the failure is known; the exit code is 0.
 Results with_a_known_failure() {
   Results results = sample_results();
   std::erase_if(results.verdicts, [](const VerdictRow& row) {
@@ -42,7 +42,7 @@ Results with_a_known_failure() {
   return results;
 }
 
-/// The first timing of `dense` became this.
+/// Replaces the first timing of `dense`.
 Results broken(Results results, const std::string& reason, int exit_code) {
   for (TimingRow& row : results.timings)
     if (row.kernel == "dense") {
@@ -97,7 +97,7 @@ TEST(KnownFailures, AreShownEverywhereAndRedNowhereInCi) {
 
 TEST(JUnit, ARunThatFailedWithoutARowIsNotGreen) {
   Results results = with_a_known_failure();
-  results.end.exit_code = 1;  // the ledger differed, say
+  results.end.exit_code = 1;  // e.g. because the ledger differed
   EXPECT_TRUE(contains(render_junit(results), "the run ended with exit code 1"));
   EXPECT_TRUE(contains(summarize(results).headline, "ended with exit code 1"));
 }
@@ -131,7 +131,7 @@ TEST(Hostile, NamesInFiguresAreInert) {
   EXPECT_EQ(text.find(heading), text.rfind(heading));
 }
 
-// As properties/observe/position_curve.cpp writes them.
+// The rows have the form that properties/observe/position_curve.cpp writes.
 TEST(Trade, TakesTheErrorsThatRunsMeasure) {
   const Results results = sample_results();
   const auto figures = trade_figures(results, summarize(results));
@@ -144,7 +144,7 @@ TEST(Trade, TakesTheErrorsThatRunsMeasure) {
   EXPECT_TRUE(trade_figures(other, summarize(other)).empty()) << "of another type";
 }
 
-/// Six rounds a launch, one of which hit the twin or all kernels but the baseline.
+/// Six rounds a launch, one of which disturbs either the twin or all kernels but the baseline.
 Results with_noise(bool twin, double factor) {
   Results results = with_a_known_failure();
   results.verdicts.erase(results.verdicts.end() - 1);
@@ -217,7 +217,8 @@ TEST(Speeds, NoEstimateOfRoundsIsAboveAThousand) {
   EXPECT_FALSE(contains(render_csv(noisy), "," + std::to_string(most) + ","));
 }
 
-// Within a kernel by what they tell, whatever the order of the rows; a known one is no news.
+// Within a kernel, the order is by what a failure tells, whatever the order of the rows. Known
+// failures come last.
 TEST(Failures, StandInTheOrderOfWhatTheyTell) {
   Results results = sample_results();
   results.verdicts.clear();

@@ -19,7 +19,7 @@ class KernelTable {
   KernelSummary& of(const std::string& name, const std::string& plugin) {
     return at(name, plugin, index_.try_emplace({name, plugin}, kernels.size()));
   }
-  /// Timing rows name no plugin.
+  /// Finds the kernel by its name alone, since timing rows name no plugin.
   KernelSummary& of(const std::string& name) {
     const auto found = index_.lower_bound({name, ""});
     if (found != index_.end() && found->first.first == name) return kernels[found->second];
@@ -87,7 +87,7 @@ void take_timing(const TimingRow& row, KernelSummary& kernel) {
     kernel.reason = "not verified in this run";
 }
 
-/// What only the rounds show: a kernel that is faster than memory allows does not do its work.
+/// Only the rounds show that a kernel is faster than memory allows. Such a kernel leaves out work.
 void take_implausible(const Claims& claims, KernelTable& table) {
   for (const ClaimGroup& group : claims.groups)
     for (const Claim& claim : group.claims) {
@@ -198,7 +198,7 @@ std::string plural(std::int64_t count) {
   return fmt::format("{} kernel{}", count, count == 1 ? "" : "s");
 }
 
-/// Some kernels failed, in no way but those that are known.
+/// Whether kernels failed, but in known ways only.
 bool is_all_known(const Summary& summary) {
   return summary.kernels_failed > 0 &&
          std::none_of(summary.kernels.begin(), summary.kernels.end(), [](const KernelSummary& k) {

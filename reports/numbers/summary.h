@@ -1,4 +1,4 @@
-// What a report says, worked out once from the rows and shown by every format. Pointers point into
+// What a report says, computed once from the rows and shown by every format. Pointers point into
 // the Results, which must outlive the summary.
 #pragma once
 #include <cstdint>
@@ -12,10 +12,11 @@
 
 namespace ropewalk::report {
 
-/// The row's verdict, but PASS without a compared value is VACUOUS.
+/// The row's verdict, except that a PASS without a compared value is VACUOUS.
 Verdict verdict_of(const VerdictRow& row);
 
-/// Of two verdicts the one to show where there is room for one: a failure, or the larger margin.
+/// Which of two verdicts to show if there is room for one only: a failure, or else the larger
+/// margin.
 bool is_worse(const VerdictRow& a, const VerdictRow& b);
 
 enum class Standing { verified, failed, not_run };
@@ -23,24 +24,24 @@ enum class Standing { verified, failed, not_run };
 struct KernelSummary {
   std::string name, plugin, summary;
   Standing standing = Standing::not_run;
-  std::int64_t passed = 0, failed = 0, not_run = 0;  ///< verdicts
-  std::int64_t known = 0;                            ///< of the failed ones
-  double worst_margin = 0;                           ///< among those that passed
+  std::int64_t passed = 0, failed = 0, not_run = 0;  ///< numbers of verdicts
+  std::int64_t known = 0;                            ///< number of failures that are known
+  double worst_margin = 0;  ///< largest margin of the properties that passed
   std::string worst_property;
-  bool broke_while_timed = false;  ///< and not in a way that is known
+  bool broke_while_timed = false;  ///< false if the break is a known failure
   std::string reason;              ///< the first failure, or why nothing was run
 };
 
-/// Whether the reason of a BROKEN row says that the failure is a known one.
+/// Whether the reason of a BROKEN row says that the failure is known.
 bool is_known(const std::string& reason);
 
 struct PropertySummary {
   std::string name, claim;
   std::int64_t passed = 0, failed = 0, not_run = 0, compared = 0;
-  double worst_margin = 0;  ///< among those that passed
+  double worst_margin = 0;  ///< largest margin of the verdicts that passed
 };
 
-/// Verdicts UNSUPPORTED or SKIPPED of one kernel for one reason.
+/// Counts the UNSUPPORTED or SKIPPED verdicts of one kernel for one reason.
 struct NotRun {
   std::string kernel;
   Verdict verdict = Verdict::skipped;
@@ -48,35 +49,36 @@ struct NotRun {
   std::int64_t count = 0;
 };
 
-/// One line of the verification matrix; cells follow Summary::properties, NULL where no row exists.
+/// One line of the verification matrix. Its cells follow Summary::properties; NULL means no row.
 struct MatrixRow {
-  const VerdictRow* of = nullptr;  ///< its kernel, plugin, angle contract, pairing and dtype
+  const VerdictRow* of = nullptr;  ///< gives kernel, plugin, angle contract, pairing and dtype
   std::vector<const VerdictRow*> cells;
-  const VerdictRow* whole = nullptr;  ///< a verdict on everything (no property named), if any
+  const VerdictRow* whole = nullptr;  ///< a verdict on all properties at once, if there is one
 };
 
-/// One contestant of one workload on one board, over its launches.
+/// One contestant: a kernel, twin or ceiling on one workload and board, over its launches.
 struct BoardEntry {
-  const TimingRow* row = nullptr;          ///< of its first launch: names and sizes
-  std::vector<const TimingRow*> launches;  ///< those with a speed, in order
-  int rank = 0;            ///< from 1; 0 for what is no kernel, has no speed or is UNRESOLVED
-  bool has_speed = false;  ///< false: print no number of it anywhere
-  Outcome outcome = Outcome::skipped;  ///< as the report shows it
+  const TimingRow* row = nullptr;          ///< row of its first launch, for names and sizes
+  std::vector<const TimingRow*> launches;  ///< launches with a speed, in order
+  int rank = 0;            ///< from 1; 0 for a ceiling or twin, without a speed, or if UNRESOLVED
+  bool has_speed = false;  ///< false: no format prints a number for it
+  Outcome outcome = Outcome::skipped;  ///< the outcome that the report shows
   std::string reason;                  ///< why it has no speed
-  double ns = 0;                       ///< a token: the median of the launches' medians
-  double ns_min = 0, ns_max = 0;  ///< over the launches' medians; over the rounds of a single one
-  double gb_per_s = 0;            ///< at ns
-  double percent_of_ceiling = 0;  ///< 0 without a ceiling
-  const Claim* claim = nullptr;   ///< what its rounds say; NULL without a speed
+  double ns = 0;                       ///< ns per token, the median of the launches' medians
+  double ns_min = 0, ns_max = 0;       ///< of the launches' medians, or of a single launch's rounds
+  double gb_per_s = 0;                 ///< GB/s at `ns`
+  double percent_of_ceiling = 0;       ///< 0 without a ceiling
+  const Claim* claim = nullptr;        ///< the claim of its rounds; NULL without a speed
   bool is_compared() const { return claim != nullptr && claim->interval.rounds > 0; }
 };
 
-/// Like work: the same board, workload and threads. Ceilings, then ranked kernels, then the rest.
+/// One contest is like work: the same board, workload and threads. Ceilings stand first, then
+/// ranked kernels, then the rest.
 struct Contest {
-  const TimingRow* of = nullptr;  ///< its workload, phase, source and sizes
+  const TimingRow* of = nullptr;  ///< gives workload, phase, source and sizes
   std::vector<BoardEntry> entries;
-  double fastest_ns = 0;              ///< of all entries: the full length of a bar
-  const ClaimGroup* group = nullptr;  ///< its baseline and noise floor; NULL when nothing ran
+  double fastest_ns = 0;              ///< the fastest of all contestants; its bar has full length
+  const ClaimGroup* group = nullptr;  ///< gives baseline and noise floor; NULL if nothing ran
 };
 
 struct Board {
@@ -86,21 +88,21 @@ struct Board {
 
 struct Summary {
   std::string headline;
-  Standing standing = Standing::not_run;  ///< of the run; failed also when it was cut off
+  Standing standing = Standing::not_run;  ///< standing of the run; also failed if it was cut off
   std::vector<KernelSummary> kernels;
   std::int64_t kernels_verified = 0, kernels_failed = 0, kernels_not_run = 0;
-  std::map<Verdict, std::int64_t> verdicts;                    ///< how many of each word
-  std::int64_t planned = 0, executed = 0, compared_cases = 0;  ///< cases
-  std::int64_t compared = 0;                                   ///< values
+  std::map<Verdict, std::int64_t> verdicts;                    ///< number of verdicts of each word
+  std::int64_t planned = 0, executed = 0, compared_cases = 0;  ///< numbers of cases
+  std::int64_t compared = 0;                                   ///< number of values
   std::vector<PropertySummary> properties;
   std::vector<MatrixRow> matrix;
   std::vector<const VerdictRow*> failures;
   std::vector<NotRun> not_run;
-  std::vector<TimingRow> timings;  ///< the run's, but BROKEN where the verdicts allow no speed
-  Claims claims;                   ///< of these
+  std::vector<TimingRow> timings;  ///< the run's rows; BROKEN if the verdicts allow no speed
+  Claims claims;                   ///< the claims of `timings`
   std::vector<Board> boards;
   Summary() = default;
-  Summary(Summary&&) = default;  // a copy would point into the other
+  Summary(Summary&&) = default;  // a copy would point into the original
   Summary& operator=(Summary&&) = default;
 };
 

@@ -19,7 +19,7 @@ std::string name_of(const CertificateRow& row) {
   return fmt::format("{} {}", row.kernel, row.pairing);
 }
 
-// The larger error; of equal ones that at the smaller position, which is that of `a`.
+// Keeps the larger error. Of equal errors it keeps the one at the smaller position, which is a's.
 void take_worse(CertificateRow& a, const CertificateRow& b) {
   if (b.block_error > a.block_error) {
     a.block_error = b.block_error;
@@ -39,17 +39,17 @@ void take_worse(CertificateRow& a, const CertificateRow& b) {
       fmt::format("positions {} of {} are in no file", range_text(first, last), name_of(row)));
 }
 
-// Appends part b to the whole a, whose last position it must follow.
+// Appends part b to a. The last position of a must be just before the first of b.
 void append(CertificatePart& a, const CertificatePart& b) {
   CertificateRow& whole = a.row;
   const CertificateRow& part = b.row;
   if (const std::string differs = difference(whole, part); !differs.empty())
-    throw BadMerge(fmt::format("{} and {} are not of one run: {}", a.file, b.file, differs));
+    throw BadMerge(fmt::format("{} and {} are not parts of one run: {}", a.file, b.file, differs));
   if (part.first == whole.first && part.last == whole.last)
-    throw BadMerge(fmt::format("positions {} of {} are there twice: {} and {}",
+    throw BadMerge(fmt::format("positions {} of {} are in two files: {} and {}",
                                range_text(part.first, part.last), name_of(part), a.file, b.file));
   if (part.first <= whole.last)
-    throw BadMerge(fmt::format("positions {} of {} overlap what {} holds: {}",
+    throw BadMerge(fmt::format("positions {} of {} overlap those in {}: {}",
                                range_text(part.first, part.last), name_of(part), a.file, b.file));
   if (part.first > whole.last + 1) missing(part, whole.last + 1, part.first - 1);
   take_worse(whole, part);

@@ -59,7 +59,7 @@ TEST(Joined, RefusesWhatIsNoWhole) {
       {{part(0, 9), part(20, 99)}, "positions 10:19 of"},
       {{part(0, 49), part(40, 99)}, "overlap"},
       {{part(0, 99), part(10, 20)}, "overlap"},
-      {{part(0, 99), part(0, 99)}, "there twice: file_of_0 and file_of_0"},
+      {{part(0, 99), part(0, 99)}, "in two files: file_of_0 and file_of_0"},
   };
   for (const auto& c : cases) {
     const std::string said = refusal(c.parts);
@@ -75,7 +75,8 @@ TEST(Joined, RefusesPartsOfDifferentRuns) {
     return refusal({part(0, 49), other});
   };
   const auto expect = [](const std::string& said, const char* field) {
-    EXPECT_NE(said.find(std::string("not of one run: ") + field + ": "), std::string::npos) << said;
+    EXPECT_NE(said.find(std::string("not parts of one run: ") + field + ": "), std::string::npos)
+        << said;
   };
   expect(differs([](CertificateRow& r) { r.version = "9"; }), "version");
   expect(differs([](CertificateRow& r) { r.code_fingerprint += "0"; }), "code_fingerprint");

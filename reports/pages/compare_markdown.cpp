@@ -1,4 +1,4 @@
-// A comparison as a person reads it in a pull request.
+// A comparison in the form that a person reads in a pull request.
 #include "reports/pages/compare_markdown.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ std::string symbol_of(const ComparedCell& cell) {
   return cell.outcome == Outcome::same ? "=" : "?";
 }
 
-/// Whether a regression of the asked size is there; empty of what was not compared.
+/// Whether a regression of the given size was seen; empty if nothing was compared.
 std::string answer_of(const ComparedCell& cell) {
   if (cell.regression) return "seen";
   if (cell.ratio.rounds == 0) return "";
@@ -71,11 +71,11 @@ std::string headline(const Comparison& comparison) {
     return "✗ Nothing was compared: " + markdown_code(comparison.invalid);
   const std::string asked = percent_text(100 * comparison.max_regression);
   const std::string untold =
-      fmt::format("{} of {} compared cells", comparison.cannot_tell, comparison.compared);
+      fmt::format("{} of {} compared contestants", comparison.cannot_tell, comparison.compared);
   if (comparison.regressions > 0)
     return fmt::format(
         "✗ {} regression{}{}", comparison.regressions, comparison.regressions == 1 ? "" : "s",
-        comparison.cannot_tell > 0 ? fmt::format("; {} cannot be told", untold) : "");
+        comparison.cannot_tell > 0 ? fmt::format("; cannot tell for {}", untold) : "");
   if (comparison.cannot_tell > 0)
     return fmt::format("? Cannot tell: a regression of more than {} may hide in {}", asked, untold);
   return fmt::format("✓ No regression of more than {} found", asked);
@@ -85,16 +85,17 @@ std::string how_to_read(const Comparison& comparison) {
   const bool by_ceiling = std::any_of(comparison.cells.begin(), comparison.cells.end(),
                                       [](const ComparedCell& cell) { return cell.by_ceiling; });
   return fmt::format(
-      "The ratio is the time of the second run over that of the first, below 1 is faster{}. Its "
-      "range is that of all launches of the one over all of the other, and reaches at least the "
-      "spread to either side. The spread is how far the launches of unchanged code differ, the "
-      "baseline's and its null twin's. With fewer than {} launches on a side, or without a "
-      "ceiling, the spread is at least {:.0f} %, which processes were seen to have. A regression "
-      "is seen where the whole range lies above 1 by more than {}. There is none where the whole "
-      "range lies below that. Elsewhere nobody can tell: more launches of both runs narrow the "
-      "range (bench --launches 5). By chance alone up to {:.1f} of {} cells would stand out.\n",
-      by_ceiling ? ", each in units of its own run's ceiling, so that a machine that drifts falls "
-                   "out of it"
+      "The ratio is the time of the second run divided by that of the first; below 1 is faster{}. "
+      "Its range is that of all launches of one run over all launches of the other. The range "
+      "reaches at least the spread to either side. The spread is how far launches of unchanged "
+      "code differ: those of the baseline and of its null twin. With fewer than {} launches on a "
+      "side, or without a ceiling, the spread is at least {:.0f} %, as measured between processes. "
+      "A regression is seen if the whole range lies above 1 by more than {}. There is none if the "
+      "whole range lies below that limit. In all other cases the runs cannot tell: more launches "
+      "of both runs narrow the range (bench --launches 5). By chance alone up to {:.1f} of {} "
+      "contestants would stand out.\n",
+      by_ceiling ? ". Each time is in units of its own run's ceiling, which cancels out drift of "
+                   "the machine"
                  : "",
       launches_to_trust, 100 * assumed_spread, percent_text(100 * comparison.max_regression),
       comparison.by_chance, comparison.compared);
@@ -120,9 +121,9 @@ std::string comparison_markdown(const Comparison& comparison, const std::string&
     out += table_head + lines + (regressions ? "\n" : "\n</details>\n\n");
   };
   add_table("", true);
-  add_table("All other cells, those that cannot be told first", false);
+  add_table("All other contestants, the undecided ones first", false);
   if (!comparison.told.empty()) {
-    out += "<details><summary>What else differs</summary>\n\n";
+    out += "<details><summary>Other differences between the runs</summary>\n\n";
     for (const std::string& line : comparison.told)
       out += fmt::format("- {}\n", markdown_code(line));
     out += "\n</details>\n\n";

@@ -1,4 +1,4 @@
-// A comparison as text.
+// A comparison as Markdown text.
 #pragma once
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace ropewalk::report {
 
-/// Fit for a pull request: the answer first, the table folded away.
+/// Fit for a pull request: the answer stands first, and the table is folded away.
 std::string comparison_markdown(const Comparison& comparison, const std::string& name_a,
                                 const std::string& name_b);
 

@@ -36,7 +36,8 @@ View legend_view(const std::vector<LegendItem>& legend) {
   return out;
 }
 
-/// Nothing that Markdown could take for more than letters and numbers, in a whole column.
+/// Whether the whole column holds only letters and numbers that Markdown cannot take for anything
+/// else.
 bool is_plain(const std::vector<std::vector<std::string>>& lines, std::size_t column) {
   return std::all_of(lines.begin(), lines.end(), [&](const auto& line) {
     return column >= line.size() ||
@@ -48,7 +49,7 @@ bool is_plain(const std::vector<std::vector<std::string>>& lines, std::size_t co
   });
 }
 
-/// HTML escapes NAME; Markdown shows one of NAME_plain, as it is, and NAME_foreign, escaped.
+/// HTML escapes NAME. Markdown shows either NAME_plain as it is or NAME_foreign escaped.
 void set_cell(View& view, const std::string& name, const std::string& text, bool plain) {
   const std::string line = clean_line(text);
   view.set(name, line);

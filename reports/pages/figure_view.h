@@ -8,7 +8,7 @@
 
 namespace ropewalk::report {
 
-/// Figures as tables, and for HTML with pictures. Ids of pictures begin with `id`.
+/// Figures as tables, and for HTML also as pictures. The ids of pictures begin with `id`.
 View figure_tables(const std::vector<Figure>& figures);
 View figure_pictures(const std::vector<Figure>& figures, const std::string& id,
                      const std::string& gnuplot);

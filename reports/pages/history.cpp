@@ -20,7 +20,7 @@ namespace {
 constexpr const char* sha_key = "results_sha256";
 constexpr std::size_t runs_shown = 12;
 
-/// Every run of the file; one that was cut off is left out.
+/// The runs of the file, without those that were cut off.
 std::vector<Results> runs_of(std::string_view history, const std::string& name) {
   constexpr std::string_view begin = "{\"schema\":1,\"row\":\"run\"";
   std::vector<Results> runs;
@@ -39,10 +39,10 @@ std::string sha_of(const Results& run) {
   return found == run.run.environment.end() ? "" : found->second;
 }
 
-/// Board, workload and threads; kernel.
+/// A cell is (board, workload and threads; kernel).
 using Cell = std::pair<std::string, std::string>;
 
-/// The time of each kernel on each workload of a board, over that of the ceiling there.
+/// The time of each kernel on each workload of a board, divided by the ceiling's time there.
 std::map<std::string, std::map<Cell, double>> times_of(const Results& run) {
   std::map<std::string, std::map<Cell, std::vector<double>>> launches;
   std::map<std::pair<std::string, std::string>, double> ceilings;
@@ -69,11 +69,12 @@ std::map<std::string, std::map<Cell, double>> times_of(const Results& run) {
 
 /// One board over all runs.
 struct Trend {
-  std::set<Cell> common;                             ///< what every run has
+  std::set<Cell> common;                             ///< the cells that every run has
   std::vector<const std::map<Cell, double>*> times;  ///< by run
 };
 
-/// The geometric mean over the kernel's workloads, run `at` over the first.
+/// The geometric mean over the kernel's workloads of its times in run `at` over those in the first
+/// run.
 double relative(const Trend& trend, const std::string& kernel, std::size_t at) {
   double sum = 0;
   int count = 0;
@@ -93,10 +94,11 @@ Figure figure_of(const std::string& board, const Trend& trend, const std::vector
   picture.y_label = "time, first run = 1";
   figure.name = board;
   figure.how_to_read =
-      "Each kernel's time in units of its own run's ceiling, where that was timed, so that a "
-      "machine that drifts falls out of it; the geometric mean over the workloads that all these "
-      "runs have, over that of the first. Lower is faster. Between processes 4 to 9 % are usual: "
-      "a step says something, a wiggle does not, and ropewalk compare says which it is.";
+      "Each line is the time of one kernel, as the geometric mean over the workloads that all "
+      "these runs have. The first run is 1, and lower is faster. Times are in units of each run's "
+      "own ceiling if it was timed, which cancels out drift of the machine. Processes usually "
+      "differ by 4 to 9 %: a step is a change, a wiggle is not. ropewalk compare decides which "
+      "of the two it is.";
   figure.table.columns = {"run"};
   std::set<std::string> kernels;
   for (const Cell& cell : trend.common) kernels.insert(cell.second);
@@ -149,15 +151,15 @@ std::string history_with(const std::string& history, const Results& results,
     if (sha_of(run) == sha) return history;
     if (const std::string other = machine_class(run, name); other != machine)
       throw BadFile(
-          fmt::format("{}: holds runs of {}, this one is of {}: a history is of one "
+          fmt::format("{}: holds runs of {}, but this run is of {}: a history holds runs of one "
                       "machine class",
                       name, other, machine));
   }
   if (!results.complete)
-    throw BadFile("a run that was cut off does not go into a history; finish it first");
+    throw BadFile("a run that was cut off cannot be added to a history; finish it first");
   const std::vector<TimingRow> timings = gated_timings(results);
   if (!claims_of(timings).valid)
-    throw BadFile("a run that is INVALID does not go into a history; run it again");
+    throw BadFile("a run that is INVALID cannot be added to a history; run it again");
   RunRow run = results.run;
   run.environment[sha_key] = sha;
   std::string text = history + to_json_line(run) + '\n';
@@ -189,7 +191,7 @@ std::vector<Figure> trend_figures(const std::string& history) {
     if (drawn.empty()) continue;
     figures.push_back(figure_of(board, trend, runs));
     for (const std::string& kernel : left_out)
-      figures.back().absent.push_back(kernel + ": not in all of these runs");
+      figures.back().absent.push_back(kernel + ": not timed in all of these runs");
   }
   return figures;
 }

@@ -1,4 +1,4 @@
-// The verification matrix and the failures that its cells lead to, as data for the templates.
+// The verification matrix, and the failures to which its cells lead, as data for the templates.
 #include "reports/pages/matrix_view.h"
 
 #include <fmt/format.h>
@@ -22,21 +22,22 @@ FailureIds failure_ids(const Summary& summary) {
   return ids;
 }
 
-/// Short enough for a narrow column: two decimals, cut off, so that nothing below 1 reads as 1.
+/// Short enough for a narrow column: two decimals, cut off, so that a margin below 1 never reads as
+/// 1.
 std::string short_margin(double margin) {
   if (margin > 0 && margin < 0.01) return "<.01";
   return margin > 0 && margin <= 1 ? fmt::format("{:.2f}", std::floor(margin * 100) / 100)
                                    : margin_text(margin);
 }
 
-/// The margin where there is one, else the verdict.
+/// The margin if there is one, else the verdict.
 std::string cell_text(const VerdictRow& row) {
   const auto verdict = verdict_of(row);
   const bool number = verdict == Verdict::pass || (verdict == Verdict::fail && !(row.margin <= 1));
   return number ? margin_text(row.margin) : std::string(word(verdict));
 }
 
-/// How deep the green of a margin is. The deepest also takes what is no number.
+/// How deep the green of a margin is. A margin that is not a number gets the deepest.
 const char* shade_of(double margin) {
   return margin < 0.5 ? "far" : margin < 0.9 ? "mid" : "near";
 }
@@ -89,7 +90,7 @@ bool same_kernel(const MatrixRow& a, const MatrixRow& b) {
          a.of->angle_contract == b.of->angle_contract;
 }
 
-/// For each property the worst of all lines.
+/// For each property the worst cell of all lines.
 std::vector<const VerdictRow*> worst_cells(const MatrixRow* begin, const MatrixRow* end) {
   std::vector<const VerdictRow*> worst = begin->cells;
   for (const MatrixRow* row = begin + 1; row != end; ++row)

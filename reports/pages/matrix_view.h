@@ -5,7 +5,7 @@
 
 namespace ropewalk::report {
 
-/// The verification matrix, one group a kernel; and the failures that its cells lead to.
+/// The verification matrix, with one group a kernel, and the failures to which its cells lead.
 View matrix_view(const Summary& summary);
 View failures_view(const Summary& summary);
 

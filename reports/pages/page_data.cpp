@@ -11,7 +11,7 @@
 namespace ropewalk::report {
 namespace {
 
-/// JSON has no word for what is not finite.
+/// JSON has no word for a number that is not finite.
 std::string json_number(double value) {
   return std::isfinite(value) ? fmt::format("{}", value) : "null";
 }
@@ -28,7 +28,7 @@ const BoardEntry* baseline_of(const Contest& contest) {
   return nullptr;
 }
 
-/// For each launch the ratio of each round to the baseline's, to five digits.
+/// For each launch, the ratio of each round to the baseline's round, to five digits.
 void append_rounds(const BoardEntry& entry, const BoardEntry& baseline, std::string& out) {
   out += ",\"rounds\":[";
   auto to = std::back_inserter(out);

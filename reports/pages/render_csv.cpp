@@ -72,7 +72,7 @@ constexpr std::array columns = {"row",
                                 "shrunk_case",
                                 "replay"};
 
-/// The cells of one line, by column name; what is not set stays empty.
+/// The cells of one line by column name. Cells that are not set stay empty.
 class CsvLine {
  public:
   void text(const char* column, const std::string& value) { cells_[column] = csv_text(value); }
@@ -142,7 +142,7 @@ void add_claim(const BoardEntry& entry, const Contest& contest, CsvLine& line) {
   line.number("noise_floor", contest.group->noise_floor);
 }
 
-/// What disturbed the rounds of all launches together.
+/// The counters of disturbances, over the rounds of all launches together.
 void add_census(const BoardEntry& entry, CsvLine& line) {
   std::int64_t rounds = 0, switches = 0, faults = 0, reverified = 0;
   double steal_ms = 0, off_cpu = 0;

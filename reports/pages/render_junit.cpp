@@ -32,8 +32,9 @@ struct Suite {
     ++skipped;
     return fmt::format("      <skipped message=\"{}\"/>\n", xml_text(clean_line(message)));
   }
-  /// <skipped> is what CI servers neither count as a pass nor turn red for, with the message in
-  /// sight (pytest writes its expected failures so); a <property> most of them do not show.
+  /// Writes a known failure as <skipped>, as pytest writes its expected failures. CI servers
+  /// neither count it as a pass nor turn red for it, and they show its message. Most of them do not
+  /// show a <property>.
   std::string known(const std::string& message, const std::string& body) {
     return skip(message) + fmt::format("      <system-out>{}</system-out>\n", xml_text(body));
   }
@@ -93,7 +94,8 @@ void add_verdict(const VerdictRow& row, Suite& suite) {
   suite.add_case(group, title, row.seconds, inside);
 }
 
-/// Only what verification has not said already: a known failure does not excuse another one.
+/// Adds only breaks that verification has not reported already. A known failure does not excuse
+/// another.
 void add_broken_timings(const Summary& summary, const Results& results, Suites& suites) {
   std::map<std::string, bool> failed;
   for (const VerdictRow& row : results.verdicts)
@@ -112,13 +114,14 @@ void add_broken_timings(const Summary& summary, const Results& results, Suites& 
       }
 }
 
-/// `failures`: of all other suites. A run that failed for a reason no row has is not green.
+/// `failures` counts those of all other suites. A run that failed for a reason that no row states
+/// must not be green.
 void add_run(const Results& results, const Summary& summary, int failures, Suite& suite) {
   std::string inside;
   if (!results.complete)
     inside = suite.failure("CUT_OFF", "the run was cut off before its end", "");
   else if (results.end.exit_code == 1 && failures == 0)
-    inside = suite.failure("FAIL", "the run ended with exit code 1: see what it printed", "");
+    inside = suite.failure("FAIL", "the run ended with exit code 1: see its output", "");
   suite.add_case("ropewalk.run", "complete", results.end.seconds, inside);
   if (summary.timings.empty()) return;
   inside.clear();

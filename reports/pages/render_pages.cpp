@@ -1,4 +1,4 @@
-// The two formats that templates describe.
+// Renders the two formats that templates describe.
 #include <fmt/format.h>
 
 #include <future>
@@ -21,13 +21,13 @@ namespace ropewalk::report {
 
 namespace {
 
-/// A template that another one includes.
+/// A template that another template includes.
 View part(const std::string& name) {
   return kainjow::mustache::partial{[name] { return template_text(name); }};
 }
 
-/// Style and script, and the digests by which the page's policy knows them: no other style or
-/// script has any effect in the page, whoever planted it.
+/// Adds style and script, with the digests by which the page's policy knows them. No other style or
+/// script has any effect in the page, even if a foreign name plants one.
 void add_own_code(const Summary& summary, View& view) {
   const std::string style =
       fmt::format("\n:root {{ --columns: {}; }}\n", summary.properties.size()) +
@@ -48,7 +48,7 @@ Figures figures_of(const Results& results, const Summary& summary, const std::st
           trade_figures(results, summary), curve_figures(results), trend_figures(history)};
 }
 
-/// Everything but the figures, which each format shows its own way (template `figure`).
+/// Everything but the figures, which each format shows in its own way (template `figure`).
 View page_view(const Results& results, const Summary& summary, const Figures& figures,
                const std::string& figure) {
   View view = make_view(results, summary);
@@ -61,12 +61,12 @@ View page_view(const Results& results, const Summary& summary, const Figures& fi
   return view;
 }
 
-/// Puts a large block into its place in the page: a template would copy it several times.
+/// Puts a large block into its place in the page. A template would copy it several times.
 void fill_block(std::string& page, std::string_view begin, const std::string& content) {
   page.insert(page.rfind(begin) + begin.size(), content);
 }
 
-/// The text the results were read from, without a copy where there is one.
+/// The text from which the results were read, without a copy if it is there already.
 std::string_view carried_text(const Results& results, std::string& made) {
   if (results.text.empty()) made = text_of(results);
   return results.text.empty() ? std::string_view(made) : std::string_view(results.text);
@@ -93,7 +93,7 @@ std::string html_of(const Results& results, const Summary& summary, const std::s
   view.set("charts", figure_pictures(figures.curves, "chart", gnuplot));
   std::string page =
       fill_template("report.html.mustache", view, kainjow::mustache::html_escape<std::string>);
-  // From the last to the first: none of them may hold what another begins with.
+  // From the last to the first, because no block may hold the text with which another begins.
   fill_block(page, results_begin, text_block.get());
   if (!history.empty()) fill_block(page, history_begin, packed(history));
   fill_block(page, cells_begin, cells_json(summary));

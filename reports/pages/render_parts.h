@@ -1,5 +1,5 @@
-// The renderers with the summary worked out already: write_report has one for all of them, which
-// for results with millions of rounds is most of the time.
+// The renderers with the summary as an argument. write_report computes the summary once for all of
+// them. For results with millions of rounds, the summary takes most of the time.
 #pragma once
 #include <string>
 

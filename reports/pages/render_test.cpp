@@ -148,7 +148,7 @@ TEST(Boards, UnlikeWorkIsNeverInOneTable) {
   EXPECT_EQ(count(render_markdown(results), "| | kernel | ns/token |"), 3u);
 }
 
-/// Rows that claim a speed although something is wrong with them.
+/// Rows that state a speed although they may not have one.
 std::vector<Results> broken_results() {
   std::vector<Results> all(5, small_results());
   all[0].timings[0].outcome = Outcome::broken;

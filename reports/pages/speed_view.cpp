@@ -1,4 +1,4 @@
-// What was timed, as data for the templates: leaderboards, heat maps, the census of disturbances.
+// What was timed, as data for the templates: leaderboards, heat maps and counted disturbances.
 #include "reports/pages/speed_view.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace ropewalk::report {
 namespace {
 
-/// An outcome never speaks by colour alone.
+/// An outcome has a symbol besides its colour.
 Mark mark_of_outcome(Outcome outcome) {
   if (outcome == Outcome::faster) return {"good", "▲"};
   if (outcome == Outcome::slower) return {"slow", "▼"};
@@ -29,7 +29,7 @@ std::string interval_text(const Interval& interval) {
   return fmt::format("{} – {}", ratio_text(interval.low), ratio_text(interval.high));
 }
 
-/// Without a twin nothing is known of it.
+/// The floor is infinite, i.e. unknown, without a null twin.
 std::string floor_text(double floor) {
   return std::isfinite(floor) ? percent_text(100 * floor) : "not known";
 }
@@ -103,7 +103,7 @@ std::string threads_text(const TimingRow& row) {
   return row.threads > 1 ? fmt::format(", {} threads", row.threads) : "";
 }
 
-/// "median of 5 launches of 40 rounds"
+/// For example "median of 5 launches of 40 rounds".
 std::string samples_text(const Contest& contest) {
   std::size_t launches = 0, rounds = 0;
   bool paired = true;
@@ -176,7 +176,7 @@ const char* heat_class(double percent) {
   return percent > 0 ? "h0" : "hx";
 }
 
-/// Kernels of a board in the order of their first appearance by rank.
+/// Kernels of a board in the order in which they first appear by rank.
 std::vector<std::string> columns_of(const Board& board) {
   std::vector<std::string> names;
   for (const Contest& contest : board.contests)
@@ -251,7 +251,7 @@ View census(const Results& results) {
     sum.reverified += row.reverified;
     sum.switches += row.involuntary_switches;
     sum.faults += row.page_faults;
-    // Each row has what was stolen from its whole group.
+    // Each row holds the steal time of its whole group, so it counts once a group.
     if (groups.insert({row.launch, row.workload, row.board, row.threads}).second)
       sum.steal_ms += row.steal_ms;
     sum.off_cpu = std::max(sum.off_cpu, row.off_cpu_share);
@@ -280,7 +280,7 @@ View census(const Results& results) {
   return out;
 }
 
-/// Launches and rounds apart: the median and largest of each kind of spread.
+/// The median and the largest of each kind of spread: between launches, and between rounds.
 View spreads(const Summary& summary) {
   std::vector<double> launches, rounds;
   for (const ClaimGroup& group : summary.claims.groups)
@@ -298,8 +298,8 @@ View spreads(const Summary& summary) {
     item.set("spread_most", percent_text(100 * *std::max_element(values.begin(), values.end())));
     out << std::move(item);
   };
-  add("between launches (slowest over fastest median)", launches);
-  add("within a launch (upper over lower quartile of its rounds)", rounds);
+  add("between launches (slowest / fastest median, less 1)", launches);
+  add("within a launch (upper / lower quartile of its rounds, less 1)", rounds);
   return out;
 }
 
@@ -314,7 +314,7 @@ bool anything_compared(const Summary& summary) {
 SpeedsText speeds_text(const Summary& summary) {
   if (summary.timings.empty()) return {};
   if (!anything_compared(summary))
-    return {{"none", ""}, "", "measured without paired rounds: no claim is made about them"};
+    return {{"none", ""}, "", "measured without paired rounds, so no claim is made"};
   const Claims& claims = summary.claims;
   if (!claims.valid)
     return {{"bad", "✗"}, "INVALID", claims.invalid_because + "; no claim is made"};

@@ -8,15 +8,15 @@
 
 namespace ropewalk::report {
 
-/// What the banner says of the speeds: "valid", "noisy" or "INVALID", and "noise floor 0.8 %, ...".
-/// The word is empty where nothing was compared, all of it where nothing was timed.
+/// What the banner says about the speeds: "valid", "noisy" or "INVALID", and "noise floor 0.8 %,
+/// ...". The word is empty if nothing was compared. Both are empty if nothing was timed.
 struct SpeedsText {
   Mark mark{"none", ""};
   std::string word, rest;
 };
 SpeedsText speeds_text(const Summary& summary);
 
-/// Leaderboards, heat maps and what disturbed the rounds.
+/// Adds leaderboards, heat maps and the disturbances of the rounds.
 void add_speeds(const Results& results, const Summary& summary, View& view);
 
 }  // namespace ropewalk::report

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view mark = "<!-- ropewalk ", mark_end = " -->", end_name = "end";
 
-/// "What was checked" -> "what-was-checked"
+/// "What was checked" gives "what-was-checked".
 std::string name_of(std::string_view heading) {
   std::string name;
   for (const char c : heading)
@@ -22,8 +22,8 @@ std::string name_of(std::string_view heading) {
   return name;
 }
 
-/// The sections of report.md by name, without their headings. Headings are ours: what is foreign
-/// stands in code spans and fences, which begin otherwise.
+/// The sections of report.md by name, without their headings. Foreign text cannot look like a
+/// heading, because it stands in code spans and fences, which begin otherwise.
 std::map<std::string, std::string> sections_of(std::string_view markdown) {
   std::map<std::string, std::string> sections;
   std::string name;
@@ -81,7 +81,7 @@ std::string spliced(const std::string& text, const std::string& document, const 
     const std::string name = marker_of(line);
     ++number;
     if (name == end_name) {
-      if (open.empty()) refuse("an end marker without its beginning");
+      if (open.empty()) refuse("an end marker stands here without its beginning");
       out += sections.at(open) + made_by;
       open.clear();
       ++pairs;

@@ -1,4 +1,4 @@
-// Tables of a report inside a document that people write.
+// Puts tables of a report into a document that people write.
 #pragma once
 #include <string>
 
@@ -6,11 +6,11 @@
 
 namespace ropewalk::report {
 
-/// The document with what stands between each pair of lines
+/// Returns the document with new text between each pair of lines
 ///   <!-- ropewalk NAME --> ... <!-- ropewalk end -->
-/// replaced by the section NAME of report.md ("leaderboards", "ratios", ...) and the command that
-/// made it. `document` stands for the file in messages. Throws BadFile for a document without
-/// such a pair, with one left open, or with a name that the report does not have.
+/// The new text is the section NAME of report.md ("leaderboards", "ratios", ...) and the command
+/// that made it. `document` stands for the file in messages. Throws BadFile if the document has no
+/// such pair, if a pair is left open, or if the report has no section of that name.
 std::string spliced(const std::string& text, const std::string& document, const Results& results);
 
 }  // namespace ropewalk::report

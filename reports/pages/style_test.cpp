@@ -1,4 +1,4 @@
-// Every colour of text against what it stands on: WCAG 2.1, at least 4.5 to 1.
+// Every colour of text has a contrast of at least 4.5 to 1 with its background (WCAG 2.1).
 #include <gtest/gtest.h>
 
 #include <algorithm>

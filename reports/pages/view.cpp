@@ -45,7 +45,7 @@ Mark mark_of(Verdict verdict) {
 namespace {
 
 std::string end_text(const Results& results) {
-  if (!results.complete) return "cut off: what follows is what was recorded until then";
+  if (!results.complete) return "cut off: the report shows what was recorded until then";
   return fmt::format("complete after {}, exit code {}", seconds_text(results.end.seconds),
                      results.end.exit_code);
 }
@@ -170,9 +170,9 @@ View environment(const Results& results) {
 }  // namespace
 
 View& View::operator<<(View item) {
-  // Only its elements keep list_value() from being written to; push_back() would copy.
+  // Only its elements keep list_value() from being writable; push_back() would copy.
   auto& items = const_cast<kainjow::mustache::list&>(list_value());
-  if (items.size() == items.capacity()) {  // the vector's own growth copies: moving may throw
+  if (items.size() == items.capacity()) {  // the vector's own growth copies, since a move may throw
     kainjow::mustache::list more;
     more.reserve(2 * items.size() + 4);
     std::move(items.begin(), items.end(), std::back_inserter(more));

@@ -1,5 +1,5 @@
-// The report as data for the templates: every value is ready to print, every name used once, so
-// that a template decides only where things stand. HTML and Markdown share it.
+// The report as data for the templates, shared by HTML and Markdown. Every value is ready to print
+// and every name is used once, so a template only decides where things stand.
 #pragma once
 #include <kainjow/mustache.hpp>
 #include <string>
@@ -13,8 +13,8 @@
 
 namespace ropewalk::report {
 
-/// The library's data, which copies the whole tree below whenever one is put into another: this one
-/// moves it.
+/// Wraps the library's data type. The library copies the whole tree whenever one tree is put into
+/// another; this type moves it.
 class View : public kainjow::mustache::data {
  public:
   using kainjow::mustache::data::data;
@@ -26,13 +26,13 @@ inline View flag(bool on) {
   return View(on ? View::type::bool_true : View::type::bool_false);
 }
 
-/// One named value of a list that a template prints as name and value.
+/// One element of a list, with `name` and `value`.
 View named(const char* name, const std::string& value);
 
-/// "position_sweep" in pieces, between which a narrow column may break.
+/// Splits a name such as "position_sweep" into pieces between which a narrow column may break.
 View pieces(const std::string& name);
 
-/// Colour and symbol together: neither speaks alone.
+/// A colour and a symbol that always go together, so that neither is the only sign.
 struct Mark {
   const char* css_class;
   const char* symbol;
@@ -42,10 +42,11 @@ Mark mark_of(Verdict verdict);
 
 View make_view(const Results& results, const Summary& summary);
 
-/// The text of templates/NAME, compiled in.
+/// The text of templates/NAME, which is compiled in.
 std::string template_text(const std::string& name);
 
-/// {{x}} goes through `escape`; an error in a template throws std::logic_error.
+/// Fills a template; {{x}} goes through `escape`. Throws std::logic_error for an error in a
+/// template.
 std::string fill_template(const std::string& name, const View& view,
                           const kainjow::mustache::mustache::escape_handler& escape);
 

@@ -18,7 +18,7 @@ void write_report(const Results& results, const std::filesystem::path& out_dir,
   std::filesystem::create_directories(out_dir, error);
   if (error) throw std::runtime_error(out_dir.string() + ": cannot be made: " + error.message());
   const Summary summary = summarize(results);
-  // The page takes as long as all others together.
+  // The page takes as long as the other three formats together, so they run beside it.
   struct Others {
     std::string markdown, csv, junit;
   };

@@ -1,4 +1,4 @@
-// A report as files.
+// Writes a report as files.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace ropewalk::report {
 
-/// Writes report.md, report.html, results.csv and junit.xml into out_dir (made if missing), each
-/// whole or not at all. Throws std::runtime_error with one line that names the file.
+/// Writes report.md, report.html, results.csv and junit.xml into out_dir, each whole or not at all.
+/// Makes out_dir if it is missing. Throws std::runtime_error with one line that names the file.
 void write_report(const Results& results, const std::filesystem::path& out_dir,
                   const std::string& history = {});
 

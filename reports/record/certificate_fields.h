@@ -1,4 +1,5 @@
-// The fields of a certificate row, listed once: for JSON, and to say which of them must be alike.
+// The fields of a certificate row, listed once. The JSON code uses the list, and so does the check
+// that the parts of one certificate agree.
 #pragma once
 #include <concepts>
 #include <type_traits>
@@ -10,7 +11,7 @@ namespace ropewalk::report {
 template <class Row>
 concept CertificateRowLike = std::same_as<std::remove_const_t<Row>, CertificateRow>;
 
-/// What parts of one certificate have in common.
+/// The fields in which all parts of one certificate must agree.
 template <CertificateRowLike Row, class Visit>
 void each_common_field(Row& row, Visit&& visit) {
   visit("version", row.version);

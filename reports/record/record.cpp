@@ -223,7 +223,7 @@ void from_json_value(const json& value, std::map<std::string, std::string>& out)
   for (const auto& item : value.items()) from_json_value(item.value(), out[item.key()]);
 }
 
-/// Fields that schema 1 did not have at first: where one is missing it keeps its default.
+/// Fields that the first files of schema 1 lack. A missing one keeps its default.
 constexpr std::array<std::string_view, 7> later_fields = {
     "known",      "cause",          "worst_margin", "worst_replay",
     "processors", "spin_ns_before", "spin_ns_after"};
@@ -259,7 +259,7 @@ json parse_object(std::string_view line) {
   return object;
 }
 
-/// Takes the lines of a file one by one. A later run row starts over: the last run wins.
+/// Takes the lines of a file one by one. Each run row discards what came before: the last run wins.
 class ResultsReader {
  public:
   void take(std::string_view line) {
@@ -335,10 +335,10 @@ void take(ResultsReader& reader, std::string_view line, const std::filesystem::p
   } catch (const FieldError& error) {
     bad(file, number, error.what);
   }
-  (reader.results.text += line) += '\n';  // a run row has emptied it
+  (reader.results.text += line) += '\n';  // a run row has emptied the text
 }
 
-// The row of a line that stands alone.
+// Reads a line that stands alone, without a file around it.
 template <class Row>
 Row one_row_from(const std::string& json_line, std::vector<Row> Results::*rows) {
   ResultsReader reader;

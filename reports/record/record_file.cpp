@@ -1,5 +1,5 @@
-// Appends whole lines and reads whole lines. A kill between two writes loses at
-// most the row in flight: it leaves half a line, which a reader drops and the next writer cuts off.
+// Appends whole lines and reads whole lines. A kill between two writes leaves at most half a line.
+// A reader drops that half line and the next writer cuts it off.
 #include "reports/record/record_file.h"
 
 #include <fcntl.h>
@@ -37,7 +37,7 @@ ssize_t read_some(int descriptor, char* to, std::size_t size) {
   return got;
 }
 
-/// How many bytes the file must keep so that it ends in a whole line.
+/// The number of bytes to keep so that the file ends in a whole line.
 off_t whole_lines_bytes(int descriptor, off_t size) {
   std::array<char, 4096> block;
   for (off_t end = size; end > 0;) {
@@ -51,7 +51,7 @@ off_t whole_lines_bytes(int descriptor, off_t size) {
   return 0;
 }
 
-/// A run that was killed leaves half a row; the next row must not be glued to it.
+/// A killed run leaves half a row. The next row must not be glued to it.
 void drop_half_row(int descriptor, const std::filesystem::path& file) {
   struct stat status {};
   if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return;
@@ -129,7 +129,7 @@ std::int64_t for_each_whole_line(
   while (true) {
     const ssize_t got = read_some(opened.number(), block.data(), block.size());
     if (got < 0) cannot_read(file, errno);
-    if (got == 0) return number;  // what is pending is half a row
+    if (got == 0) return number;  // pending holds half a row
     std::string_view rest(block.data(), static_cast<std::size_t>(got));
     for (std::size_t end; (end = rest.find('\n')) != std::string_view::npos;) {
       pending += rest.substr(0, end);

@@ -1,4 +1,4 @@
-// The lines of a results file that are whole.
+// Reads the whole lines of a results file.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -7,21 +7,23 @@
 
 namespace ropewalk::report {
 
-/// Every row begins so; a file whose unfinished last line does not is not ours to repair.
+/// Every row begins with these bytes. If the unfinished last line begins otherwise, the file is
+/// foreign and is not repaired.
 inline constexpr std::string_view record_line_start = R"({"schema":)";
 
-/// Calls visit(line, number) for each line that ends in a newline, numbered from 1; what follows
-/// the last newline is dropped. Returns how many lines there were. Throws BadFile when the file
-/// cannot be read or a line is longer than 16 MiB.
+/// Calls visit(line, number) for each line that ends in a newline. Numbers start at 1. Bytes after
+/// the last newline are dropped. Returns the number of lines. Throws BadFile if the file cannot be
+/// read or a line is longer than 16 MiB.
 std::int64_t for_each_whole_line(
     const std::filesystem::path& file,
     const std::function<void(std::string_view line, std::int64_t number)>& visit);
 
-/// Whether a run has begun in the file: false where it is not there, or a kill left no whole line.
-/// Throws BadFile as above.
+/// True if a run has begun in the file. False if the file does not exist or a kill left no whole
+/// line. Throws BadFile as above.
 bool has_whole_line(const std::filesystem::path& file);
 
-/// The JSON parser is iterative, but nothing that deep is a row.
+/// The JSON parser is iterative, so depth cannot crash it. A line that nests too deep is still no
+/// row.
 bool nests_too_deep(std::string_view line);
 
 }  // namespace ropewalk::report

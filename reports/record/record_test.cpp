@@ -19,7 +19,7 @@ using nlohmann::json;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-/// A folder of its own for each test, gone afterwards.
+/// Gives each test a folder of its own and removes it afterwards.
 class Record : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -311,7 +311,8 @@ TEST_F(Record, AFullDiskIsOneClearLine) {
   EXPECT_THROW(writer.write(sample_verdict()), std::runtime_error);
 }
 
-/// Each field of a written row is in the schema file with its type, and the other way round.
+/// Each field of a written row is in the schema file with its type, and each field of the schema is
+/// in a row.
 TEST(ResultsSchema, DescribesEveryField) {
   const json schema = json::parse(std::ifstream(RESULTS_SCHEMA));
   EXPECT_EQ(schema.at("$schema"), "https://json-schema.org/draft/2020-12/schema");
@@ -332,7 +333,7 @@ TEST(ResultsSchema, DescribesEveryField) {
     EXPECT_EQ(fields.at("row").at("const"), kind);
     EXPECT_EQ(fields.at("schema").at("const"), results_schema_version);
     EXPECT_EQ(fields.size(), row.size()) << kind;
-    std::size_t later = 0;  // files without these are still read
+    std::size_t later = 0;  // files without these fields are still read
     for (const char* field : {"known", "cause", "worst_margin", "worst_replay", "processors",
                               "spin_ns_before", "spin_ns_after"})
       later += row.count(field);

@@ -1,4 +1,4 @@
-// What can be said about rows without reading any JSON.
+// Questions about rows that need no JSON.
 #include <string>
 
 #include "reports/record/record.h"

@@ -1,4 +1,4 @@
-// The words of the result schema as types. A file has the words; nothing else compares them.
+// The words of the result schema as types. Only a file holds the words; code compares the types.
 #pragma once
 #include <fmt/format.h>
 
@@ -12,14 +12,16 @@
 
 namespace ropewalk::report {
 
-/// What is said of a kernel and a property. VACUOUS: nothing was compared, which is a failure.
+/// The verdict on a kernel and a property. VACUOUS means that nothing was compared; it is a
+/// failure.
 enum class Verdict { pass, fail, crash, hang, vacuous, unsupported, skipped };
 
-/// What became of a contestant on a workload. Files have measured to skipped, of older versions up
-/// to implausible; reports add what the rounds say, and a comparison of two runs the rest.
+/// The outcome of a contestant on a workload. New files hold `measured` to `skipped`; older files
+/// hold words up to `implausible`. Reports add what the rounds say, and a comparison of two runs
+/// adds the rest.
 enum class Outcome {
   measured,  ///< a speed without a claim: claims are computed from the rounds
-  broken,    ///< no number anywhere
+  broken,    ///< shown without any number
   skipped,
   unsupported,
   faster,
@@ -27,13 +29,13 @@ enum class Outcome {
   same,
   unresolved,
   implausible,  ///< faster than memory allows
-  invalid,      ///< the rounds cannot carry a claim
-  changed,      ///< the same name, other work
+  invalid,      ///< the rounds cannot support a claim
+  changed,      ///< the name is the same, the work is not
   gone,
   added,
 };
 
-/// A null twin is the baseline's code a second time.
+/// A null twin runs the baseline's code a second time.
 enum class Role { kernel, baseline, null_twin, ceiling };
 
 enum class Engine { paired, gbench };
@@ -62,7 +64,7 @@ constexpr std::string_view word(E value) {
   return words_of<E>[static_cast<std::size_t>(value)];
 }
 
-/// The reverse; none for what is no word of E.
+/// The reverse. Returns nothing if the text is no word of E.
 template <Worded E>
 constexpr std::optional<E> from_word(std::string_view text) {
   const auto found = std::find(words_of<E>.begin(), words_of<E>.end(), text);

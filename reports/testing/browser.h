@@ -1,4 +1,4 @@
-// A report in a real browser, for tests: what it asks for, what it says, how it looks.
+// Shows a report in a real browser, for tests of what it requests, what it says and how it looks.
 #pragma once
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -41,13 +41,13 @@ inline std::string replaced(std::string text, const std::string& what, const std
 
 inline constexpr const char* policy_tag = "http-equiv=\"Content-Security-Policy\"";
 
-/// The page without its policy and with something at its end: what a careless page could do.
+/// The page without its policy and with `planted` at its end, as a careless page could be.
 inline std::string careless(const std::string& page, const std::string& planted) {
   return replaced(replaced(page, policy_tag, "name=\"no-policy\""), "</body>", planted + "</body>");
 }
 
-/// Says on the console how wide the page is, who sticks out and outside of what may scroll, and
-/// whether it shows a text.
+/// Writes to the console how wide the page is, which elements are too wide outside of scrolling
+/// boxes, and whether the page shows a text.
 inline std::string measuring(const std::string& shown) {
   return "<script>const most = document.documentElement.clientWidth;"
          "console.log('measured', most, document.documentElement.scrollWidth);"
@@ -65,12 +65,12 @@ inline std::string with_helpers(const std::string& script) {
 struct Look {
   int width = 360, height = 800;
   bool dark = false, scripts = true;
-  std::string picture = "--screenshot";  ///< or --print-to-pdf
+  std::string picture = "--screenshot";  ///< "--screenshot" or "--print-to-pdf"
 };
 
 struct PageSeen {
   std::vector<std::string> console, requests;
-  std::string picture;  ///< the file's bytes
+  std::string picture;  ///< the bytes of the picture file
   std::string error;
 };
 
@@ -96,7 +96,7 @@ class Browser : public ::testing::Test {
     if (!folder.empty()) fs::remove_all(folder, ignored);
   }
 
-  /// The page as seen in a frame of that width: a window is never narrower than 500 pixels.
+  /// The page as seen in a frame of that width, because a window is never narrower than 500 pixels.
   PageSeen look(const std::string& page, const Look& how) {
     write_file(folder / "page.html", page);
     const std::string size =
@@ -136,7 +136,7 @@ class Browser : public ::testing::Test {
     PageSeen seen;
     seen.error = output.error;
     seen.console = lines_with(read_file(log), ":CONSOLE:");
-    // What a page asks for is filed under the origin of its frame; the rest is the browser's own.
+    // Requests of a page are filed under the origin of its frame. The others are the browser's own.
     for (const std::string& line : lines_with(read_file(net), "\"url\":\""))
       if (line.find("_key\":\"file:") != std::string::npos) seen.requests.push_back(line);
     seen.picture = read_file(picture);
@@ -146,7 +146,7 @@ class Browser : public ::testing::Test {
     return seen;
   }
 
-  /// What the measuring script said, in a page that may run it.
+  /// What the measuring script says in a page that may run it.
   std::string measured(const std::string& page, const std::string& shown = "'Ropewalk'") {
     std::string said;
     for (const std::string& line : look(careless(page, measuring(shown)), {}).console)
@@ -155,7 +155,7 @@ class Browser : public ::testing::Test {
     return said;
   }
 
-  /// What a planted script said on the console, one line each.
+  /// What a planted script says on the console, one line each.
   std::string said(const std::string& page, const std::string& script, const Look& how = {}) {
     std::string lines;
     for (const std::string& line : look(careless(page, script), how).console) {
@@ -171,7 +171,7 @@ class Browser : public ::testing::Test {
   fs::path folder;
 };
 
-/// Names as a plugin could have them.
+/// Results with names that a hostile plugin could have.
 inline Results hostile_results() {
   const std::string script = "<script>console.error(1)</script><img src=http://127.0.0.1:9/x>";
   const std::string hostile = script + "\"'&amp;|`" + std::string(300, 'w') +

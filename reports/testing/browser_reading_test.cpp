@@ -1,11 +1,11 @@
-// What a reader does with a page in a real browser: reads it without its script, sorts it, filters
-// it, sees each number as it was computed, in colours that stand out.
+// What a reader does with a page in a real browser: reads it without its script, sorts and filters
+// it. Each number must be as computed, in colours with enough contrast.
 #include "reports/testing/browser.h"
 
 namespace ropewalk::report {
 namespace {
 
-/// The page without our script.
+/// The page without this project's script.
 std::string scriptless(const std::string& page) {
   const std::size_t begin = page.find("<script>"), end = page.find("</script>", begin);
   if (begin == std::string::npos) throw std::logic_error("no script in the page");
@@ -17,7 +17,7 @@ TEST_F(Browser, ReadsTheSameWithoutItsScript) {
       "let h = 0; const text = document.body.innerText.replace(/Filter/, '').replace(/\\s+/g, '');"
       "for (const c of text) h = (h * 31 + c.codePointAt(0)) >>> 0;"
       "say('text', text.length > 5000, h);");
-  // On a phone the heads of a table stand there only to be sorted by.
+  // On a phone the heads of a table are shown only for sorting.
   const Look wide{.width = 1280};
   const std::string with = said(sample_page(), digest, wide);
   EXPECT_NE(with.find("text true"), std::string::npos) << with;
@@ -36,7 +36,7 @@ TEST_F(Browser, SortsByMouseAndByKeyboard) {
       "button.click(); say('up', names(), head.ariaSort);"
       "button.click(); say('down', names(), head.ariaSort);"
       "button.click(); say('back', names() === before, head.ariaSort);"
-      // A native button that can be focused is what Enter and the space bar press.
+      // Enter and the space bar press a native button that has the focus.
       "button.focus(); say('keys', document.activeElement === button, button.tabIndex,"
       "  button.type, getComputedStyle(button).outlineStyle);"
       "say('all', [...document.querySelectorAll('table.sortable thead th')]"
@@ -71,14 +71,14 @@ TEST_F(Browser, FiltersAndComesBack) {
     EXPECT_NE(said_by.find(line), std::string::npos) << line << "\n" << said_by;
 }
 
-/// Every row of a leaderboard against the JSON beside it, and every mark against its line.
+/// Compares every row of a leaderboard with the JSON beside it, and every mark with its line.
 std::string comparing_cells() {
   return with_helpers(
       "const cells = JSON.parse(document.getElementById('cells').textContent);"
       "const rows = [...document.querySelectorAll('tr[data-cell]')];"
       "say('cells', cells.length === rows.length, rows.length > 40);"
       "const printed = e => e ? e.textContent.replace(/,/g, '') : '';"
-      // Half a unit of the last digit that is printed.
+      // Half a unit of the last printed digit.
       "const half = text => 0.5 * 10 ** -(/^\\d+\\.(\\d+)/.exec(text) || ['', ''])[1].length;"
       "let wrong = 0, numbers = 0;"
       "rows.forEach((row, i) => {"
@@ -114,8 +114,8 @@ TEST_F(Browser, EachCellIsItsJsonValueAndEachMarkALine) {
   EXPECT_NE(said(edited, comparing_cells()).find("wrong 1 true"), std::string::npos);
 }
 
-/// Contrast of every text with what is behind it (WCAG 2.1), the order of headings, the smallest
-/// letters.
+/// Measures the contrast of every text with its background (WCAG 2.1), the order of headings, and
+/// the smallest letters.
 std::string measuring_text() {
   return with_helpers(
       "const rgb = c => (c.match(/[\\d.]+/g) || []).map(Number);"
@@ -135,7 +135,7 @@ std::string measuring_text() {
       "  ++texts; least = Math.min(least, ratio);"
       "  if (!svg) { smallest = Math.min(smallest, parseFloat(style.fontSize));"
       "    if (innerWidth < 500 && parseFloat(style.fontSize) < 15.9) say('small', e.className); }"
-      // A sample of a colour is a picture, not a text: 3 (WCAG 2.1, 1.4.11).
+      // A sample of a colour counts as a picture, not as text: 3 (WCAG 2.1, 1.4.11).
       "  if (ratio < (e.matches('.swatch[aria-hidden]') ? 3 : 4.5))"
       "    say('faint', e.tagName, e.className, ratio.toFixed(2)); }"
       "let last = 0, skips = 0, first = 0;"

@@ -1,5 +1,5 @@
-// The report in a real browser: it asks for nothing, says nothing on the console, fits a phone and
-// shows hostile names as they are. What finds these things is shown to find them.
+// The report in a real browser: it requests nothing, writes nothing on the console, fits a phone
+// and shows hostile names as they are. Controls show that each check can fail.
 #include "reports/testing/browser.h"
 
 namespace ropewalk::report {
@@ -10,7 +10,7 @@ TEST_F(Browser, AReportAsksForNothingAndSaysNothing) {
     for (const bool scripts : {true, false}) {
       const PageSeen seen = look(page, {.width = 1280, .scripts = scripts});
       EXPECT_EQ(seen.requests, std::vector<std::string>{});
-      // A frame without scripts says once that there was one; the page says nothing either way.
+      // A frame without scripts says once that there was one. The page itself says nothing.
       std::vector<std::string> console = seen.console;
       const auto is_held = [](const std::string& line) {
         return line.find("Blocked script execution in 'file://") != std::string::npos &&
@@ -30,7 +30,7 @@ TEST_F(Browser, FitsAPhone) {
 }
 
 TEST_F(Browser, ShowsHostileNamesAsText) {
-  // In a page without its policy nothing but the escaping holds them.
+  // In a page without its policy, only the escaping protects against them.
   const std::string name = "'<scr' + 'ipt>console.error(1)</scr' + 'ipt><img src=http'";
   const PageSeen seen = look(careless(hostile_page(), measuring(name)), {});
   EXPECT_EQ(seen.requests, std::vector<std::string>{});

@@ -12,7 +12,7 @@ struct SampleKernel {
   const char* summary;
   const char* plugin;
   const char* contract;
-  double ns;  ///< a token
+  double ns;  ///< ns per token
 };
 
 const std::vector<SampleKernel> kernels = {
@@ -77,8 +77,8 @@ void add_verdicts(Results& results) {
         }
 }
 
-/// Rounds as a shared machine gives them: a drift that all contestants share, a spread of their
-/// own, a spike now and then. The same numbers every time.
+/// Rounds like those of a shared machine: a drift that all contestants share, a spread of their
+/// own, and a spike now and then. The numbers are the same every time.
 std::vector<double> sample_rounds(double ns, std::int64_t launch, std::uint64_t salt) {
   std::vector<double> rounds;
   std::uint64_t state = salt * 2654435761u + static_cast<std::uint64_t>(launch) + 1;

@@ -1,10 +1,10 @@
-// Made-up results in which every part of a report has something to show. For tests only.
+// Made-up results, for tests only, in which every part of a report has something to show.
 #pragma once
 #include "reports/record/record.h"
 
 namespace ropewalk::report {
 
-/// Four kernels that hold and a plugin that rotates the wrong way, on three workloads.
+/// Four kernels that hold, and a plugin that rotates the wrong way, on three workloads.
 Results sample_results();
 
 VerdictRow sample_verdict();

@@ -9,7 +9,7 @@ namespace ropewalk::tools {
 using namespace report;
 namespace {
 
-/// A ratio of times as the percents that it differs from 1.
+/// A ratio of times as its distance from 1, in percent.
 std::string percents(double ratio) {
   return ratio <= 11 ? fmt::format("{:+.2f}", 100 * (ratio - 1)) : ">+1000";
 }

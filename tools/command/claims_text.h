@@ -1,4 +1,5 @@
-// What bench says of its rows on a terminal: speeds, claims with their intervals, the noise floor.
+// What bench prints about its rows on a terminal: speeds, claims with their intervals, and the
+// noise floor.
 #pragma once
 #include <string>
 
@@ -6,7 +7,7 @@
 
 namespace ropewalk::tools {
 
-/// A table for each workload and board, then whether the run is valid.
+/// A table for each workload and board, and then whether the run is valid.
 std::string claims_as_text(const report::Claims& claims);
 
 }  // namespace ropewalk::tools

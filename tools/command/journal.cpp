@@ -14,7 +14,7 @@ using namespace harness;
 using namespace report;
 namespace {
 
-// The command without --resume, what it runs, and on what.
+// The command without --resume, the files that it runs, and the machine.
 RunRow identity_of(const Options& options) {
   const auto print_of = [](const std::string& file) {
     return fingerprint_of_file(file).value_or("unreadable");
@@ -41,7 +41,7 @@ RunRow identity_of(const Options& options) {
   return run;
 }
 
-// Google Benchmark's rows are not resumed.
+// Rows of Google Benchmark are not resumed.
 std::string folder_of(const Options& options) {
   return options.engine == "paired" ? options.out : "";
 }
@@ -66,7 +66,7 @@ Journal::Journal(const Options& options) {
   writer_ = std::make_unique<RecordWriter>(file_);
 }
 
-// Nothing is made before there is something to keep.
+// The file is not made before there is a row to keep.
 void Journal::write(const TimingRow& row) {
   if (file_.empty()) return;
   if (!writer_) {

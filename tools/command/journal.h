@@ -1,6 +1,6 @@
-// What a bench has measured so far, kept beside its results until it is complete: a kill loses the
-// group in flight and nothing else. Results proper are written at the end, when it is known who
-// broke: a broken kernel has a number in no results file.
+// The groups that a bench has measured so far, kept beside its results until the bench is complete.
+// A kill then loses only the group being measured. The results themselves are written at the end.
+// Only then is it known which kernels broke, and a broken kernel has no number in any results file.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -15,12 +15,13 @@ namespace ropewalk::tools {
 
 class Journal {
  public:
-  /// Without --out nothing is kept. With --resume takes up what the same command, program, plugins
-  /// and machine had measured; throws UsageError where they differ. Else begins anew.
+  /// Without --out it keeps nothing. With --resume it takes up what the same command measured with
+  /// the same program, plugins and machine; it throws UsageError if they differ. Without --resume
+  /// it starts empty.
   explicit Journal(const Options& options);
   const std::vector<report::TimingRow>& resumed() const { return resumed_; }
   void write(const report::TimingRow& row);
-  /// The run has come to its end: its rows stand in the results, which have their end row.
+  /// Removes the journal. The run has ended, and its results hold all rows and the end row.
   static void forget(const Options& options);
 
  private:

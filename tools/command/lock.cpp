@@ -33,7 +33,8 @@ namespace fs = std::filesystem;
 constexpr auto patience = std::chrono::seconds(1);
 constexpr auto between_tries = std::chrono::milliseconds(20);
 
-// What a forked child must not keep: a judge may outlive a killed parent for a moment.
+// Descriptors that a forked child must close, because a judge may outlive a killed parent for a
+// moment.
 std::vector<int>& held() {
   static std::vector<int> descriptors;
   return descriptors;
@@ -64,8 +65,8 @@ std::string command_of(const std::string& process) {
   return command;
 }
 
-// By /proc/locks, which names the file by its device and inode. A process of another machine or
-// container is not in there.
+// Reads /proc/locks, which names a file by its device and inode. A process of another machine or
+// container is not listed there.
 std::string holder_of(int descriptor) {
   struct stat status {};
   if (fstat(descriptor, &status) != 0) return "another run";
@@ -83,7 +84,7 @@ std::string holder_of(int descriptor) {
   return "another run";
 }
 
-// Where a verb writes; empty: to no folder.
+// The folder to which a verb writes; empty if it writes to none.
 fs::path folder_of(const Options& options) {
   if (options.verb != "report") return options.out;
   if (!options.check.empty() || !options.splice.empty()) return {};
@@ -92,8 +93,8 @@ fs::path folder_of(const Options& options) {
   return folder.empty() ? "." : folder;
 }
 
-// What a kill left of a file that was being written whole (reports/record/record_file.h). Only
-// whoever has the folder to itself can tell that nobody writes it any more.
+// Removes what a kill left of a file that was being written whole (reports/record/record_file.h).
+// Only a run that has locked the folder can tell that no other process is writing the file.
 void remove_unfinished_files(const fs::path& folder) {
   constexpr std::string_view mark = ".part-";
   constexpr std::array<std::string_view, 6> names = {"report.html",       "report.md",
@@ -137,7 +138,7 @@ void Lock::hold(int descriptor) {
 FolderLock::FolderLock(const Options& options) : folder_(folder_of(options)) {
   if (folder_.empty()) return;
   std::error_code error;
-  // Where the results already are, there is nothing to make.
+  // The folder of the given results exists already.
   if (!options.out.empty()) is_new_ = fs::create_directories(folder_, error);
   if (error)
     throw UsageError("cannot make the folder " + folder_.string() + ": " + error.message());
@@ -146,7 +147,7 @@ FolderLock::FolderLock(const Options& options) : folder_(folder_of(options)) {
 
 FolderLock::~FolderLock() {
   std::error_code error;
-  if (is_new_) fs::remove(folder_, error);  // an empty one alone can be removed
+  if (is_new_) fs::remove(folder_, error);  // removes an empty folder only
 }
 
 void FolderLock::lock() {
@@ -157,7 +158,7 @@ void FolderLock::lock() {
     throw UsageError(fmt::format(
         "{}: {} writes there; wait until it ends, or give this run a folder of its own with --out",
         folder_.string(), holder_of(descriptor_)));
-  fmt::print(stderr, "ropewalk: {} cannot be locked ({}): let no other run write there\n",
+  fmt::print(stderr, "ropewalk: {} cannot be locked ({}): do not let another run write there\n",
              folder_.string(), std::generic_category().message(error));
 }
 

@@ -1,5 +1,5 @@
-// One writer at a time. The locks are the kernel's (flock): they end with the process that holds
-// them, however it ends, so that a kill leaves none behind. Neither workers nor judges inherit one.
+// One writer at a time. The locks are the operating system's (flock). They end with the process
+// that holds them, even if it is killed. Neither workers nor judges inherit one.
 #pragma once
 #include <filesystem>
 
@@ -7,12 +7,12 @@
 
 namespace ropewalk::tools {
 
-/// A descriptor that is locked until this is destroyed.
+/// Holds a locked descriptor until it is destroyed.
 class Lock {
  public:
   Lock() = default;
-  /// Waits for its turn. The lock is on FILE.lock, which stays: FILE itself is replaced by another
-  /// when it is written. Throws UsageError where the file cannot be made or locked.
+  /// Waits until the lock is free. The lock is on FILE.lock, which stays, because FILE itself is
+  /// replaced when it is written. Throws UsageError if the file cannot be made or locked.
   explicit Lock(const std::filesystem::path& file);
   ~Lock();
   Lock(const Lock&) = delete;
@@ -23,12 +23,12 @@ class Lock {
   int descriptor_ = -1;
 };
 
-/// The folder that a verb writes to, for this run alone. It is made if it is not there, and removed
-/// again if the run leaves it empty. The lock is on the folder itself: no file stands for it.
+/// Gives one run the folder to which it writes. Makes the folder if it is missing, and removes it
+/// again if the run leaves it empty. The lock is on the folder itself, so no lock file is needed.
 class FolderLock : private Lock {
  public:
-  /// Throws UsageError with one line that names the folder and the process that writes there. Where
-  /// folders cannot be locked (NFS) it says so on standard error and goes on.
+  /// Throws UsageError with one line that names the folder and the process that writes there. If
+  /// folders cannot be locked (NFS), it prints that on standard error and goes on.
   explicit FolderLock(const Options& options);
   ~FolderLock();
 

@@ -1,5 +1,5 @@
-// One run at a time writes to a folder, and a kill at any moment leaves one that can be gone on
-// with.
+// Only one run at a time writes to a folder. A kill at any moment leaves a folder in which a run
+// can resume.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -32,7 +32,7 @@ std::map<std::string, std::string> files_of(const fs::path& folder) {
   return files;
 }
 
-/// Locks a folder as a run does, from this process.
+/// Locks a folder from this process, as a run does.
 class FolderHeld {
  public:
   explicit FolderHeld(const fs::path& folder)
@@ -74,7 +74,7 @@ TEST(Folder, TakesOneRunAtATime) {
       EXPECT_TRUE(contains(r.err, " writes there; wait until it ends")) << verb << r.err;
       EXPECT_TRUE(files_of(out) == before) << verb;
     }
-    // What writes elsewhere may read there.
+    // A run that writes elsewhere may read there.
     EXPECT_EQ(ropewalk("report " + results + " --out " + fresh("elsewhere").string()).code, 0);
   }
   EXPECT_EQ(ropewalk("report " + results).code, 0);
@@ -123,8 +123,8 @@ TEST(Folder, IsNotLeftBehindByARefusedRun) {
   }
 }
 
-// The file is read while a kernel hangs: the run row is there before any result. Then the run is
-// killed, and neither its judges nor its workers keep the lock.
+// The file is read while a kernel hangs, so it must hold the run row before any result. Then the
+// run is killed, and neither its judges nor its workers keep the lock.
 TEST(Folder, IsFreeOnceItsRunWasKilled) {
   for (const std::string jobs : {"1", "3"}) {
     const fs::path out = fresh("out");

@@ -42,7 +42,8 @@ RunRow run_row(const Options& options) {
 
 WorkerOptions worker_options(const Options& options) {
   static const auto first_lists =
-      std::make_shared<std::map<std::string, std::vector<KernelFacts>>>();  // of the command
+      // Shared by the whole command.
+      std::make_shared<std::map<std::string, std::vector<KernelFacts>>>();
   WorkerOptions w;
   w.first_lists = first_lists;
   w.plugins = options.plugins;
@@ -117,7 +118,8 @@ void Progress::clear() {
 namespace {
 bool goes_on_unread = false;
 
-// A pipe, a socket or a terminal whose other end is closed; a full disk is none.
+// Whether standard output is a pipe, socket or terminal with its other end closed. A full disk is
+// not.
 bool reader_has_left() {
   pollfd out{STDOUT_FILENO, POLLOUT, 0};
   return poll(&out, 1, 0) > 0 && (out.revents & (POLLERR | POLLHUP)) != 0;
@@ -130,7 +132,7 @@ bool output_fails() {
 
 void go_on_unread() {
   goes_on_unread = true;
-  // What is printed between two calls of flush_output() fails there alone.
+  // Only printing between two calls of flush_output() can fail unseen, so the buffer holds it.
   constexpr std::size_t room = std::size_t{1} << 20;
   if (isatty(STDOUT_FILENO) == 0) std::setvbuf(stdout, nullptr, _IOFBF, room);
 }
@@ -156,7 +158,7 @@ OutputEnd output_end() {
 Recorder::Recorder(const Options& options, const std::string& folder, bool resumed)
     : has_result_(resumed), start_(std::chrono::steady_clock::now()) {
   if (folder.empty()) return;
-  const RunRow row = run_row(options);  // takes its time: the file is not there yet
+  const RunRow row = run_row(options);  // made before the file, because it takes time
   std::error_code error;
   file_ = std::filesystem::path(folder) / "results.jsonl";
   is_new_ = !std::filesystem::exists(std::filesystem::symlink_status(file_, error));

@@ -1,4 +1,4 @@
-// What the verbs share: the worker as the options want it, progress on a terminal, the result
+// What the verbs share: the worker with the given options, progress on a terminal, the results
 // folder.
 #pragma once
 #include <chrono>
@@ -15,7 +15,7 @@
 
 namespace ropewalk::tools {
 
-/// Bad input in one line that names the culprit. Exit code 2.
+/// Bad input, in one line that names the culprit. The command exits with 2.
 class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -23,7 +23,7 @@ class UsageError : public std::runtime_error {
 harness::WorkerOptions worker_options(const Options& options);
 properties::VerifyPlan verify_plan(const Options& options);
 
-/// The file of --known-failures, held to today's date (UTC). Throws BadFile.
+/// The file of --known-failures, judged by today's date (UTC). Throws BadFile.
 harness::KnownFailures known_failures(const Options& options);
 
 /// Throws UsageError unless every --kernel glob matches a kernel.
@@ -32,15 +32,16 @@ void require_kernels(const Options& options);
 /// Throws UsageError unless every --property glob matches a property.
 void require_properties(const Options& options);
 
-/// What was printed leaves now. Throws when it cannot: what goes on printing into the void for
-/// hours must stop.
+/// Flushes what was printed. Throws if that fails, so that no run prints for hours to a lost
+/// output.
 void flush_output();
 
-/// From now on a reader of standard output that leaves ends nothing: the results go to a file.
+/// From now on the run goes on if the reader of standard output leaves, since its results go to a
+/// file.
 void go_on_unread();
 
 enum class OutputEnd { written, reader_left, lost };
-/// How standard output stands when a verb is done.
+/// The state of standard output when a verb is done.
 OutputEnd output_end();
 
 /// One line that is rewritten in place, on standard error and only on a terminal.
@@ -57,14 +58,13 @@ class Progress {
   std::chrono::steady_clock::time_point start_;
 };
 
-/// DIR/results.jsonl, with a run row at its beginning and an end row at its end. Throws
-/// std::runtime_error when the file cannot be written. The run row is written at once: a run that
-/// is killed before its first result can be resumed. A run that is refused before its first result
-/// takes its row back, and leaves no file where there was none.
+/// Writes DIR/results.jsonl with a run row at its beginning and an end row at its end. The run row
+/// is written at once, so a run that is killed before its first result can be resumed. A run that
+/// is refused before its first result takes its row back, and leaves no file if there was none.
+/// Throws std::runtime_error if the file cannot be written.
 class Recorder {
  public:
-  /// An empty folder records nothing.
-  /// `resumed`: the file holds the run row already.
+  /// An empty `folder` records nothing. `resumed`: the file holds the run row already.
   Recorder(const Options& options, const std::string& folder, bool resumed = false);
   ~Recorder();
   Recorder(const Recorder&) = delete;
@@ -75,7 +75,7 @@ class Recorder {
     has_result_ = true;
     writer_->write(row);
   }
-  /// The end row. Not called after an exception: such a run reads as cut off.
+  /// Writes the end row. It is not called after an exception, so that such a run reads as cut off.
   void finish(int exit_code);
   const std::filesystem::path& file() const { return file_; }
 

@@ -6,7 +6,7 @@
 namespace ropewalk::tools {
 namespace {
 
-// Optimal string alignment: no part of the text is edited twice.
+// The distance by optimal string alignment: no part of the text is edited twice.
 std::size_t edits_between(const std::string& a, const std::string& b) {
   std::vector<std::size_t> before_last, last(b.size() + 1), now(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;

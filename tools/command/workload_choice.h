@@ -1,5 +1,5 @@
-// Which workloads the options ask for, wherever they come from: the built-in ones, a TOML file,
-// config.json files, shapes on the command line.
+// Chooses the workloads for the options. Sources are the built-in workloads, a TOML file,
+// config.json files, and shapes on the command line.
 #pragma once
 #include <vector>
 
@@ -9,18 +9,19 @@
 
 namespace ropewalk::tools {
 
-/// What each --config says. Throws BadFile.
+/// Reads each --config. Throws BadFile.
 std::vector<bench::ModelConfig> read_configs(const Options& options);
 
-/// All there are to choose from: what the options bring, or else the built-in ones. A name that is
-/// taken gets a number. Throws BadFile.
+/// All workloads to choose from: those that the options give, or else the built-in ones. A name
+/// that is taken already gets a number. Throws BadFile.
 std::vector<bench::Workload> all_workloads(const Options& options);
 
-/// Those that --workload names, or else those of the profile. Throws UsageError when there are
-/// none.
+/// The workloads that --workload names, or else those of the profile. Throws UsageError if there
+/// are none.
 std::vector<bench::Workload> chosen_workloads(const Options& options);
 
-/// On standard error, unless --quiet: what a model does and its workloads leave out.
+/// Prints on standard error what a model does and its workloads leave out. Prints nothing with
+/// --quiet.
 void print_what_is_not_timed(const Options& options);
 
 }  // namespace ropewalk::tools

@@ -1,4 +1,4 @@
-// That the corpus tests can fail: a broken claim and a folder without inputs are seen.
+// Shows that the corpus tests can fail: a broken claim and a folder without inputs are found.
 #include <gtest/gtest.h>
 
 #include "tools/tests/shell.h"

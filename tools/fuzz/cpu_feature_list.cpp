@@ -1,5 +1,5 @@
-// A list of processor features is refused as a whole, and then changes nothing, or leaves at most
-// what it names.
+// A list of processor features is either refused as a whole and changes nothing, or leaves at most
+// the features that it names.
 #include <algorithm>
 #include <stdexcept>
 

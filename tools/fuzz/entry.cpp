@@ -1,4 +1,4 @@
-// The name by which libFuzzer and run_corpus.cpp call a target.
+// The function by which libFuzzer and run_corpus.cpp call a target.
 #include "tools/fuzz/target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

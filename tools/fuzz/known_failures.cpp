@@ -1,5 +1,5 @@
-// A file of known failures is refused by BadFile or is a list; what is on it can be written as a
-// line that reads the same, and excuses without trouble.
+// A file of known failures is refused by BadFile or is a list. Each of its failures can be written
+// as a line that reads the same, and can be looked up without an error.
 #include "harness/expected/known_failures.h"
 #include "base/text_file.h"
 #include "tools/fuzz/target.h"

@@ -1,4 +1,4 @@
-// A ledger is refused by BadFile or holds rows that are the same after they were written.
+// A ledger is refused by BadFile, or its rows are the same after they were written and read again.
 #include "base/text_file.h"
 #include "harness/expected/ledger.h"
 #include "tools/fuzz/target.h"

@@ -1,4 +1,4 @@
-// read_results() for text that lies in memory.
+// read_results() for text in memory.
 #pragma once
 #include <sys/mman.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 namespace ropewalk::fuzz {
 
-/// A file that lives in memory alone.
+/// A file that exists only in memory.
 class MemoryFile {
  public:
   MemoryFile() : number_(::memfd_create("results", MFD_CLOEXEC)) {

@@ -1,6 +1,6 @@
-// The first line is a pattern, the rest a name. Patterns of '*', '?' and plain characters match as
-// the definition below says; every other one answers in time (a pattern of many stars is what
-// brings a careless matcher to a stand).
+// The first line is a pattern, and the rest is a name. Patterns of '*', '?' and plain characters
+// must match as the definition below says. Every other pattern must answer in time: a careless
+// matcher stands still on a pattern of many stars.
 #include <vector>
 
 #include "base/glob.h"
@@ -28,7 +28,7 @@ bool by_definition(std::string_view glob, std::string_view name) {
 }  // namespace
 
 void run(std::string_view text) {
-  if (text.find('\0') != std::string_view::npos) return;  // no argument and no file brings one
+  if (text.find('\0') != std::string_view::npos) return;  // no argument and no file contains one
   const auto end = std::min(text.find('\n'), text.size());
   const std::string glob(text.substr(0, end)), name(text.substr(std::min(end + 1, text.size())));
   const bool found = glob_matches(glob, name);

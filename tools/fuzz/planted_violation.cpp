@@ -1,4 +1,5 @@
-// The negative control of run_corpus.cpp: a target whose claim is broken by inputs that begin so.
+// The negative control of run_corpus.cpp: a target with a claim that is broken by inputs with this
+// beginning.
 #include "tools/fuzz/target.h"
 
 namespace ropewalk::fuzz {

@@ -1,5 +1,5 @@
-// A replay line is refused by BadCase or means a case. A case writes itself as a line that means
-// the same, and it is laid out in at most 2 GiB or refused.
+// A replay line is refused by BadCase or means a case. A case writes itself as a line with the same
+// meaning. It is laid out in at most 2 GiB or refused.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -22,7 +22,7 @@ double elements(const Case& c, const TensorCase& t, const Strides& s, std::int64
          span(c.tokens, s.token, row) + span(t.heads, s.head, static_cast<double>(t.head_dim));
 }
 
-// What each buffer holds, roughly: sizes that are not yet known to fit.
+// The approximate size of each buffer, from sizes that may not fit yet.
 std::vector<double> sizes_of(const Case& c) {
   const auto number = [](std::int64_t v) { return static_cast<double>(v); };
   const double tokens = number(c.batch) * number(c.tokens), dim = number(c.rotary_dim);
@@ -43,8 +43,8 @@ std::vector<double> sizes_of(const Case& c) {
   return sizes;
 }
 
-// Small enough to lay out thousands of times a second, or so large that it must be refused before
-// memory is asked for. What lies between them is right, and slow.
+// Cases small enough to lay out thousands of times a second, or so large that they must be refused
+// before memory is requested. Cases between them are right, but slow.
 bool quick(const Case& c) {
   constexpr double small = 1 << 12, huge = 4.0 * largest_case_bytes;
   const auto sizes = sizes_of(c);
@@ -71,7 +71,7 @@ void run(std::string_view text) {
   const std::string line = to_text(*c);
   for (const char letter : line) claim(letter >= ' ' && letter <= '~', "a line is printable ASCII");
   const Case again = case_from_text(line);
-  const bool has_nan = line.find("nan") != std::string::npos;  // which equals nothing
+  const bool has_nan = line.find("nan") != std::string::npos;  // a NaN equals nothing
   claim(to_text(again) == line && (has_nan || again == *c), "a line means the case it was made of");
   if (quick(*c)) lay_out(*c);
 }

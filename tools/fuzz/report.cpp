@@ -1,4 +1,4 @@
-// Every report of a results file that was read is clean text, whatever stands in the rows.
+// Every report of a results file that can be read is clean text, whatever its rows hold.
 #include <algorithm>
 #include <array>
 
@@ -14,7 +14,7 @@ void run(std::string_view text) {
   const auto read = unless_refused<BadFile>([&] { return results_of(text); });
   if (!read) return;
   const Results& results = *read;
-  // "/" is no program: the charts say so, which spares a second for each input.
+  // "/" is not a program. The charts say so, which saves a second for each input.
   const std::array reports = {render_markdown(results), render_html(results, "/"),
                               render_csv(results), render_junit(results)};
   for (const std::string& report : reports)

@@ -1,4 +1,5 @@
-// A results file is refused by BadFile or gives rows that are the same after they were written.
+// A results file is refused by BadFile, or its rows are the same after they were written and read
+// again.
 #include "tools/fuzz/memory_file.h"
 #include "tools/fuzz/target.h"
 

@@ -1,5 +1,6 @@
-// Feeds the files of a folder to a fuzz target, in any compiler. Names each file before it runs it:
-// the last one named is the one that broke. Exit code 2 when there is nothing to run.
+// Feeds the files of a folder to a fuzz target, with any compiler. It names each file before it
+// runs it, so the last one named is the one that broke. The exit code is 2 if there is nothing to
+// run.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>

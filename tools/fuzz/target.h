@@ -1,5 +1,5 @@
-// Fuzz targets: what a parser of foreign text promises, as a function of bytes that ends the
-// process where the promise is broken. libFuzzer makes the bytes in the preset `fuzz`; in every
+// Fuzz targets: what a parser of foreign text promises, as a function of bytes. The function ends
+// the process if the promise is broken. In the preset `fuzz`, libFuzzer makes the bytes. In every
 // preset the committed ones (corpus/) run as tests (run_corpus.cpp).
 #pragma once
 #include <cstdint>
@@ -13,17 +13,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 namespace ropewalk::fuzz {
 
-/// Defined once by each target. An exception that leaves it is a finding as well.
+/// Each target defines this once. An exception that leaves it is a finding too.
 void run(std::string_view text);
 
-/// Ends the process with the words unless the claim holds.
+/// Ends the process with these words unless the claim holds.
 inline void claim(bool holds, std::string_view what) {
   if (holds) return;
   std::fprintf(stderr, "claim broken: %.*s\n", static_cast<int>(what.size()), what.data());
   std::abort();
 }
 
-/// What a user is told: one line of printable ASCII, shorter than tools/ropewalk.cpp cuts it.
+/// Checks a message for users: one line of printable ASCII that tools/ropewalk.cpp does not cut.
 inline void claim_message(std::string_view message) {
   bool plain = true;
   for (const char c : message) plain = plain && c >= ' ' && c <= '~';
@@ -31,7 +31,7 @@ inline void claim_message(std::string_view message) {
         "a message is one line of printable ASCII of at most 1000 bytes");
 }
 
-/// The result, or nothing where the text is refused by a Refusal, whose message is looked at.
+/// The result, or nothing if the text is refused by a Refusal. The Refusal's message is checked.
 template <class Refusal, class Parse>
 auto unless_refused(Parse&& parse) -> std::optional<decltype(parse())> {
   try {

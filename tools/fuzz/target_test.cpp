@@ -1,4 +1,4 @@
-// That what targets claim can break.
+// Shows that the claims of targets can break.
 #include "tools/fuzz/target.h"
 
 #include <gtest/gtest.h>

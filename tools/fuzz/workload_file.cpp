@@ -1,5 +1,5 @@
-// A workload file is refused by BadFile or gives workloads with names of their own, each of which
-// makes a problem whose sizes fit (the sanitizer sees an overflow).
+// A workload file is refused by BadFile or gives workloads with unique names. Each makes a problem
+// with sizes that fit (the sanitizer sees an overflow).
 #include <set>
 
 #include "benchmarks/workloads/traffic.h"

@@ -1,4 +1,4 @@
-// The words of --shape are refused by BadFile or give workloads of names of their own that read the
+// The words of --shape are refused by BadFile or give workloads with unique names. They read the
 // same after they were written.
 #include <set>
 

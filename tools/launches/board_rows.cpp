@@ -22,7 +22,7 @@ using namespace harness;
 using namespace report;
 namespace {
 
-/// A row that no board of ours sends; what is wrong with it, in words that follow "sent a row".
+/// A row that this program's boards never send. `what` says why, in words that follow "sent a row".
 struct BadRow {
   std::string what;
 };
@@ -31,10 +31,11 @@ void need(bool holds, const std::string& what) {
   if (!holds) throw BadRow{what};
 }
 
-// Beyond any x86-64 core: four accesses of 64 bytes in each cycle of a clock of 10 GHz.
+// More than any x86-64 core moves: four accesses of 64 bytes in each cycle at 10 GHz.
 constexpr double most_bytes_a_ns = 4 * 64 * 10;
 constexpr std::int64_t most_iterations = std::int64_t{1} << 40;
-constexpr std::int64_t most_workspace_bytes = std::int64_t{1} << 30;  // more is SKIPPED
+// A kernel that asks for more is SKIPPED.
+constexpr std::int64_t most_workspace_bytes = std::int64_t{1} << 30;
 constexpr std::size_t most_reason_bytes = 1000;
 
 std::string reason_of(const TimingRow& told) {
@@ -46,7 +47,7 @@ bool is_count(double value) {
   return std::isfinite(value) && value >= 0;
 }
 
-/// The seconds that a row says its calls took, on the clock of the wall.
+/// The wall time of the calls according to the row, in s.
 double seconds_of(const TimingRow& row) {
   const auto tokens = static_cast<double>(row.tokens * row.threads);
   double ns = 0;
@@ -70,9 +71,9 @@ BoardRows::BoardRows(const BoardScope& scope, std::function<void(TimingRow)> on_
     most_rounds_ = benchmark_repetitions(request.benchmark_args);
     return;
   }
-  // Rounds come in whole designs: two for each contestant, twin and ceiling at most.
+  // Rounds come in whole designs, of at most two for each kernel, twin and ceiling.
   const auto entrants = std::max(std::ssize(request.contestants) + 2, std::ssize(scope_.kernels));
-  constexpr std::ptrdiff_t most_variants = 32;  // where ceilings alone are tried
+  constexpr std::ptrdiff_t most_variants = 32;  // when only ceilings are tried
   most_rounds_ = request.rounds + 2 * std::max(entrants, most_variants);
   least_rounds_ = std::min<std::int64_t>(request.rounds, 6);
 }
@@ -133,7 +134,7 @@ TimingRow BoardRows::known_kernel(const TimingRow& told, const Workload& workloa
   row.kernel = name;
   row.role = told.role;
   if (row.is_twin()) row.kernel += twin_suffix;
-  need(told.kernel == row.kernel, "of a twin that is none");
+  need(told.kernel == row.kernel, "of a twin of another name");
   row.summary = facts->summary;
   return row;
 }
@@ -145,7 +146,7 @@ TimingRow BoardRows::known_ceiling(const TimingRow& told, const Workload& worklo
   const bool was_picked = picked != scope_.request.ceilings.end();
   need(!was_picked || picked->second == told.variant, "of a ceiling that was not asked for");
   TimingRow row = known_ceiling_row(workload, told.variant, was_picked);
-  need(told.kernel == row.kernel && told.outcome == Outcome::measured, "of a ceiling that is none");
+  need(told.kernel == row.kernel && told.outcome == Outcome::measured, "of a false ceiling");
   if (scope_.request.engine != "paired") return row;
   for (const KernelFacts& k : scope_.kernels) {
     const bool table = k.angle_contract == ROPE_CONTRACT_TABLE;
@@ -165,7 +166,7 @@ void BoardRows::take_outcome(const TimingRow& told, TimingRow& row) const {
     need(told.outcome == Outcome::broken, "with a speed of a kernel that is broken");
     row.reason = broken->second;
   } else if (!row.is_ceiling() && scope_.request.unverified.contains({name, row.workload})) {
-    need(told.outcome == Outcome::skipped, "with a speed of what was not verified");
+    need(told.outcome == Outcome::skipped, "with a speed of a kernel that was not verified");
     row.reason = reason_of(told);
   } else if (told.outcome != Outcome::measured) {
     need(told.outcome == Outcome::broken || told.outcome == Outcome::skipped, "without an outcome");
@@ -173,23 +174,23 @@ void BoardRows::take_outcome(const TimingRow& told, TimingRow& row) const {
   }
   if (row.outcome != Outcome::measured)
     need(told.ns_per_token.empty() && row.role == Role::kernel,
-         "with numbers of what was not timed");
+         "with numbers for a contestant that was not timed");
 }
 
-// What the parent cannot know.
+// Takes the numbers, which the parent cannot know, and bounds them.
 void BoardRows::take_numbers(const TimingRow& told, TimingRow& row) const {
   const auto rounds = std::ssize(told.ns_per_token);
-  need(std::ssize(told.iterations) == rounds, "with as many times as counts missing");
+  need(std::ssize(told.iterations) == rounds, "with different numbers of times and counts");
   need(rounds >= least_rounds_ && rounds <= most_rounds_,
-       fmt::format("of {} rounds, which is not what was asked for", rounds));
+       fmt::format("of {} rounds, which is not the number asked for", rounds));
   const auto tokens = static_cast<double>(row.tokens * row.threads);  // of all threads
   const double call_ns_least = static_cast<double>(row.bytes) / most_bytes_a_ns;
   for (std::size_t i = 0; i < told.ns_per_token.size(); ++i) {
     const double ns = told.ns_per_token[i];
-    need(std::isfinite(ns) && ns > 0, "with a time that is none");
-    need(ns * tokens >= call_ns_least, "with a time in which no processor moves the bytes");
+    need(std::isfinite(ns) && ns > 0, "with a time that is not above 0");
+    need(ns * tokens >= call_ns_least, "with a time too short for any processor");
     const std::int64_t calls = told.iterations[i];
-    need(calls >= 1 && calls <= most_iterations, "with a number of calls that is none");
+    need(calls >= 1 && calls <= most_iterations, "with an impossible number of calls");
     need(!paired() || calls == told.iterations.front(), "with numbers of calls that differ");
   }
   row.ns_per_token = told.ns_per_token;
@@ -197,13 +198,13 @@ void BoardRows::take_numbers(const TimingRow& told, TimingRow& row) const {
   take_medians(row);
   need(told.workspace_bytes >= 0 && told.workspace_bytes <= most_workspace_bytes &&
            (!row.is_ceiling() || told.workspace_bytes == 0),
-       "with a workspace that is none");
+       "with an impossible workspace");
   row.workspace_bytes = told.workspace_bytes;
   need(told.involuntary_switches >= 0 && told.page_faults >= 0 && told.reverified >= 0 &&
            (!paired() || told.reverified <= rounds) && std::isfinite(told.steal_ms) &&
            is_count(told.spin_ns_before) && is_count(told.spin_ns_after) &&
            is_count(told.off_cpu_share) && told.off_cpu_share <= 1,
-       "with a census that cannot be");
+       "with impossible counts of disturbances");
   row.involuntary_switches = told.involuntary_switches;
   row.page_faults = told.page_faults;
   row.reverified = told.reverified;
@@ -213,7 +214,7 @@ void BoardRows::take_numbers(const TimingRow& told, TimingRow& row) const {
   row.off_cpu_share = told.off_cpu_share;
 }
 
-// One call follows another: all of them together took no longer than the board has run.
+// Calls follow one another, so together they took no longer than the board has run.
 void BoardRows::check_time(const TimingRow& row, double wall_s) {
   constexpr double rounding = 1e-9;  // of some million products and sums
   timed_s_ += seconds_of(row);
@@ -222,25 +223,26 @@ void BoardRows::check_time(const TimingRow& row, double wall_s) {
 
 void BoardRows::place(TimingRow row) {
   if (scope_.request.engine == "paired") return place_paired(std::move(row));
-  need(taken_.insert({row.kernel, row.workload}).second, "that was there already");
+  need(taken_.insert({row.kernel, row.workload}).second, "that it had sent before");
   on_row_(std::move(row));
 }
 
-// Groups come in the order of the workloads, tables first, one thread first; the ceiling is last.
+// Groups come in the order of the workloads. Tables come first, and one thread comes first. The
+// ceiling is last.
 void BoardRows::place_paired(TimingRow row) {
   const std::string group = group_name(row.workload, row.board, row.threads);
-  need(!scope_.request.done.contains(group), "of what was measured before");
+  need(!scope_.request.done.contains(group), "of a group measured before");
   const Workload* workload =
       found_in(scope_.workloads, [&](const Workload& w) { return w.name == row.workload; });
   const Place place{static_cast<std::size_t>(workload - scope_.workloads.data()),
                     row.board != board_of(*workload, "table"), row.threads};
   if (!any_ || place != at_) {
     end_group();
-    need(!any_ || at_ < place, "of a group that had its turn");
+    need(!any_ || at_ < place, "of a group that came before");
   }
   any_ = true;
   at_ = place;
-  need(taken_.insert({row.kernel, group}).second, "that was there already");
+  need(taken_.insert({row.kernel, group}).second, "that it had sent before");
   const bool last = row.is_ceiling();
   group_.push_back(std::move(row));
   if (last) end_group();
@@ -255,7 +257,7 @@ void BoardRows::end_group() {
   for (const TimingRow& row : rows) {
     if (row.outcome != Outcome::measured) continue;
     need(rounds == 0 || rounds == row.ns_per_token.size(),
-         "of other rounds than those of its group");
+         "with another number of rounds than its group");
     rounds = row.ns_per_token.size();
     ceiling = ceiling || row.is_ceiling();
     if (row.role == Role::baseline) baseline += row.kernel;

@@ -1,5 +1,5 @@
-// The rows of a board, held to what was asked for. They come from a process in which kernels live:
-// what can be known is set here, and what cannot be known is bounded (docs/decisions/0030).
+// Holds the rows of a board to the request. The rows come from a process in which kernels run.
+// Facts that the parent knows are set here, and the others are bounded (docs/decisions/0030).
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -24,14 +24,14 @@ struct BoardScope {
 
 class BoardRows {
  public:
-  /// `on_row` gets the rows that hold: of engine paired all those of a group together. The scope
-  /// must outlive this.
+  /// `on_row` gets the rows that hold; with engine paired, all rows of a group together. The scope
+  /// must outlive this object.
   BoardRows(const BoardScope& scope, std::function<void(report::TimingRow)> on_row);
 
-  /// A row as it came, `wall_s` after the board began. Answers what is wrong with it, or with the
-  /// group that it ends; empty: nothing.
+  /// Takes a row as it came, `wall_s` seconds after the board began. Returns what is wrong with it,
+  /// or with the group that it ends. Empty if nothing is wrong.
   std::string take(const std::string& json, double wall_s);
-  /// The board is at its end. Answers as take().
+  /// Called when the board has ended. Returns the same as take().
   std::string finish();
 
  private:
@@ -53,7 +53,7 @@ class BoardRows {
   BoardScope scope_;
   std::function<void(report::TimingRow)> on_row_;
   std::int64_t most_rounds_ = 0, least_rounds_ = 1;
-  double timed_s_ = 0;                                   // of all rows so far
+  double timed_s_ = 0;                                   // in s, of all rows so far
   std::set<std::pair<std::string, std::string>> taken_;  // kernel, group
   Place at_{};
   bool any_ = false;

@@ -1,4 +1,4 @@
-// Rows that no board of ours sends: each is refused in words, and nothing of them is taken.
+// Rows that this program's boards never send. Each is refused in words, and nothing of it is taken.
 #include "tools/launches/board_rows.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using namespace harness;
 using namespace report;
 namespace {
 
-constexpr double long_s = 1000;  // the board has run that long
+constexpr double long_s = 1000;  // seconds that the board has run
 
 struct AskedBoard {
   BoardRequest request;
@@ -66,7 +66,7 @@ TimingRow kernel_row(const AskedBoard& board, const std::string& kernel, Role ro
   return row;
 }
 
-/// A right group: what each test spoils.
+/// A valid group, which each test spoils in one way.
 std::vector<TimingRow> group(const AskedBoard& board) {
   TimingRow ceiling = known_ceiling_row(board.workloads[0], "plain loop", false);
   ceiling.board = board_of(board.workloads[0], "table");

@@ -15,14 +15,15 @@ using namespace properties;
 using namespace report;
 namespace {
 
-// Generated cases of each property, by profile. verify is where kernels are judged thoroughly.
+// Generated cases of each property, by profile. They are few, because verify judges kernels
+// thoroughly.
 constexpr std::int64_t gate_cases_smoke = 3, gate_cases = 12;
-// Of a workload's own shape, by profile; longer ones lose tokens.
+// Elements of a workload's own shape, by profile. Larger shapes get fewer tokens.
 constexpr std::int64_t gate_elements_smoke = 1 << 18, gate_elements = 1 << 21;
 
 constexpr std::string_view asked = "agreement";
 
-// The workload's own shape as a case: what is timed is what is checked.
+// The workload's own shape as a case, so that the timed shape is the checked shape.
 Case case_of(const Workload& w, const KernelFacts& facts, std::uint64_t seed,
              std::int64_t elements) {
   Case c;
@@ -80,14 +81,14 @@ VerifyPlan Gate::plan() const {
   plan.profile = Profile::smoke;
   plan.seed = options_.seed;
   plan.cases = options_.profile == Profile::smoke ? gate_cases_smoke : gate_cases;
-  plan.shrink = false;  // whether it holds is the question here
+  plan.shrink = false;  // only the verdict matters here
   std::set<std::int32_t> dtypes;
   for (const Workload& w : workloads_) dtypes.insert(w.dtype);
   plan.dtypes.assign(dtypes.begin(), dtypes.end());
   return plan;
 }
 
-// A crash replaces the process: all who are left must then verify in the new one.
+// A crash replaces the process. All remaining kernels must then be verified in the new one.
 void Gate::verify(bool whole) {
   int starts = 0;
   do {
@@ -129,7 +130,7 @@ bool Gate::passed(const KernelFacts& facts, const Workload& w) const {
   });
 }
 
-// Who refuses fewer tokens is asked for as many as will be timed.
+// If the kernel refuses the reduced token count, the gate checks the full count.
 Finding Gate::own_shape(const KernelFacts& facts, const Workload& w) {
   Subject subject{worker_, oracle_, facts};
   const bool smoke = options_.profile == Profile::smoke;

@@ -1,5 +1,5 @@
-// Who may be timed: kernels verified by the very process that will time them, and looked at again
-// afterwards. Who failed is remembered, with the reason, and has no speed any more.
+// Decides which kernels may be timed. The process that times a kernel verifies it before and checks
+// it afterwards. A kernel that failed is remembered with the reason, and has no speed from then on.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -19,27 +19,30 @@ namespace ropewalk::tools {
 
 class Gate {
  public:
-  /// Throws UsageError unless every --kernel matches. Holds references to all it is given.
+  /// Throws UsageError unless every --kernel matches. Keeps references to all its arguments.
   Gate(const Options& options, const std::vector<bench::Workload>& workloads,
        harness::Worker& worker, Progress& progress);
 
-  /// Verifies whoever is not broken in the worker's present process, and again in the next one if a
-  /// crash replaces it. `whole`: by all properties, else on the workloads' own shapes alone.
+  /// Verifies the kernels that are not broken in the worker's present process. If a crash replaces
+  /// the process, it verifies them again in the next one. `whole` uses all properties; else only
+  /// the workloads' own shapes.
   void verify(bool whole);
-  /// The shapes of the workloads alone; `when` is for the message.
+  /// Checks the workloads' own shapes only. `when` becomes part of the message.
   void check_own_shapes(const std::string& when);
-  /// From now on the kernel has no speed. The first failure that is not known is the one to name.
+  /// Takes the kernel's speed away. Of several failures, the first unknown one is the reason that
+  /// is shown.
   void break_off(const std::string& kernel, const std::string& why, const std::string& known = {});
 
   const std::vector<harness::KernelFacts>& kernels() const {
     return kernels_;
-  }  ///< that were asked for
+  }  ///< the kernels that were asked for
   const std::map<std::string, std::string>& broken() const { return broken_; }  ///< kernel, why
-  bool has_news() const { return !news_.empty(); }  ///< a failure that was not known
+  bool has_news() const { return !news_.empty(); }  ///< whether a failure was not known
   bool knows(const std::string& kernel) const;
   const std::vector<report::VerdictRow>& verdicts() const { return verdicts_; }
-  /// Kernel and workload: it passed no property with that pairing and type, or refused the shape,
-  /// with as few tokens as are verified and with all of them.
+  /// Pairs of kernel and workload that were not verified. The kernel passed no property with that
+  /// pairing and type, or it refused the shape. A refusal counts only with both the reduced and the
+  /// full token count.
   const std::set<std::pair<std::string, std::string>>& unverified() const { return unverified_; }
 
  private:

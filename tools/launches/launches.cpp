@@ -24,14 +24,15 @@ using namespace properties;
 using namespace report;
 namespace {
 
-constexpr int lost_most = 2;  // processes that end while no kernel runs: the work begins again
-constexpr double silence_limit_s = 120;  // one epoch or benchmark may take that long
+// Processes that may end while no kernel runs. The launch is then repeated.
+constexpr int lost_most = 2;
+constexpr double silence_limit_s = 120;  // one epoch or benchmark may take as long
 
 bool is_silent(const Options& options) {
   return options.quiet || options.verb == "run";
 }
 
-// A label is KERNEL|WORKLOAD; a twin's kernel is what it is the twin of.
+// A label is KERNEL|WORKLOAD. For a twin, the kernel is the original.
 std::string kernel_of_label(const std::string& label) {
   std::string kernel = label.substr(0, label.find('|'));
   if (kernel.ends_with(twin_suffix)) kernel.resize(kernel.size() - twin_suffix.size());
@@ -42,8 +43,8 @@ std::string group_of(const TimingRow& row) {
   return group_name(row.workload, row.board, row.threads);
 }
 
-// A group's last row is its ceiling's. One that was cut off, or that a broken kernel led, was made
-// again: of each row the last counts.
+// A group ends with its ceiling's row. A group that was cut off, or that a broken kernel led, was
+// measured again, so the last row of each name counts.
 std::map<std::pair<std::int64_t, std::string>, std::vector<TimingRow>> whole_groups(
     const std::vector<TimingRow>& measured) {
   std::map<std::pair<std::int64_t, std::string>, std::vector<TimingRow>> open, whole;
@@ -108,7 +109,8 @@ int Launches::run(const std::function<void(const VerdictRow&)>& on_verdict,
   return exit_code();
 }
 
-// A kernel that breaks late may have led groups of launches that were complete.
+// Restarts at launch 0 after each launch, because a kernel that breaks late may have led groups of
+// complete launches.
 int Launches::run_all() {
   if (paired())
     if (const int code = pick_ceilings(); code != 0) return code;
@@ -145,7 +147,8 @@ int Launches::run_launch(std::int64_t launch) {
   return 0;
 }
 
-// Whose fault it is that a board's process ended, hung, or sent what none of ours sends.
+// Finds the kernel at fault if a board's process ended, hung, or sent what this program never
+// sends.
 void Launches::blame(const Worker::TimeResult& timed, const BoardRequest& request) {
   const std::string kernel = kernel_of_label(timed.now_running);
   const std::string& seen = timed.result.text;
@@ -154,7 +157,7 @@ void Launches::blame(const Worker::TimeResult& timed, const BoardRequest& reques
     return break_off(kernel, seen + " while timed (" + timed.now_running + ")");
   const bool failed = timed.result.kind == CallResult::Kind::failed;
   if (failed && timed.now_running.empty()) throw UsageError(seen);
-  // It was killed from outside, perhaps.
+  // It may have been killed from outside.
   if (timed.known_who && !failed && lost_++ < lost_most) return;
   progress_.clear();
   const auto found =
@@ -163,13 +166,13 @@ void Launches::blame(const Worker::TimeResult& timed, const BoardRequest& reques
   for (const auto& [name, why] : found) break_off(name, why);
 }
 
-// Picked in a process of its own, scored in those of the launches: the best of many flatters
-// itself.
+// Ceilings are picked in a process of their own and measured in those of the launches. The best of
+// many looks too fast in the run that picked it.
 int Launches::pick_ceilings() {
   BoardRequest request = request_for(0);
   request.engine = "ceilings";
   request.contestants.clear();
-  // No kernel runs here, so no plugin is loaded, and none that was is left running beside it.
+  // No kernel runs here, so no plugin is loaded, and no thread of a plugin runs beside it.
   WorkerOptions without_plugins = worker_options(options_);
   without_plugins.plugins.clear();
   std::vector<KernelFacts> own = worker_.kernels();
@@ -214,7 +217,7 @@ BoardRequest Launches::request_for(std::int64_t launch) const {
   request.baseline = options_.baseline;
   request.ceilings = ceilings_;
   for (const TimingRow& row : rows_)
-    if (row.launch == launch && row.is_ceiling())  // a group's last row
+    if (row.launch == launch && row.is_ceiling())  // the last row of a group
       request.done.insert(group_of(row));
   return request;
 }
@@ -232,7 +235,7 @@ Worker::TimeResult Launches::time_board(const BoardRequest& request, std::int64_
   return timed;
 }
 
-// gbench shows Google Benchmark's own table; with --json standard output is ours.
+// With gbench, Google Benchmark's own table is shown. With --json, standard output holds only rows.
 Worker::BoardSinks Launches::sinks_of(BoardRows& rows, std::int64_t launch) {
   Worker::BoardSinks sinks;
   sinks.row = [&rows, start = std::chrono::steady_clock::now()](const std::string& json) {
@@ -252,7 +255,7 @@ Worker::BoardSinks Launches::sinks_of(BoardRows& rows, std::int64_t launch) {
 
 void Launches::take(TimingRow row) {
   if (paired()) journal_.write(row);
-  // Judged while timed: the gate did not know yet.
+  // It was judged while timed, so the gate does not know of the break yet.
   if (row.outcome == Outcome::broken && !gate_.broken().contains(row.kernel)) {
     gate_.break_off(row.kernel, fmt::format("{} ({})", row.reason, row.workload));
     forget_groups_led_by(row.kernel);
@@ -278,7 +281,7 @@ void Launches::break_off(const std::string& kernel, const std::string& why) {
   forget_groups_led_by(kernel);
 }
 
-// Without their baseline the rounds of a group say nothing: they are made again.
+// Without a baseline the rounds of a group are useless, so they are measured again.
 void Launches::forget_groups_led_by(const std::string& kernel) {
   std::set<std::pair<std::int64_t, std::string>> led;
   for (const TimingRow& row : rows_)
@@ -291,7 +294,7 @@ void Launches::forget_groups_led_by(const std::string& kernel) {
   });
 }
 
-// Whoever broke, and whoever is faster than memory, has no number: the claims say who.
+// Broken and implausible kernels get no number; claims_of() decides which those are.
 void Launches::settle() {
   for (TimingRow& row : rows_)
     if (const auto broken = gate_.broken().find(kernel_of(row)); broken != gate_.broken().end())
@@ -345,14 +348,14 @@ std::size_t Launches::place_of(const std::string& workload) const {
   return static_cast<std::size_t>(found - workloads_.begin());
 }
 
-// A cell is what is ranked together: a workload on a board.
+// Prints the plan. A group is one workload on one board.
 void Launches::say_plan() const {
   if (options_.quiet) return;
   std::set<bool> by_table;
   for (const KernelFacts& k : gate_.kernels())
     by_table.insert(k.angle_contract == ROPE_CONTRACT_TABLE);
   std::FILE* to = options_.json ? stderr : stdout;
-  fmt::print(to, "bench: profile {}, seed {}, {} workloads, at most {} cells of {} kernels",
+  fmt::print(to, "bench: profile {}, seed {}, {} workloads, at most {} groups of {} kernels",
              profile_name(options_.profile), options_.seed, workloads_.size(),
              workloads_.size() * by_table.size(), gate_.kernels().size());
   if (paired())
@@ -364,7 +367,7 @@ void Launches::say_plan() const {
   fmt::print(to, "\n");
 }
 
-// By the share of workloads behind us, at the pace since the first epoch.
+// Estimates by the share of workloads that are done, at the pace since the first epoch.
 std::string Launches::time_left(std::int64_t launch, const std::string& label) {
   const auto now = std::chrono::steady_clock::now();
   const std::size_t bar = label.find('|');

@@ -1,5 +1,5 @@
-// A bench from its first launch to its last: each a fresh process that verifies what it times,
-// begun again without whoever broke.
+// Runs a bench from its first launch to its last. Each launch is a fresh process that verifies what
+// it times. It is restarted without the kernels that failed.
 #pragma once
 #include <chrono>
 #include <functional>
@@ -19,7 +19,7 @@
 
 namespace ropewalk::tools {
 
-/// How much a profile measures; what the options say beats it.
+/// How much a profile measures. Options override it.
 struct Effort {
   std::int64_t launches, rounds, epoch_us, group_ms;
 };
@@ -29,7 +29,8 @@ class Launches {
  public:
   Launches(const Options& options, std::vector<bench::Workload> workloads);
 
-  /// Returns an exit code. The rows are complete then, and whoever broke has no number in them.
+  /// Returns the exit code. After it the rows are complete, and a kernel that broke has no number
+  /// in them.
   int run(const std::function<void(const report::VerdictRow&)>& on_verdict,
           const std::function<void(const report::TimingRow&)>& on_row);
 
@@ -61,12 +62,12 @@ class Launches {
   harness::Worker worker_;
   Gate gate_;
   std::map<std::string, std::string> ceilings_;
-  std::set<std::int64_t> complete_;  // launches
+  std::set<std::int64_t> complete_;  // numbers of launches
   std::vector<report::TimingRow> rows_;
   bool valid_ = true;
   int lost_ = 0;  // processes that ended while no kernel's code ran
   std::chrono::steady_clock::time_point first_timed_;
-  double first_share_ = -1;  // of the work, where the first timing began
+  double first_share_ = -1;  // share of the work at which the first timing began
 };
 
 }  // namespace ropewalk::tools

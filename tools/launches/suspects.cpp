@@ -19,7 +19,7 @@ std::vector<KernelFacts> suspects_of(const BoardScope& scope) {
   return plugins.empty() ? all : plugins;
 }
 
-/// What the kernel does to a process of its own; empty: nothing.
+/// What the kernel does to a process of its own; empty if nothing.
 std::string seen_alone(const Options& options, const BoardScope& scope, const KernelFacts& kernel,
                        double silence_limit_s, Progress& progress) {
   WorkerOptions alone = worker_options(options);
@@ -39,7 +39,7 @@ std::string seen_alone(const Options& options, const BoardScope& scope, const Ke
            return rows.take(json, wall.count());
          },
          [&](const std::string& label) {
-           progress.show("alone, to see whose fault it is: " + label);
+           progress.show("timing alone, to find the kernel at fault: " + label);
          },
          [](const std::string&, bool) {}});
     progress.clear();
@@ -64,13 +64,13 @@ std::map<std::string, std::string> culprits(const Options& options, const BoardS
   for (const KernelFacts& k : suspects)
     if (const std::string alone = seen_alone(options, scope, k, silence_limit_s, progress);
         !alone.empty())
-      out[k.name] = "its process " + alone + " while it alone was timed";
+      out[k.name] = "its process " + alone + " while only this kernel was timed";
   if (!out.empty()) return out;
   std::string names;
   for (const KernelFacts& k : suspects) names += (names.empty() ? "" : ", ") + k.name;
   for (const KernelFacts& k : suspects)
     out[k.name] = "the process that timed it " + seen + "; none of " + names +
-                  " did so alone, so that nobody can tell which";
+                  " did so alone, so the kernel at fault is not known";
   return out;
 }
 

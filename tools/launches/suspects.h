@@ -1,4 +1,5 @@
-// Whose fault it is where a board's process cannot tell: each suspect in a process of its own.
+// Finds the kernel at fault if a board's process cannot tell, by giving each suspect a process of
+// its own.
 #pragma once
 #include <map>
 #include <string>
@@ -11,12 +12,13 @@
 
 namespace ropewalk::tools {
 
-/// A board's process sent what its own code does not send, or ended and nobody's code ran: `seen`,
-/// in words. Any kernel of the scope that is not broken may have done it; those of the tree are
-/// taken for innocent beside those of plugins. One suspect is named at once. Several are timed
-/// again, each in a process that loads its plugin alone; where none does it again, all are named:
-/// none of their numbers can be believed. Returns kernel, and why it is broken; never empty where
-/// the scope has a kernel that is not.
+/// A board's process sent what its own code does not send, or ended while no kernel's code ran.
+/// `seen` describes that in words. Any kernel of the scope that is not broken may be at fault. If
+/// plugins are among them, kernels of the tree count as innocent. A single suspect is named at
+/// once. Several suspects are timed again, each in a process that loads its plugin alone. If none
+/// repeats it, all are named, because none of their numbers can be trusted. Returns each kernel
+/// with the reason why it is broken. It is never empty if the scope has a kernel that is not
+/// broken.
 std::map<std::string, std::string> culprits(const Options& options, const BoardScope& scope,
                                             const std::string& seen, double silence_limit_s,
                                             Progress& progress);

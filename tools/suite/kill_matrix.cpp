@@ -11,7 +11,7 @@ using namespace properties;
 using namespace report;
 namespace {
 
-// The worst verdict of a kernel's pairings and types: what killed it.
+// The worst verdict over a kernel's pairings and types, i.e. what killed the mutant.
 std::ptrdiff_t rank(Verdict verdict) {
   constexpr Verdict order[] = {Verdict::unsupported, Verdict::skipped, Verdict::pass,
                                Verdict::vacuous,     Verdict::hang,    Verdict::crash,
@@ -40,8 +40,8 @@ constexpr const char* legend =
 
 KillMatrix::KillMatrix(std::vector<std::string> properties) : properties_(std::move(properties)) {}
 
-// A kernel that fails when it is asked what it takes fails before any property: that is booked to
-// the first.
+// A kernel that fails when it is asked what it supports fails before any property. The failure is
+// booked to the first property.
 void KillMatrix::add(const VerdictRow& row) {
   const auto& suites = weaker_suites();
   const bool judged =

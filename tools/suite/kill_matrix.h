@@ -1,4 +1,5 @@
-// Which property kills which mutant: counted, printed, and written as docs/kill-matrix.md.
+// Which property kills which mutant. The matrix is counted, printed, and written as
+// docs/kill-matrix.md.
 #pragma once
 #include <map>
 #include <string>
@@ -10,25 +11,25 @@ namespace ropewalk::tools {
 
 class KillMatrix {
  public:
-  /// `properties`: the columns, in their order. Others are weaker suites, or agreement asked for by
-  /// a kernel that dies before.
+  /// `properties` are the columns, in order. Rows of other names are those of weaker suites, or of
+  /// agreement for a kernel that dies earlier.
   explicit KillMatrix(std::vector<std::string> properties);
 
   void add(const report::VerdictRow& row);
   bool empty() const { return verdicts_.empty(); }
 
-  /// Every mutant dies and every correct kernel holds.
+  /// Whether every mutant dies and every correct kernel holds.
   bool complete() const;
-  /// Columns that kill nothing.
+  /// The properties that kill no mutant.
   std::vector<std::string> idle_properties() const;
 
-  /// For a terminal: one letter for each kernel and property, then the scores.
+  /// For a terminal: one letter for each kernel and property, and then the scores.
   std::string as_text() const;
-  /// `command`: what wrote it.
+  /// The page docs/kill-matrix.md. `command` is the command line that wrote it.
   std::string as_markdown(const std::string& command) const;
 
  private:
-  using Row = std::map<std::string, report::Verdict>;  ///< property: its worst verdict
+  using Row = std::map<std::string, report::Verdict>;  ///< property -> its worst verdict
   struct Score {
     std::string suite;
     std::size_t kills;
@@ -37,7 +38,7 @@ class KillMatrix {
   bool holds(const Row& row) const;
   static bool is_mutant(const std::string& kernel) { return kernel.starts_with("mutant_"); }
   std::size_t count(bool mutants, bool (KillMatrix::*what)(const Row&) const) const;
-  /// The mutants a property kills, and of those the ones no other one kills.
+  /// The mutants that a property kills. With `alone`, only those that no other property kills.
   std::vector<std::string> kills_of(const std::string& property, bool alone) const;
   std::vector<Score> scores() const;
 

@@ -1,4 +1,4 @@
-// The published kill matrix is of the mutants and properties that there are.
+// The published kill matrix has all mutants and properties that exist, and no others.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -9,7 +9,7 @@
 
 namespace {
 
-// The words of the tree's page that begin so.
+// The words of the page that begin with a prefix.
 std::set<std::string> words_of_page(const std::string& prefix) {
   std::set<std::string> out;
   std::istringstream page(slurp(ROPEWALK_KILL_MATRIX));
@@ -18,7 +18,7 @@ std::set<std::string> words_of_page(const std::string& prefix) {
   return out;
 }
 
-// The values of a field of that name in lines of JSON, those with a prefix.
+// The values of a field in lines of JSON, if they begin with the prefix.
 std::set<std::string> values(const std::string& rows, const std::string& field,
                              const std::string& prefix) {
   std::set<std::string> out;

@@ -19,7 +19,7 @@ LedgerKey key_of(const VerdictRow& row) {
   return {row.kernel, row.angle_contract, row.pairing, row.dtype, row.property};
 }
 
-/// Standard output belongs to the rows under --json.
+/// With --json, standard output holds only rows.
 std::FILE* stream(const Options& options) {
   return options.json ? stderr : stdout;
 }
@@ -83,7 +83,7 @@ int LedgerCheck::compare(int code) const {
   for (const auto& [key, margin] : held_) {
     if (file_.contains(key)) continue;
     if (!listed.contains(key.kernel)) {
-      unlisted.insert(key.kernel);  // a new kernel is one new file
+      unlisted.insert(key.kernel);  // a new kernel costs one new file only
       continue;
     }
     ++fresh;
@@ -106,7 +106,7 @@ int LedgerCheck::write(int code) const {
                options_.write_ledger);
     return code;
   }
-  // What was not asked of this machine, or by these options, stays as it was.
+  // Rows that this machine or these options left out stay as they were.
   Ledger next = held_;
   for (const auto& row : file_)
     if (!was_asked(row.first)) next.insert(row);

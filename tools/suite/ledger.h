@@ -1,4 +1,4 @@
-// verify held to the ledger: what is in the file and not held now, and the other way round.
+// Compares a run of verify with the ledger, in both directions.
 #pragma once
 #include <map>
 #include <string>
@@ -12,14 +12,14 @@ namespace ropewalk::tools {
 
 class LedgerCheck {
  public:
-  /// Reads the file of --ledger, or what --write-ledger will replace. Throws BadFile.
+  /// Reads the file of --ledger, or the file that --write-ledger will replace. Throws BadFile.
   explicit LedgerCheck(const Options& options);
 
   void on_offer(const harness::LedgerKey& feature);
   void on_row(const report::VerdictRow& row);
 
-  /// Prints the differences, or writes the file. `code` is the exit code of the verdicts; returns
-  /// the one of both.
+  /// Prints the differences, or writes the file. `code` is the exit code of the verdicts. Returns
+  /// the exit code of verdicts and ledger together.
   int finish(int code) const;
 
  private:
@@ -31,8 +31,8 @@ class LedgerCheck {
   const Options& options_;
   harness::Ledger file_, held_;
   std::map<harness::LedgerKey, std::string> refused_;  // by row: its verdict and reason
-  std::map<std::string, std::string> whole_;           // by kernel: a verdict on everything
-  std::map<std::string, std::string> skipped_;         // by kernel: why this machine cannot
+  std::map<std::string, std::string> whole_;           // by kernel: a verdict on all properties
+  std::map<std::string, std::string> skipped_;         // by kernel: why this machine cannot run it
 };
 
 }  // namespace ropewalk::tools

@@ -1,5 +1,5 @@
-// The ledger and the known failures through the real command: that a difference is seen is proved
-// by planting it.
+// The ledger and the known failures through the real command. Each test plants a difference and
+// shows that it is seen.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -71,7 +71,7 @@ TEST(LedgerCommand, WhatTheMachineCannotRunIsNoDifference) {
   spill(file, header + row);
   const std::string start =
       one_cell + "--kernel test_needs_avx1024 --plugin " + std::string(ROPEWALK_TEST_PLUGIN) + " ";
-  // Rewriting on a machine that cannot run a kernel loses none of its rows.
+  // Rewriting on a machine that cannot run a kernel keeps all of its rows.
   const Result written = ropewalk(start + "--write-ledger " + file.string());
   EXPECT_EQ(written.code, 0) << written.out << written.err;
   EXPECT_TRUE(contains(slurp(file), row)) << slurp(file);
@@ -174,7 +174,7 @@ TEST(KnownFailuresCommand, NeverGetASpeed) {
   EXPECT_TRUE(contains(r.out, "(known until 2999-12-31: issue 7)")) << r.out;
   EXPECT_EQ(ropewalk("report " + (out / "results.jsonl").string()).code, 0);
   EXPECT_TRUE(contains(slurp(out / "report.md"), "BROKEN"));
-  // One failure beside the known one is news.
+  // A new failure beside the known one still fails the run.
   EXPECT_EQ(ropewalk(start + with_known("mutant_* norm 2999-12-31 issue 7\n") + end).code, 1);
 }
 

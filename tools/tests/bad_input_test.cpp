@@ -1,5 +1,5 @@
-// Bad input, as a table: each gets one line on standard error that names the culprit, the
-// documented exit code, nothing on standard output, and leaves nothing half-written behind.
+// Bad input as a table. Each input gives one line on standard error that names the culprit, the
+// documented exit code, and nothing on standard output. It leaves nothing half-written behind.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -302,10 +302,10 @@ TEST(BadInput, WhatLooksBrokenInAResultsFileAndIsRead) {
   const std::string row = run_row.substr(0, run_row.size() - 1);
   for (const std::string& content : {
            run_row + end + "\n",                           // a key given twice
-           row + "\r\n" + end + "\r\n",                    // lines of another system
+           row + "\r\n" + end + "\r\n",                    // line ends of another system
            "\xEF\xBB\xBF" + run_row + end + "\n",          // a byte order mark
            run_row + end + "\n{\"schema\":1,\"row\":\"v",  // a row cut off by a kill
-           run_row + "garbage that is no whole line",      // and one by something else
+           run_row + "garbage that is no whole line",      // and one cut off by something else
        }) {
     std::filesystem::remove_all(out);
     spill(file, content);

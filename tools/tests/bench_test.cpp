@@ -1,4 +1,5 @@
-// bench as its users meet it: what is timed, who is caught cheating, what a kill loses.
+// bench as its users meet it: which kernels are timed, which cheats are found, and what a kill
+// loses.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -33,7 +34,7 @@ TEST(PairedBench, RowsOfEveryLaunchStandSideBySide) {
       ropewalk("bench --kernel plain --kernel complex --kernel elementwise --launches 2 " + small +
                "--rounds 8 --out " + out.string());
   EXPECT_TRUE(r.code == 0 || r.code == 3) << r.out << r.err;  // 3: too noisy here to be valid
-  EXPECT_TRUE(contains(r.out, "at most 1 cells of 3 kernels; 2 launches of 8 rounds")) << r.out;
+  EXPECT_TRUE(contains(r.out, "at most 1 groups of 3 kernels; 2 launches of 8 rounds")) << r.out;
   EXPECT_TRUE(contains(r.out, "to plain, noise floor ")) << r.out;
   EXPECT_TRUE(contains(r.out, "% of ceiling")) << r.out;
   const auto rows = rows_of(out);
@@ -68,7 +69,7 @@ TEST_P(Cheating, EndsWithoutANumberAnywhereAndTheRestIsComplete) {
 #endif
   const auto out = fresh_folder();
   const std::string name = GetParam().name;
-  // A small shape: called often enough for every cheat, however slow the machine.
+  // A small shape is called often enough for every cheat, however slow the machine.
   const Result r = ropewalk("bench --kernel plain --kernel same_00 --kernel " + name + with_timed +
                             " --profile smoke --shape q=4,k=2,d=64,tokens=1 --launches 1 "
                             "--rounds 400 --out " +
@@ -109,7 +110,8 @@ INSTANTIATE_TEST_SUITE_P(Cheats, Cheating,
                                            TimedCheat{"cheat_crash", "SIGSEGV"}),
                          [](const auto& cheat) { return std::string(cheat.param.name); });
 
-// Of long shapes fewer tokens are verified. Who takes the long one alone was held to no property.
+// Long shapes are verified with fewer tokens. A kernel that accepts only the long shape was not
+// verified.
 TEST(PairedBench, WhoWasNotVerifiedHasNoSpeed) {
   for (const auto& [kernel, tokens, outcome] :
        {std::tuple{"only_300_tokens", 300, "SKIPPED"}, {"tokens_by_sixteen", 320, "MEASURED"}}) {
@@ -156,7 +158,7 @@ TEST(PairedBench, AKillLosesNothingMeasured) {
   const std::string command =
       "bench --kernel plain --kernel complex --profile smoke --launches 40 --out " + out.string() +
       " --workload llama-3-8b/set-1 --workload llama-3-8b/set-16";
-  // Killed as soon as some groups are in the journal.
+  // The run is killed as soon as some groups are in the journal.
   const Result killed =
       shell(std::string(ROPEWALK_EXECUTABLE) + " " + command +
             " & p=$!; for i in $(seq 3000); do n=$(grep -sc '\"role\":\"ceiling\"' " +
@@ -166,16 +168,16 @@ TEST(PairedBench, AKillLosesNothingMeasured) {
   EXPECT_EQ(killed.code, 137) << killed.out << killed.err;
   const auto before = timings_of(out / "measured.jsonl");
   ASSERT_GE(before.size(), 3u);
-  // Another command is refused; the same one keeps each row to the bit.
+  // Another command is refused. The same command keeps each row to the bit.
   const std::string other = command + " --seed 7 --resume";
   const Result refused = ropewalk(other);
   EXPECT_EQ(refused.code, 2) << refused.out << refused.err;
   EXPECT_TRUE(contains(refused.err, "another command, program or machine")) << refused.err;
-  // Shortened by hand: forty launches are for the kill.
+  // The test shortens the run here: forty launches are only needed for the kill.
   std::string text = slurp(out / "measured.jsonl");
   const std::string many = "--launches 40";
   text.replace(text.find(many), many.size(), "--launches 2");
-  // As an earlier kill leaves it: a row of a group that was cut off and made again.
+  // An earlier kill leaves this: a row of a group that was cut off and measured again.
   const std::size_t first = text.find('\n') + 1, end = text.find('\n', first) + 1;
   std::string cut_off = text.substr(first, end - first);
   cut_off.replace(cut_off.find("\"summary\":\""), 11, "\"summary\":\"cut off ");

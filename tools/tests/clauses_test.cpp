@@ -1,5 +1,5 @@
-// Kernels that break a clause besides computing: the finding names what they did, their processes
-// do not outlive the run, and neither does anything when the run itself is killed.
+// Kernels that compute right and break a clause. The finding names what they did, and their
+// processes do not outlive the run. If the run itself is killed, no process is left either.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 struct ClauseBreach {
   const char *kernel, *words;
 };
-// Without the prefix "mutant_".
+// Names without the prefix "mutant_".
 const ClauseBreach breaches[] = {
     {"allocates_table", "apply called the allocator 2 times, first malloc for 100 bytes"},
     {"allocates_on_third_call_table", "apply called the allocator 2 times"},
@@ -84,7 +84,7 @@ const ClauseBreach breaches[] = {
     {"talks_to_parent", ""},
 };
 
-// Processes that were started with this word among their arguments.
+// Processes with this word among their arguments.
 int processes_with(const std::string& word) {
   int count = 0;
   std::error_code error;
@@ -98,7 +98,7 @@ bool gone_in_time(const std::string& word) {
   return processes_with(word) == 0;
 }
 
-// A copy of the mutants under a name that no other process was given.
+// A copy of the mutants under a name that no other process uses.
 fs::path own_mutants() {
   const fs::path copy = fs::absolute(scratch() / ("mutants-" + std::to_string(getpid()) + ".so"));
   fs::copy_file(ROPEWALK_MUTANTS, copy, fs::copy_options::overwrite_existing);
@@ -113,7 +113,7 @@ TEST(Clauses, EachBreachIsToldInWords) {
   for (const ClauseBreach& b : breaches) kernels += std::string(" --kernel mutant_") + b.kernel;
   const Result r = ropewalk("mutants --json --property norm" + kernels);
   EXPECT_EQ(r.code, 0) << r.err;
-  std::map<std::string, std::string> told;  // one row of each kernel that is no PASS
+  std::map<std::string, std::string> told;  // one row of each kernel that is not PASS
   std::istringstream lines(r.out);
   for (std::string line; std::getline(lines, line);) {
     const std::string verdict = field(line, "verdict");
@@ -126,7 +126,7 @@ TEST(Clauses, EachBreachIsToldInWords) {
   }
 }
 
-// The calls that one caller repeats, and those that several make at once.
+// The calls that one caller repeats, and the calls that several callers make at once.
 TEST(Clauses, WhatTheHundredthCallDoesIsToldToo) {
 #if defined(ROPEWALK_SANITIZED)
   GTEST_SKIP() << "sanitizers change some of the words";
@@ -202,7 +202,7 @@ TEST(Killed, LeavesWholeRowsAndNoProcess) {
     EXPECT_TRUE(row.starts_with("{\"") && row.ends_with("}")) << row;
   const Result report =
       ropewalk("report '" + rows.string() + "' --out '" + (scratch() / "report").string() + "'");
-  EXPECT_EQ(report.code, 0) << report.err;  // it refuses a file with a broken row
+  EXPECT_EQ(report.code, 0) << report.err;  // the report refuses a file with a broken row
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The command as its users meet it: exit codes, verdicts of kernels that crash, hang, exit or
-// cheat, and replay lines that give the same margin again. Bad input has a file of its own.
+// The command as its users meet it. Covers exit codes, the verdicts of kernels that crash, hang,
+// exit or cheat, and replay lines that repeat a margin. Bad input has a file of its own.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace {
 
-// The text behind `word` up to the end of its line.
+// The text after `word`, up to the end of its line.
 std::string after(const std::string& text, const std::string& word) {
   const auto at = text.find(word);
   if (at == std::string::npos) return {};
@@ -36,8 +36,8 @@ TEST(Verify, NothingThatCanRunIsThree) {
   EXPECT_TRUE(contains(r.out, "UNSUPPORTED")) << r.out;
 }
 
-// What each cheat must get, with the other kernel still judged, and a replay line that says it
-// again.
+// The verdict that each cheat must get. The other kernel must still be judged, and the replay line
+// must repeat the verdict.
 struct VerifiedCheat {
   const char *kernel, *verdict, *property;
 };
@@ -79,7 +79,8 @@ INSTANTIATE_TEST_SUITE_P(
                     VerifiedCheat{"mutant_exits", "CRASH", "agreement"}),
     [](const auto& cheat) { return std::string(cheat.param.kernel) + "_" + cheat.param.property; });
 
-// Blocks of a kernel in the order of what they tell, and the last line is the one to begin with.
+// The blocks of a kernel stand in the order of what they tell. The last line names the one to begin
+// with.
 TEST(Verify, FailuresWithACauseStandFirst) {
   const std::string words =
       "verify --profile smoke --cases 8 --kernel mutant_wrong_way_table --kernel plain "

@@ -1,5 +1,5 @@
-// What the command line takes and refuses, beside the table of bad input: names that are empty or
-// misspelled; and rows and examples that other parts of the project must be able to read.
+// What the command line accepts and refuses besides the table of bad input: names that are empty or
+// misspelled. Also rows and examples that other parts of the project must be able to read.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -88,7 +88,7 @@ TEST(List, ItsRowsSayThatTheyAreNoRun) {
   }
 }
 
-// A verdict names the library by the path that was given, whichever way it was judged.
+// A verdict names the library by the path that was given, however the kernel was judged.
 TEST(Verify, RowsNameThePluginByItsPath) {
   const std::string plugin = std::string(" --plugin ") + ROPEWALK_FAR_PLUGIN + " ";
   const std::string row = std::string(R"("plugin":")") + ROPEWALK_FAR_PLUGIN + '"';

@@ -1,5 +1,5 @@
-// The command on a processor without AVX, played by qemu: the wide kernels are skipped, in words,
-// and no wide instruction has leaked into what all kernels share.
+// The command on a processor without AVX, emulated by qemu. The wide kernels are skipped with a
+// reason, and no wide instruction is in the code that all kernels share.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace {
 
-// Runs the command, and its workers, on another processor.
+// Runs the command and its workers on another processor.
 Result on(const std::string& cpu, const std::string& arguments) {
   const auto wrapper = scratch() / "ropewalk-on-another-processor";
   std::ofstream(wrapper) << "#!/bin/sh\nexec qemu-x86_64 -cpu " << cpu << " '"
@@ -49,7 +49,7 @@ TEST_F(Emulated, WithAvx2OnlyTheWidestIsSkipped) {
   EXPECT_TRUE(contains(r.out, "SKIPPED avx512 "));
 }
 
-// The control: the same processor does stop at an instruction it has not.
+// The control: the same processor does stop at an instruction that it lacks.
 TEST_F(Emulated, AWideInstructionWouldBeSeen) {
   const auto code = scratch() / "wide.c";
   std::ofstream(code) << "int main(void) { __asm__ volatile(\"vxorps %ymm0, %ymm0, %ymm0\"); }\n";

@@ -1,5 +1,5 @@
-// verify --exhaustive and merge as their users meet them: a planted error at one position is named
-// and replays, shards make the whole byte for byte, a run that was killed goes on.
+// verify --exhaustive and merge as their users meet them. A planted error at one position is named
+// and replays, shards join to the whole byte for byte, and a killed run resumes.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -51,7 +51,7 @@ TEST_P(Far, APlantedErrorIsNamedAndReplays) {
     EXPECT_TRUE(again.out.starts_with(planted.verdict)) << again.out;
     EXPECT_TRUE(contains(again.out, planted.where)) << again.out;
     EXPECT_EQ(ropewalk(line).code, 0) << "without the fault it holds";
-    if (std::string(planted.fault) == "hang") return;  // each takes its seconds
+    if (std::string(planted.fault) == "hang") return;  // each hang takes seconds
   }
 }
 
@@ -110,7 +110,8 @@ TEST(Exhaustive, JobsDoNotChangeTheCertificate) {
   EXPECT_EQ(slurp(one / "certificate.jsonl"), slurp(three / "certificate.jsonl"));
 }
 
-// Killed once the first piece is written; what the second run adds makes the same certificate.
+// The run is killed once the first piece is written. The second run must complete the same
+// certificate.
 TEST(Exhaustive, AKilledRunGoesOn) {
   const std::string what = "--kernel phase --positions 0:16777215 --rotary-dim 4 --jobs 2 --out ";
   const fs::path cut = fresh("cut"), whole = fresh("whole");

@@ -1,5 +1,5 @@
-// A plugin for exhaustive_test: own angles, right but for what FAR_FAULT in the environment asks of
-// one pair of one far position.
+// A plugin for exhaustive_test with angles of its own. It is right except for the fault that
+// FAR_FAULT in the environment asks for, at one pair of one far position.
 #include <unistd.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Kernels that speak in the worker's place while they are timed, print or throw what steers a
-// terminal: each is named, nobody else is, and the rest of the board is complete.
+// Kernels that send messages in the worker's place while they are timed, or print or throw text
+// that steers a terminal. Each is named, no other kernel is, and the rest of the board is complete.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace {
 
 const std::string with_hostile = std::string(" --plugin ") + ROPEWALK_HOSTILE_PLUGIN + " ";
-// A small shape: called often enough for every kernel to misbehave, however slow the machine.
+// A small shape is called often enough for every kernel to misbehave, however slow the machine.
 const std::string small = " --profile smoke --shape q=4,k=2,d=64,tokens=1 ";
 
 bool steers(const std::string& text) {
@@ -94,7 +94,7 @@ TEST(HostileBench, ListShowsNoRawBytes) {
   EXPECT_FALSE(steers(r.out + r.err)) << r.out;
 }
 
-// 5,000 repetitions are a row of some 50 KiB.
+// 5,000 repetitions make a row of about 50 KiB.
 TEST(LongRows, TravelWhole) {
   const auto out = scratch() / "out";
   std::filesystem::remove_all(out);

@@ -1,5 +1,5 @@
-// Kernels for tests of what bench believes, each f32 with tables: right until they were called so
-// often that they are surely being timed; then they speak in the worker's place, print, or throw.
+// Kernels for tests of what bench believes, each f32 with tables. They are right for as many calls
+// as verification makes. Then they send messages in the worker's place, print, or throw.
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -58,7 +58,7 @@ void forge_short() {
 void forge_empty() {
   say("", 0);
 }
-/// Says in the shared memory that another kernel runs, and dies.
+/// Writes into the shared memory that another kernel runs, and dies.
 void blame_plain() {
   auto* control =
       static_cast<char*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0));

@@ -1,5 +1,5 @@
-// Plugins that harm what the command shares with its workers: the command goes on, the verdict is
-// of the kernel that did it, and no process is left. harness/testing/harmful_plugin.cpp does the
+// Plugins that harm what the command shares with its workers. The command goes on, the verdict
+// names the kernel at fault, and no process is left. harness/testing/harmful_plugin.cpp does the
 // harm.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -25,7 +25,7 @@ std::string doing(const std::string& what, const std::string& where) {
   return "export HOSTILE_DO=" + what + " HOSTILE_IN=" + where + "; ";
 }
 
-// Processes whose environment says so, whatever session and parent they have.
+// Processes with this word in their environment, whatever session and parent they have.
 int processes_told(const std::string& word) {
   int count = 0;
   std::error_code error;
@@ -86,8 +86,8 @@ TEST(Bench, TakesTheSpeedOfTheHostileKernelAlone) {
   }
 }
 
-// Two kernels when it is first loaded, one from then on: what is gone cannot be judged, and is not
-// passed over.
+// The plugin has two kernels when it is first loaded, and one from then on. The missing one cannot
+// be judged, and the command reports that.
 TEST(Plugin, ThatListsOtherKernelsLaterIsRefusedByName) {
   const auto mark = scratch() / "mark";
   for (const std::string what :
@@ -105,7 +105,7 @@ TEST(Plugin, ThatListsOtherKernelsLaterIsRefusedByName) {
   }
 }
 
-// The paths of plugins are taken from where the command was started.
+// Paths of plugins are relative to the folder in which the command was started.
 TEST(Plugin, ThatChangesTheDirectoryHidesNoOther) {
   const auto folder = scratch() / "plugins";
   fs::remove_all(folder);
@@ -124,7 +124,8 @@ std::vector<pid_t> children_of(pid_t process) {
   return {std::istream_iterator<pid_t>(text), {}};
 }
 
-// The worker that picks ceilings, as no other is started without the plugin; 0: there is none.
+// The worker that picks ceilings: the only one that is started without the plugin. 0: there is
+// none.
 pid_t picking_worker(pid_t run) {
   for (const pid_t keeper : children_of(run))
     for (const pid_t worker : children_of(keeper))
@@ -133,7 +134,7 @@ pid_t picking_worker(pid_t run) {
   return 0;
 }
 
-// As by the system that ran out of memory: once is made good, and a third time said.
+// Kills like a system that ran out of memory. One kill is repaired, the third one is reported.
 TEST(Bench, PicksItsCeilingsAgainWhereThatWasKilled) {
   const std::string self = std::to_string(getpid());
   if (!fs::exists("/proc/" + self + "/task/" + self + "/children"))
@@ -172,7 +173,7 @@ TEST(Descriptors, TooFewAreSaidInOneLine) {
   EXPECT_TRUE(contains(r.err, "may open 8 files here (ulimit -n), and 64 are needed")) << r.err;
 }
 
-// In sessions of their own: the group of a worker does not hold them.
+// These processes have sessions of their own, so the group of a worker does not hold them.
 TEST(Processes, AKernelLeavesNone) {
   if (!fs::exists("/proc/self/environ")) GTEST_SKIP() << "no /proc here";
   const std::string mark = "HOSTILE_IN=prepare_" + std::to_string(getpid());
@@ -196,7 +197,7 @@ TEST(Processes, AKilledCommandLeavesNone) {
           "--plugin", plugin.c_str(), nullptr);
     _exit(127);
   }
-  // The command, a keeper, a worker and what it left: more where judges run side by side.
+  // The command, a keeper, a worker and the process it left; more if judges run side by side.
   int seen = 0;
   for (int wait = 0; wait < 3000 && seen < 4; ++wait, usleep(10'000)) seen = processes_told(mark);
   EXPECT_GE(seen, 4) << "the control: they are seen";

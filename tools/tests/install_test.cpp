@@ -1,5 +1,5 @@
 // What `cmake --install` leaves: a command that needs nothing beside it, headers, a CMake package
-// and a pkg-config file, all of which may be moved; no mutant, no test.
+// and a pkg-config file. All of them may be moved. No mutant and no test is installed.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -19,7 +19,8 @@ std::string quoted(const fs::path& path) {
   return "'" + path.string() + "'";
 }
 
-/// As an absolute path of its own: a checkout at /ropewalk is not named by include/ropewalk.
+/// The folder as an absolute path in the text. A checkout at /ropewalk is not named by
+/// include/ropewalk.
 bool names_folder(const std::string& text, const std::string& folder) {
   for (auto at = text.find(folder); at != std::string::npos; at = text.find(folder, at + 1)) {
     const char before = at == 0 ? ' ' : text[at - 1];
@@ -52,7 +53,7 @@ TEST_F(Installed, CommandNeedsNothingBesideIt) {
   const Result list = run("list --kernel plain");
   EXPECT_EQ(list.code, 0) << list.err;
   EXPECT_TRUE(contains(list.out, "llama-3-8b/decode-1")) << "the workloads are compiled in";
-  const Result all =  // without claims: a noisy machine could make them INVALID
+  const Result all =  // without claims, since a noisy machine could make them INVALID
       run("run --profile smoke --cases 2 --kernel plain --property norm --property decay "
           "--engine gbench --workload llama-3-8b/decode-1");
   EXPECT_EQ(all.code, 0) << all.out << all.err;

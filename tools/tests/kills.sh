@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Kills small runs (run, bench, verify --exhaustive; two kernels, one workload, 65,536 positions) at
-# random moments with kill -9 and resumes each: nothing may be lost, and none refused.
-#   kills.sh ROPEWALK [KILLS [SEED]]    exit code 0: nothing was lost and none refused
-# A third of the kills come within 100 ms of the start, a sixth while the last files are written; a
-# third strike the whole process group; a fifth of the runs are killed, resumed and killed again.
+# random moments with kill -9 and resumes each. No result may be lost, and no resume refused.
+#   kills.sh ROPEWALK [KILLS [SEED]]    exit code 0: nothing was lost, no resume was refused
+# A third of the kills come within 100 ms of the start, and a sixth while the last files are written.
+# A third strike the whole process group. A fifth of the runs are killed, resumed and killed again.
 set -u
 ropewalk=$1 kills=${2:-200} RANDOM=${3:-1}
 work=$(mktemp -d "${TMPDIR:-/tmp}/ropewalk_kills.XXXXXX")
@@ -22,7 +22,7 @@ ropewalk() { "$ropewalk" ${arguments[$verb]} --out "$@"; }  # FOLDER [--resume];
 pause_ms() { sleep "$(($1 / 1000)).$(printf '%03d' $(($1 % 1000)))"; }
 wrong() { printf '%s %s: %s\n' "$i" "$verb" "$1"; }
 
-# What a kill may not lose: rows of positions, and of timed groups that have their ceiling's row.
+# Prints the rows that a kill may not lose: positions, and timed groups that have their ceiling's row.
 whole_rows() {
   grep -as '"row":"certificate".*}$' "$1/results.jsonl"
   [[ ! -e $1/measured.jsonl ]] || awk '/"role":"baseline"/ { group = "" }
@@ -46,7 +46,7 @@ wait_for_the_moment() {  # FOLDER PROCESS
   esac
 }
 
-kill_one() {  # FOLDER [--resume]; false: it ended before
+kill_one() {  # FOLDER [--resume]; false if the run ended before the kill
   local process
   setsid "$ropewalk" ${arguments[$verb]} --out "$@" >/dev/null 2>&1 &
   process=$!
@@ -66,11 +66,11 @@ resume_and_check() {  # FOLDER
   if ((code == 2)); then
     refused=$((refused + 1)); wrong "refused: $(tail -n 1 "$1.err")"; return
   fi
-  # A speed that cannot be is taken away at the end, with or without a kill.
+  # An implausible speed is removed at the end of a run, with or without a kill.
   if ((code == 1)) && grep -q '"outcome":"IMPLAUSIBLE"' "$1/results.jsonl"; then
     implausible=$((implausible + 1)); return
   fi
-  # 3: the timing is INVALID, or nothing more; a noisy machine's numbers are not lost.
+  # 3: the timing is INVALID, or nothing was left to do; the rows of a noisy machine must be kept too.
   if ((code != 0)) && [[ $code != 3 || $verb == exhaustive ]]; then
     other=$((other + 1)); wrong "exit code $code: $(tail -n 1 "$1.err")"
   fi

@@ -1,4 +1,4 @@
-// Output that nobody can take: full disks, closed streams, readers that leave.
+// Output that cannot be written: full disks, closed streams, readers that leave.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ TEST(BadInput, AFullDiskIsOneLineAndNoHalfReport) {
   EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
   EXPECT_TRUE(contains(r.err, "results.jsonl: cannot be written: No space left")) << r.err;
 
-  // A report of which no file may be larger than 4 KiB: what does not fit is not there at all.
+  // No file of the report may be larger than 4 KiB. A larger file must not exist at all.
   const auto results = scratch() / "results", report = scratch() / "report";
   std::filesystem::remove_all(results);
   std::filesystem::remove_all(report);
@@ -52,7 +52,7 @@ TEST(BadInput, AClosedStandardOutputIsAnError) {
       const Result r = ropewalk(verb + way);
       EXPECT_EQ(r.code, 2) << verb << way << r.err;
       EXPECT_EQ(r.err, "ropewalk: standard output cannot be written\n") << verb << way;
-      // What is printed never ends in the file that was opened in the place of the closed stream.
+      // Printed text must not end in the file that was opened in the place of the closed stream.
       const std::string rows = slurp(out / "results.jsonl");
       EXPECT_TRUE(rows.empty() || rows.starts_with("{\"schema\":1")) << rows;
       EXPECT_FALSE(contains(rows, "claims hold")) << rows;
@@ -72,19 +72,19 @@ TEST(BadInput, ABoardThatNobodyCanReadIsAnError) {
 TEST(BadInput, AReaderThatLeavesEndsTheRun) {
   const auto out = scratch() / "out";
   std::filesystem::remove_all(out);
-  // 28 rows; who asked for one is gone when the next are printed.
+  // The command prints 28 rows, and the reader leaves after the first.
   const Result r = ropewalk(
       "verify --profile smoke --json --property norm --property transpose "
       "--out " +
       out.string() + " | head -n 1");
   EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 1) << r.out;
-  EXPECT_EQ(r.err, "");  // no fault of anybody's
+  EXPECT_EQ(r.err, "");  // it is not an error
   const std::string rows = slurp(out / "results.jsonl");
   EXPECT_LT(std::count(rows.begin(), rows.end(), '\n'), 20) << rows;
   EXPECT_FALSE(contains(rows, "\"row\":\"end\""));  // so a report says that it was cut off
 }
 
-// The reader is gone before anything is printed; the exit code is that of a SIGPIPE.
+// The reader leaves before anything is printed. The exit code is that of a SIGPIPE.
 Result without_reader(const std::string& arguments) {
   const auto code = scratch() / "code";
   Result r = shell("{ sleep 0.2; " + std::string(ROPEWALK_EXECUTABLE) + " " + arguments +
@@ -117,7 +117,7 @@ TEST(BadInput, NoReaderIsNoError) {
   }
 }
 
-// What was measured for hours is not lost with the terminal that showed it.
+// A lost terminal must not lose what was measured for hours.
 TEST(BadInput, ABenchThatKeepsItsResultsGoesOnWithoutAReader) {
   const std::string out = (scratch() / "out").string();
   for (const std::string& verb :

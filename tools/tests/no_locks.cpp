@@ -1,4 +1,4 @@
-// Preloaded by lock_test: a file system without locks, as NFS answers for a folder.
+// Preloaded by lock_test: a file system without locks, which answers as NFS does for a folder.
 #include <cerrno>
 
 extern "C" int flock(int, int) {

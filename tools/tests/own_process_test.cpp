@@ -1,5 +1,5 @@
-// Plugins whose loading leaves threads or a child process running: their own kernels answer for
-// what those do while apply runs, and no other kernel does (harness/testing/pool_plugin.cpp).
+// Plugins that leave threads or a child process running when loaded. Only their own kernels answer
+// for what those do while apply runs (harness/testing/pool_plugin.cpp).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,12 +15,13 @@ namespace {
 const std::string with_pool = std::string(" --plugin ") + ROPEWALK_POOL_PLUGIN + " ";
 const std::string verify = "verify --profile smoke --property norm --cases 3 --json --kernel ";
 
-// Where other threads ran before any kernel was loaded, what apply begins and ends is not watched.
+// If other threads ran before any kernel was loaded, threads that apply begins and ends are not
+// watched.
 bool watched(const std::string& rows) {
   return !contains(rows, "not watched here");
 }
 
-// The reason of a kernel's first row that is FAIL; empty: none is.
+// The reason of a kernel's first FAIL row; empty if there is none.
 std::map<std::string, std::string> failures(const std::string& rows) {
   std::map<std::string, std::string> out;
   std::istringstream lines(rows);
@@ -67,7 +68,8 @@ TEST(LeftByLoading, SwitchesNoCheckOfAnotherPluginOff) {
   }
 }
 
-// Both in the process in which all are timed: there the thread's plugin tells whose fault it is.
+// Both plugins are in the process in which all are timed. The thread's plugin tells which kernel is
+// at fault.
 TEST(LeftByLoading, IsCaughtWhileTimedAndBlamesNoOther) {
   const std::string broken[][2] = {{"thread", "pool_works"}, {"spins", "pool_idle"}};
   for (const auto& [mode, culprit] : broken) {

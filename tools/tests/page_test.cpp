@@ -1,5 +1,5 @@
-// Runs docs/adding-a-kernel.md: its files and its sh blocks, in order, in one shell; every line of
-// a text block must then be in what the block before it printed ("..." stands for anything).
+// Runs docs/adding-a-kernel.md: its files and its sh blocks, in order, in one shell. Every line of
+// a text block must be in the output of the sh block before it ("..." stands for anything).
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,7 +20,7 @@ struct Block {
   std::string heading, language, text;
 };
 
-/// The code blocks of a page, each with the heading it stands under.
+/// The code blocks of a page, each with its heading.
 std::vector<Block> blocks_of(const fs::path& page) {
   std::vector<Block> blocks;
   std::istringstream lines(slurp(page));
@@ -53,7 +53,7 @@ bool matches(const std::string& line, const std::string& pattern) {
   return true;
 }
 
-/// The first line of `expected` that `output` does not have behind those before it; empty: all.
+/// The first line of `expected` that does not follow the earlier ones in `output`; empty if all do.
 std::string missing_line(const std::string& output, const std::string& expected) {
   std::istringstream lines(output), patterns(expected);
   std::string line, pattern;
@@ -65,13 +65,13 @@ std::string missing_line(const std::string& output, const std::string& expected)
   return {};
 }
 
-/// A marker in the output: what follows was printed by block number `block`.
+/// A marker in the output: the text after it was printed by block number `block`.
 std::string mark(std::size_t block) {
   return "== block " + std::to_string(block) + "\n";
 }
 
-/// The shell script that does what the blocks say: writes files (their first line is a comment with
-/// the name) and runs commands.
+/// The shell script that does what the blocks say. It writes files (their first line is a comment
+/// with the name) and runs commands.
 std::string script_of(const std::vector<Block>& blocks) {
   std::string script = "set -euo pipefail\n";
   for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -130,13 +130,13 @@ TEST(Page, OutsideTheTree) {
     return in_tree(b) || (b.heading == "With pkg-config" && !pkg_config);
   });
   run_blocks(blocks, folder);
-  // What the page promises without showing it.
+  // The page promises this without showing it.
   const fs::path home = scratch() / "home";
   const std::string report = slurp(home / "my_kernel/report/report.html");
   EXPECT_TRUE(contains(report, "my_kernel") && contains(report, "<svg"));
   const std::string rows = slurp(home / "my_kernel/report/results.jsonl");
   EXPECT_FALSE(contains(rows, R"("outcome":"BROKEN")"));
-  // The mended file is the one of kernels/example, so that neither goes its own way.
+  // The mended file must equal the one in kernels/example, so that the two do not diverge.
   const auto body = [](const fs::path& file) {
     const std::string text = slurp(file);
     return text.substr(text.find("#include"));

@@ -1,5 +1,5 @@
-// Plugins that cannot be loaded: one line that names the file and what to do, and exit code 2. And
-// plugins that lie about what they can do: a verdict that says so. harness/testing/plugin.cpp
+// Plugins that cannot be loaded give exit code 2 and one line that names the file and what to do.
+// Plugins that misstate what they can do get a verdict that says so. harness/testing/plugin.cpp
 // plants the faults.
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 const fs::path folder = TEST_PLUGIN_FOLDER;
 const fs::path right = folder / "test_plugin.so";
 
-// What the command says to `options`: the one line on standard error.
+// The one line that the command prints on standard error for `options`.
 std::string refusal(const std::string& options, const std::string& fault = "") {
   const Result r = ropewalk("list " + options);
   EXPECT_EQ(r.code, 2) << r.out;
@@ -97,8 +97,8 @@ TEST(Files, ThatAreNoPlugins) {
   std::ofstream(text) << "This is no ELF file, it is longer than the header of one would have been";
   EXPECT_TRUE(contains(refusal_of(text), "cannot be loaded as a shared library: "));
   EXPECT_TRUE(contains(refusal_of(empty), "cannot be loaded as a shared library: "));
-  // Some cuts the loader sees, some are a SIGBUS in it. All are before the end of what it maps:
-  // without the rest, which may be half of the file, a library is whole.
+  // The loader sees some cuts, and others are a SIGBUS in it. All cuts are before the end of what
+  // it maps. A library is whole without the rest, which may be half of the file.
   for (const std::uintmax_t bytes : {100u, 1000u, 5000u, 10000u}) {
     fs::copy_file(right, half, fs::copy_options::overwrite_existing);
     fs::resize_file(half, bytes);
@@ -125,7 +125,7 @@ TEST(Names, AreUniqueAmongPlugins) {
   }
 }
 
-// ---- kernels that load and then do not keep what they declare
+// ---- kernels that load and then break what they declare
 
 struct Liar {
   const char *kernel, *verdict, *because;

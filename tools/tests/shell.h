@@ -1,4 +1,4 @@
-// For tests that meet the command as its users do: runs lines of a shell, in a folder of the test.
+// For tests that use the command as its users do: runs lines of a shell in a folder of the test.
 #pragma once
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -28,8 +28,7 @@ inline void spill(const std::filesystem::path& file, const std::string& content)
   std::ofstream(file, std::ios::binary) << content;
 }
 
-/// A folder for the running test of this build alone; what an earlier run left in it may still be
-/// there.
+/// A folder for the running test of this build. Files that an earlier run left may still be in it.
 inline std::filesystem::path scratch() {
   const auto* info = testing::UnitTest::GetInstance()->current_test_info();
   std::string name = std::string(info->test_suite_name()) + "_" + info->name();
@@ -41,7 +40,7 @@ inline std::filesystem::path scratch() {
   return dir;
 }
 
-/// Runs a line through a shell; words are quoted by the caller.
+/// Runs a line through a shell. The caller quotes words.
 inline Result shell(const std::string& line) {
   const auto err = scratch() / "stderr";
   FILE* pipe = popen(("{ " + line + "\n} 2>'" + err.string() + "'").c_str(), "r");
@@ -55,7 +54,7 @@ inline Result shell(const std::string& line) {
   return r;
 }
 
-/// Runs the command of the build tree; `before` is what the shell does first.
+/// Runs the command of the build tree. The shell runs `before` first.
 inline Result ropewalk(const std::string& arguments, const std::string& before = "") {
   return shell(before + ROPEWALK_EXECUTABLE + " " + arguments);
 }
@@ -68,7 +67,7 @@ inline std::ptrdiff_t lines_in(const std::string& text) {
   return std::count(text.begin(), text.end(), '\n');
 }
 
-/// What a row of JSON has under a name of its first level; the texts of these rows hold no quotes.
+/// The value of a name on the first level of a JSON row. The texts of these rows hold no quotes.
 inline std::string field(const std::string& row, const std::string& name) {
   const std::string begin = "\"" + name + "\":\"";
   const auto at = row.find(begin);

@@ -1,7 +1,6 @@
 // Kernels for tests of timing, each f32 with tables. same_NN: one function under many names.
-// slow_NN: the same with a fortieth of its work done again in four calls of five: 2 % more, on
-// workloads of 40 heads. cheat_*: right until they were called so often that they are surely being
-// timed.
+// slow_NN: the same function, which does a fortieth of its work again in four calls of five. On
+// workloads of 40 heads that is 2 % more. cheat_*: right for as many calls as verification makes.
 #include <array>
 #include <csignal>
 #include <cstdlib>
@@ -31,7 +30,7 @@ void rotate_head(const rope_problem& p, const Head<float>& head, float* to) {
   }
 }
 
-/// `extra`: where one head of each token is rotated once more; NULL: nowhere.
+/// `extra` is the number of the head that is rotated once more in each token; NULL for none.
 std::int32_t rotate_all(const rope_problem& p, const rope_operands& o, float* extra) {
   for_each_token(p, o, [&](const Token& token) {
     bool first = true;
@@ -112,7 +111,8 @@ std::int32_t helped(const rope_problem* p, const rope_operands* o, void*) {
   std::thread([&] { rotate_all(*p, *o, nullptr); }).join();
   return ROPE_OK;
 }
-// Forward again where it was never turned back is what lies there already.
+// Skips every second pair of backward and forward calls: the buffer already holds the data turned
+// forward.
 std::int32_t half_the_pairs(const rope_problem* p, const rope_operands* o, void*) {
   static std::int64_t calls = 0, left = 0;
   if (++calls < long_enough) return rotate_all(*p, *o, nullptr);

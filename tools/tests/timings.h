@@ -1,5 +1,5 @@
-// The timing rows of a results file for tests that run the command: shell.h has a function of the
-// name that the project's namespace has, so the two do not meet in one file.
+// The timing rows of a results file, for tests that run the command. shell.h has a function with a
+// name that is also in the project's namespace, so the two headers are not included together.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,10 +13,10 @@ struct Timing {
   std::int64_t launch = 0;
   std::size_t rounds = 0, iterations = 0;
   double ns_per_token_median = 0, gb_per_s_median = 0;
-  /// What was timed together.
+  /// Identifies the rows that were timed together.
   std::string group() const { return workload + "|" + board + "|" + std::to_string(launch); }
 };
 
 std::vector<Timing> timings_of(const std::filesystem::path& results);
-/// How many groups claims are made of.
+/// The number of groups about which claims are made.
 std::size_t claim_groups_of(const std::filesystem::path& results);

@@ -1,5 +1,5 @@
-// Kernels that leave something in the process that times them all, or do in a timed call what no
-// call may: each is named with what its entry did, and the others are timed.
+// Kernels that leave something in the process that times all kernels, or do in a timed call what no
+// call may do. Each is named with what its entry did, and the others are timed.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,7 +1,7 @@
-// Kernels for tests of what bench watches, each f32 with tables: right, and clean while they are
-// verified. On shapes of 1,009 tokens, which the gate asks for fewer, an entry leaves something in
-// the process, or apply does what it may not. `innocent` is clean, `prepare_does_much` does all
-// that prepare may.
+// Kernels for tests of what bench watches, each f32 with tables. They are right, and clean while
+// they are verified. The gate verifies shapes of 1,009 tokens with fewer tokens. On these shapes an
+// entry leaves something in the process, or apply does what it may not do. `innocent` is
+// clean, and `prepare_does_much` does everything that prepare may do.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -86,7 +86,7 @@ std::int32_t apply(const rope_problem* p, const rope_operands* o, void* state) {
   if (is_timed(*p)) act();
   return right(p, o, state);
 }
-// Once, some calls later: so few that a slow machine makes them too.
+// Happens once, a few calls later, so that a slow machine makes these calls too.
 template <void (*act)()>
 std::int32_t late(const rope_problem* p, const rope_operands* o, void* state) {
   static std::int64_t calls = 0;

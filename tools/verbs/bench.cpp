@@ -1,4 +1,4 @@
-// Times only what verified, in the very process that verified it, and looks again afterwards.
+// Times only kernels that the same process has verified, and checks them again afterwards.
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// Two runs: what became faster, slower, broken.
+// Compares two runs: what became faster, slower or broken.
 #include "reports/numbers/compare.h"
 
 #include <fmt/format.h>

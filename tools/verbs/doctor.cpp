@@ -1,4 +1,4 @@
-// What about this machine makes measurements worse. Looks and tells; changes nothing.
+// Shows what makes measurements on this machine worse. It changes nothing.
 #include "benchmarks/machine/doctor.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace ropewalk::tools {
 using namespace bench;
 namespace {
 
-// What is read from the system is printable ASCII here, of any length that is sensible.
+// Values from the system are printable ASCII here, of any reasonable length.
 std::string json_string(const std::string& text) {
   std::string out = "\"";
   for (const char c : shown(text, 1000)) {

@@ -1,4 +1,4 @@
-// verify --exhaustive: kernels at every position of a range (docs/certificate.md).
+// verify --exhaustive: judges kernels at every position of a range (docs/certificate.md).
 #include <fmt/format.h>
 
 #include <charconv>
@@ -26,7 +26,7 @@ namespace {
 constexpr std::int64_t least_position = -(std::int64_t{1} << 31);
 constexpr std::int64_t largest_position = (std::int64_t{1} << 31) - 1;
 
-// "A:B" or "i/n" as two integers.
+// Reads "A:B" or "i/n" as two integers.
 std::optional<std::pair<std::int64_t, std::int64_t>> two_numbers(const std::string& text,
                                                                  char between) {
   std::int64_t a = 0, b = 0;
@@ -43,7 +43,7 @@ PositionRange whole_range(const Options& options) {
   if (!given || given->first > given->second || given->first < least_position ||
       given->second > largest_position)
     throw UsageError("--positions " + options.positions +
-                     ": wanted A:B with -2147483648 <= A <= B <= 2147483647");
+                     ": must be A:B with -2147483648 <= A <= B <= 2147483647");
   return {given->first, given->second};
 }
 
@@ -52,10 +52,10 @@ PositionRange own_range(const Options& options, PositionRange whole) {
   constexpr std::int64_t most = 65536;
   const auto given = two_numbers(options.shard, '/');
   if (!given || given->first < 1 || given->second < given->first || given->second > most)
-    throw UsageError("--shard " + options.shard + ": wanted i/n with 1 <= i <= n <= 65536");
+    throw UsageError("--shard " + options.shard + ": must be i/n with 1 <= i <= n <= 65536");
   const auto shard = shard_of(whole, given->first, given->second);
   if (!shard)
-    throw UsageError(fmt::format("--shard {}: {} has not enough chunks of {} positions for that",
+    throw UsageError(fmt::format("--shard {}: {} has too few chunks of {} positions for it",
                                  options.shard, options.positions, ChunkRunner::tokens_most));
   return *shard;
 }
@@ -65,7 +65,7 @@ std::string fingerprint_of(const std::string& file) {
   throw std::runtime_error(file + ": cannot be read");
 }
 
-// Where apply lives: this program, or a plugin.
+// The file that holds apply: this program, or a plugin.
 std::string code_of(const KernelFacts& facts) {
   return facts.plugin.empty() ? own_executable() : facts.plugin;
 }
@@ -103,7 +103,7 @@ class ExhaustiveRun {
   }
 
   int go() {
-    // A run that was killed after its last row has all it needs: nothing is written again.
+    // A run that was killed after its last row is complete, so nothing is written again.
     Recorder recorder(options_, ended_ ? "" : options_.out, !earlier_.empty());
     Progress progress(options_.quiet);
     start_ = std::chrono::steady_clock::now();
@@ -153,7 +153,8 @@ class ExhaustiveRun {
     row.oracle_fingerprint = tables_.of(plan.facts, plan.chunk).fingerprint();
   }
 
-  // The rows of a run that was cut off, held to what this one would write.
+  // Reads the rows of a run that was cut off, and compares them with those that this run would
+  // write.
   void read_earlier() {
     const auto file = std::filesystem::path(options_.out) / "results.jsonl";
     if (!has_whole_line(file)) return;
@@ -166,7 +167,7 @@ class ExhaustiveRun {
       if (cell == nullptr)
         throw UsageError(
             fmt::format("{}: cannot be resumed: it judged {} {}, which this command "
-                        "does not",
+                        "does not judge",
                         file.string(), row.kernel, row.pairing));
       const std::string differs = difference(row, cell->plan.identity);
       if (!differs.empty())
@@ -180,7 +181,7 @@ class ExhaustiveRun {
     ended_ = results.complete;
     for (const CertifiedCell& cell : cells_)
       if (ended_ && !cell.refused && !left_of(cell).empty())
-        throw UsageError(file.string() + ": that run came to its end; leave out --resume");
+        throw UsageError(file.string() + ": that run has ended; leave out --resume");
   }
 
   static std::tuple<std::string, std::string, Verdict> key_of(const VerdictRow& row) {
@@ -243,8 +244,8 @@ class ExhaustiveRun {
       return row;
     }
     if (fingerprint_of(code_of(cell.plan.facts)) != cell.plan.identity.code_fingerprint)
-      throw std::runtime_error(code_of(cell.plan.facts) + " has changed while it was judged");
-    // The same join as merge; a shard is a whole of its own for that.
+      throw std::runtime_error(code_of(cell.plan.facts) + " changed while it was judged");
+    // The parts are joined as merge does it. For this, a shard counts as a whole.
     std::vector<CertificatePart> own = parts;
     for (CertificatePart& part : own) {
       part.row.whole_first = own_.first;
@@ -254,7 +255,7 @@ class ExhaustiveRun {
     parts_.insert(parts_.end(), parts.begin(), parts.end());
     VerdictRow row = passed(whole);
     row.summary = cell.plan.facts.summary;
-    row.plugin = cell.plan.facts.plugin;  // a certificate has no path
+    row.plugin = cell.plan.facts.plugin;  // a certificate holds no path
     row.seconds = seconds;
     return row;
   }
@@ -279,7 +280,7 @@ class ExhaustiveRun {
     flush_output();
   }
 
-  // The certificate: of the whole range alone.
+  // Writes the certificate. Only the whole range gets one.
   void finish() {
     if (own_ != whole_) {
       if (!options_.json)
@@ -303,12 +304,12 @@ class ExhaustiveRun {
   bool ended_ = false;
   std::vector<VerdictRow> verdicts_;
   std::chrono::steady_clock::time_point start_;
-  double to_do_ = 0, done_ = 0, skipped_ = 0;  // positions
+  double to_do_ = 0, done_ = 0, skipped_ = 0;  // numbers of positions
 };
 
 void refuse_what_does_not_fit(const Options& options) {
   const auto refuse = [](const char* option) {
-    throw UsageError(std::string(option) + " does not go with --exhaustive");
+    throw UsageError(std::string(option) + " cannot be combined with --exhaustive");
   };
   if (!options.properties.empty()) refuse("--property");
   if (options.cases > 0) refuse("--cases");

@@ -54,7 +54,7 @@ void list_json(const KernelFacts& k) {
   fmt::print("{}\n", to_json_line(row));
 }
 
-// Information: the contract asks callers for round-to-nearest without flushing.
+// For information only: the contract asks callers for round-to-nearest without flushing.
 void list_float_modes(Subject& subject, bool json) {
   for (const FloatModeNote& note : float_mode_notes(subject))
     fmt::print(json ? stderr : stdout, "  {:<20} entered {}: {}\n", "", note.mode, note.effect);

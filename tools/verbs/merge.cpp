@@ -13,7 +13,7 @@ int run_merge(const Options& options) {
     const Results results = read_results(file);
     for (const VerdictRow& verdict : results.verdicts)
       if (is_failure(verdict.verdict))
-        throw BadMerge(fmt::format("{}: {} of {} {}: there is no certificate of what fails", file,
+        throw BadMerge(fmt::format("{}: {} of {} {}: a kernel that fails gets no certificate", file,
                                    verdict.verdict, verdict.kernel, verdict.pairing));
     if (results.certificates.empty())
       throw BadMerge(file + ": holds no certificate rows (verify --exhaustive writes them)");

@@ -1,4 +1,4 @@
-// Who judges the judges: every planted error must die, every correct kernel must live.
+// Tests the suite itself: every planted error must die, and every correct kernel must live.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -24,7 +24,7 @@ std::string mutant_plugin() {
   const auto plugin = self.parent_path() / "ropewalk_mutants.so";
   if (!std::filesystem::exists(plugin, error))
     throw UsageError(
-        "no ropewalk_mutants.so beside the command: cmake --build makes it in a build tree, an "
+        "no ropewalk_mutants.so beside the command: cmake --build makes it in a build tree; an "
         "installed ropewalk has none");
   return plugin.string();
 }
@@ -47,7 +47,7 @@ int run_mutants(const Options& options) {
     require_kernels(worker, options);
   }
   VerifyPlan plan = verify_plan(options);
-  plan.shrink = false;  // whether it dies is the question, not how small
+  plan.shrink = false;  // only whether the mutant dies matters
   plan.until_failure = options.first_kill;
   const bool by_all = options.properties.empty() && !options.first_kill;
   if (by_all && options.kernels.empty()) plan.more = weaker_suites();

@@ -1,5 +1,5 @@
-// Reports from results, the check of a report, and what else is made from results: tables inside a
-// document, a history of runs.
+// Makes reports from results and checks a report. Also makes tables inside a document, and a
+// history of runs.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -31,10 +31,10 @@ int check(const Options& options) {
   return found.in_full ? 0 : 3;
 }
 
-/// The history with this run in it, written back. Empty without --history.
+/// Adds this run to the history and writes it back. Empty without --history.
 std::string grown_history(const Options& options, const Results& results) {
   if (options.history.empty()) return {};
-  const Lock lock(options.history);  // two that add a run at once wait for each other
+  const Lock lock(options.history);  // two runs that are added at once wait for each other
   const std::string before =
       std::filesystem::exists(options.history) ? whole_file(options.history) : std::string();
   const std::string after = history_with(before, results, options.history);

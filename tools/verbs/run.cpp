@@ -24,7 +24,7 @@ using namespace properties;
 using namespace report;
 namespace {
 
-// A refuted claim is the news, whatever else happened.
+// A refuted claim decides the exit code, whatever else happened.
 int combine(int verified, int benched) {
   if (verified == 1 || benched == 1) return 1;
   return verified != 0 ? verified : benched;
@@ -51,7 +51,7 @@ int run_everything(const Options& options) {
   {
     Worker worker(worker_options(options));
     Oracle oracle;
-    std::vector<std::string> names;  // only what passed is drawn
+    std::vector<std::string> names;  // only kernels that passed are drawn
     std::set_difference(passing.begin(), passing.end(), failing.begin(), failing.end(),
                         std::back_inserter(names));
     for (const CurveRow& curve : decay_curves(worker, oracle, names)) recorder.write(curve);

@@ -1,4 +1,4 @@
-// One function a verb; each returns an exit code and throws what main turns into one line and
+// One function for each verb. Each returns an exit code. main turns an exception into one line and
 // code 2.
 #pragma once
 #include <functional>
@@ -22,31 +22,31 @@ int run_report(const Options& options);
 int run_compare(const Options& options);
 int run_everything(const Options& options);
 
-/// Verifies and prints each kernel when it is judged; every row goes to on_row at once. What
-/// `verify` and `run` share.
+/// Verifies kernels and prints each one when it is judged. Every row goes to on_row at once. Both
+/// `verify` and `run` use it.
 int verify_and_print(const Options& options,
                      const std::function<void(const report::VerdictRow&)>& on_row);
 
-/// verify --exhaustive.
+/// The verb verify with --exhaustive.
 int run_exhaustive(const Options& options);
 
-/// A failed claim as a block of lines.
+/// Prints a failed claim as a block of lines.
 void print_failure(const report::VerdictRow& row);
 
-/// The last line of a run with failures: the one to begin with, and how to repeat it.
+/// Prints the last line of a run with failures: the failure to begin with, and how to repeat it.
 void print_where_to_start(const std::vector<report::VerdictRow>& rows);
 
-/// Verifies, times and verifies again; what was found goes to on_verdict and on_row. What `bench`
-/// and `run` share.
+/// Verifies, times and verifies again. The rows go to on_verdict and on_row. Both `bench` and `run`
+/// use it.
 int bench_and_print(const Options& options,
                     const std::function<void(const report::VerdictRow&)>& on_verdict,
                     const std::function<void(const report::TimingRow&)>& on_row);
 
-/// Throws UsageError or BadFile unless the options choose a workload: `run` asks before it
+/// Throws UsageError or BadFile unless the options choose a workload. `run` calls it before it
 /// verifies.
 void require_workloads(const Options& options);
 
-/// The child side of bench: what a worker does when it is told to time a board.
+/// The child side of bench: what a worker does when its parent tells it to time a board.
 harness::TimingHandler timing_handler();
 
 }  // namespace ropewalk::tools

@@ -31,8 +31,9 @@ void print_same_failure(const VerdictRow& row) {
              cell_of(row), row.property, row.replay);
 }
 
-// The passes of one kernel, pairing and type as one line, when all of them are there. Failures as
-// blocks, when the kernel is done: what tells most about its error stands first.
+// Prints the passes of one kernel, pairing and type as one line, once all are there. Prints
+// failures as blocks when the kernel is done. The block that tells most about the error stands
+// first.
 class Printer {
  public:
   explicit Printer(const Options& options) : options_(options) {}
@@ -56,14 +57,14 @@ class Printer {
       failed_.push_back(row.property);
       failures_.push_back(row);
     } else if (!options_.quiet && set_aside_.emplace(row.kernel, row.property, row.reason).second) {
-      // Once a kernel, not for each pairing and type.
+      // Once a kernel, not once for each pairing and type.
       fmt::print("{:<5} {} ({}): {}: {}\n", row.verdict, row.kernel, row.angle_contract,
                  row.property, row.reason);
     }
     flush_output();
   }
 
-  /// What has been held back.
+  /// Prints the rows that were held back.
   void finish() {
     finish_cell();
     print_failures();
@@ -91,7 +92,7 @@ class Printer {
   void print_failures() {
     std::stable_sort(failures_.begin(), failures_.end(), tells_more);
     for (const VerdictRow& row : failures_) {
-      // One cause often refutes everything: it is told in full once.
+      // One cause often refutes many properties. It is printed in full once.
       const bool new_cause =
           row.verdict == Verdict::fail || causes_.emplace(row.kernel, row.reason).second;
       new_cause ? print_failure(row) : print_same_failure(row);
@@ -216,7 +217,7 @@ int verify_and_print(const Options& options, const std::function<void(const Verd
                        [&](const std::string& what) { progress.show(what); });
   } catch (...) {
     progress.clear();
-    printer.finish();  // what was found before the run broke off
+    printer.finish();  // prints what was found before the run broke off
     throw;
   }
   progress.clear();

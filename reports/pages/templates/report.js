@@ -1,4 +1,4 @@
-// Sorting and filtering. Without it the page is the same, in the order of the report.
+// Sorts and filters. Without this script the page is the same, in the report's order.
 "use strict";
 (() => {
   const all = (selector, from = document) => [...from.querySelectorAll(selector)];
@@ -9,7 +9,7 @@
     const found = /^[^\d-]{0,2}(-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)/i.exec(text);
     return found ? parseFloat(found[1].replace(/,/g, "")) : null;
   };
-  // What a cell is sorted by: its data-v, else what it shows without the small print below it.
+  // The sort key of a cell is its data-v, else its text without the small print below it.
   const shown = cell => {
     const copy = cell.cloneNode(true);
     for (const small of all(".sub", copy)) small.remove();
@@ -27,7 +27,7 @@
   const compare = (a, b) =>
     typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) : typeof a === "number" ? -1 : 1;
 
-  // What the table sorts: its rows, or whole groups of rows where it has several bodies.
+  // A table sorts its rows, or whole groups of rows if it has several bodies.
   const itemsOf = table => table.tBodies.length > 1 ? [...table.tBodies] : [...table.tBodies[0].rows];
 
   const sortable = table => {
@@ -60,7 +60,7 @@
   document.documentElement.classList.add("scripted");
   all("table.sortable").forEach(sortable);
 
-  // ---- filtering: every word must stand in the row or in the head of its box
+  // ---- filtering: every word must be in the row or in the head of its box
   const boxes = all("[data-filter]").map(box => ({
     box,
     head: box.dataset.filter.toLowerCase(),
