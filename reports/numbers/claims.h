@@ -48,6 +48,7 @@ struct Claim {
   /// SKIPPED or UNSUPPORTED.
   Outcome outcome = Outcome::measured;
   std::string reason;  ///< of no speed, or of no claim
+  std::string known;   ///< of no speed: as in its rows
   bool has_speed = false;
   double ns_per_token = 0;            ///< median of the medians of its launches
   double launch_spread = 0;           ///< largest over smallest of those medians, less 1

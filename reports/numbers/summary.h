@@ -31,9 +31,6 @@ struct KernelSummary {
   std::string reason;              ///< the first failure, or why nothing was run
 };
 
-/// Whether the reason of a BROKEN row says that the failure is a known one.
-bool is_known(const std::string& reason);
-
 struct PropertySummary {
   std::string name, claim;
   std::int64_t passed = 0, failed = 0, not_run = 0, compared = 0;
@@ -62,7 +59,7 @@ struct BoardEntry {
   int rank = 0;            ///< from 1; 0 for what is no kernel, has no speed or is UNRESOLVED
   bool has_speed = false;  ///< false: print no number of it anywhere
   Outcome outcome = Outcome::skipped;  ///< as the report shows it
-  std::string reason;                  ///< why it has no speed
+  std::string reason, known;           ///< why it has no speed; as in its row
   double ns = 0;                       ///< a token: the median of the launches' medians
   double ns_min = 0, ns_max = 0;  ///< over the launches' medians; over the rounds of a single one
   double gb_per_s = 0;            ///< at ns

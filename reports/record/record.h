@@ -70,6 +70,7 @@ struct TimingRow {
   std::string board;                  ///< pairing/dtype/placement/angle source: ranked together
   Outcome outcome = Outcome::broken;  ///< MEASURED, BROKEN or SKIPPED; older files have more
   std::string reason;                 ///< of BROKEN: the failing property
+  std::string known;                  ///< of BROKEN by a known failure: as of a verdict
   std::int64_t tokens = 0;            ///< batch * tokens of the workload
   std::int64_t bytes = 0;             ///< a kernel must move in one call
   std::int64_t working_set_bytes = 0;
@@ -110,7 +111,13 @@ struct CurveRow {
   std::string series;  ///< "reference", or a kernel's name
   std::string note;    ///< parameters in words
   std::vector<double> x, y;
+  std::string dtype = {};  ///< of error_over_position: what the kernel was given
 };
+
+/// What rows of older files, which lack `known` or `dtype`, say in prose alone; only a reader of
+/// files asks.
+std::string known_in_reason(const std::string& reason);
+std::string dtype_in_note(const std::string& note);
 
 /// That one kernel was held to its bound at every position first .. last (docs/certificate.md).
 /// Without times and hosts: the same work gives the same bytes.

@@ -202,7 +202,7 @@ BoardRequest Launches::request_for(std::int64_t launch) const {
   request.workloads_toml = to_toml(workloads_);
   for (const KernelFacts& k : gate_.kernels()) {
     const auto broken = gate_.broken().find(k.name);
-    request.contestants[k.name] = broken == gate_.broken().end() ? "" : broken->second;
+    request.contestants[k.name] = broken == gate_.broken().end() ? "" : broken->second.reason;
   }
   request.unverified = gate_.unverified();
   request.benchmark_args = options_.benchmark_args;
@@ -294,8 +294,10 @@ void Launches::forget_groups_led_by(const std::string& kernel) {
 // Whoever broke, and whoever is faster than memory, has no number: the claims say who.
 void Launches::settle() {
   for (TimingRow& row : rows_)
-    if (const auto broken = gate_.broken().find(kernel_of(row)); broken != gate_.broken().end())
-      take_numbers_away(row, Outcome::broken, broken->second);
+    if (const auto broken = gate_.broken().find(kernel_of(row)); broken != gate_.broken().end()) {
+      take_numbers_away(row, Outcome::broken, broken->second.reason);
+      row.known = broken->second.known;
+    }
   std::erase_if(
       rows_, [](const TimingRow& row) { return row.is_twin() && row.outcome == Outcome::broken; });
   std::stable_sort(rows_.begin(), rows_.end(), [&](const TimingRow& a, const TimingRow& b) {
@@ -326,7 +328,8 @@ void Launches::emit(const std::function<void(const TimingRow&)>& on_row) {
   const bool gbench_told = !paired() && options_.verb != "run";
   if (!options_.quiet && !gbench_told) fmt::print(to, "{}", claims_as_text(claims_of(rows_)));
   if (options_.quiet && !valid_) fmt::print(to, "INVALID\n");
-  for (const auto& [kernel, why] : gate_.broken()) fmt::print(to, "BROKEN {}: {}\n", kernel, why);
+  for (const auto& [kernel, why] : gate_.broken())
+    fmt::print(to, "BROKEN {}: {}\n", kernel, why.reason);
 }
 
 int Launches::exit_code() const {

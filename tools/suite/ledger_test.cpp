@@ -174,6 +174,8 @@ TEST(KnownFailuresCommand, NeverGetASpeed) {
   EXPECT_TRUE(contains(r.out, "(known until 2999-12-31: issue 7)")) << r.out;
   EXPECT_EQ(ropewalk("report " + (out / "results.jsonl").string()).code, 0);
   EXPECT_TRUE(contains(slurp(out / "report.md"), "BROKEN"));
+  EXPECT_TRUE(
+      contains(slurp(out / "results.jsonl"), R"("known":"until 2999-12-31: issue 7","tokens")"));
   // One failure beside the known one is news.
   EXPECT_EQ(ropewalk(start + with_known("mutant_* norm 2999-12-31 issue 7\n") + end).code, 1);
 }
