@@ -18,8 +18,6 @@ Verdict verdict_of(const VerdictRow& row);
 /// Of two verdicts the one to show where there is room for one: a failure, or the larger margin.
 bool is_worse(const VerdictRow& a, const VerdictRow& b);
 
-enum class Standing { verified, failed, not_run };
-
 struct KernelSummary {
   std::string name, plugin, summary;
   Standing standing = Standing::not_run;

@@ -66,7 +66,7 @@ bool is_on_everything(const VerdictRow& row);
 struct TimingRow {
   std::string kernel, summary;
   std::string workload, source;       ///< its name and where its shape comes from
-  std::string phase;                  ///< decode, prefill, working_set
+  std::string phase;                  ///< a word of WorkloadPhase; foreign files may have others
   std::string board;                  ///< pairing/dtype/placement/angle source: ranked together
   Outcome outcome = Outcome::broken;  ///< MEASURED, BROKEN or SKIPPED; older files have more
   std::string reason;                 ///< of BROKEN: the failing property
