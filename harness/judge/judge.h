@@ -2,7 +2,10 @@
 // correct kernel keeps (reference/bounds.h). One error metric for the whole project: the 2-norm per
 // pair.
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "harness/judge/executor.h"
@@ -41,6 +44,24 @@ double pair_bound(const KernelFacts& facts, const Case& c, double rho, double r,
 
 /// How far |r^ - r| of a kernel's rotation may be: a correctly rounded table, or its own angles.
 double rotation_error(const KernelFacts& facts, std::int32_t dtype);
+
+/// The rotation by a kernel's own angles: the real one, or that of the rounded f32 angle.
+Rotation own_rotation(std::int32_t contract, Oracle& oracle, double inv_freq,
+                      std::int64_t position);
+
+/// One head, wherever it lies: its pairing, its first rotated element as it was given and as it was
+/// returned, a rotation for each pair, and where pair i is, in words.
+struct HeadView {
+  std::int32_t pairing;
+  const std::byte *in, *out;
+  const std::vector<Rotation>& rotations;
+  const std::function<std::string(std::int64_t)>& where;
+};
+
+/// Adds the pairs of a head to the tally. Of `c` count contract, operation, data type and scale.
+/// The bound is `times` that of one call.
+void compare_head(const KernelFacts& facts, const Case& c, const HeadView& head, double times,
+                  Tally& tally);
 
 /// Every pair of every rotated head of both placements against the truth.
 Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution);
