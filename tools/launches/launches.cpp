@@ -251,9 +251,12 @@ Worker::BoardSinks Launches::sinks_of(BoardRows& rows, std::int64_t launch) {
 }
 
 void Launches::take(TimingRow row) {
+  const auto broken = gate_.broken().find(row.kernel);
+  const bool told = broken != gate_.broken().end();
+  if (row.outcome == Outcome::broken && told) row.known = broken->second.known;
   if (paired()) journal_.write(row);
   // Judged while timed: the gate did not know yet.
-  if (row.outcome == Outcome::broken && !gate_.broken().contains(row.kernel)) {
+  if (row.outcome == Outcome::broken && !told) {
     gate_.break_off(row.kernel, fmt::format("{} ({})", row.reason, row.workload));
     forget_groups_led_by(row.kernel);
   }
@@ -262,7 +265,8 @@ void Launches::take(TimingRow row) {
 
 void Launches::take_up() {
   for (const TimingRow& row : journal_.resumed()) {
-    if (row.outcome == Outcome::broken && gate_.knows(row.kernel))
+    // A known failure is found again, or else it is none.
+    if (row.outcome == Outcome::broken && row.known.empty() && gate_.knows(row.kernel))
       gate_.break_off(row.kernel, row.reason);
     if (row.is_ceiling()) ceilings_[row.workload] = row.variant;
   }
