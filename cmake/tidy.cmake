@@ -69,7 +69,7 @@ set(layers
   "properties/search/=${suite}|properties/(explain/|search/|[a-z_]+[.]h)"
   "properties/(exhaustive|observe)/=${suite}|properties/(@1/|explain/|search/|[a-z_]+[.]h)"
   "properties/=${cases}|harness/judge/|properties/[a-z_]+[.]h"
-  "benchmarks/workloads/=${cases}|benchmarks/workloads/"
+  "benchmarks/workloads/=${cases}|reports/record/|benchmarks/workloads/"
   "benchmarks/machine/=base/|kernels/api/|benchmarks/(machine/|[a-z_]+[.]h)"
   "benchmarks/=${suite}|benchmarks/"
   "tools/[a-z]+/[a-z0-9_]+_test.cpp=.*"

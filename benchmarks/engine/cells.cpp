@@ -269,7 +269,7 @@ TimingRow known_row(const Workload& w, bool table) {
   TimingRow row;
   row.workload = w.name;
   row.source = w.source;
-  row.phase = w.phase;
+  row.phase = word(w.phase);
   row.board = board_of(w, table ? "table" : "computed");
   row.tokens = w.batch * w.tokens;
   row.bytes = traffic_bytes(w, table);

@@ -9,26 +9,20 @@
 
 #include "benchmarks/engine/rounds.h"
 #include "benchmarks/workloads/workload_shape.h"
-#include "kernels/api/kernel.h"
-#include "reference/bounds.h"
+#include "harness/judge/judge.h"
 
 namespace ropewalk::bench {
+using namespace harness;
 namespace {
 
 constexpr std::int64_t most_elements = std::int64_t{1} << 20;  // judged in full below that
 constexpr std::int64_t most_tokens = 64;
 
-// 64 bits of mantissa where x86 is: the truth of f64 data is computed in it.
-using Wide = long double;
+// Of the bound of one call, for each of many in place (docs/decisions/0036).
+constexpr double a_call_of_many = 1.5;
 
-// Timed data are near 1, far from where squares end; hypot took a seventh of a bench's time.
-Wide length(Wide a, Wide b) {
-  return std::sqrt(a * a + b * b);
-}
-
-struct WideTurn {
-  Wide cos, sin;
-};
+// Inputs begin within [-1, 1], and rotations make none longer.
+constexpr double longest_input = 0x1p64;
 
 /// The tokens of the whole batch that are judged.
 std::vector<std::int64_t> chosen_tokens(const Workload& w, const Expected& expected,
@@ -55,118 +49,90 @@ std::vector<std::int64_t> chosen_tokens(const Workload& w, const Expected& expec
   return chosen;
 }
 
-template <class Real>
-class Recheck {
- public:
-  Recheck(const rope_kernel& kernel, const Workload& w, const WorkloadData& data,
-          const Expected& expected, Oracle& oracle)
-      : kernel_(kernel),
-        w_(w),
-        data_(data),
-        expected_(expected),
-        // As the kernel got them, but not where it could write.
-        inv_freq_(kernel.angle_contract == ROPE_CONTRACT_F32_ANGLE ? workload_frequencies_f32(w)
-                                                                   : workload_frequencies(w)),
-        oracle_(oracle),
-        slack_(expected.calls == 1 ? 1.01 : 1.5 * static_cast<double>(expected.calls)) {
-    precision_ = sizeof(Real) == 8 ? bounds::f64 : bounds::f32;
-    precision_.flushes = (kernel.flags & ROPE_FLUSHES_SUBNORMALS) != 0;
-  }
-
-  std::string run(std::uint64_t seed) {
-    for (const std::int64_t token : chosen_tokens(w_, expected_, seed)) {
-      const std::int32_t position = expected_.positions[token];
-      take_turns(position);
-      for (const std::size_t tensor : {std::size_t{0}, std::size_t{1}}) {
-        const std::int64_t heads = w_.tensors[tensor].heads;
-        for (std::int64_t head = 0; head < heads; ++head)
-          if (std::string wrong = judge_row(tensor, token * heads + head); !wrong.empty())
-            return fmt::format("{}, {}, token {}, head {}, position {}", wrong,
-                               tensor == 0 ? "q" : "k", token, head, position);
-      }
-    }
-    return {};
-  }
-
- private:
-  void take_turns(std::int64_t position) {
-    const std::int64_t half = w_.rotary_dim / 2;
-    const bool f32_angle = kernel_.angle_contract == ROPE_CONTRACT_F32_ANGLE;
-    turns_.resize(static_cast<std::size_t>(half));
-    for (std::int64_t i = 0; i < half; ++i) {
-      const double frequency = inv_freq_[static_cast<std::size_t>(i)];
-      WideTurn& turn = turns_[static_cast<std::size_t>(i)];
-      if (kernel_.angle_contract == ROPE_CONTRACT_TABLE) {
-        const auto* cos = reinterpret_cast<const Real*>(data_.cos()) + position * half;
-        const auto* sin = reinterpret_cast<const Real*>(data_.sin()) + position * half;
-        turn = {static_cast<Wide>(cos[i]), static_cast<Wide>(sin[i])};
-      } else if (f32_angle) {
-        const float angle_rad = static_cast<float>(position) * static_cast<float>(frequency);
-        turn = {std::cos(static_cast<Wide>(angle_rad)), std::sin(static_cast<Wide>(angle_rad))};
-      } else {
-        const Rotation r = oracle_.at(frequency, position);
-        turn = {static_cast<Wide>(r.re.hi) + static_cast<Wide>(r.re.lo),
-                static_cast<Wide>(r.im.hi) + static_cast<Wide>(r.im.lo)};
-      }
-      if (expected_.turns == 0) turn = {1, 0};
-      if (expected_.turns < 0) turn.sin = -turn.sin;
-    }
-  }
-
-  double bound_of(double rho, double r) const {
-    if (kernel_.error_bound > 0)
-      return slack_ * (kernel_.error_bound * precision_.u * rho + bounds::underflow(precision_, 1));
-    if (kernel_.angle_contract == ROPE_CONTRACT_TABLE)
-      return slack_ * bounds::against_table(precision_, rho, r, 1);
-    return slack_ *
-           bounds::against_exact(precision_, rho, bounds::computed_rotation * precision_.u, 1);
-  }
-
-  std::string judge_row(std::size_t tensor, std::int64_t row) const {
-    const WorkloadTensor& t = w_.tensors[tensor];
-    const auto* in = reinterpret_cast<const Real*>(data_.input(tensor)) + row * t.head_dim;
-    const auto* out = reinterpret_cast<const Real*>(data_.output(tensor)) + row * t.head_dim;
-    const std::int64_t after = t.rotary_offset + w_.rotary_dim;
-    const auto same = [&](std::int64_t from, std::int64_t to) {
-      return std::memcmp(in + from, out + from,
-                         static_cast<std::size_t>(to - from) * sizeof(Real)) == 0;
+/// By which a token is turned, one a pair.
+std::vector<Rotation> rotations_of(const Case& c, const WorkloadData& data,
+                                   const Expected& expected, const std::vector<double>& inv_freq,
+                                   Oracle& oracle, std::int64_t position) {
+  std::vector<Rotation> out;
+  const auto half = std::ssize(inv_freq);
+  for (std::int64_t i = 0; i < half; ++i) {
+    const auto cell = [&](const std::byte* table) {
+      const std::int64_t at = position * half + i;
+      return c.dtype == ROPE_F64 ? load_as<double>(table, at) : double{load_as<float>(table, at)};
     };
-    if (!same(0, t.rotary_offset) || !same(after, t.head_dim))
-      return "an element outside the window changed";
-    for (std::int64_t i = 0; i < w_.rotary_dim / 2; ++i) {
-      const PairIndex at = pair_index(w_.pairing, i, w_.rotary_dim / 2);
-      const auto x1 = static_cast<Wide>(in[t.rotary_offset + at.first]);
-      const auto x2 = static_cast<Wide>(in[t.rotary_offset + at.second]);
-      const auto y1 = static_cast<Wide>(out[t.rotary_offset + at.first]);
-      const auto y2 = static_cast<Wide>(out[t.rotary_offset + at.second]);
-      const WideTurn& turn = turns_[static_cast<std::size_t>(i)];
-      const auto error = static_cast<double>(
-          length(y1 - (x1 * turn.cos - x2 * turn.sin), y2 - (x2 * turn.cos + x1 * turn.sin)));
-      const double bound = bound_of(static_cast<double>(length(x1, x2)),
-                                    static_cast<double>(length(turn.cos, turn.sin)));
-      if (!(error <= bound)) return fmt::format("pair {} is not rotated", i);
-    }
-    return {};
+    if (expected.turns == 0)
+      out.push_back({1.0, 0.0});
+    else if (c.contract == ROPE_CONTRACT_TABLE)
+      out.push_back({cell(data.cos()), cell(data.sin())});
+    else
+      out.push_back(
+          own_rotation(c.contract, oracle, inv_freq[static_cast<std::size_t>(i)], position));
   }
+  return out;
+}
 
-  const rope_kernel& kernel_;
-  const Workload& w_;
-  const WorkloadData& data_;
-  const Expected& expected_;
-  std::vector<double> inv_freq_;
-  Oracle& oracle_;
-  double slack_;  ///< also for what is computed here, which is far more exact
-  bounds::Precision precision_;
-  std::vector<WideTurn> turns_;
-};
+/// In place the input is what earlier calls left. A kernel may have left nothing to rotate: zeros,
+/// or what the judge has no bound for.
+bool is_input(const std::byte* window, const Case& c) {
+  bool any = false;
+  for (std::int64_t i = 0; i < c.rotary_dim; ++i) {
+    const double length = std::abs(load(window, c.dtype, i));
+    if (!(length <= longest_input)) return false;
+    any = any || length > 0;
+  }
+  return any;
+}
 
 }  // namespace
 
-std::string recheck(const rope_kernel& kernel, const Workload& workload, const WorkloadData& data,
+std::string recheck(const rope_kernel& kernel, const Workload& w, const WorkloadData& data,
                     const Expected& expected, Oracle& oracle, std::uint64_t seed) {
-  if (workload.dtype == ROPE_F64)
-    return Recheck<double>(kernel, workload, data, expected, oracle).run(seed);
-  return Recheck<float>(kernel, workload, data, expected, oracle).run(seed);
+  KernelFacts facts;
+  facts.flags = kernel.flags;
+  facts.error_bound = kernel.error_bound;
+  Case c;
+  c.contract = facts.angle_contract = kernel.angle_contract;
+  c.operation = expected.turns < 0 ? ROPE_TRANSPOSE : ROPE_FORWARD;
+  c.dtype = w.dtype;
+  c.rotary_dim = w.rotary_dim;
+  // As the kernel got them, but not where it could write.
+  const std::vector<double> inv_freq =
+      c.contract == ROPE_CONTRACT_F32_ANGLE ? workload_frequencies_f32(w) : workload_frequencies(w);
+  const double times =
+      expected.calls == 1 ? 1 : a_call_of_many * static_cast<double>(expected.calls);
+  const std::int64_t bytes = element_bytes(w);
+  const std::function<std::string(std::int64_t)> where = [](std::int64_t pair) {
+    return fmt::format("pair {} is not rotated", pair);
+  };
+  Tally tally;
+  const auto fault = [&](const WorkloadTensor& t, const std::byte* in, const std::byte* out,
+                         const std::vector<Rotation>& rotations) -> std::string {
+    const std::int64_t window = t.rotary_offset * bytes, after = window + w.rotary_dim * bytes;
+    const auto same = [&](std::int64_t from, std::int64_t to) {
+      return std::memcmp(in + from, out + from, static_cast<std::size_t>(to - from)) == 0;
+    };
+    if (!same(0, window) || !same(after, t.head_dim * bytes))
+      return "an element outside the window changed";
+    if (!is_input(in + window, c)) return "what calls had left is no rotated input";
+    compare_head(facts, c, {w.pairing, in + window, out + window, rotations, where}, times, tally);
+    return tally.finding().margin <= 1 ? "" : tally.finding().where;
+  };
+  for (const std::int64_t token : chosen_tokens(w, expected, seed)) {
+    const std::int32_t position = expected.positions[token];
+    const auto rotations = rotations_of(c, data, expected, inv_freq, oracle, position);
+    for (const std::size_t tensor : {std::size_t{0}, std::size_t{1}}) {
+      const WorkloadTensor& t = w.tensors[tensor];
+      for (std::int64_t head = 0; head < t.heads; ++head) {
+        const std::int64_t at = (token * t.heads + head) * t.head_dim * bytes;
+        if (const std::string wrong =
+                fault(t, data.input(tensor) + at, data.output(tensor) + at, rotations);
+            !wrong.empty())
+          return fmt::format("{}, {}, token {}, head {}, position {}", wrong,
+                             tensor == 0 ? "q" : "k", token, head, position);
+      }
+    }
+  }
+  return {};
 }
 
 }  // namespace ropewalk::bench

@@ -15,16 +15,16 @@ namespace ropewalk::bench {
 struct Expected {
   const std::int32_t* positions;  ///< of the last call
   int turns = 1;                  ///< in all: 1 forward, 0 none, -1 back
-  /// In place, forward and back in turn, it took so many to come there. Each adds its error, and
-  /// |r| of a rounded rotation once more: the bound is that of one, 1.5 times for each.
+  /// In place, forward and back in turn, it took this many calls to come there: for more than one
+  /// the bound is that of one call, 1.5 times for each (docs/decisions/0036).
   std::uint64_t calls = 1;
   std::int64_t token = 0;  ///< of the whole batch: is judged in any case
 };
 
-/// Holds the working buffers to that rotation of the pristine ones, with the bounds of
-/// reference/bounds.h. Of a large workload some 65 tokens are judged: the first, the last, those of
-/// the largest positions, and some chosen by `seed`; every head, pair and element of them. Returns
-/// what is wrong, in one line; empty when all holds.
+/// Holds the working buffers to that rotation of the pristine ones, by the judge of verification
+/// (harness/judge/judge.h). Of a large workload some 65 tokens are judged: the first, the last,
+/// those of the largest positions, and some chosen by `seed`; every head, pair and element of them.
+/// Returns what is wrong, in one line; empty when all holds.
 std::string recheck(const rope_kernel& kernel, const Workload& workload, const WorkloadData& data,
                     const Expected& expected, Oracle& oracle, std::uint64_t seed);
 

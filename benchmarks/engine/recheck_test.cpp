@@ -10,9 +10,10 @@
 namespace ropewalk::bench {
 namespace {
 
-/// One call of `apply` on fresh data, and what the judge says of it.
+/// One call of `apply` on fresh data, and what the judge says of it, as of so many `calls`.
 std::string judged(const Workload& w,
-                   std::int32_t (*apply)(const rope_problem*, const rope_operands*, void*)) {
+                   std::int32_t (*apply)(const rope_problem*, const rope_operands*, void*),
+                   std::uint64_t calls = 1) {
   rope_kernel kernel = toy_kernel("toy");
   kernel.apply = apply;
   WorkloadData data(w, 1);
@@ -23,7 +24,23 @@ std::string judged(const Workload& w,
   const rope_operands operands = data.operands(true);
   EXPECT_EQ(kernel.apply(&problem, &operands, nullptr), ROPE_OK);
   Oracle oracle;
-  return recheck(kernel, w, data, {data.positions()}, oracle, 3);
+  return recheck(kernel, w, data, {data.positions(), 1, calls}, oracle, 3);
+}
+
+/// The plain loop on f64 data; each output is `off` of itself too large.
+std::int32_t rotate_f64(const rope_problem* p, const rope_operands* o, double off) {
+  const std::int64_t half = p->rotary_dim / 2;
+  for_each_token(*p, *o, [&](const Token& token) {
+    for_each_head<double>(*p, *o, token, [&](const Head<double>& head) {
+      for (std::int64_t i = 0; i < half; ++i) {
+        const PairIndex at = pair_index(p->pairing, i, half);
+        const double a = head.in[at.first], b = head.in[at.second];
+        head.out[at.first] = (a * head.cos[i] - b * head.sin[i]) * (1 + off);
+        head.out[at.second] = (a * head.sin[i] + b * head.cos[i]) * (1 + off);
+      }
+    });
+  });
+  return ROPE_OK;
 }
 
 Workload placed(bool in_place) {
@@ -109,6 +126,61 @@ TEST(Recheck, TheEndsOfALargeOneAreAlwaysJudged) {
     return rotate_toy(p, o, p->tokens - 1);
   };
   EXPECT_NE(judged(w, no_tail).find("position 99999"), std::string::npos);
+}
+
+TEST(Recheck, OneCallHasTheBoundOfOneAndManyHaveMore) {
+  const auto off_by_4_u = [](const rope_problem* p, const rope_operands* o, void*) {
+    rotate_toy(p, o, p->tokens);
+    for (const int tensor : {0, 1})
+      for (int i = 0; i < 2 * 3 * 8 * (tensor == 0 ? 2 : 1); ++i)
+        static_cast<float*>(o->tensor[tensor].out)[i] *= 1 + 0x1p-22f;
+    return std::int32_t{ROPE_OK};
+  };
+  const auto nothing = [](const rope_problem*, const rope_operands*, void*) {
+    return std::int32_t{ROPE_OK};
+  };
+  const Workload w = placed(false);
+  EXPECT_NE(judged(w, off_by_4_u).find("is not rotated"), std::string::npos);
+  EXPECT_EQ(judged(w, off_by_4_u, 3), "");
+  EXPECT_NE(judged(w, nothing, 3), "");
+}
+
+TEST(Recheck, F64HasItsOwnBound) {
+  Workload w = placed(false);
+  w.dtype = ROPE_F64;
+  const auto right = [](const rope_problem* p, const rope_operands* o, void*) {
+    return rotate_f64(p, o, 0);
+  };
+  const auto off_by_8_u = [](const rope_problem* p, const rope_operands* o, void*) {
+    return rotate_f64(p, o, 0x1p-50);
+  };
+  EXPECT_EQ(judged(w, right), "");
+  EXPECT_NE(judged(w, off_by_8_u).find("is not rotated"), std::string::npos);
+}
+
+// In place, forward alone, the input is what the calls before had left: NaN of NaN and zeros of
+// zeros are right rotations.
+TEST(Recheck, CallsThatLeftNothingToRotateAreSeen) {
+  const Workload w = placed(true);
+  const rope_kernel kernel = toy_kernel("toy");
+  Oracle oracle;
+  for (const int left : {0x00, 0xff, 0x7f, -1}) {  // zeros, NaN, 3e38, the input itself
+    WorkloadData data(w, 1);
+    data.refill();
+    const rope_operands operands = data.operands(true);
+    for (const int tensor : {0, 1})
+      if (left >= 0)
+        std::memset(operands.tensor[tensor].out, left, 2 * 3 * 8 * (tensor == 0 ? 8 : 4));
+    std::uint64_t random = 5;
+    const std::int64_t token = data.disturb(random);
+    const rope_problem problem =
+        make_problem(w, data.inv_freq(false), ROPE_ANGLES_TABLE, ROPE_FORWARD);
+    kernel.apply(&problem, &operands, nullptr);
+    const std::string wrong = recheck(kernel, w, data, {data.positions(), 1, 1, token}, oracle, 3);
+    EXPECT_EQ(wrong.find("what calls had left is no rotated input"),
+              left >= 0 ? 0 : std::string::npos)
+        << left << " " << wrong;
+  }
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ inline Workload small_workload(const std::string& name) {
   Workload w;
   w.name = name;
   w.source = "this test";
-  w.phase = "prefill";
+  w.phase = report::WorkloadPhase::prefill;
   w.tensors = {{{2, 8}, {1, 8}}};
   w.rotary_dim = 8;
   w.batch = 2;

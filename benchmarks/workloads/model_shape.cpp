@@ -134,7 +134,7 @@ std::vector<Workload> parse_shape(std::string_view text) {
   }
   w.tokens = tokens.value_or(1);
   w.batch = batch.value_or(1);
-  w.phase = w.tokens == 1 ? "decode" : "prefill";
+  w.phase = w.tokens == 1 ? report::WorkloadPhase::decode : report::WorkloadPhase::prefill;
   w.scattered = w.tokens == 1;
   if (words.holds("positions"))
     w.scattered = words.is_second("positions", "consecutive", "scattered");

@@ -37,7 +37,7 @@ TEST(Shape, ReadsEveryWord) {
   EXPECT_EQ(w.dtype, ROPE_F64);
   EXPECT_FALSE(w.in_place);
   EXPECT_TRUE(w.scattered);
-  EXPECT_EQ(w.phase, "prefill");
+  EXPECT_EQ(w.phase, report::WorkloadPhase::prefill);
   EXPECT_EQ(w.name,
             "shape-q32-k8-d192-kd64-rd64-theta500000-interleaved-f64-out-of-place/t7-b3-scattered");
   EXPECT_TRUE(in_profile(w, "smoke") && in_profile(w, "standard") && in_profile(w, "full"));
@@ -53,7 +53,7 @@ TEST(Shape, WhatIsNotSaidIsTheUsual) {
   EXPECT_EQ(w.dtype, ROPE_F32);
   EXPECT_TRUE(w.in_place);
   EXPECT_TRUE(w.scattered);
-  EXPECT_EQ(w.phase, "decode");
+  EXPECT_EQ(w.phase, report::WorkloadPhase::decode);
   EXPECT_FALSE(parse_shape("q=4,d=64,tokens=2").at(0).scattered);
   EXPECT_FALSE(parse_shape("q=4,d=64,tokens=1,positions=consecutive").at(0).scattered);
 }

@@ -25,7 +25,7 @@ TEST(WorkloadShape, TomlReadsAsTheSameWorkloads) {
   odd.name = "odd/one";
   odd.model = R"(a "quoted" \ name)";
   odd.source = "with = signs, # and ' and \xC3\xA9";
-  odd.phase = "decode";
+  odd.phase = report::WorkloadPhase::decode;
   odd.rope_theta = 1.0 / 3 + 10000;
   odd.dtype = ROPE_F64;
   odd.pairing = ROPE_INTERLEAVED;

@@ -178,7 +178,9 @@ FrequencyScaling read_scaling(const TableEntry& entry) {
 
 /// Takes over what a phase says about the workload.
 void read_phase(const TableEntry& entry, Workload& w) {
-  w.phase = entry.choice("phase", {"decode", "prefill", "working_set"});
+  constexpr auto& phases = report::words_of<report::WorkloadPhase>;
+  w.phase = *report::from_word<report::WorkloadPhase>(
+      entry.choice("phase", {phases.begin(), phases.end()}));
   const std::string positions = entry.choice("positions", {"consecutive", "scattered", "cold"});
   w.cold = positions == "cold";
   w.scattered = w.cold || positions == "scattered";

@@ -10,6 +10,7 @@
 
 #include "base/text_file.h"
 #include "kernels/api/rope_kernel.h"
+#include "reports/record/record_words.h"
 
 namespace ropewalk::bench {
 
@@ -35,8 +36,8 @@ struct FrequencyScaling {
 /// One model shape in one phase.
 struct Workload {
   std::string name;           ///< e.g. "llama-3-8b/decode-1"
-  std::string model, source;  ///< the model, and where it states its shape
-  std::string phase;          ///< decode, prefill, working_set
+  std::string model, source;  ///< whose shape, and where the model itself says so
+  report::WorkloadPhase phase = report::WorkloadPhase::decode;
   std::int32_t pairing = ROPE_HALF_SPLIT;
   std::int32_t dtype = ROPE_F32;  ///< of tensors and tables: ROPE_F32 or ROPE_F64
   bool in_place = true;

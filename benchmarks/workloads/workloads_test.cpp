@@ -65,7 +65,7 @@ TEST(Workloads, ReadsEveryField) {
   EXPECT_EQ(w.name, "toy/one");
   EXPECT_EQ(w.model, "Toy");
   EXPECT_EQ(w.source, "this test");
-  EXPECT_EQ(w.phase, "decode");
+  EXPECT_EQ(w.phase, report::WorkloadPhase::decode);
   EXPECT_EQ(w.pairing, ROPE_INTERLEAVED);
   EXPECT_EQ(w.dtype, ROPE_F64);
   EXPECT_FALSE(w.in_place);
@@ -269,7 +269,8 @@ TEST(Workloads, TheShippedOnesAreGoodAndBuiltIn) {
   const auto shipped = load_workloads(WORKLOADS_TOML);
   const auto built_in = load_default_workloads();
   ASSERT_EQ(shipped.size(), built_in.size());
-  std::set<std::string> kinds, models;
+  std::set<report::WorkloadPhase> kinds;
+  std::set<std::string> models;
   std::map<std::string, std::set<std::string>> named;
   for (std::size_t i = 0; i < shipped.size(); ++i) {
     EXPECT_EQ(shipped[i].name, built_in[i].name);
@@ -280,7 +281,8 @@ TEST(Workloads, TheShippedOnesAreGoodAndBuiltIn) {
     for (const char* profile : {"smoke", "standard"})
       if (in_profile(shipped[i], profile)) named[profile].insert(shipped[i].name);
   }
-  EXPECT_EQ(kinds, (std::set<std::string>{"decode", "prefill", "working_set"}));
+  EXPECT_EQ(kinds, (std::set{report::WorkloadPhase::decode, report::WorkloadPhase::prefill,
+                             report::WorkloadPhase::working_set}));
   EXPECT_EQ(models.size(), 11u);
   EXPECT_EQ(shipped.size(), 11u * 7 + 6 + 3);
   EXPECT_EQ(named["smoke"],
@@ -303,7 +305,8 @@ TEST(Workloads, TheShippedOnesAreGoodAndBuiltIn) {
 TEST(Workloads, TheSweepReachesMemory) {
   std::int64_t largest = 0;
   for (const Workload& w : load_default_workloads())
-    if (w.phase == "working_set") largest = std::max(largest, working_set_bytes(w, false));
+    if (w.phase == report::WorkloadPhase::working_set)
+      largest = std::max(largest, working_set_bytes(w, false));
   EXPECT_GE(largest, std::int64_t{512} << 20);
 }
 

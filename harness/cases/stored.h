@@ -14,10 +14,14 @@ namespace ropewalk::harness {
 
 /// Element `index` of a buffer's bytes.
 template <class Stored>
-Stored load_as(const std::vector<std::byte>& bytes, std::int64_t index) {
+Stored load_as(const std::byte* bytes, std::int64_t index) {
   Stored v;
-  std::memcpy(&v, bytes.data() + index * static_cast<std::int64_t>(sizeof(Stored)), sizeof v);
+  std::memcpy(&v, bytes + index * static_cast<std::int64_t>(sizeof(Stored)), sizeof v);
   return v;
+}
+template <class Stored>
+Stored load_as(const std::vector<std::byte>& bytes, std::int64_t index) {
+  return load_as<Stored>(bytes.data(), index);
 }
 
 /// Unit roundoff, range and mantissa of a floating-point data type.
@@ -64,11 +68,14 @@ inline void store(std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_
   });
 }
 
-/// Reads an element of a data type that is known only at run time. The double is exact.
-inline double load(const std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index) {
+/// The element of a data type known at run time, exact as a double.
+inline double load(const std::byte* bytes, std::int32_t dtype, std::int64_t index) {
   return with_stored_type(dtype, [&]<class Stored>(std::type_identity<Stored>) {
     return double{load_as<Stored>(bytes, index)};
   });
+}
+inline double load(const std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index) {
+  return load(bytes.data(), dtype, index);
 }
 
 }  // namespace ropewalk::harness

@@ -72,7 +72,8 @@ bool may_overflow(const Case& c, double rho) {
 // finite.
 template <class Wide, class Where>
 void compare_pair(const KernelFacts& facts, const Case& c, const Complex<Wide>& x,
-                  const Complex<Wide>& r, const Complex<Wide>& y, Tally& tally, Where&& where) {
+                  const Complex<Wide>& r, const Complex<Wide>& y, double times, Tally& tally,
+                  Where&& where) {
   const double rho = std::abs(as_complex(x));
   const auto finite = [](const Complex<Wide>& z) {
     return std::isfinite(as_double(z.re)) && std::isfinite(as_double(z.im));
@@ -99,7 +100,7 @@ void compare_pair(const KernelFacts& facts, const Case& c, const Complex<Wide>& 
   const double length = std::abs(as_complex(from));
   const auto bound_here = [&] {
     const double h = computed_bound(facts, c, p, length, std::abs(as_complex(r)), factor);
-    return bounds::with_storage(p, h, as_double(expected.re), as_double(expected.im));
+    return times * bounds::with_storage(p, h, as_double(expected.re), as_double(expected.im));
   };
   const double bound = rho == 0 ? 0 : bound_here();
   tally.add(std::abs(difference), bound, [&](Finding& f) {
@@ -114,8 +115,16 @@ void compare_pair(const KernelFacts& facts, const Case& c, const Complex<Wide>& 
 // A quick test whether |y - a x r| could be worse than `margin` times the bound. It errs only
 // towards yes, and says yes for NaN.
 struct QuickLook {
+  QuickLook(const KernelFacts& facts, const Case& c)
+      : precision(precision_of(facts, c.dtype)),
+        scale(scale_of(c)),
+        sign(c.operation == ROPE_TRANSPOSE ? -1 : 1) {
+    bounds::Precision no_underflow = precision;
+    no_underflow.eta = no_underflow.normal = no_underflow.stored_normal = 0;
+    relative_bound = computed_bound(facts, c, no_underflow, 1, 1, 1);
+  }
   bounds::Precision precision;
-  double relative_bound = 0, scale = 1, sign = 1;
+  double relative_bound, scale, sign;
 
   template <class Wide>
   bool suspicious(const Complex<Wide>& x, const Complex<Wide>& r, const Complex<Wide>& y,
@@ -150,67 +159,28 @@ struct QuickLook {
   static double stored(const Complex<DoubleDouble>&) { return 0; }  // f64 data
 };
 
-// Judges the pairs of one head of one placement.
-template <class Stored, class Wide>
-void compare_head(Subject& subject, const Problem& p, const Outputs& outputs, const HeadPlace& at,
-                  const std::vector<Complex<Wide>>& rotations, const QuickLook& look,
-                  Tally& tally) {
-  const TensorPlaces& places = p.tensor[at.tensor];
-  const std::int64_t offset = p.asked.tensor[at.tensor].rotary_offset;
-  const std::int64_t in_row =
-      places.in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h) + offset;
-  const std::int64_t out_row =
-      places.out_at + out_index(p.asked, at.tensor, at.b, at.t, at.h) + offset;
-  const std::int64_t half = p.asked.rotary_dim / 2;
-  const std::vector<std::byte>& in = given(p, outputs, places.in);
-  const std::vector<std::byte>& out = outputs[static_cast<std::size_t>(places.out)];
-  for (std::int64_t i = 0; i < half; ++i) {
-    const PairIndex e = pair_index(p.asked.pairing, i, half);
-    const auto pair_at = [&](const std::vector<std::byte>& bytes, std::int64_t row) {
-      return Complex<Wide>{Wide(TableOf<Stored>{load_as<Stored>(bytes, row + e.first)}),
-                           Wide(TableOf<Stored>{load_as<Stored>(bytes, row + e.second)})};
-    };
-    const Complex<Wide> x = pair_at(in, in_row), y = pair_at(out, out_row);
-    const Complex<Wide>& r = rotations[static_cast<std::size_t>(i)];
-    if (!look.suspicious(x, r, y, tally.finding().margin)) {
-      tally.count_harmless();
-      continue;
-    }
-    compare_pair(subject.facts, p.source, x, r, y, tally, [&] {
-      return fmt::format("{} pair {}, position {}", place_text(at.tensor, at.b, at.t, at.h), i,
-                         position_of(p, outputs.placement, at.b, at.t));
-    });
-  }
-}
-
-// Wide is double for f32 data and narrower types, 2^29 times finer than their precision. f64 data
+// Wide: for f32 data and narrower ones double is 2^29 times finer than what is judged; f64 data
 // need double-double.
 template <class Stored>
-Finding compare_all(Subject& subject, const Problem& p, const Execution& execution) {
+void compare_head_as(const KernelFacts& facts, const Case& c, const HeadView& head, double times,
+                     Tally& tally) {
   using Wide = std::conditional_t<std::is_same_v<Stored, double>, DoubleDouble, double>;
-  Tally tally;
-  QuickLook look;
-  look.precision = precision_of(subject.facts, p.source.dtype);
-  look.scale = scale_of(p.source);
-  look.sign = p.source.operation == ROPE_TRANSPOSE ? -1 : 1;
-  bounds::Precision no_underflow = look.precision;
-  no_underflow.eta = no_underflow.normal = no_underflow.stored_normal = 0;
-  look.relative_bound = computed_bound(subject.facts, p.source, no_underflow, 1, 1, 1);
-  std::vector<Complex<Wide>> rotations;
-  for (const Outputs& outputs : execution.outputs) {
-    HeadPlace known{ROPE_MAX_TENSORS, 0, 0, 0};
-    for_each_rotated_head(p.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t,
-                                       std::int64_t h) {
-      if (tensor != known.tensor || b != known.b || t != known.t) {
-        rotations.clear();
-        for (const Rotation& r : rotations_of(p, subject.oracle, outputs.placement, tensor, b, t))
-          rotations.push_back({Wide(r.re), Wide(r.im)});
-      }
-      known = {tensor, b, t, h};
-      compare_head<Stored>(subject, p, outputs, known, rotations, look, tally);
-    });
+  const QuickLook look(facts, c);
+  const auto half = std::ssize(head.rotations);
+  for (std::int64_t i = 0; i < half; ++i) {
+    const PairIndex e = pair_index(head.pairing, i, half);
+    const auto pair_at = [&](const std::byte* row) {
+      return Complex<Wide>{Wide(TableOf<Stored>{load_as<Stored>(row, e.first)}),
+                           Wide(TableOf<Stored>{load_as<Stored>(row, e.second)})};
+    };
+    const Complex<Wide> x = pair_at(head.in), y = pair_at(head.out);
+    const Rotation& rotation = head.rotations[static_cast<std::size_t>(i)];
+    const Complex<Wide> r{Wide(rotation.re), Wide(rotation.im)};
+    if (look.suspicious(x, r, y, times * tally.finding().margin))
+      compare_pair(facts, c, x, r, y, times, tally, [&] { return head.where(i); });
+    else
+      tally.count_harmless();
   }
-  return tally.finding();
 }
 
 }  // namespace
@@ -229,6 +199,14 @@ double stored_error(const bounds::Precision& precision, const PairValue& y) {
   return bounds::stored_error(precision, y.re.hi, y.im.hi);
 }
 
+Rotation own_rotation(std::int32_t contract, Oracle& oracle, double inv_freq,
+                      std::int64_t position) {
+  if (contract != ROPE_CONTRACT_F32_ANGLE) return oracle.at(inv_freq, position);
+  // The angle is a float; double's cos and sin of it are right to 2^-52, u of f32 is 2^-24.
+  const float angle_rad = static_cast<float>(position) * static_cast<float>(inv_freq);
+  return {std::cos(double{angle_rad}), std::sin(double{angle_rad})};
+}
+
 std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placement,
                                    std::uint32_t tensor, std::int64_t b, std::int64_t t) {
   const std::int64_t half = p.asked.rotary_dim / 2;
@@ -245,14 +223,9 @@ std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placeme
         return load(given(p, placement, buffer), p.asked.table_dtype, index);
       };
       out.push_back({value(at.cos), value(at.sin)});
-    } else if (p.source.contract == ROPE_CONTRACT_F32_ANGLE) {
-      // The angle is a float. The cos and sin of double are right to 2^-52, while u of f32 is
-      // 2^-24.
-      const float angle = static_cast<float>(position) *
-                          static_cast<float>(p.inv_freq[static_cast<std::size_t>(i)]);
-      out.push_back({std::cos(double{angle}), std::sin(double{angle})});
     } else {
-      out.push_back(given_rotation(p, oracle, tensor, position, i));
+      out.push_back(own_rotation(p.source.contract, oracle, p.inv_freq[static_cast<std::size_t>(i)],
+                                 position));
     }
   }
   return out;
@@ -286,10 +259,40 @@ double rotation_error(const KernelFacts& facts, std::int32_t dtype) {
                                                           : bounds::computed_rotation);
 }
 
-Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution) {
-  return with_stored_type(problem.source.dtype, [&]<class Stored>(std::type_identity<Stored>) {
-    return compare_all<Stored>(subject, problem, execution);
+void compare_head(const KernelFacts& facts, const Case& c, const HeadView& head, double times,
+                  Tally& tally) {
+  with_stored_type(c.dtype, [&]<class Stored>(std::type_identity<Stored>) {
+    compare_head_as<Stored>(facts, c, head, times, tally);
   });
+}
+
+Finding compare_with_truth(Subject& subject, const Problem& p, const Execution& execution) {
+  Tally tally;
+  std::vector<Rotation> rotations;
+  const auto bytes = element_bytes(p.source.dtype);
+  for (const Outputs& outputs : execution.outputs) {
+    HeadPlace at{ROPE_MAX_TENSORS, 0, 0, 0};
+    const std::function<std::string(std::int64_t)> where = [&](std::int64_t pair) {
+      return fmt::format("{} pair {}, position {}", place_text(at.tensor, at.b, at.t, at.h), pair,
+                         position_of(p, outputs.placement, at.b, at.t));
+    };
+    for_each_rotated_head(
+        p.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {
+          if (tensor != at.tensor || b != at.b || t != at.t)
+            rotations = rotations_of(p, subject.oracle, outputs.placement, tensor, b, t);
+          at = {tensor, b, t, h};
+          const TensorPlaces& places = p.tensor[tensor];
+          const std::int64_t offset = p.asked.tensor[tensor].rotary_offset;
+          const auto in = places.in_at + in_index(p.asked, tensor, b, t, h) + offset;
+          const auto out = places.out_at + out_index(p.asked, tensor, b, t, h) + offset;
+          compare_head(subject.facts, p.source,
+                       {p.asked.pairing, given(p, outputs, places.in).data() + in * bytes,
+                        outputs[static_cast<std::size_t>(places.out)].data() + out * bytes,
+                        rotations, where},
+                       1, tally);
+        });
+  }
+  return tally.finding();
 }
 
 }  // namespace ropewalk::harness

@@ -2,7 +2,10 @@
 // correct kernel keeps (reference/bounds.h). The whole project uses one error metric: the 2-norm of
 // a pair's error.
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "harness/judge/executor.h"
@@ -43,7 +46,25 @@ double pair_bound(const KernelFacts& facts, const Case& c, double rho, double r,
 /// kernel's own angles.
 double rotation_error(const KernelFacts& facts, std::int32_t dtype);
 
-/// Compares every pair of every rotated head of both placements with the truth.
+/// The rotation by a kernel's own angles: the real one, or that of the rounded f32 angle.
+Rotation own_rotation(std::int32_t contract, Oracle& oracle, double inv_freq,
+                      std::int64_t position);
+
+/// One head, wherever it lies: its pairing, its first rotated element as it was given and as it was
+/// returned, a rotation for each pair, and where pair i is, in words.
+struct HeadView {
+  std::int32_t pairing;
+  const std::byte *in, *out;
+  const std::vector<Rotation>& rotations;
+  const std::function<std::string(std::int64_t)>& where;
+};
+
+/// Adds the pairs of a head to the tally. Of `c` count contract, operation, data type and scale.
+/// The bound is `times` that of one call.
+void compare_head(const KernelFacts& facts, const Case& c, const HeadView& head, double times,
+                  Tally& tally);
+
+/// Every pair of every rotated head of both placements against the truth.
 Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution);
 
 /// Calls visit(tensor, b, t, h) for every head of every tensor with rotate = 1.

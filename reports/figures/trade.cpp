@@ -32,21 +32,12 @@ struct Trade {
   std::vector<std::string> without_error;
 };
 
-/// Whether the note "contract table, f32, rotary_dim 128, ..." names this dtype.
-bool is_about(const CurveRow& row, const std::string& dtype) {
-  const std::size_t comma = row.note.find(", ");
-  if (comma == std::string::npos) return false;
-  const std::size_t from = comma + 2;
-  return row.note.substr(from, row.note.find(", ", from) - from) == dtype;
-}
-
-/// The largest measured error of a kernel against the exact rotation.
+/// The largest error against the real rotation that was measured through a kernel.
 std::optional<double> error_of(const Results& results, const std::string& kernel,
                                const std::string& dtype) {
   std::optional<double> worst;
   for (const CurveRow& row : results.curves) {
-    if (row.chart != "error_over_position" || row.series != kernel || !is_about(row, dtype))
-      continue;
+    if (row.chart != "error_over_position" || row.series != kernel || row.dtype != dtype) continue;
     for (std::size_t i = 0; i < std::min(row.x.size(), row.y.size()); ++i)
       if (row.x[i] <= position_max && std::isfinite(row.y[i]))
         worst = std::max(worst.value_or(0), row.y[i]);

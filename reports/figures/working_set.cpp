@@ -74,7 +74,7 @@ std::vector<Walk> find_walks(const Summary& summary) {
   std::vector<Walk> walks;
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests) {
-      if (contest.of->phase != "working_set") continue;
+      if (contest.of->phase != word(WorkloadPhase::working_set)) continue;
       const std::string name =
           model_of(contest.of->workload) + ", " +
           BoardName(clean_line(board.name)).without_angles() +

@@ -26,21 +26,25 @@ bool concerns(const VerdictRow& row, const BoardName& board) {
   return agrees(row.pairing, board.pairing()) && agrees(row.dtype, board.dtype());
 }
 
-/// Empty if the verdicts allow a speed, else the reason why they do not.
-std::string verification_gap(const TimingRow& row, const BoardName& board,
-                             const VerdictIndex& verdicts) {
+/// Why the verdicts allow no speed; an empty reason when they do.
+struct Gap {
+  std::string reason, known;
+};
+
+Gap verification_gap(const TimingRow& row, const BoardName& board, const VerdictIndex& verdicts) {
   bool passed = false;
   const auto found = verdicts.find(kernel_of(row));
-  if (found == verdicts.end()) return "not verified in this run";
+  if (found == verdicts.end()) return {"not verified in this run", ""};
   for (const VerdictRow* verdict : found->second) {
     if (!concerns(*verdict, board)) continue;
     const Verdict told = verdict_of(*verdict);
     if (is_failure(told))
-      return fmt::format("{} {}{}", verdict->property, told,
-                         verdict->known.empty() ? "" : " (known " + verdict->known + ")");
+      return {fmt::format("{} {}{}", verdict->property, told,
+                          verdict->known.empty() ? "" : " (known " + verdict->known + ")"),
+              verdict->known};
     passed = passed || told == Verdict::pass;
   }
-  return passed ? "" : "not verified in this run";
+  return {passed ? "" : "not verified in this run", ""};
 }
 
 bool is_speed(double value) {
@@ -80,6 +84,7 @@ BoardEntry make_entry(const Claim& claim) {
   entry.row = claim.rows.front();
   entry.outcome = claim.outcome;
   entry.reason = claim.reason;
+  entry.known = claim.known;
   entry.has_speed = claim.has_speed;
   if (!claim.has_speed) {
     // The outcome is MEASURED but no sample is usable. The gate lets no such row through.
@@ -193,17 +198,22 @@ std::vector<TimingRow> gated_timings(const Results& results) {
   std::vector<TimingRow> rows = results.timings;
   for (TimingRow& row : rows) {
     if (is_not_run(row.outcome)) continue;
-    std::string gap = row.is_ceiling() ? "" : verification_gap(row, BoardName(row.board), verdicts);
+    Gap gap;
+    if (!row.is_ceiling()) gap = verification_gap(row, BoardName(row.board), verdicts);
     const bool measured = is_measured(row.outcome);
     const std::vector<double> speeds = speeds_of(row);
-    if (measured && gap.empty() && speeds.empty()) gap = "its row holds no usable speed";
-    if (measured && gap.empty()) {
-      // Computed from the samples, because the median that a row states is not trusted.
+    if (measured && gap.reason.empty() && speeds.empty())
+      gap.reason = "its row holds no usable speed";
+    if (measured && gap.reason.empty()) {
+      // From the samples: what a row says about their median is not taken at its word.
       row.ns_per_token_median = median_of(speeds);
       continue;
     }
     if (row.outcome != Outcome::implausible) row.outcome = Outcome::broken;
-    if (row.reason.empty()) row.reason = gap;
+    if (row.reason.empty()) {
+      row.reason = gap.reason;
+      row.known = gap.known;
+    }
     row.ns_per_token.clear();
     row.ns_per_token_median = row.gb_per_s_median = 0;
   }

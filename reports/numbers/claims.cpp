@@ -137,6 +137,7 @@ void take_rows(Claim& claim) {
       if (row->outcome == worse) {
         claim.outcome = worse;
         claim.reason = row->reason;
+        claim.known = row->known;
       }
   if (claim.outcome == Outcome::measured) take_speed(claim);
 }
@@ -144,6 +145,7 @@ void take_rows(Claim& claim) {
 void without_speed(Claim& claim, Outcome outcome, std::string reason) {
   claim.outcome = outcome;
   claim.reason = std::move(reason);
+  claim.known.clear();
   claim.has_speed = false;
   claim.ns_per_token = claim.launch_spread = claim.round_spread = 0;
   claim.launch_ratios.clear();

@@ -76,7 +76,7 @@ void take_timing(const TimingRow& row, KernelSummary& kernel) {
   if (kernel.summary.empty()) kernel.summary = row.summary;
   const bool broken = row.outcome == Outcome::broken || row.outcome == Outcome::implausible;
   const bool all_known = kernel.failed > 0 && kernel.known == kernel.failed;
-  const bool says_more = all_known && !kernel.broke_while_timed && !is_known(row.reason);
+  const bool says_more = all_known && !kernel.broke_while_timed && row.known.empty();
   if (broken && (kernel.standing != Standing::failed || says_more)) {
     kernel.broke_while_timed = true;
     kernel.standing = Standing::failed;
@@ -219,10 +219,6 @@ std::string headline_of(const Summary& summary) {
 }
 
 }  // namespace
-
-bool is_known(const std::string& reason) {
-  return reason.find(" (known ") != std::string::npos;
-}
 
 Verdict verdict_of(const VerdictRow& row) {
   return row.verdict == Verdict::pass && row.compared <= 0 ? Verdict::vacuous : row.verdict;

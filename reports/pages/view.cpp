@@ -117,9 +117,7 @@ View kernels(const Summary& summary) {
     item.set("kernel_plugin", clean_line(kernel.plugin));
     item.set("is_plugin", flag(!kernel.plugin.empty()));
     item.set("kernel_summary", clean_line(kernel.summary));
-    item.set("kernel_standing", kernel.standing == Standing::verified ? "verified"
-                                : kernel.standing == Standing::failed ? "failed"
-                                                                      : "not run");
+    item.set("kernel_standing", std::string(word(kernel.standing)));
     item.set("kernel_passed", count_text(kernel.passed));
     item.set("kernel_judged", count_text(kernel.passed + kernel.failed));
     item.set("has_margin", flag(kernel.standing == Standing::verified && kernel.passed > 0));

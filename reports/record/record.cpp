@@ -72,6 +72,7 @@ void each_field(Row& row, Visit&& visit) {
   visit("board", row.board);
   visit("outcome", row.outcome);
   visit("reason", row.reason);
+  visit("known", row.known);
   visit("tokens", row.tokens);
   visit("bytes", row.bytes);
   visit("working_set_bytes", row.working_set_bytes);
@@ -101,6 +102,7 @@ void each_field(Row& row, Visit&& visit) {
   visit("chart", row.chart);
   visit("series", row.series);
   visit("note", row.note);
+  visit("dtype", row.dtype);
   visit("x", row.x);
   visit("y", row.y);
 }
@@ -233,7 +235,9 @@ Row parse_row(const json& object) {
   Row row;
   each_field(row, [&object](const char* name, auto& value) {
     const auto found = object.find(name);
-    if (found == object.end() && std::count(later_fields.begin(), later_fields.end(), name) > 0)
+    if (found == object.end() &&
+        (std::count(later_fields.begin(), later_fields.end(), name) > 0 ||
+         (std::same_as<Row, CurveRow> && name == std::string_view("dtype"))))
       return;
     if (found == object.end()) throw FieldError{std::string("field '") + name + "' is missing"};
     try {
@@ -293,8 +297,8 @@ class ResultsReader {
     if (!found_run_) throw FieldError{"a row stands before the run row"};
     if (results.complete) throw FieldError{"a row follows the end row of its run"};
     if (kind == "verdict") take_verdict(parse_row<VerdictRow>(object));
-    if (kind == "timing") take_timing(parse_row<TimingRow>(object));
-    if (kind == "curve") take_curve(parse_row<CurveRow>(object));
+    if (kind == "timing") take_timing(parse_row<TimingRow>(object), object.contains("known"));
+    if (kind == "curve") take_curve(parse_row<CurveRow>(object), object.contains("dtype"));
     if (kind == "certificate") results.certificates.push_back(parse_row<CertificateRow>(object));
     if (kind == "end") {
       results.end = parse_row<EndRow>(object);
@@ -304,7 +308,8 @@ class ResultsReader {
 
   void take_verdict(VerdictRow row) { results.verdicts.push_back(std::move(row)); }
 
-  void take_timing(TimingRow row) {
+  void take_timing(TimingRow row, bool says_known) {
+    if (!says_known) row.known = known_in_reason(row.reason);
     if (row.outcome > Outcome::implausible)
       throw FieldError{"field 'outcome' is not a word of this schema"};
     if (row.launch < 0) throw FieldError{"field 'launch' is negative"};
@@ -314,7 +319,8 @@ class ResultsReader {
     results.timings.push_back(std::move(row));
   }
 
-  void take_curve(CurveRow row) {
+  void take_curve(CurveRow row, bool says_dtype) {
+    if (!says_dtype) row.dtype = dtype_in_note(row.note);
     if (row.x.size() != row.y.size()) throw FieldError{"fields 'x' and 'y' differ in length"};
     results.curves.push_back(std::move(row));
   }

@@ -68,13 +68,14 @@ bool is_on_everything(const VerdictRow& row);
 /// One contestant on one workload in one launch. A launch is a fresh process.
 struct TimingRow {
   std::string kernel, summary;
-  std::string workload, source;  ///< the workload's name, and the source of its shape
-  std::string phase;             ///< decode, prefill, working_set
-  std::string board;             ///< pairing/dtype/placement/angle source: the group that is ranked
-  Outcome outcome = Outcome::broken;  ///< MEASURED, BROKEN or SKIPPED; older files hold more words
-  std::string reason;                 ///< for BROKEN: the failing property
-  std::int64_t tokens = 0;            ///< batch * tokens of the workload, per call
-  std::int64_t bytes = 0;             ///< bytes that a kernel must move in one call
+  std::string workload, source;       ///< its name and where its shape comes from
+  std::string phase;                  ///< a word of WorkloadPhase; foreign files may have others
+  std::string board;                  ///< pairing/dtype/placement/angle source: ranked together
+  Outcome outcome = Outcome::broken;  ///< MEASURED, BROKEN or SKIPPED; older files have more
+  std::string reason;                 ///< of BROKEN: the failing property
+  std::string known;                  ///< of BROKEN by a known failure: as of a verdict
+  std::int64_t tokens = 0;            ///< batch * tokens of the workload
+  std::int64_t bytes = 0;             ///< a kernel must move in one call
   std::int64_t working_set_bytes = 0;
   /// The time of every round (engine paired) or repetition (engine gbench), in order; empty if
   /// BROKEN. With engine paired, index i is round i of the launch for every contestant of the
@@ -114,11 +115,16 @@ struct CurveRow {
   std::string series;  ///< "reference" or the name of a kernel
   std::string note;    ///< the parameters in words
   std::vector<double> x, y;
+  std::string dtype = {};  ///< of error_over_position: what the kernel was given
 };
 
-/// Certifies that one kernel was held to its bound at every position first .. last
-/// (docs/certificate.md). The row holds no time and no host name, so the same work gives the same
-/// bytes.
+/// What rows of older files, which lack `known` or `dtype`, say in prose alone; only a reader of
+/// files asks.
+std::string known_in_reason(const std::string& reason);
+std::string dtype_in_note(const std::string& note);
+
+/// That one kernel was held to its bound at every position first .. last (docs/certificate.md).
+/// Without times and hosts: the same work gives the same bytes.
 struct CertificateRow {
   std::string version, kernel, plugin, angle_contract, pairing, dtype;
   std::int64_t rotary_dim = 0;

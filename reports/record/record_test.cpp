@@ -181,6 +181,28 @@ TEST_F(Record, FilesFromBeforeKnownFailuresAreRead) {
   EXPECT_EQ(read_results(file).verdicts.at(0).worst_margin, 0);
 }
 
+// What was told in prose alone is taken from it only where the field is missing.
+TEST_F(Record, ProseCountsOnlyInFilesFromBeforeItsField) {
+  TimingRow timing = sample_timing();
+  timing.reason = "FAIL agreement: off (known until 2027-01-01: a bug (or two))";
+  CurveRow curve = sample_results().curves.back();
+  curve.note = "contract table, bf16, rotary_dim 128";
+  const std::string line = to_json_line(timing), curve_line = to_json_line(curve);
+  put(run_line() + line + "\n" + curve_line + "\n");
+  EXPECT_EQ(read_results(file).timings.at(0).known, "");
+  EXPECT_EQ(read_results(file).curves.at(0).dtype, "f32");
+  const auto without = [](std::string text, const std::string& field) {
+    return text.erase(text.find(field), field.size());
+  };
+  put(run_line() + without(line, R"(,"known":"")") + "\n" +
+      without(curve_line, R"(,"dtype":"f32")") + "\n");
+  EXPECT_EQ(read_results(file).timings.at(0).known, "until 2027-01-01: a bug (or two)");
+  EXPECT_EQ(read_results(file).curves.at(0).dtype, "bf16");
+  const std::string verdict = to_json_line(sample_verdict());
+  EXPECT_NE(refusal(run_line() + without(verdict, R"(,"dtype":"f32")") + "\n"), "")
+      << "of a curve alone it may be missing";
+}
+
 TEST_F(Record, WhatIsRefusedNamesFileAndLine) {
   const std::string verdict = to_json_line(sample_verdict());
   const auto with = [&](const std::string& from, const std::string& to) {
@@ -337,6 +359,7 @@ TEST(ResultsSchema, DescribesEveryField) {
     for (const char* field : {"known", "cause", "worst_margin", "worst_replay", "processors",
                               "spin_ns_before", "spin_ns_after"})
       later += row.count(field);
+    if (kind == "curve") later += row.count("dtype");
     EXPECT_EQ(definition.at("required").size(), row.size() - later) << kind;
     for (const auto& item : row.items()) {
       ASSERT_TRUE(fields.contains(item.key())) << kind << " " << item.key();

@@ -28,6 +28,24 @@ std::string kernel_of(const TimingRow& row) {
   return twin ? row.kernel.substr(0, row.kernel.size() - twin_suffix.size()) : row.kernel;
 }
 
+// "FAIL agreement: off (known until 2027-01-01: a bug)"
+std::string known_in_reason(const std::string& reason) {
+  constexpr std::string_view start = " (known ";
+  const std::size_t at = reason.find(start);
+  if (at == std::string::npos) return {};
+  std::string known = reason.substr(at + start.size());
+  if (known.ends_with(')')) known.pop_back();
+  return known;
+}
+
+// "contract table, f32, rotary_dim 128, ..."
+std::string dtype_in_note(const std::string& note) {
+  const std::size_t comma = note.find(", ");
+  if (comma == std::string::npos) return {};
+  const std::size_t from = comma + 2;
+  return note.substr(from, note.find(", ", from) - from);
+}
+
 std::string text_of(const Results& results) {
   if (!results.text.empty()) return results.text;
   std::string text = to_json_line(results.run) + '\n';

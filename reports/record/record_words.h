@@ -40,6 +40,12 @@ enum class Role { kernel, baseline, null_twin, ceiling };
 
 enum class Engine { paired, gbench };
 
+/// What a workload stands for.
+enum class WorkloadPhase { decode, prefill, working_set };
+
+/// What a report says of a kernel, or of a run.
+enum class Standing { verified, failed, not_run };
+
 /// The words of E, in the order of its values.
 template <class E>
 inline constexpr auto words_of = nullptr;
@@ -55,6 +61,12 @@ inline constexpr std::array<std::string_view, 4> words_of<Role> = {"kernel", "ba
                                                                    "null_twin", "ceiling"};
 template <>
 inline constexpr std::array<std::string_view, 2> words_of<Engine> = {"paired", "gbench"};
+template <>
+inline constexpr std::array<std::string_view, 3> words_of<WorkloadPhase> = {"decode", "prefill",
+                                                                            "working_set"};
+template <>
+inline constexpr std::array<std::string_view, 3> words_of<Standing> = {"verified", "failed",
+                                                                       "not run"};
 
 template <class E>
 concept Worded = !std::same_as<decltype(words_of<E>), const std::nullptr_t>;

@@ -205,7 +205,8 @@ void add_error_curves(Results& results) {
                    kernel,
                    "contract " + contract + ", f32, rotary_dim 128, rope_theta 10000",
                    {0},
-                   {0}};
+                   {0},
+                   "f32"};
     for (double position = 1; position <= 0x1p31; position *= 2) {
       const bool grows = contract == "f32_angle";
       curve.x.push_back(std::min(position, 0x1p31 - 1));

@@ -29,7 +29,7 @@ struct AskedBoard {
       Workload w;
       w.name = name;
       w.source = "this test";
-      w.phase = "decode";
+      w.phase = WorkloadPhase::decode;
       w.tensors = {{{2, 16}, {1, 16}}};
       w.rotary_dim = 16;
       w.tokens = 4;

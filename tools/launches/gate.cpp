@@ -117,9 +117,9 @@ void Gate::verify_one(const KernelFacts& facts) {
 
 void Gate::break_off(const std::string& kernel, const std::string& why, const std::string& known) {
   if (!known.empty())
-    broken_.try_emplace(kernel, why + " (known " + known + ")");
+    broken_.try_emplace(kernel, Breakage{why + " (known " + known + ")", known});
   else if (news_.insert(kernel).second)
-    broken_[kernel] = why;
+    broken_[kernel] = {why, ""};
 }
 
 bool Gate::passed(const KernelFacts& facts, const Workload& w) const {

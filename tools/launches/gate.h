@@ -17,6 +17,11 @@
 
 namespace ropewalk::tools {
 
+/// Why a kernel has no speed; `known` as of a verdict.
+struct Breakage {
+  std::string reason, known;
+};
+
 class Gate {
  public:
   /// Throws UsageError unless every --kernel matches. Keeps references to all its arguments.
@@ -35,9 +40,9 @@ class Gate {
 
   const std::vector<harness::KernelFacts>& kernels() const {
     return kernels_;
-  }  ///< the kernels that were asked for
-  const std::map<std::string, std::string>& broken() const { return broken_; }  ///< kernel, why
-  bool has_news() const { return !news_.empty(); }  ///< whether a failure was not known
+  }  ///< that were asked for
+  const std::map<std::string, Breakage>& broken() const { return broken_; }
+  bool has_news() const { return !news_.empty(); }  ///< a failure that was not known
   bool knows(const std::string& kernel) const;
   const std::vector<report::VerdictRow>& verdicts() const { return verdicts_; }
   /// Pairs of kernel and workload that were not verified. The kernel passed no property with that
@@ -58,7 +63,7 @@ class Gate {
   harness::KnownFailures known_;
   Oracle oracle_;
   std::vector<harness::KernelFacts> kernels_;
-  std::map<std::string, std::string> broken_;
+  std::map<std::string, Breakage> broken_;
   std::set<std::string> news_;
   std::set<std::pair<std::string, std::string>> unverified_;
   std::vector<report::VerdictRow> verdicts_;

@@ -205,7 +205,7 @@ BoardRequest Launches::request_for(std::int64_t launch) const {
   request.workloads_toml = to_toml(workloads_);
   for (const KernelFacts& k : gate_.kernels()) {
     const auto broken = gate_.broken().find(k.name);
-    request.contestants[k.name] = broken == gate_.broken().end() ? "" : broken->second;
+    request.contestants[k.name] = broken == gate_.broken().end() ? "" : broken->second.reason;
   }
   request.unverified = gate_.unverified();
   request.benchmark_args = options_.benchmark_args;
@@ -254,9 +254,12 @@ Worker::BoardSinks Launches::sinks_of(BoardRows& rows, std::int64_t launch) {
 }
 
 void Launches::take(TimingRow row) {
+  const auto broken = gate_.broken().find(row.kernel);
+  const bool told = broken != gate_.broken().end();
+  if (row.outcome == Outcome::broken && told) row.known = broken->second.known;
   if (paired()) journal_.write(row);
-  // It was judged while timed, so the gate does not know of the break yet.
-  if (row.outcome == Outcome::broken && !gate_.broken().contains(row.kernel)) {
+  // Judged while timed: the gate did not know yet.
+  if (row.outcome == Outcome::broken && !told) {
     gate_.break_off(row.kernel, fmt::format("{} ({})", row.reason, row.workload));
     forget_groups_led_by(row.kernel);
   }
@@ -265,7 +268,8 @@ void Launches::take(TimingRow row) {
 
 void Launches::take_up() {
   for (const TimingRow& row : journal_.resumed()) {
-    if (row.outcome == Outcome::broken && gate_.knows(row.kernel))
+    // A known failure is found again, or else it is none.
+    if (row.outcome == Outcome::broken && row.known.empty() && gate_.knows(row.kernel))
       gate_.break_off(row.kernel, row.reason);
     if (row.is_ceiling()) ceilings_[row.workload] = row.variant;
   }
@@ -297,8 +301,10 @@ void Launches::forget_groups_led_by(const std::string& kernel) {
 // Broken and implausible kernels get no number; claims_of() decides which those are.
 void Launches::settle() {
   for (TimingRow& row : rows_)
-    if (const auto broken = gate_.broken().find(kernel_of(row)); broken != gate_.broken().end())
-      take_numbers_away(row, Outcome::broken, broken->second);
+    if (const auto broken = gate_.broken().find(kernel_of(row)); broken != gate_.broken().end()) {
+      take_numbers_away(row, Outcome::broken, broken->second.reason);
+      row.known = broken->second.known;
+    }
   std::erase_if(
       rows_, [](const TimingRow& row) { return row.is_twin() && row.outcome == Outcome::broken; });
   std::stable_sort(rows_.begin(), rows_.end(), [&](const TimingRow& a, const TimingRow& b) {
@@ -329,7 +335,8 @@ void Launches::emit(const std::function<void(const TimingRow&)>& on_row) {
   const bool gbench_told = !paired() && options_.verb != "run";
   if (!options_.quiet && !gbench_told) fmt::print(to, "{}", claims_as_text(claims_of(rows_)));
   if (options_.quiet && !valid_) fmt::print(to, "INVALID\n");
-  for (const auto& [kernel, why] : gate_.broken()) fmt::print(to, "BROKEN {}: {}\n", kernel, why);
+  for (const auto& [kernel, why] : gate_.broken())
+    fmt::print(to, "BROKEN {}: {}\n", kernel, why.reason);
 }
 
 int Launches::exit_code() const {
