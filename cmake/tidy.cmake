@@ -77,6 +77,7 @@ set(layers
   "tools/=.*")
 
 # Heavy or single-owner libraries: a pattern of #include and the only files that may have it.
+set(request "tools/launches/board_request(_test)?.cpp")
 set(owners
   "rapidcheck=properties/search/run_property.cpp"
   "boost/multiprecision=reference/(frequencies|oracle|second_derivation).cpp"
@@ -85,7 +86,7 @@ set(owners
   "CLI/=tools/command/options.cpp"
   "toml\\+\\+/=benchmarks/workloads/workloads.cpp"
   "benchmark/benchmark.h=benchmarks/engine/board.cpp"
-  "nlohmann/=reports/record/record(_test)?.cpp|benchmarks/workloads/json_fields.cpp"
+  "nlohmann/=reports/record/record(_test)?.cpp|benchmarks/workloads/json_fields.cpp|${request}"
   "kainjow/=reports/pages/[a-z0-9_]+.(cpp|h)"
   "(openssl/|zlib.h)=base/digest.cpp"
   "dlfcn.h=harness/(watch/heap_watch|process/loaded_kernels).cpp")

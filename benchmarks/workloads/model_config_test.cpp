@@ -219,7 +219,6 @@ TEST(ModelConfig, EveryCommittedConfigGoesThroughThePhases) {
   for (const auto& entry : fs::directory_iterator(configs)) {
     const auto all = through_phases(load_model_config(entry.path(), "").shape, "FILE");
     EXPECT_GE(all.size(), 7u) << entry.path();
-    EXPECT_EQ(parse_workloads(to_toml(all), "again"), all) << entry.path();
     ++files;
   }
   EXPECT_EQ(files, 15);
