@@ -65,8 +65,7 @@ void perform_far(Subject& subject, const Problem& problem, const Call& call, int
 
 /// Lets `callers` repeat one call on a state that is prepared, each at least `rounds` times, all at
 /// once if there are several; two and two with the inputs of one placement, in memory of their own,
-/// or with `shared` inputs. Result: failed where two calls differ; count as of
-/// protocol::step_repeat.
+/// or with `shared` inputs. Result: failed where two calls differ.
 CallResult perform_again(Subject& subject, const Problem& problem, std::uint32_t state,
                          std::uint32_t callers, std::uint32_t rounds, bool shared);
 
