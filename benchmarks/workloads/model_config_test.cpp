@@ -148,7 +148,7 @@ TEST(ModelConfig, KeysOfTheWrongKind) {
   expect_refused(with("4,", "null,"), "FILE: num_attention_heads: ", "is missing");
   expect_refused(with("10000", "\"big\""), "FILE: rope_theta: is 'big'", "a number");
   expect_refused(with("10000", "0.1"), "FILE: rope_theta: ", "at least 1");
-  expect_refused(with("10000", "1e999"), "FILE:2: ", "out of range");
+  expect_refused(with("10000", "1e999"), "FILE: rope_theta: ", "out of range");
   expect_refused(with("\"llama\"", "7"), "FILE: model_type: is 7", "string");
   expect_refused(and_also("\"rope_interleave\": 1"), "FILE: rope_interleave: is 1",
                  "true or false");
