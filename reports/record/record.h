@@ -3,6 +3,7 @@
 // docs/results-schema.md explains every field; reports/record/results.schema.json is the same for
 // machines. Doubles that are not finite are written as the strings "inf", "-inf", "nan".
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -157,6 +158,15 @@ struct Results {
   std::string text;       ///< the lines of a file it was read from; empty: read from none
 };
 
+/// The row as the one line of JSON that a file would hold (no newline): what --json prints.
+std::string to_json_line(const RunRow& row);
+std::string to_json_line(const VerdictRow& row);
+std::string to_json_line(const TimingRow& row);
+std::string to_json_line(const CurveRow& row);
+std::string to_json_line(const CertificateRow& row);
+std::string to_json_line(const KernelRow& row);
+std::string to_json_line(const EndRow& row);
+
 /// Appends rows to a file: one line a row, written whole and flushed, so that a kill loses at most
 /// the row in flight. Throws std::runtime_error with one clear line when the file cannot be
 /// written.
@@ -166,27 +176,17 @@ class RecordWriter {
   ~RecordWriter();
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
-  void write(const RunRow& row);
-  void write(const VerdictRow& row);
-  void write(const TimingRow& row);
-  void write(const CurveRow& row);
-  void write(const CertificateRow& row);
-  void write(const EndRow& row);
+  /// A row of any kind but KernelRow.
+  template <class Row>
+  requires(!std::same_as<Row, KernelRow>) void write(const Row& row) {
+    write_line(to_json_line(row));
+  }
 
  private:
   void write_line(const std::string& line);
   std::filesystem::path file_;
   int descriptor_ = -1;
 };
-
-/// The row as the one line of JSON that a file would hold (no newline): what --json prints.
-std::string to_json_line(const RunRow& row);
-std::string to_json_line(const VerdictRow& row);
-std::string to_json_line(const TimingRow& row);
-std::string to_json_line(const CurveRow& row);
-std::string to_json_line(const CertificateRow& row);
-std::string to_json_line(const KernelRow& row);
-std::string to_json_line(const EndRow& row);
 
 /// The reverse for a row that another process of ours sent. Throws BadFile.
 TimingRow timing_row_from(const std::string& json_line);
