@@ -77,8 +77,8 @@ set(layers
   "tools/(launches|suite)/=base/|${suite}|properties/|benchmarks/|reports/|tools/(command|@1)/"
   "tools/=.*")
 
-# Libraries that are heavy or belong to one file: a pattern of #include, and the only files that may
-# have it.
+# Heavy or single-owner libraries: a pattern of #include and the only files that may have it.
+set(request "tools/launches/board_request(_test)?.cpp")
 set(owners
   "rapidcheck=properties/search/run_property.cpp"
   "boost/multiprecision=reference/(frequencies|oracle|second_derivation).cpp"
@@ -87,7 +87,7 @@ set(owners
   "CLI/=tools/command/options.cpp"
   "toml\\+\\+/=benchmarks/workloads/workloads.cpp"
   "benchmark/benchmark.h=benchmarks/engine/board.cpp"
-  "nlohmann/=reports/record/record(_test)?.cpp|benchmarks/workloads/json_fields.cpp"
+  "nlohmann/=reports/record/record(_test)?.cpp|benchmarks/workloads/json_fields.cpp|${request}"
   "kainjow/=reports/pages/[a-z0-9_]+.(cpp|h)"
   "(openssl/|zlib.h)=base/digest.cpp"
   "dlfcn.h=harness/(watch/heap_watch|process/loaded_kernels).cpp")

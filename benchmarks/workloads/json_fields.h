@@ -18,8 +18,8 @@ using JsonValue = std::variant<JsonKind, bool, std::int64_t, double, std::string
 /// contains a dot.
 using JsonFields = std::map<std::string, JsonValue, std::less<>>;
 
-/// Throws BadFile (`file`, and the line where there is one) for what is no JSON object, for numbers
-/// out of range, more than 32 levels, and a name kept that stands twice in its object.
+/// Throws BadFile (`file`, and the line or the name where it is known) for what is no JSON object,
+/// for numbers out of range, more than 32 levels, and a name kept that stands twice in its object.
 JsonFields parse_json_fields(std::string_view text, const std::string& file);
 
 }  // namespace ropewalk::bench

@@ -1,4 +1,3 @@
-// Checks the shape of a workload, computes its frequencies, and writes it as TOML.
 #include "benchmarks/workloads/workload_shape.h"
 
 #include <fmt/format.h>
@@ -10,11 +9,9 @@
 
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workloads.h"
-#include "harness/cases/names.h"
 #include "reference/frequencies.h"
 
 namespace ropewalk::bench {
-using namespace harness;
 namespace {
 
 std::optional<ShapeFault> window_fault(const Workload& w) {
@@ -58,27 +55,7 @@ std::optional<ShapeFault> scaling_fault(const FrequencyScaling& s) {
   return std::nullopt;
 }
 
-/// A basic string of TOML. `text` holds no control character.
-std::string toml_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + '"';
-}
-
-std::string scaling_toml(const FrequencyScaling& s) {
-  if (s.rule == ScalingRule::none) return {};
-  std::string out = fmt::format("scaling = \"{}\"\nscaling_factor = {}\n",
-                                s.rule == ScalingRule::linear ? "linear" : "llama3", s.factor);
-  if (s.rule == ScalingRule::llama3)
-    out += fmt::format("low_freq_factor = {}\nhigh_freq_factor = {}\noriginal_positions = {}\n",
-                       s.low_freq_factor, s.high_freq_factor, s.original_positions);
-  return out;
-}
-
-/// One frequency by the rule of Llama 3.1, which depends on its turns within the original context.
+/// One frequency by the rule of Llama 3.1: by how often it turns within the original context.
 double llama3_frequency(const FrequencyScaling& s, double frequency) {
   const double turns =
       static_cast<double>(s.original_positions) * frequency / (2 * std::numbers::pi);
@@ -97,6 +74,14 @@ bool good_workload_name(std::string_view name) {
 }
 
 std::optional<ShapeFault> shape_fault(const Workload& w) {
+  const WorkloadTensor &q = w.tensors[0], &k = w.tensors[1];
+  if (std::min({q.heads, k.heads, q.head_dim, k.head_dim, w.batch, w.tokens}) < 1 ||
+      std::min(q.rotary_offset, k.rotary_offset) < 0)
+    return ShapeFault{"q_heads", "a size is below 1 or an offset below 0"};
+  if ((w.pairing != ROPE_HALF_SPLIT && w.pairing != ROPE_INTERLEAVED) ||
+      (w.dtype != ROPE_F32 && w.dtype != ROPE_F64) || w.scaling.rule < ScalingRule::none ||
+      w.scaling.rule > ScalingRule::llama3)
+    return ShapeFault{"pairing", "pairing, dtype or scaling is none that is timed"};
   if (auto fault = window_fault(w)) return fault;
   if (!std::isfinite(w.rope_theta) || w.rope_theta < 1)
     return ShapeFault{"rope_theta", fmt::format("rope_theta is {}; it must be finite and at least "
@@ -131,29 +116,6 @@ std::vector<double> workload_frequencies_f32(const Workload& w) {
     return inverse_frequencies_f32(w.rope_theta, w.rotary_dim);
   std::vector<double> out = workload_frequencies(w);
   for (double& frequency : out) frequency = static_cast<double>(static_cast<float>(frequency));
-  return out;
-}
-
-std::string to_toml(const std::vector<Workload>& workloads) {
-  std::string out;
-  for (const Workload& w : workloads) {
-    const WorkloadTensor &q = w.tensors[0], &k = w.tensors[1];
-    out += fmt::format("[[workload]]\nname = \"{}\"\nmodel = {}\nsource = {}\nphase = \"{}\"\n",
-                       w.name, toml_string(w.model), toml_string(w.source), w.phase);
-    out += fmt::format("pairing = \"{}\"\ndtype = \"{}\"\nplacement = \"{}\"\npositions = \"{}\"\n",
-                       word_of(pairing_words, w.pairing), word_of(dtype_words, w.dtype),
-                       w.in_place ? "in_place" : "out_of_place",
-                       w.cold        ? "cold"
-                       : w.scattered ? "scattered"
-                                     : "consecutive");
-    out += fmt::format("q_heads = {}\nk_heads = {}\nhead_dim = {}\nk_head_dim = {}\n", q.heads,
-                       k.heads, q.head_dim, k.head_dim);
-    out += fmt::format("q_rotary_offset = {}\nk_rotary_offset = {}\nrotary_dim = {}\n",
-                       q.rotary_offset, k.rotary_offset, w.rotary_dim);
-    out += fmt::format("rope_theta = {}\nbatch = {}\ntokens = {}\nprofiles = [\"{}\"]\n{}\n",
-                       w.rope_theta, w.batch, w.tokens, fmt::join(w.profiles, "\", \""),
-                       scaling_toml(w.scaling));
-  }
   return out;
 }
 

@@ -146,9 +146,8 @@ std::uint64_t Worker::next_nonce() {
   return nonces_[--nonces_left_];
 }
 
-Worker::Received Worker::request(Command command, std::uint32_t kernel, std::uint32_t steps) {
-  nonce_ = next_nonce();
-  const Request request{version, static_cast<std::uint32_t>(command), nonce_, kernel, steps};
+Worker::Received Worker::send_request(Request request) {
+  request.nonce = nonce_ = next_nonce();
   return send(&request, sizeof request);
 }
 
@@ -281,7 +280,7 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
     return {CallResult::Kind::crash,
             cannot_start_.empty() ? "the worker had ended before this call" : cannot_start_};
   std::memcpy(memory_.data() + call_offset, calls.data(), calls.size_bytes());
-  Received how = request(Command::call, kernel, steps);
+  Received how = send_request({.command = Command::call, .kernel = kernel, .steps = steps});
   if (how != Received::message) return end_of(how, regions);
   Reply reply{};
   std::string damage;
@@ -314,11 +313,10 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
   if (how != Received::foreign && !damage.empty()) return damaged(damage);
   if (how != Received::message) return end_of(how, regions);
   const std::string text = printable(text_of(reply.text));
-  // After success this is the count of the call, else whether the process was left changed.
-  if (reply.count != 0 && reply.status != static_cast<std::uint32_t>(Status::ok)) stop();
-  switch (static_cast<Status>(reply.status)) {
+  if (reply.is_spoiled != 0) stop();
+  switch (reply.status) {
     case Status::ok:
-      return {CallResult::Kind::ok, {}, reply.count};
+      return {CallResult::Kind::ok, {}, reply.repeated};
     case Status::unsupported:
       return {CallResult::Kind::unsupported, text};
     case Status::skipped:

@@ -47,8 +47,8 @@ struct WorkerOptions {
 struct CallResult {
   enum class Kind { ok, unsupported, failed, skipped, crash, hang };
   Kind kind = Kind::ok;
-  std::string text;         ///< the reason, or what happened and where
-  std::uint64_t count = 0;  ///< the count of step_repeat
+  std::string text;            ///< reason, or what happened and where
+  std::uint64_t repeated = 0;  ///< calls, of step_repeat
 };
 
 class Worker {
@@ -130,7 +130,7 @@ class Worker {
   std::string blame(const std::string& text, bool of_the_one_loading) const;
   std::string whole_path(const std::string& told, std::size_t field_bytes) const;
   std::uint64_t next_nonce();
-  Received request(protocol::Command command, std::uint32_t kernel, std::uint32_t steps);
+  Received send_request(protocol::Request request);
   Received send(const void* data, std::size_t bytes);
   Received receive(void* data, std::size_t bytes, Deadline deadline, std::size_t* got = nullptr);
   bool is_answer(const void* data, std::size_t length, std::size_t expected);

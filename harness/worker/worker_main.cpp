@@ -87,16 +87,16 @@ class Wire {
     if (got <= 0) return {};
     nonce_ = request.nonce;
     text_.clear();
-    if (got == sizeof request && request.command == static_cast<std::uint32_t>(Command::time)) {
-      if (!receive_text(request.steps)) return {};
+    if (got == sizeof request && request.command == Command::time) {
+      if (!receive_text(request.text_bytes)) return {};
     }
     return request;
   }
   const std::string& text() const { return text_; }
   std::uint64_t nonce() const { return nonce_; }
 
-  /// Receives the text of the board, which follows in packets of its own.
-  bool receive_text(std::size_t bytes) {
+  /// The board follows in packets of its own.
+  bool receive_text(std::uint64_t bytes) {
     std::vector<char> packet(text_packet_bytes);
     while (text_.size() < bytes) {
       pollfd waiting{socket_descriptor, POLLIN, 0};
@@ -129,10 +129,9 @@ class Wire {
     _exit(exit_unheard);
   }
 
-  void answer(Status status, std::uint64_t count = 0, const std::string& text = {}) {
-    Reply reply{};
-    reply.status = static_cast<std::uint32_t>(status);
-    reply.count = count;
+  /// `reply`: the other fields.
+  void answer(Status status, const std::string& text = {}, Reply reply = {}) {
+    reply.status = status;
     copy_text(reply.text, text.c_str());
     if (status == Status::failed) copy_text(control->last_words, text.c_str());
     send(reply);
@@ -164,24 +163,25 @@ void describe(Wire& wire, const LoadedKernel& loaded, std::uint32_t index) {
 
 void run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32_t steps,
               const CallDescriptor& call) {
+  const auto refuse = [&](Status status, bool is_spoiled, const std::string& text) {
+    wire.answer(status, text, {.is_spoiled = is_spoiled ? 1u : 0u});
+  };
   try {
-    wire.answer(Status::ok, caller.run(kernel, call, steps));
+    wire.answer(Status::ok, {}, {.repeated = caller.run(kernel, call, steps)});
   } catch (const StepFailed& failure) {
     // supports is asked hundreds of times. After a refusal only the quick comparison is made; the
     // next state shows any other change.
     const bool refused = failure.status == Status::unsupported;
     const bool spoiled = caller.drop(!refused) || failure.worker_is_spoiled;
     set_phase(*control, Phase::idle);
-    wire.answer(failure.status, spoiled ? 1 : 0, failure.text);
-  } catch (const abi::__forced_unwind&) {  // must be rethrown
-    wire.answer(Status::failed, 1, "a kernel ended the thread it was called on (pthread_exit)");
+    refuse(failure.status, spoiled, failure.text);
+  } catch (const abi::__forced_unwind&) {  // must not be caught for good
+    refuse(Status::failed, true, "a kernel ended the thread it was called on (pthread_exit)");
     _exit(0);
   } catch (const std::exception& e) {
-    const bool spoiled = caller.drop();
-    wire.answer(Status::failed, spoiled ? 1 : 0,
-                std::string("an exception left the kernel: ") + e.what());
+    refuse(Status::failed, caller.drop(), std::string("an exception left the kernel: ") + e.what());
   } catch (...) {
-    wire.answer(Status::failed, caller.drop() ? 1 : 0, "an exception left the kernel");
+    refuse(Status::failed, caller.drop(), "an exception left the kernel");
   }
 }
 
@@ -230,11 +230,11 @@ void time_board(Wire& wire, const TimingHandler& timing, const std::vector<Loade
     const int code = timing(wire.text(), kernels, sinks);
     set_phase(*control, Phase::idle);
     board.send(Timed::end);
-    wire.answer(Status::ok, static_cast<std::uint64_t>(code));
+    wire.answer(Status::ok, {}, {.exit_code = static_cast<std::uint32_t>(code)});
   } catch (const std::exception& e) {
     copy_text(control->last_words, e.what());  // a kernel may have closed the socket
     board.send(Timed::end);
-    wire.answer(Status::failed, 2, e.what());
+    wire.answer(Status::failed, e.what());
   }
 }
 
@@ -317,26 +317,27 @@ void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) 
   }
   Caller caller(*control);
   while (const auto request = wire.receive()) {
-    const auto command = static_cast<Command>(request->command);
+    const Command command = request->command;
     if (request->version != version) {
-      wire.answer(Status::failed, 0,
+      wire.answer(Status::failed,
                   "protocol version " + std::to_string(request->version) + " is unknown");
     } else if (command == Command::quit) {
       break;
     } else if (command == Command::hello) {
-      load_error.empty() ? wire.answer(Status::ok, kernels.size(), loaded().unwatched)
-                         : wire.answer(Status::failed, 0, load_error);
+      const auto count = static_cast<std::uint32_t>(kernels.size());
+      load_error.empty() ? wire.answer(Status::ok, loaded().unwatched, {.kernels = count})
+                         : wire.answer(Status::failed, load_error);
     } else if (command == Command::time) {
       time_board(wire, timing, kernels);
       caller.accept_output();
     } else if (request->kernel >= kernels.size()) {
-      wire.answer(Status::failed, 0, "no such kernel");
+      wire.answer(Status::failed, "no such kernel");
     } else if (command == Command::list) {
       describe(wire, kernels[request->kernel], request->kernel);
     } else if (command == Command::call) {
       run_call(wire, caller, *kernels[request->kernel].kernel, request->steps, *call);
     } else {
-      wire.answer(Status::failed, 0, "unknown command");
+      wire.answer(Status::failed, "unknown command");
     }
   }
   _exit(0);

@@ -149,7 +149,7 @@ std::string Worker::blame(const std::string& text, bool of_the_one_loading) cons
 // Greets a fresh worker and lists its kernels. Returns what went wrong; empty: nothing.
 std::string Worker::load_failure() {
   Reply reply{};
-  Received how = request(Command::hello, 0, 0);
+  Received how = send_request({.command = Command::hello});
   if (how == Received::message)
     how = receive(&reply, sizeof reply, after(slowness() * options_.load_limit_s));
   if (how != Received::message) {
@@ -158,18 +158,18 @@ std::string Worker::load_failure() {
     const std::string text = end_of(how, {}).text;
     return blame(text, loading && how != Received::foreign && !alive);
   }
-  if (reply.status != static_cast<std::uint32_t>(Status::ok)) return printable(text_of(reply.text));
+  if (reply.status != Status::ok) return printable(text_of(reply.text));
   unwatched_ = printable(text_of(reply.text));
-  if (reply.count == 0) return "the worker has no kernels: this build is broken";
+  if (reply.kernels == 0) return "the worker has no kernels: this build is broken";
   running_ = running();
-  return list_failure(reply.count);
+  return list_failure(reply.kernels);
 }
 
 std::string Worker::list_failure(std::size_t count) {
   std::vector<KernelFacts> listed;
   for (std::uint32_t i = 0; i < count; ++i) {
     KernelEntry e{};
-    Received how = request(Command::list, i, 0);
+    Received how = send_request({.command = Command::list, .kernel = i});
     if (how == Received::message)
       how = receive(&e, sizeof e, after(slowness() * options_.load_limit_s));
     if (how != Received::message) return blame(end_of(how, {}).text, false);

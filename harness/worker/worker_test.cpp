@@ -91,8 +91,8 @@ TEST_F(WorkerTest, RepeatsCalls) {
   ASSERT_EQ(e.result.kind, Kind::ok) << e.result.text;
   const CallResult alone = perform_again(subject, problem, 0, 1, 50, false);
   EXPECT_EQ(alone.kind, Kind::ok) << alone.text;
-  EXPECT_GT(alone.count, 0u);
-  EXPECT_LE(alone.count, 50u);
+  EXPECT_GT(alone.repeated, 0u);
+  EXPECT_LE(alone.repeated, 50u);
   for (const bool shared : {false, true})
     EXPECT_EQ(perform_again(subject, problem, 0, 4, 5, shared).kind, Kind::ok);
 }

@@ -27,7 +27,7 @@ bool take_label(const Control& control, std::uint64_t nonce, std::string& label)
 }  // namespace
 
 Worker::Received Worker::send_board(const std::string& text) {
-  Received sent = request(Command::time, 0, static_cast<std::uint32_t>(text.size()));
+  Received sent = send_request({.command = Command::time, .text_bytes = text.size()});
   for (std::size_t at = 0; sent == Received::message && at < text.size(); at += text_packet_bytes)
     sent = send(text.data() + at, std::min(text_packet_bytes, text.size() - at));
   return sent;
@@ -83,9 +83,8 @@ Worker::TimeResult Worker::time(const std::string& board, double silence_limit_s
     if (got == sizeof(Reply)) {
       if (!ended) return forged("sent its last answer before the end of its board");
       Reply reply{};
-      std::memcpy(&reply, message.get(), sizeof reply);
-      if (reply.status == static_cast<std::uint32_t>(Status::ok))
-        return {{}, static_cast<int>(reply.count), "", true};
+      std::memcpy(static_cast<void*>(&reply), message.get(), sizeof reply);
+      if (reply.status == Status::ok) return {{}, static_cast<int>(reply.exit_code), "", true};
       return {{CallResult::Kind::failed, printable(text_of(reply.text))}, 0, label, true};
     }
     silent_s = 0;

@@ -40,7 +40,7 @@ Finding check(Subject& subject, const Case& c) {
   if (!made(protocol::step_release)) return failure_of(execution);
   Finding f;
   f.bound_unit = "bits";
-  f.compared = static_cast<std::int64_t>(together.count);
+  f.compared = static_cast<std::int64_t>(together.repeated);
   if (f.compared == 0) {
     f.kind = Finding::Kind::skipped;
     f.reason = "no two calls overlapped on this machine";

@@ -179,6 +179,7 @@ TEST(Pictures, WhatGnuplotDoesNotDrawIsFound) {
         replaced(svg, "</g>", "", drawing),
         replaced(svg, "'>", "' transform='scale(2)'>", drawing),
         replaced(svg, "stroke-width=\"1.50\"", "stroke-width=\"91.50\""),
+        replaced(svg, drawing, "<g id='gpPt99'><circle r='9' fill='red'/></g>" + drawing),
         replaced(svg, "color='var(--series-1)'", "color='var(--series-0)'", drawing)})
     EXPECT_NE(picture_difference(forged, svg), "");
 }
@@ -254,9 +255,11 @@ TEST(Pictures, WhatGnuplot6DrawsOtherwiseIsNoDifference) {
     };
     EXPECT_EQ(picture_difference(with("none"), svg), "");
     EXPECT_NE(picture_difference(with("red"), svg), "");
-    std::string painted = with("none");
-    const std::size_t paint = painted.find("currentColor", defined);
-    EXPECT_NE(picture_difference(painted.replace(paint, 12, "red"), svg), "");
+    for (const char* red : {"red", "currentColor' color='red"}) {
+      std::string painted = with("none");
+      const std::size_t paint = painted.find("currentColor", defined);
+      EXPECT_NE(picture_difference(painted.replace(paint, 12, red), svg), "");
+    }
     ++tried;
   }
   EXPECT_GT(tried, 3);

@@ -10,54 +10,20 @@ namespace {
 
 using Attributes = std::map<std::string, std::string>;
 
-/// Elements that may occur. A script, style, image, link or foreign object may not.
-bool is_known_element(const std::string& name) {
-  static const std::set<std::string> names = {"circle",  "defs",  "g",        "line", "path",
-                                              "polygon", "rect",  "polyline", "svg",  "text",
-                                              "tspan",   "title", "use"};
-  return names.contains(name);
+/// Whether `name` is one of the words of a list, each between two blanks.
+bool is_among(std::string_view words, const std::string& name) {
+  return !name.empty() && name.find(' ') == name.npos && words.find(" " + name + " ") != words.npos;
 }
 
-bool is_known_attribute(const std::string& name) {
-  static const std::set<std::string> names = {"aria-label",
-                                              "class",
-                                              "color",
-                                              "cx",
-                                              "cy",
-                                              "d",
-                                              "dx",
-                                              "dy",
-                                              "fill",
-                                              "fill-opacity",
-                                              "font-family",
-                                              "font-size",
-                                              "height",
-                                              "id",
-                                              "points",
-                                              "r",
-                                              "role",
-                                              "shape-rendering",
-                                              "stroke",
-                                              "stroke-dasharray",
-                                              "stroke-linecap",
-                                              "stroke-linejoin",
-                                              "stroke-opacity",
-                                              "stroke-width",
-                                              "text-anchor",
-                                              "transform",
-                                              "viewBox",
-                                              "width",
-                                              "x",
-                                              "x1",
-                                              "x2",
-                                              "xlink:href",
-                                              "xmlns",
-                                              "xmlns:xlink",
-                                              "y",
-                                              "y1",
-                                              "y2"};
-  return names.contains(name);
-}
+/// Nothing else may stand in a picture: no script, style, image, link or foreign object.
+constexpr std::string_view known_elements =
+    " circle defs g line path polygon rect polyline svg text tspan title use ";
+constexpr std::string_view known_attributes =
+    " aria-label class color cx cy d dx dy fill fill-opacity font-family font-size height id "
+    "points "
+    "r role shape-rendering stroke stroke-dasharray stroke-linecap stroke-linejoin stroke-opacity "
+    "stroke-width text-anchor transform viewBox width x x1 x2 xlink:href xmlns xmlns:xlink y y1 "
+    "y2 ";
 
 /// Allows numbers, names, colours of this page and places in this picture. The head is compared as
 /// a whole.
@@ -109,20 +75,9 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
-/// Whether a symbol is painted with the colour of the element that uses it, and with nothing else.
-bool has_color_alone(std::string_view symbol) {
-  int fills = 0, strokes = 0;
-  while (!symbol.empty()) {
-    const std::size_t end = std::min(symbol.find(' '), symbol.size());
-    const std::string_view word = symbol.substr(0, end);
-    symbol.remove_prefix(std::min(end + 1, symbol.size()));
-    const bool fill = word.starts_with("fill="), stroke = word.starts_with("stroke=");
-    if (!fill && !stroke) continue;
-    const std::string_view paint = word.substr(word.find('=') + 1);
-    if (paint != "none" && paint != "currentColor") return false;
-    (fill ? fills : strokes) += 1;
-  }
-  return fills > 0 && strokes > 0;
+/// What no reader sees.
+bool is_unseen(const std::string& fill, const std::string& stroke) {
+  return fill == "none" && stroke == "none";
 }
 
 /// What an element passes on to the elements inside it.
@@ -175,7 +130,7 @@ class PictureReader {
   void enter(std::string_view tag) {
     const std::size_t space = std::min(tag.find_first_of(" \t\n"), tag.size());
     const std::string name(tag.substr(0, space));
-    if (!is_known_element(name)) return fail("an element that gnuplot does not draw with");
+    if (!is_among(known_elements, name)) return fail("an element that gnuplot does not draw with");
     if (name == "svg") {
       if (stack_.size() != 1 || !picture_.head.empty()) return fail("a picture inside it");
       picture_.head = one_line(tag);
@@ -190,8 +145,11 @@ class PictureReader {
     hand_down(*attributes, state);
     if (const std::string id = text_in(*attributes, "id"); !id.empty()) take_name(id);
     stack_.push_back(state);
-    if (std::any_of(stack_.begin(), stack_.end(), [](const State& s) { return s.name == "defs"; }))
+    const auto here = stack_.end() - 1;
+    if ((here - 1)->name == "defs")
       define(name, *attributes);
+    else if (std::any_of(stack_.begin(), here, [](const State& s) { return s.name == "defs"; }))
+      fail("a symbol of several parts");
     else
       draw(name, *attributes, state);
   }
@@ -209,7 +167,7 @@ class PictureReader {
       if (end == text.npos) break;
       const std::string name = one_line(text.substr(begin, equal - begin));
       const std::string value(text.substr(quote + 1, end - quote - 1));
-      if (!is_known_attribute(name) || !is_known_value(name, value)) break;
+      if (!is_among(known_attributes, name) || !is_known_value(name, value)) break;
       if (!out.try_emplace(name, value).second) break;
       text.remove_prefix(end + 1);
     }
@@ -256,9 +214,11 @@ class PictureReader {
   }
 
   void define(const std::string& name, const Attributes& of) {
-    if (name == "defs" || !of.contains("id")) return;
+    if (!of.contains("id")) return;
     std::string& text = picture_.symbols[of.at("id")];
     text = name;
+    // With a colour of its own, a symbol may be seen whatever the colour of the mark.
+    if (!of.contains("color")) paints_[of.at("id")] = {text_in(of, "fill"), text_in(of, "stroke")};
     for (const auto& [key, value] : of)
       if (key != "stroke-width" && key != "id") text += " " + key + "=" + one_line(value);
     // A symbol may contain another one.
@@ -272,8 +232,11 @@ class PictureReader {
     };
     if (name == "use") {
       const std::string symbol = text_in(of, "xlink:href", "#").substr(1);
-      // gnuplot 6 clears the ground below a mark in this way, even if it is told not to.
-      if (state.color == "none" && has_color_alone(picture_.symbols[symbol])) return;
+      const auto paint = [&state](const std::string& own) {
+        return own == "currentColor" ? state.color : own;
+      };
+      // gnuplot 6 clears the ground below a mark so, also where it is told not to.
+      if (is_unseen(paint(paints_[symbol].first), paint(paints_[symbol].second))) return;
       picture_.marks.push_back(
           {symbol + "|" + state.color + "|" + state.turned, symbol, state.scale, at("x", "y")});
     } else if (name == "text" || name == "title") {
@@ -304,7 +267,7 @@ class PictureReader {
   }
 
   void add(const Segment& segment, const State& state) {
-    if (state.fill == "none" && state.stroke == "none") return;  // it is invisible
+    if (is_unseen(state.fill, state.stroke)) return;
     if (!state.turned.empty()) return fail("a line that is turned");
     picture_.lines[state.fill + "|" + state.stroke].push_back(segment);
   }
@@ -352,6 +315,7 @@ class PictureReader {
   std::string_view rest_;
   std::string words_;
   std::vector<State> stack_;
+  std::map<std::string, std::pair<std::string, std::string>> paints_;  // fill, stroke of a symbol
   Picture picture_;
 };
 

@@ -4,6 +4,7 @@
 // description for machines. A double that is not finite is written as the string "inf", "-inf" or
 // "nan".
 #pragma once
+#include <concepts>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -168,29 +169,7 @@ struct Results {
   std::string text;       ///< the lines of the file that was read; empty if no file was read
 };
 
-/// Appends rows to a file. Each row is one line, written whole and flushed, so a kill loses at most
-/// the row being written. Throws std::runtime_error with one clear line if the file cannot be
-/// written.
-class RecordWriter {
- public:
-  explicit RecordWriter(const std::filesystem::path& file);
-  ~RecordWriter();
-  RecordWriter(const RecordWriter&) = delete;
-  RecordWriter& operator=(const RecordWriter&) = delete;
-  void write(const RunRow& row);
-  void write(const VerdictRow& row);
-  void write(const TimingRow& row);
-  void write(const CurveRow& row);
-  void write(const CertificateRow& row);
-  void write(const EndRow& row);
-
- private:
-  void write_line(const std::string& line);
-  std::filesystem::path file_;
-  int descriptor_ = -1;
-};
-
-/// The row as one line of JSON without a newline, as a results file holds it and --json prints it.
+/// The row as the one line of JSON that a file would hold (no newline): what --json prints.
 std::string to_json_line(const RunRow& row);
 std::string to_json_line(const VerdictRow& row);
 std::string to_json_line(const TimingRow& row);
@@ -199,7 +178,28 @@ std::string to_json_line(const CertificateRow& row);
 std::string to_json_line(const KernelRow& row);
 std::string to_json_line(const EndRow& row);
 
-/// The reverse, for a row that another process of this command sent. Throws BadFile.
+/// Appends rows to a file: one line a row, written whole and flushed, so that a kill loses at most
+/// the row in flight. Throws std::runtime_error with one clear line when the file cannot be
+/// written.
+class RecordWriter {
+ public:
+  explicit RecordWriter(const std::filesystem::path& file);
+  ~RecordWriter();
+  RecordWriter(const RecordWriter&) = delete;
+  RecordWriter& operator=(const RecordWriter&) = delete;
+  /// A row of any kind but KernelRow.
+  template <class Row>
+  requires(!std::same_as<Row, KernelRow>) void write(const Row& row) {
+    write_line(to_json_line(row));
+  }
+
+ private:
+  void write_line(const std::string& line);
+  std::filesystem::path file_;
+  int descriptor_ = -1;
+};
+
+/// The reverse for a row that another process of ours sent. Throws BadFile.
 TimingRow timing_row_from(const std::string& json_line);
 VerdictRow verdict_row_from(const std::string& json_line);
 CertificateRow certificate_row_from(const std::string& json_line);

@@ -89,25 +89,6 @@ RecordWriter::~RecordWriter() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void RecordWriter::write(const RunRow& row) {
-  write_line(to_json_line(row));
-}
-void RecordWriter::write(const VerdictRow& row) {
-  write_line(to_json_line(row));
-}
-void RecordWriter::write(const TimingRow& row) {
-  write_line(to_json_line(row));
-}
-void RecordWriter::write(const CurveRow& row) {
-  write_line(to_json_line(row));
-}
-void RecordWriter::write(const CertificateRow& row) {
-  write_line(to_json_line(row));
-}
-void RecordWriter::write(const EndRow& row) {
-  write_line(to_json_line(row));
-}
-
 void RecordWriter::write_line(const std::string& line) {
   if (descriptor_ < 0) throw std::runtime_error(file_.string() + ": closed after an error");
   if (line.size() >= line_limit_bytes)

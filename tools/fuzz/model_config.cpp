@@ -4,6 +4,7 @@
 #include "base/text_file.h"
 #include "benchmarks/workloads/workload_shape.h"
 #include "tools/fuzz/target.h"
+#include "tools/launches/board_request.h"
 
 namespace ropewalk::fuzz {
 using namespace bench;
@@ -19,7 +20,10 @@ void take(std::string_view text, std::string_view pairing) {
   const auto all = unless_refused<BadFile>([&] { return through_phases(config->shape, "FILE"); });
   if (!all) return;
   claim(!all->empty(), "a model goes through phases");
-  claim(parse_workloads(to_toml(*all), "again") == *all, "a workload reads as it was written");
+  tools::BoardRequest request;
+  request.workloads = *all;
+  claim(tools::board_request_from(to_text(request)).workloads == *all,
+        "a workload reads as it was written");
   const auto frequencies = workload_frequencies(config->shape);
   claim(frequencies.size() * 2 == static_cast<std::size_t>(config->shape.rotary_dim),
         "a frequency for each pair");

@@ -6,6 +6,7 @@
 #include "benchmarks/workloads/model_shape.h"
 #include "benchmarks/workloads/workload_shape.h"
 #include "tools/fuzz/target.h"
+#include "tools/launches/board_request.h"
 
 namespace ropewalk::fuzz {
 using namespace bench;
@@ -20,7 +21,10 @@ void run(std::string_view text) {
     claim_message(w.source);
   }
   claim(!all->empty(), "a shape gives workloads");
-  claim(parse_workloads(to_toml(*all), "again") == *all, "a workload reads as it was written");
+  tools::BoardRequest request;
+  request.workloads = *all;
+  claim(tools::board_request_from(to_text(request)).workloads == *all,
+        "a workload reads as it was written");
 }
 
 }  // namespace ropewalk::fuzz

@@ -1,4 +1,4 @@
-// What bench asks of the process that holds the kernels, as lines of text
+// What bench asks of the process that holds the kernels, as one JSON object
 // (docs/worker-protocol.md).
 #pragma once
 #include <cstdint>
@@ -8,13 +8,17 @@
 #include <utility>
 #include <vector>
 
+#include "benchmarks/workloads/workloads.h"
+#include "reports/record/record_words.h"
+
 namespace ropewalk::tools {
 
 struct BoardRequest {
-  std::string engine = "paired";  ///< paired, gbench, or ceilings: only pick them
+  report::Engine engine = report::Engine::paired;
+  bool ceilings_only = false;  ///< pick the ceiling of each workload and time no kernel
   std::uint64_t seed = 1;
   bool quick = false, silent = false;
-  std::string workloads_toml;  ///< those to time, whole (to_toml)
+  std::vector<bench::Workload> workloads;
   std::map<std::string, std::string>
       contestants;  ///< kernel, and why it is broken ("" when it holds)
   std::set<std::pair<std::string, std::string>> unverified;  ///< kernel, workload
@@ -28,7 +32,8 @@ struct BoardRequest {
 
 std::string to_text(const BoardRequest& request);
 
-/// Throws std::runtime_error for a line it does not know.
+/// Throws std::runtime_error for text that is not such an object with all its fields, for a value
+/// that its field cannot hold, and for a workload that no kernel could be asked for.
 BoardRequest board_request_from(const std::string& text);
 
 }  // namespace ropewalk::tools

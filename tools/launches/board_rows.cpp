@@ -106,7 +106,7 @@ TimingRow BoardRows::known(const TimingRow& told) const {
   need(workload != nullptr, "of a workload that was not asked for");
   TimingRow row =
       told.is_ceiling() ? known_ceiling(told, *workload) : known_kernel(told, *workload);
-  row.engine = paired() ? Engine::paired : Engine::gbench;
+  row.engine = scope_.request.engine;
   need(told.engine == row.engine, "of another engine");
   row.launch = paired() ? scope_.request.launch : 0;
   need(told.launch == row.launch, "of another launch");
@@ -126,7 +126,7 @@ TimingRow BoardRows::known_kernel(const TimingRow& told, const Workload& workloa
   const KernelFacts* facts =
       found_in(scope_.kernels, [&](const KernelFacts& k) { return k.name == name; });
   need(facts != nullptr && scope_.request.contestants.contains(name) &&
-           scope_.request.engine != "ceilings",
+           !scope_.request.ceilings_only,
        "of a kernel that was not asked for");
   need(paired() || told.role == Role::kernel, "of a role that its engine does not have");
   TimingRow row = known_row(workload, facts->angle_contract == ROPE_CONTRACT_TABLE);
@@ -146,8 +146,8 @@ TimingRow BoardRows::known_ceiling(const TimingRow& told, const Workload& worklo
   const bool was_picked = picked != scope_.request.ceilings.end();
   need(!was_picked || picked->second == told.variant, "of a ceiling that was not asked for");
   TimingRow row = known_ceiling_row(workload, told.variant, was_picked);
-  need(told.kernel == row.kernel && told.outcome == Outcome::measured, "of a false ceiling");
-  if (scope_.request.engine != "paired") return row;
+  need(told.kernel == row.kernel && told.outcome == Outcome::measured, "of a ceiling that is none");
+  if (!paired() || scope_.request.ceilings_only) return row;
   for (const KernelFacts& k : scope_.kernels) {
     const bool table = k.angle_contract == ROPE_CONTRACT_TABLE;
     if (told.board == board_of(workload, table ? "table" : "computed")) {
@@ -222,8 +222,8 @@ void BoardRows::check_time(const TimingRow& row, double wall_s) {
 }
 
 void BoardRows::place(TimingRow row) {
-  if (scope_.request.engine == "paired") return place_paired(std::move(row));
-  need(taken_.insert({row.kernel, row.workload}).second, "that it had sent before");
+  if (paired() && !scope_.request.ceilings_only) return place_paired(std::move(row));
+  need(taken_.insert({row.kernel, row.workload}).second, "that was there already");
   on_row_(std::move(row));
 }
 

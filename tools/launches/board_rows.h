@@ -48,7 +48,7 @@ class BoardRows {
   void place_paired(report::TimingRow row);
   void end_group();
   void check_time(const report::TimingRow& row, double wall_s);
-  bool paired() const { return scope_.request.engine != "gbench"; }
+  bool paired() const { return scope_.request.engine == report::Engine::paired; }
 
   BoardScope scope_;
   std::function<void(report::TimingRow)> on_row_;

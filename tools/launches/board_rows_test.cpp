@@ -219,7 +219,7 @@ TEST(BoardRows, WhoIsBrokenOrUnverifiedHasNoSpeed) {
 
 TEST(BoardRows, CeilingsAreOfTheProcessThatPicksThem) {
   AskedBoard board;
-  board.request.engine = "ceilings";
+  board.request.ceilings_only = true;
   TimingRow row = known_ceiling_row(board.workloads[0], "4 streams", false);
   fill(row);
   EXPECT_EQ(take_all(board, {row}), "");
@@ -229,7 +229,7 @@ TEST(BoardRows, CeilingsAreOfTheProcessThatPicksThem) {
 
 TEST(BoardRows, OfGoogleBenchmarkARowIsACell) {
   AskedBoard board;
-  board.request.engine = "gbench";
+  board.request.engine = Engine::gbench;
   board.request.benchmark_args = {"--benchmark_repetitions=6"};
   TimingRow row = group(board)[2];
   row.engine = Engine::gbench;

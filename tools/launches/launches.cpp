@@ -12,7 +12,6 @@
 #include "benchmarks/engine/crew.h"
 #include "benchmarks/engine/paired.h"
 #include "benchmarks/machine/environment.h"
-#include "benchmarks/workloads/workload_shape.h"
 #include "reports/numbers/claims.h"
 #include "tools/command/claims_text.h"
 #include "tools/launches/suspects.h"
@@ -170,7 +169,7 @@ void Launches::blame(const Worker::TimeResult& timed, const BoardRequest& reques
 // many looks too fast in the run that picked it.
 int Launches::pick_ceilings() {
   BoardRequest request = request_for(0);
-  request.engine = "ceilings";
+  request.ceilings_only = true;
   request.contestants.clear();
   // No kernel runs here, so no plugin is loaded, and no thread of a plugin runs beside it.
   WorkerOptions without_plugins = worker_options(options_);
@@ -180,12 +179,10 @@ int Launches::pick_ceilings() {
   worker_.restart();
   Worker worker(without_plugins, own);
   for (int lost = 0;; ++lost) {
-    std::vector<Workload> open = workloads_;
-    std::erase_if(open, [&](const Workload& w) { return ceilings_.contains(w.name); });
-    if (open.empty()) return 0;
-    request.workloads_toml = to_toml(open);
+    std::erase_if(request.workloads, [&](const Workload& w) { return ceilings_.contains(w.name); });
+    if (request.workloads.empty()) return 0;
     const std::vector<KernelFacts> none;
-    BoardRows rows({request, open, none},
+    BoardRows rows({request, request.workloads, none},
                    [&](const TimingRow& row) { ceilings_[row.workload] = row.variant; });
     Worker::BoardSinks sinks = sinks_of(rows, 0);
     sinks.progress = [&](const std::string& label) { progress_.show("trying " + label); };
@@ -198,11 +195,11 @@ int Launches::pick_ceilings() {
 
 BoardRequest Launches::request_for(std::int64_t launch) const {
   BoardRequest request;
-  request.engine = options_.engine;
+  request.engine = paired() ? Engine::paired : Engine::gbench;
   request.seed = options_.seed;
   request.quick = options_.profile == Profile::smoke;
   request.silent = is_silent(options_);
-  request.workloads_toml = to_toml(workloads_);
+  request.workloads = workloads_;
   for (const KernelFacts& k : gate_.kernels()) {
     const auto broken = gate_.broken().find(k.name);
     request.contestants[k.name] = broken == gate_.broken().end() ? "" : broken->second.reason;

@@ -5,7 +5,6 @@
 #include "base/glob.h"
 #include "benchmarks/engine/board.h"
 #include "benchmarks/engine/paired.h"
-#include "benchmarks/workloads/workloads.h"
 #include "tools/command/journal.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
@@ -71,7 +70,7 @@ TimingHandler timing_handler() {
     plan.quick = request.quick;
     plan.silent = request.silent;
     plan.benchmark_args = request.benchmark_args;
-    plan.workloads = parse_workloads(request.workloads_toml, "the board's workloads");
+    plan.workloads = request.workloads;
     for (const auto& [name, broken] : request.contestants) {
       const auto found = std::find_if(kernels.begin(), kernels.end(),
                                       [&, n = name](const rope_kernel* k) { return n == k->name; });
@@ -85,9 +84,9 @@ TimingHandler timing_handler() {
     plan.on_row = [&](const TimingRow& row) { sinks.row(to_json_line(row)); };
     plan.now_running = sinks.now_running;
     plan.show = sinks.show;
-    if (request.engine == "gbench") return run_board(plan);
+    if (request.engine == Engine::gbench) return run_board(plan);
     const PairedPlan paired = paired_plan(request, plan);
-    return request.engine == "ceilings" ? pick_ceilings(paired) : run_paired(paired);
+    return request.ceilings_only ? pick_ceilings(paired) : run_paired(paired);
   };
 }
 

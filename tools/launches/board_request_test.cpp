@@ -1,0 +1,129 @@
+// A board's request reads as it was written, and what is no request is refused in words.
+#include "tools/launches/board_request.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "benchmarks/workloads/model_config.h"
+
+namespace ropewalk::tools {
+using namespace bench;
+namespace {
+
+std::vector<Workload> sent(const std::vector<Workload>& workloads) {
+  BoardRequest request;
+  request.workloads = workloads;
+  return board_request_from(to_text(request)).workloads;
+}
+
+// A new field of Workload that the JSON forgets is seen here.
+TEST(BoardRequest, WorkloadsReadAsTheyWereWritten) {
+  auto all = load_default_workloads();
+  Workload odd = all.front();
+  odd.name = "odd/one";
+  odd.model = R"(a "quoted" \ name)";
+  odd.source = "with = signs, # and ' and \xC3\xA9" + std::string(1000, '"');
+  odd.phase = "decode";
+  odd.rope_theta = 1.0 / 3 + 10000;
+  odd.scaling = {ScalingRule::llama3, 8, 1, 4, 8192};
+  odd.dtype = ROPE_F64;
+  odd.pairing = ROPE_INTERLEAVED;
+  odd.in_place = false;
+  odd.profiles = {"full"};
+  all.push_back(odd);
+  odd.name = "odd/two";
+  odd.scaling = {ScalingRule::linear, 1e9, 1, 4, 1};
+  odd.rope_theta = 1e300;
+  all.push_back(odd);
+  EXPECT_EQ(sent(all), all);
+  all.back().rope_theta = 1e301;
+  EXPECT_NE(sent({odd}).front(), all.back());
+}
+
+TEST(BoardRequest, EveryCommittedConfigReadsAsItWasWritten) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(MODEL_CONFIGS "/configs")) {
+    const auto all = through_phases(load_model_config(entry.path(), "").shape, "FILE");
+    EXPECT_EQ(sent(all), all) << entry.path();
+    ++files;
+  }
+  EXPECT_EQ(files, 15);
+}
+
+BoardRequest full_request() {
+  BoardRequest r;
+  r.engine = report::Engine::gbench;
+  r.ceilings_only = r.quick = r.silent = true;
+  r.seed = UINT64_MAX;
+  r.workloads = load_default_workloads();
+  r.contestants = {{"mine", "it ended\nby SIGSEGV \x1b"}, {"plain", ""}};
+  r.unverified = {{"mine", "a b"}, {"mine", "c"}};
+  r.benchmark_args = {"--a=b c", ""};
+  r.rounds = 2, r.launch = 3, r.epoch_us = 4, r.group_ms = 5, r.threads = 6;
+  r.baseline = "plain";
+  r.ceilings = {{"a", "4 streams"}};
+  r.done = {"a|half_split / f32|1"};
+  return r;
+}
+
+TEST(BoardRequest, EveryFieldReadsAsItWasWritten) {
+  const BoardRequest there = full_request(), here = board_request_from(to_text(there));
+  EXPECT_EQ(to_text(here), to_text(there));
+  EXPECT_EQ(here.engine, there.engine);
+  EXPECT_TRUE(here.ceilings_only && here.quick && here.silent);
+  EXPECT_EQ(here.seed, there.seed);
+  EXPECT_EQ(here.workloads, there.workloads);
+  EXPECT_EQ(here.contestants, there.contestants);
+  EXPECT_EQ(here.unverified, there.unverified);
+  EXPECT_EQ(here.benchmark_args, there.benchmark_args);
+  EXPECT_EQ(here.rounds, 2);
+  EXPECT_EQ(here.launch, 3);
+  EXPECT_EQ(here.epoch_us, 4);
+  EXPECT_EQ(here.group_ms, 5);
+  EXPECT_EQ(here.threads, 6);
+  EXPECT_EQ(here.baseline, there.baseline);
+  EXPECT_EQ(here.ceilings, there.ceilings);
+  EXPECT_EQ(here.done, there.done);
+}
+
+std::string refusal_of(const std::string& text) {
+  try {
+    board_request_from(text);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(BoardRequest, WhatIsNoRequestIsRefusedInWords) {
+  for (const char* text : {"", "engine paired", "7", "[]", "null", "{}", "{\"engine\": 1e999}"})
+    EXPECT_TRUE(refusal_of(text).starts_with("board request: ")) << text;
+  EXPECT_TRUE(refusal_of(std::string(1'000'000, '[')).starts_with("board request: "));
+  const auto right = nlohmann::json::parse(to_text(full_request()));
+  EXPECT_EQ(refusal_of(right.dump()), "accepted");
+  for (const auto& [key, value] : right.items()) {
+    auto wrong = right;
+    wrong.erase(key);
+    EXPECT_TRUE(refusal_of(wrong.dump()).starts_with("board request: ")) << key << " is missing";
+    wrong[key] = nullptr;
+    EXPECT_TRUE(refusal_of(wrong.dump()).starts_with("board request: ")) << key << " is null";
+  }
+  const auto with = [&](const std::string& place, const nlohmann::json& value) {
+    auto changed = right;
+    changed[nlohmann::json::json_pointer(place)] = value;
+    return refusal_of(changed.dump());
+  };
+  EXPECT_NE(with("/engine", "fast").find("\"fast\" is unknown"), std::string::npos);
+  EXPECT_NE(with("/more", 1).find("a field is unknown"), std::string::npos);
+  EXPECT_NE(with("/rounds", 1.5).find("does not fit"), std::string::npos);
+  EXPECT_NE(with("/threads", 0).find("at least 1"), std::string::npos);
+  EXPECT_NE(with("/workloads/0/rotary_dim", 3).find("must be even"), std::string::npos);
+  EXPECT_NE(with("/workloads/0/dtype", 9).find("dtype"), std::string::npos);
+  EXPECT_NE(with("/workloads/0/batch", 0).find("below 1"), std::string::npos);
+  EXPECT_NE(with("/workloads/0/tensors", nlohmann::json::array()).find("board request: "),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace ropewalk::tools
