@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/api/types.h"
+
 namespace ropewalk::bench {
 
 /// Rows of one tensor: `row_elements` values at in + r * row_stride, to out + r * row_stride.
@@ -25,9 +27,9 @@ struct CeilingVariant {
 
 /// The variants this processor (after the mask of kernels/api/cpu_features.h) can run; never empty.
 /// An update multiplies by -1: it moves what a rotation moves, and repeating it never drifts.
-/// dtype: ROPE_F32 or ROPE_F64.
-std::vector<CeilingVariant> update_variants(std::int32_t dtype);
-std::vector<CeilingVariant> copy_variants(std::int32_t dtype);
+/// Of a type that is timed (with_timed_type).
+std::vector<CeilingVariant> update_variants(Dtype dtype);
+std::vector<CeilingVariant> copy_variants(Dtype dtype);
 
 /// That such a variant exists, be it for another processor.
 bool is_ceiling_variant(const std::string& name, bool in_place);

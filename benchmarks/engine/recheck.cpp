@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "benchmarks/engine/rounds.h"
+#include "benchmarks/workloads/timed_types.h"
 #include "benchmarks/workloads/workload_shape.h"
 #include "kernels/api/kernel.h"
 #include "reference/bounds.h"
@@ -164,9 +165,9 @@ class Recheck {
 
 std::string recheck(const rope_kernel& kernel, const Workload& workload, const WorkloadData& data,
                     const Expected& expected, Oracle& oracle, std::uint64_t seed) {
-  if (workload.dtype == ROPE_F64)
-    return Recheck<double>(kernel, workload, data, expected, oracle).run(seed);
-  return Recheck<float>(kernel, workload, data, expected, oracle).run(seed);
+  return with_timed_type(workload.dtype, [&]<class Data>(std::type_identity<Data>) {
+    return Recheck<Data>(kernel, workload, data, expected, oracle).run(seed);
+  });
 }
 
 }  // namespace ropewalk::bench

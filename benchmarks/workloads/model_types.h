@@ -1,14 +1,15 @@
 // What a config.json leaves unsaid because the model's own code knows it.
 #pragma once
-#include <cstdint>
 #include <string_view>
+
+#include "kernels/api/types.h"
 
 namespace ropewalk::bench {
 
 /// One model_type of Hugging Face's transformers.
 struct ModelType {
   std::string_view name;
-  std::int32_t pairing;  ///< of its weights as they are stored there
+  Pairing pairing;  ///< of its weights as they are stored there
   /// What a missing key means, as that model's code has it. Where nothing is known here, 0 and
   /// false: the key must then be said.
   double rope_theta = 0;      ///< the base

@@ -140,12 +140,12 @@ std::string to_toml(const std::vector<Workload>& workloads) {
     const WorkloadTensor &q = w.tensors[0], &k = w.tensors[1];
     out += fmt::format("[[workload]]\nname = \"{}\"\nmodel = {}\nsource = {}\nphase = \"{}\"\n",
                        w.name, toml_string(w.model), toml_string(w.source), w.phase);
-    out += fmt::format("pairing = \"{}\"\ndtype = \"{}\"\nplacement = \"{}\"\npositions = \"{}\"\n",
-                       word_of(pairing_words, w.pairing), word_of(dtype_words, w.dtype),
-                       w.in_place ? "in_place" : "out_of_place",
-                       w.cold        ? "cold"
-                       : w.scattered ? "scattered"
-                                     : "consecutive");
+    out +=
+        fmt::format("pairing = \"{}\"\ndtype = \"{}\"\nplacement = \"{}\"\npositions = \"{}\"\n",
+                    word_of(w.pairing), word_of(w.dtype), w.in_place ? "in_place" : "out_of_place",
+                    w.cold        ? "cold"
+                    : w.scattered ? "scattered"
+                                  : "consecutive");
     out += fmt::format("q_heads = {}\nk_heads = {}\nhead_dim = {}\nk_head_dim = {}\n", q.heads,
                        k.heads, q.head_dim, k.head_dim);
     out += fmt::format("q_rotary_offset = {}\nk_rotary_offset = {}\nrotary_dim = {}\n",

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/api/rope_kernel.h"
+#include "kernels/api/types.h"
 
 namespace ropewalk::harness {
 
@@ -60,14 +60,16 @@ enum class PositionRule : std::int32_t { list, consecutive, random };
 struct Case {
   std::string kernel, plugin, property;  ///< who is judged, by what; plugin: a path or empty
   std::int32_t contract = ROPE_CONTRACT_TABLE;
-  std::int32_t operation = ROPE_FORWARD, pairing = ROPE_HALF_SPLIT, dtype = ROPE_F32;
+  Operation operation = Operation::forward;
+  Pairing pairing = Pairing::half_split;
+  Dtype dtype = Dtype::f32;
   std::int64_t batch = 1, tokens = 1, rotary_dim = 2;
   double rope_theta = 10000;
   std::vector<double> inv_freq;  ///< explicit frequencies; empty: from rope_theta
   PositionRule position_rule = PositionRule::consecutive;
   std::vector<std::int64_t> positions;
   std::int64_t position_from = 0, position_to = 0, position_step = 1;
-  std::int32_t position_dtype = ROPE_I32;
+  Dtype position_dtype = Dtype::i32;
   bool positions_null = false;  ///< tables by token only
   std::int64_t position_batch_stride = contiguous, position_token_stride = contiguous;
   std::int32_t rows_by = ROPE_ROW_BY_POSITION;

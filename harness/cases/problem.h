@@ -19,11 +19,13 @@ namespace ropewalk::harness {
 /// write (owned = 1); all the others must stay as they are.
 struct Buffer {
   std::string name;  ///< "q.in", "cos", "positions"
-  std::int64_t element_bytes = 4;
+  Dtype dtype = Dtype::f32;
   bool writable = false;
   bool holds_input = false;  ///< in place: owned elements begin as the input, not as poison
   std::vector<std::byte> content;
   std::vector<std::uint8_t> owned;  ///< one an element; empty unless writable
+
+  std::int64_t element_bytes() const { return data_type(dtype).bytes; }
 };
 
 /// Which buffers a tensor uses (index into Problem::buffers, -1: none) and where it begins in them.

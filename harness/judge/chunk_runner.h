@@ -12,7 +12,7 @@ namespace ropewalk::harness {
 
 /// Who is run, on which shape, and the positions that may occur at all.
 struct ChunkPlan {
-  std::int32_t pairing = ROPE_HALF_SPLIT;
+  Pairing pairing = Pairing::half_split;
   std::int64_t rotary_dim = 128;
   double rope_theta = 10000;
   std::uint64_t seed = 1;

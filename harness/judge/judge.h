@@ -14,7 +14,7 @@ namespace ropewalk::harness {
 /// What a kernel is held to compute in, and to round to on store. 16-bit data: f32, then the data
 /// type; under a declared error_bound, which holds for the result, all may be done in the data
 /// type.
-bounds::Precision precision_of(const KernelFacts& facts, std::int32_t dtype);
+bounds::Precision precision_of(const KernelFacts& facts, Dtype dtype);
 
 /// What storing an output pair may have cost its kernel: 0 for f32 and f64 data and under a
 /// declared bound.
@@ -40,7 +40,7 @@ double pair_bound(const KernelFacts& facts, const Case& c, double rho, double r,
                   const PairValue& expected);
 
 /// How far |r^ - r| of a kernel's rotation may be: a correctly rounded table, or its own angles.
-double rotation_error(const KernelFacts& facts, std::int32_t dtype);
+double rotation_error(const KernelFacts& facts, Dtype dtype);
 
 /// Every pair of every rotated head of both placements against the truth.
 Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution);

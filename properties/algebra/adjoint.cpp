@@ -27,7 +27,7 @@ struct Sum {
 
 Finding check(Subject& subject, const Case& c) {
   Case back = with_positions(c, [](std::int64_t p) { return p; });  // another seed moves none
-  back.operation = c.operation == ROPE_FORWARD ? ROPE_TRANSPOSE : ROPE_FORWARD;
+  back.operation = reversed(c.operation);
   back.seed = hash(c.seed, 0xad1);
   const Run there = run(subject, c);
   if (there.failed()) return there.failure;

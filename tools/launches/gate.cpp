@@ -81,7 +81,7 @@ VerifyPlan Gate::plan() const {
   plan.seed = options_.seed;
   plan.cases = options_.profile == Profile::smoke ? gate_cases_smoke : gate_cases;
   plan.shrink = false;  // whether it holds is the question here
-  std::set<std::int32_t> dtypes;
+  std::set<Dtype> dtypes;
   for (const Workload& w : workloads_) dtypes.insert(w.dtype);
   plan.dtypes.assign(dtypes.begin(), dtypes.end());
   return plan;
@@ -124,8 +124,7 @@ void Gate::break_off(const std::string& kernel, const std::string& why, const st
 bool Gate::passed(const KernelFacts& facts, const Workload& w) const {
   return std::any_of(verdicts_.begin(), verdicts_.end(), [&](const VerdictRow& row) {
     return row.kernel == facts.name && row.verdict == Verdict::pass &&
-           row.pairing == word_of(pairing_words, w.pairing) &&
-           row.dtype == word_of(dtype_words, w.dtype);
+           row.pairing == word_of(w.pairing) && row.dtype == word_of(w.dtype);
   });
 }
 
