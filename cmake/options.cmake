@@ -17,7 +17,8 @@ set(ROPEWALK_SANITIZE "" CACHE STRING "value of -fsanitize=, e.g. address,undefi
 # -ffp-contract=off: the compiler fuses no multiplication and addition on its own.
 add_library(ropewalk_warnings INTERFACE)
 target_compile_options(ropewalk_warnings INTERFACE
-  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -ffp-contract=off
+  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wswitch-enum
+  -ffp-contract=off
   $<$<BOOL:${ROPEWALK_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports overlaps inside std::string's operator+ that cannot happen (GCC bug 105651).

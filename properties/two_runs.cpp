@@ -37,7 +37,7 @@ const std::byte* output_row(const Run& run, std::size_t placement, const HeadPla
   const TensorPlaces& places = p.tensor[at.tensor];
   const std::int64_t row = places.out_at + out_index(p.asked, at.tensor, at.b, at.t, at.h);
   return run.execution.outputs[placement][static_cast<std::size_t>(places.out)].data() +
-         row * element_bytes(p.source.dtype);
+         row * data_type(p.source.dtype).bytes;
 }
 
 // The largest loss by underflow when 16-bit results are stored. It is eta / 2 for each component at
@@ -53,7 +53,7 @@ double lost_on_store(const bounds::Precision& p, const PairValue& y) {
 
 void compare_bits(const Run& first, const Run& second, const HeadPlace& at, const HeadPlace& origin,
                   const char* broken, Tally& tally) {
-  const auto size = static_cast<std::size_t>(element_bytes(second.problem.source.dtype));
+  const auto size = static_cast<std::size_t>(data_type(second.problem.source.dtype).bytes);
   for (std::size_t placement = 0; placement < 2; ++placement) {
     const std::byte* expected = output_row(first, placement, origin);
     const std::byte* got = output_row(second, placement, at);

@@ -12,6 +12,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/api/types.h"
+
 namespace ropewalk::bounds {
 
 /// Returns (1 + a)(1 + b) - 1, without losing the small terms next to 1.
@@ -19,18 +21,7 @@ inline double compound(double a, double b) {
   return a + b + a * b;
 }
 
-/// A floating-point type: its unit roundoff, least subnormal, least normal number, largest number,
-/// and the bits of its mantissa with the leading bit.
-struct Format {
-  double u, eta, normal, largest;
-  int mantissa;
-};
-inline constexpr Format f64_format{0x1p-53, 0x1p-1074, 0x1p-1022, 0x1.fffffffffffffp1023, 53};
-inline constexpr Format f32_format{0x1p-24, 0x1p-149, 0x1p-126, 0x1.fffffep127, 24};
-inline constexpr Format f16_format{0x1p-11, 0x1p-24, 0x1p-14, 65504, 11};
-inline constexpr Format bf16_format{0x1p-8, 0x1p-133, 0x1p-126, 0x1.fep127, 8};
-
-/// The type in which a kernel computes (u, eta, normal), and the type to which it rounds on store.
+/// What a kernel computes in (u, eta, normal), and what it rounds to where it stores.
 struct Precision {
   double u, eta, normal;
   bool flushes = false;  ///< ROPE_FLUSHES_SUBNORMALS: a subnormal value may become 0
@@ -42,8 +33,13 @@ struct Precision {
   /// The largest change of a component by underflow on store.
   double stored_least() const { return flushes ? stored_normal : stored_eta / 2; }
 };
-inline constexpr Precision f32{f32_format.u, f32_format.eta, f32_format.normal};
-inline constexpr Precision f64{f64_format.u, f64_format.eta, f64_format.normal};
+
+/// Computes in a format and stores what it computed.
+inline constexpr Precision computed_in(const Format& format) {
+  return {format.u, format.eta, format.normal};
+}
+inline constexpr Precision f32 = computed_in(data_type(Dtype::f32).format);
+inline constexpr Precision f64 = computed_in(data_type(Dtype::f64).format);
 
 /// For a kernel that computes in f32 and rounds once, on store, to a narrower type.
 inline constexpr Precision stored_as(const Format& narrow) {

@@ -23,9 +23,16 @@ double rounded(const Format& f, double v) {
   return std::nearbyint(v / spacing) * spacing;
 }
 
-class Storage : public testing::TestWithParam<Format> {
+std::vector<DataType> narrow_types() {
+  std::vector<DataType> types;
+  for (const Dtype dtype : tensor_dtypes)
+    if (is_narrow(dtype)) types.push_back(data_type(dtype));
+  return types;
+}
+
+class Storage : public testing::TestWithParam<DataType> {
  protected:
-  const Format format = GetParam();
+  const Format format = GetParam().format;
   const Precision precision = stored_as(format);
   std::mt19937_64 random{20210420};
 
@@ -111,10 +118,8 @@ TEST_P(Storage, WhatIsNotFiniteHasNoBound) {
   EXPECT_EQ(half_ulp(precision, std::numeric_limits<double>::quiet_NaN()), infinity);
 }
 
-INSTANTIATE_TEST_SUITE_P(Bounds, Storage, testing::Values(f16_format, bf16_format),
-                         [](const auto& test) {
-                           return test.param.mantissa == 11 ? "f16" : "bf16";
-                         });
+INSTANTIATE_TEST_SUITE_P(Bounds, Storage, testing::ValuesIn(narrow_types()),
+                         [](const auto& test) { return std::string(test.param.word); });
 
 TEST(Bounds, NothingIsAddedWhereResultsAreStoredAsComputed) {
   for (const Precision& p : {f32, f64}) {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/api/rope_kernel.h"
+#include "kernels/api/types.h"
 #include "reference/double_double.h"
 #include "reference/frequencies.h"
 #include "reference/oracle.h"
@@ -62,9 +62,9 @@ std::vector<double> transpose_times(const std::vector<double>& a, const std::vec
   return c;
 }
 
-class DenseRotation : public testing::TestWithParam<std::int32_t> {};
+class DenseRotation : public testing::TestWithParam<Pairing> {};
 INSTANTIATE_TEST_SUITE_P(BothPairings, DenseRotation,
-                         testing::Values(ROPE_INTERLEAVED, ROPE_HALF_SPLIT));
+                         testing::Values(Pairing::interleaved, Pairing::half_split));
 
 // RoFormer eq. 16: the product of two such matrices depends only on the distance.
 TEST_P(DenseRotation, TransposeTimesIsTheRotationByTheDistance) {
@@ -90,7 +90,7 @@ TEST_P(DenseRotation, IsTheDefinitionPairByPairAndZeroElsewhere) {
   EXPECT_EQ(nonzero, 2 * dim);
   Oracle oracle;
   for (std::size_t i = 0; i < dim / 2; ++i) {
-    const bool interleaved = GetParam() == ROPE_INTERLEAVED;
+    const bool interleaved = GetParam() == Pairing::interleaved;
     const std::size_t first = interleaved ? 2 * i : i;
     const std::size_t second = interleaved ? 2 * i + 1 : i + dim / 2;
     const Rotation r = oracle.at(inv_freq[i], 37);
@@ -105,7 +105,7 @@ TEST_P(DenseRotation, IsTheDefinitionPairByPairAndZeroElsewhere) {
 }
 
 TEST(SecondDerivation, RefusesAnUnknownPairing) {
-  EXPECT_THROW(dense_rotation({1.0}, 1, 2), std::invalid_argument);
+  EXPECT_THROW(dense_rotation({1.0}, 1, Pairing{2}), std::invalid_argument);
 }
 
 }  // namespace

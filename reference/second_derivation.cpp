@@ -30,12 +30,12 @@ Real reduced_angle(double inv_freq, std::int64_t position) {
   return angle - turns * full_turn;
 }
 
-/// The matrix of eq. 15 pairs neighbours. half_split is the same matrix with the elements in
-/// another order. new_index[j] is the place of element j of the paper's order.
-Eigen::PermutationMatrix<Eigen::Dynamic> element_order(Eigen::Index half, std::int32_t pairing) {
+/// The matrix of eq. 15 takes neighbours as pairs; half_split is the same one with the elements in
+/// another order. new_index[j] is where element j of the paper's order stands.
+Eigen::PermutationMatrix<Eigen::Dynamic> element_order(Eigen::Index half, Pairing pairing) {
   Eigen::PermutationMatrix<Eigen::Dynamic> order(2 * half);
   order.setIdentity();
-  if (pairing == ROPE_HALF_SPLIT) {
+  if (pairing == Pairing::half_split) {
     for (int i = 0; i < static_cast<int>(half); ++i) {
       order.indices()[2 * i] = i;
       order.indices()[2 * i + 1] = static_cast<int>(half) + i;
@@ -64,8 +64,8 @@ double log2_error(double inv_freq, std::int64_t position, const Rotation& claime
 }
 
 std::vector<double> dense_rotation(const std::vector<double>& inv_freq, std::int64_t position,
-                                   std::int32_t pairing) {
-  if (pairing != ROPE_INTERLEAVED && pairing != ROPE_HALF_SPLIT) {
+                                   Pairing pairing) {
+  if (pairing != Pairing::interleaved && pairing != Pairing::half_split) {
     throw std::invalid_argument("dense_rotation: unknown pairing");
   }
   using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;

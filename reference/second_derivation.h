@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/api/types.h"
 #include "reference/oracle.h"
 
 namespace ropewalk {
@@ -14,11 +15,11 @@ namespace ropewalk {
 /// Range: 0 <= inv_freq <= 2 pi.
 double log2_error(double inv_freq, std::int64_t position, const Rotation& claimed);
 
-/// The matrix R of RoFormer eq. 15 for one position, row-major [rotary_dim x rotary_dim].
-/// Built from std::cos and std::sin of long double angles, so its error is about 1e-15 for small
-/// positions. `pairing` is ROPE_INTERLEAVED or ROPE_HALF_SPLIT; another value throws
+/// The matrix R of RoFormer eq. 15 for one position, row-major [rotary_dim x rotary_dim], built
+/// from std::cos and std::sin of long double angles: good to about 1e-15 for small positions.
+/// `pairing` is Pairing::interleaved or Pairing::half_split; another one throws
 /// std::invalid_argument.
 std::vector<double> dense_rotation(const std::vector<double>& inv_freq, std::int64_t position,
-                                   std::int32_t pairing);
+                                   Pairing pairing);
 
 }  // namespace ropewalk

@@ -9,6 +9,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "benchmarks/workloads/timed_types.h"
 #include "kernels/api/cpu_features.h"
 #include "kernels/api/rope_kernel.h"
 
@@ -275,12 +276,14 @@ double trial_ns(const CeilingVariant& variant, const std::vector<CeilingSpan>& s
 
 }  // namespace
 
-std::vector<CeilingVariant> update_variants(std::int32_t dtype) {
-  return runnable(dtype == ROPE_F64 ? update_candidates<double>() : update_candidates<float>());
+std::vector<CeilingVariant> update_variants(Dtype dtype) {
+  return runnable(with_timed_type(
+      dtype, []<class Data>(std::type_identity<Data>) { return update_candidates<Data>(); }));
 }
 
-std::vector<CeilingVariant> copy_variants(std::int32_t dtype) {
-  return runnable(dtype == ROPE_F64 ? copy_candidates<double>() : copy_candidates<float>());
+std::vector<CeilingVariant> copy_variants(Dtype dtype) {
+  return runnable(with_timed_type(
+      dtype, []<class Data>(std::type_identity<Data>) { return copy_candidates<Data>(); }));
 }
 
 bool is_ceiling_variant(const std::string& name, bool in_place) {

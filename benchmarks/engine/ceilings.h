@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/api/types.h"
+
 namespace ropewalk::bench {
 
 /// Rows of one tensor. Row r has `row_elements` values, from in + r * row_stride to out + r *
@@ -24,11 +26,11 @@ struct CeilingVariant {
   void (*pass)(const CeilingSpan& span);
 };
 
-/// The variants that this processor can run, after the mask of kernels/api/cpu_features.h; never
-/// empty. dtype is ROPE_F32 or ROPE_F64. An update multiplies by -1: it moves what a rotation
-/// moves, and repeating it does not drift.
-std::vector<CeilingVariant> update_variants(std::int32_t dtype);
-std::vector<CeilingVariant> copy_variants(std::int32_t dtype);
+/// The variants this processor (after the mask of kernels/api/cpu_features.h) can run; never empty.
+/// An update multiplies by -1: it moves what a rotation moves, and repeating it never drifts.
+/// Of a type that is timed (with_timed_type).
+std::vector<CeilingVariant> update_variants(Dtype dtype);
+std::vector<CeilingVariant> copy_variants(Dtype dtype);
 
 /// Whether such a variant exists for any processor.
 bool is_ceiling_variant(const std::string& name, bool in_place);

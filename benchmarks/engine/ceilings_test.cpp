@@ -26,7 +26,7 @@ bool inside(std::size_t i) {
 }
 
 template <class Real>
-void expect_updates(std::int32_t dtype) {
+void expect_updates(Dtype dtype) {
   for (const CeilingVariant& variant : update_variants(dtype)) {
     const std::vector<Real> before = numbers<Real>();
     std::vector<Real> x = before;
@@ -40,7 +40,7 @@ void expect_updates(std::int32_t dtype) {
 }
 
 template <class Real>
-void expect_copies(std::int32_t dtype) {
+void expect_copies(Dtype dtype) {
   for (const CeilingVariant& variant : copy_variants(dtype)) {
     const std::vector<Real> in = numbers<Real>();
     std::vector<Real> out(in.size());
@@ -53,25 +53,25 @@ void expect_copies(std::int32_t dtype) {
 }
 
 TEST(Ceilings, UpdatesTouchTheirElementsAndNoOther) {
-  expect_updates<float>(ROPE_F32);
-  expect_updates<double>(ROPE_F64);
+  expect_updates<float>(Dtype::f32);
+  expect_updates<double>(Dtype::f64);
 }
 
 TEST(Ceilings, CopiesTouchTheirElementsAndNoOther) {
-  expect_copies<float>(ROPE_F32);
-  expect_copies<double>(ROPE_F64);
+  expect_copies<float>(Dtype::f32);
+  expect_copies<double>(Dtype::f64);
 }
 
 TEST(Ceilings, AMaskedMachineStillHasVariants) {
   mask_cpu_features("");
-  EXPECT_GE(update_variants(ROPE_F32).size(), 6u);
-  EXPECT_GE(copy_variants(ROPE_F32).size(), 6u);
+  EXPECT_GE(update_variants(Dtype::f32).size(), 6u);
+  EXPECT_GE(copy_variants(Dtype::f32).size(), 6u);
   mask_cpu_features("all");
 }
 
 TEST(Ceilings, PicksOneOfTheVariants) {
   std::vector<float> x = numbers<float>();
-  const auto variants = update_variants(ROPE_F32);
+  const auto variants = update_variants(Dtype::f32);
   const std::vector<CeilingSpan> spans = {{x.data(), x.data(), rows, row_elements, row_stride}};
   const CeilingVariant& best = pick_fastest(variants, spans);
   EXPECT_GE(&best, &variants.front());

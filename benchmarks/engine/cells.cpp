@@ -180,8 +180,8 @@ class KernelCell final : public Cell {
     operands_ = data.operands(plan_.table);
     std::size_t workspace_bytes = 0;
     for (int i = 0; i <= (plan_.alternates ? 1 : 0); ++i) {
-      calls_[i].problem =
-          make_problem(workload_, inv_freq, angles, i == 0 ? ROPE_FORWARD : ROPE_TRANSPOSE);
+      calls_[i].problem = make_problem(workload_, inv_freq, angles,
+                                       i == 0 ? Operation::forward : Operation::transpose);
       std::memcpy(&calls_[i].shown, &calls_[i].problem, sizeof calls_[i].shown);
       ++shown_count_;
       if (kernel_.workspace_bytes != nullptr)
@@ -300,7 +300,7 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
   const bool f32 = kernel.angle_contract == ROPE_CONTRACT_F32_ANGLE;
   const std::vector<double> inv_freq =
       f32 ? workload_frequencies_f32(workload) : workload_frequencies(workload);
-  const auto accepts = [&](std::int32_t operation) {
+  const auto accepts = [&](Operation operation) {
     const rope_problem problem = make_problem(
         workload, inv_freq, plan.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ, operation);
     const char* reason = nullptr;
@@ -310,9 +310,9 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
     if (!wrong.empty()) throw std::runtime_error(wrong);
     return takes;
   };
-  plan.supported = accepts(ROPE_FORWARD);
+  plan.supported = accepts(Operation::forward);
   plan.alternates =
-      plan.supported && workload.in_place && !workload.cold && accepts(ROPE_TRANSPOSE);
+      plan.supported && workload.in_place && !workload.cold && accepts(Operation::transpose);
   return plan;
 }
 

@@ -20,7 +20,7 @@ std::string judged(const Workload& w,
   data.refresh(7);
   data.poison();
   const rope_problem problem =
-      make_problem(w, data.inv_freq(false), ROPE_ANGLES_TABLE, ROPE_FORWARD);
+      make_problem(w, data.inv_freq(false), ROPE_ANGLES_TABLE, Operation::forward);
   const rope_operands operands = data.operands(true);
   EXPECT_EQ(kernel.apply(&problem, &operands, nullptr), ROPE_OK);
   Oracle oracle;
@@ -51,7 +51,7 @@ Workload placed(bool in_place) {
 
 TEST(Recheck, WhatIsRotatedHolds) {
   for (const bool in_place : {true, false})
-    for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED}) {
+    for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved}) {
       Workload w = placed(in_place);
       w.pairing = pairing;
       EXPECT_EQ(judged(w, apply_toy), "");
@@ -90,8 +90,9 @@ TEST(Recheck, BackAndNothingAreTold) {
   Oracle oracle;
   const rope_kernel kernel = toy_kernel("toy");
   for (const int turns : {1, 0, -1}) {
-    const rope_problem problem = make_problem(w, data.inv_freq(false), ROPE_ANGLES_TABLE,
-                                              turns < 0 ? ROPE_TRANSPOSE : ROPE_FORWARD);
+    const rope_problem problem =
+        make_problem(w, data.inv_freq(false), ROPE_ANGLES_TABLE,
+                     turns < 0 ? Operation::transpose : Operation::forward);
     const rope_operands operands = data.operands(true);
     if (turns == 0)
       for (const std::size_t i : {std::size_t{0}, std::size_t{1}})

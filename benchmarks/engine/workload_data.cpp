@@ -12,6 +12,7 @@
 #include "base/fingerprint.h"
 #include "base/system/memory_limits.h"
 #include "benchmarks/engine/rounds.h"
+#include "benchmarks/workloads/timed_types.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_shape.h"
 
@@ -100,10 +101,9 @@ WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
   const std::int64_t table_bytes = rows * (w.rotary_dim / 2) * element_bytes(w);
   cos_ = SealedBytes(table_bytes);
   sin_ = SealedBytes(table_bytes);
-  if (w.dtype == ROPE_F64)
-    fill_table<double>(cos_.data(), sin_.data(), rows, inv_freq_);
-  else
-    fill_table<float>(cos_.data(), sin_.data(), rows, inv_freq_);
+  with_timed_type(w.dtype, [&]<class Data>(std::type_identity<Data>) {
+    fill_table<Data>(cos_.data(), sin_.data(), rows, inv_freq_);
+  });
   positions_ = SealedBytes(positions_held(w) * 4);
   auto* positions = reinterpret_cast<std::int32_t*>(positions_.data());
   if (w.cold) scatter_all(positions, positions_held(w), random);
@@ -149,10 +149,9 @@ std::int64_t WorkloadData::disturb(std::uint64_t& random) {
 
 void WorkloadData::fill_inputs(std::uint64_t& random) {
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
-    if (workload_.dtype == ROPE_F64)
-      fill_values<double>(pristine_[i].data(), tensor_bytes_[i], random);
-    else
-      fill_values<float>(pristine_[i].data(), tensor_bytes_[i], random);
+    with_timed_type(workload_.dtype, [&]<class Data>(std::type_identity<Data>) {
+      fill_values<Data>(pristine_[i].data(), tensor_bytes_[i], random);
+    });
 }
 
 void WorkloadData::refill() {

@@ -34,7 +34,7 @@ TEST(WorkloadData, CeilingsTouchTheWindowAlone) {
   EXPECT_EQ(spans[1].in, o.tensor[1].in);
   EXPECT_EQ(spans[1].rows, 10);
   EXPECT_EQ(spans[1].row_stride, 4);
-  for (const CeilingVariant& variant : update_variants(ROPE_F32)) {
+  for (const CeilingVariant& variant : update_variants(Dtype::f32)) {
     data.refill();
     std::vector<float> before(300), after(300);
     std::memcpy(before.data(), o.tensor[0].in, 1200);
@@ -102,7 +102,7 @@ TEST(WorkloadData, ADisturbedInputDiffersInOneElement) {
 
 TEST(WorkloadData, TheProblemHasTheWindowsAndStridesOfBothTensors) {
   const std::vector<double> inv_freq(2, 1.0);
-  const rope_problem p = make_problem(latent(), inv_freq, ROPE_ANGLES_TABLE, ROPE_FORWARD);
+  const rope_problem p = make_problem(latent(), inv_freq, ROPE_ANGLES_TABLE, Operation::forward);
   EXPECT_EQ(p.tensor[0].rotary_offset, 6);
   EXPECT_EQ(p.tensor[0].in_token_stride, 30);
   EXPECT_EQ(p.tensor[0].out_batch_stride, 150);

@@ -151,32 +151,31 @@ void refuse_what_is_foreign(ConfigReader& in) {
     in.fail("position_embedding_type", "is '" + shown(*kind) + "': no rotary embedding");
 }
 
-/// The pairing that a file states; -1 if it states none.
-std::int32_t own_pairing(ConfigReader& in, const ModelType* type) {
+/// The pairing that a file names, if it names one.
+std::optional<Pairing> own_pairing(ConfigReader& in, const ModelType* type) {
   if (const auto interleave = in.flag("rope_interleave"))
-    return *interleave ? ROPE_INTERLEAVED : ROPE_HALF_SPLIT;
-  return type != nullptr ? type->pairing : -1;
+    return *interleave ? Pairing::interleaved : Pairing::half_split;
+  return type != nullptr ? std::optional(type->pairing) : std::nullopt;
 }
 
 const ModelType* read_type(ConfigReader& in, std::string_view pairing, Workload& w) {
   const auto word = in.word("model_type");
   const ModelType* type = word ? find_model_type(*word) : nullptr;
-  const std::int32_t own = own_pairing(in, type);
+  const std::optional<Pairing> own = own_pairing(in, type);
   if (!pairing.empty()) {
     w.pairing =
-        pairing == word_of(pairing_words, ROPE_INTERLEAVED) ? ROPE_INTERLEAVED : ROPE_HALF_SPLIT;
+        pairing == word_of(Pairing::interleaved) ? Pairing::interleaved : Pairing::half_split;
     in.assume(fmt::format("pairing {}, as --pairing says{}", pairing,
-                          own < 0 || own == w.pairing ? "" : " (the file says otherwise)"));
+                          !own || own == w.pairing ? "" : " (the file says otherwise)"));
     return type;
   }
-  if (own < 0)
+  if (!own)
     in.fail("model_type", word ? "'" + shown(*word) +
-                                     "' is not known here: give --pairing half_split or --pairing "
-                                     "interleaved, as the model pairs its elements"
-                               : "is missing: give --pairing half_split or --pairing interleaved");
-  w.pairing = own;
-  in.assume(fmt::format("pairing {}, as model_type or rope_interleave says",
-                        word_of(pairing_words, own)));
+                                     "' is not known here: say --pairing half_split or --pairing "
+                                     "interleaved, whichever pairs it turns"
+                               : "is missing: say --pairing half_split or --pairing interleaved");
+  w.pairing = *own;
+  in.assume(fmt::format("pairing {}, as model_type or rope_interleave says", word_of(*own)));
   return type;
 }
 

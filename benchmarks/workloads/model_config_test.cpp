@@ -68,7 +68,7 @@ TEST(ModelConfig, ScalingThatIsNotComputedIsSaid) {
 TEST(ModelConfig, TheTextPartOfAMultimodalModel) {
   const ModelConfig config = load("llama-3.2-11b-vision");
   EXPECT_EQ(config.shape.tensors[1], (WorkloadTensor{8, 128, 0}));
-  EXPECT_EQ(config.shape.pairing, ROPE_HALF_SPLIT);
+  EXPECT_EQ(config.shape.pairing, Pairing::half_split);
   EXPECT_TRUE(has(config.read, "text_config.num_attention_heads = 32"));
   EXPECT_FALSE(has(config.ignored, "vision_config"));
 }
@@ -124,15 +124,15 @@ void expect_refused(const std::string& text, const std::string& start, const std
 }
 
 TEST(ModelConfig, ThePairingIsNeverGuessed) {
-  EXPECT_EQ(parse(toy).shape.pairing, ROPE_HALF_SPLIT);
+  EXPECT_EQ(parse(toy).shape.pairing, Pairing::half_split);
   expect_refused(with("\"llama\"", "\"lama\""), "FILE: model_type: 'lama'", "--pairing");
   expect_refused(with("\"model_type\": \"llama\", ", ""), "FILE: model_type: ", "--pairing");
-  EXPECT_EQ(parse(with("llama", "lama"), "interleaved").shape.pairing, ROPE_INTERLEAVED);
-  EXPECT_EQ(parse(with("llama", "lama"), "half_split").shape.pairing, ROPE_HALF_SPLIT);
+  EXPECT_EQ(parse(with("llama", "lama"), "interleaved").shape.pairing, Pairing::interleaved);
+  EXPECT_EQ(parse(with("llama", "lama"), "half_split").shape.pairing, Pairing::half_split);
   const ModelConfig other = parse(toy, "interleaved");
-  EXPECT_EQ(other.shape.pairing, ROPE_INTERLEAVED);
+  EXPECT_EQ(other.shape.pairing, Pairing::interleaved);
   EXPECT_TRUE(has(other.assumed, "the file says otherwise"));
-  EXPECT_EQ(parse(and_also("\"rope_interleave\": true")).shape.pairing, ROPE_INTERLEAVED);
+  EXPECT_EQ(parse(and_also("\"rope_interleave\": true")).shape.pairing, Pairing::interleaved);
 }
 
 TEST(ModelConfig, KeysOfTheWrongKind) {

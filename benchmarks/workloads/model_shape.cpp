@@ -95,8 +95,8 @@ std::string name_of(const Workload& w) {
   if (k.head_dim != q.head_dim) out += fmt::format("-kd{}", k.head_dim);
   if (w.rotary_dim != q.head_dim) out += fmt::format("-rd{}", w.rotary_dim);
   if (w.rope_theta != 10000) out += fmt::format("-theta{}", w.rope_theta);
-  if (w.pairing == ROPE_INTERLEAVED) out += "-interleaved";
-  if (w.dtype == ROPE_F64) out += "-f64";
+  if (w.pairing == Pairing::interleaved) out += "-interleaved";
+  if (w.dtype == Dtype::f64) out += "-f64";
   if (!w.in_place) out += "-out-of-place";
   std::erase(out, '+');  // of an exponent
   return out;
@@ -112,9 +112,9 @@ Workload model_of(const ShapeWords& words) {
                   words.size("kd").value_or(w.tensors[0].head_dim), 0};
   w.rotary_dim = words.size("rd").value_or(w.tensors[0].head_dim);
   w.rope_theta = words.number_or("theta", w.rope_theta);
-  w.pairing =
-      words.is_second("pairing", "half_split", "interleaved") ? ROPE_INTERLEAVED : ROPE_HALF_SPLIT;
-  w.dtype = words.is_second("dtype", "f32", "f64") ? ROPE_F64 : ROPE_F32;
+  w.pairing = words.is_second("pairing", "half_split", "interleaved") ? Pairing::interleaved
+                                                                      : Pairing::half_split;
+  w.dtype = words.is_second("dtype", "f32", "f64") ? Dtype::f64 : Dtype::f32;
   w.in_place = !words.is_second("in_place", "yes", "no");
   return w;
 }

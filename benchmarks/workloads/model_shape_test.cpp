@@ -33,8 +33,8 @@ TEST(Shape, ReadsEveryWord) {
   EXPECT_EQ(w.rope_theta, 500000);
   EXPECT_EQ(w.tokens, 7);
   EXPECT_EQ(w.batch, 3);
-  EXPECT_EQ(w.pairing, ROPE_INTERLEAVED);
-  EXPECT_EQ(w.dtype, ROPE_F64);
+  EXPECT_EQ(w.pairing, Pairing::interleaved);
+  EXPECT_EQ(w.dtype, Dtype::f64);
   EXPECT_FALSE(w.in_place);
   EXPECT_TRUE(w.scattered);
   EXPECT_EQ(w.phase, report::WorkloadPhase::prefill);
@@ -49,8 +49,8 @@ TEST(Shape, WhatIsNotSaidIsTheUsual) {
   EXPECT_EQ(w.tensors[1], w.tensors[0]);
   EXPECT_EQ(w.rotary_dim, 64);
   EXPECT_EQ(w.rope_theta, 10000);
-  EXPECT_EQ(w.pairing, ROPE_HALF_SPLIT);
-  EXPECT_EQ(w.dtype, ROPE_F32);
+  EXPECT_EQ(w.pairing, Pairing::half_split);
+  EXPECT_EQ(w.dtype, Dtype::f32);
   EXPECT_TRUE(w.in_place);
   EXPECT_TRUE(w.scattered);
   EXPECT_EQ(w.phase, report::WorkloadPhase::decode);

@@ -7,12 +7,10 @@
 #include <algorithm>
 #include <iterator>
 
-#include "kernels/api/rope_kernel.h"
-
 namespace ropewalk::bench {
 namespace {
 
-constexpr std::int32_t halves = ROPE_HALF_SPLIT, neighbours = ROPE_INTERLEAVED;
+constexpr Pairing halves = Pairing::half_split, neighbours = Pairing::interleaved;
 
 constexpr ModelType types[] = {
     // Columns: name, pairing, base if missing, K like Q, whole head, head_dim by division.

@@ -62,7 +62,7 @@ TEST(Traffic, TableRowsSharedByABatchCountOnceInTheWorkingSet) {
   EXPECT_EQ(working_set_bytes(w, true) - working_set_bytes(w, false), 4 * 512);
   w.scattered = true;
   EXPECT_EQ(working_set_bytes(w, true) - working_set_bytes(w, false), 32 * 512);
-  w.dtype = ROPE_F64;
+  w.dtype = Dtype::f64;
   EXPECT_EQ(data_bytes_one_way(w), 32 * 40960);
   EXPECT_EQ(traffic_bytes(w, true), 2 * 32 * 40960 + 32 * 1024 + 32 * 4);
   EXPECT_EQ(allocated_bytes(w), 2 * 32 * 40960 + 8192 * 1024 + 32 * 4);

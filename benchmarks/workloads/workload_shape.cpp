@@ -119,4 +119,27 @@ std::vector<double> workload_frequencies_f32(const Workload& w) {
   return out;
 }
 
+std::string to_toml(const std::vector<Workload>& workloads) {
+  std::string out;
+  for (const Workload& w : workloads) {
+    const WorkloadTensor &q = w.tensors[0], &k = w.tensors[1];
+    out += fmt::format("[[workload]]\nname = \"{}\"\nmodel = {}\nsource = {}\nphase = \"{}\"\n",
+                       w.name, toml_string(w.model), toml_string(w.source), w.phase);
+    out +=
+        fmt::format("pairing = \"{}\"\ndtype = \"{}\"\nplacement = \"{}\"\npositions = \"{}\"\n",
+                    word_of(w.pairing), word_of(w.dtype), w.in_place ? "in_place" : "out_of_place",
+                    w.cold        ? "cold"
+                    : w.scattered ? "scattered"
+                                  : "consecutive");
+    out += fmt::format("q_heads = {}\nk_heads = {}\nhead_dim = {}\nk_head_dim = {}\n", q.heads,
+                       k.heads, q.head_dim, k.head_dim);
+    out += fmt::format("q_rotary_offset = {}\nk_rotary_offset = {}\nrotary_dim = {}\n",
+                       q.rotary_offset, k.rotary_offset, w.rotary_dim);
+    out += fmt::format("rope_theta = {}\nbatch = {}\ntokens = {}\nprofiles = [\"{}\"]\n{}\n",
+                       w.rope_theta, w.batch, w.tokens, fmt::join(w.profiles, "\", \""),
+                       scaling_toml(w.scaling));
+  }
+  return out;
+}
+
 }  // namespace ropewalk::bench

@@ -11,6 +11,7 @@
 #include "benchmarks/workloads/toml_text.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_shape.h"
+#include "harness/cases/names.h"
 
 namespace ropewalk::bench {
 namespace {
@@ -194,8 +195,8 @@ Workload read_workload(const TableEntry& entry) {
   w.model = entry.text("model");
   w.source = entry.text("source");
   const bool interleaved = entry.choice("pairing", {"interleaved", "half_split"}) == "interleaved";
-  w.pairing = interleaved ? ROPE_INTERLEAVED : ROPE_HALF_SPLIT;
-  w.dtype = entry.choice("dtype", {"f32", "f64"}) == "f64" ? ROPE_F64 : ROPE_F32;
+  w.pairing = interleaved ? Pairing::interleaved : Pairing::half_split;
+  w.dtype = entry.choice("dtype", {"f32", "f64"}) == "f64" ? Dtype::f64 : Dtype::f32;
   w.in_place = entry.choice("placement", {"in_place", "out_of_place"}) == "in_place";
   WorkloadTensor& q = w.tensors[0];
   WorkloadTensor& k = w.tensors[1];
@@ -343,20 +344,19 @@ bool in_profile(const Workload& workload, std::string_view profile) {
 
 std::string board_of(const Workload& workload, std::string_view angles) {
   return fmt::format(
-      "{} / {} / {}{}{}", workload.pairing == ROPE_INTERLEAVED ? "interleaved" : "half_split",
-      workload.dtype == ROPE_F64 ? "f64" : "f32", workload.in_place ? "in place" : "out of place",
-      angles.empty() ? "" : " / ", angles);
+      "{} / {} / {}{}{}", harness::word_of(workload.pairing), harness::word_of(workload.dtype),
+      workload.in_place ? "in place" : "out of place", angles.empty() ? "" : " / ", angles);
 }
 
 rope_problem make_problem(const Workload& w, const std::vector<double>& inv_freq,
-                          std::int32_t angle_source, std::int32_t operation) {
+                          std::int32_t angle_source, Operation operation) {
   rope_problem p{};
   p.struct_size = sizeof(p);
   p.abi_version = ROPE_ABI_VERSION;
-  p.operation = operation;
-  p.pairing = w.pairing;
+  p.operation = in_contract(operation);
+  p.pairing = in_contract(w.pairing);
   p.angle_source = angle_source;
-  p.table_dtype = w.dtype;
+  p.table_dtype = in_contract(data_type(w.dtype).computed_in);
   p.table_rows_by = ROPE_ROW_BY_POSITION;
   p.position_dtype = ROPE_I32;
   p.batch = w.batch;
@@ -380,7 +380,7 @@ rope_problem make_problem(const Workload& w, const std::vector<double>& inv_freq
     tensor.in_head_stride = tensor.out_head_stride = given.head_dim;
     tensor.in_token_stride = tensor.out_token_stride = given.heads * given.head_dim;
     tensor.in_batch_stride = tensor.out_batch_stride = w.tokens * tensor.in_token_stride;
-    tensor.in_dtype = tensor.out_dtype = w.dtype;
+    tensor.in_dtype = tensor.out_dtype = in_contract(w.dtype);
     tensor.rotate = 1;
     tensor.in_place = w.in_place ? 1 : 0;
   }

@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "base/text_file.h"
-#include "kernels/api/rope_kernel.h"
-#include "reports/record/record_words.h"
+#include "kernels/api/types.h"
 
 namespace ropewalk::bench {
 
@@ -37,9 +36,9 @@ struct FrequencyScaling {
 struct Workload {
   std::string name;           ///< e.g. "llama-3-8b/decode-1"
   std::string model, source;  ///< whose shape, and where the model itself says so
-  report::WorkloadPhase phase = report::WorkloadPhase::decode;
-  std::int32_t pairing = ROPE_HALF_SPLIT;
-  std::int32_t dtype = ROPE_F32;  ///< of tensors and tables: ROPE_F32 or ROPE_F64
+  std::string phase;          ///< decode, prefill, working_set
+  Pairing pairing = Pairing::half_split;
+  Dtype dtype = Dtype::f32;  ///< of tensors and tables: Dtype::f32 or Dtype::f64
   bool in_place = true;
   /// Positions are seeded, below scattered_position_count; else 0, 1, 2, ...
   bool scattered = false;
@@ -87,7 +86,7 @@ bool in_profile(const Workload& workload, std::string_view profile);
 std::string board_of(const Workload& workload, std::string_view angles);
 
 inline std::int64_t element_bytes(const Workload& workload) {
-  return workload.dtype == ROPE_F64 ? 8 : 4;
+  return data_type(workload.dtype).bytes;
 }
 /// The largest position that a call may contain. The table by position has one row more.
 inline std::int64_t max_position_of(const Workload& workload) {
@@ -96,9 +95,9 @@ inline std::int64_t max_position_of(const Workload& workload) {
 }
 
 /// The contiguous problem of a workload. `inv_freq` ([rotary_dim / 2]) must outlive it.
-/// angle_source is ROPE_ANGLES_TABLE (by position, in the dtype of the data) or
-/// ROPE_ANGLES_INV_FREQ. operation is ROPE_FORWARD or ROPE_TRANSPOSE.
+/// angle_source: ROPE_ANGLES_TABLE (by position, dtype of the data) or ROPE_ANGLES_INV_FREQ.
+/// operation: Operation::forward or Operation::transpose.
 rope_problem make_problem(const Workload& workload, const std::vector<double>& inv_freq,
-                          std::int32_t angle_source, std::int32_t operation);
+                          std::int32_t angle_source, Operation operation);
 
 }  // namespace ropewalk::bench

@@ -65,9 +65,9 @@ TEST(Workloads, ReadsEveryField) {
   EXPECT_EQ(w.name, "toy/one");
   EXPECT_EQ(w.model, "Toy");
   EXPECT_EQ(w.source, "this test");
-  EXPECT_EQ(w.phase, report::WorkloadPhase::decode);
-  EXPECT_EQ(w.pairing, ROPE_INTERLEAVED);
-  EXPECT_EQ(w.dtype, ROPE_F64);
+  EXPECT_EQ(w.phase, "decode");
+  EXPECT_EQ(w.pairing, Pairing::interleaved);
+  EXPECT_EQ(w.dtype, Dtype::f64);
   EXPECT_FALSE(w.in_place);
   EXPECT_FALSE(w.scattered);
   EXPECT_EQ(w.tensors[0].heads, 4);
@@ -313,7 +313,7 @@ TEST(Workloads, TheSweepReachesMemory) {
 TEST(Workloads, ProblemIsContiguousAndComplete) {
   const Workload w = parse_workloads(entry, "toy.toml")[0];
   const std::vector<double> inv_freq(4, 1.0);
-  const rope_problem p = make_problem(w, inv_freq, ROPE_ANGLES_TABLE, ROPE_TRANSPOSE);
+  const rope_problem p = make_problem(w, inv_freq, ROPE_ANGLES_TABLE, Operation::transpose);
   EXPECT_EQ(p.struct_size, sizeof(rope_problem));
   EXPECT_EQ(p.operation, ROPE_TRANSPOSE);
   EXPECT_EQ(p.tensor_count, 2u);
@@ -325,10 +325,11 @@ TEST(Workloads, ProblemIsContiguousAndComplete) {
   EXPECT_EQ(p.tensor[0].out_batch_stride, 320);
   EXPECT_EQ(p.tensor[1].in_batch_stride, 160);
   EXPECT_EQ(p.tensor[1].in_place, 0);
-  EXPECT_EQ(make_problem(w, inv_freq, ROPE_ANGLES_INV_FREQ, ROPE_FORWARD).table_rows, 0);
+  EXPECT_EQ(make_problem(w, inv_freq, ROPE_ANGLES_INV_FREQ, Operation::forward).table_rows, 0);
   Workload scattered = w;
   scattered.scattered = true;
-  EXPECT_EQ(make_problem(scattered, inv_freq, ROPE_ANGLES_TABLE, ROPE_FORWARD).table_rows, 8192);
+  EXPECT_EQ(make_problem(scattered, inv_freq, ROPE_ANGLES_TABLE, Operation::forward).table_rows,
+            8192);
 }
 
 }  // namespace

@@ -115,9 +115,10 @@ std::string show_positions(const Case& c) {
       return show(c.positions);
     case PositionRule::random:
       return fmt::format("random:{}:{}", c.position_from, c.position_to);
-    default:
+    case PositionRule::consecutive:
       return fmt::format("from:{}:{}", c.position_from, c.position_step);
   }
+  __builtin_unreachable();
 }
 
 // ---- reading

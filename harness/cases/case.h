@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/api/rope_kernel.h"
+#include "kernels/api/types.h"
 
 namespace ropewalk::harness {
 
@@ -63,16 +63,17 @@ struct Case {
   /// the kernel judged and by which property; plugin: a path or empty
   std::string kernel, plugin, property;
   std::int32_t contract = ROPE_CONTRACT_TABLE;
-  std::int32_t operation = ROPE_FORWARD, pairing = ROPE_HALF_SPLIT, dtype = ROPE_F32;
+  Operation operation = Operation::forward;
+  Pairing pairing = Pairing::half_split;
+  Dtype dtype = Dtype::f32;
   std::int64_t batch = 1, tokens = 1, rotary_dim = 2;
   double rope_theta = 10000;
   std::vector<double> inv_freq;  ///< explicit frequencies; if empty, rope_theta gives them
   PositionRule position_rule = PositionRule::consecutive;
   std::vector<std::int64_t> positions;
   std::int64_t position_from = 0, position_to = 0, position_step = 1;
-  std::int32_t position_dtype = ROPE_I32;
-  /// true: rope_problem has no positions, and tables are indexed by token
-  bool positions_null = false;
+  Dtype position_dtype = Dtype::i32;
+  bool positions_null = false;  ///< tables by token only
   std::int64_t position_batch_stride = contiguous, position_token_stride = contiguous;
   std::int32_t rows_by = ROPE_ROW_BY_POSITION;
   std::int64_t table_spare_rows = 0;  ///< table rows beyond the needed rows

@@ -18,10 +18,10 @@ void check_sizes(const Case& c) {
           "rotary_dim must be even and at least 2, got {}", c.rotary_dim);
   require(c.rotary_dim <= largest_rotary_dim, "rotary_dim must be at most {}", largest_rotary_dim);
   require(!c.tensors.empty() && c.tensors.size() <= ROPE_MAX_TENSORS, "1 to 4 tensors are allowed");
-  require(c.dtype >= ROPE_F64 && c.dtype <= ROPE_BF16, "dtype must be f64, f32, f16 or bf16");
-  require(c.contract != ROPE_CONTRACT_F32_ANGLE || c.dtype != ROPE_F64,
+  require(is_floating(in_contract(c.dtype)), "dtype must be a floating-point type");
+  require(c.contract != ROPE_CONTRACT_F32_ANGLE || data_type(c.dtype).computed_in == Dtype::f32,
           "the f32_angle contract is not for f64 data");
-  require(c.position_dtype == ROPE_I32 || c.position_dtype == ROPE_I64,
+  require(c.position_dtype == Dtype::i32 || c.position_dtype == Dtype::i64,
           "position_dtype must be i32 or i64");
   require(!(c.own_tables && c.own_sin), "own_tables and own_sin exclude each other");
   require(std::isfinite(c.attention_scale), "attention_scale must be finite");
@@ -50,7 +50,7 @@ void check_sizes(const Case& c) {
     const auto wanted = times(times(c.batch, c.tokens), times(t.heads, t.head_dim));
     require(t.values.empty() || std::ssize(t.values) == wanted, "{}.values needs {} values, got {}",
             name, wanted, t.values.size());
-    all_bytes = plus(all_bytes, times(wanted, times(element_bytes(c.dtype), t.in_place ? 1 : 2)));
+    all_bytes = plus(all_bytes, times(wanted, times(data_type(c.dtype).bytes, t.in_place ? 1 : 2)));
     require(all_bytes <= largest_case_bytes, "the case is larger than 2 GiB");
   }
 }

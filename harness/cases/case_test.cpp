@@ -78,7 +78,7 @@ class FieldDraw {
         c.position_from = integer();
         c.position_step = integer();
         break;
-      default:
+      case PositionRule::random:
         c.position_from = integer();
         c.position_to = integer();
     }
@@ -90,16 +90,16 @@ class FieldDraw {
     c.plugin = text();
     c.property = text();
     c.contract = word(3);
-    c.operation = word(2);
-    c.pairing = word(2);
-    c.dtype = word(6);
+    c.operation = Operation{word(2)};
+    c.pairing = Pairing{word(2)};
+    c.dtype = Dtype{word(6)};
     c.batch = integer();
     c.tokens = integer();
     c.rotary_dim = integer();
     c.rope_theta = number();
     c.inv_freq = numbers();
     positions_of(c);
-    c.position_dtype = word(6);
+    c.position_dtype = Dtype{word(6)};
     c.positions_null = coin();
     c.position_batch_stride = integer();
     c.position_token_stride = integer();
@@ -188,13 +188,13 @@ TEST(CaseText, KnownLineMeansWhatItMeant) {
       "positions=random:-5:9 q.heads=2 q.head_dim=6 q.offset=1 q.in=1,2,3 k.heads=1 k.rotate=0 "
       "k.values=1,-inf,nan,0x1p-3");
   EXPECT_EQ(c.kernel, "plain");
-  EXPECT_EQ(c.operation, ROPE_TRANSPOSE);
-  EXPECT_EQ(c.pairing, ROPE_INTERLEAVED);
-  EXPECT_EQ(c.dtype, ROPE_F64);
+  EXPECT_EQ(c.operation, Operation::transpose);
+  EXPECT_EQ(c.pairing, Pairing::interleaved);
+  EXPECT_EQ(c.dtype, Dtype::f64);
   EXPECT_EQ(c.batch, 2);
   EXPECT_EQ(c.tokens, 3);
   EXPECT_EQ(c.rope_theta, 10000);
-  EXPECT_EQ(c.position_dtype, ROPE_I64);
+  EXPECT_EQ(c.position_dtype, Dtype::i64);
   EXPECT_EQ(c.rows_by, ROPE_ROW_BY_TOKEN);
   EXPECT_EQ(c.data, DataPattern::wide);
   EXPECT_EQ(c.seed, 42u);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <set>
 
-#include "kernels/api/half.h"
+#include "kernels/api/kernel.h"
 
 namespace ropewalk::harness {
 namespace {
@@ -27,16 +27,18 @@ TEST(Data, PinnedHashes) {
   EXPECT_EQ(hash(~std::uint64_t{0}, -1), 0xa16e7ea4b6041814u);
 }
 
+constexpr const DataType &f32 = data_type(Dtype::f32), &f64 = data_type(Dtype::f64);
+
 TEST(Data, PinnedValues) {
   EXPECT_EQ(unit_value(first, 24), 0x1.69187ap-1);
   EXPECT_EQ(unit_value(first, 53), 0x1.69187a35f17d9p-1);
   EXPECT_EQ(unit_value(other, 24), -0x1.e47a6cp-1);
   EXPECT_EQ(unit_value(other, 53), -0x1.e47a6de754298p-1);
-  EXPECT_EQ(wide_value(first, 24), 0x1.69187ap-12);
-  EXPECT_EQ(wide_value(other, 53), -0x1.e47a6de754298p-17);
-  EXPECT_EQ(wide_value(neighbour, 24), -0x1.aa9a3ap+19);
-  EXPECT_EQ(tiny_value(first, 24), 0x1.69187ap-125);
-  EXPECT_EQ(tiny_value(other, 53), -0x1.e47a6de754298p-125);
+  EXPECT_EQ(wide_value(first, f32), 0x1.69187ap-12);
+  EXPECT_EQ(wide_value(other, f64), -0x1.e47a6de754298p-17);
+  EXPECT_EQ(wide_value(neighbour, f32), -0x1.aa9a3ap+19);
+  EXPECT_EQ(tiny_value(first, f32), 0x1.69187ap-125);
+  EXPECT_EQ(tiny_value(other, f64), -0x1.e47a6de754298p-125);
 }
 
 TEST(Data, IsAConstantExpression) {
@@ -45,7 +47,7 @@ TEST(Data, IsAConstantExpression) {
   static_assert(unit_value(0, 24) == 0.5);
   static_assert(unit_value(std::uint64_t{1} << 63, 24) == -0.5);
   static_assert(unit_value(~std::uint64_t{0}, 53) == -0x1.fffffffffffffp-1);
-  static_assert(wide_value(0, 24) == 0.5 * 0x1p-20);
+  static_assert(wide_value(0, f32) == 0.5 * 0x1p-20);
 }
 
 TEST(Data, TypeOfACoordinateDoesNotMatter) {
@@ -90,7 +92,7 @@ TEST(Data, UnitValuesAreFullMantissasOfUnitSize) {
 TEST(Data, WideValuesCoverTheirRange) {
   int below = 0, above = 0, negative = 0;
   for (int n = 0; n < draws; ++n) {
-    const double v = wide_value(hash(4, n), 24);
+    const double v = wide_value(hash(4, n), f32);
     ASSERT_EQ(v, double{static_cast<float>(v)});
     ASSERT_TRUE(std::abs(v) >= 0x1p-21 && std::abs(v) < 0x1p20) << v;
     below += std::abs(v) < 0x1p-20 ? 1 : 0;
@@ -105,33 +107,33 @@ TEST(Data, WideValuesCoverTheirRange) {
 TEST(Data, TinyValuesAreAFewTimesTheLeastNormal) {
   constexpr double least_normal = 0x1p-126;
   for (int n = 0; n < draws; ++n) {
-    const double v = tiny_value(hash(5, n), 24);
+    const double v = tiny_value(hash(5, n), f32);
     ASSERT_TRUE(std::abs(v) >= 0.5 * least_normal && std::abs(v) < 8 * least_normal) << v;
   }
 }
 
 TEST(Data, NarrowValuesAreExactInTheirTypeAndStayInRange) {
-  for (const bounds::Format& f : {bounds::f16_format, bounds::bf16_format}) {
-    const auto exact = [&](double v) {
-      const double stored = f.mantissa == 11 ? double{F16(static_cast<float>(v))}
-                                             : double{Bf16(static_cast<float>(v))};
-      return stored == v;
-    };
+  for (const DataType& type : data_type_rows) {
+    if (type.format.mantissa == 0 || type.computed_in == type.dtype) continue;
+    const Format& f = type.format;
     for (int n = 0; n < draws / 10; ++n) {
       const std::uint64_t bits = hash(6, n);
       for (const double v :
-           {unit_value(bits, f.mantissa), wide_value(bits, f.mantissa),
-            huge_value(bits, f.mantissa), special_value(bits, f.mantissa), edge_value(bits, f, 1)})
-        ASSERT_TRUE(exact(v)) << v;
-      ASSERT_LT(std::abs(64 * std::sqrt(2.0) * huge_value(bits, f.mantissa)), f.largest);
-      ASSERT_GE(std::abs(wide_value(bits, f.mantissa)), 8 * f.normal) << "2^-3 times as large";
+           {unit_value(bits, f.mantissa), wide_value(bits, type), huge_value(bits, type),
+            special_value(bits, type), edge_value(bits, f, 1)})
+        with_floating_type(type.dtype, [&]<class Stored>(std::type_identity<Stored>) {
+          const auto stored = Stored(static_cast<TableOf<Stored>>(v));
+          ASSERT_EQ(static_cast<double>(stored), v) << type.word;
+        });
+      ASSERT_LT(std::abs(64 * std::sqrt(2.0) * huge_value(bits, type)), f.largest);
+      ASSERT_GE(std::abs(wide_value(bits, type)), 8 * f.normal) << "2^-3 times as large";
     }
   }
 }
 
 TEST(Data, SubnormalAndEdgeValuesLieAtTheEndsOfTheType) {
-  for (const bounds::Format& f :
-       {bounds::f64_format, bounds::f32_format, bounds::f16_format, bounds::bf16_format}) {
+  for (const Dtype dtype : tensor_dtypes) {
+    const Format& f = data_type(dtype).format;
     int least = 0;
     for (int n = 0; n < draws / 10; ++n) {
       const double v = std::abs(subnormal_value(hash(7, n), f));
@@ -149,9 +151,9 @@ TEST(Data, SubnormalAndEdgeValuesLieAtTheEndsOfTheType) {
 }
 
 TEST(Data, SpanValuesHaveEveryExponentBetweenTheEnds) {
-  for (const bounds::Format& f :
-       {bounds::f64_format, bounds::f32_format, bounds::f16_format, bounds::bf16_format})
+  for (const Dtype dtype : tensor_dtypes)
     for (const double scale : {0.0, -3.0}) {
+      const Format& f = data_type(dtype).format;
       std::set<int> met;
       for (int n = 0; n < draws; ++n) {
         const double v = std::abs(span_value(hash(9, n), hash(10, n), f, scale));

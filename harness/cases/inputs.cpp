@@ -65,7 +65,7 @@ void replace_pairs(Problem& p,
 }
 
 void copy_heads(const Problem& from, Problem& to, const HeadSource& source) {
-  const std::int64_t size = element_bytes(to.source.dtype);
+  const std::int64_t size = data_type(to.source.dtype).bytes;
   for_each_head_of(to, [&](int placement, const HeadPlace& at) {
     const HeadPlace origin = source(at);
     const auto& read = given(from, placement, from.tensor[origin.tensor].in);

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "kernels/api/rope_kernel.h"
+#include "kernels/api/types.h"
 
 namespace ropewalk::harness {
 
@@ -14,7 +14,11 @@ using Words = std::array<std::string_view, N>;
 
 inline constexpr Words<2> operation_words{"forward", "transpose"};
 inline constexpr Words<2> pairing_words{"interleaved", "half_split"};
-inline constexpr Words<6> dtype_words{"f64", "f32", "f16", "bf16", "i32", "i64"};
+inline constexpr auto dtype_words = [] {
+  Words<data_type_rows.size()> words;
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = data_type(static_cast<Dtype>(i)).word;
+  return words;
+}();
 inline constexpr Words<2> rows_by_words{"position", "token"};
 inline constexpr Words<3> contract_words{"table", "exact", "f32_angle"};
 inline constexpr Words<4> tensor_words{"q", "k", "t2", "t3"};
@@ -26,23 +30,11 @@ constexpr std::string_view word_of(const Words<N>& words, std::int64_t value) {
                                                             : "?";
 }
 
-/// The data type of the tables that belong to data of this type.
-constexpr std::int32_t table_dtype_of(std::int32_t dtype) {
-  return dtype == ROPE_F64 ? ROPE_F64 : ROPE_F32;
+constexpr std::string_view word_of(Dtype dtype) {
+  return data_type(dtype).word;
 }
-
-/// The size of one element of a data type, in bytes.
-constexpr std::int64_t element_bytes(std::int32_t dtype) {
-  switch (dtype) {
-    case ROPE_F64:
-    case ROPE_I64:
-      return 8;
-    case ROPE_F32:
-    case ROPE_I32:
-      return 4;
-    default:
-      return 2;
-  }
+constexpr std::string_view word_of(Pairing pairing) {
+  return word_of(pairing_words, in_contract(pairing));
 }
 
 }  // namespace ropewalk::harness

@@ -5,49 +5,39 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
+
+#include "kernels/api/types.h"
 
 namespace ropewalk::harness {
 
 enum class Poison { a, b, read_only };
 
-/// The poison of one element: a quiet NaN of that width, in the low `element_bytes` bytes.
-constexpr std::uint64_t poison_bits(Poison which, std::int64_t element_bytes) {
-  constexpr std::uint64_t bits[3][3] = {{0x7fde, 0x7fdeadb1, 0x7ffdeadbeefc0de1},
-                                        {0xffe5, 0xffe5ca1b, 0xfffacade5ca1ab1e},
-                                        {0x7ff1, 0x7ff1eab1, 0x7ff9f00dfacef00d}};
-  const int width = element_bytes == 8 ? 2 : element_bytes == 4 ? 1 : 0;
-  return bits[static_cast<int>(which)][width];
-}
-
-template <class Bits>
-void fill_poison_as(std::byte* to, std::size_t bytes, Bits bits) {
-  for (std::size_t at = 0; at + sizeof bits <= bytes; at += sizeof bits)
-    std::memcpy(to + at, &bits, sizeof bits);
-}
-
-inline void fill_poison(std::byte* to, std::size_t bytes, std::int64_t element_bytes,
-                        Poison which) {
-  const std::uint64_t bits = poison_bits(which, element_bytes);
-  switch (element_bytes) {
-    case 8:
-      return fill_poison_as(to, bytes, bits);
-    case 4:
-      return fill_poison_as(to, bytes, static_cast<std::uint32_t>(bits));
-    default:
-      return fill_poison_as(to, bytes, static_cast<std::uint16_t>(bits));
+/// The poison of one element, in its low bytes.
+constexpr std::uint64_t poison_bits(Poison which, Dtype dtype) {
+  const PoisonBits& bits = data_type(dtype).poison;
+  switch (which) {
+    case Poison::a:
+      return bits.a;
+    case Poison::b:
+      return bits.b;
+    case Poison::read_only:
+      return bits.read_only;
   }
+  __builtin_unreachable();
 }
 
-inline bool is_poison(const std::byte* at, std::int64_t element_bytes, Poison which) {
-  const std::uint64_t bits = poison_bits(which, element_bytes);
-  switch (element_bytes) {
-    case 8:
-      return std::memcmp(at, &bits, 8) == 0;
-    case 4:
-      return std::memcmp(at, &bits, 4) == 0;
-    default:
-      return std::memcmp(at, &bits, 2) == 0;
-  }
+inline void fill_poison(std::byte* to, std::size_t bytes, Dtype dtype, Poison which) {
+  with_any_type(dtype, [&]<class Element>(std::type_identity<Element>) {
+    const auto bits = static_cast<BitsOf<Element>>(poison_bits(which, dtype));
+    for (std::size_t at = 0; at + sizeof bits <= bytes; at += sizeof bits)
+      std::memcpy(to + at, &bits, sizeof bits);
+  });
+}
+
+inline bool is_poison(const std::byte* at, Dtype dtype, Poison which) {
+  const std::uint64_t bits = poison_bits(which, dtype);
+  return std::memcmp(at, &bits, static_cast<std::size_t>(data_type(dtype).bytes)) == 0;
 }
 
 }  // namespace ropewalk::harness

@@ -42,7 +42,7 @@ rope_tensor shape_of(const Case& c, const TensorCase& t) {
   s.out_head_stride = given_or(t.out.head, t.head_dim);
   s.out_token_stride = given_or(t.out.token, row);
   s.out_batch_stride = given_or(t.out.batch, times(c.tokens, row));
-  s.in_dtype = s.out_dtype = c.dtype;
+  s.in_dtype = s.out_dtype = in_contract(c.dtype);
   s.rotate = t.rotate ? 1 : 0;
   s.in_place = t.in_place ? 1 : 0;
   return s;
@@ -72,9 +72,9 @@ rope_problem problem_of(const Case& c, const std::vector<std::int64_t>& position
   rope_problem p{};
   p.struct_size = sizeof(rope_problem);
   p.abi_version = ROPE_ABI_VERSION;
-  p.operation = c.operation;
-  p.pairing = c.pairing;
-  p.position_dtype = c.position_dtype;
+  p.operation = in_contract(c.operation);
+  p.pairing = in_contract(c.pairing);
+  p.position_dtype = in_contract(c.position_dtype);
   p.batch = c.batch;
   p.tokens = c.tokens;
   p.rotary_dim = c.rotary_dim;
@@ -86,7 +86,7 @@ rope_problem problem_of(const Case& c, const std::vector<std::int64_t>& position
   p.max_position = *high + more_high;
   p.angle_source = c.contract == ROPE_CONTRACT_TABLE ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ;
   if (p.angle_source == ROPE_ANGLES_TABLE) {
-    p.table_dtype = table_dtype_of(c.dtype);
+    p.table_dtype = in_contract(data_type(c.dtype).computed_in);
     p.table_rows_by = c.rows_by;
     require(c.table_spare_rows >= 0, "table_spare_rows must not be negative");
     const std::int64_t needed = c.rows_by == ROPE_ROW_BY_TOKEN ? c.batch * c.tokens : *high + 1;
@@ -101,9 +101,8 @@ rope_problem problem_of(const Case& c, const std::vector<std::int64_t>& position
 }
 
 // Adds a buffer of `elements` elements, all poison, and returns its index.
-int add_buffer(Problem& out, std::string name, std::int64_t elements, std::int64_t element_size,
-               bool writable) {
-  const std::int64_t bytes = times(elements, element_size);
+int add_buffer(Problem& out, std::string name, std::int64_t elements, Dtype dtype, bool writable) {
+  const std::int64_t bytes = times(elements, data_type(dtype).bytes);
   std::int64_t sum = bytes;
   for (const Buffer& other : out.buffers) sum = plus(sum, std::ssize(other.content));
   require(sum <= largest_case_bytes, "the case is larger than 2 GiB");
@@ -111,11 +110,10 @@ int add_buffer(Problem& out, std::string name, std::int64_t elements, std::int64
   if (const std::string why = memory_refusal(4 * sum); !why.empty()) throw NoMemory(why);
   Buffer& b = out.buffers.emplace_back();
   b.name = std::move(name);
-  b.element_bytes = element_size;
+  b.dtype = dtype;
   b.writable = writable;
   b.content.resize(static_cast<std::size_t>(bytes));
-  fill_poison(b.content.data(), b.content.size(), element_size,
-              writable ? Poison::a : Poison::read_only);
+  fill_poison(b.content.data(), b.content.size(), dtype, writable ? Poison::a : Poison::read_only);
   if (writable) b.owned.assign(static_cast<std::size_t>(elements), 0);
   return static_cast<int>(out.buffers.size()) - 1;
 }
@@ -137,7 +135,6 @@ void mark_owned(const Case& c, const rope_problem& p, std::uint32_t tensor, std:
 
 void add_tensors(const Case& c, Problem& out) {
   const rope_problem& p = out.asked;
-  const auto size = element_bytes(c.dtype);
   std::int64_t ins[ROPE_MAX_TENSORS] = {}, outs[ROPE_MAX_TENSORS] = {}, all_in = 0, all_out = 0;
   for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
     const rope_tensor& s = p.tensor[i];
@@ -151,9 +148,10 @@ void add_tensors(const Case& c, Problem& out) {
   const bool fused_in_place = c.fused && c.tensors[0].in_place;
   int fused_in = -1, fused_out = -1;
   if (c.fused)
-    fused_in = add_buffer(out, fused_in_place ? "in_out" : "in", all_in, size, fused_in_place);
+    fused_in = add_buffer(out, fused_in_place ? "in_out" : "in", all_in, c.dtype, fused_in_place);
   if (fused_in_place) out.buffers.back().holds_input = true;
-  if (c.fused) fused_out = fused_in_place ? fused_in : add_buffer(out, "out", all_out, size, true);
+  if (c.fused)
+    fused_out = fused_in_place ? fused_in : add_buffer(out, "out", all_out, c.dtype, true);
   for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
     const TensorCase& t = c.tensors[i];
     const std::string name(tensor_words[i]);
@@ -164,11 +162,11 @@ void add_tensors(const Case& c, Problem& out) {
       places.in = fused_in;
       places.out = fused_out;
     } else if (t.in_place) {
-      places.in = places.out = add_buffer(out, name + ".in_out", ins[i], size, true);
+      places.in = places.out = add_buffer(out, name + ".in_out", ins[i], c.dtype, true);
       out.buffers.back().holds_input = true;
     } else {
-      places.in = add_buffer(out, name + ".in", ins[i], size, false);
-      places.out = add_buffer(out, name + ".out", outs[i], size, true);
+      places.in = add_buffer(out, name + ".in", ins[i], c.dtype, false);
+      places.out = add_buffer(out, name + ".out", outs[i], c.dtype, true);
     }
     fill_tensor(c, p, i, t.in_at, out.buffers[static_cast<std::size_t>(places.in)].content);
     mark_owned(c, p, i, t.out_at, out.buffers[static_cast<std::size_t>(places.out)]);
@@ -187,8 +185,8 @@ void fill_table(const Problem& out, Oracle& oracle, std::uint32_t tensor,
     const std::int64_t at = p.table_rows == 1 ? 0 : row * p.table_row_stride;
     for (std::int64_t i = 0; i < p.rotary_dim / 2; ++i) {
       const Rotation r = given_rotation(out, oracle, tensor, position, i);
-      store(cos, p.table_dtype, at + i, r.re.hi);
-      store(sin, p.table_dtype, at + i, r.im.hi);
+      store(cos, Dtype{p.table_dtype}, at + i, r.re.hi);
+      store(sin, Dtype{p.table_dtype}, at + i, r.im.hi);
     }
   }
 }
@@ -200,12 +198,12 @@ void add_table(const Case& c, Problem& out, Oracle& oracle, std::uint32_t tensor
   const std::int64_t half = p.rotary_dim / 2;
   const std::int64_t elements =
       p.table_rows == 1 ? half : plus(times(p.table_rows - 1, p.table_row_stride), half);
-  const auto size = element_bytes(p.table_dtype);
+  const Dtype type{p.table_dtype};
   const bool own_sin = c.own_sin && tensor > 0;
   const std::string suffix = c.own_tables || own_sin ? "." + std::string(tensor_words[tensor]) : "";
   TensorPlaces& places = out.tensor[tensor];
-  places.cos = own_sin ? out.tensor[0].cos : add_buffer(out, "cos" + suffix, elements, size, false);
-  places.sin = add_buffer(out, "sin" + suffix, elements, size, false);
+  places.cos = own_sin ? out.tensor[0].cos : add_buffer(out, "cos" + suffix, elements, type, false);
+  places.sin = add_buffer(out, "sin" + suffix, elements, type, false);
   const auto cos = static_cast<std::size_t>(places.cos), sin = static_cast<std::size_t>(places.sin);
   auto &first_cos = out.buffers[cos].content, &first_sin = out.buffers[sin].content;
   out.other_inputs.resize(out.buffers.size());
@@ -227,14 +225,14 @@ std::int64_t position_index(const rope_problem& p, std::int64_t b, std::int64_t 
 // Writes positions as a kernel reads them. Elements between them stay poison.
 void write_positions(const Case& c, const rope_problem& p,
                      const std::vector<std::int64_t>& positions, std::vector<std::byte>& content) {
-  const auto size = element_bytes(c.position_dtype);
+  const std::int64_t size = data_type(c.position_dtype).bytes;
   for (std::int64_t b = 0; b < p.batch; ++b)
     for (std::int64_t t = 0; t < p.tokens; ++t) {
       const std::int64_t wide = positions[static_cast<std::size_t>(b * p.tokens + t)];
       const auto narrow = static_cast<std::int32_t>(wide);
       const void* const value = size == 8 ? static_cast<const void*>(&wide) : &narrow;
       std::byte* const at = content.data() + position_index(p, b, t) * size;
-      require(is_poison(at, size, Poison::read_only) ||
+      require(is_poison(at, c.position_dtype, Poison::read_only) ||
                   std::memcmp(at, value, static_cast<std::size_t>(size)) == 0,
               "the position strides put two different positions in the same place");
       std::memcpy(at, value, static_cast<std::size_t>(size));
@@ -260,8 +258,7 @@ void choose_other_positions(Problem& out, SecondPositions second) {
 void add_positions(const Case& c, Problem& out) {
   if (c.positions_null) return;
   const std::int64_t last = position_index(out.asked, c.batch - 1, c.tokens - 1);
-  const int buffer =
-      add_buffer(out, "positions", plus(last, 1), element_bytes(c.position_dtype), false);
+  const int buffer = add_buffer(out, "positions", plus(last, 1), c.position_dtype, false);
   out.positions_buffer = buffer;
   auto& content = out.buffers[static_cast<std::size_t>(buffer)].content;
   out.other_inputs.resize(out.buffers.size());

@@ -20,13 +20,14 @@ namespace ropewalk::harness {
 /// (owned = 1). All other elements must keep their bytes.
 struct Buffer {
   std::string name;  ///< "q.in", "cos", "positions"
-  std::int64_t element_bytes = 4;
+  Dtype dtype = Dtype::f32;
   bool writable = false;
   /// in place: owned elements hold the input before the call, not poison
   bool holds_input = false;
   std::vector<std::byte> content;
-  /// 1 byte for each element; empty unless the buffer is writable
-  std::vector<std::uint8_t> owned;
+  std::vector<std::uint8_t> owned;  ///< one an element; empty unless writable
+
+  std::int64_t element_bytes() const { return data_type(dtype).bytes; }
 };
 
 /// The buffers of a tensor, as indices into Problem::buffers (-1: none), and where the tensor

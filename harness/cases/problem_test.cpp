@@ -43,11 +43,11 @@ std::int64_t owned_elements(const Buffer& b) {
 
 bool poisoned(const Buffer& b, std::int64_t index) {
   const Poison which = b.writable ? Poison::a : Poison::read_only;
-  return is_poison(b.content.data() + index * b.element_bytes, b.element_bytes, which);
+  return is_poison(b.content.data() + index * b.element_bytes(), b.dtype, which);
 }
 
 double f32(const Buffer& b, std::int64_t index) {
-  return load(b.content, ROPE_F32, index);
+  return load(b.content, Dtype::f32, index);
 }
 
 TEST(Problem, ContiguousTensorIsFilledFromTheSeed) {
@@ -73,8 +73,8 @@ TEST(Problem, ContiguousTensorIsFilledFromTheSeed) {
 
 TEST(Problem, DoublesUseAllTheirBits) {
   const Problem p = laid_out("dtype=f64 contract=exact seed=0x9");
-  EXPECT_EQ(load(buffer(p, "q.in").content, ROPE_F64, 1), unit_value(hash(9, 0, 0, 0, 0, 1), 53));
-  EXPECT_EQ(buffer(p, "q.in").element_bytes, 8);
+  EXPECT_EQ(load(buffer(p, "q.in").content, Dtype::f64, 1), unit_value(hash(9, 0, 0, 0, 0, 1), 53));
+  EXPECT_EQ(buffer(p, "q.in").element_bytes(), 8);
   EXPECT_EQ(names(p), (std::vector<std::string>{"q.in", "q.out", "positions"}));
 }
 
@@ -180,7 +180,7 @@ TEST(Problem, OwnSinTurnsTheOtherTensorsBack) {
   EXPECT_EQ(p.tensor[1].cos, p.tensor[0].cos);
   ASSERT_NE(p.tensor[1].sin, p.tensor[0].sin);
   const auto sin_of = [&](std::size_t tensor) {
-    return load(p.buffers[static_cast<std::size_t>(p.tensor[tensor].sin)].content, ROPE_F32, 5);
+    return load(p.buffers[static_cast<std::size_t>(p.tensor[tensor].sin)].content, Dtype::f32, 5);
   };
   EXPECT_EQ(sin_of(1), -sin_of(0));
   EXPECT_NE(sin_of(0), 0);
@@ -254,7 +254,7 @@ TEST(Problem, TableByTokenHasARowAToken) {
   const auto& other = p.other_inputs[static_cast<std::size_t>(p.tensor[0].sin)];
   for (std::int64_t row = 0; row < 4; ++row) {
     EXPECT_EQ(f32(sin, row), double{static_cast<float>(std::sin(positions[row]))});
-    EXPECT_EQ(load(other, ROPE_F32, row), f32(sin, 3 - row)) << "the second placement's";
+    EXPECT_EQ(load(other, Dtype::f32, row), f32(sin, 3 - row)) << "the second placement's";
   }
 }
 
@@ -312,9 +312,9 @@ TEST(Problem, OtherDataHaveOtherValuesInTheSamePlaces) {
   for (const std::size_t i : {q, k}) {
     ASSERT_EQ(other[i].size(), p.buffers[i].content.size());
     for (const std::int64_t e : {0, 1, 3})
-      EXPECT_NE(load(other[i], ROPE_F32, e), f32(p.buffers[i], e)) << i << " " << e;
+      EXPECT_NE(load(other[i], Dtype::f32, e), f32(p.buffers[i], e)) << i << " " << e;
   }
-  EXPECT_TRUE(is_poison(other[q].data() + 8, 4, Poison::read_only)) << "the gap stays";
+  EXPECT_TRUE(is_poison(other[q].data() + 8, Dtype::f32, Poison::read_only)) << "the gap stays";
   EXPECT_EQ(other[t2], p.buffers[t2].content) << "explicit values stay";
   EXPECT_TRUE(other[static_cast<std::size_t>(p.tensor[0].out)].empty());
   EXPECT_TRUE(other[static_cast<std::size_t>(p.tensor[0].cos)].empty());
@@ -375,20 +375,22 @@ TEST(Problem, DecayPatternIsPrefixesThenStairs) {
   }
 }
 
-TEST(Poison, IsThreeDifferentQuietNans) {
-  for (const Poison which : {Poison::a, Poison::b, Poison::read_only}) {
-    EXPECT_TRUE(std::isnan(std::bit_cast<double>(poison_bits(which, 8))));
-    EXPECT_TRUE(
-        std::isnan(std::bit_cast<float>(static_cast<std::uint32_t>(poison_bits(which, 4)))));
-  }
-  for (const std::int64_t size : {2, 4, 8}) {
-    EXPECT_NE(poison_bits(Poison::a, size), poison_bits(Poison::b, size));
-    EXPECT_NE(poison_bits(Poison::a, size), poison_bits(Poison::read_only, size));
-    EXPECT_NE(poison_bits(Poison::b, size), poison_bits(Poison::read_only, size));
+TEST(Poison, IsThreeDifferentNansOfEveryType) {
+  for (const DataType& type : data_type_rows) {
+    for (const Poison which : {Poison::a, Poison::b, Poison::read_only})
+      if (type.format.mantissa > 0)
+        with_floating_type(type.dtype, [&]<class Stored>(std::type_identity<Stored>) {
+          const auto bits = static_cast<BitsOf<Stored>>(poison_bits(which, type.dtype));
+          EXPECT_TRUE(std::isnan(static_cast<double>(std::bit_cast<Stored>(bits)))) << type.word;
+        });
+    EXPECT_NE(poison_bits(Poison::a, type.dtype), poison_bits(Poison::b, type.dtype));
+    EXPECT_NE(poison_bits(Poison::a, type.dtype), poison_bits(Poison::read_only, type.dtype));
+    EXPECT_NE(poison_bits(Poison::b, type.dtype), poison_bits(Poison::read_only, type.dtype));
     std::vector<std::byte> bytes(19);
-    fill_poison(bytes.data(), bytes.size(), size, Poison::b);
-    EXPECT_TRUE(is_poison(bytes.data() + size, size, Poison::b));
-    EXPECT_FALSE(is_poison(bytes.data() + size, size, Poison::a));
+    fill_poison(bytes.data(), bytes.size(), type.dtype, Poison::b);
+    EXPECT_TRUE(is_poison(bytes.data() + type.bytes, type.dtype, Poison::b));
+    EXPECT_FALSE(is_poison(bytes.data() + type.bytes, type.dtype, Poison::a));
+    if (type.bytes == 1) continue;
     EXPECT_EQ(bytes[18], std::byte{0}) << "a partial element stays";
   }
 }

@@ -13,30 +13,30 @@
 namespace ropewalk::harness {
 namespace {
 
-// The value of one rotated element of head h. `head_hash` holds the coordinates of the head.
-double element_value(const Case& c, const bounds::Format& format, std::uint64_t head_hash,
-                     std::int64_t h, std::int64_t e) {
-  const int mantissa = format.mantissa;
+// The value of one rotated element of head h, whose coordinates are in `head_hash`.
+double element_value(const Case& c, const DataType& type, std::uint64_t head_hash, std::int64_t h,
+                     std::int64_t e) {
+  const int mantissa = type.format.mantissa;
   const std::int64_t half = c.rotary_dim / 2;
-  const bool first = c.pairing == ROPE_INTERLEAVED ? e % 2 == 0 : e < half;
-  const std::int64_t pair = c.pairing == ROPE_INTERLEAVED ? e / 2 : first ? e : e - half;
+  const bool first = c.pairing == Pairing::interleaved ? e % 2 == 0 : e < half;
+  const std::int64_t pair = c.pairing == Pairing::interleaved ? e / 2 : first ? e : e - half;
   const std::uint64_t bits = hash(head_hash, e);
   switch (c.data) {
     case DataPattern::wide:
-      return wide_value(bits, mantissa);
+      return wide_value(bits, type);
     case DataPattern::tiny:
-      return tiny_value(bits, mantissa);
+      return tiny_value(bits, type);
     case DataPattern::huge:
-      return huge_value(bits, mantissa);
+      return huge_value(bits, type);
     case DataPattern::special:
-      return special_value(bits, mantissa);
+      return special_value(bits, type);
     case DataPattern::subnormal:
-      return subnormal_value(bits, format);
+      return subnormal_value(bits, type.format);
     case DataPattern::edge:
-      return edge_value(bits, format, c.attention_scale);
-    case DataPattern::span:  // both elements of a pair have the same exponent
-      return span_value(bits, hash(head_hash, ~pair), format, c.attention_scale);
-    case DataPattern::basis:  // heads in turn: (1, 0), (0, 1), full mantissas
+      return edge_value(bits, type.format, c.attention_scale);
+    case DataPattern::span:  // the two elements of a pair alike
+      return span_value(bits, hash(head_hash, ~pair), type.format, c.attention_scale);
+    case DataPattern::basis:  // heads: (1, 0), (0, 1), full mantissas, and again
       return h % 3 == 2 ? unit_value(bits, mantissa) : (first == (h % 3 == 0) ? 1.0 : 0.0);
     case DataPattern::decay: {  // heads: half prefix indicators, then those of DecayHead
       const double stair = std::sqrt(static_cast<double>(half - pair));
@@ -45,47 +45,47 @@ double element_value(const Case& c, const bounds::Format& format, std::uint64_t 
       if (h < half) return pair <= h ? 1 : 0;
       return h == half + decay_ones_re || h == half + decay_ones_im ? 1 : stair;
     }
-    default:
+    case DataPattern::unit:
       return unit_value(bits, mantissa);
   }
+  __builtin_unreachable();
 }
 
-// Elements that must be copied bit for bit: random bits, with infinities and NaN payloads among
-// them. They also hold values that arithmetic would change: -0, a subnormal, a signalling NaN.
-std::uint64_t copied_bits(std::int32_t dtype, std::uint64_t random, std::int64_t e) {
-  constexpr std::uint64_t exponents[] = {std::uint64_t{0x7ff} << 52, 0x7f800000, 0x7c00, 0x7f80};
-  const std::uint64_t exponent = exponents[dtype];
-  const std::int64_t size = element_bytes(dtype);
-  const std::uint64_t all = ~std::uint64_t{0} >> (64 - 8 * size);
+// What must be copied bit for bit: any bits, infinities and NaN payloads among them, and what
+// arithmetic would change: -0, a subnormal, a signalling NaN.
+std::uint64_t copied_bits(Dtype dtype, std::uint64_t random, std::int64_t e) {
+  const DataType& type = data_type(dtype);
+  const std::uint64_t all = ~std::uint64_t{0} >> (64 - 8 * type.bytes);
+  const std::uint64_t exponent = all >> 1 & ~std::uint64_t{0} << (type.format.mantissa - 1);
   const std::uint64_t special[] = {all ^ all >> 1, 0, 1, exponent | 1};
   if (e % 5 == 2) return special[random % 4];
   const std::uint64_t bits = (e % 5 == 1 ? random | exponent : random) & all;
-  // In 16 bits, random bits are sometimes equal to poison.
+  // Chance makes poison now and then in a narrow type.
   for (const Poison poison : {Poison::a, Poison::b, Poison::read_only})
-    if (bits == poison_bits(poison, size)) return bits ^ 1;
+    if (bits == poison_bits(poison, dtype)) return bits ^ 1;
   return bits;
 }
 
 // Writes the rotated window of head h, from element `begin` of the buffer.
 void fill_window(const Case& c, std::uint64_t head_hash, std::int64_t h, std::int64_t begin,
                  std::vector<std::byte>& bytes) {
-  const bounds::Format& format = format_of(c.dtype);
-  with_stored_type(c.dtype, [&]<class Stored>(std::type_identity<Stored>) {
+  const DataType& type = data_type(c.dtype);
+  with_floating_type(c.dtype, [&]<class Stored>(std::type_identity<Stored>) {
     const auto fill = [&](auto&& value_of) {
       for (std::int64_t e = 0; e < c.rotary_dim; ++e)
         store_as<Stored>(bytes, begin + e, value_of(e));
     };
-    if (c.data == DataPattern::unit)  // the most frequent pattern
-      fill([&](std::int64_t e) { return unit_value(hash(head_hash, e), format.mantissa); });
+    if (c.data == DataPattern::unit)  // most cases have it
+      fill([&](std::int64_t e) { return unit_value(hash(head_hash, e), type.format.mantissa); });
     else
-      fill([&](std::int64_t e) { return element_value(c, format, head_hash, h, e); });
+      fill([&](std::int64_t e) { return element_value(c, type, head_hash, h, e); });
   });
 }
 
 // Writes the elements of a head that are not rotated, from element `begin` of the buffer.
 void fill_copied(const Case& c, std::uint64_t head_hash, std::int64_t from, std::int64_t to,
                  std::int64_t begin, std::vector<std::byte>& bytes) {
-  const auto size = static_cast<std::size_t>(element_bytes(c.dtype));
+  const auto size = static_cast<std::size_t>(data_type(c.dtype).bytes);
   for (std::int64_t e = from; e < to; ++e) {
     const std::uint64_t bits = copied_bits(c.dtype, hash(head_hash, e), e);
     std::memcpy(bytes.data() + static_cast<std::size_t>(begin + e) * size, &bits, size);

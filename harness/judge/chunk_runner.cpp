@@ -119,7 +119,7 @@ void ChunkRunner::write_inputs(std::int64_t first, std::int64_t count) {
 
 void ChunkRunner::judged(std::int64_t token) {
   fill_poison(reinterpret_cast<std::byte*>(out_ + token * row_elements()),
-              static_cast<std::size_t>(row_elements() * bytes_of_float), bytes_of_float, Poison::a);
+              static_cast<std::size_t>(row_elements() * bytes_of_float), Dtype::f32, Poison::a);
   judged_ = token + 1;
 }
 

@@ -13,7 +13,7 @@ namespace ropewalk::harness {
 
 /// The kernel, the shape and the range of positions.
 struct ChunkPlan {
-  std::int32_t pairing = ROPE_HALF_SPLIT;
+  Pairing pairing = Pairing::half_split;
   std::int64_t rotary_dim = 128;
   double rope_theta = 10000;
   std::uint64_t seed = 1;

@@ -22,7 +22,8 @@ Region region_of(const Problem& problem, const std::vector<Placed>& places, int 
   const Placed& at = places[static_cast<std::size_t>(buffer)];
   const Buffer& b = problem.buffers[static_cast<std::size_t>(buffer)];
   return {buffers_offset + at.offset, at.pages_bytes,
-          at.lead + static_cast<std::uint64_t>(element * b.element_bytes), b.writable ? 1u : 0u, 0};
+          at.lead + static_cast<std::uint64_t>(element * b.element_bytes()), b.writable ? 1u : 0u,
+          0};
 }
 
 // The frequencies are sent as a region behind the buffers, at the region's end. A state gets a
@@ -153,7 +154,7 @@ void for_each_row_of(const Problem& one, const Problem& other, Visit&& visit) {
         for (std::int64_t h = 0; h < p.tensor[i].heads; ++h) {
           const TensorPlaces& at = one.tensor[i];
           const auto bytes =
-              static_cast<std::uint64_t>(p.tensor[i].head_dim * element_bytes(one.source.dtype));
+              static_cast<std::uint64_t>(p.tensor[i].head_dim * data_type(one.source.dtype).bytes);
           visit(at.in, at.in_at + in_index(p, i, b, t, h),
                 at.in_at + in_index(other.asked, i, b, t, h), bytes);
           if (at.out != at.in)
@@ -228,7 +229,7 @@ void perform_far(Subject& subject, const Problem& problem, const Call& call, int
   const Problem far = moved_apart(problem, axis, stride);
   std::vector<Placed> places = place_buffers(far, call, false, 0);
   std::uint64_t end = 0;
-  const auto bytes = static_cast<std::uint64_t>(element_bytes(problem.source.dtype));
+  const auto bytes = static_cast<std::uint64_t>(data_type(problem.source.dtype).bytes);
   for_each_row_of(far, problem, [&](int buffer, std::int64_t at, std::int64_t, std::uint64_t row) {
     Placed& p = places[static_cast<std::size_t>(buffer)];
     p.lead = 0;

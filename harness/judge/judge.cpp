@@ -41,11 +41,11 @@ std::complex<double> as_complex(const Complex<Wide>& z) {
   return {as_double(z.re), as_double(z.im)};
 }
 
-// Double-double cannot hold products of f64 pairs near the ends of the range. A rotation is linear,
-// so such a pair is judged 2^600 times as large or as small, together with its bound. This is
-// exact, except that the small element of a huge pair may lose less than 2^-1000 of the pair.
-double factor_for(std::int32_t dtype, double rho) {
-  if (dtype != ROPE_F64 || rho == 0 || (rho > 0x1p-400 && rho < 0x1p400)) return 1;
+// Double-double holds no products of f64 pairs next to the ends of the range. A rotation is linear:
+// such a pair is judged 2^600 times as large or as small, with its bound, which is exact (what a
+// small second element of a huge pair loses is below 2^-1000 of it).
+double factor_for(Dtype dtype, double rho) {
+  if (dtype != Dtype::f64 || rho == 0 || (rho > 0x1p-400 && rho < 0x1p400)) return 1;
   return rho < 1 ? 0x1p600 : 0x1p-600;
 }
 
@@ -65,7 +65,7 @@ double computed_bound(const KernelFacts& facts, const Case& c, const bounds::Pre
 // The contract promises nothing if the result, or the value that is scaled first, could overflow.
 bool may_overflow(const Case& c, double rho) {
   const double a = std::max(1.0, std::abs(scale_of(c)));
-  return !(rho <= format_of(c.dtype).largest / a * std::sqrt(0.5));
+  return !(rho <= data_type(c.dtype).format.largest / a * std::sqrt(0.5));
 }
 
 // Judges one pair: adds |y - a x r| to the tally, or checks the rule for values that are not
@@ -92,7 +92,7 @@ void compare_pair(const KernelFacts& facts, const Case& c, const Complex<Wide>& 
   };
   const Complex<Wide> from = moved(x), got = moved(y);
   const Complex<Wide> turned =
-      c.operation == ROPE_TRANSPOSE ? rotate_transpose(from, r) : rotate(from, r);
+      c.operation == Operation::transpose ? rotate_transpose(from, r) : rotate(from, r);
   const Complex<Wide> expected{turned.re * Wide(scale), turned.im * Wide(scale)};
   const std::complex<double> difference{as_double(got.re - expected.re),
                                         as_double(got.im - expected.im)};
@@ -165,32 +165,36 @@ template <class Stored>
 void compare_head_as(const KernelFacts& facts, const Case& c, const HeadView& head, double times,
                      Tally& tally) {
   using Wide = std::conditional_t<std::is_same_v<Stored, double>, DoubleDouble, double>;
-  const QuickLook look(facts, c);
-  const auto half = std::ssize(head.rotations);
-  for (std::int64_t i = 0; i < half; ++i) {
-    const PairIndex e = pair_index(head.pairing, i, half);
-    const auto pair_at = [&](const std::byte* row) {
-      return Complex<Wide>{Wide(TableOf<Stored>{load_as<Stored>(row, e.first)}),
-                           Wide(TableOf<Stored>{load_as<Stored>(row, e.second)})};
-    };
-    const Complex<Wide> x = pair_at(head.in), y = pair_at(head.out);
-    const Rotation& rotation = head.rotations[static_cast<std::size_t>(i)];
-    const Complex<Wide> r{Wide(rotation.re), Wide(rotation.im)};
-    if (look.suspicious(x, r, y, times * tally.finding().margin))
-      compare_pair(facts, c, x, r, y, times, tally, [&] { return head.where(i); });
-    else
-      tally.count_harmless();
+  Tally tally;
+  QuickLook look;
+  look.precision = precision_of(subject.facts, p.source.dtype);
+  look.scale = scale_of(p.source);
+  look.sign = p.source.operation == Operation::transpose ? -1 : 1;
+  bounds::Precision no_underflow = look.precision;
+  no_underflow.eta = no_underflow.normal = no_underflow.stored_normal = 0;
+  look.relative_bound = computed_bound(subject.facts, p.source, no_underflow, 1, 1, 1);
+  std::vector<Complex<Wide>> rotations;
+  for (const Outputs& outputs : execution.outputs) {
+    HeadPlace known{ROPE_MAX_TENSORS, 0, 0, 0};
+    for_each_rotated_head(p.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t,
+                                       std::int64_t h) {
+      if (tensor != known.tensor || b != known.b || t != known.t) {
+        rotations.clear();
+        for (const Rotation& r : rotations_of(p, subject.oracle, outputs.placement, tensor, b, t))
+          rotations.push_back({Wide(r.re), Wide(r.im)});
+      }
+      known = {tensor, b, t, h};
+      compare_head<Stored>(subject, p, outputs, known, rotations, look, tally);
+    });
   }
 }
 
 }  // namespace
 
-bounds::Precision precision_of(const KernelFacts& facts, std::int32_t dtype) {
-  const bounds::Format& format = format_of(dtype);
-  const bool narrow = dtype == ROPE_F16 || dtype == ROPE_BF16;
-  bounds::Precision p = narrow && facts.error_bound == 0
-                            ? bounds::stored_as(format)
-                            : bounds::Precision{format.u, format.eta, format.normal};
+bounds::Precision precision_of(const KernelFacts& facts, Dtype dtype) {
+  const Format& format = data_type(dtype).format;
+  bounds::Precision p = is_narrow(dtype) && facts.error_bound == 0 ? bounds::stored_as(format)
+                                                                   : bounds::computed_in(format);
   p.flushes = (facts.flags & ROPE_FLUSHES_SUBNORMALS) != 0;
   return p;
 }
@@ -220,7 +224,7 @@ std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placeme
       const std::int64_t row = p.asked.table_rows_by == ROPE_ROW_BY_TOKEN ? token : position;
       const std::int64_t index = (p.asked.table_rows > 1 ? row * p.asked.table_row_stride : 0) + i;
       const auto value = [&](int buffer) {
-        return load(given(p, placement, buffer), p.asked.table_dtype, index);
+        return load(given(p, placement, buffer), Dtype{p.asked.table_dtype}, index);
       };
       out.push_back({value(at.cos), value(at.sin)});
     } else {
@@ -252,17 +256,16 @@ double pair_bound(const KernelFacts& facts, const Case& c, double rho, double r,
                               expected.im.hi);
 }
 
-double rotation_error(const KernelFacts& facts, std::int32_t dtype) {
+double rotation_error(const KernelFacts& facts, Dtype dtype) {
   const double u = precision_of(facts, dtype).u;
   if (facts.error_bound > 0) return facts.error_bound * u;
   return u * (facts.angle_contract == ROPE_CONTRACT_TABLE ? bounds::rounded_rotation
                                                           : bounds::computed_rotation);
 }
 
-void compare_head(const KernelFacts& facts, const Case& c, const HeadView& head, double times,
-                  Tally& tally) {
-  with_stored_type(c.dtype, [&]<class Stored>(std::type_identity<Stored>) {
-    compare_head_as<Stored>(facts, c, head, times, tally);
+Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution) {
+  return with_floating_type(problem.source.dtype, [&]<class Stored>(std::type_identity<Stored>) {
+    return compare_all<Stored>(subject, problem, execution);
   });
 }
 

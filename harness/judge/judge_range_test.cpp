@@ -46,26 +46,27 @@ TEST(Judge, SubnormalsMayBeFlushedOnlyWhereDeclared) {
 }
 
 TEST(Judge, SubnormalsAreJudgedToAFewUnits) {
-  for (const char* dtype : {"f64", "f32", "f16", "bf16"}) {
-    Judged judged("rotary_dim=8 q.head_dim=8 positions=3 data=subnormal dtype=" +
-                  std::string(dtype));
+  for (const Dtype type : tensor_dtypes) {
+    const std::string dtype(data_type(type).word);
+    Judged judged("rotary_dim=8 q.head_dim=8 positions=3 data=subnormal dtype=" + dtype);
     ASSERT_TRUE(judged.finding().holds()) << dtype;
     EXPECT_EQ(judged.finding().compared, 8) << dtype;
     const Value y = judged.got(2);
-    judged.put(2, {y.re + 10 * format_of(judged.problem.source.dtype).eta, y.im});
+    judged.put(2, {y.re + 10 * data_type(judged.problem.source.dtype).format.eta, y.im});
     EXPECT_FALSE(judged.finding().holds()) << dtype;
   }
 }
 
 TEST(Judge, PairsNextToOverflowAreJudged) {
-  for (const char* dtype : {"f64", "f32", "f16", "bf16"})
+  for (const Dtype type : tensor_dtypes)
     for (const char* scale : {"0", "-3", "0.25"}) {
+      const std::string dtype(data_type(type).word);
       Judged judged("rotary_dim=8 q.head_dim=8 positions=3 data=edge attention_scale=" +
                     std::string(scale) + " dtype=" + dtype);
       ASSERT_TRUE(judged.finding().holds()) << dtype << " " << scale;
       EXPECT_EQ(judged.finding().compared, 8) << dtype << " " << scale;
       const Value y = judged.got(2);
-      const double off = 1 + 4 * format_of(judged.problem.source.dtype).u;
+      const double off = 1 + 4 * data_type(judged.problem.source.dtype).format.u;
       for (const Value wrong :
            {Value{y.re * off * off, y.im * off * off}, {0, 0}, {infinity, y.im}}) {
         judged.put(2, wrong);
@@ -77,12 +78,14 @@ TEST(Judge, PairsNextToOverflowAreJudged) {
 // The bound of 16-bit results is half a unit in the last place and no more. A result rounded to the
 // other neighbour is found, unless that neighbour was nearly as near.
 TEST(Judge, SixteenBitResultsAreJudgedByTheirHalfUnits) {
-  for (const char* dtype : {"f16", "bf16"}) {
-    Judged judged("rotary_dim=64 q.head_dim=64 tokens=64 q.heads=2 dtype=" + std::string(dtype));
+  for (const Dtype type : tensor_dtypes) {
+    if (!is_narrow(type)) continue;
+    const std::string dtype(data_type(type).word);
+    Judged judged("rotary_dim=64 q.head_dim=64 tokens=64 q.heads=2 dtype=" + dtype);
     const Finding f = judged.finding();
     ASSERT_TRUE(f.holds()) << f.margin;
     EXPECT_GT(f.margin, 0.95) << dtype;
-    const double u = format_of(judged.problem.source.dtype).u;
+    const double u = data_type(judged.problem.source.dtype).format.u;
     const Value y = judged.got(5);
     const bool first = std::abs(y.re) > std::abs(y.im);
     const double two_units = 4 * u * std::exp2(std::ilogb(first ? y.re : y.im));

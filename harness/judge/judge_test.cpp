@@ -222,7 +222,7 @@ TEST(Judge, DiagnosisNamesPhaseAndGain) {
 TEST(Judge, WrongDirectionPairingAndPositionAreFound) {
   const std::string line = "tokens=5 rotary_dim=8 q.head_dim=8 contract=exact ";
   Judged direction(line), pairing(line), position(line);
-  direction.problem.source.operation = ROPE_TRANSPOSE;
+  direction.problem.source.operation = Operation::transpose;
   pairing.problem.asked.pairing = ROPE_INTERLEAVED;
   for (std::int64_t& p : position.problem.positions) ++p;
   for (Judged* wrong : {&direction, &pairing, &position}) EXPECT_FALSE(wrong->finding().holds());

@@ -28,10 +28,9 @@ class Judged {
     execution.outputs[1] = execution.outputs[0];
     facts.angle_contract = problem.source.contract;
     for_each_pair([&](auto... place) {
-      if (problem.source.dtype == ROPE_F64)
-        rotate_as<double>(place...);
-      else
-        rotate_as<float>(place...);
+      with_floating_type(problem.source.dtype, [&]<class Data>(std::type_identity<Data>) {
+        rotate_as<TableOf<Data>>(place...);
+      });
     });
   }
 

@@ -37,7 +37,8 @@ struct Feature {
 };
 
 constexpr Feature features[] = {
-    {"transpose", &Offer::transpose, [](Case& c, const Try&) { c.operation = ROPE_TRANSPOSE; }},
+    {"transpose", &Offer::transpose,
+     [](Case& c, const Try&) { c.operation = Operation::transpose; }},
     {"in_place", &Offer::in_place,
      [](Case& c, const Try&) {
        for (auto& t : c.tensors) t.in_place = true;
@@ -79,7 +80,7 @@ constexpr Feature features[] = {
      }},
     {"attention_scale", &Offer::scale, [](Case& c, const Try&) { c.attention_scale = 1.5; }},
     {"i64_positions", &Offer::i64_positions,
-     [](Case& c, const Try&) { c.position_dtype = ROPE_I64; }},
+     [](Case& c, const Try&) { c.position_dtype = Dtype::i64; }},
     {"rows_by_token", &Offer::rows_by_token,
      [](Case& c, const Try&) { c.rows_by = ROPE_ROW_BY_TOKEN; }},
     {"null_positions", &Offer::null_positions,
@@ -157,8 +158,8 @@ constexpr Feature features[] = {
      }},
 };
 
-// The basic shapes, simplest first. The first accepted shape is the base of all other questions.
-std::vector<Case> basic_cases(const Subject& subject, std::int32_t pairing, std::int32_t dtype) {
+// The basic shapes, simplest first: the first that is accepted is the base of all others.
+std::vector<Case> basic_cases(const Subject& subject, Pairing pairing, Dtype dtype) {
   std::vector<Case> cases;
   Case c;
   c.kernel = subject.facts.name;
@@ -172,20 +173,24 @@ std::vector<Case> basic_cases(const Subject& subject, std::int32_t pairing, std:
   for (const HeadSize size : usual_sizes)
     for (const auto tensors : {std::size_t{1}, std::size_t{2}})
       for (const std::int64_t tokens : {2, 1})
-        for (const std::int32_t rows_by : {ROPE_ROW_BY_POSITION, ROPE_ROW_BY_TOKEN})
-          for (const std::int32_t positions : {ROPE_I32, ROPE_I64}) {
-            if (c.contract != ROPE_CONTRACT_TABLE && rows_by != ROPE_ROW_BY_POSITION) continue;
-            c.rotary_dim = size.rotary_dim;
-            c.tokens = tokens;
-            c.rows_by = rows_by;
-            c.position_dtype = positions;
-            TensorCase t;
-            t.heads = 2;
-            t.head_dim = size.head_dim;
-            t.in_place = in_place;
-            c.tensors.assign(tensors, t);
-            cases.push_back(c);
-          }
+        for (const bool in_place : {false, true})
+          for (const std::int32_t rows_by : {ROPE_ROW_BY_POSITION, ROPE_ROW_BY_TOKEN})
+            for (const Dtype positions : {Dtype::i32, Dtype::i64}) {
+              // A promise of neither form is refused when the kernel is registered.
+              if ((subject.facts.flags & (in_place ? ROPE_IN_PLACE : ROPE_OUT_OF_PLACE)) == 0)
+                continue;
+              if (c.contract != ROPE_CONTRACT_TABLE && rows_by != ROPE_ROW_BY_POSITION) continue;
+              c.rotary_dim = size.rotary_dim;
+              c.tokens = tokens;
+              c.rows_by = rows_by;
+              c.position_dtype = positions;
+              TensorCase t;
+              t.heads = 2;
+              t.head_dim = size.head_dim;
+              t.in_place = in_place;
+              c.tensors.assign(tensors, t);
+              cases.push_back(c);
+            }
   return cases;
 }
 
@@ -195,8 +200,8 @@ Case resized(Case c, HeadSize size) {
   return c;
 }
 
-// For a kernel that refuses all of those. Each case differs from the simplest in one more thing.
-std::vector<Case> unusual_cases(const Subject& subject, std::int32_t pairing, std::int32_t dtype) {
+// For a kernel that refuses all of those: each differs from the simplest in one more thing.
+std::vector<Case> unusual_cases(const Subject& subject, Pairing pairing, Dtype dtype) {
   static const std::vector<std::function<void(Case&)>> changes = {
       [](Case& c) { c.tensors[0].heads = 1; },
       [](Case& c) { c.tensors[0].heads = 8; },
@@ -204,14 +209,14 @@ std::vector<Case> unusual_cases(const Subject& subject, std::int32_t pairing, st
       [](Case& c) { c.tokens = 16; },
       [](Case& c) { c.batch = 2; },
       [](Case& c) { c.batch = 4; },
-      [](Case& c) { c.operation = ROPE_TRANSPOSE; },
+      [](Case& c) { c.operation = Operation::transpose; },
       [](Case& c) { c.attention_scale = 1.5; },
       [](Case& c) { c.tensors[0].heads = 4, c.tensors[1].heads = 2; },
       [](Case& c) { c.tensors[0].heads = 8, c.tensors[1].heads = 1; },
       [](Case& c) { c.tensors[0].heads = 8, c.tensors[1].heads = 1, c.tokens = 16; },
       [](Case& c) { c.tensors[0].heads = 1, c.batch = 4, c.tokens = 1; },
-      [](Case& c) { c.tokens = 16, c.operation = ROPE_TRANSPOSE; },
-      [](Case& c) { c.attention_scale = 1.5, c.operation = ROPE_TRANSPOSE; },
+      [](Case& c) { c.tokens = 16, c.operation = Operation::transpose; },
+      [](Case& c) { c.attention_scale = 1.5, c.operation = Operation::transpose; },
       [](Case& c) { c.tensors.resize(3, c.tensors[0]), c.tensors[2].rotate = false; },
       [](Case& c) { c.tensors.resize(4, c.tensors[0]); },
       [](Case& c) { c.tensors[0].heads = 3; },
@@ -219,7 +224,7 @@ std::vector<Case> unusual_cases(const Subject& subject, std::int32_t pairing, st
       [](Case& c) { c.tokens = 64, c.batch = 2; },
       [](Case& c) { c.tokens = 128; },
       [](Case& c) { c.tokens = 3; },
-      [](Case& c) { c.rows_by = ROPE_ROW_BY_TOKEN, c.operation = ROPE_TRANSPOSE; },
+      [](Case& c) { c.rows_by = ROPE_ROW_BY_TOKEN, c.operation = Operation::transpose; },
       [](Case& c) { c.tensors[0].heads = 16, c.batch = 16; },
       [](Case& c) { c.tensors[0].heads = 32, c.tensors[1].heads = 8; },
       [](Case& c) {
@@ -243,7 +248,7 @@ std::vector<Case> unusual_cases(const Subject& subject, std::int32_t pairing, st
   for (Case c : basic_cases(subject, pairing, dtype)) {
     const bool common =
         c.tensors[0].head_dim == 8 || c.tensors[0].head_dim == 64 || c.tensors[0].head_dim == 128;
-    if (!common || c.tokens != 2 || c.position_dtype != ROPE_I32) continue;
+    if (!common || c.tokens != 2 || c.position_dtype != Dtype::i32) continue;
     if (c.rows_by != ROPE_ROW_BY_POSITION || c.tensors.size() != 2) continue;
     for (const auto& change : changes)
       for (const std::size_t tensors : {std::size_t{1}, std::size_t{2}}) {
@@ -339,11 +344,13 @@ Case widened(Case c, const Offer& offer) {
   return c;
 }
 
-Probe probe_offer(Subject& subject, std::int32_t pairing, std::int32_t dtype) {
-  if (subject.facts.angle_contract == ROPE_CONTRACT_F32_ANGLE && dtype == ROPE_F64) {
+Probe probe_offer(Subject& subject, Pairing pairing, Dtype dtype) {
+  if (subject.facts.angle_contract == ROPE_CONTRACT_F32_ANGLE &&
+      data_type(dtype).computed_in != Dtype::f32) {
     Probe none;
     none.last_refusal.kind = CallResult::Kind::unsupported;
-    none.last_refusal.text = "f64 data is not judged under the f32_angle contract";
+    none.last_refusal.text =
+        fmt::format("{} data are not judged under the f32_angle contract", data_type(dtype).word);
     return none;
   }
   Prober prober(subject);
@@ -367,8 +374,8 @@ Probe probe_offer(Subject& subject, std::int32_t pairing, std::int32_t dtype) {
 }
 
 std::optional<Offer> first_offer(Subject& subject) {
-  for (const std::int32_t dtype : {ROPE_F32, ROPE_F64, ROPE_BF16, ROPE_F16})
-    for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED})
+  for (const Dtype dtype : tensor_dtypes)
+    for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved})
       if (auto offer = probe_offer(subject, pairing, dtype).offer) return offer;
   return std::nullopt;
 }

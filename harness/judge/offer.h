@@ -38,7 +38,7 @@ struct Probe {
   CallResult last_refusal;  ///< its reason; or a crash or hang in supports, which ends the asking
   Case asked;               ///< the case that last_refusal answered
 };
-Probe probe_offer(Subject& subject, std::int32_t pairing, std::int32_t dtype);
+Probe probe_offer(Subject& subject, Pairing pairing, Dtype dtype);
 
 /// The first pairing and type that the kernel offers. f32 and half_split are tried before others.
 std::optional<Offer> first_offer(Subject& subject);

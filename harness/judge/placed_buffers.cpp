@@ -14,8 +14,8 @@ namespace {
 template <class Bits>
 class Elements {
  public:
-  Elements(const std::byte* from, std::int64_t element_bytes, Poison poison)
-      : from_(from), poison_(static_cast<Bits>(poison_bits(poison, element_bytes))) {}
+  Elements(const std::byte* from, Dtype dtype, Poison poison)
+      : from_(from), poison_(static_cast<Bits>(poison_bits(poison, dtype))) {}
 
   bool is_poison(std::size_t i) const {
     Bits bits;
@@ -48,14 +48,9 @@ class Elements {
 // Calls use(Elements) with the width of the buffer's elements. These loops read every element.
 template <class Use>
 auto with_elements(const Buffer& b, const std::byte* from, Poison poison, Use&& use) {
-  switch (b.element_bytes) {
-    case 8:
-      return use(Elements<std::uint64_t>(from, 8, poison));
-    case 4:
-      return use(Elements<std::uint32_t>(from, 4, poison));
-    default:
-      return use(Elements<std::uint16_t>(from, 2, poison));
-  }
+  return with_any_type(b.dtype, [&]<class Element>(std::type_identity<Element>) {
+    return use(Elements<BitsOf<Element>>(from, b.dtype, poison));
+  });
 }
 
 }  // namespace
@@ -68,7 +63,7 @@ std::vector<Placed> place_buffers(const Problem& problem, const Call& call, bool
     p.offset = next;
     if (call.lead) p.lead = call.lead(places.size());
     p.pages_bytes = whole_pages(p.lead + b.content.size());
-    const std::uint64_t alignment = align_64 ? 64 : static_cast<std::uint64_t>(b.element_bytes);
+    const std::uint64_t alignment = align_64 ? 64 : static_cast<std::uint64_t>(b.element_bytes());
     if (call.at_end && !call.lead)
       p.lead = (p.pages_bytes - b.content.size()) / alignment * alignment;
     next += p.pages_bytes;
@@ -81,21 +76,21 @@ void write_buffer(const Buffer& b, const std::vector<std::byte>& content, const 
                   std::byte* memory, Poison poison) {
   std::byte* pages = memory + at.offset;
   const Poison around = b.writable ? poison : Poison::read_only;
-  fill_poison(pages, at.lead, b.element_bytes, around);
+  fill_poison(pages, at.lead, b.dtype, around);
   std::byte* data = pages + at.lead;
   std::memcpy(data, content.data(), content.size());
   const std::size_t after = at.lead + content.size();
-  fill_poison(pages + after, at.pages_bytes - after, b.element_bytes, around);
+  fill_poison(pages + after, at.pages_bytes - after, b.dtype, around);
   if (!b.writable || poison == Poison::a) return;  // content was made with poison a
-  if (!b.holds_input) return fill_poison(data, b.content.size(), b.element_bytes, poison);
-  const auto size = static_cast<std::size_t>(b.element_bytes);
+  if (!b.holds_input) return fill_poison(data, b.content.size(), b.dtype, poison);
+  const auto size = static_cast<std::size_t>(b.element_bytes());
   for (std::size_t i = 0; i < b.owned.size(); ++i)
-    if (b.owned[i] == 0) fill_poison(data + i * size, size, b.element_bytes, poison);
+    if (b.owned[i] == 0) fill_poison(data + i * size, size, b.dtype, poison);
 }
 
 std::string find_stray_write(const Buffer& b, const Placed& at, const std::byte* memory,
                              Poison poison) {
-  const auto size = static_cast<std::size_t>(b.element_bytes);
+  const auto size = static_cast<std::size_t>(b.element_bytes());
   const std::size_t before = at.lead / size, inside = b.content.size() / size;
   const std::size_t after = (at.pages_bytes - at.lead - b.content.size()) / size;
   const std::byte* pages = memory + at.offset + at.lead - before * size;
@@ -112,7 +107,7 @@ std::string find_stray_write(const Buffer& b, const Placed& at, const std::byte*
   if (changed == before + inside + after) return {};
   const auto element = static_cast<std::int64_t>(changed) - static_cast<std::int64_t>(before);
   return fmt::format("wrote outside its rows: {}, element {} (of {}), byte offset {}", b.name,
-                     element, inside, element * b.element_bytes);
+                     element, inside, element * b.element_bytes());
 }
 
 void find_unwritten(const Buffer& b, const std::vector<std::byte>& bytes, Poison poison,

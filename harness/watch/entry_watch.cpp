@@ -41,9 +41,10 @@ const char* entry_name(Entry entry) {
       return "prepare";
     case Entry::apply:
       return "apply";
-    default:
+    case Entry::release:
       return "release";
   }
+  __builtin_unreachable();
 }
 
 void EntryWatch::begin(Entry which) {

@@ -218,9 +218,11 @@ std::string Worker::phase_text() const {
       return "a timed call";
     case Phase::supports_without_reason:
       return "supports with reason == NULL";
-    default:
-      return running_ > 0 ? "the worker's own code (memory damaged earlier?)" : "its start";
+    case Phase::idle:
+    case Phase::listing:
+      break;
   }
+  return running_ > 0 ? "the worker's own code (memory damaged earlier?)" : "its start";
 }
 
 // The worker is gone or late. Returns how it ended, and reaps it.
@@ -321,9 +323,10 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
       return {CallResult::Kind::unsupported, text};
     case Status::skipped:
       return {CallResult::Kind::skipped, text};
-    default:
-      return {CallResult::Kind::failed, text.empty() ? "failed without a reason" : text};
+    case Status::failed:
+      break;
   }
+  return {CallResult::Kind::failed, text.empty() ? "failed without a reason" : text};
 }
 
 }  // namespace ropewalk::harness

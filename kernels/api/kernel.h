@@ -13,6 +13,7 @@
 
 #include "kernels/api/half.h"
 #include "kernels/api/rope_kernel.h"
+#include "kernels/api/types.h"
 
 namespace ropewalk {
 
@@ -102,9 +103,13 @@ struct Token {
   std::int64_t table_row;  ///< has a meaning only with a table
 };
 
-/// The type of the table for data of this type, and the type to compute in: f64 for f64, else f32.
+/// The contract's enumerator of a C++ type: float, double, F16 or Bf16.
 template <class Data>
-using TableOf = std::conditional_t<std::is_same_v<Data, double>, double, float>;
+inline constexpr std::int32_t dtype_of = in_contract(detail::dtype_of<Data>());
+
+/// What a table for data of a type holds, and what is computed in: f64 for f64, else f32.
+template <class Data>
+using TableOf = ElementOf<data_type(detail::dtype_of<Data>()).computed_in>;
 
 /// The rotated window of one head: rotary_dim elements at `in` and `out`, which are equal in place.
 /// `cos` and `sin` hold rotary_dim / 2 values of the token's row; both are NULL without a table.
@@ -179,6 +184,9 @@ struct PairIndex {
 inline PairIndex pair_index(std::int32_t pairing, std::int64_t i, std::int64_t half) {
   return pairing == ROPE_INTERLEAVED ? PairIndex{2 * i, 2 * i + 1} : PairIndex{i, i + half};
 }
+inline PairIndex pair_index(Pairing pairing, std::int64_t i, std::int64_t half) {
+  return pair_index(in_contract(pairing), i, half);
+}
 
 /// Returns "no" for `supports`. `why` must be static text.
 inline std::int32_t refuse(const char** reason, const char* why) {
@@ -191,15 +199,14 @@ inline std::int32_t refuse(const char** reason, const char* why) {
 inline std::int32_t supports_data(const rope_problem& p, std::int32_t angle_source,
                                   std::int32_t dtype, const char** reason) {
   const bool table = angle_source == ROPE_ANGLES_TABLE;
-  if (dtype < ROPE_F64 || dtype > ROPE_BF16) return refuse(reason, "only floating-point data");
+  if (!is_floating(dtype)) return refuse(reason, "only floating-point data");
   if (p.angle_source != angle_source)
     return refuse(
         reason, table ? "needs a table of cos and sin" : "makes its own angles and takes no table");
   for (std::uint32_t i = 0; i < p.tensor_count; ++i)
     if (p.tensor[i].in_dtype != dtype || p.tensor[i].out_dtype != dtype)
-      return refuse(reason,
-                    i == 0 ? "takes another data type" : "all tensors must have one data type");
-  if (table && p.table_dtype != (dtype == ROPE_F64 ? ROPE_F64 : ROPE_F32))
+      return refuse(reason, i == 0 ? "another data type" : "all tensors must have one data type");
+  if (table && p.table_dtype != in_contract(data_type(Dtype{dtype}).computed_in))
     return refuse(reason, "the table must be f64 for f64 data, else f32");
   return ROPE_OK;
 }
@@ -213,15 +220,8 @@ inline std::int32_t supports_float_data(const rope_problem& p, std::int32_t angl
   return refuse(reason, f64_too ? "only f32 and f64 data" : "only f32 data");
 }
 
-/// The enumerator of a C++ type.
-template <class Data>
-inline constexpr std::int32_t dtype_of = std::is_same_v<Data, double> ? ROPE_F64
-                                         : std::is_same_v<Data, F16>  ? ROPE_F16
-                                         : std::is_same_v<Data, Bf16> ? ROPE_BF16
-                                                                      : ROPE_F32;
-
-/// A kernel for data of one type, complete but for its arithmetic. rotate(problem, head) turns one
-/// head from head.in to head.out, which may be the same memory.
+/// All of a kernel but its arithmetic, for data of one type: rotate(problem, head) turns one head,
+/// from head.in to head.out, which may be the same memory.
 template <class Data, void (*rotate)(const rope_problem&, const Head<Data>&)>
 KernelInfo table_kernel(const char* name) {
   KernelInfo k;

@@ -20,16 +20,8 @@ std::int32_t apply_to_floats(const rope_problem* p, const rope_operands* o, void
 /// Calls call(Data{}) with the C++ type of the problem's data.
 template <class Call>
 void with_data_type(const rope_problem& p, Call&& call) {
-  switch (p.tensor[0].in_dtype) {
-    case ROPE_F64:
-      return call(double{});
-    case ROPE_F16:
-      return call(F16{});
-    case ROPE_BF16:
-      return call(Bf16{});
-    default:
-      return call(float{});
-  }
+  with_floating_type(Dtype{p.tensor[0].in_dtype},
+                     [&]<class Data>(std::type_identity<Data>) { call(Data{}); });
 }
 
 /// Calls rotate_head(head, rotary_dim / 2, scale, sign) for every head.

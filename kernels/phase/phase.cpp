@@ -42,16 +42,9 @@ std::int32_t apply(const rope_problem* p, const rope_operands* o, void* state) {
     const CosSin r = cos_sin(phase_of(fractions[static_cast<std::size_t>(i)], position));
     return Turn{static_cast<float>(r.cos), static_cast<float>(r.sin)};
   };
-  switch (p->tensor[0].in_dtype) {
-    case ROPE_F16:
-      rotate_by_own_angles<F16>(*p, *o, turn_of);
-      break;
-    case ROPE_BF16:
-      rotate_by_own_angles<Bf16>(*p, *o, turn_of);
-      break;
-    default:
-      rotate_by_own_angles<float>(*p, *o, turn_of);
-  }
+  with_floating_type(Dtype{p->tensor[0].in_dtype}, [&]<class Data>(std::type_identity<Data>) {
+    if constexpr (std::is_same_v<TableOf<Data>, float>) rotate_by_own_angles<Data>(*p, *o, turn_of);
+  });
   return ROPE_OK;
 }
 

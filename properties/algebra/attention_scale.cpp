@@ -55,7 +55,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   c.property = "attention_scale";
   c.position_from = 3;
   std::vector<double> factors{1000, 0.001, -128.5, 10, 0.0101};
-  if (c.dtype != ROPE_F16) factors.insert(factors.end(), {0x1p40, -0x1p40, 0x1p-40, -0x1p-40});
+  if (has_wide_range(c.dtype)) factors.insert(factors.end(), {0x1p40, -0x1p40, 0x1p-40, -0x1p-40});
   for (const double a : factors) {
     c.attention_scale = a;
     cases.push_back(c);

@@ -152,8 +152,9 @@ void require_shape(const Case& c) {
               c.tensors[0].heads == c.rotary_dim / 2 + decay_extra_heads,
           "decay: needs data=decay and one tensor with rotary_dim / 2 + {} heads",
           static_cast<std::int64_t>(decay_extra_heads));
-  require(c.operation == ROPE_FORWARD && c.attention_scale == 0 && !c.own_tables && c.tokens >= 2,
-          "decay: needs op=forward, attention_scale=0, own_tables=0 and at least 2 tokens");
+  require(
+      c.operation == Operation::forward && c.attention_scale == 0 && !c.own_tables && c.tokens >= 2,
+      "decay: needs op=forward, attention_scale=0, own_tables=0 and at least 2 tokens");
 }
 
 Finding check(Subject& subject, const Case& c) {
@@ -187,7 +188,7 @@ void shape(Case& c, const Offer& offer) {
   if (offer.any_size) c.rotary_dim = std::min(c.rotary_dim, wide);
   c.data = DataPattern::decay;
   c.own_tables = false;
-  c.operation = ROPE_FORWARD;
+  c.operation = Operation::forward;
   c.attention_scale = 0;
   c.tensors.resize(1);
   TensorCase& t = c.tensors[0];

@@ -33,7 +33,7 @@ Finding check(Subject& subject, const Case& c) {
   Case other = with_positions(c, [](std::int64_t p) { return p; });
   other.seed = hash(c.seed, 0x11e);
   Problem x = make_problem(c, subject.oracle), z = make_problem(other, subject.oracle), sum = x;
-  const int mantissa = format_of(c.dtype).mantissa;
+  const int mantissa = data_type(c.dtype).format.mantissa;
   const bounds::Precision precision = precision_of(subject.facts, c.dtype);
   for (Problem* p : {&x, &z})
     replace_pairs(*p, [mantissa, from = *p](int placement, const HeadPlace& at, std::int64_t pair) {

@@ -15,7 +15,7 @@ Finding check(Subject& subject, const Case& c) {
   const Run forward = run(subject, with_positions(c, [](std::int64_t p) { return p; }));
   if (forward.failed()) return forward.failure;
   Case mirrored = with_positions(c, [](std::int64_t p) { return -p; });
-  mirrored.operation = c.operation == ROPE_FORWARD ? ROPE_TRANSPOSE : ROPE_FORWARD;
+  mirrored.operation = reversed(c.operation);
   const Run back = run(subject, mirrored);
   if (back.failed()) return back.failure;
   Tally tally;

@@ -19,7 +19,7 @@ using namespace harness;
 namespace {
 
 int exponent_of(const Case& c) {
-  const int most = c.dtype == ROPE_F16 ? 3 : 20;
+  const int most = has_wide_range(c.dtype) ? 20 : 3;
   const auto k = static_cast<int>(hash(c.seed, 0x2e) % static_cast<unsigned>(2 * most)) - most;
   return k >= 0 ? k + 1 : k;
 }
@@ -35,8 +35,7 @@ Finding check(Subject& subject, const Case& c) {
   const Run second = run_changed(subject, first, times);
   if (second.failed()) return second.failure;
   Law law{"2^k times the input is not 2^k times the output", nullptr, times, nullptr, factor.hi};
-  const bool narrow = c.dtype == ROPE_F16 || c.dtype == ROPE_BF16;
-  if (narrow && subject.facts.error_bound > 0)
+  if (is_narrow(c.dtype) && subject.facts.error_bound > 0)
     law.bound = [&](double rho) {
       return factor.hi * error_of_one_call(subject, c, rho) +
              error_of_one_call(subject, c, factor.hi * rho);

@@ -18,12 +18,12 @@ using namespace harness;
 namespace {
 
 Finding check(Subject& subject, const Case& c) {
-  require(c.operation == ROPE_FORWARD,
-          "transpose: needs op=forward, as the property runs the backward pass itself");
+  require(c.operation == Operation::forward,
+          "transpose: needs op=forward, it makes the way back itself");
   const Run there = run(subject, c);
   if (there.failed()) return there.failure;
   Case back = c;
-  back.operation = ROPE_TRANSPOSE;
+  back.operation = Operation::transpose;
   Problem way_back = make_problem(back, subject.oracle);
   replace_pairs(way_back, [&](int placement, const HeadPlace& at, std::int64_t pair) {
     return output_pair(there.problem, there.execution.outputs[static_cast<std::size_t>(placement)],
@@ -71,7 +71,7 @@ bool applies(const Offer& offer) {
 }
 
 void shape(Case& c, const Offer&) {
-  c.operation = ROPE_FORWARD;
+  c.operation = Operation::forward;
   c.data = DataPattern::unit;
 }
 

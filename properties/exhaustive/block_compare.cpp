@@ -5,7 +5,7 @@
 namespace ropewalk::properties {
 namespace {
 
-template <std::int32_t pairing>
+template <Pairing pairing>
 [[gnu::always_inline]] inline bool look(const BlockRow& row) {
   const std::int64_t half = row.half;
   const float* const e1 = row.outputs;
@@ -30,23 +30,23 @@ template <std::int32_t pairing>
   return bad != 0;
 }
 
-template <std::int32_t pairing>
+template <Pairing pairing>
 bool look_anywhere(const BlockRow& row) {
   return look<pairing>(row);
 }
 
 #if defined(__x86_64__)
-template <std::int32_t pairing>
+template <Pairing pairing>
 [[gnu::target("avx2")]] bool look_avx2(const BlockRow& row) {
   return look<pairing>(row);
 }
-template <std::int32_t pairing>
+template <Pairing pairing>
 [[gnu::target("avx512f,avx512dq,avx512vl,avx512bw")]] bool look_avx512(const BlockRow& row) {
   return look<pairing>(row);
 }
 #endif
 
-template <std::int32_t pairing>
+template <Pairing pairing>
 Suspicious fastest() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
@@ -59,13 +59,14 @@ Suspicious fastest() {
 
 }  // namespace
 
-Suspicious suspicious_rows(std::int32_t pairing) {
-  return pairing == ROPE_INTERLEAVED ? fastest<ROPE_INTERLEAVED>() : fastest<ROPE_HALF_SPLIT>();
+Suspicious suspicious_rows(Pairing pairing) {
+  return pairing == Pairing::interleaved ? fastest<Pairing::interleaved>()
+                                         : fastest<Pairing::half_split>();
 }
 
-Suspicious suspicious_rows_anywhere(std::int32_t pairing) {
-  return pairing == ROPE_INTERLEAVED ? look_anywhere<ROPE_INTERLEAVED>
-                                     : look_anywhere<ROPE_HALF_SPLIT>;
+Suspicious suspicious_rows_anywhere(Pairing pairing) {
+  return pairing == Pairing::interleaved ? look_anywhere<Pairing::interleaved>
+                                         : look_anywhere<Pairing::half_split>;
 }
 
 }  // namespace ropewalk::properties

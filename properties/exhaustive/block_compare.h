@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 
+#include "kernels/api/types.h"
 #include "reference/double_rotations.h"
 
 namespace ropewalk::properties {
@@ -22,8 +23,8 @@ struct BlockRow {
 using Suspicious = bool (*)(const BlockRow&);
 
 /// The fastest version for this machine and a pairing.
-Suspicious suspicious_rows(std::int32_t pairing);
-/// The version that runs on every machine.
-Suspicious suspicious_rows_anywhere(std::int32_t pairing);
+Suspicious suspicious_rows(Pairing pairing);
+/// The one that every machine has.
+Suspicious suspicious_rows_anywhere(Pairing pairing);
 
 }  // namespace ropewalk::properties

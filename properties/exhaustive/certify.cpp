@@ -44,14 +44,14 @@ double limit_below(double worst_in_u) {
   return limit > 0 ? limit * limit : -1;
 }
 
-VerdictRow verdict_for(const KernelFacts& facts, std::int32_t pairing) {
+VerdictRow verdict_for(const KernelFacts& facts, Pairing pairing) {
   VerdictRow row;
   row.kernel = facts.name;
   row.summary = facts.summary;
   row.plugin = facts.plugin;
   row.angle_contract = word_of(contract_words, facts.angle_contract);
-  row.pairing = word_of(pairing_words, pairing);
-  row.dtype = word_of(dtype_words, ROPE_F32);
+  row.pairing = word_of(pairing);
+  row.dtype = word_of(Dtype::f32);
   row.property = name;
   row.claim = claim;
   return row;
@@ -95,8 +95,8 @@ CertificateRow identity_of(const KernelFacts& facts, const ChunkPlan& plan) {
   row.kernel = facts.name;
   row.plugin = std::filesystem::path(facts.plugin).filename().string();
   row.angle_contract = word_of(contract_words, facts.angle_contract);
-  row.pairing = word_of(pairing_words, plan.pairing);
-  row.dtype = word_of(dtype_words, ROPE_F32);
+  row.pairing = word_of(plan.pairing);
+  row.dtype = word_of(Dtype::f32);
   row.rotary_dim = plan.rotary_dim;
   row.rope_theta = plan.rope_theta;
   row.seed = plan.seed;
@@ -105,9 +105,9 @@ CertificateRow identity_of(const KernelFacts& facts, const ChunkPlan& plan) {
   row.whole_last = plan.last;
   Case c;
   c.contract = facts.angle_contract;
-  const double underflow = bounds::underflow(precision_of(facts, ROPE_F32), 1);
-  row.block_bound = (rotation_error(facts, ROPE_F32) + underflow) / u;
-  row.vector_bound = pair_bound(facts, c, 1, 1, {}) / u;  // f32 results are stored as computed
+  const double underflow = bounds::underflow(precision_of(facts, Dtype::f32), 1);
+  row.block_bound = (rotation_error(facts, Dtype::f32) + underflow) / u;
+  row.vector_bound = pair_bound(facts, c, 1, 1, {}) / u;  // f32 stores what it computes
   row.enumerated = "every 2x2 block (position, pair), by its two columns";
   row.bounded = "the arithmetic, by one full-mantissa vector a position";
   row.assumed =

@@ -45,8 +45,8 @@ TEST(Pieces, CoverTheRangeOnce) {
   EXPECT_EQ(pieces_of({-1, 0}).size(), 2u);
 }
 
-// One position as a correct kernel returns it. An error planted in it must be suspicious.
-class ComparedPosition : public testing::TestWithParam<std::int32_t> {
+// One position as a right kernel returns it; what is planted in it must be suspicious.
+class ComparedPosition : public testing::TestWithParam<Pairing> {
  protected:
   static constexpr std::int64_t half = 64;
   ComparedPosition() : outputs(6 * half), x(2 * half, 0.75F), r(half, 1), zero(half) {
@@ -96,7 +96,7 @@ TEST_P(ComparedPosition, SeesEachElementOfEachHead) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Pairings, ComparedPosition,
-                         testing::Values(ROPE_HALF_SPLIT, ROPE_INTERLEAVED));
+                         testing::Values(Pairing::half_split, Pairing::interleaved));
 
 }  // namespace
 }  // namespace ropewalk::properties

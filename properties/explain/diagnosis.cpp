@@ -266,7 +266,7 @@ bool unwritten(const Problem& p, const Outputs& outputs, const HeadPlace& at, st
   const PairIndex e = pair_elements(p.asked, at.tensor, pair);
   const Poison poison = outputs.placement == 0 ? Poison::a : Poison::b;
   const auto is_left = [&](std::int64_t element) {
-    return is_poison(out + (row + element) * buffer.element_bytes, buffer.element_bytes, poison);
+    return is_poison(out + (row + element) * buffer.element_bytes(), buffer.dtype, poison);
   };
   return is_left(e.first) || is_left(e.second);
 }
@@ -277,8 +277,8 @@ Scene scene_of(Subject& subject, Problem moved, const Execution& execution) {
   Scene scene{std::move(moved), subject.oracle, {}};
   const Problem& problem = scene.problem;
   const Case& c = problem.source;
-  // In f64 this arithmetic errs as much as a kernel may, so only clear errors count.
-  const double strict = c.dtype == ROPE_F64 ? 8 : 1;
+  // In f64 this arithmetic errs as much as the kernel may: only what is plainly wrong counts.
+  const double strict = data_type(c.dtype).computed_in == Dtype::f64 ? 8 : 1;
   for (const Outputs& outputs : execution.outputs)
     for_each_rotated_head(problem.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t,
                                              std::int64_t h) {
@@ -294,7 +294,7 @@ Scene scene_of(Subject& subject, Problem moved, const Execution& execution) {
         s.r = as_complex(rotations[static_cast<std::size_t>(i)]);
         s.y = as_complex(output_pair(problem, outputs, tensor, b, t, h, i));
         if (!finite(s.x)) continue;
-        const bool back = c.operation == ROPE_TRANSPOSE;
+        const bool back = c.operation == Operation::transpose;
         s.truth = scale_of(c) * s.x * (back ? std::conj(s.r) : s.r);
         s.bound = strict * pair_bound(subject.facts, c, std::abs(s.x), std::abs(s.r),
                                       {{s.truth.real()}, {s.truth.imag()}});

@@ -36,7 +36,7 @@ class Facts {
 
   const Case& source() const { return p_.source; }
   double scale() const { return scale_of(p_.source); }
-  bool backward() const { return p_.source.operation == ROPE_TRANSPOSE; }
+  bool backward() const { return p_.source.operation == Operation::transpose; }
 
   /// a x r, or a x conj(r) in the backward pass.
   C turned(const C& x, const C& r) const { return scale() * x * (backward() ? std::conj(r) : r); }
@@ -72,14 +72,14 @@ class Facts {
     s.pair = i;
     return rotation(s, s.position);
   }
-  /// The output of a pair if the row is read and written in another pairing, from another first
-  /// element.
-  Output rearranged(const Seen& s, std::int32_t pairing, std::int64_t offset) const {
+  /// The pair as it comes out when the row is read and written in another pairing, from another
+  /// first element.
+  Output rearranged(const Seen& s, Pairing pairing, std::int64_t offset) const {
     const PairIndex e = pair_elements(p_.asked, s.at.tensor, s.pair);
     const auto value = [&](std::int64_t at) {
       const std::int64_t half = p_.asked.rotary_dim / 2, in_window = at - offset;
       if (in_window < 0 || in_window >= 2 * half) return element(s, s.at, at);
-      const bool adjacent = pairing == ROPE_INTERLEAVED;
+      const bool adjacent = pairing == Pairing::interleaved;
       const std::int64_t pair = adjacent ? in_window / 2 : in_window % half;
       const PairIndex two = pair_index(pairing, pair, half);
       const C x{element(s, s.at, offset + two.first), element(s, s.at, offset + two.second)};
@@ -127,11 +127,10 @@ void add_values(const Facts& k, List& list) {
 }
 
 void add_places(const Facts& k, List& list) {
-  const std::int32_t other =
-      k.source().pairing == ROPE_INTERLEAVED ? ROPE_HALF_SPLIT : ROPE_INTERLEAVED;
+  const Pairing other = other_than(k.source().pairing);
   list.push_back(
-      {other == ROPE_INTERLEAVED ? "pairs elements as interleaved, not as half_split"
-                                 : "pairs elements as half_split, not as interleaved",
+      {other == Pairing::interleaved ? "pairs elements as interleaved, not as half_split"
+                                     : "pairs elements as half_split, not as interleaved",
        [&k, other](const Seen& s) { return k.rearranged(s, other, k.tensor(s).rotary_offset); }});
   list.push_back({"ignores rotary_offset", [&k](const Seen& s) -> Output {
                     if (k.tensor(s).rotary_offset == 0) return {};
@@ -195,7 +194,7 @@ void add_positions(const Facts& k, List& list) {
     const std::int64_t whole = k.position(s.placement, at / 2 / tokens, at / 2 % tokens);
     return at % 2 == 0 ? whole : std::int64_t{whole < 0 ? -1 : 0};
   };
-  add("reads 64-bit positions as 32-bit ones", halves, k.source().position_dtype == ROPE_I64);
+  add("reads 64-bit positions as 32-bit ones", halves, k.source().position_dtype == Dtype::i64);
   for (int bits = 8; bits <= 24; ++bits) {
     const std::int64_t top = std::int64_t{1} << bits;
     for (const std::int64_t largest : {top - 1, top})
@@ -246,7 +245,7 @@ void add_angles(const Facts& k, List& list) {
       [](const Seen& s) { return std::optional<C>(to_bf16(s.r)); });
   list.push_back(
       {"expands cos and sin for the other pairing", [&k, pairs](const Seen& s) -> Output {
-         const bool adjacent = k.source().pairing == ROPE_INTERLEAVED;
+         const bool adjacent = k.source().pairing == Pairing::interleaved;
          const auto first = k.rotation_of_pair(s, adjacent ? 2 * s.pair % pairs : s.pair / 2);
          const auto second =
              k.rotation_of_pair(s, adjacent ? (2 * s.pair + 1) % pairs : (s.pair + pairs) / 2);
@@ -257,8 +256,9 @@ void add_angles(const Facts& k, List& list) {
                   [&k](const Seen& s) -> Output {
                     return C{s.truth.real(), k.turned({s.truth.real(), s.x.imag()}, s.r).imag()};
                   }});
-  // every correct kernel rounds bf16 data this way
-  const bool wider = k.source().dtype != ROPE_BF16;
+  // Every right kernel of bf16 or narrower data rounds so.
+  const bool wider =
+      data_type(k.source().dtype).format.mantissa > data_type(Dtype::bf16).format.mantissa;
   list.push_back({"rounds its input to bfloat16", only_if(wider, [&k](const Seen& s) -> Output {
                     return k.turned(to_bf16(s.x), s.r);
                   })});

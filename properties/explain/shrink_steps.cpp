@@ -145,14 +145,14 @@ Case with_plain_memory(const Case& c) {
 using Step = void (*)(Case&);
 constexpr Step plain_steps[] = {
     [](Case& c) { c.attention_scale = 0; },
-    [](Case& c) { c.operation = ROPE_FORWARD; },
+    [](Case& c) { c.operation = Operation::forward; },
     [](Case& c) {
       for (TensorCase& t : c.tensors) t.in_place = false;
     },
     [](Case& c) {
       for (TensorCase& t : c.tensors) t.rotate = true;
     },
-    [](Case& c) { c.position_dtype = ROPE_I32; },
+    [](Case& c) { c.position_dtype = Dtype::i32; },
     [](Case& c) { c.positions_null = false; },
     [](Case& c) {
       // a table by position has all rows up to the largest position

@@ -35,7 +35,7 @@ VerdictRow failure(const std::string& kernel, const std::string& property) {
   plan.kernels = {kernel};
   plan.properties = {property};
   plan.profile = Profile::smoke;
-  plan.dtypes = {ROPE_F32};
+  plan.dtypes = {Dtype::f32};
   VerdictRow first;
   verify(
       worker, oracle, plan,
@@ -156,7 +156,7 @@ TEST(Shrink, NoStepMakesACorrectKernelFail) {
   std::int64_t held = 0;
   for (const char* kernel : {"control_scalar_table", "control_scalar_exact"}) {
     Subject subject = subject_of(worker, oracle, kernel);
-    const Probe probe = probe_offer(subject, ROPE_HALF_SPLIT, ROPE_F32);
+    const Probe probe = probe_offer(subject, Pairing::half_split, Dtype::f32);
     ASSERT_TRUE(probe.offer);
     for (const Property* property : all_properties()) {
       if (property->shape == nullptr) continue;

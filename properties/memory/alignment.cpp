@@ -24,7 +24,7 @@ Finding check(Subject& subject, const Case& c) {
   const Run aligned = run_at(subject, problem, [](std::size_t) { return 0; });
   if (aligned.failed()) return aligned.failure;
   const Run apart = run_at(subject, problem, [&](std::size_t buffer) {
-    const auto size = static_cast<std::uint64_t>(problem.buffers[buffer].element_bytes);
+    const auto size = static_cast<std::uint64_t>(problem.buffers[buffer].element_bytes());
     const auto at = static_cast<std::int64_t>(buffer);
     // Below 16, `shift` is the distance in elements of two thirds of the buffers; the others get a
     // seeded one. From 16 on, all distances are seeded.

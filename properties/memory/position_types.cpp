@@ -9,14 +9,14 @@ using namespace harness;
 namespace {
 
 Finding check(Subject& subject, const Case& c) {
-  const auto typed = [&](std::int32_t dtype) {
+  const auto typed = [&](Dtype dtype) {
     Case out = c;
     out.position_dtype = dtype;
     return out;
   };
-  const Run narrow = run(subject, typed(ROPE_I32));
+  const Run narrow = run(subject, typed(Dtype::i32));
   if (narrow.failed()) return narrow.failure;
-  const Run wide = run(subject, typed(ROPE_I64));
+  const Run wide = run(subject, typed(Dtype::i64));
   if (wide.failed()) return wide.failure;
   Tally tally;
   compare(subject, narrow, wide,
@@ -27,7 +27,7 @@ Finding check(Subject& subject, const Case& c) {
 }
 
 bool applies(const Offer& offer) {
-  return offer.i64_positions && offer.base.position_dtype == ROPE_I32;
+  return offer.i64_positions && offer.base.position_dtype == Dtype::i32;
 }
 
 void shape(Case&, const Offer&) {}

@@ -83,7 +83,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   if (offer.two_tensors && wide.tensors.size() == 1) wide.tensors.push_back(wide.tensors[0]);
   add(wide, 0, 32, 4);
   Case back = wide;
-  if (offer.transpose) back.operation = ROPE_TRANSPOSE;
+  if (offer.transpose) back.operation = Operation::transpose;
   if (offer.scale) back.attention_scale = 1.5;
   add(back, 1, 32, 4);
   // Calls with many rows or heads, in place, or from a decode loop.
@@ -91,7 +91,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   if (offer.batch) rows.batch = 3;
   for (TensorCase& t : rows.tensors) t.in_place = offer.in_place;
   add(rows, 0, 9, 8);
-  if (offer.i64_positions) rows.position_dtype = ROPE_I64;
+  if (offer.i64_positions) rows.position_dtype = Dtype::i64;
   if (offer.rows_by_token) rows.rows_by = ROPE_ROW_BY_TOKEN;
   add(rows, 1, 9, 8);
   Case decode = wide;

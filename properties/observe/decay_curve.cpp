@@ -80,7 +80,7 @@ std::vector<CurveRow> decay_curves(Worker& worker, Oracle& oracle,
   for (const KernelFacts& facts : kernels) {
     if (std::find(names.begin(), names.end(), facts.name) == names.end()) continue;
     Subject subject{worker, oracle, facts};
-    const auto offer = probe_offer(subject, ROPE_HALF_SPLIT, ROPE_F32).offer;
+    const auto offer = probe_offer(subject, Pairing::half_split, Dtype::f32).offer;
     if (!offer || !offer->tokens || !offer->many_heads) continue;
     const Problem problem = make_problem(curve_case(*offer), oracle);
     const Execution execution = execute(subject, problem);

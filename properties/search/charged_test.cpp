@@ -32,7 +32,7 @@ TEST_P(OnePairing, FailsAlone) {
   plan.profile = Profile::smoke;
   plan.cases = 3;
   plan.shrink = false;
-  plan.dtypes = {ROPE_F32};
+  plan.dtypes = {Dtype::f32};
   bool other_fails = false, history_ran = false;
   verify(
       worker, oracle, plan,

@@ -45,7 +45,7 @@ class Corpus : public testing::Test {
   // The findings of a line on a kernel, in both pairings.
   std::vector<Finding> run(const std::string& kernel, const std::string& text) {
     std::vector<Finding> out;
-    for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED}) {
+    for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved}) {
       Case c = case_from_text(text);
       c.kernel = kernel;
       c.pairing = pairing;
@@ -98,7 +98,7 @@ TEST_F(Corpus, IsRunFirstAndCounted) {
   VerifyPlan plan;
   plan.kernels = {"plain"};
   plan.properties = {"power_of_two"};
-  plan.dtypes = {ROPE_F32};
+  plan.dtypes = {Dtype::f32};
   plan.cases = 1;
   verify(
       worker_, oracle_, plan,

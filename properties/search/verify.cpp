@@ -89,8 +89,8 @@ class Combination {
 
   VerdictRow judge(const Property& property, const std::string& hung_in) const {
     VerdictRow row = row_for(subject_.facts);
-    row.pairing = word_of(pairing_words, offer_.base.pairing);
-    row.dtype = word_of(dtype_words, offer_.base.dtype);
+    row.pairing = word_of(offer_.base.pairing);
+    row.dtype = word_of(offer_.base.dtype);
     row.property = property.name;
     row.claim = property.claim;
     if (!hung_in.empty()) {
@@ -131,8 +131,8 @@ VerdictRow died_when_asked(const KernelFacts& facts, const Probe& probe) {
   Execution execution;
   execution.result = probe.last_refusal;
   VerdictRow row = row_for(facts);
-  row.pairing = word_of(pairing_words, probe.asked.pairing);
-  row.dtype = word_of(dtype_words, probe.asked.dtype);
+  row.pairing = word_of(probe.asked.pairing);
+  row.dtype = word_of(probe.asked.dtype);
   row.property = first_to_ask;
   row.claim = property_named(first_to_ask).claim;
   row.verdict = verdict_of(failure_of(execution));
@@ -160,9 +160,10 @@ std::int64_t cases_of(Profile profile) {
       return 14;
     case Profile::standard:
       return 200;
-    default:
+    case Profile::full:
       return 5000;
   }
+  __builtin_unreachable();
 }
 
 Verdict verdict_of(const Finding& f) {
@@ -177,9 +178,10 @@ Verdict verdict_of(const Finding& f) {
       return Verdict::skipped;
     case Finding::Kind::broken:
       return Verdict::fail;
-    default:
+    case Finding::Kind::measured:
       return f.compared == 0 ? Verdict::vacuous : f.holds() ? Verdict::pass : Verdict::fail;
   }
+  __builtin_unreachable();
 }
 
 void verify_kernel(Subject& subject, const VerifyPlan& plan,
@@ -195,8 +197,8 @@ void verify_kernel(Subject& subject, const VerifyPlan& plan,
   }
   bool any_offer = false;
   std::string hung_in;
-  for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED})
-    for (const std::int32_t dtype : plan.dtypes) {
+  for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved})
+    for (const Dtype dtype : plan.dtypes) {
       const Probe probe = probe_offer(subject, pairing, dtype);
       if (!probe.offer) {
         nothing.reason = probe.last_refusal.text;
@@ -207,14 +209,13 @@ void verify_kernel(Subject& subject, const VerifyPlan& plan,
       any_offer = true;
       if (plan.on_offer)
         for (const std::string& feature : feature_names(*probe.offer))
-          plan.on_offer({subject.facts.name, nothing.angle_contract,
-                         std::string(word_of(pairing_words, pairing)),
-                         std::string(word_of(dtype_words, dtype)), offered(feature)});
+          plan.on_offer({subject.facts.name, nothing.angle_contract, std::string(word_of(pairing)),
+                         std::string(word_of(dtype)), offered(feature)});
       const Combination cell(subject, plan, *probe.offer);
       for (const Property* property : plan.more) on_row(cell.judge(*property, ""));
       for (const Property* property : matching_properties(plan)) {
-        on_progress(fmt::format("{} {} {} {}", subject.facts.name, word_of(pairing_words, pairing),
-                                word_of(dtype_words, dtype), property->name));
+        on_progress(fmt::format("{} {} {} {}", subject.facts.name, word_of(pairing), word_of(dtype),
+                                property->name));
         const VerdictRow row = cell.judge(*property, hung_in);
         if (row.verdict == Verdict::hang && hung_in.empty()) hung_in = row.property;
         on_row(row);

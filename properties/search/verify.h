@@ -16,8 +16,8 @@ namespace ropewalk::properties {
 
 struct VerifyPlan {
   std::vector<std::string> kernels, properties;  ///< globs; empty: all
-  std::vector<std::int32_t> dtypes = {ROPE_F32, ROPE_F64, ROPE_BF16, ROPE_F16};
-  std::vector<const Property*> more;  ///< judged too, regardless of `properties`
+  std::vector<Dtype> dtypes{tensor_dtypes.begin(), tensor_dtypes.end()};
+  std::vector<const Property*> more;  ///< judged too, whatever `properties` says
   Profile profile = Profile::standard;
   std::uint64_t seed = 1;
   bool shrink = true;

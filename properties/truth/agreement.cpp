@@ -27,7 +27,7 @@ void shape(Case&, const Offer&) {}
 
 // The same case in the other operation and placement: backward and in place.
 Case turned_round(Case c, const Offer& offer) {
-  if (offer.transpose) c.operation = ROPE_TRANSPOSE;
+  if (offer.transpose) c.operation = Operation::transpose;
   for (TensorCase& t : c.tensors) t.in_place = offer.in_place;
   return c;
 }

@@ -72,11 +72,10 @@ constexpr Difference differences[] = {
        c.positions = twice(c.positions);
        c.batch *= 2;
      }},
-    {"operation", &Offer::transpose,
-     [](Case& c) { c.operation = c.operation == ROPE_FORWARD ? ROPE_TRANSPOSE : ROPE_FORWARD; }},
+    {"operation", &Offer::transpose, [](Case& c) { c.operation = reversed(c.operation); }},
     {"scale", &Offer::scale, [](Case& c) { c.attention_scale = 1.5; }},
     {"position type", &Offer::i64_positions,
-     [](Case& c) { c.position_dtype = c.position_dtype == ROPE_I64 ? ROPE_I32 : ROPE_I64; }},
+     [](Case& c) { c.position_dtype = c.position_dtype == Dtype::i64 ? Dtype::i32 : Dtype::i64; }},
     {"rotary_dim", &Offer::any_size,
      [](Case& c) {
        c.rotary_dim += 8;
@@ -94,14 +93,11 @@ constexpr Difference differences[] = {
        for (TensorCase& t : c.tensors) t.in_place = !t.in_place;
      },
      &Offer::out_of_place},
-    {"pairing", nullptr,
-     [](Case& c) {
-       c.pairing = c.pairing == ROPE_HALF_SPLIT ? ROPE_INTERLEAVED : ROPE_HALF_SPLIT;
-     }},
+    {"pairing", nullptr, [](Case& c) { c.pairing = other_than(c.pairing); }},
     {"data type", nullptr,
      [](Case& c) {
        if (c.contract != ROPE_CONTRACT_F32_ANGLE)
-         c.dtype = c.dtype == ROPE_F32 ? ROPE_F64 : ROPE_F32;
+         c.dtype = c.dtype == Dtype::f32 ? Dtype::f64 : Dtype::f32;
      }},
     // Scaling for long contexts changes such a frequency. Neither the first nor the last one tells
     // the problems apart.

@@ -97,9 +97,9 @@ void add_runs(std::vector<Case>& cases, const Offer& offer, HeadSize size) {
   constexpr std::int64_t end = std::int64_t{1} << 31, run = 33;
   Case c = sweep_case(offer, size);
   c.tokens = run;
-  const bool both_types = offer.i64_positions && c.position_dtype == ROPE_I32;
+  const bool both_types = offer.i64_positions && c.position_dtype == Dtype::i32;
   const auto add = [&](std::int64_t from, std::int64_t step) {
-    if (both_types) c.position_dtype = c.position_dtype == ROPE_I32 ? ROPE_I64 : ROPE_I32;
+    if (both_types) c.position_dtype = c.position_dtype == Dtype::i32 ? Dtype::i64 : Dtype::i32;
     c.position_from = from;
     c.position_step = step;
     cases.push_back(c);

@@ -64,7 +64,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
     c.property = "shared_inputs";
     c.position_from = 5;
     enlarge(c, offer);
-    if (backwards) c.operation = ROPE_TRANSPOSE;
+    if (backwards) c.operation = Operation::transpose;
     for (const Case& width : {c, widened(c, offer)}) {
       add_broadcasts(cases, width, offer);
       for (const Case& two : with_two_tensors(width, offer)) cases.push_back(two);

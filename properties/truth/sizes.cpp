@@ -40,7 +40,7 @@ Case base_case(const Offer& offer) {
 
 // Alternates backward and in place, so each such loop gets its counts.
 void turn(Case& c, const Offer& offer, std::size_t i) {
-  if (offer.transpose && i % 2 == 1) c.operation = ROPE_TRANSPOSE;
+  if (offer.transpose && i % 2 == 1) c.operation = Operation::transpose;
   for (TensorCase& t : c.tensors)
     t.in_place = offer.in_place && (i % 4 >= 2 || !offer.out_of_place);
 }
@@ -180,7 +180,7 @@ void add_tensor_sets(std::vector<Case>& cases, const Offer& offer) {
     add(4, equal);
     // All offered features at once, so the last tensor must be handled like the first.
     const Case simple = base;
-    if (offer.transpose) base.operation = ROPE_TRANSPOSE;
+    if (offer.transpose) base.operation = Operation::transpose;
     if (offer.scale) base.attention_scale = 1.5;
     base.own_tables = offer.own_tables;
     add(4, [&](TensorCase& t, std::size_t i) {

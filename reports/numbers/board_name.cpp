@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/api/types.h"
+
 namespace ropewalk::report {
 
 BoardName::BoardName(std::string_view name) {
@@ -29,6 +31,12 @@ std::string_view BoardName::one_of(std::initializer_list<std::string_view> words
   const auto found =
       std::find_if(words.begin(), words.end(), [&](std::string_view word) { return has(word); });
   return found == words.end() ? std::string_view() : *found;
+}
+
+std::string_view BoardName::dtype() const {
+  for (const DataType& type : data_type_rows)
+    if (has(type.word)) return type.word;
+  return {};
 }
 
 std::string BoardName::without_angles() const {

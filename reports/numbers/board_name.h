@@ -18,7 +18,7 @@ class BoardName {
   bool has_all_of(const BoardName& other) const;
   /// The first of these words that is a part of the name; empty if no word is.
   std::string_view one_of(std::initializer_list<std::string_view> words) const;
-  std::string_view dtype() const { return one_of({"f64", "f32", "bf16", "f16"}); }
+  std::string_view dtype() const;
   std::string_view pairing() const { return one_of({"half_split", "interleaved"}); }
   std::string_view angles() const { return one_of({"table", "computed"}); }
   /// "half_split / f32 / in place", i.e. the name without its angle source.

@@ -20,7 +20,7 @@ void run(std::string_view text) {
     claim(!w.profiles.empty(), "a workload is in a profile");
     claim(allocated_bytes(w) <= workload_bytes_max, "a workload is at most 64 GiB");
     for (const std::int32_t angles : {ROPE_ANGLES_TABLE, ROPE_ANGLES_INV_FREQ}) {
-      const rope_problem p = make_problem(w, {}, angles, ROPE_FORWARD);
+      const rope_problem p = make_problem(w, {}, angles, Operation::forward);
       for (const rope_tensor& t : {p.tensor[0], p.tensor[1]})
         claim(t.rotary_offset + p.rotary_dim <= t.head_dim, "the window is inside the head");
       claim(p.max_position >= 0 && p.max_position < std::int64_t{1} << 31, "positions fit 32 bits");

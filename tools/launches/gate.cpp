@@ -81,8 +81,8 @@ VerifyPlan Gate::plan() const {
   plan.profile = Profile::smoke;
   plan.seed = options_.seed;
   plan.cases = options_.profile == Profile::smoke ? gate_cases_smoke : gate_cases;
-  plan.shrink = false;  // only the verdict matters here
-  std::set<std::int32_t> dtypes;
+  plan.shrink = false;  // whether it holds is the question here
+  std::set<Dtype> dtypes;
   for (const Workload& w : workloads_) dtypes.insert(w.dtype);
   plan.dtypes.assign(dtypes.begin(), dtypes.end());
   return plan;
@@ -125,8 +125,7 @@ void Gate::break_off(const std::string& kernel, const std::string& why, const st
 bool Gate::passed(const KernelFacts& facts, const Workload& w) const {
   return std::any_of(verdicts_.begin(), verdicts_.end(), [&](const VerdictRow& row) {
     return row.kernel == facts.name && row.verdict == Verdict::pass &&
-           row.pairing == word_of(pairing_words, w.pairing) &&
-           row.dtype == word_of(dtype_words, w.dtype);
+           row.pairing == word_of(w.pairing) && row.dtype == word_of(w.dtype);
   });
 }
 

@@ -131,7 +131,7 @@ class ExhaustiveRun {
     for (const KernelFacts& facts : found_.kernels) {
       if (!matches(options_.kernels, facts.name)) continue;
       Subject subject{workers.of(facts), oracle, facts};
-      for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED}) {
+      for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved}) {
         CertifiedCell cell;
         cell.plan.facts = facts;
         cell.plan.chunk = {pairing,       options_.rotary_dim, options_.rope_theta,

@@ -31,11 +31,10 @@ void list_kernel(Subject& subject) {
     fmt::print("  {:<20} SKIPPED: {}\n", "", k.cannot_run);
     return;
   }
-  for (const std::int32_t pairing : {ROPE_HALF_SPLIT, ROPE_INTERLEAVED})
-    for (const std::int32_t dtype : {ROPE_F32, ROPE_F64, ROPE_BF16, ROPE_F16}) {
+  for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved})
+    for (const Dtype dtype : tensor_dtypes) {
       const Probe probe = probe_offer(subject, pairing, dtype);
-      const std::string cell =
-          fmt::format("{} {}", word_of(pairing_words, pairing), word_of(dtype_words, dtype));
+      const std::string cell = fmt::format("{} {}", word_of(pairing), word_of(dtype));
       if (!probe.offer)
         fmt::print("  {:<20} {:<16} UNSUPPORTED: {}\n", "", cell, probe.last_refusal.text);
       else

@@ -22,8 +22,8 @@ int run_replay(const Options& options) {
   row.summary = r.facts.summary;
   row.plugin = c.plugin;
   row.angle_contract = word_of(contract_words, c.contract);
-  row.pairing = word_of(pairing_words, c.pairing);
-  row.dtype = word_of(dtype_words, c.dtype);
+  row.pairing = word_of(c.pairing);
+  row.dtype = word_of(c.dtype);
   row.property = c.property;
   row.claim = r.property->claim;
   row.verdict = verdict_of(r.finding);

@@ -1,0 +1,207 @@
+// types.h: the contract's enumerations as C++ types, and the table of its data types.
+//
+// A new data type is an enumerator in rope_kernel.h, a C++ type (half.h) and one row of
+// `data_types` here. Everything that differs between types is read from that row.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "kernels/api/half.h"
+#include "kernels/api/rope_kernel.h"
+
+namespace ropewalk {
+
+enum class Operation : std::int32_t { forward = ROPE_FORWARD, transpose = ROPE_TRANSPOSE };
+enum class Pairing : std::int32_t { interleaved = ROPE_INTERLEAVED, half_split = ROPE_HALF_SPLIT };
+enum class Dtype : std::int32_t {
+  f64 = ROPE_F64,
+  f32 = ROPE_F32,
+  f16 = ROPE_F16,
+  bf16 = ROPE_BF16,
+  i32 = ROPE_I32,
+  i64 = ROPE_I64
+};
+
+/// The value that a field of rope_problem holds.
+template <class Enum>
+constexpr std::int32_t in_contract(Enum value) {
+  return static_cast<std::int32_t>(value);
+}
+
+/// The operation that undoes a rotation, and the pairing that a case does not have.
+constexpr Operation reversed(Operation operation) {
+  return operation == Operation::forward ? Operation::transpose : Operation::forward;
+}
+constexpr Pairing other_than(Pairing pairing) {
+  return pairing == Pairing::interleaved ? Pairing::half_split : Pairing::interleaved;
+}
+
+/// A floating-point type: unit roundoff, the least subnormal and the least normal number, the
+/// largest number, and the bits of a mantissa, the leading one included (0: an integer type).
+struct Format {
+  double u = 0, eta = 0, normal = 0, largest = 0;
+  int mantissa = 0;
+};
+
+/// What the suite writes where a kernel has not written yet (a and b in turn) and around a kernel's
+/// inputs (read_only). The three differ, so a kernel that copies its surroundings is found.
+struct PoisonBits {
+  std::uint64_t a, b, read_only;
+};
+
+/// One row of the table of data types.
+struct DataType {
+  Dtype dtype;
+  std::string_view word;  ///< in replay lines, rows and reports
+  std::int64_t bytes;     ///< of one element
+  Dtype computed_in;      ///< the type of its cos and sin tables, and of a kernel's arithmetic
+  PoisonBits poison;      ///< in the low `bytes` bytes; of a floating-point type: NaNs
+  Format format{};
+  /// Exponents of test data: `wide` values have magnitudes 2^-wide .. 2^wide, `huge` ones begin at
+  /// 2^(huge - 1). Both leave room for a scale of 64, and in f64 for squares.
+  int wide = 0, huge = 0;
+};
+
+/// A row with the C++ type of its elements.
+template <class Element>
+struct DataTypeOf : DataType {
+  using Stored = Element;
+};
+
+namespace detail {
+
+inline constexpr PoisonBits poison_16{0x7fde, 0xffe5, 0x7ff1};
+inline constexpr PoisonBits poison_32{0x7fdeadb1, 0xffe5ca1b, 0x7ff1eab1};
+inline constexpr PoisonBits poison_64{0x7ffdeadbeefc0de1, 0xfffacade5ca1ab1e, 0x7ff9f00dfacef00d};
+
+}  // namespace detail
+
+/// The table, in the order of the enumerators.
+inline constexpr std::tuple data_types{
+    DataTypeOf<double>{{Dtype::f64,
+                        "f64",
+                        8,
+                        Dtype::f64,
+                        detail::poison_64,
+                        {0x1p-53, 0x1p-1074, 0x1p-1022, 0x1.fffffffffffffp1023, 53},
+                        20,
+                        440}},
+    DataTypeOf<float>{{Dtype::f32,
+                       "f32",
+                       4,
+                       Dtype::f32,
+                       detail::poison_32,
+                       {0x1p-24, 0x1p-149, 0x1p-126, 0x1.fffffep127, 24},
+                       20,
+                       118}},
+    DataTypeOf<F16>{{Dtype::f16,
+                     "f16",
+                     2,
+                     Dtype::f32,
+                     detail::poison_16,
+                     {0x1p-11, 0x1p-24, 0x1p-14, 65504, 11},
+                     6,
+                     9}},
+    DataTypeOf<Bf16>{{Dtype::bf16,
+                      "bf16",
+                      2,
+                      Dtype::f32,
+                      detail::poison_16,
+                      {0x1p-8, 0x1p-133, 0x1p-126, 0x1.fep127, 8},
+                      20,
+                      118}},
+    DataTypeOf<std::int32_t>{{Dtype::i32, "i32", 4, Dtype::i32, detail::poison_32}},
+    DataTypeOf<std::int64_t>{{Dtype::i64, "i64", 8, Dtype::i64, detail::poison_64}}};
+
+/// The types of a call's tensors, in the order of reports.
+inline constexpr std::array tensor_dtypes{Dtype::f32, Dtype::f64, Dtype::bf16, Dtype::f16};
+
+/// The rows of the table without their C++ types.
+inline constexpr std::array data_type_rows = std::apply(
+    [](const auto&... row) { return std::array{static_cast<DataType>(row)...}; }, data_types);
+
+namespace detail {
+
+static_assert([] {
+  for (std::size_t i = 0; i < data_type_rows.size(); ++i)
+    if (static_cast<std::size_t>(data_type_rows[i].dtype) != i) return false;
+  return true;
+}());
+
+template <std::size_t i>
+using Element = typename std::tuple_element_t<i, decltype(data_types)>::Stored;
+
+template <class Result, bool integers_too, std::size_t i = 0, class Use>
+Result with_row(Dtype dtype, Use& use) {
+  if constexpr (i < data_type_rows.size()) {
+    if constexpr (integers_too || data_type_rows[i].format.mantissa > 0)
+      if (dtype == data_type_rows[i].dtype) return use(std::type_identity<Element<i>>{});
+    return with_row<Result, integers_too, i + 1>(dtype, use);
+  } else {
+    std::abort();  // a type that no row has, or an integer type where data is meant
+  }
+}
+
+template <class Data, std::size_t i = 0>
+constexpr Dtype dtype_of() {
+  static_assert(i < data_type_rows.size(), "no data type of the contract is stored so");
+  if constexpr (std::is_same_v<Data, Element<i>>)
+    return data_type_rows[i].dtype;
+  else
+    return dtype_of<Data, i + 1>();
+}
+
+}  // namespace detail
+
+/// The row of a data type.
+constexpr const DataType& data_type(Dtype dtype) {
+  return data_type_rows[static_cast<std::size_t>(dtype)];
+}
+
+/// Whether a field of rope_problem names a floating-point type.
+constexpr bool is_floating(std::int32_t dtype) {
+  return dtype >= 0 && dtype < static_cast<std::int32_t>(data_type_rows.size()) &&
+         data_type(Dtype{dtype}).format.mantissa > 0;
+}
+
+/// Whether results are rounded once more where they are stored.
+constexpr bool is_narrow(Dtype dtype) {
+  return data_type(dtype).computed_in != dtype;
+}
+
+/// Whether the type holds 2^40 and its reciprocal: tests of powers and scales stay small elsewhere.
+constexpr bool has_wide_range(Dtype dtype) {
+  return data_type(dtype).format.largest > 0x1p40;
+}
+
+/// How an element is stored: ElementOf<Dtype::f32> is float.
+template <Dtype dtype>
+using ElementOf = detail::Element<static_cast<std::size_t>(dtype)>;
+
+/// An unsigned integer as wide as an element.
+template <class Element>
+using BitsOf = std::conditional_t<
+    sizeof(Element) == 8, std::uint64_t,
+    std::conditional_t<sizeof(Element) == 4, std::uint32_t,
+                       std::conditional_t<sizeof(Element) == 2, std::uint16_t, std::uint8_t>>>;
+
+/// use(std::type_identity<Element>) with the C++ type of a floating-point type.
+template <class Use>
+decltype(auto) with_floating_type(Dtype dtype, Use&& use) {
+  using Result = std::invoke_result_t<Use&, std::type_identity<double>>;
+  return detail::with_row<Result, false>(dtype, use);
+}
+/// The same for every type.
+template <class Use>
+decltype(auto) with_any_type(Dtype dtype, Use&& use) {
+  using Result = std::invoke_result_t<Use&, std::type_identity<double>>;
+  return detail::with_row<Result, true>(dtype, use);
+}
+
+}  // namespace ropewalk
