@@ -4,7 +4,8 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS ropewalk)
-# Below a folder of their own, so that #include "kernels/api/kernel.h" reads the same in the tree.
+# Headers go into a folder of their own, so that #include "kernels/api/kernel.h" reads as in the
+# tree.
 install(FILES kernels/api/rope_kernel.h kernels/api/kernel.h kernels/api/half.h kernels/api/types.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/ropewalk/kernels/api)
 

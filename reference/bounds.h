@@ -21,7 +21,7 @@ inline double compound(double a, double b) {
   return a + b + a * b;
 }
 
-/// What a kernel computes in (u, eta, normal), and what it rounds to where it stores.
+/// The type in which a kernel computes (u, eta, normal), and the type to which it rounds on store.
 struct Precision {
   double u, eta, normal;
   bool flushes = false;  ///< ROPE_FLUSHES_SUBNORMALS: a subnormal value may become 0

@@ -30,8 +30,8 @@ Real reduced_angle(double inv_freq, std::int64_t position) {
   return angle - turns * full_turn;
 }
 
-/// The matrix of eq. 15 takes neighbours as pairs; half_split is the same one with the elements in
-/// another order. new_index[j] is where element j of the paper's order stands.
+/// The matrix of eq. 15 pairs neighbours. half_split is the same matrix with the elements in
+/// another order. new_index[j] is the place of element j of the paper's order.
 Eigen::PermutationMatrix<Eigen::Dynamic> element_order(Eigen::Index half, Pairing pairing) {
   Eigen::PermutationMatrix<Eigen::Dynamic> order(2 * half);
   order.setIdentity();

@@ -15,10 +15,9 @@ namespace ropewalk {
 /// Range: 0 <= inv_freq <= 2 pi.
 double log2_error(double inv_freq, std::int64_t position, const Rotation& claimed);
 
-/// The matrix R of RoFormer eq. 15 for one position, row-major [rotary_dim x rotary_dim], built
-/// from std::cos and std::sin of long double angles: good to about 1e-15 for small positions.
-/// `pairing` is Pairing::interleaved or Pairing::half_split; another one throws
-/// std::invalid_argument.
+/// The matrix R of RoFormer eq. 15 for one position, row-major [rotary_dim x rotary_dim].
+/// Built from std::cos and std::sin of long double angles, so its error is about 1e-15 for small
+/// positions. A value that is no enumerator of Pairing throws std::invalid_argument.
 std::vector<double> dense_rotation(const std::vector<double>& inv_freq, std::int64_t position,
                                    Pairing pairing);
 

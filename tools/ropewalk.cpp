@@ -7,9 +7,10 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <map>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <variant>
 
 #include "base/printable.h"
 #include "base/system/memory_limits.h"
@@ -51,26 +52,26 @@ void hold_standard_streams() {
 
 // The least memory that judging needs, as measured: the command, a judge and its worker. With less
 // memory the system would kill the run without a message.
-void require_memory(const std::string& verb) {
+template <class Options>
+void require_memory(const std::string& verb, const Options&) {
   constexpr std::int64_t least = std::int64_t{64} << 20;
-  const bool judges = verb == "verify" || verb == "mutants" || verb == "bench" || verb == "run";
+  constexpr bool judges =
+      std::is_base_of_v<RunIdentity, Options> || std::is_same_v<Options, RunOptions>;
   const MemoryLeft left = judges ? shared_memory_left() : MemoryLeft{};
   if (left.bytes < least)
     throw std::runtime_error(verb + " needs " + std::to_string(least >> 20) + " MiB of memory, " +
                              std::to_string(left.bytes >> 20) + " MiB are left " + left.by);
 }
 
-int run_verb(const Options& options) {
-  static const std::map<std::string, int (*)(const Options&)> verbs = {
-      {"list", run_list},       {"verify", run_verify}, {"replay", run_replay},
-      {"mutants", run_mutants}, {"bench", run_bench},   {"report", run_report},
-      {"run", run_everything},  {"merge", run_merge},   {"doctor", run_doctor},
-      {"compare", run_compare},
-  };
+int run_verb(const Parsed& parsed) {
   try {
-    require_memory(options.verb);
-    const FolderLock folder(options);
-    return verbs.at(options.verb)(options);
+    return std::visit(
+        [&](const auto& options) {
+          require_memory(parsed.verb, options);
+          const FolderLock folder(parsed.options);
+          return run(options);
+        },
+        parsed.options);
   } catch (const std::exception& e) {
     // If nothing can be printed, main reports that once.
     if (output_end() == OutputEnd::written) print_error(e.what());
@@ -95,7 +96,7 @@ int main(int argc, char** argv) {
   hold_standard_streams();
   const Parsed parsed = parse_command_line(argc, argv);
   if (!parsed.error.empty()) print_error(parsed.error);
-  const int code = parsed.run ? run_verb(parsed.options) : parsed.exit_code;
+  const int code = parsed.run ? run_verb(parsed) : parsed.exit_code;
   switch (output_end()) {
     case OutputEnd::written:
       return code;

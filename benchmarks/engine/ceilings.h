@@ -26,9 +26,9 @@ struct CeilingVariant {
   void (*pass)(const CeilingSpan& span);
 };
 
-/// The variants this processor (after the mask of kernels/api/cpu_features.h) can run; never empty.
-/// An update multiplies by -1: it moves what a rotation moves, and repeating it never drifts.
-/// Of a type that is timed (with_timed_type).
+/// The variants that this processor can run, after the mask of kernels/api/cpu_features.h; never
+/// empty. dtype is a type that is timed (with_timed_type). An update multiplies by -1: it moves
+/// what a rotation moves, and repeating it does not drift.
 std::vector<CeilingVariant> update_variants(Dtype dtype);
 std::vector<CeilingVariant> copy_variants(Dtype dtype);
 

@@ -148,7 +148,7 @@ TEST(Recheck, OneCallHasTheBoundOfOneAndManyHaveMore) {
 
 TEST(Recheck, F64HasItsOwnBound) {
   Workload w = placed(false);
-  w.dtype = ROPE_F64;
+  w.dtype = Dtype::f64;
   const auto right = [](const rope_problem* p, const rope_operands* o, void*) {
     return rotate_f64(p, o, 0);
   };
@@ -175,7 +175,7 @@ TEST(Recheck, CallsThatLeftNothingToRotateAreSeen) {
     std::uint64_t random = 5;
     const std::int64_t token = data.disturb(random);
     const rope_problem problem =
-        make_problem(w, data.inv_freq(false), ROPE_ANGLES_TABLE, ROPE_FORWARD);
+        make_problem(w, data.inv_freq(false), ROPE_ANGLES_TABLE, Operation::forward);
     kernel.apply(&problem, &operands, nullptr);
     const std::string wrong = recheck(kernel, w, data, {data.positions(), 1, 1, token}, oracle, 3);
     EXPECT_EQ(wrong.find("what calls had left is no rotated input"),

@@ -151,7 +151,7 @@ void refuse_what_is_foreign(ConfigReader& in) {
     in.fail("position_embedding_type", "is '" + shown(*kind) + "': no rotary embedding");
 }
 
-/// The pairing that a file names, if it names one.
+/// The pairing that a file states, if it states one.
 std::optional<Pairing> own_pairing(ConfigReader& in, const ModelType* type) {
   if (const auto interleave = in.flag("rope_interleave"))
     return *interleave ? Pairing::interleaved : Pairing::half_split;
@@ -171,9 +171,9 @@ const ModelType* read_type(ConfigReader& in, std::string_view pairing, Workload&
   }
   if (!own)
     in.fail("model_type", word ? "'" + shown(*word) +
-                                     "' is not known here: say --pairing half_split or --pairing "
-                                     "interleaved, whichever pairs it turns"
-                               : "is missing: say --pairing half_split or --pairing interleaved");
+                                     "' is not known here: give --pairing half_split or --pairing "
+                                     "interleaved, as the model pairs its elements"
+                               : "is missing: give --pairing half_split or --pairing interleaved");
   w.pairing = *own;
   in.assume(fmt::format("pairing {}, as model_type or rope_interleave says", word_of(*own)));
   return type;

@@ -9,9 +9,9 @@ namespace ropewalk::bench {
 /// One model_type of Hugging Face's transformers.
 struct ModelType {
   std::string_view name;
-  Pairing pairing;  ///< of its weights as they are stored there
-  /// What a missing key means, as that model's code has it. Where nothing is known here, 0 and
-  /// false: the key must then be said.
+  Pairing pairing;  ///< of the weights as stored there
+  /// The meaning of a missing key in that model's code. If it is not known here, the value is 0 or
+  /// false, and the key must be given.
   double rope_theta = 0;      ///< the base
   bool own_k_heads = false;   ///< K may have as many heads as Q
   bool whole_head = true;     ///< the whole head is rotated

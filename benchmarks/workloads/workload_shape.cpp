@@ -78,8 +78,8 @@ std::optional<ShapeFault> shape_fault(const Workload& w) {
   if (std::min({q.heads, k.heads, q.head_dim, k.head_dim, w.batch, w.tokens}) < 1 ||
       std::min(q.rotary_offset, k.rotary_offset) < 0)
     return ShapeFault{"q_heads", "a size is below 1 or an offset below 0"};
-  if ((w.pairing != ROPE_HALF_SPLIT && w.pairing != ROPE_INTERLEAVED) ||
-      (w.dtype != ROPE_F32 && w.dtype != ROPE_F64) || w.scaling.rule < ScalingRule::none ||
+  if ((w.pairing != Pairing::half_split && w.pairing != Pairing::interleaved) ||
+      (w.dtype != Dtype::f32 && w.dtype != Dtype::f64) || w.scaling.rule < ScalingRule::none ||
       w.scaling.rule > ScalingRule::llama3)
     return ShapeFault{"pairing", "pairing, dtype or scaling is none that is timed"};
   if (auto fault = window_fault(w)) return fault;
@@ -116,29 +116,6 @@ std::vector<double> workload_frequencies_f32(const Workload& w) {
     return inverse_frequencies_f32(w.rope_theta, w.rotary_dim);
   std::vector<double> out = workload_frequencies(w);
   for (double& frequency : out) frequency = static_cast<double>(static_cast<float>(frequency));
-  return out;
-}
-
-std::string to_toml(const std::vector<Workload>& workloads) {
-  std::string out;
-  for (const Workload& w : workloads) {
-    const WorkloadTensor &q = w.tensors[0], &k = w.tensors[1];
-    out += fmt::format("[[workload]]\nname = \"{}\"\nmodel = {}\nsource = {}\nphase = \"{}\"\n",
-                       w.name, toml_string(w.model), toml_string(w.source), w.phase);
-    out +=
-        fmt::format("pairing = \"{}\"\ndtype = \"{}\"\nplacement = \"{}\"\npositions = \"{}\"\n",
-                    word_of(w.pairing), word_of(w.dtype), w.in_place ? "in_place" : "out_of_place",
-                    w.cold        ? "cold"
-                    : w.scattered ? "scattered"
-                                  : "consecutive");
-    out += fmt::format("q_heads = {}\nk_heads = {}\nhead_dim = {}\nk_head_dim = {}\n", q.heads,
-                       k.heads, q.head_dim, k.head_dim);
-    out += fmt::format("q_rotary_offset = {}\nk_rotary_offset = {}\nrotary_dim = {}\n",
-                       q.rotary_offset, k.rotary_offset, w.rotary_dim);
-    out += fmt::format("rope_theta = {}\nbatch = {}\ntokens = {}\nprofiles = [\"{}\"]\n{}\n",
-                       w.rope_theta, w.batch, w.tokens, fmt::join(w.profiles, "\", \""),
-                       scaling_toml(w.scaling));
-  }
   return out;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/text_file.h"
 #include "kernels/api/types.h"
+#include "reports/record/record_words.h"
 
 namespace ropewalk::bench {
 
@@ -36,7 +37,7 @@ struct FrequencyScaling {
 struct Workload {
   std::string name;           ///< e.g. "llama-3-8b/decode-1"
   std::string model, source;  ///< whose shape, and where the model itself says so
-  std::string phase;          ///< decode, prefill, working_set
+  report::WorkloadPhase phase = report::WorkloadPhase::decode;
   Pairing pairing = Pairing::half_split;
   Dtype dtype = Dtype::f32;  ///< of tensors and tables: Dtype::f32 or Dtype::f64
   bool in_place = true;
@@ -95,8 +96,8 @@ inline std::int64_t max_position_of(const Workload& workload) {
 }
 
 /// The contiguous problem of a workload. `inv_freq` ([rotary_dim / 2]) must outlive it.
-/// angle_source: ROPE_ANGLES_TABLE (by position, dtype of the data) or ROPE_ANGLES_INV_FREQ.
-/// operation: Operation::forward or Operation::transpose.
+/// angle_source is ROPE_ANGLES_TABLE (by position, in the dtype of the data) or
+/// ROPE_ANGLES_INV_FREQ. operation is Operation::forward or Operation::transpose.
 rope_problem make_problem(const Workload& workload, const std::vector<double>& inv_freq,
                           std::int32_t angle_source, Operation operation);
 

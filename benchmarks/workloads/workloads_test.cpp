@@ -65,7 +65,7 @@ TEST(Workloads, ReadsEveryField) {
   EXPECT_EQ(w.name, "toy/one");
   EXPECT_EQ(w.model, "Toy");
   EXPECT_EQ(w.source, "this test");
-  EXPECT_EQ(w.phase, "decode");
+  EXPECT_EQ(w.phase, report::WorkloadPhase::decode);
   EXPECT_EQ(w.pairing, Pairing::interleaved);
   EXPECT_EQ(w.dtype, Dtype::f64);
   EXPECT_FALSE(w.in_place);

@@ -73,7 +73,8 @@ struct Case {
   std::vector<std::int64_t> positions;
   std::int64_t position_from = 0, position_to = 0, position_step = 1;
   Dtype position_dtype = Dtype::i32;
-  bool positions_null = false;  ///< tables by token only
+  /// true: rope_problem has no positions, and tables are indexed by token
+  bool positions_null = false;
   std::int64_t position_batch_stride = contiguous, position_token_stride = contiguous;
   std::int32_t rows_by = ROPE_ROW_BY_POSITION;
   std::int64_t table_spare_rows = 0;  ///< table rows beyond the needed rows

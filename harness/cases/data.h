@@ -27,7 +27,7 @@ constexpr std::uint64_t hash(std::uint64_t seed, Coordinates... coordinates) {
   return z;
 }
 
-/// A full-mantissa value with 0.5 <= |value| < 1, exact in a type with `mantissa_bits`.
+/// A full-mantissa value with 0.5 <= |value| < 1. It is exact in a type with `mantissa_bits`.
 constexpr double unit_value(std::uint64_t bits, int mantissa_bits) {
   const std::uint64_t sign = bits & (std::uint64_t{1} << 63);
   const std::uint64_t fraction = (bits >> 11) & ((std::uint64_t{1} << 52) - 1);
@@ -35,38 +35,40 @@ constexpr double unit_value(std::uint64_t bits, int mantissa_bits) {
   return std::bit_cast<double>(sign | (std::uint64_t{1022} << 52) | kept);
 }
 
-/// 2^exponent, normal.
+/// Returns 2^exponent, for exponents of normal doubles.
 constexpr double power_of_two_value(int exponent) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
 }
 
-/// k, where 2^k <= x < 2^(k + 1). x: positive and normal.
+/// Returns k with 2^k <= x < 2^(k + 1). x is positive and normal.
 constexpr int exponent_of(double x) {
   return static_cast<int>(std::bit_cast<std::uint64_t>(x) << 1 >> 53) - 1023;
 }
 
-/// Full mantissa, magnitude 2^-wide .. 2^wide of the type's row: sees errors that grow with x.
+/// A full mantissa of magnitude 2^-wide .. 2^wide, as the type's row says. It shows errors that grow
+/// with the size of x.
 constexpr double wide_value(std::uint64_t bits, const DataType& type) {
   const auto count = static_cast<std::uint64_t>(2 * type.wide + 1);
   const int exponent = static_cast<int>(mix(bits) % count) - type.wide;
   return unit_value(bits, type.format.mantissa) * power_of_two_value(exponent);
 }
 
-/// Full mantissa, a few times the least normal number of the type, or of f32 for wider types:
-/// products and sums of such values are subnormal.
+/// A full mantissa, a few times the least normal number of the type, or of f32 for a wider type.
+/// Products and sums of such values are subnormal.
 constexpr double tiny_value(std::uint64_t bits, const DataType& type) {
   const int least = exponent_of(std::max(type.format.normal, data_type(Dtype::f32).format.normal));
   const int exponent = static_cast<int>(mix(bits) % 4) + least;
   return unit_value(bits, type.format.mantissa) * power_of_two_value(exponent);
 }
 
-/// Full mantissa, as large as a scale of 64 leaves room for, and as squares leave in f64.
+/// A full mantissa, as large as a scale of 64 allows. In f64 it is as large as the squares in laws
+/// allow.
 constexpr double huge_value(std::uint64_t bits, const DataType& type) {
   return unit_value(bits, type.format.mantissa) * power_of_two_value(type.huge);
 }
 
-/// What arithmetic has rules of its own for: 0, -0, 1, -1, and values that are subnormal in the
-/// data type (in f64 2^-440: laws are checked by squares).
+/// Values that arithmetic treats specially: 0, -0, 1, -1, and subnormals of the data type. In f64
+/// the subnormals give way to 2^-440, because laws are checked by squares.
 constexpr double special_value(std::uint64_t bits, const DataType& type) {
   constexpr double values[] = {0.0, -0.0, 1.0, -1.0};
   const int mantissa = type.format.mantissa;
@@ -77,8 +79,8 @@ constexpr double special_value(std::uint64_t bits, const DataType& type) {
   return type.format.eta * static_cast<double>(bits >> (64 - std::min(mantissa - 1, 20)));
 }
 
-/// Where a type begins: 1 to 100 times its least subnormal, any subnormal, and its first normal
-/// numbers. Of the type, or rounded to it by who stores it.
+/// The lower end of a type: 1 to 100 times its least subnormal, any subnormal, and its first normal
+/// numbers. A value that the type lacks is rounded when it is stored.
 constexpr double subnormal_value(std::uint64_t bits, const Format& format) {
   const double sign = bits >> 63 != 0 ? -1 : 1;
   const std::uint64_t which = mix(bits) % 4;
@@ -88,15 +90,16 @@ constexpr double subnormal_value(std::uint64_t bits, const Format& format) {
   return 2 * unit_value(bits, format.mantissa) * format.normal;
 }
 
-/// Where a type ends: full mantissas, the pair as long as the contract's promise reaches, up to
-/// largest / sqrt(2), or as much less as a scale asks for.
+/// The upper end of a type. Each pair is a full mantissa as long as the contract promises to
+/// handle, up to largest / sqrt(2). A scale above 1 lowers that limit.
 constexpr double edge_value(std::uint64_t bits, const Format& format, double scale) {
   double power = power_of_two_value(exponent_of(format.largest));
   for (double a = scale < 0 ? -scale : scale; a > 1; a /= 2) power /= 2;
   return unit_value(bits, format.mantissa) * power;
 }
 
-/// A full mantissa and any power of two between those ends, which `which` chooses.
+/// A full mantissa times any power of two between the two ends of the type. `which` chooses the
+/// power.
 constexpr double span_value(std::uint64_t bits, std::uint64_t which, const Format& format,
                             double scale) {
   const int least = exponent_of(format.normal);

@@ -25,7 +25,8 @@ struct Buffer {
   /// in place: owned elements hold the input before the call, not poison
   bool holds_input = false;
   std::vector<std::byte> content;
-  std::vector<std::uint8_t> owned;  ///< one an element; empty unless writable
+  /// 1 byte for each element; empty unless the buffer is writable
+  std::vector<std::uint8_t> owned;
 
   std::int64_t element_bytes() const { return data_type(dtype).bytes; }
 };

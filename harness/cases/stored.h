@@ -22,7 +22,7 @@ Stored load_as(const std::vector<std::byte>& bytes, std::int64_t index) {
   return load_as<Stored>(bytes.data(), index);
 }
 
-/// Rounds to the data type (to 16 bits by way of f32).
+/// Rounds to the data type. A 16-bit type is reached by way of f32.
 template <class Stored>
 void store_as(std::vector<std::byte>& bytes, std::int64_t index, double value) {
   const Stored stored{static_cast<TableOf<Stored>>(value)};
@@ -36,12 +36,12 @@ inline void store(std::vector<std::byte>& bytes, Dtype dtype, std::int64_t index
 }
 
 /// The element of a data type known at run time, exact as a double.
-inline double load(const std::vector<std::byte>& bytes, Dtype dtype, std::int64_t index) {
+inline double load(const std::byte* bytes, Dtype dtype, std::int64_t index) {
   return with_floating_type(dtype, [&]<class Stored>(std::type_identity<Stored>) {
     return double{load_as<Stored>(bytes, index)};
   });
 }
-inline double load(const std::vector<std::byte>& bytes, std::int32_t dtype, std::int64_t index) {
+inline double load(const std::vector<std::byte>& bytes, Dtype dtype, std::int64_t index) {
   return load(bytes.data(), dtype, index);
 }
 

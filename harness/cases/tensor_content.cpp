@@ -13,7 +13,7 @@
 namespace ropewalk::harness {
 namespace {
 
-// The value of one rotated element of head h, whose coordinates are in `head_hash`.
+// The value of one rotated element of head h. `head_hash` holds the coordinates of the head.
 double element_value(const Case& c, const DataType& type, std::uint64_t head_hash, std::int64_t h,
                      std::int64_t e) {
   const int mantissa = type.format.mantissa;
@@ -34,9 +34,9 @@ double element_value(const Case& c, const DataType& type, std::uint64_t head_has
       return subnormal_value(bits, type.format);
     case DataPattern::edge:
       return edge_value(bits, type.format, c.attention_scale);
-    case DataPattern::span:  // the two elements of a pair alike
+    case DataPattern::span:  // both elements of a pair have the same exponent
       return span_value(bits, hash(head_hash, ~pair), type.format, c.attention_scale);
-    case DataPattern::basis:  // heads: (1, 0), (0, 1), full mantissas, and again
+    case DataPattern::basis:  // heads in turn: (1, 0), (0, 1), full mantissas
       return h % 3 == 2 ? unit_value(bits, mantissa) : (first == (h % 3 == 0) ? 1.0 : 0.0);
     case DataPattern::decay: {  // heads: half prefix indicators, then those of DecayHead
       const double stair = std::sqrt(static_cast<double>(half - pair));
@@ -51,8 +51,8 @@ double element_value(const Case& c, const DataType& type, std::uint64_t head_has
   __builtin_unreachable();
 }
 
-// What must be copied bit for bit: any bits, infinities and NaN payloads among them, and what
-// arithmetic would change: -0, a subnormal, a signalling NaN.
+// Elements that must be copied bit for bit: random bits, with infinities and NaN payloads among
+// them. They also hold values that arithmetic would change: -0, a subnormal, a signalling NaN.
 std::uint64_t copied_bits(Dtype dtype, std::uint64_t random, std::int64_t e) {
   const DataType& type = data_type(dtype);
   const std::uint64_t all = ~std::uint64_t{0} >> (64 - 8 * type.bytes);
@@ -60,7 +60,7 @@ std::uint64_t copied_bits(Dtype dtype, std::uint64_t random, std::int64_t e) {
   const std::uint64_t special[] = {all ^ all >> 1, 0, 1, exponent | 1};
   if (e % 5 == 2) return special[random % 4];
   const std::uint64_t bits = (e % 5 == 1 ? random | exponent : random) & all;
-  // Chance makes poison now and then in a narrow type.
+  // In a narrow type, random bits are sometimes equal to poison.
   for (const Poison poison : {Poison::a, Poison::b, Poison::read_only})
     if (bits == poison_bits(poison, dtype)) return bits ^ 1;
   return bits;
@@ -75,7 +75,7 @@ void fill_window(const Case& c, std::uint64_t head_hash, std::int64_t h, std::in
       for (std::int64_t e = 0; e < c.rotary_dim; ++e)
         store_as<Stored>(bytes, begin + e, value_of(e));
     };
-    if (c.data == DataPattern::unit)  // most cases have it
+    if (c.data == DataPattern::unit)  // the most frequent pattern
       fill([&](std::int64_t e) { return unit_value(hash(head_hash, e), type.format.mantissa); });
     else
       fill([&](std::int64_t e) { return element_value(c, type, head_hash, h, e); });

@@ -41,9 +41,9 @@ std::complex<double> as_complex(const Complex<Wide>& z) {
   return {as_double(z.re), as_double(z.im)};
 }
 
-// Double-double holds no products of f64 pairs next to the ends of the range. A rotation is linear:
-// such a pair is judged 2^600 times as large or as small, with its bound, which is exact (what a
-// small second element of a huge pair loses is below 2^-1000 of it).
+// Double-double cannot hold products of f64 pairs near the ends of the range. A rotation is linear,
+// so such a pair is judged 2^600 times as large or as small, together with its bound. This is
+// exact, except that the small element of a huge pair may lose less than 2^-1000 of the pair.
 double factor_for(Dtype dtype, double rho) {
   if (dtype != Dtype::f64 || rho == 0 || (rho > 0x1p-400 && rho < 0x1p400)) return 1;
   return rho < 1 ? 0x1p600 : 0x1p-600;
@@ -118,7 +118,7 @@ struct QuickLook {
   QuickLook(const KernelFacts& facts, const Case& c)
       : precision(precision_of(facts, c.dtype)),
         scale(scale_of(c)),
-        sign(c.operation == ROPE_TRANSPOSE ? -1 : 1) {
+        sign(c.operation == Operation::transpose ? -1 : 1) {
     bounds::Precision no_underflow = precision;
     no_underflow.eta = no_underflow.normal = no_underflow.stored_normal = 0;
     relative_bound = computed_bound(facts, c, no_underflow, 1, 1, 1);
@@ -165,27 +165,21 @@ template <class Stored>
 void compare_head_as(const KernelFacts& facts, const Case& c, const HeadView& head, double times,
                      Tally& tally) {
   using Wide = std::conditional_t<std::is_same_v<Stored, double>, DoubleDouble, double>;
-  Tally tally;
-  QuickLook look;
-  look.precision = precision_of(subject.facts, p.source.dtype);
-  look.scale = scale_of(p.source);
-  look.sign = p.source.operation == Operation::transpose ? -1 : 1;
-  bounds::Precision no_underflow = look.precision;
-  no_underflow.eta = no_underflow.normal = no_underflow.stored_normal = 0;
-  look.relative_bound = computed_bound(subject.facts, p.source, no_underflow, 1, 1, 1);
-  std::vector<Complex<Wide>> rotations;
-  for (const Outputs& outputs : execution.outputs) {
-    HeadPlace known{ROPE_MAX_TENSORS, 0, 0, 0};
-    for_each_rotated_head(p.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t,
-                                       std::int64_t h) {
-      if (tensor != known.tensor || b != known.b || t != known.t) {
-        rotations.clear();
-        for (const Rotation& r : rotations_of(p, subject.oracle, outputs.placement, tensor, b, t))
-          rotations.push_back({Wide(r.re), Wide(r.im)});
-      }
-      known = {tensor, b, t, h};
-      compare_head<Stored>(subject, p, outputs, known, rotations, look, tally);
-    });
+  const QuickLook look(facts, c);
+  const auto half = std::ssize(head.rotations);
+  for (std::int64_t i = 0; i < half; ++i) {
+    const PairIndex e = pair_index(head.pairing, i, half);
+    const auto pair_at = [&](const std::byte* row) {
+      return Complex<Wide>{Wide(TableOf<Stored>{load_as<Stored>(row, e.first)}),
+                           Wide(TableOf<Stored>{load_as<Stored>(row, e.second)})};
+    };
+    const Complex<Wide> x = pair_at(head.in), y = pair_at(head.out);
+    const Rotation& rotation = head.rotations[static_cast<std::size_t>(i)];
+    const Complex<Wide> r{Wide(rotation.re), Wide(rotation.im)};
+    if (look.suspicious(x, r, y, times * tally.finding().margin))
+      compare_pair(facts, c, x, r, y, times, tally, [&] { return head.where(i); });
+    else
+      tally.count_harmless();
   }
 }
 
@@ -263,16 +257,17 @@ double rotation_error(const KernelFacts& facts, Dtype dtype) {
                                                           : bounds::computed_rotation);
 }
 
-Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution) {
-  return with_floating_type(problem.source.dtype, [&]<class Stored>(std::type_identity<Stored>) {
-    return compare_all<Stored>(subject, problem, execution);
+void compare_head(const KernelFacts& facts, const Case& c, const HeadView& head, double times,
+                  Tally& tally) {
+  with_floating_type(c.dtype, [&]<class Stored>(std::type_identity<Stored>) {
+    compare_head_as<Stored>(facts, c, head, times, tally);
   });
 }
 
 Finding compare_with_truth(Subject& subject, const Problem& p, const Execution& execution) {
   Tally tally;
   std::vector<Rotation> rotations;
-  const auto bytes = element_bytes(p.source.dtype);
+  const auto bytes = data_type(p.source.dtype).bytes;
   for (const Outputs& outputs : execution.outputs) {
     HeadPlace at{ROPE_MAX_TENSORS, 0, 0, 0};
     const std::function<std::string(std::int64_t)> where = [&](std::int64_t pair) {
@@ -289,7 +284,7 @@ Finding compare_with_truth(Subject& subject, const Problem& p, const Execution& 
           const auto in = places.in_at + in_index(p.asked, tensor, b, t, h) + offset;
           const auto out = places.out_at + out_index(p.asked, tensor, b, t, h) + offset;
           compare_head(subject.facts, p.source,
-                       {p.asked.pairing, given(p, outputs, places.in).data() + in * bytes,
+                       {p.source.pairing, given(p, outputs, places.in).data() + in * bytes,
                         outputs[static_cast<std::size_t>(places.out)].data() + out * bytes,
                         rotations, where},
                        1, tally);

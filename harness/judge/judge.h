@@ -14,9 +14,9 @@
 
 namespace ropewalk::harness {
 
-/// What a kernel is held to compute in, and to round to on store. 16-bit data: f32, then the data
-/// type; under a declared error_bound, which holds for the result, all may be done in the data
-/// type.
+/// The precision in which a kernel must compute, and that to which it rounds on store. For 16-bit
+/// data these are f32 and the data type. A declared error_bound covers the whole result, so such a
+/// kernel may compute in the data type.
 bounds::Precision precision_of(const KernelFacts& facts, Dtype dtype);
 
 /// The largest error that storing an output pair may add. It is 0 for f32 and f64 data and under a
@@ -42,7 +42,8 @@ PairValue output_pair(const Problem& problem, const Outputs& outputs, std::uint3
 double pair_bound(const KernelFacts& facts, const Case& c, double rho, double r,
                   const PairValue& expected);
 
-/// How far |r^ - r| of a kernel's rotation may be: a correctly rounded table, or its own angles.
+/// How far |r^ - r| of a kernel's rotation may be, for a correctly rounded table or for the
+/// kernel's own angles.
 double rotation_error(const KernelFacts& facts, Dtype dtype);
 
 /// The rotation by a kernel's own angles: the real one, or that of the rounded f32 angle.
@@ -52,7 +53,7 @@ Rotation own_rotation(std::int32_t contract, Oracle& oracle, double inv_freq,
 /// One head, wherever it lies: its pairing, its first rotated element as it was given and as it was
 /// returned, a rotation for each pair, and where pair i is, in words.
 struct HeadView {
-  std::int32_t pairing;
+  Pairing pairing;
   const std::byte *in, *out;
   const std::vector<Rotation>& rotations;
   const std::function<std::string(std::int64_t)>& where;

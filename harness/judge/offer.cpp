@@ -158,7 +158,7 @@ constexpr Feature features[] = {
      }},
 };
 
-// The basic shapes, simplest first: the first that is accepted is the base of all others.
+// The basic shapes, simplest first. The first accepted shape is the base of all other questions.
 std::vector<Case> basic_cases(const Subject& subject, Pairing pairing, Dtype dtype) {
   std::vector<Case> cases;
   Case c;
@@ -173,24 +173,20 @@ std::vector<Case> basic_cases(const Subject& subject, Pairing pairing, Dtype dty
   for (const HeadSize size : usual_sizes)
     for (const auto tensors : {std::size_t{1}, std::size_t{2}})
       for (const std::int64_t tokens : {2, 1})
-        for (const bool in_place : {false, true})
-          for (const std::int32_t rows_by : {ROPE_ROW_BY_POSITION, ROPE_ROW_BY_TOKEN})
-            for (const Dtype positions : {Dtype::i32, Dtype::i64}) {
-              // A promise of neither form is refused when the kernel is registered.
-              if ((subject.facts.flags & (in_place ? ROPE_IN_PLACE : ROPE_OUT_OF_PLACE)) == 0)
-                continue;
-              if (c.contract != ROPE_CONTRACT_TABLE && rows_by != ROPE_ROW_BY_POSITION) continue;
-              c.rotary_dim = size.rotary_dim;
-              c.tokens = tokens;
-              c.rows_by = rows_by;
-              c.position_dtype = positions;
-              TensorCase t;
-              t.heads = 2;
-              t.head_dim = size.head_dim;
-              t.in_place = in_place;
-              c.tensors.assign(tensors, t);
-              cases.push_back(c);
-            }
+        for (const std::int32_t rows_by : {ROPE_ROW_BY_POSITION, ROPE_ROW_BY_TOKEN})
+          for (const Dtype positions : {Dtype::i32, Dtype::i64}) {
+            if (c.contract != ROPE_CONTRACT_TABLE && rows_by != ROPE_ROW_BY_POSITION) continue;
+            c.rotary_dim = size.rotary_dim;
+            c.tokens = tokens;
+            c.rows_by = rows_by;
+            c.position_dtype = positions;
+            TensorCase t;
+            t.heads = 2;
+            t.head_dim = size.head_dim;
+            t.in_place = in_place;
+            c.tensors.assign(tensors, t);
+            cases.push_back(c);
+          }
   return cases;
 }
 
@@ -200,7 +196,7 @@ Case resized(Case c, HeadSize size) {
   return c;
 }
 
-// For a kernel that refuses all of those: each differs from the simplest in one more thing.
+// For a kernel that refuses all of those. Each case differs from the simplest in one more thing.
 std::vector<Case> unusual_cases(const Subject& subject, Pairing pairing, Dtype dtype) {
   static const std::vector<std::function<void(Case&)>> changes = {
       [](Case& c) { c.tensors[0].heads = 1; },
@@ -350,7 +346,7 @@ Probe probe_offer(Subject& subject, Pairing pairing, Dtype dtype) {
     Probe none;
     none.last_refusal.kind = CallResult::Kind::unsupported;
     none.last_refusal.text =
-        fmt::format("{} data are not judged under the f32_angle contract", data_type(dtype).word);
+        fmt::format("{} data is not judged under the f32_angle contract", data_type(dtype).word);
     return none;
   }
   Prober prober(subject);

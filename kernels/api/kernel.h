@@ -107,7 +107,7 @@ struct Token {
 template <class Data>
 inline constexpr std::int32_t dtype_of = in_contract(detail::dtype_of<Data>());
 
-/// What a table for data of a type holds, and what is computed in: f64 for f64, else f32.
+/// The type of the table for data of this type, and the type to compute in: f64 for f64, else f32.
 template <class Data>
 using TableOf = ElementOf<data_type(detail::dtype_of<Data>()).computed_in>;
 
@@ -205,7 +205,8 @@ inline std::int32_t supports_data(const rope_problem& p, std::int32_t angle_sour
         reason, table ? "needs a table of cos and sin" : "makes its own angles and takes no table");
   for (std::uint32_t i = 0; i < p.tensor_count; ++i)
     if (p.tensor[i].in_dtype != dtype || p.tensor[i].out_dtype != dtype)
-      return refuse(reason, i == 0 ? "another data type" : "all tensors must have one data type");
+      return refuse(reason,
+                    i == 0 ? "takes another data type" : "all tensors must have one data type");
   if (table && p.table_dtype != in_contract(data_type(Dtype{dtype}).computed_in))
     return refuse(reason, "the table must be f64 for f64 data, else f32");
   return ROPE_OK;
@@ -220,8 +221,8 @@ inline std::int32_t supports_float_data(const rope_problem& p, std::int32_t angl
   return refuse(reason, f64_too ? "only f32 and f64 data" : "only f32 data");
 }
 
-/// All of a kernel but its arithmetic, for data of one type: rotate(problem, head) turns one head,
-/// from head.in to head.out, which may be the same memory.
+/// A kernel for data of one type, complete but for its arithmetic. rotate(problem, head) turns one
+/// head from head.in to head.out, which may be the same memory.
 template <class Data, void (*rotate)(const rope_problem&, const Head<Data>&)>
 KernelInfo table_kernel(const char* name) {
   KernelInfo k;

@@ -26,7 +26,8 @@ struct Sum {
 };
 
 Finding check(Subject& subject, const Case& c) {
-  Case back = with_positions(c, [](std::int64_t p) { return p; });  // another seed moves none
+  // another seed must not move any position
+  Case back = with_positions(c, [](std::int64_t p) { return p; });
   back.operation = reversed(c.operation);
   back.seed = hash(c.seed, 0xad1);
   const Run there = run(subject, c);

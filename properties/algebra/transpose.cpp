@@ -19,7 +19,7 @@ namespace {
 
 Finding check(Subject& subject, const Case& c) {
   require(c.operation == Operation::forward,
-          "transpose: needs op=forward, it makes the way back itself");
+          "transpose: needs op=forward, as the property runs the backward pass itself");
   const Run there = run(subject, c);
   if (there.failed()) return there.failure;
   Case back = c;

@@ -24,7 +24,7 @@ using Suspicious = bool (*)(const BlockRow&);
 
 /// The fastest version for this machine and a pairing.
 Suspicious suspicious_rows(Pairing pairing);
-/// The one that every machine has.
+/// The version that runs on every machine.
 Suspicious suspicious_rows_anywhere(Pairing pairing);
 
 }  // namespace ropewalk::properties

@@ -107,7 +107,7 @@ CertificateRow identity_of(const KernelFacts& facts, const ChunkPlan& plan) {
   c.contract = facts.angle_contract;
   const double underflow = bounds::underflow(precision_of(facts, Dtype::f32), 1);
   row.block_bound = (rotation_error(facts, Dtype::f32) + underflow) / u;
-  row.vector_bound = pair_bound(facts, c, 1, 1, {}) / u;  // f32 stores what it computes
+  row.vector_bound = pair_bound(facts, c, 1, 1, {}) / u;  // f32 results are stored as computed
   row.enumerated = "every 2x2 block (position, pair), by its two columns";
   row.bounded = "the arithmetic, by one full-mantissa vector a position";
   row.assumed =

@@ -45,7 +45,7 @@ TEST(Pieces, CoverTheRangeOnce) {
   EXPECT_EQ(pieces_of({-1, 0}).size(), 2u);
 }
 
-// One position as a right kernel returns it; what is planted in it must be suspicious.
+// One position as a correct kernel returns it. An error planted in it must be suspicious.
 class ComparedPosition : public testing::TestWithParam<Pairing> {
  protected:
   static constexpr std::int64_t half = 64;

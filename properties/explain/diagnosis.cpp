@@ -277,7 +277,7 @@ Scene scene_of(Subject& subject, Problem moved, const Execution& execution) {
   Scene scene{std::move(moved), subject.oracle, {}};
   const Problem& problem = scene.problem;
   const Case& c = problem.source;
-  // In f64 this arithmetic errs as much as the kernel may: only what is plainly wrong counts.
+  // In f64 this arithmetic errs as much as a kernel may, so only clear errors count.
   const double strict = data_type(c.dtype).computed_in == Dtype::f64 ? 8 : 1;
   for (const Outputs& outputs : execution.outputs)
     for_each_rotated_head(problem.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t,

@@ -72,8 +72,8 @@ class Facts {
     s.pair = i;
     return rotation(s, s.position);
   }
-  /// The pair as it comes out when the row is read and written in another pairing, from another
-  /// first element.
+  /// The output of a pair if the row is read and written in another pairing, from another first
+  /// element.
   Output rearranged(const Seen& s, Pairing pairing, std::int64_t offset) const {
     const PairIndex e = pair_elements(p_.asked, s.at.tensor, s.pair);
     const auto value = [&](std::int64_t at) {
@@ -256,7 +256,7 @@ void add_angles(const Facts& k, List& list) {
                   [&k](const Seen& s) -> Output {
                     return C{s.truth.real(), k.turned({s.truth.real(), s.x.imag()}, s.r).imag()};
                   }});
-  // Every right kernel of bf16 or narrower data rounds so.
+  // Every correct kernel of bf16 or narrower data rounds this way.
   const bool wider =
       data_type(k.source().dtype).format.mantissa > data_type(Dtype::bf16).format.mantissa;
   list.push_back({"rounds its input to bfloat16", only_if(wider, [&k](const Seen& s) -> Output {

@@ -91,10 +91,10 @@ std::vector<CurveRow> position_curves(Worker& worker, Oracle& oracle,
     CurveRow row;
     row.chart = "error_over_position";
     row.series = facts.name;
-    row.dtype = word_of(dtype_words, offer->base.dtype);
+    row.dtype = word_of(offer->base.dtype);
     row.note = fmt::format("contract {}, {}, rotary_dim {}, rope_theta {}",
-                           word_of(contract_words, facts.angle_contract),
-                           word_of(offer->base.dtype), curve_rotary_dim, curve_theta);
+                           word_of(contract_words, facts.angle_contract), row.dtype,
+                           curve_rotary_dim, curve_theta);
     // A kernel that takes one token a call is asked position by position.
     const std::size_t at_once = offer->tokens ? positions.size() : 1;
     for (std::size_t i = 0; i < positions.size(); i += at_once) {

@@ -114,7 +114,7 @@ void choose_positions(Case& c, const Offer& offer, const Choices& k) {
     if (offer.negative_positions && k.negative >= 2) c.position_from = -magnitude;
   }
   if (offer.i64_positions && k.wide_positions == 1) c.position_dtype = Dtype::i64;
-  constexpr double thetas[] = {10000, 500000, 2.5, 10000};  // the last: see choose_frequencies
+  constexpr double thetas[] = {10000, 500000, 2.5, 10000};  // choose_frequencies replaces the last
   c.rope_theta = thetas[k.theta];
   if (table && offer.spare_rows) c.table_spare_rows = k.spare_rows;
   if (table && offer.own_tables && c.tensors.size() > 1 && k.own_tables == 2) c.own_tables = true;
@@ -123,11 +123,11 @@ void choose_positions(Case& c, const Offer& offer, const Choices& k) {
 
 void choose_arithmetic(Case& c, const Offer& offer, const Choices& k) {
   if (offer.transpose && k.operation == 2) c.operation = Operation::transpose;
-  // 1.1386... is YaRN's scale at factor 4, no f32; 1 is written as 0 or as itself.
+  // 1.1386... is YaRN's scale at factor 4, not exact in f32. 1 is written as 0 or as itself.
   constexpr double scales[] = {
       0,     0,      0,       1,      1.1386294361119891, 0.5, -2, 3, 1.0693, 0.0884, 64, -1, 1000,
       0.001, 0x1p40, -0x1p40, 0x1p-40};
-  // A narrow range has no room for the last five: for their squares, or for parts of them.
+  // A type of narrow range has no room for the last five values, their squares, or parts of them.
   const std::int64_t room = has_wide_range(c.dtype) ? k.scale : k.scale % 12;
   if (offer.scale) c.attention_scale = scales[room];
   constexpr DataPattern patterns[] = {DataPattern::unit,  DataPattern::unit,   DataPattern::unit,

@@ -17,7 +17,7 @@ namespace ropewalk::properties {
 struct VerifyPlan {
   std::vector<std::string> kernels, properties;  ///< globs; empty: all
   std::vector<Dtype> dtypes{tensor_dtypes.begin(), tensor_dtypes.end()};
-  std::vector<const Property*> more;  ///< judged too, whatever `properties` says
+  std::vector<const Property*> more;  ///< judged too, regardless of `properties`
   Profile profile = Profile::standard;
   std::uint64_t seed = 1;
   bool shrink = true;

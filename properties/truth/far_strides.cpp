@@ -50,7 +50,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
       t.in_place = offer.in_place && (axis == 1 || !offer.out_of_place);
     }
     cases.push_back(c);
-    // Other code: vectors, the way back, the second tensor.
+    // Other code paths: vectors, the backward pass, the second tensor.
     if (offer.transpose) c.operation = Operation::transpose;
     if (offer.two_tensors && c.tensors.size() == 1) c.tensors.push_back(c.tensors[0]);
     cases.push_back(widened(c, offer));

@@ -15,7 +15,7 @@ using namespace report;
 namespace {
 
 // The command without --resume, the files that it runs, and the machine.
-RunRow identity_of(const Options& options) {
+RunRow identity_of(const BenchOptions& options) {
   const auto print_of = [](const std::string& file) {
     return fingerprint_of_file(file).value_or("unreadable");
   };
@@ -42,8 +42,8 @@ RunRow identity_of(const Options& options) {
 }
 
 // Rows of Google Benchmark are not resumed.
-std::string folder_of(const Options& options) {
-  return options.engine == "paired" ? options.out : "";
+std::string folder_of(const BenchOptions& options) {
+  return options.engine == Engine::paired ? options.out : "";
 }
 
 std::filesystem::path file_in(const std::string& folder) {
@@ -52,7 +52,7 @@ std::filesystem::path file_in(const std::string& folder) {
 
 }  // namespace
 
-Journal::Journal(const Options& options) {
+Journal::Journal(const BenchOptions& options) {
   const std::string folder = folder_of(options);
   if (folder.empty()) return;
   file_ = file_in(folder);
@@ -78,7 +78,7 @@ void Journal::write(const TimingRow& row) {
   writer_->write(row);
 }
 
-void Journal::forget(const Options& options) {
+void Journal::forget(const BenchOptions& options) {
   std::error_code error;
   if (const std::string folder = folder_of(options); !folder.empty())
     std::filesystem::remove(file_in(folder), error);

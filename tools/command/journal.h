@@ -18,11 +18,11 @@ class Journal {
   /// Without --out it keeps nothing. With --resume it takes up what the same command measured with
   /// the same program, plugins and machine; it throws UsageError if they differ. Without --resume
   /// it starts empty.
-  explicit Journal(const Options& options);
+  explicit Journal(const BenchOptions& options);
   const std::vector<report::TimingRow>& resumed() const { return resumed_; }
   void write(const report::TimingRow& row);
   /// Removes the journal. The run has ended, and its results hold all rows and the end row.
-  static void forget(const Options& options);
+  static void forget(const BenchOptions& options);
 
  private:
   std::filesystem::path file_;

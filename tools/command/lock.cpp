@@ -84,13 +84,25 @@ std::string holder_of(int descriptor) {
   return "another run";
 }
 
-// The folder to which a verb writes; empty if it writes to none.
-fs::path folder_of(const Options& options) {
-  if (options.verb != "report") return options.out;
+struct OutputFolder {
+  fs::path path;  // empty: the verb writes to no folder
+  bool may_be_made = true;
+};
+
+template <class Options>
+OutputFolder folder_of(const Options& options) {
+  if constexpr (requires { options.out; })
+    return {options.out};
+  else
+    return {};
+}
+
+// The folder of the given results exists already.
+OutputFolder folder_of(const ReportOptions& options) {
   if (!options.check.empty() || !options.splice.empty()) return {};
-  if (!options.out.empty()) return options.out;
+  if (!options.out.empty()) return {options.out};
   const fs::path folder = fs::path(options.results_file).parent_path();
-  return folder.empty() ? "." : folder;
+  return {folder.empty() ? "." : folder, false};
 }
 
 // Removes what a kill left of a file that was being written whole (reports/record/record_file.h).
@@ -135,11 +147,12 @@ void Lock::hold(int descriptor) {
   held().push_back(descriptor);
 }
 
-FolderLock::FolderLock(const Options& options) : folder_(folder_of(options)) {
+FolderLock::FolderLock(const VerbOptions& options) {
+  const OutputFolder folder = std::visit([](const auto& o) { return folder_of(o); }, options);
+  folder_ = folder.path;
   if (folder_.empty()) return;
   std::error_code error;
-  // The folder of the given results exists already.
-  if (!options.out.empty()) is_new_ = fs::create_directories(folder_, error);
+  if (folder.may_be_made) is_new_ = fs::create_directories(folder_, error);
   if (error)
     throw UsageError("cannot make the folder " + folder_.string() + ": " + error.message());
   if (fs::is_directory(folder_, error)) lock();

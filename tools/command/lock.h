@@ -29,7 +29,7 @@ class FolderLock : private Lock {
  public:
   /// Throws UsageError with one line that names the folder and the process that writes there. If
   /// folders cannot be locked (NFS), it prints that on standard error and goes on.
-  explicit FolderLock(const Options& options);
+  explicit FolderLock(const VerbOptions& options);
   ~FolderLock();
 
  private:

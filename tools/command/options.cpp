@@ -3,138 +3,49 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
-#include <random>
+#include <memory>
 
 #include "benchmarks/engine/board.h"
-#include "benchmarks/workloads/model_shape.h"
-#include "properties/search/judges.h"
+#include "tools/command/option_groups.h"
 #include "tools/command/suggestion.h"
 
 namespace ropewalk::tools {
 using namespace properties;
 namespace {
 
-constexpr std::uint64_t default_seed = 20210420;  // the day RoFormer appeared
 constexpr const char* exit_codes =
-    "Exit codes: 0 all held; 1 a claim failed, or what was held together differs; 2 usage or bad "
+    "Exit codes: 0 all claims hold; 1 a claim failed, or compared things differ; 2 usage or bad "
     "input; 3 nothing could be run, the timing is INVALID, or two runs cannot tell; 141 the reader "
     "of standard output left.";
+constexpr const char* quiet_help = "print only failures and the summary";
 
-struct Verb {
-  const char* name;
-  const char* summary;
-  const char* examples;
-};
-constexpr Verb verbs[] = {
-    {"list", "kernels, properties and workloads, and what each kernel offers",
-     "  ropewalk list\n  ropewalk list --plugin ./my_kernel.so\n  ropewalk list --float-modes\n  "
-     "ropewalk list --cpu-features ''\n  ropewalk list --config Meta-Llama-3-8B/config.json"},
-    {"verify", "judge kernels: is this one right?",
-     "  ropewalk verify\n  ropewalk verify --profile smoke --kernel 'p*'\n"
-     "  ropewalk verify --plugin ./my_kernel.so --kernel my_kernel --property norm --property "
-     "decay\n"
-     "  ropewalk verify --exhaustive --kernel phase --out certificate\n"
-     "  ropewalk verify --exhaustive --kernel phase --positions 0:65535 --shard 1/4 --out part1"},
-    {"merge", "join the shards of verify --exhaustive to one certificate",
-     "  ropewalk merge part1/results.jsonl part2/results.jsonl --out certificate"},
-    {"replay", "run one case again, from the line that a failure printed",
-     "  ropewalk replay 'kernel=plain property=agreement positions=70001 q.heads=1'"},
-    {"mutants", "judge the suite itself: does every planted error die?",
-     "  ropewalk mutants\n  ropewalk mutants --kernel '*wrong_way*' --property decay"},
-    {"bench", "verify kernels and time those that hold, in paired rounds",
-     "  ropewalk bench --profile smoke\n  ropewalk bench --workload 'llama*' --baseline avx2\n"
-     "  ropewalk bench --config Meta-Llama-3-8B/config.json --workload '*/decode-*'\n"
-     "  ropewalk bench --shape q=32,k=8,d=128,rd=64,theta=500000\n"
-     "  ropewalk bench --shape q=16,d=256,tokens=512,pairing=interleaved,in_place=no\n"
-     "  ropewalk bench --launches 5 --rounds 40 --out night --resume\n"
-     "  ropewalk bench -- --benchmark_filter=decode --benchmark_repetitions=20"},
-    {"doctor", "what about this machine makes measurements worse, and what to do about each",
-     "  ropewalk doctor\n  ropewalk doctor --quiet\n  ropewalk doctor --json --profile full"},
-    {"report", "make report.html, report.md, results.csv and junit.xml from a results file",
-     "  ropewalk report ropewalk-out/results.jsonl\n"
-     "  ropewalk report results.jsonl --out somewhere --history runs.jsonl\n"
-     "  ropewalk report results.jsonl --splice README.md\n"
-     "  ropewalk report --check report.html\n  ropewalk report --check report.html results.jsonl"},
-    {"compare", "two runs on one machine class: what became faster, slower, broken",
-     "  ropewalk compare before/results.jsonl after/results.jsonl\n"
-     "  ropewalk compare before.html after.html --max-regression 10 --markdown comment.md"},
-    {"run", "verify, bench and report in one go",
-     "  ropewalk run\n  ropewalk run --profile smoke --out build/report\n"
-     "  ropewalk run --plugin ./my_kernel.so"},
+// What stands on the command line outside a verb's own options.
+struct Typed {
+  std::string command_line;
+  std::vector<std::string> behind_dashes;  // flags of Google Benchmark
 };
 
-// A seed is a number or the word "random".
-std::string read_seed(const std::string& text, std::uint64_t& seed) {
-  if (text == "random") {
-    std::random_device device;
-    seed = (std::uint64_t{device()} << 32) | device();
-    return {};
-  }
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error != std::errc{} || end != text.data() + text.size())
-    return "a seed is a number from 0 to 2^64 - 1 or the word random, not '" + text + "'";
-  return {};
-}
-
-void add_kernel_options(CLI::App& verb, Options& o) {
-  verb.add_option("--kernel", o.kernels, "only kernels whose name matches this glob (repeatable)")
-      ->type_name("GLOB")
-      ->expected(1)
-      ->take_all();
-  verb.add_option("--plugin", o.plugins,
-                  "also load the kernels of this shared library (repeatable)")
-      ->type_name("FILE.so")
-      ->expected(1)
-      ->take_all();
-  verb.add_option("--cpu-features", o.cpu_features,
-                  "act like an older machine: only these count as present, e.g. avx2,fma")
-      ->type_name("LIST");
-}
-
-void add_verify_options(CLI::App& verb, Options& o) {
-  verb.add_option("--property", o.properties,
-                  "only properties whose name matches this glob (repeatable)")
-      ->type_name("GLOB")
-      ->expected(1)
-      ->take_all();
-  verb.add_option("--cases", o.cases, "generated cases for each property (default: the profile's)")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}, "1 to 10000000"));
-  verb.add_option("--jobs", o.jobs,
-                  "processes that judge side by side (default: the processors, 8 at most)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 64, "1 to 64"));
-}
-
-void add_known_failures_option(CLI::App& verb, Options& o) {
-  verb.add_option("--known-failures", o.known_failures,
-                  "failures of which a line of this file says KERNEL PROPERTY YYYY-MM-DD reason "
-                  "are shown and do not count until that day")
-      ->type_name("FILE");
-}
-
-void add_ledger_options(CLI::App& verb, Options& o) {
+void add_ledger_options(CLI::App& verb, VerifyOptions& o) {
   CLI::Option* compare =
-      verb.add_option("--ledger", o.ledger, "fail where the run and this ledger differ")
+      verb.add_option("--ledger", o.ledger, "fail if the run and this ledger differ")
           ->type_name("FILE");
   verb.add_option("--write-ledger", o.write_ledger,
-                  "write what holds to this ledger; rows that were not asked for stay")
+                  "write the claims that hold to this ledger; rows outside this run stay")
       ->type_name("FILE")
       ->excludes(compare);
 }
 
-void add_exhaustive_options(CLI::App& verb, Options& o) {
-  CLI::Option* exhaustive = verb.add_flag("--exhaustive", o.exhaustive,
-                                          "every position of a range, in place of the properties");
+void add_exhaustive_options(CLI::App& verb, VerifyOptions& o) {
+  CLI::Option* exhaustive = verb.add_flag(
+      "--exhaustive", o.exhaustive, "judge every position of a range instead of the properties");
   verb.add_option("--positions", o.positions, "the range (default: 0:2147483647)")
       ->type_name("A:B")
       ->needs(exhaustive);
   verb.add_option("--shard", o.shard, "part i of n of the range; merge joins them")
       ->type_name("i/n")
       ->needs(exhaustive);
-  verb.add_flag("--resume", o.resume, "go on where the run in --out was cut off")
+  verb.add_flag("--resume", o.resume, "continue the run in --out that was cut off")
       ->needs(exhaustive);
   verb.add_option("--rotary-dim", o.rotary_dim, "rotated elements of a head (default: 128)")
       ->type_name("N")
@@ -144,120 +55,36 @@ void add_exhaustive_options(CLI::App& verb, Options& o) {
       ->needs(exhaustive);
 }
 
-void add_bench_options(CLI::App& verb, Options& o) {
-  verb.add_option("--engine", o.engine,
-                  "paired (rounds in a balanced order, the default) or gbench (Google Benchmark)")
-      ->type_name("paired|gbench")
-      ->check(CLI::IsMember({"paired", "gbench"}));
-  verb.add_option("--rounds", o.rounds, "rounds of a launch, at least (default: the profile's)")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{6}, std::int64_t{800}, "6 to 800"));
-  verb.add_option("--launches", o.launches, "fresh processes (default: the profile's)")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100}, "1 to 100"));
-  verb.add_option("--threads", o.threads,
-                  "also with so many at once, each on a processor and a set of its own")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024, "1 to 1024"));
-  verb.add_option("--baseline", o.baseline,
-                  "what ratios are to, where it offers the board (default: plain, else the first)")
-      ->type_name("KERNEL");
-  verb.add_flag("--resume", o.resume,
-                "keep what the run in --out had measured when it was cut off");
-}
-
-void add_profile_option(CLI::App& verb, Options& o) {
-  verb.add_option_function<std::string>(
-          "--profile",
-          [&o](const std::string& name) {
-            for (const Profile p : {Profile::smoke, Profile::standard, Profile::full})
-              if (profile_name(p) == name) {
-                o.profile = p;
-                return;
-              }
-            throw CLI::ValidationError("--profile", "'" + name + "' is no profile");
-          },
-          "smoke (a minute in all), standard (the default) or full")
-      ->type_name("smoke|standard|full");
-}
-
-void add_common_options(CLI::App& verb, Options& o, std::string& seed) {
-  add_profile_option(verb, o);
-  verb.add_option("--seed", seed, "seed of all data and cases; printed with the results")
-      ->type_name("N|random");
-}
-
-void add_quiet_option(CLI::App& verb, Options& o) {
-  const std::string name = verb.get_name();
-  verb.add_flag("--quiet", o.quiet,
-                name == "list"     ? "leave out properties and workloads"
-                : name == "doctor" ? "print only what makes measurements worse, and the summary"
-                : name == "merge"  ? "print nothing"
-                                   : "print only failures and the summary");
-}
-
-void add_output_options(CLI::App& verb, Options& o) {
-  verb.add_flag("--json", o.json, "print rows as JSON lines on standard output");
-  add_quiet_option(verb, o);
-}
-
-void add_workload_options(CLI::App& verb, Options& o) {
-  verb.add_option("--workload", o.workloads,
-                  "only workloads whose name matches this glob (repeatable)")
-      ->type_name("GLOB")
-      ->expected(1)
-      ->take_all();
-  verb.add_option("--workload-file", o.workload_file, "read workloads from this TOML file")
-      ->type_name("FILE.toml");
-  CLI::Option* config =
-      verb.add_option("--config", o.configs,
-                      "a model's config.json (Hugging Face): its shape through all phases "
-                      "(repeatable); list --config shows what was read")
-          ->type_name("config.json")
-          ->expected(1)
-          ->take_all();
-  verb.add_option("--pairing", o.pairing,
-                  "for --config: which pairs are turned, where its model_type is not known")
-      ->type_name("half_split|interleaved")
-      ->check(CLI::IsMember({"half_split", "interleaved"}))
-      ->needs(config);
-  verb.add_option(
-          "--shape", o.shapes,
-          std::string("a shape, e.g. q=32,k=8,d=128,tokens=512 (repeatable): ") + bench::shape_help)
-      ->type_name("WORDS")
-      ->expected(1)
-      ->take_all();
-}
-
-void add_report_options(CLI::App& verb, Options& o) {
-  verb.add_option("results", o.results_file, "a results.jsonl, or a report.html, which carries its")
+void add_report_options(CLI::App& verb, ReportOptions& o) {
+  verb.add_option("results", o.results_file,
+                  "a results.jsonl, or a report.html, which carries its results")
       ->type_name("FILE");
-  CLI::Option* check =
-      verb.add_option("--check", o.check,
-                      "work every number of this page out again, from FILE or from what it carries")
-          ->type_name("REPORT.html");
+  CLI::Option* check = verb.add_option("--check", o.check,
+                                       "compute every number of this page again, from FILE or from "
+                                       "the results that it carries")
+                           ->type_name("REPORT.html");
   CLI::Option* history =
       verb.add_option("--history", o.history,
-                      "append the run to this file of runs of one machine class, and show how "
-                      "speeds went over them")
+                      "append the run to this file of runs of one machine class, and draw the "
+                      "speeds of all its runs")
           ->type_name("RUNS.jsonl")
           ->excludes(check);
   verb.add_option("--splice", o.splice,
-                  "write no report, but its tables between the markers of this document: "
+                  "write no report, only its tables, between the markers of this document: "
                   "<!-- ropewalk leaderboards --> ... <!-- ropewalk end -->")
       ->type_name("FILE.md")
       ->excludes(check)
       ->excludes(history);
 }
 
-void add_compare_options(CLI::App& verb, Options& o) {
+void add_compare_options(CLI::App& verb, CompareOptions& o) {
   verb.add_option("runs", o.files, "two runs, the older first: results.jsonl or report.html")
       ->required()
       ->expected(2)
       ->type_name("A B");
   verb.add_option("--max-regression", o.max_regression,
-                  "a kernel may become that much slower, in percent; where a larger regression "
-                  "might hide in the noise, that is said, and the exit code is 3")
+                  "the percentage by which a kernel may become slower; if a larger regression may "
+                  "hide in the noise, a line says so, and the exit code is 3")
       ->type_name("PERCENT")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1000.0, "0 to 1000"));
@@ -265,68 +92,209 @@ void add_compare_options(CLI::App& verb, Options& o) {
       ->type_name("FILE.md");
 }
 
-// No text is the name of no file, kernel or seed: a variable of a script that was not set. That no
-// processor feature is there can be said.
+// An empty value is a script's variable that was not set. Only --cpu-features may be empty: no
+// processor feature counts as present.
 void refuse_empty_values(CLI::App& verb) {
   for (CLI::Option* option : verb.get_options())
     if (option->get_items_expected_max() > 0 && option->get_name() != "--cpu-features")
       option->check([](const std::string& text) { return text.empty() ? "is empty" : ""; }, "");
 }
 
-CLI::App* add_verb(CLI::App& app, const Verb& v, Options& o, std::string& seed) {
-  const std::string name = v.name;
-  CLI::App* verb = app.add_subcommand(name, v.summary);
-  verb->footer("Examples:\n" + std::string(v.examples) + "\n\n" + exit_codes);
-  const bool judges = name == "verify" || name == "mutants" || name == "run";
-  if (judges || name == "list" || name == "bench") add_kernel_options(*verb, o);
-  if (judges) add_verify_options(*verb, o);
-  if (judges || name == "bench") add_common_options(*verb, o, seed);
-  if (name == "doctor") add_profile_option(*verb, o);
-  if (name == "verify" || name == "bench" || name == "run") add_known_failures_option(*verb, o);
-  if (name == "verify") add_ledger_options(*verb, o);
-  if (name == "mutants")
-    verb->add_flag("--first-kill", o.first_kill,
-                   "go on to the next kernel after the first failure of one");
-  if (name == "mutants")
-    verb->add_option("--markdown", o.markdown, "also write the matrix and the scores to this file")
-        ->type_name("FILE.md");
-  if (name == "verify") add_exhaustive_options(*verb, o);
-  if (name == "list")
-    verb->add_flag("--float-modes", o.float_modes,
-                   "also run each kernel as a caller with flush to zero or another rounding would");
-  if (name == "bench" || name == "run") add_bench_options(*verb, o);
-  const bool takes_workloads =
-      name == "bench" || name == "run" || name == "list" || name == "doctor";
-  if (takes_workloads) add_workload_options(*verb, o);
-  if (name != "report" && name != "run" && name != "replay" && name != "compare")
-    add_output_options(*verb, o);
-  if (name == "run") add_quiet_option(*verb, o);
-  if (name == "replay") {
-    verb->add_flag("--json", o.json, "print the finding as one line of JSON");
-    verb->add_option("line", o.replay_text, "the words behind 'ropewalk replay', in quotes")
-        ->required();
-    verb->add_option("--cpu-features", o.cpu_features, "act like an older machine")
-        ->type_name("LIST");
-  }
-  if (name == "report") add_report_options(*verb, o);
-  if (name == "compare") add_compare_options(*verb, o);
-  if (name == "merge") {
-    verb->add_option("files", o.files, "the results.jsonl of each shard")
-        ->required()
-        ->type_name("FILE");
-    verb->add_option("--out", o.out, "folder for certificate.jsonl and certificate.md")
-        ->required()
-        ->type_name("DIR");
-  }
-  const char* folder =
-      name == "run"      ? "folder for results and reports (default: ropewalk-out)"
-      : name == "report" ? "folder for the reports (default: where the results are)"
-      : name == "verify" || name == "bench" ? "also append the rows to DIR/results.jsonl"
-                                            : nullptr;
-  if (folder != nullptr) verb->add_option("--out", o.out, folder)->type_name("DIR");
-  refuse_empty_values(*verb);
-  return verb;
+// ---- define() tells CLI11 the options of a verb. finish() completes what was parsed, and throws
+// CLI::ValidationError if two options contradict each other.
+
+void define(CLI::App& verb, ListOptions& o) {
+  add_kernel_options(verb, o);
+  verb.add_flag("--float-modes", o.float_modes,
+                "also run each kernel with flush to zero and with other rounding modes");
+  add_workload_options(verb, o);
+  add_json_option(verb, o.json);
+  add_quiet_option(verb, o.quiet, "leave out properties and workloads");
 }
+
+void define_judging(CLI::App& verb, JudgingOptions& o) {
+  add_kernel_options(verb, o);
+  add_judging_options(verb, o);
+  add_identity_options(verb, o);
+}
+
+void define(CLI::App& verb, VerifyOptions& o) {
+  define_judging(verb, o);
+  add_known_failures_option(verb, o.known_failures);
+  add_ledger_options(verb, o);
+  add_exhaustive_options(verb, o);
+  add_json_option(verb, o.json);
+  add_quiet_option(verb, o.quiet, quiet_help);
+  add_out_option(verb, o.out, "also append the rows to DIR/results.jsonl");
+}
+
+void define(CLI::App& verb, MutantsOptions& o) {
+  define_judging(verb, o);
+  verb.add_flag("--first-kill", o.first_kill,
+                "continue with the next kernel after the first failure of one");
+  verb.add_option("--markdown", o.markdown, "also write the matrix and the scores to this file")
+      ->type_name("FILE.md");
+  add_json_option(verb, o.json);
+  add_quiet_option(verb, o.quiet, quiet_help);
+}
+
+void define(CLI::App& verb, BenchOptions& o) {
+  add_kernel_options(verb, o);
+  add_identity_options(verb, o);
+  add_known_failures_option(verb, o.known_failures);
+  add_timing_options(verb, o);
+  add_workload_options(verb, o);
+  add_json_option(verb, o.json);
+  add_quiet_option(verb, o.quiet, quiet_help);
+  add_out_option(verb, o.out, "also append the rows to DIR/results.jsonl");
+}
+
+void define(CLI::App& verb, RunOptions& o) {
+  define_judging(verb, o.verify);
+  add_known_failures_option(verb, o.verify.known_failures);
+  add_timing_options(verb, o.bench);
+  add_workload_options(verb, o.bench);
+  add_quiet_option(verb, o.verify.quiet, quiet_help);
+  add_out_option(verb, o.out, "folder for results and reports (default: ropewalk-out)");
+}
+
+void define(CLI::App& verb, DoctorOptions& o) {
+  add_profile_option(verb, o.profile);
+  add_workload_options(verb, o);
+  add_json_option(verb, o.json);
+  add_quiet_option(verb, o.quiet, "print only what makes measurements worse, and the summary");
+}
+
+void define(CLI::App& verb, MergeOptions& o) {
+  add_json_option(verb, o.json);
+  add_quiet_option(verb, o.quiet, "print nothing");
+  verb.add_option("files", o.files, "the results.jsonl of each shard")
+      ->required()
+      ->type_name("FILE");
+  add_out_option(verb, o.out, "folder for certificate.jsonl and certificate.md");
+  verb.get_option("--out")->required();
+}
+
+void define(CLI::App& verb, ReplayOptions& o) {
+  verb.add_flag("--json", o.json, "print the finding as one line of JSON");
+  verb.add_option("line", o.line, "the words behind 'ropewalk replay', in quotes")->required();
+  add_cpu_features_option(verb, o.cpu_features, "act like an older machine");
+}
+
+void define(CLI::App& verb, ReportOptions& o) {
+  add_report_options(verb, o);
+  add_out_option(verb, o.out, "folder for the reports (default: where the results are)");
+}
+
+void define(CLI::App& verb, CompareOptions& o) {
+  add_compare_options(verb, o);
+}
+
+template <class Options>
+void finish(Options& o, const CLI::App&, const Typed& typed) {
+  if constexpr (std::is_base_of_v<RunIdentity, Options>) o.command_line = typed.command_line;
+}
+
+void finish(ReportOptions& o, const CLI::App&, const Typed&) {
+  if (o.results_file.empty() && o.check.empty())
+    throw CLI::ValidationError("report", "needs a results.jsonl");
+}
+
+void finish(BenchOptions& o, const CLI::App& verb, const Typed& typed) {
+  o.command_line = typed.command_line;
+  o.benchmark_args = typed.behind_dashes;
+  const bool engine_named = verb.count("--engine") > 0;
+  if (!o.benchmark_args.empty() && engine_named && o.engine == report::Engine::paired)
+    throw CLI::ValidationError("--", "--engine paired takes no flags of Google Benchmark");
+  if (const std::string fault = bench::benchmark_flag_fault(o.benchmark_args); !fault.empty())
+    throw CLI::ValidationError("--", fault);
+  if (!engine_named && !o.benchmark_args.empty()) o.engine = report::Engine::gbench;
+  if (o.engine == report::Engine::gbench &&
+      (o.rounds > 0 || o.launches > 0 || o.resume || !o.baseline.empty()))
+    throw CLI::ValidationError("--engine gbench",
+                               "takes no --rounds, --launches, --baseline or --resume");
+  if (o.resume && o.out.empty() && !o.part_of_run)
+    throw CLI::ValidationError("--resume", "needs the --out of the run that was cut off");
+}
+
+// `run` parses what its two parts share into the first of them.
+void finish(RunOptions& o, const CLI::App& verb, const Typed& typed) {
+  o.verify.command_line = typed.command_line;
+  static_cast<RunIdentity&>(o.bench) = o.verify;
+  static_cast<KernelChoice&>(o.bench) = o.verify;
+  o.bench.known_failures = o.verify.known_failures;
+  o.bench.quiet = o.verify.quiet;
+  o.bench.out = o.out;
+  o.bench.part_of_run = true;
+  finish(o.bench, verb, typed);
+}
+
+struct Verb {
+  const char* name;
+  void (*add)(CLI::App& app, const Verb& verb, const Typed& typed, Parsed& parsed);
+  const char* summary;
+  const char* examples;
+};
+
+template <class Options>
+void add_verb(CLI::App& app, const Verb& v, const Typed& typed, Parsed& parsed) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand(v.name, v.summary);
+  verb->footer("Examples:\n" + std::string(v.examples) + "\n\n" + exit_codes);
+  define(*verb, *options);
+  refuse_empty_values(*verb);
+  verb->callback([options, verb, &typed, &parsed] {
+    constexpr bool times =
+        std::is_same_v<Options, BenchOptions> || std::is_same_v<Options, RunOptions>;
+    if (!times && !typed.behind_dashes.empty())
+      throw CLI::ValidationError("--", "only bench and run take Google Benchmark's flags");
+    finish(*options, *verb, typed);
+    parsed.verb = verb->get_name();
+    parsed.options = *options;
+  });
+}
+
+constexpr Verb verbs[] = {
+    {"list", add_verb<ListOptions>,
+     "kernels, properties and workloads, and what each kernel offers",
+     "  ropewalk list\n  ropewalk list --plugin ./my_kernel.so\n  ropewalk list --float-modes\n  "
+     "ropewalk list --cpu-features ''\n  ropewalk list --config Meta-Llama-3-8B/config.json"},
+    {"verify", add_verb<VerifyOptions>, "judge kernels: is this one right?",
+     "  ropewalk verify\n  ropewalk verify --profile smoke --kernel 'p*'\n"
+     "  ropewalk verify --plugin ./my_kernel.so --kernel my_kernel --property norm --property "
+     "decay\n"
+     "  ropewalk verify --exhaustive --kernel phase --out certificate\n"
+     "  ropewalk verify --exhaustive --kernel phase --positions 0:65535 --shard 1/4 --out part1"},
+    {"merge", add_verb<MergeOptions>, "join the shards of verify --exhaustive to one certificate",
+     "  ropewalk merge part1/results.jsonl part2/results.jsonl --out certificate"},
+    {"replay", add_verb<ReplayOptions>, "run one case again, from the line that a failure printed",
+     "  ropewalk replay 'kernel=plain property=agreement positions=70001 q.heads=1'"},
+    {"mutants", add_verb<MutantsOptions>, "judge the suite itself: does every planted error die?",
+     "  ropewalk mutants\n  ropewalk mutants --kernel '*wrong_way*' --property decay"},
+    {"bench", add_verb<BenchOptions>, "verify kernels and time those that hold, in paired rounds",
+     "  ropewalk bench --profile smoke\n  ropewalk bench --workload 'llama*' --baseline avx2\n"
+     "  ropewalk bench --config Meta-Llama-3-8B/config.json --workload '*/decode-*'\n"
+     "  ropewalk bench --shape q=32,k=8,d=128,rd=64,theta=500000\n"
+     "  ropewalk bench --shape q=16,d=256,tokens=512,pairing=interleaved,in_place=no\n"
+     "  ropewalk bench --launches 5 --rounds 40 --out night --resume\n"
+     "  ropewalk bench -- --benchmark_filter=decode --benchmark_repetitions=20"},
+    {"doctor", add_verb<DoctorOptions>,
+     "what about this machine makes measurements worse, and what to do about each",
+     "  ropewalk doctor\n  ropewalk doctor --quiet\n  ropewalk doctor --json --profile full"},
+    {"report", add_verb<ReportOptions>,
+     "make report.html, report.md, results.csv and junit.xml from a results file",
+     "  ropewalk report ropewalk-out/results.jsonl\n"
+     "  ropewalk report results.jsonl --out somewhere --history runs.jsonl\n"
+     "  ropewalk report results.jsonl --splice README.md\n"
+     "  ropewalk report --check report.html\n  ropewalk report --check report.html results.jsonl"},
+    {"compare", add_verb<CompareOptions>,
+     "two runs on one machine class: what became faster, slower, broken",
+     "  ropewalk compare before/results.jsonl after/results.jsonl\n"
+     "  ropewalk compare before.html after.html --max-regression 10 --markdown comment.md"},
+    {"run", add_verb<RunOptions>, "verify, bench and report in one go",
+     "  ropewalk run\n  ropewalk run --profile smoke --out build/report\n"
+     "  ropewalk run --plugin ./my_kernel.so"},
+};
 
 std::string suggestion_for(const std::string& word, const std::vector<std::string>& known) {
   const std::string nearest = nearest_to(word, known);
@@ -359,17 +327,14 @@ std::string profile_name(Profile profile) {
 
 Parsed parse_command_line(int argc, char** argv) {
   Parsed parsed;
-  Options& o = parsed.options;
-  o.seed = default_seed;
-  o.jobs = usual_judges();
-  std::string seed;
+  Typed typed;
   for (int i = 0; i < argc; ++i)
-    o.command_line += (i > 0 ? " " : "") + std::string(i > 0 ? argv[i] : "ropewalk");
-  // What stands behind -- belongs to Google Benchmark.
+    typed.command_line += (i > 0 ? " " : "") + std::string(i > 0 ? argv[i] : "ropewalk");
+  // Google Benchmark reads what stands behind --.
   int ours = argc;
   for (int i = 1; i < argc && ours == argc; ++i)
     if (std::string(argv[i]) == "--") ours = i;
-  for (int i = ours + 1; i < argc; ++i) o.benchmark_args.emplace_back(argv[i]);
+  for (int i = ours + 1; i < argc; ++i) typed.behind_dashes.emplace_back(argv[i]);
 
   CLI::App app{"Ropewalk: conformance suite and benchmark for rotary position embedding kernels",
                "ropewalk"};
@@ -377,7 +342,7 @@ Parsed parse_command_line(int argc, char** argv) {
   app.set_version_flag("--version", std::string("ropewalk ") + ROPEWALK_VERSION);
   app.footer(std::string("ropewalk VERB --help shows a verb's options and examples.\n\n") +
              exit_codes);
-  for (const Verb& v : verbs) add_verb(app, v, o, seed)->callback([&o, v] { o.verb = v.name; });
+  for (const Verb& v : verbs) v.add(app, v, typed, parsed);
   try {
     const std::string first = ours > 1 ? argv[1] : "";
     const bool known = std::any_of(std::begin(verbs), std::end(verbs),
@@ -385,26 +350,6 @@ Parsed parse_command_line(int argc, char** argv) {
     if (!first.empty() && first[0] != '-' && !known)
       throw CLI::ValidationError("'" + first + "' is no verb" + suggested_verb(first));
     app.parse(ours, argv);
-    if (!seed.empty())
-      if (const std::string wrong = read_seed(seed, o.seed); !wrong.empty())
-        throw CLI::ValidationError("--seed", wrong);
-    if (!o.benchmark_args.empty() && o.verb != "bench" && o.verb != "run")
-      throw CLI::ValidationError("--", "only bench and run take Google Benchmark's flags");
-    if (o.verb == "report" && o.results_file.empty() && o.check.empty())
-      throw CLI::ValidationError("report", "needs a results.jsonl");
-    if (!o.benchmark_args.empty() && o.engine == "paired")
-      throw CLI::ValidationError("--", "--engine paired takes no flags of Google Benchmark");
-    if (const std::string fault = bench::benchmark_flag_fault(o.benchmark_args); !fault.empty())
-      throw CLI::ValidationError("--", fault);
-    const bool benches = o.verb == "bench" || o.verb == "run";
-    if (o.engine.empty()) o.engine = o.benchmark_args.empty() ? "paired" : "gbench";
-    if (benches && o.engine == "gbench" &&
-        (o.rounds > 0 || o.launches > 0 || o.resume || !o.baseline.empty()))
-      throw CLI::ValidationError("--engine gbench",
-                                 "takes no --rounds, --launches, --baseline or --resume");
-    if (o.verb == "bench" && o.resume && o.out.empty())
-      throw CLI::ValidationError("--resume", "needs the --out of the run that was cut off");
-    if (o.verb == "run" && o.out.empty()) o.out = "ropewalk-out";
     parsed.run = true;
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) {

@@ -27,31 +27,31 @@ std::string utc_now() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", utc);
 }
 
-RunRow run_row(const Options& options) {
+RunRow run_row(const RunIdentity& run) {
   RunRow row;
   row.version = ROPEWALK_VERSION;
-  row.command = options.command_line;
+  row.command = run.command_line;
   row.started_at = utc_now();
-  row.profile = profile_name(options.profile);
-  row.seed = options.seed;
+  row.profile = profile_name(run.profile);
+  row.seed = run.seed;
   row.environment = describe_environment();
   return row;
 }
 
 }  // namespace
 
-WorkerOptions worker_options(const Options& options) {
+WorkerOptions worker_options(const KernelChoice& choice) {
   static const auto first_lists =
       // Shared by the whole command.
       std::make_shared<std::map<std::string, std::vector<KernelFacts>>>();
   WorkerOptions w;
   w.first_lists = first_lists;
-  w.plugins = options.plugins;
-  w.cpu_features = options.cpu_features;
+  w.plugins = choice.plugins;
+  w.cpu_features = choice.cpu_features;
   return w;
 }
 
-VerifyPlan verify_plan(const Options& options) {
+VerifyPlan verify_plan(const JudgingOptions& options) {
   VerifyPlan plan;
   plan.kernels = options.kernels;
   plan.properties = options.properties;
@@ -61,8 +61,7 @@ VerifyPlan verify_plan(const Options& options) {
   return plan;
 }
 
-KnownFailures known_failures(const Options& options) {
-  const std::string& file = options.known_failures;
+KnownFailures known_failures(const std::string& file) {
   if (file.empty()) return {};
   return {read_text_file(file), shown_path(file),
           utc_now().substr(0, std::string_view("2021-04-20").size())};
@@ -70,8 +69,8 @@ KnownFailures known_failures(const Options& options) {
 
 namespace {
 
-void require_kernels(const std::vector<KernelFacts>& kernels, const Options& options) {
-  for (const std::string& glob : options.kernels) {
+void require_kernels(const std::vector<KernelFacts>& kernels, const KernelChoice& choice) {
+  for (const std::string& glob : choice.kernels) {
     bool found = false;
     for (const KernelFacts& k : kernels) found = found || matches({glob}, k.name);
     if (!found)
@@ -82,15 +81,15 @@ void require_kernels(const std::vector<KernelFacts>& kernels, const Options& opt
 
 }  // namespace
 
-void require_kernels(Worker& worker, const Options& options) {
-  require_kernels(worker.kernels(), options);
+void require_kernels(Worker& worker, const KernelChoice& choice) {
+  require_kernels(worker.kernels(), choice);
 }
 
-void require_kernels(const Options& options) {
-  require_kernels(kernels_by_plugin(worker_options(options)).kernels, options);
+void require_kernels(const KernelChoice& choice) {
+  require_kernels(kernels_by_plugin(worker_options(choice)).kernels, choice);
 }
 
-void require_properties(const Options& options) {
+void require_properties(const JudgingOptions& options) {
   for (const std::string& glob : options.properties) {
     bool found = false;
     for (const Property* p : all_properties())
@@ -155,10 +154,10 @@ OutputEnd output_end() {
   return goes_on_unread ? OutputEnd::written : OutputEnd::reader_left;
 }
 
-Recorder::Recorder(const Options& options, const std::string& folder, bool resumed)
+Recorder::Recorder(const RunIdentity& run, const std::string& folder, bool resumed)
     : has_result_(resumed), start_(std::chrono::steady_clock::now()) {
   if (folder.empty()) return;
-  const RunRow row = run_row(options);  // made before the file, because it takes time
+  const RunRow row = run_row(run);  // made before the file, because it takes time
   std::error_code error;
   file_ = std::filesystem::path(folder) / "results.jsonl";
   is_new_ = !std::filesystem::exists(std::filesystem::symlink_status(file_, error));

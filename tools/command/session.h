@@ -20,17 +20,17 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-harness::WorkerOptions worker_options(const Options& options);
-properties::VerifyPlan verify_plan(const Options& options);
+harness::WorkerOptions worker_options(const KernelChoice& choice);
+properties::VerifyPlan verify_plan(const JudgingOptions& options);
 
 /// The file of --known-failures, judged by today's date (UTC). Throws BadFile.
-harness::KnownFailures known_failures(const Options& options);
+harness::KnownFailures known_failures(const std::string& file);
 
 /// Throws UsageError unless every --kernel glob matches a kernel.
-void require_kernels(harness::Worker& worker, const Options& options);
-void require_kernels(const Options& options);
+void require_kernels(harness::Worker& worker, const KernelChoice& choice);
+void require_kernels(const KernelChoice& choice);
 /// Throws UsageError unless every --property glob matches a property.
-void require_properties(const Options& options);
+void require_properties(const JudgingOptions& options);
 
 /// Flushes what was printed. Throws if that fails, so that no run prints for hours to a lost
 /// output.
@@ -65,7 +65,7 @@ class Progress {
 class Recorder {
  public:
   /// An empty `folder` records nothing. `resumed`: the file holds the run row already.
-  Recorder(const Options& options, const std::string& folder, bool resumed = false);
+  Recorder(const RunIdentity& run, const std::string& folder, bool resumed = false);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;

@@ -31,41 +31,41 @@ void append(std::vector<Workload> more, std::vector<Workload>& all) {
 
 }  // namespace
 
-std::vector<ModelConfig> read_configs(const Options& options) {
+std::vector<ModelConfig> read_configs(const WorkloadChoice& choice) {
   std::vector<ModelConfig> configs;
-  for (const std::string& file : options.configs)
-    configs.push_back(load_model_config(file, options.pairing));
+  for (const std::string& file : choice.configs)
+    configs.push_back(load_model_config(file, choice.pairing));
   return configs;
 }
 
-std::vector<Workload> all_workloads(const Options& options) {
+std::vector<Workload> all_workloads(const WorkloadChoice& choice) {
   std::vector<Workload> all;
-  if (!options.workload_file.empty()) all = load_workloads(options.workload_file);
-  const std::vector<ModelConfig> configs = read_configs(options);
+  if (!choice.workload_file.empty()) all = load_workloads(choice.workload_file);
+  const std::vector<ModelConfig> configs = read_configs(choice);
   for (std::size_t i = 0; i < configs.size(); ++i)
-    append(through_phases(configs[i].shape, shown_path(options.configs[i])), all);
-  for (const std::string& shape : options.shapes) append(parse_shape(shape), all);
+    append(through_phases(configs[i].shape, shown_path(choice.configs[i])), all);
+  for (const std::string& shape : choice.shapes) append(parse_shape(shape), all);
   return all.empty() ? load_default_workloads() : all;
 }
 
-std::vector<Workload> chosen_workloads(const Options& options) {
+std::vector<Workload> chosen_workloads(const WorkloadChoice& choice, properties::Profile profile) {
   std::vector<Workload> chosen;
-  for (const Workload& w : all_workloads(options))
-    if (matches(options.workloads, w.name) &&
-        (!options.workloads.empty() || in_profile(w, profile_name(options.profile))))
+  for (const Workload& w : all_workloads(choice))
+    if (matches(choice.workloads, w.name) &&
+        (!choice.workloads.empty() || in_profile(w, profile_name(profile))))
       chosen.push_back(w);
   if (chosen.empty())
-    throw UsageError(options.workloads.empty()
-                         ? "no workload belongs to profile " + profile_name(options.profile) +
+    throw UsageError(choice.workloads.empty()
+                         ? "no workload belongs to profile " + profile_name(profile) +
                                " (name some: --workload 'GLOB')"
-                         : "no workload matches '" + options.workloads.front() +
+                         : "no workload matches '" + choice.workloads.front() +
                                "' (ropewalk list shows them)");
   return chosen;
 }
 
-void print_what_is_not_timed(const Options& options) {
-  if (options.quiet) return;
-  for (const ModelConfig& config : read_configs(options))
+void print_what_is_not_timed(const WorkloadChoice& choice, bool quiet) {
+  if (quiet) return;
+  for (const ModelConfig& config : read_configs(choice))
     for (const std::string& what : config.not_timed)
       fmt::print(stderr, "{}: not timed: {}\n", config.shape.name, what);
 }

@@ -10,18 +10,19 @@
 namespace ropewalk::tools {
 
 /// Reads each --config. Throws BadFile.
-std::vector<bench::ModelConfig> read_configs(const Options& options);
+std::vector<bench::ModelConfig> read_configs(const WorkloadChoice& choice);
 
 /// All workloads to choose from: those that the options give, or else the built-in ones. A name
 /// that is taken already gets a number. Throws BadFile.
-std::vector<bench::Workload> all_workloads(const Options& options);
+std::vector<bench::Workload> all_workloads(const WorkloadChoice& choice);
 
 /// The workloads that --workload names, or else those of the profile. Throws UsageError if there
 /// are none.
-std::vector<bench::Workload> chosen_workloads(const Options& options);
+std::vector<bench::Workload> chosen_workloads(const WorkloadChoice& choice,
+                                             properties::Profile profile);
 
 /// Prints on standard error what a model does and its workloads leave out. Prints nothing with
 /// --quiet.
-void print_what_is_not_timed(const Options& options);
+void print_what_is_not_timed(const WorkloadChoice& choice, bool quiet);
 
 }  // namespace ropewalk::tools

@@ -27,8 +27,8 @@ TEST(BoardRequest, WorkloadsReadAsTheyWereWritten) {
   odd.phase = "decode";
   odd.rope_theta = 1.0 / 3 + 10000;
   odd.scaling = {ScalingRule::llama3, 8, 1, 4, 8192};
-  odd.dtype = ROPE_F64;
-  odd.pairing = ROPE_INTERLEAVED;
+  odd.dtype = Dtype::f64;
+  odd.pairing = Pairing::interleaved;
   odd.in_place = false;
   odd.profiles = {"full"};
   all.push_back(odd);

@@ -59,13 +59,13 @@ Case case_of(const Workload& w, const KernelFacts& facts, std::uint64_t seed,
 
 }  // namespace
 
-Gate::Gate(const Options& options, const std::vector<Workload>& workloads, Worker& worker,
+Gate::Gate(const BenchOptions& options, const std::vector<Workload>& workloads, Worker& worker,
            Progress& progress)
     : options_(options),
       workloads_(workloads),
       worker_(worker),
       progress_(progress),
-      known_(known_failures(options)) {
+      known_(known_failures(options.known_failures)) {
   require_kernels(worker_, options);
   for (const KernelFacts& k : worker_.kernels())
     if (matches(options.kernels, k.name) && k.cannot_run.empty()) kernels_.push_back(k);
@@ -81,7 +81,7 @@ VerifyPlan Gate::plan() const {
   plan.profile = Profile::smoke;
   plan.seed = options_.seed;
   plan.cases = options_.profile == Profile::smoke ? gate_cases_smoke : gate_cases;
-  plan.shrink = false;  // whether it holds is the question here
+  plan.shrink = false;  // only the verdict matters here
   std::set<Dtype> dtypes;
   for (const Workload& w : workloads_) dtypes.insert(w.dtype);
   plan.dtypes.assign(dtypes.begin(), dtypes.end());

@@ -25,7 +25,7 @@ struct Breakage {
 class Gate {
  public:
   /// Throws UsageError unless every --kernel matches. Keeps references to all its arguments.
-  Gate(const Options& options, const std::vector<bench::Workload>& workloads,
+  Gate(const BenchOptions& options, const std::vector<bench::Workload>& workloads,
        harness::Worker& worker, Progress& progress);
 
   /// Verifies the kernels that are not broken in the worker's present process. If a crash replaces
@@ -56,7 +56,7 @@ class Gate {
   void verify_one(const harness::KernelFacts& facts);
   properties::VerifyPlan plan() const;
 
-  const Options& options_;
+  const BenchOptions& options_;
   const std::vector<bench::Workload>& workloads_;
   harness::Worker& worker_;
   Progress& progress_;

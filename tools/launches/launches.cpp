@@ -27,8 +27,8 @@ namespace {
 constexpr int lost_most = 2;
 constexpr double silence_limit_s = 120;  // one epoch or benchmark may take as long
 
-bool is_silent(const Options& options) {
-  return options.quiet || options.verb == "run";
+bool is_silent(const BenchOptions& options) {
+  return options.quiet || options.part_of_run;
 }
 
 // A label is KERNEL|WORKLOAD. For a twin, the kernel is the original.
@@ -68,17 +68,17 @@ void take_numbers_away(TimingRow& row, Outcome outcome, const std::string& why) 
 
 }  // namespace
 
-Effort effort_of(const Options& options) {
+Effort effort_of(const BenchOptions& options) {
   Effort e{3, 24, 1000, 20'000};
   if (options.profile == Profile::smoke) e = {2, 12, 500, 1'000};
   if (options.profile == Profile::full) e = {5, 40, 1000, 120'000};
   if (options.rounds > 0) e.rounds = options.rounds;
   if (options.launches > 0) e.launches = options.launches;
-  if (options.engine != "paired") e.launches = 1;
+  if (options.engine != Engine::paired) e.launches = 1;
   return e;
 }
 
-Launches::Launches(const Options& options, std::vector<Workload> workloads)
+Launches::Launches(const BenchOptions& options, std::vector<Workload> workloads)
     : options_(options),
       workloads_(std::move(workloads)),
       effort_(effort_of(options)),
@@ -240,7 +240,7 @@ Worker::BoardSinks Launches::sinks_of(BoardRows& rows, std::int64_t launch) {
     return rows.take(json, wall.count());
   };
   sinks.progress = [this, launch](const std::string& label) {
-    if (paired() || options_.verb == "run") progress_.show(time_left(launch, label));
+    if (paired() || options_.part_of_run) progress_.show(time_left(launch, label));
   };
   sinks.show = [this](const std::string& text, bool remark) {
     const bool to_out = !remark && !options_.json;
@@ -329,7 +329,7 @@ void Launches::emit(const std::function<void(const TimingRow&)>& on_row) {
     flush_output();
   }
   std::FILE* to = options_.json ? stderr : stdout;
-  const bool gbench_told = !paired() && options_.verb != "run";
+  const bool gbench_told = !paired() && !options_.part_of_run;
   if (!options_.quiet && !gbench_told) fmt::print(to, "{}", claims_as_text(claims_of(rows_)));
   if (options_.quiet && !valid_) fmt::print(to, "INVALID\n");
   for (const auto& [kernel, why] : gate_.broken())

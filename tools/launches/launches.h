@@ -23,11 +23,11 @@ namespace ropewalk::tools {
 struct Effort {
   std::int64_t launches, rounds, epoch_us, group_ms;
 };
-Effort effort_of(const Options& options);
+Effort effort_of(const BenchOptions& options);
 
 class Launches {
  public:
-  Launches(const Options& options, std::vector<bench::Workload> workloads);
+  Launches(const BenchOptions& options, std::vector<bench::Workload> workloads);
 
   /// Returns the exit code. After it the rows are complete, and a kernel that broke has no number
   /// in them.
@@ -52,9 +52,9 @@ class Launches {
   std::string time_left(std::int64_t launch, const std::string& label);
   std::size_t place_of(const std::string& workload) const;
   int exit_code() const;
-  bool paired() const { return options_.engine == "paired"; }
+  bool paired() const { return options_.engine == report::Engine::paired; }
 
-  const Options& options_;
+  const BenchOptions& options_;
   std::vector<bench::Workload> workloads_;
   Effort effort_;
   Journal journal_;

@@ -20,7 +20,7 @@ std::vector<KernelFacts> suspects_of(const BoardScope& scope) {
 }
 
 /// What the kernel does to a process of its own; empty if nothing.
-std::string seen_alone(const Options& options, const BoardScope& scope, const KernelFacts& kernel,
+std::string seen_alone(const BenchOptions& options, const BoardScope& scope, const KernelFacts& kernel,
                        double silence_limit_s, Progress& progress) {
   WorkerOptions alone = worker_options(options);
   std::erase_if(alone.plugins, [&](const std::string& plugin) { return plugin != kernel.plugin; });
@@ -52,7 +52,7 @@ std::string seen_alone(const Options& options, const BoardScope& scope, const Ke
 
 }  // namespace
 
-std::map<std::string, std::string> culprits(const Options& options, const BoardScope& scope,
+std::map<std::string, std::string> culprits(const BenchOptions& options, const BoardScope& scope,
                                             const std::string& seen, double silence_limit_s,
                                             Progress& progress) {
   const std::vector<KernelFacts> suspects = suspects_of(scope);

@@ -19,7 +19,7 @@ namespace ropewalk::tools {
 /// repeats it, all are named, because none of their numbers can be trusted. Returns each kernel
 /// with the reason why it is broken. It is never empty if the scope has a kernel that is not
 /// broken.
-std::map<std::string, std::string> culprits(const Options& options, const BoardScope& scope,
+std::map<std::string, std::string> culprits(const BenchOptions& options, const BoardScope& scope,
                                             const std::string& seen, double silence_limit_s,
                                             Progress& progress);
 

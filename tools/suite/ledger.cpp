@@ -20,13 +20,13 @@ LedgerKey key_of(const VerdictRow& row) {
 }
 
 /// With --json, standard output holds only rows.
-std::FILE* stream(const Options& options) {
+std::FILE* stream(const VerifyOptions& options) {
   return options.json ? stderr : stdout;
 }
 
 }  // namespace
 
-LedgerCheck::LedgerCheck(const Options& options) : options_(options) {
+LedgerCheck::LedgerCheck(const VerifyOptions& options) : options_(options) {
   const bool compares = !options.ledger.empty();
   const std::string& file = compares ? options.ledger : options.write_ledger;
   std::error_code error;

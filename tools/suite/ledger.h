@@ -13,7 +13,7 @@ namespace ropewalk::tools {
 class LedgerCheck {
  public:
   /// Reads the file of --ledger, or the file that --write-ledger will replace. Throws BadFile.
-  explicit LedgerCheck(const Options& options);
+  explicit LedgerCheck(const VerifyOptions& options);
 
   void on_offer(const harness::LedgerKey& feature);
   void on_row(const report::VerdictRow& row);
@@ -28,7 +28,7 @@ class LedgerCheck {
   int write(int code) const;
   std::string why_lost(const harness::LedgerKey& key) const;
 
-  const Options& options_;
+  const VerifyOptions& options_;
   harness::Ledger file_, held_;
   std::map<harness::LedgerKey, std::string> refused_;  // by row: its verdict and reason
   std::map<std::string, std::string> whole_;           // by kernel: a verdict on all properties

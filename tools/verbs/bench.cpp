@@ -38,20 +38,20 @@ PairedPlan paired_plan(const BoardRequest& request, const BoardPlan& board) {
 
 }  // namespace
 
-void require_workloads(const Options& options) {
-  chosen_workloads(options);
+void require_workloads(const BenchOptions& options) {
+  chosen_workloads(options, options.profile);
 }
 
-int bench_and_print(const Options& options,
+int bench_and_print(const BenchOptions& options,
                     const std::function<void(const VerdictRow&)>& on_verdict,
                     const std::function<void(const TimingRow&)>& on_row) {
-  Launches launches(options, chosen_workloads(options));
+  Launches launches(options, chosen_workloads(options, options.profile));
   return launches.run(on_verdict, on_row);
 }
 
-int run_bench(const Options& options) {
+int run(const BenchOptions& options) {
   if (!options.out.empty()) go_on_unread();
-  print_what_is_not_timed(options);
+  print_what_is_not_timed(options, options.quiet);
   Recorder recorder(options, options.out);
   const int code = bench_and_print(
       options, [&](const VerdictRow& row) { recorder.write(row); },

@@ -11,7 +11,7 @@
 namespace ropewalk::tools {
 using namespace report;
 
-int run_compare(const Options& options) {
+int run(const CompareOptions& options) {
   const std::string &a = options.files.at(0), &b = options.files.at(1);
   const Comparison comparison = compare_runs(read_results_or_page(a), read_results_or_page(b), a, b,
                                              options.max_regression / 100);

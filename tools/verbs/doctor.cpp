@@ -39,9 +39,9 @@ void print_finding(const DoctorFinding& f) {
 
 }  // namespace
 
-int run_doctor(const Options& options) {
+int run(const DoctorOptions& options) {
   std::int64_t largest = 0;
-  for (const Workload& w : chosen_workloads(options))
+  for (const Workload& w : chosen_workloads(options, options.profile))
     largest = std::max(largest, allocated_bytes(w));
   const std::vector<DoctorFinding> findings = examine(probe_machine(largest));
   int worse = 0, unknown = 0;

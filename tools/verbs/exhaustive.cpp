@@ -38,7 +38,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> two_numbers(const std::stri
   return std::pair{a, b};
 }
 
-PositionRange whole_range(const Options& options) {
+PositionRange whole_range(const VerifyOptions& options) {
   const auto given = two_numbers(options.positions, ':');
   if (!given || given->first > given->second || given->first < least_position ||
       given->second > largest_position)
@@ -47,7 +47,7 @@ PositionRange whole_range(const Options& options) {
   return {given->first, given->second};
 }
 
-PositionRange own_range(const Options& options, PositionRange whole) {
+PositionRange own_range(const VerifyOptions& options, PositionRange whole) {
   if (options.shard.empty()) return whole;
   constexpr std::int64_t most = 65536;
   const auto given = two_numbers(options.shard, '/');
@@ -96,7 +96,7 @@ struct CertifiedCell {
 
 class ExhaustiveRun {
  public:
-  explicit ExhaustiveRun(const Options& options)
+  explicit ExhaustiveRun(const VerifyOptions& options)
       : options_(options), whole_(whole_range(options)), own_(own_range(options, whole_)) {
     find_cells();
     if (options.resume) read_earlier();
@@ -294,7 +294,7 @@ class ExhaustiveRun {
                  (std::filesystem::path(options_.out) / "certificate.md").string());
   }
 
-  const Options& options_;
+  const VerifyOptions& options_;
   PositionRange whole_, own_;
   RotationTables tables_;
   PluginKernels found_;
@@ -307,7 +307,7 @@ class ExhaustiveRun {
   double to_do_ = 0, done_ = 0, skipped_ = 0;  // numbers of positions
 };
 
-void refuse_what_does_not_fit(const Options& options) {
+void refuse_what_does_not_fit(const VerifyOptions& options) {
   const auto refuse = [](const char* option) {
     throw UsageError(std::string(option) + " cannot be combined with --exhaustive");
   };
@@ -326,7 +326,7 @@ void refuse_what_does_not_fit(const Options& options) {
 
 }  // namespace
 
-int run_exhaustive(const Options& options) {
+int run_exhaustive(const VerifyOptions& options) {
   refuse_what_does_not_fit(options);
   return ExhaustiveRun(options).go();
 }

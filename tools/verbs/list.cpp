@@ -72,7 +72,7 @@ void list_config(const ModelConfig& config) {
 
 }  // namespace
 
-int run_list(const Options& options) {
+int run(const ListOptions& options) {
   const auto workloads = all_workloads(options);
   Worker worker(worker_options(options));
   require_kernels(worker, options);

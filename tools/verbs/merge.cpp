@@ -7,7 +7,7 @@
 namespace ropewalk::tools {
 using namespace report;
 
-int run_merge(const Options& options) {
+int run(const MergeOptions& options) {
   std::vector<CertificatePart> parts;
   for (const std::string& file : options.files) {
     const Results results = read_results(file);

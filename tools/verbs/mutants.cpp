@@ -29,7 +29,7 @@ std::string mutant_plugin() {
   return plugin.string();
 }
 
-std::vector<std::string> columns(const Options& options) {
+std::vector<std::string> columns(const MutantsOptions& options) {
   std::vector<std::string> out;
   for (const Property* p : all_properties())
     if (matches(options.properties, std::string(p->name))) out.emplace_back(p->name);
@@ -38,7 +38,7 @@ std::vector<std::string> columns(const Options& options) {
 
 }  // namespace
 
-int run_mutants(const Options& options) {
+int run(const MutantsOptions& options) {
   require_properties(options);
   WorkerOptions w = worker_options(options);
   w.plugins.push_back(mutant_plugin());

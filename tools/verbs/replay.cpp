@@ -10,9 +10,9 @@ using namespace harness;
 using namespace properties;
 using namespace report;
 
-int run_replay(const Options& options) {
-  const Case c = case_from_text(options.replay_text);
-  WorkerOptions w = worker_options(options);
+int run(const ReplayOptions& options) {
+  const Case c = case_from_text(options.line);
+  WorkerOptions w = worker_options({{}, {}, options.cpu_features});
   if (!c.plugin.empty()) w.plugins = {c.plugin};
   Worker worker(w);
   Oracle oracle;

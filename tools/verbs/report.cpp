@@ -22,7 +22,7 @@ namespace ropewalk::tools {
 using namespace report;
 namespace {
 
-int check(const Options& options) {
+int check(const ReportOptions& options) {
   std::optional<Results> results;
   if (!options.results_file.empty()) results = read_results_or_page(options.results_file);
   const PageCheck found = check_page(whole_file(options.check), options.check, results);
@@ -32,7 +32,7 @@ int check(const Options& options) {
 }
 
 /// Adds this run to the history and writes it back. Empty without --history.
-std::string grown_history(const Options& options, const Results& results) {
+std::string grown_history(const ReportOptions& options, const Results& results) {
   if (options.history.empty()) return {};
   const Lock lock(options.history);  // two runs that are added at once wait for each other
   const std::string before =
@@ -44,7 +44,7 @@ std::string grown_history(const Options& options, const Results& results) {
 
 }  // namespace
 
-int run_report(const Options& options) {
+int run(const ReportOptions& options) {
   if (!options.check.empty()) return check(options);
   const Results results = read_results_or_page(options.results_file);
   if (!options.splice.empty()) {

@@ -32,24 +32,24 @@ int combine(int verified, int benched) {
 
 }  // namespace
 
-int run_everything(const Options& options) {
+int run(const RunOptions& options) {
   go_on_unread();
   const std::filesystem::path folder = options.out;
-  require_workloads(options);
-  print_what_is_not_timed(options);
-  Recorder recorder(options, folder.string());
-  fmt::print("== verify ({})\n", profile_name(options.profile));
+  require_workloads(options.bench);
+  print_what_is_not_timed(options.bench, options.bench.quiet);
+  Recorder recorder(options.verify, folder.string());
+  fmt::print("== verify ({})\n", profile_name(options.verify.profile));
   flush_output();
   std::set<std::string> passing, failing;
   std::vector<VerdictRow> rows;
-  const int verified = verify_and_print(options, [&](const VerdictRow& row) {
+  const int verified = verify_and_print(options.verify, [&](const VerdictRow& row) {
     if (!is_not_run(row.verdict))
       (row.verdict == Verdict::pass ? passing : failing).insert(row.kernel);
     recorder.write(row);
     rows.push_back(row);
   });
   {
-    Worker worker(worker_options(options));
+    Worker worker(worker_options(options.verify));
     Oracle oracle;
     std::vector<std::string> names;  // only kernels that passed are drawn
     std::set_difference(passing.begin(), passing.end(), failing.begin(), failing.end(),
@@ -60,11 +60,11 @@ int run_everything(const Options& options) {
   fmt::print("\n== bench\n");
   flush_output();
   const int benched = bench_and_print(
-      options, [](const VerdictRow&) {}, [&](const TimingRow& row) { recorder.write(row); });
+      options.bench, [](const VerdictRow&) {}, [&](const TimingRow& row) { recorder.write(row); });
   const int code = combine(verified, benched);
   recorder.finish(code);
   write_report(read_results(recorder.file()), folder);
-  Journal::forget(options);
+  Journal::forget(options.bench);
   fmt::print("\nreport: {}\n", (folder / "report.html").string());
   print_where_to_start(rows);
   return code;

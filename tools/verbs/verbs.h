@@ -11,24 +11,24 @@
 
 namespace ropewalk::tools {
 
-int run_list(const Options& options);
-int run_verify(const Options& options);
-int run_merge(const Options& options);
-int run_replay(const Options& options);
-int run_mutants(const Options& options);
-int run_bench(const Options& options);
-int run_doctor(const Options& options);
-int run_report(const Options& options);
-int run_compare(const Options& options);
-int run_everything(const Options& options);
+int run(const ListOptions& options);
+int run(const VerifyOptions& options);
+int run(const MergeOptions& options);
+int run(const ReplayOptions& options);
+int run(const MutantsOptions& options);
+int run(const BenchOptions& options);
+int run(const DoctorOptions& options);
+int run(const ReportOptions& options);
+int run(const CompareOptions& options);
+int run(const RunOptions& options);
 
 /// Verifies kernels and prints each one when it is judged. Every row goes to on_row at once. Both
 /// `verify` and `run` use it.
-int verify_and_print(const Options& options,
+int verify_and_print(const VerifyOptions& options,
                      const std::function<void(const report::VerdictRow&)>& on_row);
 
 /// The verb verify with --exhaustive.
-int run_exhaustive(const Options& options);
+int run_exhaustive(const VerifyOptions& options);
 
 /// Prints a failed claim as a block of lines.
 void print_failure(const report::VerdictRow& row);
@@ -38,13 +38,13 @@ void print_where_to_start(const std::vector<report::VerdictRow>& rows);
 
 /// Verifies, times and verifies again. The rows go to on_verdict and on_row. Both `bench` and `run`
 /// use it.
-int bench_and_print(const Options& options,
+int bench_and_print(const BenchOptions& options,
                     const std::function<void(const report::VerdictRow&)>& on_verdict,
                     const std::function<void(const report::TimingRow&)>& on_row);
 
 /// Throws UsageError or BadFile unless the options choose a workload. `run` calls it before it
 /// verifies.
-void require_workloads(const Options& options);
+void require_workloads(const BenchOptions& options);
 
 /// The child side of bench: what a worker does when its parent tells it to time a board.
 harness::TimingHandler timing_handler();

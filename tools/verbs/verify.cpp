@@ -36,7 +36,7 @@ void print_same_failure(const VerdictRow& row) {
 // first.
 class Printer {
  public:
-  explicit Printer(const Options& options) : options_(options) {}
+  explicit Printer(const VerifyOptions& options) : options_(options) {}
 
   void add(const VerdictRow& row) {
     if (options_.json) {
@@ -101,7 +101,7 @@ class Printer {
     flush_output();
   }
 
-  const Options& options_;
+  const VerifyOptions& options_;
   VerdictRow first_, worst_;
   std::set<std::tuple<std::string, std::string, std::string>> set_aside_;
   std::set<std::pair<std::string, std::string>> causes_;
@@ -192,10 +192,10 @@ void print_where_to_start(const std::vector<VerdictRow>& rows) {
              what.empty() ? "" : ", " + what, start->replay.empty() ? "" : ": " + start->replay);
 }
 
-int verify_and_print(const Options& options, const std::function<void(const VerdictRow&)>& on_row) {
+int verify_and_print(const VerifyOptions& options, const std::function<void(const VerdictRow&)>& on_row) {
   const auto start = std::chrono::steady_clock::now();
   require_properties(options);
-  KnownFailures known = known_failures(options);
+  KnownFailures known = known_failures(options.known_failures);
   std::optional<LedgerCheck> ledger;
   if (!options.ledger.empty() || !options.write_ledger.empty()) ledger.emplace(options);
   require_kernels(options);
@@ -231,7 +231,7 @@ int verify_and_print(const Options& options, const std::function<void(const Verd
   return ledger ? ledger->finish(code) : code;
 }
 
-int run_verify(const Options& options) {
+int run(const VerifyOptions& options) {
   if (options.exhaustive) return run_exhaustive(options);
   Recorder recorder(options, options.out);
   std::vector<VerdictRow> rows;

@@ -1,0 +1,153 @@
+#include "tools/command/option_groups.h"
+
+#include <charconv>
+#include <map>
+#include <random>
+
+#include "benchmarks/workloads/model_shape.h"
+
+namespace ropewalk::tools {
+using namespace properties;
+namespace {
+
+// Returns what is wrong with a seed, which is a number or the word "random".
+std::string read_seed(const std::string& text, std::uint64_t& seed) {
+  if (text == "random") {
+    std::random_device device;
+    seed = (std::uint64_t{device()} << 32) | device();
+    return {};
+  }
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc{} || end != text.data() + text.size())
+    return "a seed is a number from 0 to 2^64 - 1 or the word random, not '" + text + "'";
+  return {};
+}
+
+void add_list(CLI::App& verb, const char* name, std::vector<std::string>& list, const char* type,
+              const std::string& help) {
+  verb.add_option(name, list, help)->type_name(type)->expected(1)->take_all();
+}
+
+}  // namespace
+
+void add_cpu_features_option(CLI::App& verb, std::string& cpu_features, const char* help) {
+  verb.add_option("--cpu-features", cpu_features, help)->type_name("LIST");
+}
+
+void add_kernel_options(CLI::App& verb, KernelChoice& choice) {
+  add_list(verb, "--kernel", choice.kernels, "GLOB",
+           "only kernels whose name matches this glob (repeatable)");
+  add_list(verb, "--plugin", choice.plugins, "FILE.so",
+           "also load the kernels of this shared library (repeatable)");
+  add_cpu_features_option(
+      verb, choice.cpu_features,
+      "act like an older machine: only these features count as present, e.g. avx2,fma");
+}
+
+void add_judging_options(CLI::App& verb, JudgingOptions& options) {
+  add_list(verb, "--property", options.properties, "GLOB",
+           "only properties whose name matches this glob (repeatable)");
+  verb.add_option("--cases", options.cases,
+                  "generated cases for each property (default: the profile's number)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}, "1 to 10000000"));
+  verb.add_option("--jobs", options.jobs,
+                  "processes that judge side by side (default: one a processor, at most 8)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64, "1 to 64"));
+}
+
+void add_profile_option(CLI::App& verb, Profile& profile) {
+  verb.add_option_function<std::string>(
+          "--profile",
+          [&profile](const std::string& name) {
+            for (const Profile p : {Profile::smoke, Profile::standard, Profile::full})
+              if (profile_name(p) == name) {
+                profile = p;
+                return;
+              }
+            throw CLI::ValidationError("--profile", "'" + name + "' is no profile");
+          },
+          "smoke (a minute in all), standard (the default) or full")
+      ->type_name("smoke|standard|full");
+}
+
+void add_identity_options(CLI::App& verb, RunIdentity& identity) {
+  add_profile_option(verb, identity.profile);
+  verb.add_option_function<std::string>(
+          "--seed",
+          [&identity](const std::string& text) {
+            if (const std::string wrong = read_seed(text, identity.seed); !wrong.empty())
+              throw CLI::ValidationError("--seed", wrong);
+          },
+          "seed of all data and cases; it is printed with the results")
+      ->type_name("N|random");
+}
+
+void add_workload_options(CLI::App& verb, WorkloadChoice& choice) {
+  add_list(verb, "--workload", choice.workloads, "GLOB",
+           "only workloads whose name matches this glob (repeatable)");
+  verb.add_option("--workload-file", choice.workload_file, "read workloads from this TOML file")
+      ->type_name("FILE.toml");
+  add_list(verb, "--config", choice.configs, "config.json",
+           "a model's config.json (Hugging Face): its shape through all phases (repeatable); list "
+           "--config shows what was read");
+  verb.add_option("--pairing", choice.pairing,
+                  "for --config: which pairs the model rotates, if its model_type is not known")
+      ->type_name("half_split|interleaved")
+      ->check(CLI::IsMember({"half_split", "interleaved"}))
+      ->needs(verb.get_option("--config"));
+  add_list(
+      verb, "--shape", choice.shapes, "WORDS",
+      std::string("a shape, e.g. q=32,k=8,d=128,tokens=512 (repeatable): ") + bench::shape_help);
+}
+
+void add_known_failures_option(CLI::App& verb, std::string& file) {
+  verb.add_option(
+          "--known-failures", file,
+          "a file of lines KERNEL PROPERTY YYYY-MM-DD reason: these failures are shown, but "
+          "do not count until that day")
+      ->type_name("FILE");
+}
+
+void add_timing_options(CLI::App& verb, BenchOptions& options) {
+  const std::map<std::string, report::Engine> engines{{"paired", report::Engine::paired},
+                                                      {"gbench", report::Engine::gbench}};
+  verb.add_option_function<std::string>(
+          "--engine",
+          [&options, engines](const std::string& word) { options.engine = engines.at(word); },
+          "paired (rounds in a balanced order, the default) or gbench (Google Benchmark)")
+      ->type_name("paired|gbench")
+      ->check(CLI::IsMember({"paired", "gbench"}));
+  verb.add_option("--rounds", options.rounds,
+                  "the least number of rounds of a launch (default: the profile's number)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{6}, std::int64_t{800}, "6 to 800"));
+  verb.add_option("--launches", options.launches,
+                  "fresh processes that time (default: the profile's number)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100}, "1 to 100"));
+  verb.add_option("--threads", options.threads,
+                  "also time N threads at once, each on a processor and a data set of its own")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024, "1 to 1024"));
+  verb.add_option("--baseline", options.baseline,
+                  "the kernel that ratios refer to (default: plain, else a board's first kernel)")
+      ->type_name("KERNEL");
+  verb.add_flag("--resume", options.resume,
+                "keep what the run in --out had measured when it was cut off");
+}
+
+void add_json_option(CLI::App& verb, bool& json) {
+  verb.add_flag("--json", json, "print rows as JSON lines on standard output");
+}
+
+void add_quiet_option(CLI::App& verb, bool& quiet, const char* help) {
+  verb.add_flag("--quiet", quiet, help);
+}
+
+void add_out_option(CLI::App& verb, std::string& out, const char* help) {
+  verb.add_option("--out", out, help)->type_name("DIR");
+}
+
+}  // namespace ropewalk::tools

@@ -1,0 +1,24 @@
+// The options that several verbs share, as CLI11 knows them.
+#pragma once
+#include <CLI/CLI.hpp>
+
+#include "tools/command/options.h"
+
+namespace ropewalk::tools {
+
+void add_kernel_options(CLI::App& verb, KernelChoice& choice);
+void add_cpu_features_option(CLI::App& verb, std::string& cpu_features, const char* help);
+/// --property, --cases and --jobs.
+void add_judging_options(CLI::App& verb, JudgingOptions& options);
+void add_profile_option(CLI::App& verb, properties::Profile& profile);
+/// --profile and --seed.
+void add_identity_options(CLI::App& verb, RunIdentity& identity);
+void add_workload_options(CLI::App& verb, WorkloadChoice& choice);
+void add_known_failures_option(CLI::App& verb, std::string& file);
+/// --engine, --rounds, --launches, --threads, --baseline and --resume.
+void add_timing_options(CLI::App& verb, BenchOptions& options);
+void add_json_option(CLI::App& verb, bool& json);
+void add_quiet_option(CLI::App& verb, bool& quiet, const char* help);
+void add_out_option(CLI::App& verb, std::string& out, const char* help);
+
+}  // namespace ropewalk::tools
