@@ -1,4 +1,4 @@
-// Checks the shape of a workload, computes its frequencies, and writes it as TOML.
+// What a workload is beside its text: whether its shape holds, its frequencies, its TOML again.
 #include "benchmarks/workloads/workload_shape.h"
 
 #include <fmt/format.h>
@@ -78,7 +78,7 @@ std::string scaling_toml(const FrequencyScaling& s) {
   return out;
 }
 
-/// One frequency by the rule of Llama 3.1, which depends on its turns within the original context.
+/// One frequency by the rule of Llama 3.1: by how often it turns within the original context.
 double llama3_frequency(const FrequencyScaling& s, double frequency) {
   const double turns =
       static_cast<double>(s.original_positions) * frequency / (2 * std::numbers::pi);

@@ -24,7 +24,7 @@ std::vector<double> workload_frequencies(const Workload& workload);
 /// The f32 values that a kernel of ROPE_CONTRACT_F32_ANGLE gets, widened to double.
 std::vector<double> workload_frequencies_f32(const Workload& workload);
 
-/// Writes [[workload]] tables that parse_workloads() reads as the same workloads.
+/// [[workload]] tables that parse_workloads() reads as the same workloads again.
 std::string to_toml(const std::vector<Workload>& workloads);
 
 }  // namespace ropewalk::bench

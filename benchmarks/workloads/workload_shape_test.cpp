@@ -18,7 +18,7 @@ Workload llama31() {
   return w;
 }
 
-// Finds a new field of Workload that to_toml() forgets.
+// A new field of Workload that to_toml() forgets is seen here.
 TEST(WorkloadShape, TomlReadsAsTheSameWorkloads) {
   auto all = load_default_workloads();
   Workload odd = llama31();

@@ -10,7 +10,7 @@ namespace {
 
 using Attributes = std::map<std::string, std::string>;
 
-/// Elements that may occur. A script, style, image, link or foreign object may not.
+/// Nothing else may stand in a picture: no script, style, image, link or foreign object.
 bool is_known_element(const std::string& name) {
   static const std::set<std::string> names = {"circle",  "defs",  "g",        "line", "path",
                                               "polygon", "rect",  "polyline", "svg",  "text",
@@ -59,8 +59,7 @@ bool is_known_attribute(const std::string& name) {
   return names.contains(name);
 }
 
-/// Allows numbers, names, colours of this page and places in this picture. The head is compared as
-/// a whole.
+/// Numbers, names, colours of ours and places in this picture; the head is compared as a whole.
 bool is_known_value(const std::string& name, const std::string& value) {
   if (name == "xlink:href") return value.size() > 1 && value[0] == '#';
   if (name == "class") return value == "gridline";
@@ -109,7 +108,7 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
-/// Whether a symbol is painted with the colour of the element that uses it, and with nothing else.
+/// Whether a symbol is painted with the colour of who uses it and with nothing else.
 bool has_color_alone(std::string_view symbol) {
   int fills = 0, strokes = 0;
   while (!symbol.empty()) {
@@ -125,7 +124,7 @@ bool has_color_alone(std::string_view symbol) {
   return fills > 0 && strokes > 0;
 }
 
-/// What an element passes on to the elements inside it.
+/// What an element hands down to those inside it.
 struct State {
   std::string name;
   std::string fill = "black", stroke = "none", color = "black", anchor, turned;
@@ -261,7 +260,7 @@ class PictureReader {
     text = name;
     for (const auto& [key, value] : of)
       if (key != "stroke-width" && key != "id") text += " " + key + "=" + one_line(value);
-    // A symbol may contain another one.
+    // A symbol may be made of another.
     const auto other = picture_.symbols.find(text_in(of, "xlink:href", "#").substr(1));
     if (other != picture_.symbols.end() && &other->second != &text) text += other->second;
   }
@@ -272,7 +271,7 @@ class PictureReader {
     };
     if (name == "use") {
       const std::string symbol = text_in(of, "xlink:href", "#").substr(1);
-      // gnuplot 6 clears the ground below a mark in this way, even if it is told not to.
+      // gnuplot 6 clears the ground below a mark so, also where it is told not to.
       if (state.color == "none" && has_color_alone(picture_.symbols[symbol])) return;
       picture_.marks.push_back(
           {symbol + "|" + state.color + "|" + state.turned, symbol, state.scale, at("x", "y")});
@@ -304,7 +303,7 @@ class PictureReader {
   }
 
   void add(const Segment& segment, const State& state) {
-    if (state.fill == "none" && state.stroke == "none") return;  // it is invisible
+    if (state.fill == "none" && state.stroke == "none") return;  // not to be seen
     if (!state.turned.empty()) return fail("a line that is turned");
     picture_.lines[state.fill + "|" + state.stroke].push_back(segment);
   }
@@ -317,7 +316,7 @@ class PictureReader {
     for (std::size_t i = 1; i < points.size(); ++i) add({points[i - 1], points[i]}, state);
   }
 
-  /// gnuplot moves (M), draws (L) and closes (z), with absolute coordinates.
+  /// gnuplot moves (M), draws (L) and closes (z), in absolute places.
   void add_path(const std::string& d, const State& state) {
     std::string_view rest = d;
     std::vector<double> run;

@@ -146,7 +146,7 @@ TimingRow BoardRows::known_ceiling(const TimingRow& told, const Workload& worklo
   const bool was_picked = picked != scope_.request.ceilings.end();
   need(!was_picked || picked->second == told.variant, "of a ceiling that was not asked for");
   TimingRow row = known_ceiling_row(workload, told.variant, was_picked);
-  need(told.kernel == row.kernel && told.outcome == Outcome::measured, "of a false ceiling");
+  need(told.kernel == row.kernel && told.outcome == Outcome::measured, "of a ceiling that is none");
   if (scope_.request.engine != "paired") return row;
   for (const KernelFacts& k : scope_.kernels) {
     const bool table = k.angle_contract == ROPE_CONTRACT_TABLE;
