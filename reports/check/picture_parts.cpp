@@ -108,7 +108,7 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
-/// Whether a symbol is painted with the colour of who uses it and with nothing else.
+/// Whether a symbol is painted with the colour of the element that uses it, alone.
 bool has_color_alone(std::string_view symbol) {
   int fills = 0, strokes = 0;
   while (!symbol.empty()) {
