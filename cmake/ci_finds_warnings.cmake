@@ -1,6 +1,5 @@
-# The negative control of .ci/run: a warning fails its part no_warnings, even in a tree that was
-# built before. It uses a project of one file, with the real script and the README's form of
-# command.
+# The negative control of .ci/run: a warning in a tree that is built already fails its part
+# no_warnings. In a project of one file, with the real script and the README's form of command.
 #   cmake -DSOURCE_DIR=... -DWORK_DIR=an empty folder of the build -P ci_finds_warnings.cmake
 cmake_minimum_required(VERSION 3.25)
 set(tree ${WORK_DIR}/ci_control)
@@ -32,7 +31,7 @@ run_parts(status text)
 if(NOT status EQUAL 0)
   message(FATAL_ERROR "a clean tree fails:\n${text}")
 endif()
-# The tree is built once before CI runs, as a developer would have built it.
+# Built once by somebody else, as it would be at a desk; then CI runs.
 file(WRITE ${tree}/control.c "int control(void) { int unused; return 1; }\n")
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${tree}/build/release OUTPUT_QUIET ERROR_QUIET)
 run_parts(status text)

@@ -132,7 +132,7 @@ TEST(Exhaustive, AKilledRunGoesOn) {
   EXPECT_EQ(slurp(cut / "certificate.jsonl"), slurp(whole / "certificate.jsonl"));
   const Result ended = exhaustive(what + cut.string() + " --resume --kernel plain_f32_angle");
   EXPECT_EQ(ended.code, 2);
-  EXPECT_TRUE(contains(ended.err, "came to its end")) << ended.err;
+  EXPECT_TRUE(contains(ended.err, "that run has ended")) << ended.err;
 }
 
 }  // namespace
