@@ -101,6 +101,7 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
       c.contract == ROPE_CONTRACT_F32_ANGLE ? workload_frequencies_f32(w) : workload_frequencies(w);
   const double times =
       expected.calls == 1 ? 1 : a_call_of_many * static_cast<double>(expected.calls);
+  const HeadRule rule(facts, c, times);
   const std::int64_t bytes = element_bytes(w);
   const std::function<std::string(std::int64_t)> where = [](std::int64_t pair) {
     return fmt::format("pair {} is not rotated", pair);
@@ -115,7 +116,7 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
     if (!same(0, window) || !same(after, t.head_dim * bytes))
       return "an element outside the window changed";
     if (!is_input(in + window, c)) return "what calls had left is no rotated input";
-    compare_head(facts, c, {w.pairing, in + window, out + window, rotations, where}, times, tally);
+    compare_head(rule, {w.pairing, in + window, out + window, rotations, where}, tally);
     return tally.finding().margin <= 1 ? "" : tally.finding().where;
   };
   for (const std::int64_t token : chosen_tokens(w, expected, seed)) {

@@ -27,7 +27,7 @@ double as_double(const DoubleDouble& v) {
   return static_cast<double>(v);
 }
 
-// y / (a x r) = (1 + g) e^(i d), where g is a scale error and d an angle error in rad.
+// y / (a x r) = (1 + g) e^(i d): g is a scale error, d an angle error.
 std::string diagnose(std::complex<double> y, std::complex<double> expected) {
   const std::complex<double> q = y / expected;
   if (!std::isfinite(q.real()) || !std::isfinite(q.imag()))
@@ -41,15 +41,15 @@ std::complex<double> as_complex(const Complex<Wide>& z) {
   return {as_double(z.re), as_double(z.im)};
 }
 
-// Double-double cannot hold products of f64 pairs near the ends of the range. A rotation is linear,
-// so such a pair is judged 2^600 times as large or as small, together with its bound. This is
-// exact, except that the small element of a huge pair may lose less than 2^-1000 of the pair.
+// Double-double holds no products of f64 pairs next to the ends of the range. A rotation is linear:
+// such a pair is judged 2^600 times as large or as small, with its bound, which is exact (what a
+// small second element of a huge pair loses is below 2^-1000 of it).
 double factor_for(Dtype dtype, double rho) {
   if (dtype != Dtype::f64 || rho == 0 || (rho > 0x1p-400 && rho < 0x1p400)) return 1;
   return rho < 1 ? 0x1p600 : 0x1p-600;
 }
 
-// The bound before storage, with all magnitudes multiplied by `factor`.
+// The bound before storage where everything is `factor` times as large.
 double computed_bound(const KernelFacts& facts, const Case& c, const bounds::Precision& at_one,
                       double rho, double r, double factor) {
   bounds::Precision p = at_one;
@@ -68,12 +68,17 @@ bool may_overflow(const Case& c, double rho) {
   return !(rho <= data_type(c.dtype).format.largest / a * std::sqrt(0.5));
 }
 
+template <class Wide>
+Complex<Wide> expected_of(const HeadRule& rule, const Complex<Wide>& x, const Complex<Wide>& r) {
+  const Complex<Wide> turned = rule.transposes ? rotate_transpose(x, r) : rotate(x, r);
+  return {turned.re * Wide(rule.scale), turned.im * Wide(rule.scale)};
+}
+
 // Judges one pair: adds |y - a x r| to the tally, or checks the rule for values that are not
 // finite.
 template <class Wide, class Where>
-void compare_pair(const KernelFacts& facts, const Case& c, const Complex<Wide>& x,
-                  const Complex<Wide>& r, const Complex<Wide>& y, double times, Tally& tally,
-                  Where&& where) {
+void compare_pair(const HeadRule& rule, const Complex<Wide>& x, const Complex<Wide>& r,
+                  const Complex<Wide>& y, Tally& tally, Where&& where) {
   const double rho = std::abs(as_complex(x));
   const auto finite = [](const Complex<Wide>& z) {
     return std::isfinite(as_double(z.re)) && std::isfinite(as_double(z.im));
@@ -85,87 +90,65 @@ void compare_pair(const KernelFacts& facts, const Case& c, const Complex<Wide>& 
     });
     return;
   }
-  if (may_overflow(c, rho)) return;
-  const double factor = factor_for(c.dtype, rho), scale = scale_of(c);
+  if (may_overflow(rule.c, rho)) return;
+  const double factor = factor_for(rule.c.dtype, rho);
   const auto moved = [factor](const Complex<Wide>& z) {
     return Complex<Wide>{Wide(as_double(z.re) * factor), Wide(as_double(z.im) * factor)};
   };
-  const Complex<Wide> from = moved(x), got = moved(y);
-  const Complex<Wide> turned =
-      c.operation == Operation::transpose ? rotate_transpose(from, r) : rotate(from, r);
-  const Complex<Wide> expected{turned.re * Wide(scale), turned.im * Wide(scale)};
+  const Complex<Wide> from = moved(x), got = moved(y), expected = expected_of(rule, from, r);
   const std::complex<double> difference{as_double(got.re - expected.re),
                                         as_double(got.im - expected.im)};
-  const bounds::Precision p = precision_of(facts, c.dtype);
   const double length = std::abs(as_complex(from));
   const auto bound_here = [&] {
-    const double h = computed_bound(facts, c, p, length, std::abs(as_complex(r)), factor);
-    return times * bounds::with_storage(p, h, as_double(expected.re), as_double(expected.im));
+    const double h =
+        computed_bound(rule.facts, rule.c, rule.precision, length, std::abs(as_complex(r)), factor);
+    return rule.times *
+           bounds::with_storage(rule.precision, h, as_double(expected.re), as_double(expected.im));
   };
   const double bound = rho == 0 ? 0 : bound_here();
   tally.add(std::abs(difference), bound, [&](Finding& f) {
     f.where = where();
     f.reason = f.margin <= 1 ? "" : "a pair is too far from the exact rotation";
-    f.bound = rho > 0 ? bound / (length * p.unit()) : 0;
+    f.bound = rho > 0 ? bound / (length * rule.precision.unit()) : 0;
     f.bound_unit = "u rho";
     f.diagnosis = diagnose(as_complex(got), as_complex(expected));
   });
 }
 
+template <class Wide>
+double squared(const Complex<Wide>& z) {
+  const double re = as_double(z.re), im = as_double(z.im);
+  return re * re + im * im;
+}
+
 // A quick test whether |y - a x r| could be worse than `margin` times the bound. It errs only
 // towards yes, and says yes for NaN.
-struct QuickLook {
-  QuickLook(const KernelFacts& facts, const Case& c)
-      : precision(precision_of(facts, c.dtype)),
-        scale(scale_of(c)),
-        sign(c.operation == Operation::transpose ? -1 : 1) {
-    bounds::Precision no_underflow = precision;
-    no_underflow.eta = no_underflow.normal = no_underflow.stored_normal = 0;
-    relative_bound = computed_bound(facts, c, no_underflow, 1, 1, 1);
-  }
-  bounds::Precision precision;
-  double relative_bound, scale, sign;
+template <class Wide>
+bool is_suspicious(const HeadRule& rule, const Complex<Wide>& x, const Complex<Wide>& r,
+                   const Complex<Wide>& y, double margin) {
+  const Complex<Wide> expected = expected_of(rule, x, r);
+  const double re = as_double(y.re - expected.re), im = as_double(y.im - expected.im);
+  if (re == 0 && im == 0) return false;
+  constexpr double strict = 1 - 1e-6;  // covers |r| next to 1, which is left out here
+  // The bound is the sum of two parts, so its square is at least the sum of their squares.
+  const double allowed = strict * rule.times * margin;
+  const double part = allowed * rule.relative_bound;
+  double stored = 0;
+  if (rule.precision.stored_u != 0)  // never of f64 data
+    stored = squared(Complex<double>{bounds::half_ulp(rule.precision, as_double(expected.re)),
+                                     bounds::half_ulp(rule.precision, as_double(expected.im))});
+  const double limit = part * part * squared(x) * squared(r) + allowed * allowed * stored;
+  // A square outside double's range decides nothing: that of infinity, or of huge or tiny f64
+  // pairs.
+  const bool in_range = limit > 0x1p-900 && limit <= std::numeric_limits<double>::max();
+  return !(in_range && re * re + im * im <= limit);
+}
 
-  template <class Wide>
-  bool suspicious(const Complex<Wide>& x, const Complex<Wide>& r, const Complex<Wide>& y,
-                  double margin) const {
-    const Complex<Wide> turned = sign < 0 ? rotate_transpose(x, r) : rotate(x, r);
-    const Complex<Wide> expected{turned.re * Wide(scale), turned.im * Wide(scale)};
-    const double re = as_double(y.re - expected.re), im = as_double(y.im - expected.im);
-    if (re == 0 && im == 0) return false;
-    constexpr double strict = 1 - 1e-6;  // covers |r| next to 1, which is left out here
-    // The bound is the sum of two parts, so its square is at least the sum of their squares.
-    const double allowed = strict * margin;
-    const double part = allowed * relative_bound;
-    const double limit =
-        part * part * squared(x) * squared(r) + allowed * allowed * stored(expected);
-    // A square outside double's range decides nothing: that of infinity, or of huge or tiny f64
-    // pairs.
-    const bool in_range = limit > 0x1p-900 && limit <= std::numeric_limits<double>::max();
-    return !(in_range && re * re + im * im <= limit);
-  }
-
- private:
-  template <class Wide>
-  static double squared(const Complex<Wide>& z) {
-    const double re = as_double(z.re), im = as_double(z.im);
-    return re * re + im * im;
-  }
-  double stored(const Complex<double>& y) const {
-    if (precision.stored_u == 0) return 0;
-    const double re = bounds::half_ulp(precision, y.re), im = bounds::half_ulp(precision, y.im);
-    return re * re + im * im;
-  }
-  static double stored(const Complex<DoubleDouble>&) { return 0; }  // f64 data
-};
-
-// Wide: for f32 data and narrower ones double is 2^29 times finer than what is judged; f64 data
-// need double-double.
+// Wide is double for f32 data and narrower types, 2^29 times finer than their precision. f64 data
+// needs double-double.
 template <class Stored>
-void compare_head_as(const KernelFacts& facts, const Case& c, const HeadView& head, double times,
-                     Tally& tally) {
+void compare_head_as(const HeadRule& rule, const HeadView& head, Tally& tally) {
   using Wide = std::conditional_t<std::is_same_v<Stored, double>, DoubleDouble, double>;
-  const QuickLook look(facts, c);
   const auto half = std::ssize(head.rotations);
   for (std::int64_t i = 0; i < half; ++i) {
     const PairIndex e = pair_index(head.pairing, i, half);
@@ -176,8 +159,8 @@ void compare_head_as(const KernelFacts& facts, const Case& c, const HeadView& he
     const Complex<Wide> x = pair_at(head.in), y = pair_at(head.out);
     const Rotation& rotation = head.rotations[static_cast<std::size_t>(i)];
     const Complex<Wide> r{Wide(rotation.re), Wide(rotation.im)};
-    if (look.suspicious(x, r, y, times * tally.finding().margin))
-      compare_pair(facts, c, x, r, y, times, tally, [&] { return head.where(i); });
+    if (is_suspicious(rule, x, r, y, tally.finding().margin))
+      compare_pair(rule, x, r, y, tally, [&] { return head.where(i); });
     else
       tally.count_harmless();
   }
@@ -257,14 +240,26 @@ double rotation_error(const KernelFacts& facts, Dtype dtype) {
                                                           : bounds::computed_rotation);
 }
 
-void compare_head(const KernelFacts& facts, const Case& c, const HeadView& head, double times,
-                  Tally& tally) {
-  with_floating_type(c.dtype, [&]<class Stored>(std::type_identity<Stored>) {
-    compare_head_as<Stored>(facts, c, head, times, tally);
+HeadRule::HeadRule(const KernelFacts& of, const Case& asked, double of_one_call)
+    : facts(of),
+      c(asked),
+      times(of_one_call),
+      precision(precision_of(of, asked.dtype)),
+      scale(scale_of(asked)),
+      transposes(asked.operation == Operation::transpose) {
+  bounds::Precision no_underflow = precision;
+  no_underflow.eta = no_underflow.normal = no_underflow.stored_normal = 0;
+  relative_bound = computed_bound(facts, c, no_underflow, 1, 1, 1);
+}
+
+void compare_head(const HeadRule& rule, const HeadView& head, Tally& tally) {
+  with_floating_type(rule.c.dtype, [&]<class Stored>(std::type_identity<Stored>) {
+    compare_head_as<Stored>(rule, head, tally);
   });
 }
 
 Finding compare_with_truth(Subject& subject, const Problem& p, const Execution& execution) {
+  const HeadRule rule(subject.facts, p.source, 1);
   Tally tally;
   std::vector<Rotation> rotations;
   const auto bytes = data_type(p.source.dtype).bytes;
@@ -283,11 +278,11 @@ Finding compare_with_truth(Subject& subject, const Problem& p, const Execution& 
           const std::int64_t offset = p.asked.tensor[tensor].rotary_offset;
           const auto in = places.in_at + in_index(p.asked, tensor, b, t, h) + offset;
           const auto out = places.out_at + out_index(p.asked, tensor, b, t, h) + offset;
-          compare_head(subject.facts, p.source,
-                       {p.source.pairing, given(p, outputs, places.in).data() + in * bytes,
+          compare_head(rule,
+                       {Pairing{p.asked.pairing}, given(p, outputs, places.in).data() + in * bytes,
                         outputs[static_cast<std::size_t>(places.out)].data() + out * bytes,
                         rotations, where},
-                       1, tally);
+                       tally);
         });
   }
   return tally.finding();

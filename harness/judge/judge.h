@@ -59,10 +59,20 @@ struct HeadView {
   const std::function<std::string(std::int64_t)>& where;
 };
 
-/// Adds the pairs of a head to the tally. Of `c` count contract, operation, data type and scale.
-/// The bound is `times` that of one call.
-void compare_head(const KernelFacts& facts, const Case& c, const HeadView& head, double times,
-                  Tally& tally);
+/// What heads are held to: `times` the bound of one call. Of `c` count contract, operation, data
+/// type and scale. Keeps references.
+struct HeadRule {
+  HeadRule(const KernelFacts& facts, const Case& c, double times);
+  const KernelFacts& facts;
+  const Case& c;
+  double times;
+  bounds::Precision precision;
+  double scale, relative_bound;
+  bool transposes;
+};
+
+/// Adds the pairs of a head to the tally.
+void compare_head(const HeadRule& rule, const HeadView& head, Tally& tally);
 
 /// Every pair of every rotated head of both placements against the truth.
 Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution);

@@ -24,7 +24,7 @@ TEST(BoardRequest, WorkloadsReadAsTheyWereWritten) {
   odd.name = "odd/one";
   odd.model = R"(a "quoted" \ name)";
   odd.source = "with = signs, # and ' and \xC3\xA9" + std::string(1000, '"');
-  odd.phase = "decode";
+  odd.phase = report::WorkloadPhase::prefill;
   odd.rope_theta = 1.0 / 3 + 10000;
   odd.scaling = {ScalingRule::llama3, 8, 1, 4, 8192};
   odd.dtype = Dtype::f64;
