@@ -80,8 +80,9 @@ std::optional<ShapeFault> shape_fault(const Workload& w) {
     return ShapeFault{"q_heads", "a size is below 1 or an offset below 0"};
   if ((w.pairing != Pairing::half_split && w.pairing != Pairing::interleaved) ||
       (w.dtype != Dtype::f32 && w.dtype != Dtype::f64) || w.scaling.rule < ScalingRule::none ||
-      w.scaling.rule > ScalingRule::llama3)
-    return ShapeFault{"pairing", "pairing, dtype or scaling is none that is timed"};
+      w.scaling.rule > ScalingRule::llama3 || w.phase < report::WorkloadPhase::decode ||
+      w.phase > report::WorkloadPhase::working_set)
+    return ShapeFault{"pairing", "pairing, dtype, scaling or phase has no value that is timed"};
   if (auto fault = window_fault(w)) return fault;
   if (!std::isfinite(w.rope_theta) || w.rope_theta < 1)
     return ShapeFault{"rope_theta", fmt::format("rope_theta is {}; it must be finite and at least "

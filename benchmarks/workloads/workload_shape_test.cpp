@@ -93,6 +93,7 @@ TEST(WorkloadShape, FaultsNameTheKey) {
   EXPECT_EQ(with([](Workload& x) { x.pairing = Pairing{2}; }), "pairing");
   EXPECT_EQ(with([](Workload& x) { x.dtype = Dtype::f16; }), "pairing");
   EXPECT_EQ(with([](Workload& x) { x.scaling.rule = ScalingRule{3}; }), "pairing");
+  EXPECT_EQ(with([](Workload& x) { x.phase = report::WorkloadPhase{3}; }), "pairing");
 }
 
 }  // namespace
