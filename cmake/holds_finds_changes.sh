@@ -35,4 +35,20 @@ must_differ 'printed nothing: ' "$page" true
 planted_option 's/^  \\(-[^ ].*[^ ]\\)  *\\([^ ].*\\)$/  \\1/;s/=5$/ [5] /'
 planted_option 's/^Options:/OPTIONS:/;s/^\\(  -[^ ][^ ]* [A-Z]*  \\) */\\1          /'
 "$here/holds.sh" "$page" "$here/cli_page.sh" "$work/ropewalk" || failed=1
+
+# A new include, an include that goes round in a circle, and no source at all.
+tree=$work/tree
+planted_include() {  # planted_include FILE HEADER: in a copy of the sources
+  rm -rf "$tree"
+  mkdir "$tree"
+  (cd "$source" && cp -r base benchmarks harness kernels properties reference reports tools "$tree")
+  printf '#include "%s"\n' "$2" >>"$tree/$1"
+}
+picture=$source/docs/architecture.svg
+planted_include reports/numbers/summary.cpp base/system/program.h
+must_differ '+reports/numbers includes base, base/system, ' "$picture" "$here/architecture.sh" "$tree"
+planted_include reports/pages/render.cpp harness/cases/case.h
+must_differ 'a circle of includes at ' "$picture" "$here/architecture.sh" "$tree"
+mkdir "$work/empty"
+must_differ 'failed: ' "$picture" "$here/architecture.sh" "$work/empty"
 exit "$failed"
