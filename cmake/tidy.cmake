@@ -225,6 +225,21 @@ function(check_readme)
   set(violations ${violations} PARENT_SCOPE)
 endfunction()
 
+# A document names its subject: a kernel or a row is no "who". Decisions and pages that are made are
+# left out.
+function(check_document file)
+  read_lines(${file} lines)
+  set(number 0)
+  foreach(line IN LISTS lines)
+    math(EXPR number "${number} + 1")
+    if(line MATCHES "[Ww]hoever|[^a-z]whom[^a-z]|^\\|[-*| ]*Who [a-z]" OR
+        line MATCHES "([.:(|] |\\()[Ww]ho [a-z]+s ")
+      violation(${file} ${number} "a pronoun of people: name what is meant (docs/glossary.md)")
+    endif()
+  endforeach()
+  set(violations ${violations} PARENT_SCOPE)
+endfunction()
+
 set(sources "")
 file(GLOB top LIST_DIRECTORIES TRUE RELATIVE ${SOURCE_DIR} ${SOURCE_DIR}/*)
 foreach(entry IN LISTS top)
@@ -280,6 +295,13 @@ foreach(folder IN LISTS folders)
   list(LENGTH in_${folder} count)
   if(count GREATER folder_files_max)
     violation(${folder} ${count} "${count} source files, at most ${folder_files_max}")
+  endif()
+endforeach()
+
+foreach(file IN LISTS sources)
+  if(file MATCHES "\\.md$" AND NOT file MATCHES
+      "^CHANGELOG|^docs/(decisions/|certificates/phase|cli|kill-matrix|sample-report)|/build/")
+    check_document(${file})
   endif()
 endforeach()
 
