@@ -1,6 +1,6 @@
 # The negative control of .ci/run, in a project of one file with the real script. A warning in a
-# tree that is built already fails the part no_warnings. A unit test that fails under a preset fails
-# the part of that preset, and so does an error of its compiler.
+# tree that is built already fails the part no_warnings. A unit test that fails or does not compile
+# fails the part of its preset. The hook .ci/pre-commit sees a breach of form and of a house rule.
 #   cmake -DSOURCE_DIR=... -DWORK_DIR=an empty folder of the build -P ci_finds_violations.cmake
 cmake_minimum_required(VERSION 3.25)
 set(tree ${WORK_DIR}/ci_control)
@@ -56,4 +56,36 @@ endforeach()
 run_parts(status text no_such_part)
 if(NOT status EQUAL 2)
   message(FATAL_ERROR "a part that does not exist ends with ${status}:\n${text}")
+endif()
+
+# The hook of git, where git and clang-format 14 are at hand: a file in another form, a house rule.
+find_program(GIT git)
+find_program(FORMAT clang-format-14)
+if(NOT GIT OR NOT FORMAT)
+  return()
+endif()
+file(COPY ${SOURCE_DIR}/.clang-format DESTINATION ${tree})
+file(COPY ${SOURCE_DIR}/cmake/tidy.cmake ${SOURCE_DIR}/cmake/tidy_names.cmake
+  DESTINATION ${tree}/cmake)
+file(WRITE ${tree}/cmake/README.md "# cmake\n")
+execute_process(COMMAND ${GIT} init -q ${tree} COMMAND_ERROR_IS_FATAL ANY)
+function(run_hook content status_out text_out)
+  file(WRITE ${tree}/form.cpp "${content}\n")
+  execute_process(COMMAND ${GIT} -C ${tree} add form.cpp COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${tree}/.ci/pre-commit WORKING_DIRECTORY ${tree}
+    RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  set(${status_out} ${status} PARENT_SCOPE)
+  set(${text_out} "${text}" PARENT_SCOPE)
+endfunction()
+run_hook("int x;" status text)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "the hook refuses a clean file:\n${text}")
+endif()
+run_hook("int   x ;" status text)
+if(status EQUAL 0 OR NOT text MATCHES "form.cpp:1:.*clang-formatted")
+  message(FATAL_ERROR "the hook lets another form pass:\n${text}")
+endif()
+run_hook("#include <zlib.h>" status text)
+if(status EQUAL 0 OR NOT text MATCHES "form.cpp:1: <zlib.h> belongs to")
+  message(FATAL_ERROR "the hook lets a house rule be broken:\n${text}")
 endif()
