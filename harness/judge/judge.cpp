@@ -164,6 +164,37 @@ void compare_head_as(const HeadRule& rule, const HeadView& head, Tally& tally) {
   }
 }
 
+template <class Stored>
+Finding compare_all(Subject& subject, const Problem& p, const Execution& execution) {
+  const HeadRule rule(subject.facts, p.source, 1);
+  Tally tally;
+  std::vector<Rotation> rotations;
+  constexpr auto bytes = static_cast<std::int64_t>(sizeof(Stored));
+  for (const Outputs& outputs : execution.outputs) {
+    HeadPlace at{ROPE_MAX_TENSORS, 0, 0, 0};
+    const std::function<std::string(std::int64_t)> where = [&](std::int64_t pair) {
+      return fmt::format("{} pair {}, position {}", place_text(at.tensor, at.b, at.t, at.h), pair,
+                         position_of(p, outputs.placement, at.b, at.t));
+    };
+    for_each_rotated_head(p.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t,
+                                       std::int64_t h) {
+      if (tensor != at.tensor || b != at.b || t != at.t)
+        rotations = rotations_of(p, subject.oracle, outputs.placement, tensor, b, t);
+      at = {tensor, b, t, h};
+      const TensorPlaces& places = p.tensor[tensor];
+      const std::int64_t offset = p.asked.tensor[tensor].rotary_offset;
+      const auto in = places.in_at + in_index(p.asked, tensor, b, t, h) + offset;
+      const auto out = places.out_at + out_index(p.asked, tensor, b, t, h) + offset;
+      compare_head_as<Stored>(
+          rule,
+          {p.asked.pairing, given(p, outputs, places.in).data() + in * bytes,
+           outputs[static_cast<std::size_t>(places.out)].data() + out * bytes, rotations, where},
+          tally);
+    });
+  }
+  return tally.finding();
+}
+
 }  // namespace
 
 bounds::Precision precision_of(const KernelFacts& facts, std::int32_t dtype) {
@@ -258,34 +289,10 @@ void compare_head(const HeadRule& rule, const HeadView& head, Tally& tally) {
   });
 }
 
-Finding compare_with_truth(Subject& subject, const Problem& p, const Execution& execution) {
-  const HeadRule rule(subject.facts, p.source, 1);
-  Tally tally;
-  std::vector<Rotation> rotations;
-  const auto bytes = element_bytes(p.source.dtype);
-  for (const Outputs& outputs : execution.outputs) {
-    HeadPlace at{ROPE_MAX_TENSORS, 0, 0, 0};
-    const std::function<std::string(std::int64_t)> where = [&](std::int64_t pair) {
-      return fmt::format("{} pair {}, position {}", place_text(at.tensor, at.b, at.t, at.h), pair,
-                         position_of(p, outputs.placement, at.b, at.t));
-    };
-    for_each_rotated_head(
-        p.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {
-          if (tensor != at.tensor || b != at.b || t != at.t)
-            rotations = rotations_of(p, subject.oracle, outputs.placement, tensor, b, t);
-          at = {tensor, b, t, h};
-          const TensorPlaces& places = p.tensor[tensor];
-          const std::int64_t offset = p.asked.tensor[tensor].rotary_offset;
-          const auto in = places.in_at + in_index(p.asked, tensor, b, t, h) + offset;
-          const auto out = places.out_at + out_index(p.asked, tensor, b, t, h) + offset;
-          compare_head(rule,
-                       {p.asked.pairing, given(p, outputs, places.in).data() + in * bytes,
-                        outputs[static_cast<std::size_t>(places.out)].data() + out * bytes,
-                        rotations, where},
-                       tally);
-        });
-  }
-  return tally.finding();
+Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution) {
+  return with_stored_type(problem.source.dtype, [&]<class Stored>(std::type_identity<Stored>) {
+    return compare_all<Stored>(subject, problem, execution);
+  });
 }
 
 }  // namespace ropewalk::harness
