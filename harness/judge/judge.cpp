@@ -144,12 +144,22 @@ bool is_suspicious(const HeadRule& rule, const Complex<Wide>& x, const Complex<W
   return !(in_range && re * re + im * im <= limit);
 }
 
-// Wide is double for f32 data and narrower types, 2^29 times finer than their precision. f64 data
-// needs double-double.
+// The type to judge in: double for f32 data and narrower types, 2^29 times finer than their
+// precision. f64 data needs double-double.
 template <class Stored>
-void compare_head_as(const HeadRule& rule, const HeadView& head, Tally& tally) {
-  using Wide = std::conditional_t<std::is_same_v<Stored, double>, DoubleDouble, double>;
-  const auto half = std::ssize(head.rotations);
+using WideFor = std::conditional_t<std::is_same_v<Stored, double>, DoubleDouble, double>;
+
+template <class Stored>
+void widen(const std::vector<Rotation>& from, std::vector<Complex<WideFor<Stored>>>& to) {
+  to.clear();
+  for (const Rotation& r : from) to.push_back({WideFor<Stored>(r.re), WideFor<Stored>(r.im)});
+}
+
+template <class Stored>
+void compare_head_as(const HeadRule& rule, const HeadView& head,
+                     const std::vector<Complex<WideFor<Stored>>>& rotations, Tally& tally) {
+  using Wide = WideFor<Stored>;
+  const auto half = std::ssize(rotations);
   for (std::int64_t i = 0; i < half; ++i) {
     const PairIndex e = pair_index(head.pairing, i, half);
     const auto pair_at = [&](const std::byte* row) {
@@ -157,13 +167,46 @@ void compare_head_as(const HeadRule& rule, const HeadView& head, Tally& tally) {
                            Wide(TableOf<Stored>{load_as<Stored>(row, e.second)})};
     };
     const Complex<Wide> x = pair_at(head.in), y = pair_at(head.out);
-    const Rotation& rotation = head.rotations[static_cast<std::size_t>(i)];
-    const Complex<Wide> r{Wide(rotation.re), Wide(rotation.im)};
+    const Complex<Wide>& r = rotations[static_cast<std::size_t>(i)];
     if (is_suspicious(rule, x, r, y, tally.finding().margin))
       compare_pair(rule, x, r, y, tally, [&] { return head.where(i); });
     else
       tally.count_harmless();
   }
+}
+
+template <class Stored>
+Finding compare_all(Subject& subject, const Problem& p, const Execution& execution) {
+  const HeadRule rule(subject.facts, p.source, 1);
+  Tally tally;
+  std::vector<Rotation> rotations;
+  std::vector<Complex<WideFor<Stored>>> wide;  // once a token, not once a head
+  constexpr auto bytes = static_cast<std::int64_t>(sizeof(Stored));
+  for (const Outputs& outputs : execution.outputs) {
+    HeadPlace at{ROPE_MAX_TENSORS, 0, 0, 0};
+    const std::function<std::string(std::int64_t)> where = [&](std::int64_t pair) {
+      return fmt::format("{} pair {}, position {}", place_text(at.tensor, at.b, at.t, at.h), pair,
+                         position_of(p, outputs.placement, at.b, at.t));
+    };
+    for_each_rotated_head(p.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t,
+                                       std::int64_t h) {
+      if (tensor != at.tensor || b != at.b || t != at.t) {
+        rotations = rotations_of(p, subject.oracle, outputs.placement, tensor, b, t);
+        widen<Stored>(rotations, wide);
+      }
+      at = {tensor, b, t, h};
+      const TensorPlaces& places = p.tensor[tensor];
+      const std::int64_t offset = p.asked.tensor[tensor].rotary_offset;
+      const auto in = places.in_at + in_index(p.asked, tensor, b, t, h) + offset;
+      const auto out = places.out_at + out_index(p.asked, tensor, b, t, h) + offset;
+      compare_head_as<Stored>(
+          rule,
+          {Pairing{p.asked.pairing}, given(p, outputs, places.in).data() + in * bytes,
+           outputs[static_cast<std::size_t>(places.out)].data() + out * bytes, rotations, where},
+          wide, tally);
+    });
+  }
+  return tally.finding();
 }
 
 }  // namespace
@@ -254,38 +297,16 @@ HeadRule::HeadRule(const KernelFacts& of, const Case& asked, double of_one_call)
 
 void compare_head(const HeadRule& rule, const HeadView& head, Tally& tally) {
   with_floating_type(rule.c.dtype, [&]<class Stored>(std::type_identity<Stored>) {
-    compare_head_as<Stored>(rule, head, tally);
+    std::vector<Complex<WideFor<Stored>>> wide;
+    widen<Stored>(head.rotations, wide);
+    compare_head_as<Stored>(rule, head, wide, tally);
   });
 }
 
-Finding compare_with_truth(Subject& subject, const Problem& p, const Execution& execution) {
-  const HeadRule rule(subject.facts, p.source, 1);
-  Tally tally;
-  std::vector<Rotation> rotations;
-  const auto bytes = data_type(p.source.dtype).bytes;
-  for (const Outputs& outputs : execution.outputs) {
-    HeadPlace at{ROPE_MAX_TENSORS, 0, 0, 0};
-    const std::function<std::string(std::int64_t)> where = [&](std::int64_t pair) {
-      return fmt::format("{} pair {}, position {}", place_text(at.tensor, at.b, at.t, at.h), pair,
-                         position_of(p, outputs.placement, at.b, at.t));
-    };
-    for_each_rotated_head(
-        p.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {
-          if (tensor != at.tensor || b != at.b || t != at.t)
-            rotations = rotations_of(p, subject.oracle, outputs.placement, tensor, b, t);
-          at = {tensor, b, t, h};
-          const TensorPlaces& places = p.tensor[tensor];
-          const std::int64_t offset = p.asked.tensor[tensor].rotary_offset;
-          const auto in = places.in_at + in_index(p.asked, tensor, b, t, h) + offset;
-          const auto out = places.out_at + out_index(p.asked, tensor, b, t, h) + offset;
-          compare_head(rule,
-                       {Pairing{p.asked.pairing}, given(p, outputs, places.in).data() + in * bytes,
-                        outputs[static_cast<std::size_t>(places.out)].data() + out * bytes,
-                        rotations, where},
-                       tally);
-        });
-  }
-  return tally.finding();
+Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution) {
+  return with_floating_type(problem.source.dtype, [&]<class Stored>(std::type_identity<Stored>) {
+    return compare_all<Stored>(subject, problem, execution);
+  });
 }
 
 }  // namespace ropewalk::harness
