@@ -45,8 +45,8 @@ constexpr int exponent_of(double x) {
   return static_cast<int>(std::bit_cast<std::uint64_t>(x) << 1 >> 53) - 1023;
 }
 
-/// A full mantissa of magnitude 2^-wide .. 2^wide, as the type's row says. It shows errors that grow
-/// with the size of x.
+/// A full mantissa of magnitude 2^-wide .. 2^wide (DataType::wide). It shows errors that grow with
+/// the size of x.
 constexpr double wide_value(std::uint64_t bits, const DataType& type) {
   const auto count = static_cast<std::uint64_t>(2 * type.wide + 1);
   const int exponent = static_cast<int>(mix(bits) % count) - type.wide;

@@ -19,7 +19,7 @@ std::vector<bench::Workload> all_workloads(const WorkloadChoice& choice);
 /// The workloads that --workload names, or else those of the profile. Throws UsageError if there
 /// are none.
 std::vector<bench::Workload> chosen_workloads(const WorkloadChoice& choice,
-                                             properties::Profile profile);
+                                              properties::Profile profile);
 
 /// Prints on standard error what a model does and its workloads leave out. Prints nothing with
 /// --quiet.

@@ -20,8 +20,8 @@ std::vector<KernelFacts> suspects_of(const BoardScope& scope) {
 }
 
 /// What the kernel does to a process of its own; empty if nothing.
-std::string seen_alone(const BenchOptions& options, const BoardScope& scope, const KernelFacts& kernel,
-                       double silence_limit_s, Progress& progress) {
+std::string seen_alone(const BenchOptions& options, const BoardScope& scope,
+                       const KernelFacts& kernel, double silence_limit_s, Progress& progress) {
   WorkerOptions alone = worker_options(options);
   std::erase_if(alone.plugins, [&](const std::string& plugin) { return plugin != kernel.plugin; });
   BoardRequest request = scope.request;

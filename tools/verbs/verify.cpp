@@ -192,7 +192,8 @@ void print_where_to_start(const std::vector<VerdictRow>& rows) {
              what.empty() ? "" : ", " + what, start->replay.empty() ? "" : ": " + start->replay);
 }
 
-int verify_and_print(const VerifyOptions& options, const std::function<void(const VerdictRow&)>& on_row) {
+int verify_and_print(const VerifyOptions& options,
+                     const std::function<void(const VerdictRow&)>& on_row) {
   const auto start = std::chrono::steady_clock::now();
   require_properties(options);
   KnownFailures known = known_failures(options.known_failures);
