@@ -77,7 +77,8 @@ set(layers
   "tools/(launches|suite)/=base/|${suite}|properties/|benchmarks/|reports/|tools/(command|@1)/"
   "tools/=.*")
 
-# Heavy or single-owner libraries: a pattern of #include and the only files that may have it.
+# Libraries that are heavy or belong to one file: a pattern of #include, and the only files that may
+# have it.
 set(request "tools/launches/board_request(_test)?.cpp")
 set(owners
   "rapidcheck=properties/search/run_property.cpp"

@@ -1,4 +1,4 @@
-// What a parent and its worker say to each other: docs/worker-protocol.md, version 5.
+// The messages between a parent and its worker: docs/worker-protocol.md, version 5.
 //
 // One SOCK_SEQPACKET socket (descriptor 3 in the worker) carries Request and Reply. One memfd
 // (descriptor 4) carries everything large: a control page, a call descriptor, then the buffers. All
@@ -28,18 +28,22 @@ inline constexpr std::uint64_t control_offset = 0, call_offset = 8192, buffers_o
 
 enum class Command : std::uint32_t {
   hello = 1,  ///< answered once the plugins are loaded: Reply.kernels, or status failed
-  list = 2,   ///< about Request.kernel; answered by KernelEntry
+  list = 2,   ///< asks about Request.kernel; answered by KernelEntry
   call = 3,   ///< runs Request.steps of the CallDescriptor at call_offset with Request.kernel
-  time = 4,   ///< Request.text_bytes of text follow, the board; TimedRow until Reply
+  /// The board follows, a text of Request.text_bytes. Answered by TimedRow, then Reply.
+  time = 4,
   quit = 5,
 };
 
-/// Steps of a call, in this order. A call with `prepare` begins a new state, `release` ends it.
-/// step_repeat: `callers` descriptors of one problem, each applied alone, then all at once and
-/// again and again; every call must give the bits of the first.
-/// `keep_mapped`: all regions stay mapped for the next call. Otherwise some may, as mapping costs
-/// more than a small call: what a kernel writes to an address it kept shows as a changed buffer, or
-/// as elements that were not written.
+/// Steps of a call, in this order. A call with `prepare` begins a new state, and `release` ends the
+/// state.
+/// With step_repeat, `callers` descriptors of one problem follow. Each caller applies its
+/// descriptor alone, then all apply theirs at once, again and again. Every call must give the bits
+/// of the first. Reply.repeated is the number of calls made (one caller), or of calls that
+/// overlapped another call.
+/// With `keep_mapped`, all regions stay mapped for the next call. Without it only small regions may
+/// stay, since mapping costs more than a small call. A write to an address that the kernel kept
+/// then shows as a changed buffer, or as elements that were not written.
 enum Step : std::uint32_t {
   step_supports = 1,
   step_prepare = 2,
@@ -55,9 +59,9 @@ struct Request {
   std::uint32_t version = protocol::version;
   Command command = Command::quit;
   std::uint64_t nonce = 0;
-  std::uint32_t kernel = 0;      ///< of list and call: its index
-  std::uint32_t steps = 0;       ///< of call: Step
-  std::uint64_t text_bytes = 0;  ///< of time
+  std::uint32_t kernel = 0;      ///< for list and call: the kernel's index
+  std::uint32_t steps = 0;       ///< for call: values of Step, or-ed
+  std::uint64_t text_bytes = 0;  ///< for time: the length of the board
 };
 static_assert(sizeof(Request) == 32);
 
@@ -79,10 +83,10 @@ struct Reply {
   std::uint32_t version = protocol::version;
   Status status = Status::ok;
   std::uint64_t nonce = 0;
-  std::uint64_t repeated = 0;    ///< of step_repeat: calls made (one caller), or that met another
-  std::uint32_t kernels = 0;     ///< of hello: how many there are
-  std::uint32_t exit_code = 0;   ///< of time
-  std::uint32_t is_spoiled = 0;  ///< 1: the kernel left this process changed, and a new one is due
+  std::uint64_t repeated = 0;    ///< for step_repeat: the number of calls, see Step
+  std::uint32_t kernels = 0;     ///< for hello: the number of kernels
+  std::uint32_t exit_code = 0;   ///< for time
+  std::uint32_t is_spoiled = 0;  ///< for call: 1 asks for a new worker; this one was left changed
   char text[476] = {};
 };
 static_assert(sizeof(Reply) == 512);

@@ -34,7 +34,7 @@ struct Precision {
   double stored_least() const { return flushes ? stored_normal : stored_eta / 2; }
 };
 
-/// Computes in a format and stores what it computed.
+/// For a kernel that computes in a format and stores its results without a further rounding.
 inline constexpr Precision computed_in(const Format& format) {
   return {format.u, format.eta, format.normal};
 }

@@ -16,13 +16,14 @@ namespace ropewalk::bench {
 using namespace harness;
 namespace {
 
-constexpr std::int64_t most_elements = std::int64_t{1} << 20;  // judged in full below that
+constexpr std::int64_t most_elements = std::int64_t{1} << 20;  // above: some tokens are judged
 constexpr std::int64_t most_tokens = 64;
 
-// Of the bound of one call, for each of many in place (docs/decisions/0036).
+// Each of several calls in place adds this many bounds of one call (docs/decisions/0036).
 constexpr double a_call_of_many = 1.5;
 
-// Inputs begin within [-1, 1], and rotations make none longer.
+// A longer element is no result of rotations: inputs begin within [-1, 1), and a rotation keeps the
+// length of a pair.
 constexpr double longest_input = 0x1p64;
 
 /// The tokens of the whole batch that are judged.
@@ -50,7 +51,7 @@ std::vector<std::int64_t> chosen_tokens(const Workload& w, const Expected& expec
   return chosen;
 }
 
-/// By which a token is turned, one a pair.
+/// The rotations of a token, one a pair.
 std::vector<Rotation> rotations_of(const Case& c, const WorkloadData& data,
                                    const Expected& expected, const std::vector<double>& inv_freq,
                                    Oracle& oracle, std::int64_t position) {
@@ -72,8 +73,8 @@ std::vector<Rotation> rotations_of(const Case& c, const WorkloadData& data,
   return out;
 }
 
-/// In place the input is what earlier calls left. A kernel may have left nothing to rotate: zeros,
-/// or what the judge has no bound for.
+/// Whether a window can be the input of a call. In place, earlier calls left the input. A broken
+/// kernel may have left zeros alone, NaN, or values too large for rotated ones.
 bool is_input(const std::byte* window, const Case& c) {
   bool any = false;
   for (std::int64_t i = 0; i < c.rotary_dim; ++i) {
@@ -96,7 +97,7 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
   c.operation = expected.turns < 0 ? Operation::transpose : Operation::forward;
   c.dtype = w.dtype;
   c.rotary_dim = w.rotary_dim;
-  // As the kernel got them, but not where it could write.
+  // Computed again, since the kernel could write to its own copy.
   const std::vector<double> inv_freq =
       c.contract == ROPE_CONTRACT_F32_ANGLE ? workload_frequencies_f32(w) : workload_frequencies(w);
   const double times =
@@ -115,7 +116,7 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
     };
     if (!same(0, window) || !same(after, t.head_dim * bytes))
       return "an element outside the window changed";
-    if (!is_input(in + window, c)) return "what calls had left is no rotated input";
+    if (!is_input(in + window, c)) return "earlier calls left an input that no rotation gives";
     compare_head(rule, {w.pairing, in + window, out + window, rotations, where}, tally);
     return tally.finding().margin <= 1 ? "" : tally.finding().where;
   };

@@ -11,20 +11,20 @@
 
 namespace ropewalk::bench {
 
-/// What the calls are to have done.
+/// The result that the calls should have left.
 struct Expected {
-  const std::int32_t* positions;  ///< of the last call
-  int turns = 1;                  ///< in all: 1 forward, 0 none, -1 back
-  /// In place, forward and back in turn, it took this many calls to come there: for more than one
-  /// the bound is that of one call, 1.5 times for each (docs/decisions/0036).
+  const std::int32_t* positions;  ///< the positions of the last call
+  int turns = 1;                  ///< the calls in all: 1 forward, 0 no rotation, -1 back
+  /// The number of calls, in place, forward and back in turn, that led to this result. The bound of
+  /// n > 1 calls is 1.5 n times that of one call (docs/decisions/0036).
   std::uint64_t calls = 1;
-  std::int64_t token = 0;  ///< of the whole batch: is judged in any case
+  std::int64_t token = 0;  ///< an index in the whole batch; this token is always judged
 };
 
-/// Holds the working buffers to that rotation of the pristine ones, by the judge of verification
-/// (harness/judge/judge.h). Of a large workload some 65 tokens are judged: the first, the last,
-/// those of the largest positions, and some chosen by `seed`; every head, pair and element of them.
-/// Returns what is wrong, in one line; empty when all holds.
+/// Compares the working buffers with the expected rotation of the pristine ones, by the judge of
+/// verification (harness/judge/judge.h). Of a large workload at most 65 tokens are judged, with all
+/// their heads, pairs and elements: `expected.token`, the first, the last, those of the largest
+/// positions, and tokens chosen by `seed`. Returns what is wrong, in one line, or an empty text.
 std::string recheck(const rope_kernel& kernel, const Workload& workload, const WorkloadData& data,
                     const Expected& expected, Oracle& oracle, std::uint64_t seed);
 

@@ -10,7 +10,8 @@
 namespace ropewalk::bench {
 namespace {
 
-/// One call of `apply` on fresh data, and what the judge says of it, as of so many `calls`.
+/// Makes one call of `apply` on fresh data and returns the judge's answer, with the bound of
+/// `calls` calls.
 std::string judged(const Workload& w,
                    std::int32_t (*apply)(const rope_problem*, const rope_operands*, void*),
                    std::uint64_t calls = 1) {
@@ -27,7 +28,7 @@ std::string judged(const Workload& w,
   return recheck(kernel, w, data, {data.positions(), 1, calls}, oracle, 3);
 }
 
-/// The plain loop on f64 data; each output is `off` of itself too large.
+/// The plain loop on f64 data. Each output is too large by the factor 1 + off.
 std::int32_t rotate_f64(const rope_problem* p, const rope_operands* o, double off) {
   const std::int64_t half = p->rotary_dim / 2;
   for_each_token(*p, *o, [&](const Token& token) {
@@ -159,8 +160,8 @@ TEST(Recheck, F64HasItsOwnBound) {
   EXPECT_NE(judged(w, off_by_8_u).find("is not rotated"), std::string::npos);
 }
 
-// In place, forward alone, the input is what the calls before had left: NaN of NaN and zeros of
-// zeros are right rotations.
+// In place, in the forward direction alone, earlier calls left the input. NaN is a right rotation
+// of NaN, and zeros are a right rotation of zeros.
 TEST(Recheck, CallsThatLeftNothingToRotateAreSeen) {
   const Workload w = placed(true);
   const rope_kernel kernel = toy_kernel("toy");
@@ -178,7 +179,7 @@ TEST(Recheck, CallsThatLeftNothingToRotateAreSeen) {
         make_problem(w, data.inv_freq(false), ROPE_ANGLES_TABLE, Operation::forward);
     kernel.apply(&problem, &operands, nullptr);
     const std::string wrong = recheck(kernel, w, data, {data.positions(), 1, 1, token}, oracle, 3);
-    EXPECT_EQ(wrong.find("what calls had left is no rotated input"),
+    EXPECT_EQ(wrong.find("earlier calls left an input that no rotation gives"),
               left >= 0 ? 0 : std::string::npos)
         << left << " " << wrong;
   }

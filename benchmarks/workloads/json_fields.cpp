@@ -15,14 +15,14 @@ namespace {
 using nlohmann::json;
 using Event = json::parse_event_t;
 
-constexpr int levels_max = 32;  // what is nested deeper is no configuration
+constexpr int levels_max = 32;  // no configuration is nested deeper
 constexpr std::size_t levels_kept = 4;
 
 JsonValue value_of(const json& value) {
   if (value.is_boolean()) return value.get<bool>();
   if (value.is_string()) return value.get<std::string>();
   if (value.is_null()) return JsonKind::null;
-  // Beyond 63 bits it is a size of nothing: a number that is no integer here.
+  // No size needs more than 63 bits, so a larger integer is kept as a double.
   const bool too_wide =
       value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX};
   if (value.is_number_float() || too_wide) return value.get<double>();
@@ -33,7 +33,7 @@ JsonValue value_of(const json& value) {
 
 JsonFields parse_json_fields(std::string_view text, const std::string& file) {
   JsonFields fields;
-  std::vector<std::string> names;  // on the way to the member that is read, as far as it is kept
+  std::vector<std::string> names;  // the kept names on the way to the member being read
   const auto place = [&] { return fmt::format("{}", fmt::join(names, ".")); };
   const auto take = [&](int depth, Event event, json& value) {
     const auto level = static_cast<std::size_t>(depth);
@@ -44,7 +44,7 @@ JsonFields parse_json_fields(std::string_view text, const std::string& file) {
     if (event == Event::key) {
       const auto name = value.get<std::string>();
       names.resize(std::min(names.size(), level - 1));
-      // Below a list no name is kept. One with a dot would look like another place.
+      // No name below a list is kept. A name with a dot would look like another place.
       if (names.size() + 1 != level || level > levels_kept || name.find('.') != std::string::npos)
         return true;
       names.push_back(name);
@@ -62,7 +62,7 @@ JsonFields parse_json_fields(std::string_view text, const std::string& file) {
   } catch (const json::parse_error& error) {
     const auto seen = text.substr(0, std::min(error.byte, text.size()));
     throw BadFile(file, 1 + std::count(seen.begin(), seen.end(), '\n'), "is no JSON");
-  } catch (const json::exception&) {  // no double holds it
+  } catch (const json::exception&) {  // a number that no double can hold
     throw BadFile(fmt::format("{}: {}: a number out of range", file, shown(place())));
   }
   return fields;

@@ -1,3 +1,4 @@
+// Checks the shape of a workload and computes its frequencies.
 #include "benchmarks/workloads/workload_shape.h"
 
 #include <fmt/format.h>
@@ -55,7 +56,7 @@ std::optional<ShapeFault> scaling_fault(const FrequencyScaling& s) {
   return std::nullopt;
 }
 
-/// One frequency by the rule of Llama 3.1: by how often it turns within the original context.
+/// One frequency by the rule of Llama 3.1, which depends on its turns within the original context.
 double llama3_frequency(const FrequencyScaling& s, double frequency) {
   const double turns =
       static_cast<double>(s.original_positions) * frequency / (2 * std::numbers::pi);

@@ -27,7 +27,7 @@ const Keys scaling_keys = {"scaling", "scaling_factor", "low_freq_factor", "high
                            "original_positions"};
 const Keys phase_keys = {"phase", "batch", "tokens", "positions"};
 
-constexpr std::int64_t quick_tokens_max = 512;  // a phase of so many is quick enough for smoke
+constexpr std::int64_t quick_tokens_max = 512;  // phases with more tokens are too slow for smoke
 constexpr std::size_t text_bytes_max = 1000;
 
 bool has(const Keys& keys, std::string_view key) {

@@ -36,10 +36,10 @@ struct FrequencyScaling {
 /// One model shape in one phase.
 struct Workload {
   std::string name;           ///< e.g. "llama-3-8b/decode-1"
-  std::string model, source;  ///< whose shape, and where the model itself says so
+  std::string model, source;  ///< the model, and where it states its shape
   report::WorkloadPhase phase = report::WorkloadPhase::decode;
   Pairing pairing = Pairing::half_split;
-  Dtype dtype = Dtype::f32;  ///< of tensors and tables: Dtype::f32 or Dtype::f64
+  Dtype dtype = Dtype::f32;  ///< of tensors and tables: f32 or f64
   bool in_place = true;
   /// Positions are seeded, below scattered_position_count; else 0, 1, 2, ...
   bool scattered = false;

@@ -35,7 +35,7 @@ inline void store(std::vector<std::byte>& bytes, Dtype dtype, std::int64_t index
   });
 }
 
-/// The element of a data type known at run time, exact as a double.
+/// Reads an element of a data type that is known only at run time. The double is exact.
 inline double load(const std::byte* bytes, Dtype dtype, std::int64_t index) {
   return with_floating_type(dtype, [&]<class Stored>(std::type_identity<Stored>) {
     return double{load_as<Stored>(bytes, index)};

@@ -68,9 +68,10 @@ void perform(Subject& subject, const Problem& problem, const Call& call, Executi
 void perform_far(Subject& subject, const Problem& problem, const Call& call, int axis,
                  std::int64_t stride, Execution& execution, Outputs& outputs);
 
-/// Lets `callers` repeat one call on a state that is prepared, each at least `rounds` times, all at
-/// once if there are several; two and two with the inputs of one placement, in memory of their own,
-/// or with `shared` inputs. Result: failed where two calls differ.
+/// Lets `callers` threads repeat one call on a prepared state, each at least `rounds` times, all at
+/// once. Pairs of callers get the inputs of one placement in memory of their own, or `shared`
+/// inputs. The result is failed if two calls differ. Its `repeated` is defined at
+/// protocol::step_repeat.
 CallResult perform_again(Subject& subject, const Problem& problem, std::uint32_t state,
                          std::uint32_t callers, std::uint32_t rounds, bool shared);
 

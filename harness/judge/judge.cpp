@@ -27,7 +27,7 @@ double as_double(const DoubleDouble& v) {
   return static_cast<double>(v);
 }
 
-// y / (a x r) = (1 + g) e^(i d): g is a scale error, d an angle error.
+// y / (a x r) = (1 + g) e^(i d), where g is a scale error and d an angle error in rad.
 std::string diagnose(std::complex<double> y, std::complex<double> expected) {
   const std::complex<double> q = y / expected;
   if (!std::isfinite(q.real()) || !std::isfinite(q.imag()))
@@ -41,15 +41,15 @@ std::complex<double> as_complex(const Complex<Wide>& z) {
   return {as_double(z.re), as_double(z.im)};
 }
 
-// Double-double holds no products of f64 pairs next to the ends of the range. A rotation is linear:
-// such a pair is judged 2^600 times as large or as small, with its bound, which is exact (what a
-// small second element of a huge pair loses is below 2^-1000 of it).
+// Double-double cannot hold products of f64 pairs near the ends of the range. A rotation is linear,
+// so such a pair is judged 2^600 times as large or as small, together with its bound. This is
+// exact, except that the small element of a huge pair may lose less than 2^-1000 of the pair.
 double factor_for(Dtype dtype, double rho) {
   if (dtype != Dtype::f64 || rho == 0 || (rho > 0x1p-400 && rho < 0x1p400)) return 1;
   return rho < 1 ? 0x1p600 : 0x1p-600;
 }
 
-// The bound before storage where everything is `factor` times as large.
+// The bound before storage, with all magnitudes multiplied by `factor`.
 double computed_bound(const KernelFacts& facts, const Case& c, const bounds::Precision& at_one,
                       double rho, double r, double factor) {
   bounds::Precision p = at_one;
@@ -134,7 +134,7 @@ bool is_suspicious(const HeadRule& rule, const Complex<Wide>& x, const Complex<W
   const double allowed = strict * rule.times * margin;
   const double part = allowed * rule.relative_bound;
   double stored = 0;
-  if (rule.precision.stored_u != 0)  // never of f64 data
+  if (rule.precision.stored_u != 0)  // never true for f64 data, so double suffices
     stored = squared(Complex<double>{bounds::half_ulp(rule.precision, as_double(expected.re)),
                                      bounds::half_ulp(rule.precision, as_double(expected.im))});
   const double limit = part * part * squared(x) * squared(r) + allowed * allowed * stored;
@@ -180,7 +180,7 @@ Finding compare_all(Subject& subject, const Problem& p, const Execution& executi
   const HeadRule rule(subject.facts, p.source, 1);
   Tally tally;
   std::vector<Rotation> rotations;
-  std::vector<Complex<WideFor<Stored>>> wide;  // once a token, not once a head
+  std::vector<Complex<WideFor<Stored>>> wide;  // converted once a token, not once a head
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(Stored));
   for (const Outputs& outputs : execution.outputs) {
     HeadPlace at{ROPE_MAX_TENSORS, 0, 0, 0};
@@ -226,7 +226,8 @@ double stored_error(const bounds::Precision& precision, const PairValue& y) {
 Rotation own_rotation(std::int32_t contract, Oracle& oracle, double inv_freq,
                       std::int64_t position) {
   if (contract != ROPE_CONTRACT_F32_ANGLE) return oracle.at(inv_freq, position);
-  // The angle is a float; double's cos and sin of it are right to 2^-52, u of f32 is 2^-24.
+  // The angle is a float. The cos and sin of double are right to 2^-52, while u of f32 is
+  // 2^-24.
   const float angle_rad = static_cast<float>(position) * static_cast<float>(inv_freq);
   return {std::cos(double{angle_rad}), std::sin(double{angle_rad})};
 }

@@ -46,21 +46,21 @@ double pair_bound(const KernelFacts& facts, const Case& c, double rho, double r,
 /// kernel's own angles.
 double rotation_error(const KernelFacts& facts, Dtype dtype);
 
-/// The rotation by a kernel's own angles: the real one, or that of the rounded f32 angle.
+/// The rotation of a kernel that computes its own angles. Under ROPE_CONTRACT_F32_ANGLE the angle
+/// is rounded to f32; under other contracts it is exact.
 Rotation own_rotation(std::int32_t contract, Oracle& oracle, double inv_freq,
                       std::int64_t position);
 
-/// One head, wherever it lies: its pairing, its first rotated element as it was given and as it was
-/// returned, a rotation for each pair, and where pair i is, in words.
+/// The rotated elements of one head, wherever its buffers lie. Keeps references.
 struct HeadView {
   Pairing pairing;
-  const std::byte *in, *out;
-  const std::vector<Rotation>& rotations;
-  const std::function<std::string(std::int64_t)>& where;
+  const std::byte *in, *out;               ///< the first rotated element: given, and returned
+  const std::vector<Rotation>& rotations;  ///< the rotation that each pair should get
+  const std::function<std::string(std::int64_t)>& where;  ///< names the place of pair i
 };
 
-/// What heads are held to: `times` the bound of one call. Of `c` count contract, operation, data
-/// type and scale. Keeps references.
+/// The rule by which heads are judged: an error may be `times` the bound of one call. Of `c` it
+/// reads only the contract, the operation, the data type and the scale. Keeps references.
 struct HeadRule {
   HeadRule(const KernelFacts& facts, const Case& c, double times);
   const KernelFacts& facts;
@@ -71,10 +71,10 @@ struct HeadRule {
   bool transposes;
 };
 
-/// Adds the pairs of a head to the tally.
+/// Judges every pair of a head and adds it to the tally.
 void compare_head(const HeadRule& rule, const HeadView& head, Tally& tally);
 
-/// Every pair of every rotated head of both placements against the truth.
+/// Compares every pair of every rotated head of both placements with the truth.
 Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution);
 
 /// Calls visit(tensor, b, t, h) for every head of every tensor with rotate = 1.

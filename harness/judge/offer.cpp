@@ -167,8 +167,8 @@ std::vector<Case> basic_cases(const Subject& subject, Pairing pairing, Dtype dty
   c.contract = subject.facts.angle_contract;
   c.pairing = pairing;
   c.dtype = dtype;
-  // No kernel promises neither form. Of one that promises both, ask_supports() asks a refused case
-  // again in the other form.
+  // Every kernel promises at least one form, in place or out of place. If a kernel promises both,
+  // ask_supports() asks a refused case again in the other form.
   const bool in_place = (subject.facts.flags & ROPE_OUT_OF_PLACE) == 0;
   for (const HeadSize size : usual_sizes)
     for (const auto tensors : {std::size_t{1}, std::size_t{2}})

@@ -79,7 +79,7 @@ void EntryWatch::end(Entry which) {
     append(broken, output_.written());
   }
   const std::string name = entry_name(which);
-  const std::string who = add_name(unwatched_, name);
+  const std::string blamed = add_name(unwatched_, name);
   add_name(entered_, name);
   int& done = compared_in_full_[static_cast<int>(which)];
   const bool in_full = done < always_in_full;
@@ -97,16 +97,16 @@ void EntryWatch::end(Entry which) {
     entered_.clear();
   }
   const bool spoiled = !left.empty();
-  if (spoiled) append(broken, who + " " + left);
+  if (spoiled) append(broken, blamed + " " + left);
   if (!broken.empty()) throw StepFailed{protocol::Status::failed, broken, spoiled};
 }
 
 void EntryWatch::end_state() {
   if (entered_.empty()) return;
   unwatched_.clear();
-  const std::string who = std::exchange(entered_, {});
+  const std::string suspects = std::exchange(entered_, {});
   if (const std::string left = process_.other_changes(); !left.empty())
-    throw StepFailed{protocol::Status::failed, "one of the entries " + who + " " + left, true};
+    throw StepFailed{protocol::Status::failed, "one of the entries " + suspects + " " + left, true};
 }
 
 bool EntryWatch::left_changed(bool in_full) const {

@@ -47,8 +47,8 @@ struct WorkerOptions {
 struct CallResult {
   enum class Kind { ok, unsupported, failed, skipped, crash, hang };
   Kind kind = Kind::ok;
-  std::string text;            ///< reason, or what happened and where
-  std::uint64_t repeated = 0;  ///< calls, of step_repeat
+  std::string text;            ///< the reason, or what happened and where
+  std::uint64_t repeated = 0;  ///< the number of calls of step_repeat
 };
 
 class Worker {

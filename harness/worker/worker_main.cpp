@@ -95,7 +95,7 @@ class Wire {
   const std::string& text() const { return text_; }
   std::uint64_t nonce() const { return nonce_; }
 
-  /// The board follows in packets of its own.
+  /// Receives the text of the board, which follows in packets of its own.
   bool receive_text(std::uint64_t bytes) {
     std::vector<char> packet(text_packet_bytes);
     while (text_.size() < bytes) {
@@ -129,7 +129,7 @@ class Wire {
     _exit(exit_unheard);
   }
 
-  /// `reply`: the other fields.
+  /// Sends `reply` with this status and text.
   void answer(Status status, const std::string& text = {}, Reply reply = {}) {
     reply.status = status;
     copy_text(reply.text, text.c_str());
@@ -175,7 +175,7 @@ void run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32
     const bool spoiled = caller.drop(!refused) || failure.worker_is_spoiled;
     set_phase(*control, Phase::idle);
     refuse(failure.status, spoiled, failure.text);
-  } catch (const abi::__forced_unwind&) {  // must not be caught for good
+  } catch (const abi::__forced_unwind&) {  // must be rethrown
     refuse(Status::failed, true, "a kernel ended the thread it was called on (pthread_exit)");
     _exit(0);
   } catch (const std::exception& e) {

@@ -1,7 +1,7 @@
 // types.h: the contract's enumerations as C++ types, and the table of its data types.
 //
-// A new data type is an enumerator in rope_kernel.h, a C++ type (half.h) and one row of
-// `data_types` here. Everything that differs between types is read from that row.
+// A new data type needs an enumerator in rope_kernel.h and in Dtype, a C++ type (half.h), and one
+// row of `data_types`. Code reads everything that differs between types from that row.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -28,29 +28,33 @@ enum class Dtype : std::int32_t {
   i64 = ROPE_I64
 };
 
-/// The value that a field of rope_problem holds.
+/// The integer by which a field of rope_problem names an enumerator.
 template <class Enum>
 constexpr std::int32_t in_contract(Enum value) {
   return static_cast<std::int32_t>(value);
 }
 
-/// The operation that undoes a rotation, and the pairing that a case does not have.
+/// The operation that undoes the given one.
 constexpr Operation reversed(Operation operation) {
   return operation == Operation::forward ? Operation::transpose : Operation::forward;
 }
+/// The pairing that is not the given one.
 constexpr Pairing other_than(Pairing pairing) {
   return pairing == Pairing::interleaved ? Pairing::half_split : Pairing::interleaved;
 }
 
-/// A floating-point type: unit roundoff, the least subnormal and the least normal number, the
-/// largest number, and the bits of a mantissa, the leading one included (0: an integer type).
+/// The numbers of a floating-point type. All fields of an integer type are 0.
 struct Format {
-  double u = 0, eta = 0, normal = 0, largest = 0;
-  int mantissa = 0;
+  double u = 0;        ///< unit roundoff
+  double eta = 0;      ///< the smallest positive subnormal number
+  double normal = 0;   ///< the smallest positive normal number
+  double largest = 0;  ///< the largest finite number
+  int mantissa = 0;    ///< bits of a mantissa, including the leading bit
 };
 
-/// What the suite writes where a kernel has not written yet (a and b in turn) and around a kernel's
-/// inputs (read_only). The three differ, so a kernel that copies its surroundings is found.
+/// Bit patterns that mark memory. The suite fills what a kernel has not written yet with `a` and
+/// `b` in turn. It surrounds a kernel's inputs with `read_only`. The three differ, so the suite
+/// finds a kernel that copies its surroundings.
 struct PoisonBits {
   std::uint64_t a, b, read_only;
 };
@@ -58,13 +62,13 @@ struct PoisonBits {
 /// One row of the table of data types.
 struct DataType {
   Dtype dtype;
-  std::string_view word;  ///< in replay lines, rows and reports
-  std::int64_t bytes;     ///< of one element
-  Dtype computed_in;      ///< the type of its cos and sin tables, and of a kernel's arithmetic
-  PoisonBits poison;      ///< in the low `bytes` bytes; of a floating-point type: NaNs
+  std::string_view word;  ///< the name of the type in replay lines, rows and reports
+  std::int64_t bytes;     ///< bytes of one element
+  Dtype computed_in;      ///< the type of cos and sin tables and of a kernel's arithmetic
+  PoisonBits poison;      ///< fills the low `bytes` bytes; NaNs in a floating-point type
   Format format{};
-  /// Exponents of test data: `wide` values have magnitudes 2^-wide .. 2^wide, `huge` ones begin at
-  /// 2^(huge - 1). Both leave room for a scale of 64, and in f64 for squares.
+  /// Exponents of test data. Wide values have magnitudes 2^-wide .. 2^wide. Huge values have
+  /// magnitudes 2^(huge - 1) .. 2^huge. Both leave room for a scale of 64, and in f64 for squares.
   int wide = 0, huge = 0;
 };
 
@@ -119,7 +123,7 @@ inline constexpr std::tuple data_types{
     DataTypeOf<std::int32_t>{{Dtype::i32, "i32", 4, Dtype::i32, detail::poison_32}},
     DataTypeOf<std::int64_t>{{Dtype::i64, "i64", 8, Dtype::i64, detail::poison_64}}};
 
-/// The types of a call's tensors, in the order of reports.
+/// The types that a call's tensors may have, in the order of reports.
 inline constexpr std::array tensor_dtypes{Dtype::f32, Dtype::f64, Dtype::bf16, Dtype::f16};
 
 /// The rows of the table without their C++ types.
@@ -144,13 +148,14 @@ Result with_row(Dtype dtype, Use& use) {
       if (dtype == data_type_rows[i].dtype) return use(std::type_identity<Element<i>>{});
     return with_row<Result, integers_too, i + 1>(dtype, use);
   } else {
-    std::abort();  // a type that no row has, or an integer type where data is meant
+    std::abort();  // no row has this type, or the caller asked for floating-point types only
   }
 }
 
 template <class Data, std::size_t i = 0>
 constexpr Dtype dtype_of() {
-  static_assert(i < data_type_rows.size(), "no data type of the contract is stored so");
+  static_assert(i < data_type_rows.size(),
+                "no data type of the contract is stored as this C++ type");
   if constexpr (std::is_same_v<Data, Element<i>>)
     return data_type_rows[i].dtype;
   else
@@ -170,17 +175,18 @@ constexpr bool is_floating(std::int32_t dtype) {
          data_type(Dtype{dtype}).format.mantissa > 0;
 }
 
-/// Whether results are rounded once more where they are stored.
+/// Whether results are computed in a wider type and rounded once more on store.
 constexpr bool is_narrow(Dtype dtype) {
   return data_type(dtype).computed_in != dtype;
 }
 
-/// Whether the type holds 2^40 and its reciprocal: tests of powers and scales stay small elsewhere.
+/// Whether the type holds 2^40 and 2^-40. For other types, tests of powers and scales use smaller
+/// values.
 constexpr bool has_wide_range(Dtype dtype) {
   return data_type(dtype).format.largest > 0x1p40;
 }
 
-/// How an element is stored: ElementOf<Dtype::f32> is float.
+/// The C++ type that stores an element: ElementOf<Dtype::f32> is float.
 template <Dtype dtype>
 using ElementOf = detail::Element<static_cast<std::size_t>(dtype)>;
 
@@ -191,13 +197,14 @@ using BitsOf = std::conditional_t<
     std::conditional_t<sizeof(Element) == 4, std::uint32_t,
                        std::conditional_t<sizeof(Element) == 2, std::uint16_t, std::uint8_t>>>;
 
-/// use(std::type_identity<Element>) with the C++ type of a floating-point type.
+/// Calls use(std::type_identity<Element>{}), where Element is the C++ type of a floating-point
+/// type. Aborts for other types.
 template <class Use>
 decltype(auto) with_floating_type(Dtype dtype, Use&& use) {
   using Result = std::invoke_result_t<Use&, std::type_identity<double>>;
   return detail::with_row<Result, false>(dtype, use);
 }
-/// The same for every type.
+/// The same for every data type, integers too.
 template <class Use>
 decltype(auto) with_any_type(Dtype dtype, Use&& use) {
   using Result = std::invoke_result_t<Use&, std::type_identity<double>>;

@@ -95,7 +95,7 @@ std::vector<CurveRow> position_curves(Worker& worker, Oracle& oracle,
     row.note = fmt::format("contract {}, {}, rotary_dim {}, rope_theta {}",
                            word_of(contract_words, facts.angle_contract), row.dtype,
                            curve_rotary_dim, curve_theta);
-    // A kernel that takes one token a call is asked position by position.
+    // A kernel that accepts only one token a call is run position by position.
     const std::size_t at_once = offer->tokens ? positions.size() : 1;
     for (std::size_t i = 0; i < positions.size(); i += at_once) {
       const auto from = positions.begin() + static_cast<std::ptrdiff_t>(i);

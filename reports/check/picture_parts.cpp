@@ -10,12 +10,12 @@ namespace {
 
 using Attributes = std::map<std::string, std::string>;
 
-/// Whether `name` is one of the words of a list, each between two blanks.
+/// Whether `name` is in `words`, a list of words with a blank before and after each.
 bool is_among(std::string_view words, const std::string& name) {
   return !name.empty() && name.find(' ') == name.npos && words.find(" " + name + " ") != words.npos;
 }
 
-/// Nothing else may stand in a picture: no script, style, image, link or foreign object.
+/// Elements that may occur. A script, style, image, link or foreign object may not.
 constexpr std::string_view known_elements =
     " circle defs g line path polygon rect polyline svg text tspan title use ";
 constexpr std::string_view known_attributes =
@@ -75,7 +75,7 @@ std::string one_line(std::string_view text) {
   return out;
 }
 
-/// What no reader sees.
+/// Whether a thing with this fill and this stroke is invisible.
 bool is_unseen(const std::string& fill, const std::string& stroke) {
   return fill == "none" && stroke == "none";
 }
@@ -217,7 +217,7 @@ class PictureReader {
     if (!of.contains("id")) return;
     std::string& text = picture_.symbols[of.at("id")];
     text = name;
-    // With a colour of its own, a symbol may be seen whatever the colour of the mark.
+    // A symbol with a colour of its own may be visible even if its mark has no colour.
     if (!of.contains("color")) paints_[of.at("id")] = {text_in(of, "fill"), text_in(of, "stroke")};
     for (const auto& [key, value] : of)
       if (key != "stroke-width" && key != "id") text += " " + key + "=" + one_line(value);
@@ -235,7 +235,7 @@ class PictureReader {
       const auto paint = [&state](const std::string& own) {
         return own == "currentColor" ? state.color : own;
       };
-      // gnuplot 6 clears the ground below a mark so, also where it is told not to.
+      // gnuplot 6 clears the ground below a mark in this way, even if it is told not to.
       if (is_unseen(paint(paints_[symbol].first), paint(paints_[symbol].second))) return;
       picture_.marks.push_back(
           {symbol + "|" + state.color + "|" + state.turned, symbol, state.scale, at("x", "y")});
@@ -315,7 +315,7 @@ class PictureReader {
   std::string_view rest_;
   std::string words_;
   std::vector<State> stack_;
-  std::map<std::string, std::pair<std::string, std::string>> paints_;  // fill, stroke of a symbol
+  std::map<std::string, std::pair<std::string, std::string>> paints_;  // fill and stroke by symbol
   Picture picture_;
 };
 

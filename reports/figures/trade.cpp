@@ -32,7 +32,7 @@ struct Trade {
   std::vector<std::string> without_error;
 };
 
-/// The largest error against the real rotation that was measured through a kernel.
+/// The largest measured error of a kernel against the exact rotation.
 std::optional<double> error_of(const Results& results, const std::string& kernel,
                                const std::string& dtype) {
   std::optional<double> worst;

@@ -26,7 +26,8 @@ bool concerns(const VerdictRow& row, const BoardName& board) {
   return agrees(row.pairing, board.pairing()) && agrees(row.dtype, board.dtype());
 }
 
-/// Why the verdicts allow no speed; an empty reason when they do.
+/// Why the verdicts allow no speed. The reason is empty if they allow one. `known` is that of the
+/// failed verdict.
 struct Gap {
   std::string reason, known;
 };
@@ -205,7 +206,7 @@ std::vector<TimingRow> gated_timings(const Results& results) {
     if (measured && gap.reason.empty() && speeds.empty())
       gap.reason = "its row holds no usable speed";
     if (measured && gap.reason.empty()) {
-      // From the samples: what a row says about their median is not taken at its word.
+      // Computed from the samples, because the median that a row states is not trusted.
       row.ns_per_token_median = median_of(speeds);
       continue;
     }

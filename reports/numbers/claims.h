@@ -48,8 +48,8 @@ struct Claim {
   /// FASTER, SLOWER, SAME, UNRESOLVED, IMPLAUSIBLE or BROKEN. A contestant that is not compared is
   /// MEASURED, SKIPPED or UNSUPPORTED.
   Outcome outcome = Outcome::measured;
-  std::string reason;  ///< of no speed, or of no claim
-  std::string known;   ///< of no speed: as in its rows
+  std::string reason;  ///< why there is no speed or no claim
+  std::string known;   ///< set if a known failure is why there is no speed
   bool has_speed = false;
   double ns_per_token = 0;   ///< the median of its launches' medians
   double launch_spread = 0;  ///< largest / smallest of those medians, less 1

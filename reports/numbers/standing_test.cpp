@@ -42,7 +42,7 @@ Results with_a_known_failure() {
   return results;
 }
 
-/// The first timing of `dense` became this.
+/// Makes the timings of `dense` BROKEN.
 Results broken(Results results, const std::string& reason, const std::string& known,
                int exit_code) {
   for (TimingRow& row : results.timings)
@@ -66,7 +66,7 @@ TEST(KnownFailures, ExcuseNothingElse) {
                               "until 2027-01-01: a bug", 0);
   EXPECT_TRUE(contains(summarize(same).headline, "failed, as is known"));
   EXPECT_TRUE(contains(render_junit(same), "failures=\"0\""));
-  // The second is a kernel's own words.
+  // The second reason holds text of the kernel, which must not pass as a known failure.
   for (const char* reason : {"SIGSEGV while timed", "an exception left the kernel: (known bug)"}) {
     const Results news = broken(known, reason, "", 1);
     EXPECT_FALSE(contains(summarize(news).headline, "as is known")) << summarize(news).headline;

@@ -53,17 +53,18 @@ struct MatrixRow {
 
 /// One contestant: a kernel, twin or ceiling on one workload and board, over its launches.
 struct BoardEntry {
-  const TimingRow* row = nullptr;          ///< of its first launch: names and sizes
-  std::vector<const TimingRow*> launches;  ///< those with a speed, in order
-  int rank = 0;            ///< from 1; 0 for what is no kernel, has no speed or is UNRESOLVED
-  bool has_speed = false;  ///< false: print no number of it anywhere
-  Outcome outcome = Outcome::skipped;  ///< as the report shows it
-  std::string reason, known;           ///< why it has no speed; as in its row
-  double ns = 0;                       ///< a token: the median of the launches' medians
-  double ns_min = 0, ns_max = 0;  ///< over the launches' medians; over the rounds of a single one
-  double gb_per_s = 0;            ///< at ns
-  double percent_of_ceiling = 0;  ///< 0 without a ceiling
-  const Claim* claim = nullptr;   ///< what its rounds say; NULL without a speed
+  const TimingRow* row = nullptr;          ///< row of its first launch, for names and sizes
+  std::vector<const TimingRow*> launches;  ///< launches with a speed, in order
+  int rank = 0;            ///< from 1; 0 for a ceiling or twin, without a speed, or if UNRESOLVED
+  bool has_speed = false;  ///< false: no format prints a number for it
+  Outcome outcome = Outcome::skipped;  ///< the outcome that the report shows
+  std::string reason;                  ///< why it has no speed
+  std::string known;                   ///< set if a known failure is why it has no speed
+  double ns = 0;                       ///< ns per token, the median of the launches' medians
+  double ns_min = 0, ns_max = 0;       ///< of the launches' medians, or of a single launch's rounds
+  double gb_per_s = 0;                 ///< GB/s at `ns`
+  double percent_of_ceiling = 0;       ///< 0 without a ceiling
+  const Claim* claim = nullptr;        ///< the claim of its rounds; NULL without a speed
   bool is_compared() const { return claim != nullptr && claim->interval.rounds > 0; }
 };
 

@@ -69,14 +69,14 @@ bool is_on_everything(const VerdictRow& row);
 /// One contestant on one workload in one launch. A launch is a fresh process.
 struct TimingRow {
   std::string kernel, summary;
-  std::string workload, source;       ///< its name and where its shape comes from
-  std::string phase;                  ///< a word of WorkloadPhase; foreign files may have others
-  std::string board;                  ///< pairing/dtype/placement/angle source: ranked together
-  Outcome outcome = Outcome::broken;  ///< MEASURED, BROKEN or SKIPPED; older files have more
-  std::string reason;                 ///< of BROKEN: the failing property
-  std::string known;                  ///< of BROKEN by a known failure: as of a verdict
-  std::int64_t tokens = 0;            ///< batch * tokens of the workload
-  std::int64_t bytes = 0;             ///< a kernel must move in one call
+  std::string workload, source;  ///< the workload's name, and the source of its shape
+  std::string phase;             ///< a word of WorkloadPhase; a foreign file may hold other words
+  std::string board;             ///< pairing/dtype/placement/angle source: the group that is ranked
+  Outcome outcome = Outcome::broken;  ///< MEASURED, BROKEN or SKIPPED; older files hold more words
+  std::string reason;                 ///< for BROKEN: the failing property
+  std::string known;                  ///< for BROKEN by a known failure: VerdictRow::known of it
+  std::int64_t tokens = 0;            ///< batch * tokens of the workload, per call
+  std::int64_t bytes = 0;             ///< bytes that a kernel must move in one call
   std::int64_t working_set_bytes = 0;
   /// The time of every round (engine paired) or repetition (engine gbench), in order; empty if
   /// BROKEN. With engine paired, index i is round i of the launch for every contestant of the
@@ -116,16 +116,18 @@ struct CurveRow {
   std::string series;  ///< "reference" or the name of a kernel
   std::string note;    ///< the parameters in words
   std::vector<double> x, y;
-  std::string dtype = {};  ///< of error_over_position: what the kernel was given
+  std::string dtype = {};  ///< for chart error_over_position: the type of the kernel's data
 };
 
-/// What rows of older files, which lack `known` or `dtype`, say in prose alone; only a reader of
-/// files asks.
+/// Older files lack the fields `known` and `dtype`. These functions take both from the prose of
+/// such a row; only the reader of files calls them. They return an empty text if the prose lacks
+/// it.
 std::string known_in_reason(const std::string& reason);
 std::string dtype_in_note(const std::string& note);
 
-/// That one kernel was held to its bound at every position first .. last (docs/certificate.md).
-/// Without times and hosts: the same work gives the same bytes.
+/// Certifies that one kernel was held to its bound at every position first .. last
+/// (docs/certificate.md). The row holds no time and no host name, so the same work gives the same
+/// bytes.
 struct CertificateRow {
   std::string version, kernel, plugin, angle_contract, pairing, dtype;
   std::int64_t rotary_dim = 0;
@@ -169,7 +171,7 @@ struct Results {
   std::string text;       ///< the lines of the file that was read; empty if no file was read
 };
 
-/// The row as the one line of JSON that a file would hold (no newline): what --json prints.
+/// The row as one line of JSON without a newline, as a results file holds it and --json prints it.
 std::string to_json_line(const RunRow& row);
 std::string to_json_line(const VerdictRow& row);
 std::string to_json_line(const TimingRow& row);
@@ -178,8 +180,8 @@ std::string to_json_line(const CertificateRow& row);
 std::string to_json_line(const KernelRow& row);
 std::string to_json_line(const EndRow& row);
 
-/// Appends rows to a file: one line a row, written whole and flushed, so that a kill loses at most
-/// the row in flight. Throws std::runtime_error with one clear line when the file cannot be
+/// Appends rows to a file. Each row is one line, written whole and flushed, so a kill loses at most
+/// the row being written. Throws std::runtime_error with one clear line if the file cannot be
 /// written.
 class RecordWriter {
  public:
@@ -187,7 +189,7 @@ class RecordWriter {
   ~RecordWriter();
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
-  /// A row of any kind but KernelRow.
+  /// Accepts every kind of row except KernelRow.
   template <class Row>
   requires(!std::same_as<Row, KernelRow>) void write(const Row& row) {
     write_line(to_json_line(row));
@@ -199,7 +201,7 @@ class RecordWriter {
   int descriptor_ = -1;
 };
 
-/// The reverse for a row that another process of ours sent. Throws BadFile.
+/// The reverse, for a row that another process of this command sent. Throws BadFile.
 TimingRow timing_row_from(const std::string& json_line);
 VerdictRow verdict_row_from(const std::string& json_line);
 CertificateRow certificate_row_from(const std::string& json_line);

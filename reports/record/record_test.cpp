@@ -181,7 +181,7 @@ TEST_F(Record, FilesFromBeforeKnownFailuresAreRead) {
   EXPECT_EQ(read_results(file).verdicts.at(0).worst_margin, 0);
 }
 
-// What was told in prose alone is taken from it only where the field is missing.
+// The reader takes a value from the prose only if the row lacks the field.
 TEST_F(Record, ProseCountsOnlyInFilesFromBeforeItsField) {
   TimingRow timing = sample_timing();
   timing.reason = "FAIL agreement: off (known until 2027-01-01: a bug (or two))";

@@ -28,7 +28,7 @@ std::string kernel_of(const TimingRow& row) {
   return twin ? row.kernel.substr(0, row.kernel.size() - twin_suffix.size()) : row.kernel;
 }
 
-// "FAIL agreement: off (known until 2027-01-01: a bug)"
+// The reason reads "FAIL agreement: off (known until 2027-01-01: a bug)".
 std::string known_in_reason(const std::string& reason) {
   constexpr std::string_view start = " (known ";
   const std::size_t at = reason.find(start);
@@ -38,7 +38,7 @@ std::string known_in_reason(const std::string& reason) {
   return known;
 }
 
-// "contract table, f32, rotary_dim 128, ..."
+// The note reads "contract table, f32, rotary_dim 128, ...".
 std::string dtype_in_note(const std::string& note) {
   const std::size_t comma = note.find(", ");
   if (comma == std::string::npos) return {};

@@ -40,10 +40,10 @@ enum class Role { kernel, baseline, null_twin, ceiling };
 
 enum class Engine { paired, gbench };
 
-/// What a workload stands for.
+/// The kind of work that a workload stands for.
 enum class WorkloadPhase { decode, prefill, working_set };
 
-/// What a report says of a kernel, or of a run.
+/// The judgement of a report on a kernel or on a run.
 enum class Standing { verified, failed, not_run };
 
 /// The words of E, in the order of its values.

@@ -10,7 +10,8 @@ namespace ropewalk::tools {
 using namespace properties;
 namespace {
 
-// Returns what is wrong with a seed, which is a number or the word "random".
+// Reads a seed, which is a number or the word "random". Returns what is wrong with the text; an
+// empty answer means that nothing is.
 std::string read_seed(const std::string& text, std::uint64_t& seed) {
   if (text == "random") {
     std::random_device device;
@@ -36,7 +37,7 @@ void add_cpu_features_option(CLI::App& verb, std::string& cpu_features, const ch
 
 void add_kernel_options(CLI::App& verb, KernelChoice& choice) {
   add_list(verb, "--kernel", choice.kernels, "GLOB",
-           "only kernels whose name matches this glob (repeatable)");
+           "only kernels with a name that matches this glob (repeatable)");
   add_list(verb, "--plugin", choice.plugins, "FILE.so",
            "also load the kernels of this shared library (repeatable)");
   add_cpu_features_option(
@@ -46,7 +47,7 @@ void add_kernel_options(CLI::App& verb, KernelChoice& choice) {
 
 void add_judging_options(CLI::App& verb, JudgingOptions& options) {
   add_list(verb, "--property", options.properties, "GLOB",
-           "only properties whose name matches this glob (repeatable)");
+           "only properties with a name that matches this glob (repeatable)");
   verb.add_option("--cases", options.cases,
                   "generated cases for each property (default: the profile's number)")
       ->type_name("N")
@@ -86,7 +87,7 @@ void add_identity_options(CLI::App& verb, RunIdentity& identity) {
 
 void add_workload_options(CLI::App& verb, WorkloadChoice& choice) {
   add_list(verb, "--workload", choice.workloads, "GLOB",
-           "only workloads whose name matches this glob (repeatable)");
+           "only workloads with a name that matches this glob (repeatable)");
   verb.add_option("--workload-file", choice.workload_file, "read workloads from this TOML file")
       ->type_name("FILE.toml");
   add_list(verb, "--config", choice.configs, "config.json",

@@ -1,4 +1,5 @@
-// The options that several verbs share, as CLI11 knows them.
+// Each function adds to a verb options that several verbs share. CLI11 stores the values that the
+// user gives in the second argument, which must outlive the parsing.
 #pragma once
 #include <CLI/CLI.hpp>
 
@@ -6,16 +7,18 @@
 
 namespace ropewalk::tools {
 
+/// Adds --kernel, --plugin and --cpu-features.
 void add_kernel_options(CLI::App& verb, KernelChoice& choice);
 void add_cpu_features_option(CLI::App& verb, std::string& cpu_features, const char* help);
-/// --property, --cases and --jobs.
+/// Adds --property, --cases and --jobs.
 void add_judging_options(CLI::App& verb, JudgingOptions& options);
 void add_profile_option(CLI::App& verb, properties::Profile& profile);
-/// --profile and --seed.
+/// Adds --profile and --seed.
 void add_identity_options(CLI::App& verb, RunIdentity& identity);
+/// Adds --workload, --workload-file, --config, --pairing and --shape.
 void add_workload_options(CLI::App& verb, WorkloadChoice& choice);
 void add_known_failures_option(CLI::App& verb, std::string& file);
-/// --engine, --rounds, --launches, --threads, --baseline and --resume.
+/// Adds --engine, --rounds, --launches, --threads, --baseline and --resume.
 void add_timing_options(CLI::App& verb, BenchOptions& options);
 void add_json_option(CLI::App& verb, bool& json);
 void add_quiet_option(CLI::App& verb, bool& quiet, const char* help);

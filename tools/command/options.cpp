@@ -20,10 +20,10 @@ constexpr const char* exit_codes =
     "of standard output left.";
 constexpr const char* quiet_help = "print only failures and the summary";
 
-// What stands on the command line outside a verb's own options.
+// The parts of the command line that no option of a verb holds.
 struct Typed {
   std::string command_line;
-  std::vector<std::string> behind_dashes;  // flags of Google Benchmark
+  std::vector<std::string> behind_dashes;  // the arguments after --: flags of Google Benchmark
 };
 
 void add_ledger_options(CLI::App& verb, VerifyOptions& o) {
@@ -92,8 +92,8 @@ void add_compare_options(CLI::App& verb, CompareOptions& o) {
       ->type_name("FILE.md");
 }
 
-// An empty value is a script's variable that was not set. Only --cpu-features may be empty: no
-// processor feature counts as present.
+// Refuses an empty value, because it usually comes from a script's variable that was not set. Only
+// --cpu-features may be empty: then no processor feature counts as present.
 void refuse_empty_values(CLI::App& verb) {
   for (CLI::Option* option : verb.get_options())
     if (option->get_items_expected_max() > 0 && option->get_name() != "--cpu-features")
@@ -131,7 +131,7 @@ void define(CLI::App& verb, VerifyOptions& o) {
 void define(CLI::App& verb, MutantsOptions& o) {
   define_judging(verb, o);
   verb.add_flag("--first-kill", o.first_kill,
-                "continue with the next kernel after the first failure of one");
+                "after a kernel's first failure, continue with the next kernel");
   verb.add_option("--markdown", o.markdown, "also write the matrix and the scores to this file")
       ->type_name("FILE.md");
   add_json_option(verb, o.json);
@@ -217,7 +217,7 @@ void finish(BenchOptions& o, const CLI::App& verb, const Typed& typed) {
     throw CLI::ValidationError("--resume", "needs the --out of the run that was cut off");
 }
 
-// `run` parses what its two parts share into the first of them.
+// CLI11 stored the options that both parts of `run` share in `verify`. They are copied to `bench`.
 void finish(RunOptions& o, const CLI::App& verb, const Typed& typed) {
   o.verify.command_line = typed.command_line;
   static_cast<RunIdentity&>(o.bench) = o.verify;
@@ -259,7 +259,7 @@ constexpr Verb verbs[] = {
      "kernels, properties and workloads, and what each kernel offers",
      "  ropewalk list\n  ropewalk list --plugin ./my_kernel.so\n  ropewalk list --float-modes\n  "
      "ropewalk list --cpu-features ''\n  ropewalk list --config Meta-Llama-3-8B/config.json"},
-    {"verify", add_verb<VerifyOptions>, "judge kernels: is this one right?",
+    {"verify", add_verb<VerifyOptions>, "judge whether kernels are right",
      "  ropewalk verify\n  ropewalk verify --profile smoke --kernel 'p*'\n"
      "  ropewalk verify --plugin ./my_kernel.so --kernel my_kernel --property norm --property "
      "decay\n"
@@ -269,7 +269,8 @@ constexpr Verb verbs[] = {
      "  ropewalk merge part1/results.jsonl part2/results.jsonl --out certificate"},
     {"replay", add_verb<ReplayOptions>, "run one case again, from the line that a failure printed",
      "  ropewalk replay 'kernel=plain property=agreement positions=70001 q.heads=1'"},
-    {"mutants", add_verb<MutantsOptions>, "judge the suite itself: does every planted error die?",
+    {"mutants", add_verb<MutantsOptions>,
+     "judge the suite itself: does it find every planted error?",
      "  ropewalk mutants\n  ropewalk mutants --kernel '*wrong_way*' --property decay"},
     {"bench", add_verb<BenchOptions>, "verify kernels and time those that hold, in paired rounds",
      "  ropewalk bench --profile smoke\n  ropewalk bench --workload 'llama*' --baseline avx2\n"
@@ -301,7 +302,7 @@ std::string suggestion_for(const std::string& word, const std::vector<std::strin
   return nearest.empty() ? "" : "; " + word + ": did you mean " + nearest + "?";
 }
 
-// The option that the first unknown one was probably meant to be.
+// Suggests the option that the user probably meant by the first unknown one.
 std::string suggested_option(const CLI::App& app) {
   for (const CLI::App* verb : app.get_subcommands()) {
     std::vector<std::string> names;
@@ -330,7 +331,7 @@ Parsed parse_command_line(int argc, char** argv) {
   Typed typed;
   for (int i = 0; i < argc; ++i)
     typed.command_line += (i > 0 ? " " : "") + std::string(i > 0 ? argv[i] : "ropewalk");
-  // Google Benchmark reads what stands behind --.
+  // Google Benchmark reads the arguments after --. This parser reads those before it.
   int ours = argc;
   for (int i = 1; i < argc && ours == argc; ++i)
     if (std::string(argv[i]) == "--") ours = i;

@@ -1,5 +1,5 @@
-// What the user asked for: the command line as plain data, one struct a verb. Only this room's
-// option files know CLI11.
+// The command line as plain data, with one struct of options for each verb. Only options.cpp and
+// option_groups.{h,cpp} use CLI11.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,9 +12,9 @@
 
 namespace ropewalk::tools {
 
-inline constexpr std::uint64_t default_seed = 20210420;  ///< the day RoFormer appeared
+inline constexpr std::uint64_t default_seed = 20210420;  ///< the date of the RoFormer preprint
 
-/// What a results file keeps of the command.
+/// The part of the command line that a results file keeps.
 struct RunIdentity {
   std::string command_line;  ///< as typed
   properties::Profile profile = properties::Profile::standard;
@@ -22,21 +22,24 @@ struct RunIdentity {
 };
 
 struct KernelChoice {
-  std::vector<std::string> kernels, plugins;  ///< globs; paths of shared libraries
+  std::vector<std::string> kernels;  ///< globs of kernel names
+  std::vector<std::string> plugins;  ///< paths of shared libraries
   std::string cpu_features = "all";
 };
 
 struct WorkloadChoice {
-  std::vector<std::string> workloads;        ///< globs
-  std::string workload_file;                 ///< empty: the built-in workloads, or those below
-  std::vector<std::string> configs, shapes;  ///< config.json files; the words of shapes
-  std::string pairing;                       ///< for configs; empty: as the files say
+  std::vector<std::string> workloads;  ///< globs of workload names
+  // The workloads are those of the next three together, or the built-in ones if all are empty.
+  std::string workload_file;         ///< the path of a TOML file
+  std::vector<std::string> configs;  ///< paths of config.json files
+  std::vector<std::string> shapes;   ///< e.g. "q=32,k=8,d=128,tokens=512"
+  std::string pairing;               ///< of the configs; if empty, the files state it
 };
 
 struct JudgingOptions : RunIdentity, KernelChoice {
-  std::vector<std::string> properties;  ///< globs
-  std::int64_t cases = 0;               ///< for each property; 0: the profile's number
-  int jobs = properties::usual_judges();
+  std::vector<std::string> properties;    ///< globs of property names
+  std::int64_t cases = 0;                 ///< for each property; 0 means the profile's number
+  int jobs = properties::usual_judges();  ///< processes that judge at the same time
 };
 
 struct ListOptions : KernelChoice, WorkloadChoice {
@@ -44,43 +47,45 @@ struct ListOptions : KernelChoice, WorkloadChoice {
 };
 
 struct VerifyOptions : JudgingOptions {
-  std::string known_failures;        ///< a file; may be empty
-  std::string ledger, write_ledger;  ///< files; at most one is given
-  std::string out;                   ///< a folder; empty: no file is written
+  std::string known_failures;        ///< the path of a file; may be empty
+  std::string ledger, write_ledger;  ///< paths of files; at most one is given
+  std::string out;                   ///< a folder; if empty, no results file is written
   bool json = false, quiet = false;
-  bool exhaustive = false;  ///< uses the fields below
+  bool exhaustive = false;  ///< only an exhaustive run uses the fields below
   bool resume = false;
-  std::string positions = "0:2147483647", shard;
+  std::string positions = "0:2147483647";  ///< the range, first:last
+  std::string shard;                       ///< i/n; if empty, the whole range
   std::int64_t rotary_dim = 128;
   double rope_theta = 10000;
 };
 
 struct MergeOptions {
-  std::vector<std::string> files;  ///< the results of the shards
+  std::vector<std::string> files;  ///< paths of the shards' results
   std::string out;
   bool json = false, quiet = false;
 };
 
 struct ReplayOptions {
-  std::string line;
+  std::string line;  ///< the words of the case, as a failure printed them
   std::string cpu_features = "all";
   bool json = false;
 };
 
 struct MutantsOptions : JudgingOptions {
-  bool first_kill = false;  ///< one failure of a kernel is enough
-  std::string markdown;     ///< a file to write; may be empty
+  bool first_kill = false;  ///< no more cases for a kernel after its first failure
+  std::string markdown;     ///< the path of a file to write; may be empty
   bool json = false, quiet = false;
 };
 
 struct BenchOptions : RunIdentity, KernelChoice, WorkloadChoice {
-  std::string known_failures, out, baseline;  ///< an empty baseline is plain, else the first kernel
+  std::string known_failures, out;  ///< as in VerifyOptions
+  std::string baseline;             ///< if empty: the kernel plain, or else a board's first kernel
   report::Engine engine = report::Engine::paired;
-  std::int64_t rounds = 0, launches = 0;    ///< 0: the profile's number
-  int threads = 1;                          ///< above 1: each kernel is timed with 1 and with N
-  std::vector<std::string> benchmark_args;  ///< Google Benchmark's flags, after --
+  std::int64_t rounds = 0, launches = 0;    ///< 0 means the profile's number
+  int threads = 1;                          ///< each kernel is timed with 1 and with this many
+  std::vector<std::string> benchmark_args;  ///< Google Benchmark's flags, given after --
   bool json = false, quiet = false, resume = false;
-  bool part_of_run = false;  ///< `run` prints the tables itself
+  bool part_of_run = false;  ///< set by the verb run, which prints the tables itself
 };
 
 struct DoctorOptions : WorkloadChoice {
@@ -89,14 +94,17 @@ struct DoctorOptions : WorkloadChoice {
 };
 
 struct ReportOptions {
-  std::string results_file, out;       ///< an empty out: the folder of the results
-  std::string check, history, splice;  ///< a page, a file of runs, a document
+  std::string results_file;
+  std::string out;      ///< a folder; if empty, the folder of the results
+  std::string check;    ///< the path of a page
+  std::string history;  ///< the path of a file of runs
+  std::string splice;   ///< the path of a document
 };
 
 struct CompareOptions {
   std::vector<std::string> files;  ///< two runs, the older first
   double max_regression = 5;       ///< percent
-  std::string markdown;            ///< a file to write; may be empty
+  std::string markdown;            ///< the path of a file to write; may be empty
 };
 
 struct RunOptions {
@@ -109,18 +117,18 @@ using VerbOptions =
     std::variant<ListOptions, VerifyOptions, MergeOptions, ReplayOptions, MutantsOptions,
                  BenchOptions, DoctorOptions, ReportOptions, CompareOptions, RunOptions>;
 
-/// "smoke", "standard", "full"
+/// Returns smoke, standard or full.
 std::string profile_name(properties::Profile profile);
 
-/// Parses the command line. If there is nothing to run, it prints the help that was asked for, or
-/// says what is wrong in `error`, and sets `exit_code`.
+/// The result of parse_command_line().
 struct Parsed {
-  bool run = false;
+  bool run = false;  ///< false if the verb must not run: exit with `exit_code`
   int exit_code = 0;
-  std::string error;
+  std::string error;  ///< what is wrong; empty if the user asked for help
   std::string verb;
   VerbOptions options;
 };
+/// Parses the command line, and prints the help if the user asked for it.
 Parsed parse_command_line(int argc, char** argv);
 
 }  // namespace ropewalk::tools

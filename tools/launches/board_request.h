@@ -1,4 +1,4 @@
-// What bench asks of the process that holds the kernels, as one JSON object
+// The request that bench sends to the process that holds the kernels, as one JSON object
 // (docs/worker-protocol.md).
 #pragma once
 #include <cstdint>
@@ -20,10 +20,10 @@ struct BoardRequest {
   bool quick = false, silent = false;
   std::vector<bench::Workload> workloads;
   std::map<std::string, std::string>
-      contestants;  ///< kernel, and why it is broken ("" when it holds)
+      contestants;  ///< kernel, and why it is broken (empty if it is not)
   std::set<std::pair<std::string, std::string>> unverified;  ///< kernel, workload
   std::vector<std::string> benchmark_args;
-  // Of the paired engine (benchmarks/engine/paired.h).
+  // Only the paired engine uses the fields below (benchmarks/engine/paired.h).
   std::int64_t rounds = 20, launch = 0, epoch_us = 1000, group_ms = 30000, threads = 1;
   std::string baseline;
   std::map<std::string, std::string> ceilings;  ///< workload, variant
@@ -32,8 +32,10 @@ struct BoardRequest {
 
 std::string to_text(const BoardRequest& request);
 
-/// Throws std::runtime_error for text that is not such an object with all its fields, for a value
-/// that its field cannot hold, and for a workload that no kernel could be asked for.
+/// Throws std::runtime_error for
+/// - a text that is no object of this kind with all its fields,
+/// - a value that its field cannot hold,
+/// - a workload with a shape that no kernel can be given.
 BoardRequest board_request_from(const std::string& text);
 
 }  // namespace ropewalk::tools

@@ -1,4 +1,4 @@
-// A board's request reads as it was written, and what is no request is refused in words.
+// A board's request reads as it was written. A text that is no request is refused with a reason.
 #include "tools/launches/board_request.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ std::vector<Workload> sent(const std::vector<Workload>& workloads) {
   return board_request_from(to_text(request)).workloads;
 }
 
-// A new field of Workload that the JSON forgets is seen here.
+// Finds a new field of Workload that the JSON forgets.
 TEST(BoardRequest, WorkloadsReadAsTheyWereWritten) {
   auto all = load_default_workloads();
   Workload odd = all.front();

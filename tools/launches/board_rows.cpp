@@ -146,7 +146,7 @@ TimingRow BoardRows::known_ceiling(const TimingRow& told, const Workload& worklo
   const bool was_picked = picked != scope_.request.ceilings.end();
   need(!was_picked || picked->second == told.variant, "of a ceiling that was not asked for");
   TimingRow row = known_ceiling_row(workload, told.variant, was_picked);
-  need(told.kernel == row.kernel && told.outcome == Outcome::measured, "of a ceiling that is none");
+  need(told.kernel == row.kernel && told.outcome == Outcome::measured, "of a false ceiling");
   if (!paired() || scope_.request.ceilings_only) return row;
   for (const KernelFacts& k : scope_.kernels) {
     const bool table = k.angle_contract == ROPE_CONTRACT_TABLE;
@@ -223,7 +223,7 @@ void BoardRows::check_time(const TimingRow& row, double wall_s) {
 
 void BoardRows::place(TimingRow row) {
   if (paired() && !scope_.request.ceilings_only) return place_paired(std::move(row));
-  need(taken_.insert({row.kernel, row.workload}).second, "that was there already");
+  need(taken_.insert({row.kernel, row.workload}).second, "that it had sent before");
   on_row_(std::move(row));
 }
 

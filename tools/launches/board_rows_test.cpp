@@ -133,7 +133,7 @@ TEST(BoardRows, EveryLieIsRefused) {
       {"twice", [](Rows& r) { r.insert(r.begin() + 2, r[2]); }},
       {"after its group", [](Rows& r) { r.push_back(r[2]); }},
       {"the group again", [](Rows& r) { r.insert(r.end(), r.begin(), r.begin() + 4); }},
-      {"a ceiling that is none", [](Rows& r) { r[3].variant = "warp drive"; }},
+      {"a false ceiling", [](Rows& r) { r[3].variant = "warp drive"; }},
       {"a ceiling of copies", [](Rows& r) { r[3].kernel = "ceiling_copy"; }},
       {"broken with numbers", [](Rows& r) { r[2].outcome = Outcome::broken; }},
       {"no rounds", [](Rows& r) { r[2].ns_per_token.clear(), r[2].iterations.clear(); }},

@@ -17,7 +17,7 @@
 
 namespace ropewalk::tools {
 
-/// Why a kernel has no speed; `known` as of a verdict.
+/// Why a kernel has no speed. `known` is VerdictRow::known of the failure.
 struct Breakage {
   std::string reason, known;
 };
@@ -40,9 +40,10 @@ class Gate {
 
   const std::vector<harness::KernelFacts>& kernels() const {
     return kernels_;
-  }  ///< that were asked for
+  }  ///< the kernels that were asked for
+  /// Maps a kernel to why it is broken.
   const std::map<std::string, Breakage>& broken() const { return broken_; }
-  bool has_news() const { return !news_.empty(); }  ///< a failure that was not known
+  bool has_news() const { return !news_.empty(); }  ///< whether a failure was not known
   bool knows(const std::string& kernel) const;
   const std::vector<report::VerdictRow>& verdicts() const { return verdicts_; }
   /// Pairs of kernel and workload that were not verified. The kernel passed no property with that

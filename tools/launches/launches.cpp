@@ -255,7 +255,7 @@ void Launches::take(TimingRow row) {
   const bool told = broken != gate_.broken().end();
   if (row.outcome == Outcome::broken && told) row.known = broken->second.known;
   if (paired()) journal_.write(row);
-  // Judged while timed: the gate did not know yet.
+  // It was judged while timed, so the gate does not know of the break yet.
   if (row.outcome == Outcome::broken && !told) {
     gate_.break_off(row.kernel, fmt::format("{} ({})", row.reason, row.workload));
     forget_groups_led_by(row.kernel);
@@ -265,7 +265,7 @@ void Launches::take(TimingRow row) {
 
 void Launches::take_up() {
   for (const TimingRow& row : journal_.resumed()) {
-    // A known failure is found again, or else it is none.
+    // A known failure needs no entry here: this run's verification finds it again, if it persists.
     if (row.outcome == Outcome::broken && row.known.empty() && gate_.knows(row.kernel))
       gate_.break_off(row.kernel, row.reason);
     if (row.is_ceiling()) ceilings_[row.workload] = row.variant;

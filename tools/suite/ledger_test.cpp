@@ -176,7 +176,7 @@ TEST(KnownFailuresCommand, NeverGetASpeed) {
   EXPECT_TRUE(contains(slurp(out / "report.md"), "BROKEN"));
   EXPECT_TRUE(
       contains(slurp(out / "results.jsonl"), R"("known":"until 2999-12-31: issue 7","tokens")"));
-  // One failure beside the known one is news.
+  // A new failure beside the known one still fails the run.
   EXPECT_EQ(ropewalk(start + with_known("mutant_* norm 2999-12-31 issue 7\n") + end).code, 1);
 }
 
@@ -193,7 +193,7 @@ TEST(KnownFailuresCommand, StayKnownWhenABenchIsResumed) {
                               "do grep -sq ceiling_update " +
                               journal + " && break; sleep 0.1; done; kill -9 $p; wait $p");
   EXPECT_EQ(killed.code, 137) << killed.out << killed.err;
-  // Shortened by hand: forty launches are for the kill.
+  // The forty launches leave time for the kill. The resumed run needs only one.
   std::string text = slurp(journal);
   const std::size_t many = text.find("--launches 40");
   ASSERT_NE(many, std::string::npos) << killed.err;
