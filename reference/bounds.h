@@ -61,7 +61,7 @@ inline const double rounded_rotation = std::sqrt(0.5);
 inline constexpr double computed_rotation = 2;
 
 /// The error of the product. A scale other than 1 adds two roundings: the kernel multiplies by a,
-/// and may have rounded a to the data type first.
+/// and may have rounded a first to the type that it computes in.
 inline double product(double u, bool scaled) {
   return scaled ? compound(gamma * u, compound(u, u)) : gamma * u;
 }

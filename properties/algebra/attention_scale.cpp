@@ -1,9 +1,9 @@
 // Attention scale: the kernel multiplies each rotated element by the factor a once, and 0 means 1.
 //
 // Bound: the scaled result is off by e_a |a| rho. e_a has two more roundings: the product with a,
-// and a itself, rounded to the data type. The unscaled result is off by e rho before it is
-// multiplied by a. The sum is |a| rho (e_a + e). The storage error of the unscaled result is
-// multiplied by a too.
+// and a itself, rounded to the type that the kernel computes in. The unscaled result is off by e
+// rho before it is multiplied by a. The sum is |a| rho (e_a + e). The storage error of the unscaled
+// result is multiplied by a too.
 #include <cmath>
 #include <vector>
 
