@@ -1,9 +1,9 @@
 // Linearity: R (x + z) = R x + R z.
 //
 // The sums x + z are exact, because x and z keep two bits less than the data type has. Bound: each
-// of the three results is off by e times the length of its input. e is (1 + gamma u)(1 + d) - 1,
-// where d is u / sqrt(2) for a table and 2 u for a kernel's own angles. The sum is |a| e (|x| + |z|
-// + |x + z|), plus the storage error of each result.
+// of the three results is off by e times the length of its input. For a table e is
+// gamma u (1 + u / sqrt(2)); for a kernel's own angles e is (1 + gamma u)(1 + 2 u) - 1. The sum is
+// |a| e (|x| + |z| + |x + z|), plus the storage error of each result.
 #include <fmt/format.h>
 
 #include <cmath>
