@@ -1,6 +1,7 @@
 // Tests the list of properties, and that the documents name each of them.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <set>
@@ -95,6 +96,31 @@ TEST(Properties, AMissingRowIsSeen) {
   EXPECT_TRUE(missing.contains("strides"));
   EXPECT_TRUE(missing.contains("agreement"));
   EXPECT_EQ(missing.size(), all_properties().size() - 2);
+}
+
+// The properties whose file names no mutant that they alone kill. tools/CMakeLists.txt makes a test
+// of each such line.
+std::vector<std::string> without_kills(const std::vector<const Property*>& properties,
+                                       const std::filesystem::path& folder) {
+  std::vector<std::string> out;
+  for (const Property* p : properties) {
+    bool found = false;
+    for (const char* room : {"truth", "algebra", "memory"}) {
+      std::ifstream file(folder / room / (std::string(p->name) + ".cpp"));
+      for (std::string line; std::getline(file, line);)
+        found = found || line.starts_with("// Kills alone: ");
+    }
+    if (!found) out.emplace_back(p->name);
+  }
+  return out;
+}
+
+TEST(Properties, EachNamesWhatItAloneKills) {
+  const std::filesystem::path folder = std::filesystem::path(ROPEWALK_SOURCE_DIR) / "properties";
+  EXPECT_EQ(without_kills(all_properties(), folder), std::vector<std::string>{});
+  Property other = property_named("norm");
+  other.name = "norms";
+  EXPECT_EQ(without_kills({&other}, folder), std::vector<std::string>{"norms"});
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 // the length of its input, so the two dot products differ by at most 2 |a| e |x| |g|. With narrow
 // storage, each result pair also adds its storage error times the length of its partner. Dot
 // products are compared for each head and computed in double-double.
+//
+// Kills alone: backward_is_forward, stored_too_early
 #include <fmt/format.h>
 
 #include <cmath>

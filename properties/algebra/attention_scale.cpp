@@ -4,6 +4,8 @@
 // and a itself, rounded to the type that the kernel computes in. The unscaled result is off by e
 // rho before it is multiplied by a. The sum is |a| rho (e_a + e). The storage error of the unscaled
 // result is multiplied by a too.
+//
+// Kills alone: scaled_twice, not_scaled, scale_without_sign, large_scale, small_scale
 #include <cmath>
 #include <vector>
 

@@ -17,6 +17,8 @@
 // within |q| |k| ((1 + (1 + gamma u)(1 + e) - 1)^2 - 1). Narrow storage is one more factor in the
 // square, 1 + u and underflow, since no pair is shorter than 1.
 // Bound: the same sum is compared with the right-hand side. It comes within 1.01 of it at D = 1.
+//
+// Kills alone: wrong_way
 #include "reference/decay.h"
 
 #include <fmt/format.h>

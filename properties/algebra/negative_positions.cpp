@@ -4,6 +4,8 @@
 // (1 + gamma u)(1 + |r^ - r|) - 1, so 2 |a| e rho together. The angles of the f32_angle contract
 // are odd too. A table holds its own angles, so only kernels that make their own angles are
 // checked.
+//
+// Kills alone: positions_without_sign, backward_is_forward_exact
 #include "properties/property.h"
 #include "properties/two_runs.h"
 

@@ -4,6 +4,8 @@
 // position. | |r^| - 1 | is at most u / sqrt(2) for a correctly rounded table, and 2 u for a
 // kernel's own angles. The bound of a head is that of its pairs: the norm of a vector of pair
 // errors. With narrow storage, the whole storage error of a pair may change its length.
+//
+// Kills alone: pairing_swapped, table_in_bf16, scaled_twice, not_scaled
 #include <cmath>
 
 #include <fmt/format.h>

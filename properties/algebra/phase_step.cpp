@@ -5,6 +5,8 @@
 // delta adds to d. With narrow storage each of the three has a d of its own, larger by its storage
 // error. For an angle that is wrong at single positions, this bound is two to four times
 // sharper than that of composition, which has three products in it.
+//
+// Kills alone: position_in_bf16, one_term_reduction, angle_in_f32, pairing_swapped
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -7,6 +7,8 @@
 // an error_bound for 16-bit data may compute in that type, where products underflow: e rho for
 // each. The property finds errors that depend on the size of x: fixed point, limits, absolute
 // thresholds.
+//
+// Kills alone: limited_input, fixed_point
 #include <cmath>
 
 #include "harness/cases/checked.h"

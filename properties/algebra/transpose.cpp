@@ -4,6 +4,8 @@
 // result: a^2 |x| (((1 + gamma u)(1 + | |r^| - 1 |))^2 - 1). The error of the angle cancels,
 // because both passes use the same r^. With narrow storage the second result is rounded. The first
 // is rounded too and then goes through the second product: |a| (1 + e) times its storage error.
+//
+// Kills alone: backward_is_forward
 #include <fmt/format.h>
 
 #include <cmath>

@@ -4,6 +4,8 @@
 // Bound: none if the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho. The property finds a
 // kernel that counts positions itself, treats a single token as the first, or continues from the
 // token before.
+//
+// Kills alone: decode_at_zero, counts_on, promises_bits, stretched_for_longest
 #include <algorithm>
 #include <utility>
 #include <vector>

@@ -2,6 +2,8 @@
 //
 // Bound: none if the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho. The property finds an
 // element that is overwritten before its partner is computed.
+//
+// Kills alone: stored_too_early, promises_bits
 #include "properties/property.h"
 #include "properties/two_runs.h"
 

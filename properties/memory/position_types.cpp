@@ -1,6 +1,8 @@
 // Position types: positions as int32 and as int64 mean the same.
 //
 // Bound: 2 e rho; the contract promises no equal bits here.
+//
+// Kills alone: wide_positions_read_narrow
 #include "properties/property.h"
 #include "properties/two_runs.h"
 

@@ -2,6 +2,8 @@
 // rotated like the same tensor packed.
 //
 // Bound: none if the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho.
+//
+// Kills alone: promises_bits, heads_taken_as_dense
 #include <utility>
 
 #include "properties/property.h"

@@ -9,6 +9,8 @@
 // Their first calls are made together too, since a first call may complete the state. Two callers
 // have the inputs of one placement, and two those of the other, so a result in the wrong place
 // shows.
+//
+// Kills alone: static_scratch, shared_last, scratch_in_state, prepared_thread
 #include <fmt/format.h>
 
 #include <vector>

@@ -1,5 +1,7 @@
 // Untouched dims: elements outside the rotated window, and tensors with rotate = 0, are copied bit
 // for bit, also NaN payloads and infinities. There is no bound: bits are equal or not.
+//
+// Kills alone: whole_head, untouched, rotates_all, half_copies
 #include <fmt/format.h>
 
 #include <algorithm>

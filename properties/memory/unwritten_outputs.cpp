@@ -2,6 +2,8 @@
 // begin as poison, with another payload in each of two runs. An element that is still poison was
 // not written. Memory between and around the rows must still be poison, which every execution
 // checks.
+//
+// Kills alone: untouched_never_written, two_tensors_only
 #include "harness/cases/checked.h"
 #include "harness/judge/judge.h"
 #include "properties/property.h"

@@ -5,6 +5,11 @@
 // of the kernel's own may be off by 2 u, so the bound against the exact rotation is (1 + gamma u)(1
 // + 2 u) - 1. f16 and bf16 data have the bound h of f32, plus half the distance of the 16-bit
 // numbers around the rounded values: h + hypot_j half_ulp(|y_j| + h).
+//
+// Kills alone: one_table_for_all, room_for_128_pairs, range_, half_truncated, half_products
+// Kills alone: half_accumulates, half_table, half_position, half_overflows, half_flushes
+// Kills alone: half_wrong_way, even_batch, one_head_only, tokens_by_four, backward_only
+// Kills alone: scaled_only, grouped_only
 #include "properties/truth/agreement.h"
 
 #include "harness/judge/judge.h"

@@ -5,6 +5,8 @@
 // case is SKIPPED.
 //
 // Bound: that of agreement.
+//
+// Kills alone: offsets_in_32, byte_offsets_in_32
 #include <vector>
 
 #include "properties/property.h"

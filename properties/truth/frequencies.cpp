@@ -4,6 +4,8 @@
 // result.
 //
 // Bound: that of agreement.
+//
+// Kills alone: zero_frequency, frequency_at_most, frequencies_only
 #include <vector>
 
 #include "properties/property.h"

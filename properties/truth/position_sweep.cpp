@@ -3,6 +3,8 @@
 // full-mantissa vector (DataPattern::basis).
 //
 // Bound: that of agreement.
+//
+// Kills alone: one_position_off, half_position, far_, run_taken, wrong_in_reach
 #include <algorithm>
 
 #include "properties/property.h"

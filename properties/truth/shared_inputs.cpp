@@ -3,6 +3,8 @@
 // and K side by side in one buffer, each in place.
 //
 // Bound: that of agreement for every pair. No other element may change.
+//
+// Kills alone: zero_stride, one_sin, fused_in_place
 #include <vector>
 
 #include "harness/cases/layouts.h"

@@ -7,6 +7,8 @@
 // also take every count from 1 to 70.
 //
 // Bound: that of agreement for every pair. No other element may change.
+//
+// Kills alone: twelve_heads, token_after, more_than_16, unusual_wide, rotary_dim_above, long_tail
 #include <algorithm>
 #include <vector>
 
