@@ -25,9 +25,10 @@ Inputs from_frames(std::string_view text, const std::string& file) {
     const std::size_t end = text.find('\n');
     const std::string_view digits = text.substr(0, end);
     std::size_t bytes = 0;
-    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
-    // A sign, a blank or a leading zero is refused here too, as to_string() writes none.
-    if (end == text.npos || read.ec != std::errc{} || digits != std::to_string(bytes))
+    std::from_chars(digits.data(), digits.data() + digits.size(), bytes);
+    // A word that is no number, or a number that does not fit, leaves 0. to_string() writes no
+    // sign, blank or leading zero, so these are refused too.
+    if (end == text.npos || digits != std::to_string(bytes))
       refuse("'" + shown(digits, 20) + "' is not a line with a number of bytes");
     text.remove_prefix(end + 1);
     const std::string count = std::to_string(bytes) + " bytes";
