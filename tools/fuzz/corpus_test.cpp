@@ -1,40 +1,118 @@
-// Shows that the corpus tests can fail: a broken claim and a folder without inputs are found.
+// Shows that the corpus tests can fail: a broken claim and a damaged file of frames are found. And
+// what the runner packs, it unpacks.
 #include <gtest/gtest.h>
+
+#include <cstdint>
 
 #include "tools/tests/shell.h"
 
 namespace {
 
-Result run_on(const std::filesystem::path& folder) {
-  return shell(std::string(PLANTED_VIOLATION) + " '" + folder.string() + "'");
+using namespace std::string_literals;
+
+std::string quoted(const std::filesystem::path& path) {
+  return " '" + path.string() + "' ";
+}
+
+Result run_on(const std::filesystem::path& file, const std::string& words = "") {
+  return shell(PLANTED_VIOLATION + quoted(file) + words);
+}
+
+std::filesystem::path frames() {
+  return scratch() / "corpus.frames";
+}
+
+std::filesystem::path empty_folder(const std::string& name) {
+  const auto folder = scratch() / name;
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  return folder;
+}
+
+void expect_refused(const Result& result, const std::string& what) {
+  EXPECT_EQ(result.code, 2) << what;
+  EXPECT_EQ(lines_in(result.err), 1) << what << result.err;
+  EXPECT_TRUE(result.err.starts_with("run_corpus: ")) << what << result.err;
+  EXPECT_EQ(result.out, "") << what;
 }
 
 TEST(Corpus, ABrokenClaimFailsAndNamesItsInput) {
-  const auto folder = scratch() / "corpus";
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder);
-  spill(folder / "a", "fine");
-  spill(folder / "empty", "");
-  const Result fine = run_on(folder);
+  spill(frames(), "0\n\n4\nfine\n");
+  const Result fine = run_on(frames());
   EXPECT_EQ(fine.code, 0) << fine.err;
   EXPECT_TRUE(fine.out.ends_with("2 inputs\n")) << fine.out;
-  spill(folder / "b", "bug");
-  spill(folder / "c", "fine");
-  const Result broken = run_on(folder);
+  spill(frames(), "0\n\n3\nbug\n4\nfine\n");
+  const Result broken = run_on(frames());
   EXPECT_NE(broken.code, 0);
+  EXPECT_NE(broken.code, 2);
   EXPECT_TRUE(contains(broken.err, "claim broken: no input begins")) << broken.err;
-  EXPECT_TRUE(broken.out.ends_with((folder / "b").string() + "\n")) << broken.out;
+  EXPECT_TRUE(broken.out.ends_with("\ninput 2 of 3, ecb53f367b3541da\n")) << broken.out;
 }
 
 TEST(Corpus, NothingToRunIsAnError) {
-  const auto folder = scratch() / "corpus";
-  std::filesystem::remove_all(folder);
-  EXPECT_EQ(run_on(folder).code, 2);
+  std::filesystem::remove_all(frames());
+  expect_refused(run_on(frames()), "no file");
+  expect_refused(run_on(scratch()), "a folder");
+  expect_refused(shell(PLANTED_VIOLATION), "no argument");
+  spill(frames(), "");
+  expect_refused(run_on(frames()), "an empty file");
+  spill(frames(), "4\nfine\n");
+  EXPECT_EQ(run_on(frames()).code, 0);
+}
+
+TEST(Corpus, DamageIsRefusedInOneLineBeforeAnyInputRuns) {
+  const std::string most = std::to_string(SIZE_MAX), many(100'000, '9');
+  const std::string begin = "1\na\n", line = "\na\n";
+  for (const std::string& text :
+       {"2\na\n"s,     "1\nab\n"s,     "1\nab"s,         "1\na"s,     "1\n"s,
+        "1"s,          "\n"s,          "-1\na\n"s,       "+1\na\n"s,  " 1\na\n"s,
+        "1 \na\n"s,    "1\r\na\n"s,    "01\na\n"s,       "a\n"s,      "\0\n"s,
+        "0x1\na\n"s,   "1\0\na\n"s,    "\x1b[31m\na\n"s, most + line, most + "0" + line,
+        many + line,   begin + "b",    begin + "\n",     begin + "0", begin + "2\nb\n",
+        begin + begin, begin + "0\n\n"}) {
+    spill(frames(), text);
+    expect_refused(run_on(frames()), text.substr(0, 40));
+  }
+  const std::string largest((1 << 20) - 9, 'a');
+  spill(frames(), "1048567\n" + largest + "\n");
+  EXPECT_EQ(run_on(frames()).code, 0);
+  spill(frames(), "1048568\n" + largest + "a\n");
+  expect_refused(run_on(frames()), "more than 1 MiB");
+}
+
+TEST(Corpus, AFolderIsPackedWithoutItsNamesAndUnpacked) {
+  const auto folder = empty_folder("folder"), unpacked = empty_folder("unpacked");
+  const auto again = scratch() / "again.frames";
+  for (const auto& [name, input] : {std::pair{"1", "fine"}, {"2", ""}, {"3", "fine"}, {"4", "a\n"}})
+    spill(folder / name, input);
+  EXPECT_EQ(run_on(frames(), "--pack" + quoted(folder)).code, 0);
+  EXPECT_EQ(slurp(frames()), "0\n\n2\na\n\n4\nfine\n");
+  EXPECT_EQ(run_on(frames(), "--unpack" + quoted(unpacked)).code, 0);
+  EXPECT_EQ(slurp(unpacked / "87428fc522803d31"), "a\n");
+  EXPECT_EQ(run_on(again, "--pack" + quoted(unpacked)).code, 0);
+  EXPECT_EQ(slurp(again), slurp(frames()));
+  expect_refused(run_on(frames(), "--unpack" + quoted(unpacked)), "a folder that is in use");
+  expect_refused(run_on(frames(), "--unpack" + quoted(again)), "a file");
+}
+
+TEST(Corpus, AFolderThatCannotBePackedLeavesTheFileAsItIs) {
+  const auto folder = empty_folder("folder");
+  const std::string before = "4\nfine\n", pack = "--pack" + quoted(folder);
+  spill(frames(), before);
+  expect_refused(run_on(frames(), pack), "an empty folder");
+  expect_refused(run_on(frames(), "--pack" + quoted(folder / "missing")), "no folder");
+  expect_refused(run_on(frames(), "--pack" + quoted(frames())), "a file");
+  expect_refused(run_on(frames(), "--pick" + quoted(folder)), "an unknown option");
+  expect_refused(run_on(frames(), "--pack"), "an option without its folder");
+  spill(folder / "1", std::string(600'000, 'a'));
+  spill(folder / "2", std::string(600'000, 'b'));
+  expect_refused(run_on(frames(), pack), "more than 1 MiB");
+  std::filesystem::remove(folder / "2");
   std::filesystem::create_directories(folder / "below");
-  EXPECT_EQ(run_on(folder).code, 2);
-  spill(folder / "a", "fine");
-  EXPECT_EQ(run_on(folder).code, 0);
-  EXPECT_EQ(shell(PLANTED_VIOLATION).code, 2);
+  expect_refused(run_on(frames(), pack), "a folder below");
+  EXPECT_EQ(slurp(frames()), before);
+  std::filesystem::remove(folder / "below");
+  EXPECT_EQ(run_on(frames(), pack).code, 0);
 }
 
 }  // namespace

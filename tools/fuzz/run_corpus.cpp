@@ -1,46 +1,46 @@
-// Feeds the files of a folder to a fuzz target, with any compiler. It names each file before it
-// runs it, so the last one named is the one that broke. The exit code is 2 if there is nothing to
-// run.
-#include <algorithm>
+// Feeds the inputs of a file of frames to a fuzz target, with any compiler. It names each input
+// before it runs it, so the last one named is the one that broke. --unpack and --pack turn the file
+// into a folder and back. The exit code is 2 if the file cannot be used.
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <system_error>
+#include <stdexcept>
 #include <vector>
 
+#include "base/bad_file.h"
+#include "tools/fuzz/frames.h"
 #include "tools/fuzz/target.h"
 
 namespace {
 
-std::vector<std::filesystem::path> files_of(const std::filesystem::path& folder) {
-  std::vector<std::filesystem::path> files;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-    if (entry.is_regular_file()) files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  return files;
+using namespace ropewalk;
+
+/// What is to be run: nothing if the words ask for --unpack or --pack, which are done here.
+fuzz::Inputs inputs_for(const std::vector<std::string>& words) {
+  if (words.size() == 1) return fuzz::read_frames(words[0]);
+  if (words.size() == 3 && words[1] == "--unpack")
+    fuzz::unpack(words[0], words[2]);
+  else if (words.size() == 3 && words[1] == "--pack")
+    fuzz::pack(words[0], words[2]);
+  else
+    throw BadFile("give FILE.frames, and no more or --unpack FOLDER or --pack FOLDER");
+  return {};
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto files = argc == 2 ? files_of(argv[1]) : std::vector<std::filesystem::path>{};
-  if (files.empty()) {
-    std::fprintf(stderr, "run_corpus: give one folder with inputs\n");
+  fuzz::Inputs inputs;
+  try {
+    inputs = inputs_for({argv + 1, argv + argc});
+  } catch (const std::runtime_error& refusal) {
+    std::fprintf(stderr, "run_corpus: %s\n", refusal.what());
     return 2;
   }
-  for (const auto& file : files) {
-    std::printf("%s\n", file.c_str());
+  std::size_t number = 0;
+  for (const std::string& input : inputs) {
+    std::printf("input %zu of %zu, %s\n", ++number, inputs.size(), fuzz::short_hash(input).c_str());
     std::fflush(stdout);
-    std::ifstream in(file, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    if (!in) {
-      std::fprintf(stderr, "run_corpus: %s cannot be read\n", file.c_str());
-      return 2;
-    }
-    LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
+    LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
   }
-  std::printf("%zu inputs\n", files.size());
+  if (number > 0) std::printf("%zu inputs\n", number);
   return 0;
 }
