@@ -125,10 +125,17 @@ int Launches::run_all() {
   return 0;
 }
 
+void Launches::verify() {
+  gate_.verify(gate_.verdicts().empty());
+  // A known failure may not recur. Its kernel stays broken, as it does without an interruption.
+  for (const TimingRow& row : journal_.resumed())
+    if (row.outcome == Outcome::broken) gate_.keep_broken(row.kernel, {row.reason, row.known});
+}
+
 int Launches::run_launch(std::int64_t launch) {
   for (;;) {
     worker_.restart();
-    gate_.verify(gate_.verdicts().empty());
+    verify();
     if (!paired()) rows_.clear();
     for (const auto& [kernel, why] : gate_.broken()) forget_groups_led_by(kernel);
     const BoardRequest request = request_for(launch);
@@ -265,7 +272,7 @@ void Launches::take(TimingRow row) {
 
 void Launches::take_up() {
   for (const TimingRow& row : journal_.resumed()) {
-    // A known failure needs no entry here: this run's verification finds it again, if it persists.
+    // This run's verification judges known failures first, by the file of today.
     if (row.outcome == Outcome::broken && row.known.empty() && gate_.knows(row.kernel))
       gate_.break_off(row.kernel, row.reason);
     if (row.is_ceiling()) ceilings_[row.workload] = row.variant;

@@ -37,6 +37,7 @@ class Launches {
  private:
   int run_all();
   int run_launch(std::int64_t launch);
+  void verify();
   int pick_ceilings();
   harness::Worker::TimeResult time_board(const BoardRequest& request, std::int64_t launch);
   void blame(const harness::Worker::TimeResult& timed, const BoardRequest& request);
