@@ -184,6 +184,20 @@ TEST(Pictures, WhatGnuplotDoesNotDrawIsFound) {
     EXPECT_NE(picture_difference(forged, svg), "");
 }
 
+// A symbol that holds a painted one shows its paints, whatever the symbol's own are.
+TEST(Pictures, AMarkOfASymbolWithinASymbolIsFound) {
+  const std::string svg = seen_pictures_of(sample_page()).at(0);
+  const std::size_t named = svg.find("gpPt4'"), quote = svg.rfind('\'', named);
+  ASSERT_NE(named, svg.npos);
+  const std::string prefix = svg.substr(quote + 1, named - quote - 1);
+  const std::string symbol = "<use xlink:href='#" + prefix + "gpPt4' id='" + prefix +
+                             "gpPt99' fill='none' stroke='none'/>";
+  const std::string mark =
+      "<use xlink:href='#" + prefix + "gpPt99' transform='translate(99,9) scale(4)' color='red'/>";
+  EXPECT_EQ(picture_difference(replaced(svg, "</defs>", symbol + "</defs>"), svg), "");
+  EXPECT_NE(picture_difference(replaced(svg, "</defs>", symbol + "</defs>" + mark), svg), "");
+}
+
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }

@@ -217,13 +217,17 @@ class PictureReader {
     if (!of.contains("id")) return;
     std::string& text = picture_.symbols[of.at("id")];
     text = name;
-    // A symbol with a colour of its own may be visible even if its mark has no colour.
-    if (!of.contains("color")) paints_[of.at("id")] = {text_in(of, "fill"), text_in(of, "stroke")};
     for (const auto& [key, value] : of)
       if (key != "stroke-width" && key != "id") text += " " + key + "=" + one_line(value);
-    // A symbol may contain another one.
-    const auto other = picture_.symbols.find(text_in(of, "xlink:href", "#").substr(1));
-    if (other != picture_.symbols.end() && &other->second != &text) text += other->second;
+    // A symbol may contain another one, whose own paints stay.
+    const std::string other = text_in(of, "xlink:href", "#").substr(1);
+    const auto found = picture_.symbols.find(other);
+    if (found != picture_.symbols.end() && &found->second != &text) text += found->second;
+    // A symbol with a colour of its own may be visible even if its mark has no colour.
+    if (of.contains("color") || (!other.empty() && !paints_.contains(other))) return;
+    const auto [fill, stroke] = other.empty() ? Paints() : paints_.at(other);
+    paints_[of.at("id")] = {fill.empty() ? text_in(of, "fill") : fill,
+                            stroke.empty() ? text_in(of, "stroke") : stroke};
   }
 
   void draw(const std::string& name, const Attributes& of, const State& state) {
@@ -315,7 +319,8 @@ class PictureReader {
   std::string_view rest_;
   std::string words_;
   std::vector<State> stack_;
-  std::map<std::string, std::pair<std::string, std::string>> paints_;  // fill and stroke by symbol
+  using Paints = std::pair<std::string, std::string>;  // fill and stroke
+  std::map<std::string, Paints> paints_;               // by symbol
   Picture picture_;
 };
 
