@@ -11,12 +11,15 @@
 #include <memory>
 #include <string>
 
+#include "harness/protocol.h"
 #include "kernels/api/kernel.h"
 
 namespace ropewalk {
 namespace {
 
-constexpr int socket_descriptor = 3, memory_descriptor = 4;
+using harness::protocol::memory_descriptor;
+using harness::protocol::Reply;
+using harness::protocol::socket_descriptor;
 
 std::string variable(const char* name, const char* otherwise) {
   const char* value = std::getenv(name);
@@ -28,14 +31,10 @@ void send_packet(std::size_t bytes) {
   (void)!write(socket_descriptor, packet.data(), packet.size());
 }
 
-// Writes a Reply that says all went well. Its nonce is wrong, because a kernel cannot know the
+// Writes a Reply that says all went well. Only its nonce is wrong, because a kernel cannot know the
 // nonce.
 void forge_reply() {
-  struct {
-    std::uint32_t version = 4, status = 0;
-    std::uint64_t nonce = 0, count = 1;
-    char text[488] = {};
-  } reply;
+  const Reply reply{.repeated = 1, .kernels = 1};
   (void)!write(socket_descriptor, &reply, sizeof reply);
 }
 
