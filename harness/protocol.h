@@ -140,7 +140,7 @@ struct CallDescriptor {
     Region in, out, cos, sin;
   } tensor[ROPE_MAX_TENSORS];
   std::uint32_t callers;     ///< step_repeat: number of descriptors, this one included
-  std::uint32_t rounds;      ///< step_repeat: least number of calls by each caller
+  std::uint32_t rounds;      ///< step_repeat: calls wanted of each caller; time may end it earlier
   std::uint32_t float_mode;  ///< FloatMode in which apply is entered
   std::uint32_t reserved;
 };

@@ -75,8 +75,9 @@ constexpr double special_value(std::uint64_t bits, const DataType& type) {
   const std::uint64_t which = mix(bits) % 6;
   if (which < 4) return values[which];
   if (which == 4) return unit_value(bits, mantissa);
-  if (mantissa == 53) return power_of_two_value(-type.huge);
-  return type.format.eta * static_cast<double>(bits >> (64 - std::min(mantissa - 1, 20)));
+  if (type.dtype == Dtype::f64) return power_of_two_value(-type.huge);
+  constexpr int bits_at_most = 20;  // fewer than f32 has: replay lines keep their values
+  return type.format.eta * static_cast<double>(bits >> (64 - std::min(mantissa - 1, bits_at_most)));
 }
 
 /// The lower end of a type: 1 to 100 times its least subnormal, any subnormal, and its first normal

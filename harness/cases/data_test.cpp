@@ -41,6 +41,21 @@ TEST(Data, PinnedValues) {
   EXPECT_EQ(tiny_value(other, f64), -0x1.e47a6de754298p-125);
 }
 
+TEST(Data, PinnedValuesOfNarrowTypes) {
+  const std::uint64_t bits = hash(7, 0);
+  const DataType &f16 = data_type(Dtype::f16), &bf16 = data_type(Dtype::bf16);
+  EXPECT_EQ(special_value(bits, f16), 0x1.8fp-16);
+  EXPECT_EQ(special_value(bits, bf16), 0x1.88p-128);
+  EXPECT_EQ(tiny_value(bits, f16), 0x1.c78p-14);
+  EXPECT_EQ(tiny_value(bits, bf16), 0x1.c6p-126);
+  EXPECT_EQ(wide_value(bits, f16), 0x1.c78p+5);
+  EXPECT_EQ(wide_value(bits, bf16), 0x1.c6p+9);
+  EXPECT_EQ(huge_value(bits, f16), 0x1.c78p+8);
+  EXPECT_EQ(huge_value(bits, bf16), 0x1.c6p+117);
+  EXPECT_EQ(subnormal_value(bits, f16.format), 0x1.6p-19);
+  EXPECT_EQ(edge_value(bits, bf16.format, 1), 0x1.c6p+126);
+}
+
 TEST(Data, IsAConstantExpression) {
   static_assert(hash(1, 2, 3) != hash(1, 3, 2));
   static_assert(hash(1, 2) != hash(2, 1));

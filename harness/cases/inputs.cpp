@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "harness/cases/checked.h"
-#include "harness/cases/names.h"
 
 namespace ropewalk::harness {
 namespace {

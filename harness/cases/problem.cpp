@@ -49,8 +49,8 @@ rope_tensor shape_of(const Case& c, const TensorCase& t) {
 }
 
 // How far min_position and max_position lie outside the positions used. Both are only bounds, and a
-// kernel may not take them for the first and last position. A table by position ends at
-// max_position.
+// kernel may not take them for the first and last position. For a table by position, max_position
+// stays inside the table's rows.
 std::pair<std::int64_t, std::int64_t> room_around(const Case& c, std::int64_t low,
                                                   std::int64_t high) {
   const std::uint64_t bits = hash(c.seed, 0x300);

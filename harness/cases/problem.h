@@ -54,9 +54,9 @@ struct Problem {
   TensorPlaces tensor[ROPE_MAX_TENSORS];
 };
 
-/// The heads of DataPattern::decay. The first half of them are prefix indicators: in head j, pairs
-/// 0..j are 1 and the others 0. Then q has the staircase sqrt(half - i). k has ones, i * ones, the
-/// staircase, and i * the staircase.
+/// The heads of DataPattern::decay. The first half = rotary_dim / 2 heads are prefix indicators: in
+/// head j, pairs 0..j are 1 and the others 0. The heads of this enumeration follow: q has the
+/// staircase sqrt(half - i), and k has ones, i * ones, the staircase, and i * the staircase.
 enum DecayHead : std::int64_t {
   decay_stair_q,
   decay_ones_re,

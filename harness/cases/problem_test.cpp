@@ -390,8 +390,7 @@ TEST(Poison, IsThreeDifferentNansOfEveryType) {
     fill_poison(bytes.data(), bytes.size(), type.dtype, Poison::b);
     EXPECT_TRUE(is_poison(bytes.data() + type.bytes, type.dtype, Poison::b));
     EXPECT_FALSE(is_poison(bytes.data() + type.bytes, type.dtype, Poison::a));
-    if (type.bytes == 1) continue;
-    EXPECT_EQ(bytes[18], std::byte{0}) << "a partial element stays";
+    EXPECT_EQ(bytes[18] == std::byte{0}, 19 % type.bytes != 0) << "a partial element stays";
   }
 }
 

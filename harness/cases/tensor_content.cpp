@@ -5,7 +5,6 @@
 #include <type_traits>
 
 #include "harness/cases/data.h"
-#include "harness/cases/names.h"
 #include "harness/cases/poison.h"
 #include "harness/cases/problem.h"
 #include "harness/cases/stored.h"

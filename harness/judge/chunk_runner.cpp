@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "harness/cases/names.h"
 #include "harness/cases/poison.h"
 #include "harness/process/guarded_mapping.h"
 
@@ -21,7 +20,7 @@ std::size_t row_of(std::int64_t position) {
 }  // namespace
 
 ChunkRunner::ChunkRunner(Subject& subject, const ChunkPlan& plan) : subject_(subject), plan_(plan) {
-  // While inv_freq_ is empty, case_of() makes the frequencies. They are made only once.
+  // The frequencies are made once. Each case of a chunk gets them as its own.
   inv_freq_ = frequencies_of(case_of(0, 1));
   const auto row_bytes = static_cast<std::size_t>(row_elements() * bytes_of_float);
   rows_.resize(static_cast<std::size_t>(vectors * row_elements()));

@@ -68,10 +68,10 @@ void perform(Subject& subject, const Problem& problem, const Call& call, Executi
 void perform_far(Subject& subject, const Problem& problem, const Call& call, int axis,
                  std::int64_t stride, Execution& execution, Outputs& outputs);
 
-/// Lets `callers` threads repeat one call on a prepared state, each at least `rounds` times, all at
-/// once. Pairs of callers get the inputs of one placement in memory of their own, or `shared`
-/// inputs. The result is failed if two calls differ. Its `repeated` is defined at
-/// protocol::step_repeat.
+/// Lets `callers` threads, all at once, repeat one call on a prepared state. Each is wanted
+/// `rounds` times; if there are several callers, time may end it earlier. Pairs of callers get the
+/// inputs of one placement in memory of their own, or `shared` inputs. The result is failed if two
+/// calls differ. Its `repeated` is defined at protocol::step_repeat.
 CallResult perform_again(Subject& subject, const Problem& problem, std::uint32_t state,
                          std::uint32_t callers, std::uint32_t rounds, bool shared);
 

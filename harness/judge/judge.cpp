@@ -7,7 +7,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "harness/cases/names.h"
 #include "kernels/api/kernel.h"
 
 namespace ropewalk::harness {

@@ -175,11 +175,12 @@ void run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32
     const bool spoiled = caller.drop(!refused) || failure.worker_is_spoiled;
     set_phase(*control, Phase::idle);
     refuse(failure.status, spoiled, failure.text);
-  } catch (const abi::__forced_unwind&) {  // must be rethrown
+  } catch (const abi::__forced_unwind&) {  // such a handler must not end, so the process does
     refuse(Status::failed, true, "a kernel ended the thread it was called on (pthread_exit)");
     _exit(0);
   } catch (const std::exception& e) {
-    refuse(Status::failed, caller.drop(), std::string("an exception left the kernel: ") + e.what());
+    const bool spoiled = caller.drop();  // before what(), which may be code of the kernel
+    refuse(Status::failed, spoiled, std::string("an exception left the kernel: ") + e.what());
   } catch (...) {
     refuse(Status::failed, caller.drop(), "an exception left the kernel");
   }

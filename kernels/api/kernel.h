@@ -8,7 +8,6 @@
 #pragma once
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 #include <vector>
 
 #include "kernels/api/half.h"

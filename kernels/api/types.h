@@ -1,7 +1,8 @@
 // types.h: the contract's enumerations as C++ types, and the table of its data types.
 //
 // A new data type needs an enumerator in rope_kernel.h and in Dtype, a C++ type (half.h), and one
-// row of `data_types`. Code reads everything that differs between types from that row.
+// row of `data_types`. Code reads from that row what differs between types. `tensor_dtypes` lists
+// the floating-point types once more, in the order of reports.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -163,6 +164,22 @@ static_assert([] {
 template <std::size_t i>
 using Element = typename std::tuple_element_t<i, decltype(data_types)>::Stored;
 
+static_assert([]<std::size_t... i>(std::index_sequence<i...>) {
+  return ((sizeof(Element<i>) == data_type_rows[i].bytes) && ...);
+}(std::make_index_sequence<data_type_rows.size()>()));
+
+// tensor_dtypes has every floating-point type once.
+static_assert([] {
+  std::size_t floating = 0;
+  for (const DataType& row : data_type_rows) {
+    std::size_t found = 0;
+    for (const Dtype dtype : tensor_dtypes) found += dtype == row.dtype ? 1 : 0;
+    if (found != (row.format.mantissa > 0 ? 1u : 0u)) return false;
+    floating += found;
+  }
+  return floating == tensor_dtypes.size();
+}());
+
 template <class Result, bool integers_too, std::size_t i = 0, class Use>
 Result with_row(Dtype dtype, Use& use) {
   if constexpr (i < data_type_rows.size()) {
@@ -186,7 +203,7 @@ constexpr Dtype dtype_of() {
 
 }  // namespace detail
 
-/// The row of a data type.
+/// The row of a data type. It must be an enumerator: test an integer with is_floating() first.
 constexpr const DataType& data_type(Dtype dtype) {
   return data_type_rows[static_cast<std::size_t>(dtype)];
 }

@@ -1,6 +1,7 @@
-// Phase: makes its own angles, so it loads no table. It is right at every position of an int32,
-// because one integer multiplication wraps around (common/integer_phase.h). A rotation is off by
-// 2^-36 before one rounding to f32, 0.71 u together. Its plain loops become vector code.
+// Phase: makes its own angles, so it loads no table. It is right at every position of an int32: one
+// integer multiplication wraps around, and that is the exact range reduction
+// (common/integer_phase.h). A rotation is off by 2^-36 before one rounding to f32, 0.71 u together.
+// Its plain loops become vector code.
 #include <memory>
 #include <new>
 #include <vector>
@@ -42,10 +43,15 @@ std::int32_t apply(const rope_problem* p, const rope_operands* o, void* state) {
     const CosSin r = cos_sin(phase_of(fractions[static_cast<std::size_t>(i)], position));
     return Turn{static_cast<float>(r.cos), static_cast<float>(r.sin)};
   };
-  with_floating_type(Dtype{p->tensor[0].in_dtype}, [&]<class Data>(std::type_identity<Data>) {
-    if constexpr (std::is_same_v<TableOf<Data>, float>) rotate_by_own_angles<Data>(*p, *o, turn_of);
-  });
-  return ROPE_OK;
+  return with_floating_type(Dtype{p->tensor[0].in_dtype},
+                            [&]<class Data>(std::type_identity<Data>) -> std::int32_t {
+                              if constexpr (!std::is_same_v<TableOf<Data>, float>) {
+                                return ROPE_FAILED;
+                              } else {
+                                rotate_by_own_angles<Data>(*p, *o, turn_of);
+                                return ROPE_OK;
+                              }
+                            });
 }
 
 const RegisteredKernel registered{{
