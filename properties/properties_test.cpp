@@ -98,8 +98,8 @@ TEST(Properties, AMissingRowIsSeen) {
   EXPECT_EQ(missing.size(), all_properties().size() - 2);
 }
 
-// The properties whose file names no mutant that they alone kill. tools/CMakeLists.txt makes a test
-// of each such line.
+// The properties whose file names no mutant that the property kills by itself. tools/CMakeLists.txt
+// makes a test of each such line.
 std::vector<std::string> without_kills(const std::vector<const Property*>& properties,
                                        const std::filesystem::path& folder) {
   std::vector<std::string> out;
@@ -108,14 +108,14 @@ std::vector<std::string> without_kills(const std::vector<const Property*>& prope
     for (const char* room : {"truth", "algebra", "memory"}) {
       std::ifstream file(folder / room / (std::string(p->name) + ".cpp"));
       for (std::string line; std::getline(file, line);)
-        found = found || line.starts_with("// Kills alone: ");
+        found = found || line.starts_with("// Kills by itself: ");
     }
     if (!found) out.emplace_back(p->name);
   }
   return out;
 }
 
-TEST(Properties, EachNamesWhatItAloneKills) {
+TEST(Properties, EachNamesWhatItKillsByItself) {
   const std::filesystem::path folder = std::filesystem::path(ROPEWALK_SOURCE_DIR) / "properties";
   EXPECT_EQ(without_kills(all_properties(), folder), std::vector<std::string>{});
   Property other = property_named("norm");

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "harness/cases/layouts.h"
-#include "harness/cases/names.h"
 
 namespace ropewalk::properties {
 using namespace harness;

@@ -5,7 +5,7 @@
 // storage, each result pair also adds its storage error times the length of its partner. Dot
 // products are compared for each head and computed in double-double.
 //
-// Kills alone: backward_is_forward, stored_too_early
+// Kills by itself: backward_is_forward, stored_too_early
 #include <fmt/format.h>
 
 #include <cmath>

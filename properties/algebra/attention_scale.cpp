@@ -5,7 +5,7 @@
 // rho before it is multiplied by a. The sum is |a| rho (e_a + e). The storage error of the unscaled
 // result is multiplied by a too.
 //
-// Kills alone: scaled_twice, not_scaled, scale_without_sign, large_scale, small_scale
+// Kills by itself: scaled_twice, not_scaled, scale_without_sign, large_scale, small_scale
 #include <cmath>
 #include <vector>
 

@@ -6,7 +6,7 @@
 // three results are rounded. The last two are rounded as they are. The first is rounded like any
 // pair of length (1 + e) rho, and then turned once more.
 //
-// Kills alone: position_in_bf16, position_clamped, one_term_reduction, angle_in_f32
+// Kills by itself: position_in_bf16, position_clamped, one_term_reduction, angle_in_f32
 #include <algorithm>
 #include <utility>
 

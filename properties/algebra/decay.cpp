@@ -18,7 +18,7 @@
 // square, 1 + u and underflow, since no pair is shorter than 1.
 // Bound: the same sum is compared with the right-hand side. It comes within 1.01 of it at D = 1.
 //
-// Kills alone: wrong_way
+// Kills by itself: wrong_way
 #include "reference/decay.h"
 
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 // may become +0, and a kernel that declares to flush subnormals may flush them. A kernel that makes
 // its own angles may be off by 2 u here as anywhere: |y - x| is judged as in agreement, with r = 1.
 //
-// Kills alone: zeros, fixed_point
+// Kills by itself: zeros, fixed_point
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 // gamma u (1 + u / sqrt(2)); for a kernel's own angles e is (1 + gamma u)(1 + 2 u) - 1. The sum is
 // |a| e (|x| + |z| + |x + z|), plus the storage error of each result.
 //
-// Kills alone: limited_input, fixed_point, one_output_in_bf16
+// Kills by itself: limited_input, fixed_point, one_output_in_bf16
 #include <fmt/format.h>
 
 #include <cmath>

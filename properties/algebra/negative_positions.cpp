@@ -5,7 +5,7 @@
 // are odd too. A table holds its own angles, so only kernels that make their own angles are
 // checked.
 //
-// Kills alone: positions_without_sign, backward_is_forward_exact
+// Kills by itself: positions_without_sign, backward_is_forward_exact
 #include "properties/property.h"
 #include "properties/two_runs.h"
 

@@ -5,7 +5,7 @@
 // kernel's own angles. The bound of a head is that of its pairs: the norm of a vector of pair
 // errors. With narrow storage, the whole storage error of a pair may change its length.
 //
-// Kills alone: pairing_swapped, table_in_bf16, scaled_twice, not_scaled
+// Kills by itself: pairing_swapped, table_in_bf16, scaled_twice, not_scaled
 #include <cmath>
 
 #include <fmt/format.h>

@@ -6,7 +6,7 @@
 // error. For an angle that is wrong at single positions, this bound is two to four times
 // sharper than that of composition, which has three products in it.
 //
-// Kills alone: position_in_bf16, one_term_reduction, angle_in_f32, pairing_swapped
+// Kills by itself: position_in_bf16, one_term_reduction, angle_in_f32, pairing_swapped
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 // each. The property finds errors that depend on the size of x: fixed point, limits, absolute
 // thresholds.
 //
-// Kills alone: limited_input, fixed_point
+// Kills by itself: limited_input, fixed_point
 #include <cmath>
 
 #include "harness/cases/checked.h"

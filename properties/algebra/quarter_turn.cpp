@@ -5,7 +5,7 @@
 // The property finds different treatment of a pair's halves: a wrongly tiled table, a sign on one
 // side, a scale on one element.
 //
-// Kills alone: row_repeated, pairing_swapped, one_output_in_bf16
+// Kills by itself: row_repeated, pairing_swapped, one_output_in_bf16
 #include "properties/property.h"
 #include "properties/two_runs.h"
 

@@ -7,7 +7,7 @@
 // r|. With narrow storage let dq and dk be the storage errors of a pair of q and of k. They move
 // each dot product by up to sum (dq |k| + |q| dk + dq dk), with the lengths of the stored pairs.
 //
-// Kills alone: position_in_bf16, position_clamped, one_term_reduction
+// Kills by itself: position_in_bf16, position_clamped, one_term_reduction
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 // because both passes use the same r^. With narrow storage the second result is rounded. The first
 // is rounded too and then goes through the second product: |a| (1 + e) times its storage error.
 //
-// Kills alone: backward_is_forward
+// Kills by itself: backward_is_forward
 #include <fmt/format.h>
 
 #include <cmath>

@@ -10,6 +10,7 @@
 // - It also explains a second call of the same form with other data and other positions. False
 // names fit inputs with a zero in each pair, or a single position.
 // - It explains the case that the failure is reported with.
+//
 // A name may predict errors for pairs that are right. Then the wrong pairs must lie in one place,
 // the same in both calls.
 #include "properties/explain/diagnosis.h"

@@ -4,7 +4,7 @@
 // Bound: none if the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho (compare_same). A kernel
 // with ROPE_NEEDS_ALIGN_64 is exempt.
 //
-// Kills alone: promises_bits, aligned_loads
+// Kills by itself: promises_bits, aligned_loads
 #include <vector>
 
 #include "harness/cases/data.h"

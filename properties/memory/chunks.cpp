@@ -5,7 +5,7 @@
 // kernel that counts positions itself, treats a single token as the first, or continues from the
 // token before.
 //
-// Kills alone: decode_at_zero, counts_on, promises_bits, stretched_for_longest
+// Kills by itself: decode_at_zero, counts_on, promises_bits, stretched_for_longest
 #include <algorithm>
 #include <utility>
 #include <vector>

@@ -4,7 +4,7 @@
 // Bound: none if the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho. The property finds a row
 // that is taken for another, a head index in the arithmetic, and a neighbour that changes a result.
 //
-// Kills alone: row_zero_for_all, counts_on, promises_bits
+// Kills by itself: row_zero_for_all, counts_on, promises_bits
 #include <algorithm>
 #include <utility>
 

@@ -6,7 +6,7 @@
 // ROPE_MIXES_PAIRS only the changed pair is judged, because 0 * inf = NaN reaches all pairs of a
 // matrix product.
 //
-// Kills alone: nan_to_zero, zero_times_all
+// Kills by itself: nan_to_zero, zero_times_all
 #include <fmt/format.h>
 
 #include <bit>

@@ -3,7 +3,7 @@
 // Bound: none if the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho. The property finds an
 // element that is overwritten before its partner is computed.
 //
-// Kills alone: stored_too_early, promises_bits
+// Kills by itself: stored_too_early, promises_bits
 #include "properties/property.h"
 #include "properties/two_runs.h"
 

@@ -2,7 +2,7 @@
 //
 // Bound: 2 e rho; the contract promises no equal bits here.
 //
-// Kills alone: wide_positions_read_narrow
+// Kills by itself: wide_positions_read_narrow
 #include "properties/property.h"
 #include "properties/two_runs.h"
 

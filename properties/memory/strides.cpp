@@ -3,7 +3,7 @@
 //
 // Bound: none if the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho.
 //
-// Kills alone: promises_bits, heads_taken_as_dense
+// Kills by itself: promises_bits, heads_taken_as_dense
 #include <utility>
 
 #include "properties/property.h"

@@ -3,7 +3,7 @@
 // Bound: 2 e rho, as the contract promises no equal bits here. The property finds shapes and
 // strides of one tensor that are used for another.
 //
-// Kills alone: heads_of_first_tensor, strides_of_first_tensor
+// Kills by itself: heads_of_first_tensor, strides_of_first_tensor
 #include <utility>
 
 #include "harness/cases/checked.h"

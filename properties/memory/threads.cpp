@@ -10,7 +10,7 @@
 // have the inputs of one placement, and two those of the other, so a result in the wrong place
 // shows.
 //
-// Kills alone: static_scratch, shared_last, scratch_in_state, prepared_thread
+// Kills by itself: static_scratch, shared_last, scratch_in_state, prepared_thread
 #include <fmt/format.h>
 
 #include <vector>

@@ -1,13 +1,12 @@
 // Untouched dims: elements outside the rotated window, and tensors with rotate = 0, are copied bit
 // for bit, also NaN payloads and infinities. There is no bound: bits are equal or not.
 //
-// Kills alone: whole_head, untouched, rotates_all, half_copies
+// Kills by itself: whole_head, untouched, rotates_all, half_copies
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "harness/cases/names.h"
 #include "harness/judge/judge.h"
 #include "properties/property.h"
 #include "properties/whole_output.h"

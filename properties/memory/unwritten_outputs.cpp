@@ -3,7 +3,7 @@
 // not written. Memory between and around the rows must still be poison, which every execution
 // checks.
 //
-// Kills alone: untouched_never_written, two_tensors_only
+// Kills by itself: untouched_never_written, two_tensors_only
 #include "harness/cases/checked.h"
 #include "harness/judge/judge.h"
 #include "properties/property.h"

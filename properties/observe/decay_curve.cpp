@@ -8,7 +8,6 @@
 #include <cmath>
 #include <complex>
 
-#include "harness/cases/names.h"
 #include "harness/judge/judge.h"
 #include "properties/search/verify.h"
 #include "reference/decay.h"

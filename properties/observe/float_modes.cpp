@@ -24,7 +24,7 @@ constexpr struct {
 
 std::string effect_of(Subject& subject, const Problem& problem, protocol::FloatMode mode) {
   const Run usual = run_like(subject, problem, {.steps = 0});
-  if (usual.failed()) return "not measured: in the contract's mode,  " + usual.failure.reason;
+  if (usual.failed()) return "not measured: in the contract's mode, " + usual.failure.reason;
   const Run other = run_like(subject, problem, {.steps = 0, .float_mode = mode});
   if (other.failed()) return other.failure.reason;
   if (std::equal(usual.execution.outputs.begin(), usual.execution.outputs.end(),

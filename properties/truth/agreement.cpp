@@ -6,10 +6,10 @@
 // + 2 u) - 1. f16 and bf16 data have the bound h of f32, plus half the distance of the 16-bit
 // numbers around the rounded values: h + hypot_j half_ulp(|y_j| + h).
 //
-// Kills alone: one_table_for_all, room_for_128_pairs, range_, half_truncated, half_products
-// Kills alone: half_accumulates, half_table, half_position, half_overflows, half_flushes
-// Kills alone: half_wrong_way, even_batch, one_head_only, tokens_by_four, backward_only
-// Kills alone: scaled_only, grouped_only
+// Kills by itself: one_table_for_all, room_for_128_pairs, range_, half_truncated, half_products
+// Kills by itself: half_accumulates, half_table, half_position, half_overflows, half_flushes
+// Kills by itself: half_wrong_way, even_batch, one_head_only, tokens_by_four, backward_only
+// Kills by itself: scaled_only, grouped_only
 #include "properties/truth/agreement.h"
 
 #include "harness/judge/judge.h"

@@ -6,7 +6,7 @@
 //
 // Bound: that of agreement.
 //
-// Kills alone: offsets_in_32, byte_offsets_in_32
+// Kills by itself: offsets_in_32, byte_offsets_in_32
 #include <vector>
 
 #include "properties/property.h"

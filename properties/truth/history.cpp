@@ -10,7 +10,7 @@
 // another or freed with it, and a count of calls. A problem of another pairing or data type counts
 // only if the kernel is right on it in a fresh process. Otherwise the error belongs to that form.
 //
-// Kills alone: third_call, after_9000, one_state, second_state, release_drops, cache_by_first
+// Kills by itself: third_call, after_9000, one_state, second_state, release_drops, cache_by_first
 #include <fmt/format.h>
 
 #include <algorithm>

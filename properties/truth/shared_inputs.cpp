@@ -4,7 +4,7 @@
 //
 // Bound: that of agreement for every pair. No other element may change.
 //
-// Kills alone: zero_stride, one_sin, fused_in_place
+// Kills by itself: zero_stride, one_sin, fused_in_place
 #include <vector>
 
 #include "harness/cases/layouts.h"
