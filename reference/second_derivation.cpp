@@ -8,8 +8,6 @@
 #include <limits>
 #include <stdexcept>
 
-#include "kernels/api/rope_kernel.h"
-
 namespace ropewalk {
 namespace {
 

@@ -47,12 +47,12 @@ std::int64_t memory_kills(const SystemFiles& files = SystemFiles());
 /// The explanation of a SIGKILL; empty if no such kill came after the first count.
 std::string memory_kill_text(std::int64_t kills_before, const SystemFiles& files = SystemFiles());
 
-/// A folder of one of this process's groups that hold a controller. The list begins with the
-/// process's own group.
+/// The folder of a control group that holds this process.
 struct GroupFolder {
   std::string path;
   int version = 2;
 };
+/// The groups that hold a controller, from the process's own group upwards.
 std::vector<GroupFolder> group_folders(const SystemFiles& files, const std::string& controller);
 
 /// A number of /proc/meminfo in bytes, or -1 if there is none.

@@ -11,7 +11,6 @@
 
 #include "benchmarks/workloads/timed_types.h"
 #include "kernels/api/cpu_features.h"
-#include "kernels/api/rope_kernel.h"
 
 namespace ropewalk::bench {
 namespace {

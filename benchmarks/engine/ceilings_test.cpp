@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "kernels/api/cpu_features.h"
-#include "kernels/api/rope_kernel.h"
 
 namespace ropewalk::bench {
 namespace {

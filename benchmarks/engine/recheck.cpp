@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "benchmarks/engine/rounds.h"
-#include "benchmarks/workloads/timed_types.h"
 #include "benchmarks/workloads/workload_shape.h"
 #include "harness/judge/judge.h"
 
@@ -52,9 +51,9 @@ std::vector<std::int64_t> chosen_tokens(const Workload& w, const Expected& expec
 }
 
 /// The rotations of a token, one a pair.
-std::vector<Rotation> rotations_of(const Case& c, const WorkloadData& data,
-                                   const Expected& expected, const std::vector<double>& inv_freq,
-                                   Oracle& oracle, std::int64_t position) {
+std::vector<Rotation> token_rotations(const Case& c, const WorkloadData& data,
+                                      const Expected& expected, const std::vector<double>& inv_freq,
+                                      Oracle& oracle, std::int64_t position) {
   std::vector<Rotation> out;
   const auto half = std::ssize(inv_freq);
   for (std::int64_t i = 0; i < half; ++i) {
@@ -122,7 +121,7 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
   };
   for (const std::int64_t token : chosen_tokens(w, expected, seed)) {
     const std::int32_t position = expected.positions[token];
-    const auto rotations = rotations_of(c, data, expected, inv_freq, oracle, position);
+    const auto rotations = token_rotations(c, data, expected, inv_freq, oracle, position);
     for (const std::size_t tensor : {std::size_t{0}, std::size_t{1}}) {
       const WorkloadTensor& t = w.tensors[tensor];
       for (std::int64_t head = 0; head < t.heads; ++head) {

@@ -63,7 +63,8 @@ JsonFields parse_json_fields(std::string_view text, const std::string& file) {
     const auto seen = text.substr(0, std::min(error.byte, text.size()));
     throw BadFile(file, 1 + std::count(seen.begin(), seen.end(), '\n'), "is no JSON");
   } catch (const json::exception&) {  // a number that no double can hold
-    throw BadFile(fmt::format("{}: {}: a number out of range", file, shown(place())));
+    const std::string at = names.empty() ? "" : shown(place()) + ": ";
+    throw BadFile(fmt::format("{}: {}a number out of range", file, at));
   }
   return fields;
 }

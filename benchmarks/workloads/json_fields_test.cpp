@@ -44,6 +44,8 @@ TEST(JsonFields, WhatIsRefusedIsOneLine) {
   EXPECT_EQ(message_of("{\"a\": 1e999}"), "FILE: a: a number out of range");
   EXPECT_EQ(message_of("{\"b\": {\"a\": [1, {\"c\": -1e999}]}}"),
             "FILE: b.a: a number out of range");
+  EXPECT_EQ(message_of("{\"a.b\": 1e999}"), "FILE: a number out of range");
+  EXPECT_EQ(message_of("1e999"), "FILE: a number out of range");
   EXPECT_EQ(message_of("[1]"), "FILE: is no JSON object");
   EXPECT_EQ(message_of("7"), "FILE: is no JSON object");
   EXPECT_EQ(message_of(R"({"a": 1, "a": 2})"), "FILE: 'a' stands twice");

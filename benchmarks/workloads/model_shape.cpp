@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "benchmarks/workloads/workload_shape.h"
-#include "harness/cases/names.h"
 
 namespace ropewalk::bench {
 

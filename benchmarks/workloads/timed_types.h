@@ -8,7 +8,7 @@
 namespace ropewalk::bench {
 
 /// Calls use(std::type_identity<Data>{}), where Data is the C++ type of f32 or f64. Throws
-/// std::logic_error for other types, which no workload may name (workloads.cpp, model_shape.cpp).
+/// std::logic_error for other types, which shape_fault() refuses.
 template <class Use>
 auto with_timed_type(Dtype dtype, Use&& use) {
   switch (dtype) {

@@ -37,7 +37,8 @@ std::optional<double> error_of(const Results& results, const std::string& kernel
                                const std::string& dtype) {
   std::optional<double> worst;
   for (const CurveRow& row : results.curves) {
-    if (row.chart != "error_over_position" || row.series != kernel || row.dtype != dtype) continue;
+    if (row.chart != "error_over_position" || row.series != kernel) continue;
+    if (dtype.empty() || row.dtype != dtype) continue;
     for (std::size_t i = 0; i < std::min(row.x.size(), row.y.size()); ++i)
       if (row.x[i] <= position_max && std::isfinite(row.y[i]))
         worst = std::max(worst.value_or(0), row.y[i]);
@@ -122,7 +123,7 @@ Figure figure_of(Trade trade) {
   figure.name = fmt::format("{}, {}", clean_line(trade.board), clean_line(trade.of->of->workload));
   figure.how_to_read =
       "Points to the left are faster, lower points are more accurate. The error is the largest one "
-      "measured against the exact rotation at positions up to 65,536. It was measured with the "
+      "measured at positions up to 65,536. It was measured with the "
       "first pairing that a kernel offers. Errors of 1e-9 or less are drawn at 1e-9. A kernel is "
       "marked best if no other kernel is at least as good in both and better in one. Kernels of "
       "all angle sources share this picture, but no ranking. The error is measured against the "

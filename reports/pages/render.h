@@ -17,7 +17,7 @@ std::string render_markdown(const Results& results, const std::string& history =
 std::string render_html(const Results& results, const std::string& gnuplot = {},
                         const std::string& history = {});
 
-/// One table with a header line and a line for each verdict and timing row. Column `row` names the
+/// One table with a header line and a line for each verdict and contestant. Column `row` names the
 /// kind of row. A cell that does not apply is empty. Text that a spreadsheet would run as a formula
 /// gets an apostrophe.
 std::string render_csv(const Results& results);
