@@ -14,8 +14,8 @@ the command prints. After a change of an option, this line makes the page anew:
 cmake/cli_page.sh build/release/ropewalk > docs/cli.md
 ```
 
-Each option has the same meaning on every verb that takes it. The [README](../README.md#the-command)
-says more about exit codes, and the [glossary](glossary.md) explains the words.
+The [README](../README.md#the-command) says more about exit codes, and the [glossary](glossary.md)
+explains the words.
 
 END
 "$ropewalk" --help | awk '
