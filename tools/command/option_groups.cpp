@@ -1,5 +1,7 @@
 #include "tools/command/option_groups.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <map>
 #include <random>
@@ -81,7 +83,8 @@ void add_identity_options(CLI::App& verb, RunIdentity& identity) {
             if (const std::string wrong = read_seed(text, identity.seed); !wrong.empty())
               throw CLI::ValidationError("--seed", wrong);
           },
-          "seed of all data and cases; it is printed with the results")
+          fmt::format("seed of all data and cases; it is printed with the results (default {})",
+                      default_seed))
       ->type_name("N|random");
 }
 
@@ -117,7 +120,8 @@ void add_timing_options(CLI::App& verb, BenchOptions& options) {
   verb.add_option_function<std::string>(
           "--engine",
           [&options, engines](const std::string& word) { options.engine = engines.at(word); },
-          "paired (rounds in a balanced order, the default) or gbench (Google Benchmark)")
+          "paired (rounds in a balanced order, the default) or gbench (Google Benchmark). Flags of "
+          "Google Benchmark stand behind -- and choose gbench")
       ->type_name("paired|gbench")
       ->check(CLI::IsMember({"paired", "gbench"}));
   verb.add_option("--rounds", options.rounds,
