@@ -41,8 +41,8 @@ RunRow run_row(const RunIdentity& run) {
 }  // namespace
 
 WorkerOptions worker_options(const KernelChoice& choice) {
+  // Shared by the whole command.
   static const auto first_lists =
-      // Shared by the whole command.
       std::make_shared<std::map<std::string, std::vector<KernelFacts>>>();
   WorkerOptions w;
   w.first_lists = first_lists;
