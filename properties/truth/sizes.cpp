@@ -8,8 +8,8 @@
 //
 // Bound: that of agreement for every pair. No other element may change.
 //
-// Kills by itself: twelve_heads, token_after, more_than_16, unusual_wide, rotary_dim_above,
-// long_tail
+// Kills by itself: twelve_heads, token_after, more_than_16, unusual_wide, rotary_dim_above
+// Kills by itself: long_tail
 #include <algorithm>
 #include <vector>
 
