@@ -116,7 +116,7 @@ std::vector<std::string> pictures_of(const std::string& page) {
 std::vector<std::string> seen_pictures_of(const std::string& page) {
   std::vector<std::string> out;
   for (const std::string& svg : pictures_of(page))
-    out.push_back(std::regex_replace(svg, std::regex("<use [^>]*color='none'[^>]*/>"), ""));
+    out.push_back(std::regex_replace(svg, std::regex("<use [^>]*color='transparent'[^>]*/>"), ""));
   return out;
 }
 
@@ -267,10 +267,11 @@ TEST(Pictures, WhatGnuplot6DrawsOtherwiseIsNoDifference) {
       return other.insert(
           mark, use + symbol + " transform='translate(99,9) scale(4.88)' color='" + color + "'/>");
     };
-    EXPECT_EQ(picture_difference(with("none"), svg), "");
-    EXPECT_NE(picture_difference(with("red"), svg), "");
+    EXPECT_EQ(picture_difference(with("transparent"), svg), "");
+    for (const char* seen : {"red", "none", "inherit"})
+      EXPECT_NE(picture_difference(with(seen), svg), "") << seen;
     for (const char* red : {"red", "currentColor' color='red"}) {
-      std::string painted = with("none");
+      std::string painted = with("transparent");
       const std::size_t paint = painted.find("currentColor", defined);
       EXPECT_NE(picture_difference(painted.replace(paint, 12, red), svg), "");
     }

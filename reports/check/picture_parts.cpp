@@ -77,7 +77,10 @@ std::string one_line(std::string_view text) {
 
 /// Whether a thing with this fill and this stroke is invisible.
 bool is_unseen(const std::string& fill, const std::string& stroke) {
-  return fill == "none" && stroke == "none";
+  const auto paints = [](const std::string& paint) {
+    return paint != "none" && paint != "transparent";
+  };
+  return !paints(fill) && !paints(stroke);
 }
 
 /// What an element passes on to the elements inside it.
@@ -176,7 +179,9 @@ class PictureReader {
   }
 
   void hand_down(const Attributes& of, State& state) {
-    state.color = text_in(of, "color", state.color);
+    // "none" is a paint and no colour, so a browser keeps the colour that was handed down.
+    const std::string color = text_in(of, "color", state.color);
+    if (color != "none") state.color = color;
     const auto paint = [&state](const std::string& value) {
       return value == "currentColor" ? state.color : value;
     };

@@ -325,6 +325,8 @@ std::string page_element(std::string svg, const ChartRequest& request, ChartSize
   replace_all(svg, "'gp", "'" + id + "gp");
   replace_all(svg, "#gp", "#" + id + "gp");
   svg = with_css_colours(svg);
+  // A fill may be "none", but as a colour that is no value, and the text's colour would stay.
+  replace_all(svg, "color='none'", "color='transparent'");
   const std::string title = xml_text(request.title);
   const std::size_t open = svg.find("<svg");
   const std::size_t inside = svg.find('>', open) + 1;
