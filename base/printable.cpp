@@ -28,11 +28,10 @@ std::string escaped(std::string_view text, bool keep_lines) {
   while (!text.empty()) {
     const CodePoint c = first_code_point(text);
     const std::string_view bytes = text.substr(0, c.bytes == 0 ? 1 : c.bytes);
-    if (keep_lines && (bytes == "\n" || bytes == "\t"))
-      out += bytes;
-    else if (bytes == "\n")
+    const bool kept = keep_lines && (bytes == "\n" || bytes == "\t");
+    if (!kept && bytes == "\n")
       out += "\\n";
-    else if (c.bytes == 0 || steers(c.value))
+    else if (!kept && (c.bytes == 0 || steers(c.value)))
       append_escaped(out, bytes);
     else
       out += bytes;
