@@ -18,6 +18,7 @@
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_shape.h"
 #include "harness/process/float_state.h"
+#include "harness/watch/shown_problem.h"
 #include "kernels/api/cpu_features.h"
 
 namespace ropewalk::bench {
@@ -108,7 +109,7 @@ class KernelCell final : public Cell {
   bool keeps_arguments() override {
     if (shown_count_ == 0) return !refusal;  // not prepared yet
     std::string wrong = changed_problem("apply");
-    if (wrong.empty() && std::memcmp(&operands_, &shown_, sizeof shown_) != 0)
+    if (wrong.empty() && !same_bytes(operands_, shown_))
       wrong = "apply wrote into its rope_operands";
     if (!workspace_.is_whole()) wrong = "apply wrote past the end of its workspace";
     if (!lazy_.here().outputs_are_whole()) wrong = "apply wrote past the end of an output";
@@ -152,7 +153,7 @@ class KernelCell final : public Cell {
 
   std::string changed_problem(const std::string& entry) const {
     for (int i = 0; i < shown_count_; ++i)
-      if (std::memcmp(&calls_[i].problem, &calls_[i].shown, sizeof calls_[i].shown) != 0)
+      if (!same_bytes(calls_[i].problem, calls_[i].shown))
         return entry + " wrote into its rope_problem";
     return {};
   }

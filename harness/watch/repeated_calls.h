@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "harness/watch/entry_watch.h"
+#include "harness/watch/shown_problem.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk::harness {
@@ -137,8 +138,8 @@ class RepeatedCalls {
     try {
       const std::int32_t answer = enter_on_thread(Entry::apply, kernel_.apply, &caller.site.problem,
                                                   &caller.site.operands, state_);
-      if (std::memcmp(&caller.site.problem, &caller.shown_problem, sizeof(rope_problem)) != 0 ||
-          std::memcmp(&caller.site.operands, &caller.shown_operands, sizeof(rope_operands)) != 0)
+      if (!same_bytes(caller.site.problem, caller.shown_problem) ||
+          !same_bytes(caller.site.operands, caller.shown_operands))
         return "apply wrote into rope_problem or rope_operands";
       return answer == ROPE_OK ? "" : "apply answered " + std::to_string(answer);
     } catch (const StepFailed& failure) {
