@@ -65,7 +65,7 @@ TEST(WorkloadShape, TheFrequenciesInF32AreRoundedOnce) {
 TEST(WorkloadShape, FaultsNameTheKey) {
   Workload w = llama31();
   EXPECT_FALSE(shape_fault(w));
-  const auto key_after = [](Workload changed) {
+  const auto key_after = [](const Workload& changed) {
     const auto fault = shape_fault(changed);
     return fault ? fault->key : "none";
   };

@@ -260,7 +260,7 @@ void append_model(const std::string& name, const toml::table& table, const Table
   for (const auto& [phase_name, phase] : phases.all) {
     if (!phases.of(*phase).names("models", name)) continue;
     own_phases.push_back(phase_name);
-    const std::string whole = name + "/" + phase_name;
+    const std::string whole = fmt::format("{}/{}", name, phase_name);
     if (!good_workload_name(whole))
       model.fail("name", "with its phase it is longer than 100 characters");
     Workload w = read_workload(TableEntry("workload", whole, table, *phase));
@@ -271,7 +271,7 @@ void append_model(const std::string& name, const toml::table& table, const Table
   for (const char* profile : {"smoke", "standard"})
     for (const std::string& phase : model.words_if_any(profile, own_phases))
       for (std::size_t i = first; i < out.size(); ++i)
-        if (out[i].name == name + "/" + phase) out[i].profiles.emplace_back(profile);
+        if (out[i].name == fmt::format("{}/{}", name, phase)) out[i].profiles.emplace_back(profile);
   for (std::size_t i = first; i < out.size(); ++i) out[i].profiles.emplace_back("full");
 }
 
