@@ -48,7 +48,7 @@ constexpr int exponent_of(double x) {
 /// A full mantissa of magnitude 2^-wide .. 2^wide (DataType::wide). It shows errors that grow with
 /// the size of x.
 constexpr double wide_value(std::uint64_t bits, const DataType& type) {
-  const auto count = static_cast<std::uint64_t>(2 * type.wide + 1);
+  const auto count = 2 * static_cast<std::uint64_t>(type.wide) + 1;
   const int exponent = static_cast<int>(mix(bits) % count) - type.wide;
   return unit_value(bits, type.format.mantissa) * power_of_two_value(exponent);
 }
