@@ -40,7 +40,8 @@ std::byte* reserved(std::size_t bytes, int protection) {
 
 // Frees the memory and forbids its addresses, in one call.
 void forbid(std::byte* begin, std::size_t bytes) {
-  mmap(begin, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  (void)mmap(begin, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+             0);
 }
 
 bool is_pattern(std::byte b) {

@@ -39,7 +39,7 @@ class RepeatedCalls {
   /// together, to show a race in what a state makes at its first call.
   template <class FirstCall>
   void add(CallSite site, bool alone, FirstCall&& first_call) {
-    Caller caller{std::move(site), site.problem, site.operands, {}, {}, {}};
+    Caller caller{site.problem, site.operands, std::move(site), {}, {}, {}};
     caller.before = copy_of(caller.site);
     if (alone) {
       first_call();
@@ -93,9 +93,9 @@ class RepeatedCalls {
   static constexpr std::chrono::milliseconds longest{250};
 
   struct Caller {
-    CallSite site;
-    rope_problem shown_problem;  // must stay as they are
+    rope_problem shown_problem;  // those of the site must stay equal to these
     rope_operands shown_operands;
+    CallSite site;
     Memory before, after;
     std::string failure;
   };
