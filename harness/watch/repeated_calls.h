@@ -8,7 +8,6 @@
 #pragma once
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -17,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/process/writable_memory.h"
 #include "harness/watch/entry_watch.h"
 #include "harness/watch/shown_problem.h"
 #include "kernels/api/rope_kernel.h"
@@ -27,7 +27,7 @@ namespace ropewalk::harness {
 struct CallSite {
   rope_problem problem;
   rope_operands operands;
-  std::vector<std::pair<std::byte*, std::size_t>> writable;
+  WritableMemory writable;
 };
 
 class RepeatedCalls {
@@ -40,10 +40,10 @@ class RepeatedCalls {
   template <class FirstCall>
   void add(CallSite site, bool alone, FirstCall&& first_call) {
     Caller caller{site.problem, site.operands, std::move(site), {}, {}, {}};
-    caller.before = copy_of(caller.site);
+    caller.before = caller.site.writable.copy();
     if (alone) {
       first_call();
-      caller.after = copy_of(caller.site);
+      caller.after = caller.site.writable.copy();
     }
     callers_.push_back(std::move(caller));
   }
@@ -67,7 +67,7 @@ class RepeatedCalls {
     // call made alone.
     for (Caller& caller : callers_) {
       if (!caller.failure.empty() || caller.after.empty()) continue;
-      restore(caller);
+      caller.site.writable.restore(caller.before);
       caller.failure = call_once(caller);
       if (caller.failure.empty() && !difference(caller, 1).empty())
         caller.failure =
@@ -89,22 +89,15 @@ class RepeatedCalls {
 
  private:
   using Clock = std::chrono::steady_clock;
-  using Memory = std::vector<std::vector<std::byte>>;
   static constexpr std::chrono::milliseconds longest{250};
 
   struct Caller {
     rope_problem shown_problem;  // those of the site must stay equal to these
     rope_operands shown_operands;
     CallSite site;
-    Memory before, after;
+    WritableMemory::Copy before, after;
     std::string failure;
   };
-
-  static Memory copy_of(const CallSite& site) {
-    Memory memory;
-    for (const auto& [at, bytes] : site.writable) memory.emplace_back(at, at + bytes);
-    return memory;
-  }
 
   void work(Caller& caller, std::uint64_t wanted, bool alone) {
     if (!alone) {  // no caller begins before all are ready
@@ -112,12 +105,12 @@ class RepeatedCalls {
       while (waiting_ > 0) std::this_thread::yield();
     }
     for (std::uint64_t call = alone ? 2 : 1; !stop_ && counted_ < wanted && has_time(); ++call) {
-      restore(caller);
+      caller.site.writable.restore(caller.before);
       const bool met_one = inside_.fetch_add(1) > 0;
       caller.failure = call_once(caller);
       const bool met_later = inside_.fetch_sub(1) > 1;
       if (alone || met_one || met_later) ++counted_;
-      if (caller.after.empty()) caller.after = copy_of(caller.site);
+      if (caller.after.empty()) caller.after = caller.site.writable.copy();
       if (caller.failure.empty()) caller.failure = difference(caller, call);
       if (!caller.failure.empty()) stop_ = true;
     }
@@ -127,11 +120,6 @@ class RepeatedCalls {
   bool has_time() const {
     const auto now = Clock::now();
     return now < deadline_ || (counted_ == 0 && now < deadline_ + 20 * longest);
-  }
-
-  static void restore(const Caller& caller) {
-    for (std::size_t i = 0; i < caller.before.size(); ++i)
-      std::memcpy(caller.site.writable[i].first, caller.before[i].data(), caller.before[i].size());
   }
 
   std::string call_once(Caller& caller) {
@@ -152,11 +140,8 @@ class RepeatedCalls {
   }
 
   static std::string difference(const Caller& caller, std::uint64_t call) {
-    for (std::size_t i = 0; i < caller.after.size(); ++i)
-      if (std::memcmp(caller.site.writable[i].first, caller.after[i].data(),
-                      caller.after[i].size()) != 0)
-        return "call " + std::to_string(call) + " with the same input gave other bits than call 1";
-    return {};
+    if (caller.site.writable.equals(caller.after)) return {};
+    return "call " + std::to_string(call) + " with the same input gave other bits than call 1";
   }
 
   const rope_kernel& kernel_;

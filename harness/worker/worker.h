@@ -27,6 +27,7 @@ namespace ropewalk::harness {
 struct KernelFacts {
   std::uint32_t index = 0;
   std::string name, summary, source, cpu_features, plugin, cannot_run;
+  std::int32_t memory = ROPE_HOST;
   std::int32_t angle_contract = 0;
   std::uint32_t flags = 0;
   double error_bound = 0;

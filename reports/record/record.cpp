@@ -113,6 +113,7 @@ void each_field(Row& row, Visit&& visit) {
   visit("summary", row.summary);
   visit("plugin", row.plugin);
   visit("angle_contract", row.angle_contract);
+  visit("memory", row.memory);
   visit("cpu_features", row.cpu_features);
   visit("cannot_run", row.cannot_run);
 }

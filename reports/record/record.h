@@ -149,6 +149,7 @@ struct CertificateRow {
 /// One kernel that exists, as `list --json` prints it. A results file holds no such row.
 struct KernelRow {
   std::string kernel, summary, plugin, angle_contract;
+  std::string memory;        ///< "host" or "cuda": where the kernel's buffers lie
   std::string cpu_features;  ///< features that the kernel needs
   std::string cannot_run;    ///< why it cannot run on this machine; empty if it can
 };

@@ -23,6 +23,7 @@ void list_kernel(Subject& subject) {
   const KernelFacts& k = subject.facts;
   fmt::print("  {:<20} {}\n", k.name, k.summary);
   fmt::print("  {:<20} angles: {}", "", word_of(contract_words, k.angle_contract));
+  if (k.memory != ROPE_HOST) fmt::print("; memory {}", word_of(memory_words, k.memory));
   if (!k.cpu_features.empty()) fmt::print("; needs {}", k.cpu_features);
   if (k.error_bound > 0) fmt::print("; declared error {:g} u", k.error_bound);
   if (!k.plugin.empty()) fmt::print("; plugin {}", printable(k.plugin));
@@ -48,6 +49,7 @@ void list_json(const KernelFacts& k) {
   row.summary = k.summary;
   row.plugin = k.plugin;
   row.angle_contract = word_of(contract_words, k.angle_contract);
+  row.memory = word_of(memory_words, k.memory);
   row.cpu_features = k.cpu_features;
   row.cannot_run = k.cannot_run;
   fmt::print("{}\n", to_json_line(row));

@@ -1,0 +1,184 @@
+// Where the buffers of a call lie: regions of the shared memory, mapped between guards, and the
+// workspace between guards of its own.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/system/memory_limits.h"
+#include "harness/process/guarded_mapping.h"
+#include "harness/process/writable_memory.h"
+#include "harness/protocol.h"
+#include "harness/watch/entry_watch.h"
+#include "kernels/api/rope_kernel.h"
+
+namespace ropewalk::harness {
+
+inline constexpr std::size_t largest_workspace_bytes = std::size_t{1} << 30;
+
+/// Exactly the bytes that the kernel asked for, at one end of their pages. The rest of the pages is
+/// watched.
+struct Workspace {
+  GuardedMapping mapping;
+  std::byte* address = nullptr;
+  std::size_t bytes = 0;
+
+  bool overrun() const {
+    const auto untouched = [](std::byte b) { return b == std::byte{0xff}; };
+    return address != nullptr &&
+           !(std::all_of(mapping.data(), address, untouched) &&
+             std::all_of(address + bytes, mapping.data() + mapping.bytes(), untouched));
+  }
+};
+
+class HostMemory {
+ public:
+  /// `control` is told which memory an entry may reach.
+  explicit HostMemory(protocol::Control& control) : control_(control) {}
+
+  /// Maps the regions of a call. Those that an earlier call or caller mapped keep their addresses.
+  /// Throws StepFailed.
+  void place(const protocol::CallDescriptor& call, bool frequencies_alone = false) {
+    try {
+      place_all(call, frequencies_alone);
+    } catch (const std::runtime_error& e) {  // too far apart for this machine's addresses
+      throw StepFailed{protocol::Status::skipped, e.what()};
+    }
+  }
+
+  /// inv_freq of the placed call.
+  std::byte* frequencies() const { return addresses_[0]; }
+
+  /// The other buffers of the placed call.
+  rope_operands operands(const Workspace& workspace) const {
+    rope_operands o{};
+    o.struct_size = sizeof o;
+    o.positions = addresses_[1];
+    for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i) {
+      std::byte* const* at = addresses_ + 2 + 4 * i;
+      o.tensor[i] = {at[0], at[1], at[2], at[3]};
+    }
+    o.workspace = workspace.address;
+    return o;
+  }
+
+  /// The outputs of a placed call.
+  WritableMemory writable(const protocol::CallDescriptor& call) {
+    WritableMemory memory;
+    for (const auto& t : call.tensor)
+      if (t.out.mapped_bytes != 0) {
+        const GuardedMapping& mapping = find(t.out)->mapping;
+        memory.add(mapping.data(), mapping.bytes());
+      }
+    return memory;
+  }
+
+  /// A workspace at one end of its pages. Throws StepFailed.
+  Workspace workspace(std::size_t bytes, bool at_end) {
+    Workspace w;
+    w.bytes = bytes;
+    if (w.bytes == 0) return w;
+    if (w.bytes > largest_workspace_bytes)
+      throw StepFailed{protocol::Status::skipped,
+                       "workspace of " + std::to_string(w.bytes) + " bytes is above 1 GiB"};
+    if (const std::string why = memory_refusal(static_cast<std::int64_t>(w.bytes)); !why.empty())
+      throw StepFailed{protocol::Status::skipped, "the workspace " + why};
+    w.mapping = GuardedMapping(w.bytes);
+    fill(w.mapping);
+    constexpr std::size_t alignment = 64;
+    w.address =
+        w.mapping.data() + (at_end ? (w.mapping.bytes() - w.bytes) / alignment * alignment : 0);
+    // A caller may hand out one workspace again and again. At the other end of the pages it holds
+    // what the previous call left, of whichever state.
+    if (!at_end) {
+      const std::size_t kept = std::min(w.bytes, left_in_workspace_.size());
+      std::copy_n(left_in_workspace_.begin(), kept, w.address);
+    }
+    control_.mapped[protocol::workspace_region] = {reinterpret_cast<std::uint64_t>(w.address),
+                                                   w.bytes};
+    return w;
+  }
+
+  void keep_what_is_left(const Workspace& workspace) {
+    constexpr std::size_t most = std::size_t{1} << 20;
+    left_in_workspace_.assign(workspace.address,
+                              workspace.address + std::min(workspace.bytes, most));
+  }
+  void forget_what_is_left() { left_in_workspace_.clear(); }
+
+  /// Ends a call. Small regions stay mapped: mapping them anew took a fifth of a verification's
+  /// time.
+  void finish() {
+    constexpr std::size_t most = 256, small_bytes = std::size_t{1} << 20;
+    std::erase_if(mappings_, [](const Mapped& m) { return m.bytes > small_bytes; });
+    if (mappings_.size() > most) mappings_.clear();
+  }
+  /// Unmaps everything, as a kernel may have unmapped or protected some.
+  void unmap_all() { mappings_.clear(); }
+
+ private:
+  // A part of the shared memory, and its address in this process.
+  struct Mapped {
+    std::uint64_t file_offset, bytes;
+    bool writable;
+    GuardedMapping mapping;
+  };
+
+  void place_all(const protocol::CallDescriptor& call, bool frequencies_alone) {
+    int next = 0;
+    const auto map = [&](const protocol::Region& region) {
+      const int slot = next++;
+      addresses_[slot] = nullptr;
+      control_.mapped[slot] = {};
+      if (region.mapped_bytes == 0) return;
+      auto found = find(region);
+      if (found == mappings_.end()) {
+        const bool writable = region.writable != 0;
+        mappings_.push_back({region.file_offset, region.mapped_bytes, writable,
+                             GuardedMapping(protocol::memory_descriptor, region.file_offset,
+                                            region.mapped_bytes, writable)});
+        found = std::prev(mappings_.end());
+      }
+      const GuardedMapping& mapping = found->mapping;
+      addresses_[slot] = mapping.data() + region.at;
+      control_.mapped[slot] = {reinterpret_cast<std::uint64_t>(mapping.data()), mapping.bytes()};
+    };
+    map(call.inv_freq);
+    if (frequencies_alone) return;
+    map(call.positions);
+    for (const auto& t : call.tensor) {
+      map(t.in);
+      map(t.out);
+      map(t.cos);
+      map(t.sin);
+    }
+  }
+
+  std::vector<Mapped>::iterator find(const protocol::Region& region) {
+    return std::find_if(mappings_.begin(), mappings_.end(), [&](const Mapped& m) {
+      return m.file_offset == region.file_offset && m.bytes == region.mapped_bytes &&
+             m.writable == (region.writable != 0);
+    });
+  }
+
+  // Fills with bytes that are NaN in every type. Of a large workspace only both ends are filled;
+  // the rest is 0, as the system gives it.
+  static void fill(const GuardedMapping& mapping) {
+    constexpr std::size_t end = std::size_t{1} << 18;
+    const std::size_t bytes = mapping.bytes();
+    std::memset(mapping.data(), 0xff, std::min(bytes, end));
+    if (bytes > end) std::memset(mapping.data() + bytes - end, 0xff, end);
+  }
+
+  protocol::Control& control_;
+  std::vector<Mapped> mappings_;
+  std::byte* addresses_[protocol::region_count] = {};
+  std::vector<std::byte> left_in_workspace_;  // by the previous call, while states are alive
+};
+
+}  // namespace ropewalk::harness
