@@ -101,7 +101,7 @@ TEST(Decay, EveryDistanceIsBelowTheStart) {
   for (const std::int64_t rotary_dim : {12, 14, 16, 24, 32, 64, 128, 256}) {
     Curve curve(rotary_dim);
     const double start = curve.mean(0);
-    EXPECT_EQ(start, static_cast<double>(rotary_dim / 2 + 1) / 2);
+    EXPECT_EQ(start, static_cast<double>(rotary_dim + 2) / 4);
     double largest = 0;
     for (std::int64_t distance = 1; distance <= 4096; ++distance) {
       largest = std::max(largest, curve.mean(distance));

@@ -91,7 +91,7 @@ bool under_sanitizer() {
 // Maps memory without the allocator.
 void map_memory() {
   if (under_sanitizer()) return allocate();
-  mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  (void)mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 const RegisteredKernel maps_memory = in_apply<map_memory>("mutant_maps_memory_table");
 

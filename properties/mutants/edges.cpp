@@ -198,6 +198,7 @@ struct AlignedLoads : Correct {
   void see(rope_problem& p, rope_operands& o) override {
     for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
       const auto at = reinterpret_cast<std::uintptr_t>(o.tensor[i].cos);
+      // NOLINTNEXTLINE: the planted error
       o.tensor[i].cos = reinterpret_cast<const void*>(at & ~std::uintptr_t{15});
     }
   }

@@ -36,7 +36,7 @@ struct StaticScratchWhereMet : StaticScratch {
     if (met)
       StaticScratch::rotate(x);
     else
-      Correct::rotate(x);
+      Correct::rotate(x);  // NOLINT: the planted error must not be met
   }
 };
 struct WideStaticScratch : StaticScratchWhereMet {

@@ -122,7 +122,7 @@ constexpr std::size_t wide_too = 4;
 
 // The index of a call's result: by input and place.
 std::size_t kind_of(const Call& call) {
-  return static_cast<std::size_t>(2 * call.placement + (call.at_end ? 0 : 1));
+  return 2 * static_cast<std::size_t>(call.placement) + (call.at_end ? 0 : 1);
 }
 constexpr std::size_t kinds = 4;
 

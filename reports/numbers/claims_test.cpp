@@ -101,8 +101,8 @@ TEST(SignInterval, CoversAtLeastAsOftenAsItSays) {
   for (const std::int64_t n : {6, 9, 15, 20, 40, 60, 101})
     for (const double error : {0.05, 0.01}) {
       if (n < least_rounds(error)) continue;
-      const double covered =
-          coverage_of(n, [&](std::vector<double> logs) { return sign_interval(logs, error); });
+      const double covered = coverage_of(
+          n, [&](const std::vector<double>& logs) { return sign_interval(logs, error); });
       EXPECT_GE(covered, 1 - error) << n;
       EXPECT_LE(covered, 1) << n;
     }

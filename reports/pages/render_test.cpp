@@ -251,7 +251,7 @@ TEST(Hostile, KeepsEveryMarkdownTableInShape) {
     std::istringstream lines(render_markdown(results));
     std::size_t width = 0;
     for (std::string line; std::getline(lines, line);) {
-      const bool in_table = line.rfind("|", 0) == 0;
+      const bool in_table = line.starts_with('|');
       const std::size_t pipes = count(line, "|");
       if (in_table && width != 0) {
         EXPECT_EQ(pipes, width) << line;

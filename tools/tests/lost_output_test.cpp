@@ -129,7 +129,8 @@ TEST(BadInput, ABenchThatKeepsItsResultsGoesOnWithoutAReader) {
             " -- --benchmark_min_time=0.001"}) {
     std::filesystem::remove_all(out);
     const Result r = without_reader(verb);
-    EXPECT_TRUE(r.code == 0 || r.code == 3) << verb << r.code << r.err;
+    // 1 and 3: on a busy machine so small a shape may look IMPLAUSIBLE, or be too noisy.
+    EXPECT_TRUE(r.code == 0 || r.code == 1 || r.code == 3) << verb << r.code << r.err;
     EXPECT_TRUE(contains(slurp(out + "/results.jsonl"), "\"row\":\"end\"")) << verb;
   }
 }
