@@ -1,5 +1,7 @@
 #include "reports/testing/sample_results.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -149,7 +151,7 @@ void add_timings(Results& results) {
         const std::string board = std::string(pairing) + " / f32 / in place";
         const auto add = [&](const std::string& name, const std::string& angles, double ns) {
           results.timings.push_back(
-              timing_of(size, board + " / " + angles, name, ns, launch, ++salt));
+              timing_of(size, fmt::format("{} / {}", board, angles), name, ns, launch, ++salt));
           return &results.timings.back();
         };
         for (const SampleKernel& kernel : kernels) {

@@ -162,7 +162,7 @@ void BoardRows::take_outcome(const TimingRow& told, TimingRow& row) const {
   const std::string name = kernel_of(row);
   const auto broken = scope_.request.contestants.find(name);
   row.outcome = told.outcome;
-  if (!row.is_ceiling() && broken->second != "") {
+  if (!row.is_ceiling() && !broken->second.empty()) {
     need(told.outcome == Outcome::broken, "with a speed of a kernel that is broken");
     row.reason = broken->second;
   } else if (!row.is_ceiling() && scope_.request.unverified.contains({name, row.workload})) {

@@ -1,5 +1,7 @@
 #include "tools/launches/suspects.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -69,8 +71,10 @@ std::map<std::string, std::string> culprits(const BenchOptions& options, const B
   std::string names;
   for (const KernelFacts& k : suspects) names += (names.empty() ? "" : ", ") + k.name;
   for (const KernelFacts& k : suspects)
-    out[k.name] = "the process that timed it " + seen + "; none of " + names +
-                  " did so alone, so the kernel at fault is not known";
+    out[k.name] = fmt::format(
+        "the process that timed it {}; none of {} did so alone, so the kernel at fault is not "
+        "known",
+        seen, names);
   return out;
 }
 
