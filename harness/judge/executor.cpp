@@ -184,9 +184,9 @@ CallResult hold_to_flags(Subject& subject, const Problem& problem, CallResult re
   const std::optional<Case> other = in_other_form(problem.source);
   if (!other) return refusal;
   const CallResult answer = ask(subject, make_question(*other));
-  const bool unsaid =
-      answer.kind == CallResult::Kind::unsupported || answer.kind == CallResult::Kind::skipped;
-  if (unsaid) return refusal;
+  // Neither answer says that the other form is accepted.
+  if (answer.kind == CallResult::Kind::unsupported || answer.kind == CallResult::Kind::skipped)
+    return refusal;
   if (answer.kind != CallResult::Kind::ok) return answer;
   const bool in_place = problem.source.tensors[0].in_place;
   return {CallResult::Kind::failed,

@@ -70,7 +70,8 @@ std::int32_t unmap_output(const rope_problem* p, const rope_operands* o, void* s
   rotate(p, o, state);
   const auto page = static_cast<std::uintptr_t>(getpagesize());
   const auto at = reinterpret_cast<std::uintptr_t>(output_of(o)) / page * page;
-  return munmap(reinterpret_cast<void*>(at), page) == 0 ? ROPE_OK : ROPE_FAILED;  // NOLINT: a page
+  // NOLINTNEXTLINE: the page's address is computed
+  return munmap(reinterpret_cast<void*>(at), page) == 0 ? ROPE_OK : ROPE_FAILED;
 }
 std::int32_t write_before(const rope_problem* p, const rope_operands* o, void*) {
   for (std::int64_t i = -1; i < p->tensor[0].head_dim; ++i)

@@ -188,7 +188,7 @@ std::string heap_damage() {
 }
 
 bool place_in_heap(std::uintptr_t address, bool is_write, char* text, std::size_t size) {
-  const auto* const at = reinterpret_cast<const std::byte*>(address);  // NOLINT: it is given so
+  const auto* const at = reinterpret_cast<const std::byte*>(address);  // NOLINT: a number is given
   if (!paged.holds(at)) return false;
   const HeapBlock* const block = paged.near(at);
   if (block == nullptr) return false;
