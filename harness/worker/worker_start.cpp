@@ -175,8 +175,8 @@ std::string Worker::list_failure(std::size_t count) {
     if (how != Received::message) return blame(end_of(how, {}).text, false);
     const auto shown = [](const auto& field) { return printable(text_of(field)); };
     listed.push_back({i, shown(e.name), shown(e.summary), shown(e.source), shown(e.cpu_features),
-                      whole_path(text_of(e.plugin), sizeof e.plugin), shown(e.cannot_run),
-                      e.memory, e.angle_contract, e.flags, e.error_bound});
+                      whole_path(text_of(e.plugin), sizeof e.plugin), shown(e.cannot_run), e.memory,
+                      e.angle_contract, e.flags, e.error_bound});
   }
   if (const std::string plugin = changed_plugin(listed); !plugin.empty())
     return fmt::format("plugin {}: lists other kernels than when it was loaded before", plugin);
