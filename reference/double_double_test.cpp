@@ -141,7 +141,7 @@ TEST(DoubleDouble, NegationIsExactAndADifferenceOfEqualsIsZero) {
   Integers integers(5);
   for (int k = 0; k < 1000; ++k) {
     const DoubleDouble a = wide(integers).value();
-    const DoubleDouble zero = a - a;
+    const DoubleDouble zero = a - a;  // NOLINT(misc-redundant-expression): what is tested
     EXPECT_TRUE(integer(-a) == -integer(a));
     EXPECT_TRUE(zero.hi == 0 && zero.lo == 0);
     const DoubleDouble same = a * DoubleDouble(1.0);

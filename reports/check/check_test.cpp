@@ -1,6 +1,7 @@
 // Each digit of a page is held to its results.
 #include "reports/check/check.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -151,37 +152,39 @@ TEST(Pictures, WhatGnuplotDoesNotDrawIsFound) {
   const std::string words = "<text><tspan font-size=\"12.0\">42</tspan></text>";
   const std::string rect = "<rect x=\"0\" y=\"0\"", use = "<use xlink:href", drawing = "</defs>";
   const std::string link = "https://example.org/";
-  for (const std::string& forged :
-       {replaced(svg, "<title>Ratios", "<title>Rations"),
-        replaced(svg, rect, words + rect),
-        replaced(svg, rect, "<g font-size=\"99\" fill=\"black\">" + words + "</g>" + rect),
-        replaced(svg, "font-size=\"12.00\"", "font-size=\"99.00\""),
-        replaced(svg, rect, "<a xlink:href=\"" + link + "\"><circle r=\"9\"/></a>" + rect),
-        replaced(svg, rect, "<image href=\"" + link + "x.svg\"/>" + rect),
-        replaced(svg, rect, "<foreignObject><p>9</p></foreignObject>" + rect),
-        replaced(svg, rect, "<style>text{display:none}</style>" + rect),
-        replaced(svg, rect, "<script>1</script>" + rect),
-        replaced(svg, rect, "<!-- 9 -->" + rect),
-        replaced(svg, rect, "9" + rect),
-        replaced(svg, rect, "<svg></svg>" + rect),
-        replaced(svg, rect, "<rect onclick=\"f()\" x=\"0\" y=\"0\""),
-        replaced(svg, rect, "<rect style=\"fill:red\" x=\"0\" y=\"0\""),
-        replaced(svg, rect, "<rect class=\"banner\" x=\"0\" y=\"0\""),
-        replaced(svg, rect, "<rect id=\"failure-1\" x=\"0\" y=\"0\""),
-        replaced(svg, rect,
-                 "<rect x=\"0\" y=\"0\" width=\"99\" height=\"99\" fill=\"black\"/>" + rect),
-        replaced(svg, rect, "<path stroke='var(--muted)' d='M400,300 L420,320'/>" + rect),
-        replaced(svg, "xlink:href='#", "xlink:href='" + link + "#"),
-        replaced(svg, "fill=\"none\"", "fill=\"url(#x)\""),
-        replaced(svg, "d='M0,-1.33", "d='M0,-9.33"),
-        replaced(svg, use, "<use x='30' xlink:href", drawing),
-        replaced(svg, "scale(", "scale(9", drawing),
-        replaced(svg, "</g>", "", drawing),
-        replaced(svg, "'>", "' transform='scale(2)'>", drawing),
-        replaced(svg, "stroke-width=\"1.50\"", "stroke-width=\"91.50\""),
-        replaced(svg, drawing, "<g id='gpPt99'><circle r='9' fill='red'/></g>" + drawing),
-        replaced(svg, "color='var(--series-1)'", "color='var(--series-0)'", drawing)})
-    EXPECT_NE(picture_difference(forged, svg), "");
+  const auto before_rect = [&](const std::string& drawn) {
+    return replaced(svg, rect, drawn + rect);
+  };
+  const std::string foreign[] = {
+      replaced(svg, "<title>Ratios", "<title>Rations"),
+      before_rect(words),
+      before_rect("<g font-size=\"99\" fill=\"black\">" + words + "</g>"),
+      replaced(svg, "font-size=\"12.00\"", "font-size=\"99.00\""),
+      before_rect("<a xlink:href=\"" + link + "\"><circle r=\"9\"/></a>"),
+      before_rect("<image href=\"" + link + "x.svg\"/>"),
+      before_rect("<foreignObject><p>9</p></foreignObject>"),
+      before_rect("<style>text{display:none}</style>"),
+      before_rect("<script>1</script>"),
+      before_rect("<!-- 9 -->"),
+      before_rect("9"),
+      before_rect("<svg></svg>"),
+      replaced(svg, rect, "<rect onclick=\"f()\" x=\"0\" y=\"0\""),
+      replaced(svg, rect, "<rect style=\"fill:red\" x=\"0\" y=\"0\""),
+      replaced(svg, rect, "<rect class=\"banner\" x=\"0\" y=\"0\""),
+      replaced(svg, rect, "<rect id=\"failure-1\" x=\"0\" y=\"0\""),
+      before_rect("<rect x=\"0\" y=\"0\" width=\"99\" height=\"99\" fill=\"black\"/>"),
+      before_rect("<path stroke='var(--muted)' d='M400,300 L420,320'/>"),
+      replaced(svg, "xlink:href='#", "xlink:href='" + link + "#"),
+      replaced(svg, "fill=\"none\"", "fill=\"url(#x)\""),
+      replaced(svg, "d='M0,-1.33", "d='M0,-9.33"),
+      replaced(svg, use, "<use x='30' xlink:href", drawing),
+      replaced(svg, "scale(", "scale(9", drawing),
+      replaced(svg, "</g>", "", drawing),
+      replaced(svg, "'>", "' transform='scale(2)'>", drawing),
+      replaced(svg, "stroke-width=\"1.50\"", "stroke-width=\"91.50\""),
+      replaced(svg, drawing, "<g id='gpPt99'><circle r='9' fill='red'/></g>" + drawing),
+      replaced(svg, "color='var(--series-1)'", "color='var(--series-0)'", drawing)};
+  for (const std::string& forged : foreign) EXPECT_NE(picture_difference(forged, svg), "");
 }
 
 // A symbol that holds a painted one shows its paints, whatever the symbol's own are.
@@ -265,7 +268,8 @@ TEST(Pictures, WhatGnuplot6DrawsOtherwiseIsNoDifference) {
     const auto with = [&](const std::string& color) {
       std::string other = svg;
       return other.insert(
-          mark, use + symbol + " transform='translate(99,9) scale(4.88)' color='" + color + "'/>");
+          mark, fmt::format("{}{} transform='translate(99,9) scale(4.88)' color='{}'/>", use,
+                            symbol, color));
     };
     EXPECT_EQ(picture_difference(with("transparent"), svg), "");
     for (const char* seen : {"red", "none", "inherit"})

@@ -63,13 +63,14 @@ TEST(Corpus, NothingToRunIsAnError) {
 TEST(Corpus, DamageIsRefusedInOneLineBeforeAnyInputRuns) {
   const std::string most = std::to_string(SIZE_MAX), many(100'000, '9');
   const std::string begin = "1\na\n", line = "\na\n";
-  for (const std::string& text :
-       {"2\na\n"s,     "1\nab\n"s,     "1\nab"s,         "1\na"s,     "1\n"s,
-        "1"s,          "\n"s,          "-1\na\n"s,       "+1\na\n"s,  " 1\na\n"s,
-        "1 \na\n"s,    "1\r\na\n"s,    "01\na\n"s,       "a\n"s,      "\0\n"s,
-        "0x1\na\n"s,   "1\0\na\n"s,    "\x1b[31m\na\n"s, most + line, most + "0" + line,
-        many + line,   begin + "b",    begin + "\n",     begin + "0", begin + "2\nb\n",
-        begin + begin, begin + "0\n\n"}) {
+  const std::string damaged[] = {
+      "2\na\n"s,     "1\nab\n"s,     "1\nab"s,         "1\na"s,     "1\n"s,
+      "1"s,          "\n"s,          "-1\na\n"s,       "+1\na\n"s,  " 1\na\n"s,
+      "1 \na\n"s,    "1\r\na\n"s,    "01\na\n"s,       "a\n"s,      "\0\n"s,
+      "0x1\na\n"s,   "1\0\na\n"s,    "\x1b[31m\na\n"s, most + line, most + "0" + line,
+      many + line,   begin + "b",    begin + "\n",     begin + "0", begin + "2\nb\n",
+      begin + begin, begin + "0\n\n"};
+  for (const std::string& text : damaged) {
     spill(frames(), text);
     expect_refused(run_on(frames()), text.substr(0, 40));
   }
