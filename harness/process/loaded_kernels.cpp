@@ -19,9 +19,9 @@ namespace ropewalk::harness {
 namespace {
 
 constexpr std::size_t most_kernels = 4096;
-constexpr std::uint32_t known_flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE |
-                                      ROPE_BITWISE_INVARIANT | ROPE_MIXES_PAIRS |
-                                      ROPE_FLUSHES_SUBNORMALS | ROPE_NEEDS_ALIGN_64;
+constexpr std::uint32_t known_flags =
+    ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT |
+    ROPE_MIXES_PAIRS | ROPE_FLUSHES_SUBNORMALS | ROPE_NEEDS_ALIGN_64 | ROPE_HOST_LAUNCHER;
 
 bool well_formed_name(const char* name) {
   if (name == nullptr) return false;
