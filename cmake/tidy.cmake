@@ -58,7 +58,8 @@ set(layers
   "harness/cases/=${cases}"
   "harness/process/=base/|harness/(protocol.h|process/)|kernels/api/"
   "harness/watch/=base/|harness/(protocol.h|process/|watch/)|kernels/api/"
-  "harness/worker/=base/|harness/(protocol.h|process/|watch/|worker/)|kernels/api/"
+  "harness/device/=base/|harness/(protocol.h|process/|device/)|kernels/api/"
+  "harness/worker/=base/|harness/(protocol.h|process/|watch/|device/|worker/)|kernels/api/"
   "harness/judge/=${cases}|harness/(process|worker|judge)/"
   "harness/expected/=base/|harness/expected/|reports/record/"
   "harness/testing/=base/|harness/|kernels/api/"
@@ -91,7 +92,7 @@ set(owners
   "nlohmann/=reports/record/record(_test)?.cpp|benchmarks/workloads/json_fields.cpp|${request}"
   "kainjow/=reports/pages/[a-z0-9_]+.(cpp|h)"
   "(openssl/|zlib.h)=base/digest.cpp"
-  "dlfcn.h=harness/(watch/heap_watch|process/loaded_kernels).cpp")
+  "dlfcn.h=harness/(watch/heap_watch|process/loaded_kernels|device/cuda_driver).cpp")
 
 function(check_include file line header)
   foreach(owner IN LISTS owners)

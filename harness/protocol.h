@@ -1,4 +1,4 @@
-// The messages between a parent and its worker: docs/worker-protocol.md, version 5.
+// The messages between a parent and its worker: docs/worker-protocol.md, version 6.
 //
 // One SOCK_SEQPACKET socket (descriptor 3 in the worker) carries Request and Reply. One memfd
 // (descriptor 4) carries everything large: a control page, a call descriptor, then the buffers. All
@@ -12,7 +12,7 @@
 
 namespace ropewalk::harness::protocol {
 
-inline constexpr std::uint32_t version = 5;
+inline constexpr std::uint32_t version = 6;
 inline constexpr int socket_descriptor = 3, memory_descriptor = 4;
 
 /// The exit code of a worker that cannot send its answer.
@@ -97,7 +97,8 @@ struct KernelEntry {
   std::uint64_t nonce;
   char name[64], summary[160], source[160], cpu_features[128];
   char plugin[256];      ///< as given to --plugin; empty for an in-tree kernel
-  char cannot_run[128];  ///< why it cannot run on this machine; empty when it can
+  char cannot_run[256];  ///< why it cannot run on this machine; empty when it can
+  char device[128];      ///< the device that the worker opened for it; empty for a host kernel
   std::int32_t memory, angle_contract;
   std::uint32_t flags, extensions;
   double error_bound;

@@ -32,6 +32,8 @@ WorkerArguments worker_arguments(int argc, char** argv) {
   for (int i = 2; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--plugin") == 0) arguments.plugins.emplace_back(argv[i + 1]);
     if (std::strcmp(argv[i], "--cpu-features") == 0) arguments.cpu_features = argv[i + 1];
+    if (std::strcmp(argv[i], "--device") == 0)
+      arguments.with_device = std::strcmp(argv[i + 1], "cuda") == 0;
   }
   return arguments;
 }

@@ -86,7 +86,7 @@ void add_kernels(std::vector<LoadedKernel>& kernels, const rope_kernel* const* l
     std::string cannot_run;
     if (const std::string missing = missing_cpu_feature(list[i]->cpu_features); !missing.empty())
       cannot_run = "this machine has no " + missing;
-    if (list[i]->memory != ROPE_HOST) cannot_run = "needs a device; this build runs host kernels";
+    if (list[i]->memory == ROPE_CUDA) cannot_run = "needs a CUDA device";
     kernels.push_back({list[i], plugin, cannot_run});
   }
 }

@@ -10,8 +10,10 @@ namespace ropewalk::harness {
 
 struct LoadedKernel {
   const rope_kernel* kernel;
-  std::string plugin;      ///< as given to --plugin; empty for an in-tree kernel
-  std::string cannot_run;  ///< the reason on this machine; empty if the kernel can run
+  std::string plugin;  ///< as given to --plugin; empty for an in-tree kernel
+  /// the reason on this machine; empty if the kernel can run. Kernels of a device can run only
+  /// after a device was opened (harness/device).
+  std::string cannot_run;
 };
 
 /// The message about a second kernel of the same name. `plugin` brought the first kernel; empty:

@@ -48,6 +48,7 @@ const char* entry_name(Entry entry) {
 }
 
 void EntryWatch::begin(Entry which) {
+  if (has_driver_) return;
   begin_heap_guard(entry_name(which));
   if (which != Entry::apply) return;
   process_.begin_alone(loader_);
@@ -65,7 +66,7 @@ void EntryWatch::quiet() {
 void EntryWatch::end(Entry which) {
   end_heap_guard();
   std::string broken;  // errors that do not outlast the call
-  if (which == Entry::apply) {
+  if (which == Entry::apply && !has_driver_) {
     broken = end_heap_watch();
     const std::string ran = process_.end_alone();
     if (process_.others_ran()) broken.clear();  // those others may have called the allocator
@@ -78,6 +79,7 @@ void EntryWatch::end(Entry which) {
   } else {
     append(broken, output_.written());
   }
+  append(broken, memory_.left_changed());
   const std::string name = entry_name(which);
   const std::string blamed = add_name(unwatched_, name);
   add_name(entered_, name);
@@ -90,7 +92,7 @@ void EntryWatch::end(Entry which) {
     return;
   }
   unwatched_.clear();
-  std::string left = process_.quick_changes();
+  std::string left = process_.quick_changes(!has_driver_);
   if (in_full) {
     ++done;
     append(left, process_.other_changes());
@@ -110,7 +112,8 @@ void EntryWatch::end_state() {
 }
 
 bool EntryWatch::left_changed(bool in_full) const {
-  return !process_.quick_changes().empty() || (in_full && !process_.other_changes().empty());
+  return !process_.quick_changes(!has_driver_).empty() ||
+         (in_full && !process_.other_changes().empty());
 }
 
 }  // namespace ropewalk::harness

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "harness/process/float_state.h"
+#include "harness/process/step_failed.h"
+#include "harness/process/writable_memory.h"
 #include "harness/protocol.h"
 #include "harness/watch/callee_saved.h"
 #include "harness/watch/left_running.h"
@@ -14,13 +16,6 @@
 #include "harness/watch/process_state.h"
 
 namespace ropewalk::harness {
-
-struct StepFailed {
-  protocol::Status status;
-  std::string text;
-  /// the next kernel would suffer from it, so the worker is replaced
-  bool worker_is_spoiled = false;
-};
 
 enum class Entry { supports, workspace_bytes, prepare, apply, release };
 inline constexpr int entries = 5;
@@ -63,7 +58,9 @@ class EntryWatch {
  public:
   /// Notes the state of the process now: changes by the constructors of plugins are not blamed on
   /// an entry.
-  EntryWatch() = default;
+  /// `memory` is asked after each entry what the entry left changed. With a driver in the process,
+  /// its threads, mappings and calls of the allocator are not the kernel's, and are not watched.
+  EntryWatch(MemorySpace& memory, bool has_driver) : memory_(memory), has_driver_(has_driver) {}
 
   /// Names the kernel of the entries that follow.
   void about(const rope_kernel& kernel) { loader_ = loader_of(&kernel); }
@@ -117,6 +114,8 @@ class EntryWatch {
   void end(Entry which);
   void quiet();
 
+  MemorySpace& memory_;
+  bool has_driver_;
   ProcessState process_;
   OutputWatch output_;
   int loader_ = 0;

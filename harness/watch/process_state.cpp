@@ -242,7 +242,7 @@ int ProcessState::processes_beside() const {
   return processes_beside_worker(children_of_keeper_.text(text));
 }
 
-std::string ProcessState::quick_changes() const {
+std::string ProcessState::quick_changes(bool with_threads) const {
   Words words;
   const sigset_t mask = signal_mask();
   for (int i = 1; i < signals; ++i)
@@ -267,7 +267,7 @@ std::string ProcessState::quick_changes() const {
     words.add(fmt::format("left the umask changed: {:03o} became {:03o}", umask_, now));
   // A thread that was joined may take a moment to end.
   const auto count_more = [&] { return threads() - tasks_alive() - (threads_ - tasks_alive_); };
-  std::int64_t more = count_more();
+  std::int64_t more = with_threads ? count_more() : 0;
   for (int wait = 0; more > 0 && wait < 100; ++wait) {
     usleep(1000);
     more = count_more();

@@ -31,8 +31,8 @@ class ProcessState {
 
   /// Compares signal mask, interval timers, descriptors below 64, locale, directory, umask, threads
   /// and children. Takes about 3 us. Returns a text like "left descriptor 7 open"; empty: no
-  /// change.
-  std::string quick_changes() const;
+  /// change. Leaves threads out where others than the kernels begin some.
+  std::string quick_changes(bool with_threads = true) const;
 
   /// Compares the rest: handlers of all signals, POSIX timers, higher descriptors, the files of
   /// descriptors 0 to 4, environment, resource limits, tables of kernels, ProcessTraits. Takes

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/process/step_failed.h"
 #include "harness/process/writable_memory.h"
 #include "harness/watch/entry_watch.h"
 #include "harness/watch/shown_problem.h"
@@ -52,6 +53,7 @@ class RepeatedCalls {
   /// tells what differed.
   std::uint64_t run(std::uint64_t rounds) {
     const std::uint64_t wanted = rounds * callers_.size();
+    counted_ = 0;
     deadline_ = Clock::now() + longest;
     if (callers_.size() == 1) {
       waiting_ = 0;
@@ -101,6 +103,7 @@ class RepeatedCalls {
 
   void work(Caller& caller, std::uint64_t wanted, bool alone) {
     if (!alone) {  // no caller begins before all are ready
+      caller.site.writable.space().begin_thread();
       --waiting_;
       while (waiting_ > 0) std::this_thread::yield();
     }
@@ -126,6 +129,7 @@ class RepeatedCalls {
     try {
       const std::int32_t answer = enter_on_thread(Entry::apply, kernel_.apply, &caller.site.problem,
                                                   &caller.site.operands, state_);
+      caller.site.writable.space().wait(caller.site.operands.stream);
       if (!same_bytes(caller.site.problem, caller.shown_problem) ||
           !same_bytes(caller.site.operands, caller.shown_operands))
         return "apply wrote into rope_problem or rope_operands";

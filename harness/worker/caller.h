@@ -1,5 +1,5 @@
 // Makes one call of a kernel inside the worker. It runs the steps and checks what the kernel must
-// leave unchanged. Where the buffers lie is the matter of host_memory.h.
+// leave unchanged. Where the buffers lie is the matter of call_memory.h.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -10,13 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "harness/process/call_memory.h"
 #include "harness/process/guarded_mapping.h"
+#include "harness/process/step_failed.h"
 #include "harness/protocol.h"
 #include "harness/watch/entry_watch.h"
 #include "harness/watch/heap_guard.h"
 #include "harness/watch/repeated_calls.h"
 #include "harness/watch/shown_problem.h"
-#include "harness/worker/host_memory.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk::harness {
@@ -38,7 +39,9 @@ struct Prepared {
 class Caller {
  public:
   /// `control` is told which entry is called and which memory the entry may reach.
-  explicit Caller(protocol::Control& control) : control_(control), memory_(control) {}
+  /// The buffers lie in `memory`. `has_driver`: a device's driver runs in this process.
+  Caller(protocol::Control& control, CallMemory& memory, bool has_driver)
+      : control_(control), memory_(memory), watch_(memory, has_driver) {}
 
   /// Runs the steps of the descriptor, and for step_repeat those of the following descriptors.
   /// Throws StepFailed. Returns the count of step_repeat.
@@ -53,7 +56,8 @@ class Caller {
       watch_.about(kernel);
     }
     placed_for_ = &kernel;
-    memory_.place(call, steps == protocol::step_supports);
+    memory_.place(call, steps == protocol::step_supports ? CallMemory::Part::frequencies
+                                                         : CallMemory::Part::all);
     if ((steps & (protocol::step_supports | protocol::step_prepare)) != 0)
       hold_frequencies(call, (steps & protocol::step_prepare) != 0);
     if ((steps & protocol::step_supports) != 0) ask_supports(kernel, problem_of(call));
@@ -71,6 +75,9 @@ class Caller {
 
   /// Call after code other than an entry ran in this process.
   void accept_output() { watch_.accept_output(); }
+
+  /// True if the device can do nothing more in this process.
+  bool is_lost() const { return memory_.is_lost(); }
 
   /// Ends the state without a release. True if the process is not as it was before.
   bool drop(bool in_full = true) {
@@ -198,19 +205,27 @@ class Caller {
     // neither this nor the operands are const, as a kernel may write there
     rope_problem p = problem_of(call);
     const Workspace workspace = make_workspace(kernel, p, call.workspace_at_end != 0);
-    rope_operands o = memory_.operands(workspace);
-    const FloatMode mode(call.float_mode);
-    apply(kernel, p, o, workspace);
+    rope_operands o = memory_.operands(workspace, 0);
+    apply(kernel, p, o, workspace, call);
+    memory_.collect();
+    set_phase(control_, protocol::Phase::idle);
     memory_.keep_what_is_left(workspace);
   }
 
+  std::int32_t enter_apply(const rope_kernel& kernel, const rope_problem& p, const rope_operands& o,
+                           std::uint32_t float_mode) {
+    const FloatMode mode(float_mode);
+    return watch_.enter(Entry::apply, kernel.apply, &p, &o, live_->state);
+  }
+
+  // The second of a state's two usual calls is made as a graph, if the memory has such.
   void apply(const rope_kernel& kernel, const rope_problem& p, const rope_operands& o,
-             const Workspace& workspace) {
+             const Workspace& workspace, const protocol::CallDescriptor& call) {
     const rope_problem given_problem = p;
     const rope_operands given_operands = o;
     set_phase(control_, protocol::Phase::apply);
-    const std::int32_t answer = watch_.enter(Entry::apply, kernel.apply, &p, &o, live_->state);
-    set_phase(control_, protocol::Phase::idle);
+    memory_.begin_apply(o, call.workspace_at_end == 0);
+    const std::int32_t answer = enter_apply(kernel, p, o, call.float_mode);
     if (!same_bytes(p, given_problem) || !same_bytes(o, given_operands))
       throw StepFailed{protocol::Status::failed, "apply wrote into rope_problem or rope_operands"};
     live_->problem.hold(Entry::apply);
@@ -218,6 +233,7 @@ class Caller {
       throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};
     if (answer != ROPE_OK)
       throw StepFailed{protocol::Status::failed, "apply answered " + std::to_string(answer)};
+    memory_.launch(o);
   }
 
   Workspace make_workspace(const rope_kernel& kernel, const rope_problem& p, bool at_end) {
@@ -234,30 +250,32 @@ class Caller {
     RepeatedCalls repeated(kernel, live_->state);
     std::vector<Workspace> workspaces;
     for (std::uint32_t i = 0; i < callers; ++i) {
-      memory_.place(calls[i]);
-      CallSite site{problem_of(calls[i]), {}, {}};
+      memory_.place(calls[i], i == 0 ? CallMemory::Part::all : CallMemory::Part::all_beside);
+      CallSite site{problem_of(calls[i]), {}, memory_.writable(calls[i])};
       const Workspace& workspace = workspaces.emplace_back(
           make_workspace(kernel, site.problem, calls[i].workspace_at_end != 0));
-      site.operands = memory_.operands(workspace);
-      site.writable = memory_.writable(calls[i]);
+      site.operands = memory_.operands(workspace, i);
       CallSite first = site;
       repeated.add(std::move(site), callers == 1,
-                   [&] { apply(kernel, first.problem, first.operands, workspace); });
+                   [&] { apply(kernel, first.problem, first.operands, workspace, calls[i]); });
     }
     set_phase(control_, protocol::Phase::apply);
     std::uint64_t counted = 0;
     const auto run = [&] {
-      counted = repeated.run(calls->rounds);
+      const auto make_calls = [&] { counted = repeated.run(calls->rounds); };
+      const std::string kept = memory_.kept_by(make_calls);
       const std::string damage = heap_damage();
       if (!repeated.failure().empty())
         throw StepFailed{protocol::Status::failed, repeated.failure()};
       if (!damage.empty()) throw StepFailed{protocol::Status::failed, "apply " + damage};
+      if (!kept.empty()) throw StepFailed{protocol::Status::failed, "apply " + kept};
     };
     // The threads of several callers are the worker's own, and starting them allocates.
     callers == 1 ? watch_.around(Entry::apply, run) : run();
     for (const Workspace& workspace : workspaces)
       if (workspace.overrun())
         throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};
+    memory_.collect();
     return counted;
   }
 
@@ -272,10 +290,14 @@ class Caller {
       live_->problem.hold(Entry::release);
     }
     *live_ = {};
+    const bool last_of_all = std::none_of(std::begin(states_), std::end(states_),
+                                          [](const Prepared& s) { return s.kernel != nullptr; });
+    const std::string kept = last_of_all ? memory_.kept_by_states() : "";
+    if (!kept.empty()) throw StepFailed{protocol::Status::failed, kept};
   }
 
   protocol::Control& control_;
-  HostMemory memory_;
+  CallMemory& memory_;
   EntryWatch watch_;
   const rope_kernel* placed_for_ = nullptr;
   Prepared states_[protocol::most_states];

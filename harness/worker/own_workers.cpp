@@ -17,16 +17,20 @@ void add_kernel(std::vector<KernelFacts>& all, const KernelFacts& facts) {
 
 }  // namespace
 
-WorkerOptions with_plugin_alone(WorkerOptions options, const std::string& plugin) {
+WorkerOptions options_for(WorkerOptions options, const KernelFacts& kernel) {
   options.plugins.clear();
-  if (!plugin.empty()) options.plugins.push_back(plugin);
+  if (!kernel.plugin.empty()) options.plugins.push_back(kernel.plugin);
+  options.with_device = kernel.memory == ROPE_CUDA;
   return options;
 }
 
 PluginKernels kernels_by_plugin(const WorkerOptions& options) {
   PluginKernels found;
   const auto add_those_of = [&](const std::string& plugin) {
-    Worker worker(with_plugin_alone(options, plugin));
+    KernelFacts any;  // a worker opens a device only if a kernel of the plugin needs one
+    any.plugin = plugin;
+    any.memory = ROPE_CUDA;
+    Worker worker(options_for(options, any));
     found.known[plugin] = worker.kernels();
     for (const KernelFacts& facts : worker.kernels())
       if (facts.plugin == plugin) add_kernel(found.kernels, facts);
@@ -37,11 +41,12 @@ PluginKernels kernels_by_plugin(const WorkerOptions& options) {
 }
 
 Worker& OwnWorkers::of(const KernelFacts& kernel) {
-  if (worker_ == nullptr || kernel.plugin != plugin_) {
+  if (worker_ == nullptr || kernel.plugin != plugin_ || kernel.memory != memory_) {
     worker_.reset();
-    worker_ = std::make_unique<Worker>(with_plugin_alone(options_, kernel.plugin),
-                                       found_.known.at(kernel.plugin));
+    worker_ =
+        std::make_unique<Worker>(options_for(options_, kernel), found_.known.at(kernel.plugin));
     plugin_ = kernel.plugin;
+    memory_ = kernel.memory;
   }
   return *worker_;
 }

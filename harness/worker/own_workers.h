@@ -10,8 +10,9 @@
 
 namespace ropewalk::harness {
 
-/// The same options with only this plugin; empty: with no plugin.
-WorkerOptions with_plugin_alone(WorkerOptions options, const std::string& plugin);
+/// The same options with only the plugin of this kernel, if it has one. No host kernel is run in a
+/// process with the driver of a device.
+WorkerOptions options_for(WorkerOptions options, const KernelFacts& kernel);
 
 struct PluginKernels {
   std::vector<KernelFacts> kernels;
@@ -36,6 +37,7 @@ class OwnWorkers {
   PluginKernels found_;
   std::unique_ptr<Worker> worker_;
   std::string plugin_;
+  std::int32_t memory_ = ROPE_HOST;
 };
 
 }  // namespace ropewalk::harness

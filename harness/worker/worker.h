@@ -26,12 +26,15 @@ namespace ropewalk::harness {
 /// A kernel as its worker describes it.
 struct KernelFacts {
   std::uint32_t index = 0;
-  std::string name, summary, source, cpu_features, plugin, cannot_run;
+  std::string name, summary, source, cpu_features, plugin;
+  std::string cannot_run;  ///< on this machine; empty if it can
+  std::string device;      ///< the name of the device that it runs on; empty for the host
   std::int32_t memory = ROPE_HOST;
   std::int32_t angle_contract = 0;
   std::uint32_t flags = 0;
   double error_bound = 0;
-  bool operator==(const KernelFacts&) const = default;
+  /// True if both describe one kernel. Whether it can run may differ between workers.
+  bool is_same_as(const KernelFacts& other) const;
 };
 
 struct WorkerOptions {
@@ -39,6 +42,7 @@ struct WorkerOptions {
   std::string executable = worker_executable();
   std::vector<std::string> plugins;
   std::string cpu_features = "all";
+  bool with_device = false;  ///< adds --device cuda, so kernels of memory ROPE_CUDA can run
   double load_limit_s = 60;  ///< seconds for dlopen and constructors, as imports are slow
   /// What each plugin listed in the first of several workers. Every other worker must list the
   /// same. If NULL, a worker is compared only with its own first process.

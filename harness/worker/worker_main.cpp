@@ -17,6 +17,9 @@
 #include <stdexcept>
 #include <thread>
 
+#include "harness/device/device_kernels.h"
+#include "harness/device/device_memory.h"
+#include "harness/process/host_memory.h"
 #include "harness/process/keeper.h"
 #include "harness/process/loaded_kernels.h"
 #include "harness/protocol.h"
@@ -143,7 +146,7 @@ class Wire {
   std::string text_;
 };
 
-void describe(Wire& wire, const LoadedKernel& loaded, std::uint32_t index) {
+void describe(Wire& wire, const LoadedKernel& loaded, std::uint32_t index, const Device* device) {
   KernelEntry entry{};
   entry.kernel = index;
   const rope_kernel& k = *loaded.kernel;
@@ -153,6 +156,7 @@ void describe(Wire& wire, const LoadedKernel& loaded, std::uint32_t index) {
   copy_text(entry.cpu_features, k.cpu_features);
   copy_text(entry.plugin, loaded.plugin.c_str());
   copy_text(entry.cannot_run, loaded.cannot_run.c_str());
+  if (device != nullptr && k.memory == ROPE_CUDA) copy_text(entry.device, device->name().c_str());
   entry.memory = k.memory;
   entry.angle_contract = k.angle_contract;
   entry.flags = k.flags;
@@ -172,6 +176,7 @@ void run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32
     // supports is asked hundreds of times. After a refusal only the quick comparison is made; the
     // next state shows any other change.
     const bool refused = failure.status == Status::unsupported;
+    if (caller.is_lost()) Wire::end_unheard(failure.text);
     const bool spoiled = caller.drop(!refused) || failure.worker_is_spoiled;
     set_phase(*control, Phase::idle);
     refuse(failure.status, spoiled, failure.text);
@@ -296,6 +301,35 @@ std::vector<LoadedKernel> load_all(const WorkerArguments& arguments) {
   return kernels;
 }
 
+// Makes the calls of kernels in the host's memory, and of those in a device's.
+class Callers {
+ public:
+  /// Opens the device first, so that the watch of entries finds its driver there.
+  explicit Callers(std::vector<LoadedKernel>* with_device)
+      : device_(with_device == nullptr ? nullptr : open_device_for(*with_device)),
+        host_memory_(*control),
+        host_(*control, host_memory_, device_ != nullptr) {
+    if (device_ == nullptr) return;
+    device_memory_.emplace(*control, *device_);
+    on_device_.emplace(*control, *device_memory_, true);
+  }
+
+  const Device* device() const { return device_.get(); }
+  /// NULL for a kernel of a device that is not there, or not any more.
+  Caller* of(const rope_kernel& kernel) {
+    if (kernel.memory != ROPE_CUDA) return &host_;
+    return on_device_ ? &*on_device_ : nullptr;
+  }
+  void accept_output() { host_.accept_output(); }
+
+ private:
+  std::unique_ptr<Device> device_;
+  HostMemory host_memory_;
+  std::optional<DeviceMemory> device_memory_;
+  Caller host_;
+  std::optional<Caller> on_device_;
+};
+
 }  // namespace
 
 void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) {
@@ -316,7 +350,7 @@ void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) 
   } catch (const std::exception& e) {
     load_error = e.what();
   }
-  Caller caller(*control);
+  Callers callers(arguments.with_device ? &kernels : nullptr);
   while (const auto request = wire.receive()) {
     const Command command = request->command;
     if (request->version != version) {
@@ -330,13 +364,17 @@ void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) 
                          : wire.answer(Status::failed, load_error);
     } else if (command == Command::time) {
       time_board(wire, timing, kernels);
-      caller.accept_output();
+      callers.accept_output();
     } else if (request->kernel >= kernels.size()) {
       wire.answer(Status::failed, "no such kernel");
     } else if (command == Command::list) {
-      describe(wire, kernels[request->kernel], request->kernel);
+      describe(wire, kernels[request->kernel], request->kernel, callers.device());
     } else if (command == Command::call) {
-      run_call(wire, caller, *kernels[request->kernel].kernel, request->steps, *call);
+      const LoadedKernel& asked = kernels[request->kernel];
+      if (Caller* caller = callers.of(*asked.kernel); caller != nullptr)
+        run_call(wire, *caller, *asked.kernel, request->steps, *call);
+      else
+        wire.answer(Status::failed, asked.cannot_run);
     } else {
       wire.answer(Status::failed, "unknown command");
     }

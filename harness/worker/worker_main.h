@@ -26,6 +26,7 @@ using TimingHandler =
 struct WorkerArguments {
   std::vector<std::string> plugins;
   std::string cpu_features = "all";
+  bool with_device = false;  ///< opens a CUDA device if a kernel needs one
 };
 
 /// Serves the parent on the descriptors of protocol.h until the parent says quit or goes away. Then

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <tuple>
 
 #include "base/printable.h"
 #include "harness/process/keeper.h"
@@ -90,6 +91,7 @@ void Worker::spawn() {
     words.emplace_back("--plugin");
     words.push_back(plugin);
   }
+  if (options_.with_device) words.insert(words.end(), {"--device", "cuda"});
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -175,8 +177,8 @@ std::string Worker::list_failure(std::size_t count) {
     if (how != Received::message) return blame(end_of(how, {}).text, false);
     const auto shown = [](const auto& field) { return printable(text_of(field)); };
     listed.push_back({i, shown(e.name), shown(e.summary), shown(e.source), shown(e.cpu_features),
-                      whole_path(text_of(e.plugin), sizeof e.plugin), shown(e.cannot_run), e.memory,
-                      e.angle_contract, e.flags, e.error_bound});
+                      whole_path(text_of(e.plugin), sizeof e.plugin), shown(e.cannot_run),
+                      shown(e.device), e.memory, e.angle_contract, e.flags, e.error_bound});
   }
   if (const std::string plugin = changed_plugin(listed); !plugin.empty())
     return fmt::format("plugin {}: lists other kernels than when it was loaded before", plugin);
@@ -184,21 +186,30 @@ std::string Worker::list_failure(std::size_t count) {
   return {};
 }
 
+bool KernelFacts::is_same_as(const KernelFacts& other) const {
+  const auto identity = [](const KernelFacts& k) {
+    return std::tie(k.index, k.name, k.summary, k.source, k.cpu_features, k.plugin, k.memory,
+                    k.angle_contract, k.flags, k.error_bound);
+  };
+  return identity(*this) == identity(other);
+}
+
 // The plugin that lists other kernels than before, in this worker or in the first worker. Empty:
 // none.
 std::string Worker::changed_plugin(const std::vector<KernelFacts>& listed) const {
-  if (!kernels_.empty() && listed != kernels_) {
-    const auto [now, before] =
-        std::mismatch(listed.begin(), listed.end(), kernels_.begin(), kernels_.end());
+  const auto are_same = [](const KernelFacts& a, const KernelFacts& b) { return a.is_same_as(b); };
+  const auto [now, before] =
+      std::mismatch(listed.begin(), listed.end(), kernels_.begin(), kernels_.end(), are_same);
+  if (!kernels_.empty() && (now != listed.end() || before != kernels_.end()))
     return now != listed.end() ? now->plugin : before->plugin;
-  }
   for (const std::string& plugin : options_.plugins) {
     if (options_.first_lists == nullptr) break;
     std::vector<KernelFacts> of_plugin;
     for (const KernelFacts& facts : listed)
       if (facts.plugin == plugin) of_plugin.push_back(facts);
     for (KernelFacts& facts : of_plugin) facts.index = 0;  // the index depends on other plugins
-    if (options_.first_lists->try_emplace(plugin, of_plugin).first->second != of_plugin)
+    const auto& first = options_.first_lists->try_emplace(plugin, of_plugin).first->second;
+    if (!std::equal(first.begin(), first.end(), of_plugin.begin(), of_plugin.end(), are_same))
       return plugin;
   }
   return {};

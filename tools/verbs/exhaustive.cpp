@@ -219,7 +219,7 @@ class ExhaustiveRun {
       if (part.row.kernel == cell.plan.facts.name && part.row.pairing == cell.plan.identity.pairing)
         parts.push_back(part);
     CertifyRun run;
-    run.options = with_plugin_alone(worker_options(options_), cell.plan.facts.plugin);
+    run.options = options_for(worker_options(options_), cell.plan.facts);
     run.known = found_.known.at(cell.plan.facts.plugin);
     run.plan = cell.plan;
     run.pieces = left_of(cell);

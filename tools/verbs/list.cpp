@@ -76,7 +76,9 @@ void list_config(const ModelConfig& config) {
 
 int run(const ListOptions& options) {
   const auto workloads = all_workloads(options);
-  Worker worker(worker_options(options));
+  WorkerOptions with_device = worker_options(options);
+  with_device.with_device = true;
+  Worker worker(with_device);
   require_kernels(worker, options);
   Oracle oracle;
   const std::vector<KernelFacts> kernels = worker.kernels();

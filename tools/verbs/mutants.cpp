@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/whole_file.h"
@@ -18,15 +19,23 @@ using namespace report;
 namespace {
 
 // Mutants are built beside the command and never installed.
-std::string mutant_plugin() {
+std::string beside_the_command(const std::string& name) {
   std::error_code error;
   const auto self = std::filesystem::path(own_executable());
-  const auto plugin = self.parent_path() / "ropewalk_mutants.so";
-  if (!std::filesystem::exists(plugin, error))
-    throw UsageError(
-        "no ropewalk_mutants.so beside the command: cmake --build makes it in a build tree; an "
-        "installed ropewalk has none");
-  return plugin.string();
+  const auto file = self.parent_path() / name;
+  if (!std::filesystem::exists(file, error))
+    throw UsageError(fmt::format(
+        "no {} beside the command: cmake --build makes it in a build tree; an installed ropewalk "
+        "has none",
+        name));
+  return file.string();
+}
+
+// The mutants of device kernels are judged with a stand-in for the CUDA driver, on every machine.
+void add_mutants(WorkerOptions& w) {
+  w.plugins.push_back(beside_the_command("ropewalk_mutants.so"));
+  w.plugins.push_back(beside_the_command("ropewalk_device_mutants.so"));
+  setenv("ROPEWALK_CUDA_DRIVER", beside_the_command("ropewalk_standin_driver.so").c_str(), 1);
 }
 
 std::vector<std::string> columns(const MutantsOptions& options) {
@@ -41,7 +50,7 @@ std::vector<std::string> columns(const MutantsOptions& options) {
 int run(const MutantsOptions& options) {
   require_properties(options);
   WorkerOptions w = worker_options(options);
-  w.plugins.push_back(mutant_plugin());
+  add_mutants(w);
   {
     Worker worker(w);
     require_kernels(worker, options);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "harness/cases/names.h"
+#include "harness/worker/own_workers.h"
 #include "properties/search/verify.h"
 #include "tools/command/session.h"
 #include "tools/verbs/verbs.h"
@@ -14,9 +15,14 @@ int run(const ReplayOptions& options) {
   const Case c = case_from_text(options.line);
   WorkerOptions w = worker_options({{}, {}, options.cpu_features});
   if (!c.plugin.empty()) w.plugins = {c.plugin};
-  Worker worker(w);
+  const PluginKernels found = kernels_by_plugin(w);
+  KernelFacts wanted;
+  wanted.plugin = c.plugin;
+  for (const KernelFacts& facts : found.kernels)
+    if (facts.name == c.kernel) wanted = facts;
+  OwnWorkers workers(w, found);
   Oracle oracle;
-  const Replayed r = replay(worker, oracle, c);
+  const Replayed r = replay(workers.of(wanted), oracle, c);
   VerdictRow row;
   row.kernel = c.kernel;
   row.summary = r.facts.summary;

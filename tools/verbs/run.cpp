@@ -49,7 +49,9 @@ int run(const RunOptions& options) {
     rows.push_back(row);
   });
   {
-    Worker worker(worker_options(options.verify));
+    WorkerOptions w = worker_options(options.verify);
+    w.with_device = true;
+    Worker worker(w);
     Oracle oracle;
     std::vector<std::string> names;  // only kernels that passed are drawn
     std::set_difference(passing.begin(), passing.end(), failing.begin(), failing.end(),

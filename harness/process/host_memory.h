@@ -1,5 +1,5 @@
-// Where the buffers of a call lie: regions of the shared memory, mapped between guards, and the
-// workspace between guards of its own.
+// The host's memory: regions of the shared memory, mapped between guards, and a workspace between
+// guards of its own.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -11,51 +11,30 @@
 #include <vector>
 
 #include "base/system/memory_limits.h"
+#include "harness/process/call_memory.h"
 #include "harness/process/guarded_mapping.h"
-#include "harness/process/writable_memory.h"
+#include "harness/process/step_failed.h"
 #include "harness/protocol.h"
-#include "harness/watch/entry_watch.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk::harness {
 
-inline constexpr std::size_t largest_workspace_bytes = std::size_t{1} << 30;
-
-/// Exactly the bytes that the kernel asked for, at one end of their pages. The rest of the pages is
-/// watched.
-struct Workspace {
-  GuardedMapping mapping;
-  std::byte* address = nullptr;
-  std::size_t bytes = 0;
-
-  bool overrun() const {
-    const auto untouched = [](std::byte b) { return b == std::byte{0xff}; };
-    return address != nullptr &&
-           !(std::all_of(mapping.data(), address, untouched) &&
-             std::all_of(address + bytes, mapping.data() + mapping.bytes(), untouched));
-  }
-};
-
-class HostMemory {
+class HostMemory final : public CallMemory {
  public:
   /// `control` is told which memory an entry may reach.
   explicit HostMemory(protocol::Control& control) : control_(control) {}
 
-  /// Maps the regions of a call. Those that an earlier call or caller mapped keep their addresses.
-  /// Throws StepFailed.
-  void place(const protocol::CallDescriptor& call, bool frequencies_alone = false) {
+  void place(const protocol::CallDescriptor& call, Part part) override {
     try {
-      place_all(call, frequencies_alone);
+      place_all(call, part == Part::frequencies);
     } catch (const std::runtime_error& e) {  // too far apart for this machine's addresses
       throw StepFailed{protocol::Status::skipped, e.what()};
     }
   }
 
-  /// inv_freq of the placed call.
-  std::byte* frequencies() const { return addresses_[0]; }
+  std::byte* frequencies() const override { return addresses_[0]; }
 
-  /// The other buffers of the placed call.
-  rope_operands operands(const Workspace& workspace) const {
+  rope_operands operands(const Workspace& workspace, std::uint32_t) override {
     rope_operands o{};
     o.struct_size = sizeof o;
     o.positions = addresses_[1];
@@ -67,9 +46,8 @@ class HostMemory {
     return o;
   }
 
-  /// The outputs of a placed call.
-  WritableMemory writable(const protocol::CallDescriptor& call) {
-    WritableMemory memory;
+  WritableMemory writable(const protocol::CallDescriptor& call) override {
+    WritableMemory memory(*this);
     for (const auto& t : call.tensor)
       if (t.out.mapped_bytes != 0) {
         const GuardedMapping& mapping = find(t.out)->mapping;
@@ -78,8 +56,7 @@ class HostMemory {
     return memory;
   }
 
-  /// A workspace at one end of its pages. Throws StepFailed.
-  Workspace workspace(std::size_t bytes, bool at_end) {
+  Workspace workspace(std::size_t bytes, bool at_end) override {
     Workspace w;
     w.bytes = bytes;
     if (w.bytes == 0) return w;
@@ -93,8 +70,6 @@ class HostMemory {
     constexpr std::size_t alignment = 64;
     w.address =
         w.mapping.data() + (at_end ? (w.mapping.bytes() - w.bytes) / alignment * alignment : 0);
-    // A caller may hand out one workspace again and again. At the other end of the pages it holds
-    // what the previous call left, of whichever state.
     if (!at_end) {
       const std::size_t kept = std::min(w.bytes, left_in_workspace_.size());
       std::copy_n(left_in_workspace_.begin(), kept, w.address);
@@ -104,22 +79,28 @@ class HostMemory {
     return w;
   }
 
-  void keep_what_is_left(const Workspace& workspace) {
+  void keep_what_is_left(const Workspace& workspace) override {
     constexpr std::size_t most = std::size_t{1} << 20;
     left_in_workspace_.assign(workspace.address,
                               workspace.address + std::min(workspace.bytes, most));
   }
-  void forget_what_is_left() { left_in_workspace_.clear(); }
+  void forget_what_is_left() override { left_in_workspace_.clear(); }
 
-  /// Ends a call. Small regions stay mapped: mapping them anew took a fifth of a verification's
-  /// time.
-  void finish() {
+  // Mapping small regions anew took a fifth of a verification's time.
+  void finish() override {
     constexpr std::size_t most = 256, small_bytes = std::size_t{1} << 20;
     std::erase_if(mappings_, [](const Mapped& m) { return m.bytes > small_bytes; });
     if (mappings_.size() > most) mappings_.clear();
   }
-  /// Unmaps everything, as a kernel may have unmapped or protected some.
-  void unmap_all() { mappings_.clear(); }
+  void unmap_all() override { mappings_.clear(); }
+
+  Bytes copy(const std::byte* at, std::size_t bytes) override { return {at, at + bytes}; }
+  void restore(std::byte* at, const Bytes& content) override {
+    std::memcpy(at, content.data(), content.size());
+  }
+  bool equals(const std::byte* at, const Bytes& content) override {
+    return std::memcmp(at, content.data(), content.size()) == 0;
+  }
 
  private:
   // A part of the shared memory, and its address in this process.

@@ -1,0 +1,70 @@
+// The functions of the CUDA driver that the worker calls. They are looked up at run time in
+// libcuda.so.1, so neither the build nor a machine without a device needs anything of CUDA.
+//
+// The types and constants are lines of our own, from the driver API's documentation: a dozen lines
+// are less than a package, and Debian's libffmpeg-nvenc-dev has no graphs.
+#pragma once
+#include <cstddef>
+#include <string>
+
+namespace ropewalk::harness::cuda {
+
+using Result = int;  ///< CUresult
+using DeviceAddress = unsigned long long;
+using DeviceIndex = int;
+using ContextHandle = struct ContextTag*;
+using StreamHandle = struct StreamTag*;
+using GraphHandle = struct GraphTag*;
+using GraphExecHandle = struct GraphExecTag*;
+
+inline constexpr Result success = 0, out_of_memory = 2, no_device = 100;
+inline constexpr unsigned context_waits_by_blocking = 4;  ///< CU_CTX_SCHED_BLOCKING_SYNC
+inline constexpr unsigned stream_non_blocking = 1;        ///< CU_STREAM_NON_BLOCKING
+inline constexpr int capture_global = 0;                  ///< CU_STREAM_CAPTURE_MODE_GLOBAL
+inline constexpr int capability_major = 75, capability_minor = 76;  ///< CUdevice_attribute
+/// Graphs as they are used here need the driver of CUDA 11.4.
+inline constexpr int oldest_version = 11040;
+
+/// Each member is named as the driver's function without the prefix cu. A comment gives the symbol
+/// where it differs.
+struct Driver {
+  Result (*Init)(unsigned flags);
+  Result (*DriverGetVersion)(int* version);
+  Result (*DeviceGetCount)(int* count);
+  Result (*DeviceGet)(DeviceIndex* device, int ordinal);
+  Result (*DeviceGetName)(char* name, int bytes, DeviceIndex device);
+  Result (*DeviceGetAttribute)(int* value, int attribute, DeviceIndex device);
+  Result (*DevicePrimaryCtxSetFlags)(DeviceIndex device, unsigned flags);  // _v2
+  Result (*DevicePrimaryCtxRetain)(ContextHandle* context, DeviceIndex device);
+  Result (*CtxSetCurrent)(ContextHandle context);
+  Result (*CtxGetCurrent)(ContextHandle* context);
+  Result (*CtxSynchronize)();
+  Result (*MemAlloc)(DeviceAddress* address, std::size_t bytes);  // _v2
+  Result (*MemFree)(DeviceAddress address);                       // _v2
+  Result (*MemGetInfo)(std::size_t* free, std::size_t* total);    // _v2
+  Result (*MemcpyHtoDAsync)(DeviceAddress to, const void* from, std::size_t bytes,
+                            StreamHandle stream);  // _v2
+  Result (*MemcpyDtoHAsync)(void* to, DeviceAddress from, std::size_t bytes,
+                            StreamHandle stream);  // _v2
+  Result (*MemsetD8Async)(DeviceAddress to, unsigned char value, std::size_t bytes,
+                          StreamHandle stream);
+  Result (*StreamCreate)(StreamHandle* stream, unsigned flags);
+  Result (*StreamSynchronize)(StreamHandle stream);
+  Result (*StreamBeginCapture)(StreamHandle stream, int mode);  // _v2
+  Result (*StreamEndCapture)(StreamHandle stream, GraphHandle* graph);
+  Result (*GraphInstantiateWithFlags)(GraphExecHandle* exec, GraphHandle graph,
+                                      unsigned long long flags);
+  Result (*GraphLaunch)(GraphExecHandle exec, StreamHandle stream);
+  Result (*GraphExecDestroy)(GraphExecHandle exec);
+  Result (*GraphDestroy)(GraphHandle graph);
+  Result (*GetErrorString)(Result error, const char** text);
+};
+
+/// Loads the library that ROPEWALK_CUDA_DRIVER in the environment names, or else libcuda.so.1, and
+/// fills `driver`. Returns what is missing, in words; empty: nothing.
+std::string load_driver(Driver& driver);
+
+/// Returns a text like "CUDA error 700 (an illegal memory access was encountered)".
+std::string error_text(const Driver& driver, Result error);
+
+}  // namespace ropewalk::harness::cuda

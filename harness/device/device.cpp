@@ -1,0 +1,166 @@
+#include "harness/device/device.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "base/system/signal_name.h"
+#include "harness/process/step_failed.h"
+#include "harness/process/time_limits.h"
+
+namespace ropewalk::harness {
+namespace {
+
+using namespace cuda;
+
+// Initializes the driver in a child process. Returns how the child ended, in words; empty: it
+// exited by itself, and the worker may do the same.
+std::string trial_failure(const Driver& driver) {
+  const pid_t child = fork();
+  if (child < 0) return {};
+  if (child == 0) {
+    driver.Init(0);
+    _exit(0);
+  }
+  constexpr int pause_us = 1000;
+  int status = 0;
+  for (double waited_s = 0; waited_s < 60 * slowness(); waited_s += 1e-6 * pause_us) {
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended < 0 && errno != EINTR) return {};
+    if (ended == child) {
+      if (WIFSIGNALED(status))
+        return fmt::format("its cuInit ends the process by {}", signal_name(WTERMSIG(status)));
+      return WEXITSTATUS(status) == 0 ? "" : "its cuInit exits the process";
+    }
+    usleep(pause_us);
+  }
+  kill(child, SIGKILL);
+  waitpid(child, &status, 0);
+  return "its cuInit does not return";
+}
+
+}  // namespace
+
+std::unique_ptr<Device> Device::open(std::string& why) {
+  std::unique_ptr<Device> device(new Device);
+  why = load_driver(device->driver_);
+  if (!why.empty()) return nullptr;
+  if (const std::string trial = trial_failure(device->driver_); !trial.empty()) {
+    why = "the CUDA driver is broken: " + trial;
+    return nullptr;
+  }
+  why = device->open_first();
+  return why.empty() ? std::move(device) : nullptr;
+}
+
+std::string Device::open_first() {
+  const Driver& d = driver_;
+  int version = 0, count = 0, major = 0, minor = 0;
+  DeviceIndex device = 0;
+  char name[128] = {};
+  if (const Result error = d.Init(0); error != success)
+    return error == no_device ? "the CUDA driver finds no device"
+                              : "the CUDA driver does not start: " + error_text(d, error);
+  d.DriverGetVersion(&version);
+  if (version < oldest_version)
+    return fmt::format("the CUDA driver is too old: it is for CUDA {}.{}, and {}.{} is needed",
+                       version / 1000, version % 1000 / 10, oldest_version / 1000,
+                       oldest_version % 1000 / 10);
+  if (d.DeviceGetCount(&count) != success || count == 0) return "the CUDA driver finds no device";
+  const auto fail = [&](Result error) {
+    return "the CUDA device cannot be used: " + error_text(d, error);
+  };
+  Result error = d.DeviceGet(&device, 0);
+  if (error == success) error = d.DeviceGetName(name, sizeof name - 1, device);
+  if (error == success) error = d.DeviceGetAttribute(&major, capability_major, device);
+  if (error == success) error = d.DeviceGetAttribute(&minor, capability_minor, device);
+  if (error != success) return fail(error);
+  name_ = name;
+  capability_ = 10 * major + minor;
+  d.DevicePrimaryCtxSetFlags(device, context_waits_by_blocking);
+  error = d.DevicePrimaryCtxRetain(&context_, device);
+  if (error == success) error = d.CtxSetCurrent(context_);
+  if (error == success) error = d.StreamCreate(&copies_, stream_non_blocking);
+  if (error != success) return fail(error);
+  try {
+    const DeviceAddress first = allocate(64);
+    if (first == 0) return "the CUDA device has no memory left";
+    write(first, name, 64);
+    release(first);
+  } catch (const StepFailed& failure) {
+    return failure.text;
+  }
+  return {};
+}
+
+void Device::check(Result result, const char* when) {
+  if (result == success) return;
+  const std::string text = fmt::format("{} {}", error_text(driver_, result), when);
+  // Only an error that stays ends the context.
+  lost_ = lost_ || driver_.CtxSynchronize() != success;
+  throw StepFailed{protocol::Status::failed, text, lost_};
+}
+
+void Device::make_current() {
+  check(driver_.CtxSetCurrent(context_), "while a thread of the suite began");
+}
+
+std::string Device::left_changed() {
+  ContextHandle current = nullptr;
+  if (driver_.CtxGetCurrent(&current) != success || current == context_) return {};
+  driver_.CtxSetCurrent(context_);
+  return current == nullptr ? "left no CUDA context current" : "left another CUDA context current";
+}
+
+DeviceAddress Device::allocate(std::size_t bytes) {
+  DeviceAddress address = 0;
+  const Result result = driver_.MemAlloc(&address, bytes);
+  if (result == out_of_memory) return 0;
+  check(result, "while device memory was allocated");
+  return address;
+}
+
+void Device::release(DeviceAddress address) {
+  if (!lost_) driver_.MemFree(address);
+}
+
+std::size_t Device::free_bytes() {
+  std::size_t free = 0, total = 0;
+  check(driver_.MemGetInfo(&free, &total), "while free device memory was asked");
+  return free;
+}
+
+void Device::write(DeviceAddress to, const void* from, std::size_t bytes) {
+  check(driver_.MemcpyHtoDAsync(to, from, bytes, copies_), "while a buffer was copied in");
+  wait(copies_, "while a buffer was copied in");
+}
+
+void Device::read(void* to, DeviceAddress from, std::size_t bytes) {
+  check(driver_.MemcpyDtoHAsync(to, from, bytes, copies_), "while a buffer was copied out");
+  wait(copies_, "while a buffer was copied out");
+}
+
+void Device::fill(DeviceAddress to, unsigned char value, std::size_t bytes) {
+  check(driver_.MemsetD8Async(to, value, bytes, copies_), "while a buffer was filled");
+  wait(copies_, "while a buffer was filled");
+}
+
+StreamHandle Device::make_stream() {
+  StreamHandle stream = nullptr;
+  check(driver_.StreamCreate(&stream, stream_non_blocking), "while a stream was made");
+  return stream;
+}
+
+void Device::wait(StreamHandle stream, const char* when) {
+  check(driver_.StreamSynchronize(stream), when);
+}
+
+void Device::wait_for_all(const char* when) {
+  check(driver_.CtxSynchronize(), when);
+}
+
+}  // namespace ropewalk::harness

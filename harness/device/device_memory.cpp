@@ -1,0 +1,423 @@
+#include "harness/device/device_memory.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "harness/device/buffer_extent.h"
+#include "harness/process/step_failed.h"
+
+namespace ropewalk::harness {
+namespace {
+
+using namespace protocol;
+
+constexpr unsigned char poison = 0xff;  // a NaN in every type
+constexpr std::size_t piece_bytes = std::size_t{16} << 20;
+constexpr const char* in_apply = "in apply";
+
+[[noreturn]] void fail(const std::string& text) {
+  throw StepFailed{Status::failed, text};
+}
+
+std::byte* host_pointer(cuda::DeviceAddress address) {
+  return reinterpret_cast<std::byte*>(address);
+}
+cuda::DeviceAddress device_address(const std::byte* at) {
+  return reinterpret_cast<cuda::DeviceAddress>(at);
+}
+
+// Calls visit(begin, end) for each part of the file range that the shared memory holds. Reading a
+// hole through a mapping would fill it.
+template <class Visit>
+void for_each_extent(std::uint64_t offset, std::uint64_t bytes, Visit&& visit) {
+  const auto end = static_cast<off_t>(offset + bytes);
+  for (auto at = static_cast<off_t>(offset); at < end;) {
+    const off_t data = lseek(memory_descriptor, at, SEEK_DATA);
+    if (data < 0 || data >= end) return;
+    off_t hole = lseek(memory_descriptor, data, SEEK_HOLE);
+    if (hole < 0 || hole > end) hole = end;
+    visit(static_cast<std::uint64_t>(data) - offset, static_cast<std::uint64_t>(hole) - offset);
+    at = hole;
+  }
+}
+
+void read_shared(std::vector<std::byte>& to, std::uint64_t offset) {
+  for (std::size_t got = 0; got < to.size();) {
+    const ssize_t n = pread(memory_descriptor, to.data() + got, to.size() - got,
+                            static_cast<off_t>(offset + got));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) fail("the shared memory cannot be read");
+    got += static_cast<std::size_t>(n);
+  }
+}
+
+void write_shared(const std::vector<std::byte>& from, std::uint64_t offset) {
+  for (std::size_t put = 0; put < from.size();) {
+    const ssize_t n = pwrite(memory_descriptor, from.data() + put, from.size() - put,
+                             static_cast<off_t>(offset + put));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) fail("the shared memory cannot be written");
+    put += static_cast<std::size_t>(n);
+  }
+}
+
+bool wants_exact_blocks() {
+  const char* wanted = std::getenv("ROPEWALK_DEVICE_MEMORY");
+  return wanted != nullptr && std::string_view(wanted) == "exact";
+}
+
+}  // namespace
+
+DeviceMemory::DeviceMemory(Control& control, Device& device)
+    : control_(control), device_(device), host_(control) {
+  if (wants_exact_blocks()) zone_bytes_ = 0;
+  for (cuda::StreamHandle& stream : streams_) stream = device_.make_stream();
+}
+
+DeviceMemory::~DeviceMemory() {
+  for (const Block& block : blocks_) device_.release(block.begin);
+}
+
+void DeviceMemory::allocate(Block& block) {
+  block.zone = zone_bytes_;
+  block.begin = device_.allocate(block.bytes + 2 * block.zone);
+  if (block.begin == 0)
+    throw StepFailed{Status::skipped,
+                     fmt::format("{} needs {} bytes of device memory, and {} are free", block.name,
+                                 block.bytes + 2 * block.zone, device_.free_bytes())};
+  if (block.zone == 0) return;
+  device_.fill(block.begin, poison, block.zone);
+  device_.fill(block.data() + block.bytes, poison, block.zone);
+}
+
+DeviceMemory::Block* DeviceMemory::find(const Region& region) {
+  const auto found = std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& b) {
+    return b.region_bytes == region.mapped_bytes && b.file_offset == region.file_offset &&
+           b.writable == (region.writable != 0);
+  });
+  return found == blocks_.end() ? nullptr : &*found;
+}
+
+DeviceMemory::Block& DeviceMemory::place_region(const CallDescriptor& call, int slot) {
+  const Region& region = region_of(call, slot);
+  PartOfRegion part{0, region.mapped_bytes};
+  if (zone_bytes_ == 0) part = used_part(call, region);
+  Block* block = find(region);
+  if (block != nullptr && (block->first != part.first || block->bytes != part.bytes)) {
+    device_.release(block->begin);  // another problem used the region otherwise
+    blocks_.remove_if([&](const Block& b) { return &b == block; });
+    block = nullptr;
+  }
+  if (block == nullptr) {
+    Block fresh;
+    fresh.file_offset = region.file_offset;
+    fresh.region_bytes = region.mapped_bytes;
+    fresh.writable = region.writable != 0;
+    fresh.name = slot_name(slot);
+    fresh.first = part.first;
+    fresh.bytes = part.bytes;
+    allocate(fresh);
+    block = &blocks_.emplace_back(std::move(fresh));
+  }
+  return *block;
+}
+
+void DeviceMemory::place(const CallDescriptor& call, Part part) {
+  host_.place(call, Part::frequencies);
+  if (part == Part::frequencies) return;
+  if (part == Part::all)
+    for (Block& block : blocks_) block.is_placed = false;
+  for (int slot = 1; slot < workspace_region; ++slot) {
+    addresses_[slot] = nullptr;
+    control_.mapped[slot] = {};
+    const Region& region = region_of(call, slot);
+    if (region.mapped_bytes == 0) continue;
+    Block& block = place_region(call, slot);
+    addresses_[slot] = host_pointer(block.data() + (region.at - block.first));
+    control_.mapped[slot] = {block.data(), block.bytes};
+    if (!std::exchange(block.is_placed, true)) copy_in(block);
+  }
+}
+
+void DeviceMemory::copy_in(Block& block) {
+  block.given.clear();
+  std::uint64_t held = 0;
+  for_each_extent(block.file_offset + block.first, block.bytes,
+                  [&](std::uint64_t begin, std::uint64_t end) {
+                    Extent& extent = block.given.emplace_back();
+                    extent.at = block.first + begin;
+                    extent.content.resize(end - begin);
+                    read_shared(extent.content, block.file_offset + extent.at);
+                    held += end - begin;
+                  });
+  if (held != block.bytes) device_.fill(block.data(), 0, block.bytes);
+  for (const Extent& extent : block.given)
+    device_.write(block.data() + (extent.at - block.first), extent.content.data(),
+                  extent.content.size());
+}
+
+void DeviceMemory::copy_in_all() {
+  for (Block& block : blocks_)
+    for (const Extent& extent : block.given)
+      if (block.is_placed)
+        device_.write(block.data() + (extent.at - block.first), extent.content.data(),
+                      extent.content.size());
+}
+
+rope_operands DeviceMemory::operands(const Workspace& workspace, std::uint32_t caller) {
+  rope_operands o{};
+  o.struct_size = sizeof o;
+  o.positions = addresses_[1];
+  for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i) {
+    std::byte* const* at = addresses_ + 2 + 4 * i;
+    o.tensor[i] = {at[0], at[1], at[2], at[3]};
+  }
+  o.workspace = workspace.address;
+  o.stream = streams_[caller];
+  return o;
+}
+
+WritableMemory DeviceMemory::writable(const CallDescriptor& call) {
+  WritableMemory memory(*this);
+  for (const auto& t : call.tensor)
+    if (t.out.mapped_bytes != 0) {
+      const Block& block = *find(t.out);
+      memory.add(host_pointer(block.data()), block.bytes);
+    }
+  return memory;
+}
+
+Workspace DeviceMemory::workspace(std::size_t bytes, bool at_end) {
+  Workspace w;
+  w.bytes = bytes;
+  if (bytes == 0) return w;
+  if (bytes > largest_workspace_bytes)
+    throw StepFailed{Status::skipped, fmt::format("workspace of {} bytes is above 1 GiB", bytes)};
+  Block block;
+  block.name = "the workspace";
+  block.bytes = bytes;
+  block.is_placed = true;
+  allocate(block);
+  device_.fill(block.data(), poison, bytes);
+  w.address = host_pointer(block.data());
+  if (!at_end && !left_in_workspace_.empty())
+    device_.write(block.data(), left_in_workspace_.data(),
+                  std::min(bytes, left_in_workspace_.size()));
+  control_.mapped[workspace_region] = {block.data(), bytes};
+  blocks_.push_back(std::move(block));
+  return w;
+}
+
+void DeviceMemory::keep_what_is_left(const Workspace& workspace) {
+  constexpr std::size_t most = std::size_t{1} << 20;
+  left_in_workspace_ = copy(workspace.address, std::min(workspace.bytes, most));
+}
+
+DeviceMemory::Bytes DeviceMemory::copy(const std::byte* at, std::size_t bytes) {
+  Bytes out(bytes);
+  if (bytes > 0) device_.read(out.data(), device_address(at), bytes);
+  return out;
+}
+
+void DeviceMemory::restore(std::byte* at, const Bytes& content) {
+  device_.write(device_address(at), content.data(), content.size());
+}
+
+bool DeviceMemory::equals(const std::byte* at, const Bytes& content) {
+  return copy(at, content.size()) == content;
+}
+
+void DeviceMemory::wait(void* stream) {
+  device_.wait(static_cast<cuda::StreamHandle>(stream), in_apply);
+}
+
+void DeviceMemory::fill_all_with_poison() {
+  for (const Block& block : blocks_)
+    for (const Extent& extent : block.given)
+      if (block.is_placed)
+        device_.fill(block.data() + (extent.at - block.first), poison, extent.content.size());
+}
+
+// The buffers hold poison while apply's work is captured. So work that apply puts on another
+// stream, and that no graph repeats, finds nothing but poison.
+void DeviceMemory::begin_apply(const rope_operands& o, bool as_graph) {
+  end_capture();
+  if (!as_graph) return;
+  fill_all_with_poison();
+  const auto stream = static_cast<cuda::StreamHandle>(o.stream);
+  device_.check(device_.driver().StreamBeginCapture(stream, cuda::capture_global),
+                "while a capture began");
+  captured_ = stream;
+}
+
+// Drops what is captured, if an entry failed before it was launched.
+void DeviceMemory::end_capture() {
+  if (captured_ == nullptr) return;
+  cuda::GraphHandle graph = nullptr;
+  device_.driver().StreamEndCapture(std::exchange(captured_, nullptr), &graph);
+  if (graph != nullptr) device_.driver().GraphDestroy(graph);
+}
+
+void DeviceMemory::launch(const rope_operands& o) {
+  const auto stream = static_cast<cuda::StreamHandle>(o.stream);
+  captured_ == nullptr ? device_.wait(stream, in_apply) : launch_graph(stream);
+}
+
+std::vector<DeviceMemory::Bytes> DeviceMemory::outputs() {
+  std::vector<Bytes> all;
+  for (const Block& block : blocks_)
+    for (const Extent& extent : block.given)
+      if (block.is_placed && block.writable)
+        all.push_back(
+            copy(host_pointer(block.data() + (extent.at - block.first)), extent.content.size()));
+  return all;
+}
+
+// Launches the graph twice. Both launches get the same contents and must give the same bits.
+void DeviceMemory::launch_graph(cuda::StreamHandle stream) {
+  const cuda::Driver& d = device_.driver();
+  cuda::GraphHandle graph = nullptr;
+  cuda::GraphExecHandle exec = nullptr;
+  const cuda::Result captured = d.StreamEndCapture(std::exchange(captured_, nullptr), &graph);
+  if (captured != cuda::success)
+    fail(fmt::format("apply cannot be captured into a graph: {}", error_text(d, captured)));
+  device_.wait_for_all(in_apply);
+  device_.check(d.GraphInstantiateWithFlags(&exec, graph, 0), "while apply's graph was made");
+  const auto launched = [&] {
+    copy_in_all();
+    device_.check(d.GraphLaunch(exec, stream), "while apply's graph was launched");
+    device_.wait(stream, in_apply);
+    return outputs();
+  };
+  const bool are_same = launched() == launched();
+  d.GraphExecDestroy(exec);
+  d.GraphDestroy(graph);
+  if (!are_same) fail("apply's graph gave other bits when it was launched again");
+}
+
+void DeviceMemory::check_zones(const Block& block) {
+  if (block.zone == 0) return;
+  Bytes zone(block.zone);
+  const auto is_touched = [](std::byte b) { return b != std::byte{poison}; };
+  device_.read(zone.data(), block.begin, zone.size());
+  if (const auto last = std::find_if(zone.rbegin(), zone.rend(), is_touched); last != zone.rend())
+    fail(fmt::format("apply wrote outside its buffers: {} bytes before the pages of {}",
+                     last - zone.rbegin() + 1, block.name));
+  device_.read(zone.data(), block.data() + block.bytes, zone.size());
+  if (const auto first = std::find_if(zone.begin(), zone.end(), is_touched); first != zone.end())
+    fail(fmt::format("apply wrote outside its buffers: {} bytes behind the pages of {}",
+                     first - zone.begin(), block.name));
+}
+
+void DeviceMemory::check_unchanged(const Block& block, const Extent& extent, const Bytes& now) {
+  const auto [was, is] = std::mismatch(extent.content.begin(), extent.content.end(), now.begin());
+  if (was == extent.content.end()) return;
+  const auto offset = static_cast<std::int64_t>(extent.at) + (was - extent.content.begin());
+  const auto pointer = std::find_if(std::begin(addresses_), std::end(addresses_), [&](auto* at) {
+    return at != nullptr && device_address(at) >= block.data() &&
+           device_address(at) < block.data() + block.bytes;
+  });
+  const auto begin =
+      pointer == std::end(addresses_)
+          ? 0
+          : static_cast<std::int64_t>(device_address(*pointer) - block.data() + block.first);
+  fail(fmt::format("apply wrote into {}, which is read-only: byte offset {}", block.name,
+                   offset - begin));
+}
+
+void DeviceMemory::write_back(const Block& block, const Extent& extent, const Bytes& now) {
+  if (now != extent.content) write_shared(now, block.file_offset + extent.at);
+}
+
+// Bytes of the block that the shared memory does not hold must still be zero.
+void DeviceMemory::check_holes(const Block& block) {
+  std::uint64_t at = block.first;
+  const auto check_until = [&](std::uint64_t end) {
+    for (; at < end; at += std::min<std::uint64_t>(piece_bytes, end - at)) {
+      const Bytes piece = copy(host_pointer(block.data() + (at - block.first)),
+                               std::min<std::uint64_t>(piece_bytes, end - at));
+      const auto written =
+          std::find_if(piece.begin(), piece.end(), [](std::byte b) { return b != std::byte{0}; });
+      if (written != piece.end())
+        fail(fmt::format("apply wrote outside its rows: {}, byte offset {}", block.name,
+                         at + static_cast<std::uint64_t>(written - piece.begin())));
+    }
+  };
+  for (const Extent& extent : block.given) {
+    check_until(extent.at);
+    at = extent.at + extent.content.size();
+  }
+  check_until(block.first + block.bytes);
+}
+
+void DeviceMemory::collect_block(Block& block) {
+  check_zones(block);
+  if (block.region_bytes == 0) return;
+  check_holes(block);
+  for (const Extent& extent : block.given) {
+    const Bytes now =
+        copy(host_pointer(block.data() + (extent.at - block.first)), extent.content.size());
+    block.writable ? write_back(block, extent, now) : check_unchanged(block, extent, now);
+  }
+}
+
+void DeviceMemory::collect() {
+  for (Block& block : blocks_)
+    if (block.is_placed) collect_block(block);
+}
+
+// Other processes allocate on the device as well. So less free memory counts only if it is less
+// after each of three runs.
+std::string DeviceMemory::kept_by(const std::function<void()>& calls) {
+  std::size_t kept = 0;
+  for (int run = 0; run < 3; ++run) {
+    const std::size_t before = device_.free_bytes();
+    calls();
+    const std::size_t after = device_.free_bytes();
+    if (after >= before) return {};
+    kept = before - after;
+  }
+  return fmt::format("kept {} bytes of device memory, and again when its calls were repeated",
+                     kept);
+}
+
+// The driver gives memory out in large pieces, so many states are counted together.
+std::string DeviceMemory::kept_by_states() {
+  constexpr std::uint64_t together = 16;
+  if (++states_ % together != 0) return {};
+  unmap_all();
+  const std::size_t now = device_.free_bytes();
+  const std::size_t before = std::exchange(free_after_states_, now);
+  fell_ = before != 0 && now < before ? fell_ + 1 : 0;
+  if (fell_ < 3) return {};
+  return fmt::format("release kept device memory: {} bytes in the last {} states", before - now,
+                     together);
+}
+
+void DeviceMemory::finish() {
+  constexpr std::size_t most = 256, small_bytes = std::size_t{1} << 20;
+  const bool too_many = blocks_.size() > most;
+  std::erase_if(blocks_, [&](Block& block) {
+    block.is_placed = false;
+    const bool goes = too_many || block.region_bytes == 0 || block.bytes > small_bytes;
+    if (goes) device_.release(block.begin);
+    return goes;
+  });
+  host_.finish();
+}
+
+void DeviceMemory::unmap_all() {
+  end_capture();
+  for (const Block& block : blocks_) device_.release(block.begin);
+  blocks_.clear();
+  host_.unmap_all();
+}
+
+}  // namespace ropewalk::harness

@@ -1,0 +1,85 @@
+// Where the buffers of a call lie. There are two such places: the host's memory
+// (harness/process/host_memory.h) and a device's (harness/device/device_memory.h).
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/process/guarded_mapping.h"
+#include "harness/process/writable_memory.h"
+#include "harness/protocol.h"
+#include "kernels/api/rope_kernel.h"
+
+namespace ropewalk::harness {
+
+inline constexpr std::size_t largest_workspace_bytes = std::size_t{1} << 30;
+
+/// Exactly the bytes that the kernel asked for. In the host's memory they lie at one end of their
+/// pages, and the rest of the pages is watched. Zones of a device's memory are watched by
+/// CallMemory::collect().
+struct Workspace {
+  GuardedMapping mapping;  ///< empty for a device
+  std::byte* address = nullptr;
+  std::size_t bytes = 0;
+
+  bool overrun() const {
+    const auto untouched = [](std::byte b) { return b == std::byte{0xff}; };
+    return mapping.data() != nullptr &&
+           !(std::all_of(mapping.data(), address, untouched) &&
+             std::all_of(address + bytes, mapping.data() + mapping.bytes(), untouched));
+  }
+};
+
+class CallMemory : public MemorySpace {
+ public:
+  /// What is placed: all regions of a call, the frequencies alone, or all regions beside those of
+  /// the callers placed before.
+  enum class Part { all, frequencies, all_beside };
+  /// Makes the regions of a call reachable. Those that an earlier call or caller used keep their
+  /// addresses. Throws StepFailed.
+  virtual void place(const protocol::CallDescriptor& call, Part part) = 0;
+
+  /// inv_freq of the placed call, always in the host's memory.
+  virtual std::byte* frequencies() const = 0;
+
+  /// The other buffers of the placed call. Each of several callers has a stream of its own.
+  virtual rope_operands operands(const Workspace& workspace, std::uint32_t caller) = 0;
+
+  /// The outputs of a placed call.
+  virtual WritableMemory writable(const protocol::CallDescriptor& call) = 0;
+
+  /// A workspace of this size. `at_end`: it ends, or else begins, at a guard. Throws StepFailed.
+  virtual Workspace workspace(std::size_t bytes, bool at_end) = 0;
+
+  /// A caller may hand out one workspace again and again. If it begins at a guard, it holds what
+  /// the previous call left, of whichever state.
+  virtual void keep_what_is_left(const Workspace& workspace) = 0;
+  virtual void forget_what_is_left() = 0;
+
+  /// Comes just before an entry apply, and launch() just after it. `as_graph`: apply's work is
+  /// captured and launched as a graph, if this memory has such. Both throw StepFailed.
+  virtual void begin_apply(const rope_operands&, [[maybe_unused]] bool as_graph) {}
+  virtual void launch(const rope_operands&) {}
+
+  /// Brings the outputs of all placed calls back to the shared memory, and checks what no page
+  /// protects. Throws StepFailed.
+  virtual void collect() {}
+
+  /// Runs code that makes many calls of apply. Returns what the calls kept, in words.
+  virtual std::string kept_by(const std::function<void()>& calls) {
+    calls();
+    return {};
+  }
+  /// Call after a release. Returns what the states so far have kept, in words.
+  virtual std::string kept_by_states() { return {}; }
+
+  /// Ends a call. Small regions stay, as placing them anew takes long.
+  virtual void finish() = 0;
+  /// Gives everything back, as a kernel may have unmapped or protected some.
+  virtual void unmap_all() = 0;
+};
+
+}  // namespace ropewalk::harness

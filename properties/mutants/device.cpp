@@ -1,0 +1,258 @@
+// Kernels of a device, for the stand-in driver of the tests (harness/testing/standin_driver.cpp).
+// Each puts the correct scalar kernel on its stream by cuLaunchHostFunc, and a mutant breaks one
+// clause of the contract for ROPE_CUDA.
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <type_traits>
+
+#include "properties/mutants/planted.h"
+
+extern "C" {  // NOLINTBEGIN: the names are the driver's
+int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data);
+int cuStreamCreate(void** stream, unsigned flags);
+int cuStreamSynchronize(void* stream);
+int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes);
+int cuMemFree_v2(unsigned long long address);
+int cuCtxSetCurrent(void* context);
+}  // NOLINTEND
+
+namespace ropewalk::mutants {
+namespace {
+
+// A state keeps what its calls put on a stream until release, as a captured call may be launched
+// again.
+struct Launched {
+  void (*run)(const Launched&);
+  rope_problem problem;
+  rope_operands operands;
+  std::uint64_t number;  // of the call, from 1
+};
+
+struct DeviceState {
+  std::mutex lock;
+  std::deque<Launched> calls;
+  void* own_stream = nullptr;
+  unsigned long long own_memory = 0;
+};
+
+// The hooks of an entry, each with the correct behaviour. They are static: the body runs later, and
+// what it needs is in Launched.
+struct CorrectDevice {
+  static int prepare(DeviceState&) { return ROPE_OK; }
+  static void release(DeviceState&) {}
+  // Runs in apply, before the work is put on the stream.
+  static int before(const rope_problem&, const rope_operands&, DeviceState&) { return ROPE_OK; }
+  static void* stream(const rope_operands& o, DeviceState&) { return o.stream; }
+  static void body(const Launched& call) {
+    Correct hooks;
+    run(hooks, call.problem, call.operands);
+  }
+};
+
+template <class Hooks>
+std::int32_t prepare(const rope_problem*, void** state) {
+  auto* made = new DeviceState;
+  *state = made;
+  return Hooks::prepare(*made);
+}
+
+template <class Hooks>
+void release(void* state) {
+  auto* made = static_cast<DeviceState*>(state);
+  Hooks::release(*made);
+  delete made;
+}
+
+void run_launched(void* data) {
+  const auto& call = *static_cast<const Launched*>(data);
+  call.run(call);
+}
+
+template <class Hooks>
+std::int32_t apply_on_device(const rope_problem* p, const rope_operands* o, void* state) {
+  auto& made = *static_cast<DeviceState*>(state);
+  if (Hooks::before(*p, *o, made) != ROPE_OK) return ROPE_FAILED;
+  Launched* call = nullptr;
+  {
+    const std::lock_guard held(made.lock);
+    call = &made.calls.emplace_back(Launched{Hooks::body, *p, *o, made.calls.size() + 1});
+  }
+  return cuLaunchHostFunc(Hooks::stream(*o, made), run_launched, call) == 0 ? ROPE_OK : ROPE_FAILED;
+}
+
+template <class Hooks>
+RegisteredKernel on_device(const char* name, const char* cpu_features = nullptr) {
+  KernelInfo info = table_info<Correct>(name);
+  info.memory = ROPE_CUDA;
+  info.cpu_features = cpu_features;
+  info.prepare = prepare<Hooks>;
+  info.apply = apply_on_device<Hooks>;
+  info.release = release<Hooks>;
+  return RegisteredKernel(info);
+}
+
+const RegisteredKernel control = on_device<CorrectDevice>("control_device_table", "sm_80");
+
+// Memory that prepare takes is the kernel's until release.
+struct OwnMemory : CorrectDevice {
+  static int prepare(DeviceState& s) { return cuMemAlloc_v2(&s.own_memory, 4096); }
+  static void release(DeviceState& s) { cuMemFree_v2(s.own_memory); }
+};
+const RegisteredKernel own_memory = on_device<OwnMemory>("control_device_own_memory_table");
+
+struct OtherStream : CorrectDevice {
+  static int prepare(DeviceState& s) { return cuStreamCreate(&s.own_stream, 1); }
+  static void* stream(const rope_operands&, DeviceState& s) { return s.own_stream; }
+};
+const RegisteredKernel other_stream = on_device<OtherStream>("mutant_device_other_stream_table");
+
+struct DefaultStream : CorrectDevice {
+  static void* stream(const rope_operands&, DeviceState&) { return nullptr; }
+};
+const RegisteredKernel default_stream =
+    on_device<DefaultStream>("mutant_device_default_stream_table");
+
+// Half of the work lies on another stream, and nothing joins the two.
+struct Unjoined : OtherStream {
+  static void first_token(const Launched& call) {
+    Launched first = call;
+    first.problem.tokens = 1;
+    CorrectDevice::body(first);
+  }
+  static int before(const rope_problem& p, const rope_operands& o, DeviceState& s) {
+    Launched* call = nullptr;
+    {
+      const std::lock_guard held(s.lock);
+      call = &s.calls.emplace_back(Launched{first_token, p, o, 0});
+    }
+    return cuLaunchHostFunc(s.own_stream, run_launched, call);
+  }
+  static void* stream(const rope_operands& o, DeviceState&) { return o.stream; }
+  static void body(const Launched& call) {
+    Launched rest = call;
+    rope_problem& p = rest.problem;
+    p.tokens -= 1;
+    if (p.tokens == 0) return;
+    const auto step = [&](const void* at, std::int64_t elements, std::int64_t bytes) {
+      return static_cast<const void*>(static_cast<const char*>(at) + elements * bytes);
+    };
+    if (rest.operands.positions != nullptr)
+      rest.operands.positions = step(rest.operands.positions, p.position_token_stride,
+                                     p.position_dtype == ROPE_I64 ? 8 : 4);
+    for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+      auto& t = rest.operands.tensor[i];
+      t.in = step(t.in, p.tensor[i].in_token_stride, 4);
+      t.out = const_cast<void*>(step(t.out, p.tensor[i].out_token_stride, 4));
+      if (p.table_rows_by == ROPE_ROW_BY_TOKEN) {
+        t.cos = step(t.cos, p.table_row_stride, 4);
+        t.sin = step(t.sin, p.table_row_stride, 4);
+      }
+    }
+    CorrectDevice::body(rest);
+  }
+};
+const RegisteredKernel unjoined = on_device<Unjoined>("mutant_device_streams_not_joined_table");
+
+struct Waits : CorrectDevice {
+  static int before(const rope_problem&, const rope_operands& o, DeviceState&) {
+    return cuStreamSynchronize(o.stream);
+  }
+};
+const RegisteredKernel waits = on_device<Waits>("mutant_device_waits_table");
+
+struct AllocatesInApply : CorrectDevice {
+  static int before(const rope_problem&, const rope_operands&, DeviceState&) {
+    unsigned long long memory = 0;
+    cuMemAlloc_v2(&memory, 4096);
+    cuMemFree_v2(memory);
+    return ROPE_OK;
+  }
+};
+const RegisteredKernel allocates = on_device<AllocatesInApply>("mutant_device_allocates_table");
+
+// Keeps memory of its repeated calls only, which no capture sees.
+struct KeepsMemory : CorrectDevice {
+  static int before(const rope_problem&, const rope_operands&, DeviceState& s) {
+    unsigned long long memory = 0;
+    if (s.calls.size() >= 2) cuMemAlloc_v2(&memory, 4096);
+    return ROPE_OK;
+  }
+};
+const RegisteredKernel keeps = on_device<KeepsMemory>("mutant_device_keeps_memory_table");
+
+struct ReleaseForgets : OwnMemory {
+  static void release(DeviceState&) {}
+};
+const RegisteredKernel forgets = on_device<ReleaseForgets>("mutant_device_release_forgets_table");
+
+struct WritesInput : CorrectDevice {
+  static void body(const Launched& call) {
+    CorrectDevice::body(call);
+    if (call.problem.tensor[0].in_place == 0)
+      *const_cast<float*>(static_cast<const float*>(call.operands.tensor[0].in)) = 1;
+  }
+};
+const RegisteredKernel writes_input = on_device<WritesInput>("mutant_device_writes_input_table");
+
+struct WritesTable : CorrectDevice {
+  static void body(const Launched& call) {
+    CorrectDevice::body(call);
+    auto* cos = static_cast<float*>(const_cast<void*>(call.operands.tensor[0].cos));
+    cos[0] = -cos[0];
+  }
+};
+const RegisteredKernel writes_table = on_device<WritesTable>("mutant_device_writes_table_table");
+
+// One page past the region's end, so within the zone behind it.
+struct WritesPast : CorrectDevice {
+  static void body(const Launched& call) {
+    CorrectDevice::body(call);
+    const rope_tensor& t = call.problem.tensor[0];
+    float* last = out_row(call.problem, call.operands, 0, call.problem.batch - 1,
+                          call.problem.tokens - 1, t.heads - 1) +
+                  t.head_dim;
+    last[1024] = 0;
+  }
+};
+const RegisteredKernel writes_past = on_device<WritesPast>("mutant_device_writes_past_table");
+
+// So far that no zone is met: the address is illegal.
+struct WritesFar : CorrectDevice {
+  static void body(const Launched& call) {
+    CorrectDevice::body(call);
+    static_cast<float*>(call.operands.tensor[0].out)[std::int64_t{1} << 36] = 0;
+  }
+};
+const RegisteredKernel writes_far = on_device<WritesFar>("mutant_device_illegal_address_table");
+
+struct ReadsPositions : CorrectDevice {
+  static int before(const rope_problem&, const rope_operands& o, DeviceState&) {
+    return o.positions != nullptr && *static_cast<const volatile char*>(o.positions) == 77
+               ? ROPE_OK
+               : ROPE_OK;
+  }
+};
+const RegisteredKernel reads = on_device<ReadsPositions>("mutant_device_host_reads_table");
+
+// The work of the third launch differs from that of the first two.
+struct CountsLaunches : CorrectDevice {
+  static void body(const Launched& call) {
+    static int launches = 0;
+    CorrectDevice::body(call);
+    if (++launches % 3 == 0) static_cast<float*>(call.operands.tensor[0].out)[0] += 1;
+  }
+};
+const RegisteredKernel counts = on_device<CountsLaunches>("mutant_device_counts_launches_table");
+
+struct LeavesNoContext : CorrectDevice {
+  static int before(const rope_problem&, const rope_operands&, DeviceState&) {
+    cuCtxSetCurrent(nullptr);
+    return ROPE_OK;
+  }
+};
+const RegisteredKernel no_context = on_device<LeavesNoContext>("mutant_device_no_context_table");
+
+}  // namespace
+}  // namespace ropewalk::mutants
+
