@@ -169,7 +169,8 @@ enum class Phase : std::uint32_t {
   apply,
   release,
   timing,
-  supports_without_reason
+  supports_without_reason,
+  copying  ///< the worker copies buffers to a device or from it
 };
 
 /// Regions of a mapping record, in the order of CallDescriptor: inv_freq, positions, then in, out,

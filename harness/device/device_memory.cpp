@@ -1,16 +1,15 @@
 #include "harness/device/device_memory.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
 #include "harness/device/buffer_extent.h"
+#include "harness/device/shared_bytes.h"
 #include "harness/process/step_failed.h"
 
 namespace ropewalk::harness {
@@ -31,41 +30,6 @@ std::byte* host_pointer(cuda::DeviceAddress address) {
 }
 cuda::DeviceAddress device_address(const std::byte* at) {
   return reinterpret_cast<cuda::DeviceAddress>(at);
-}
-
-// Calls visit(begin, end) for each part of the file range that the shared memory holds. Reading a
-// hole through a mapping would fill it.
-template <class Visit>
-void for_each_extent(std::uint64_t offset, std::uint64_t bytes, Visit&& visit) {
-  const auto end = static_cast<off_t>(offset + bytes);
-  for (auto at = static_cast<off_t>(offset); at < end;) {
-    const off_t data = lseek(memory_descriptor, at, SEEK_DATA);
-    if (data < 0 || data >= end) return;
-    off_t hole = lseek(memory_descriptor, data, SEEK_HOLE);
-    if (hole < 0 || hole > end) hole = end;
-    visit(static_cast<std::uint64_t>(data) - offset, static_cast<std::uint64_t>(hole) - offset);
-    at = hole;
-  }
-}
-
-void read_shared(std::vector<std::byte>& to, std::uint64_t offset) {
-  for (std::size_t got = 0; got < to.size();) {
-    const ssize_t n = pread(memory_descriptor, to.data() + got, to.size() - got,
-                            static_cast<off_t>(offset + got));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) fail("the shared memory cannot be read");
-    got += static_cast<std::size_t>(n);
-  }
-}
-
-void write_shared(const std::vector<std::byte>& from, std::uint64_t offset) {
-  for (std::size_t put = 0; put < from.size();) {
-    const ssize_t n = pwrite(memory_descriptor, from.data() + put, from.size() - put,
-                             static_cast<off_t>(offset + put));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) fail("the shared memory cannot be written");
-    put += static_cast<std::size_t>(n);
-  }
 }
 
 bool wants_exact_blocks() {
@@ -149,14 +113,11 @@ void DeviceMemory::place(const CallDescriptor& call, Part part) {
 void DeviceMemory::copy_in(Block& block) {
   block.given.clear();
   std::uint64_t held = 0;
-  for_each_extent(block.file_offset + block.first, block.bytes,
-                  [&](std::uint64_t begin, std::uint64_t end) {
-                    Extent& extent = block.given.emplace_back();
-                    extent.at = block.first + begin;
-                    extent.content.resize(end - begin);
-                    read_shared(extent.content, block.file_offset + extent.at);
-                    held += end - begin;
-                  });
+  for (const auto [begin, end] : held_parts(block.file_offset + block.first, block.bytes)) {
+    const std::uint64_t at = block.first + begin;
+    block.given.push_back({at, read_shared(block.file_offset + at, end - begin)});
+    held += end - begin;
+  }
   if (held != block.bytes) device_.fill(block.data(), 0, block.bytes);
   for (const Extent& extent : block.given)
     device_.write(block.data() + (extent.at - block.first), extent.content.data(),

@@ -38,7 +38,7 @@ struct Work {
   Address block = 0;
 };
 
-enum Result : int {
+enum StandInAnswer : int {
   success = 0,
   invalid_value = 1,
   out_of_memory = 2,
@@ -79,7 +79,7 @@ std::size_t page() {
 }
 
 // Whole pages between two forbidden ones.
-struct Block {
+struct StandInBlock {
   std::byte* begin;
   std::size_t bytes, asked;
   bool is_open = false;
@@ -101,20 +101,20 @@ struct Context {
 
 // Everything is reached under one lock. The lock is given up while work runs, since work of
 // several streams may run at once.
-struct Machine {
+struct StandIn {
   std::mutex lock;
-  std::map<Address, Block> blocks;
+  std::map<Address, StandInBlock> blocks;
   std::size_t used = 0;
   std::list<Stream> streams;
   Stream legacy;
   Context context;
   int running = 0;
-  Result sticky = success;
+  StandInAnswer sticky = success;
   std::size_t waits = 0;
 };
 
-Machine& machine() {
-  static auto* const one = new Machine;  // never destroyed: kernels may call at exit
+StandIn& stand_in() {
+  static auto* const one = new StandIn;  // never destroyed: kernels may call at exit
   return *one;
 }
 
@@ -123,13 +123,13 @@ thread_local sigjmp_buf on_fault;
 thread_local bool is_in_work = false;
 
 void open_blocks(const Work& work) {
-  for (auto& [address, block] : machine().blocks)
+  for (auto& [address, block] : stand_in().blocks)
     if ((work.block == 0 || work.block == address) && !std::exchange(block.is_open, true))
       mprotect(block.begin, block.bytes, PROT_READ | PROT_WRITE);
 }
 
 void close_blocks() {
-  for (auto& [address, block] : machine().blocks)
+  for (auto& [address, block] : stand_in().blocks)
     if (std::exchange(block.is_open, false)) mprotect(block.begin, block.bytes, PROT_NONE);
 }
 
@@ -161,12 +161,12 @@ bool run(const Work& work) {
 
 Stream& stream_of(Stream* stream) {
   // NULL, 1 and 2 name default streams.
-  return reinterpret_cast<std::uintptr_t>(stream) <= 2 ? machine().legacy : *stream;
+  return reinterpret_cast<std::uintptr_t>(stream) <= 2 ? stand_in().legacy : *stream;
 }
 
-Result put(Stream* on, Work work) {
-  const std::lock_guard held(machine().lock);
-  if (machine().sticky != success) return machine().sticky;
+StandInAnswer put(Stream* on, Work work) {
+  const std::lock_guard held(stand_in().lock);
+  if (stand_in().sticky != success) return stand_in().sticky;
   Stream& stream = stream_of(on);
   if (stream.captured_to != nullptr)
     stream.captured_to->push_back(std::move(work));
@@ -175,8 +175,8 @@ Result put(Stream* on, Work work) {
   return success;
 }
 
-Result drain(std::unique_lock<std::mutex>& held, Stream& stream) {
-  Machine& m = machine();
+StandInAnswer drain(std::unique_lock<std::mutex>& held, Stream& stream) {
+  StandIn& m = stand_in();
   ++m.running;
   while (!stream.work.empty() && m.sticky == success) {
     const Work work = std::move(stream.work.front());
@@ -192,40 +192,41 @@ Result drain(std::unique_lock<std::mutex>& held, Stream& stream) {
 }
 
 bool is_capturing() {
-  Machine& m = machine();
+  StandIn& m = stand_in();
   return std::any_of(m.streams.begin(), m.streams.end(),
                      [](const Stream& s) { return s.captured_to != nullptr; });
 }
 
 // What must not be called while a stream is captured spoils the capture.
 bool spoils_a_capture() {
-  for (Stream& stream : machine().streams)
+  for (Stream& stream : stand_in().streams)
     if (stream.captured_to != nullptr) stream.is_spoiled = true;
   return is_capturing();
 }
 
-Result begin_wait() {
-  Machine& m = machine();
+StandInAnswer begin_wait() {
+  StandIn& m = stand_in();
   if (m.sticky != success) return m.sticky;
   if (spoils_a_capture()) return capture_unsupported;
   if (setting("vanishes") != nullptr && ++m.waits > number("vanishes", 0)) m.sticky = unknown;
   return m.sticky;
 }
 
-Block* block_of(Address address, std::size_t bytes) {
-  auto& blocks = machine().blocks;
+StandInBlock* block_of(Address address, std::size_t bytes) {
+  auto& blocks = stand_in().blocks;
   auto after = blocks.upper_bound(address);
   if (after == blocks.begin()) return nullptr;
-  Block& block = std::prev(after)->second;
+  StandInBlock& block = std::prev(after)->second;
   const std::size_t into = address - std::prev(after)->first;
   return into <= block.asked && bytes <= block.asked - into ? &block : nullptr;
 }
 
-Result copy(Stream* stream, Address device, std::size_t bytes, std::function<void()> function) {
+StandInAnswer copy(Stream* stream, Address device, std::size_t bytes,
+                   std::function<void()> function) {
   Address at = 0;
   {
-    const std::lock_guard held(machine().lock);
-    const Block* block = block_of(device, bytes);
+    const std::lock_guard held(stand_in().lock);
+    const StandInBlock* block = block_of(device, bytes);
     if (block == nullptr) return invalid_value;
     at = reinterpret_cast<Address>(block->begin);
   }
@@ -241,59 +242,59 @@ std::byte* memory(Address address) {
 extern "C" {
 
 // NOLINTBEGIN: the names are the driver's
-Result cuInit(unsigned) {
+StandInAnswer cuInit(unsigned) {
   if (setting("dies_in_init") != nullptr) raise(SIGSEGV);
   if (setting("exits_in_init") != nullptr) _exit(3);
   if (setting("no_answer") != nullptr) pause();
   return setting("no_device") != nullptr ? no_device : success;
 }
-Result cuDriverGetVersion(int* version) {
+StandInAnswer cuDriverGetVersion(int* version) {
   *version = setting("old_driver") != nullptr ? 10020 : 13000;
   return success;
 }
-Result cuDeviceGetCount(int* count) {
+StandInAnswer cuDeviceGetCount(int* count) {
   *count = 1;
   return success;
 }
-Result cuDeviceGet(int* device, int ordinal) {
+StandInAnswer cuDeviceGet(int* device, int ordinal) {
   *device = ordinal;
   return ordinal == 0 ? success : invalid_value;
 }
-Result cuDeviceGetName(char* name, int bytes, int) {
+StandInAnswer cuDeviceGetName(char* name, int bytes, int) {
   std::strncpy(name, "stand-in", static_cast<std::size_t>(bytes));
   return success;
 }
-Result cuDeviceGetAttribute(int* value, int attribute, int) {
+StandInAnswer cuDeviceGetAttribute(int* value, int attribute, int) {
   const int capability = static_cast<int>(number("capability", 90));
   *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : 0;
   return success;
 }
-Result cuDevicePrimaryCtxSetFlags_v2(int, unsigned) {
+StandInAnswer cuDevicePrimaryCtxSetFlags_v2(int, unsigned) {
   return success;
 }
-Result cuDevicePrimaryCtxRetain(Context** context, int) {
-  *context = &machine().context;
+StandInAnswer cuDevicePrimaryCtxRetain(Context** context, int) {
+  *context = &stand_in().context;
   return success;
 }
-Result cuCtxSetCurrent(Context* context) {
+StandInAnswer cuCtxSetCurrent(Context* context) {
   current = context;
   return success;
 }
-Result cuCtxGetCurrent(Context** context) {
+StandInAnswer cuCtxGetCurrent(Context** context) {
   *context = current;
   return success;
 }
-Result cuCtxSynchronize() {
-  std::unique_lock held(machine().lock);
-  if (const Result refused = begin_wait(); refused != success) return refused;
-  Result result = drain(held, machine().legacy);
-  for (Stream& stream : machine().streams)
+StandInAnswer cuCtxSynchronize() {
+  std::unique_lock held(stand_in().lock);
+  if (const StandInAnswer refused = begin_wait(); refused != success) return refused;
+  StandInAnswer result = drain(held, stand_in().legacy);
+  for (Stream& stream : stand_in().streams)
     if (result == success) result = drain(held, stream);
   return result;
 }
-Result cuMemAlloc_v2(Address* address, std::size_t bytes) {
-  const std::lock_guard held(machine().lock);
-  Machine& m = machine();
+StandInAnswer cuMemAlloc_v2(Address* address, std::size_t bytes) {
+  const std::lock_guard held(stand_in().lock);
+  StandIn& m = stand_in();
   if (m.sticky != success) return m.sticky;
   if (spoils_a_capture()) return capture_unsupported;
   if (bytes == 0) return invalid_value;
@@ -309,9 +310,9 @@ Result cuMemAlloc_v2(Address* address, std::size_t bytes) {
   m.used += bytes;
   return success;
 }
-Result cuMemFree_v2(Address address) {
-  const std::lock_guard held(machine().lock);
-  Machine& m = machine();
+StandInAnswer cuMemFree_v2(Address address) {
+  const std::lock_guard held(stand_in().lock);
+  StandIn& m = stand_in();
   const auto at = m.blocks.find(address);
   if (at == m.blocks.end()) return invalid_value;
   munmap(at->second.begin - page(), at->second.bytes + 2 * page());
@@ -319,69 +320,77 @@ Result cuMemFree_v2(Address address) {
   m.blocks.erase(at);
   return success;
 }
-Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
-  const std::lock_guard held(machine().lock);
-  if (machine().sticky != success) return machine().sticky;
+StandInAnswer cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  const std::lock_guard held(stand_in().lock);
+  if (stand_in().sticky != success) return stand_in().sticky;
   *total = number("memory", std::size_t{1} << 30);
-  *free = *total - machine().used;
+  *free = *total - stand_in().used;
   return success;
 }
-Result cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, Stream* stream) {
+StandInAnswer cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes,
+                                   Stream* stream) {
   return copy(stream, to, bytes, [=] { std::memcpy(memory(to), from, bytes); });
 }
-Result cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, Stream* stream) {
+StandInAnswer cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, Stream* stream) {
   return copy(stream, from, bytes, [=] { std::memcpy(to, memory(from), bytes); });
 }
-Result cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, Stream* stream) {
-  return copy(stream, to, bytes, [=] { std::memset(memory(to), value, bytes); });
+StandInAnswer cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, Stream* stream) {
+  // Whole pages that are given back are zero when they are next touched.
+  return copy(stream, to, bytes, [=] {
+    const std::size_t pages = bytes / page() * page();
+    const bool is_whole = value == 0 && to % page() == 0 && pages > 0 &&
+                          madvise(memory(to), pages, MADV_DONTNEED) == 0;
+    const std::size_t done = is_whole ? pages : 0;
+    std::memset(memory(to) + done, value, bytes - done);
+  });
 }
-Result cuStreamCreate(Stream** stream, unsigned) {
-  const std::lock_guard held(machine().lock);
-  *stream = &machine().streams.emplace_back();
+StandInAnswer cuStreamCreate(Stream** stream, unsigned) {
+  const std::lock_guard held(stand_in().lock);
+  *stream = &stand_in().streams.emplace_back();
   return success;
 }
-Result cuStreamSynchronize(Stream* stream) {
-  std::unique_lock held(machine().lock);
-  if (const Result refused = begin_wait(); refused != success) return refused;
+StandInAnswer cuStreamSynchronize(Stream* stream) {
+  std::unique_lock held(stand_in().lock);
+  if (const StandInAnswer refused = begin_wait(); refused != success) return refused;
   return drain(held, stream_of(stream));
 }
-Result cuStreamBeginCapture_v2(Stream* stream, int) {
-  const std::lock_guard held(machine().lock);
+StandInAnswer cuStreamBeginCapture_v2(Stream* stream, int) {
+  const std::lock_guard held(stand_in().lock);
   if (reinterpret_cast<std::uintptr_t>(stream) <= 2) return capture_unsupported;
   if (stream->captured_to != nullptr) return invalid_value;
   stream->captured_to = new std::vector<Work>;
   stream->is_spoiled = false;
   return success;
 }
-Result cuStreamEndCapture(Stream* stream, Graph** graph) {
-  const std::lock_guard held(machine().lock);
+StandInAnswer cuStreamEndCapture(Stream* stream, Graph** graph) {
+  const std::lock_guard held(stand_in().lock);
   const std::unique_ptr<std::vector<Work>> work(stream->captured_to);
   if (work == nullptr) return invalid_value;
   stream->captured_to = nullptr;
   *graph = stream->is_spoiled ? nullptr : new Graph{*work};
   return stream->is_spoiled ? capture_invalidated : success;
 }
-Result cuGraphInstantiateWithFlags(Graph** exec, Graph* graph, unsigned long long) {
+StandInAnswer cuGraphInstantiateWithFlags(Graph** exec, Graph* graph, unsigned long long) {
   *exec = new Graph(*graph);
   return success;
 }
-Result cuGraphLaunch(Graph* exec, Stream* stream) {
+StandInAnswer cuGraphLaunch(Graph* exec, Stream* stream) {
   for (const Work& work : exec->work)
-    if (const Result result = put(stream, work); result != success) return result;
+    if (const StandInAnswer result = put(stream, work); result != success) return result;
   return success;
 }
-Result cuGraphExecDestroy(Graph* exec) {
+StandInAnswer cuGraphExecDestroy(Graph* exec) {
   delete exec;
   return success;
 }
-Result cuGraphDestroy(Graph* graph) {
+StandInAnswer cuGraphDestroy(Graph* graph) {
   delete graph;
   return success;
 }
-Result cuLaunchHostFunc(Stream* stream, void (*function)(void*), void* data) {
+StandInAnswer cuLaunchHostFunc(Stream* stream, void (*function)(void*), void* data) {
   return put(stream, {[=] { function(data); }});
 }
-Result cuGetErrorString(Result error, const char** text) {
+StandInAnswer cuGetErrorString(StandInAnswer error, const char** text) {
   const std::map<int, const char*> texts{
       {success, "no error"},
       {invalid_value, "invalid argument"},

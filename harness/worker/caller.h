@@ -56,8 +56,10 @@ class Caller {
       watch_.about(kernel);
     }
     placed_for_ = &kernel;
+    set_phase(control_, protocol::Phase::copying);
     memory_.place(call, steps == protocol::step_supports ? CallMemory::Part::frequencies
                                                          : CallMemory::Part::all);
+    set_phase(control_, protocol::Phase::idle);
     if ((steps & (protocol::step_supports | protocol::step_prepare)) != 0)
       hold_frequencies(call, (steps & protocol::step_prepare) != 0);
     if ((steps & protocol::step_supports) != 0) ask_supports(kernel, problem_of(call));
@@ -207,9 +209,10 @@ class Caller {
     const Workspace workspace = make_workspace(kernel, p, call.workspace_at_end != 0);
     rope_operands o = memory_.operands(workspace, 0);
     apply(kernel, p, o, workspace, call);
+    set_phase(control_, protocol::Phase::copying);
     memory_.collect();
-    set_phase(control_, protocol::Phase::idle);
     memory_.keep_what_is_left(workspace);
+    set_phase(control_, protocol::Phase::idle);
   }
 
   std::int32_t enter_apply(const rope_kernel& kernel, const rope_problem& p, const rope_operands& o,
@@ -275,6 +278,7 @@ class Caller {
     for (const Workspace& workspace : workspaces)
       if (workspace.overrun())
         throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};
+    set_phase(control_, protocol::Phase::copying);
     memory_.collect();
     return counted;
   }

@@ -218,6 +218,8 @@ std::string Worker::phase_text() const {
       return "a timed call";
     case Phase::supports_without_reason:
       return "supports with reason == NULL";
+    case Phase::copying:
+      return "a copy of the buffers";
     case Phase::idle:
     case Phase::listing:
       break;
@@ -295,9 +297,10 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
   const auto in_time = [&] {
     if (std::exchange(is_first_look, false) || phase != control().phase) {
       phase = control().phase;
-      limit_s = phase == static_cast<std::uint32_t>(Phase::prepare)
-                    ? prepare_limit_s()
-                    : apply_limit_s(calls.front()) * static_cast<double>(calls.size());
+      const bool is_long = phase == static_cast<std::uint32_t>(Phase::prepare) ||
+                           phase == static_cast<std::uint32_t>(Phase::copying);
+      limit_s = is_long ? prepare_limit_s()
+                        : apply_limit_s(calls.front()) * static_cast<double>(calls.size());
       ran_s = cpu_time_s(running_);
       asleep_s = starved_s = 0;
       return true;

@@ -37,6 +37,10 @@ struct KernelFacts {
   bool is_same_as(const KernelFacts& other) const;
 };
 
+/// What a verdict on the kernel rests on: "native", "host launcher", or "cuda: NAME" with the name
+/// of the device, or "cuda" if no device was opened.
+std::string judged_on(const KernelFacts& kernel);
+
 struct WorkerOptions {
   /// Started as: EXECUTABLE worker [--cpu-features L] [--plugin F]...
   std::string executable = worker_executable();

@@ -194,6 +194,11 @@ bool KernelFacts::is_same_as(const KernelFacts& other) const {
   return identity(*this) == identity(other);
 }
 
+std::string judged_on(const KernelFacts& kernel) {
+  if (kernel.memory == ROPE_CUDA) return kernel.device.empty() ? "cuda" : "cuda: " + kernel.device;
+  return (kernel.flags & ROPE_HOST_LAUNCHER) != 0 ? "host launcher" : "native";
+}
+
 // The plugin that lists other kernels than before, in this worker or in the first worker. Empty:
 // none.
 std::string Worker::changed_plugin(const std::vector<KernelFacts>& listed) const {
