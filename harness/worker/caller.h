@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -264,8 +265,9 @@ class Caller {
     }
     set_phase(control_, protocol::Phase::apply);
     std::uint64_t counted = 0;
+    // made here, as it allocates
+    const std::function<void()> make_calls = [&] { counted = repeated.run(calls->rounds); };
     const auto run = [&] {
-      const auto make_calls = [&] { counted = repeated.run(calls->rounds); };
       const std::string kept = memory_.kept_by(make_calls);
       const std::string damage = heap_damage();
       if (!repeated.failure().empty())

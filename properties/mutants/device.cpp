@@ -1,10 +1,10 @@
-// Kernels of a device, for the stand-in driver of the tests (harness/testing/standin_driver.cpp).
+// Kernels of a device, for the stand-in driver of the tests (harness/testing/standin).
 // Each puts the correct scalar kernel on its stream by cuLaunchHostFunc, and a mutant breaks one
 // clause of the contract for ROPE_CUDA.
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <mutex>
-#include <type_traits>
 
 #include "properties/mutants/planted.h"
 
@@ -15,6 +15,10 @@ int cuStreamSynchronize(void* stream);
 int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes);
 int cuMemFree_v2(unsigned long long address);
 int cuCtxSetCurrent(void* context);
+int cuEventCreate(void** event, unsigned flags);
+int cuEventDestroy_v2(void* event);
+int cuEventRecord(void* event, void* stream);
+int cuStreamWaitEvent(void* stream, void* event, unsigned flags);
 }  // NOLINTEND
 
 namespace ropewalk::mutants {
@@ -26,13 +30,13 @@ struct Launched {
   void (*run)(const Launched&);
   rope_problem problem;
   rope_operands operands;
-  std::uint64_t number;  // of the call, from 1
 };
 
 struct DeviceState {
   std::mutex lock;
   std::deque<Launched> calls;
   void* own_stream = nullptr;
+  void* events[2] = {};
   unsigned long long own_memory = 0;
 };
 
@@ -44,6 +48,7 @@ struct CorrectDevice {
   // Runs in apply, before the work is put on the stream.
   static int before(const rope_problem&, const rope_operands&, DeviceState&) { return ROPE_OK; }
   static void* stream(const rope_operands& o, DeviceState&) { return o.stream; }
+  static void* workspace(const rope_operands& o, const DeviceState&) { return o.workspace; }
   static void body(const Launched& call) {
     Correct hooks;
     run(hooks, call.problem, call.operands);
@@ -76,23 +81,27 @@ std::int32_t apply_on_device(const rope_problem* p, const rope_operands* o, void
   Launched* call = nullptr;
   {
     const std::lock_guard held(made.lock);
-    call = &made.calls.emplace_back(Launched{Hooks::body, *p, *o, made.calls.size() + 1});
+    call = &made.calls.emplace_back(Launched{Hooks::body, *p, *o});
+    call->operands.workspace = Hooks::workspace(*o, made);
   }
   return cuLaunchHostFunc(Hooks::stream(*o, made), run_launched, call) == 0 ? ROPE_OK : ROPE_FAILED;
 }
 
 template <class Hooks>
-RegisteredKernel on_device(const char* name, const char* cpu_features = nullptr) {
+RegisteredKernel on_device(const char* name, std::uint32_t more_flags = 0,
+                           const char* cpu_features = nullptr) {
   KernelInfo info = table_info<Correct>(name);
   info.memory = ROPE_CUDA;
   info.cpu_features = cpu_features;
+  info.flags |= more_flags;
   info.prepare = prepare<Hooks>;
   info.apply = apply_on_device<Hooks>;
   info.release = release<Hooks>;
   return RegisteredKernel(info);
 }
 
-const RegisteredKernel control = on_device<CorrectDevice>("control_device_table", "sm_80");
+const RegisteredKernel control =
+    on_device<CorrectDevice>("control_device_table", ROPE_THREAD_SAFE, "sm_80");
 
 // Memory that prepare takes is the kernel's until release.
 struct OwnMemory : CorrectDevice {
@@ -113,46 +122,69 @@ struct DefaultStream : CorrectDevice {
 const RegisteredKernel default_stream =
     on_device<DefaultStream>("mutant_device_default_stream_table");
 
-// Half of the work lies on another stream, and nothing joins the two.
-struct Unjoined : OtherStream {
-  static void first_token(const Launched& call) {
-    Launched first = call;
-    first.problem.tokens = 1;
-    CorrectDevice::body(first);
+// Each call first keeps its first input in device memory of the state. The work behind it writes a
+// wrong output if it finds another value there.
+struct Staged : OwnMemory {
+  static void* workspace(const rope_operands&, const DeviceState& s) {
+    return reinterpret_cast<void*>(s.own_memory);
   }
-  static int before(const rope_problem& p, const rope_operands& o, DeviceState& s) {
+  static int keep_on(void* stream, const rope_problem& p, const rope_operands& o, DeviceState& s) {
     Launched* call = nullptr;
     {
       const std::lock_guard held(s.lock);
-      call = &s.calls.emplace_back(Launched{first_token, p, o, 0});
+      call = &s.calls.emplace_back(Launched{keep, p, o});
+      call->operands.workspace = workspace(o, s);
     }
-    return cuLaunchHostFunc(s.own_stream, run_launched, call);
+    return cuLaunchHostFunc(stream, run_launched, call);
   }
-  static void* stream(const rope_operands& o, DeviceState&) { return o.stream; }
+  static void keep(const Launched& call) {
+    *static_cast<float*>(call.operands.workspace) =
+        *static_cast<const float*>(call.operands.tensor[0].in);
+  }
   static void body(const Launched& call) {
-    Launched rest = call;
-    rope_problem& p = rest.problem;
-    p.tokens -= 1;
-    if (p.tokens == 0) return;
-    const auto step = [&](const void* at, std::int64_t elements, std::int64_t bytes) {
-      return static_cast<const void*>(static_cast<const char*>(at) + elements * bytes);
-    };
-    if (rest.operands.positions != nullptr)
-      rest.operands.positions = step(rest.operands.positions, p.position_token_stride,
-                                     p.position_dtype == ROPE_I64 ? 8 : 4);
-    for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
-      auto& t = rest.operands.tensor[i];
-      t.in = step(t.in, p.tensor[i].in_token_stride, 4);
-      t.out = const_cast<void*>(step(t.out, p.tensor[i].out_token_stride, 4));
-      if (p.table_rows_by == ROPE_ROW_BY_TOKEN) {
-        t.cos = step(t.cos, p.table_row_stride, 4);
-        t.sin = step(t.sin, p.table_row_stride, 4);
-      }
-    }
-    CorrectDevice::body(rest);
+    const float first = *static_cast<const float*>(call.operands.tensor[0].in);
+    const float kept = *static_cast<const float*>(call.operands.workspace);
+    CorrectDevice::body(call);
+    if (std::bit_cast<std::uint32_t>(kept) != std::bit_cast<std::uint32_t>(first))
+      *static_cast<float*>(call.operands.tensor[0].out) = -kept;
+  }
+};
+
+// Calls on several streams find what other calls kept.
+struct SharesScratch : Staged {
+  static int before(const rope_problem& p, const rope_operands& o, DeviceState& s) {
+    return keep_on(o.stream, p, o, s);
+  }
+};
+const RegisteredKernel scratch_of_one = on_device<SharesScratch>("control_device_staged_table");
+const RegisteredKernel shares =
+    on_device<SharesScratch>("mutant_device_shares_scratch_table", ROPE_THREAD_SAFE);
+
+// The value is kept by another stream, and nothing joins the two.
+struct Unjoined : Staged {
+  static int prepare(DeviceState& s) {
+    return OwnMemory::prepare(s) | cuStreamCreate(&s.own_stream, 1) |
+           cuEventCreate(&s.events[0], 0) | cuEventCreate(&s.events[1], 0);
+  }
+  static void release(DeviceState& s) {
+    for (void* event : s.events) cuEventDestroy_v2(event);
+    OwnMemory::release(s);
+  }
+  static int before(const rope_problem& p, const rope_operands& o, DeviceState& s) {
+    return keep_on(s.own_stream, p, o, s);
   }
 };
 const RegisteredKernel unjoined = on_device<Unjoined>("mutant_device_streams_not_joined_table");
+
+// The same, forked from the caller's stream and joined to it.
+struct Joined : Unjoined {
+  static int before(const rope_problem& p, const rope_operands& o, DeviceState& s) {
+    return cuEventRecord(s.events[0], o.stream) | cuStreamWaitEvent(s.own_stream, s.events[0], 0) |
+           keep_on(s.own_stream, p, o, s) | cuEventRecord(s.events[1], s.own_stream) |
+           cuStreamWaitEvent(o.stream, s.events[1], 0);
+  }
+};
+const RegisteredKernel joined = on_device<Joined>("control_device_streams_joined_table");
 
 struct Waits : CorrectDevice {
   static int before(const rope_problem&, const rope_operands& o, DeviceState&) {
@@ -255,4 +287,3 @@ const RegisteredKernel no_context = on_device<LeavesNoContext>("mutant_device_no
 
 }  // namespace
 }  // namespace ropewalk::mutants
-

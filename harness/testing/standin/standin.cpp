@@ -1,0 +1,180 @@
+#include "harness/testing/standin/standin.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+namespace ropewalk::standin {
+
+StandIn& stand_in() {
+  static auto* const one = new StandIn;  // never destroyed: kernels may call at exit
+  return *one;
+}
+
+namespace {
+
+thread_local sigjmp_buf on_fault;
+thread_local bool is_in_work = false;
+
+void open_blocks(const Work& work) {
+  for (auto& [address, block] : stand_in().blocks)
+    if ((work.block == 0 || work.block == address) && !std::exchange(block.is_open, true))
+      mprotect(block.begin, block.bytes, PROT_READ | PROT_WRITE);
+}
+
+void close_blocks() {
+  for (auto& [address, block] : stand_in().blocks)
+    if (std::exchange(block.is_open, false)) mprotect(block.begin, block.bytes, PROT_NONE);
+}
+
+void jump_back(int signal) {
+  if (is_in_work) siglongjmp(on_fault, 1);
+  // Somebody else's fault happens again, for the handler of before.
+  const StandIn& m = stand_in();
+  sigaction(signal, signal == SIGSEGV ? &m.before_segv : &m.before_bus, nullptr);
+}
+
+// Runs one piece of work. Returns false at a fault.
+bool run(const Work& work) {
+  bool is_done = false;
+  if (sigsetjmp(on_fault, 1) == 0) {
+    is_in_work = true;
+    work.function();
+    is_done = true;
+  }
+  is_in_work = false;
+  return is_done;
+}
+
+// While any thread runs work, faults are caught.
+void begin_running() {
+  StandIn& m = stand_in();
+  if (m.running++ > 0) return;
+  struct sigaction mine {};
+  mine.sa_handler = jump_back;
+  mine.sa_flags = SA_NODEFER | SA_ONSTACK;
+  sigaction(SIGSEGV, &mine, &m.before_segv);
+  sigaction(SIGBUS, &mine, &m.before_bus);
+}
+
+void end_running() {
+  StandIn& m = stand_in();
+  if (--m.running > 0) return;
+  close_blocks();
+  sigaction(SIGSEGV, &m.before_segv, nullptr);
+  sigaction(SIGBUS, &m.before_bus, nullptr);
+}
+
+StandInBlock* block_of(Address address, std::size_t bytes) {
+  auto& blocks = stand_in().blocks;
+  auto after = blocks.upper_bound(address);
+  if (after == blocks.begin()) return nullptr;
+  StandInBlock& block = std::prev(after)->second;
+  const std::size_t into = address - std::prev(after)->first;
+  return into <= block.asked && bytes <= block.asked - into ? &block : nullptr;
+}
+
+}  // namespace
+
+const char* setting(std::string_view word) {
+  static std::map<std::string, std::string, std::less<>> words = [] {
+    std::map<std::string, std::string, std::less<>> found;
+    const char* list = std::getenv("ROPEWALK_STANDIN");
+    std::string_view rest = list != nullptr ? list : "";
+    while (!rest.empty()) {
+      const std::string_view one = rest.substr(0, rest.find(','));
+      rest.remove_prefix(std::min(one.size() + 1, rest.size()));
+      const std::size_t equals = std::min(one.find('='), one.size());
+      found[std::string(one.substr(0, equals))] = one.substr(std::min(equals + 1, one.size()));
+    }
+    return found;
+  }();
+  const auto at = words.find(word);
+  return at == words.end() ? nullptr : at->second.c_str();
+}
+
+std::size_t number(std::string_view word, std::size_t otherwise) {
+  const char* value = setting(word);
+  return value != nullptr ? std::strtoull(value, nullptr, 10) : otherwise;
+}
+
+std::size_t page() {
+  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
+
+Stream& stream_of(Stream* stream) {
+  return reinterpret_cast<std::uintptr_t>(stream) <= 2 ? stand_in().legacy : *stream;
+}
+
+StandInAnswer put(Stream* on, Work work) {
+  const std::lock_guard held(stand_in().lock);
+  if (stand_in().sticky != success) return stand_in().sticky;
+  Stream& stream = stream_of(on);
+  if (stream.capture == nullptr) {
+    stream.work.push_back(std::move(work));
+  } else {
+    stream.capture->work.push_back(std::move(work));
+    stream.capture->unjoined.insert(&stream);
+  }
+  return success;
+}
+
+StandInAnswer drain(std::unique_lock<std::mutex>& held, Stream& stream) {
+  StandIn& m = stand_in();
+  m.ended.wait(held, [&] { return !stream.is_running; });
+  stream.is_running = true;
+  begin_running();
+  while (!stream.work.empty() && m.sticky == success) {
+    const Work work = std::move(stream.work.front());
+    stream.work.pop_front();
+    if (work.awaited != nullptr) {
+      if (!*work.awaited) drain(held, *work.other);
+      continue;
+    }
+    open_blocks(work);
+    held.unlock();
+    const bool is_done = run(work);
+    held.lock();
+    if (!is_done) m.sticky = illegal_address;
+  }
+  end_running();
+  stream.is_running = false;
+  m.ended.notify_all();
+  return m.sticky;
+}
+
+bool spoils_a_capture() {
+  bool any = false;
+  for (Stream& stream : stand_in().streams)
+    if (stream.capture != nullptr) any = stream.capture->is_spoiled = true;
+  return any;
+}
+
+StandInAnswer begin_wait() {
+  StandIn& m = stand_in();
+  if (m.sticky != success) return m.sticky;
+  if (spoils_a_capture()) return capture_unsupported;
+  if (setting("vanishes") != nullptr && ++m.waits > number("vanishes", 0)) m.sticky = unknown;
+  return m.sticky;
+}
+
+StandInAnswer put_copy(Stream* stream, Address device, std::size_t bytes,
+                       std::function<void()> function) {
+  Address at = 0;
+  {
+    const std::lock_guard held(stand_in().lock);
+    const StandInBlock* block = block_of(device, bytes);
+    if (block == nullptr) return invalid_value;
+    at = reinterpret_cast<Address>(block->begin);
+  }
+  return put(stream, {std::move(function), at});
+}
+
+}  // namespace ropewalk::standin

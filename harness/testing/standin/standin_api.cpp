@@ -1,0 +1,221 @@
+// The functions of the driver. Their names and numbers are the driver's.
+#include <unistd.h>
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "harness/testing/standin/standin.h"
+
+using namespace ropewalk::standin;
+
+namespace {
+
+thread_local Context* current = nullptr;
+
+std::byte* memory(Address address) {
+  return reinterpret_cast<std::byte*>(address);
+}
+
+}  // namespace
+
+extern "C" {
+
+// NOLINTBEGIN
+StandInAnswer cuInit(unsigned) {
+  if (setting("dies_in_init") != nullptr) raise(SIGSEGV);
+  if (setting("exits_in_init") != nullptr) _exit(3);
+  return setting("no_device") != nullptr ? no_device : success;
+}
+StandInAnswer cuDriverGetVersion(int* version) {
+  *version = setting("old_driver") != nullptr ? 10020 : 13000;
+  return success;
+}
+StandInAnswer cuDeviceGetCount(int* count) {
+  *count = 1;
+  return success;
+}
+StandInAnswer cuDeviceGet(int* device, int ordinal) {
+  *device = ordinal;
+  return ordinal == 0 ? success : invalid_value;
+}
+StandInAnswer cuDeviceGetName(char* name, int bytes, int) {
+  std::strncpy(name, "stand-in", static_cast<std::size_t>(bytes));
+  return success;
+}
+StandInAnswer cuDeviceGetAttribute(int* value, int attribute, int) {
+  const int capability = static_cast<int>(number("capability", 90));
+  *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : 0;
+  return success;
+}
+StandInAnswer cuDevicePrimaryCtxSetFlags_v2(int, unsigned) {
+  return success;
+}
+StandInAnswer cuDevicePrimaryCtxRetain(Context** context, int) {
+  *context = &stand_in().context;
+  return success;
+}
+StandInAnswer cuCtxSetCurrent(Context* context) {
+  current = context;
+  return success;
+}
+StandInAnswer cuCtxGetCurrent(Context** context) {
+  *context = current;
+  return success;
+}
+StandInAnswer cuCtxSynchronize() {
+  std::unique_lock held(stand_in().lock);
+  if (const StandInAnswer refused = begin_wait(); refused != success) return refused;
+  StandInAnswer result = drain(held, stand_in().legacy);
+  for (Stream& stream : stand_in().streams)
+    if (result == success) result = drain(held, stream);
+  return result;
+}
+StandInAnswer cuMemAlloc_v2(Address* address, std::size_t bytes) {
+  const std::lock_guard held(stand_in().lock);
+  StandIn& m = stand_in();
+  if (m.sticky != success) return m.sticky;
+  if (spoils_a_capture()) return capture_unsupported;
+  if (bytes == 0) return invalid_value;
+  const std::size_t limit = number("memory", std::size_t{1} << 30);
+  if (bytes > limit || m.used > limit - bytes) return out_of_memory;
+  const std::size_t pages = (bytes + page() - 1) / page() * page();
+  void* all = mmap(nullptr, pages + 2 * page(), PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED) return out_of_memory;
+  std::byte* const begin = static_cast<std::byte*>(all) + page();
+  *address = reinterpret_cast<Address>(begin);
+  m.blocks[*address] = {begin, pages, bytes};
+  m.used += bytes;
+  return success;
+}
+StandInAnswer cuMemFree_v2(Address address) {
+  const std::lock_guard held(stand_in().lock);
+  StandIn& m = stand_in();
+  const auto at = m.blocks.find(address);
+  if (at == m.blocks.end()) return invalid_value;
+  munmap(at->second.begin - page(), at->second.bytes + 2 * page());
+  m.used -= at->second.asked;
+  m.blocks.erase(at);
+  return success;
+}
+StandInAnswer cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  const std::lock_guard held(stand_in().lock);
+  if (stand_in().sticky != success) return stand_in().sticky;
+  *total = number("memory", std::size_t{1} << 30);
+  *free = *total - stand_in().used;
+  return success;
+}
+StandInAnswer cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes,
+                                   Stream* stream) {
+  return put_copy(stream, to, bytes, [=] { std::memcpy(memory(to), from, bytes); });
+}
+StandInAnswer cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, Stream* stream) {
+  return put_copy(stream, from, bytes, [=] { std::memcpy(to, memory(from), bytes); });
+}
+StandInAnswer cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, Stream* stream) {
+  return put_copy(stream, to, bytes, [=] { std::memset(memory(to), value, bytes); });
+}
+StandInAnswer cuStreamCreate(Stream** stream, unsigned) {
+  const std::lock_guard held(stand_in().lock);
+  *stream = &stand_in().streams.emplace_back();
+  return success;
+}
+StandInAnswer cuStreamSynchronize(Stream* stream) {
+  std::unique_lock held(stand_in().lock);
+  if (const StandInAnswer refused = begin_wait(); refused != success) return refused;
+  return drain(held, stream_of(stream));
+}
+StandInAnswer cuStreamBeginCapture_v2(Stream* stream, int) {
+  const std::lock_guard held(stand_in().lock);
+  if (reinterpret_cast<std::uintptr_t>(stream) <= 2) return capture_unsupported;
+  if (stream->capture != nullptr) return invalid_value;
+  stream->capture = std::make_shared<Capture>();
+  return success;
+}
+StandInAnswer cuStreamEndCapture(Stream* stream, Graph** graph) {
+  const std::lock_guard held(stand_in().lock);
+  const std::shared_ptr<Capture> capture = std::exchange(stream->capture, nullptr);
+  if (capture == nullptr) return invalid_value;
+  capture->unjoined.erase(stream);
+  for (Stream& other : stand_in().streams)
+    if (other.capture == capture) other.capture = nullptr;
+  *graph = nullptr;
+  if (capture->is_spoiled) return capture_invalidated;
+  if (!capture->unjoined.empty()) return capture_unjoined;
+  *graph = new Graph{capture->work};
+  return success;
+}
+StandInAnswer cuEventCreate(Event** event, unsigned) {
+  *event = new Event;
+  return success;
+}
+StandInAnswer cuEventDestroy_v2(Event* event) {
+  delete event;
+  return success;
+}
+StandInAnswer cuEventRecord(Event* event, Stream* stream) {
+  {
+    const std::lock_guard held(stand_in().lock);
+    *event = {&stream_of(stream), std::make_shared<bool>(false), stream_of(stream).capture};
+    if (event->capture != nullptr) return success;
+  }
+  return put(stream, {[done = event->is_done] { *done = true; }});
+}
+StandInAnswer cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {
+  {
+    const std::lock_guard held(stand_in().lock);
+    if (event->stream == nullptr) return success;
+    if (event->capture != nullptr) {
+      Stream& waiting = stream_of(stream);
+      if (waiting.capture == nullptr) waiting.capture = event->capture;
+      event->capture->unjoined.erase(event->stream);
+      return success;
+    }
+  }
+  Work work;
+  work.awaited = event->is_done;
+  work.other = event->stream;
+  return put(stream, std::move(work));
+}
+StandInAnswer cuGraphInstantiateWithFlags(Graph** exec, Graph* graph, unsigned long long) {
+  *exec = new Graph(*graph);
+  return success;
+}
+StandInAnswer cuGraphLaunch(Graph* exec, Stream* stream) {
+  for (const Work& work : exec->work)
+    if (const StandInAnswer result = put(stream, work); result != success) return result;
+  return success;
+}
+StandInAnswer cuGraphExecDestroy(Graph* exec) {
+  delete exec;
+  return success;
+}
+StandInAnswer cuGraphDestroy(Graph* graph) {
+  delete graph;
+  return success;
+}
+StandInAnswer cuLaunchHostFunc(Stream* stream, void (*function)(void*), void* data) {
+  return put(stream, {[=] { function(data); }});
+}
+StandInAnswer cuGetErrorString(StandInAnswer error, const char** text) {
+  const std::map<int, const char*> texts{
+      {success, "no error"},
+      {invalid_value, "invalid argument"},
+      {out_of_memory, "out of memory"},
+      {no_device, "no CUDA-capable device is detected"},
+      {invalid_handle, "invalid resource handle"},
+      {illegal_address, "an illegal memory access was encountered"},
+      {capture_unsupported, "operation not permitted when stream is capturing"},
+      {capture_invalidated, "operation failed due to a previous error during capture"},
+      {capture_unjoined, "capture was not ended in a state that joins all forked work"},
+      {unknown, "unknown error"}};
+  const auto at = texts.find(error);
+  *text = at == texts.end() ? nullptr : at->second;
+  return at == texts.end() ? invalid_value : success;
+}
+// NOLINTEND
+}
