@@ -44,7 +44,7 @@ int run(const MutantsOptions& options) {
   w.plugins.push_back(mutant_plugin());
   {
     Worker worker(w);
-    require_kernels(worker, options);
+    require_kernels(worker.kernels(), options);
   }
   VerifyPlan plan = verify_plan(options);
   plan.shrink = false;  // only whether the mutant dies matters
