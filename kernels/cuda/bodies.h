@@ -158,6 +158,30 @@ struct RowOffsets {
   std::int64_t in, out;
 };
 
+/// Turns one unit of `count` heads: loads all of them, then turns and stores one after the other.
+template <class S, std::size_t count, class Index, class Access>
+constexpr void turn_together(const LaunchTensor& tensor, RowOffsets begin, Index head,
+                             std::int64_t unit, const Turns<S::pairs>& turns, float scale,
+                             const Access& access) {
+  const auto apart = static_cast<std::int64_t>(tensor.groups.divisor);
+  typename S::Unit x[count][S::accesses];
+  for (std::size_t k = 0; k < count; ++k)
+    for (std::size_t a = 0; a < S::accesses; ++a) {
+      const std::int64_t h = static_cast<std::int64_t>(head) + static_cast<std::int64_t>(k) * apart;
+      x[k][a] = access.template load<typename S::Unit>(
+          tensor.in, begin.in + h * tensor.in_head + S::offset(unit, a, tensor.window_bytes));
+    }
+  for (std::size_t k = 0; k < count; ++k) {
+    turn_unit<S>(x[k], turns, scale, access);
+    for (std::size_t a = 0; a < S::accesses; ++a) {
+      const std::int64_t h = static_cast<std::int64_t>(head) + static_cast<std::int64_t>(k) * apart;
+      access.store(tensor.out,
+                   begin.out + h * tensor.out_head + S::offset(unit, a, tensor.window_bytes),
+                   x[k][a]);
+    }
+  }
+}
+
 /// Turns one unit of the heads group, group + groups, ... `begin` is where their row begins.
 template <class S, class Index, class Access>
 constexpr void turn_heads(const LaunchTensor& tensor, RowOffsets begin, Index group,
@@ -165,24 +189,13 @@ constexpr void turn_heads(const LaunchTensor& tensor, RowOffsets begin, Index gr
                           const Access& access) {
   const auto groups = static_cast<Index>(tensor.groups.divisor);
   const auto heads = static_cast<Index>(tensor.heads);
-  for (Index head = group; head < heads; head += groups * static_cast<Index>(S::heads_at_once)) {
-    typename S::Unit x[S::heads_at_once][S::accesses];
-    for (std::size_t k = 0; k < S::heads_at_once; ++k)
-      if (const Index h = head + static_cast<Index>(k) * groups; h < heads)
-        for (std::size_t a = 0; a < S::accesses; ++a)
-          x[k][a] = access.template load<typename S::Unit>(
-              tensor.in, begin.in + static_cast<std::int64_t>(h) * tensor.in_head +
-                             S::offset(unit, a, tensor.window_bytes));
-    for (std::size_t k = 0; k < S::heads_at_once; ++k)
-      if (const Index h = head + static_cast<Index>(k) * groups; h < heads) {
-        turn_unit<S>(x[k], turns, scale, access);
-        for (std::size_t a = 0; a < S::accesses; ++a)
-          access.store(tensor.out,
-                       begin.out + static_cast<std::int64_t>(h) * tensor.out_head +
-                           S::offset(unit, a, tensor.window_bytes),
-                       x[k][a]);
-      }
-  }
+  const Index ahead = groups * static_cast<Index>(S::heads_at_once - 1);
+  Index head = group;
+  for (; head + ahead < heads; head += ahead + groups)
+    turn_together<S, S::heads_at_once>(tensor, begin, head, unit, turns, scale, access);
+  if constexpr (S::heads_at_once > 1)
+    for (; head < heads; head += groups)
+      turn_together<S, 1>(tensor, begin, head, unit, turns, scale, access);
 }
 
 /// Copies one access of the heads group, group + groups, ..., bit for bit. `begin` is where their

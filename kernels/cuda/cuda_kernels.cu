@@ -132,7 +132,7 @@ __device__ Lane this_lane() {
 
 // One __global__ function for each body. They have C names, so that a tool needs no demangler.
 #define ROPEWALK_GLOBAL(kernel, angles, type, data, pairing, layout, path, shape, bits)         \
-  extern "C" __global__ void __launch_bounds__(threads_of_block)                                \
+  extern "C" __global__ void __launch_bounds__(DeviceSize{}.threads_of_block)                   \
       rope_##kernel##_##type##_##pairing##_##path##_i##bits(const __grid_constant__ Launch l) { \
     rotate_items<shape<data, layout>, angles, std::uint##bits##_t>(l, this_lane(),              \
                                                                    DeviceAccess{});             \
@@ -206,7 +206,7 @@ struct CudaNaive {
 
 // What prepare keeps: how large the device is, and the turn fractions in its memory.
 struct State {
-  std::uint64_t items_wanted = 0, most_blocks = 0;
+  DeviceSize device;
   TurnFraction* fractions = nullptr;  // of the device; NULL with a table
 
   State() = default;
@@ -230,8 +230,8 @@ cudaError_t measure_device(State& state) {
   if (error == cudaSuccess)
     error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
   const auto threads = static_cast<std::uint64_t>(processors) * 2048;
-  state.items_wanted = threads;
-  state.most_blocks = threads / threads_of_block * 8;
+  state.device.items_wanted = threads;
+  state.device.most_blocks = threads / state.device.threads_of_block * 8;
   return error;
 }
 
@@ -286,8 +286,7 @@ void release(void* state) {
 template <class Kernel>
 std::int32_t apply(const rope_problem* p, const rope_operands* o, void* prepared) {
   const State& state = *static_cast<const State*>(prepared);
-  const Launches launches =
-      launches_of(*p, *o, Kernel::options(state.items_wanted, state.most_blocks), state.fractions);
+  const Launches launches = launches_of(*p, *o, Kernel::options(state.device), state.fractions);
   for (int i = 0; i < launches.count; ++i) {
     const Launch& launch = launches.launch[i];
     const Functions& functions = launch.wide ? Kernel::wide : Kernel::general;

@@ -12,17 +12,18 @@ namespace ropewalk::cuda {
 namespace {
 
 // A device of the smallest size that goes through every loop of a body: a longer call has more
-// items than lanes, and a shorter one has fewer heads in an item.
-constexpr std::uint64_t items_wanted = 512, most_blocks = 24;
+// items than lanes, and a shorter one has fewer heads in an item. Its blocks are small, so that few
+// lanes have no item.
+constexpr DeviceSize small_device{.threads_of_block = 32, .most_blocks = 96, .items_wanted = 512};
 
-using Options = PlanOptions (*)(std::uint64_t items_wanted, std::uint64_t most_blocks);
+using Options = PlanOptions (*)(const DeviceSize&);
 using Fractions = std::vector<TurnFraction>;  // one for each pair
 
 template <class Bodies, Options options>
 std::int32_t apply(const rope_problem* p, const rope_operands* o, void* state) {
   const TurnFraction* fractions =
       state == nullptr ? nullptr : static_cast<const Fractions*>(state)->data();
-  const Launches launches = launches_of(*p, *o, options(items_wanted, most_blocks), fractions);
+  const Launches launches = launches_of(*p, *o, options(small_device), fractions);
   LaunchFault fault;
   for (int i = 0; i < launches.count; ++i) {
     const Launch& launch = launches.launch[i];

@@ -34,7 +34,7 @@ class Permutation {
   }
 
  private:
-  std::uint64_t count_, mask_ = 0, factors_[3] = {};
+  std::uint64_t count_, mask_ = 0, factors_[2] = {};
   std::uint32_t shift_ = 1;
 };
 
@@ -60,6 +60,7 @@ inline std::uint64_t count_of(const Extent& e) {
 }
 /// The index with number i; x runs first, as on a device.
 constexpr Extent index_of(const Extent& counts, std::uint64_t i) {
+  if (i < counts.x) return {static_cast<std::uint32_t>(i), 0, 0};  // divides nothing in most calls
   return {static_cast<std::uint32_t>(i % counts.x),
           static_cast<std::uint32_t>(i / counts.x % counts.y),
           static_cast<std::uint32_t>(i / counts.x / counts.y)};

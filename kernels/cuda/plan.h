@@ -9,19 +9,22 @@
 
 namespace ropewalk::cuda {
 
-/// The threads of a block.
-inline constexpr std::uint32_t threads_of_block = 128;
+/// What the cut of the work depends on beside the call.
+struct DeviceSize {
+  std::uint32_t threads_of_block = 128;
+  /// The grid has at most so many blocks. Range: 1 to 2^31 - 1.
+  std::uint64_t most_blocks = 0x7fffffff;
+  /// An item has fewer heads where the launch would have fewer items than this.
+  std::uint64_t items_wanted = 0;
+};
 
-/// How a kernel cuts its work, on one device.
+/// How a kernel cuts its work.
 struct PlanOptions {
   /// Whether a tensor is worked on by 16-byte accesses. It is asked for each tensor of each call.
   bool (*fits_wide)(const rope_problem&, const rope_operands&, std::uint32_t tensor) = nullptr;
   /// An item has at most so many heads, which share their cos and sin.
   std::uint64_t heads_of_item = 1;
-  /// An item has fewer heads where the launch would have fewer items than this.
-  std::uint64_t items_wanted = 0;
-  /// The grid has at most so many blocks. Range: 1 to 2^31 - 1.
-  std::uint64_t most_blocks = 0x7fffffff;
+  DeviceSize device;
 };
 
 /// The launches of a call, in any order: no two of them write one element.
@@ -97,7 +100,8 @@ inline TensorItems items_of(const rope_problem& p, const rope_tensor& s, bool wi
   const auto heads = static_cast<std::uint64_t>(s.heads);
   const auto rows = static_cast<std::uint64_t>(p.batch) * static_cast<std::uint64_t>(p.tokens);
   std::uint64_t together = std::min(heads, options.heads_of_item);
-  while (together > 1 && rows * out.units * groups_of(heads, together) < options.items_wanted)
+  while (together > 1 &&
+         rows * out.units * groups_of(heads, together) < options.device.items_wanted)
     together = (together + 1) / 2;
   out.groups = groups_of(heads, together);
   out.items = rows * out.units * out.groups;
@@ -119,9 +123,11 @@ void cut_into_items(Launch& launch, const TensorItems* items, const rope_problem
   }
   launch.tokens = Divisor::of<Index>(static_cast<std::uint64_t>(p.tokens));
   launch.small_index = sizeof(Index) == 4;
-  const std::uint64_t blocks = (launch.items + threads_of_block - 1) / threads_of_block;
-  launch.grid.threads.x = threads_of_block;
-  launch.grid.blocks.x = static_cast<std::uint32_t>(std::min(blocks, options.most_blocks));
+  const DeviceSize& device = options.device;
+  const std::uint64_t blocks =
+      (launch.items + device.threads_of_block - 1) / device.threads_of_block;
+  launch.grid.threads.x = device.threads_of_block;
+  launch.grid.blocks.x = static_cast<std::uint32_t>(std::min(blocks, options.device.most_blocks));
 }
 
 /// Whether all indices of a launch are below 2^31, also those that a loop reaches behind its end.
@@ -208,15 +214,16 @@ std::int32_t supports(const rope_problem* p, const char** reason) {
 
 /// `cuda` and `cuda_phase` keep the cos and sin of a token over several heads. Own angles take more
 /// time than a table, so they are kept over more.
-inline PlanOptions table_options(std::uint64_t items_wanted, std::uint64_t most_blocks) {
-  return {fits_wide, 4, items_wanted, most_blocks};
+inline PlanOptions table_options(const DeviceSize& device) {
+  return {fits_wide, 4, device};
 }
-inline PlanOptions phase_options(std::uint64_t items_wanted, std::uint64_t most_blocks) {
-  return {fits_wide, 8, items_wanted, most_blocks};
+inline PlanOptions phase_options(const DeviceSize& device) {
+  return {fits_wide, 8, device};
 }
-/// `cuda_naive` has one pair of one head in an item, and never 16 bytes in an access.
-inline PlanOptions naive_options(std::uint64_t, std::uint64_t) {
-  return {};
+/// `cuda_naive` has one pair of one head in an item, a thread for each item, and never 16 bytes in
+/// an access.
+inline PlanOptions naive_options(const DeviceSize& device) {
+  return {nullptr, 1, {.threads_of_block = device.threads_of_block}};
 }
 
 }  // namespace ropewalk::cuda
