@@ -113,6 +113,37 @@ function(ropewalk_find_nvcc)
 endfunction()
 ropewalk_find_nvcc()
 
+# The readers of machine code are packages of their own. Both are found beside nvcc or on PATH.
+# ROPEWALK_CUOBJDUMP names the first, and nvdisasm may lie beside it. Only tests need them.
+set(ROPEWALK_CUOBJDUMP "" CACHE FILEPATH "the cuobjdump that reads the CUDA plugin; empty: found")
+function(ropewalk_find_cuobjdump)
+  set(ropewalk_cuobjdump "" PARENT_SCOPE)
+  set(ropewalk_nvdisasm_folder "" PARENT_SCOPE)
+  if(NOT ROPEWALK_CUDA_NVCC)
+    return()
+  endif()
+  get_filename_component(folder ${ROPEWALK_CUDA_NVCC} DIRECTORY)
+  if(ROPEWALK_CUOBJDUMP AND NOT EXISTS ${ROPEWALK_CUOBJDUMP})
+    message(FATAL_ERROR "ROPEWALK_CUOBJDUMP=${ROPEWALK_CUOBJDUMP} is no file: name the file "
+      "cuobjdump, or give nothing")
+  elseif(ROPEWALK_CUOBJDUMP)
+    set(cuobjdump ${ROPEWALK_CUOBJDUMP})
+  else()
+    find_program(cuobjdump cuobjdump HINTS ${folder} NO_CACHE)
+  endif()
+  get_filename_component(beside "${cuobjdump}" DIRECTORY)
+  find_program(nvdisasm nvdisasm HINTS ${beside} ${folder} NO_CACHE)
+  if(cuobjdump AND nvdisasm)
+    get_filename_component(nvdisasm_folder ${nvdisasm} DIRECTORY)
+    set(ropewalk_cuobjdump ${cuobjdump} PARENT_SCOPE)
+    set(ropewalk_nvdisasm_folder ${nvdisasm_folder} PARENT_SCOPE)
+    message(STATUS "CUDA machine code: read by ${cuobjdump}")
+  else()
+    message(STATUS "CUDA machine code: not read, no cuobjdump and nvdisasm found")
+  endif()
+endfunction()
+ropewalk_find_cuobjdump()
+
 # ropewalk_cuda_plugin(<name> SOURCE file [FOLDER folder] [FLAGS flags...]): the target <name> makes
 # FOLDER/<name>.so of one .cu file, which nvcc compiles to code of the device and of the host. What
 # ptxas says of the resources of each kernel goes to <name>.ptxas in the current build folder.
@@ -126,7 +157,7 @@ function(ropewalk_cuda_plugin name)
   set(made ${CMAKE_CURRENT_BINARY_DIR}/${name})
   add_custom_command(OUTPUT ${plugin} BYPRODUCTS ${made}.ptxas
     COMMAND ${CMAKE_COMMAND} -DOUTPUT=${plugin} -DRESOURCES=${made}.ptxas
-      -P ${PROJECT_SOURCE_DIR}/cmake/run_nvcc.cmake
+      -P ${PROJECT_SOURCE_DIR}/cmake/run_nvcc.cmake --
       ${ROPEWALK_CUDA_NVCC} ${ROPEWALK_NVCC_OWN_FLAGS} ${ropewalk_nvcc_flags} ${arg_FLAGS}
       -Xptxas -v -I ${PROJECT_SOURCE_DIR} -MD -MT ${plugin} -MF ${made}.d ${source} -o ${plugin}
     DEPENDS ${source} ${PROJECT_SOURCE_DIR}/cmake/run_nvcc.cmake

@@ -1,5 +1,5 @@
 # Runs nvcc in a build, without flags of the environment:
-#   cmake -DOUTPUT=plugin.so -DRESOURCES=file -P run_nvcc.cmake NVCC arguments...
+#   cmake -DOUTPUT=plugin.so -DRESOURCES=file -P run_nvcc.cmake -- NVCC arguments...
 # With -Xptxas -v nvcc prints the resources of each kernel. Those lines go to the file RESOURCES.
 # Everything else that it prints, warnings among it, is shown.
 cmake_minimum_required(VERSION 3.25)
@@ -9,7 +9,7 @@ math(EXPR last "${CMAKE_ARGC} - 1")
 foreach(i RANGE 1 ${last})
   if(behind)
     list(APPEND command "${CMAKE_ARGV${i}}")
-  elseif(CMAKE_ARGV${i} MATCHES "run_nvcc\\.cmake$")
+  elseif(CMAKE_ARGV${i} STREQUAL "--")
     set(behind TRUE)
   endif()
 endforeach()

@@ -4,7 +4,7 @@
 //
 // The name of a __global__ function has five parts, which a reader of the machine code relies on:
 //
-//   rope_(cuda|cuda_phase|cuda_naive)_(f32|f16|bf16)_(half_split|interleaved)_(wide|general)_i(32|64)
+//   rope_KERNEL_(f32|f16|bf16)_(half_split|interleaved)_(wide|general)_i(32|64)
 //
 // The last part is the width of an item's index. Offsets in memory have 64 bits in all of them.
 #include <cuda_bf16.h>
