@@ -18,7 +18,9 @@ std::vector<CurveRow> curves_of(const std::vector<std::string>& kernels) {
   options.plugins = {ROPEWALK_MUTANTS};
   const PluginKernels found = kernels_by_plugin(options);
   std::vector<KernelFacts> chosen = found.kernels;
-  std::erase_if(chosen, [&](const KernelFacts& k) { return !matches(kernels, k.name); });
+  std::erase_if(chosen, [&](const KernelFacts& k) {
+    return std::find(kernels.begin(), kernels.end(), k.name) == kernels.end();
+  });
   OwnWorkers workers(options, found);
   Oracle oracle;
   return position_curves(workers, oracle, chosen);
