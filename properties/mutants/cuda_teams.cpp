@@ -10,8 +10,12 @@ namespace {
 
 using namespace cuda;
 
-constexpr Extent block_threads{64};
 constexpr std::int64_t most_elements = 1024;
+
+// One warp for a narrow head, and two for others.
+Extent block_threads(const rope_problem& p) {
+  return {p.rotary_dim > 32 ? 2 * lanes_of_warp : lanes_of_warp};
+}
 
 // One head of a launch, and what turns it.
 struct TeamHead {
@@ -32,8 +36,8 @@ struct TeamHead {
   }
 };
 
-std::size_t workspace(const rope_problem*) {
-  return TeamMemory::bytes_for(block_threads, most_elements * sizeof(float));
+std::size_t workspace(const rope_problem* p) {
+  return TeamMemory::bytes_for(block_threads(*p), most_elements * sizeof(float));
 }
 
 using TeamBody = void (*)(const TeamHead&, const Lane&, Team&);
@@ -47,11 +51,19 @@ std::int32_t apply_team(const rope_problem* p, const rope_operands* o, void*) {
     for_each_head<float>(*p, *o, token, [&](const Head<float>& head) {
       const TeamHead its{&head, p->rotary_dim / 2, p->pairing, static_cast<float>(scale_of(*p)),
                          sign_of(*p)};
-      run_teams({{1}, block_threads}, Shuffled{20210420}, memory, fault,
+      run_teams({{1}, block_threads(*p)}, Shuffled{20210420}, memory, fault,
                 [&](const Lane& lane, Team& team) { body(its, lane, team); });
     });
   });
   return fault.met() ? ROPE_FAILED : ROPE_OK;
+}
+
+// A fiber takes a thousand times as long as a loop, so a call has few heads.
+std::int32_t supports_few_heads(const rope_problem* p, const char** reason) {
+  for (std::uint32_t i = 0; i < p->tensor_count; ++i)
+    if (p->batch * p->tokens * p->tensor[i].heads > 48) return refuse(reason, "at most 48 heads");
+  if (p->rotary_dim > most_elements) return refuse(reason, "at most 1024 rotated elements");
+  return supports_table(p, reason);
 }
 
 KernelInfo team_info(const char* name, decltype(rope_kernel::apply) apply) {
@@ -59,12 +71,7 @@ KernelInfo team_info(const char* name, decltype(rope_kernel::apply) apply) {
   info.flags |= ROPE_HOST_LAUNCHER;
   info.workspace_bytes = workspace;
   info.apply = apply;
-  info.supports = [](const rope_problem* p, const char** reason) -> std::int32_t {
-    if (p->rotary_dim > most_elements) return refuse(reason, "at most 1024 rotated elements");
-    // A fiber for each element takes its time.
-    if (p->batch * p->tokens > 512) return refuse(reason, "at most 512 tokens");
-    return supports_table(p, reason);
-  };
+  info.supports = supports_few_heads;
   return info;
 }
 
@@ -72,10 +79,10 @@ KernelInfo team_info(const char* name, decltype(rope_kernel::apply) apply) {
 template <bool waits>
 void through_shared_memory(const TeamHead& its, const Lane& lane, Team& team) {
   auto* shared = static_cast<float*>(team.shared());
-  for (std::int64_t e = lane.thread.x; e < 2 * its.half; e += block_threads.x)
+  for (std::int64_t e = lane.thread.x; e < 2 * its.half; e += lane.threads.x)
     shared[e] = its.head->in[e];
   if (waits) team.barrier();
-  for (std::int64_t e = lane.thread.x; e < 2 * its.half; e += block_threads.x)
+  for (std::int64_t e = lane.thread.x; e < 2 * its.half; e += lane.threads.x)
     its.head->out[e] = its.turned(e, shared[e], shared[its.partner_of(e)]);
 }
 const RegisteredKernel shared_memory{
@@ -89,7 +96,7 @@ template <bool all_lanes>
 void by_shuffle(const TeamHead& its, const Lane& lane, Team& team) {
   const std::int64_t elements = 2 * its.half;
   // All lanes of the block go on until the last one has no element, as a shuffle joins them.
-  for (std::int64_t first = 0; first < elements; first += block_threads.x) {
+  for (std::int64_t first = 0; first < elements; first += lane.threads.x) {
     const std::int64_t e = first + lane.thread.x;
     if (!all_lanes && e >= elements) continue;
     const float own = e < elements ? its.head->in[e] : 0;
@@ -102,8 +109,7 @@ KernelInfo shuffle_info(const char* name) {
   KernelInfo info = team_info(name, apply_team<by_shuffle<all_lanes>>);
   info.supports = [](const rope_problem* p, const char** reason) -> std::int32_t {
     if (p->pairing != ROPE_INTERLEAVED) return refuse(reason, "interleaved pairs only");
-    if (p->batch * p->tokens > 512) return refuse(reason, "at most 512 tokens");
-    return supports_table(p, reason);
+    return supports_few_heads(p, reason);
   };
   return info;
 }
