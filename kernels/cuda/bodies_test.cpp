@@ -176,7 +176,8 @@ TEST(Bodies, ThePlantedErrorsOfALaunchAreNamed) {
   Bytes outputs;
   const auto words = [&](auto change) { return logged<CudaBodies>(shape, outputs, change); };
   EXPECT_EQ(words([](Launch&) {}), "");
-  // More items than the call has: they begin again at its first token.
+  // More items than the call has: other lanes begin again at its first token.
+  shape.tokens = 5;
   EXPECT_TRUE(has(words([](Launch& l) { l.items += 8; }), "written by"));
   EXPECT_TRUE(has(words([](Launch& l) { l.tensor[0].out_token += 1 << 20; }),
                   "writes outside the operands"));

@@ -31,7 +31,7 @@ struct RightBody {
 
 template <class Hooks, class Bodies = CudaBodies>
 std::int32_t apply_body(const rope_problem* p, const rope_operands* o, void*) {
-  const DeviceSize device{.threads_of_block = 32, .most_blocks = 96, .items_wanted = 512};
+  const DeviceSize device{.threads_of_block = 32, .most_blocks = 16, .items_wanted = 64};
   Launches launches = launches_of(*p, *o, Hooks::options(device), nullptr);
   LaunchFault fault;
   for (int i = 0; i < launches.count; ++i) {
