@@ -63,6 +63,7 @@ set(layers
   "harness/expected/=base/|harness/expected/|reports/record/"
   "harness/testing/=base/|harness/|kernels/api/"
   "harness/=kernels/api/"
+  "properties/mutants/cuda[a-z_]*.cpp=properties/mutants/|kernels/(api|common|cuda)/"
   "properties/mutants/=properties/mutants/|kernels/(api|common)/"
   "properties/(truth|algebra|memory)/=${cases}|harness/judge/|properties/(@1/|[a-z_]+[.]h)"
   "properties/explain/=${cases}|harness/judge/|properties/(explain/|[a-z_]+[.]h)"
