@@ -39,8 +39,7 @@ function(expect status_expected words folder)
   find_program(ninja ninja REQUIRED)
   execute_process(
     COMMAND ${CMAKE_COMMAND} -E env PATH=${tree}/${folder} ${CMAKE_COMMAND} -G Ninja
-      -DCMAKE_MAKE_PROGRAM=${ninja} -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF ${arg_OPTIONS}
-      -S ${tree} -B ${tree}/build
+      -DCMAKE_MAKE_PROGRAM=${ninja} ${arg_OPTIONS} -S ${tree} -B ${tree}/build
     RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
   string(REGEX REPLACE "[ \n]+" " " line "${text}")
   string(FIND "${line}" "${words}" place)
