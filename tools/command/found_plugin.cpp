@@ -58,11 +58,21 @@ std::string fault_of(const WorkerOptions& given, const std::string& file) {
   return {};
 }
 
+bool worker_starts_without_plugins(const WorkerOptions& given) {
+  try {
+    Worker(with_plugin_alone(given, "")).kernels();
+    return true;
+  } catch (const WorkerError&) {
+    return false;
+  }
+}
+
 std::string look(const WorkerOptions& given) {
   const std::string file = file_beside_command();
   if (file.empty() || is_given(given, file)) return {};
   const std::string fault = fault_of(given, file);
   if (fault.empty()) return file;
+  if (!worker_starts_without_plugins(given)) return {};  // the verb tells of that
   fmt::print(stderr, "ropewalk: SKIPPED: {} (--no-cuda leaves it out)\n",
              printable_start(fault, 1000));
   return {};
