@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/api/kernel.h"
+#include "kernels/common/integer_phase.h"
 
 namespace ropewalk::cuda {
 
