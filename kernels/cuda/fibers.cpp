@@ -73,6 +73,7 @@ class Fibers {
   std::uint32_t threads() const { return threads_; }
 
  private:
+  void make(std::uint32_t i, const Grid& grid, const Extent& block);
   static void enter(unsigned high, unsigned low);
   void resume(Fiber& fiber);
   void leave(Fiber& fiber);  // back to the scheduler
@@ -123,26 +124,28 @@ Fibers::Fibers(const Grid& grid, const Extent& block, const TeamMemory& memory, 
   shared_ = at;
   at += rounded(memory.shared_bytes);
   fibers_ = reinterpret_cast<Fiber*>(at);
-  for (std::uint32_t i = 0; i < threads_; ++i) {
-    auto* fiber = new (&fibers_[i]) Fiber{};
-    fiber->fibers = this;
-    fiber->lane = {block, index_of(grid.threads, i), grid.blocks, grid.threads};
-    fiber->number = i;
-    fiber->warp = i / lanes_of_warp;
-    fiber->stack = stacks_ + i * stack_bytes;
-    getcontext(&fiber->context);
-    fiber->context.uc_stack.ss_sp = fiber->stack;
-    fiber->context.uc_stack.ss_size = stack_bytes;
-    fiber->context.uc_link = nullptr;
-    const auto address = reinterpret_cast<std::uintptr_t>(fiber);
-    makecontext(&fiber->context, reinterpret_cast<void (*)()>(enter), 2,
-                static_cast<unsigned>(address >> 32), static_cast<unsigned>(address));
-#ifdef ROPEWALK_TSAN
-    fiber->tsan = __tsan_create_fiber(0);
-#endif
-  }
+  for (std::uint32_t i = 0; i < threads_; ++i) make(i, grid, block);
 #ifdef ROPEWALK_TSAN
   tsan_ = __tsan_get_current_fiber();
+#endif
+}
+
+void Fibers::make(std::uint32_t i, const Grid& grid, const Extent& block) {
+  auto* fiber = new (&fibers_[i]) Fiber{};
+  fiber->fibers = this;
+  fiber->lane = {block, index_of(grid.threads, i), grid.blocks, grid.threads};
+  fiber->number = i;
+  fiber->warp = i / lanes_of_warp;
+  fiber->stack = stacks_ + i * stack_bytes;
+  getcontext(&fiber->context);
+  fiber->context.uc_stack.ss_sp = fiber->stack;
+  fiber->context.uc_stack.ss_size = stack_bytes;
+  fiber->context.uc_link = nullptr;
+  const auto address = reinterpret_cast<std::uintptr_t>(fiber);
+  makecontext(&fiber->context, reinterpret_cast<void (*)()>(enter), 2,
+              static_cast<unsigned>(address >> 32), static_cast<unsigned>(address));
+#ifdef ROPEWALK_TSAN
+  fiber->tsan = __tsan_create_fiber(0);
 #endif
 }
 

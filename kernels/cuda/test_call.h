@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/api/kernel.h"
+#include "kernels/common/integer_phase.h"
 
 namespace ropewalk::cuda {
 
@@ -57,8 +58,8 @@ inline TestCall::Buffer& TestCall::buffer(std::int64_t elements, std::int64_t wi
   made.bytes.resize(bytes + 128 + static_cast<std::size_t>(shape_.shift * width));
   const auto address = reinterpret_cast<std::uintptr_t>(made.bytes.data());
   made.begin = made.bytes.data() + (64 - address % 64) + shape_.shift * width;
-  // Small numbers of each type: values of a linear congruence, never NaN.
-  for (std::int64_t i = 0; i < elements; ++i) {
+  // Small numbers of each type: values of a linear congruence, never NaN. Positions are set later.
+  for (std::int64_t i = 0; i < elements && width <= 4; ++i) {
     seed = seed * 1664525U + 1013904223U;
     const float value = static_cast<float>(static_cast<std::int32_t>(seed)) * 0x1p-31F;
     const F16 half(value);

@@ -85,7 +85,7 @@ struct OneHeadShort : RightBody {
 const RegisteredKernel one_head_short{
     launched_info("mutant_cuda_one_head_short_table", apply_body<OneHeadShort>)};
 
-// The last pairs of a head that fill no group of four are forgotten. Seen by unwritten_outputs.
+// The last pairs of a head that fill no group of four are forgotten. Seen by agreement and sizes.
 struct NoTail : RightBody {
   static PlanOptions options(const DeviceSize& device) { return naive_options(device); }
   static void see(Launch& launch) {
