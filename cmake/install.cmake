@@ -1,9 +1,12 @@
 # Decides which files `cmake --install` puts where. Everything may be moved afterwards, because no
 # installed file holds an absolute path. Mutants and tests are not installed.
-include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS ropewalk)
+if(TARGET ropewalk_cuda)
+  install(PROGRAMS $<TARGET_PROPERTY:ropewalk_cuda,PLUGIN>
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/ropewalk)
+endif()
 # Headers go into a folder of their own, so that #include "kernels/api/kernel.h" reads as in the
 # tree.
 install(FILES kernels/api/rope_kernel.h kernels/api/kernel.h kernels/api/half.h kernels/api/types.h

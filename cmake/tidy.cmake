@@ -64,6 +64,7 @@ set(layers
   "harness/expected/=base/|harness/expected/|reports/record/"
   "harness/testing/=base/|harness/|kernels/api/"
   "harness/=kernels/api/"
+  "properties/mutants/cuda[a-z_]*.cpp=properties/mutants/|kernels/(api|common|cuda)/"
   "properties/mutants/=properties/mutants/|kernels/(api|common)/"
   "properties/(truth|algebra|memory)/=${cases}|harness/judge/|properties/(@1/|[a-z_]+[.]h)"
   "properties/explain/=${cases}|harness/judge/|properties/(explain/|[a-z_]+[.]h)"
@@ -92,6 +93,7 @@ set(owners
   "nlohmann/=reports/record/record(_test)?.cpp|benchmarks/workloads/json_fields.cpp|${request}"
   "kainjow/=reports/pages/[a-z0-9_]+.(cpp|h)"
   "(openssl/|zlib.h)=base/digest.cpp"
+  "cuda[a-z0-9_]*[.]h=kernels/cuda/[a-z0-9_/]+.cu"
   "dlfcn.h=harness/(watch/heap_watch|process/loaded_kernels|device/cuda_driver).cpp")
 
 function(check_include file line header)
@@ -173,7 +175,7 @@ function(check_source file)
   if(count GREATER file_lines_max)
     violation(${file} ${count} "${count} lines, at most ${file_lines_max}")
   endif()
-  if(file MATCHES "\\.(cpp|h)$" AND NOT file MATCHES "^(kernels|properties/mutants)/")
+  if(file MATCHES "\\.(cpp|h|cu)$" AND NOT file MATCHES "^(kernels|properties/mutants)/")
     check_functions(${file} "${lines}")
     check_types(${file} "${lines}")
   endif()
@@ -192,7 +194,7 @@ function(check_source file)
       check_include(${file} ${number} "${CMAKE_MATCH_1}")
     elseif(file MATCHES "\\.h$" AND line MATCHES "^\\|[ \t]*using namespace")
       violation(${file} ${number} "a header has using namespace")
-    elseif(NOT file MATCHES "\\.(cpp|h)$" OR file MATCHES "_test\\.cpp$|/test(s|ing)/")
+    elseif(NOT file MATCHES "\\.(cpp|h|cu)$" OR file MATCHES "_test\\.cpp$|/test(s|ing)/")
       continue()
     elseif(line MATCHES "GNUPLOT" AND NOT file STREQUAL "reports/figures/chart.cpp")
       violation(${file} ${number} "only reports/figures/chart.cpp calls gnuplot")
@@ -309,7 +311,7 @@ endforeach()
 
 set(checked 0)
 foreach(file IN LISTS sources)
-  if(file MATCHES "\\.(cpp|h|c|cmake)$|(^|/)CMakeLists\\.txt$" AND NOT file MATCHES "/build/")
+  if(file MATCHES "\\.(cpp|h|c|cu|cmake)$|(^|/)CMakeLists\\.txt$" AND NOT file MATCHES "/build/")
     check_source(${file})
     math(EXPR checked "${checked} + 1")
   endif()

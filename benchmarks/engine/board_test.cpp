@@ -216,12 +216,18 @@ TEST(Board, WhatIsUnsupportedIsAbsent) {
   rope_kernel other = toy("other"), alien = toy("alien");
   other.supports = supports_nothing;
   alien.cpu_features = "avx9000";
-  const BoardOutcome outcome =
-      run({{&good, "good", "", ""}, {&other, "other", "", ""}, {&alien, "alien", "", ""}});
+  rope_kernel launched = toy("launched"), device = toy("device");
+  launched.flags |= ROPE_HOST_LAUNCHER;
+  device.memory = ROPE_CUDA;
+  const BoardOutcome outcome = run({{&good, "good", "", ""},
+                                    {&other, "other", "", ""},
+                                    {&alien, "alien", "", ""},
+                                    {&launched, "launched", "", ""},
+                                    {&device, "device", "", ""}});
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.rows.count("good|toy/a"), 1u);
-  EXPECT_EQ(outcome.rows.count("other|toy/a"), 0u);
-  EXPECT_EQ(outcome.rows.count("alien|toy/a"), 0u);
+  for (const char* name : {"other", "alien", "launched", "device"})
+    EXPECT_EQ(outcome.rows.count(std::string(name) + "|toy/a"), 0u) << name;
   EXPECT_EQ(run({{&other, "other", "", ""}}).status, 3);
 }
 

@@ -294,9 +294,16 @@ TimingRow known_ceiling_row(const Workload& w, const std::string& variant, bool 
   return row;
 }
 
+std::string why_never_timed(std::int32_t memory, std::uint32_t flags) {
+  if (memory != ROPE_HOST) return "runs on a CUDA device: not timed";
+  if ((flags & ROPE_HOST_LAUNCHER) != 0) return "judged by the host launcher: not timed";
+  return {};
+}
+
 KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
   KernelPlan plan;
-  if (kernel.memory != ROPE_HOST || !missing_cpu_feature(kernel.cpu_features).empty()) return plan;
+  if (!why_never_timed(kernel.memory, kernel.flags).empty()) return plan;
+  if (!missing_cpu_feature(kernel.cpu_features).empty()) return plan;
   plan.table = kernel.angle_contract == ROPE_CONTRACT_TABLE;
   const bool f32 = kernel.angle_contract == ROPE_CONTRACT_F32_ANGLE;
   const std::vector<double> inv_freq =

@@ -70,6 +70,10 @@ class Cell {
   bool prepared_ = false;
 };
 
+/// Why no kernel of this memory and with these flags (rope_kernel.h) is ever timed; empty if it may
+/// be.
+std::string why_never_timed(std::int32_t memory, std::uint32_t flags);
+
 /// What a kernel offers on a workload. In place it alternates forward and transpose if it offers
 /// both, so that thousands of calls on one buffer do not drift.
 struct KernelPlan {
@@ -77,8 +81,8 @@ struct KernelPlan {
   bool alternates = false;
   bool table = false;
 };
-/// Asks the kernel. Throws std::runtime_error if the kernel throws. A kernel of another memory
-/// space, or for another processor, supports nothing.
+/// Asks the kernel. Throws std::runtime_error if the kernel throws. A kernel that is never
+/// timed, or that is for another processor, supports nothing.
 KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload);
 
 struct Contestant {

@@ -343,11 +343,15 @@ TEST(Paired, WhatIsDoneUnsupportedOrBrokenIsNotTimed) {
   other.supports = [](const rope_problem*, const char**) -> std::int32_t {
     return ROPE_UNSUPPORTED;
   };
-  const PairedOutcome outcome = run({&good, &bad, &other}, [](PairedPlan& p) {
+  rope_kernel launched = toy_kernel("launched"), device = toy_kernel("device");
+  launched.flags |= ROPE_HOST_LAUNCHER;
+  device.memory = ROPE_CUDA;
+  const PairedOutcome outcome = run({&good, &bad, &other, &launched, &device}, [](PairedPlan& p) {
     p.contestants[1].broken_reason = "agreement FAIL";
   });
   expect_broken(outcome, "bad", "agreement FAIL");
-  EXPECT_EQ(outcome.of("other"), nullptr);
+  for (const char* name : {"other", "launched", "device"})
+    EXPECT_EQ(outcome.of(name), nullptr) << name;
   EXPECT_EQ(outcome.of("good")->role, Role::baseline);
   EXPECT_EQ(run({&other}).status, 3);
   const PairedOutcome done = run({&good}, [](PairedPlan& p) {

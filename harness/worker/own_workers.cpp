@@ -17,9 +17,15 @@ void add_kernel(std::vector<KernelFacts>& all, const KernelFacts& facts) {
 
 }  // namespace
 
-WorkerOptions options_for(WorkerOptions options, const KernelFacts& kernel) {
+WorkerOptions with_plugin_alone(WorkerOptions options, const std::string& plugin) {
   options.plugins.clear();
-  if (!kernel.plugin.empty()) options.plugins.push_back(kernel.plugin);
+  if (!plugin.empty()) options.plugins.push_back(plugin);
+  options.with_device = false;
+  return options;
+}
+
+WorkerOptions options_for(WorkerOptions options, const KernelFacts& kernel) {
+  options = with_plugin_alone(std::move(options), kernel.plugin);
   options.with_device = kernel.memory == ROPE_CUDA;
   return options;
 }

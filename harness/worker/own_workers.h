@@ -10,6 +10,8 @@
 
 namespace ropewalk::harness {
 
+/// The same options with only this plugin and no device; empty: with no plugin.
+WorkerOptions with_plugin_alone(WorkerOptions options, const std::string& plugin);
 /// The same options with only the plugin of this kernel, if it has one. No host kernel is run in a
 /// process with the driver of a device.
 WorkerOptions options_for(WorkerOptions options, const KernelFacts& kernel);

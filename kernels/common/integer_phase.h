@@ -35,7 +35,7 @@ inline TurnFraction turn_fraction(double inv_freq) {
 }
 
 /// The phase of a position, in units of 2^-64 turns.
-inline std::uint64_t phase_of(TurnFraction fraction, std::int64_t position) {
+constexpr std::uint64_t phase_of(TurnFraction fraction, std::int64_t position) {
   return fraction * static_cast<std::uint64_t>(position);
 }
 
@@ -49,7 +49,7 @@ inline std::uint64_t phase_of(TurnFraction fraction, std::int64_t position) {
 struct CosSin {
   double cos, sin;
 };
-inline CosSin cos_sin(std::uint64_t phase) {
+constexpr CosSin cos_sin(std::uint64_t phase) {
   const std::uint64_t turned = phase + (std::uint64_t{1} << 61);  // half a quarter turn ahead
   const std::uint64_t quarter = turned >> 62;
   constexpr std::uint64_t one = std::uint64_t{0x3ff} << 52;  // the bits of 1.0; [1, 2) lies above

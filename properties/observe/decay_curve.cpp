@@ -63,8 +63,8 @@ double measured_mean(const Problem& p, const Outputs& outputs, std::int64_t toke
 
 }  // namespace
 
-std::vector<CurveRow> decay_curves(Worker& worker, Oracle& oracle,
-                                   const std::vector<std::string>& names) {
+std::vector<CurveRow> decay_curves(OwnWorkers& workers, Oracle& oracle,
+                                   const std::vector<KernelFacts>& kernels) {
   CurveRow reference;
   reference.chart = "decay";
   reference.series = "reference";
@@ -75,10 +75,8 @@ std::vector<CurveRow> decay_curves(Worker& worker, Oracle& oracle,
     reference.y.push_back(mean_prefix_magnitude(prefix_sums(oracle, inv_freq, d)));
   }
   std::vector<CurveRow> curves{reference};
-  const std::vector<KernelFacts> kernels = worker.kernels();
   for (const KernelFacts& facts : kernels) {
-    if (std::find(names.begin(), names.end(), facts.name) == names.end()) continue;
-    Subject subject{worker, oracle, facts};
+    Subject subject{workers.of(facts), oracle, facts};
     const auto offer = probe_offer(subject, Pairing::half_split, Dtype::f32).offer;
     if (!offer || !offer->tokens || !offer->many_heads) continue;
     const Problem problem = make_problem(curve_case(*offer), oracle);

@@ -3,15 +3,15 @@
 #include <string>
 #include <vector>
 
-#include "harness/worker/worker.h"
+#include "harness/worker/own_workers.h"
 #include "reference/oracle.h"
 #include "reports/record/record.h"
 
 namespace ropewalk::properties {
 
-/// B(D) of the reference and of each kernel named in `kernels`, for the pairing and type that the
+/// B(D) of the reference and of each of `kernels`, for the pairing and type that the
 /// kernel offers first.
-std::vector<report::CurveRow> decay_curves(harness::Worker& worker, Oracle& oracle,
-                                           const std::vector<std::string>& kernels);
+std::vector<report::CurveRow> decay_curves(harness::OwnWorkers& workers, Oracle& oracle,
+                                           const std::vector<harness::KernelFacts>& kernels);
 
 }  // namespace ropewalk::properties

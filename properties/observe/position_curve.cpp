@@ -77,13 +77,11 @@ std::vector<double> errors_of_tokens(const Problem& p, Oracle& oracle, const Exe
 
 }  // namespace
 
-std::vector<CurveRow> position_curves(Worker& worker, Oracle& oracle,
-                                      const std::vector<std::string>& names) {
+std::vector<CurveRow> position_curves(OwnWorkers& workers, Oracle& oracle,
+                                      const std::vector<KernelFacts>& kernels) {
   std::vector<CurveRow> curves;
-  const std::vector<KernelFacts> kernels = worker.kernels();
   for (const KernelFacts& facts : kernels) {
-    if (std::find(names.begin(), names.end(), facts.name) == names.end()) continue;
-    Subject subject{worker, oracle, facts};
+    Subject subject{workers.of(facts), oracle, facts};
     const auto offer = first_offer(subject);
     if (!offer) continue;
     const bool any_position = facts.angle_contract != ROPE_CONTRACT_TABLE || offer->rows_by_token;

@@ -16,9 +16,14 @@ std::vector<CurveRow> curves_of(const std::vector<std::string>& kernels) {
   WorkerOptions options;
   options.executable = ROPEWALK_EXECUTABLE;
   options.plugins = {ROPEWALK_MUTANTS};
-  Worker worker(options);
+  const PluginKernels found = kernels_by_plugin(options);
+  std::vector<KernelFacts> chosen = found.kernels;
+  std::erase_if(chosen, [&](const KernelFacts& k) {
+    return std::find(kernels.begin(), kernels.end(), k.name) == kernels.end();
+  });
+  OwnWorkers workers(options, found);
   Oracle oracle;
-  return position_curves(worker, oracle, kernels);
+  return position_curves(workers, oracle, chosen);
 }
 
 CurveRow curve_of(const std::string& kernel) {

@@ -47,6 +47,13 @@ void add_kernel_options(CLI::App& verb, KernelChoice& choice) {
       "act like an older machine: only these features count as present, e.g. avx2,fma");
 }
 
+void add_no_cuda_option(CLI::App& verb, KernelChoice& choice) {
+  verb.add_flag(
+      "--no-cuda", choice.no_cuda,
+      "leave out the plugin ropewalk_cuda.so, which is loaded without --plugin if it lies "
+      "beside the command");
+}
+
 void add_judging_options(CLI::App& verb, JudgingOptions& options) {
   add_list(verb, "--property", options.properties, "GLOB",
            "only properties with a name that matches this glob (repeatable)");

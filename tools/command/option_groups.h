@@ -9,6 +9,8 @@ namespace ropewalk::tools {
 
 /// Adds --kernel, --plugin and --cpu-features.
 void add_kernel_options(CLI::App& verb, KernelChoice& choice);
+/// Adds --no-cuda.
+void add_no_cuda_option(CLI::App& verb, KernelChoice& choice);
 void add_cpu_features_option(CLI::App& verb, std::string& cpu_features, const char* help);
 /// Adds --property, --cases and --jobs.
 void add_judging_options(CLI::App& verb, JudgingOptions& options);

@@ -105,6 +105,7 @@ void refuse_empty_values(CLI::App& verb) {
 
 void define(CLI::App& verb, ListOptions& o) {
   add_kernel_options(verb, o);
+  add_no_cuda_option(verb, o);
   verb.add_flag("--float-modes", o.float_modes,
                 "also run each kernel with flush to zero and with other rounding modes");
   add_workload_options(verb, o);
@@ -120,6 +121,7 @@ void define_judging(CLI::App& verb, JudgingOptions& o) {
 
 void define(CLI::App& verb, VerifyOptions& o) {
   define_judging(verb, o);
+  add_no_cuda_option(verb, o);
   add_known_failures_option(verb, o.known_failures);
   add_ledger_options(verb, o);
   add_exhaustive_options(verb, o);
@@ -128,8 +130,11 @@ void define(CLI::App& verb, VerifyOptions& o) {
   add_out_option(verb, o.out, "also append the rows to DIR/results.jsonl");
 }
 
+// The suite is judged by the same kernels on every machine: the plugin beside the command is not
+// among them.
 void define(CLI::App& verb, MutantsOptions& o) {
   define_judging(verb, o);
+  o.no_cuda = true;
   verb.add_flag("--first-kill", o.first_kill,
                 "after a kernel's first failure, continue with the next kernel");
   verb.add_option("--markdown", o.markdown, "also write the matrix and the scores to this file")
@@ -140,6 +145,7 @@ void define(CLI::App& verb, MutantsOptions& o) {
 
 void define(CLI::App& verb, BenchOptions& o) {
   add_kernel_options(verb, o);
+  add_no_cuda_option(verb, o);
   add_identity_options(verb, o);
   add_known_failures_option(verb, o.known_failures);
   add_timing_options(verb, o);
@@ -151,6 +157,7 @@ void define(CLI::App& verb, BenchOptions& o) {
 
 void define(CLI::App& verb, RunOptions& o) {
   define_judging(verb, o.verify);
+  add_no_cuda_option(verb, o.verify);
   add_known_failures_option(verb, o.verify.known_failures);
   add_timing_options(verb, o.bench);
   add_workload_options(verb, o.bench);

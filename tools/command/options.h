@@ -25,6 +25,7 @@ struct KernelChoice {
   std::vector<std::string> kernels;  ///< globs of kernel names
   std::vector<std::string> plugins;  ///< paths of shared libraries
   std::string cpu_features = "all";
+  bool no_cuda = false;  ///< without the plugin that lies beside the command
 };
 
 struct WorkloadChoice {

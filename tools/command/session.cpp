@@ -12,6 +12,7 @@
 #include "base/text_file.h"
 #include "benchmarks/machine/environment.h"
 #include "harness/worker/own_workers.h"
+#include "tools/command/found_plugin.h"
 
 namespace ropewalk::tools {
 using namespace bench;
@@ -48,6 +49,8 @@ WorkerOptions worker_options(const KernelChoice& choice) {
   w.first_lists = first_lists;
   w.plugins = choice.plugins;
   w.cpu_features = choice.cpu_features;
+  if (const std::string found = choice.no_cuda ? "" : found_plugin(w); !found.empty())
+    w.plugins.push_back(found);
   return w;
 }
 
@@ -67,8 +70,6 @@ KnownFailures known_failures(const std::string& file) {
           utc_now().substr(0, std::string_view("2021-04-20").size())};
 }
 
-namespace {
-
 void require_kernels(const std::vector<KernelFacts>& kernels, const KernelChoice& choice) {
   for (const std::string& glob : choice.kernels) {
     bool found = false;
@@ -77,12 +78,6 @@ void require_kernels(const std::vector<KernelFacts>& kernels, const KernelChoice
       throw UsageError("no kernel matches '" + glob +
                        "' (ropewalk list shows them; one in a shared library needs --plugin)");
   }
-}
-
-}  // namespace
-
-void require_kernels(Worker& worker, const KernelChoice& choice) {
-  require_kernels(worker.kernels(), choice);
 }
 
 void require_kernels(const KernelChoice& choice) {

@@ -20,6 +20,7 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Includes the plugin that lies beside the command, unless --no-cuda (found_plugin.h).
 harness::WorkerOptions worker_options(const KernelChoice& choice);
 properties::VerifyPlan verify_plan(const JudgingOptions& options);
 
@@ -27,7 +28,7 @@ properties::VerifyPlan verify_plan(const JudgingOptions& options);
 harness::KnownFailures known_failures(const std::string& file);
 
 /// Throws UsageError unless every --kernel glob matches a kernel.
-void require_kernels(harness::Worker& worker, const KernelChoice& choice);
+void require_kernels(const std::vector<harness::KernelFacts>& kernels, const KernelChoice& choice);
 void require_kernels(const KernelChoice& choice);
 /// Throws UsageError unless every --property glob matches a property.
 void require_properties(const JudgingOptions& options);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "benchmarks/engine/cells.h"
 #include "benchmarks/workloads/workload_shape.h"
 #include "harness/cases/names.h"
 #include "properties/explain/check_case.h"
@@ -66,9 +67,10 @@ Gate::Gate(const BenchOptions& options, const std::vector<Workload>& workloads, 
       worker_(worker),
       progress_(progress),
       known_(known_failures(options.known_failures)) {
-  require_kernels(worker_, options);
   for (const KernelFacts& k : worker_.kernels())
-    if (matches(options.kernels, k.name) && k.cannot_run.empty()) kernels_.push_back(k);
+    if (matches(options.kernels, k.name) && k.cannot_run.empty() &&
+        why_never_timed(k.memory, k.flags).empty())
+      kernels_.push_back(k);
 }
 
 bool Gate::knows(const std::string& kernel) const {

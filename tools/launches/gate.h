@@ -24,7 +24,7 @@ struct Breakage {
 
 class Gate {
  public:
-  /// Throws UsageError unless every --kernel matches. Keeps references to all its arguments.
+  /// Keeps references to all its arguments.
   Gate(const BenchOptions& options, const std::vector<bench::Workload>& workloads,
        harness::Worker& worker, Progress& progress);
 

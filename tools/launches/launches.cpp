@@ -84,7 +84,8 @@ Launches::Launches(const BenchOptions& options, std::vector<Workload> workloads)
       effort_(effort_of(options)),
       journal_(options),
       progress_(options.quiet),
-      worker_(worker_options(options)),
+      entrants_(entrants_of(options)),
+      worker_(entrants_.worker),
       gate_(options, workloads_, worker_, progress_) {
   if (!options.baseline.empty() && !gate_.knows(options.baseline))
     throw UsageError("--baseline: no kernel '" + options.baseline +
@@ -179,7 +180,7 @@ int Launches::pick_ceilings() {
   request.ceilings_only = true;
   request.contestants.clear();
   // No kernel runs here, so no plugin is loaded, and no thread of a plugin runs beside it.
-  WorkerOptions without_plugins = worker_options(options_);
+  WorkerOptions without_plugins = entrants_.worker;
   without_plugins.plugins.clear();
   std::vector<KernelFacts> own = worker_.kernels();
   std::erase_if(own, [](const KernelFacts& k) { return !k.plugin.empty(); });
@@ -376,6 +377,8 @@ void Launches::say_plan() const {
     fmt::print(to, "; with 1 thread and with {}, on processors {} (a + joins siblings of a core)",
                options_.threads, processors_text(processors_for(options_.threads, allowed_cpus())));
   fmt::print(to, "\n");
+  for (const KernelFacts& k : entrants_.never_timed)
+    fmt::print(to, "SKIPPED {}: {}\n", k.name, k.cannot_run);
 }
 
 // Estimates by the share of workloads that are done, at the pace since the first epoch.

@@ -15,6 +15,7 @@
 #include "tools/command/session.h"
 #include "tools/launches/board_request.h"
 #include "tools/launches/board_rows.h"
+#include "tools/launches/entrants.h"
 #include "tools/launches/gate.h"
 
 namespace ropewalk::tools {
@@ -60,6 +61,7 @@ class Launches {
   Effort effort_;
   Journal journal_;
   Progress progress_;
+  Entrants entrants_;
   harness::Worker worker_;
   Gate gate_;
   std::map<std::string, std::string> ceilings_;

@@ -6,6 +6,7 @@
 #include "benchmarks/workloads/workloads.h"
 #include "harness/cases/names.h"
 #include "harness/judge/offer.h"
+#include "harness/worker/own_workers.h"
 #include "properties/observe/float_modes.h"
 #include "properties/search/verify.h"
 #include "tools/command/session.h"
@@ -76,16 +77,14 @@ void list_config(const ModelConfig& config) {
 
 int run(const ListOptions& options) {
   const auto workloads = all_workloads(options);
-  WorkerOptions with_device = worker_options(options);
-  with_device.with_device = true;
-  Worker worker(with_device);
-  require_kernels(worker, options);
+  const PluginKernels found = kernels_by_plugin(worker_options(options));
+  require_kernels(found.kernels, options);
+  OwnWorkers workers(worker_options(options), found);
   Oracle oracle;
-  const std::vector<KernelFacts> kernels = worker.kernels();
   if (!options.json) fmt::print("Kernels\n");
-  for (const KernelFacts& k : kernels) {
+  for (const KernelFacts& k : found.kernels) {
     if (!matches(options.kernels, k.name)) continue;
-    Subject subject{worker, oracle, k};
+    Subject subject{workers.of(k), oracle, k};
     options.json ? list_json(k) : list_kernel(subject);
     if (options.float_modes && k.cannot_run.empty()) list_float_modes(subject, options.json);
     flush_output();

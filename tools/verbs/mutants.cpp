@@ -53,7 +53,7 @@ int run(const MutantsOptions& options) {
   add_mutants(w);
   {
     Worker worker(w);
-    require_kernels(worker, options);
+    require_kernels(worker.kernels(), options);
   }
   VerifyPlan plan = verify_plan(options);
   plan.shrink = false;  // only whether the mutant dies matters

@@ -13,7 +13,7 @@ using namespace report;
 
 int run(const ReplayOptions& options) {
   const Case c = case_from_text(options.line);
-  WorkerOptions w = worker_options({{}, {}, options.cpu_features});
+  WorkerOptions w = worker_options({{}, {}, options.cpu_features, true});
   if (!c.plugin.empty()) w.plugins = {c.plugin};
   const PluginKernels found = kernels_by_plugin(w);
   KernelFacts wanted;

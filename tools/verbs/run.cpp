@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "harness/worker/own_workers.h"
 #include "properties/observe/decay_curve.h"
 #include "properties/observe/position_curve.h"
 #include "properties/search/verify.h"
@@ -49,15 +49,15 @@ int run(const RunOptions& options) {
     rows.push_back(row);
   });
   {
-    WorkerOptions w = worker_options(options.verify);
-    w.with_device = true;
-    Worker worker(w);
+    const PluginKernels found = kernels_by_plugin(worker_options(options.verify));
+    std::vector<KernelFacts> drawn = found.kernels;  // those that passed
+    std::erase_if(drawn, [&](const KernelFacts& k) {
+      return !passing.contains(k.name) || failing.contains(k.name);
+    });
+    OwnWorkers workers(worker_options(options.verify), found);
     Oracle oracle;
-    std::vector<std::string> names;  // only kernels that passed are drawn
-    std::set_difference(passing.begin(), passing.end(), failing.begin(), failing.end(),
-                        std::back_inserter(names));
-    for (const CurveRow& curve : decay_curves(worker, oracle, names)) recorder.write(curve);
-    for (const CurveRow& curve : position_curves(worker, oracle, names)) recorder.write(curve);
+    for (const CurveRow& curve : decay_curves(workers, oracle, drawn)) recorder.write(curve);
+    for (const CurveRow& curve : position_curves(workers, oracle, drawn)) recorder.write(curve);
   }
   fmt::print("\n== bench\n");
   flush_output();

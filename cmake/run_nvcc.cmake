@@ -1,0 +1,33 @@
+# Runs nvcc in a build, without flags of the environment:
+#   cmake -DOUTPUT=plugin.so -DRESOURCES=file -P run_nvcc.cmake -- NVCC arguments...
+# With -Xptxas -v nvcc prints the resources of each kernel. Those lines go to the file RESOURCES.
+# Everything else that it prints, warnings among it, is shown.
+cmake_minimum_required(VERSION 3.25)
+set(command "")
+set(behind FALSE)
+math(EXPR last "${CMAKE_ARGC} - 1")
+foreach(i RANGE 1 ${last})
+  if(behind)
+    list(APPEND command "${CMAKE_ARGV${i}}")
+  elseif(CMAKE_ARGV${i} STREQUAL "--")
+    set(behind TRUE)
+  endif()
+endforeach()
+unset(ENV{NVCC_PREPEND_FLAGS})
+unset(ENV{NVCC_APPEND_FLAGS})
+file(REMOVE ${RESOURCES})
+execute_process(COMMAND ${command}
+  RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
+set(told "ptxas info[^\n]*\n|    [0-9]+ bytes stack frame[^\n]*\n")
+string(REGEX MATCHALL "${told}" resources "${text}")
+string(JOIN "" resources ${resources})
+string(REGEX REPLACE "${told}" "" text "${text}")
+string(STRIP "${text}" text)
+if(text)
+  message("${text}")
+endif()
+if(NOT status EQUAL 0)
+  file(REMOVE ${OUTPUT})
+  message(FATAL_ERROR "nvcc ended with ${status}")
+endif()
+file(WRITE ${RESOURCES} "${resources}")

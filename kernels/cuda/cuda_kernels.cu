@@ -1,0 +1,331 @@
+// The plugin for NVIDIA devices: `cuda`, `cuda_phase` and `cuda_naive`, the bodies of bodies.h
+// behind __global__ functions. Compile it with -fmad=false and --expt-relaxed-constexpr, and the
+// host's part with -ffp-contract=off.
+//
+// The name of a __global__ function has five parts, which a reader of the machine code relies on:
+//
+//   rope_KERNEL_(f32|f16|bf16)_(half_split|interleaved)_(wide|general)_i(32|64)
+//
+// The last part is the width of an item's index. Offsets in memory have 64 bits in all of them.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/api/half.h"
+#include "kernels/cuda/plan.h"
+#include "kernels/cuda/shapes.h"
+
+ROPEWALK_PLUGIN();
+
+namespace ropewalk::cuda {
+namespace {
+
+// ---- how a lane of the device reaches memory
+
+// The type that one instruction loads or stores.
+template <std::size_t bytes>
+using Word = std::conditional_t<
+    bytes == 16, uint4,
+    std::conditional_t<bytes == 8, uint2,
+                       std::conditional_t<bytes == 4, unsigned int, unsigned short>>>;
+
+// Converts 16-bit data by the hardware: one instruction for two elements, where half.h takes a
+// dozen for each. Both round to nearest even, so the bits are the same. NaNs differ in their
+// payloads.
+// Its functions are also functions of the host, because a body is one, but only a device calls
+// them.
+class DeviceAccess {
+ public:
+  template <class Unit>
+  __host__ __device__ Unit load(const void* base, std::int64_t offset) const {
+    return std::bit_cast<Unit>(*word<sizeof(Unit)>(base, offset));
+  }
+  // By the path of read-only data, as no lane writes it.
+  template <class Unit>
+  __host__ __device__ Unit load_constant(const void* base, std::int64_t offset) const {
+#ifdef __CUDA_ARCH__
+    return std::bit_cast<Unit>(__ldg(word<sizeof(Unit)>(base, offset)));
+#else
+    return load<Unit>(base, offset);
+#endif
+  }
+  template <class Unit>
+  __host__ __device__ void store(void* base, std::int64_t offset, const Unit& unit) const {
+    using To = Word<sizeof(Unit)>;
+    *reinterpret_cast<To*>(static_cast<std::byte*>(base) + offset) = std::bit_cast<To>(unit);
+  }
+
+  template <class Data, std::size_t count>
+  __host__ __device__ static Elements<float, count> to_floats(const Elements<Data, count>& from) {
+    Elements<float, count> out;
+    for (std::size_t i = 0; i < count; ++i) out.at[i] = to_float(from.at[i]);
+    return out;
+  }
+  template <class Data, std::size_t count>
+  __host__ __device__ static Elements<Data, count> from_floats(const Elements<float, count>& from) {
+    if constexpr (std::is_same_v<Data, float>) {
+      return from;
+    } else if constexpr (count == 1) {
+      return {{one_from<Data>(from.at[0])}};
+    } else {
+      Elements<unsigned int, count / 2> two;
+      for (std::size_t i = 0; i < count / 2; ++i)
+        two.at[i] = two_from<Data>(from.at[2 * i], from.at[2 * i + 1]);
+      return std::bit_cast<Elements<Data, count>>(two);
+    }
+  }
+
+ private:
+  template <std::size_t bytes>
+  __host__ __device__ static const Word<bytes>* word(const void* base, std::int64_t offset) {
+    return reinterpret_cast<const Word<bytes>*>(static_cast<const std::byte*>(base) + offset);
+  }
+
+  __host__ __device__ static float to_float(float value) {
+    return value;
+  }
+  __host__ __device__ static float to_float(F16 value) {
+    return __half2float(__ushort_as_half(value.bits));
+  }
+  __host__ __device__ static float to_float(Bf16 value) {
+    return __bfloat162float(__ushort_as_bfloat16(value.bits));
+  }
+  template <class Data>
+  __host__ __device__ static Data one_from(float value) {
+    Data out;
+    if constexpr (std::is_same_v<Data, F16>)
+      out.bits = __half_as_ushort(__float2half_rn(value));
+    else
+      out.bits = __bfloat16_as_ushort(__float2bfloat16_rn(value));
+    return out;
+  }
+  template <class Data>
+  __host__ __device__ static unsigned int two_from(float first, float second) {
+    if constexpr (std::is_same_v<Data, F16>) {
+      const __half2_raw both = __floats2half2_rn(first, second);
+      return both.x | static_cast<unsigned int>(both.y) << 16;
+    } else {
+      const __nv_bfloat162_raw both = __floats2bfloat162_rn(first, second);
+      return both.x | static_cast<unsigned int>(both.y) << 16;
+    }
+  }
+};
+
+__device__ Lane this_lane() {
+  return {{blockIdx.x, blockIdx.y, blockIdx.z},
+          {threadIdx.x, threadIdx.y, threadIdx.z},
+          {gridDim.x, gridDim.y, gridDim.z},
+          {blockDim.x, blockDim.y, blockDim.z}};
+}
+
+}  // namespace
+
+// ---- the functions of the device
+
+// One __global__ function for each body. They have C names, so that a tool needs no demangler.
+#define ROPEWALK_GLOBAL(kernel, angles, type, data, pairing, layout, path, shape, bits)         \
+  extern "C" __global__ void __launch_bounds__(DeviceSize{}.threads_of_block)                   \
+      rope_##kernel##_##type##_##pairing##_##path##_i##bits(const __grid_constant__ Launch l) { \
+    rotate_items<shape<data, layout>, angles, std::uint##bits##_t>(l, this_lane(),              \
+                                                                   DeviceAccess{});             \
+  }
+#define ROPEWALK_INDICES(...) ROPEWALK_GLOBAL(__VA_ARGS__, 32) ROPEWALK_GLOBAL(__VA_ARGS__, 64)
+#define ROPEWALK_PAIRINGS(kernel, angles, type, data, path, shape)                       \
+  ROPEWALK_INDICES(kernel, angles, type, data, half_split, ROPE_HALF_SPLIT, path, shape) \
+  ROPEWALK_INDICES(kernel, angles, type, data, interleaved, ROPE_INTERLEAVED, path, shape)
+#define ROPEWALK_TYPES(kernel, angles, path, shape)          \
+  ROPEWALK_PAIRINGS(kernel, angles, f32, float, path, shape) \
+  ROPEWALK_PAIRINGS(kernel, angles, f16, F16, path, shape)   \
+  ROPEWALK_PAIRINGS(kernel, angles, bf16, Bf16, path, shape)
+
+ROPEWALK_TYPES(cuda, TableAngles, wide, Wide)
+ROPEWALK_TYPES(cuda, TableAngles, general, General)
+ROPEWALK_TYPES(cuda_phase, PhaseAngles, wide, Wide)
+ROPEWALK_TYPES(cuda_phase, PhaseAngles, general, General)
+ROPEWALK_TYPES(cuda_naive, TableAngles, general, Naive)
+
+namespace {
+
+// ---- the host's part
+
+using Global = void (*)(Launch);
+
+// The functions of one data type, pairing and path: for 32-bit and for 64-bit indices.
+#define ROPEWALK_BOTH(kernel, type, pairing, path)        \
+  {                                                       \
+    rope_##kernel##_##type##_##pairing##_##path##_i32,    \
+        rope_##kernel##_##type##_##pairing##_##path##_i64 \
+  }
+#define ROPEWALK_TABLE(kernel, path)                                                               \
+  {                                                                                                \
+    {ROPEWALK_BOTH(kernel, f32, half_split, path), ROPEWALK_BOTH(kernel, f32, interleaved, path)}, \
+        {ROPEWALK_BOTH(kernel, f16, half_split, path),                                             \
+         ROPEWALK_BOTH(kernel, f16, interleaved, path)},                                           \
+    {                                                                                              \
+      ROPEWALK_BOTH(kernel, bf16, half_split, path),                                               \
+          ROPEWALK_BOTH(kernel, bf16, interleaved, path)                                           \
+    }                                                                                              \
+  }
+
+// By data type (f32, f16, bf16), pairing (half_split, interleaved), index (32, 64 bits).
+struct Functions {
+  Global at[3][2][2];
+
+  Global of(std::int32_t data_type, std::int32_t pairing, bool small_index) const {
+    const int type = data_type == ROPE_F32 ? 0 : data_type == ROPE_F16 ? 1 : 2;
+    return at[type][pairing == ROPE_HALF_SPLIT ? 0 : 1][small_index ? 0 : 1];
+  }
+};
+
+struct Cuda {
+  static constexpr Functions wide{ROPEWALK_TABLE(cuda, wide)};
+  static constexpr Functions general{ROPEWALK_TABLE(cuda, general)};
+  static constexpr bool own_angles = false;
+  static constexpr auto options = table_options;
+};
+struct CudaPhase {
+  static constexpr Functions wide{ROPEWALK_TABLE(cuda_phase, wide)};
+  static constexpr Functions general{ROPEWALK_TABLE(cuda_phase, general)};
+  static constexpr bool own_angles = true;
+  static constexpr auto options = phase_options;
+};
+struct CudaNaive {
+  static constexpr Functions general{ROPEWALK_TABLE(cuda_naive, general)};
+  static constexpr Functions wide = general;  // never used
+  static constexpr bool own_angles = false;
+  static constexpr auto options = naive_options;
+};
+
+// What prepare keeps: how large the device is, and the turn fractions in its memory.
+struct State {
+  DeviceSize device;
+  TurnFraction* fractions = nullptr;  // of the device; NULL with a table
+
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() { cudaFree(fractions); }  // NULL is allowed
+};
+
+// An error of this call is its answer, and is left to no later call.
+std::int32_t answer(cudaError_t error) {
+  if (error == cudaSuccess) return ROPE_OK;
+  (void)cudaGetLastError();
+  return ROPE_FAILED;
+}
+
+// A full device holds 2048 threads a multiprocessor. A launch has eight times as many blocks as
+// fit at once, so that the last ones even out what the first ones take.
+cudaError_t measure_device(State& state) {
+  int device = 0, processors = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess)
+    error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+  const auto threads = static_cast<std::uint64_t>(processors) * 2048;
+  state.device.items_wanted = threads;
+  state.device.most_blocks = threads / state.device.threads_of_block * 8;
+  return error;
+}
+
+cudaError_t copy_fractions(const rope_problem& p, State& state) {
+  std::vector<TurnFraction> fractions;
+  for (std::int64_t i = 0; i < p.rotary_dim / 2; ++i)
+    fractions.push_back(turn_fraction(p.inv_freq[i]));
+  const std::size_t bytes = fractions.size() * sizeof(TurnFraction);
+  cudaError_t error = cudaMalloc(&state.fractions, bytes);
+  if (error == cudaSuccess)
+    error = cudaMemcpy(state.fractions, fractions.data(), bytes, cudaMemcpyHostToDevice);
+  // A copy from ordinary memory may return while it is on its way. The streams of later calls do
+  // not wait for the stream that it is on.
+  if (error == cudaSuccess) error = cudaStreamSynchronize(cudaStreamLegacy);
+  return error;
+}
+
+// The functions are loaded here, as loading one takes memory of the device.
+template <class Kernel>
+cudaError_t load_functions(const rope_problem& p) {
+  for (const Functions* path : {&Kernel::wide, &Kernel::general})
+    for (const bool small_index : {true, false}) {
+      cudaFuncAttributes attributes{};
+      const auto function = path->of(p.tensor[0].in_dtype, p.pairing, small_index);
+      if (const cudaError_t error =
+              cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(function));
+          error != cudaSuccess)
+        return error;
+    }
+  return cudaSuccess;
+}
+
+template <class Kernel>
+std::int32_t prepare(const rope_problem* p, void** out) {
+  try {
+    auto state = std::make_unique<State>();
+    cudaError_t error = measure_device(*state);
+    if (error == cudaSuccess) error = load_functions<Kernel>(*p);
+    if (error == cudaSuccess && Kernel::own_angles) error = copy_fractions(*p, *state);
+    if (error == cudaSuccess) *out = state.release();
+    return answer(error);
+  } catch (const std::bad_alloc&) {
+    return ROPE_FAILED;
+  }
+}
+
+void release(void* state) {
+  delete static_cast<State*>(state);
+}
+
+// Enqueues the launches of a call on its stream, and waits for nothing.
+template <class Kernel>
+std::int32_t apply(const rope_problem* p, const rope_operands* o, void* prepared) {
+  const State& state = *static_cast<const State*>(prepared);
+  const Launches launches = launches_of(*p, *o, Kernel::options(state.device), state.fractions);
+  for (int i = 0; i < launches.count; ++i) {
+    const Launch& launch = launches.launch[i];
+    const Functions& functions = launch.wide ? Kernel::wide : Kernel::general;
+    const Global function = functions.of(launch.data_type, launch.pairing, launch.small_index);
+    cudaLaunchConfig_t configuration{};
+    const Extent &blocks = launch.grid.blocks, &threads = launch.grid.threads;
+    configuration.gridDim = {blocks.x, blocks.y, blocks.z};
+    configuration.blockDim = {threads.x, threads.y, threads.z};
+    configuration.stream = static_cast<cudaStream_t>(o->stream);
+    if (const cudaError_t error = cudaLaunchKernelEx(&configuration, function, launch);
+        error != cudaSuccess)
+      return answer(error);
+  }
+  return ROPE_OK;
+}
+
+template <class Kernel>
+KernelInfo described(const char* name, const char* summary) {
+  KernelInfo info;
+  info.name = name;
+  info.summary = summary;
+  info.source = "this project";
+  info.cpu_features = "sm_80";
+  info.memory = ROPE_CUDA;
+  info.angle_contract = Kernel::own_angles ? ROPE_CONTRACT_EXACT : ROPE_CONTRACT_TABLE;
+  info.flags = promises;
+  info.supports = supports < Kernel::own_angles ? ROPE_ANGLES_INV_FREQ : ROPE_ANGLES_TABLE > ;
+  info.prepare = prepare<Kernel>;
+  info.apply = apply<Kernel>;
+  info.release = release;
+  return info;
+}
+
+const RegisteredKernel cuda{
+    described<Cuda>("cuda", "16-byte accesses, cos and sin kept over several heads")};
+const RegisteredKernel phase{
+    described<CudaPhase>("cuda_phase", "the same, with own angles by a 64-bit integer phase")};
+const RegisteredKernel naive{
+    described<CudaNaive>("cuda_naive", "a pair a thread, as most projects ship it")};
+
+}  // namespace
+}  // namespace ropewalk::cuda

@@ -1,0 +1,229 @@
+// Turns a call into launches, on the host: one launch for the tensors that 16-byte accesses can
+// reach, and one for the others. Most calls need one of the two.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/api/kernel.h"
+#include "kernels/cuda/launch.h"
+
+namespace ropewalk::cuda {
+
+/// What the cut of the work depends on beside the call.
+struct DeviceSize {
+  std::uint32_t threads_of_block = 128;
+  /// The grid has at most so many blocks. Range: 1 to 2^31 - 1.
+  std::uint64_t most_blocks = 0x7fffffff;
+  /// An item has fewer heads where the launch would have fewer items than this.
+  std::uint64_t items_wanted = 0;
+};
+
+/// How a kernel cuts its work.
+struct PlanOptions {
+  /// Whether a tensor is worked on by 16-byte accesses. It is asked for each tensor of each call.
+  bool (*fits_wide)(const rope_problem&, const rope_operands&, std::uint32_t tensor) = nullptr;
+  /// An item has at most so many heads, which share their cos and sin.
+  std::uint64_t heads_of_item = 1;
+  DeviceSize device;
+};
+
+/// The launches of a call, in any order: no two of them write one element.
+struct Launches {
+  Launch launch[2];
+  int count = 0;
+};
+
+namespace detail {
+
+inline std::int64_t bytes_of(const rope_problem& p) {
+  return data_type(Dtype{p.tensor[0].in_dtype}).bytes;
+}
+
+/// The elements of a head that a launch copies.
+inline std::int64_t copied_elements(const rope_problem& p, const rope_tensor& s) {
+  if (s.in_place != 0) return 0;
+  return s.rotate != 0 ? s.head_dim - p.rotary_dim : s.head_dim;
+}
+
+/// The elements of one access, and the accesses of one unit.
+struct UnitSize {
+  std::int64_t width, accesses;
+};
+inline UnitSize unit_size(const rope_problem& p, bool wide) {
+  const std::int64_t width = wide ? 16 / bytes_of(p) : 1;
+  return {width, p.pairing == ROPE_HALF_SPLIT || !wide ? 2 : 1};
+}
+
+/// Fills in the tensor's place in memory.
+inline LaunchTensor placed(const rope_problem& p, const rope_operands& o, std::uint32_t i) {
+  const rope_tensor& s = p.tensor[i];
+  const std::int64_t bytes = bytes_of(p);
+  const auto stride = [&](std::int64_t size, std::int64_t elements) {
+    return size > 1 ? elements * bytes : 0;  // the stride of an axis of size 1 is never used
+  };
+  LaunchTensor t;
+  t.in = o.tensor[i].in;
+  t.out = o.tensor[i].out;
+  t.in_batch = stride(p.batch, s.in_batch_stride);
+  t.in_token = stride(p.tokens, s.in_token_stride);
+  t.in_head = stride(s.heads, s.in_head_stride);
+  t.out_batch = stride(p.batch, s.out_batch_stride);
+  t.out_token = stride(p.tokens, s.out_token_stride);
+  t.out_head = stride(s.heads, s.out_head_stride);
+  t.heads = static_cast<std::uint64_t>(s.heads);
+  if (s.rotate == 0) return t;
+  t.window_begin = s.rotary_offset * bytes;
+  t.window_bytes = p.rotary_dim * bytes;
+  if (p.angle_source != ROPE_ANGLES_TABLE) return t;
+  t.cos = static_cast<const float*>(o.tensor[i].cos);
+  t.sin = static_cast<const float*>(o.tensor[i].sin);
+  const auto bytes_of_entry = static_cast<std::int64_t>(sizeof(float));
+  t.table_row = p.table_rows > 1 ? p.table_row_stride * bytes_of_entry : 0;
+  return t;
+}
+
+inline std::uint64_t groups_of(std::uint64_t heads, std::uint64_t heads_of_item) {
+  return (heads + heads_of_item - 1) / heads_of_item;
+}
+
+/// The number of items of a tensor, and how its heads are grouped.
+struct TensorItems {
+  std::uint64_t rotated_units, units, groups, items;
+};
+inline TensorItems items_of(const rope_problem& p, const rope_tensor& s, bool wide,
+                            const PlanOptions& options) {
+  const UnitSize size = unit_size(p, wide);
+  TensorItems out{};
+  if (s.rotate != 0)
+    out.rotated_units = static_cast<std::uint64_t>(p.rotary_dim / (size.width * size.accesses));
+  out.units = out.rotated_units + static_cast<std::uint64_t>(copied_elements(p, s) / size.width);
+  const auto heads = static_cast<std::uint64_t>(s.heads);
+  const auto rows = static_cast<std::uint64_t>(p.batch) * static_cast<std::uint64_t>(p.tokens);
+  std::uint64_t together = std::min(heads, options.heads_of_item);
+  while (together > 1 &&
+         rows * out.units * groups_of(heads, together) < options.device.items_wanted)
+    together = (together + 1) / 2;
+  out.groups = groups_of(heads, together);
+  out.items = rows * out.units * out.groups;
+  return out;
+}
+
+/// Gives the tensors of a launch their items, and the launch its grid.
+template <class Index>
+void cut_into_items(Launch& launch, const TensorItems* items, const rope_problem& p,
+                    const PlanOptions& options) {
+  std::uint64_t first = 0;
+  for (std::uint32_t i = 0; i < launch.tensors; ++i) {
+    LaunchTensor& t = launch.tensor[i];
+    t.first_item = first;
+    t.rotated_units = items[i].rotated_units;
+    t.units = Divisor::of<Index>(items[i].units);
+    t.groups = Divisor::of<Index>(items[i].groups);
+    first += items[i].items;
+  }
+  launch.tokens = Divisor::of<Index>(static_cast<std::uint64_t>(p.tokens));
+  launch.small_index = sizeof(Index) == 4;
+  const DeviceSize& device = options.device;
+  const std::uint64_t blocks =
+      (launch.items + device.threads_of_block - 1) / device.threads_of_block;
+  launch.grid.threads.x = device.threads_of_block;
+  launch.grid.blocks.x = static_cast<std::uint32_t>(std::min(blocks, options.device.most_blocks));
+}
+
+/// Whether all indices of a launch are below 2^31, also those that a loop reaches behind its end.
+inline bool fits_small_index(const Launch& launch, std::uint64_t tokens) {
+  bool fits = launch.items < (std::uint64_t{1} << 31) && tokens < (std::uint64_t{1} << 31);
+  for (std::uint32_t i = 0; i < launch.tensors; ++i)
+    fits = fits && launch.tensor[i].heads < (std::uint64_t{1} << 26);
+  return fits;
+}
+
+}  // namespace detail
+
+/// Whether every access to a tensor, of this call and to its tables, may be 16 bytes wide: by the
+/// pointers, the strides, the window and what is copied.
+inline bool fits_wide(const rope_problem& p, const rope_operands& o, std::uint32_t i) {
+  const rope_tensor& s = p.tensor[i];
+  const LaunchTensor t = detail::placed(p, o, i);
+  const std::int64_t bytes = detail::bytes_of(p);
+  const auto address = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at); };
+  std::int64_t together =
+      t.in_batch | t.in_token | t.in_head | t.out_batch | t.out_token | t.out_head | t.window_begin;
+  if (s.rotate != 0) together |= p.pairing == ROPE_HALF_SPLIT ? t.window_bytes / 2 : t.window_bytes;
+  if (s.in_place == 0) together |= s.head_dim * bytes;
+  if (((static_cast<std::uintptr_t>(together) | address(t.in) | address(t.out)) & 15U) != 0)
+    return false;
+  if (t.cos == nullptr) return true;
+  const bool two_entries = p.pairing == ROPE_INTERLEAVED && bytes == 4;  // 8 bytes of the table
+  const std::uintptr_t table =
+      static_cast<std::uintptr_t>(t.table_row) | address(t.cos) | address(t.sin);
+  return (table & (two_entries ? 7U : 15U)) == 0;
+}
+
+/// The launches of a call. `fractions` has rotary_dim / 2 values, a multiple of 16 bytes from 0, or
+/// is NULL with a table. Allocates nothing.
+inline Launches launches_of(const rope_problem& p, const rope_operands& o,
+                            const PlanOptions& options, const TurnFraction* fractions) {
+  Launches out;
+  for (const bool wide : {true, false}) {
+    Launch& launch = out.launch[out.count];
+    detail::TensorItems items[ROPE_MAX_TENSORS];
+    launch = Launch{};
+    for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+      if ((options.fits_wide != nullptr && options.fits_wide(p, o, i)) != wide) continue;
+      const detail::TensorItems of_tensor = detail::items_of(p, p.tensor[i], wide, options);
+      if (of_tensor.items == 0) continue;
+      launch.items += of_tensor.items;
+      items[launch.tensors] = of_tensor;
+      launch.tensor[launch.tensors++] = detail::placed(p, o, i);
+    }
+    if (launch.items == 0) continue;
+    launch.data_type = p.tensor[0].in_dtype;
+    launch.pairing = p.pairing;
+    launch.wide = wide;
+    launch.wide_positions = p.position_dtype == ROPE_I64;
+    launch.row_by_token =
+        p.angle_source == ROPE_ANGLES_TABLE && p.table_rows_by == ROPE_ROW_BY_TOKEN;
+    launch.positions = o.positions;
+    const std::int64_t bytes = launch.wide_positions ? 8 : 4;
+    launch.position_batch = p.batch > 1 ? p.position_batch_stride * bytes : 0;
+    launch.position_token = p.tokens > 1 ? p.position_token_stride * bytes : 0;
+    launch.fractions = fractions;
+    launch.scale = static_cast<float>(scale_of(p));
+    launch.sign = sign_of(p);
+    if (detail::fits_small_index(launch, static_cast<std::uint64_t>(p.tokens)))
+      detail::cut_into_items<std::uint32_t>(launch, items, p, options);
+    else
+      detail::cut_into_items<std::uint64_t>(launch, items, p, options);
+    ++out.count;
+  }
+  return out;
+}
+
+/// The flags that all kernels of this folder promise.
+inline constexpr std::uint32_t promises =
+    ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT;
+
+/// Accepts f32, f16 and bf16 data with angles of one kind.
+template <std::int32_t angle_source>
+std::int32_t supports(const rope_problem* p, const char** reason) {
+  const std::int32_t dtype = p->tensor[0].in_dtype;
+  if (dtype == ROPE_F64) return refuse(reason, "only f32, f16 and bf16 data");
+  return supports_data(*p, angle_source, dtype, reason);
+}
+
+/// `cuda` and `cuda_phase` keep the cos and sin of a token over several heads. Own angles take more
+/// time than a table, so they are kept over more.
+inline PlanOptions table_options(const DeviceSize& device) {
+  return {fits_wide, 4, device};
+}
+inline PlanOptions phase_options(const DeviceSize& device) {
+  return {fits_wide, 8, device};
+}
+/// `cuda_naive` has one pair of one head in an item, a thread for each item, and never 16 bytes in
+/// an access.
+inline PlanOptions naive_options(const DeviceSize& device) {
+  return {nullptr, 1, {.threads_of_block = device.threads_of_block}};
+}
+
+}  // namespace ropewalk::cuda

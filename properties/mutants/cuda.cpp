@@ -1,0 +1,185 @@
+// Errors of the CUDA bodies, run by the host launcher: in the launch, in the access to memory and
+// in the cut of the work. Most plant one change in the body of kernels/cuda, which is right.
+#include <cstdint>
+
+#include "kernels/cuda/host_bodies.h"
+#include "kernels/cuda/host_launcher.h"
+#include "kernels/cuda/plan.h"
+#include "properties/mutants/planted.h"
+
+namespace ropewalk::mutants {
+namespace {
+
+using namespace cuda;
+
+constexpr Shuffled any_order{20210420};
+
+KernelInfo launched_info(const char* name, decltype(rope_kernel::apply) apply) {
+  KernelInfo info = table_info<Correct>(name);
+  info.flags |= ROPE_HOST_LAUNCHER;
+  info.supports = supports<ROPE_ANGLES_TABLE>;
+  info.apply = apply;
+  return info;
+}
+
+// The hooks of the right body: how it reaches memory, how a call is cut, and a change of a launch.
+struct RightBody {
+  using Access = HostAccess;
+  static PlanOptions options(const DeviceSize& device) { return table_options(device); }
+  static void see(Launch&) {}
+};
+
+template <class Hooks, class Bodies = CudaBodies>
+std::int32_t apply_body(const rope_problem* p, const rope_operands* o, void*) {
+  const DeviceSize device{.threads_of_block = 32, .most_blocks = 16, .items_wanted = 64};
+  Launches launches = launches_of(*p, *o, Hooks::options(device), nullptr);
+  LaunchFault fault;
+  for (int i = 0; i < launches.count; ++i) {
+    Launch& launch = launches.launch[i];
+    Hooks::see(launch);
+    with_body<Bodies>(launch, [&](auto body) {
+      run_grid(launch.grid, any_order, fault,
+               [&](const Lane& lane) { body(launch, lane, typename Hooks::Access(fault)); });
+    });
+  }
+  return fault.met() ? ROPE_FAILED : ROPE_OK;
+}
+
+// The frame without an error.
+const RegisteredKernel right_body{launched_info("control_cuda_body_table", apply_body<RightBody>)};
+
+// Offsets in 32 bits. Seen by far_strides.
+struct SmallOffsets : RightBody {
+  struct Access : HostAccess {
+    using HostAccess::HostAccess;
+    template <class Unit>
+    Unit load(const void* base, std::int64_t offset) const {
+      return HostAccess::load<Unit>(base, static_cast<std::int32_t>(offset));
+    }
+  };
+};
+const RegisteredKernel small_offsets{
+    launched_info("mutant_cuda_offset_in_32_bits_table", apply_body<SmallOffsets>)};
+
+// Accesses of 16 bytes wherever the window has whole ones, at any stride and alignment. Seen as a
+// failed launch by each property with odd strides or pointers.
+struct WideAtAnyStride : RightBody {
+  static bool whole_units(const rope_problem& p, const rope_operands&, std::uint32_t i) {
+    const rope_tensor& s = p.tensor[i];
+    const std::int64_t width = 16 / data_type(Dtype{s.in_dtype}).bytes;
+    return p.rotary_dim % (2 * width) == 0 && (s.in_place != 0 || s.head_dim % width == 0) &&
+           s.rotary_offset % width == 0;
+  }
+  static PlanOptions options(const DeviceSize& device) { return {whole_units, 4, device}; }
+};
+const RegisteredKernel wide_at_any_stride{
+    launched_info("mutant_cuda_wide_at_any_stride_table", apply_body<WideAtAnyStride>)};
+
+// The loop over the heads of an item ends one early. Seen by unwritten_outputs.
+struct OneHeadShort : RightBody {
+  static void see(Launch& launch) {
+    for (std::uint32_t t = 0; t < launch.tensors; ++t)
+      if (launch.tensor[t].heads > launch.tensor[t].groups.divisor) --launch.tensor[t].heads;
+  }
+};
+const RegisteredKernel one_head_short{
+    launched_info("mutant_cuda_one_head_short_table", apply_body<OneHeadShort>)};
+
+// The last pairs of a head that fill no group of four are forgotten. Seen by agreement and sizes.
+struct NoTail : RightBody {
+  static PlanOptions options(const DeviceSize& device) { return naive_options(device); }
+  static void see(Launch& launch) {
+    if (launch.tensors != 1) return;
+    LaunchTensor& t = launch.tensor[0];
+    if (t.rotated_units < 4 || t.units.divisor != t.rotated_units) return;
+    const std::uint64_t heads_of_all = launch.items / t.rotated_units;
+    t.rotated_units -= t.rotated_units % 4;
+    t.units = Divisor::of<std::uint32_t>(t.rotated_units);
+    launch.items = heads_of_all * t.rotated_units;
+  }
+};
+const RegisteredKernel no_tail{
+    launched_info("mutant_cuda_no_tail_table", apply_body<NoTail, CudaNaiveBodies>)};
+
+// The items of a launch are cut into whole blocks, and what is left over is forgotten. Seen by
+// unwritten_outputs.
+struct WholeBlocksOnly : RightBody {
+  static void see(Launch& launch) {
+    if (launch.items > launch.grid.threads.x) launch.items -= launch.items % launch.grid.threads.x;
+  }
+};
+const RegisteredKernel whole_blocks_only{
+    launched_info("mutant_cuda_whole_blocks_only_table", apply_body<WholeBlocksOnly>)};
+
+// The grid is as large as the device, but a thread works on one item only. Seen by sizes and by
+// position_sweep.
+struct OneItemAThread : RightBody {
+  static void see(Launch& launch) {
+    const std::uint64_t lanes = std::uint64_t{launch.grid.blocks.x} * launch.grid.threads.x;
+    launch.items = launch.items < lanes ? launch.items : lanes;
+  }
+};
+const RegisteredKernel one_item_a_thread{
+    launched_info("mutant_cuda_one_item_a_thread_table", apply_body<OneItemAThread>)};
+
+// ---- bodies of their own, for f32 data
+
+std::int32_t supports_f32(const rope_problem* p, const char** reason) {
+  return supports_float_data(*p, ROPE_ANGLES_TABLE, false, reason);
+}
+KernelInfo f32_info(const char* name, decltype(rope_kernel::apply) apply) {
+  KernelInfo info = launched_info(name, apply);
+  info.supports = supports_f32;
+  return info;
+}
+
+// Copies what is not rotated, and calls launch(head) for the window of each head.
+template <class LaunchHead>
+void for_each_window(const rope_problem& p, const rope_operands& o, LaunchHead&& launch) {
+  for_each_token(p, o, [&](const Token& token) { for_each_head<float>(p, o, token, launch); });
+}
+
+// A thread for each element. It reads its own element and its partner's, and writes its own: a race
+// in place. Seen by placement and agreement.
+void turn_own_element(const rope_problem& p, const Head<float>& head, std::uint32_t e) {
+  const std::int64_t half = p.rotary_dim / 2;
+  const bool split = p.pairing == ROPE_HALF_SPLIT;
+  const std::int64_t pair = split ? e % half : e / 2;
+  const PairIndex at = pair_index(p.pairing, pair, half);
+  const bool second = e == at.second;
+  const float own = head.in[e], partner = head.in[second ? at.first : at.second];
+  const float sin = sign_of(p) * head.sin[pair];
+  head.out[e] = static_cast<float>(scale_of(p)) *
+                (own * head.cos[pair] + (second ? partner * sin : -(partner * sin)));
+}
+std::int32_t apply_own_element(const rope_problem* p, const rope_operands* o, void*) {
+  LaunchFault fault;
+  const auto elements = static_cast<std::uint32_t>(p->rotary_dim);
+  for_each_window(*p, *o, [&](const Head<float>& head) {
+    run_grid({{(elements + 31) / 32}, {32}}, any_order, fault, [&](const Lane& lane) {
+      const std::uint32_t e = lane.block.x * 32 + lane.thread.x;
+      if (e < elements) turn_own_element(*p, head, e);
+    });
+  });
+  return fault.met() ? ROPE_FAILED : ROPE_OK;
+}
+const RegisteredKernel own_and_partner{
+    f32_info("mutant_cuda_own_and_partner_table", apply_own_element)};
+
+// A block for each pair of each token, all of them on grid.y, which ends at 65535. Seen by
+// position_sweep as a failed launch. (With tokens alone on grid.y it takes 65,537 tokens, which
+// the profile standard has.)
+std::int32_t apply_on_grid_y(const rope_problem* p, const rope_operands* o, void*) {
+  LaunchFault fault;
+  std::int64_t blocks = 0;
+  for (std::uint32_t i = 0; i < p->tensor_count; ++i)
+    blocks += p->batch * p->tokens * p->tensor[i].heads * (p->rotary_dim / 2);
+  Grid grid;
+  grid.blocks.y = static_cast<std::uint32_t>(blocks);
+  if (!within_limits(grid, fault)) return ROPE_FAILED;
+  return apply_body<RightBody>(p, o, nullptr);
+}
+const RegisteredKernel on_grid_y{f32_info("mutant_cuda_rows_on_grid_y_table", apply_on_grid_y)};
+
+}  // namespace
+}  // namespace ropewalk::mutants

@@ -1,0 +1,23 @@
+// Decides, before anything is verified, which kernels bench can time at all, and which plugins the
+// process that times them loads.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "harness/worker/worker.h"
+#include "tools/command/options.h"
+
+namespace ropewalk::tools {
+
+struct Entrants {
+  /// Of the process that times. A plugin is left out if none of its kernels is ever timed.
+  harness::WorkerOptions worker;
+  /// The kernels that were asked for and are never timed, with the reason in `cannot_run`.
+  std::vector<harness::KernelFacts> never_timed;
+};
+
+/// Lists the kernels in workers of their own. Throws UsageError unless every --kernel matches, and
+/// WorkerError as kernels_by_plugin() does.
+Entrants entrants_of(const BenchOptions& options);
+
+}  // namespace ropewalk::tools

@@ -1,0 +1,133 @@
+// The plugin ropewalk_cuda.so is taken without --plugin where it lies beside the command. Each test
+// runs a copy of the command in a folder of its own, with a plugin made for it under that name.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "tools/tests/shell.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class Beside : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::remove_all(scratch());
+    fs::create_directories(bin);
+    fs::copy_file(ROPEWALK_EXECUTABLE, bin / "ropewalk");
+  }
+  void TearDown() override { fs::remove_all(scratch()); }
+
+  Result run(const std::string& arguments, const std::string& before = "") const {
+    return shell("cd '" + scratch().string() + "' && " + before + " bin/ropewalk " + arguments);
+  }
+  /// The one line that says why the plugin is left out. The command goes on as without it.
+  std::string why_skipped(const std::string& options = "", const std::string& before = "") const {
+    const Result r = run("list --quiet " + options, before);
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_TRUE(contains(r.out, "\n  plain ")) << r.out;
+    EXPECT_EQ(lines_in(r.err), 1) << r.err;
+    EXPECT_TRUE(r.err.starts_with("ropewalk: SKIPPED: plugin " + found.string() + ": ")) << r.err;
+    EXPECT_TRUE(r.err.ends_with(" (--no-cuda leaves it out)\n")) << r.err;
+    return r.err;
+  }
+
+  const fs::path bin = scratch() / "bin", found = bin / "ropewalk_cuda.so";
+};
+
+TEST_F(Beside, IsFoundByEachVerbUnlessNoCuda) {
+  fs::copy_file(ROPEWALK_DEVICE_PLUGIN, found);
+  const std::string few = " --profile smoke --cases 2 --property norm --kernel beside_launched ";
+  const std::string bench = "--engine gbench --workload llama-3-8b/decode-1 ";
+  struct {
+    std::string arguments;
+    int code;
+  } lines[] = {{"list --quiet --kernel beside_launched ", 0},
+               {"verify" + few, 0},
+               {"verify --exhaustive --positions 0:9 --kernel beside_launched ", 3},
+               {"bench --profile smoke --kernel beside_launched " + bench, 3},
+               {"run" + few + bench, 3}};
+  for (const auto& [arguments, code] : lines) {
+    const Result with = run(arguments), without = run(arguments + " --no-cuda");
+    EXPECT_EQ(with.code, code) << arguments << with.out << with.err;
+    EXPECT_TRUE(contains(with.out, "beside_launched")) << arguments << with.out;
+    EXPECT_FALSE(contains(with.err, "ropewalk: ")) << arguments << with.err;
+    EXPECT_EQ(without.code, 2) << arguments << without.out;
+    EXPECT_TRUE(contains(without.err, "no kernel matches 'beside_launched'")) << without.err;
+  }
+  EXPECT_TRUE(contains(run("list --kernel beside_device").out,
+                       "memory cuda; plugin " + found.string() + "\n"));
+}
+
+TEST_F(Beside, IsNoPartOfTheSuiteOfMutants) {
+  fs::copy_file(ROPEWALK_DEVICE_PLUGIN, found);
+  fs::copy_file(ROPEWALK_TEST_PLUGIN, bin / "ropewalk_mutants.so");
+  const Result r = run("mutants --profile smoke --kernel beside_launched");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_TRUE(contains(r.err, "no kernel matches 'beside_launched'")) << r.err;
+}
+
+TEST_F(Beside, IsFoundWhereItIsInstalled) {
+  const fs::path folder = scratch() / ROPEWALK_INSTALLED_PLUGINS;
+  fs::create_directories(folder);
+  fs::copy_file(ROPEWALK_DEVICE_PLUGIN, folder / "ropewalk_cuda.so");
+  const Result r = run("list --quiet --kernel beside_launched");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_TRUE(contains(r.out, "plugin " + (folder / "ropewalk_cuda.so").string() + "\n")) << r.out;
+}
+
+TEST_F(Beside, IsSkippedInOneLineWhereItCannotBeLoaded) {
+  spill(found, "no library at all");
+  EXPECT_TRUE(contains(why_skipped(), "cannot be loaded as a shared library: "));
+  const std::string one = " --profile smoke --cases 2 --property norm --kernel plain";
+  const Result verify = run("verify" + one);
+  EXPECT_EQ(verify.code, 0) << verify.out;
+  EXPECT_EQ(lines_in(verify.err), 1) << verify.err;
+  // Given by hand it is as any other plugin.
+  const Result given = run("verify --plugin bin/ropewalk_cuda.so" + one);
+  EXPECT_EQ(given.code, 2);
+  EXPECT_EQ(lines_in(given.err), 1) << given.err;
+  EXPECT_TRUE(given.err.starts_with("ropewalk: plugin bin/ropewalk_cuda.so: cannot be loaded"))
+      << given.err;
+}
+
+TEST_F(Beside, IsSkippedInOneLineIfItEndsItsWorkerOrTakesANameOfTheTree) {
+  fs::copy_file(ROPEWALK_TEST_PLUGIN, found);
+  EXPECT_TRUE(contains(why_skipped("", "TEST_PLUGIN_FAULT=abort_in_constructor"), "SIGABRT in"));
+  EXPECT_TRUE(contains(why_skipped("", "TEST_PLUGIN_FAULT=name_of_the_tree"),
+                       "a kernel named plain is there already, from the command itself"));
+}
+
+TEST_F(Beside, IsTakenOnceIfGivenByHandAsWell) {
+  fs::copy_file(ROPEWALK_DEVICE_PLUGIN, found);
+  fs::create_symlink(found, scratch() / "link.so");
+  fs::create_hard_link(found, scratch() / "same.so");
+  for (const char* given : {"bin/ropewalk_cuda.so", "./bin/../link.so", "same.so"}) {
+    const Result r = run("list --quiet --kernel 'beside_*' --plugin " + std::string(given));
+    EXPECT_EQ(r.code, 0) << given;
+    EXPECT_EQ(r.err, "") << given;
+    EXPECT_TRUE(contains(r.out, "plugin " + std::string(given) + "\n")) << r.out;
+    EXPECT_FALSE(contains(r.out, found.string())) << r.out;
+  }
+}
+
+TEST_F(Beside, GivesWayToAnotherFileWithItsKernels) {
+  fs::copy_file(ROPEWALK_DEVICE_PLUGIN, found);
+  fs::copy_file(found, scratch() / "newer.so");
+  EXPECT_TRUE(contains(why_skipped("--plugin newer.so"),
+                       "a kernel named beside_device is in newer.so too"));
+  // A given plugin that cannot be loaded is told of, and nothing else is.
+  const Result r = run("list --plugin /dev/null");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_EQ(lines_in(r.err), 1) << r.err;
+}
+
+TEST_F(Beside, IsNotLookedForInTheFolderOfALink) {
+  fs::copy_file(ROPEWALK_DEVICE_PLUGIN, scratch() / "ropewalk_cuda.so");
+  fs::create_symlink(bin / "ropewalk", scratch() / "ropewalk");
+  EXPECT_EQ(shell("'" + (scratch() / "ropewalk").string() + "' list --kernel 'beside_*'").code, 2);
+}
+
+}  // namespace

@@ -1,0 +1,88 @@
+// Kernels of device memory, and kernels that the host launcher runs, are judged and never timed.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "tools/tests/shell.h"
+#include "tools/tests/timings.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string beside = std::string(" --no-cuda --plugin ") + ROPEWALK_DEVICE_PLUGIN + " ";
+const std::string quick = " --profile smoke --workload llama-3-8b/decode-1 ";
+const std::string words[] = {"SKIPPED beside_device: runs on a CUDA device: not timed\n",
+                             "SKIPPED beside_launched: judged by the host launcher: not timed\n"};
+
+fs::path fresh_folder() {
+  const fs::path out = scratch() / "out";
+  fs::remove_all(out);
+  return out;
+}
+
+std::set<std::string> timed_in(const fs::path& out) {
+  std::set<std::string> names;
+  for (const Timing& row : timings_of(out / "results.jsonl")) names.insert(row.kernel);
+  return names;
+}
+
+TEST(NeverTimed, IsSaidByBenchAndChangesNoExitCode) {
+  const fs::path out = fresh_folder();
+  const Result r = ropewalk("bench --engine gbench --kernel plain --kernel 'beside_*' --out " +
+                            out.string() + quick + beside);
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  for (const std::string& line : words) EXPECT_TRUE(contains(r.out, line)) << r.out;
+  const auto timed = timed_in(out);
+  EXPECT_TRUE(timed.contains("plain"));
+  EXPECT_FALSE(timed.contains("beside_device"));
+  EXPECT_FALSE(timed.contains("beside_launched"));
+  EXPECT_FALSE(contains(slurp(out / "results.jsonl"), "\"kernel\":\"beside_")) << "nor a verdict";
+}
+
+TEST(NeverTimed, AloneIsNothingToTime) {
+  for (const char* engine : {"paired", "gbench"}) {
+    const Result r =
+        ropewalk("bench --kernel 'beside_*' --engine " + std::string(engine) + quick + beside);
+    EXPECT_EQ(r.code, 3) << r.out << r.err;
+    for (const std::string& line : words) EXPECT_TRUE(contains(r.out, line)) << r.out;
+  }
+  const Result r = ropewalk(
+      "bench --kernel plain --kernel beside_launched --baseline "
+      "beside_launched" +
+      quick + beside);
+  EXPECT_EQ(r.code, 2);
+  EXPECT_TRUE(contains(r.err, "--baseline: no kernel 'beside_launched' is timed here")) << r.err;
+}
+
+TEST(NeverTimed, IsJudgedByRun) {
+  const fs::path out = fresh_folder();
+  const Result r = ropewalk(
+      "run --engine gbench --cases 2 --property norm --kernel plain --kernel "
+      "'beside_*' --out " +
+      out.string() + quick + beside);
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "PASS  beside_launched")) << r.out;
+  for (const std::string& line : words) EXPECT_TRUE(contains(r.out, line)) << r.out;
+  EXPECT_FALSE(timed_in(out).contains("beside_launched"));
+  const Result page = ropewalk("report --check " + (out / "report.html").string());
+  EXPECT_EQ(page.code, 0) << page.out << page.err;
+}
+
+// A driver that such a plugin brings would run beside the kernels that are timed.
+TEST(NeverTimed, PluginIsNotLoadedIntoTheProcessThatTimes) {
+  const fs::path log = scratch() / "log";
+  const auto loadings = [&](const std::string& kernel, const std::string& setting) {
+    fs::remove(log);
+    const Result r = ropewalk("bench --engine gbench --kernel " + kernel + quick + beside,
+                              setting + "DEVICE_PLUGIN_LOG='" + log.string() + "' ");
+    EXPECT_EQ(r.code, 0) << r.out << r.err;
+    return lines_in(slurp(log));
+  };
+  EXPECT_EQ(loadings("plain", ""), 1) << "it is listed once";
+  EXPECT_GT(loadings("beside_timed", "DEVICE_PLUGIN_TIMED=1 "), 1);
+}
+
+}  // namespace
