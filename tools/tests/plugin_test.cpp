@@ -172,15 +172,20 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(JudgedOn, AKernelOfTheHostLauncherIsNamedSo) {
   const std::string one = " --kernel test_right --plugin " + right.string();
-  const std::string norm = "verify --profile smoke --cases 3 --property norm" + one;
+  const std::string zero = "verify --profile smoke --cases 3 --property identity_at_zero" + one;
   for (const bool on_host : {true, false}) {
     setenv("TEST_PLUGIN_FAULT", on_host ? "host_launcher" : "", 1);
-    const std::string list = ropewalk("list --quiet" + one).out, text = ropewalk(norm).out,
-                      rows = ropewalk("list --json" + one).out + ropewalk(norm + " --json").out;
+    const std::string list = ropewalk("list --quiet" + one).out, text = ropewalk(zero).out,
+                      rows = ropewalk("list --json" + one).out + ropewalk(zero + " --json").out;
     unsetenv("TEST_PLUGIN_FAULT");
     EXPECT_EQ(contains(list, "angles: table; judged by the host launcher; plugin "), on_host);
-    EXPECT_EQ(contains(text, "half_split f32 table (host launcher)"), on_host) << text;
-    EXPECT_EQ(contains(text, "(half_split f64 table, host launcher): norm"), on_host) << text;
+    EXPECT_EQ(
+        contains(text, "PASS  test_right   half_split f32 table (host launcher) 1 properties"),
+        on_host);
+    EXPECT_EQ(contains(text, "(half_split f64 table, host launcher): identity_at_zero"), on_host);
+    EXPECT_EQ(contains(text, "2 of these claims hold by the host launcher: they say nothing about"),
+              on_host);
+    EXPECT_EQ(contains(text, "PASS  test_right   half_split f32 table     1 properties"), !on_host);
     for (const std::string& out : {list, text, rows}) {
       EXPECT_EQ(contains(out, "host launcher"), on_host) << out;
     }
