@@ -139,6 +139,7 @@ KernelInfo with_fault() {
   if (fault("no_supports")) k.supports = nullptr;
   if (fault("no_apply")) k.apply = nullptr;
   if (fault("unknown_flags")) k.flags |= 1u << 30;
+  if (fault("host_launcher")) k.flags |= ROPE_HOST_LAUNCHER;  // a mark, and no fault
   if (fault("no_form")) k.flags = ROPE_THREAD_SAFE;
   if (fault("unknown_contract")) k.angle_contract = 3;
   if (fault("unknown_memory")) k.memory = 7;

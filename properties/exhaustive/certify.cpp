@@ -54,6 +54,7 @@ VerdictRow verdict_for(const KernelFacts& facts, Pairing pairing) {
   row.dtype = word_of(Dtype::f32);
   row.property = name;
   row.claim = claim;
+  row.judged_on = judged_on(facts);
   return row;
 }
 
@@ -101,6 +102,7 @@ CertificateRow identity_of(const KernelFacts& facts, const ChunkPlan& plan) {
   row.rope_theta = plan.rope_theta;
   row.seed = plan.seed;
   row.cpu_features = facts.cpu_features;
+  row.judged_on = judged_on(facts);
   row.whole_first = plan.first;
   row.whole_last = plan.last;
   Case c;
@@ -296,6 +298,7 @@ VerdictRow passed(const CertificateRow& c) {
   row.executed = c.executed;
   row.compared_cases = c.compared;
   row.compared = ChunkRunner::heads * c.blocks;
+  row.judged_on = c.judged_on;
   return row;
 }
 

@@ -38,6 +38,7 @@ VerdictRow row_for(const KernelFacts& facts) {
   row.summary = facts.summary;
   row.plugin = facts.plugin;
   row.angle_contract = word_of(contract_words, facts.angle_contract);
+  row.judged_on = judged_on(facts);
   return row;
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 
 namespace ropewalk::report {
@@ -14,32 +13,35 @@ void take_margin(double margin, double& worst) {
   if (!(margin <= worst)) worst = margin;  // a NaN is the worst
 }
 
+/// Name, plugin, and what the verdicts rest on: those by the host launcher and those of a device
+/// never add up to one kernel.
+using KernelKey = std::tuple<std::string, std::string, std::string>;
+
+KernelKey kernel_key(const VerdictRow& row) {
+  return {row.kernel, row.plugin, words_beside(row.judged_on)};
+}
+
 class KernelTable {
  public:
-  KernelSummary& of(const std::string& name, const std::string& plugin) {
-    return at(name, plugin, index_.try_emplace({name, plugin}, kernels.size()));
+  KernelSummary& of(const KernelKey& key) {
+    const auto [place, is_new] = index_.try_emplace(key, kernels.size());
+    if (is_new) {
+      KernelSummary kernel;
+      std::tie(kernel.name, kernel.plugin, kernel.judged_on) = key;
+      kernels.push_back(std::move(kernel));
+    }
+    return kernels[place->second];
   }
-  /// Finds the kernel by its name alone, since timing rows name no plugin.
+  /// Finds the kernel by its name alone, since timing rows name nothing else.
   KernelSummary& of(const std::string& name) {
-    const auto found = index_.lower_bound({name, ""});
-    if (found != index_.end() && found->first.first == name) return kernels[found->second];
-    return of(name, "");
+    const auto found = index_.lower_bound({name, "", ""});
+    if (found != index_.end() && std::get<0>(found->first) == name) return kernels[found->second];
+    return of(KernelKey{name, "", ""});
   }
   std::vector<KernelSummary> kernels;
 
  private:
-  using Index = std::map<std::pair<std::string, std::string>, std::size_t>;
-  KernelSummary& at(const std::string& name, const std::string& plugin,
-                    std::pair<Index::iterator, bool> place) {
-    if (place.second) {
-      KernelSummary kernel;
-      kernel.name = name;
-      kernel.plugin = plugin;
-      kernels.push_back(std::move(kernel));
-    }
-    return kernels[place.first->second];
-  }
-  Index index_;
+  std::map<KernelKey, std::size_t> index_;
 };
 
 std::string failure_text(const VerdictRow& row) {
@@ -101,14 +103,15 @@ void take_implausible(const Claims& claims, KernelTable& table) {
 
 void summarize_kernels(const Results& results, Summary& summary) {
   KernelTable table;
-  for (const VerdictRow& row : results.verdicts)
-    take_verdict(row, table.of(row.kernel, row.plugin));
+  for (const VerdictRow& row : results.verdicts) take_verdict(row, table.of(kernel_key(row)));
   for (const TimingRow& row : results.timings)
     if (!row.is_ceiling()) take_timing(row, table.of(kernel_of(row)));
   take_implausible(summary.claims, table);
   summary.kernels = std::move(table.kernels);
   for (const KernelSummary& kernel : summary.kernels) {
     if (kernel.standing == Standing::verified) ++summary.kernels_verified;
+    if (kernel.standing == Standing::verified && kernel.by_host_launcher_alone())
+      ++summary.verified_by_host_launcher;
     if (kernel.standing == Standing::failed) ++summary.kernels_failed;
     if (kernel.standing == Standing::not_run) ++summary.kernels_not_run;
   }
@@ -144,11 +147,10 @@ void make_matrix(const Results& results, Summary& summary) {
   std::map<std::string, std::size_t> column;
   for (std::size_t i = 0; i < summary.properties.size(); ++i)
     column[summary.properties[i].name] = i;
-  std::map<std::array<std::string, 5>, std::size_t> line;
+  std::map<std::tuple<KernelKey, std::string, std::string, std::string>, std::size_t> line;
   for (const VerdictRow& row : results.verdicts) {
-    const auto [place, is_new] =
-        line.try_emplace({row.kernel, row.plugin, row.angle_contract, row.pairing, row.dtype},
-                         summary.matrix.size());
+    const auto [place, is_new] = line.try_emplace(
+        {kernel_key(row), row.angle_contract, row.pairing, row.dtype}, summary.matrix.size());
     if (is_new) {
       summary.matrix.emplace_back();
       summary.matrix.back().of = &row;
@@ -159,14 +161,12 @@ void make_matrix(const Results& results, Summary& summary) {
         is_on_everything(row) ? matrix_row.whole : matrix_row.cells[column[row.property]];
     if (cell == nullptr || is_worse(row, *cell)) cell = &row;
   }
-  std::map<std::pair<std::string, std::string>, std::size_t> order;
-  for (const MatrixRow& row : summary.matrix)
-    order.try_emplace({row.of->kernel, row.of->plugin}, order.size());
-  std::stable_sort(
-      summary.matrix.begin(), summary.matrix.end(),
-      [&order](const MatrixRow& a, const MatrixRow& b) {
-        return order.at({a.of->kernel, a.of->plugin}) < order.at({b.of->kernel, b.of->plugin});
-      });
+  std::map<KernelKey, std::size_t> order;
+  for (const MatrixRow& row : summary.matrix) order.try_emplace(kernel_key(*row.of), order.size());
+  std::stable_sort(summary.matrix.begin(), summary.matrix.end(),
+                   [&order](const MatrixRow& a, const MatrixRow& b) {
+                     return order.at(kernel_key(*a.of)) < order.at(kernel_key(*b.of));
+                   });
   for (const MatrixRow& row : summary.matrix) {
     const auto add = [&summary](const VerdictRow* cell) {
       if (cell != nullptr && is_failure(verdict_of(*cell))) summary.failures.push_back(cell);
@@ -176,20 +176,21 @@ void make_matrix(const Results& results, Summary& summary) {
   }
   std::stable_sort(summary.failures.begin(), summary.failures.end(),
                    [&order](const VerdictRow* a, const VerdictRow* b) {
-                     const auto place_a = order.at({a->kernel, a->plugin}),
-                                place_b = order.at({b->kernel, b->plugin});
+                     const auto place_a = order.at(kernel_key(*a)),
+                                place_b = order.at(kernel_key(*b));
                      return place_a != place_b ? place_a < place_b : tells_more(*a, *b);
                    });
 }
 
 void collect_not_run(const Results& results, Summary& summary) {
-  std::map<std::tuple<std::string, Verdict, std::string>, std::size_t> index;
+  std::map<std::tuple<std::string, Verdict, std::string, std::string>, std::size_t> index;
   for (const VerdictRow& row : results.verdicts) {
     const Verdict verdict = verdict_of(row);
     if (!is_not_run(verdict)) continue;
+    const std::string judged_on = words_beside(row.judged_on);
     const auto [place, is_new] =
-        index.try_emplace({row.kernel, verdict, row.reason}, summary.not_run.size());
-    if (is_new) summary.not_run.push_back({row.kernel, verdict, row.reason, 0});
+        index.try_emplace({row.kernel, verdict, row.reason, judged_on}, summary.not_run.size());
+    if (is_new) summary.not_run.push_back({row.kernel, verdict, row.reason, judged_on, 0});
     ++summary.not_run[place->second].count;
   }
 }
@@ -206,15 +207,25 @@ bool is_all_known(const Summary& summary) {
          });
 }
 
+/// Sets verdicts by the host launcher apart, which say nothing about a GPU.
+std::string by_whom(const Summary& summary) {
+  const std::int64_t by_host = summary.verified_by_host_launcher;
+  if (by_host == 0) return "";
+  if (by_host == summary.kernels_verified) return " by the host launcher";
+  return fmt::format(" ({} by the host launcher)", by_host);
+}
+
 std::string headline_of(const Summary& summary) {
   const std::int64_t verified = summary.kernels_verified, failed = summary.kernels_failed;
   if (failed > 0)
     return fmt::format("{} of {} failed{}", failed, plural(verified + failed),
                        is_all_known(summary) ? ", as is known" : "");
   if (verified > 0 && summary.kernels_not_run > 0)
-    return fmt::format("{} verified, {} could not run", plural(verified), summary.kernels_not_run);
+    return fmt::format("{} verified{}, {} could not run", plural(verified), by_whom(summary),
+                       summary.kernels_not_run);
   if (verified > 0)
-    return fmt::format("{}{} verified", verified > 1 ? "All " : "", plural(verified));
+    return fmt::format("{}{} verified{}", verified > 1 ? "All " : "", plural(verified),
+                       by_whom(summary));
   return summary.kernels.empty() ? "Nothing was verified" : "No kernel could run";
 }
 

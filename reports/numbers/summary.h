@@ -28,6 +28,8 @@ struct KernelSummary {
   std::string worst_property;
   bool broke_while_timed = false;  ///< false if the break is a known failure
   std::string reason;              ///< the first failure, or why nothing was run
+  std::string judged_on;           ///< words_beside() of its verdicts
+  bool by_host_launcher_alone() const { return judged_on == by_host_launcher; }
 };
 
 struct PropertySummary {
@@ -41,12 +43,14 @@ struct NotRun {
   std::string kernel;
   Verdict verdict = Verdict::skipped;
   std::string reason;
+  std::string judged_on;  ///< words_beside() of the verdicts
   std::int64_t count = 0;
 };
 
 /// One line of the verification matrix. Its cells follow Summary::properties; NULL means no row.
 struct MatrixRow {
-  const VerdictRow* of = nullptr;  ///< gives kernel, plugin, angle contract, pairing and dtype
+  /// Gives kernel, plugin, angle contract, pairing and dtype, and what its verdicts rest on.
+  const VerdictRow* of = nullptr;
   std::vector<const VerdictRow*> cells;
   const VerdictRow* whole = nullptr;  ///< a verdict on all properties at once, if there is one
 };
@@ -87,7 +91,8 @@ struct Summary {
   Standing standing = Standing::not_run;  ///< standing of the run; also failed if it was cut off
   std::vector<KernelSummary> kernels;
   std::int64_t kernels_verified = 0, kernels_failed = 0, kernels_not_run = 0;
-  std::map<Verdict, std::int64_t> verdicts;                    ///< number of verdicts of each word
+  std::int64_t verified_by_host_launcher = 0;  ///< number of verified kernels that no device ran
+  std::map<Verdict, std::int64_t> verdicts;    ///< number of verdicts of each word
   std::int64_t planned = 0, executed = 0, compared_cases = 0;  ///< numbers of cases
   std::int64_t compared = 0;                                   ///< number of values
   std::vector<PropertySummary> properties;

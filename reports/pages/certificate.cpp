@@ -88,6 +88,9 @@ std::string page_of(const CertificateRow& c) {
   line("worst full vector",
        fmt::format("{:.6f} u rho, bound {:.6g} u rho; at position {}, pair {}", c.vector_error,
                    c.vector_bound, c.vector_position, c.vector_pair));
+  if (const std::string words = words_beside(c.judged_on); !words.empty())
+    line("judged on",
+         words == by_host_launcher ? words + ": this says nothing about a GPU" : words);
   line("contract, data",
        fmt::format("{}, {}, rotary_dim {}, rope_theta {}, seed {}", c.angle_contract, c.dtype,
                    c.rotary_dim, c.rope_theta, c.seed));

@@ -78,6 +78,9 @@ View line_view(const MatrixRow& row, const FailureIds& ids) {
   line.set("line_dtype", clean_line(row.of->dtype));
   line.set("line_contract", clean_line(row.of->angle_contract));
   line.set("line_kernel", clean_line(row.of->kernel));
+  const std::string judged_on = words_beside(row.of->judged_on);
+  line.set("line_judged_on", clean_line(judged_on));
+  line.set("has_line_judged_on", flag(!judged_on.empty()));
   View whole{View::type::list};
   if (row.whole != nullptr) whole << cell_view(row.whole, ids);
   line.set("whole", std::move(whole));
@@ -87,7 +90,8 @@ View line_view(const MatrixRow& row, const FailureIds& ids) {
 
 bool same_kernel(const MatrixRow& a, const MatrixRow& b) {
   return a.of->kernel == b.of->kernel && a.of->plugin == b.of->plugin &&
-         a.of->angle_contract == b.of->angle_contract;
+         a.of->angle_contract == b.of->angle_contract &&
+         words_beside(a.of->judged_on) == words_beside(b.of->judged_on);
 }
 
 /// For each property the worst cell of all lines.
@@ -107,6 +111,9 @@ View group_view(const MatrixRow* begin, const MatrixRow* end, const FailureIds& 
   group.set("group_name", clean_line(begin->of->kernel));
   group.set("group_plugin", clean_line(begin->of->plugin));
   group.set("group_is_plugin", flag(!begin->of->plugin.empty()));
+  const std::string judged_on = words_beside(begin->of->judged_on);
+  group.set("group_judged_on", clean_line(judged_on));
+  group.set("has_group_judged_on", flag(!judged_on.empty()));
   group.set("group_contract", clean_line(begin->of->angle_contract));
   group.set("group_cells", cell_views(worst_cells(begin, end), ids));
   for (const MatrixRow* row = begin; row != end; ++row) lines << line_view(*row, ids);
@@ -122,8 +129,10 @@ View failure_view(const VerdictRow& row, const std::string& id) {
   item.set("failure_property", property);
   item.set("failure_verdict", std::string(word(verdict_of(row))));
   item.set("failure_kernel", clean_line(row.kernel));
+  const std::string judged_on = words_beside(row.judged_on);
   item.set("failure_contract",
-           clean_line(fmt::format("{} / {} / {}", row.pairing, row.dtype, row.angle_contract)));
+           clean_line(fmt::format("{} / {} / {}{}{}", row.pairing, row.dtype, row.angle_contract,
+                                  judged_on.empty() ? "" : ", ", judged_on)));
   View fields{View::type::list};
   std::string block;
   const auto add = [&](const char* name, const std::string& value) {
@@ -147,6 +156,7 @@ View failure_view(const VerdictRow& row, const std::string& id) {
   add("cases",
       fmt::format("{} executed of {} planned, {} values compared", count_text(row.executed),
                   count_text(row.planned), count_text(row.compared)));
+  add("judged on", judged_on);
   add("plugin", row.plugin);
   add("case", row.shrunk_case);
   add("replay", row.replay);

@@ -70,7 +70,8 @@ constexpr std::array columns = {"row",
                                 "worst_margin",
                                 "worst_replay",
                                 "shrunk_case",
-                                "replay"};
+                                "replay",
+                                "judged_on"};
 
 /// The cells of one line by column name. Cells that are not set stay empty.
 class CsvLine {
@@ -122,6 +123,7 @@ void append_verdict(const VerdictRow& row, std::string& out) {
   line.text("worst_replay", row.worst_replay);
   line.text("shrunk_case", row.shrunk_case);
   line.text("replay", row.replay);
+  line.text("judged_on", row.judged_on);
   line.append_to(out);
 }
 

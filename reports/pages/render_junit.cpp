@@ -52,14 +52,21 @@ std::string failure_body(const VerdictRow& row) {
   add("where", row.where);
   add("cause", row.cause);
   add("diagnosis", row.diagnosis);
+  add("judged on", words_beside(row.judged_on));
   add("case", row.shrunk_case);
   add("replay", row.replay);
   add("worst", row.worst_replay);
   return body;
 }
 
-std::string suite_name(const std::string& kernel, const std::string& plugin) {
-  return plugin.empty() ? kernel : kernel + " (" + plugin + ")";
+/// The kernel with what its verdicts rest on, e.g. "mine_host (host launcher)".
+std::string kernel_name(const VerdictRow& row) {
+  const std::string words = words_beside(row.judged_on);
+  return words.empty() ? row.kernel : row.kernel + " (" + words + ")";
+}
+
+std::string suite_name(const VerdictRow& row) {
+  return row.plugin.empty() ? kernel_name(row) : kernel_name(row) + " (" + row.plugin + ")";
 }
 
 class Suites {
@@ -81,7 +88,7 @@ class Suites {
 void add_verdict(const VerdictRow& row, Suite& suite) {
   const Verdict verdict = verdict_of(row);
   const std::string group =
-      fmt::format("{}.{}.{}.{}", row.kernel, row.pairing, row.dtype, row.angle_contract);
+      fmt::format("{}.{}.{}.{}", kernel_name(row), row.pairing, row.dtype, row.angle_contract);
   const std::string title = std::string(is_on_everything(row) ? everything : row.property);
   const std::string message =
       fmt::format("{}{}{}", verdict, row.reason.empty() ? "" : ": ", row.reason);
@@ -138,8 +145,7 @@ std::string render_junit(const Results& results) {
 
 std::string junit_of(const Results& results, const Summary& summary) {
   Suites suites;
-  for (const VerdictRow& row : results.verdicts)
-    add_verdict(row, suites.of(suite_name(row.kernel, row.plugin)));
+  for (const VerdictRow& row : results.verdicts) add_verdict(row, suites.of(suite_name(row)));
   add_broken_timings(summary, results, suites);
   int failures_so_far = 0;
   for (const Suite& suite : suites.all) failures_so_far += suite.failures;

@@ -91,8 +91,10 @@ View tallies(const Summary& summary) {
     const auto found = summary.verdicts.find(verdict);
     return found == summary.verdicts.end() ? 0 : found->second;
   };
-  add(summary.kernels_verified,
-      summary.kernels_verified == 1 ? "kernel verified" : "kernels verified", "good");
+  std::string verified = summary.kernels_verified == 1 ? "kernel verified" : "kernels verified";
+  if (summary.verified_by_host_launcher > 0)
+    verified += fmt::format(", {} by the host launcher", summary.verified_by_host_launcher);
+  add(summary.kernels_verified, verified, "good");
   add(summary.kernels_failed, summary.kernels_failed == 1 ? "kernel failed" : "kernels failed",
       "bad");
   if (summary.kernels_not_run > 0) add(summary.kernels_not_run, "could not run", "none");
@@ -106,6 +108,17 @@ View tallies(const Summary& summary) {
   return out;
 }
 
+/// What the number of verified kernels hides; empty if all are native or ran on a device.
+std::string host_launcher_note(const Summary& summary) {
+  const std::int64_t by_host = summary.verified_by_host_launcher, all = summary.kernels_verified;
+  if (by_host == 0) return "";
+  return fmt::format(
+      "{} of {} verified kernel{} {}", count_text(by_host), count_text(all), all == 1 ? "" : "s",
+      by_host == 1 ? "was judged by the host launcher: its verdict says nothing about a GPU"
+                   : "were judged by the host launcher: their verdicts say nothing about a "
+                     "GPU");
+}
+
 View kernels(const Summary& summary) {
   View out{View::type::list};
   for (const KernelSummary& kernel : summary.kernels) {
@@ -116,6 +129,10 @@ View kernels(const Summary& summary) {
     item.set("kernel_name", clean_line(kernel.name));
     item.set("kernel_plugin", clean_line(kernel.plugin));
     item.set("is_plugin", flag(!kernel.plugin.empty()));
+    item.set("kernel_judged_on", clean_line(kernel.judged_on));
+    item.set("has_judged_on", flag(!kernel.judged_on.empty()));
+    item.set("by_host",
+             flag(kernel.standing == Standing::verified && kernel.by_host_launcher_alone()));
     item.set("kernel_summary", clean_line(kernel.summary));
     item.set("kernel_standing", std::string(word(kernel.standing)));
     item.set("kernel_passed", count_text(kernel.passed));
@@ -150,6 +167,8 @@ View not_run(const Summary& summary) {
   for (const NotRun& each : summary.not_run) {
     View item;
     item.set("not_run_kernel", clean_line(each.kernel));
+    item.set("not_run_judged_on", clean_line(each.judged_on));
+    item.set("has_not_run_judged_on", flag(!each.judged_on.empty()));
     item.set("not_run_verdict", std::string(word(each.verdict)));
     item.set("not_run_reason", clean_line(each.reason));
     item.set("not_run_count", count_text(each.count));
@@ -192,6 +211,9 @@ View make_view(const Results& results, const Summary& summary) {
   view.set("started_at", clean_line(results.run.started_at));
   view.set("facts", facts(results, summary));
   view.set("tallies", tallies(summary));
+  const std::string host_note = host_launcher_note(summary);
+  view.set("has_host_note", flag(!host_note.empty()));
+  view.set("host_note", host_note);
   view.set("kernels", kernels(summary));
   add_speeds(results, summary, view);
   view.set("has_matrix", flag(!summary.matrix.empty()));

@@ -34,6 +34,7 @@ void each_common_field(Row& row, Visit&& visit) {
   visit("enumerated", row.enumerated);
   visit("bounded", row.bounded);
   visit("assumed", row.assumed);
+  visit("judged_on", row.judged_on);
 }
 
 template <CertificateRowLike Row, class Visit>

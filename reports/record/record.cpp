@@ -60,6 +60,7 @@ void each_field(Row& row, Visit&& visit) {
   visit("cause", row.cause);
   visit("worst_margin", row.worst_margin);
   visit("worst_replay", row.worst_replay);
+  visit("judged_on", row.judged_on);
 }
 
 template <RowOf<TimingRow> Row, class Visit>
@@ -116,6 +117,7 @@ void each_field(Row& row, Visit&& visit) {
   visit("memory", row.memory);
   visit("cpu_features", row.cpu_features);
   visit("cannot_run", row.cannot_run);
+  visit("judged_on", row.judged_on);
 }
 
 template <RowOf<EndRow> Row, class Visit>
@@ -227,9 +229,9 @@ void from_json_value(const json& value, std::map<std::string, std::string>& out)
 }
 
 /// Fields that the first files of schema 1 lack. A missing one keeps its default.
-constexpr std::array<std::string_view, 7> later_fields = {
-    "known",      "cause",          "worst_margin", "worst_replay",
-    "processors", "spin_ns_before", "spin_ns_after"};
+constexpr std::array<std::string_view, 8> later_fields = {
+    "known",      "cause",          "worst_margin",  "worst_replay",
+    "processors", "spin_ns_before", "spin_ns_after", "judged_on"};
 
 template <class Row>
 Row parse_row(const json& object) {
@@ -297,7 +299,7 @@ class ResultsReader {
       throw FieldError{"unknown kind of row"};
     if (!found_run_) throw FieldError{"a row stands before the run row"};
     if (results.complete) throw FieldError{"a row follows the end row of its run"};
-    if (kind == "verdict") take_verdict(parse_row<VerdictRow>(object));
+    if (kind == "verdict") results.verdicts.push_back(parse_row<VerdictRow>(object));
     if (kind == "timing") take_timing(parse_row<TimingRow>(object), object.contains("known"));
     if (kind == "curve") take_curve(parse_row<CurveRow>(object), object.contains("dtype"));
     if (kind == "certificate") results.certificates.push_back(parse_row<CertificateRow>(object));
@@ -306,8 +308,6 @@ class ResultsReader {
       results.complete = true;
     }
   }
-
-  void take_verdict(VerdictRow row) { results.verdicts.push_back(std::move(row)); }
 
   void take_timing(TimingRow row, bool says_known) {
     if (!says_known) row.known = known_in_reason(row.reason);

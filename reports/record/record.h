@@ -58,6 +58,9 @@ struct VerdictRow {
   /// it. They are 0 and empty if the shrunk case has the largest margin.
   double worst_margin = 0;
   std::string worst_replay;
+  /// What the verdict rests on: "native", "host launcher", or "cuda: " and the name of the device.
+  /// It is empty in older files, which do not tell.
+  std::string judged_on;
 };
 
 /// The property name of a verdict on all properties at once, e.g. for a kernel that cannot run
@@ -65,6 +68,13 @@ struct VerdictRow {
 inline constexpr std::string_view everything = "everything";
 /// Also recognises the words of older files: an empty property, "*" and "any".
 bool is_on_everything(const VerdictRow& row);
+
+/// Two words of VerdictRow::judged_on. A verdict by the host launcher says nothing about a GPU.
+inline constexpr std::string_view natively = "native";
+inline constexpr std::string_view by_host_launcher = "host launcher";
+/// What stands beside the kernel's name wherever its verdict is shown. It is empty for a native
+/// kernel and if the row does not tell.
+std::string words_beside(const std::string& judged_on);
 
 /// One contestant on one workload in one launch. A launch is a fresh process.
 struct TimingRow {
@@ -144,6 +154,7 @@ struct CertificateRow {
   double vector_error = 0, vector_bound = 0;  ///< in u rho
   std::int64_t vector_position = 0, vector_pair = 0;
   std::string enumerated, bounded, assumed;  ///< what was done, in words
+  std::string judged_on;                     ///< as VerdictRow::judged_on
 };
 
 /// One kernel that exists, as `list --json` prints it. A results file holds no such row.
@@ -152,6 +163,7 @@ struct KernelRow {
   std::string memory;        ///< "host" or "cuda": where the kernel's buffers lie
   std::string cpu_features;  ///< features that the kernel needs
   std::string cannot_run;    ///< why it cannot run on this machine; empty if it can
+  std::string judged_on;     ///< what a verdict here would rest on, as VerdictRow::judged_on
 };
 
 /// The last row: the run reached its end.

@@ -69,6 +69,8 @@ TEST_F(Record, EveryKindOfRowComesBack) {
   results.verdicts[0].reason =
       "quote \" backslash \\ newline \n tab \t null " + std::string(1, '\0');
   results.verdicts[1].reason = "γράμματα ✓ 🪢";
+  results.verdicts[1].judged_on = "cuda: \"A\" <b> \\ ✓\n";
+  results.certificates[0].judged_on = "host launcher";
   results.verdicts[2].margin = infinity;
   results.verdicts[3].margin = -infinity;
   results.verdicts[4].compared = std::numeric_limits<std::int64_t>::max();
@@ -91,6 +93,8 @@ TEST_F(Record, EveryKindOfRowComesBack) {
   EXPECT_EQ(read.run.seed, results.run.seed);
   EXPECT_EQ(read.verdicts[0].reason, results.verdicts[0].reason);
   EXPECT_EQ(read.verdicts[1].reason, results.verdicts[1].reason);
+  EXPECT_EQ(read.verdicts[1].judged_on, results.verdicts[1].judged_on);
+  EXPECT_EQ(read.certificates[0].judged_on, "host launcher");
   EXPECT_EQ(read.verdicts[2].margin, infinity);
   EXPECT_EQ(read.timings[0].ns_per_token, results.timings[0].ns_per_token);
   EXPECT_TRUE(std::signbit(read.curves[0].y[0]));
@@ -179,6 +183,26 @@ TEST_F(Record, FilesFromBeforeKnownFailuresAreRead) {
   put(run_line() + old + "\n");
   EXPECT_EQ(read_results(file).verdicts.at(0).known, "");
   EXPECT_EQ(read_results(file).verdicts.at(0).worst_margin, 0);
+}
+
+TEST_F(Record, FilesFromBeforeDevicesDoNotTellWhatTheirVerdictsRestOn) {
+  const std::string field = R"(,"judged_on":"native")";
+  VerdictRow verdict = sample_verdict();
+  CertificateRow certificate = sample_certificate();
+  verdict.judged_on = certificate.judged_on = "native";
+  std::string old = to_json_line(verdict), old_too = to_json_line(certificate);
+  old.erase(old.find(field), field.size());
+  old_too.erase(old_too.find(field), field.size());
+  put(run_line() + old + "\n" + old_too + "\n");
+  EXPECT_EQ(read_results(file).verdicts.at(0).judged_on, "");
+  EXPECT_EQ(read_results(file).certificates.at(0).judged_on, "");
+  old.insert(old.size() - 1, R"(,"judged_on":7)");
+  EXPECT_NE(refusal(run_line() + old + "\n").find("'judged_on' is not a string"),
+            std::string::npos);
+  EXPECT_EQ(words_beside(""), "");
+  EXPECT_EQ(words_beside("native"), "");
+  EXPECT_EQ(words_beside("host launcher"), "host launcher");
+  EXPECT_EQ(words_beside("Native"), "Native") << "a word that is not ours is shown";
 }
 
 // The reader takes a value from the prose only if the row lacks the field.
@@ -357,7 +381,7 @@ TEST(ResultsSchema, DescribesEveryField) {
     EXPECT_EQ(fields.size(), row.size()) << kind;
     std::size_t later = 0;  // files without these fields are still read
     for (const char* field : {"known", "cause", "worst_margin", "worst_replay", "processors",
-                              "spin_ns_before", "spin_ns_after"})
+                              "spin_ns_before", "spin_ns_after", "judged_on"})
       later += row.count(field);
     if (kind == "curve") later += row.count("dtype");
     EXPECT_EQ(definition.at("required").size(), row.size() - later) << kind;

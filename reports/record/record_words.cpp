@@ -23,6 +23,10 @@ bool is_on_everything(const VerdictRow& row) {
          row.property == "any";
 }
 
+std::string words_beside(const std::string& judged_on) {
+  return judged_on == natively ? "" : judged_on;
+}
+
 std::string kernel_of(const TimingRow& row) {
   const bool twin = row.is_twin() && row.kernel.ends_with(twin_suffix);
   return twin ? row.kernel.substr(0, row.kernel.size() - twin_suffix.size()) : row.kernel;

@@ -168,4 +168,29 @@ INSTANTIATE_TEST_SUITE_P(
              "in place"}),
     [](const auto& test) { return std::string(test.param.kernel); });
 
+// ---- what a verdict rests on
+
+TEST(JudgedOn, AKernelOfTheHostLauncherIsNamedSo) {
+  const std::string one = " --kernel test_right --plugin " + right.string();
+  const std::string zero = "verify --profile smoke --cases 3 --property identity_at_zero" + one;
+  for (const bool on_host : {true, false}) {
+    setenv("TEST_PLUGIN_FAULT", on_host ? "host_launcher" : "", 1);
+    const std::string list = ropewalk("list --quiet" + one).out, text = ropewalk(zero).out,
+                      rows = ropewalk("list --json" + one).out + ropewalk(zero + " --json").out;
+    unsetenv("TEST_PLUGIN_FAULT");
+    EXPECT_EQ(contains(list, "angles: table; judged by the host launcher; plugin "), on_host);
+    EXPECT_EQ(
+        contains(text, "PASS  test_right   half_split f32 table (host launcher) 1 properties"),
+        on_host);
+    EXPECT_EQ(contains(text, "(half_split f64 table, host launcher): identity_at_zero"), on_host);
+    EXPECT_EQ(contains(text, "2 of these claims hold by the host launcher: they say nothing about"),
+              on_host);
+    EXPECT_EQ(contains(text, "PASS  test_right   half_split f32 table     1 properties"), !on_host);
+    for (const std::string& out : {list, text, rows}) {
+      EXPECT_EQ(contains(out, "host launcher"), on_host) << out;
+    }
+    EXPECT_EQ(contains(rows, "\"judged_on\":\"native\""), !on_host) << rows;
+  }
+}
+
 }  // namespace

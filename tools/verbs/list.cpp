@@ -25,6 +25,10 @@ void list_kernel(Subject& subject) {
   fmt::print("  {:<20} {}\n", k.name, k.summary);
   fmt::print("  {:<20} angles: {}", "", word_of(contract_words, k.angle_contract));
   if (k.memory != ROPE_HOST) fmt::print("; memory {}", word_of(memory_words, k.memory));
+  if (const std::string words = words_beside(judged_on(k)); words == by_host_launcher)
+    fmt::print("; judged by the {}", words);
+  else if (!words.empty())
+    fmt::print("; judged on {}", words);
   if (!k.cpu_features.empty()) fmt::print("; needs {}", k.cpu_features);
   if (k.error_bound > 0) fmt::print("; declared error {:g} u", k.error_bound);
   if (!k.plugin.empty()) fmt::print("; plugin {}", printable(k.plugin));
@@ -53,6 +57,7 @@ void list_json(const KernelFacts& k) {
   row.memory = word_of(memory_words, k.memory);
   row.cpu_features = k.cpu_features;
   row.cannot_run = k.cannot_run;
+  row.judged_on = judged_on(k);
   fmt::print("{}\n", to_json_line(row));
 }
 

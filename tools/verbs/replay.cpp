@@ -43,11 +43,13 @@ int run(const ReplayOptions& options) {
   row.executed = r.finding.ran() ? 1 : 0;
   row.compared_cases = r.finding.compared > 0 ? 1 : 0;
   row.compared = r.finding.compared;
+  row.judged_on = judged_on(r.facts);
   if (options.json) {
     fmt::print("{}\n", to_json_line(row));
   } else {
-    fmt::print("{} {} ({} {} {}): {}\n", row.verdict, row.kernel, row.pairing, row.dtype,
-               row.angle_contract, row.property);
+    const std::string words = words_beside(row.judged_on);
+    fmt::print("{} {} ({} {} {}{}{}): {}\n", row.verdict, row.kernel, row.pairing, row.dtype,
+               row.angle_contract, words.empty() ? "" : ", ", words, row.property);
     fmt::print("  claim      {}\n", row.claim);
     if (!row.reason.empty()) fmt::print("  because    {}\n", row.reason);
     if (row.compared > 0)

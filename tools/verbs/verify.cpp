@@ -26,9 +26,16 @@ std::string cell_of(const VerdictRow& row) {
   return fmt::format("{} {} {}", row.pairing, row.dtype, row.angle_contract);
 }
 
+// The cell, and what a verdict on it rests on if that is not the host's own code.
+std::string cell_and_words(const VerdictRow& row, std::string_view between,
+                           std::string_view end = "") {
+  const std::string words = words_beside(row.judged_on);
+  return words.empty() ? cell_of(row) : fmt::format("{}{}{}{}", cell_of(row), between, words, end);
+}
+
 void print_same_failure(const VerdictRow& row) {
   fmt::print("{:<5} {} ({}): {}: the same\n      replay     {}\n", row.verdict, row.kernel,
-             cell_of(row), row.property, row.replay);
+             cell_and_words(row, ", "), row.property, row.replay);
 }
 
 // Prints the passes of one kernel, pairing and type as one line, once all are there. Prints
@@ -75,12 +82,13 @@ class Printer {
     const bool tells = !options_.quiet && !options_.json;
     if (!failed_.empty() && tells)
       fmt::print("{:<5} {:<12} {:<24} {} of {} properties fail: {}\n", "FAIL", first_.kernel,
-                 cell_of(first_), failed_.size(), failed_.size() + passed_,
+                 cell_and_words(first_, " (", ")"), failed_.size(), failed_.size() + passed_,
                  fmt::join(failed_, ", "));
     else if (passed_ > 0 && tells)
       fmt::print(
           "PASS  {:<12} {:<24} {} properties, {} cases, {} values; worst margin {:.3f} ({})\n",
-          first_.kernel, cell_of(first_), passed_, cases_, values_, worst_.margin, worst_.property);
+          first_.kernel, cell_and_words(first_, " (", ")"), passed_, cases_, values_, worst_.margin,
+          worst_.property);
     flush_output();
     first_ = worst_ = {};
     worst_.margin = 0;
@@ -132,7 +140,7 @@ std::string where_time_went(const std::vector<VerdictRow>& rows) {
 
 void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, double seconds) {
   std::int64_t passed = 0, judged = 0, known = 0, set_aside = 0, planned = 0, executed = 0,
-               compared = 0, values = 0;
+               compared = 0, values = 0, by_host = 0;
   const VerdictRow* worst = nullptr;
   std::set<std::string> unwatched;
   for (const VerdictRow& row : rows) {
@@ -148,6 +156,7 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
     values += row.compared;
     if (row.verdict != Verdict::pass) continue;
     ++passed;
+    if (row.judged_on == by_host_launcher) ++by_host;
     if (!row.reason.empty()) unwatched.insert(row.reason);
     if (worst == nullptr || row.margin > worst->margin) worst = &row;
   }
@@ -157,6 +166,9 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
   if (worst != nullptr)
     fmt::print("; worst margin that holds {:.3f} ({}, {})", worst->margin, worst->kernel,
                worst->property);
+  if (by_host > 0)
+    fmt::print("\n{} of these claims hold by the host launcher: they say nothing about a GPU",
+               by_host);
   for (const std::string& what : unwatched) fmt::print("\n{}", what);
   fmt::print("\ncases: planned {}, executed {}, compared {}; values compared {}\n", planned,
              executed, compared, values);
@@ -166,7 +178,8 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
 }  // namespace
 
 void print_failure(const VerdictRow& row) {
-  fmt::print("{:<5} {} ({}): {}\n", row.verdict, row.kernel, cell_of(row), row.property);
+  fmt::print("{:<5} {} ({}): {}\n", row.verdict, row.kernel, cell_and_words(row, ", "),
+             row.property);
   if (!row.known.empty()) fmt::print("      known      {}\n", row.known);
   fmt::print("      claim      {}\n", row.claim);
   if (!row.reason.empty()) fmt::print("      because    {}\n", row.reason);
@@ -188,8 +201,9 @@ void print_where_to_start(const std::vector<VerdictRow>& rows) {
     if (is_failure(row.verdict) && (start == nullptr || tells_more(row, *start))) start = &row;
   if (start == nullptr) return;
   const std::string& what = start->cause.empty() ? start->reason : start->cause;
-  fmt::print("start here: {} ({}), {}{}{}\n", start->kernel, cell_of(*start), start->property,
-             what.empty() ? "" : ", " + what, start->replay.empty() ? "" : ": " + start->replay);
+  fmt::print("start here: {} ({}), {}{}{}\n", start->kernel, cell_and_words(*start, ", "),
+             start->property, what.empty() ? "" : ", " + what,
+             start->replay.empty() ? "" : ": " + start->replay);
 }
 
 int verify_and_print(const VerifyOptions& options,

@@ -1,0 +1,256 @@
+// What a verdict rests on stands beside each kernel that is not native. A kernel that only the
+// host launcher has judged is never shown as one that ran on a GPU.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "reports/check/check.h"
+#include "reports/numbers/summary.h"
+#include "reports/pages/certificate.h"
+#include "reports/pages/render.h"
+#include "reports/testing/sample_results.h"
+
+namespace ropewalk::report {
+namespace {
+
+const std::string device = "cuda: NVIDIA H100 80GB HBM3";
+const std::string note =
+    "1 of 3 verified kernels was judged by the host launcher: its verdict says nothing about a GPU";
+
+bool contains(const std::string& text, const std::string& what) {
+  return text.find(what) != std::string::npos;
+}
+
+std::size_t count(const std::string& text, const std::string& what) {
+  std::size_t times = 0;
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += what.size())
+    ++times;
+  return times;
+}
+
+/// The lines of `text` that hold `what`.
+std::string lines_with(const std::string& text, const std::string& what) {
+  std::string out;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (contains(line, what)) out += line + '\n';
+  return out;
+}
+
+VerdictRow verdict_on(const std::string& kernel, const std::string& judged_on) {
+  VerdictRow row = sample_verdict();
+  row.kernel = kernel;
+  row.judged_on = judged_on;
+  return row;
+}
+
+/// One native kernel, one of the host launcher and one of a device hold.
+Results mixed_results() {
+  Results results;
+  results.run = sample_results().run;
+  results.verdicts = {verdict_on("plain", "native"), verdict_on("mine_host", "host launcher"),
+                      verdict_on("mine", device)};
+  results.complete = true;
+  return results;
+}
+
+/// The sample, in which every verdict rests on `judged_on`. Its text does not change, so pages
+/// differ only in what they show.
+Results sample_on(const std::string& judged_on) {
+  Results results = sample_results();
+  for (VerdictRow& row : results.verdicts) row.judged_on = judged_on;
+  results.text = "the same\n";
+  return results;
+}
+
+TEST(JudgedOn, NativeAndUntoldLookTheSame) {
+  const Results untold = sample_on(""), native = sample_on("native");
+  EXPECT_EQ(render_html(untold), render_html(native));
+  EXPECT_EQ(render_markdown(untold), render_markdown(native));
+  EXPECT_EQ(render_junit(untold), render_junit(native));
+  for (const std::string& text : {render_html(native), render_markdown(native)})
+    for (const char* word : {"host launcher", "judged on", "GPU"})
+      EXPECT_FALSE(contains(text, word)) << word;
+  // The note leaves no trace in the page of a run that has none.
+  EXPECT_TRUE(contains(render_html(native), "  </ul>\n\n  <p class=\"counted\">Planned"));
+  EXPECT_TRUE(contains(render_markdown(native), "** values\n\n\n| run | |"));
+  const Results other = sample_on("host launcher");
+  EXPECT_NE(render_html(other), render_html(native));
+  EXPECT_NE(render_markdown(other), render_markdown(native));
+  EXPECT_NE(render_junit(other), render_junit(native));
+}
+
+TEST(JudgedOn, ThePageSaysWhatEachVerdictRestsOn) {
+  const std::string page = render_html(mixed_results());
+  EXPECT_TRUE(contains(page, "<span>All 3 kernels verified (1 by the host launcher)</span>"));
+  EXPECT_TRUE(contains(page, "<b>3</b> kernels verified, 1 by the host launcher</li>"));
+  EXPECT_TRUE(contains(page, "<p class=\"counted\">" + note + ".</p>"));
+  EXPECT_TRUE(contains(page, "mine_host</span> <span class=\"tag\">host launcher</span>"));
+  EXPECT_TRUE(contains(page, "mine</span> <span class=\"tag\">" + device + "</span>"));
+  EXPECT_FALSE(contains(page, "plain</span> <span class=\"tag\">"));
+  EXPECT_EQ(count(page, "verified</span><span class=\"sub\">by the host launcher, not on a GPU"),
+            1u);
+  EXPECT_EQ(count(page, "<span class=\"sub\">host launcher</span>"), 1u) << "in the matrix";
+  EXPECT_EQ(count(page, "<span class=\"sub\">" + device + "</span>"), 1u) << "in the matrix";
+}
+
+TEST(JudgedOn, MarkdownSaysIt) {
+  const std::string text = render_markdown(mixed_results());
+  EXPECT_TRUE(contains(text, "\n" + note + ".\n"));
+  EXPECT_TRUE(contains(text,
+                       "| `mine_host` (`host launcher`) | ✓ verified by the host launcher, "
+                       "not on a GPU |"));
+  EXPECT_TRUE(contains(text, "| `mine` (`" + device + "`) | ✓ verified |"));
+  EXPECT_TRUE(contains(text, "| `plain` | ✓ verified |"));
+  EXPECT_TRUE(contains(text, "| `mine_host` (`host launcher`) | `half_split` |"));
+  EXPECT_TRUE(contains(text, "| `plain` | `half_split` |"));
+}
+
+TEST(JudgedOn, JUnitNamesItInSuiteAndCase) {
+  Results results = mixed_results();
+  results.verdicts[1].plugin = "mine.so";
+  results.verdicts[1].verdict = Verdict::fail;
+  const std::string text = render_junit(results);
+  EXPECT_TRUE(contains(text, "<testsuite name=\"mine_host (host launcher) (mine.so)\""));
+  EXPECT_TRUE(contains(text, "classname=\"mine_host (host launcher).half_split.f32.table\""));
+  EXPECT_TRUE(contains(text, "judged on: host launcher\n"));
+  EXPECT_TRUE(contains(text, "<testsuite name=\"mine (" + device + ")\""));
+  EXPECT_TRUE(contains(text, "<testsuite name=\"plain\""));
+  EXPECT_TRUE(contains(text, "classname=\"plain.half_split.f32.table\""));
+}
+
+TEST(JudgedOn, CsvHasAColumn) {
+  const std::string text = render_csv(mixed_results());
+  EXPECT_TRUE(text.substr(0, text.find('\n')).ends_with(",replay,judged_on"));
+  for (const char* words : {"native", "host launcher"})
+    EXPECT_TRUE(contains(text, std::string(",,") + words + "\n")) << words;
+  EXPECT_TRUE(contains(text, ",," + device + "\n"));
+}
+
+TEST(JudgedOn, TheHeadlineSetsTheHostLauncherApart) {
+  Results results = mixed_results();
+  results.verdicts.push_back(verdict_on("other", "cuda"));
+  results.verdicts.back().verdict = Verdict::skipped;
+  EXPECT_EQ(summarize(results).headline,
+            "3 kernels verified (1 by the host launcher), 1 could not run");
+  EXPECT_TRUE(contains(render_html(results), "other <span class=\"tag\">cuda</span></th>"));
+  EXPECT_TRUE(contains(render_markdown(results), "| `other` (`cuda`) | SKIPPED |"));
+  results.verdicts = {verdict_on("mine_host", "host launcher")};
+  EXPECT_EQ(summarize(results).headline, "1 kernel verified by the host launcher");
+  results.verdicts.push_back(verdict_on("naive_host", "host launcher"));
+  EXPECT_EQ(summarize(results).headline, "All 2 kernels verified by the host launcher");
+  EXPECT_TRUE(contains(render_markdown(results),
+                       "2 of 2 verified kernels were judged by the host launcher: their verdicts"));
+  for (VerdictRow& row : results.verdicts) row.judged_on = device;
+  EXPECT_EQ(summarize(results).headline, "All 2 kernels verified");
+  EXPECT_FALSE(contains(render_html(results), "host launcher"));
+}
+
+// Two verdicts under one name do not add up if they rest on different things.
+TEST(JudgedOn, AVerdictByTheHostLauncherIsNoneOnADevice) {
+  Results results = mixed_results();
+  results.verdicts = {verdict_on("mine", "host launcher"), verdict_on("mine", device)};
+  results.verdicts[1].verdict = Verdict::skipped;
+  const Summary summary = summarize(results);
+  ASSERT_EQ(summary.kernels.size(), 2u);
+  EXPECT_EQ(summary.kernels[0].standing, Standing::verified);
+  EXPECT_EQ(summary.kernels[1].standing, Standing::not_run);
+  EXPECT_EQ(summary.matrix.size(), 2u);
+  const std::string lines = lines_with(render_markdown(results), device);
+  EXPECT_FALSE(contains(lines, "verified")) << lines;
+  EXPECT_TRUE(contains(lines, "SKIPPED")) << lines;
+}
+
+TEST(JudgedOn, AFailureSaysIt) {
+  Results results = mixed_results();
+  results.verdicts[1].verdict = Verdict::fail;
+  const std::string page = render_html(results), text = render_markdown(results);
+  EXPECT_TRUE(contains(page, "half_split / f32 / table, host launcher</span></summary>"));
+  EXPECT_TRUE(contains(page, "<dt>judged on</dt><dd>host launcher</dd>"));
+  EXPECT_TRUE(contains(text, "\njudged on  host launcher\n"));
+  EXPECT_FALSE(contains(page, "by the host launcher")) << "it is not verified";
+}
+
+// The host in a device's place has no speed that is worth a number.
+TEST(JudgedOn, TheHostLauncherHasNoSpeed) {
+  Results results = mixed_results();
+  TimingRow row = sample_timing();
+  row.ns_per_token = {77777.1, 77777.2, 77777.3};
+  for (const char* kernel : {"mine_host", "plain"}) {
+    row.kernel = kernel;
+    results.timings = {row};
+    const bool on_host = row.kernel == "mine_host";
+    for (const std::string& text :
+         {render_html(results), render_markdown(results), render_csv(results)}) {
+      EXPECT_NE(contains(text, "77777") || contains(text, "77,777"), on_host);
+      EXPECT_EQ(contains(text, "judged by the host launcher: not timed"), on_host);
+    }
+  }
+}
+
+const std::string hostile_device =
+    "cuda: <img src=x onerror=alert(2)>|`]](http://evil.test)\n# =cmd(){{headline}}\x1b\xff";
+
+TEST(JudgedOn, TheNameOfADeviceIsInert) {
+  Results results = mixed_results();
+  for (VerdictRow& row : results.verdicts) row.judged_on = hostile_device;
+  results.verdicts[0].verdict = Verdict::fail;
+  results.verdicts[1].verdict = Verdict::skipped;
+  const std::string page = render_html(results), xml = render_junit(results);
+  for (const std::string& text : {page, xml}) {
+    EXPECT_FALSE(contains(text, "<img"));
+    EXPECT_FALSE(contains(text, "\x1b"));
+    EXPECT_FALSE(contains(text, "\xff"));
+    EXPECT_TRUE(contains(text, "&lt;img src=x"));
+  }
+  EXPECT_TRUE(contains(page, "{{headline}}"));
+  std::istringstream lines(render_markdown(results));
+  std::size_t width = 0;
+  bool fenced = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("```")) fenced = !fenced;
+    const bool in_table = !fenced && line.starts_with('|');
+    const std::size_t pipes = count(line, "|");
+    if (in_table && width != 0) {
+      EXPECT_EQ(pipes, width) << line;
+    }
+    width = in_table ? pipes : 0;
+    EXPECT_TRUE(fenced || !contains(line, "](http")) << line;
+    EXPECT_FALSE(line.starts_with("# =cmd")) << line;
+  }
+  const std::string csv = render_csv(results);
+  EXPECT_EQ(count(csv, "\n"), 1 + results.verdicts.size());
+}
+
+TEST(JudgedOn, APageIsHeldToTheNameOfTheDevice) {
+  const std::string page = render_html(mixed_results(), "/");
+  const auto holds = [](const std::string& text) {
+    return check_page(text, "report.html", std::nullopt, "/").holds;
+  };
+  EXPECT_TRUE(holds(page));
+  for (const std::string what : {"H100", "host launcher", "1 of 3 verified"}) {
+    std::size_t tried = 0;
+    for (std::size_t at = 0; (at = page.find(what, at)) != std::string::npos; ++at, ++tried) {
+      std::string forged = page;
+      forged[at + 1] = forged[at + 1] == '9' ? '8' : '9';
+      EXPECT_FALSE(holds(forged)) << page.substr(at - 40, 80);
+    }
+    EXPECT_GT(tried, 0u) << what;
+  }
+}
+
+TEST(JudgedOn, ACertificateSaysItAndDoesNotJoinAnother) {
+  CertificateRow row = sample_certificate();
+  EXPECT_FALSE(contains(certificate_text({row}), "judged on"));
+  row.judged_on = "native";
+  EXPECT_FALSE(contains(certificate_text({row}), "judged on"));
+  row.judged_on = "host launcher";
+  EXPECT_TRUE(contains(certificate_text({row}),
+                       "| judged on | host launcher: this says nothing about a GPU |"));
+  EXPECT_EQ(difference(row, sample_certificate()), "judged_on: host launcher, not ");
+  row.judged_on = device;
+  EXPECT_TRUE(contains(certificate_text({row}), "| judged on | " + device + " |"));
+}
+
+}  // namespace
+}  // namespace ropewalk::report
