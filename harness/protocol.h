@@ -103,6 +103,7 @@ struct KernelEntry {
   std::uint32_t flags, extensions;
   double error_bound;
 };
+static_assert(sizeof(KernelEntry) == 1192);
 
 /// The content of a TimedRow.
 enum class Timed : std::uint32_t {

@@ -219,11 +219,20 @@ void DeviceMemory::begin_apply(const rope_operands& o, bool as_graph) {
 }
 
 // Drops what is captured, if an entry failed before it was launched.
-void DeviceMemory::end_capture() {
-  if (captured_ == nullptr) return;
+cuda::Result DeviceMemory::end_capture() {
+  if (captured_ == nullptr) return cuda::success;
   cuda::GraphHandle graph = nullptr;
-  device_.driver().StreamEndCapture(std::exchange(captured_, nullptr), &graph);
+  const cuda::Result ended =
+      device_.driver().StreamEndCapture(std::exchange(captured_, nullptr), &graph);
   if (graph != nullptr) device_.driver().GraphDestroy(graph);
+  return ended;
+}
+
+std::string DeviceMemory::why_apply_failed() {
+  const cuda::Result ended = end_capture();
+  if (ended == cuda::success) return {};
+  return fmt::format(", as it cannot be captured into a graph: {}",
+                     error_text(device_.driver(), ended));
 }
 
 void DeviceMemory::launch(const rope_operands& o) {

@@ -43,6 +43,7 @@ class DeviceMemory final : public CallMemory {
   void forget_what_is_left() override { left_in_workspace_.clear(); }
   void begin_apply(const rope_operands& o, bool as_graph) override;
   void launch(const rope_operands& o) override;
+  std::string why_apply_failed() override;
   void collect() override;
   std::string kept_by(const std::function<void()>& calls) override;
   std::string kept_by_states() override;
@@ -90,7 +91,7 @@ class DeviceMemory final : public CallMemory {
   void collect_block(Block& block);
   std::vector<Bytes> outputs();
   void launch_graph(cuda::StreamHandle stream);
-  void end_capture();
+  cuda::Result end_capture();
 
   protocol::Control& control_;
   Device& device_;

@@ -63,6 +63,8 @@ class CallMemory : public MemorySpace {
   /// captured and launched as a graph, if this memory has such. Both throw StepFailed.
   virtual void begin_apply(const rope_operands&, [[maybe_unused]] bool as_graph) {}
   virtual void launch(const rope_operands&) {}
+  /// Comes in place of launch() after an apply that failed. Returns what the memory knows of it.
+  virtual std::string why_apply_failed() { return {}; }
 
   /// Brings the outputs of all placed calls back to the shared memory, and checks what no page
   /// protects. Throws StepFailed.

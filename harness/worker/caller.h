@@ -236,7 +236,8 @@ class Caller {
     if (workspace.overrun())
       throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};
     if (answer != ROPE_OK)
-      throw StepFailed{protocol::Status::failed, "apply answered " + std::to_string(answer)};
+      throw StepFailed{protocol::Status::failed,
+                       "apply answered " + std::to_string(answer) + memory_.why_apply_failed()};
     memory_.launch(o);
   }
 

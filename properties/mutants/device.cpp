@@ -3,115 +3,33 @@
 // clause of the contract for ROPE_CUDA.
 #include <bit>
 #include <cstdint>
-#include <deque>
-#include <mutex>
 
-#include "properties/mutants/planted.h"
-
-extern "C" {  // NOLINTBEGIN: the names are the driver's
-int cuLaunchHostFunc(void* stream, void (*function)(void*), void* data);
-int cuStreamCreate(void** stream, unsigned flags);
-int cuStreamSynchronize(void* stream);
-int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes);
-int cuMemFree_v2(unsigned long long address);
-int cuCtxSetCurrent(void* context);
-int cuEventCreate(void** event, unsigned flags);
-int cuEventDestroy_v2(void* event);
-int cuEventRecord(void* event, void* stream);
-int cuStreamWaitEvent(void* stream, void* event, unsigned flags);
-}  // NOLINTEND
+#include "properties/mutants/on_device.h"
 
 namespace ropewalk::mutants {
 namespace {
-
-// A state keeps what its calls put on a stream until release, as a captured call may be launched
-// again.
-struct Launched {
-  void (*run)(const Launched&);
-  rope_problem problem;
-  rope_operands operands;
-};
-
-struct DeviceState {
-  std::mutex lock;
-  std::deque<Launched> calls;
-  void* own_stream = nullptr;
-  void* events[2] = {};
-  unsigned long long own_memory = 0;
-};
-
-// The hooks of an entry, each with the correct behaviour. They are static: the body runs later, and
-// what it needs is in Launched.
-struct CorrectDevice {
-  static int prepare(DeviceState&) { return ROPE_OK; }
-  static void release(DeviceState&) {}
-  // Runs in apply, before the work is put on the stream.
-  static int before(const rope_problem&, const rope_operands&, DeviceState&) { return ROPE_OK; }
-  static void* stream(const rope_operands& o, DeviceState&) { return o.stream; }
-  static void* workspace(const rope_operands& o, const DeviceState&) { return o.workspace; }
-  static void body(const Launched& call) {
-    Correct hooks;
-    run(hooks, call.problem, call.operands);
-  }
-};
-
-template <class Hooks>
-std::int32_t prepare(const rope_problem*, void** state) {
-  auto* made = new DeviceState;
-  *state = made;
-  return Hooks::prepare(*made);
-}
-
-template <class Hooks>
-void release(void* state) {
-  auto* made = static_cast<DeviceState*>(state);
-  Hooks::release(*made);
-  delete made;
-}
-
-void run_launched(void* data) {
-  const auto& call = *static_cast<const Launched*>(data);
-  call.run(call);
-}
-
-template <class Hooks>
-std::int32_t apply_on_device(const rope_problem* p, const rope_operands* o, void* state) {
-  auto& made = *static_cast<DeviceState*>(state);
-  if (Hooks::before(*p, *o, made) != ROPE_OK) return ROPE_FAILED;
-  Launched* call = nullptr;
-  {
-    const std::lock_guard held(made.lock);
-    call = &made.calls.emplace_back(Launched{Hooks::body, *p, *o});
-    call->operands.workspace = Hooks::workspace(*o, made);
-  }
-  return cuLaunchHostFunc(Hooks::stream(*o, made), run_launched, call) == 0 ? ROPE_OK : ROPE_FAILED;
-}
-
-template <class Hooks>
-RegisteredKernel on_device(const char* name, std::uint32_t more_flags = 0,
-                           const char* cpu_features = nullptr) {
-  KernelInfo info = table_info<Correct>(name);
-  info.memory = ROPE_CUDA;
-  info.cpu_features = cpu_features;
-  info.flags |= more_flags;
-  info.prepare = prepare<Hooks>;
-  info.apply = apply_on_device<Hooks>;
-  info.release = release<Hooks>;
-  return RegisteredKernel(info);
-}
 
 const RegisteredKernel control =
     on_device<CorrectDevice>("control_device_table", ROPE_THREAD_SAFE, "sm_80");
 
 // Memory that prepare takes is the kernel's until release.
 struct OwnMemory : CorrectDevice {
-  static int prepare(DeviceState& s) { return cuMemAlloc_v2(&s.own_memory, 4096); }
-  static void release(DeviceState& s) { cuMemFree_v2(s.own_memory); }
+  static int prepare(const rope_problem&, DeviceState& s) {
+    unsigned long long address = 0;
+    const int answer = cuMemAlloc_v2(&address, 4096);
+    s.kept = reinterpret_cast<void*>(address);
+    return answer;
+  }
+  static void release(DeviceState& s) {
+    cuMemFree_v2(reinterpret_cast<unsigned long long>(s.kept));
+  }
 };
 const RegisteredKernel own_memory = on_device<OwnMemory>("control_device_own_memory_table");
 
 struct OtherStream : CorrectDevice {
-  static int prepare(DeviceState& s) { return cuStreamCreate(&s.own_stream, 1); }
+  static int prepare(const rope_problem&, DeviceState& s) {
+    return cuStreamCreate(&s.own_stream, 1);
+  }
   static void* stream(const rope_operands&, DeviceState& s) { return s.own_stream; }
 };
 const RegisteredKernel other_stream = on_device<OtherStream>("mutant_device_other_stream_table");
@@ -125,25 +43,15 @@ const RegisteredKernel default_stream =
 // Each call first keeps its first input in device memory of the state. The work behind it writes a
 // wrong output if it finds another value there.
 struct Staged : OwnMemory {
-  static void* workspace(const rope_operands&, const DeviceState& s) {
-    return reinterpret_cast<void*>(s.own_memory);
-  }
   static int keep_on(void* stream, const rope_problem& p, const rope_operands& o, DeviceState& s) {
-    Launched* call = nullptr;
-    {
-      const std::lock_guard held(s.lock);
-      call = &s.calls.emplace_back(Launched{keep, p, o});
-      call->operands.workspace = workspace(o, s);
-    }
-    return cuLaunchHostFunc(stream, run_launched, call);
+    return put_on(stream, Launched{keep, p, o, s.kept}, s);
   }
   static void keep(const Launched& call) {
-    *static_cast<float*>(call.operands.workspace) =
-        *static_cast<const float*>(call.operands.tensor[0].in);
+    *static_cast<float*>(call.kept) = *static_cast<const float*>(call.operands.tensor[0].in);
   }
   static void body(const Launched& call) {
     const float first = *static_cast<const float*>(call.operands.tensor[0].in);
-    const float kept = *static_cast<const float*>(call.operands.workspace);
+    const float kept = *static_cast<const float*>(call.kept);
     CorrectDevice::body(call);
     if (std::bit_cast<std::uint32_t>(kept) != std::bit_cast<std::uint32_t>(first))
       *static_cast<float*>(call.operands.tensor[0].out) = -kept;
@@ -162,8 +70,8 @@ const RegisteredKernel shares =
 
 // The value is kept by another stream, and nothing joins the two.
 struct Unjoined : Staged {
-  static int prepare(DeviceState& s) {
-    return OwnMemory::prepare(s) | cuStreamCreate(&s.own_stream, 1) |
+  static int prepare(const rope_problem& p, DeviceState& s) {
+    return OwnMemory::prepare(p, s) | cuStreamCreate(&s.own_stream, 1) |
            cuEventCreate(&s.events[0], 0) | cuEventCreate(&s.events[1], 0);
   }
   static void release(DeviceState& s) {
@@ -203,11 +111,11 @@ struct AllocatesInApply : CorrectDevice {
 };
 const RegisteredKernel allocates = on_device<AllocatesInApply>("mutant_device_allocates_table");
 
-// Keeps memory of its repeated calls only, which no capture sees.
+// Keeps memory of late calls only, which are repeated and not captured.
 struct KeepsMemory : CorrectDevice {
   static int before(const rope_problem&, const rope_operands&, DeviceState& s) {
     unsigned long long memory = 0;
-    if (s.calls.size() >= 2) cuMemAlloc_v2(&memory, 4096);
+    if (s.calls.size() >= 100) cuMemAlloc_v2(&memory, 4096);
     return ROPE_OK;
   }
 };

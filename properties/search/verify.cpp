@@ -185,14 +185,30 @@ Verdict verdict_of(const Finding& f) {
   __builtin_unreachable();
 }
 
+namespace {
+
+// Of a kernel that cannot run here. ROPEWALK_REQUIRE_GPU=1 says that a device must be there.
+Finding not_run(const KernelFacts& facts) {
+  const char* required = std::getenv("ROPEWALK_REQUIRE_GPU");
+  const bool is_required =
+      facts.memory == ROPE_CUDA && required != nullptr && std::string_view(required) == "1";
+  Finding f;
+  f.kind = is_required ? Finding::Kind::broken : Finding::Kind::skipped;
+  f.reason = (is_required ? "ROPEWALK_REQUIRE_GPU is 1, and " : "") + facts.cannot_run;
+  return f;
+}
+
+}  // namespace
+
 void verify_kernel(Subject& subject, const VerifyPlan& plan,
                    const std::function<void(const VerdictRow&)>& on_row,
                    const std::function<void(const std::string&)>& on_progress) {
   VerdictRow nothing = row_for(subject.facts);
   nothing.property = everything;
   if (!subject.facts.cannot_run.empty()) {
-    nothing.verdict = Verdict::skipped;
-    nothing.reason = subject.facts.cannot_run;
+    const Finding f = not_run(subject.facts);
+    nothing.verdict = verdict_of(f);
+    nothing.reason = f.reason;
     on_row(nothing);
     return;
   }
@@ -256,12 +272,7 @@ Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
   validate(c);
   if (is_extreme(c.data) && property->check != property_named(first_to_ask).check)
     throw BadCase("replay line: data=subnormal, edge and span are for property=agreement");
-  if (!facts->cannot_run.empty()) {
-    Finding skipped;
-    skipped.kind = Finding::Kind::skipped;
-    skipped.reason = facts->cannot_run;
-    return {skipped, *facts, property};
-  }
+  if (!facts->cannot_run.empty()) return {not_run(*facts), *facts, property};
   return {check_case(*property, subject, c), *facts, property};
 }
 

@@ -57,13 +57,16 @@ TEST_F(Beside, IsFoundByEachVerbUnlessNoCuda) {
     EXPECT_EQ(without.code, 2) << arguments << without.out;
     EXPECT_TRUE(contains(without.err, "no kernel matches 'beside_launched'")) << without.err;
   }
-  EXPECT_TRUE(contains(run("list --kernel beside_device").out,
-                       "memory cuda; plugin " + found.string() + "\n"));
+  const Result listed = run("list --kernel beside_device");
+  EXPECT_TRUE(contains(listed.out, "memory cuda; judged on cuda")) << listed.out;
+  EXPECT_TRUE(contains(listed.out, "; plugin " + found.string() + "\n")) << listed.out;
 }
 
 TEST_F(Beside, IsNoPartOfTheSuiteOfMutants) {
   fs::copy_file(ROPEWALK_DEVICE_PLUGIN, found);
   fs::copy_file(ROPEWALK_TEST_PLUGIN, bin / "ropewalk_mutants.so");
+  fs::copy_file(ROPEWALK_DEVICE_MUTANTS, bin / "ropewalk_device_mutants.so");
+  spill(bin / "ropewalk_standin_driver.so", "");  // it is not opened
   const Result r = run("mutants --profile smoke --kernel beside_launched");
   EXPECT_EQ(r.code, 2);
   EXPECT_TRUE(contains(r.err, "no kernel matches 'beside_launched'")) << r.err;

@@ -145,7 +145,7 @@ TEST(Bench, PicksItsCeilingsAgainWhereThatWasKilled) {
       if (std::freopen("/dev/null", "w", stdout) == nullptr) _exit(1);
       execl(ROPEWALK_EXECUTABLE, "ropewalk", "bench", "--profile", "smoke", "--rounds", "8",
             "--launches", "1", "--workload", "llama-3-8b/decode-1", "--kernel", "hostile*",
-            "--plugin", plugin.c_str(), nullptr);
+            "--no-cuda", "--plugin", plugin.c_str(), nullptr);
       _exit(127);
     }
     int killed = 0, status = 0;

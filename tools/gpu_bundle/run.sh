@@ -1,0 +1,77 @@
+#!/bin/sh
+# Judges the CUDA kernels on this machine. It needs this folder, a CUDA driver, and the glibc of
+# Debian 12 or newer.
+#
+#   ./run.sh [OUT]              verifies, compares bits, and writes to the folder OUT (default: gpu-results)
+#   ./run.sh --stand-in [OUT]   the same with a stand-in for the driver: it tries this script, not a GPU
+#
+# OUT gets results.jsonl, table.txt and the output of each step. Exit code: 0 all steps hold; 1 one
+# does not; 2 bad usage.
+set -u
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd) || exit 2
+driver='' plugin="$here/ropewalk_cuda.so" tests=Gpu
+names='cuda cuda_phase cuda_naive'
+profile=standard
+if [ "${1-}" = --stand-in ]; then
+  shift
+  driver="$here/ropewalk_standin_driver.so" plugin="$here/ropewalk_device_mutants.so" tests=StandIn
+  names='control_device_cuda_table control_device_cuda_phase_exact control_device_cuda_naive_table'
+  profile=smoke
+fi
+case ${1-} in
+-*) echo "run.sh: no such option: $1; usage: ./run.sh [--stand-in] [OUT]" >&2; exit 2 ;;
+esac
+if [ $# -gt 1 ]; then echo "run.sh: one folder at most; usage: ./run.sh [--stand-in] [OUT]" >&2; exit 2; fi
+out=${1:-gpu-results}
+mkdir -p "$out" && : >"$out/table.txt" || exit 2
+rm -f "$out/results.jsonl"
+[ -z "$driver" ] || export ROPEWALK_CUDA_DRIVER="$driver"
+export ROPEWALK_REQUIRE_GPU=1
+failed=0
+
+row() { printf '%-28s %-9s %s\n' "$1" "$2" "$3" | tee -a "$out/table.txt"; }
+
+# step TITLE LOG PATTERN COMMAND...: the last line of the output that matches is shown.
+step() {
+  title=$1 log=$out/$2.log pattern=$3
+  shift 3
+  begin=$(date +%s)
+  if "$@" >"$log" 2>&1; then said=ok; else said="FAIL ($?)"; failed=1; fi
+  line=$(grep -E "$pattern" "$log" | tail -n 1)
+  [ -n "$line" ] || line=$(tail -n 1 "$log")
+  row "$title" "$said" "$line, $(($(date +%s) - begin)) s"
+}
+
+row machine - "$(uname -sr), $(getconf GNU_LIBC_VERSION), $(grep -m1 'model name' /proc/cpuinfo | sed 's/.*: //')"
+if [ -n "$driver" ]; then
+  row device - 'none: the stand-in driver'
+else
+  row device - "$(nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>/dev/null |
+    head -n 1 | grep . || echo 'nvidia-smi was not found')"
+fi
+for name in $names; do
+  step "verify $name" "verify_$name" 'claims hold' "$here/ropewalk" verify --no-cuda --plugin "$plugin" \
+    --kernel "$name" --profile "$profile" --out "$out"
+done
+step 'same bits as the host' same_bits 'the same bits on|SKIPPED|Failure' \
+  "$here/same_bits_test" "--gtest_filter=*OnGeneratedCases/$tests"
+step 'conversions' conversions 'values of f32|SKIPPED|Failure' \
+  "$here/same_bits_test" "--gtest_filter=*InConversions/$tests"
+step 'controls of these two' controls 'PASSED|FAILED' \
+  "$here/same_bits_test" '--gtest_filter=DifferentBits.*'
+set -- $names
+if command -v compute-sanitizer >/dev/null 2>&1 && [ -z "$driver" ]; then
+  export ROPEWALK_DEVICE_MEMORY=exact
+  step memcheck memcheck 'ERROR SUMMARY' compute-sanitizer --tool memcheck --target-processes all \
+    --error-exitcode 9 "$here/ropewalk" verify --no-cuda --plugin "$plugin" --jobs 1 --profile smoke \
+    --kernel "$1" --kernel "$2" --kernel "$3" --property agreement --property sizes --property strides \
+    --property alignment --property placement
+  unset ROPEWALK_DEVICE_MEMORY
+else
+  row memcheck 'not run' 'compute-sanitizer was not found, or there is no device'
+fi
+unset ROPEWALK_CUDA_DRIVER  # mutants uses the stand-in by itself
+step 'device mutants (stand-in)' mutants 'mutants killed' "$here/ropewalk" mutants --profile smoke \
+  --kernel 'mutant_device_*' --first-kill
+echo "written: $out/table.txt, $out/results.jsonl and the output of each step"
+exit $failed

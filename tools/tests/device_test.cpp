@@ -1,0 +1,107 @@
+// Kernels of a device, judged with the stand-in for the CUDA driver: what each broken clause is
+// called, and why a kernel is SKIPPED where it cannot run.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tools/tests/shell.h"
+
+namespace {
+
+Result on_standin(const std::string& arguments, const std::string& settings = "",
+                  const std::string& driver = ROPEWALK_STANDIN_DRIVER) {
+  return ropewalk("verify --profile smoke --no-cuda --jobs 1 --plugin " +
+                      std::string(ROPEWALK_DEVICE_MUTANTS) + " " + arguments,
+                  "ROPEWALK_CUDA_DRIVER='" + driver + "' " + settings + " ");
+}
+
+struct DeviceBreach {
+  const char *kernel, *property, *words;
+};
+// Names without "mutant_device_" and "_table".
+const DeviceBreach device_breaches[] = {
+    {"other_stream", "unwritten_outputs", "output elements were never written"},
+    {"default_stream", "unwritten_outputs", "output elements were never written"},
+    {"streams_not_joined", "agreement", "a pair is too far from the exact rotation"},
+    {"waits", "agreement", "apply answered 2, as it cannot be captured into a graph: CUDA error"},
+    {"allocates", "agreement", "apply cannot be captured into a graph: CUDA error 901"},
+    {"keeps_memory", "history", "bytes of device memory, and again when its calls were repeated"},
+    {"release_forgets", "sizes", "release kept device memory: "},
+    {"writes_input", "agreement", "apply wrote into tensor 0 in, which is read-only: byte offset "},
+    {"writes_table", "agreement", "apply wrote into tensor 0 cos, which is read-only: byte offset"},
+    {"writes_past", "agreement", "apply wrote outside its buffers: "},
+    {"illegal_address", "agreement",
+     "CUDA error 700 (an illegal memory access was encountered) in apply"},
+    {"host_reads", "agreement", "SIGSEGV in apply: read in read-only positions, byte offset 0"},
+    {"counts_launches", "agreement", "apply's graph gave other bits when it was launched again"},
+    {"no_context", "agreement", "apply left no CUDA context current"},
+    {"shares_scratch", "threads", "with the same input gave other bits"},
+};
+
+TEST(Device, EachBrokenClauseIsNamed) {
+  for (const auto& [kernel, property, words] : device_breaches) {
+    const Result r = on_standin("--kernel mutant_device_" + std::string(kernel) +
+                                "_table --property " + property);
+    EXPECT_EQ(r.code, 1) << kernel << r.out << r.err;
+    EXPECT_TRUE(contains(r.out, words)) << kernel << ": " << r.out;
+  }
+}
+
+TEST(Device, CorrectKernelsHold) {
+  const struct {
+    const char *settings, *arguments;
+  } runs[] = {{"", "--kernel 'control_device_*' --property agreement --property threads"},
+              {"ROPEWALK_DEVICE_MEMORY=exact",
+               "--kernel control_device_table --property agreement --property shared_inputs"}};
+  for (const auto& [settings, arguments] : runs) {
+    const Result r = on_standin(arguments, settings);
+    EXPECT_EQ(r.code, 0) << settings << r.out << r.err;
+    EXPECT_TRUE(contains(r.out, "PASS  control_device_table half_split f32 table (cuda: stand-in)"))
+        << r.out;
+  }
+}
+
+TEST(Device, ReasonsForSkippingAreToldApart) {
+  const struct {
+    const char *settings, *driver, *words;
+  } reasons[] = {
+      {"", "/nowhere/libcuda.so.1", "no CUDA driver: /nowhere/libcuda.so.1: cannot open"},
+      {"ROPEWALK_STANDIN=no_device", ROPEWALK_STANDIN_DRIVER, "the CUDA driver finds no device"},
+      {"ROPEWALK_STANDIN=old_driver", ROPEWALK_STANDIN_DRIVER,
+       "the CUDA driver is too old: it is for CUDA 10.2, and 11.4 is needed"},
+      {"ROPEWALK_STANDIN=capability=75", ROPEWALK_STANDIN_DRIVER,
+       "the device stand-in is sm_75, and the kernel needs sm_80"},
+      {"ROPEWALK_STANDIN=dies_in_init", ROPEWALK_STANDIN_DRIVER,
+       "the CUDA driver is broken: its cuInit ends the process by SIGSEGV"},
+      {"ROPEWALK_STANDIN=exits_in_init", ROPEWALK_STANDIN_DRIVER,
+       "the CUDA driver is broken: its cuInit exits the process"}};
+  for (const auto& [settings, driver, words] : reasons) {
+    const std::string one = "--kernel control_device_table --property agreement";
+    const Result skipped = on_standin(one, settings, driver);
+    EXPECT_EQ(skipped.code, 3) << skipped.out;
+    EXPECT_TRUE(contains(skipped.out,
+                         "SKIPPED control_device_table (table): everything: " + std::string(words)))
+        << skipped.out;
+    const Result required =
+        on_standin(one, std::string(settings) + " ROPEWALK_REQUIRE_GPU=1", driver);
+    EXPECT_EQ(required.code, 1) << required.out;
+    EXPECT_TRUE(contains(required.out, "ROPEWALK_REQUIRE_GPU is 1, and " + std::string(words)))
+        << required.out;
+  }
+}
+
+TEST(Device, WithoutRoomIsSkippedAndSaysHowMuchItWants) {
+  const Result r = on_standin("--kernel control_device_table --property agreement",
+                              "ROPEWALK_STANDIN=memory=1000");
+  EXPECT_EQ(r.code, 3) << r.out;
+  EXPECT_TRUE(contains(r.out, "bytes of device memory, and 1000 are free")) << r.out;
+}
+
+TEST(Device, ThatVanishesBetweenCallsIsACrash) {
+  const Result r = on_standin("--kernel control_device_table --property agreement",
+                              "ROPEWALK_STANDIN=vanishes=3000");
+  EXPECT_EQ(r.code, 1) << r.out;
+  EXPECT_TRUE(contains(r.out, "CUDA error 999 (unknown error)")) << r.out;
+}
+
+}  // namespace
