@@ -124,13 +124,15 @@ std::vector<pid_t> children_of(pid_t process) {
   return {std::istream_iterator<pid_t>(text), {}};
 }
 
-// The worker that picks ceilings: the only one that is started without the plugin. 0: there is
-// none.
+// The worker that picks ceilings: the only one that is started with neither the plugin nor a
+// device. 0: there is none.
 pid_t picking_worker(pid_t run) {
   for (const pid_t keeper : children_of(run))
-    for (const pid_t worker : children_of(keeper))
-      if (!contains(slurp("/proc/" + std::to_string(worker) + "/cmdline"), "--plugin"))
+    for (const pid_t worker : children_of(keeper)) {
+      const std::string line = slurp("/proc/" + std::to_string(worker) + "/cmdline");
+      if (contains(line, "worker") && !contains(line, "--plugin") && !contains(line, "--device"))
         return worker;
+    }
   return 0;
 }
 
