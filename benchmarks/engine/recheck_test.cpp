@@ -36,6 +36,7 @@ std::int32_t rotate_f64(const rope_problem* p, const rope_operands* o, double of
       for (std::int64_t i = 0; i < half; ++i) {
         const PairIndex at = pair_index(p->pairing, i, half);
         const double a = head.in[at.first], b = head.in[at.second];
+        // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): supports refuses without a table
         head.out[at.first] = (a * head.cos[i] - b * head.sin[i]) * (1 + off);
         head.out[at.second] = (a * head.sin[i] + b * head.cos[i]) * (1 + off);
       }

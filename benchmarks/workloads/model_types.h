@@ -9,10 +9,10 @@ namespace ropewalk::bench {
 /// One model_type of Hugging Face's transformers.
 struct ModelType {
   std::string_view name;
-  Pairing pairing;  ///< of the weights as stored there
-  /// The meaning of a missing key in that model's code. If it is not known here, the value is 0 or
-  /// false, and the key must be given.
+  // A missing key means this in that model's code. If it is not known here, the value is 0 or
+  // false, and the key must be given.
   double rope_theta = 0;      ///< the base
+  Pairing pairing;            ///< of the weights as stored there; a config never has it
   bool own_k_heads = false;   ///< K may have as many heads as Q
   bool whole_head = true;     ///< the whole head is rotated
   bool even_head_dim = true;  ///< head_dim is hidden_size / heads

@@ -95,7 +95,11 @@ constexpr double subnormal_value(std::uint64_t bits, const Format& format) {
 /// handle, up to largest / sqrt(2). A scale above 1 lowers that limit.
 constexpr double edge_value(std::uint64_t bits, const Format& format, double scale) {
   double power = power_of_two_value(exponent_of(format.largest));
-  for (double a = scale < 0 ? -scale : scale; a > 1; a /= 2) power /= 2;
+  double above = scale < 0 ? -scale : scale;
+  while (above > 1) {
+    above /= 2;
+    power /= 2;
+  }
   return unit_value(bits, format.mantissa) * power;
 }
 

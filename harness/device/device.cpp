@@ -28,7 +28,7 @@ std::string trial_failure(const Driver& driver) {
   }
   constexpr int pause_us = 1000;
   int status = 0;
-  for (double waited_s = 0; waited_s < 60 * slowness(); waited_s += 1e-6 * pause_us) {
+  for (std::int64_t left = pauses_in(60 * slowness(), pause_us); left > 0; --left) {
     const pid_t ended = waitpid(child, &status, WNOHANG);
     if (ended < 0 && errno != EINTR) return {};
     if (ended == child) {

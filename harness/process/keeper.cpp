@@ -8,12 +8,14 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <optional>
 #include <string>
 
 #include "base/system/process_stat.h"
+#include "harness/process/time_limits.h"
 
 namespace ropewalk::harness {
 namespace {
@@ -27,7 +29,7 @@ pid_t keeper_of_this = 0;  // in the worker
 void end_descendants() {
   constexpr int pause_us = 200;
   const pid_t keeper = getpid();
-  for (double waited_s = 0; waited_s < keeper_patience_s; waited_s += 1e-6 * pause_us) {
+  for (std::int64_t left = pauses_in(keeper_patience_s, pause_us); left > 0; --left) {
     pid_t reaped = 0;
     do reaped = waitpid(-1, nullptr, WNOHANG | __WALL);
     while (reaped > 0);

@@ -2,6 +2,8 @@
 #pragma once
 #include <sys/types.h>
 
+#include <cstdint>
+
 #include "harness/protocol.h"
 
 namespace ropewalk::harness {
@@ -28,6 +30,11 @@ inline constexpr double starving_factor = 30;
 
 /// True if a process could run now. False if the system does not tell.
 bool is_runnable(pid_t process);
+
+/// How many pauses fill a time. A loop that looks again after each pause counts them down.
+inline std::int64_t pauses_in(double seconds, int pause_us) {
+  return static_cast<std::int64_t>(seconds * 1e6 / pause_us);
+}
 
 /// The CPU time that a process has used, in seconds. 0 if the system does not tell.
 double cpu_time_s(pid_t process);

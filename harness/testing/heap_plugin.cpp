@@ -138,7 +138,7 @@ bool sizes_and_contents() {
   std::free(zeros);
   good = good && hidden(std::calloc(unknown(SIZE_MAX / 2), 4)) == nullptr;
   good = good && hidden(std::malloc(unknown(SIZE_MAX / 2))) == nullptr;
-  std::free(std::malloc(0));
+  std::free(std::malloc(0));  // NOLINT(clang-analyzer-optin.portability.UnixAPI): on purpose
   std::free(std::realloc(nullptr, 10));
   std::free(nullptr);
   for (int i = 0; i < 40; ++i) {
@@ -153,7 +153,7 @@ bool alignments() {
   bool good = true;
   const auto take = [&](void* memory, std::size_t alignment, std::size_t bytes) {
     good = good && memory != nullptr && reinterpret_cast<std::uintptr_t>(memory) % alignment == 0;
-    std::memset(memory, 3, bytes);
+    if (memory != nullptr) std::memset(memory, 3, bytes);
     std::free(memory);
   };
   for (std::size_t alignment = 16; alignment <= std::size_t{1} << 21; alignment *= 2)
@@ -195,12 +195,13 @@ bool much() {
 }
 
 bool threads_and_processes() {
+  // NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the first thread frees it
   char* given = hidden(std::malloc(100));
   std::vector<std::thread> threads;
   std::vector<char*> taken(4);
   for (std::size_t i = 0; i < taken.size(); ++i)
     threads.emplace_back([&, i] {
-      for (int n = 0; n < 100; ++n) std::free(std::malloc(static_cast<std::size_t>(n)));
+      for (int n = 1; n <= 100; ++n) std::free(std::malloc(static_cast<std::size_t>(n)));
       if (i == 0) std::free(given);
       taken[i] = hidden(std::malloc(50));
       thread_local std::vector<int> own(1000, 1);

@@ -71,7 +71,7 @@ std::byte* Worker::reserve_buffers(std::size_t bytes) {
 bool Worker::ends_within(double seconds, bool alive_too) const {
   constexpr int pause_us = 100;
   wake_keeper();
-  for (double waited_s = 0; waited_s < seconds; waited_s += 1e-6 * pause_us) {
+  for (std::int64_t left = pauses_in(seconds, pause_us); left > 0; --left) {
     siginfo_t ended{};
     if (waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
         ended.si_pid == pid_)

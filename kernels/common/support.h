@@ -24,13 +24,15 @@ void with_data_type(const rope_problem& p, Call&& call) {
                      [&]<class Data>(std::type_identity<Data>) { call(Data{}); });
 }
 
-/// Calls rotate_head(head, rotary_dim / 2, scale, sign) for every head.
+/// Calls rotate_head(head, rotary_dim / 2, scale, sign) for every head. For kernels that refuse a
+/// problem without a table.
 template <class Data, class RotateHead>
 void rotate_each_head(const rope_problem& p, const rope_operands& o, RotateHead&& rotate_head) {
   const auto scale = static_cast<TableOf<Data>>(scale_of(p));
   const auto sign = static_cast<TableOf<Data>>(sign_of(p));
   for_each_token(p, o, [&](const Token& token) {
     for_each_head<Data>(p, o, token, [&](const Head<Data>& head) {
+      if (head.cos == nullptr || head.sin == nullptr) __builtin_unreachable();
       rotate_head(head, p.rotary_dim / 2, scale, sign);
     });
   });

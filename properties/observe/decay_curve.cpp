@@ -24,8 +24,7 @@ constexpr double curve_theta = 10000;
 // 0, 1, 2 ... up to 16384. The steps grow to about 8 %.
 std::vector<std::int64_t> distances() {
   std::vector<std::int64_t> out;
-  for (double d = 0; d <= 16384; d = std::max(d + 1, std::round(d * 1.08)))
-    out.push_back(static_cast<std::int64_t>(d));
+  for (std::int64_t d = 0; d <= 16384; d = std::max(d + 1, (d * 108 + 50) / 100)) out.push_back(d);
   return out;
 }
 

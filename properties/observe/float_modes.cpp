@@ -13,14 +13,14 @@ using namespace harness;
 namespace {
 
 constexpr struct {
-  protocol::FloatMode mode;
   const char* name;
+  protocol::FloatMode mode;
   DataPattern data;  // subnormal results show flushing
 } modes[] = {
-    {protocol::flush_to_zero, "flush to zero (FTZ, DAZ), subnormal data", DataPattern::subnormal},
-    {protocol::round_down, "rounding down", DataPattern::unit},
-    {protocol::round_up, "rounding up", DataPattern::unit},
-    {protocol::round_to_zero, "rounding to zero", DataPattern::unit}};
+    {"flush to zero (FTZ, DAZ), subnormal data", protocol::flush_to_zero, DataPattern::subnormal},
+    {"rounding down", protocol::round_down, DataPattern::unit},
+    {"rounding up", protocol::round_up, DataPattern::unit},
+    {"rounding to zero", protocol::round_to_zero, DataPattern::unit}};
 
 std::string effect_of(Subject& subject, const Problem& problem, protocol::FloatMode mode) {
   const Run usual = run_like(subject, problem, {.steps = 0});
@@ -51,7 +51,7 @@ std::vector<FloatModeNote> float_mode_notes(Subject& subject) {
   const auto offer = first_offer(subject);
   std::vector<FloatModeNote> notes;
   if (!offer) return notes;
-  for (const auto& [mode, name, data] : modes)
+  for (const auto& [name, mode, data] : modes)
     notes.push_back(
         {name, effect_of(subject, make_problem(case_for(*offer, data), subject.oracle), mode)});
   return notes;

@@ -132,8 +132,11 @@ std::vector<ChartPlace> size_ticks(const ChartRequest& picture) {
   widen(picture.band.x);
   for (const ChartPlace& mark : picture.x_marks) widen({mark.x});
   std::vector<ChartPlace> ticks;
-  for (double at = 1024; at <= 1.5 * high; at *= 4)
+  double at = 1024;
+  while (at <= 1.5 * high) {
     if (at >= low / 1.5) ticks.push_back({at, binary_size(at)});
+    at *= 4;
+  }
   return ticks;
 }
 

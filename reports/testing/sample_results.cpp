@@ -209,7 +209,8 @@ void add_error_curves(Results& results) {
                    {0},
                    {0},
                    "f32"};
-    for (double position = 1; position <= 0x1p31; position *= 2) {
+    for (int log2 = 0; log2 <= 31; ++log2) {
+      const double position = std::ldexp(1.0, log2);
       const bool grows = contract == "f32_angle";
       curve.x.push_back(std::min(position, 0x1p31 - 1));
       curve.y.push_back(grows ? std::min(2.0, 3e-8 * position + 6e-8) : 6e-8);
