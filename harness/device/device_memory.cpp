@@ -119,28 +119,22 @@ void DeviceMemory::copy_in(Block& block) {
     held += end - begin;
   }
   if (held != block.bytes) device_.fill(block.data(), 0, block.bytes);
+  write_given(block);
+}
+
+void DeviceMemory::write_given(const Block& block) {
   for (const Extent& extent : block.given)
     device_.write(block.data() + (extent.at - block.first), extent.content.data(),
                   extent.content.size());
 }
 
-void DeviceMemory::copy_in_all() {
-  for (Block& block : blocks_)
-    for (const Extent& extent : block.given)
-      if (block.is_placed)
-        device_.write(block.data() + (extent.at - block.first), extent.content.data(),
-                      extent.content.size());
+void DeviceMemory::write_all_given() {
+  for (const Block& block : blocks_)
+    if (block.is_placed) write_given(block);
 }
 
 rope_operands DeviceMemory::operands(const Workspace& workspace, std::uint32_t caller) {
-  rope_operands o{};
-  o.struct_size = sizeof o;
-  o.positions = addresses_[1];
-  for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i) {
-    std::byte* const* at = addresses_ + 2 + 4 * i;
-    o.tensor[i] = {at[0], at[1], at[2], at[3]};
-  }
-  o.workspace = workspace.address;
+  rope_operands o = operands_at(addresses_, workspace);
   o.stream = streams_[caller];
   return o;
 }
@@ -261,7 +255,7 @@ void DeviceMemory::launch_graph(cuda::StreamHandle stream) {
   device_.wait_for_all(in_apply);
   device_.check(d.GraphInstantiateWithFlags(&exec, graph, 0), "while apply's graph was made");
   const auto launched = [&] {
-    copy_in_all();
+    write_all_given();
     device_.check(d.GraphLaunch(exec, stream), "while apply's graph was launched");
     device_.wait(stream, in_apply);
     return outputs();

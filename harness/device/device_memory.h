@@ -82,7 +82,8 @@ class DeviceMemory final : public CallMemory {
   Block& place_region(const protocol::CallDescriptor& call, int slot);
   void allocate(Block& block);
   void copy_in(Block& block);
-  void copy_in_all();
+  void write_given(const Block& block);
+  void write_all_given();
   void fill_all_with_poison();
   void check_zones(const Block& block);
   void check_unchanged(const Block& block, const Extent& extent, const Bytes& now);

@@ -82,6 +82,20 @@ class CallMemory : public MemorySpace {
   virtual void finish() = 0;
   /// Gives everything back, as a kernel may have unmapped or protected some.
   virtual void unmap_all() = 0;
+
+ protected:
+  /// `addresses`: of the buffers, by protocol::Region.
+  static rope_operands operands_at(std::byte* const* addresses, const Workspace& workspace) {
+    rope_operands o{};
+    o.struct_size = sizeof o;
+    o.positions = addresses[1];
+    for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i) {
+      std::byte* const* at = addresses + 2 + 4 * i;
+      o.tensor[i] = {at[0], at[1], at[2], at[3]};
+    }
+    o.workspace = workspace.address;
+    return o;
+  }
 };
 
 }  // namespace ropewalk::harness

@@ -35,15 +35,7 @@ class HostMemory final : public CallMemory {
   std::byte* frequencies() const override { return addresses_[0]; }
 
   rope_operands operands(const Workspace& workspace, std::uint32_t) override {
-    rope_operands o{};
-    o.struct_size = sizeof o;
-    o.positions = addresses_[1];
-    for (std::uint32_t i = 0; i < ROPE_MAX_TENSORS; ++i) {
-      std::byte* const* at = addresses_ + 2 + 4 * i;
-      o.tensor[i] = {at[0], at[1], at[2], at[3]};
-    }
-    o.workspace = workspace.address;
-    return o;
+    return operands_at(addresses_, workspace);
   }
 
   WritableMemory writable(const protocol::CallDescriptor& call) override {

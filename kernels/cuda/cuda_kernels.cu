@@ -17,9 +17,9 @@
 #include <memory>
 #include <new>
 #include <type_traits>
-#include <vector>
 
 #include "kernels/api/half.h"
+#include "kernels/common/turn_fractions.h"
 #include "kernels/cuda/plan.h"
 #include "kernels/cuda/shapes.h"
 
@@ -236,9 +236,7 @@ cudaError_t measure_device(State& state) {
 }
 
 cudaError_t copy_fractions(const rope_problem& p, State& state) {
-  std::vector<TurnFraction> fractions;
-  for (std::int64_t i = 0; i < p.rotary_dim / 2; ++i)
-    fractions.push_back(turn_fraction(p.inv_freq[i]));
+  const TurnFractions fractions = turn_fractions_of(p);
   const std::size_t bytes = fractions.size() * sizeof(TurnFraction);
   cudaError_t error = cudaMalloc(&state.fractions, bytes);
   if (error == cudaSuccess)

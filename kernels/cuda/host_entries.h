@@ -1,10 +1,8 @@
 // The entries of a kernel whose bodies the host launcher runs, in shuffled order.
 #pragma once
 #include <cstdint>
-#include <memory>
-#include <new>
-#include <vector>
 
+#include "kernels/common/turn_fractions.h"
 #include "kernels/cuda/host_bodies.h"
 #include "kernels/cuda/host_launcher.h"
 #include "kernels/cuda/plan.h"
@@ -17,13 +15,12 @@ namespace ropewalk::cuda {
 constexpr DeviceSize small_device{.threads_of_block = 32, .most_blocks = 16, .items_wanted = 64};
 
 using Options = PlanOptions (*)(const DeviceSize&);
-using Fractions = std::vector<TurnFraction>;  ///< one for each pair
 
-/// The state is that of prepare_phase, or NULL with a table.
+/// The state is that of prepare_fractions, or NULL with a table.
 template <class Bodies, Options options>
 std::int32_t apply_on_host(const rope_problem* p, const rope_operands* o, void* state) {
   const TurnFraction* fractions =
-      state == nullptr ? nullptr : static_cast<const Fractions*>(state)->data();
+      state == nullptr ? nullptr : static_cast<const TurnFractions*>(state)->data();
   const Launches launches = launches_of(*p, *o, options(small_device), fractions);
   LaunchFault fault;
   for (int i = 0; i < launches.count; ++i) {
@@ -34,22 +31,6 @@ std::int32_t apply_on_host(const rope_problem* p, const rope_operands* o, void* 
     });
   }
   return fault.met() ? ROPE_FAILED : ROPE_OK;
-}
-
-inline std::int32_t prepare_phase(const rope_problem* p, void** state) {
-  try {
-    auto fractions = std::make_unique<Fractions>();
-    for (std::int64_t i = 0; i < p->rotary_dim / 2; ++i)
-      fractions->push_back(turn_fraction(p->inv_freq[i]));
-    *state = fractions.release();
-    return ROPE_OK;
-  } catch (const std::bad_alloc&) {
-    return ROPE_FAILED;
-  }
-}
-
-inline void release_phase(void* state) {
-  delete static_cast<Fractions*>(state);
 }
 
 }  // namespace ropewalk::cuda

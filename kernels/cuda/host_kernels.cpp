@@ -21,9 +21,9 @@ const RegisteredKernel phase{{
     .angle_contract = ROPE_CONTRACT_EXACT,
     .flags = promises | ROPE_HOST_LAUNCHER,
     .supports = supports<ROPE_ANGLES_INV_FREQ>,
-    .prepare = prepare_phase,
+    .prepare = prepare_fractions,
     .apply = apply_on_host<CudaPhaseBodies, phase_options>,
-    .release = release_phase,
+    .release = release_fractions,
 }};
 
 const RegisteredKernel naive{{

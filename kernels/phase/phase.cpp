@@ -2,33 +2,12 @@
 // integer multiplication wraps around, and that is the exact range reduction
 // (common/integer_phase.h). A rotation is off by 2^-36 before one rounding to f32, 0.71 u together.
 // Its plain loops become vector code.
-#include <memory>
-#include <new>
-#include <vector>
-
 #include "kernels/common/integer_phase.h"
 #include "kernels/common/own_angles.h"
+#include "kernels/common/turn_fractions.h"
 
 namespace ropewalk {
 namespace {
-
-using Fractions = std::vector<TurnFraction>;  // one for each pair
-
-std::int32_t prepare(const rope_problem* p, void** state) {
-  try {
-    auto fractions = std::make_unique<Fractions>();
-    for (std::int64_t i = 0; i < p->rotary_dim / 2; ++i)
-      fractions->push_back(turn_fraction(p->inv_freq[i]));
-    *state = fractions.release();
-    return ROPE_OK;
-  } catch (const std::bad_alloc&) {
-    return ROPE_FAILED;
-  }
-}
-
-void release(void* state) {
-  delete static_cast<Fractions*>(state);
-}
 
 // f64 data would need a phase of 128 bits.
 std::int32_t supports(const rope_problem* p, const char** reason) {
@@ -38,7 +17,7 @@ std::int32_t supports(const rope_problem* p, const char** reason) {
 }
 
 std::int32_t apply(const rope_problem* p, const rope_operands* o, void* state) {
-  const Fractions& fractions = *static_cast<const Fractions*>(state);
+  const TurnFractions& fractions = *static_cast<const TurnFractions*>(state);
   const auto turn_of = [&](std::int64_t i, std::int64_t position) {
     const CosSin r = cos_sin(phase_of(fractions[static_cast<std::size_t>(i)], position));
     return Turn{static_cast<float>(r.cos), static_cast<float>(r.sin)};
@@ -62,9 +41,9 @@ const RegisteredKernel registered{{
     .flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT,
     .supports = supports,
     .workspace_bytes = own_angles_workspace_bytes,
-    .prepare = prepare,
+    .prepare = prepare_fractions,
     .apply = apply,
-    .release = release,
+    .release = release_fractions,
 }};
 
 }  // namespace

@@ -20,8 +20,10 @@ using Table = OwnBodies<CudaBodies, table_options>;
 using Naive = OwnBodies<CudaNaiveBodies, naive_options>;
 
 struct Phase : OwnBodies<CudaPhaseBodies, phase_options> {
-  static int prepare(const rope_problem& p, DeviceState& s) { return prepare_phase(&p, &s.kept); }
-  static void release(DeviceState& s) { release_phase(s.kept); }
+  static int prepare(const rope_problem& p, DeviceState& s) {
+    return prepare_fractions(&p, &s.kept);
+  }
+  static void release(DeviceState& s) { release_fractions(s.kept); }
 };
 
 template <class Hooks, std::int32_t angles>

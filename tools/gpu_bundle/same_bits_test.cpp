@@ -64,6 +64,9 @@ struct Source {
   int cases;           // of each kernel
   std::uint64_t step;  // from one f32 pattern to the next; odd
 };
+void PrintTo(const Source& source, std::ostream* out) {
+  *out << source.title;
+}
 const Source on_gpu{"Gpu", "ropewalk_cuda.so", "", {"cuda", "cuda_phase", "cuda_naive"}, 1000, 1};
 const Source on_standin{"StandIn",
                         "ropewalk_device_mutants.so",
