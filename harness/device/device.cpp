@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <utility>
 
 #include "base/system/signal_name.h"
@@ -46,6 +47,8 @@ std::string trial_failure(const Driver& driver) {
 }  // namespace
 
 std::unique_ptr<Device> Device::open(std::string& why) {
+  // A kernel's code is loaded with its module, so a later call takes no memory for it.
+  setenv("CUDA_MODULE_LOADING", "EAGER", 0);
   std::unique_ptr<Device> device(new Device);
   why = load_driver(device->driver_);
   if (!why.empty()) return nullptr;

@@ -88,6 +88,14 @@ class DeviceMemoryTest : public testing::Test {
   std::unique_ptr<Device> device;
 };
 
+TEST_F(DeviceMemoryTest, ModulesAreLoadedEagerlyUnlessItIsSet) {
+  EXPECT_STREQ(getenv("CUDA_MODULE_LOADING"), "EAGER");
+  setenv("CUDA_MODULE_LOADING", "LAZY", 1);
+  std::string why;
+  EXPECT_NE(Device::open(why), nullptr) << why;
+  EXPECT_STREQ(getenv("CUDA_MODULE_LOADING"), "LAZY");
+}
+
 TEST_F(DeviceMemoryTest, OutputsComeBackAndHolesStayHoles) {
   const std::int64_t before = held_blocks();
   EXPECT_EQ(after([&](const rope_operands& o) { poke(o.tensor[0].out, 5, 77); }), "");

@@ -1,12 +1,14 @@
 #include "harness/process/loaded_kernels.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -91,9 +93,24 @@ void add_kernels(std::vector<LoadedKernel>& kernels, const rope_kernel* const* l
   }
 }
 
+// True if a shared library is code for another processor than this program is. The loader says that
+// it does not find such a file.
+bool is_for_another_processor(const std::string& path) {
+  const auto header_of = [](const std::string& file, ElfW(Ehdr) & header) {
+    std::ifstream in(file, std::ios::binary);
+    in.read(reinterpret_cast<char*>(&header), sizeof header);
+    return in && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
+  };
+  ElfW(Ehdr) plugin{}, own{};
+  return header_of(path, plugin) && header_of("/proc/self/exe", own) &&
+         (plugin.e_machine != own.e_machine || plugin.e_ident[EI_CLASS] != own.e_ident[EI_CLASS]);
+}
+
 // The text of dlerror(), in one line, without the path at its beginning.
 std::string loading_error(const std::string& path) {
   std::string text = dlerror();
+  if (is_for_another_processor(path))
+    return "cannot be loaded, as it is for another processor: build it for this one";
   if (text.starts_with(path + ": ")) text.erase(0, path.size() + 2);
   return "cannot be loaded as a shared library: " + text;
 }

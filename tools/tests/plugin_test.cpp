@@ -98,6 +98,11 @@ TEST(Files, ThatAreNoPlugins) {
   std::ofstream(text) << "This is no ELF file, it is longer than the header of one would have been";
   EXPECT_TRUE(contains(refusal_of(text), "cannot be loaded as a shared library: "));
   EXPECT_TRUE(contains(refusal_of(empty), "cannot be loaded as a shared library: "));
+  fs::copy_file(right, half, fs::copy_options::overwrite_existing);
+  constexpr int place_of_machine = 18;
+  std::fstream(half, std::ios::in | std::ios::out | std::ios::binary).seekp(place_of_machine)
+      << '\1';
+  EXPECT_TRUE(contains(refusal_of(half), "as it is for another processor: build it for this one"));
   // The loader sees some cuts, and others are a SIGBUS in it. All cuts are before the end of what
   // it maps. A library is whole without the rest, which may be half of the file.
   for (const std::uintmax_t bytes : {100u, 1000u, 5000u, 10000u}) {
