@@ -48,6 +48,8 @@ std::string find_all(void* library, Driver& d) {
   symbols.find(d.StreamSynchronize, "cuStreamSynchronize");
   symbols.find(d.StreamBeginCapture, "cuStreamBeginCapture_v2");
   symbols.find(d.StreamEndCapture, "cuStreamEndCapture");
+  symbols.find(d.GraphGetNodes, "cuGraphGetNodes");
+  symbols.find(d.GraphNodeGetType, "cuGraphNodeGetType");
   symbols.find(d.GraphInstantiateWithFlags, "cuGraphInstantiateWithFlags");
   symbols.find(d.GraphLaunch, "cuGraphLaunch");
   symbols.find(d.GraphExecDestroy, "cuGraphExecDestroy");

@@ -15,12 +15,14 @@ using DeviceIndex = int;
 using ContextHandle = struct ContextTag*;
 using StreamHandle = struct StreamTag*;
 using GraphHandle = struct GraphTag*;
+using GraphNodeHandle = struct GraphNodeTag*;
 using GraphExecHandle = struct GraphExecTag*;
 
 inline constexpr Result success = 0, out_of_memory = 2, no_device = 100;
-inline constexpr unsigned context_waits_by_blocking = 4;  ///< CU_CTX_SCHED_BLOCKING_SYNC
-inline constexpr unsigned stream_non_blocking = 1;        ///< CU_STREAM_NON_BLOCKING
-inline constexpr int capture_global = 0;                  ///< CU_STREAM_CAPTURE_MODE_GLOBAL
+inline constexpr unsigned context_waits_by_blocking = 4;    ///< CU_CTX_SCHED_BLOCKING_SYNC
+inline constexpr unsigned stream_non_blocking = 1;          ///< CU_STREAM_NON_BLOCKING
+inline constexpr int node_allocates = 10, node_frees = 11;  ///< CUgraphNodeType
+inline constexpr int capture_global = 0;                    ///< CU_STREAM_CAPTURE_MODE_GLOBAL
 inline constexpr int capability_major = 75, capability_minor = 76;  ///< CUdevice_attribute
 /// Graphs as they are used here need the driver of CUDA 11.4.
 inline constexpr int oldest_version = 11040;
@@ -52,6 +54,8 @@ struct Driver {
   Result (*StreamSynchronize)(StreamHandle stream);
   Result (*StreamBeginCapture)(StreamHandle stream, int mode);  // _v2
   Result (*StreamEndCapture)(StreamHandle stream, GraphHandle* graph);
+  Result (*GraphGetNodes)(GraphHandle graph, GraphNodeHandle* nodes, std::size_t* count);
+  Result (*GraphNodeGetType)(GraphNodeHandle node, int* type);
   Result (*GraphInstantiateWithFlags)(GraphExecHandle* exec, GraphHandle graph,
                                       unsigned long long flags);
   Result (*GraphLaunch)(GraphExecHandle exec, StreamHandle stream);

@@ -104,7 +104,7 @@ void Device::check(Result result, const char* when) {
   if (result == success) return;
   const std::string text = fmt::format("{} {}", error_text(driver_, result), when);
   // Only an error that stays ends the context.
-  lost_ = lost_ || driver_.CtxSynchronize() != success;
+  if (driver_.CtxSynchronize() != success) lost_ = true;
   throw StepFailed{protocol::Status::failed, text, lost_};
 }
 
@@ -135,6 +135,16 @@ std::size_t Device::free_bytes() {
   std::size_t free = 0, total = 0;
   check(driver_.MemGetInfo(&free, &total), "while free device memory was asked");
   return free;
+}
+
+bool Device::is_used_by_others() {
+  constexpr int looks = 20, pause_us = 10'000;
+  const std::size_t first = free_bytes();
+  for (int look = 0; look < looks; ++look) {
+    usleep(pause_us);
+    if (free_bytes() != first) return true;
+  }
+  return false;
 }
 
 void Device::write(DeviceAddress to, const void* from, std::size_t bytes) {

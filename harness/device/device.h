@@ -1,6 +1,7 @@
 // The CUDA device of a worker: its primary context, which kernels of the runtime API share, and
 // what the worker does with its memory.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -37,6 +38,8 @@ class Device {
   cuda::DeviceAddress allocate(std::size_t bytes);
   void release(cuda::DeviceAddress address);
   std::size_t free_bytes();
+  /// Looks for 0.2 s. True if free memory changes, which is another process as no entry runs.
+  bool is_used_by_others();
 
   /// These three are done when they return.
   void write(cuda::DeviceAddress to, const void* from, std::size_t bytes);
@@ -57,7 +60,7 @@ class Device {
   cuda::StreamHandle copies_ = nullptr;
   std::string name_;
   int capability_ = 0;
-  bool lost_ = false;
+  std::atomic<bool> lost_{false};  // any thread may meet the error
 };
 
 }  // namespace ropewalk::harness

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "kernels/api/cpu_features.h"
 
@@ -19,12 +20,14 @@ std::string missing_on(const Device& device, const char* features) {
   while (!rest.empty()) {
     const std::string_view word = rest.substr(0, rest.find(','));
     rest.remove_prefix(std::min(word.size() + 1, rest.size()));
-    int needed = 0;
-    const char* const end = word.data() + word.size();
-    if (word.starts_with("sm_") && std::from_chars(word.data() + 3, end, needed).ptr == end) {
-      if (device.capability() < needed)
-        return fmt::format("the device {} is sm_{}, and the kernel needs sm_{}", device.name(),
-                           device.capability(), needed);
+    if (word.starts_with("sm_")) {
+      int needed = 0;
+      const char* const end = word.data() + word.size();
+      const auto read = std::from_chars(word.data() + 3, end, needed);
+      const bool is_number = read.ec == std::errc{} && read.ptr == end && needed > 0;
+      if (!is_number || device.capability() < needed)
+        return fmt::format("the device {} is sm_{}, and the kernel needs {}", device.name(),
+                           device.capability(), word);
     } else if (const std::string missing = missing_cpu_feature(std::string(word).c_str());
                !missing.empty()) {
       return "this machine has no " + missing;

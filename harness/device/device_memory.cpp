@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "harness/device/buffer_extent.h"
+#include "harness/device/captured_graph.h"
 #include "harness/device/shared_bytes.h"
 #include "harness/process/step_failed.h"
 
@@ -19,13 +22,19 @@ using namespace protocol;
 
 constexpr unsigned char poison = 0xff;  // a NaN in every type
 constexpr std::size_t piece_bytes = std::size_t{16} << 20;
+constexpr std::size_t small_bytes = std::size_t{1} << 20;
 constexpr const char* in_apply = "in apply";
 
 [[noreturn]] void fail(const std::string& text) {
   throw StepFailed{Status::failed, text};
 }
 
+bool is_touched(std::byte b) {
+  return b != std::byte{poison};
+}
+
 std::byte* host_pointer(cuda::DeviceAddress address) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's addresses are integers
   return reinterpret_cast<std::byte*>(address);
 }
 cuda::DeviceAddress device_address(const std::byte* at) {
@@ -40,25 +49,51 @@ bool wants_exact_blocks() {
 }  // namespace
 
 DeviceMemory::DeviceMemory(Control& control, Device& device)
-    : control_(control), device_(device), host_(control) {
+    : control_(control), device_(device), host_(control), kept_(device) {
   if (wants_exact_blocks()) zone_bytes_ = 0;
   for (cuda::StreamHandle& stream : streams_) stream = device_.make_stream();
 }
 
 DeviceMemory::~DeviceMemory() {
-  for (const Block& block : blocks_) device_.release(block.begin);
+  release_blocks();
 }
 
-void DeviceMemory::allocate(Block& block) {
-  block.zone = zone_bytes_;
-  block.begin = device_.allocate(block.bytes + 2 * block.zone);
+void DeviceMemory::allocate(Block& block, std::size_t shift) {
+  if (zone_bytes_ != 0) block.zone = zone_bytes_ + shift;
+  const std::uint64_t wanted = block.zone + block.bytes + zone_bytes_;
+  block.begin = device_.allocate(wanted);
   if (block.begin == 0)
     throw StepFailed{Status::skipped,
                      fmt::format("{} needs {} bytes of device memory, and {} are free", block.name,
-                                 block.bytes + 2 * block.zone, device_.free_bytes())};
-  if (block.zone == 0) return;
+                                 wanted, device_.free_bytes())};
+  if (zone_bytes_ == 0) return;
   device_.fill(block.begin, poison, block.zone);
-  device_.fill(block.data() + block.bytes, poison, block.zone);
+  device_.fill(block.data() + block.bytes, poison, zone_bytes_);
+}
+
+// The last workspace stays, full of poison, until another one was used. So no two calls that follow
+// each other have the same, and what writes into one of an earlier call is found.
+void DeviceMemory::retire(const Block& workspace) {
+  if (zone_bytes_ == 0 || workspace.bytes > small_bytes || device_.is_lost())
+    return device_.release(workspace.begin);
+  if (retired_) device_.release(retired_->begin);
+  retired_ = workspace;
+  device_.fill(retired_->data(), poison, retired_->bytes);
+}
+
+void DeviceMemory::check_retired() {
+  if (!retired_) return;
+  check_zones(*retired_);
+  const Bytes content = copy(host_pointer(retired_->data()), retired_->bytes);
+  if (std::any_of(content.begin(), content.end(), is_touched))
+    fail("apply wrote into the workspace of an earlier call");
+}
+
+void DeviceMemory::drop_workspaces() {
+  std::erase_if(blocks_, [&](const Block& block) {
+    if (block.region_bytes == 0) retire(block);
+    return block.region_bytes == 0;
+  });
 }
 
 DeviceMemory::Block* DeviceMemory::find(const Region& region) {
@@ -96,8 +131,10 @@ DeviceMemory::Block& DeviceMemory::place_region(const CallDescriptor& call, int 
 void DeviceMemory::place(const CallDescriptor& call, Part part) {
   host_.place(call, Part::frequencies);
   if (part == Part::frequencies) return;
-  if (part == Part::all)
+  if (part == Part::all) {
+    drop_workspaces();  // of an earlier call whose regions stay
     for (Block& block : blocks_) block.is_placed = false;
+  }
   for (int slot = 1; slot < workspace_region; ++slot) {
     addresses_[slot] = nullptr;
     control_.mapped[slot] = {};
@@ -159,7 +196,8 @@ Workspace DeviceMemory::workspace(std::size_t bytes, bool at_end) {
   block.name = "the workspace";
   block.bytes = bytes;
   block.is_placed = true;
-  allocate(block);
+  // A workspace is a multiple of 64 bytes from 0, and in one of the two calls of no more.
+  allocate(block, at_end ? 64 : 0);
   device_.fill(block.data(), poison, bytes);
   w.address = host_pointer(block.data());
   if (!at_end && !left_in_workspace_.empty())
@@ -184,7 +222,6 @@ DeviceMemory::Bytes DeviceMemory::copy(const std::byte* at, std::size_t bytes) {
 void DeviceMemory::restore(std::byte* at, const Bytes& content) {
   device_.write(device_address(at), content.data(), content.size());
 }
-
 bool DeviceMemory::equals(const std::byte* at, const Bytes& content) {
   return copy(at, content.size()) == content;
 }
@@ -212,14 +249,10 @@ void DeviceMemory::begin_apply(const rope_operands& o, bool as_graph) {
   captured_ = stream;
 }
 
-// Drops what is captured, if an entry failed before it was launched.
+// Drops what is captured, if an entry failed before it was launched. Returns how the capture ended.
 cuda::Result DeviceMemory::end_capture() {
   if (captured_ == nullptr) return cuda::success;
-  cuda::GraphHandle graph = nullptr;
-  const cuda::Result ended =
-      device_.driver().StreamEndCapture(std::exchange(captured_, nullptr), &graph);
-  if (graph != nullptr) device_.driver().GraphDestroy(graph);
-  return ended;
+  return CapturedGraph(device_.driver(), std::exchange(captured_, nullptr)).ended();
 }
 
 std::string DeviceMemory::why_apply_failed() {
@@ -247,33 +280,32 @@ std::vector<DeviceMemory::Bytes> DeviceMemory::outputs() {
 // Launches the graph twice. Both launches get the same contents and must give the same bits.
 void DeviceMemory::launch_graph(cuda::StreamHandle stream) {
   const cuda::Driver& d = device_.driver();
-  cuda::GraphHandle graph = nullptr;
-  cuda::GraphExecHandle exec = nullptr;
-  const cuda::Result captured = d.StreamEndCapture(std::exchange(captured_, nullptr), &graph);
-  if (captured != cuda::success)
-    fail(fmt::format("apply cannot be captured into a graph: {}", error_text(d, captured)));
+  CapturedGraph captured(d, std::exchange(captured_, nullptr));
+  if (captured.ended() != cuda::success)
+    throw StepFailed{
+        Status::failed,
+        fmt::format("apply cannot be captured into a graph: {}", error_text(d, captured.ended())),
+        true};
+  if (captured.allocates()) fail("apply allocates device memory, by work on its stream");
   device_.wait_for_all(in_apply);
-  device_.check(d.GraphInstantiateWithFlags(&exec, graph, 0), "while apply's graph was made");
+  const cuda::GraphExecHandle exec = captured.exec(device_);
   const auto launched = [&] {
     write_all_given();
     device_.check(d.GraphLaunch(exec, stream), "while apply's graph was launched");
     device_.wait(stream, in_apply);
     return outputs();
   };
-  const bool are_same = launched() == launched();
-  d.GraphExecDestroy(exec);
-  d.GraphDestroy(graph);
-  if (!are_same) fail("apply's graph gave other bits when it was launched again");
+  if (launched() != launched()) fail("apply's graph gave other bits when it was launched again");
 }
 
 void DeviceMemory::check_zones(const Block& block) {
   if (block.zone == 0) return;
   Bytes zone(block.zone);
-  const auto is_touched = [](std::byte b) { return b != std::byte{poison}; };
   device_.read(zone.data(), block.begin, zone.size());
   if (const auto last = std::find_if(zone.rbegin(), zone.rend(), is_touched); last != zone.rend())
     fail(fmt::format("apply wrote outside its buffers: {} bytes before the pages of {}",
                      last - zone.rbegin() + 1, block.name));
+  zone.resize(zone_bytes_);
   device_.read(zone.data(), block.data() + block.bytes, zone.size());
   if (const auto first = std::find_if(zone.begin(), zone.end(), is_touched); first != zone.end())
     fail(fmt::format("apply wrote outside its buffers: {} bytes behind the pages of {}",
@@ -284,14 +316,15 @@ void DeviceMemory::check_unchanged(const Block& block, const Extent& extent, con
   const auto [was, is] = std::mismatch(extent.content.begin(), extent.content.end(), now.begin());
   if (was == extent.content.end()) return;
   const auto offset = static_cast<std::int64_t>(extent.at) + (was - extent.content.begin());
-  const auto pointer = std::find_if(std::begin(addresses_), std::end(addresses_), [&](auto* at) {
-    return at != nullptr && device_address(at) >= block.data() &&
-           device_address(at) < block.data() + block.bytes;
-  });
-  const auto begin =
-      pointer == std::end(addresses_)
-          ? 0
-          : static_cast<std::int64_t>(device_address(*pointer) - block.data() + block.first);
+  // Several buffers may share a block. The offset is from the nearest one that begins before it.
+  std::set<std::int64_t> begins;
+  for (const std::byte* at : addresses_)
+    if (at != nullptr && device_address(at) >= block.data() &&
+        device_address(at) < block.data() + block.bytes)
+      begins.insert(static_cast<std::int64_t>(device_address(at) - block.data() + block.first));
+  const auto behind = begins.upper_bound(offset);
+  const auto nearest = behind == begins.begin() ? behind : std::prev(behind);
+  const std::int64_t begin = begins.empty() ? 0 : *nearest;
   fail(fmt::format("apply wrote into {}, which is read-only: byte offset {}", block.name,
                    offset - begin));
 }
@@ -333,54 +366,42 @@ void DeviceMemory::collect_block(Block& block) {
 }
 
 void DeviceMemory::collect() {
+  check_retired();
   for (Block& block : blocks_)
     if (block.is_placed) collect_block(block);
 }
 
-// Other processes allocate on the device as well. So less free memory counts only if it is less
-// after each of three runs.
-std::string DeviceMemory::kept_by(const std::function<void()>& calls) {
-  std::size_t kept = 0;
-  for (int run = 0; run < 3; ++run) {
-    const std::size_t before = device_.free_bytes();
-    calls();
-    const std::size_t after = device_.free_bytes();
-    if (after >= before) return {};
-    kept = before - after;
-  }
-  return fmt::format("kept {} bytes of device memory, and again when its calls were repeated",
-                     kept);
-}
-
-// The driver gives memory out in large pieces, so many states are counted together.
 std::string DeviceMemory::kept_by_states() {
-  constexpr std::uint64_t together = 16;
-  if (++states_ % together != 0) return {};
-  unmap_all();
-  const std::size_t now = device_.free_bytes();
-  const std::size_t before = std::exchange(free_after_states_, now);
-  fell_ = before != 0 && now < before ? fell_ + 1 : 0;
-  if (fell_ < 3) return {};
-  return fmt::format("release kept device memory: {} bytes in the last {} states", before - now,
-                     together);
+  if (!kept_.wants_count()) return {};
+  release_blocks();
+  return kept_.count_states();
 }
 
 void DeviceMemory::finish() {
-  constexpr std::size_t most = 256, small_bytes = std::size_t{1} << 20;
+  constexpr std::size_t most = 256;
+  drop_workspaces();
   const bool too_many = blocks_.size() > most;
   std::erase_if(blocks_, [&](Block& block) {
     block.is_placed = false;
-    const bool goes = too_many || block.region_bytes == 0 || block.bytes > small_bytes;
+    const bool goes = too_many || block.bytes > small_bytes;
     if (goes) device_.release(block.begin);
     return goes;
   });
   host_.finish();
 }
 
-void DeviceMemory::unmap_all() {
+void DeviceMemory::release_blocks() {
   end_capture();
   for (const Block& block : blocks_) device_.release(block.begin);
+  if (retired_) device_.release(retired_->begin);
+  retired_.reset();
   blocks_.clear();
+}
+
+// What states keep is counted anew, as another kernel may follow.
+void DeviceMemory::unmap_all() {
+  release_blocks();
+  kept_.forget_states();
   host_.unmap_all();
 }
 

@@ -11,10 +11,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/device/device.h"
+#include "harness/device/kept_memory.h"
 #include "harness/process/call_memory.h"
 #include "harness/process/host_memory.h"
 #include "harness/protocol.h"
@@ -45,7 +47,7 @@ class DeviceMemory final : public CallMemory {
   void launch(const rope_operands& o) override;
   std::string why_apply_failed() override;
   void collect() override;
-  std::string kept_by(const std::function<void()>& calls) override;
+  std::string kept_by(const std::function<void()>& calls) override { return kept_.by(calls); }
   std::string kept_by_states() override;
   void finish() override;
   void unmap_all() override;
@@ -55,6 +57,7 @@ class DeviceMemory final : public CallMemory {
   bool equals(const std::byte* at, const Bytes& content) override;
   void begin_thread() override { device_.make_current(); }
   void wait(void* stream) override;
+  void wait_for_all(const char* when) override { device_.wait_for_all(when); }
   bool is_lost() const override { return device_.is_lost(); }
   std::string left_changed() override { return device_.left_changed(); }
 
@@ -70,7 +73,7 @@ class DeviceMemory final : public CallMemory {
     std::string name;  ///< of the first buffer in it
     /// The part of the region that the block holds: all of it, but for exact blocks.
     std::uint64_t first = 0, bytes = 0;
-    std::size_t zone = 0;
+    std::size_t zone = 0;  ///< bytes of the zone before the part; the one behind has zone_bytes_
     cuda::DeviceAddress begin = 0;  ///< of the zone before the part
     std::vector<Extent> given;
     bool is_placed = false;
@@ -80,7 +83,10 @@ class DeviceMemory final : public CallMemory {
 
   Block* find(const protocol::Region& region);
   Block& place_region(const protocol::CallDescriptor& call, int slot);
-  void allocate(Block& block);
+  void allocate(Block& block, std::size_t shift = 0);
+  void retire(const Block& workspace);
+  void check_retired();
+  void drop_workspaces();
   void copy_in(Block& block);
   void write_given(const Block& block);
   void write_all_given();
@@ -91,6 +97,7 @@ class DeviceMemory final : public CallMemory {
   void write_back(const Block& block, const Extent& extent, const Bytes& now);
   void collect_block(Block& block);
   std::vector<Bytes> outputs();
+  void release_blocks();
   void launch_graph(cuda::StreamHandle stream);
   cuda::Result end_capture();
 
@@ -99,13 +106,12 @@ class DeviceMemory final : public CallMemory {
   HostMemory host_;  ///< of inv_freq
   std::size_t zone_bytes_ = usual_zone_bytes;
   std::list<Block> blocks_;
+  std::optional<Block> retired_;  // the workspace of an earlier call
   std::byte* addresses_[protocol::region_count] = {};
   cuda::StreamHandle streams_[protocol::most_callers] = {};
   cuda::StreamHandle captured_ = nullptr;  ///< the stream whose work is being captured
   std::vector<std::byte> left_in_workspace_;
-  std::uint64_t states_ = 0;
-  std::size_t free_after_states_ = 0;
-  int fell_ = 0;  ///< how many times in a row less was free
+  KeptMemory kept_;
 };
 
 }  // namespace ropewalk::harness

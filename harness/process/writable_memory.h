@@ -21,6 +21,8 @@ class MemorySpace {
   virtual void begin_thread() {}
   /// Waits until the work of a stream is done. Throws StepFailed.
   virtual void wait([[maybe_unused]] void* stream) {}
+  /// Waits until all work is done. `when` is like "in prepare". Throws StepFailed.
+  virtual void wait_for_all([[maybe_unused]] const char* when) {}
   /// True if nothing more can be done with this memory in this process.
   virtual bool is_lost() const { return false; }
   /// What an entry left changed in this kind of memory's driver, in words.

@@ -69,6 +69,7 @@ class RepeatedCalls {
     // call made alone.
     for (Caller& caller : callers_) {
       if (!caller.failure.empty() || caller.after.empty()) continue;
+      if (caller.site.writable.space().is_lost()) break;
       caller.site.writable.restore(caller.before);
       caller.failure = call_once(caller);
       if (caller.failure.empty() && !difference(caller, 1).empty())
@@ -101,12 +102,33 @@ class RepeatedCalls {
     std::string failure;
   };
 
+  // Memory of a device may fail between the calls as well.
   void work(Caller& caller, std::uint64_t wanted, bool alone) {
-    if (!alone) {  // no caller begins before all are ready
-      caller.site.writable.space().begin_thread();
+    try {
+      if (!alone) begin_together(caller);
+      repeat(caller, wanted, alone);
+    } catch (const StepFailed& failure) {
+      caller.failure = failure.text;
+      stop_ = true;
+    }
+  }
+
+  // No caller begins before all are ready.
+  void begin_together(const Caller& caller) {
+    const auto wait_for_others = [&] {
       --waiting_;
       while (waiting_ > 0) std::this_thread::yield();
+    };
+    try {
+      caller.site.writable.space().begin_thread();
+    } catch (const StepFailed&) {
+      wait_for_others();
+      throw;
     }
+    wait_for_others();
+  }
+
+  void repeat(Caller& caller, std::uint64_t wanted, bool alone) {
     for (std::uint64_t call = alone ? 2 : 1; !stop_ && counted_ < wanted && has_time(); ++call) {
       caller.site.writable.restore(caller.before);
       const bool met_one = inside_.fetch_add(1) > 0;
@@ -129,7 +151,9 @@ class RepeatedCalls {
     try {
       const std::int32_t answer = enter_on_thread(Entry::apply, kernel_.apply, &caller.site.problem,
                                                   &caller.site.operands, state_);
+      const std::string changed = caller.site.writable.space().left_changed();
       caller.site.writable.space().wait(caller.site.operands.stream);
+      if (!changed.empty()) return "apply " + changed;
       if (!same_bytes(caller.site.problem, caller.shown_problem) ||
           !same_bytes(caller.site.operands, caller.shown_operands))
         return "apply wrote into rope_problem or rope_operands";

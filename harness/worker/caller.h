@@ -55,6 +55,7 @@ class Caller {
     if (placed_for_ != &kernel) {
       memory_.unmap_all();
       watch_.about(kernel);
+      has_applied_ = false;
     }
     placed_for_ = &kernel;
     set_phase(control_, protocol::Phase::copying);
@@ -166,6 +167,7 @@ class Caller {
         watch_.enter(Entry::prepare, kernel.prepare, live_->problem.at(), &live_->state);
     const bool written = !same_bytes(*live_->problem.at(), given);
     live_->problem.fill();
+    memory_.wait_for_all("in prepare");
     if (written) throw StepFailed{protocol::Status::failed, "prepare wrote into rope_problem"};
     if (answer != ROPE_OK)
       throw StepFailed{protocol::Status::failed, "prepare answered " + std::to_string(answer)};
@@ -222,22 +224,37 @@ class Caller {
     return watch_.enter(Entry::apply, kernel.apply, &p, &o, live_->state);
   }
 
-  // The second of a state's two usual calls is made as a graph, if the memory has such.
+  // A capture that ended may have left an error in the driver, so the next call has a new process.
+  StepFailed apply_failed(std::int32_t answer) {
+    const std::string why = memory_.why_apply_failed();
+    return {protocol::Status::failed, "apply answered " + std::to_string(answer) + why,
+            !why.empty()};
+  }
+
+  // One of a state's two usual calls is made as a graph, if the memory has such. It is the first in
+  // every other shape, once the kernel has made a plain call in this process: a kernel's code may
+  // be loaded at the first one.
+  bool makes_graph(const protocol::CallDescriptor& call) {
+    const bool is_first = call.workspace_at_end != 0;
+    const bool takes_first =
+        has_applied_ && (call.problem.tokens + call.problem.rotary_dim / 2) % 2 != 0;
+    has_applied_ = true;
+    return is_first == takes_first;
+  }
+
   void apply(const rope_kernel& kernel, const rope_problem& p, const rope_operands& o,
              const Workspace& workspace, const protocol::CallDescriptor& call) {
     const rope_problem given_problem = p;
     const rope_operands given_operands = o;
     set_phase(control_, protocol::Phase::apply);
-    memory_.begin_apply(o, call.workspace_at_end == 0);
+    memory_.begin_apply(o, makes_graph(call));
     const std::int32_t answer = enter_apply(kernel, p, o, call.float_mode);
     if (!same_bytes(p, given_problem) || !same_bytes(o, given_operands))
       throw StepFailed{protocol::Status::failed, "apply wrote into rope_problem or rope_operands"};
     live_->problem.hold(Entry::apply);
     if (workspace.overrun())
       throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};
-    if (answer != ROPE_OK)
-      throw StepFailed{protocol::Status::failed,
-                       "apply answered " + std::to_string(answer) + memory_.why_apply_failed()};
+    if (answer != ROPE_OK) throw apply_failed(answer);
     memory_.launch(o);
   }
 
@@ -274,7 +291,7 @@ class Caller {
       if (!repeated.failure().empty())
         throw StepFailed{protocol::Status::failed, repeated.failure()};
       if (!damage.empty()) throw StepFailed{protocol::Status::failed, "apply " + damage};
-      if (!kept.empty()) throw StepFailed{protocol::Status::failed, "apply " + kept};
+      if (!kept.empty()) throw StepFailed{protocol::Status::failed, "apply " + kept, true};
     };
     // The threads of several callers are the worker's own, and starting them allocates.
     callers == 1 ? watch_.around(Entry::apply, run) : run();
@@ -295,18 +312,20 @@ class Caller {
       set_phase(control_, protocol::Phase::release);
       watch_.enter(Entry::release, live_->kernel->release, live_->state);
       live_->problem.hold(Entry::release);
+      memory_.wait_for_all("in release");
     }
     *live_ = {};
     const bool last_of_all = std::none_of(std::begin(states_), std::end(states_),
                                           [](const Prepared& s) { return s.kernel != nullptr; });
     const std::string kept = last_of_all ? memory_.kept_by_states() : "";
-    if (!kept.empty()) throw StepFailed{protocol::Status::failed, kept};
+    if (!kept.empty()) throw StepFailed{protocol::Status::failed, kept, true};
   }
 
   protocol::Control& control_;
   CallMemory& memory_;
   EntryWatch watch_;
   const rope_kernel* placed_for_ = nullptr;
+  bool has_applied_ = false;  // the kernel that the memory is placed for
   Prepared states_[protocol::most_states];
   Prepared* live_ = states_;  // the state that the current call is about
 };

@@ -161,6 +161,7 @@ Fibers::~Fibers() {
 
 // The first function of a lane. Its argument comes in two halves, as makecontext passes ints.
 void Fibers::enter(unsigned high, unsigned low) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): two halves of a pointer
   auto& fiber = *reinterpret_cast<Fiber*>(std::uintptr_t{high} << 32 | low);
   Fibers& fibers = *fiber.fibers;
 #ifdef ROPEWALK_ASAN

@@ -10,6 +10,7 @@ void LaunchFault::say(const char* format, ...) {
   if (met()) return;
   va_list arguments;
   va_start(arguments, format);
+  // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start is the line before
   std::vsnprintf(text_, sizeof text_, format, arguments);
   va_end(arguments);
 }

@@ -3,6 +3,7 @@
 // clause of the contract for ROPE_CUDA.
 #include <bit>
 #include <cstdint>
+#include <thread>
 
 #include "properties/mutants/on_device.h"
 
@@ -17,7 +18,7 @@ struct OwnMemory : CorrectDevice {
   static int prepare(const rope_problem&, DeviceState& s) {
     unsigned long long address = 0;
     const int answer = cuMemAlloc_v2(&address, 4096);
-    s.kept = reinterpret_cast<void*>(address);
+    s.kept = pointer_of(address);
     return answer;
   }
   static void release(DeviceState& s) {
@@ -111,6 +112,32 @@ struct AllocatesInApply : CorrectDevice {
 };
 const RegisteredKernel allocates = on_device<AllocatesInApply>("mutant_device_allocates_table");
 
+// Allocated in the order of the stream, which a capture allows.
+struct AllocatesOnStream : CorrectDevice {
+  static int before(const rope_problem&, const rope_operands& o, DeviceState&) {
+    unsigned long long memory = 0;
+    return cuMemAllocAsync(&memory, 4096, o.stream) | cuMemFreeAsync(memory, o.stream);
+  }
+};
+const RegisteredKernel allocates_on_stream =
+    on_device<AllocatesOnStream>("mutant_device_allocates_on_stream_table");
+
+// What a state needs is made at its first call, not in prepare.
+struct AllocatesAtFirstCall : CorrectDevice {
+  static int before(const rope_problem&, const rope_operands&, DeviceState& s) {
+    if (s.kept != nullptr) return ROPE_OK;
+    unsigned long long memory = 0;
+    const int answer = cuMemAlloc_v2(&memory, 4096);
+    s.kept = pointer_of(memory);
+    return answer;
+  }
+  static void release(DeviceState& s) {
+    cuMemFree_v2(reinterpret_cast<unsigned long long>(s.kept));
+  }
+};
+const RegisteredKernel allocates_at_first_call =
+    on_device<AllocatesAtFirstCall>("mutant_device_allocates_at_first_call_table");
+
 // Keeps memory of late calls only, which are repeated and not captured.
 struct KeepsMemory : CorrectDevice {
   static int before(const rope_problem&, const rope_operands&, DeviceState& s) {
@@ -192,6 +219,58 @@ struct LeavesNoContext : CorrectDevice {
   }
 };
 const RegisteredKernel no_context = on_device<LeavesNoContext>("mutant_device_no_context_table");
+
+// Only on threads that are not the first one which called.
+struct LeavesNoContextOnThreads : CorrectDevice {
+  static int before(const rope_problem&, const rope_operands&, DeviceState&) {
+    static const auto first = std::this_thread::get_id();
+    if (std::this_thread::get_id() != first) cuCtxSetCurrent(nullptr);
+    return ROPE_OK;
+  }
+};
+const RegisteredKernel no_context_on_threads = on_device<LeavesNoContextOnThreads>(
+    "mutant_device_no_context_on_threads_table", ROPE_THREAD_SAFE);
+
+// Takes a workspace for a multiple of 256 bytes, as cudaMalloc's addresses are.
+struct WidelyAligned : CorrectDevice {
+  static void body(const Launched& call) {
+    CorrectDevice::body(call);
+    if (reinterpret_cast<std::uintptr_t>(call.operands.workspace) % 256 != 0)
+      *static_cast<float*>(call.operands.tensor[0].out) = 77;
+  }
+};
+template <class Hooks>
+RegisteredKernel with_workspace(const char* name) {
+  KernelInfo info = device_info<Hooks>(name);
+  info.workspace_bytes = [](const rope_problem*) -> std::size_t { return 256; };
+  return RegisteredKernel(info);
+}
+const RegisteredKernel widely_aligned =
+    with_workspace<WidelyAligned>("mutant_device_workspace_at_256_table");
+
+// Writes into the workspace of the state's first call, at each call.
+struct KeepsWorkspace : CorrectDevice {
+  static int before(const rope_problem&, const rope_operands& o, DeviceState& s) {
+    if (s.kept == nullptr) s.kept = o.workspace;
+    return ROPE_OK;
+  }
+  static void body(const Launched& call) {
+    CorrectDevice::body(call);
+    *static_cast<float*>(call.kept) = 1;
+  }
+};
+const RegisteredKernel keeps_workspace =
+    with_workspace<KeepsWorkspace>("mutant_device_keeps_workspace_table");
+
+// The fault of what prepare put on a stream is not a fault of apply.
+struct PrepareFaults : CorrectDevice {
+  static void fault(const Launched&) { *static_cast<volatile int*>(pointer_of(4096)) = 1; }
+  static int prepare(const rope_problem& p, DeviceState& s) {
+    return put_on(nullptr, Launched{fault, p, {}, nullptr}, s);
+  }
+};
+const RegisteredKernel prepare_faults =
+    on_device<PrepareFaults>("mutant_device_prepare_faults_table");
 
 }  // namespace
 }  // namespace ropewalk::mutants

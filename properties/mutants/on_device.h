@@ -14,6 +14,8 @@ int cuStreamCreate(void** stream, unsigned flags);
 int cuStreamSynchronize(void* stream);
 int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes);
 int cuMemFree_v2(unsigned long long address);
+int cuMemAllocAsync(unsigned long long* address, std::size_t bytes, void* stream);
+int cuMemFreeAsync(unsigned long long address, void* stream);
 int cuCtxSetCurrent(void* context);
 int cuEventCreate(void** event, unsigned flags);
 int cuEventDestroy_v2(void* event);
@@ -22,6 +24,11 @@ int cuStreamWaitEvent(void* stream, void* event, unsigned flags);
 }  // NOLINTEND
 
 namespace ropewalk::mutants {
+
+inline void* pointer_of(unsigned long long address) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's addresses are integers
+  return reinterpret_cast<void*>(address);
+}
 
 /// A state keeps what its calls put on a stream until release, as a captured call may be launched
 /// again.

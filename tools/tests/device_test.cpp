@@ -25,6 +25,13 @@ const DeviceBreach device_breaches[] = {
     {"streams_not_joined", "agreement", "a pair is too far from the exact rotation"},
     {"waits", "agreement", "apply answered 2, as it cannot be captured into a graph: CUDA error"},
     {"allocates", "agreement", "apply cannot be captured into a graph: CUDA error 901"},
+    {"allocates_on_stream", "agreement", "apply allocates device memory, by work on its stream"},
+    {"allocates_at_first_call", "agreement", "as it cannot be captured into a graph: CUDA error"},
+    {"no_context_on_threads", "threads", "apply left no CUDA context current"},
+    {"workspace_at_256", "agreement", "a pair is too far from the exact rotation"},
+    {"keeps_workspace", "agreement", "apply wrote into the workspace of an earlier call"},
+    {"prepare_faults", "agreement",
+     "CUDA error 700 (an illegal memory access was encountered) in prepare"},
     {"keeps_memory", "history", "bytes of device memory, and again when its calls were repeated"},
     {"release_forgets", "sizes", "release kept device memory: "},
     {"writes_input", "agreement", "apply wrote into tensor 0 in, which is read-only: byte offset "},
@@ -50,7 +57,10 @@ TEST(Device, EachBrokenClauseIsNamed) {
 TEST(Device, CorrectKernelsHold) {
   const struct {
     const char *settings, *arguments;
-  } runs[] = {{"", "--kernel 'control_device_*' --property agreement --property threads"},
+  } runs[] = {{"",
+               "--kernel control_device_table --kernel 'control_device_o*' --kernel "
+               "'control_device_s*' --property agreement "
+               "--property threads"},
               {"ROPEWALK_DEVICE_MEMORY=exact",
                "--kernel control_device_table --property agreement --property shared_inputs"}};
   for (const auto& [settings, arguments] : runs) {

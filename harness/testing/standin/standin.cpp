@@ -129,6 +129,7 @@ StandInAnswer put(Stream* on, Work work) {
 StandInAnswer drain(std::unique_lock<std::mutex>& held, Stream& stream) {
   StandIn& m = stand_in();
   m.ended.wait(held, [&] { return !stream.is_running; });
+  if (stream.work.empty()) return m.sticky;
   stream.is_running = true;
   begin_running();
   while (!stream.work.empty() && m.sticky == success) {

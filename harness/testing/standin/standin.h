@@ -35,6 +35,7 @@ struct Work {
   Address block = 0;
   std::shared_ptr<const bool> awaited = nullptr;
   Stream* other = nullptr;
+  bool allocates = false;
 };
 
 // The work of a stream that is captured, and of streams that were forked from it.

@@ -17,6 +17,7 @@ namespace {
 thread_local Context* current = nullptr;
 
 std::byte* memory(Address address) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's addresses are integers
   return reinterpret_cast<std::byte*>(address);
 }
 
@@ -95,6 +96,8 @@ StandInAnswer cuMemAlloc_v2(Address* address, std::size_t bytes) {
 StandInAnswer cuMemFree_v2(Address address) {
   const std::lock_guard held(stand_in().lock);
   StandIn& m = stand_in();
+  if (m.sticky != success) return m.sticky;
+  if (spoils_a_capture()) return capture_unsupported;
   const auto at = m.blocks.find(address);
   if (at == m.blocks.end()) return invalid_value;
   munmap(at->second.begin - page(), at->second.bytes + 2 * page());
@@ -181,6 +184,17 @@ StandInAnswer cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {
   work.other = event->stream;
   return put(stream, std::move(work));
 }
+StandInAnswer cuGraphGetNodes(Graph* graph, const Work** nodes, std::size_t* count) {
+  *count = graph->work.size();
+  for (std::size_t i = 0; nodes != nullptr && i < graph->work.size(); ++i)
+    nodes[i] = &graph->work[i];
+  return success;
+}
+StandInAnswer cuGraphNodeGetType(const Work* node, int* type) {
+  constexpr int host_function = 3, allocates = 10;
+  *type = node->allocates ? allocates : host_function;
+  return success;
+}
 StandInAnswer cuGraphInstantiateWithFlags(Graph** exec, Graph* graph, unsigned long long) {
   *exec = new Graph(*graph);
   return success;
@@ -197,6 +211,16 @@ StandInAnswer cuGraphExecDestroy(Graph* exec) {
 StandInAnswer cuGraphDestroy(Graph* graph) {
   delete graph;
   return success;
+}
+// Memory that is never touched: what a kernel would do with it is not the question.
+StandInAnswer cuMemAllocAsync(Address* address, std::size_t, Stream* stream) {
+  *address = page();
+  Work work{[] {}};
+  work.allocates = true;
+  return put(stream, std::move(work));
+}
+StandInAnswer cuMemFreeAsync(Address, Stream* stream) {
+  return put(stream, {[] {}});
 }
 StandInAnswer cuLaunchHostFunc(Stream* stream, void (*function)(void*), void* data) {
   return put(stream, {[=] { function(data); }});
