@@ -6,7 +6,7 @@
 #   ./run.sh --stand-in [OUT]   the same with a stand-in for the driver: it tries this script, not a GPU
 #
 # OUT gets results.jsonl, table.txt and the output of each step. Exit code: 0 all steps hold; 1 one
-# does not; 2 bad usage.
+# does not; 2 bad usage; 3 no kernel of a device can run here.
 set -u
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd) || exit 2
 driver='' plugin="$here/ropewalk_cuda.so" tests=Gpu
@@ -29,17 +29,20 @@ rm -f "$out/results.jsonl"
 export ROPEWALK_REQUIRE_GPU=1
 failed=0
 
-row() { printf '%-28s %-9s %s\n' "$1" "$2" "$3" | tee -a "$out/table.txt"; }
+row() { printf '%-38s %-8s %s\n' "$1" "$2" "$3" | tee -a "$out/table.txt"; }
 
-# step TITLE LOG PATTERN COMMAND...: the last line of the output that matches is shown.
+# step TITLE LOG PATTERN COMMAND...: the lines of the output that match are shown, or else its last one.
 step() {
   title=$1 log=$out/$2.log pattern=$3
   shift 3
   begin=$(date +%s)
   if "$@" >"$log" 2>&1; then said=ok; else said="FAIL ($?)"; failed=1; fi
-  line=$(grep -E "$pattern" "$log" | tail -n 1)
-  [ -n "$line" ] || line=$(tail -n 1 "$log")
-  row "$title" "$said" "$line, $(($(date +%s) - begin)) s"
+  took=$(($(date +%s) - begin))
+  lines=$(grep -E "$pattern" "$log" | awk '!seen[$0]++')
+  [ -n "$lines" ] || lines=$(tail -n 1 "$log")
+  while IFS= read -r line; do row "$title" "$said" "$line ($took s)"; done <<LINES
+$lines
+LINES
 }
 
 row machine - "$(uname -sr), $(getconf GNU_LIBC_VERSION), $(grep -m1 'model name' /proc/cpuinfo | sed 's/.*: //')"
@@ -49,6 +52,9 @@ else
   row device - "$(nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>/dev/null |
     head -n 1 | grep . || echo 'nvidia-smi was not found')"
 fi
+set -- $names
+why=$("$here/ropewalk" list --no-cuda --plugin "$plugin" --kernel "$1" 2>&1 | sed -n 's/.*SKIPPED: //p')
+if [ -n "$why" ]; then row kernels SKIPPED "$why"; exit 3; fi
 for name in $names; do
   step "verify $name" "verify_$name" 'claims hold' "$here/ropewalk" verify --no-cuda --plugin "$plugin" \
     --kernel "$name" --profile "$profile" --out "$out"
@@ -59,7 +65,6 @@ step 'conversions' conversions 'values of f32|SKIPPED|Failure' \
   "$here/same_bits_test" "--gtest_filter=*InConversions/$tests"
 step 'controls of these two' controls 'PASSED|FAILED' \
   "$here/same_bits_test" '--gtest_filter=DifferentBits.*'
-set -- $names
 if command -v compute-sanitizer >/dev/null 2>&1 && [ -z "$driver" ]; then
   export ROPEWALK_DEVICE_MEMORY=exact
   step memcheck memcheck 'ERROR SUMMARY' compute-sanitizer --tool memcheck --target-processes all \
