@@ -125,10 +125,11 @@ TEST(Team, TwoPlacesAreNotOneCollective) {
   });
   EXPECT_TRUE(left(text, "collective of its warp that 16 of 32 lanes")) << text;
   const std::string barriers = words({{1}, {32}}, [](const Lane& lane, Team& team) {
-    if (lane.thread.x < 16)
+    if (lane.thread.x < 16) {
       team.barrier();
-    else
-      team.barrier();
+      return;
+    }
+    team.barrier();
   });
   EXPECT_TRUE(left(barriers, "barrier that 16 of 32 lanes")) << barriers;
 }

@@ -48,6 +48,10 @@ void check(const std::vector<BadInput>& table) {
   }
 }
 
+std::string line_of(std::size_t characters) {
+  return std::string(characters, 'x');
+}
+
 std::string replay(const std::string& words) {
   return "replay 'kernel=plain property=norm " + words + "'";
 }
@@ -287,11 +291,8 @@ TEST(BadInput, ResultsFiles) {
        {"FILE:2: ", "'exit_code' is out of range"}},
       {"half a surrogate", report, end(R"("x":"\ud800")"), {"FILE:2: ", "not JSON"}},
       {"a blank line", report, run_row + "\n", {"FILE:2: ", "not JSON"}},
-      {"a line of 100 MB", report, std::string(100000000, 'x') + "\n", {"FILE:1: ", "16 MiB"}},
-      {"50 MB without a newline",
-       report,
-       run_row + std::string(50000000, 'x'),
-       {"FILE:2: ", "16 MiB"}},
+      {"a line of 100 MB", report, line_of(100'000'000) + "\n", {"FILE:1: ", "16 MiB"}},
+      {"50 MB without a newline", report, run_row + line_of(50'000'000), {"FILE:2: ", "16 MiB"}},
   });
 }
 
@@ -300,13 +301,14 @@ TEST(BadInput, WhatLooksBrokenInAResultsFileAndIsRead) {
       R"({"schema":1,"row":"end","exit_code":1,"exit_code":0,"seconds":0,"finished_at":""})";
   const auto file = scratch() / "FILE", out = scratch() / "out";
   const std::string row = run_row.substr(0, run_row.size() - 1);
-  for (const std::string& content : {
-           run_row + end + "\n",                           // a key given twice
-           row + "\r\n" + end + "\r\n",                    // line ends of another system
-           "\xEF\xBB\xBF" + run_row + end + "\n",          // a byte order mark
-           run_row + end + "\n{\"schema\":1,\"row\":\"v",  // a row cut off by a kill
-           run_row + "garbage that is no whole line",      // and one cut off by something else
-       }) {
+  const std::string contents[] = {
+      run_row + end + "\n",                           // a key given twice
+      row + "\r\n" + end + "\r\n",                    // line ends of another system
+      "\xEF\xBB\xBF" + run_row + end + "\n",          // a byte order mark
+      run_row + end + "\n{\"schema\":1,\"row\":\"v",  // a row cut off by a kill
+      run_row + "garbage that is no whole line",      // and one cut off by something else
+  };
+  for (const std::string& content : contents) {
     std::filesystem::remove_all(out);
     spill(file, content);
     const Result r = ropewalk("report " + file.string() + " --out " + out.string());

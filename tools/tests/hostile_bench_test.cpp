@@ -64,6 +64,11 @@ INSTANTIATE_TEST_SUITE_P(
                       Hostile{"throw_lines", "left the kernel: first\\nsecond\\x1b[2J"}),
     [](const auto& hostile) { return std::string(hostile.param.name); });
 
+std::string google_benchmark_of(const std::string& name) {
+  return "bench --kernel plain --kernel " + name + with_hostile + small +
+         " -- --benchmark_min_time=0.1";
+}
+
 TEST(HostileBench, WithGoogleBenchmarkTheyAreNamedToo) {
 #ifdef ROPEWALK_SANITIZED
   GTEST_SKIP() << "they begin after 40,000 calls: no sanitized kernel is timed so often";
@@ -71,8 +76,7 @@ TEST(HostileBench, WithGoogleBenchmarkTheyAreNamedToo) {
   for (const auto& [name, why] : {std::pair{"forge_reply", "wrote to the worker's socket"},
                                   {"print_to_stderr", "wrote to stderr: 'noise"},
                                   {"throw_lines", "first\\nsecond"}}) {
-    const Result r = ropewalk(std::string("bench --kernel plain --kernel ") + name + with_hostile +
-                              small + " -- --benchmark_min_time=0.1");
+    const Result r = ropewalk(google_benchmark_of(name));
     EXPECT_EQ(r.code, 1) << r.out << r.err;
     EXPECT_TRUE(contains(r.out, std::string("BROKEN ") + name)) << r.out << r.err;
     EXPECT_TRUE(contains(r.out, why)) << r.out << r.err;

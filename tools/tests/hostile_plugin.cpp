@@ -62,7 +62,8 @@ void forge_empty() {
 void blame_plain() {
   auto* control =
       static_cast<char*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0));
-  std::strcpy(control + 8, "plain|shape-1");
+  constexpr char other[] = "plain|shape-1";
+  std::memcpy(control + 8, other, sizeof other);
   std::abort();
 }
 void print_to_stderr() {

@@ -90,13 +90,13 @@ TEST(Bench, TakesTheSpeedOfTheHostileKernelAlone) {
 // be judged, and the command reports that.
 TEST(Plugin, ThatListsOtherKernelsLaterIsRefusedByName) {
   const auto mark = scratch() / "mark";
+  const std::string kernels = "--kernel 'hostile*' --kernel plain --plugin " + plugin;
   for (const std::string what :
        {"verify --property norm --cases 3 ", "verify --property norm --cases 3 --jobs 2 ",
         "bench --profile smoke --rounds 8 --launches 1 --workload llama-3-8b/decode-1 "}) {
     fs::remove(mark);
-    const Result r =
-        ropewalk(what + "--kernel 'hostile*' --kernel plain --plugin " + plugin,
-                 doing("vanish", "load") + "export HOSTILE_MARK=" + mark.string() + "; ");
+    const Result r = ropewalk(
+        what + kernels, doing("vanish", "load") + "export HOSTILE_MARK=" + mark.string() + "; ");
     EXPECT_EQ(r.code, 2) << r.out << r.err;
     EXPECT_EQ(lines_in(r.err), 1) << r.err;
     EXPECT_TRUE(contains(r.err, "plugin " + plugin + ": lists other kernels than when it was "))

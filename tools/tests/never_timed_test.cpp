@@ -43,9 +43,9 @@ TEST(NeverTimed, IsSaidByBenchAndChangesNoExitCode) {
 }
 
 TEST(NeverTimed, AloneIsNothingToTime) {
-  for (const char* engine : {"paired", "gbench"}) {
-    const Result r =
-        ropewalk("bench --kernel 'beside_*' --engine " + std::string(engine) + quick + beside);
+  const std::string bench = "bench --kernel 'beside_*'" + quick + beside;
+  for (const char* engine : {"--engine paired", "--engine gbench"}) {
+    const Result r = ropewalk(bench + engine);
     EXPECT_EQ(r.code, 3) << r.out << r.err;
     for (const std::string& line : words) EXPECT_TRUE(contains(r.out, line)) << r.out;
   }

@@ -21,6 +21,10 @@ bool watched(const std::string& rows) {
   return !contains(rows, "not watched here");
 }
 
+std::string leaves(const std::string& mode) {
+  return "TEST_POOL=" + mode + " ";
+}
+
 // The reason of a kernel's first FAIL row; empty if there is none.
 std::map<std::string, std::string> failures(const std::string& rows) {
   std::map<std::string, std::string> out;
@@ -34,7 +38,7 @@ class LeftByLoading : public testing::TestWithParam<const char*> {};
 
 TEST_P(LeftByLoading, MayRestAndServePrepareAndMayNotDoTheWorkOfApply) {
   const std::string mode = GetParam();
-  const Result r = ropewalk(verify + "'pool_*'" + with_pool, "TEST_POOL=" + mode + " ");
+  const Result r = ropewalk(verify + "'pool_*'" + with_pool, leaves(mode));
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   const std::string task = mode == "child" ? "child process" : "thread";
   auto failed = failures(r.out);
@@ -53,12 +57,12 @@ TEST(LeftByLoading, AThreadThatNeverRestsIsItsOwnKernelsFaultAlone) {
 }
 
 TEST(LeftByLoading, SwitchesNoCheckOfAnotherPluginOff) {
+  const std::string command = verify +
+                              "mutant_maps_memory_table --kernel mutant_joins_thread_table "
+                              "--kernel mutant_leaves_child_table" +
+                              with_pool + "--plugin " ROPEWALK_MUTANTS;
   for (const std::string mode : {"thread", "child"}) {
-    const Result r = ropewalk(verify +
-                                  "mutant_maps_memory_table --kernel mutant_joins_thread_table "
-                                  "--kernel mutant_leaves_child_table" +
-                                  with_pool + "--plugin " ROPEWALK_MUTANTS,
-                              "TEST_POOL=" + mode + " ");
+    const Result r = ropewalk(command, leaves(mode));
     EXPECT_EQ(r.code, 1) << r.out << r.err;
     const auto failed = failures(r.out);
     EXPECT_TRUE(failed.contains("mutant_leaves_child_table")) << mode << r.out;
@@ -72,15 +76,14 @@ TEST(LeftByLoading, SwitchesNoCheckOfAnotherPluginOff) {
 // at fault.
 TEST(LeftByLoading, IsCaughtWhileTimedAndBlamesNoOther) {
   const std::string broken[][2] = {{"thread", "pool_works"}, {"spins", "pool_idle"}};
+  const auto out = scratch() / "out";
+  const std::string bench = "bench" + with_pool +
+                            "--profile smoke --shape q=4,k=2,d=64,tokens=1 --launches 1 --rounds 8 "
+                            "--out " +
+                            out.string() + " --kernel plain --kernel ";
   for (const auto& [mode, culprit] : broken) {
-    const auto out = scratch() / "out";
     std::filesystem::remove_all(out);
-    const std::string kernels = mode == "thread" ? "'pool_*'" : "pool_idle";
-    const Result r = ropewalk(
-        "bench --kernel plain --kernel " + kernels + with_pool +
-            "--profile smoke --shape q=4,k=2,d=64,tokens=1 --launches 1 --rounds 8 --out " +
-            out.string(),
-        "TEST_POOL=" + mode + " ");
+    const Result r = ropewalk(bench + (mode == "thread" ? "'pool_*'" : "pool_idle"), leaves(mode));
     EXPECT_EQ(r.code, 1) << r.out << r.err;
     for (const std::string kernel : {"plain", "pool_idle", "pool_works"})
       EXPECT_EQ(contains(r.out, "BROKEN " + kernel), kernel == culprit) << mode << r.out;
@@ -93,13 +96,13 @@ TEST(WorkersOfPlugins, RefuseANameThatTwoHaveAndAFileTwice) {
   const std::string pool = ROPEWALK_POOL_PLUGIN;
   const auto copy = scratch() / "copy.so";
   std::filesystem::copy_file(pool, copy, std::filesystem::copy_options::overwrite_existing);
+  const std::string two = "verify" + with_pool + "--plugin ";
+  const std::string refused = ": a kernel named pool_idle is there already, from " + pool;
   for (const std::string& second : {pool, copy.string()}) {
-    const Result r = ropewalk("verify" + with_pool + "--plugin " + second);
+    const Result r = ropewalk(two + second);
     EXPECT_EQ(r.code, 2);
     EXPECT_EQ(lines_in(r.err), 1) << r.err;
-    EXPECT_TRUE(contains(
-        r.err, "plugin " + second + ": a kernel named pool_idle is there already, from " + pool))
-        << r.err;
+    EXPECT_TRUE(contains(r.err, second + refused)) << r.err;
   }
 }
 

@@ -22,6 +22,8 @@ void rotate_head(const rope_problem& p, const Head<float>& head, float* to) {
   const std::int64_t half = p.rotary_dim / 2;
   const float scale = p.attention_scale == 0 ? 1.0f : static_cast<float>(p.attention_scale);
   const float turn = p.operation == ROPE_TRANSPOSE ? -1.0f : 1.0f;
+  if (head.cos == nullptr || head.sin == nullptr)
+    __builtin_unreachable();  // supports() asks for them
   for (std::int64_t i = 0; i < half; ++i) {
     const PairIndex at = pair_index(p.pairing, i, half);
     const float a = head.in[at.first], b = head.in[at.second], sin = turn * head.sin[i];
