@@ -1,0 +1,324 @@
+#include "properties/search/covering.h"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+
+#include "harness/cases/data.h"
+#include "properties/search/covering_candidates.h"
+#include "properties/search/partial_row.h"
+#include "properties/search/tuple_set.h"
+
+namespace ropewalk::properties {
+namespace {
+
+constexpr int candidates_max = 24, array_candidates_max = 6;
+
+bool is_empty(std::span<const std::uint64_t> set) {
+  return std::all_of(set.begin(), set.end(), [](std::uint64_t word) { return word == 0; });
+}
+
+std::vector<TupleSet> sets_of(const Lanes& lanes, const std::vector<Strength>& strengths) {
+  if (strengths.empty()) throw std::invalid_argument("a covering array needs a strength");
+  std::vector<TupleSet> sets;
+  for (const Strength& strength : strengths) sets.emplace_back(lanes, strength);
+  return sets;
+}
+
+OrthogonalArray array_of(const Lanes& lanes, const std::vector<Strength>& strengths) {
+  OrthogonalArray largest;
+  for (const Strength& strength : strengths)
+    if (OrthogonalArray array(lanes, strength); array.rows() > largest.rows()) largest = array;
+  return largest;
+}
+
+}  // namespace
+
+class Cover::State {
+ public:
+  State(const CoveringModel& model, const std::vector<Strength>& strengths, std::uint64_t seed)
+      : row_(model),
+        wanted_(sets_of(row_.lanes(), strengths)),
+        candidates_(row_, wanted_),
+        array_(array_of(row_.lanes(), strengths)),
+        seed_(seed) {
+    if (!reach({}, candidates_, 0))
+      throw std::invalid_argument("the constraints of the model allow no row");
+    for (int row = 0; row < array_.rows(); ++row) array_rows_.push_back(row);
+    for (TupleSet& set : wanted_) fill(set);
+  }
+
+  std::optional<Row> next();
+  void took(const Row& row);
+  void forbid(const LevelTuple& tuple);
+  std::optional<Row> row_with(const LevelTuple& tuple) {
+    if (!reach(row_.lanes().of(tuple), candidates_, random())) return {};
+    return row_.row();
+  }
+  Coverage coverage() {
+    count_all();
+    return {met_ + wanted_size(), met_};
+  }
+  std::vector<LevelTuple> missing();
+
+ private:
+  struct Stem {
+    std::size_t set = 0, id = 0;
+  };
+
+  std::uint64_t random() { return harness::hash(seed_, ++draws_); }
+  std::int64_t wanted_size() const {
+    std::int64_t size = 0;
+    for (const TupleSet& set : wanted_) size += set.size();
+    return size;
+  }
+  void fill(TupleSet& set);
+  void count(const std::vector<int>& lanes);
+  bool reach(std::span<const int> tuple, Candidates& candidates, std::uint64_t random);
+  void settle();
+  void count_all();
+  std::vector<Stem> stems() const;
+  bool begin_with(const Stem& stem);
+  std::optional<Row> any_row(const std::vector<Stem>& stems);
+
+  PartialRow row_;
+  /// The tuples of each strength that are not met and not known to be impossible.
+  std::vector<TupleSet> wanted_;
+  Candidates candidates_;
+  OrthogonalArray array_;
+  std::vector<int> array_rows_;          ///< those that no taken row used
+  std::optional<std::size_t> proposed_;  ///< the one that next() used
+  std::vector<std::vector<int>> taken_;
+  std::uint64_t seed_, draws_ = 0;
+  std::int64_t met_ = 0;
+  bool settled_ = false;     ///< all wanted tuples are possible
+  bool all_allowed_ = true;  ///< the constraints allow all taken rows
+  bool counted_ = true;      ///< met_ is right
+};
+
+// Puts all tuples into a set but those that the constraints exclude at once.
+void Cover::State::fill(TupleSet& set) {
+  const Lanes& lanes = row_.lanes();
+  set.clear();
+  for (std::size_t stem = 0; stem < set.stems(); ++stem) {
+    const auto fixed = set.stem_lanes(stem);
+    if (!row_.restart() || !row_.fix(fixed)) continue;
+    const int begin = fixed.empty() ? 0 : fixed.back() + 1;
+    for (int lane = begin; lane < static_cast<int>(lanes.factor.size()); ++lane) {
+      if (set.position_of(lane) < 0 || !row_.is_live(lane)) continue;
+      if (!fixed.empty() && lanes.factor_of(lane) == lanes.factor_of(fixed.back())) continue;
+      set.insert(set.tuple(stem, lane));
+    }
+  }
+}
+
+// Completes a row with these lanes, if there is one.
+bool Cover::State::reach(std::span<const int> tuple, Candidates& candidates, std::uint64_t random) {
+  if (!row_.restart() || !row_.fix(tuple)) return false;
+  if (candidates.complete({}, random)) return true;
+  return row_.restart() && row_.fix(tuple) && row_.finish_exactly(random);
+}
+
+// Removes the impossible tuples. Each row that is found proves all its tuples possible.
+void Cover::State::settle() {
+  if (settled_) return;
+  settled_ = true;
+  std::vector<TupleSet> unproven = wanted_;
+  Candidates candidates(row_, unproven);
+  if (!reach({}, candidates, seed_))
+    for (TupleSet& set : wanted_) set.clear();
+  for (std::size_t s = 0; s < wanted_.size() && wanted_size() > 0; ++s) {
+    for (std::size_t stem = 0; stem < unproven[s].stems(); ++stem) {
+      while (!is_empty(unproven[s].completions(stem))) {
+        const auto tuple = unproven[s].tuple(stem, lane_at(unproven[s].completions(stem), 0));
+        if (reach(tuple, candidates, harness::hash(seed_, s, stem))) {
+          const std::vector<int> lanes = row_.lanes().of(row_.row());
+          for (TupleSet& set : unproven) set.erase_all(lanes);
+        } else {
+          unproven[s].erase(tuple);
+          wanted_[s].erase(tuple);
+        }
+      }
+    }
+  }
+}
+
+std::vector<Cover::State::Stem> Cover::State::stems() const {
+  std::vector<Stem> stems;
+  for (std::size_t s = 0; s < wanted_.size(); ++s)
+    for (std::size_t id = 0; wanted_[s].size() > 0 && id < wanted_[s].stems(); ++id)
+      if (!is_empty(wanted_[s].completions(id))) stems.push_back({s, id});
+  return stems;
+}
+
+// Begins a row with a wanted tuple of the stem. Removes a tuple that is impossible.
+bool Cover::State::begin_with(const Stem& stem) {
+  TupleSet& set = wanted_[stem.set];
+  const auto lanes = set.completions(stem.id);
+  const auto count = static_cast<std::uint64_t>(lane_count(lanes));
+  if (count == 0) return false;
+  const auto tuple = set.tuple(stem.id, lane_at(lanes, static_cast<int>(random() % count)));
+  if (row_.restart() && row_.fix(tuple)) return true;
+  set.erase(tuple);
+  return false;
+}
+
+// Candidates of the orthogonal array count a quarter more: their tuples fit together in later rows.
+std::optional<Row> Cover::State::next() {
+  proposed_.reset();
+  if (wanted_size() == 0) return {};
+  std::optional<Row> best;
+  std::int64_t best_gain = 0;
+  std::optional<std::size_t> best_array;
+  const auto compare = [&](std::int64_t gain, std::optional<std::size_t> array) {
+    if (gain <= best_gain) return;
+    best_gain = gain;
+    best = row_.row();
+    best_array = array;
+  };
+  for (int i = 0; i < array_candidates_max && !array_rows_.empty(); ++i) {
+    const std::size_t at = random() % array_rows_.size();
+    if (!row_.restart()) break;
+    if (!candidates_.complete(array_.lanes_of(array_rows_[at]), random())) continue;
+    compare(candidates_.gain() * 5 / 4, at);
+  }
+  const std::vector<Stem> all = stems();
+  const int more = best ? array_candidates_max : candidates_max;
+  for (int i = 0; i < more; ++i)
+    if (begin_with(all[random() % all.size()]) && candidates_.complete({}, random()))
+      compare(candidates_.gain(), {});
+  proposed_ = best_array;
+  return best ? best : any_row(all);
+}
+
+// Decides tuple by tuple, until a row has one.
+std::optional<Row> Cover::State::any_row(const std::vector<Stem>& stems) {
+  if (!reach({}, candidates_, random()))
+    for (TupleSet& set : wanted_) set.clear();
+  for (const Stem& stem : stems) {
+    TupleSet& set = wanted_[stem.set];
+    while (!is_empty(set.completions(stem.id))) {
+      const auto tuple = set.tuple(stem.id, lane_at(set.completions(stem.id), 0));
+      if (reach(tuple, candidates_, random())) return row_.row();
+      set.erase(tuple);
+    }
+  }
+  return {};
+}
+
+void Cover::State::took(const Row& row) {
+  taken_.push_back(row_.lanes().of(row));
+  count(taken_.back());
+  if (!proposed_) return;
+  array_rows_[*proposed_] = array_rows_.back();
+  array_rows_.pop_back();
+  proposed_.reset();
+}
+
+// Of a row that the constraints exclude, only the possible tuples count.
+void Cover::State::count(const std::vector<int>& lanes) {
+  if (!row_.restart() || !row_.fix(lanes)) {
+    all_allowed_ = false;
+    settle();
+  }
+  for (TupleSet& set : wanted_) met_ += set.erase_all(lanes);
+}
+
+void Cover::State::forbid(const LevelTuple& tuple) {
+  const std::vector<int> lanes = row_.lanes().of(tuple);
+  if (lanes.empty()) throw std::invalid_argument("a forbidden tuple needs a level");
+  row_.forbid(lanes);
+  settled_ = false;
+  all_allowed_ = all_allowed_ && std::none_of(taken_.begin(), taken_.end(), [&](const auto& row) {
+                   return std::includes(row.begin(), row.end(), lanes.begin(), lanes.end());
+                 });
+  // An allowed row proves its tuples possible. A tuple of another row may be impossible now.
+  counted_ = counted_ && all_allowed_;
+}
+
+void Cover::State::count_all() {
+  if (!counted_) {
+    met_ = 0;
+    settled_ = false;
+    for (TupleSet& set : wanted_) fill(set);
+    for (const auto& row : taken_) count(row);
+    counted_ = true;
+  }
+  settle();
+}
+
+std::vector<LevelTuple> Cover::State::missing() {
+  count_all();
+  const Lanes& lanes = row_.lanes();
+  std::vector<LevelTuple> all;
+  for (const TupleSet& set : wanted_) {
+    for (std::size_t stem = 0; stem < set.stems(); ++stem) {
+      const auto completions = set.completions(stem);
+      for (int i = lane_count(completions) - 1; i >= 0; --i) {
+        const int last = lane_at(completions, i);
+        if (set.t() > 1 && last < set.stem_lanes(stem).back()) break;  // held by another stem too
+        LevelTuple tuple;
+        for (const int lane : set.tuple(stem, last))
+          tuple.push_back({static_cast<int>(lanes.factor_of(lane)), lanes.level_of(lane)});
+        std::sort(tuple.begin(), tuple.end());
+        all.push_back(std::move(tuple));
+      }
+    }
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+Cover::Cover(const CoveringModel& model, const std::vector<Strength>& strengths, std::uint64_t seed)
+    : state_(std::make_unique<State>(model, strengths, seed)) {}
+Cover::~Cover() = default;
+Cover::Cover(Cover&&) noexcept = default;
+Cover& Cover::operator=(Cover&&) noexcept = default;
+
+std::optional<Row> Cover::next() {
+  return state_->next();
+}
+void Cover::took(const Row& row) {
+  state_->took(row);
+}
+void Cover::forbid(const LevelTuple& tuple) {
+  state_->forbid(tuple);
+}
+std::optional<Row> Cover::row_with(const LevelTuple& tuple) {
+  return state_->row_with(tuple);
+}
+Coverage Cover::coverage() {
+  return state_->coverage();
+}
+std::vector<LevelTuple> Cover::missing() {
+  return state_->missing();
+}
+
+std::vector<Row> cover(const CoveringModel& model, const std::vector<Strength>& strengths,
+                       std::uint64_t seed, const std::vector<Row>& given) {
+  Cover cover(model, strengths, seed);
+  for (const Row& row : given) cover.took(row);
+  std::vector<Row> rows;
+  while (const auto row = cover.next()) {
+    cover.took(*row);
+    rows.push_back(*row);
+  }
+  return rows;
+}
+
+Coverage coverage_of(const CoveringModel& model, const Strength& strength,
+                     const std::vector<Row>& rows) {
+  Cover cover(model, {strength}, 0);
+  for (const Row& row : rows) cover.took(row);
+  return cover.coverage();
+}
+
+std::vector<LevelTuple> missing(const CoveringModel& model, const Strength& strength,
+                                const std::vector<Row>& rows) {
+  Cover cover(model, {strength}, 0);
+  for (const Row& row : rows) cover.took(row);
+  return cover.missing();
+}
+
+}  // namespace ropewalk::properties
