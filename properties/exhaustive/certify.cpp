@@ -55,6 +55,7 @@ VerdictRow verdict_for(const KernelFacts& facts, Pairing pairing) {
   row.property = name;
   row.claim = claim;
   row.judged_on = judged_on(facts);
+  row.declared = declared_words(facts, Dtype::f32);
   return row;
 }
 
@@ -103,6 +104,7 @@ CertificateRow identity_of(const KernelFacts& facts, const ChunkPlan& plan) {
   row.seed = plan.seed;
   row.cpu_features = facts.cpu_features;
   row.judged_on = judged_on(facts);
+  row.declared = declared_words(facts, Dtype::f32);
   row.whole_first = plan.first;
   row.whole_last = plan.last;
   Case c;
@@ -299,6 +301,7 @@ VerdictRow passed(const CertificateRow& c) {
   row.compared_cases = c.compared;
   row.compared = ChunkRunner::heads * c.blocks;
   row.judged_on = c.judged_on;
+  row.declared = c.declared;
   return row;
 }
 

@@ -91,6 +91,7 @@ std::string page_of(const CertificateRow& c) {
   if (const std::string words = words_beside(c.judged_on); !words.empty())
     line("judged on",
          words == by_host_launcher ? words + ": this says nothing about a GPU" : words);
+  if (!c.declared.empty()) line("declared error", c.declared);
   line("contract, data",
        fmt::format("{}, {}, rotary_dim {}, rope_theta {}, seed {}", c.angle_contract, c.dtype,
                    c.rotary_dim, c.rope_theta, c.seed));

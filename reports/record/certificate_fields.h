@@ -35,6 +35,7 @@ void each_common_field(Row& row, Visit&& visit) {
   visit("bounded", row.bounded);
   visit("assumed", row.assumed);
   visit("judged_on", row.judged_on);
+  visit("declared", row.declared);
 }
 
 template <CertificateRowLike Row, class Visit>

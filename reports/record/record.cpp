@@ -61,6 +61,7 @@ void each_field(Row& row, Visit&& visit) {
   visit("worst_margin", row.worst_margin);
   visit("worst_replay", row.worst_replay);
   visit("judged_on", row.judged_on);
+  visit("declared", row.declared);
 }
 
 template <RowOf<TimingRow> Row, class Visit>
@@ -118,6 +119,7 @@ void each_field(Row& row, Visit&& visit) {
   visit("cpu_features", row.cpu_features);
   visit("cannot_run", row.cannot_run);
   visit("judged_on", row.judged_on);
+  visit("error_bound", row.error_bound);
 }
 
 template <RowOf<EndRow> Row, class Visit>
@@ -229,9 +231,9 @@ void from_json_value(const json& value, std::map<std::string, std::string>& out)
 }
 
 /// Fields that the first files of schema 1 lack. A missing one keeps its default.
-constexpr std::array<std::string_view, 8> later_fields = {
-    "known",      "cause",          "worst_margin",  "worst_replay",
-    "processors", "spin_ns_before", "spin_ns_after", "judged_on"};
+constexpr std::array<std::string_view, 9> later_fields = {
+    "known",          "cause",         "worst_margin", "worst_replay", "processors",
+    "spin_ns_before", "spin_ns_after", "judged_on",    "declared"};
 
 template <class Row>
 Row parse_row(const json& object) {

@@ -261,7 +261,7 @@ class ExhaustiveRun {
   }
 
   void print(const VerdictRow& row) const {
-    const std::string words = words_beside(row.judged_on);
+    const std::string words = words_beside(row);
     if (options_.json) {
       fmt::print("{}\n", to_json_line(row));
     } else if (row.verdict == Verdict::pass) {
