@@ -157,8 +157,12 @@ struct CertificateRow {
   std::int64_t whole_first = 0, whole_last = 0;  ///< the range that was requested
   std::int64_t first = 0, last = 0;              ///< the part of that range which this row covers
   std::int64_t planned = 0, executed = 0, compared = 0;  ///< numbers of positions
-  std::int64_t blocks = 0;                  ///< positions * pairs; every block was compared
-  double block_error = 0, block_bound = 0;  ///< in u
+  std::int64_t blocks = 0;  ///< positions * pairs; every block was compared
+  /// The calls that took each position once: their direction, and the type of their positions.
+  std::string direction, position_dtype;
+  std::int64_t calls = 0, shortest_call = 0, longest_call = 0;  ///< lengths in positions
+  std::int64_t sampled_i64 = 0, sampled_backward = 0;  ///< positions that further calls took
+  double block_error = 0, block_bound = 0;             ///< in u
   std::int64_t block_position = 0, block_pair = 0, block_column = 0;
   double vector_error = 0, vector_bound = 0;  ///< in u rho
   std::int64_t vector_position = 0, vector_pair = 0;
