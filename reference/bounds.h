@@ -134,4 +134,28 @@ inline double against_exact(const Precision& p, double rho, double rotation_erro
   return a * rho * compound(product(p.u, scale != 1), rotation_error) + underflow(p, scale);
 }
 
+/// The most that a kernel can need which computes everything in its data type, in units of u of
+/// that type, relative to |a| rho. A declared error_bound may be larger; then it is no longer the
+/// rounding of the type that it covers. Each operation rounds once, to nearest:
+/// - The rotation. With own angles it is off by computed_rotation units of the type that the angles
+///   need: f32 for 16-bit data, else the data type. A given table is the truth, and off by nothing.
+/// - 16-bit data: cos and sin come in f32 and are rounded to the type. That moves them by
+///   rounded_rotation u, as it moves exact ones, since every number of the type is one of f32.
+/// - The product: four products and two sums, gamma u. 16-bit types have the 5 bits or more that
+///   its proof takes.
+/// - The scale: a is rounded to the type, and so is each scaled element. That is (1 + u)^2.
+/// The result is stored as computed, so storing adds nothing. A given row may be longer than 1 by
+/// rounded_rotation units of its own type.
+/// With u to first order: gamma + 2 = 4.24 for f32 and f64 with a table, 6.24 with own angles, and
+/// gamma + 2 + 0.71 = 4.94 for 16-bit data with either. Underflow is beside it, as beside every
+/// bound.
+inline double needed_in_type(const DataType& type, bool own_angles) {
+  const double u = type.format.u, table_u = data_type(type.computed_in).format.u;
+  const bool narrow = type.computed_in != type.dtype;
+  const double given = own_angles ? computed_rotation * table_u : 0;
+  const double rotation = narrow ? compound(given, rounded_rotation * u) : given;
+  const double length = own_angles ? 1 : 1 + rounded_rotation * table_u;
+  return length * compound(product(u, true), rotation) / u;
+}
+
 }  // namespace ropewalk::bounds

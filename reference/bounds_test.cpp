@@ -121,6 +121,59 @@ TEST_P(Storage, WhatIsNotFiniteHasNoBound) {
 INSTANTIATE_TEST_SUITE_P(Bounds, Storage, testing::ValuesIn(narrow_types()),
                          [](const auto& test) { return std::string(test.param.word); });
 
+// A pair by a rotation, with every operation rounded to the format. The scale is rounded too.
+struct InType {
+  const Format& f;
+  struct Pair {
+    double first, second;
+  };
+  Pair turned(Pair x, Pair r, double scale) const {
+    const auto times = [this](double a, double b) { return rounded(f, a * b); };
+    const double c = rounded(f, r.first), s = rounded(f, r.second), by = rounded(f, scale);
+    return {times(by, rounded(f, times(x.first, c) - times(x.second, s))),
+            times(by, rounded(f, times(x.second, c) + times(x.first, s)))};
+  }
+};
+
+// Products of 16-bit mantissas and their sums are exact in double, so only `rounded` rounds.
+TEST_P(Storage, AKernelAllInTheTypeNeedsWhatIsDerivedAndNotMuchLess) {
+  const InType type{format};
+  const auto mantissa = [&] {  // in [1, 2], a number of the type; half of them are next to 1
+    const double any = std::ldexp(static_cast<double>(random() >> 11), -53);
+    return rounded(format, 1 + (random() % 2 == 0 ? any : any / 16));
+  };
+  double worst = 0;
+  for (int n = 0; n < 400'000; ++n) {
+    const double x1 = mantissa(), x2 = random() % 2 == 0 ? mantissa() : mantissa() / 2;
+    const double angle = std::ldexp(static_cast<double>(random() >> 11), -50);
+    // Between two numbers of the type and next to 1, where its rounding moves a scale most.
+    const double scale = 1 + format.u * (0.9 + 2 * static_cast<double>(random() % 8));
+    const InType::Pair r{static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))};
+    const InType::Pair y = type.turned({x1, x2}, r, scale);
+    const double off = std::hypot(y.first - scale * (x1 * r.first - x2 * r.second),
+                                  y.second - scale * (x2 * r.first + x1 * r.second));
+    worst = std::max(worst, off / (scale * std::hypot(x1, x2) * format.u));
+  }
+  const double table = needed_in_type(GetParam(), false), own = needed_in_type(GetParam(), true);
+  EXPECT_LE(worst, table);
+  EXPECT_GT(worst, 0.7 * table);
+  EXPECT_GE(own, table);
+  EXPECT_LT(own, table + 0.01);
+}
+
+TEST(Bounds, OfAKernelAllInTheTypeAreTheFirstOrderSums) {
+  const auto needed = [](Dtype dtype, bool own_angles) {
+    return needed_in_type(data_type(dtype), own_angles);
+  };
+  for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
+    EXPECT_NEAR(needed(dtype, false), gamma + 2, 1e-5);
+    EXPECT_NEAR(needed(dtype, true), gamma + 4, 1e-5);
+  }
+  EXPECT_NEAR(needed(Dtype::f16, false), gamma + 2 + rounded_rotation, 0.005);
+  EXPECT_NEAR(needed(Dtype::bf16, false), gamma + 2 + rounded_rotation, 0.035);
+  EXPECT_GT(needed(Dtype::bf16, false), gamma + 2 + rounded_rotation);
+}
+
 TEST(Bounds, NothingIsAddedWhereResultsAreStoredAsComputed) {
   for (const Precision& p : {f32, f64}) {
     EXPECT_EQ(stored_error(p, 1, infinity), 0);

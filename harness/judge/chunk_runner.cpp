@@ -1,6 +1,5 @@
 #include "harness/judge/chunk_runner.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "harness/cases/poison.h"
@@ -11,10 +10,17 @@ namespace {
 
 using namespace protocol;
 
-constexpr std::int64_t bytes_of_float = 4;
+constexpr std::uint64_t cache_line = 64;
+// So many rows hold tokens_most positions from any vector on.
+constexpr std::int64_t input_rows = ChunkRunner::tokens_most + ChunkRunner::vectors - 1;
 
 std::size_t row_of(std::int64_t position) {
   return static_cast<std::size_t>(position & (ChunkRunner::vectors - 1));
+}
+
+// The largest multiple of 64 from which `used` bytes fit before the end of the region's pages.
+std::uint64_t lead_at_end(const Region& region, std::uint64_t used) {
+  return (region.mapped_bytes - used) / cache_line * cache_line;
 }
 
 }  // namespace
@@ -22,7 +28,6 @@ std::size_t row_of(std::int64_t position) {
 ChunkRunner::ChunkRunner(Subject& subject, const ChunkPlan& plan) : subject_(subject), plan_(plan) {
   // The frequencies are made once. Each case of a chunk gets them as its own.
   inv_freq_ = frequencies_of(case_of(0, 1));
-  const auto row_bytes = static_cast<std::size_t>(row_elements() * bytes_of_float);
   rows_.resize(static_cast<std::size_t>(vectors * row_elements()));
   for (std::int64_t at = 0; at < vectors; ++at) {
     Case c = case_of(at, 1);
@@ -30,16 +35,18 @@ ChunkRunner::ChunkRunner(Subject& subject, const ChunkPlan& plan) : subject_(sub
     const Problem problem = make_problem(c, subject_.oracle);
     std::memcpy(rows_.data() + at * row_elements(),
                 problem.buffers[static_cast<std::size_t>(problem.tensor[0].in)].content.data(),
-                row_bytes);
+                row_bytes());
   }
 }
 
-Case ChunkRunner::case_of(std::int64_t first, std::int64_t count) const {
+Case ChunkRunner::case_of(std::int64_t first, std::int64_t count, const ChunkForm& form) const {
   Case c;
   c.kernel = subject_.facts.name;
   c.plugin = subject_.facts.plugin;
   c.property = "agreement";
   c.contract = subject_.facts.angle_contract;
+  c.operation = form.operation;
+  c.position_dtype = form.position_dtype;
   c.pairing = plan_.pairing;
   c.rotary_dim = plan_.rotary_dim;
   c.rope_theta = plan_.rope_theta;
@@ -56,93 +63,123 @@ const float* ChunkRunner::inputs_of(std::int64_t position) const {
   return rows_.data() + static_cast<std::int64_t>(row_of(position)) * row_elements();
 }
 
-// A buffer ends at a forbidden page if it is then aligned to 64 bytes.
-void ChunkRunner::lay_out(std::int64_t first, std::int64_t count) {
-  Case c = case_of(first, count);
-  c.inv_freq = inv_freq_;
-  const Problem problem = make_problem(c, subject_.oracle);
+// The buffers have room for the longest call. Each call lies as near to the end of their pages, and
+// so to a forbidden page, as 64-byte alignment lets it, but for its inputs.
+void ChunkRunner::lay_out() {
   call_ = {};
+  described_.reset();
   call_.struct_size = sizeof call_;
   call_.version = version;
   call_.workspace_at_end = 1;
-  call_.problem = problem.asked;
-  call_.problem.inv_freq = nullptr;
-  // All calls get the same bounds on positions, however the positions are divided.
-  call_.problem.min_position = plan_.first;
-  call_.problem.max_position = plan_.last;
   std::uint64_t next = 0;
-  const auto place = [&](std::int64_t bytes, bool writable) {
-    const auto used = static_cast<std::size_t>(bytes);
-    const std::uint64_t pages = whole_pages(used);
-    const std::uint64_t lead = writable || used > page_bytes() ? (pages - used) / 64 * 64 : 0;
-    const Region region{buffers_offset + next, pages, lead, writable ? 1u : 0u, 0};
-    next += pages;
+  const auto place = [&](std::uint64_t bytes, bool writable) {
+    const Region region{buffers_offset + next, whole_pages(bytes), 0, writable ? 1u : 0u, 0};
+    next += region.mapped_bytes;
     return region;
   };
-  const std::int64_t tensor_bytes = count * row_elements() * bytes_of_float;
-  call_.inv_freq = place(plan_.rotary_dim / 2 * 8, false);
-  call_.inv_freq.at = 0;
-  call_.positions = place(count * bytes_of_float, false);
-  call_.tensor[0].in = place(tensor_bytes, false);
-  call_.tensor[0].out = place(tensor_bytes, true);
-  std::byte* memory = subject_.worker.reserve_buffers(next) - buffers_offset;
+  call_.inv_freq = place(inv_freq_.size() * sizeof(double), false);
+  call_.positions = place(tokens_most * sizeof(std::int64_t), false);
+  call_.tensor[0].in = place(input_rows * row_bytes(), false);
+  call_.tensor[0].out = place(tokens_most * row_bytes(), true);
+  memory_ = subject_.worker.reserve_buffers(next) - buffers_offset;
   starts_ = subject_.worker.starts();
-  const auto address = [&](const Region& region) {
-    return memory + region.file_offset + region.at;
-  };
-  std::memcpy(address(call_.inv_freq), inv_freq_.data(), inv_freq_.size() * sizeof(double));
-  positions_ = reinterpret_cast<std::int32_t*>(address(call_.positions));
-  in_ = reinterpret_cast<float*>(address(call_.tensor[0].in));
-  out_ = reinterpret_cast<float*>(address(call_.tensor[0].out));
+  std::memcpy(memory_ + call_.inv_freq.file_offset, inv_freq_.data(),
+              inv_freq_.size() * sizeof(double));
+  write_inputs(0);
   regions_.assign(region_count, {"nothing"});
   regions_[0] = {"inv_freq"};
-  regions_[1] = {"positions", call_.positions.at,
-                 static_cast<std::uint64_t>(count * bytes_of_float)};
-  regions_[2] = {"q.in", call_.tensor[0].in.at, static_cast<std::uint64_t>(tensor_bytes)};
-  regions_[3] = {"q.out", call_.tensor[0].out.at, static_cast<std::uint64_t>(tensor_bytes)};
   regions_[workspace_region] = {"workspace"};
-  count_ = count;
-  inputs_from_ = -1;
-  judged_ = 0;
+  clean_ = prepared_ = false;
 }
 
-void ChunkRunner::write_inputs(std::int64_t first, std::int64_t count) {
-  for (std::int64_t t = 0; t < count; ++t) positions_[t] = static_cast<std::int32_t>(first + t);
-  const auto from = static_cast<std::int64_t>(row_of(first));
-  if (from == inputs_from_) return;
-  for (std::int64_t t = 0; t < count; ++t)
-    std::memcpy(in_ + t * row_elements(), inputs_of(first + t),
-                static_cast<std::size_t>(row_elements() * bytes_of_float));
-  inputs_from_ = from;
+void ChunkRunner::write_inputs(std::int64_t vector) {
+  std::byte* const to = memory_ + call_.tensor[0].in.file_offset;
+  for (std::int64_t row = 0; row < input_rows; ++row)
+    std::memcpy(to + static_cast<std::uint64_t>(row) * row_bytes(), inputs_of(vector + row),
+                row_bytes());
+  in_from_ = vector;
+}
+
+// The buffer's rows hold the vectors in turn. A call takes those from its first position's vector
+// on, and so needs no copy, unless the kernel needs alignment that this row lacks.
+void ChunkRunner::choose_inputs(std::int64_t first, std::uint64_t tensor_bytes) {
+  Region& in = call_.tensor[0].in;
+  in.at = row_of(first - in_from_) * row_bytes();
+  if ((subject_.facts.flags & ROPE_NEEDS_ALIGN_64) != 0 && in.at % cache_line != 0) {
+    write_inputs(static_cast<std::int64_t>(row_of(first)));
+    in.at = 0;
+  }
+  regions_[2] = {"q.in", in.at, tensor_bytes};
+}
+
+void ChunkRunner::write_positions(std::int64_t first, std::int64_t count, const ChunkForm& form) {
+  const auto used = static_cast<std::uint64_t>(count * data_type(form.position_dtype).bytes);
+  call_.positions.at = lead_at_end(call_.positions, used);
+  regions_[1] = {"positions", call_.positions.at, used};
+  std::byte* const to = memory_ + call_.positions.file_offset + call_.positions.at;
+  if (form.position_dtype == Dtype::i64) {
+    for (std::int64_t t = 0; t < count; ++t) reinterpret_cast<std::int64_t*>(to)[t] = first + t;
+  } else {
+    for (std::int64_t t = 0; t < count; ++t)
+      reinterpret_cast<std::int32_t*>(to)[t] = static_cast<std::int32_t>(first + t);
+  }
+}
+
+// Only what depends on the count differs between two calls of one form.
+void ChunkRunner::describe(std::int64_t count, const ChunkForm& form) {
+  if (!(form == described_)) {
+    Case c = case_of(0, 2, form);
+    c.inv_freq = inv_freq_;
+    call_.problem = make_question(c).asked;
+    call_.problem.inv_freq = nullptr;
+    // All calls get the same bounds on positions, however the positions are divided.
+    call_.problem.min_position = plan_.first;
+    call_.problem.max_position = plan_.last;
+    described_ = form;
+  }
+  call_.problem.tokens = call_.problem.position_batch_stride = count;
+  rope_tensor& q = call_.problem.tensor[0];
+  q.in_batch_stride = q.out_batch_stride = count * row_elements();
 }
 
 void ChunkRunner::judged(std::int64_t token) {
-  fill_poison(reinterpret_cast<std::byte*>(out_ + token * row_elements()),
-              static_cast<std::size_t>(row_elements() * bytes_of_float), Dtype::f32, Poison::a);
-  judged_ = token + 1;
+  fill_poison(reinterpret_cast<std::byte*>(out_ + token * row_elements()), row_bytes(), Dtype::f32,
+              Poison::a);
+  clean_ = token + 1 == count_;
 }
 
-CallResult ChunkRunner::ask_supports() {
+// The buffers end with their worker, and so does the state. What a release breaks is for other
+// checks, but it may end the worker.
+void ChunkRunner::make_ready(bool with_this_state) {
   subject_.worker.kernels();
-  lay_out(plan_.first, std::min(tokens_most, plan_.last - plan_.first + 1));
-  prepared_ = false;
+  if (prepared_ && !with_this_state && subject_.worker.starts() == starts_) {
+    subject_.worker.call(subject_.facts.index, call_, step_release | step_keep_mapped, regions_);
+    prepared_ = false;
+    subject_.worker.kernels();
+  }
+  if (memory_ == nullptr || subject_.worker.starts() != starts_) lay_out();
+}
+
+CallResult ChunkRunner::ask_supports(std::int64_t count, const ChunkForm& form) {
+  make_ready(false);
+  describe(count, form);
   return subject_.worker.call(subject_.facts.index, call_, step_supports, regions_);
 }
 
-CallResult ChunkRunner::run(std::int64_t first, std::int64_t count) {
-  subject_.worker.kernels();
-  if (subject_.worker.starts() != starts_) {  // the buffers ended with the worker
-    prepared_ = false;
-    count_ = 0;
-  }
-  if (count != count_) {
-    if (prepared_) subject_.worker.call(subject_.facts.index, call_, step_release, regions_);
-    prepared_ = false;
-    lay_out(first, count);
-  }
-  for (std::int64_t t = judged_; t < count; ++t) judged(t);
-  judged_ = 0;
-  write_inputs(first, count);
+CallResult ChunkRunner::run(std::int64_t first, std::int64_t count, const ChunkForm& form) {
+  make_ready(count == count_ && form == described_);
+  describe(count, form);
+  const std::uint64_t tensor_bytes = static_cast<std::uint64_t>(count) * row_bytes();
+  choose_inputs(first, tensor_bytes);
+  write_positions(first, count, form);
+  Region& out = call_.tensor[0].out;
+  out.at = lead_at_end(out, tensor_bytes);
+  regions_[3] = {"q.out", out.at, tensor_bytes};
+  std::byte* const outputs = memory_ + out.file_offset;
+  if (!clean_) fill_poison(outputs, out.mapped_bytes, Dtype::f32, Poison::a);
+  clean_ = false;
+  out_ = reinterpret_cast<float*>(outputs + out.at);
+  count_ = count;
   const std::uint32_t begin = prepared_ ? 0 : step_supports | step_prepare;
   const CallResult result = subject_.worker.call(subject_.facts.index, call_,
                                                  begin | step_apply | step_keep_mapped, regions_);

@@ -1,10 +1,11 @@
-// Runs consecutive positions through the worker in chunks, without copies: inputs are written once,
-// and outputs are judged where the worker left them. Each position has three heads: the basis
-// vectors e1 and e2, and a full-mantissa vector (DataPattern::basis). The data is f32, out of
-// place.
+// Runs consecutive positions through the worker, without copies: inputs are written once, and
+// outputs are judged where the worker left them. Each position has three heads: the basis vectors
+// e1 and e2, and a full-mantissa vector (DataPattern::basis). The data is f32, out of place, in one
+// batch row. A run is one call. Runs of one count and form that follow each other share a state.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "harness/judge/executor.h"
@@ -20,19 +21,27 @@ struct ChunkPlan {
   std::int64_t first = 0, last = 0;
 };
 
+/// What differs between calls beside their positions.
+struct ChunkForm {
+  Operation operation = Operation::forward;
+  Dtype position_dtype = Dtype::i32;
+  bool operator==(const ChunkForm&) const = default;
+};
+
 class ChunkRunner {
  public:
-  static constexpr std::int64_t tokens_most = 4096;
+  static constexpr std::int64_t tokens_most = 4095;
   static constexpr std::int64_t heads = 3;
   /// Positions that are equal modulo this number get the same full-mantissa vector.
   static constexpr std::int64_t vectors = 1024;
 
   ChunkRunner(Subject& subject, const ChunkPlan& plan);
 
-  CallResult ask_supports();
+  /// Asks about a call of so many tokens.
+  CallResult ask_supports(std::int64_t count, const ChunkForm& form = {});
 
   /// Runs the positions first .. first + count - 1, with count <= tokens_most.
-  CallResult run(std::int64_t first, std::int64_t count);
+  CallResult run(std::int64_t first, std::int64_t count, const ChunkForm& form = {});
 
   /// Call after run(). Returns the outputs of a token's three heads, one behind the other. Elements
   /// that the kernel did not write are NaN.
@@ -44,27 +53,33 @@ class ChunkRunner {
   const float* inputs_of(std::int64_t position) const;
 
   /// The same positions as a case of property `agreement`. Its data is the same only if count is 1.
-  Case case_of(std::int64_t first, std::int64_t count) const;
+  Case case_of(std::int64_t first, std::int64_t count, const ChunkForm& form = {}) const;
 
  private:
   std::int64_t row_elements() const { return heads * plan_.rotary_dim; }
-  void lay_out(std::int64_t first, std::int64_t count);
-  void write_inputs(std::int64_t first, std::int64_t count);
+  std::uint64_t row_bytes() const { return static_cast<std::uint64_t>(row_elements()) * 4; }
+  void lay_out();
+  void describe(std::int64_t count, const ChunkForm& form);
+  void write_positions(std::int64_t first, std::int64_t count, const ChunkForm& form);
+  /// Ends a state, unless the next run takes it, and lays buffers out if there are none.
+  void make_ready(bool with_this_state);
+  void choose_inputs(std::int64_t first, std::uint64_t tensor_bytes);
+  void write_inputs(std::int64_t vector);
 
   Subject& subject_;
   ChunkPlan plan_;
   std::vector<double> inv_freq_;
   std::vector<float> rows_;  // [vectors, heads, rotary_dim]
   protocol::CallDescriptor call_{};
+  std::optional<ChunkForm> described_;  // by call_.problem
   std::vector<NamedRegion> regions_;
-  float *in_ = nullptr, *out_ = nullptr;
-  std::int32_t* positions_ = nullptr;
-  std::int64_t count_ = 0;  // tokens of the layout; 0: nothing is laid out
-  // first position of the inputs, modulo `vectors`; -1: not written yet
-  std::int64_t inputs_from_ = -1;
-  std::int64_t judged_ = 0;  // tokens with outputs that are NaN again
-  bool prepared_ = false;
-  int starts_ = 0;  // Worker::starts() when the buffers were laid out
+  std::byte* memory_ = nullptr;  // file offset 0 of the shared memory; NULL: nothing is laid out
+  float* out_ = nullptr;         // of the last run
+  std::int64_t in_from_ = 0;     // the vector in the first row of the inputs' buffer
+  bool clean_ = false;           // all outputs are NaN
+  bool prepared_ = false;        // a state is alive, of the last run's count and form
+  std::int64_t count_ = 0;       // tokens of the last run
+  int starts_ = 0;               // Worker::starts() when the buffers were laid out
 };
 
 }  // namespace ropewalk::harness

@@ -283,6 +283,18 @@ double rotation_error(const KernelFacts& facts, Dtype dtype) {
                                                           : bounds::computed_rotation);
 }
 
+std::string declared_words(const KernelFacts& facts, Dtype dtype) {
+  const DataType& type = data_type(dtype);
+  const double derived =
+      std::ceil(bounds::needed_in_type(type, facts.angle_contract != ROPE_CONTRACT_TABLE));
+  if (facts.error_bound <= derived) return {};
+  const double part = facts.error_bound * type.format.u;
+  const std::string size =
+      part >= 1e-4 ? fmt::format("{:.2g} %", 100 * part) : fmt::format("{:.2g}", part);
+  return fmt::format("declared {:g} u of {} = {}, derived {:g} u", facts.error_bound, type.word,
+                     size, derived);
+}
+
 HeadRule::HeadRule(const KernelFacts& of, const Case& asked, double of_one_call)
     : facts(of),
       c(asked),

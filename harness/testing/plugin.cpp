@@ -144,6 +144,8 @@ KernelInfo with_fault() {
   if (fault("unknown_contract")) k.angle_contract = 3;
   if (fault("unknown_memory")) k.memory = 7;
   if (fault("bound_large")) k.error_bound = 17;
+  if (fault("bound_16")) k.error_bound = 16;  // these two are no fault: the kernel keeps them
+  if (fault("bound_5")) k.error_bound = 5;
   if (fault("bound_negative")) k.error_bound = -1;
   if (fault("bound_nan")) k.error_bound = std::nan("");
   return k;

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
+#include <functional>
 #include <limits>
 #include <memory>
 
-#include "harness/cases/names.h"
+#include "harness/cases/checked.h"
 #include "harness/judge/judge.h"
 #include "properties/property.h"
 #include "properties/search/share_out.h"
@@ -20,9 +20,19 @@ using namespace report;
 namespace {
 
 constexpr double u = bounds::f32.u;
-constexpr const char* name = "exhaustive";
-constexpr const char* claim =
-    "at every position each 2x2 block is the exact rotation, and a full vector is turned by it";
+
+std::string text_of(PositionRange range) {
+  return fmt::format("{}:{}", range.first, range.last);
+}
+
+// What is said of a call beside its position: its form, and its length if it has other positions.
+std::string words_for(const Certifier::Call& call) {
+  std::string words;
+  if (call.form.operation == Operation::transpose) words += ", backward";
+  if (call.form.position_dtype == Dtype::i64) words += ", with int64 positions";
+  if (call.positions.count() > 1) words += ", in a call of positions " + text_of(call.positions);
+  return words;
+}
 
 // |y - r x| / (u |x|) for a pair of a head at one position. It uses sqrt of squares and not hypot,
 // so all machines give the same bits.
@@ -44,102 +54,21 @@ double limit_below(double worst_in_u) {
   return limit > 0 ? limit * limit : -1;
 }
 
-VerdictRow verdict_for(const KernelFacts& facts, Pairing pairing) {
-  VerdictRow row;
-  row.kernel = facts.name;
-  row.summary = facts.summary;
-  row.plugin = facts.plugin;
-  row.angle_contract = word_of(contract_words, facts.angle_contract);
-  row.pairing = word_of(pairing);
-  row.dtype = word_of(Dtype::f32);
-  row.property = name;
-  row.claim = claim;
-  row.judged_on = judged_on(facts);
-  return row;
+void keep_worst(double error, std::int64_t position, std::int64_t pair, std::int64_t head,
+                CertificateRow& row) {
+  if (head < 2 && error > row.block_error) {
+    row.block_error = error;
+    row.block_position = position;
+    row.block_pair = pair;
+    row.block_column = head + 1;
+  } else if (head == 2 && error > row.vector_error) {
+    row.vector_error = error;
+    row.vector_position = position;
+    row.vector_pair = pair;
+  }
 }
-
-std::int64_t down_to_chunk(std::int64_t position) {
-  return position & ~(ChunkRunner::tokens_most - 1);
-}
-
-// The words for the two columns of a block and the full vector.
-constexpr const char* head_words[] = {"column 1 (e1)", "column 2 (e2)", "the full vector"};
 
 }  // namespace
-
-std::optional<PositionRange> shard_of(PositionRange whole, std::int64_t i, std::int64_t n) {
-  const auto begin = [&](std::int64_t part) {
-    if (part == 0) return whole.first;
-    if (part == n) return whole.last + 1;
-    return std::max(whole.first, down_to_chunk(whole.first + whole.count() / n * part +
-                                               whole.count() % n * part / n));
-  };
-  // An empty part is refused for every part, since a merge would look for its rows in vain.
-  for (std::int64_t part = 0; part < n; ++part)
-    if (begin(part) >= begin(part + 1)) return std::nullopt;
-  return PositionRange{begin(i - 1), begin(i) - 1};
-}
-
-std::vector<PositionRange> pieces_of(PositionRange range) {
-  constexpr std::int64_t piece = std::int64_t{1} << 22;
-  std::vector<PositionRange> pieces;
-  for (std::int64_t from = range.first; from <= range.last;) {
-    const std::int64_t to = std::min(range.last, (from & ~(piece - 1)) + piece - 1);
-    pieces.push_back({from, to});
-    from = to + 1;
-  }
-  return pieces;
-}
-
-CertificateRow identity_of(const KernelFacts& facts, const ChunkPlan& plan) {
-  CertificateRow row;
-  row.kernel = facts.name;
-  row.plugin = std::filesystem::path(facts.plugin).filename().string();
-  row.angle_contract = word_of(contract_words, facts.angle_contract);
-  row.pairing = word_of(plan.pairing);
-  row.dtype = word_of(Dtype::f32);
-  row.rotary_dim = plan.rotary_dim;
-  row.rope_theta = plan.rope_theta;
-  row.seed = plan.seed;
-  row.cpu_features = facts.cpu_features;
-  row.judged_on = judged_on(facts);
-  row.whole_first = plan.first;
-  row.whole_last = plan.last;
-  Case c;
-  c.contract = facts.angle_contract;
-  const double underflow = bounds::underflow(precision_of(facts, Dtype::f32), 1);
-  row.block_bound = (rotation_error(facts, Dtype::f32) + underflow) / u;
-  row.vector_bound = pair_bound(facts, c, 1, 1, {}) / u;  // f32 results are stored as computed
-  row.enumerated = "every 2x2 block (position, pair), by its two columns";
-  row.bounded = "the arithmetic, by one full-mantissa vector a position";
-  row.assumed =
-      "linearity, and that a pair depends on its own elements and position alone: tested at random "
-      "by the properties";
-  return row;
-}
-
-std::optional<VerdictRow> cannot_certify(Subject& subject, const ChunkPlan& plan) {
-  const KernelFacts& facts = subject.facts;
-  VerdictRow row = verdict_for(facts, plan.pairing);
-  row.verdict = Verdict::unsupported;
-  if (!facts.cannot_run.empty()) {
-    row.verdict = Verdict::skipped;
-    row.reason = facts.cannot_run;
-  } else if (facts.angle_contract == ROPE_CONTRACT_TABLE) {
-    row.reason = "a table kernel has no angles of its own: nothing to enumerate";
-  } else if ((facts.flags & ROPE_OUT_OF_PLACE) == 0) {
-    row.reason = "the kernel runs in place only, but the exhaustive check runs out of place";
-  } else {
-    ChunkRunner runner(subject, plan);
-    const CallResult answer = runner.ask_supports();
-    if (answer.kind == CallResult::Kind::ok) return std::nullopt;
-    Execution execution;
-    execution.result = answer;
-    row.verdict = verdict_of(failure_of(execution));
-    row.reason = answer.text;
-  }
-  return row;
-}
 
 Certifier::Certifier(Subject& subject, const CertifyPlan& plan, DoubleRotations& rotations)
     : subject_(subject),
@@ -148,158 +77,217 @@ Certifier::Certifier(Subject& subject, const CertifyPlan& plan, DoubleRotations&
       runner_(subject_, plan_.chunk),
       suspicious_(suspicious_rows(plan_.chunk.pairing)) {}
 
-VerdictRow Certifier::verdict_at(PositionRange range) const {
+VerdictRow Certifier::verdict_at(const Call& call) const {
   VerdictRow row = verdict_for(subject_.facts, plan_.chunk.pairing);
-  row.planned = row.executed = range.count();
-  Case c = runner_.case_of(range.first, range.count());
-  c.property = name;
+  row.planned = row.executed = call.positions.count();
+  Case c = runner_.case_of(call.positions.first, call.positions.count(), call.form);
+  c.property = exhaustive_name;
   row.shrunk_case = to_text(c);
   row.replay = "ropewalk replay '" + row.shrunk_case + "'";
   return row;
 }
 
-// Halves the range as long as one half dies alone. A hang is not narrowed, as each try would take
+// Halves the call as long as one half dies alone. A hang is not narrowed, as each try would take
 // seconds.
-VerdictRow Certifier::died(PositionRange range, CallResult result) {
-  while (range.count() > 1 && result.kind != CallResult::Kind::hang) {
-    const std::int64_t half = range.count() / 2;
-    const PositionRange parts[] = {{range.first, range.first + half - 1},
-                                   {range.first + half, range.last}};
-    const auto dies = [&](const PositionRange& part) {
-      const CallResult again = runner_.run(part.first, part.count());
-      if (again.kind == CallResult::Kind::ok) return false;
-      result = again;
-      return true;
-    };
-    if (dies(parts[0]))
-      range = parts[0];
-    else if (dies(parts[1]))
-      range = parts[1];
-    else
-      break;
+VerdictRow Certifier::died(Call call, CallResult result) {
+  const auto is_over = [&] {
+    return call.positions.count() == 1 || result.kind == CallResult::Kind::hang ||
+           result.kind == CallResult::Kind::unsupported;
+  };
+  const auto dies = [&](const PositionRange& part) {
+    const CallResult again = runner_.run(part.first, part.count(), call.form);
+    if (again.kind == CallResult::Kind::ok) return false;
+    result = again;
+    call.positions = part;
+    return true;
+  };
+  while (!is_over()) {
+    const auto [first, last] = call.positions;
+    const std::int64_t half = call.positions.count() / 2;
+    if (!dies({first, first + half - 1}) && !dies({first + half, last})) break;
   }
-  VerdictRow row = verdict_at(range);
+  VerdictRow row = verdict_at(call);
   Execution execution;
   execution.result = result;
   row.verdict = verdict_of(failure_of(execution));
   row.reason = result.text;
-  row.where = range.count() == 1 ? fmt::format("position {}", range.first)
-                                 : fmt::format("positions {}:{}", range.first, range.last);
+  row.where = call.positions.count() == 1 ? fmt::format("position {}", call.positions.first)
+                                          : "positions " + text_of(call.positions);
   return row;
 }
 
 // Compares every pair of a position with the exact rotation. Keeps the worst, or notes what fails.
-void Certifier::look_closely(std::int64_t position, const float* outputs, Outcome& out) {
+void Certifier::look_closely(std::int64_t position, const float* outputs, const Call& call,
+                             Outcome& out) {
   const std::int64_t dim = plan_.chunk.rotary_dim, half = dim / 2;
   const float* const inputs = runner_.inputs_of(position);
-  CertificateRow& row = out.row;
   double worst_margin = 0;
   for (std::int64_t i = 0; i < half; ++i) {
     const PairIndex at = pair_index(plan_.chunk.pairing, i, half);
-    const Rotation r = rotations_.exact(position, static_cast<std::size_t>(i));
+    const Rotation forward = rotations_.exact(position, static_cast<std::size_t>(i));
+    const bool back = call.form.operation == Operation::transpose;
+    const Rotation r = back ? conjugate(forward) : forward;
     for (std::int64_t h = 0; h < ChunkRunner::heads; ++h) {
       const bool block = h < 2;
       const double error = error_in_u(outputs + h * dim, inputs + h * dim, at, r);
-      const double bound = block ? row.block_bound : row.vector_bound;
-      if (!(error <= bound)) {
-        const double margin = std::isfinite(error) ? std::max(error / bound, 1 + 0x1p-52)
-                                                   : std::numeric_limits<double>::infinity();
-        if (margin <= worst_margin) continue;
-        worst_margin = margin;
-        out.failure = verdict_at({position, position});
-        out.failure->verdict = Verdict::fail;
-        out.failure->reason = std::isfinite(error) ? "a pair is too far from the exact rotation"
-                                                   : "a pair is not finite, or was not written";
-        out.failure->margin = margin;
-        out.failure->bound = bound;
-        out.failure->bound_unit = block ? "u" : "u rho";
-        out.failure->where = fmt::format("position {}, pair {}, {}: {:.4g} {} off", position, i,
-                                         head_words[h], error, out.failure->bound_unit);
-      } else if (block && error > row.block_error) {
-        row.block_error = error;
-        row.block_position = position;
-        row.block_pair = i;
-        row.block_column = h + 1;
-      } else if (!block && error > row.vector_error) {
-        row.vector_error = error;
-        row.vector_position = position;
-        row.vector_pair = i;
+      const double bound = block ? out.row.block_bound : out.row.vector_bound;
+      if (error <= bound) {
+        if (!call.is_sample) keep_worst(error, position, i, h, out.row);
+        continue;
       }
+      const double margin = std::isfinite(error) ? std::max(error / bound, 1 + 0x1p-52)
+                                                 : std::numeric_limits<double>::infinity();
+      if (margin <= worst_margin) continue;
+      worst_margin = margin;
+      failed_at_ = position;
+      out.failure = verdict_at(call);
+      out.failure->verdict = Verdict::fail;
+      out.failure->reason = std::isfinite(error) ? "a pair is too far from the exact rotation"
+                                                 : "a pair is not finite, or was not written";
+      out.failure->margin = margin;
+      out.failure->bound = bound;
+      out.failure->bound_unit = block ? "u" : "u rho";
+      out.failure->where =
+          fmt::format("position {}, pair {}, {}: {:.4g} {} off{}", position, i, head_words[h],
+                      error, out.failure->bound_unit, words_for(call));
     }
   }
   if (out.failure) out.failure->compared = ChunkRunner::heads * half;
   if (out.failure) out.failure->compared_cases = 1;
 }
 
-void Certifier::judge_chunk(PositionRange chunk, Outcome& out) {
-  const CallResult result = runner_.run(chunk.first, chunk.count());
-  if (result.kind != CallResult::Kind::ok) {
-    out.failure = died(chunk, result);
-    return;
-  }
+// The way back turns by the conjugate. Of the two factors of a rotation, it takes both conjugates.
+DoubleRotations::Row Certifier::rotations_at(std::int64_t position, const ChunkForm& form) {
+  DoubleRotations::Row row = rotations_.row(position);
+  if (form.operation == Operation::forward) return row;
+  const auto half = static_cast<std::size_t>(plan_.chunk.rotary_dim / 2);
+  base_sin_back_.resize(half);
+  sin_back_.resize(half);
+  std::transform(row.base_sin, row.base_sin + half, base_sin_back_.begin(), std::negate<>());
+  std::transform(row.sin, row.sin + half, sin_back_.begin(), std::negate<>());
+  row.base_sin = base_sin_back_.data();
+  row.sin = sin_back_.data();
+  return row;
+}
+
+// Judges the outputs of a call that was made, up to the first position that fails. A sample keeps
+// no worst errors, so all that lies within the bounds may be skipped.
+void Certifier::compare(const Call& call, Outcome& out) {
   BlockRow look{};
   look.half = plan_.chunk.rotary_dim / 2;
-  look.block_limit = limit_below(out.row.block_error);
-  look.vector_limit = limit_below(out.row.vector_error);
-  for (std::int64_t t = 0; t < chunk.count() && !out.failure; ++t) {
-    const std::int64_t position = chunk.first + t;
+  const auto take_limits = [&] {
+    look.block_limit = limit_below(call.is_sample ? out.row.block_bound : out.row.block_error);
+    look.vector_limit = limit_below(call.is_sample ? out.row.vector_bound : out.row.vector_error);
+  };
+  take_limits();
+  for (std::int64_t t = 0; t < call.positions.count() && !out.failure; ++t) {
+    const std::int64_t position = call.positions.first + t;
     look.outputs = runner_.outputs(t);
     look.x = runner_.inputs_of(position) + 2 * plan_.chunk.rotary_dim;
-    look.rotations = rotations_.row(position);
+    look.rotations = rotations_at(position, call.form);
     if (suspicious_(look)) {
-      look_closely(position, look.outputs, out);
-      look.block_limit = limit_below(out.row.block_error);
-      look.vector_limit = limit_below(out.row.vector_error);
+      look_closely(position, look.outputs, call, out);
+      take_limits();
     }
     runner_.judged(t);
   }
 }
 
-Certifier::Outcome Certifier::judge(PositionRange piece) {
+// The verdict on a call made again, without what died in it.
+std::optional<VerdictRow> Certifier::failure_in(const Call& call) {
+  Outcome out{plan_.identity, std::nullopt};
+  const CallResult result = runner_.run(call.positions.first, call.positions.count(), call.form);
+  if (result.kind == CallResult::Kind::ok) compare(call, out);
+  return out.failure;
+}
+
+// Looks for a shorter call that fails too: the position alone, then calls that lose positions in
+// front and behind it, half of what is left at a time. A kernel may be wrong at a position only
+// where a call crosses it, so the whole call stays if no shorter one fails.
+VerdictRow Certifier::narrowed(const Call& call, VerdictRow failure) {
+  const std::int64_t position = failed_at_;
+  Call part = call;
+  part.is_sample = true;
+  const auto try_positions = [&](std::int64_t first, std::int64_t last) {
+    Call shorter = part;
+    shorter.positions = {first, last};
+    auto found = failure_in(shorter);
+    if (!found) return false;
+    failure = *std::move(found);
+    part = shorter;
+    return true;
+  };
+  if (try_positions(position, position)) return failure;
+  if (!try_positions(call.positions.first, call.positions.last)) {
+    failure.reason += " (the same call, made again alone, holds)";
+    return failure;
+  }
+  for (const bool in_front : {true, false}) {
+    const auto spare = [&] {
+      return in_front ? position - part.positions.first : part.positions.last - position;
+    };
+    for (std::int64_t less = spare(); less > 0;) {
+      const auto [first, last] = part.positions;
+      const bool fails =
+          in_front ? try_positions(first + less, last) : try_positions(first, last - less);
+      less = fails ? std::min(less, spare()) : less / 2;
+    }
+  }
+  return failure;
+}
+
+void Certifier::judge_call(const Call& call, Outcome& out) {
+  const auto [first, last] = call.positions;
+  const CallResult result = runner_.run(first, call.positions.count(), call.form);
+  // Other counts of tokens, or these forms, may be refused.
+  if (call.is_sample && result.kind == CallResult::Kind::unsupported) return;
+  if (result.kind != CallResult::Kind::ok) {
+    out.failure = died(call, result);
+    return;
+  }
+  compare(call, out);
+  if (out.failure && first < last) out.failure = narrowed(call, *std::move(out.failure));
+  if (!call.is_sample || out.failure) return;
+  (call.form.operation == Operation::transpose ? out.row.sampled_backward : out.row.sampled_i64) +=
+      call.positions.count();
+}
+
+Certifier::Outcome Certifier::begin(PositionRange piece) const {
   Outcome out{plan_.identity, std::nullopt};
   CertificateRow& row = out.row;
   row.first = piece.first;
   row.last = piece.last;
   row.planned = piece.count();
   row.block_error = row.vector_error = -1;  // so the first position is compared, whatever it holds
-  for (std::int64_t from = piece.first; from <= piece.last && !out.failure;) {
-    const std::int64_t to =
-        std::min(piece.last, down_to_chunk(from) + ChunkRunner::tokens_most - 1);
-    judge_chunk({from, to}, out);
-    row.executed += to - from + 1;
-    row.compared += to - from + 1;
-    from = to + 1;
+  return out;
+}
+
+Certifier::Outcome Certifier::judge(PositionRange piece) {
+  Outcome out = begin(piece);
+  CertificateRow& row = out.row;
+  const PositionRange whole{plan_.chunk.first, plan_.chunk.last};
+  row.shortest_call = ChunkRunner::tokens_most;
+  for (const PositionRange& call : calls_of(piece, plan_.chunk.seed)) {
+    judge_call({call, {}}, out);
+    for (const SampledCall& sample : samples_after(call, whole, plan_.chunk.seed))
+      if (!out.failure) judge_call({sample.positions, sample.form, true}, out);
+    if (out.failure) break;
+    row.calls += 1;
+    row.shortest_call = std::min(row.shortest_call, call.count());
+    row.longest_call = std::max(row.longest_call, call.count());
+    row.executed += call.count();
+    row.compared += call.count();
   }
   row.blocks = row.compared * (row.rotary_dim / 2);
   return out;
 }
 
-VerdictRow passed(const CertificateRow& c) {
-  VerdictRow row;
-  row.kernel = c.kernel;
-  row.plugin = c.plugin;
-  row.angle_contract = c.angle_contract;
-  row.pairing = c.pairing;
-  row.dtype = c.dtype;
-  row.property = name;
-  row.claim = claim;
-  row.verdict = Verdict::pass;
-  const double block_margin = c.block_error / c.block_bound;
-  const double vector_margin = c.vector_error / c.vector_bound;
-  const bool block = block_margin >= vector_margin;
-  row.margin = block ? block_margin : vector_margin;
-  row.bound = block ? c.block_bound : c.vector_bound;
-  row.bound_unit = block ? "u" : "u rho";
-  row.where = block ? fmt::format("position {}, pair {}, {}", c.block_position, c.block_pair,
-                                  head_words[c.block_column - 1])
-                    : fmt::format("position {}, pair {}, {}", c.vector_position, c.vector_pair,
-                                  head_words[2]);
-  row.planned = c.planned;
-  row.executed = c.executed;
-  row.compared_cases = c.compared;
-  row.compared = ChunkRunner::heads * c.blocks;
-  row.judged_on = c.judged_on;
-  return row;
+Certifier::Outcome Certifier::judge_alone(PositionRange positions, const ChunkForm& form) {
+  Outcome out = begin(positions);
+  judge_call({positions, form}, out);
+  out.row.executed = out.row.compared = positions.count();
+  out.row.blocks = out.row.compared * (out.row.rotary_dim / 2);
+  return out;
 }
 
 std::optional<VerdictRow> certify(const CertifyRun& run, DoubleRotations& rotations) {
@@ -340,8 +328,11 @@ std::optional<VerdictRow> certify(const CertifyRun& run, DoubleRotations& rotati
 
 namespace {
 
-// Checks the replay line of a position, or of a range that died, with the same data and bounds.
-Finding check_again(Subject& subject, const Case& c) {
+// The property that replay lines name. Makes the call of the line again, with the same data and
+// bounds.
+Finding check(Subject& subject, const Case& c) {
+  require(c.tokens >= 1 && c.tokens <= ChunkRunner::tokens_most,
+          "replay line: property=exhaustive takes 1 to {} tokens", ChunkRunner::tokens_most);
   Finding f;
   CertifyPlan plan;
   plan.facts = subject.facts;
@@ -352,14 +343,15 @@ Finding check_again(Subject& subject, const Case& c) {
                 c.position_from,
                 c.position_from + c.tokens - 1};
   plan.identity = identity_of(plan.facts, plan.chunk);
-  Case expected = ChunkRunner(subject, plan.chunk).case_of(c.position_from, c.tokens);
+  const ChunkForm form{c.operation, c.position_dtype};
+  Case expected = ChunkRunner(subject, plan.chunk).case_of(c.position_from, c.tokens, form);
   expected.property = c.property;
   if (!(expected == c))
     throw BadCase(
         "replay line: property=exhaustive takes only the cases that verify --exhaustive prints");
   DoubleRotations rotations(frequencies_of(c), c.contract == ROPE_CONTRACT_F32_ANGLE);
   Certifier certifier(subject, plan, rotations);
-  const Certifier::Outcome out = certifier.judge({plan.chunk.first, plan.chunk.last});
+  const Certifier::Outcome out = certifier.judge_alone({plan.chunk.first, plan.chunk.last}, form);
   const VerdictRow row = out.failure ? *out.failure : passed(out.row);
   if (row.verdict == Verdict::crash) f.kind = Finding::Kind::crash;
   if (row.verdict == Verdict::hang) f.kind = Finding::Kind::hang;
@@ -375,17 +367,13 @@ Finding check_again(Subject& subject, const Case& c) {
   return f;
 }
 
-}  // namespace
-
-namespace {
-
 const Registered exhaustive({
-    .name = name,
+    .name = exhaustive_name,
     .order = 1000,
-    .claim = claim,
+    .claim = exhaustive_claim,
     .judged_by_oracle = true,
     .for_replay_alone = true,
-    .check = check_again,
+    .check = check,
 });
 
 }  // namespace

@@ -13,6 +13,10 @@
 // complex product, and so rounds here too, has to declare an error_bound. The full vector has
 // agreement's bound, (1 + sqrt(5) u)(1 + 2 u) - 1, relative to |x|. Underflow is added to both.
 //
+// Calls. Each position is taken once by a forward call with int32 positions, and the starts and
+// lengths of these calls vary (division.h). Samples are also taken with int64 positions and
+// backward, where the kernel offers that, and are held to the same bounds.
+//
 // Other properties test the assumptions at random: linearity, that a pair depends only on its own
 // elements and position, and that data, batch, heads and placement change nothing.
 #pragma once
@@ -21,38 +25,12 @@
 #include <string>
 #include <vector>
 
-#include "harness/judge/chunk_runner.h"
 #include "properties/exhaustive/block_compare.h"
+#include "properties/exhaustive/certificate_rows.h"
+#include "properties/exhaustive/division.h"
 #include "reference/double_rotations.h"
-#include "reports/record/record.h"
 
 namespace ropewalk::properties {
-
-/// Positions first .. last, both included.
-struct PositionRange {
-  std::int64_t first = 0, last = 0;
-  std::int64_t count() const { return last - first + 1; }
-  bool operator==(const PositionRange&) const = default;
-};
-
-/// Part i of n of a range. It is cut where a chunk of the runner ends, so a kernel gets the same
-/// calls whole and in parts. Empty if the range has too few chunks.
-std::optional<PositionRange> shard_of(PositionRange whole, std::int64_t i, std::int64_t n);
-
-/// The pieces of a range, which are judged and recorded one by one. Each takes a few seconds.
-std::vector<PositionRange> pieces_of(PositionRange range);
-
-/// One kernel and pairing.
-struct CertifyPlan {
-  harness::KernelFacts facts;
-  harness::ChunkPlan chunk;         ///< its first and last position span the whole range
-  report::CertificateRow identity;  ///< the fields that all its rows share
-};
-
-/// A verdict that says why nothing can be enumerated; empty if the kernel can be certified. Asks
-/// the worker.
-std::optional<report::VerdictRow> cannot_certify(harness::Subject& subject,
-                                                 const harness::ChunkPlan& plan);
 
 /// One process's share: judges pieces of the plan's range, one after the other.
 class Certifier {
@@ -66,26 +44,35 @@ class Certifier {
   };
   Outcome judge(PositionRange piece);
 
+  /// One call. The positions of a sample are held to the bounds, and count for nothing else.
+  struct Call {
+    PositionRange positions;
+    harness::ChunkForm form;
+    bool is_sample = false;
+  };
+  /// Judges one call alone, of at most ChunkRunner::tokens_most positions, as if it were
+  /// enumerated.
+  Outcome judge_alone(PositionRange positions, const harness::ChunkForm& form);
+
  private:
-  void judge_chunk(PositionRange chunk, Outcome& out);
-  void look_closely(std::int64_t position, const float* outputs, Outcome& out);
-  report::VerdictRow died(PositionRange chunk, harness::CallResult result);
-  report::VerdictRow verdict_at(PositionRange range) const;
+  Outcome begin(PositionRange piece) const;
+  void judge_call(const Call& call, Outcome& out);
+  void compare(const Call& call, Outcome& out);
+  void look_closely(std::int64_t position, const float* outputs, const Call& call, Outcome& out);
+  DoubleRotations::Row rotations_at(std::int64_t position, const harness::ChunkForm& form);
+  std::optional<report::VerdictRow> failure_in(const Call& call);
+  report::VerdictRow narrowed(const Call& call, report::VerdictRow failure);
+  report::VerdictRow died(Call call, harness::CallResult result);
+  report::VerdictRow verdict_at(const Call& call) const;
 
   harness::Subject& subject_;
   CertifyPlan plan_;
   DoubleRotations& rotations_;
   harness::ChunkRunner runner_;
   Suspicious suspicious_;
+  std::int64_t failed_at_ = 0;                    // the position of the last failure
+  std::vector<double> base_sin_back_, sin_back_;  // of the way back, of one position
 };
-
-/// The fields that all rows of a kernel and pairing share: kernel, shape, bounds, claims. The
-/// caller fills version and fingerprints.
-report::CertificateRow identity_of(const harness::KernelFacts& facts,
-                                   const harness::ChunkPlan& plan);
-
-/// The verdict on a range that held, as `verify` prints it and reports show it.
-report::VerdictRow passed(const report::CertificateRow& row);
 
 /// Shares the pieces out among `processes`. Each row is delivered when it is done, and later
 /// failures do not withdraw it. The reported failure is that of the smallest position, for any

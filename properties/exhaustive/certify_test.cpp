@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <set>
+#include <vector>
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -10,39 +12,99 @@ namespace {
 
 constexpr PositionRange all{-(std::int64_t{1} << 31), (std::int64_t{1} << 31) - 1};
 
-TEST(Shards, CoverTheRangeOnceAndAreCutWhereChunksEnd) {
+constexpr std::uint64_t seed = 20210420;
+
+// Each position once, in order.
+void expect_covered(const PositionRange& whole, const std::vector<PositionRange>& parts) {
+  std::int64_t next = whole.first;
+  for (const PositionRange& part : parts) {
+    EXPECT_EQ(part.first, next);
+    EXPECT_GE(part.count(), 1);
+    next = part.last + 1;
+  }
+  EXPECT_EQ(next, whole.last + 1);
+}
+
+TEST(Shards, CoverTheRangeOnceAndAreCutWhereCallsEnd) {
   for (const PositionRange whole :
        {PositionRange{0, 65535}, PositionRange{5, 65535}, all, PositionRange{-70000, 70001}})
     for (const std::int64_t n : {1, 2, 3, 4, 7}) {
-      std::int64_t next = whole.first;
+      std::vector<PositionRange> shards;
       for (std::int64_t i = 1; i <= n; ++i) {
-        const auto shard = shard_of(whole, i, n);
+        const auto shard = shard_of(whole, i, n, seed);
         ASSERT_TRUE(shard) << i << "/" << n;
-        EXPECT_EQ(shard->first, next);
-        EXPECT_TRUE(shard->first == whole.first || shard->first % ChunkRunner::tokens_most == 0);
-        next = shard->last + 1;
+        shards.push_back(*shard);
+        if (shard->first == whole.first) continue;
+        // The call that holds the position before the shard ends there.
+        const auto before = calls_of({shard->first - 1, shard->first + 1}, seed);
+        EXPECT_EQ(before.at(0), (PositionRange{shard->first - 1, shard->first - 1}));
       }
-      EXPECT_EQ(next, whole.last + 1);
+      expect_covered(whole, shards);
     }
 }
 
 TEST(Shards, OfTooFewPositionsAreRefused) {
-  EXPECT_TRUE(shard_of({7, 7}, 1, 1));
-  for (const std::int64_t i : {1, 2}) EXPECT_FALSE(shard_of({7, 7}, i, 2));
-  for (std::int64_t i = 1; i <= 9; ++i) EXPECT_FALSE(shard_of({0, 8 * 4096 - 1}, i, 9));
+  EXPECT_TRUE(shard_of({7, 7}, 1, 1, seed));
+  for (const std::int64_t i : {1, 2}) EXPECT_FALSE(shard_of({7, 7}, i, 2, seed));
+  for (std::int64_t i = 1; i <= 17; ++i)
+    EXPECT_FALSE(shard_of({0, 8 * usual_call - 1}, i, 17, seed));
 }
 
 TEST(Pieces, CoverTheRangeOnce) {
-  for (const PositionRange range : {PositionRange{0, 0}, all, PositionRange{-3, 1 << 23}}) {
-    std::int64_t next = range.first;
-    for (const PositionRange piece : pieces_of(range)) {
-      EXPECT_EQ(piece.first, next);
-      EXPECT_GE(piece.count(), 1);
-      next = piece.last + 1;
-    }
-    EXPECT_EQ(next, range.last + 1);
+  for (const PositionRange range : {PositionRange{0, 0}, all, PositionRange{-3, 1 << 23}})
+    expect_covered(range, pieces_of(range, seed));
+  EXPECT_EQ(pieces_of(all, seed).size(), 1028u) << "of a little less than 2^22 positions";
+}
+
+TEST(Calls, AreTheSameInPiecesShardsAndTheWhole) {
+  const PositionRange whole{-3'000'000, 6'000'000};
+  const auto calls = calls_of(whole, seed);
+  expect_covered(whole, calls);
+  std::vector<PositionRange> in_pieces, in_shards;
+  for (const PositionRange& piece : pieces_of(whole, seed))
+    for (const PositionRange& call : calls_of(piece, seed)) in_pieces.push_back(call);
+  for (std::int64_t i = 1; i <= 5; ++i)
+    for (const PositionRange& call : calls_of(*shard_of(whole, i, 5, seed), seed))
+      in_shards.push_back(call);
+  EXPECT_EQ(in_pieces, calls);
+  EXPECT_EQ(in_shards, calls);
+  EXPECT_NE(calls_of(whole, seed + 1), calls);
+}
+
+// Calls of one length that begin at its multiples never cross such a multiple.
+TEST(Calls, BeginAnywhereHaveAnyLengthAndCrossMultiples) {
+  const auto calls = calls_of({0, (std::int64_t{1} << 24) - 1}, seed);
+  std::set<std::int64_t> starts, lengths;
+  std::int64_t crossed = 0;
+  for (const PositionRange& call : calls) {
+    EXPECT_LE(call.count(), ChunkRunner::tokens_most);
+    starts.insert(call.first % 64);
+    lengths.insert(call.count() % 64);
+    if ((call.first - 1) / 4096 != call.last / 4096 && call.first % 4096 != 0) ++crossed;
   }
-  EXPECT_EQ(pieces_of({-1, 0}).size(), 2u);
+  EXPECT_EQ(starts.size(), 64u);
+  EXPECT_EQ(lengths.size(), 64u);
+  EXPECT_LT(*lengths.begin(), 64);
+  EXPECT_GT(crossed, 4096 * 9 / 10) << "of 4096 multiples";
+}
+
+TEST(Samples, LieInTheRangeAndAreTheSameInShards) {
+  const PositionRange whole{-100'000, 3'000'000};
+  std::int64_t int64 = 0, backward = 0, calls = 0;
+  for (const PositionRange& call : calls_of(whole, seed)) {
+    ++calls;
+    for (const SampledCall& sample : samples_after(call, whole, seed)) {
+      EXPECT_GE(sample.positions.first, call.first);
+      EXPECT_LE(sample.positions.first, call.last);
+      EXPECT_LE(sample.positions.last, whole.last);
+      EXPECT_LE(sample.positions.count(), 256);
+      if (sample.form.position_dtype == Dtype::i64) ++int64;
+      if (sample.form.operation == Operation::transpose) ++backward;
+    }
+  }
+  EXPECT_EQ(int64, backward);
+  EXPECT_NEAR(static_cast<double>(int64), static_cast<double>(calls) / 32, 20);
+  EXPECT_EQ(samples_after({0, 9}, {0, 9}, seed).size(), 2u) << "the first call of the range";
 }
 
 // One position as a correct kernel returns it. An error planted in it must be suspicious.

@@ -49,6 +49,20 @@ struct ByComplex : Correct {
 };
 const RegisteredKernel by_complex = on_table<ByComplex>("control_complex_table");
 
+// Turns by polar form: lengths by hypot, angles by atan2, all in double. An output is rounded once,
+// but no product with 1 or 0 keeps it exact. So position 0 changes the small element of a pair of
+// unlike elements: by 1e-16 of the length, where that is more than half its last place.
+struct ByPolarForm : Correct {
+  void rotate(const Pair& x) override {
+    const double x1{x.in[x.at.first]}, x2{x.in[x.at.second]}, c{x.cos1}, s{x.sin1};
+    const double length = x.scale * std::hypot(x1, x2) * std::hypot(c, s);
+    const double angle = std::atan2(x2, x1) + std::atan2(s, c);
+    x.out[x.at.first] = static_cast<float>(length * std::cos(angle));
+    x.out[x.at.second] = static_cast<float>(length * std::sin(angle));
+  }
+};
+const RegisteredKernel by_polar_form = on_table<ByPolarForm>("control_polar_form_table");
+
 // Copies everything first and then works in place, so it writes each output twice and reads it.
 struct CopyThenRotate : Correct {
   void see(rope_problem& p, rope_operands& o) override {

@@ -1,4 +1,6 @@
 // Errors of f64 data, where u is 2^-53. The frame of the other mutants is f32.
+#include <cmath>
+
 #include "kernels/common/support.h"
 #include "properties/mutants/planted.h"
 
@@ -10,41 +12,65 @@ std::int32_t supports_f64(const rope_problem* p, const char** reason) {
   return supports_float_data(*p, ROPE_ANGLES_TABLE, true, reason);
 }
 
+struct Turned {
+  double re, im;
+};
+
 // Each value passes through the type Narrow: float, or double for no change.
 template <class Narrow>
+Turned product(double x1, double x2, double c, double s, double scale) {
+  const auto a = static_cast<Narrow>(x1), b = static_cast<Narrow>(x2);
+  const auto re = static_cast<Narrow>(c), im = static_cast<Narrow>(s);
+  const auto by = static_cast<Narrow>(scale);
+  return {double{by * (a * re - b * im)}, double{by * (b * re + a * im)}};
+}
+
+// Turns by polar form in the widest type: where that is wider than double, an output is rounded
+// about once.
+Turned polar_form(double x1, double x2, double c, double s, double scale) {
+  using Wide = long double;
+  const Wide length = Wide{scale} * std::hypot(Wide{x1}, Wide{x2}) * std::hypot(Wide{c}, Wide{s});
+  const Wide angle = std::atan2(Wide{x2}, Wide{x1}) + std::atan2(Wide{s}, Wide{c});
+  return {static_cast<double>(length * std::cos(angle)),
+          static_cast<double>(length * std::sin(angle))};
+}
+
+template <Turned (*turn)(double x1, double x2, double c, double s, double scale)>
 std::int32_t apply_f64(const rope_problem* p, const rope_operands* o, void*) {
   const std::int64_t half = p->rotary_dim / 2;
-  const auto scale = static_cast<Narrow>(scale_of(*p));
-  const Narrow sign = p->operation == ROPE_TRANSPOSE ? -1 : 1;
+  const double scale = scale_of(*p), sign = p->operation == ROPE_TRANSPOSE ? -1 : 1;
   for_each_token(*p, *o, [&](const Token& token) {
     for_each_head<double>(*p, *o, token, [&](const Head<double>& head) {
       for (std::int64_t i = 0; i < half; ++i) {
         const auto [a, b] = pair_index(p->pairing, i, half);
-        const auto x1 = static_cast<Narrow>(head.in[a]), x2 = static_cast<Narrow>(head.in[b]);
         // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): supports refuses without a table
-        const auto c = static_cast<Narrow>(head.cos[i]), s = static_cast<Narrow>(head.sin[i]);
-        head.out[a] = double{scale * (x1 * c - x2 * sign * s)};
-        head.out[b] = double{scale * (x2 * c + x1 * sign * s)};
+        const double c = head.cos[i], s = sign * head.sin[i];
+        const Turned y = turn(head.in[a], head.in[b], c, s, scale);
+        head.out[a] = y.re;
+        head.out[b] = y.im;
       }
     });
   });
   return ROPE_OK;
 }
 
-template <class Narrow>
+template <Turned (*turn)(double x1, double x2, double c, double s, double scale)>
 KernelInfo f64_info(const char* name) {
   KernelInfo info = table_info<Correct>(name);
   info.supports = supports_f64;
-  info.apply = apply_f64<Narrow>;
+  info.apply = apply_f64<turn>;
   return info;
 }
 
 // Computes f64 data in f32, like kernels that cast every input to float first. Seen by all
 // properties but untouched_dims and unwritten_outputs.
-const RegisteredKernel f64_in_f32{f64_info<float>("mutant_f64_in_f32_table")};
+const RegisteredKernel f64_in_f32{f64_info<product<float>>("mutant_f64_in_f32_table")};
 
 // The same frame without the error.
-const RegisteredKernel f64_control{f64_info<double>("control_f64_table")};
+const RegisteredKernel f64_control{f64_info<product<double>>("control_f64_table")};
+
+// No product with 1 or 0 keeps its outputs exact, not even at position 0.
+const RegisteredKernel f64_polar_form{f64_info<polar_form>("control_polar_form_f64_table")};
 
 }  // namespace
 }  // namespace ropewalk::mutants

@@ -7,6 +7,7 @@
 
 #include "harness/cases/data.h"
 #include "harness/cases/names.h"
+#include "harness/judge/judge.h"
 #include "properties/explain/check_case.h"
 #include "properties/search/run_property.h"
 
@@ -92,6 +93,7 @@ class Combination {
     VerdictRow row = row_for(subject_.facts);
     row.pairing = word_of(offer_.base.pairing);
     row.dtype = word_of(offer_.base.dtype);
+    row.declared = declared_words(subject_.facts, offer_.base.dtype);
     row.property = property.name;
     row.claim = property.claim;
     if (!hung_in.empty()) {

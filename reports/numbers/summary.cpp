@@ -54,6 +54,8 @@ std::string failure_text(const VerdictRow& row) {
 void take_verdict(const VerdictRow& row, KernelSummary& kernel) {
   const auto verdict = verdict_of(row);
   if (kernel.summary.empty()) kernel.summary = row.summary;
+  if (kernel.declared.find(row.declared) == std::string::npos)  // each type has a text of its own
+    kernel.declared += (kernel.declared.empty() ? "" : "; ") + row.declared;
   if (is_failure(verdict)) {
     if (++kernel.failed == 1) kernel.reason = failure_text(row);
     if (!row.known.empty()) ++kernel.known;
@@ -112,6 +114,8 @@ void summarize_kernels(const Results& results, Summary& summary) {
     if (kernel.standing == Standing::verified) ++summary.kernels_verified;
     if (kernel.standing == Standing::verified && kernel.by_host_launcher_alone())
       ++summary.verified_by_host_launcher;
+    if (kernel.standing == Standing::verified && !kernel.declared.empty())
+      ++summary.verified_as_declared;
     if (kernel.standing == Standing::failed) ++summary.kernels_failed;
     if (kernel.standing == Standing::not_run) ++summary.kernels_not_run;
   }
@@ -207,12 +211,19 @@ bool is_all_known(const Summary& summary) {
          });
 }
 
-/// Sets verdicts by the host launcher apart, which say nothing about a GPU.
+/// Sets verdicts by the host launcher apart, which say nothing about a GPU, and those by a bound
+/// that the kernel declares beyond what its data type needs.
 std::string by_whom(const Summary& summary) {
-  const std::int64_t by_host = summary.verified_by_host_launcher;
-  if (by_host == 0) return "";
-  if (by_host == summary.kernels_verified) return " by the host launcher";
-  return fmt::format(" ({} by the host launcher)", by_host);
+  std::string out;
+  const auto set_apart = [&](std::int64_t count, const char* how) {
+    if (count == summary.kernels_verified)
+      out += how;
+    else if (count > 0)
+      out += fmt::format(" ({}{})", count, how);
+  };
+  set_apart(summary.verified_by_host_launcher, " by the host launcher");
+  set_apart(summary.verified_as_declared, " to a declared bound");
+  return out;
 }
 
 std::string headline_of(const Summary& summary) {

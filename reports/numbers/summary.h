@@ -29,6 +29,7 @@ struct KernelSummary {
   bool broke_while_timed = false;  ///< false if the break is a known failure
   std::string reason;              ///< the first failure, or why nothing was run
   std::string judged_on;           ///< words_beside() of its verdicts
+  std::string declared;            ///< VerdictRow::declared of its verdicts, each text once
   bool by_host_launcher_alone() const { return judged_on == by_host_launcher; }
 };
 
@@ -92,7 +93,8 @@ struct Summary {
   std::vector<KernelSummary> kernels;
   std::int64_t kernels_verified = 0, kernels_failed = 0, kernels_not_run = 0;
   std::int64_t verified_by_host_launcher = 0;  ///< number of verified kernels that no device ran
-  std::map<Verdict, std::int64_t> verdicts;    ///< number of verdicts of each word
+  std::int64_t verified_as_declared = 0;     ///< those that declare more than their data type needs
+  std::map<Verdict, std::int64_t> verdicts;  ///< number of verdicts of each word
   std::int64_t planned = 0, executed = 0, compared_cases = 0;  ///< numbers of cases
   std::int64_t compared = 0;                                   ///< number of values
   std::vector<PropertySummary> properties;

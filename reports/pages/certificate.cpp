@@ -58,6 +58,11 @@ void append(CertificatePart& a, const CertificatePart& b) {
   whole.executed += part.executed;
   whole.compared += part.compared;
   whole.blocks += part.blocks;
+  whole.shortest_call = std::min(whole.shortest_call, part.shortest_call);
+  whole.longest_call = std::max(whole.longest_call, part.longest_call);
+  whole.calls += part.calls;
+  whole.sampled_i64 += part.sampled_i64;
+  whole.sampled_backward += part.sampled_backward;
   a.file = b.file;
 }
 
@@ -71,6 +76,22 @@ void check_counts(const CertificatePart& part) {
     return;
   throw BadMerge(fmt::format("{}: the row of {} {} contradicts itself", part.file, name_of(row),
                              range_text(row.first, row.last)));
+}
+
+// Older files do not tell how the positions were divided into calls.
+template <class Line>
+void add_calls(const CertificateRow& c, Line&& line) {
+  line("calls",
+       fmt::format("{}, of {} to {} consecutive positions; the seed draws where each begins",
+                   c.calls, c.shortest_call, c.longest_call));
+  line("a call", fmt::format("{}, {} positions, out of place, one batch row, 3 heads", c.direction,
+                             c.position_dtype));
+  const auto sampled = [](std::int64_t positions) {
+    return positions > 0 ? fmt::format("{} positions", positions) : "refused by the kernel";
+  };
+  line("sampled, within the same bounds",
+       fmt::format("i64 positions: {}; backward: {}", sampled(c.sampled_i64),
+                   sampled(c.sampled_backward)));
 }
 
 std::string page_of(const CertificateRow& c) {
@@ -91,9 +112,11 @@ std::string page_of(const CertificateRow& c) {
   if (const std::string words = words_beside(c.judged_on); !words.empty())
     line("judged on",
          words == by_host_launcher ? words + ": this says nothing about a GPU" : words);
+  if (!c.declared.empty()) line("declared error", c.declared);
   line("contract, data",
        fmt::format("{}, {}, rotary_dim {}, rope_theta {}, seed {}", c.angle_contract, c.dtype,
                    c.rotary_dim, c.rope_theta, c.seed));
+  if (c.calls > 0) add_calls(c, line);
   line("enumerated", c.enumerated);
   line("bounded", c.bounded);
   line("assumed", c.assumed);

@@ -78,7 +78,7 @@ View line_view(const MatrixRow& row, const FailureIds& ids) {
   line.set("line_dtype", clean_line(row.of->dtype));
   line.set("line_contract", clean_line(row.of->angle_contract));
   line.set("line_kernel", clean_line(row.of->kernel));
-  const std::string judged_on = words_beside(row.of->judged_on);
+  const std::string judged_on = words_beside(*row.of);
   line.set("line_judged_on", clean_line(judged_on));
   line.set("has_line_judged_on", flag(!judged_on.empty()));
   View whole{View::type::list};
@@ -105,13 +105,22 @@ std::vector<const VerdictRow*> worst_cells(const MatrixRow* begin, const MatrixR
   return worst;
 }
 
+/// What the lines of a kernel declare, each text once: it differs by data type, not by pairing.
+std::string declared_in(const MatrixRow* begin, const MatrixRow* end) {
+  std::string out;
+  for (const MatrixRow* row = begin; row != end; ++row)
+    if (out.find(row->of->declared) == std::string::npos)
+      out += (out.empty() ? "" : "; ") + row->of->declared;
+  return out;
+}
+
 View group_view(const MatrixRow* begin, const MatrixRow* end, const FailureIds& ids) {
   View group, lines{View::type::list};
   group.set("group_kernel", pieces(clean_line(begin->of->kernel)));
   group.set("group_name", clean_line(begin->of->kernel));
   group.set("group_plugin", clean_line(begin->of->plugin));
   group.set("group_is_plugin", flag(!begin->of->plugin.empty()));
-  const std::string judged_on = words_beside(begin->of->judged_on);
+  const std::string judged_on = words_beside(begin->of->judged_on, declared_in(begin, end));
   group.set("group_judged_on", clean_line(judged_on));
   group.set("has_group_judged_on", flag(!judged_on.empty()));
   group.set("group_contract", clean_line(begin->of->angle_contract));
@@ -129,7 +138,7 @@ View failure_view(const VerdictRow& row, const std::string& id) {
   item.set("failure_property", property);
   item.set("failure_verdict", std::string(word(verdict_of(row))));
   item.set("failure_kernel", clean_line(row.kernel));
-  const std::string judged_on = words_beside(row.judged_on);
+  const std::string judged_on = words_beside(row);
   item.set("failure_contract",
            clean_line(fmt::format("{} / {} / {}{}{}", row.pairing, row.dtype, row.angle_contract,
                                   judged_on.empty() ? "" : ", ", judged_on)));
@@ -156,7 +165,8 @@ View failure_view(const VerdictRow& row, const std::string& id) {
   add("cases",
       fmt::format("{} executed of {} planned, {} values compared", count_text(row.executed),
                   count_text(row.planned), count_text(row.compared)));
-  add("judged on", judged_on);
+  add("judged on", words_beside(row.judged_on));
+  add("declared", row.declared);
   add("plugin", row.plugin);
   add("case", row.shrunk_case);
   add("replay", row.replay);

@@ -71,7 +71,8 @@ constexpr std::array columns = {"row",
                                 "worst_replay",
                                 "shrunk_case",
                                 "replay",
-                                "judged_on"};
+                                "judged_on",
+                                "declared"};
 
 /// The cells of one line by column name. Cells that are not set stay empty.
 class CsvLine {
@@ -124,6 +125,7 @@ void append_verdict(const VerdictRow& row, std::string& out) {
   line.text("shrunk_case", row.shrunk_case);
   line.text("replay", row.replay);
   line.text("judged_on", row.judged_on);
+  line.text("declared", row.declared);
   line.append_to(out);
 }
 

@@ -53,6 +53,7 @@ std::string failure_body(const VerdictRow& row) {
   add("cause", row.cause);
   add("diagnosis", row.diagnosis);
   add("judged on", words_beside(row.judged_on));
+  add("declared", row.declared);
   add("case", row.shrunk_case);
   add("replay", row.replay);
   add("worst", row.worst_replay);
@@ -61,7 +62,7 @@ std::string failure_body(const VerdictRow& row) {
 
 /// The kernel with what its verdicts rest on, e.g. "mine_host (host launcher)".
 std::string kernel_name(const VerdictRow& row) {
-  const std::string words = words_beside(row.judged_on);
+  const std::string words = words_beside(row);
   return words.empty() ? row.kernel : row.kernel + " (" + words + ")";
 }
 

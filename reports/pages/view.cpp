@@ -94,6 +94,8 @@ View tallies(const Summary& summary) {
   std::string verified = summary.kernels_verified == 1 ? "kernel verified" : "kernels verified";
   if (summary.verified_by_host_launcher > 0)
     verified += fmt::format(", {} by the host launcher", summary.verified_by_host_launcher);
+  if (summary.verified_as_declared > 0)
+    verified += fmt::format(", {} to a declared bound", summary.verified_as_declared);
   add(summary.kernels_verified, verified, "good");
   add(summary.kernels_failed, summary.kernels_failed == 1 ? "kernel failed" : "kernels failed",
       "bad");
@@ -108,15 +110,24 @@ View tallies(const Summary& summary) {
   return out;
 }
 
-/// What the number of verified kernels hides; empty if all are native or ran on a device.
-std::string host_launcher_note(const Summary& summary) {
-  const std::int64_t by_host = summary.verified_by_host_launcher, all = summary.kernels_verified;
-  if (by_host == 0) return "";
-  return fmt::format(
-      "{} of {} verified kernel{} {}", count_text(by_host), count_text(all), all == 1 ? "" : "s",
-      by_host == 1 ? "was judged by the host launcher: its verdict says nothing about a GPU"
-                   : "were judged by the host launcher: their verdicts say nothing about a "
-                     "GPU");
+/// What the number of verified kernels hides, as sentences without the last full stop; empty if all
+/// are native or ran on a device, and hold a bound that is derived.
+std::string notes_on_verified(const Summary& summary) {
+  std::string out;
+  const auto add = [&](std::int64_t count, const char* one, const char* several) {
+    if (count == 0) return;
+    const std::int64_t all = summary.kernels_verified;
+    out +=
+        fmt::format("{}{} of {} verified kernel{} {}", out.empty() ? "" : ". ", count_text(count),
+                    count_text(all), all == 1 ? "" : "s", count == 1 ? one : several);
+  };
+  add(summary.verified_by_host_launcher,
+      "was judged by the host launcher: its verdict says nothing about a GPU",
+      "were judged by the host launcher: their verdicts say nothing about a GPU");
+  add(summary.verified_as_declared,
+      "is held to an error that it declares, larger than its data type needs",
+      "are held to errors that they declare, larger than their data types need");
+  return out;
 }
 
 View kernels(const Summary& summary) {
@@ -129,8 +140,9 @@ View kernels(const Summary& summary) {
     item.set("kernel_name", clean_line(kernel.name));
     item.set("kernel_plugin", clean_line(kernel.plugin));
     item.set("is_plugin", flag(!kernel.plugin.empty()));
-    item.set("kernel_judged_on", clean_line(kernel.judged_on));
-    item.set("has_judged_on", flag(!kernel.judged_on.empty()));
+    const std::string words = words_beside(kernel.judged_on, kernel.declared);
+    item.set("kernel_judged_on", clean_line(words));
+    item.set("has_judged_on", flag(!words.empty()));
     item.set("by_host",
              flag(kernel.standing == Standing::verified && kernel.by_host_launcher_alone()));
     item.set("kernel_summary", clean_line(kernel.summary));
@@ -211,7 +223,7 @@ View make_view(const Results& results, const Summary& summary) {
   view.set("started_at", clean_line(results.run.started_at));
   view.set("facts", facts(results, summary));
   view.set("tallies", tallies(summary));
-  const std::string host_note = host_launcher_note(summary);
+  const std::string host_note = notes_on_verified(summary);
   view.set("has_host_note", flag(!host_note.empty()));
   view.set("host_note", host_note);
   view.set("kernels", kernels(summary));

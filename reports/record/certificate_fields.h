@@ -35,6 +35,9 @@ void each_common_field(Row& row, Visit&& visit) {
   visit("bounded", row.bounded);
   visit("assumed", row.assumed);
   visit("judged_on", row.judged_on);
+  visit("declared", row.declared);
+  visit("direction", row.direction);
+  visit("position_dtype", row.position_dtype);
 }
 
 template <CertificateRowLike Row, class Visit>
@@ -53,6 +56,11 @@ void each_field(Row& row, Visit&& visit) {
   visit("vector_error", row.vector_error);
   visit("vector_position", row.vector_position);
   visit("vector_pair", row.vector_pair);
+  visit("calls", row.calls);
+  visit("shortest_call", row.shortest_call);
+  visit("longest_call", row.longest_call);
+  visit("sampled_i64", row.sampled_i64);
+  visit("sampled_backward", row.sampled_backward);
 }
 
 }  // namespace ropewalk::report

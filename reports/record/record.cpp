@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include "reports/record/certificate_fields.h"
+#include "reports/record/later_fields.h"
 #include "reports/record/record_file.h"
 
 namespace ropewalk::report {
@@ -61,6 +62,7 @@ void each_field(Row& row, Visit&& visit) {
   visit("worst_margin", row.worst_margin);
   visit("worst_replay", row.worst_replay);
   visit("judged_on", row.judged_on);
+  visit("declared", row.declared);
 }
 
 template <RowOf<TimingRow> Row, class Visit>
@@ -118,6 +120,7 @@ void each_field(Row& row, Visit&& visit) {
   visit("cpu_features", row.cpu_features);
   visit("cannot_run", row.cannot_run);
   visit("judged_on", row.judged_on);
+  visit("error_bound", row.error_bound);
 }
 
 template <RowOf<EndRow> Row, class Visit>
@@ -228,20 +231,12 @@ void from_json_value(const json& value, std::map<std::string, std::string>& out)
   for (const auto& item : value.items()) from_json_value(item.value(), out[item.key()]);
 }
 
-/// Fields that the first files of schema 1 lack. A missing one keeps its default.
-constexpr std::array<std::string_view, 8> later_fields = {
-    "known",      "cause",          "worst_margin",  "worst_replay",
-    "processors", "spin_ns_before", "spin_ns_after", "judged_on"};
-
 template <class Row>
 Row parse_row(const json& object) {
   Row row;
   each_field(row, [&object](const char* name, auto& value) {
     const auto found = object.find(name);
-    if (found == object.end() &&
-        (std::count(later_fields.begin(), later_fields.end(), name) > 0 ||
-         (std::same_as<Row, CurveRow> && name == std::string_view("dtype"))))
-      return;
+    if (found == object.end() && may_be_missing<Row>(name)) return;
     if (found == object.end()) throw FieldError{std::string("field '") + name + "' is missing"};
     try {
       from_json_value(*found, value);

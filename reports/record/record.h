@@ -61,6 +61,10 @@ struct VerdictRow {
   /// What the verdict rests on: "native", "host launcher", or "cuda: " and the name of the device.
   /// It is empty in older files, which do not tell.
   std::string judged_on;
+  /// Set if the kernel declares an error_bound beyond what computing everything in its data type
+  /// can need: the declared bound and the derived one, in words. A PASS is then one by its own
+  /// bound.
+  std::string declared;
 };
 
 /// The property name of a verdict on all properties at once, e.g. for a kernel that cannot run
@@ -75,6 +79,11 @@ inline constexpr std::string_view by_host_launcher = "host launcher";
 /// What stands beside the kernel's name wherever its verdict is shown. It is empty for a native
 /// kernel and if the row does not tell.
 std::string words_beside(const std::string& judged_on);
+/// The same with VerdictRow::declared: "host launcher; declared 16 u of bf16 = 6.2 %, ...".
+std::string words_beside(const std::string& judged_on, const std::string& declared);
+inline std::string words_beside(const VerdictRow& row) {
+  return words_beside(row.judged_on, row.declared);
+}
 
 /// One contestant on one workload in one launch. A launch is a fresh process.
 struct TimingRow {
@@ -148,13 +157,17 @@ struct CertificateRow {
   std::int64_t whole_first = 0, whole_last = 0;  ///< the range that was requested
   std::int64_t first = 0, last = 0;              ///< the part of that range which this row covers
   std::int64_t planned = 0, executed = 0, compared = 0;  ///< numbers of positions
-  std::int64_t blocks = 0;                  ///< positions * pairs; every block was compared
-  double block_error = 0, block_bound = 0;  ///< in u
+  std::int64_t blocks = 0;  ///< positions * pairs; every block was compared
+  /// The calls that took each position once: their direction, and the type of their positions.
+  std::string direction, position_dtype;
+  std::int64_t calls = 0, shortest_call = 0, longest_call = 0;  ///< lengths in positions
+  std::int64_t sampled_i64 = 0, sampled_backward = 0;  ///< positions that further calls took
+  double block_error = 0, block_bound = 0;             ///< in u
   std::int64_t block_position = 0, block_pair = 0, block_column = 0;
   double vector_error = 0, vector_bound = 0;  ///< in u rho
   std::int64_t vector_position = 0, vector_pair = 0;
   std::string enumerated, bounded, assumed;  ///< what was done, in words
-  std::string judged_on;                     ///< as VerdictRow::judged_on
+  std::string judged_on, declared;           ///< as in VerdictRow
 };
 
 /// One kernel that exists, as `list --json` prints it. A results file holds no such row.
@@ -164,6 +177,7 @@ struct KernelRow {
   std::string cpu_features;  ///< features that the kernel needs
   std::string cannot_run;    ///< why it cannot run on this machine; empty if it can
   std::string judged_on;     ///< what a verdict here would rest on, as VerdictRow::judged_on
+  double error_bound = 0;    ///< declared, in u of the data type; 0: the suite's own bounds
 };
 
 /// The last row: the run reached its end.

@@ -27,6 +27,11 @@ std::string words_beside(const std::string& judged_on) {
   return judged_on == natively ? "" : judged_on;
 }
 
+std::string words_beside(const std::string& judged_on, const std::string& declared) {
+  const std::string words = words_beside(judged_on);
+  return words + (words.empty() || declared.empty() ? "" : "; ") + declared;
+}
+
 std::string kernel_of(const TimingRow& row) {
   const bool twin = row.is_twin() && row.kernel.ends_with(twin_suffix);
   return twin ? row.kernel.substr(0, row.kernel.size() - twin_suffix.size()) : row.kernel;

@@ -60,8 +60,42 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(PlantedFault{"wrong", "FAIL", "position 1234567890, pair 17, column"},
                     PlantedFault{"nan", "FAIL", "position 1234567890, pair 17, column"},
                     PlantedFault{"crash", "CRASH", "position 1234567890"},
-                    PlantedFault{"hang", "HANG", "positions 1234567168:1234570000"}),
+                    PlantedFault{"hang", "HANG", "positions 1234566000:1234568206"}),
     [](const auto& planted) { return std::string(planted.param.fault); });
+
+struct WrongKind {
+  const char *fault, *replay;  // what the replay line must hold
+};
+void PrintTo(const WrongKind& kind, std::ostream* out) {
+  *out << kind.fault;
+}
+class WrongCalls : public testing::TestWithParam<WrongKind> {};
+
+// Each position alone, forward and with int32 positions, is right.
+TEST_P(WrongCalls, AreFoundThoughEachPositionAloneIsRight) {
+  const WrongKind& kind = GetParam();
+  const std::string range =
+      "--positions 1234000000:1234999999 --rotary-dim 40 --kernel test_far --plugin " +
+      std::string(ROPEWALK_FAR_PLUGIN) + " ";
+  const std::string before = std::string("FAR_FAULT=") + kind.fault + " ";
+  const Result r = exhaustive(range, before);
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "a pair is too far from the exact rotation")) << r.out;
+  const auto at = r.out.find("ropewalk replay '");
+  ASSERT_NE(at, std::string::npos) << r.out;
+  const std::string line = r.out.substr(at + 9, r.out.find('\n', at) - at - 9);
+  EXPECT_TRUE(contains(line, kind.replay)) << line;
+  const Result again = ropewalk(line, before);
+  EXPECT_EQ(again.code, 1) << again.out << again.err;
+  EXPECT_EQ(ropewalk(line).code, 0) << "without the fault it holds";
+  EXPECT_EQ(exhaustive(range).code, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, WrongCalls,
+                         testing::Values(WrongKind{"crossing", " tokens=2 "},
+                                         WrongKind{"int64", " position_dtype=i64"},
+                                         WrongKind{"backward", " op=transpose"}),
+                         [](const auto& kind) { return std::string(kind.param.fault); });
 
 TEST(Exhaustive, ARightKernelHoldsAndTableKernelsHaveNothingToEnumerate) {
   const Result far = exhaustive(far_range);

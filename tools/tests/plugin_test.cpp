@@ -198,4 +198,36 @@ TEST(JudgedOn, AKernelOfTheHostLauncherIsNamedSo) {
   }
 }
 
+// A declared error_bound that is larger than f32 needs stands beside every PASS, and a smaller one
+// does not. Neither changes the exit code.
+TEST(Declared, ABoundBeyondTheTypeIsNoPlainPass) {
+  const std::string one = " --kernel test_right --plugin " + right.string();
+  const std::string zero = "verify --profile smoke --cases 3 --property identity_at_zero" + one;
+  const std::string words = "declared 16 u of f32 = 9.5e-07, derived 5 u";
+  for (const bool beyond : {true, false}) {
+    setenv("TEST_PLUGIN_FAULT", beyond ? "bound_16" : "bound_5", 1);
+    const Result text = ropewalk(zero), list = ropewalk("list" + one),
+                 rows = ropewalk(zero + " --json"), kernels = ropewalk("list --json" + one),
+                 again = ropewalk("replay 'kernel=test_right plugin=" + right.string() +
+                                  " property=identity_at_zero positions=0'");
+    unsetenv("TEST_PLUGIN_FAULT");
+    for (const Result& r : {list, kernels, again}) EXPECT_EQ(r.code, 0) << r.err;
+    for (const Result& r : {text, rows}) EXPECT_EQ(r.code, 1) << "it is wrong in other types";
+    EXPECT_EQ(contains(text.out, "PASS  test_right   half_split f32 table (" + words + ") 1 prop"),
+              beyond);
+    EXPECT_EQ(contains(text.out, "PASS  test_right   half_split f32 table     1 properties"),
+              !beyond);
+    EXPECT_EQ(contains(text.out, "2 of these claims hold to an error that the kernel declares"),
+              beyond);
+    EXPECT_EQ(contains(again.out, "PASS test_right (half_split f32 table, " + words + "): "),
+              beyond);
+    EXPECT_EQ(contains(again.out, "PASS test_right (half_split f32 table): "), !beyond);
+    EXPECT_EQ(contains(rows.out, "\"declared\":\"" + words + "\""), beyond);
+    EXPECT_EQ(contains(rows.out, "\"declared\":\"\""), !beyond);
+    EXPECT_EQ(contains(list.out, "; " + words + "\n"), beyond);
+    EXPECT_TRUE(contains(list.out, beyond ? "declared error 16 u" : "declared error 5 u"));
+    EXPECT_TRUE(contains(kernels.out, beyond ? "\"error_bound\":16" : "\"error_bound\":5"));
+  }
+}
+
 }  // namespace

@@ -53,10 +53,10 @@ PositionRange own_range(const VerifyOptions& options, PositionRange whole) {
   const auto given = two_numbers(options.shard, '/');
   if (!given || given->first < 1 || given->second < given->first || given->second > most)
     throw UsageError("--shard " + options.shard + ": must be i/n with 1 <= i <= n <= 65536");
-  const auto shard = shard_of(whole, given->first, given->second);
+  const auto shard = shard_of(whole, given->first, given->second, options.seed);
   if (!shard)
-    throw UsageError(fmt::format("--shard {}: {} has too few chunks of {} positions for it",
-                                 options.shard, options.positions, ChunkRunner::tokens_most));
+    throw UsageError(fmt::format("--shard {}: {} has too few calls of about {} positions for it",
+                                 options.shard, options.positions, usual_call));
   return *shard;
 }
 
@@ -190,7 +190,7 @@ class ExhaustiveRun {
 
   std::vector<PositionRange> left_of(const CertifiedCell& cell) const {
     std::vector<PositionRange> left;
-    for (const PositionRange& piece : pieces_of(own_)) {
+    for (const PositionRange& piece : pieces_of(own_, options_.seed)) {
       bool done = false;
       for (const CertificatePart& part : earlier_)
         done = done || (part.row.kernel == cell.plan.facts.name &&
@@ -261,7 +261,7 @@ class ExhaustiveRun {
   }
 
   void print(const VerdictRow& row) const {
-    const std::string words = words_beside(row.judged_on);
+    const std::string words = words_beside(row);
     if (options_.json) {
       fmt::print("{}\n", to_json_line(row));
     } else if (row.verdict == Verdict::pass) {

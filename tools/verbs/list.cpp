@@ -5,6 +5,7 @@
 #include "base/printable.h"
 #include "benchmarks/workloads/workloads.h"
 #include "harness/cases/names.h"
+#include "harness/judge/judge.h"
 #include "harness/judge/offer.h"
 #include "harness/worker/own_workers.h"
 #include "properties/observe/float_modes.h"
@@ -41,10 +42,13 @@ void list_kernel(Subject& subject) {
     for (const Dtype dtype : tensor_dtypes) {
       const Probe probe = probe_offer(subject, pairing, dtype);
       const std::string cell = fmt::format("{} {}", word_of(pairing), word_of(dtype));
-      if (!probe.offer)
+      if (!probe.offer) {
         fmt::print("  {:<20} {:<16} UNSUPPORTED: {}\n", "", cell, probe.last_refusal.text);
-      else
-        fmt::print("  {:<20} {:<16} {}\n", "", cell, fmt::join(feature_names(*probe.offer), " "));
+        continue;
+      }
+      const std::string declared = declared_words(k, dtype);
+      fmt::print("  {:<20} {:<16} {}{}{}\n", "", cell, fmt::join(feature_names(*probe.offer), " "),
+                 declared.empty() ? "" : "; ", declared);
     }
 }
 
@@ -58,6 +62,7 @@ void list_json(const KernelFacts& k) {
   row.cpu_features = k.cpu_features;
   row.cannot_run = k.cannot_run;
   row.judged_on = judged_on(k);
+  row.error_bound = k.error_bound;
   fmt::print("{}\n", to_json_line(row));
 }
 

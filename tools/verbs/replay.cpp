@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "harness/cases/names.h"
+#include "harness/judge/judge.h"
 #include "harness/worker/own_workers.h"
 #include "properties/search/verify.h"
 #include "tools/command/session.h"
@@ -44,10 +45,11 @@ int run(const ReplayOptions& options) {
   row.compared_cases = r.finding.compared > 0 ? 1 : 0;
   row.compared = r.finding.compared;
   row.judged_on = judged_on(r.facts);
+  row.declared = declared_words(r.facts, c.dtype);
   if (options.json) {
     fmt::print("{}\n", to_json_line(row));
   } else {
-    const std::string words = words_beside(row.judged_on);
+    const std::string words = words_beside(row);
     fmt::print("{} {} ({} {} {}{}{}): {}\n", row.verdict, row.kernel, row.pairing, row.dtype,
                row.angle_contract, words.empty() ? "" : ", ", words, row.property);
     fmt::print("  claim      {}\n", row.claim);

@@ -26,10 +26,11 @@ std::string cell_of(const VerdictRow& row) {
   return fmt::format("{} {} {}", row.pairing, row.dtype, row.angle_contract);
 }
 
-// The cell, and what a verdict on it rests on if that is not the host's own code.
+// The cell, what a verdict on it rests on if that is not the host's own code, and an error that the
+// kernel declares beyond what its data type needs.
 std::string cell_and_words(const VerdictRow& row, std::string_view between,
                            std::string_view end = "") {
-  const std::string words = words_beside(row.judged_on);
+  const std::string words = words_beside(row);
   return words.empty() ? cell_of(row) : fmt::format("{}{}{}{}", cell_of(row), between, words, end);
 }
 
@@ -140,7 +141,7 @@ std::string where_time_went(const std::vector<VerdictRow>& rows) {
 
 void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, double seconds) {
   std::int64_t passed = 0, judged = 0, known = 0, set_aside = 0, planned = 0, executed = 0,
-               compared = 0, values = 0, by_host = 0;
+               compared = 0, values = 0, by_host = 0, as_declared = 0;
   const VerdictRow* worst = nullptr;
   std::set<std::string> unwatched;
   for (const VerdictRow& row : rows) {
@@ -157,6 +158,7 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
     if (row.verdict != Verdict::pass) continue;
     ++passed;
     if (row.judged_on == by_host_launcher) ++by_host;
+    if (!row.declared.empty()) ++as_declared;
     if (!row.reason.empty()) unwatched.insert(row.reason);
     if (worst == nullptr || row.margin > worst->margin) worst = &row;
   }
@@ -169,6 +171,11 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
   if (by_host > 0)
     fmt::print("\n{} of these claims hold by the host launcher: they say nothing about a GPU",
                by_host);
+  if (as_declared > 0)
+    fmt::print(
+        "\n{} of these claims hold to an error that the kernel declares, larger than its data "
+        "type needs",
+        as_declared);
   for (const std::string& what : unwatched) fmt::print("\n{}", what);
   fmt::print("\ncases: planned {}, executed {}, compared {}; values compared {}\n", planned,
              executed, compared, values);

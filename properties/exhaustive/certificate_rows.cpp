@@ -1,0 +1,126 @@
+#include "properties/exhaustive/certificate_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "harness/cases/names.h"
+#include "harness/judge/judge.h"
+#include "properties/search/verify.h"
+
+namespace ropewalk::properties {
+using namespace harness;
+using namespace report;
+
+VerdictRow verdict_for(const KernelFacts& facts, Pairing pairing) {
+  VerdictRow row;
+  row.kernel = facts.name;
+  row.summary = facts.summary;
+  row.plugin = facts.plugin;
+  row.angle_contract = word_of(contract_words, facts.angle_contract);
+  row.pairing = word_of(pairing);
+  row.dtype = word_of(Dtype::f32);
+  row.property = exhaustive_name;
+  row.claim = exhaustive_claim;
+  row.judged_on = judged_on(facts);
+  row.declared = declared_words(facts, Dtype::f32);
+  return row;
+}
+
+CertificateRow identity_of(const KernelFacts& facts, const ChunkPlan& plan) {
+  CertificateRow row;
+  row.kernel = facts.name;
+  row.plugin = std::filesystem::path(facts.plugin).filename().string();
+  row.angle_contract = word_of(contract_words, facts.angle_contract);
+  row.pairing = word_of(plan.pairing);
+  row.dtype = word_of(Dtype::f32);
+  row.rotary_dim = plan.rotary_dim;
+  row.rope_theta = plan.rope_theta;
+  row.seed = plan.seed;
+  row.cpu_features = facts.cpu_features;
+  row.judged_on = judged_on(facts);
+  row.declared = declared_words(facts, Dtype::f32);
+  row.whole_first = plan.first;
+  row.whole_last = plan.last;
+  Case c;
+  c.contract = facts.angle_contract;
+  constexpr double u = bounds::f32.u;
+  const double underflow = bounds::underflow(precision_of(facts, Dtype::f32), 1);
+  row.block_bound = (rotation_error(facts, Dtype::f32) + underflow) / u;
+  row.vector_bound = pair_bound(facts, c, 1, 1, {}) / u;  // f32 results are stored as computed
+  row.direction = operation_words[ROPE_FORWARD];
+  row.position_dtype = word_of(Dtype::i32);
+  row.enumerated = "every 2x2 block (position, pair), by its two columns";
+  row.bounded = "the arithmetic, by one full-mantissa vector a position";
+  row.assumed =
+      "linearity; that a pair depends on its own elements and position alone; that other calls, "
+      "batch rows, heads, strides, placement and data types change nothing: tested at random by "
+      "the "
+      "properties";
+  return row;
+}
+
+std::optional<VerdictRow> cannot_certify(Subject& subject, const ChunkPlan& plan) {
+  const KernelFacts& facts = subject.facts;
+  VerdictRow row = verdict_for(facts, plan.pairing);
+  row.verdict = Verdict::unsupported;
+  if (!facts.cannot_run.empty()) {
+    row.verdict = Verdict::skipped;
+    row.reason = facts.cannot_run;
+    return row;
+  }
+  if (facts.angle_contract == ROPE_CONTRACT_TABLE) {
+    row.reason = "a table kernel has no angles of its own: nothing to enumerate";
+    return row;
+  }
+  if ((facts.flags & ROPE_OUT_OF_PLACE) == 0) {
+    row.reason = "the kernel runs in place only, but the exhaustive check runs out of place";
+    return row;
+  }
+  ChunkRunner runner(subject, plan);
+  const std::int64_t most = std::min(ChunkRunner::tokens_most, plan.last - plan.first + 1);
+  for (const std::int64_t count : {most, most - 1, std::int64_t{1}}) {
+    if (count < 1) continue;
+    const CallResult answer = runner.ask_supports(count);
+    if (answer.kind == CallResult::Kind::ok) continue;
+    Execution execution;
+    execution.result = answer;
+    row.verdict = verdict_of(failure_of(execution));
+    row.reason =
+        fmt::format("asked for {} tokens, where calls have 1 to {}: {}", count, most, answer.text);
+    return row;
+  }
+  return std::nullopt;
+}
+
+VerdictRow passed(const CertificateRow& c) {
+  VerdictRow row;
+  row.kernel = c.kernel;
+  row.plugin = c.plugin;
+  row.angle_contract = c.angle_contract;
+  row.pairing = c.pairing;
+  row.dtype = c.dtype;
+  row.property = exhaustive_name;
+  row.claim = exhaustive_claim;
+  row.verdict = Verdict::pass;
+  const double block_margin = c.block_error / c.block_bound;
+  const double vector_margin = c.vector_error / c.vector_bound;
+  const bool block = block_margin >= vector_margin;
+  row.margin = block ? block_margin : vector_margin;
+  row.bound = block ? c.block_bound : c.vector_bound;
+  row.bound_unit = block ? "u" : "u rho";
+  row.where = block ? fmt::format("position {}, pair {}, {}", c.block_position, c.block_pair,
+                                  head_words[c.block_column - 1])
+                    : fmt::format("position {}, pair {}, {}", c.vector_position, c.vector_pair,
+                                  head_words[2]);
+  row.planned = c.planned;
+  row.executed = c.executed;
+  row.compared_cases = c.compared;
+  row.compared = ChunkRunner::heads * c.blocks;
+  row.judged_on = c.judged_on;
+  row.declared = c.declared;
+  return row;
+}
+
+}  // namespace ropewalk::properties
