@@ -164,7 +164,7 @@ const std::vector<Union>& unions() {
        table,
        {{"window_at_start", {"transposed"}},
         {"head_stride_packed", {"transposed"}},
-        {"out_like_in", {"transposed"}},
+        {"equal_steps_assumed", {"transposed"}},
         {"i64_as_i32", {"transposed"}},
         {"rows_by_position", {"transposed"}},
         {"first_sin_for_all", {"transposed"}},
