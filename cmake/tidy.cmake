@@ -68,6 +68,7 @@ set(layers
   "properties/mutants/=properties/mutants/|kernels/(api|common)/"
   "properties/(truth|algebra|memory)/=${cases}|harness/judge/|properties/(@1/|[a-z_]+[.]h)"
   "properties/explain/=${cases}|harness/judge/|properties/(explain/|[a-z_]+[.]h)"
+  "properties/witness/=${suite}|properties/(witness/|mutants/composed/composed.h|[a-z_]+[.]h)"
   "properties/search/=${suite}|properties/(explain/|search/|[a-z_]+[.]h)"
   "properties/(exhaustive|observe)/=${suite}|properties/(@1/|explain/|search/|[a-z_]+[.]h)"
   "properties/=${cases}|harness/judge/|properties/[a-z_]+[.]h"

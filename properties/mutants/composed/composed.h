@@ -1,0 +1,122 @@
+// Composed mutants: a fault that a kernel makes only in a region of its problems. A real kernel has
+// such a fault if a second path (blocks of 64 tokens, a vector body, a batch loop) forgets what its
+// first path handles.
+//
+// This is the table: plain words, with no kernel in it. The plugin gives each word its meaning in a
+// kernel (faults.cpp, regions.cpp, refusals.cpp), and properties/witness its meaning in a case.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/api/types.h"
+
+namespace ropewalk::mutants {
+
+/// What a condition is about. Conditions of one factor exclude each other.
+enum class Factor {
+  operation,
+  pairing,
+  placement,
+  rows_by,
+  table_stride,
+  own_tables,
+  position_type,
+  position_stride,
+  position_order,
+  position_range,
+  layout_in,
+  layout_out,
+  window,
+  rotary_dim,
+  heads,
+  tensors,
+  copied,
+  tokens,
+  batch,
+  bytes,
+  scale,
+  data,
+  before,
+  threads
+};
+
+/// The level of a planted error: the strength of the cases that must kill it. Smoke must kill level
+/// 2, standard level 3, and full every level.
+using Level = int;
+
+/// A value of one factor.
+struct Condition {
+  std::string_view word;
+  Factor factor;
+  Level least = 2;  ///< the level of a case that is too large for weaker profiles
+};
+
+/// An error, and the conditions that must hold for it to show.
+struct FaultWords {
+  std::string_view word;
+  std::vector<std::string_view> needs;
+  std::string_view story;   ///< what the kernel does, in words
+  std::string_view source;  ///< where an error of this class shipped; may be empty
+};
+
+/// What a correct kernel may refuse, in words.
+struct RefusalWords {
+  std::string_view word, story;
+  std::uint32_t flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE;
+};
+
+/// A fault in a region, which is an intersection of conditions.
+struct Member {
+  std::string_view fault;
+  std::vector<std::string_view> regions;
+};
+
+/// What a kernel of this table accepts, and how it is judged.
+struct Form {
+  std::int32_t contract;
+  Dtype dtype;
+  std::string_view suffix;  ///< of the kernel's name
+};
+
+/// A kernel: a mutant with one member, a union with ten, or a control with none.
+struct Composed {
+  std::string name;
+  Form form;
+  std::vector<Member> members;
+  std::string_view refusal;  ///< empty: it accepts everything of its form
+};
+
+const std::vector<Condition>& conditions();
+const std::vector<FaultWords>& faults();
+const std::vector<RefusalWords>& refusals();
+
+/// Every kernel of the table.
+const std::vector<Composed>& composed_kernels();
+
+/// The correct kernel of a form, which has no member and refuses nothing.
+std::string control_of(const Form& form);
+
+/// NULL: no kernel of the table has this name.
+const Composed* composed_named(std::string_view kernel);
+
+/// Each of these throws std::logic_error for a word that is not in the table.
+const Condition& condition_named(std::string_view word);
+const FaultWords& fault_named(std::string_view word);
+const RefusalWords& refusal_named(std::string_view word);
+
+/// The conditions that must meet for a member's error to show: those of the fault, then the
+/// regions. Their number is the member's strength.
+std::vector<std::string_view> conditions_of(const Member& member);
+
+/// The level at which a member must die. That of a mutant is the least of its members. A control
+/// has level 0.
+Level level_of(const Member& member);
+Level level_of(const Composed& kernel);
+
+/// What the kernel does, in at most 159 characters.
+std::string summary_of(const Composed& kernel);
+
+}  // namespace ropewalk::mutants

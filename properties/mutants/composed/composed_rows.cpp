@@ -1,0 +1,349 @@
+// The kernels of the table, and what follows from their words.
+#include <algorithm>
+#include <stdexcept>
+
+#include "properties/mutants/composed/composed.h"
+
+namespace ropewalk::mutants {
+namespace {
+
+constexpr Form table{ROPE_CONTRACT_TABLE, Dtype::f32, "table"};
+constexpr Form f64{ROPE_CONTRACT_TABLE, Dtype::f64, "f64_table"};
+constexpr Form f16{ROPE_CONTRACT_TABLE, Dtype::f16, "f16_table"};
+constexpr Form bf16{ROPE_CONTRACT_TABLE, Dtype::bf16, "bf16_table"};
+constexpr Form exact{ROPE_CONTRACT_EXACT, Dtype::f32, "exact"};
+
+struct Row {
+  Form form;
+  Member member;
+};
+
+// Two conditions must meet.
+const std::vector<Row>& pairs() {
+  static const std::vector<Row> rows = {
+      {table, {"window_at_start", {"from_64_tokens"}}},
+      {exact, {"window_at_start", {"above_17_heads"}}},
+      {f16, {"window_at_start", {"transposed"}}},
+      {table, {"window_at_start", {"second_tensor"}}},
+      {f64, {"window_at_start", {"own_tables"}}},
+      {table, {"head_stride_packed", {"from_64_tokens"}}},
+      {exact, {"head_stride_packed", {"transposed"}}},
+      {bf16, {"head_stride_packed", {"partial"}}},
+      {exact, {"head_stride_packed", {"above_2_17"}}},
+      {table, {"token_stride_packed", {"above_33_tokens"}}},
+      {f64, {"token_stride_packed", {"from_32_heads"}}},
+      {exact, {"token_stride_packed", {"i64_positions"}}},
+      {table, {"out_like_in", {"above_256_kib"}}},
+      {exact, {"out_like_in", {"odd_heads"}}},
+      {table, {"out_like_in", {"ragged_tokens"}}},
+      {table, {"in_like_out", {"scaled"}}},
+      {table, {"position_stride_ignored", {"from_64_tokens"}}},
+      {exact, {"position_stride_ignored", {"transposed"}}},
+      {exact, {"equal_steps_assumed", {"from_100_tokens"}}},
+      {table, {"equal_steps_assumed", {"head_major"}}},
+      {exact, {"i64_as_i32", {"above_33_tokens"}}},
+      {table, {"i64_as_i32", {"in_place"}}},
+      {exact, {"i64_as_i32", {"above_11_rows"}}},
+      {exact, {"position_in_f32", {"from_64_tokens"}}},
+      {exact, {"negative_clamped", {"transposed"}}},
+      {exact, {"negative_clamped", {"above_17_heads"}}},
+      {table, {"rows_by_position", {"from_64_tokens"}}},
+      {bf16, {"rows_by_position", {"interleaved"}}},
+      {table, {"first_table_for_all", {"above_33_tokens"}}},
+      {f64, {"first_table_for_all", {"transposed"}}},
+      {table, {"first_sin_for_all", {"scaled"}}},
+      {table, {"table_stride_ignored", {"from_64_tokens"}}},
+      {table, {"table_stride_ignored", {"wide_ragged"}}},
+      {table, {"scale_ignored", {"above_1000_tokens"}}},
+      {exact, {"scale_ignored", {"partial"}}},
+      {table, {"scale_ignored", {"above_512_rows"}}},
+      {bf16, {"scale_ignored", {"by_token"}}},
+      {table, {"scale_twice", {"in_place"}}},
+      {bf16, {"scale_twice", {"from_32_heads"}}},
+      {exact, {"scale_positive", {"transposed"}}},
+      {table, {"scale_in_f16", {"above_256_kib"}}},
+      {exact, {"scale_taken_for_one", {"above_128_dims"}}},
+      {table, {"always_forward", {"from_64_tokens"}}},
+      {table, {"always_forward", {"above_4_mib"}}},
+      {bf16, {"always_forward", {"wide_ragged"}}},
+      {exact, {"always_forward", {"second_tensor"}}},
+      {exact, {"always_forward", {"above_2_17"}}},
+      {table, {"always_forward", {"by_token"}}},
+      {table, {"pairs_adjacent", {"in_place"}}},
+      {exact, {"pairs_adjacent", {"from_100_tokens"}}},
+      {table, {"copied_rotated", {"from_64_tokens"}}},
+      {exact, {"copied_rotated", {"above_11_rows"}}},
+      {table, {"heads_of_first", {"transposed"}}},
+      {table, {"read_after_write", {"above_33_tokens"}}},
+      {exact, {"read_after_write", {"odd_heads"}}},
+      {f16, {"read_after_write", {"above_128_dims"}}},
+      {table, {"last_rows_left", {"from_32_heads"}}},
+      {exact, {"last_rows_left", {"i64_positions"}}},
+      {f16, {"last_pairs_left", {"from_64_tokens"}}},
+      {f64, {"last_pairs_left", {"transposed"}}},
+      {table, {"overflows_between", {"above_128_dims"}}},
+      {table, {"subnormals_flushed", {"above_17_heads"}}},
+      {table, {"zero_heads_left", {"from_32_heads"}}},
+      {table, {"stale_position", {"from_64_tokens"}}},
+      {table, {"scratch_shared", {"above_33_tokens"}}},
+      {exact, {"scratch_shared", {"partial"}}},
+  };
+  return rows;
+}
+
+// Three or more must meet.
+const std::vector<Row>& triples() {
+  static const std::vector<Row> rows = {
+      {table, {"window_at_start", {"from_64_tokens", "transposed"}}},
+      {table, {"tail_not_copied", {"from_64_tokens"}}},
+      {table, {"tail_not_copied", {"above_16_mib"}}},
+      {exact, {"front_not_copied", {"transposed"}}},
+      {table, {"tail_scaled", {"from_32_heads"}}},
+      {table, {"tail_touched", {"from_64_tokens"}}},
+      {table, {"head_stride_packed", {"from_64_tokens", "in_place"}}},
+      {exact, {"token_stride_packed", {"partial", "above_33_tokens"}}},
+      {table, {"batch_stride_packed", {"in_place"}}},
+      {exact, {"batch_stride_packed", {"above_33_tokens"}}},
+      {exact, {"positions_of_row_0", {"above_33_tokens"}}},
+      {exact, {"i64_in_16_bits", {"from_100_tokens"}}},
+      {exact, {"i64_in_16_bits", {"head_major"}}},
+      {table, {"rows_by_position", {"second_tensor", "from_64_tokens"}}},
+      {table, {"row_of_token_alone", {"above_33_tokens"}}},
+      {table, {"first_table_for_all", {"above_33_tokens", "interleaved"}}},
+      {table, {"scale_ignored", {"from_64_tokens", "transposed"}}},
+      {table, {"backward_unscaled", {"from_64_tokens"}}},
+      {exact, {"backward_unscaled", {"above_512_rows"}}},
+      {table, {"copied_scaled", {"above_33_tokens"}}},
+      {bf16, {"copied_scaled", {"in_place"}}},
+      {table, {"copied_left_out", {"above_256_kib"}}},
+      {table, {"placement_of_first", {"from_32_heads", "transposed"}}},
+      {table, {"stale_row", {"from_100_tokens"}}},
+      {table, {"always_forward", {"second_tensor", "strided_positions"}}},
+      {exact, {"tail_scaled", {"from_64_tokens", "transposed"}}},
+      {table, {"backward_unscaled", {"partial", "above_17_heads"}}},
+      {table, {"copied_scaled", {"from_64_tokens", "head_major"}}},
+      {exact, {"i64_in_16_bits", {"transposed", "above_11_rows"}}},
+  };
+  return rows;
+}
+
+struct Union {
+  std::string_view word;
+  Form form;
+  std::vector<Member> members;
+};
+
+// Kernels with ten errors each. None may hide another.
+const std::vector<Union>& unions() {
+  static const std::vector<Union> list = {
+      {"long_prompts",
+       table,
+       {{"window_at_start", {"from_64_tokens"}},
+        {"head_stride_packed", {"above_33_tokens"}},
+        {"position_stride_ignored", {"from_100_tokens"}},
+        {"rows_by_position", {"above_33_tokens"}},
+        {"first_table_for_all", {"from_64_tokens"}},
+        {"table_stride_ignored", {"above_33_tokens"}},
+        {"scale_ignored", {"from_100_tokens"}},
+        {"always_forward", {"from_64_tokens"}},
+        {"copied_rotated", {"above_33_tokens"}},
+        {"read_after_write", {"above_1000_tokens"}}}},
+      {"many_heads",
+       exact,
+       {{"window_at_start", {"from_32_heads"}},
+        {"token_stride_packed", {"above_17_heads"}},
+        {"equal_steps_assumed", {"from_32_heads"}},
+        {"i64_as_i32", {"odd_heads"}},
+        {"negative_clamped", {"from_32_heads"}},
+        {"scale_twice", {"above_17_heads"}},
+        {"always_forward", {"odd_heads"}},
+        {"pairs_adjacent", {"from_32_heads"}},
+        {"copied_rotated", {"above_17_heads"}},
+        {"last_rows_left", {"from_32_heads"}}}},
+      {"backward",
+       table,
+       {{"window_at_start", {"transposed"}},
+        {"head_stride_packed", {"transposed"}},
+        {"equal_steps_assumed", {"transposed"}},
+        {"i64_as_i32", {"transposed"}},
+        {"rows_by_position", {"transposed"}},
+        {"first_sin_for_all", {"transposed"}},
+        {"scale_positive", {"transposed"}},
+        {"copied_rotated", {"transposed"}},
+        {"read_after_write", {"transposed"}},
+        {"last_pairs_left", {"transposed"}}}},
+      {"second_tensor",
+       exact,
+       {{"window_at_start", {"second_tensor"}},
+        {"head_stride_packed", {"second_tensor"}},
+        {"position_stride_ignored", {"second_tensor"}},
+        {"equal_steps_assumed", {"second_tensor"}},
+        {"i64_as_i32", {"second_tensor"}},
+        {"negative_clamped", {"second_tensor"}},
+        {"scale_ignored", {"second_tensor"}},
+        {"always_forward", {"second_tensor"}},
+        {"pairs_adjacent", {"second_tensor"}},
+        {"last_rows_left", {"second_tensor"}}}},
+      {"large_tensors",
+       table,
+       {{"window_at_start", {"above_256_kib"}},
+        {"in_like_out", {"above_256_kib"}},
+        {"position_stride_ignored", {"above_256_kib"}},
+        {"rows_by_position", {"above_256_kib"}},
+        {"first_table_for_all", {"above_256_kib"}},
+        {"table_stride_ignored", {"above_256_kib"}},
+        {"scale_in_f16", {"above_256_kib"}},
+        {"always_forward", {"above_256_kib"}},
+        {"copied_rotated", {"above_256_kib"}},
+        {"pairs_adjacent", {"above_256_kib"}}}},
+      {"in_place",
+       bf16,
+       {{"window_at_start", {"in_place"}},
+        {"head_stride_packed", {"in_place"}},
+        {"position_stride_ignored", {"in_place"}},
+        {"i64_as_i32", {"in_place"}},
+        {"rows_by_position", {"in_place"}},
+        {"first_table_for_all", {"in_place"}},
+        {"scale_twice", {"in_place"}},
+        {"always_forward", {"in_place"}},
+        {"copied_rotated", {"in_place"}},
+        {"last_pairs_left", {"in_place"}}}},
+      {"mixed",
+       table,
+       {{"window_at_start", {"by_token"}},
+        {"head_stride_packed", {"scaled"}},
+        {"out_like_in", {"interleaved"}},
+        {"position_stride_ignored", {"in_place"}},
+        {"i64_as_i32", {"above_11_rows"}},
+        {"first_table_for_all", {"partial"}},
+        {"scale_taken_for_one", {"above_128_dims"}},
+        {"always_forward", {"odd_heads"}},
+        {"copied_rotated", {"strided_positions"}},
+        {"last_rows_left", {"second_tensor"}}}},
+      {"three_meet",
+       f64,
+       {{"tail_not_copied", {"from_64_tokens"}},
+        {"front_not_copied", {"above_17_heads"}},
+        {"tail_scaled", {"in_place"}},
+        {"batch_stride_packed", {"partial"}},
+        {"row_of_token_alone", {"above_33_tokens"}},
+        {"backward_unscaled", {"by_token"}},
+        {"copied_scaled", {"from_100_tokens"}},
+        {"copied_left_out", {"from_32_heads"}},
+        {"tail_touched", {"interleaved"}},
+        {"first_table_for_all", {"transposed", "padded_in"}}}},
+  };
+  return list;
+}
+
+struct Twin {
+  std::string_view refusal;
+  Form form;
+  Member member;
+};
+
+// A refusal, and an error in what is still accepted. Each refusal is also a control.
+const std::vector<Twin>& twins() {
+  static const std::vector<Twin> list = {
+      {"odd_halves", table, {"window_at_start", {"from_64_tokens"}}},
+      {"other_windows", table, {"scale_ignored", {"above_17_heads"}}},
+      {"part_blocks", table, {"head_stride_packed", {"transposed"}}},
+      {"other_heads", table, {"rows_by_position", {"interleaved"}}},
+      {"long_prompts", table, {"first_table_for_all", {"in_place"}}},
+      {"other_models", bf16, {"always_forward", {"from_64_tokens"}}},
+      {"odd_sizes", table, {"scale_twice", {"from_64_tokens"}}},
+      {"short_prompts", table, {"i64_as_i32", {"above_17_heads"}}},
+      {"unfused", table, {"position_stride_ignored", {"transposed"}}},
+      {"packed_positions", exact, {"scale_ignored", {"interleaved"}}},
+      {"packed_tables", table, {"copied_rotated", {"above_11_rows"}}},
+      {"odd_tiles", table, {"window_at_start", {"in_place"}}},
+      {"unscaled", table, {"read_after_write", {"above_17_heads"}}},
+      {"token_major", table, {"i64_as_i32", {"from_64_tokens"}}},
+  };
+  return list;
+}
+
+std::string joined(std::initializer_list<std::string_view> words) {
+  std::string out;
+  for (const std::string_view word : words) out += (out.empty() ? "" : "_") + std::string(word);
+  return out;
+}
+
+std::string name_of(const Row& row) {
+  std::string name = joined({"mutant", row.member.fault});
+  for (const std::string_view region : row.member.regions) name += "_" + std::string(region);
+  return joined({name, row.form.suffix});
+}
+
+std::vector<Composed> all_kernels() {
+  std::vector<Composed> out;
+  for (const Form& form : {table, f64, f16, bf16, exact})
+    out.push_back({control_of(form), form, {}, ""});
+  for (const std::vector<Row>* rows : {&pairs(), &triples()})
+    for (const Row& row : *rows) out.push_back({name_of(row), row.form, {row.member}, ""});
+  for (const Union& u : unions())
+    out.push_back({joined({"mutant_ten", u.word, u.form.suffix}), u.form, u.members, ""});
+  for (const Twin& t : twins()) {
+    out.push_back({joined({"control_refuses", t.refusal, t.form.suffix}), t.form, {}, t.refusal});
+    out.push_back({joined({"mutant_refuses", t.refusal, t.member.fault, t.form.suffix}),
+                   t.form,
+                   {t.member},
+                   t.refusal});
+  }
+  return out;
+}
+
+}  // namespace
+
+const std::vector<Composed>& composed_kernels() {
+  static const std::vector<Composed> list = all_kernels();
+  return list;
+}
+
+std::string control_of(const Form& form) {
+  return joined({"control_composed", form.suffix});
+}
+
+const Composed* composed_named(std::string_view kernel) {
+  const auto& list = composed_kernels();
+  const auto found = std::find_if(list.begin(), list.end(),
+                                  [&](const Composed& each) { return each.name == kernel; });
+  return found == list.end() ? nullptr : &*found;
+}
+
+std::vector<std::string_view> conditions_of(const Member& member) {
+  std::vector<std::string_view> out = fault_named(member.fault).needs;
+  out.insert(out.end(), member.regions.begin(), member.regions.end());
+  return out;
+}
+
+Level level_of(const Member& member) {
+  const auto words = conditions_of(member);
+  Level level = static_cast<Level>(words.size());
+  for (const std::string_view word : words) level = std::max(level, condition_named(word).least);
+  return level;
+}
+
+Level level_of(const Composed& kernel) {
+  if (kernel.members.empty()) return 0;
+  Level least = level_of(kernel.members.front());
+  for (const Member& member : kernel.members) least = std::min(least, level_of(member));
+  return least;
+}
+
+std::string summary_of(const Composed& kernel) {
+  constexpr std::size_t longest = 159;
+  std::string out;
+  if (!kernel.refusal.empty()) out = std::string(refusal_named(kernel.refusal).story);
+  for (const Member& member : kernel.members) {
+    if (!out.empty()) out += "; ";
+    if (kernel.members.size() == 1) out += fault_named(member.fault).story;
+    if (kernel.members.size() > 1) out += member.fault;
+    for (const std::string_view region : member.regions)
+      out += (&region == &member.regions.front() ? " where " : ", ") + std::string(region);
+  }
+  if (out.empty()) out = "the frame of the composed mutants, without an error";
+  return out.substr(0, longest);
+}
+
+}  // namespace ropewalk::mutants

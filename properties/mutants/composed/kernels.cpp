@@ -1,0 +1,105 @@
+// Makes the kernels of the table. The contract's entries take no pointer to a kernel, so each row
+// of the table has entries of its own.
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "properties/mutants/composed/composed.h"
+#include "properties/mutants/composed/meanings.h"
+
+namespace ropewalk::mutants {
+namespace {
+
+constexpr std::size_t most_kernels = 160;
+
+struct Part {
+  Misread misread;
+  std::vector<Holds> regions;
+};
+
+// A row of the table with the meanings of its words, looked up once, since apply may not allocate.
+struct Kernel {
+  Form form;
+  std::vector<Part> parts;
+  Accepts accepts = nullptr;
+  std::string summary, source;
+};
+
+std::array<Kernel, most_kernels>& kernels() {
+  static std::array<Kernel, most_kernels> list;
+  return list;
+}
+
+Kernel kernel_of(const Composed& row) {
+  Kernel kernel;
+  kernel.form = row.form;
+  kernel.summary = summary_of(row);
+  if (row.members.size() == 1) kernel.source = fault_named(row.members[0].fault).source;
+  if (!row.refusal.empty()) kernel.accepts = accepts_of(row.refusal);
+  for (const Member& member : row.members) {
+    Part part{misread_of(member.fault), {}};
+    for (const std::string_view region : member.regions) part.regions.push_back(holds_of(region));
+    kernel.parts.push_back(part);
+  }
+  return kernel;
+}
+
+// Every part judges the call as it was given. So no part hides another.
+std::int32_t apply(const Kernel& kernel, const rope_problem& p, const rope_operands& o) {
+  for (std::uint32_t tensor = 0; tensor < p.tensor_count; ++tensor) {
+    Plan plan(p, o, tensor);
+    for (const Part& part : kernel.parts)
+      if (std::all_of(part.regions.begin(), part.regions.end(),
+                      [&](Holds holds) { return holds(p, o, tensor); }))
+        part.misread(plan);
+    execute(plan);
+  }
+  return ROPE_OK;
+}
+
+template <std::size_t row>
+void add_entries(KernelInfo& info) {
+  info.supports = [](const rope_problem* p, const char** reason) {
+    const Kernel& kernel = kernels()[row];
+    const std::int32_t angles =
+        kernel.form.contract == ROPE_CONTRACT_TABLE ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ;
+    const std::int32_t answer = supports_data(*p, angles, in_contract(kernel.form.dtype), reason);
+    if (answer != ROPE_OK || kernel.accepts == nullptr || kernel.accepts(*p)) return answer;
+    return refuse(reason, "outside this kernel's limits");
+  };
+  info.apply = [](const rope_problem* p, const rope_operands* o, void*) {
+    return apply(kernels()[row], *p, *o);
+  };
+}
+
+template <std::size_t... rows>
+std::deque<RegisteredKernel> register_all(std::index_sequence<rows...>) {
+  constexpr void (*entries[])(KernelInfo&) = {add_entries<rows>...};
+  const std::vector<Composed>& table = composed_kernels();
+  if (table.size() > most_kernels) throw std::logic_error("most_kernels is too small");
+  std::deque<RegisteredKernel> registered;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    Kernel& kernel = kernels()[i] = kernel_of(table[i]);
+    KernelInfo info;
+    info.name = table[i].name.c_str();
+    info.summary = kernel.summary.c_str();
+    info.source = kernel.source.empty() ? nullptr : kernel.source.c_str();
+    info.angle_contract = kernel.form.contract;
+    if (!table[i].refusal.empty()) info.flags = refusal_named(table[i].refusal).flags;
+    for (const Member& member : table[i].members)
+      for (const std::string_view word : conditions_of(member))
+        if (word == "at_once") info.flags |= ROPE_THREAD_SAFE;
+    if (kernel.form.contract != ROPE_CONTRACT_TABLE) info.workspace_bytes = workspace_of;
+    entries[i](info);
+    registered.emplace_back(info);
+  }
+  return registered;
+}
+
+const std::deque<RegisteredKernel> all = register_all(std::make_index_sequence<most_kernels>());
+
+}  // namespace
+}  // namespace ropewalk::mutants
