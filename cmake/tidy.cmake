@@ -70,6 +70,7 @@ set(layers
   "properties/explain/=${cases}|harness/judge/|properties/(explain/|[a-z_]+[.]h)"
   "properties/witness/=${suite}|properties/(witness/|mutants/composed/composed.h|[a-z_]+[.]h)"
   "properties/search/=${suite}|properties/(explain/|search/|[a-z_]+[.]h)"
+  "properties/array/=${suite}|properties/(array/|search/|[a-z_]+[.]h)"
   "properties/(exhaustive|observe)/=${suite}|properties/(@1/|explain/|search/|[a-z_]+[.]h)"
   "properties/=${cases}|harness/judge/|properties/[a-z_]+[.]h"
   "benchmarks/workloads/=${cases}|reports/record/|benchmarks/workloads/"

@@ -1,0 +1,77 @@
+#include "properties/array/case_shape.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace ropewalk::properties {
+namespace {
+
+ShapeCount count_of(Factor f, const Levels& levels, const std::vector<std::int64_t>* by_level,
+                    const LevelDraw& draw, int question) {
+  ShapeCount out{0, range_of(f, levels[f]), &by_level[levels[f]]};
+  // Counts near the lower end cost less. A third are multiples of 16, where there is one.
+  const SizeRange low{out.range.least,
+                      std::min(out.range.most, out.range.least + out.range.least / 2 + 8)};
+  std::int64_t wanted = draw.in(question, low);
+  if (draw.bits(question) % 3 == 0 && wanted > 16) wanted += 15 - (wanted + 15) % 16;
+  out.set_near(wanted);
+  if (!out.accepted->empty()) out.value = draw.of(question, *out.accepted);
+  return out;
+}
+
+// Moves the counts towards a number of bytes, one after the other.
+void move_counts(CaseShape& s, Dtype dtype, SizeRange bytes) {
+  for (ShapeCount* count : {&s.tokens, &s.batch, &s.heads}) {
+    const std::int64_t now = s.bytes(dtype);
+    if (bytes.contains(now)) return;
+    const std::int64_t one = now / count->value;  // bytes of one of these
+    count->set_near(now < bytes.least ? (bytes.least + one - 1) / one : bytes.most / one);
+  }
+}
+
+// Gives the first tensor as many bytes as its level says, near the least: more of the same only
+// take longer. Other heads of the same levels are tried if the counts do not suffice.
+bool fit_bytes(CaseShape& s, const std::vector<HeadWindow>& windows, Dtype dtype, SizeRange bytes) {
+  const std::int64_t enough = bytes.least == 1 ? bytes.most : 4 * bytes.least;
+  const SizeRange near{bytes.least, std::min(bytes.most, enough)};
+  for (const SizeRange range : {near, bytes}) {
+    move_counts(s, dtype, range);
+    if (range.contains(s.bytes(dtype))) return true;
+  }
+  for (const HeadWindow& window : windows) {
+    s.window = window;
+    move_counts(s, dtype, bytes);
+    if (bytes.contains(s.bytes(dtype))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void ShapeCount::set_near(std::int64_t wanted) {
+  value = std::clamp(wanted, range.least, range.most);
+  if (accepted->empty()) return;
+  value = *std::min_element(accepted->begin(), accepted->end(), [&](auto a, auto b) {
+    return std::abs(a - wanted) < std::abs(b - wanted);
+  });
+}
+
+std::optional<CaseShape> shape_of(const Levels& l, Dtype dtype, const Sizes& sizes,
+                                  const LevelDraw& draw) {
+  CaseShape s{count_of(Factor::tokens, l, sizes.tokens, draw, q_tokens),
+              count_of(Factor::batch, l, sizes.batch, draw, q_batch),
+              count_of(Factor::heads, l, sizes.heads, draw, q_heads),
+              {}};
+  std::vector<HeadWindow> windows =
+      sizes.windows[l[Factor::rotary_dim]][l[Factor::room]][l[Factor::window]];
+  if (windows.empty())
+    windows = heads_of(l[Factor::rotary_dim], l[Factor::room], l[Factor::window]);
+  if (l[Factor::frequencies] == level::listed)
+    std::erase_if(windows, [](const HeadWindow& w) { return w.rotary_dim > widest_listed; });
+  if (windows.empty()) return {};
+  s.window = draw.of(q_window, windows);
+  if (!fit_bytes(s, windows, dtype, range_of(Factor::bytes, l[Factor::bytes]))) return {};
+  return s;
+}
+
+}  // namespace ropewalk::properties

@@ -1,0 +1,32 @@
+// The sizes of a case: tokens, batch, heads and the head of the first tensor.
+#pragma once
+#include <optional>
+
+#include "properties/array/factor_case.h"
+#include "properties/array/level_draw.h"
+
+namespace ropewalk::properties {
+
+/// One of the three counts.
+struct ShapeCount {
+  std::int64_t value;
+  SizeRange range;
+  const std::vector<std::int64_t>* accepted;  ///< empty: any of the range
+
+  /// Takes the accepted count next to `wanted`.
+  void set_near(std::int64_t wanted);
+};
+
+struct CaseShape {
+  ShapeCount tokens, batch, heads;
+  HeadWindow window;
+  std::int64_t bytes(Dtype dtype) const {
+    return tokens.value * batch.value * heads.value * window.head_dim * data_type(dtype).bytes;
+  }
+};
+
+/// A shape of these levels, or nothing if the sizes allow none.
+std::optional<CaseShape> shape_of(const Levels& levels, Dtype dtype, const Sizes& sizes,
+                                  const LevelDraw& draw);
+
+}  // namespace ropewalk::properties

@@ -1,0 +1,320 @@
+#include "properties/array/factor_case.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/cases/data.h"
+#include "harness/cases/layouts.h"
+#include "properties/array/case_shape.h"
+
+namespace ropewalk::properties {
+using namespace harness;
+namespace {
+
+// ---- tensors
+
+// The first tensor, and how many heads a grouped second one has.
+void add_tensors(Case& c, const Levels& l, const Sizes& sizes, const LevelDraw& draw) {
+  const TensorCase first = c.tensors[0];
+  const auto copied = [&] {
+    TensorCase t = first;
+    t.rotate = false;
+    t.rotary_offset = 0;
+    return t;
+  };
+  const auto reshaped = [&] {
+    TensorCase t = first;
+    t.heads = 1 + draw.in(q_shape, {0, 5});
+    t.head_dim = c.rotary_dim + draw.in(q_group, {0, 9});
+    t.rotary_offset = draw.in(q_gap, {0, t.head_dim - c.rotary_dim});
+    return t;
+  };
+  switch (static_cast<level::TensorsLevel>(l[Factor::tensors])) {
+    case level::one:
+      return;
+    case level::equal:
+      c.tensors.push_back(first);
+      return;
+    case level::grouped: {
+      c.tensors.push_back(first);
+      std::vector<std::pair<std::int64_t, std::int64_t>> groups = sizes.groups[l[Factor::heads]];
+      std::erase_if(groups, [&](const auto& g) { return g.first != first.heads; });
+      const std::int64_t divisor = first.heads % 4 == 0   ? 4
+                                   : first.heads % 2 == 0 ? 2
+                                                          : first.heads;
+      c.tensors[1].heads = groups.empty() ? first.heads / divisor : draw.of(q_group, groups).second;
+      return;
+    }
+    case level::reshaped:
+      c.tensors.push_back(reshaped());
+      return;
+    case level::copied_second:
+      c.tensors.push_back(copied());
+      return;
+    case level::copied_first:
+      c.tensors = {copied(), first};
+      return;
+    case level::three:
+      c.tensors.push_back(first);
+      c.tensors.push_back(copied());
+      return;
+    case level::four:
+      c.tensors.push_back(reshaped());
+      c.tensors.push_back(copied());
+      c.tensors.push_back(first);
+      return;
+  }
+}
+
+void place(Case& c, const Levels& l) {
+  for (std::size_t i = 0; i < c.tensors.size(); ++i) {
+    const auto placement = static_cast<level::PlacementLevel>(l[Factor::placement]);
+    c.tensors[i].in_place = placement == level::in_place ||
+                            (placement == level::first_in_place && i == 0) ||
+                            (placement == level::others_in_place && i > 0);
+  }
+}
+
+// ---- arithmetic
+
+double scale_of_level(int scale, const LevelDraw& draw) {
+  constexpr double usual[] = {1.1386294361119891, 0.5, 1.0693, 0.0884, 3}, below[] = {-2, -1, -0.7},
+                   large[] = {5000, 4097, 8192};
+  switch (static_cast<level::ScaleLevel>(scale)) {
+    case level::zero:
+      return 0;
+    case level::scale_one:
+      return 1;
+    case level::near_one:
+      return draw.bits(q_scale) % 2 == 0 ? 1 + 1e-4 : 1 - 1e-4;
+    case level::small:
+      return 1e-4;
+    case level::usual:
+      return draw.of(q_scale, usual);
+    case level::negative_scale:
+      return draw.of(q_scale, below);
+    case level::large:
+      return draw.of(q_scale, large);
+  }
+  __builtin_unreachable();
+}
+
+DataPattern data_of_level(int data, const LevelDraw& draw) {
+  constexpr DataPattern ends[] = {DataPattern::subnormal, DataPattern::edge, DataPattern::span};
+  switch (static_cast<level::DataLevel>(data)) {
+    case level::unit:
+      return DataPattern::unit;
+    case level::wide:
+      return DataPattern::wide;
+    case level::basis:
+      return DataPattern::basis;
+    case level::tiny:
+      return DataPattern::tiny;
+    case level::huge:
+      return DataPattern::huge;
+    case level::special:
+      return DataPattern::special;
+    case level::extreme:
+      return draw.of(q_data, ends);
+  }
+  __builtin_unreachable();
+}
+
+void choose_frequencies(Case& c, const Levels& l, const LevelDraw& draw) {
+  constexpr double bases[] = {10000, 500000, 2.5}, edges[] = {0, 1e-9, 6.25, 1, 0.125, 3.25};
+  if (l[Factor::frequencies] != level::listed) {
+    c.rope_theta = bases[l[Factor::frequencies]];
+    return;
+  }
+  for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
+    const std::uint64_t bits = hash(draw.bits(q_frequency), i);
+    const double any = 0.5 + std::abs(unit_value(bits, 24)) * 4;
+    c.inv_freq.push_back(double{static_cast<float>(bits % 3 == 0 ? edges[bits % 6] : any)});
+  }
+}
+
+// ---- positions and tables
+
+// The lowest and highest position of a level, for `span` positions in a row.
+SizeRange positions_of_level(int range, std::int64_t span, const LevelDraw& draw) {
+  const auto beside = [&](std::int64_t log2) {
+    const std::int64_t least = (std::int64_t{1} << log2) - draw.in(q_range, {0, span});
+    return SizeRange{std::max<std::int64_t>(least, 0), least + span};
+  };
+  constexpr std::int64_t rows = 131'072, end = std::int64_t{1} << 31;
+  switch (static_cast<level::PositionRangeLevel>(range)) {
+    case level::from_zero:
+      return {0, span};
+    case level::beside_small_power:
+      return beside(draw.in(q_power, {4, 11}));
+    case level::past_table:
+      return {rows + 1, rows + 1 + span};
+    case level::beside_power:
+      return beside(draw.in(q_power, {17, 30}));
+    case level::at_the_end:
+      return draw.bits(q_range) % 2 == 0 ? SizeRange{end - 1 - span, end - 1}
+                                         : SizeRange{(std::int64_t{1} << 30) - span, 1 << 30};
+    case level::negative:
+      return {-(std::int64_t{1} << draw.in(q_power, {1, 30})) - span, -1};
+  }
+  __builtin_unreachable();
+}
+
+void choose_positions(Case& c, const Levels& l, const LevelDraw& draw) {
+  const std::int64_t step = draw.in(q_step, {2, 7});
+  const auto order = static_cast<level::PositionOrderLevel>(l[Factor::position_order]);
+  const std::int64_t span = (order == level::stepped ? step : 1) * (c.tokens - 1) +
+                            (order == level::random_order ? 40 : 0);
+  const SizeRange range = positions_of_level(l[Factor::position_range], span, draw);
+  c.position_from = order == level::descending ? range.least + span : range.least;
+  c.position_step = order == level::stepped ? step : order == level::descending ? -1 : 1;
+  if (order == level::random_order) {
+    c.position_rule = PositionRule::random;
+    c.position_to = range.most;
+    c.position_step = 1;
+  }
+  c.position_dtype = l[Factor::position_type] == 0 ? Dtype::i32 : Dtype::i64;
+  switch (static_cast<level::PositionStridesLevel>(l[Factor::position_strides])) {
+    case level::packed_positions:
+      break;
+    case level::token_stride:
+      c.position_token_stride = draw.in(q_slice, {2, 5});
+      c.position_batch_stride = c.tokens * c.position_token_stride + 1;
+      break;
+    case level::slice:
+      c.position_batch_stride = c.tokens + draw.in(q_slice, {1, 5});
+      break;
+    case level::one_row:
+      c.position_batch_stride = 0;
+      break;
+    case level::one_token:
+      c.position_token_stride = 0;
+      c.position_batch_stride = 1;
+      break;
+  }
+}
+
+void choose_tables(Case& c, const Levels& l, const LevelDraw& draw) {
+  if (c.contract != ROPE_CONTRACT_TABLE) return;
+  const int by = l[Factor::rows_by];
+  c.rows_by = by == level::by_position ? ROPE_ROW_BY_POSITION : ROPE_ROW_BY_TOKEN;
+  c.positions_null = by == level::without_positions;
+  c.own_tables = l[Factor::tables] == level::own_tables;
+  c.own_sin = l[Factor::tables] == level::own_sin;
+  const std::int64_t half = c.rotary_dim / 2;
+  switch (static_cast<level::TableRowsLevel>(l[Factor::table_rows])) {
+    case level::packed_rows:
+      break;
+    case level::row_gap:
+      c.table_row_stride = half + draw.in(q_gap, {1, 9});
+      break;
+    case level::cos_beside_sin:
+      c.table_row_stride = 2 * half;
+      break;
+    case level::spare_rows:
+      c.table_spare_rows = draw.in(q_gap, {1, 40});
+      break;
+  }
+}
+
+// ---- memory
+
+Strides strides_of(const Case& c, const TensorCase& t, int layout, std::int64_t gap) {
+  Strides s;
+  switch (static_cast<level::LayoutLevel>(layout)) {
+    case level::packed:
+    case level::fused:
+      return s;
+    case level::token_gap:
+      s.head = t.head_dim;
+      s.token = t.heads * s.head + gap;
+      s.batch = c.tokens * s.token;
+      return s;
+    case level::head_gap:
+      s.head = t.head_dim + gap;
+      s.token = t.heads * s.head;
+      s.batch = c.tokens * s.token;
+      return s;
+    case level::both_gaps:
+      return padded_strides(c, t, gap);
+    case level::head_major:
+      return head_major_strides(c, t);
+    case level::roomy:
+      return head_major_strides(c, t, gap);
+    case level::broadcast:
+      s = {c.tokens * t.heads * t.head_dim, t.heads * t.head_dim, t.head_dim};
+      return s;
+  }
+  __builtin_unreachable();
+}
+
+void broadcast_an_axis(const Case& c, TensorCase& t, const LevelDraw& draw) {
+  std::vector<std::int64_t Strides::*> axes;
+  if (c.tokens > 1) axes.push_back(&Strides::token);
+  if (t.heads > 1) axes.push_back(&Strides::head);
+  if (c.batch > 1) axes.push_back(&Strides::batch);
+  if (!axes.empty()) t.in.*draw.of(q_axis, axes) = 0;
+}
+
+void lay_out(Case& c, const Levels& l, const LevelDraw& draw) {
+  const int in = l[Factor::in_layout], out = l[Factor::out_layout];
+  constexpr std::int64_t gaps[] = {16, 1, 4, 8, 2};
+  const std::int64_t gap = draw.of(q_gap, gaps);
+  if (in == level::fused) {
+    fuse(c);
+    if (l[Factor::placement] == level::out_of_place && out == level::packed) part_outputs(c);
+  } else {
+    for (TensorCase& t : c.tensors) {
+      t.in = strides_of(c, t, in, gap);
+      t.out = t.in_place ? t.in : strides_of(c, t, out, 2 * gap);
+      if (in == level::broadcast) broadcast_an_axis(c, t, draw);
+    }
+  }
+  if (l[Factor::start] == level::shifted)
+    for (TensorCase& t : c.tensors) {
+      t.in_at = draw.in(q_start, {1, 5});
+      t.out_at = t.in_place ? t.in_at : draw.in(q_axis, {0, 3});
+    }
+  if (l[Factor::start] != level::unused_strides) return;
+  for (TensorCase& t : c.tensors) {
+    scramble_unused_strides(c, t, t.in);
+    scramble_unused_strides(c, t, t.out);
+  }
+  constexpr std::int64_t absurd = 1'000'003;
+  if (c.batch == 1) c.position_batch_stride = absurd;
+  if (c.tokens == 1) c.position_token_stride = absurd;
+}
+
+}  // namespace
+
+std::optional<Case> case_of(const Levels& l, const Case& base, const Sizes& sizes,
+                            std::uint64_t seed) {
+  const LevelDraw draw(seed);
+  const std::optional<CaseShape> shape = shape_of(l, base.dtype, sizes, draw);
+  if (!shape) return {};
+  Case c;
+  c.kernel = base.kernel;
+  c.plugin = base.plugin;
+  c.contract = base.contract;
+  c.pairing = base.pairing;
+  c.dtype = base.dtype;
+  c.seed = seed;
+  c.tokens = shape->tokens.value;
+  c.batch = shape->batch.value;
+  c.rotary_dim = shape->window.rotary_dim;
+  c.tensors[0].heads = shape->heads.value;
+  c.tensors[0].head_dim = shape->window.head_dim;
+  c.tensors[0].rotary_offset = shape->window.offset;
+  c.operation = l[Factor::operation] == 0 ? Operation::forward : Operation::transpose;
+  add_tensors(c, l, sizes, draw);
+  place(c, l);
+  c.attention_scale = scale_of_level(l[Factor::scale], draw);
+  c.data = data_of_level(l[Factor::data], draw);
+  choose_frequencies(c, l, draw);
+  choose_positions(c, l, draw);
+  choose_tables(c, l, draw);
+  lay_out(c, l, draw);
+  return c;
+}
+
+}  // namespace ropewalk::properties

@@ -1,0 +1,28 @@
+// Makes a case of levels.
+#pragma once
+#include <optional>
+
+#include "harness/cases/case.h"
+#include "properties/array/factors.h"
+
+namespace ropewalk::properties {
+
+/// The sizes that a kernel accepted, by level. An empty list means any of the level's sizes.
+struct Sizes {
+  /// of tokens, batch and heads
+  std::vector<std::int64_t> tokens[8], batch[8], heads[8];
+  /// by the levels of rotary_dim, room and window
+  std::vector<HeadWindow> windows[8][4][4];
+  /// heads of Q and of K, by the level of Q's heads
+  std::vector<std::pair<std::int64_t, std::int64_t>> groups[8];
+};
+
+/// A valid case of these levels, of the base's kernel, contract, pairing and data type. `seed`
+/// draws what the levels leave open. Empty if the sizes allow no such case.
+std::optional<harness::Case> case_of(const Levels& levels, const harness::Case& base,
+                                     const Sizes& sizes, std::uint64_t seed);
+
+/// The levels of a kernel's simplest case (harness/judge/offer.h).
+Levels levels_of_base(const harness::Case& base);
+
+}  // namespace ropewalk::properties

@@ -1,0 +1,333 @@
+#include "properties/array/factors.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace ropewalk::properties {
+using namespace harness;
+namespace {
+
+constexpr std::int64_t widest_head = 1200, most_tokens = 1 << 18;
+constexpr std::int64_t kib = 1024, mib = 1024 * kib;
+constexpr SizeRange token_ranges[] = {{1, 1},    {2, 9},      {10, 32},
+                                      {33, 100}, {101, 1000}, {1001, 4200}};
+constexpr SizeRange batch_ranges[] = {{1, 1}, {2, 3}, {4, 11}, {12, 100}, {513, 1100}};
+constexpr SizeRange head_ranges[] = {{1, 1}, {2, 2}, {3, 9}, {10, 31}, {32, 48}, {49, 260}};
+constexpr SizeRange byte_ranges[] = {{1, 32 * kib}, {32 * kib + 1, 4 * mib}, {16 * mib, 21 * mib}};
+
+// rotary_dim by its largest power of two, and then the large ones.
+using Dims = std::vector<std::int64_t>;
+const Dims& rotary_dims(int level) {
+  static const Dims dims[] = {
+      {8, 2, 4, 6},
+      {18, 10, 14, 22, 26, 30, 34, 42, 50, 58, 62, 66, 70, 90, 98, 126, 130, 202},
+      {20, 12, 28, 36, 44, 52, 60, 68, 76, 84, 100, 124, 132, 140, 196},
+      {24, 40, 56, 72, 88, 104, 120, 136, 152, 200},
+      {80, 16, 48, 112, 144, 176, 208, 240},
+      {32, 96, 160, 224},
+      {64, 128, 192, 256},
+      {512, 258, 260, 264, 320, 384, 510, 1024}};
+  return dims[level];
+}
+
+// Dims of a head beside its window.
+Dims rooms_of(int level, std::int64_t rotary_dim) {
+  switch (static_cast<level::RoomLevel>(level)) {
+    case level::no_room:
+      return {0};
+    case level::odd_room:
+      return {3, 5, 7, 9, 13};
+    case level::even_room:
+      return {16, 8, 32, 64};
+    case level::much_room:
+      return {rotary_dim, 2 * rotary_dim, 3 * rotary_dim, 8 * rotary_dim};
+  }
+  __builtin_unreachable();
+}
+
+std::int64_t odd_offset(std::int64_t room) {
+  return room % 8 == 0 ? room / 2 : room / 2 | 1;
+}
+
+// The smallest and largest head_dim of two levels. A replay line lists frequencies one by one, so
+// such heads are narrow.
+SizeRange head_dims(int rotary_dim, int room, bool listed) {
+  SizeRange out{std::numeric_limits<std::int64_t>::max(), 0};
+  const int window = room == level::no_room ? level::whole_head : level::at_start;
+  for (const HeadWindow& head : heads_of(rotary_dim, room, window)) {
+    if (listed && head.rotary_dim > widest_listed) continue;
+    out.least = std::min(out.least, head.head_dim);
+    out.most = std::max(out.most, head.head_dim);
+  }
+  return out;
+}
+
+// Whether the first tensor can have so many bytes.
+bool sizes_fit(const Levels& l, Dtype dtype, std::int32_t) {
+  const SizeRange dims =
+      head_dims(l[Factor::rotary_dim], l[Factor::room], l[Factor::frequencies] == level::listed);
+  if (dims.most == 0) return false;
+  SizeRange product{dims.least * data_type(dtype).bytes, dims.most * data_type(dtype).bytes};
+  for (const Factor f : {Factor::tokens, Factor::batch, Factor::heads}) {
+    const SizeRange r = range_of(f, l[f]);
+    product.least *= r.least;
+    product.most *= r.most;
+  }
+  const SizeRange bytes = range_of(Factor::bytes, l[Factor::bytes]);
+  return product.least <= bytes.most && product.most >= bytes.least;
+}
+
+bool several(const Levels& l, Factor f) {
+  return l[f] > 0;  // the first level of tokens, batch and heads is one
+}
+
+bool has_second(const Levels& l) {
+  return l[Factor::tensors] != level::one;
+}
+
+bool layout_has_its_axes(const Levels& l, Factor f) {
+  switch (static_cast<level::LayoutLevel>(l[f])) {
+    case level::packed:
+      return true;
+    case level::token_gap:
+      return several(l, Factor::tokens);
+    case level::head_gap:
+      return several(l, Factor::heads);
+    case level::both_gaps:
+    case level::head_major:
+    case level::roomy:
+      return several(l, Factor::tokens) && several(l, Factor::heads);
+    case level::fused:
+      return has_second(l);
+    case level::broadcast:
+      return several(l, Factor::tokens) || several(l, Factor::heads);
+  }
+  __builtin_unreachable();
+}
+
+bool in_layout_has_its_axes(const Levels& l, Dtype, std::int32_t) {
+  return layout_has_its_axes(l, Factor::in_layout);
+}
+bool out_layout_has_its_axes(const Levels& l, Dtype, std::int32_t) {
+  return layout_has_its_axes(l, Factor::out_layout);
+}
+
+bool layouts_fit_the_placement(const Levels& l, Dtype, std::int32_t) {
+  const int in = l[Factor::in_layout], out = l[Factor::out_layout];
+  switch (static_cast<level::PlacementLevel>(l[Factor::placement])) {
+    case level::out_of_place:
+      if (in == level::fused) return out == level::packed || out == level::fused;
+      return out != level::fused;
+    case level::in_place:
+      return in != level::broadcast && in == out;
+    case level::first_in_place:
+    case level::others_in_place:
+      return in != level::broadcast && in != level::fused && out != level::fused;
+  }
+  __builtin_unreachable();
+}
+
+bool placement_has_its_tensors(const Levels& l, Dtype, std::int32_t) {
+  const int placement = l[Factor::placement];
+  return placement == level::out_of_place || placement == level::in_place || has_second(l);
+}
+
+bool tables_have_their_tensors(const Levels& l, Dtype, std::int32_t) {
+  const int set = l[Factor::tensors];
+  return l[Factor::tables] == level::shared_table ||
+         (has_second(l) && set != level::copied_second && set != level::copied_first);
+}
+
+bool positions_are_given(const Levels& l, Dtype, std::int32_t) {
+  return l[Factor::rows_by] != level::without_positions ||
+         (l[Factor::position_type] == 0 && l[Factor::position_strides] == 0);
+}
+
+bool position_strides_have_their_axes(const Levels& l, Dtype, std::int32_t) {
+  switch (static_cast<level::PositionStridesLevel>(l[Factor::position_strides])) {
+    case level::packed_positions:
+      return true;
+    case level::token_stride:
+      return several(l, Factor::tokens);
+    case level::slice:
+    case level::one_row:
+      return several(l, Factor::batch);
+    case level::one_token:
+      return several(l, Factor::tokens) && l[Factor::rows_by] == level::by_position;
+  }
+  __builtin_unreachable();
+}
+
+bool order_has_its_tokens(const Levels& l, Dtype, std::int32_t) {
+  const int order = l[Factor::position_order];
+  return order == level::consecutive || order == level::random_order || several(l, Factor::tokens);
+}
+
+// A table by position has a row for each position up to the last, so it stays narrow.
+bool table_reaches(const Levels& l, Dtype, std::int32_t contract) {
+  if (contract != ROPE_CONTRACT_TABLE || l[Factor::rows_by] != level::by_position) return true;
+  const int range = l[Factor::position_range];
+  if (range == level::past_table) return l[Factor::rotary_dim] == 0;
+  return range == level::from_zero || range == level::beside_small_power;
+}
+
+bool room_is_in_the_window(const Levels& l, Dtype, std::int32_t) {
+  return (l[Factor::window] == level::whole_head) == (l[Factor::room] == level::no_room);
+}
+
+bool start_has_its_axes(const Levels& l, Dtype, std::int32_t) {
+  switch (static_cast<level::StartLevel>(l[Factor::start])) {
+    case level::at_zero:
+      return true;
+    case level::shifted:
+      return l[Factor::in_layout] != level::fused;
+    case level::unused_strides:
+      return !several(l, Factor::tokens) || !several(l, Factor::batch) ||
+             !several(l, Factor::heads);
+  }
+  __builtin_unreachable();
+}
+
+bool grouped_has_its_heads(const Levels& l, Dtype, std::int32_t) {
+  return l[Factor::tensors] != level::grouped || several(l, Factor::heads);
+}
+
+// Data near the end of a type leave no room for a large scale.
+bool scale_fits_the_data(const Levels& l, Dtype, std::int32_t) {
+  if (l[Factor::scale] != level::large) return true;
+  const int data = l[Factor::data];
+  return data != level::huge && data != level::wide;
+}
+
+// A case moves at most 64 MiB.
+bool large_ones_are_few(const Levels& l, Dtype, std::int32_t) {
+  const int set = l[Factor::tensors];
+  return l[Factor::bytes] != level::beyond || set == level::one || set == level::grouped;
+}
+
+// Many short rows take long and show little that fewer do not: at most 2^18 tokens in all rows.
+bool tokens_are_few(const Levels& l, Dtype, std::int32_t) {
+  return range_of(Factor::tokens, l[Factor::tokens]).least *
+             range_of(Factor::batch, l[Factor::batch]).least <=
+         most_tokens;
+}
+
+template <std::size_t N>
+int find_range(const SizeRange (&ranges)[N], std::int64_t value) {
+  const auto found = std::find_if(std::begin(ranges), std::end(ranges),
+                                  [&](const SizeRange& r) { return r.contains(value); });
+  return found == std::end(ranges) ? -1 : static_cast<int>(found - std::begin(ranges));
+}
+
+}  // namespace
+
+const std::array<FactorWords, factor_count>& factor_words() {
+  static const std::array<FactorWords, factor_count> words{{
+      {"operation", {"forward", "backward"}},
+      {"placement", {"out of place", "in place", "first in place", "all but first in place"}},
+      {"table rows by", {"position", "token", "token, no positions"}},
+      {"tables", {"shared", "own", "own sin"}},
+      {"table rows", {"packed", "with gaps", "cos beside sin", "with spare rows"}},
+      {"position type", {"i32", "i64"}},
+      {"position strides", {"packed", "token stride", "slice of rows", "one row", "one token"}},
+      {"position order", {"consecutive", "random", "stepped", "descending"}},
+      {"position range",
+       {"from 0", "beside 2^k below 2^12", "past 131072", "beside 2^k from 2^17", "at 2^31",
+        "negative"}},
+      {"input layout",
+       {"packed", "token gaps", "head gaps", "both gaps", "head-major", "head-major with room",
+        "fused", "broadcast"}},
+      {"output layout",
+       {"packed", "token gaps", "head gaps", "both gaps", "head-major", "head-major with room",
+        "fused"}},
+      {"start", {"0", "shifted", "absurd unused strides"}},
+      {"window", {"whole head", "at the start", "inside", "at the end"}},
+      {"rotary_dim",
+       {"up to 8", "2 mod 4", "4 mod 8", "8 mod 16", "16 mod 32", "32 mod 64", "0 mod 64",
+        "above 256"}},
+      {"dims beside the window", {"none", "odd", "even", "as many or more"}},
+      {"heads", {"1", "2", "3 to 9", "10 to 31", "32 to 48", "above 48"}},
+      {"tensors",
+       {"1", "2 equal", "grouped", "2 shapes", "second copied", "first copied", "3", "4"}},
+      {"tokens", {"1", "2 to 9", "10 to 32", "33 to 100", "101 to 1000", "above 1000"}},
+      {"batch", {"1", "2 or 3", "4 to 11", "12 to 100", "above 512"}},
+      {"bytes of a tensor", {"up to 32 KiB", "up to 4 MiB", "16 MiB"}},
+      {"scale", {"0", "1", "beside 1", "1e-4", "usual", "negative", "above 4096"}},
+      {"data", {"unit", "wide", "basis", "tiny", "huge", "special", "ends of the type"}},
+      {"frequencies", {"base 10000", "base 500000", "base 2.5", "listed"}},
+  }};
+  return words;
+}
+
+SizeRange range_of(Factor f, int level) {
+  const auto i = static_cast<std::size_t>(level);
+  if (f == Factor::tokens) return token_ranges[i];
+  if (f == Factor::batch) return batch_ranges[i];
+  if (f == Factor::heads) return head_ranges[i];
+  return byte_ranges[i];
+}
+
+int level_of(Factor f, std::int64_t value) {
+  if (f == Factor::tokens) return find_range(token_ranges, value);
+  if (f == Factor::batch) return find_range(batch_ranges, value);
+  if (f == Factor::heads) return find_range(head_ranges, value);
+  return find_range(byte_ranges, value);
+}
+
+void set_window_levels(Levels& levels, const HeadWindow& head) {
+  const std::int64_t d = head.rotary_dim, room = head.head_dim - d;
+  int dim = d <= 8 ? 0 : d > 256 ? 7 : 1;
+  for (std::int64_t power = 4; dim > 0 && dim < 6 && d % power == 0; power *= 2) ++dim;
+  levels[Factor::rotary_dim] = dim;
+  levels[Factor::room] = room == 0       ? level::no_room
+                         : room >= d     ? level::much_room
+                         : room % 2 == 0 ? level::even_room
+                                         : level::odd_room;
+  levels[Factor::window] = room == 0             ? level::whole_head
+                           : head.offset == 0    ? level::at_start
+                           : head.offset == room ? level::at_end
+                                                 : level::inside;
+}
+
+std::vector<HeadWindow> heads_of(int rotary_dim, int room, int window) {
+  std::vector<HeadWindow> out;
+  if ((room == level::no_room) != (window == level::whole_head)) return out;
+  for (const std::int64_t dim : rotary_dims(rotary_dim))
+    for (const std::int64_t beside : rooms_of(room, dim)) {
+      const std::int64_t offset = window == level::at_end   ? beside
+                                  : window == level::inside ? odd_offset(beside)
+                                                            : 0;
+      const HeadWindow head{dim + beside, dim, offset};
+      Levels levels;  // some rooms belong to another level for some dims
+      set_window_levels(levels, head);
+      if (head.head_dim <= widest_head && levels[Factor::rotary_dim] == rotary_dim &&
+          levels[Factor::room] == room && levels[Factor::window] == window)
+        out.push_back(head);
+    }
+  return out;
+}
+
+const std::vector<Requirement>& requirements() {
+  using enum Factor;
+  static const std::vector<Requirement> all{
+      {{rotary_dim, room, heads, tokens, batch, bytes, frequencies}, sizes_fit},
+      {{in_layout, tokens, heads, tensors}, in_layout_has_its_axes},
+      {{out_layout, tokens, heads, tensors}, out_layout_has_its_axes},
+      {{placement, in_layout, out_layout}, layouts_fit_the_placement},
+      {{placement, tensors}, placement_has_its_tensors},
+      {{tables, tensors}, tables_have_their_tensors},
+      {{rows_by, position_type, position_strides}, positions_are_given},
+      {{position_strides, tokens, batch, rows_by}, position_strides_have_their_axes},
+      {{position_order, tokens}, order_has_its_tokens},
+      {{rows_by, position_range, rotary_dim}, table_reaches},
+      {{window, room}, room_is_in_the_window},
+      {{start, in_layout, tokens, batch, heads}, start_has_its_axes},
+      {{tensors, heads}, grouped_has_its_heads},
+      {{scale, data}, scale_fits_the_data},
+      {{bytes, tensors}, large_ones_are_few},
+      {{tokens, batch}, tokens_are_few},
+  };
+  return all;
+}
+
+}  // namespace ropewalk::properties

@@ -1,0 +1,123 @@
+// What a case is made of: factors, each with at most eight levels, and what levels require of each
+// other. Values inside a level, such as which odd number of tokens, are drawn by a seed.
+//
+// Interactions of few factors cause nearly all failures (Kuhn, Wallace, Gallo, IEEE TSE 2004), so a
+// covering array over these factors (properties/search/covering.h) meets every combination of two
+// or three levels in few cases.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "harness/cases/case.h"
+
+namespace ropewalk::properties {
+
+enum class Factor : std::uint8_t {
+  operation,
+  placement,
+  rows_by,
+  tables,
+  table_rows,
+  position_type,
+  position_strides,
+  position_order,
+  position_range,
+  in_layout,
+  out_layout,
+  start,
+  window,
+  rotary_dim,
+  room,
+  heads,
+  tensors,
+  tokens,
+  batch,
+  bytes,
+  scale,
+  data,
+  frequencies
+};
+inline constexpr std::size_t factor_count = 23;
+constexpr std::size_t index_of(Factor f) {
+  return static_cast<std::size_t>(f);
+}
+
+/// One level of each factor.
+struct Levels {
+  std::array<int, factor_count> of{};
+  int& operator[](Factor f) { return of[index_of(f)]; }
+  int operator[](Factor f) const { return of[index_of(f)]; }
+  bool operator==(const Levels&) const = default;
+};
+
+/// The name of a factor, and one for each of its levels.
+struct FactorWords {
+  std::string_view name;
+  std::vector<std::string_view> levels;
+};
+const std::array<FactorWords, factor_count>& factor_words();
+inline int level_count(Factor f) {
+  return static_cast<int>(factor_words()[index_of(f)].levels.size());
+}
+
+/// Levels that have a meaning beyond their place in the table.
+namespace level {
+enum PlacementLevel { out_of_place, in_place, first_in_place, others_in_place };
+enum RowsByLevel { by_position, by_token, without_positions };
+enum TablesLevel { shared_table, own_tables, own_sin };
+enum TableRowsLevel { packed_rows, row_gap, cos_beside_sin, spare_rows };
+enum PositionStridesLevel { packed_positions, token_stride, slice, one_row, one_token };
+enum PositionOrderLevel { consecutive, random_order, stepped, descending };
+enum PositionRangeLevel {
+  from_zero,
+  beside_small_power,
+  past_table,
+  beside_power,
+  at_the_end,
+  negative
+};
+enum LayoutLevel { packed, token_gap, head_gap, both_gaps, head_major, roomy, fused, broadcast };
+enum StartLevel { at_zero, shifted, unused_strides };
+enum WindowLevel { whole_head, at_start, inside, at_end };
+enum RoomLevel { no_room, odd_room, even_room, much_room };
+enum TensorsLevel { one, equal, grouped, reshaped, copied_second, copied_first, three, four };
+enum BytesLevel { level_1, level_2, beyond };
+enum ScaleLevel { zero, scale_one, near_one, small, usual, negative_scale, large };
+enum DataLevel { unit, wide, basis, tiny, huge, special, extreme };
+enum FrequenciesLevel { usual_base, large_base, small_base, listed };
+}  // namespace level
+
+struct SizeRange {
+  std::int64_t least, most;
+  bool contains(std::int64_t n) const { return n >= least && n <= most; }
+};
+/// The values of a level of tokens, batch, heads (of the first tensor), or bytes of the first
+/// tensor, input alone.
+SizeRange range_of(Factor f, int level);
+/// The level that holds a value of these factors; -1: none does.
+int level_of(Factor f, std::int64_t value);
+
+/// A head: its width, and the window that is rotated.
+struct HeadWindow {
+  std::int64_t head_dim, rotary_dim, offset;
+  bool operator==(const HeadWindow&) const = default;
+};
+/// The widest window whose frequencies may be listed.
+inline constexpr std::int64_t widest_listed = 48;
+/// The levels of rotary_dim, room and window for such a head.
+void set_window_levels(Levels& levels, const HeadWindow& head);
+/// Heads of these three levels, those of models first. Every level has at least one.
+std::vector<HeadWindow> heads_of(int rotary_dim, int room, int window);
+
+/// What two or more levels require of each other. `holds` reads the named factors alone.
+struct Requirement {
+  std::vector<Factor> factors;
+  bool (*holds)(const Levels&, Dtype, std::int32_t contract);
+};
+/// All requirements, beside those that a kernel's refusals add.
+const std::vector<Requirement>& requirements();
+
+}  // namespace ropewalk::properties

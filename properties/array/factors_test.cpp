@@ -1,0 +1,120 @@
+// Every level is reachable, every row of an array is a valid case of its levels, and what levels
+// require of each other holds in the cases.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "harness/cases/data.h"
+#include "harness/cases/problem.h"
+#include "properties/array/array_model.h"
+
+namespace ropewalk::properties {
+namespace {
+using namespace harness;
+
+OfferedLevels everything(Dtype dtype, std::int32_t contract) {
+  OfferedLevels out;
+  out.base.dtype = dtype;
+  out.base.contract = contract;
+  out.base.tokens = 2;
+  out.base.rotary_dim = out.base.tensors[0].head_dim = 8;
+  out.base.tensors[0].heads = 2;
+  out.simplest = levels_of_base(out.base);
+  for (std::size_t f = 0; f < factor_count; ++f) {
+    const auto factor = static_cast<Factor>(f);
+    const bool of_tables =
+        factor == Factor::rows_by || factor == Factor::tables || factor == Factor::table_rows;
+    const int count = of_tables && contract != ROPE_CONTRACT_TABLE ? 1 : level_count(factor);
+    for (int level = 0; level < count; ++level) out.of[f].push_back(level);
+  }
+  for (int dim = 0; dim < level_count(Factor::rotary_dim); ++dim)
+    for (int room = 0; room < level_count(Factor::room); ++room)
+      for (int window = 0; window < level_count(Factor::window); ++window)
+        if (heads_of(dim, room, window).empty()) out.no_such_head.push_back({dim, room, window});
+  return out;
+}
+
+std::int64_t bytes_moved(const Case& c) {
+  std::int64_t elements = 0;
+  for (const TensorCase& t : c.tensors) elements += 2 * c.batch * c.tokens * t.heads * t.head_dim;
+  return elements * data_type(c.dtype).bytes;
+}
+
+// What of a case its levels say.
+void expect_levels(const Case& c, const Levels& levels) {
+  const TensorCase* first = &c.tensors[0];
+  if (levels[Factor::tensors] == level::copied_first) first = &c.tensors[1];
+  EXPECT_EQ(level_of(Factor::tokens, c.tokens), levels[Factor::tokens]);
+  EXPECT_EQ(level_of(Factor::batch, c.batch), levels[Factor::batch]);
+  EXPECT_EQ(level_of(Factor::heads, first->heads), levels[Factor::heads]);
+  EXPECT_EQ(level_of(Factor::bytes, c.tokens * c.batch * first->heads * first->head_dim *
+                                        data_type(c.dtype).bytes),
+            levels[Factor::bytes]);
+  Levels window = levels;
+  set_window_levels(window, {first->head_dim, c.rotary_dim, first->rotary_offset});
+  EXPECT_EQ(window, levels);
+  EXPECT_EQ(c.operation == Operation::transpose, levels[Factor::operation] == 1);
+}
+
+class EachForm : public testing::TestWithParam<std::tuple<Dtype, std::int32_t>> {};
+
+TEST_P(EachForm, RowsAreValidCasesOfTheirLevels) {
+  const auto [dtype, contract] = GetParam();
+  const OfferedLevels offered = everything(dtype, contract);
+  const ArrayModel space(offered);
+  std::set<std::pair<std::size_t, int>> met;
+  std::uint64_t seed = 0;
+  for (const Row& row : cover(space.model(), {{2, {}}}, 7)) {
+    const Levels levels = space.levels_of(row);
+    const auto c = case_of(levels, offered.base, offered.free, hash(++seed));
+    ASSERT_TRUE(c) << space.words_of(row);
+    SCOPED_TRACE(to_text(*c));
+    EXPECT_TRUE(are_possible(levels, offered.base));
+    expect_levels(*c, levels);
+    EXPECT_LE(bytes_moved(*c), std::int64_t{64} << 20);
+    EXPECT_NO_THROW(make_question(*c));
+    EXPECT_EQ(case_from_text(to_text(*c)), *c);
+    for (std::size_t f = 0; f < factor_count; ++f) met.emplace(f, levels.of[f]);
+  }
+  for (std::size_t f = 0; f < factor_count; ++f)
+    for (const int level : offered.of[f])
+      EXPECT_TRUE(met.contains({f, level}))
+          << factor_words()[f].name << " "
+          << factor_words()[f].levels[static_cast<std::size_t>(level)];
+}
+INSTANTIATE_TEST_SUITE_P(
+    All, EachForm,
+    testing::Combine(testing::Values(Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16),
+                     testing::Values(ROPE_CONTRACT_TABLE, ROPE_CONTRACT_EXACT)));
+
+TEST(Factors, HaveAtMostEightLevelsWithNamesOfTheirOwn) {
+  std::set<std::string_view> names;
+  for (const FactorWords& words : factor_words()) {
+    EXPECT_TRUE(names.insert(words.name).second) << words.name;
+    EXPECT_GE(words.levels.size(), 2u) << words.name;
+    EXPECT_LE(words.levels.size(), 8u) << words.name;
+    EXPECT_EQ(std::set<std::string_view>(words.levels.begin(), words.levels.end()).size(),
+              words.levels.size())
+        << words.name;
+  }
+}
+
+// A negative control: levels that contradict each other are not taken for possible.
+TEST(Factors, ThatContradictEachOtherAreImpossible) {
+  const OfferedLevels offered = everything(Dtype::f32, ROPE_CONTRACT_TABLE);
+  EXPECT_TRUE(are_possible(offered.simplest, offered.base));
+  const auto with = [&](Factor f, int level) {
+    Levels levels = offered.simplest;
+    levels[f] = level;
+    return levels;
+  };
+  for (const Levels& levels :
+       {with(Factor::window, level::inside), with(Factor::tables, level::own_tables),
+        with(Factor::in_layout, level::fused), with(Factor::position_range, level::negative),
+        with(Factor::bytes, level::beyond), with(Factor::position_strides, level::one_row)})
+    EXPECT_FALSE(are_possible(levels, offered.base));
+}
+
+}  // namespace
+}  // namespace ropewalk::properties

@@ -1,0 +1,354 @@
+#include "properties/array/offered_levels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "harness/cases/data.h"
+
+namespace ropewalk::properties {
+using namespace harness;
+namespace {
+
+// The order of questions: a level is asked for with levels of the factors before it.
+constexpr Factor order_of_questions[] = {
+    Factor::tokens,          Factor::batch,          Factor::heads,
+    Factor::tensors,         Factor::operation,      Factor::placement,
+    Factor::rows_by,         Factor::tables,         Factor::table_rows,
+    Factor::position_type,   Factor::in_layout,      Factor::out_layout,
+    Factor::start,           Factor::scale,          Factor::data,
+    Factor::frequencies,     Factor::position_order, Factor::position_range,
+    Factor::position_strides};
+
+// Sizes to ask for, of each level of tokens, batch and heads: odd ones, multiples, powers of two.
+const std::vector<std::int64_t>& candidates(Factor f, int level) {
+  using Lists = std::vector<std::vector<std::int64_t>>;
+  static const Lists tokens{{1},
+                            {2, 3, 4, 5, 8},
+                            {16, 32, 12, 17},
+                            {64, 33, 65, 96, 100},
+                            {128, 256, 129, 192, 512, 1000},
+                            {1024, 2048, 1025, 4096, 1536}};
+  static const Lists batch{
+      {1}, {2, 3}, {4, 8, 5, 11}, {16, 32, 64, 12, 33, 100}, {1024, 513, 520, 576, 640}};
+  static const Lists heads{{1},
+                           {2},
+                           {4, 8, 3, 5, 7},
+                           {16, 12, 24, 28, 17},
+                           {32, 40, 33, 48},
+                           {64, 128, 71, 96, 129, 256}};
+  const Lists& lists = f == Factor::tokens ? tokens : f == Factor::batch ? batch : heads;
+  return lists[static_cast<std::size_t>(level)];
+}
+
+constexpr std::pair<std::int64_t, std::int64_t> groups[] = {
+    {2, 1},  {3, 1},  {4, 2},  {4, 1},  {8, 2},  {8, 1},   {7, 1},  {16, 2}, {12, 3}, {16, 1},
+    {28, 4}, {24, 8}, {32, 8}, {32, 4}, {40, 8}, {40, 10}, {48, 8}, {64, 8}, {71, 1}, {128, 8}};
+
+// Levels that meet all requirements and differ little from those given, which keep the levels of
+// the factors in `kept`. Changes the other factors of a requirement that is not met.
+class Repair {
+ public:
+  Repair(const OfferedLevels& offered, const std::function<bool(const Levels&)>& visit)
+      : offered_(offered), visit_(visit) {}
+
+  /// True if visit(levels) was true for some levels.
+  bool run(const Levels& levels, std::array<bool, factor_count> kept, int changes) {
+    const Requirement* const unmet = first_unmet(levels);
+    if (unmet == nullptr) return --tries_ >= 0 && visit_(levels);
+    if (changes == 0 || tries_ <= 0) return false;
+    for (const Factor f : unmet->factors) {
+      if (kept[index_of(f)]) continue;
+      for (const int level : offered_.of[index_of(f)]) {
+        if (level == levels[f]) continue;
+        Levels changed = levels;
+        changed[f] = level;
+        if (!unmet->holds(changed, offered_.base.dtype, offered_.base.contract)) continue;
+        auto keeps = kept;
+        keeps[index_of(f)] = true;
+        if (run(changed, keeps, changes - 1)) return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  const Requirement* first_unmet(const Levels& levels) const {
+    for (const Requirement& r : requirements())
+      if (!r.holds(levels, offered_.base.dtype, offered_.base.contract)) return &r;
+    return nullptr;
+  }
+
+  const OfferedLevels& offered_;
+  const std::function<bool(const Levels&)>& visit_;
+  int tries_ = 8;
+};
+
+class Asking {
+ public:
+  Asking(Questions& questions, const Offer& offer) : questions_(questions) {
+    out_.base = offer.base;
+    out_.simplest = levels_of_base(offer.base);
+    for (std::size_t f = 0; f < factor_count; ++f) out_.of[f] = {out_.simplest.of[f]};
+    auto& bytes = out_.of[index_of(Factor::bytes)];
+    bytes.clear();
+    for (int level = 0; level < level_count(Factor::bytes); ++level) bytes.push_back(level);
+  }
+
+  OfferedLevels run() {
+    for (const Factor f : {Factor::tokens, Factor::batch, Factor::heads}) ask_counts(f);
+    ask_windows();
+    ask_groups();
+    for (const Factor f : order_of_questions)
+      for (int level = 0; level < level_count(f); ++level)
+        if (!is_count(f) && !has(f, level) && promised(f, level) && takes(f, level)) add(f, level);
+    return std::move(out_);
+  }
+
+ private:
+  static bool is_count(Factor f) {
+    return f == Factor::tokens || f == Factor::batch || f == Factor::heads;
+  }
+  bool has(Factor f, int level) const {
+    const auto& levels = out_.of[index_of(f)];
+    return std::find(levels.begin(), levels.end(), level) != levels.end();
+  }
+  void add(Factor f, int level) {
+    auto& levels = out_.of[index_of(f)];
+    if (!has(f, level)) levels.insert(std::upper_bound(levels.begin(), levels.end(), level), level);
+  }
+
+  // What flags and the contract rule out is not asked for.
+  bool promised(Factor f, int level) const {
+    const std::uint32_t flags = questions_.facts().flags;
+    const bool table = out_.base.contract == ROPE_CONTRACT_TABLE;
+    const bool in = (flags & ROPE_IN_PLACE) != 0, apart = (flags & ROPE_OUT_OF_PLACE) != 0;
+    if (f == Factor::placement)
+      return level == level::out_of_place ? apart : level == level::in_place ? in : in && apart;
+    if (f == Factor::rows_by || f == Factor::tables || f == Factor::table_rows) return table;
+    const bool unaligned = (flags & ROPE_NEEDS_ALIGN_64) == 0;
+    if (f == Factor::start) return level != level::shifted || unaligned;
+    if (f == Factor::in_layout || f == Factor::out_layout)
+      return level != level::fused || unaligned;
+    return true;
+  }
+
+  // Asks for the level with the simplest levels of other factors, and, where that is impossible,
+  // with others that were accepted.
+  bool takes(Factor f, int level, const Sizes* only = nullptr) {
+    Levels levels = out_.simplest;
+    levels[f] = level;
+    std::array<bool, factor_count> kept{};
+    kept[index_of(f)] = true;
+    return takes_repaired(levels, kept, only);
+  }
+
+  bool takes_repaired(const Levels& levels, const std::array<bool, factor_count>& kept,
+                      const Sizes* only) {
+    const std::function<bool(const Levels&)> visit = [&](const Levels& l) {
+      for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+        const auto c = case_of(l, out_.base, only != nullptr ? *only : out_.accepted, seed);
+        if (c && questions_.accepts(*c)) return true;
+      }
+      return false;
+    };
+    constexpr int most_changes = 4;
+    return Repair(out_, visit).run(levels, kept, most_changes);
+  }
+
+  std::vector<std::int64_t>* counts(Sizes& sizes, Factor f) {
+    return f == Factor::tokens ? sizes.tokens : f == Factor::batch ? sizes.batch : sizes.heads;
+  }
+
+  void ask_counts(Factor f) {
+    const TensorCase& first = out_.base.tensors[0];
+    const std::int64_t simplest = f == Factor::tokens  ? out_.base.tokens
+                                  : f == Factor::batch ? out_.base.batch
+                                                       : first.heads;
+    counts(out_.accepted, f)[out_.simplest[f]] = {simplest};
+    for (int level = 0; level < level_count(f); ++level) {
+      std::vector<std::int64_t> accepted;
+      const auto& asked = candidates(f, level);
+      for (const std::int64_t count : asked) {
+        Sizes only = out_.accepted;
+        counts(only, f)[level] = {count};
+        if (takes(f, level, &only)) accepted.push_back(count);
+      }
+      const bool all = accepted.size() == asked.size();
+      if (level == out_.simplest[f] &&
+          std::find(accepted.begin(), accepted.end(), simplest) == accepted.end())
+        accepted.push_back(simplest);
+      if (accepted.empty()) continue;
+      add(f, level);
+      counts(out_.accepted, f)[level] = accepted;
+      if (!all) counts(out_.free, f)[level] = accepted;
+    }
+  }
+
+  // Some of the level's heads: those of models, and odd ones.
+  static std::vector<HeadWindow> some_of(std::vector<HeadWindow> heads) {
+    constexpr std::size_t few = 4;
+    if (heads.size() <= few) return heads;
+    return {heads[0], heads[1], heads[heads.size() / 2], heads.back()};
+  }
+
+  void ask_windows() {
+    const TensorCase& first = out_.base.tensors[0];
+    const HeadWindow simplest{first.head_dim, out_.base.rotary_dim, first.rotary_offset};
+    const Levels& base = out_.simplest;
+    const auto list = [](Sizes& sizes, int dim, int room, int window) -> std::vector<HeadWindow>& {
+      return sizes.windows[dim][room][window];
+    };
+    list(out_.accepted, base[Factor::rotary_dim], base[Factor::room],
+         base[Factor::window]) = {simplest};
+    for (int dim = 0; dim < level_count(Factor::rotary_dim); ++dim)
+      for (int room = 0; room < level_count(Factor::room); ++room)
+        for (int window = 0; window < level_count(Factor::window); ++window) {
+          const std::vector<HeadWindow> asked = some_of(heads_of(dim, room, window));
+          if (asked.empty()) continue;
+          std::vector<HeadWindow> accepted;
+          for (const HeadWindow& head : asked)
+            if (takes_head(head, dim, room, window)) accepted.push_back(head);
+          const bool all = accepted.size() == asked.size();
+          const bool is_base = dim == base[Factor::rotary_dim] && room == base[Factor::room] &&
+                               window == base[Factor::window];
+          if (is_base && std::find(accepted.begin(), accepted.end(), simplest) == accepted.end())
+            accepted.push_back(simplest);
+          if (accepted.empty()) {
+            out_.no_such_head.push_back({dim, room, window});
+            continue;
+          }
+          add(Factor::rotary_dim, dim);
+          add(Factor::room, room);
+          add(Factor::window, window);
+          list(out_.accepted, dim, room, window) = accepted;
+          if (!all) list(out_.free, dim, room, window) = accepted;
+        }
+  }
+
+  bool takes_head(const HeadWindow& head, int dim, int room, int window) {
+    Sizes only = out_.accepted;
+    only.windows[dim][room][window] = {head};
+    Levels levels = out_.simplest;
+    std::array<bool, factor_count> kept{};
+    for (const auto& [f, level] :
+         {std::pair{Factor::rotary_dim, dim}, std::pair{Factor::room, room},
+          std::pair{Factor::window, window}}) {
+      levels[f] = level;
+      kept[index_of(f)] = true;
+    }
+    return takes_repaired(levels, kept, &only);
+  }
+
+  // Q with more heads than K: a kernel may take only the groups of its models.
+  void ask_groups() {
+    for (const auto& [q, k] : groups) {
+      const int level = level_of(Factor::heads, q);
+      Sizes only = out_.accepted;
+      only.heads[level] = {q};
+      only.groups[level] = {{q, k}};
+      Levels levels = out_.simplest;
+      std::array<bool, factor_count> kept{};
+      levels[Factor::heads] = level;
+      levels[Factor::tensors] = level::grouped;
+      kept[index_of(Factor::heads)] = kept[index_of(Factor::tensors)] = true;
+      if (!takes_repaired(levels, kept, &only)) continue;
+      add(Factor::tensors, level::grouped);
+      add(Factor::heads, level);
+      out_.accepted.groups[level].emplace_back(q, k);
+      auto& heads = out_.accepted.heads[level];
+      if (std::find(heads.begin(), heads.end(), q) == heads.end()) {
+        heads.push_back(q);
+        out_.free.heads[level] = heads;
+      }
+    }
+  }
+
+  Questions& questions_;
+  OfferedLevels out_;
+};
+
+}  // namespace
+
+bool Questions::accepts(const Case& c) {
+  if (died) return false;
+  CallResult answer;
+  try {
+    answer = ask_supports(subject_, make_question(c));
+  } catch (const BadCase&) {
+    return false;
+  }
+  if (answer.kind == CallResult::Kind::ok) return true;
+  if (answer.kind == CallResult::Kind::unsupported || answer.kind == CallResult::Kind::skipped)
+    return false;
+  died = answer;
+  asked = c;
+  return false;
+}
+
+OfferedLevels ask_levels(Questions& questions, const Offer& offer) {
+  return Asking(questions, offer).run();
+}
+
+bool are_possible(const Levels& levels, const Case& base) {
+  return std::all_of(requirements().begin(), requirements().end(), [&](const Requirement& r) {
+    return r.holds(levels, base.dtype, base.contract);
+  });
+}
+
+bool is_taken(Questions& questions, const OfferedLevels& offered, const Levels& levels,
+              std::uint64_t seed, std::optional<Case>& taken) {
+  // First with any sizes, then with sizes that were accepted before.
+  constexpr std::uint64_t tries = 6;
+  for (std::uint64_t i = 0; i < tries; ++i) {
+    taken = case_of(levels, offered.base, i < 2 ? offered.free : offered.accepted, hash(seed, i));
+    if (taken && questions.accepts(*taken)) return true;
+  }
+  taken.reset();
+  return false;
+}
+
+std::vector<std::string> not_offered(const OfferedLevels& offered) {
+  std::vector<std::string> out;
+  const bool table = offered.base.contract == ROPE_CONTRACT_TABLE;
+  for (std::size_t f = 0; f < factor_count; ++f) {
+    const auto factor = static_cast<Factor>(f);
+    if (!table &&
+        (factor == Factor::rows_by || factor == Factor::tables || factor == Factor::table_rows))
+      continue;
+    const FactorWords& words = factor_words()[f];
+    for (int level = 0; level < level_count(factor); ++level)
+      if (std::find(offered.of[f].begin(), offered.of[f].end(), level) == offered.of[f].end())
+        out.push_back(
+            fmt::format("{} {}", words.name, words.levels[static_cast<std::size_t>(level)]));
+  }
+  return out;
+}
+
+Levels levels_of_base(const Case& base) {
+  Levels out;
+  const TensorCase& first = base.tensors[0];
+  out[Factor::operation] = base.operation == Operation::forward ? 0 : 1;
+  out[Factor::placement] = first.in_place ? level::in_place : level::out_of_place;
+  if (base.contract == ROPE_CONTRACT_TABLE && base.rows_by == ROPE_ROW_BY_TOKEN)
+    out[Factor::rows_by] = base.positions_null ? level::without_positions : level::by_token;
+  out[Factor::position_type] = base.position_dtype == Dtype::i64 ? 1 : 0;
+  set_window_levels(out, {first.head_dim, base.rotary_dim, first.rotary_offset});
+  out[Factor::tokens] = level_of(Factor::tokens, base.tokens);
+  out[Factor::batch] = level_of(Factor::batch, base.batch);
+  out[Factor::heads] = level_of(Factor::heads, first.heads);
+  const std::size_t count = base.tensors.size();
+  if (count == 2)
+    out[Factor::tensors] = !base.tensors[1].rotate                ? level::copied_second
+                           : base.tensors[1].heads == first.heads ? level::equal
+                                                                  : level::grouped;
+  if (count == 3) out[Factor::tensors] = level::three;
+  if (count == 4) out[Factor::tensors] = level::four;
+  if (base.attention_scale != 0) out[Factor::scale] = level::usual;
+  out[Factor::bytes] = level_of(Factor::bytes, base.batch * base.tokens * first.heads *
+                                                   first.head_dim * data_type(base.dtype).bytes);
+  return out;
+}
+
+}  // namespace ropewalk::properties
