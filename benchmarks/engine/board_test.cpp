@@ -140,11 +140,12 @@ TEST(Board, AVerifiedKernelAndItsCeilingAreMeasured) {
   EXPECT_GE(repetitions, 3);
   EXPECT_GE(outcome.ran.count(""), 1u);
   EXPECT_EQ(live_states, 0);
-  // Forward and back alternate, forward first, so their counts differ by at most one a repetition.
+  // Forward and back alternate, forward first. Their counts differ by at most one in the timed
+  // calls of a repetition, and by at most one in the calls that judge it afterwards.
   EXPECT_GT(applied, 3);
   EXPECT_GT(applied_transposed, 0);
   EXPECT_GE(applied, 2 * applied_transposed);
-  EXPECT_LE(applied - 2 * applied_transposed, repetitions);
+  EXPECT_LE(applied - 2 * applied_transposed, 2 * repetitions);
 }
 
 TEST(Board, OutOfPlaceAndForwardOnlyNeverTurnBack) {
