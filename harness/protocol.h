@@ -1,4 +1,4 @@
-// The messages between a parent and its worker: docs/worker-protocol.md, version 6.
+// The messages between a parent and its worker: docs/worker-protocol.md, version 7.
 //
 // One SOCK_SEQPACKET socket (descriptor 3 in the worker) carries Request and Reply. One memfd
 // (descriptor 4) carries everything large: a control page, a call descriptor, then the buffers. All
@@ -12,7 +12,7 @@
 
 namespace ropewalk::harness::protocol {
 
-inline constexpr std::uint32_t version = 6;
+inline constexpr std::uint32_t version = 7;
 inline constexpr int socket_descriptor = 3, memory_descriptor = 4;
 
 /// The exit code of a worker that cannot send its answer.
@@ -144,7 +144,7 @@ struct CallDescriptor {
   std::uint32_t callers;     ///< step_repeat: number of descriptors, this one included
   std::uint32_t rounds;      ///< step_repeat: calls wanted of each caller; time may end it earlier
   std::uint32_t float_mode;  ///< FloatMode in which apply is entered
-  std::uint32_t reserved;
+  std::uint32_t growth;      ///< Growth of the structs that the entries are shown
 };
 inline constexpr std::uint32_t most_states = 4, most_callers = 4;
 
@@ -156,6 +156,14 @@ enum FloatMode : std::uint32_t {
   round_down = 2,
   round_up = 3,
   round_to_zero = 4
+};
+
+/// The rope_problem and rope_operands that a kernel is shown: those of the header, or longer ones,
+/// as a later version of the header may have. step_repeat shows those of the header.
+enum Growth : std::uint32_t {
+  as_in_header = 0,
+  zeros_behind = 1,  ///< the fields behind those of the header say "as before"
+  values_behind = 2  ///< they ask for something that this version does not know
 };
 static_assert(most_callers * sizeof(CallDescriptor) <= buffers_offset - call_offset);
 

@@ -55,6 +55,7 @@ struct Call {
   /// at_end.
   std::function<std::uint64_t(std::size_t)> lead = nullptr;
   protocol::FloatMode float_mode = protocol::to_nearest;  ///< the mode in which apply is entered
+  protocol::Growth growth = protocol::as_in_header;  ///< of the structs that the kernel is shown
 };
 
 /// Makes the call. Writes the result, stray writes and unwritten elements to `execution`, and the

@@ -7,20 +7,17 @@
 #include <string>
 
 #include "harness/watch/entry_watch.h"
+#include "harness/watch/grown_struct.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk::harness {
 
-template <class Struct>
-bool same_bytes(const Struct& a, const Struct& b) {
-  return std::ranges::equal(std::as_bytes(std::span(&a, 1)), std::as_bytes(std::span(&b, 1)));
-}
-
 class ShownProblem {
  public:
-  explicit ShownProblem(const rope_problem& given) : given_(given), shown_(given) {}
+  ShownProblem(const rope_problem& given, protocol::Growth growth)
+      : given_(given, growth), shown_(given, growth) {}
 
-  const rope_problem* shown() const { return &shown_; }
+  const rope_problem* shown() const { return &shown_.known; }
   /// Call after the entry. Throws StepFailed if the entry wrote into the problem.
   void hold(Entry which) const {
     if (!same_bytes(shown_, given_))
@@ -29,16 +26,19 @@ class ShownProblem {
   }
 
  private:
-  const rope_problem given_;
-  rope_problem shown_;
+  const Grown<rope_problem> given_;
+  Grown<rope_problem> shown_;
 };
 
 /// The rope_problem of prepare ends when prepare returns. Its memory is then filled with this
 /// pattern, and keeps it while the state lives.
 class GoneProblem {
  public:
+  void show(const Grown<rope_problem>& problem) { problem_ = problem; }
   /// The address at which prepare is shown the problem.
-  rope_problem* at() { return &problem_; }
+  rope_problem* at() { return &problem_.known; }
+  /// True if prepare wrote into what it was shown.
+  bool differs_from(const Grown<rope_problem>& shown) const { return !same_bytes(problem_, shown); }
   void fill() {
     std::ranges::fill(std::as_writable_bytes(std::span(&problem_, 1)), gone);
     filled_ = true;
@@ -53,7 +53,7 @@ class GoneProblem {
 
  private:
   static constexpr std::byte gone{0xa5};
-  rope_problem problem_{};
+  Grown<rope_problem> problem_{rope_problem{}};
   bool filled_ = false;
 };
 

@@ -51,6 +51,9 @@ class Caller {
     if (call.state >= protocol::most_states)
       throw StepFailed{protocol::Status::failed, "no such state"};
     live_ = &states_[call.state];
+    if (call.growth > protocol::values_behind)
+      throw StepFailed{protocol::Status::failed, "no such growth"};
+    growth_ = static_cast<protocol::Growth>(call.growth);
     std::uint64_t counted = 0;
     if (placed_for_ != &kernel) {
       memory_.unmap_all();
@@ -120,7 +123,7 @@ class Caller {
   void ask_supports(const rope_kernel& kernel, const rope_problem& p) {
     set_phase(control_, protocol::Phase::supports);
     const char* reason = nullptr;
-    const ShownProblem problem(p);
+    const ShownProblem problem(p, growth_);
     const std::int32_t answer =
         watch_.enter(Entry::supports, kernel.supports, problem.shown(), &reason);
     problem.hold(Entry::supports);
@@ -134,7 +137,7 @@ class Caller {
   // supports is pure: an equal problem must get the same answer, also with reason == NULL.
   void hold_supports(const rope_kernel& kernel, const rope_problem& p, std::int32_t answer,
                      const std::string& text) {
-    const ShownProblem elsewhere(p);
+    const ShownProblem elsewhere(p, growth_);
     const char* reason = nullptr;
     const auto hold = [&](std::int32_t again, const std::string& asked) {
       elsewhere.hold(Entry::supports);
@@ -161,11 +164,12 @@ class Caller {
     set_phase(control_, protocol::Phase::prepare);
     // Apply gets another rope_problem. This one is overwritten and stays so, which exposes a kernel
     // that kept its address.
-    const rope_problem given = *live_->problem.at() = problem_of(call);
+    const Grown<rope_problem> given(problem_of(call), growth_);
+    live_->problem.show(given);
     choose_heap_placement((call.problem.tokens + call.problem.rotary_dim / 2) % 2 == 0);
     const std::int32_t answer =
         watch_.enter(Entry::prepare, kernel.prepare, live_->problem.at(), &live_->state);
-    const bool written = !same_bytes(*live_->problem.at(), given);
+    const bool written = live_->problem.differs_from(given);
     live_->problem.fill();
     memory_.wait_for_all("in prepare");
     if (written) throw StepFailed{protocol::Status::failed, "prepare wrote into rope_problem"};
@@ -191,7 +195,7 @@ class Caller {
   // workspace_bytes is pure as well. Its answer at a state's first call holds for all calls.
   std::size_t ask_workspace_bytes(const rope_kernel& kernel, const rope_problem& p) {
     if (kernel.workspace_bytes == nullptr) return 0;
-    const ShownProblem problem(p), elsewhere(p);
+    const ShownProblem problem(p, growth_), elsewhere(p, growth_);
     const std::size_t answer =
         watch_.enter(Entry::workspace_bytes, kernel.workspace_bytes, problem.shown());
     const std::size_t again =
@@ -208,10 +212,15 @@ class Caller {
 
   void apply(const rope_kernel& kernel, const protocol::CallDescriptor& call) {
     // neither this nor the operands are const, as a kernel may write there
-    rope_problem p = problem_of(call);
-    const Workspace workspace = make_workspace(kernel, p, call.workspace_at_end != 0);
-    rope_operands o = memory_.operands(workspace, 0);
-    apply(kernel, p, o, workspace, call);
+    Grown<rope_problem> p(problem_of(call), growth_);
+    const Workspace workspace = make_workspace(kernel, p.known, call.workspace_at_end != 0);
+    Grown<rope_operands> o(memory_.operands(workspace, 0), growth_);
+    const Grown<rope_problem> given_p = p;
+    const Grown<rope_operands> given_o = o;
+    apply(kernel, p.known, o.known, workspace, call);
+    if (!same_bytes(p, given_p) || !same_bytes(o, given_o))
+      throw StepFailed{protocol::Status::failed,
+                       "apply wrote behind its rope_problem or rope_operands"};
     set_phase(control_, protocol::Phase::copying);
     memory_.collect();
     memory_.keep_what_is_left(workspace);
@@ -327,7 +336,8 @@ class Caller {
   const rope_kernel* placed_for_ = nullptr;
   bool has_applied_ = false;  // the kernel that the memory is placed for
   Prepared states_[protocol::most_states];
-  Prepared* live_ = states_;  // the state that the current call is about
+  Prepared* live_ = states_;                          // the state that the current call is about
+  protocol::Growth growth_ = protocol::as_in_header;  // of the current call
 };
 
 }  // namespace ropewalk::harness
