@@ -1,6 +1,9 @@
 // Memory layouts for cases: strides of [batch, tokens, heads] over rows of head_dim, in elements.
 #pragma once
+#include <algorithm>
+
 #include "harness/cases/case.h"
+#include "kernels/api/rope_kernel.h"
 
 namespace ropewalk::harness {
 
@@ -96,6 +99,53 @@ inline void scramble_unused_strides(const Case& c, const TensorCase& t, Strides&
   if (c.batch == 1) s.batch = absurd;
   if (c.tokens == 1) s.token = absurd;
   if (t.heads == 1) s.head = absurd;
+}
+
+/// What a kernel needs of a case. It refuses cases that are packed in one of these respects, or
+/// whose tokens or heads are no multiple of a step.
+struct Form {
+  bool head_major = false, fused = false, strided_positions = false, padded_table = false;
+  std::int64_t token_step = 1, head_step = 1;
+  bool operator==(const Form&) const = default;
+  bool has_layout() const { return head_major || fused || strided_positions || padded_table; }
+};
+
+/// Rounds tokens and heads up to their steps. A case with a layout, positions or values of its own
+/// stays as it is.
+inline void round_sizes(Case& c, const Form& form) {
+  Case packed = c;
+  lay_plainly(packed);
+  const bool has_values = std::any_of(c.tensors.begin(), c.tensors.end(),
+                                      [](const TensorCase& t) { return !t.values.empty(); });
+  if (packed != c || c.position_rule == PositionRule::list || has_values) return;
+  const auto round = [](std::int64_t& size, std::int64_t step) {
+    size = (size + step - 1) / step * step;
+  };
+  round(c.tokens, form.token_step);
+  for (TensorCase& t : c.tensors) round(t.heads, form.head_step);
+}
+
+/// The case in this form, and packed otherwise. A plain form changes nothing.
+inline Case in_form(Case c, const Form& form) {
+  if (form == Form{}) return c;
+  if (form.has_layout()) lay_plainly(c);
+  round_sizes(c, form);
+  if (!form.has_layout()) return c;
+  if (form.fused) {
+    const bool in_place = c.tensors[0].in_place;
+    if (c.tensors.size() == 1) c.tensors.push_back(c.tensors[0]);
+    for (TensorCase& t : c.tensors) t.in_place = in_place;
+    fuse(c);
+  }
+  if (form.head_major)
+    for (TensorCase& t : c.tensors) t.in = t.out = head_major_strides(c, t);
+  if (form.strided_positions) {
+    c.position_token_stride = 2;
+    c.position_batch_stride = 2 * c.tokens + 1;
+  }
+  if (form.padded_table && c.contract == ROPE_CONTRACT_TABLE)
+    c.table_row_stride = c.rotary_dim / 2 + 4;
+  return c;
 }
 
 }  // namespace ropewalk::harness

@@ -6,16 +6,13 @@
 #include <functional>
 
 #include "harness/cases/layouts.h"
+#include "harness/judge/offer_cases.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk::harness {
 namespace {
 
-// First the usual sizes, then the odd ones that tell "any size" from a list.
-constexpr HeadSize usual_sizes[] = {
-    {8, 8},     {64, 64},  {128, 128}, {16, 16},   {32, 32},   {256, 256}, {96, 96},
-    {80, 80},   {128, 64}, {64, 32},   {80, 32},   {256, 64},  {96, 24},   {192, 64},
-    {512, 512}, {40, 40},  {48, 48},   {112, 112}, {160, 160}, {192, 192}, {224, 224}};
+// Sizes that tell "any size" from a list.
 constexpr HeadSize odd_sizes[] = {{2, 2}, {6, 6}, {14, 14}, {7, 4}, {45, 18}};
 // Sizes for a kernel that accepts only multiples of 4 or 8. They have 6, 10, 18, 28 pairs and the
 // like, so tail loops run.
@@ -158,103 +155,11 @@ constexpr Feature features[] = {
      }},
 };
 
-// The basic shapes, simplest first. The first accepted shape is the base of all other questions.
-std::vector<Case> basic_cases(const Subject& subject, Pairing pairing, Dtype dtype) {
-  std::vector<Case> cases;
-  Case c;
-  c.kernel = subject.facts.name;
-  c.plugin = subject.facts.plugin;
-  c.contract = subject.facts.angle_contract;
-  c.pairing = pairing;
-  c.dtype = dtype;
-  // Every kernel promises at least one form, in place or out of place. If a kernel promises both,
-  // ask_supports() asks a refused case again in the other form.
-  const bool in_place = (subject.facts.flags & ROPE_OUT_OF_PLACE) == 0;
-  for (const HeadSize size : usual_sizes)
-    for (const auto tensors : {std::size_t{1}, std::size_t{2}})
-      for (const std::int64_t tokens : {2, 1})
-        for (const std::int32_t rows_by : {ROPE_ROW_BY_POSITION, ROPE_ROW_BY_TOKEN})
-          for (const Dtype positions : {Dtype::i32, Dtype::i64}) {
-            if (c.contract != ROPE_CONTRACT_TABLE && rows_by != ROPE_ROW_BY_POSITION) continue;
-            c.rotary_dim = size.rotary_dim;
-            c.tokens = tokens;
-            c.rows_by = rows_by;
-            c.position_dtype = positions;
-            TensorCase t;
-            t.heads = 2;
-            t.head_dim = size.head_dim;
-            t.in_place = in_place;
-            c.tensors.assign(tensors, t);
-            cases.push_back(c);
-          }
-  return cases;
-}
-
-Case resized(Case c, HeadSize size) {
-  c.rotary_dim = size.rotary_dim;
-  for (auto& t : c.tensors) t.head_dim = size.head_dim;
-  return c;
-}
-
-// For a kernel that refuses all of those. Each case differs from the simplest in one more thing.
-std::vector<Case> unusual_cases(const Subject& subject, Pairing pairing, Dtype dtype) {
-  static const std::vector<std::function<void(Case&)>> changes = {
-      [](Case& c) { c.tensors[0].heads = 1; },
-      [](Case& c) { c.tensors[0].heads = 8; },
-      [](Case& c) { c.tokens = 4; },
-      [](Case& c) { c.tokens = 16; },
-      [](Case& c) { c.batch = 2; },
-      [](Case& c) { c.batch = 4; },
-      [](Case& c) { c.operation = Operation::transpose; },
-      [](Case& c) { c.attention_scale = 1.5; },
-      [](Case& c) { c.tensors[0].heads = 4, c.tensors[1].heads = 2; },
-      [](Case& c) { c.tensors[0].heads = 8, c.tensors[1].heads = 1; },
-      [](Case& c) { c.tensors[0].heads = 8, c.tensors[1].heads = 1, c.tokens = 16; },
-      [](Case& c) { c.tensors[0].heads = 1, c.batch = 4, c.tokens = 1; },
-      [](Case& c) { c.tokens = 16, c.operation = Operation::transpose; },
-      [](Case& c) { c.attention_scale = 1.5, c.operation = Operation::transpose; },
-      [](Case& c) { c.tensors.resize(3, c.tensors[0]), c.tensors[2].rotate = false; },
-      [](Case& c) { c.tensors.resize(4, c.tensors[0]); },
-      [](Case& c) { c.tensors[0].heads = 3; },
-      [](Case& c) { c.tokens = 32; },
-      [](Case& c) { c.tokens = 64, c.batch = 2; },
-      [](Case& c) { c.tokens = 128; },
-      [](Case& c) { c.tokens = 3; },
-      [](Case& c) { c.rows_by = ROPE_ROW_BY_TOKEN, c.operation = Operation::transpose; },
-      [](Case& c) { c.tensors[0].heads = 16, c.batch = 16; },
-      [](Case& c) { c.tensors[0].heads = 32, c.tensors[1].heads = 8; },
-      [](Case& c) {
-        c = resized(c, {72, 72});
-      },
-      [](Case& c) {
-        c = resized(c, {104, 104});
-      },
-      // Multi-head latent attention: the last 64 of 192 or 576 dims are rotated. The key is one
-      // head of 64.
-      [](Case& c) {
-        c.rotary_dim = 64;
-        for (TensorCase& t : c.tensors) t.head_dim = 192, t.rotary_offset = 128;
-      },
-      [](Case& c) {
-        c.rotary_dim = 64;
-        for (TensorCase& t : c.tensors) t.head_dim = 576, t.rotary_offset = 512, t.heads = 1;
-      },
-  };
-  std::vector<Case> cases;
-  for (Case c : basic_cases(subject, pairing, dtype)) {
-    const bool common =
-        c.tensors[0].head_dim == 8 || c.tensors[0].head_dim == 64 || c.tensors[0].head_dim == 128;
-    if (!common || c.tokens != 2 || c.position_dtype != Dtype::i32) continue;
-    if (c.rows_by != ROPE_ROW_BY_POSITION || c.tensors.size() != 2) continue;
-    for (const auto& change : changes)
-      for (const std::size_t tensors : {std::size_t{1}, std::size_t{2}}) {
-        Case changed = c;
-        change(changed);
-        if (tensors == 1) changed.tensors.resize(1);
-        cases.push_back(changed);
-      }
-  }
-  return cases;
+bool have_one_layout(const Case& a, const Case& b) {
+  return a.fused == b.fused && a.tensors[0].in == b.tensors[0].in &&
+         a.tensors[0].out == b.tensors[0].out &&
+         a.position_token_stride == b.position_token_stride &&
+         a.table_row_stride == b.table_row_stride;
 }
 
 class Prober {
@@ -294,11 +199,34 @@ class Prober {
   Subject& subject_;
 };
 
+// The smallest step whose multiples the kernel accepts as the number of tokens, and of heads.
+void probe_steps(Prober& prober, Offer& offer) {
+  const auto probe = [&](std::int64_t& step, auto&& set) {
+    const auto accepts = [&](std::int64_t size) {
+      Case c = offer.base;
+      set(c, size);
+      return prober.accepts(in_form(c, offer.form));
+    };
+    for (const std::int64_t s : {1, 2, 4, 8, 16, 32, 64, 128})
+      if (accepts(3 * s) && accepts(5 * s)) {
+        step = s;
+        return;
+      }
+  };
+  Form form = offer.form;
+  probe(form.token_step, [](Case& c, std::int64_t tokens) { c.tokens = tokens; });
+  probe(form.head_step, [](Case& c, std::int64_t heads) {
+    for (TensorCase& t : c.tensors) t.heads = heads;
+  });
+  offer.form = form;
+}
+
 void probe_features(Prober& prober, const Subject& subject, Offer& offer) {
   for (const Feature& f : features)
     for (const Try& n : tries) {
       Case c = offer.base;
       f.ask(c, n);
+      if (have_one_layout(c, offer.base)) c = in_form(c, offer.form);
       offer.*f.flag = offer.*f.flag || prober.accepts(c);
     }
   const auto promised = [&](std::uint32_t flag) { return (subject.facts.flags & flag) != 0; };
@@ -315,14 +243,14 @@ void probe_features(Prober& prober, const Subject& subject, Offer& offer) {
   for (bool Offer::*const broadcast :
        {&Offer::broadcast_heads, &Offer::broadcast_tokens, &Offer::broadcast_batch})
     offer.*broadcast = offer.*broadcast && promised(ROPE_OUT_OF_PLACE);
-  for (const HeadSize size : usual_sizes)
-    if (prober.accepts(resized(offer.base, size))) offer.sizes.push_back(size);
+  for (const HeadSize size : usual_sizes())
+    if (prober.accepts(in_form(resized(offer.base, size), offer.form))) offer.sizes.push_back(size);
   offer.any_size = std::all_of(std::begin(odd_sizes), std::end(odd_sizes), [&](HeadSize size) {
-    return prober.accepts(resized(offer.base, size));
+    return prober.accepts(in_form(resized(offer.base, size), offer.form));
   });
   if (offer.any_size) return;
   for (const HeadSize size : stepped_sizes)
-    if (prober.accepts(resized(offer.base, size))) offer.sizes.push_back(size);
+    if (prober.accepts(in_form(resized(offer.base, size), offer.form))) offer.sizes.push_back(size);
   if (offer.sizes.empty())
     offer.sizes.push_back({offer.base.tensors[0].head_dim, offer.base.rotary_dim});
 }
@@ -357,10 +285,20 @@ Probe probe_offer(Subject& subject, Pairing pairing, Dtype dtype) {
   };
   std::optional<Case> base = first_accepted(basic_cases(subject, pairing, dtype));
   if (!base) base = first_accepted(unusual_cases(subject, pairing, dtype));
+  Form form;
+  if (!base)
+    for (const auto& [each, c] : formed_cases(subject, pairing, dtype))
+      if (prober.accepts_basic(c)) {
+        base = c;
+        form = each;
+        break;
+      }
   Probe probe;
   if (base) {
     Offer offer;
     offer.base = *base;
+    offer.form = form;
+    probe_steps(prober, offer);
     probe_features(prober, subject, offer);
     if (!prober.died()) probe.offer = offer;
   }

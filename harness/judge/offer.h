@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/cases/case.h"
+#include "harness/cases/layouts.h"
 #include "harness/judge/executor.h"
 
 namespace ropewalk::harness {
@@ -18,6 +19,7 @@ struct HeadSize {
 
 struct Offer {
   Case base;                    ///< the simplest supported case: forward, contiguous, scale 1
+  Form form;                    ///< the layout of `base`, which other cases need too
   std::vector<HeadSize> sizes;  ///< the supported sizes of a fixed list
   bool any_size = false;        ///< odd-shaped heads are supported too: generated sizes are allowed
   bool transpose = false, in_place = false, out_of_place = false, batch = false, tokens = false,

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "harness/cases/data.h"
+#include "harness/cases/layouts.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -87,7 +88,7 @@ class Repair {
 
 class Asking {
  public:
-  Asking(Questions& questions, const Offer& offer) : questions_(questions) {
+  Asking(Questions& questions, const Offer& offer) : questions_(questions), base_form_(offer.form) {
     out_.base = offer.base;
     out_.simplest = levels_of_base(offer.base);
     for (std::size_t f = 0; f < factor_count; ++f) out_.of[f] = {out_.simplest.of[f]};
@@ -97,7 +98,14 @@ class Asking {
   }
 
   OfferedLevels run() {
-    for (const Factor f : {Factor::tokens, Factor::batch, Factor::heads}) ask_counts(f);
+    // Until more is known, cases have the sizes of the base.
+    for (const Factor f : {Factor::tokens, Factor::batch, Factor::heads})
+      counts(out_.accepted, f)[out_.simplest[f]] = {simplest_count(f)};
+    windows_of(out_.accepted, out_.simplest) = {simplest_head()};
+    for (const Factor f : {Factor::tokens, Factor::batch, Factor::heads}) {
+      ask_counts(f);
+      find_limit(f);
+    }
     ask_windows();
     ask_groups();
     for (const Factor f : order_of_questions)
@@ -146,10 +154,14 @@ class Asking {
 
   bool takes_repaired(const Levels& levels, const std::array<bool, factor_count>& kept,
                       const Sizes* only) {
-    const std::function<bool(const Levels&)> visit = [&](const Levels& l) {
-      for (std::uint64_t seed = 1; seed <= 2; ++seed) {
-        const auto c = case_of(l, out_.base, only != nullptr ? *only : out_.accepted, seed);
-        if (c && questions_.accepts(*c)) return true;
+    const std::function<bool(const Levels&)> visit = [&](const Levels& repaired) {
+      Levels l = repaired;  // the accepted sizes may need more bytes than their levels do
+      for (const int bytes : out_.of[index_of(Factor::bytes)]) {
+        l[Factor::bytes] = bytes;
+        for (std::uint64_t seed = 1; seed <= 2 && are_possible(l, out_.base); ++seed) {
+          const auto c = case_of(l, out_.base, only != nullptr ? *only : out_.accepted, seed);
+          if (c && questions_.accepts(*c)) return true;
+        }
       }
       return false;
     };
@@ -161,12 +173,21 @@ class Asking {
     return f == Factor::tokens ? sizes.tokens : f == Factor::batch ? sizes.batch : sizes.heads;
   }
 
-  void ask_counts(Factor f) {
+  std::int64_t simplest_count(Factor f) const {
+    return f == Factor::tokens  ? out_.base.tokens
+           : f == Factor::batch ? out_.base.batch
+                                : out_.base.tensors[0].heads;
+  }
+  HeadWindow simplest_head() const {
     const TensorCase& first = out_.base.tensors[0];
-    const std::int64_t simplest = f == Factor::tokens  ? out_.base.tokens
-                                  : f == Factor::batch ? out_.base.batch
-                                                       : first.heads;
-    counts(out_.accepted, f)[out_.simplest[f]] = {simplest};
+    return {first.head_dim, out_.base.rotary_dim, first.rotary_offset};
+  }
+  static std::vector<HeadWindow>& windows_of(Sizes& sizes, const Levels& l) {
+    return sizes.windows[l[Factor::rotary_dim]][l[Factor::room]][l[Factor::window]];
+  }
+
+  void ask_counts(Factor f) {
+    const std::int64_t simplest = simplest_count(f);
     for (int level = 0; level < level_count(f); ++level) {
       std::vector<std::int64_t> accepted;
       const auto& asked = candidates(f, level);
@@ -186,6 +207,34 @@ class Asking {
     }
   }
 
+  // The largest accepted count, by bisection between the last accepted one and the first of the
+  // level above, which is refused. It is one of the counts that cases take from then on.
+  void find_limit(Factor f) {
+    const int top = out_.of[index_of(f)].back();
+    if (top + 1 >= level_count(f)) return;
+    auto& accepted = counts(out_.accepted, f)[top];
+    const auto takes_count = [&](std::int64_t count) {
+      Sizes only = out_.accepted;
+      counts(only, f)[top] = {count};
+      return takes(f, top, &only);
+    };
+    const Form& form = base_form_;
+    const std::int64_t step = f == Factor::tokens  ? form.token_step
+                              : f == Factor::heads ? form.head_step
+                                                   : 1;
+    std::int64_t low = *std::max_element(accepted.begin(), accepted.end()) / step;
+    std::int64_t high = range_of(f, top).most / step + 1;
+    while (high - low > 1) {
+      const std::int64_t middle = low + (high - low) / 2;
+      (takes_count(middle * step) ? low : high) = middle;
+    }
+    const std::int64_t most = low * step;
+    out_.most[f] = most;
+    if (std::find(accepted.begin(), accepted.end(), most) != accepted.end()) return;
+    accepted.push_back(most);
+    if (auto& free = counts(out_.free, f)[top]; !free.empty()) free.push_back(most);
+  }
+
   // Some of the level's heads: those of models, and odd ones.
   static std::vector<HeadWindow> some_of(std::vector<HeadWindow> heads) {
     constexpr std::size_t few = 4;
@@ -194,14 +243,11 @@ class Asking {
   }
 
   void ask_windows() {
-    const TensorCase& first = out_.base.tensors[0];
-    const HeadWindow simplest{first.head_dim, out_.base.rotary_dim, first.rotary_offset};
+    const HeadWindow simplest = simplest_head();
     const Levels& base = out_.simplest;
     const auto list = [](Sizes& sizes, int dim, int room, int window) -> std::vector<HeadWindow>& {
       return sizes.windows[dim][room][window];
     };
-    list(out_.accepted, base[Factor::rotary_dim], base[Factor::room],
-         base[Factor::window]) = {simplest};
     for (int dim = 0; dim < level_count(Factor::rotary_dim); ++dim)
       for (int room = 0; room < level_count(Factor::room); ++room)
         for (int window = 0; window < level_count(Factor::window); ++window) {
@@ -266,8 +312,19 @@ class Asking {
   }
 
   Questions& questions_;
+  const Form base_form_;
   OfferedLevels out_;
 };
+
+// The levels of a base in one of the forms that a kernel may need (harness/cases/layouts.h).
+void set_layout_levels(Levels& levels, const Case& base) {
+  const TensorCase& first = base.tensors[0];
+  const bool head_major = first.in == head_major_strides(base, first);
+  const int layout = base.fused ? level::fused : head_major ? level::head_major : level::packed;
+  levels[Factor::in_layout] = levels[Factor::out_layout] = layout;
+  if (base.position_token_stride > 1) levels[Factor::position_strides] = level::token_stride;
+  if (base.table_row_stride > base.rotary_dim / 2) levels[Factor::table_rows] = level::row_gap;
+}
 
 }  // namespace
 
@@ -318,7 +375,13 @@ std::vector<std::string> not_offered(const OfferedLevels& offered) {
         (factor == Factor::rows_by || factor == Factor::tables || factor == Factor::table_rows))
       continue;
     const FactorWords& words = factor_words()[f];
-    for (int level = 0; level < level_count(factor); ++level)
+    const auto most = offered.most.find(factor);
+    if (most != offered.most.end())
+      out.push_back(fmt::format("more than {} {}{}", most->second, words.name,
+                                factor == Factor::batch ? " rows" : ""));
+    // the levels above the limit go without saying
+    const int top = most != offered.most.end() ? offered.of[f].back() : level_count(factor) - 1;
+    for (int level = 0; level <= top; ++level)
       if (std::find(offered.of[f].begin(), offered.of[f].end(), level) == offered.of[f].end())
         out.push_back(
             fmt::format("{} {}", words.name, words.levels[static_cast<std::size_t>(level)]));
@@ -343,6 +406,7 @@ Levels levels_of_base(const Case& base) {
     out[Factor::tensors] = !base.tensors[1].rotate                ? level::copied_second
                            : base.tensors[1].heads == first.heads ? level::equal
                                                                   : level::grouped;
+  set_layout_levels(out, base);
   if (count == 3) out[Factor::tensors] = level::three;
   if (count == 4) out[Factor::tensors] = level::four;
   if (base.attention_scale != 0) out[Factor::scale] = level::usual;

@@ -1,6 +1,7 @@
 // Asks a kernel which levels it takes (properties/array/factors.h). A level counts as offered if
 // the kernel accepts it at one of several sizes, so a refusal of one size switches no other off.
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ struct OfferedLevels {
   std::vector<std::array<int, 3>> no_such_head;
   Sizes accepted;  ///< the sizes that were asked about and accepted
   Sizes free;      ///< the same, but empty where every size of the level was accepted
+  /// The largest accepted number of tokens, batch rows or heads, where larger ones are refused.
+  std::map<Factor, std::int64_t> most;
 };
 
 /// Asks a kernel's supports about cases, without buffers. An answer that is neither yes nor an
