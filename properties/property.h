@@ -9,6 +9,7 @@
 #include "harness/judge/executor.h"
 #include "harness/judge/finding.h"
 #include "harness/judge/offer.h"
+#include "harness/judge/row_sample.h"
 
 namespace ropewalk::properties {
 
@@ -33,6 +34,12 @@ struct Property {
   /// Runs the kernel on a shaped case and measures it. Deterministic: a replay gives the same
   /// margin.
   harness::Finding (*check)(harness::Subject&, const harness::Case&) = nullptr;
+  /// What the outputs of one execution say about the claim. With it, the cases of the covering
+  /// array (properties/array) are judged too, in one execution for all such properties. Rows
+  /// outside the sample need not be compared. compared = 0: the case says nothing. NULL: the claim
+  /// needs calls of its own.
+  harness::Finding (*judge)(harness::Subject&, const harness::Problem&, const harness::Execution&,
+                            const harness::RowSample&) = nullptr;
 };
 
 /// A constant of this class in a property's file registers the property for the whole run.

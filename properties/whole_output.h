@@ -5,9 +5,10 @@
 
 namespace ropewalk::properties {
 
-/// Compares the elements outside the rotated windows, bit for bit.
+/// Compares the elements outside the rotated windows, bit for bit, at the tokens of the sample.
 harness::Finding compare_untouched(const harness::Problem& problem,
-                                   const harness::Execution& execution);
+                                   const harness::Execution& execution,
+                                   const harness::RowSample& sample = {});
 
 /// Runs both comparisons of one execution. Returns the worse finding, with the number of
 /// comparisons of both.

@@ -18,8 +18,8 @@
 namespace ropewalk::harness {
 namespace {
 
-constexpr Words<10> pattern_words{"unit", "wide",    "basis",     "decay", "tiny",
-                                  "huge", "special", "subnormal", "edge",  "span"};
+constexpr Words<11> pattern_words{"unit",    "wide",      "basis", "decay", "tiny",      "huge",
+                                  "special", "subnormal", "edge",  "span",  "zero_heads"};
 
 // Calls `visit(name, field, words...)` once for each field of a case, with its word in a replay
 // line.

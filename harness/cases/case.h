@@ -46,7 +46,8 @@ enum class DataPattern : std::int32_t {
   special,
   subnormal,
   edge,
-  span
+  span,
+  zero_heads
 };
 
 /// True for the patterns so near the ends of a type that only the property agreement has bounds for

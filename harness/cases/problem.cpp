@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
 
 #include "base/system/memory_limits.h"
 #include "harness/cases/checked.h"
@@ -173,23 +174,54 @@ void add_tensors(const Case& c, Problem& out) {
   }
 }
 
-// Writes the table rows for the tokens at these positions.
-void fill_table(const Problem& out, Oracle& oracle, std::uint32_t tensor,
-                const std::vector<std::int64_t>& positions, std::vector<std::byte>& cos,
-                std::vector<std::byte>& sin) {
-  const rope_problem& p = out.asked;
-  for (std::size_t token = 0; token < positions.size(); ++token) {
-    const std::int64_t position = positions[token];
-    const std::int64_t row =
-        p.table_rows_by == ROPE_ROW_BY_TOKEN ? static_cast<std::int64_t>(token) : position;
-    const std::int64_t at = p.table_rows == 1 ? 0 : row * p.table_row_stride;
-    for (std::int64_t i = 0; i < p.rotary_dim / 2; ++i) {
-      const Rotation r = given_rotation(out, oracle, tensor, position, i);
-      store(cos, Dtype{p.table_dtype}, at + i, r.re.hi);
-      store(sin, Dtype{p.table_dtype}, at + i, r.im.hi);
+// The tables of one tensor. The oracle is asked once for each position.
+class TableRows {
+ public:
+  TableRows(const Problem& out, Oracle& oracle, std::uint32_t tensor)
+      : out_(out), oracle_(oracle), tensor_(tensor) {}
+
+  // Writes the rows for the tokens at these positions.
+  void fill(const std::vector<std::int64_t>& positions, std::vector<std::byte>& cos,
+            std::vector<std::byte>& sin) {
+    const rope_problem& p = out_.asked;
+    const auto bytes =
+        static_cast<std::size_t>(p.rotary_dim / 2 * data_type(Dtype{p.table_dtype}).bytes);
+    for (std::size_t token = 0; token < positions.size(); ++token) {
+      const std::int64_t position = positions[token];
+      const std::int64_t row =
+          p.table_rows_by == ROPE_ROW_BY_TOKEN ? static_cast<std::int64_t>(token) : position;
+      const std::int64_t at = p.table_rows == 1 ? 0 : row * p.table_row_stride;
+      const auto& [cos_row, sin_row] = row_of(position);
+      const auto to = static_cast<std::size_t>(at * data_type(Dtype{p.table_dtype}).bytes);
+      std::memcpy(cos.data() + to, cos_row.data(), bytes);
+      std::memcpy(sin.data() + to, sin_row.data(), bytes);
     }
   }
-}
+
+ private:
+  using Bytes = std::vector<std::byte>;
+
+  const std::pair<Bytes, Bytes>& row_of(std::int64_t position) {
+    auto& both = rows_[position];
+    auto& [cos, sin] = both;
+    if (!cos.empty()) return both;
+    const Dtype type{out_.asked.table_dtype};
+    const std::int64_t half = out_.asked.rotary_dim / 2;
+    cos.resize(static_cast<std::size_t>(half * data_type(type).bytes));
+    sin.resize(cos.size());
+    for (std::int64_t i = 0; i < half; ++i) {
+      const Rotation r = given_rotation(out_, oracle_, tensor_, position, i);
+      store(cos, type, i, r.re.hi);
+      store(sin, type, i, r.im.hi);
+    }
+    return both;
+  }
+
+  const Problem& out_;
+  Oracle& oracle_;
+  std::uint32_t tensor_;
+  std::unordered_map<std::int64_t, std::pair<Bytes, Bytes>> rows_;
+};
 
 // Rows that no token uses stay poison, which shows a kernel that reads a wrong row. Both placements
 // share one table by position; each has its own table by token.
@@ -211,9 +243,10 @@ void add_table(const Case& c, Problem& out, Oracle& oracle, std::uint32_t tensor
   const bool by_token = p.table_rows_by == ROPE_ROW_BY_TOKEN;
   if (by_token && !own_sin) other_cos = first_cos;
   if (by_token) other_sin = first_sin;
-  fill_table(out, oracle, tensor, out.positions, first_cos, first_sin);
-  fill_table(out, oracle, tensor, out.other_positions, by_token ? other_cos : first_cos,
-             by_token ? other_sin : first_sin);
+  TableRows rows(out, oracle, tensor);
+  rows.fill(out.positions, first_cos, first_sin);
+  rows.fill(out.other_positions, by_token ? other_cos : first_cos,
+            by_token ? other_sin : first_sin);
 }
 
 // The index of a position in its buffer.

@@ -44,6 +44,8 @@ double element_value(const Case& c, const DataType& type, std::uint64_t head_has
       if (h < half) return pair <= h ? 1 : 0;
       return h == half + decay_ones_re || h == half + decay_ones_im ? 1 : stair;
     }
+    case DataPattern::zero_heads:
+      return head_hash % 2 == 0 ? 0 : unit_value(bits, mantissa);
     case DataPattern::unit:
       return unit_value(bits, mantissa);
   }
@@ -91,6 +93,16 @@ void fill_copied(const Case& c, std::uint64_t head_hash, std::int64_t from, std:
   }
 }
 
+// The rows of a large tensor repeat after this many, as making a value takes longer than copying
+// it. A prime, so that no power of two of rows, and no usual number of heads, is a period. 0: no
+// row repeats.
+std::int64_t period_of(const Case& c, const TensorCase& given, const rope_tensor& s) {
+  constexpr std::int64_t prime = 127, large = 1 << 18;
+  const bool by_head = c.data == DataPattern::basis || c.data == DataPattern::decay;
+  const bool few = c.batch * c.tokens * s.heads * s.head_dim <= large;
+  return by_head || few || !given.values.empty() ? 0 : prime;
+}
+
 }  // namespace
 
 void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std::int64_t at,
@@ -99,7 +111,11 @@ void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std
   const rope_tensor& s = p.tensor[tensor];
   const std::int64_t window = given.rotate ? given.rotary_offset : s.head_dim;
   const std::int64_t window_end = given.rotate ? window + c.rotary_dim : s.head_dim;
+  const std::int64_t period = period_of(c, given, s);
+  const auto size = data_type(c.dtype).bytes;
+  std::vector<std::int64_t> made;  // the rows that others repeat
   std::size_t next = 0;
+  std::int64_t count = 0;
   for (std::int64_t b = 0; b < c.batch; ++b)
     for (std::int64_t t = 0; t < c.tokens; ++t)
       for (std::int64_t h = 0; h < s.heads; ++h) {
@@ -109,6 +125,14 @@ void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std
             store(bytes, c.dtype, row + e, given.values[next]);
           continue;
         }
+        if (period > 0 && count >= period) {
+          const std::int64_t from = made[static_cast<std::size_t>(count++ % period)];
+          std::memmove(bytes.data() + row * size, bytes.data() + from * size,
+                       static_cast<std::size_t>(s.head_dim * size));
+          continue;
+        }
+        if (period > 0) made.push_back(row);
+        ++count;
         // hash() is a fold: the coordinates that a head's elements share are hashed once.
         const std::uint64_t outside = hash(c.seed, 0xb175, tensor, b, t, h);
         fill_copied(c, outside, 0, window, row, bytes);

@@ -175,7 +175,8 @@ void compare_head_as(const HeadRule& rule, const HeadView& head,
 }
 
 template <class Stored>
-Finding compare_all(Subject& subject, const Problem& p, const Execution& execution) {
+Finding compare_all(Subject& subject, const Problem& p, const Execution& execution,
+                    const RowSample& sample) {
   const HeadRule rule(subject.facts, p.source, 1);
   Tally tally;
   std::vector<Rotation> rotations;
@@ -189,6 +190,7 @@ Finding compare_all(Subject& subject, const Problem& p, const Execution& executi
     };
     for_each_rotated_head(p.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t,
                                        std::int64_t h) {
+      if (!sample.has(b, t)) return;
       if (tensor != at.tensor || b != at.b || t != at.t) {
         rotations = rotations_of(p, subject.oracle, outputs.placement, tensor, b, t);
         widen<Stored>(rotations, wide);
@@ -315,9 +317,10 @@ void compare_head(const HeadRule& rule, const HeadView& head, Tally& tally) {
   });
 }
 
-Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution) {
+Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution,
+                           const RowSample& sample) {
   return with_floating_type(problem.source.dtype, [&]<class Stored>(std::type_identity<Stored>) {
-    return compare_all<Stored>(subject, problem, execution);
+    return compare_all<Stored>(subject, problem, execution, sample);
   });
 }
 

@@ -10,6 +10,7 @@
 
 #include "harness/judge/executor.h"
 #include "harness/judge/finding.h"
+#include "harness/judge/row_sample.h"
 #include "reference/bounds.h"
 
 namespace ropewalk::harness {
@@ -80,8 +81,10 @@ struct HeadRule {
 /// Judges every pair of a head and adds it to the tally.
 void compare_head(const HeadRule& rule, const HeadView& head, Tally& tally);
 
-/// Compares every pair of every rotated head of both placements with the truth.
-Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution);
+/// Compares every pair of the rotated heads of both placements with the truth, at the tokens of the
+/// sample.
+Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution,
+                           const RowSample& sample = {});
 
 /// Calls visit(tensor, b, t, h) for every head of every tensor with rotate = 1.
 template <class Visit>

@@ -9,20 +9,31 @@ using namespace harness;
 
 ArrayModel::ArrayModel(const OfferedLevels& offered) : offered_(offered) {
   for (const auto& levels : offered.of) model_.levels.push_back(static_cast<int>(levels.size()));
-  for (const Requirement& r : requirements()) add(r);
-  Constraint head;
-  for (const Factor f : {Factor::rotary_dim, Factor::room, Factor::window})
-    head.factors.push_back(static_cast<int>(index_of(f)));
-  head.allows = [this](std::span<const int> levels) {
-    const auto global = [&](Factor f, std::size_t i) {
-      return offered_.of[index_of(f)][static_cast<std::size_t>(levels[i])];
-    };
-    const std::array<int, 3> wanted{global(Factor::rotary_dim, 0), global(Factor::room, 1),
-                                    global(Factor::window, 2)};
+  const harness::Case& base = offered.base;
+  for (const Requirement& r : requirements())
+    model_.constraints.push_back(constraint(
+        r.factors, [&](const Levels& l) { return r.holds(l, base.dtype, base.contract); }));
+  const std::vector head{Factor::rotary_dim, Factor::room, Factor::window};
+  model_.constraints.push_back(constraint(head, [&](const Levels& l) {
+    const std::array<int, 3> wanted{l[Factor::rotary_dim], l[Factor::room], l[Factor::window]};
     return std::find(offered_.no_such_head.begin(), offered_.no_such_head.end(), wanted) ==
            offered_.no_such_head.end();
+  }));
+}
+
+Constraint ArrayModel::constraint(const std::vector<Factor>& factors,
+                                  const std::function<bool(const Levels&)>& holds) const {
+  Constraint out;
+  for (const Factor f : factors) out.factors.push_back(static_cast<int>(index_of(f)));
+  out.allows = [this, factors, holds](std::span<const int> levels) {
+    Levels l = offered_.simplest;
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      const std::size_t f = index_of(factors[i]);
+      l.of[f] = offered_.of[f][static_cast<std::size_t>(levels[i])];
+    }
+    return holds(l);
   };
-  model_.constraints.push_back(std::move(head));
+  return out;
 }
 
 Levels ArrayModel::levels_of(const Row& row) const {
@@ -53,20 +64,6 @@ std::string ArrayModel::words_of(const Row& row) const {
   LevelTuple tuple;
   for (std::size_t f = 0; f < row.size(); ++f) tuple.push_back({static_cast<int>(f), row[f]});
   return words_of(tuple);
-}
-
-void ArrayModel::add(const Requirement& r) {
-  Constraint constraint;
-  for (const Factor f : r.factors) constraint.factors.push_back(static_cast<int>(index_of(f)));
-  constraint.allows = [this, &r](std::span<const int> levels) {
-    Levels global = offered_.simplest;
-    for (std::size_t i = 0; i < r.factors.size(); ++i) {
-      const std::size_t f = index_of(r.factors[i]);
-      global.of[f] = offered_.of[f][static_cast<std::size_t>(levels[i])];
-    }
-    return r.holds(global, offered_.base.dtype, offered_.base.contract);
-  };
-  model_.constraints.push_back(std::move(constraint));
 }
 
 }  // namespace ropewalk::properties

@@ -1,10 +1,12 @@
 // The covering array's model of what a kernel offers: the factors of the table, with the levels
 // that the kernel takes.
 #pragma once
+#include <functional>
 #include <string>
+#include <vector>
 
+#include "properties/array/covering.h"
 #include "properties/array/offered_levels.h"
-#include "properties/search/covering.h"
 
 namespace ropewalk::properties {
 
@@ -14,6 +16,9 @@ class ArrayModel {
   explicit ArrayModel(const OfferedLevels& offered);
 
   const CoveringModel& model() const { return model_; }
+  /// A constraint over levels of the table. `holds` reads the named factors alone.
+  Constraint constraint(const std::vector<Factor>& factors,
+                        const std::function<bool(const Levels&)>& holds) const;
   Levels levels_of(const Row& row) const;
   FactorLevel place_of(Factor f, int level) const;
   /// In words: "tokens: 1, heads: 2".
@@ -21,7 +26,6 @@ class ArrayModel {
   std::string words_of(const Row& row) const;
 
  private:
-  void add(const Requirement& requirement);
   const OfferedLevels& offered_;
   CoveringModel model_;
 };

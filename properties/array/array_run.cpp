@@ -3,81 +3,124 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <new>
+#include <optional>
+#include <stdexcept>
 
 #include "base/system/memory_limits.h"
 #include "harness/cases/data.h"
 #include "harness/judge/judge.h"
 #include "properties/array/array_model.h"
-#include "properties/whole_output.h"
 
 namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-int strength_of(Profile profile) {
-  switch (profile) {
-    case Profile::smoke:
-    case Profile::standard:
-      return 2;
-    case Profile::full:
-      return 3;
-  }
-  __builtin_unreachable();
+// Where a kernel most often has a second path: the full profile meets four of these at once.
+const std::vector<Factor>& path_factors() {
+  using enum Factor;
+  static const std::vector<Factor> all{operation, placement,  position_type, in_layout, out_layout,
+                                       window,    rotary_dim, heads,         tokens,    batch};
+  return all;
+}
+
+// Rows of some levels that meet all interactions of some strength. Small rows come first: they cost
+// least, so large ones need only meet what is left.
+struct ArrayPhase {
+  Strength strength;
+  bool hiding;        ///< levels that hide errors of other factors are allowed
+  int most_bytes;     ///< the highest level of bytes
+  std::int64_t most;  ///< the least bytes that the levels of sizes allow may be this; 0: any
+};
+
+std::vector<ArrayPhase> phases_of(Profile profile) {
+  // Above this, a case takes longer than all small ones that a row of the array could replace.
+  constexpr std::int64_t middle = 512 * 1024;
+  const Strength two{2, {}}, three{3, {}};
+  std::vector<ArrayPhase> out;
+  const auto add = [&](const Strength& strength, bool large) {
+    for (const bool hiding : {false, true}) {
+      out.push_back({strength, hiding, level::level_1, middle});
+      out.push_back({strength, hiding, level::level_2, middle});
+      if (large) out.push_back({strength, hiding, level::beyond, 0});
+    }
+  };
+  add(two, true);
+  if (profile == Profile::smoke) return out;
+  add(three, profile == Profile::full);
+  if (profile == Profile::standard) return out;
+  Strength four{4, {}};
+  for (const Factor f : path_factors()) four.factors.push_back(static_cast<int>(index_of(f)));
+  out.push_back({four, false, level::level_2, middle});
+  return out;
 }
 
 class ArrayRun {
  public:
-  ArrayRun(Subject& subject, const Offer& offer, const ArrayLimits& limits)
+  ArrayRun(Subject& subject, const Offer& offer, const std::vector<const Property*>& properties,
+           const ArrayLimits& limits)
       : subject_(subject),
+        properties_(properties),
         limits_(limits),
         questions_(subject_),
         offered_(ask_levels(questions_, offer)),
-        model_(offered_),
-        all_(model_.model(), {{strength_of(limits.profile), {}}}, hash(limits.seed, 0xc0)) {
-    for (const ArrayJudge& each : array_judges()) out_.runs[each.property];
+        model_(offered_) {
+    for (const Property* each : properties_) out_.runs[each->name];
   }
 
   ArrayResult run() {
-    // The smallest cases first. Large ones cost most, so there are no more of them than it takes:
-    // with the level of bytes fixed, t - 1 others meet in each combination. `all_` counts, and
-    // makes the rows that are left.
-    run_rows({level::level_1}, 0);
-    run_rows({level::level_1, level::level_2}, 0);
-    run_rows({level::beyond}, 1);
-    run_rows_of(all_);
+    const std::vector<ArrayPhase> phases = phases_of(limits_.profile);
+    for (const ArrayPhase& phase : phases)
+      if (may_go_on()) run_phase(phase);
     if (questions_.died) charge_supports();
-    report();
+    if (!is_enough()) count(phases);
+    out_.not_offered = not_offered(offered_);
     return std::move(out_);
   }
 
  private:
+  bool failed(const Property* property) const {
+    return out_.runs.at(property->name).failing.has_value();
+  }
+
+  // True if more cases would tell nothing.
+  bool is_enough() const {
+    const auto has_failed = [this](const Property* each) { return failed(each); };
+    return limits_.until_failure ? std::any_of(properties_.begin(), properties_.end(), has_failed)
+                                 : std::all_of(properties_.begin(), properties_.end(), has_failed);
+  }
   bool may_go_on() const {
-    return (limits_.most_cases == 0 || out_.cases < limits_.most_cases) && !all_have_failed() &&
+    return (limits_.most_cases == 0 || out_.cases < limits_.most_cases) && !is_enough() &&
            refusals_ <= most_refusals && !questions_.died;
   }
 
-  // Rows of these levels of bytes. They meet `less` levels fewer than the profile wants.
-  void run_rows(const std::vector<int>& bytes, int less) {
+  CoveringModel model_of(const ArrayPhase& phase) const {
     CoveringModel model = model_.model();
-    std::vector<int> wanted;
-    for (const int each : bytes)
-      if (const int at = model_.place_of(Factor::bytes, each).level;
-          at < model.levels[index_of(Factor::bytes)])
-        wanted.push_back(at);
-    if (wanted.empty()) return;
-    model.constraints.push_back(
-        {{static_cast<int>(index_of(Factor::bytes))}, [wanted](std::span<const int> levels) {
-           return std::find(wanted.begin(), wanted.end(), levels[0]) != wanted.end();
-         }});
+    const auto add = [&](const std::vector<Factor>& factors,
+                         const std::function<bool(const Levels&)>& holds) {
+      model.constraints.push_back(model_.constraint(factors, holds));
+    };
+    add({Factor::bytes}, [&](const Levels& l) { return l[Factor::bytes] <= phase.most_bytes; });
+    if (phase.most > 0)
+      add({size_factors.begin(), size_factors.end()},
+          [&](const Levels& l) { return least_bytes(l, offered_.base.dtype) <= phase.most; });
+    if (!phase.hiding)
+      for (const Factor f : {Factor::position_strides, Factor::data})
+        add({f}, [f](const Levels& l) { return !hides_others(f, l[f]); });
+    return model;
+  }
+
+  void run_phase(const ArrayPhase& phase) {
+    const std::uint64_t seed = hash(limits_.seed, 0xc0, phase.strength.t, phase.most_bytes,
+                                    static_cast<int>(phase.hiding));
     try {
-      Cover cover(model, {{strength_of(limits_.profile) - less, {}}},
-                  hash(limits_.seed, wanted.back(), less));
+      Cover cover(model_of(phase), {phase.strength}, seed);
       for (const LevelTuple& tuple : forbidden_) cover.forbid(tuple);
-      for (const Row& row : rows_taken_) cover.took(row);
+      for (const Row& row : taken_) cover.took(row);
       run_rows_of(cover);
     } catch (const std::invalid_argument&) {
-      // no row has these levels
+      // No row has these levels.
     }
   }
 
@@ -89,24 +132,17 @@ class ArrayRun {
       std::optional<Case> c;
       if (is_taken(questions_, offered_, model_.levels_of(*row), seed, c)) {
         cover.took(*row);
-        if (!judge(*c)) continue;  // it is left to `all_`, which lists it as not met
+        if (!judge(*c)) continue;  // it counts as not met
         ++out_.cases;
-        if (&cover != &all_) all_.took(*row);
-        rows_taken_.push_back(*row);
+        taken_.push_back(*row);
       } else if (const LevelTuple tuple = refused_together(*row, seed);
                  !tuple.empty() && !questions_.died) {
         cover.forbid(tuple);
-        if (&cover != &all_) all_.forbid(tuple);
         forbidden_.push_back(tuple);
       } else {
         return;
       }
     }
-  }
-
-  bool all_have_failed() const {
-    return std::all_of(out_.runs.begin(), out_.runs.end(),
-                       [](const auto& each) { return each.second.failing.has_value(); });
   }
 
   // The levels of a refused row that the kernel refuses together. The others are brought back to
@@ -132,18 +168,20 @@ class ArrayRun {
     return tuple;
   }
 
-  // One call for all judges. False: there is no memory for the case.
+  // One execution for all properties. False: there is no memory for the case.
   bool judge(Case c) {
     try {
       const Problem problem = make_problem(c, subject_.oracle);
       const Execution execution = execute(subject_, problem);
-      for (const ArrayJudge& each : array_judges()) {
-        PropertyRun& run = out_.runs[each.property];
+      const RowSample sample = RowSample::of(c);
+      for (const Property* property : properties_) {
+        PropertyRun& run = out_.runs[property->name];
         if (run.failing) continue;
         Finding f = failure_of(execution);
-        if (f.kind == Finding::Kind::measured) f = each.judge(subject_, problem, execution);
+        if (f.kind == Finding::Kind::measured)
+          f = property->judge(subject_, problem, execution, sample);
         if (!f.ran() || (f.kind == Finding::Kind::measured && f.compared == 0)) continue;
-        c.property = each.property;
+        c.property = property->name;
         credit(run, f, c);
       }
       return true;
@@ -174,41 +212,54 @@ class ArrayRun {
     if (run.executed == 1 || !f.holds() || f.margin > run.worst.margin) run.worst = f;
   }
 
-  void report() {
-    out_.strength = strength_of(limits_.profile);
-    out_.coverage = all_.coverage();
-    out_.not_offered = not_offered(offered_);
-    for (const LevelTuple& tuple : all_.missing()) out_.not_met.push_back(model_.words_of(tuple));
+  void count(const std::vector<ArrayPhase>& phases) {
+    for (const int strength : {2, 3}) {
+      if (std::none_of(phases.begin(), phases.end(),
+                       [&](const ArrayPhase& phase) { return phase.strength.t == strength; }))
+        continue;
+      Cover all(model_.model(), {{strength, {}}}, 1);
+      for (const LevelTuple& tuple : forbidden_) all.forbid(tuple);
+      for (const Row& row : taken_) all.took(row);
+      out_.coverage.push_back({strength, all.coverage()});
+      for (const LevelTuple& tuple : all.missing()) out_.not_met.push_back(model_.words_of(tuple));
+    }
   }
 
   static constexpr int most_refusals = 300;
 
   Subject& subject_;
+  const std::vector<const Property*>& properties_;
   ArrayLimits limits_;
   Questions questions_;
   OfferedLevels offered_;
   ArrayModel model_;
-  Cover all_;  // the accountant
   ArrayResult out_;
   std::uint64_t rows_ = 0;
   int refusals_ = 0;
   std::vector<LevelTuple> forbidden_;
-  std::vector<Row> rows_taken_;
+  std::vector<Row> taken_;
 };
+
+// Never rounded up to 100.
+std::string percent(const Coverage& coverage) {
+  if (coverage.met == coverage.possible) return "100";
+  const double share = static_cast<double>(coverage.met) / static_cast<double>(coverage.possible);
+  return fmt::format("{:.1f}", std::floor(1000 * share) / 10);
+}
 
 }  // namespace
 
-const std::vector<ArrayJudge>& array_judges() {
-  static const std::vector<ArrayJudge> judges{
-      {"agreement", compare_with_truth},
-      {"untouched_dims", [](Subject&, const Problem& problem, const Execution& execution) {
-         return compare_untouched(problem, execution);
-       }}};
-  return judges;
+ArrayResult run_array(Subject& subject, const Offer& offer,
+                      const std::vector<const Property*>& properties, const ArrayLimits& limits) {
+  return ArrayRun(subject, offer, properties, limits).run();
 }
 
-ArrayResult run_array(Subject& subject, const Offer& offer, const ArrayLimits& limits) {
-  return ArrayRun(subject, offer, limits).run();
+std::string words_of(const std::vector<ArrayCoverage>& coverage) {
+  std::string out;
+  for (const ArrayCoverage& each : coverage)
+    out += fmt::format("{}{} % of {}-way", out.empty() ? "covered " : ", ", percent(each.count),
+                       each.strength);
+  return out.empty() ? out : out + " interactions of what the kernel offers";
 }
 
 }  // namespace ropewalk::properties

@@ -7,25 +7,23 @@
 #include <string_view>
 #include <vector>
 
+#include "properties/array/covering.h"
 #include "properties/array/offered_levels.h"
-#include "properties/search/covering.h"
-#include "properties/search/run_property.h"
+#include "properties/property.h"
+#include "properties/property_run.h"
 
 namespace ropewalk::properties {
 
-/// Judges the outputs of one execution for a property. compared = 0: the case tells it nothing.
-struct ArrayJudge {
-  std::string_view property;
-  harness::Finding (*judge)(harness::Subject&, const harness::Problem&, const harness::Execution&);
+/// The interactions of so many levels.
+struct ArrayCoverage {
+  int strength = 2;
+  Coverage count;  ///< those that the kernel offers, and those that a case met
 };
-/// Agreement and untouched_dims.
-const std::vector<ArrayJudge>& array_judges();
 
 struct ArrayResult {
   std::map<std::string_view, PropertyRun> runs;  ///< by the property that judged
   std::int64_t cases = 0;
-  int strength = 2;   ///< so many levels meet in each interaction
-  Coverage coverage;  ///< the interactions that the kernel offers, and those that a case met
+  std::vector<ArrayCoverage> coverage;   ///< by strength; empty if failures ended the run early
   std::vector<std::string> not_offered;  ///< levels that the kernel refuses, in words
   std::vector<std::string> not_met;      ///< interactions that no case met, in words
 };
@@ -33,12 +31,16 @@ struct ArrayResult {
 struct ArrayLimits {
   Profile profile = Profile::standard;
   std::uint64_t seed = 1;
+  bool until_failure = false;   ///< the first failure of any property ends the run
   std::int64_t most_cases = 0;  ///< 0: as many as it takes
 };
 
-/// Runs cases until all interactions of the profile's strength are met, or each judge has seen a
-/// failure.
+/// Runs cases until all interactions of the profile's strength are met, or each of the properties
+/// has seen a failure. Every property must have a judge.
 ArrayResult run_array(harness::Subject& subject, const harness::Offer& offer,
-                      const ArrayLimits& limits);
+                      const std::vector<const Property*>& properties, const ArrayLimits& limits);
+
+/// "covered 100 % of 2-way, 98.1 % of 3-way interactions of what the kernel offers"
+std::string words_of(const std::vector<ArrayCoverage>& coverage);
 
 }  // namespace ropewalk::properties

@@ -17,13 +17,22 @@ class Arrays : public testing::Test {
  protected:
   Arrays() : worker_(options()) {}
 
-  ArrayResult run(const std::string& kernel, std::int64_t most_cases = 0) {
+  static std::vector<const Property*> judged() {
+    std::vector<const Property*> out;
+    for (const Property* each : all_properties())
+      if (each->judge != nullptr) out.push_back(each);
+    return out;
+  }
+
+  ArrayResult run(const std::string& kernel, std::int64_t most_cases = 0,
+                  Profile profile = Profile::smoke) {
     for (const KernelFacts& facts : worker_.kernels())
       if (facts.name == kernel) {
         Subject subject{worker_, oracle_, facts};
         ArrayLimits limits;
+        limits.profile = profile;
         limits.most_cases = most_cases;
-        return run_array(subject, first_offer(subject).value(), limits);
+        return run_array(subject, first_offer(subject).value(), judged(), limits);
       }
     throw std::runtime_error("no kernel " + kernel);
   }
@@ -41,12 +50,16 @@ class Arrays : public testing::Test {
 TEST_F(Arrays, OfACorrectKernelHoldAndMeetEverything) {
   for (const char* kernel : {"plain", "phase"}) {
     const ArrayResult result = run(kernel);
-    EXPECT_EQ(result.strength, 2);
-    EXPECT_GT(result.coverage.possible, 4000) << kernel;
-    EXPECT_EQ(result.coverage.met, result.coverage.possible) << kernel;
+    ASSERT_EQ(result.coverage.size(), 1u);
+    EXPECT_EQ(result.coverage[0].strength, 2);
+    EXPECT_GT(result.coverage[0].count.possible, 4000) << kernel;
+    EXPECT_EQ(result.coverage[0].count.met, result.coverage[0].count.possible) << kernel;
+    EXPECT_EQ(words_of(result.coverage),
+              "covered 100 % of 2-way interactions of what the kernel offers");
     EXPECT_TRUE(result.not_met.empty()) << result.not_met.front();
     EXPECT_TRUE(result.not_offered.empty()) << result.not_offered.front();
-    ASSERT_EQ(result.runs.size(), array_judges().size());
+    EXPECT_GT(result.cases, 80);
+    ASSERT_EQ(result.runs.size(), judged().size());
     for (const auto& [property, r] : result.runs) {
       EXPECT_FALSE(r.failing) << kernel << " " << property << " " << to_text(*r.failing);
       EXPECT_GT(r.executed, 20) << property;
@@ -60,8 +73,16 @@ TEST_F(Arrays, OfACorrectKernelHoldAndMeetEverything) {
 TEST_F(Arrays, CutShortSayWhatTheyDidNotMeet) {
   const ArrayResult result = run("plain", 5);
   EXPECT_EQ(result.cases, 5);
-  EXPECT_LT(result.coverage.met, result.coverage.possible);
-  EXPECT_EQ(std::ssize(result.not_met), result.coverage.possible - result.coverage.met);
+  ASSERT_EQ(result.coverage.size(), 1u);
+  const Coverage& count = result.coverage[0].count;
+  EXPECT_LT(count.met, count.possible);
+  EXPECT_EQ(std::ssize(result.not_met), count.possible - count.met);
+}
+
+TEST(CoverageWords, AreNeverRoundedUp) {
+  EXPECT_EQ(words_of({}), "");
+  EXPECT_EQ(words_of({{2, {1000, 1000}}, {3, {100'000, 99'999}}}),
+            "covered 100 % of 2-way, 99.9 % of 3-way interactions of what the kernel offers");
 }
 
 }  // namespace

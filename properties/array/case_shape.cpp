@@ -32,7 +32,10 @@ void move_counts(CaseShape& s, Dtype dtype, SizeRange bytes) {
 // Gives the first tensor as many bytes as its level says, near the least: more of the same only
 // take longer. Other heads of the same levels are tried if the counts do not suffice.
 bool fit_bytes(CaseShape& s, const std::vector<HeadWindow>& windows, Dtype dtype, SizeRange bytes) {
-  const std::int64_t enough = bytes.least == 1 ? bytes.most : 4 * bytes.least;
+  constexpr std::int64_t large = 1 << 20;
+  const std::int64_t enough = bytes.least == 1      ? bytes.most
+                              : bytes.least < large ? 4 * bytes.least
+                                                    : bytes.least + bytes.least / 16;
   const SizeRange near{bytes.least, std::min(bytes.most, enough)};
   for (const SizeRange range : {near, bytes}) {
     move_counts(s, dtype, range);

@@ -116,6 +116,8 @@ DataPattern data_of_level(int data, const LevelDraw& draw) {
       return DataPattern::special;
     case level::extreme:
       return draw.of(q_data, ends);
+    case level::zero_heads:
+      return DataPattern::zero_heads;
   }
   __builtin_unreachable();
 }

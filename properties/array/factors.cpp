@@ -62,17 +62,24 @@ SizeRange head_dims(int rotary_dim, int room, bool listed) {
   return out;
 }
 
-// Whether the first tensor can have so many bytes.
-bool sizes_fit(const Levels& l, Dtype dtype, std::int32_t) {
+// The bytes that the first tensor can have; most = 0: there is no such head.
+SizeRange possible_bytes(const Levels& l, Dtype dtype) {
   const SizeRange dims =
       head_dims(l[Factor::rotary_dim], l[Factor::room], l[Factor::frequencies] == level::listed);
-  if (dims.most == 0) return false;
+  if (dims.most == 0) return dims;
   SizeRange product{dims.least * data_type(dtype).bytes, dims.most * data_type(dtype).bytes};
   for (const Factor f : {Factor::tokens, Factor::batch, Factor::heads}) {
     const SizeRange r = range_of(f, l[f]);
     product.least *= r.least;
     product.most *= r.most;
   }
+  return product;
+}
+
+// Whether the first tensor can have so many bytes.
+bool sizes_fit(const Levels& l, Dtype dtype, std::int32_t) {
+  const SizeRange product = possible_bytes(l, dtype);
+  if (product.most == 0) return false;
   const SizeRange bytes = range_of(Factor::bytes, l[Factor::bytes]);
   return product.least <= bytes.most && product.most >= bytes.least;
 }
@@ -199,6 +206,13 @@ bool scale_fits_the_data(const Levels& l, Dtype, std::int32_t) {
   return data != level::huge && data != level::wide;
 }
 
+// A large case costs as much as a hundred small ones, so it should show what it can.
+bool large_ones_hide_nothing(const Levels& l, Dtype, std::int32_t) {
+  return l[Factor::bytes] != level::beyond ||
+         (!hides_others(Factor::data, l[Factor::data]) &&
+          !hides_others(Factor::position_strides, l[Factor::position_strides]));
+}
+
 // A case moves at most 64 MiB.
 bool large_ones_are_few(const Levels& l, Dtype, std::int32_t) {
   const int set = l[Factor::tensors];
@@ -253,7 +267,8 @@ const std::array<FactorWords, factor_count>& factor_words() {
       {"batch", {"1", "2 or 3", "4 to 11", "12 to 100", "above 512"}},
       {"bytes of a tensor", {"up to 32 KiB", "up to 4 MiB", "16 MiB"}},
       {"scale", {"0", "1", "beside 1", "1e-4", "usual", "negative", "above 4096"}},
-      {"data", {"unit", "wide", "basis", "tiny", "huge", "special", "ends of the type"}},
+      {"data",
+       {"unit", "wide", "basis", "tiny", "huge", "special", "ends of the type", "zero heads"}},
       {"frequencies", {"base 10000", "base 500000", "base 2.5", "listed"}},
   }};
   return words;
@@ -272,6 +287,17 @@ int level_of(Factor f, std::int64_t value) {
   if (f == Factor::batch) return find_range(batch_ranges, value);
   if (f == Factor::heads) return find_range(head_ranges, value);
   return find_range(byte_ranges, value);
+}
+
+std::int64_t least_bytes(const Levels& levels, Dtype dtype) {
+  return possible_bytes(levels, dtype).least;
+}
+
+bool hides_others(Factor f, int level) {
+  // One position for a whole row, data whose pairs have no finite truth or a wide bound, zeros.
+  if (f == Factor::position_strides) return level == level::one_token;
+  return f == Factor::data &&
+         (level == level::special || level == level::extreme || level == level::zero_heads);
 }
 
 void set_window_levels(Levels& levels, const HeadWindow& head) {
@@ -325,6 +351,7 @@ const std::vector<Requirement>& requirements() {
       {{tensors, heads}, grouped_has_its_heads},
       {{scale, data}, scale_fits_the_data},
       {{bytes, tensors}, large_ones_are_few},
+      {{bytes, data, position_strides}, large_ones_hide_nothing},
       {{tokens, batch}, tokens_are_few},
   };
   return all;

@@ -2,7 +2,7 @@
 // other. Values inside a level, such as which odd number of tokens, are drawn by a seed.
 //
 // Interactions of few factors cause nearly all failures (Kuhn, Wallace, Gallo, IEEE TSE 2004), so a
-// covering array over these factors (properties/search/covering.h) meets every combination of two
+// covering array over these factors (properties/array/covering.h) meets every combination of two
 // or three levels in few cases.
 #pragma once
 #include <array>
@@ -86,7 +86,7 @@ enum RoomLevel { no_room, odd_room, even_room, much_room };
 enum TensorsLevel { one, equal, grouped, reshaped, copied_second, copied_first, three, four };
 enum BytesLevel { level_1, level_2, beyond };
 enum ScaleLevel { zero, scale_one, near_one, small, usual, negative_scale, large };
-enum DataLevel { unit, wide, basis, tiny, huge, special, extreme };
+enum DataLevel { unit, wide, basis, tiny, huge, special, extreme, zero_heads };
 enum FrequenciesLevel { usual_base, large_base, small_base, listed };
 }  // namespace level
 
@@ -97,6 +97,11 @@ struct SizeRange {
 /// The values of a level of tokens, batch, heads (of the first tensor), or bytes of the first
 /// tensor, input alone.
 SizeRange range_of(Factor f, int level);
+/// The least bytes of the first tensor that these levels of sizes allow, input alone.
+std::int64_t least_bytes(const Levels& levels, Dtype dtype);
+/// The factors that least_bytes() reads.
+inline constexpr std::array size_factors{Factor::tokens,     Factor::batch, Factor::heads,
+                                         Factor::rotary_dim, Factor::room,  Factor::frequencies};
 /// The level that holds a value of these factors; -1: none does.
 int level_of(Factor f, std::int64_t value);
 
@@ -117,6 +122,10 @@ struct Requirement {
   std::vector<Factor> factors;
   bool (*holds)(const Levels&, Dtype, std::int32_t contract);
 };
+/// True if errors of other factors may not show with this level: most outputs are then not judged,
+/// or do not depend on what went wrong.
+bool hides_others(Factor f, int level);
+
 /// All requirements, beside those that a kernel's refusals add.
 const std::vector<Requirement>& requirements();
 

@@ -162,6 +162,7 @@ constexpr Step plain_steps[] = {
       c.rows_by = ROPE_ROW_BY_POSITION;
     },
     [](Case& c) { c.own_tables = false; },
+    [](Case& c) { c.own_sin = false; },
     [](Case& c) { c.table_spare_rows = 0; },
     [](Case& c) { c.inv_freq.clear(); },
     [](Case& c) { c.rope_theta = 10000; },
@@ -172,6 +173,9 @@ constexpr Step plain_steps[] = {
 // stays out.
 constexpr Step memory_steps[] = {
     [](Case& c) { c.fused = false; },
+    [](Case& c) {
+      for (TensorCase& t : c.tensors) t.in_place = false, t.out = {};
+    },
     [](Case& c) { c.table_row_stride = contiguous; },
     [](Case& c) { c.position_token_stride = contiguous; },
     [](Case& c) { c.position_batch_stride = contiguous; },

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/cases/data.h"
+#include "properties/at_size.h"
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
@@ -46,7 +47,7 @@ bool applies(const Offer& offer) {
 }
 
 std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
-  std::vector<Case> cases;
+  std::vector<Case> cases = at_size(offer, "alignment");
   Case c = offer.base;
   c.property = "alignment";
   c.position_from = 3;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "properties/at_size.h"
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
@@ -88,7 +89,8 @@ void shape(Case& c, const Offer& offer) {
 // Batch rows at very different places, with the first and the last cut off alone. No row may depend
 // on its neighbours, as a frequency that is stretched for the longest row would.
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
-  std::vector<Case> cases;
+  std::vector<Case> cases = at_size(offer, "chunks");
+  std::erase_if(cases, [](const Case& c) { return c.tokens < 2 && c.batch < 2; });
   if (!offer.batch) return cases;
   Case c = offer.base;
   c.property = "chunks";

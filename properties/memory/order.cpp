@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "properties/at_size.h"
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
@@ -43,6 +44,10 @@ bool applies(const Offer& offer) {
 
 void shape(Case&, const Offer&) {}
 
+std::vector<Case> fixed_cases(const Offer& offer, Profile) {
+  return at_size(offer, "order");
+}
+
 const Registered order({
     .name = "order",
     .order = 200,
@@ -50,6 +55,7 @@ const Registered order({
     .applies = applies,
     .needs = "more than one row",
     .shape = shape,
+    .fixed_cases = fixed_cases,
     .check = check,
 });
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "harness/cases/layouts.h"
+#include "properties/at_size.h"
 #include "properties/property.h"
 
 namespace ropewalk::properties {
@@ -99,6 +100,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   Case decode = wide;
   if (offer.batch) decode.batch = 4;
   if (offer.tokens || decode.tokens == 1) add(decode, 0, 1, 8);
+  for (const Case& large : at_size(offer, "threads")) cases.push_back(large);
   return cases;
 }
 

@@ -78,18 +78,21 @@ const Registered untouched_dims({
     .needs = "dims or tensors that are not rotated",
     .shape = shape,
     .check = check,
+    .judge = [](Subject&, const Problem& problem, const Execution& execution,
+                const RowSample& sample) { return compare_untouched(problem, execution, sample); },
 });
 
 }  // namespace
 
-Finding compare_untouched(const Problem& problem, const Execution& execution) {
+Finding compare_untouched(const Problem& problem, const Execution& execution,
+                          const RowSample& sample) {
   const Case& c = problem.source;
   Tally tally;
   for (const Outputs& outputs : execution.outputs)
     for (std::uint32_t i = 0; i < problem.asked.tensor_count; ++i)
       for (std::int64_t b = 0; b < c.batch; ++b)
         for (std::int64_t t = 0; t < c.tokens; ++t)
-          for (std::int64_t h = 0; h < problem.asked.tensor[i].heads; ++h)
+          for (std::int64_t h = 0; sample.has(b, t) && h < problem.asked.tensor[i].heads; ++h)
             compare_row(problem, outputs, i, b, t, h, tally);
   return tally.finding();
 }

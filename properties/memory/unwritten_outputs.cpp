@@ -4,6 +4,8 @@
 // checks.
 //
 // Kills by itself: untouched_never_written, two_tensors_only
+#include <algorithm>
+
 #include "harness/cases/checked.h"
 #include "harness/judge/judge.h"
 #include "properties/property.h"
@@ -20,14 +22,8 @@ std::int64_t written_elements(const Problem& p) {
   return count;
 }
 
-Finding check(Subject& subject, const Case& c) {
-  for (const TensorCase& t : c.tensors)
-    require(!t.in_place,
-            "unwritten_outputs: needs in_place=0, as an output that is an input has no poison");
-  const Problem problem = make_problem(c, subject.oracle);
-  const Execution execution = execute(subject, problem);
-  Finding f = failure_of(execution);
-  if (f.kind != Finding::Kind::measured) return f;
+Finding judge(Subject&, const Problem& problem, const Execution& execution, const RowSample&) {
+  Finding f;
   f.compared = 2 * written_elements(problem);  // two placements
   f.bound_unit = "elements";
   if (execution.unwritten_elements > 0) {
@@ -36,6 +32,16 @@ Finding check(Subject& subject, const Case& c) {
     f.reason = "output elements were never written";
   }
   return f;
+}
+
+Finding check(Subject& subject, const Case& c) {
+  require(
+      std::any_of(c.tensors.begin(), c.tensors.end(), [](const auto& t) { return !t.in_place; }),
+      "unwritten_outputs: needs in_place=0, as an output that is an input has no poison");
+  const Problem problem = make_problem(c, subject.oracle);
+  const Execution execution = execute(subject, problem);
+  const Finding failure = failure_of(execution);
+  return failure.kind == Finding::Kind::measured ? judge(subject, problem, execution, {}) : failure;
 }
 
 bool applies(const Offer& offer) {
@@ -54,6 +60,7 @@ const Registered unwritten_outputs({
     .needs = "an output of its own",
     .shape = shape,
     .check = check,
+    .judge = judge,
 });
 
 }  // namespace

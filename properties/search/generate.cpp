@@ -215,6 +215,7 @@ Case generate_case(const Offer& offer, const Property& property, const Choices& 
   c.property = property.name;
   c.seed = k.seed;
   choose_sizes(c, offer, k);
+  round_sizes(c, offer.form);
   choose_second_tensor(c, offer, k);
   choose_positions(c, offer, k);
   choose_arithmetic(c, offer, k);

@@ -24,12 +24,16 @@ namespace {
 // Counts the cases that run and keeps the worst finding.
 class Runner {
  public:
-  Runner(Subject& subject, const Property& property) : subject_(subject), property_(property) {}
+  Runner(Subject& subject, const Property& property, const Form& form)
+      : subject_(subject), property_(property), form_(form) {}
 
-  /// True if the claim held on this case. A refusal counts as held and as not executed.
-  bool holds(const Case& c) {
-    const Finding f = check_case(property_, subject_, c);
+  /// True if the claim held on this case, in the form that the kernel needs. A refusal counts as
+  /// held and as not executed.
+  bool holds(const Case& packed) {
+    const Case c = in_form(packed, form_);
+    const Finding f = form_ == Form{} ? check_case(property_, subject_, c) : check_formed(c);
     refused_ = !f.ran();
+    last_ = f;
     if (refused_) {
       if (run.executed == 0) run.worst = f;  // the reason why no case ran
       return true;
@@ -48,15 +52,41 @@ class Runner {
     return false;
   }
 
+  /// The fixed cases. One that the kernel honestly refuses is no longer planned: what it refuses is
+  /// listed with the levels of the covering array.
+  bool all_hold(const std::vector<Case>& fixed) {
+    std::int64_t declined = 0;
+    for (const Case& c : fixed) {
+      if (!holds(c)) return false;
+      declined += static_cast<std::int64_t>(refused_ && last_.kind == Finding::Kind::unsupported);
+    }
+    if (run.executed > 0) run.planned -= declined;
+    return true;
+  }
+
   bool failing() const { return run.failing.has_value(); }
   bool refused() const { return refused_; }
 
   PropertyRun run;
 
  private:
+  // Not every case has the form.
+  Finding check_formed(const Case& c) {
+    try {
+      return check_case(property_, subject_, c);
+    } catch (const BadCase& e) {
+      Finding f;
+      f.kind = Finding::Kind::unsupported;
+      f.reason = e.what();
+      return f;
+    }
+  }
+
   Subject& subject_;
   const Property& property_;
+  const Form& form_;
   bool refused_ = false;
+  Finding last_;
 };
 
 Choices generate_choices() {
@@ -134,8 +164,9 @@ void shrink_failure(Runner& runner, Subject& subject, const Property& property,
 }  // namespace
 
 PropertyRun run_property(Subject& subject, const Property& property, const Offer& offer,
-                         Profile profile, const RunLimits& limits) {
-  Runner runner(subject, property);
+                         Profile profile, const RunLimits& limits, const PropertyRun* shared) {
+  Runner runner(subject, property, offer.form);
+  if (shared != nullptr) runner.run = *shared;
   if (property.applies != nullptr && !property.applies(offer)) {
     runner.run.worst.kind = Finding::Kind::unsupported;
     runner.run.worst.reason = "needs " + std::string(property.needs);
@@ -150,10 +181,8 @@ PropertyRun run_property(Subject& subject, const Property& property, const Offer
   const std::vector<Case> fixed =
       property.fixed_cases == nullptr ? std::vector<Case>{} : property.fixed_cases(offer, profile);
   const bool generates = property.shape != nullptr;
-  runner.run.planned += std::ssize(fixed) + (generates ? limits.cases : 0);
-  const bool fixed_hold =
-      !runner.failing() &&
-      std::all_of(fixed.begin(), fixed.end(), [&](const Case& c) { return runner.holds(c); });
+  if (!runner.failing()) runner.run.planned += std::ssize(fixed) + (generates ? limits.cases : 0);
+  const bool fixed_hold = !runner.failing() && runner.all_hold(fixed);
   if (generates && fixed_hold) run_generated(runner, property, offer, limits);
   if (runner.failing() && limits.shrink) shrink_failure(runner, subject, property, offer);
   return runner.run;

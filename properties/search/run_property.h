@@ -1,29 +1,12 @@
 // Runs one property on one kernel: its fixed cases, then RapidCheck's cases. Shrinks a case that
-// fails.
+// fails, also one of the covering array.
 #pragma once
 #include <cstdint>
-#include <optional>
-#include <string>
 
 #include "properties/property.h"
+#include "properties/property_run.h"
 
 namespace ropewalk::properties {
-
-struct PropertyRun {
-  std::int64_t planned = 0;   ///< number of cases
-  std::int64_t executed = 0;  ///< number of cases that the kernel ran
-  std::int64_t compared = 0;  ///< number of cases that compared something
-  std::int64_t values = 0;    ///< number of values compared
-  harness::Finding worst;     ///< of the passing cases, or of the failing case after shrinking
-  std::optional<harness::Case> failing;  ///< the smallest failing case found
-  /// what the kernel does instead, in the smallest failing case; empty: unknown
-  std::string cause;
-  double worst_margin = 0;  ///< of all failing cases, if 10 % above that of the smallest
-  /// the case with worst_margin, if it shows this margin again
-  std::optional<harness::Case> worst_case;
-  bool only_after_others = false;  ///< the case passes in a process of its own
-  bool gave_up = false;            ///< the kernel refused too many generated cases
-};
 
 struct RunLimits {
   std::int64_t cases = 100;  ///< number of cases to generate
@@ -31,7 +14,10 @@ struct RunLimits {
   bool shrink = true;
 };
 
+/// `shared`: what the cases of the covering array told this property; NULL: nothing. They count
+/// like its own cases.
 PropertyRun run_property(harness::Subject& subject, const Property& property,
-                         const harness::Offer& offer, Profile profile, const RunLimits& limits);
+                         const harness::Offer& offer, Profile profile, const RunLimits& limits,
+                         const PropertyRun* shared = nullptr);
 
 }  // namespace ropewalk::properties

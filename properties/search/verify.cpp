@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "harness/cases/data.h"
 #include "harness/cases/names.h"
 #include "harness/judge/judge.h"
+#include "properties/array/array_run.h"
 #include "properties/explain/check_case.h"
 #include "properties/search/run_property.h"
 
@@ -83,13 +85,20 @@ void fill_verdict(VerdictRow& row, const PropertyRun& run, const std::string& ag
   }
 }
 
+std::vector<const Property*> matching_properties(const VerifyPlan& plan) {
+  std::vector<const Property*> out;
+  for (const Property* p : all_properties())
+    if (matches(plan.properties, std::string(p->name))) out.push_back(p);
+  return out;
+}
+
 // Runs one pairing and data type of one kernel.
 class Combination {
  public:
   Combination(Subject& subject, const VerifyPlan& plan, const Offer& offer)
       : subject_(subject), plan_(plan), offer_(offer) {}
 
-  VerdictRow judge(const Property& property, const std::string& hung_in) const {
+  VerdictRow judge(const Property& property, const std::string& hung_in) {
     VerdictRow row = row_for(subject_.facts);
     row.pairing = word_of(offer_.base.pairing);
     row.dtype = word_of(offer_.base.dtype);
@@ -108,14 +117,44 @@ class Combination {
     // offers them.
     limits.seed = hash_text(plan_.seed, row.property);
     const auto start = std::chrono::steady_clock::now();
-    const PropertyRun run = run_property(subject_, property, offer_, plan_.profile, limits);
+    const PropertyRun run =
+        run_property(subject_, property, offer_, plan_.profile, limits, shared_run(property));
     fill_verdict(row, run, whole_property(row, limits));
+    if (row.verdict == Verdict::pass && property.judge != nullptr) say_coverage(row);
     if (row.verdict == Verdict::pass) row.reason = subject_.worker.unwatched();
     row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return row;
   }
 
  private:
+  // What the cases of the covering array told this property; NULL: nothing. They run when the first
+  // of the properties that they judge is asked for.
+  const PropertyRun* shared_run(const Property& property) {
+    if (property.judge == nullptr) return nullptr;
+    if (!array_) {
+      std::vector<const Property*> judged;
+      for (const Property* each : matching_properties(plan_))
+        if (each->judge != nullptr && (each->applies == nullptr || each->applies(offer_)))
+          judged.push_back(each);
+      ArrayLimits limits;
+      limits.profile = plan_.profile;
+      limits.seed = hash_text(plan_.seed, "array");
+      limits.until_failure = plan_.until_failure;
+      array_ = run_array(subject_, offer_, judged, limits);
+    }
+    const auto found = array_->runs.find(property.name);
+    return found == array_->runs.end() ? nullptr : &found->second;
+  }
+
+  // Says on one row of the cell what the array's cases met.
+  void say_coverage(VerdictRow& row) {
+    if (array_ == std::nullopt || array_->coverage.empty()) return;
+    row.coverage = words_of(array_->coverage);
+    row.not_offered = fmt::format("{}", fmt::join(array_->not_offered, "; "));
+    row.not_met = std::move(array_->not_met);
+    array_->coverage.clear();
+  }
+
   std::string whole_property(const VerdictRow& row, const RunLimits& limits) const {
     std::string plugin = row.plugin.empty() ? "" : " --plugin " + quoted(row.plugin);
     return fmt::format("ropewalk verify{} --kernel {} --property {} --cases {} --seed {}", plugin,
@@ -125,6 +164,7 @@ class Combination {
   Subject& subject_;
   const VerifyPlan& plan_;
   const Offer& offer_;
+  std::optional<ArrayResult> array_;
 };
 
 constexpr std::string_view first_to_ask = "agreement";
@@ -146,13 +186,6 @@ VerdictRow died_when_asked(const KernelFacts& facts, const Probe& probe) {
   row.shrunk_case = to_text(c);
   row.replay = replay_line(row.shrunk_case);
   return row;
-}
-
-std::vector<const Property*> matching_properties(const VerifyPlan& plan) {
-  std::vector<const Property*> out;
-  for (const Property* p : all_properties())
-    if (matches(plan.properties, std::string(p->name))) out.push_back(p);
-  return out;
 }
 
 }  // namespace
@@ -230,7 +263,7 @@ void verify_kernel(Subject& subject, const VerifyPlan& plan,
         for (const std::string& feature : feature_names(*probe.offer))
           plan.on_offer({subject.facts.name, nothing.angle_contract, std::string(word_of(pairing)),
                          std::string(word_of(dtype)), offered(feature)});
-      const Combination cell(subject, plan, *probe.offer);
+      Combination cell(subject, plan, *probe.offer);
       for (const Property* property : plan.more) on_row(cell.judge(*property, ""));
       for (const Property* property : matching_properties(plan)) {
         on_progress(fmt::format("{} {} {} {}", subject.facts.name, word_of(pairing), word_of(dtype),

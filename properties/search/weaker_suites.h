@@ -5,8 +5,12 @@
 
 namespace ropewalk::properties {
 
-/// A typical repository's test, cosine similarity, and normalised mean square error.
+/// The suite of the name below, a typical repository's test, cosine similarity, and normalised mean
+/// square error.
 const std::vector<const Property*>& weaker_suites();
+
+/// This suite's own bounds on the cases that agreement has without the covering array.
+inline constexpr std::string_view without_array = "without_array";
 
 /// The three properties that RoFormer's text names, judged by this suite's bounds.
 inline constexpr std::string_view three_laws[] = {"norm", "relative_position", "decay"};

@@ -123,6 +123,7 @@ const Registered agreement({
     .shape = shape,
     .fixed_cases = fixed_cases,
     .check = check_agreement,
+    .judge = compare_with_truth,
 });
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "properties/search/partial_row.h"
+#include "properties/array/partial_row.h"
 
 #include <array>
 #include <bit>

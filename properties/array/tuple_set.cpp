@@ -1,4 +1,4 @@
-#include "properties/search/tuple_set.h"
+#include "properties/array/tuple_set.h"
 
 #include <algorithm>
 #include <bit>

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "properties/search/partial_row.h"
-#include "properties/search/tuple_set.h"
+#include "properties/array/partial_row.h"
+#include "properties/array/tuple_set.h"
 
 namespace ropewalk::properties {
 

@@ -1,4 +1,4 @@
-#include "properties/search/covering_candidates.h"
+#include "properties/array/covering_candidates.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,13 +1,13 @@
-#include "properties/search/covering.h"
+#include "properties/array/covering.h"
 
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
 
 #include "harness/cases/data.h"
-#include "properties/search/covering_candidates.h"
-#include "properties/search/partial_row.h"
-#include "properties/search/tuple_set.h"
+#include "properties/array/covering_candidates.h"
+#include "properties/array/partial_row.h"
+#include "properties/array/tuple_set.h"
 
 namespace ropewalk::properties {
 namespace {

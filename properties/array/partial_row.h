@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "properties/search/covering.h"
+#include "properties/array/covering.h"
 
 namespace ropewalk::properties {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "properties/search/partial_row.h"
+#include "properties/array/partial_row.h"
 
 namespace ropewalk::properties {
 
