@@ -121,10 +121,11 @@ TEST(JudgedOn, JUnitNamesItInSuiteAndCase) {
 
 TEST(JudgedOn, CsvHasAColumn) {
   const std::string text = render_csv(mixed_results());
-  EXPECT_TRUE(text.substr(0, text.find('\n')).ends_with(",judged_on,declared"));
+  EXPECT_TRUE(
+      text.substr(0, text.find('\n')).ends_with(",judged_on,declared,coverage,not_offered"));
   for (const char* words : {"native", "host launcher"})
-    EXPECT_TRUE(contains(text, std::string(",,") + words + ",\n")) << words;
-  EXPECT_TRUE(contains(text, ",," + device + ",\n"));
+    EXPECT_TRUE(contains(text, std::string(",,") + words + ",,,\n")) << words;
+  EXPECT_TRUE(contains(text, ",," + device + ",,,\n"));
 }
 
 TEST(JudgedOn, TheHeadlineSetsTheHostLauncherApart) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "base/text.h"
 #include "reports/pages/view.h"
@@ -188,6 +189,30 @@ View matrix_view(const Summary& summary) {
         std::find_if(row, end, [row](const MatrixRow& other) { return !same_kernel(*row, other); });
     out << group_view(row, next, ids);
     row = next;
+  }
+  return out;
+}
+
+View coverage_view(const Results& results) {
+  std::map<std::tuple<std::string, std::string, std::string>, std::string> cells;
+  std::vector<decltype(cells)::key_type> order;
+  for (const VerdictRow& row : results.verdicts) {
+    if (row.coverage.empty()) continue;
+    const std::string words = words_beside(row.judged_on);
+    const std::string kernel = words.empty() ? row.kernel : row.kernel + " (" + words + ")";
+    const std::tuple key{kernel, row.coverage, row.not_offered};
+    std::string& list = cells[key];
+    if (list.empty()) order.push_back(key);
+    list += fmt::format("{}{} {}", list.empty() ? "" : ", ", row.pairing, row.dtype);
+  }
+  View out{View::type::list};
+  for (const auto& key : order) {
+    View item;
+    item.set("met_kernel", clean_line(std::get<0>(key)));
+    item.set("met_cells", clean_line(cells.at(key)));
+    item.set("met_words", clean_line(std::get<1>(key)));
+    item.set("met_not_offered", clean_line(std::get<2>(key)));
+    out << std::move(item);
   }
   return out;
 }

@@ -9,4 +9,8 @@ namespace ropewalk::report {
 View matrix_view(const Summary& summary);
 View failures_view(const Summary& summary);
 
+/// What the cases of the covering array met: one item for each kernel and each text that some of
+/// its pairings and types share.
+View coverage_view(const Results& results);
+
 }  // namespace ropewalk::report

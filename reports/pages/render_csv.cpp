@@ -72,7 +72,9 @@ constexpr std::array columns = {"row",
                                 "shrunk_case",
                                 "replay",
                                 "judged_on",
-                                "declared"};
+                                "declared",
+                                "coverage",
+                                "not_offered"};
 
 /// The cells of one line by column name. Cells that are not set stay empty.
 class CsvLine {
@@ -126,6 +128,8 @@ void append_verdict(const VerdictRow& row, std::string& out) {
   line.text("replay", row.replay);
   line.text("judged_on", row.judged_on);
   line.text("declared", row.declared);
+  line.text("coverage", row.coverage);
+  line.text("not_offered", row.not_offered);
   line.append_to(out);
 }
 

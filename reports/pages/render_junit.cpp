@@ -60,6 +60,13 @@ std::string failure_body(const VerdictRow& row) {
   return body;
 }
 
+/// What the covering array met, for a test case that passed.
+std::string output_of(const VerdictRow& row) {
+  std::string text = row.coverage + "\n";
+  if (!row.not_offered.empty()) text += "not offered: " + row.not_offered + "\n";
+  return fmt::format("      <system-out>{}</system-out>\n", xml_text(text));
+}
+
 /// The kernel with what its verdicts rest on, e.g. "mine_host (host launcher)".
 std::string kernel_name(const VerdictRow& row) {
   const std::string words = words_beside(row);
@@ -99,6 +106,7 @@ void add_verdict(const VerdictRow& row, Suite& suite) {
                  ? suite.failure(std::string(word(verdict)), message, failure_body(row))
                  : suite.known(fmt::format("{}, known {}", verdict, row.known), failure_body(row));
   if (is_not_run(verdict)) inside = suite.skip(message);
+  if (!row.coverage.empty()) inside += output_of(row);
   suite.add_case(group, title, row.seconds, inside);
 }
 

@@ -232,6 +232,9 @@ View make_view(const Results& results, const Summary& summary) {
   view.set("has_properties", flag(!summary.properties.empty()));
   view.set("properties", properties(summary));
   view.set("matrix", matrix_view(summary));
+  View met = coverage_view(results);
+  view.set("has_met", flag(!met.list_value().empty()));
+  view.set("met", std::move(met));
   view.set("has_failures", flag(!summary.failures.empty()));
   view.set("failures", failures_view(summary));
   view.set("has_not_run", flag(!summary.not_run.empty()));

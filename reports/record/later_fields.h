@@ -9,9 +9,9 @@
 
 namespace ropewalk::report {
 
-inline constexpr std::array<std::string_view, 9> later_fields = {
-    "known",          "cause",         "worst_margin", "worst_replay", "processors",
-    "spin_ns_before", "spin_ns_after", "judged_on",    "declared"};
+inline constexpr std::array<std::string_view, 12> later_fields = {
+    "known",         "cause",     "worst_margin", "worst_replay", "processors",  "spin_ns_before",
+    "spin_ns_after", "judged_on", "declared",     "coverage",     "not_offered", "not_met"};
 inline constexpr std::array<std::string_view, 7> later_certificate_fields = {
     "direction",    "position_dtype", "calls",           "shortest_call",
     "longest_call", "sampled_i64",    "sampled_backward"};

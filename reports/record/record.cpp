@@ -63,6 +63,9 @@ void each_field(Row& row, Visit&& visit) {
   visit("worst_replay", row.worst_replay);
   visit("judged_on", row.judged_on);
   visit("declared", row.declared);
+  visit("coverage", row.coverage);
+  visit("not_offered", row.not_offered);
+  visit("not_met", row.not_met);
 }
 
 template <RowOf<TimingRow> Row, class Visit>

@@ -65,6 +65,10 @@ struct VerdictRow {
   /// can need: the declared bound and the derived one, in words. A PASS is then one by its own
   /// bound.
   std::string declared;
+  // What the cases of the covering array met, on one passing row of each pairing and type.
+  std::string coverage;     ///< "covered 100 % of 2-way interactions of what the kernel offers"
+  std::string not_offered;  ///< what the kernel refuses and so was never judged, in words
+  std::vector<std::string> not_met;  ///< interactions that it offers and no case met, in words
 };
 
 /// The property name of a verdict on all properties at once, e.g. for a kernel that cannot run

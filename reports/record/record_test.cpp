@@ -71,6 +71,9 @@ TEST_F(Record, EveryKindOfRowComesBack) {
       "quote \" backslash \\ newline \n tab \t null " + std::string(1, '\0');
   results.verdicts[1].reason = "γράμματα ✓ 🪢";
   results.verdicts[1].judged_on = "cuda: \"A\" <b> \\ ✓\n";
+  results.verdicts[1].coverage = "covered 99.9 % of 2-way interactions";
+  results.verdicts[1].not_offered = "tokens above 1000";
+  results.verdicts[1].not_met = {"tokens: 1, heads: 2", "<b>\n"};
   results.certificates[0].judged_on = "host launcher";
   results.verdicts[2].margin = infinity;
   results.verdicts[3].margin = -infinity;
@@ -95,6 +98,7 @@ TEST_F(Record, EveryKindOfRowComesBack) {
   EXPECT_EQ(read.verdicts[0].reason, results.verdicts[0].reason);
   EXPECT_EQ(read.verdicts[1].reason, results.verdicts[1].reason);
   EXPECT_EQ(read.verdicts[1].judged_on, results.verdicts[1].judged_on);
+  EXPECT_EQ(read.verdicts[1].not_met, results.verdicts[1].not_met);
   EXPECT_EQ(read.certificates[0].judged_on, "host launcher");
   EXPECT_EQ(read.verdicts[2].margin, infinity);
   EXPECT_EQ(read.timings[0].ns_per_token, results.timings[0].ns_per_token);

@@ -139,6 +139,10 @@ void define(CLI::App& verb, MutantsOptions& o) {
                 "after a kernel's first failure, continue with the next kernel");
   verb.add_option("--markdown", o.markdown, "also write the matrix and the scores to this file")
       ->type_name("FILE.md");
+  verb.add_option("--strength", o.strength,
+                  "only mutants that show where so many conditions meet: 2, 3, ...")
+      ->check(CLI::Range(2, 6))
+      ->type_name("N");
   add_json_option(verb, o.json);
   add_quiet_option(verb, o.quiet, quiet_help);
 }
@@ -278,7 +282,8 @@ constexpr Verb verbs[] = {
      "  ropewalk replay 'kernel=plain property=agreement positions=70001 q.heads=1'"},
     {"mutants", add_verb<MutantsOptions>,
      "judge the suite itself: does it find every planted error?",
-     "  ropewalk mutants\n  ropewalk mutants --kernel '*wrong_way*' --property decay"},
+     "  ropewalk mutants\n  ropewalk mutants --kernel '*wrong_way*' --property decay\n"
+     "  ropewalk mutants --profile standard --first-kill --strength 3"},
     {"bench", add_verb<BenchOptions>, "verify kernels and time those that hold, in paired rounds",
      "  ropewalk bench --profile smoke\n  ropewalk bench --workload 'llama*' --baseline avx2\n"
      "  ropewalk bench --config Meta-Llama-3-8B/config.json --workload '*/decode-*'\n"

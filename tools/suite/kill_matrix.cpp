@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "properties/mutants/composed/composed.h"
 #include "properties/search/weaker_suites.h"
 
 namespace ropewalk::tools {
@@ -118,6 +119,36 @@ std::vector<KillMatrix::Score> KillMatrix::scores() const {
   return out;
 }
 
+std::string KillMatrix::strengths() const {
+  std::string out;
+  for (const bool unions : {false, true})
+    for (const mutants::Level strength : {2, 3, 4}) {
+      std::size_t all = 0, kills = 0, old = 0;
+      for (const auto& [kernel, row] : verdicts_) {
+        const mutants::Composed* composed = mutants::composed_named(kernel);
+        if (composed == nullptr || mutants::level_of(*composed) != strength ||
+            (composed->members.size() > 1) != unions)
+          continue;
+        ++all;
+        kills += std::size_t{killed(row)};
+        old += std::size_t{fails(row, without_array)};
+      }
+      if (all > 0)
+        out += fmt::format("| {}{} | {} | {} | {} |\n", strength,
+                           unions ? ", or more, in kernels with ten such errors" : "", all, kills,
+                           old);
+    }
+  return out;
+}
+
+std::string KillMatrix::not_judged() const {
+  std::string out = "\nNot judged in this run, with the conditions that each needs:\n\n```\n";
+  for (const mutants::Composed& each : mutants::composed_kernels())
+    if (is_mutant(each.name) && !verdicts_.contains(each.name))
+      out += fmt::format("{} {}\n", mutants::level_of(each), each.name);
+  return out + "```\n\n";
+}
+
 std::string KillMatrix::as_text() const {
   std::size_t widest = 0;
   for (const auto& [kernel, row] : verdicts_) widest = std::max(widest, kernel.size());
@@ -155,13 +186,22 @@ std::string KillMatrix::as_markdown(const std::string& command) const {
       "## Suites\n\n| suite | of {} mutants |\n|---|---|\n",
       command, mutants);
   for (const Score& s : scores()) out += fmt::format("| {} | {} |\n", s.suite, s.kills);
-  out +=
+  const std::string composed = strengths();
+  out += fmt::format(
       "\nAll suites meet the same kernels through the same worker: a crash, a refusal and a NaN "
       "count\n"
       "as kills for each. The two means are taken on cases of this suite's generator, which "
       "flatters\n"
       "them: only the metric differs.\n\n"
-      "## Properties\n\n| | property | kills | that no other kills |\n|---|---|---|---|\n";
+      "{}## Properties\n\n| | property | kills | that no other kills |\n|---|---|---|---|\n",
+      composed.empty()
+          ? ""
+          : "## Conditions that must meet\n\nErrors that show only where so many conditions meet "
+            "(properties/mutants/composed), such as a\nwindow and more than 64 tokens. Those of "
+            "more than two are killed in the profiles standard\nand full. The last column is of "
+            "the fixed and random cases, without the covering array.\n\n"
+            "| conditions | mutants | killed | without the array |\n|---|---|---|---|\n" +
+                composed + not_judged());
   for (std::size_t i = 0; i < properties_.size(); ++i) {
     std::vector<std::string> alone = kills_of(properties_[i], true);
     for (std::string& name : alone) name.erase(0, std::string_view("mutant_").size());

@@ -41,6 +41,10 @@ class KillMatrix {
   /// The mutants that a property kills. With `alone`, only those that no other property kills.
   std::vector<std::string> kills_of(const std::string& property, bool alone) const;
   std::vector<Score> scores() const;
+  /// Rows of a table: of the composed mutants, how many need two, three, ... conditions to meet.
+  std::string strengths() const;
+  /// The composed mutants that were not judged, with the conditions that each needs.
+  std::string not_judged() const;
 
   std::vector<std::string> properties_;
   std::map<std::string, Row> verdicts_;  ///< by kernel

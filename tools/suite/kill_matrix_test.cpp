@@ -31,8 +31,9 @@ std::set<std::string> values(const std::string& rows, const std::string& field,
 }
 
 TEST(KillMatrix, PublishedIsOfTheMutantsThatThereAre) {
-  const Result r = ropewalk(std::string("list --json --kernel 'mutant_*' --plugin ") +
-                            ROPEWALK_MUTANTS + " --plugin " + ROPEWALK_DEVICE_MUTANTS);
+  const Result r =
+      ropewalk(std::string("list --json --kernel 'mutant_*' --plugin ") + ROPEWALK_MUTANTS +
+               " --plugin " + ROPEWALK_DEVICE_MUTANTS + " --plugin " + ROPEWALK_COMPOSED_MUTANTS);
   ASSERT_EQ(r.code, 0) << r.err;
   const auto registered = values(r.out, "kernel", "mutant_");
   EXPECT_GT(registered.size(), 150u);

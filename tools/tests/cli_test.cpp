@@ -29,6 +29,18 @@ TEST(Verify, ACorrectKernelPassesAndCountsItsCases) {
   EXPECT_TRUE(contains(r.out, "seed 20210420")) << r.out;
 }
 
+TEST(Verify, APassSaysWhatWasMetAndWhatIsRefused) {
+  const Result r = ropewalk(
+      std::string("verify --profile smoke --kernel control_refuses_long_prompts_table --property "
+                  "agreement --plugin ") +
+      ROPEWALK_COMPOSED_MUTANTS);
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "covered 100 % of 2-way interactions of what the kernel offers"))
+      << r.out;
+  EXPECT_TRUE(contains(r.out, "not offered: more than 64 tokens\n")) << r.out;
+  EXPECT_TRUE(contains(r.out, "not offered: the same\n")) << r.out;
+}
+
 TEST(Verify, NothingThatCanRunIsThree) {
   const Result r =
       ropewalk("verify --kernel control_one_token_only_table --property decay" + plugin);

@@ -66,6 +66,7 @@ TEST_F(Beside, IsNoPartOfTheSuiteOfMutants) {
   fs::copy_file(ROPEWALK_DEVICE_PLUGIN, found);
   fs::copy_file(ROPEWALK_TEST_PLUGIN, bin / "ropewalk_mutants.so");
   fs::copy_file(ROPEWALK_DEVICE_MUTANTS, bin / "ropewalk_device_mutants.so");
+  fs::copy_file(ROPEWALK_COMPOSED_MUTANTS, bin / "ropewalk_composed_mutants.so");
   spill(bin / "ropewalk_standin_driver.so", "");  // it is not opened
   const Result r = run("mutants --profile smoke --kernel beside_launched");
   EXPECT_EQ(r.code, 2);

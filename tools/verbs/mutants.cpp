@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/whole_file.h"
+#include "properties/mutants/composed/composed.h"
 #include "properties/search/judges.h"
 #include "properties/search/weaker_suites.h"
 #include "tools/command/session.h"
@@ -35,6 +36,7 @@ std::string beside_the_command(const std::string& name) {
 void add_mutants(WorkerOptions& w) {
   w.plugins.push_back(beside_the_command("ropewalk_mutants.so"));
   w.plugins.push_back(beside_the_command("ropewalk_device_mutants.so"));
+  w.plugins.push_back(beside_the_command("ropewalk_composed_mutants.so"));
   setenv("ROPEWALK_CUDA_DRIVER", beside_the_command("ropewalk_standin_driver.so").c_str(), 1);
 }
 
@@ -45,20 +47,56 @@ std::vector<std::string> columns(const MutantsOptions& options) {
   return out;
 }
 
+// A profile must kill the mutants up to this level (properties/mutants/composed/composed.h).
+mutants::Level level_of(Profile profile) {
+  switch (profile) {
+    case Profile::smoke:
+      return 2;
+    case Profile::standard:
+      return 3;
+    case Profile::full:
+      return 4;
+  }
+  __builtin_unreachable();
+}
+
+bool is_due(const std::string& kernel, const MutantsOptions& options) {
+  const mutants::Composed* composed = mutants::composed_named(kernel);
+  if (composed == nullptr) return options.strength == 0;
+  const mutants::Level level = mutants::level_of(*composed);
+  return level <= level_of(options.profile) && (options.strength == 0 || level == options.strength);
+}
+
+// The kernels that the options select, but for mutants that only a longer profile must kill.
+std::vector<std::string> due_kernels(const std::vector<KernelFacts>& kernels,
+                                     const MutantsOptions& options) {
+  std::vector<std::string> out;
+  for (const KernelFacts& kernel : kernels)
+    if (matches(options.kernels, kernel.name) && is_due(kernel.name, options))
+      out.push_back(kernel.name);
+  if (out.empty())
+    throw UsageError(fmt::format(
+        "none of these mutants is for the profile {}{}: --profile standard or full has more",
+        profile_name(options.profile),
+        options.strength == 0 ? "" : fmt::format(" and strength {}", options.strength)));
+  return out;
+}
+
 }  // namespace
 
 int run(const MutantsOptions& options) {
   require_properties(options);
   WorkerOptions w = worker_options(options);
   add_mutants(w);
+  VerifyPlan plan = verify_plan(options);
   {
     Worker worker(w);
     require_kernels(worker.kernels(), options);
+    plan.kernels = due_kernels(worker.kernels(), options);
   }
-  VerifyPlan plan = verify_plan(options);
   plan.shrink = false;  // only whether the mutant dies matters
   plan.until_failure = options.first_kill;
-  const bool by_all = options.properties.empty() && !options.first_kill;
+  const bool by_all = options.properties.empty() && options.strength == 0 && !options.first_kill;
   if (by_all && options.kernels.empty()) plan.more = weaker_suites();
   Progress progress(options.quiet);
   KillMatrix matrix(columns(options));

@@ -61,6 +61,8 @@ class Printer {
       if (!(row.margin < worst_.margin)) worst_ = row;
       cases_ += row.compared_cases;
       values_ += row.compared;
+      if (!row.coverage.empty()) coverage_ = row.coverage;
+      if (!row.not_offered.empty()) not_offered_ = row.not_offered;
     } else if (is_failure(row.verdict)) {
       failed_.push_back(row.property);
       failures_.push_back(row);
@@ -86,16 +88,26 @@ class Printer {
                  cell_and_words(first_, " (", ")"), failed_.size(), failed_.size() + passed_,
                  fmt::join(failed_, ", "));
     else if (passed_ > 0 && tells)
-      fmt::print(
-          "PASS  {:<12} {:<24} {} properties, {} cases, {} values; worst margin {:.3f} ({})\n",
-          first_.kernel, cell_and_words(first_, " (", ")"), passed_, cases_, values_, worst_.margin,
-          worst_.property);
+      print_pass();
     flush_output();
     first_ = worst_ = {};
     worst_.margin = 0;
     passed_ = 0;
     failed_.clear();
     cases_ = values_ = 0;
+    coverage_.clear();
+    not_offered_.clear();
+  }
+
+  void print_pass() {
+    fmt::print("PASS  {:<12} {:<24} {} properties, {} cases, {} values; worst margin {:.3f} ({})\n",
+               first_.kernel, cell_and_words(first_, " (", ")"), passed_, cases_, values_,
+               worst_.margin, worst_.property);
+    if (!coverage_.empty()) fmt::print("      {}\n", coverage_);
+    // What a kernel refuses is often the same in each pairing and type. It is printed in full once.
+    if (not_offered_.empty()) return;
+    const bool is_new = refused_.emplace(first_.kernel, not_offered_).second;
+    fmt::print("      not offered: {}\n", is_new ? not_offered_ : "the same");
   }
 
   void print_failures() {
@@ -118,6 +130,8 @@ class Printer {
   std::vector<VerdictRow> failures_;
   std::size_t passed_ = 0;
   std::int64_t cases_ = 0, values_ = 0;
+  std::string coverage_, not_offered_;  // of this cell
+  std::set<std::pair<std::string, std::string>> refused_;
 };
 
 // The three properties that took most of the judges' time.
