@@ -36,9 +36,9 @@ std::set<std::string> unnamed(const std::vector<std::string>& rows) {
 }
 
 TEST(Properties, AreRegistered) {
-  EXPECT_EQ(all_properties().size(), 31u);
+  EXPECT_EQ(all_properties().size(), 32u);
   EXPECT_EQ(all_properties().front()->name, "agreement");
-  EXPECT_EQ(all_properties().back()->name, "far_strides");
+  EXPECT_EQ(all_properties().back()->name, "growth");
   EXPECT_EQ(find_property("exhaustive")->for_replay_alone, true);
   EXPECT_EQ(find_property("nothing"), nullptr);
   EXPECT_THROW(property_named("nothing"), std::logic_error);
