@@ -28,7 +28,7 @@ const DeviceBreach device_breaches[] = {
     {"allocates_on_stream", "agreement", "apply allocates device memory, by work on its stream"},
     {"allocates_at_first_call", "agreement", "as it cannot be captured into a graph: CUDA error"},
     {"no_context_on_threads", "threads", "apply left no CUDA context current"},
-    {"workspace_at_256", "agreement", "a pair is too far from the exact rotation"},
+    {"workspace_at_256", "agreement", "behind the pages of the workspace"},
     {"keeps_workspace", "agreement", "apply wrote into the workspace of an earlier call"},
     {"prepare_faults", "agreement",
      "CUDA error 700 (an illegal memory access was encountered) in prepare"},
