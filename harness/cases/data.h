@@ -1,6 +1,7 @@
 // Test data is a pure function of (seed, tensor, batch, token, head, element), computed with
 // integers. No libm and no std:: distribution is used, so every compiler and machine gets the same
-// bytes. A case that loses a head or a token keeps the data of all others.
+// bytes. A case that loses a head or a token keeps the data of all others, but for large tensors,
+// whose rows repeat (harness/cases/tensor_content.cpp).
 #pragma once
 #include <algorithm>
 #include <bit>
