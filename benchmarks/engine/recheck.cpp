@@ -116,7 +116,7 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
     if (!same(0, window) || !same(after, t.head_dim * bytes))
       return "an element outside the window changed";
     if (!is_input(in + window, c)) return "earlier calls left an input that no rotation gives";
-    compare_head(rule, {w.pairing, in + window, out + window, rotations, where}, tally);
+    compare_head(rule, {w.pairing, in + window, out + window, where}, rotations, tally);
     return tally.finding().margin <= 1 ? "" : tally.finding().where;
   };
   for (const std::int64_t token : chosen_tokens(w, expected, seed)) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <unordered_map>
 
 #include "base/system/memory_limits.h"
 #include "harness/cases/checked.h"
@@ -125,12 +124,11 @@ void mark_owned(const Case& c, const rope_problem& p, std::uint32_t tensor, std:
   for (std::int64_t b = 0; b < c.batch; ++b)
     for (std::int64_t t = 0; t < c.tokens; ++t)
       for (std::int64_t h = 0; h < s.heads; ++h) {
-        const std::int64_t row = at + out_index(p, tensor, b, t, h);
-        for (std::int64_t e = 0; e < s.head_dim; ++e) {
-          auto& mark = buffer.owned[static_cast<std::size_t>(row + e)];
-          require(mark == 0, "{}: output elements overlap", tensor_words[tensor]);
-          mark = 1;
-        }
+        auto* const row = buffer.owned.data() + at + out_index(p, tensor, b, t, h);
+        const auto elements = static_cast<std::size_t>(s.head_dim);
+        require(std::memchr(row, 1, elements) == nullptr, "{}: output elements overlap",
+                tensor_words[tensor]);
+        std::memset(row, 1, elements);
       }
 }
 
@@ -174,53 +172,54 @@ void add_tensors(const Case& c, Problem& out) {
   }
 }
 
-// The tables of one tensor. The oracle is asked once for each position.
+// The table rows of one tensor, for all positions of a case. They are made frequency by frequency:
+// the oracle has a table for each, which then stays in the cache.
 class TableRows {
  public:
   TableRows(const Problem& out, Oracle& oracle, std::uint32_t tensor)
-      : out_(out), oracle_(oracle), tensor_(tensor) {}
+      : asked_(out.asked), type_{out.asked.table_dtype}, positions_(out.positions) {
+    positions_.insert(positions_.end(), out.other_positions.begin(), out.other_positions.end());
+    std::sort(positions_.begin(), positions_.end());
+    positions_.erase(std::unique(positions_.begin(), positions_.end()), positions_.end());
+    const auto half = static_cast<std::size_t>(asked_.rotary_dim / 2);
+    row_bytes_ = half * static_cast<std::size_t>(data_type(type_).bytes);
+    for (Bytes* rows : {&cos_, &sin_}) rows->resize(positions_.size() * row_bytes_);
+    with_floating_type(type_, [&]<class Stored>(std::type_identity<Stored>) {
+      for (std::size_t pair = 0; pair < half; ++pair)
+        for (std::size_t row = 0; row < positions_.size(); ++row) {
+          const auto at = static_cast<std::int64_t>(row * half + pair);
+          const Rotation r = given_rotation(out, oracle, tensor, positions_[row],
+                                            static_cast<std::int64_t>(pair));
+          store_as<Stored>(cos_, at, r.re.hi);
+          store_as<Stored>(sin_, at, r.im.hi);
+        }
+    });
+  }
 
   // Writes the rows for the tokens at these positions.
   void fill(const std::vector<std::int64_t>& positions, std::vector<std::byte>& cos,
-            std::vector<std::byte>& sin) {
-    const rope_problem& p = out_.asked;
-    const auto bytes =
-        static_cast<std::size_t>(p.rotary_dim / 2 * data_type(Dtype{p.table_dtype}).bytes);
+            std::vector<std::byte>& sin) const {
     for (std::size_t token = 0; token < positions.size(); ++token) {
       const std::int64_t position = positions[token];
       const std::int64_t row =
-          p.table_rows_by == ROPE_ROW_BY_TOKEN ? static_cast<std::int64_t>(token) : position;
-      const std::int64_t at = p.table_rows == 1 ? 0 : row * p.table_row_stride;
-      const auto& [cos_row, sin_row] = row_of(position);
-      const auto to = static_cast<std::size_t>(at * data_type(Dtype{p.table_dtype}).bytes);
-      std::memcpy(cos.data() + to, cos_row.data(), bytes);
-      std::memcpy(sin.data() + to, sin_row.data(), bytes);
+          asked_.table_rows_by == ROPE_ROW_BY_TOKEN ? static_cast<std::int64_t>(token) : position;
+      const std::int64_t at = asked_.table_rows == 1 ? 0 : row * asked_.table_row_stride;
+      const auto to = static_cast<std::size_t>(at * data_type(type_).bytes);
+      const auto found = std::lower_bound(positions_.begin(), positions_.end(), position);
+      const std::size_t from = static_cast<std::size_t>(found - positions_.begin()) * row_bytes_;
+      std::memcpy(cos.data() + to, cos_.data() + from, row_bytes_);
+      std::memcpy(sin.data() + to, sin_.data() + from, row_bytes_);
     }
   }
 
  private:
   using Bytes = std::vector<std::byte>;
 
-  const std::pair<Bytes, Bytes>& row_of(std::int64_t position) {
-    auto& both = rows_[position];
-    auto& [cos, sin] = both;
-    if (!cos.empty()) return both;
-    const Dtype type{out_.asked.table_dtype};
-    const std::int64_t half = out_.asked.rotary_dim / 2;
-    cos.resize(static_cast<std::size_t>(half * data_type(type).bytes));
-    sin.resize(cos.size());
-    for (std::int64_t i = 0; i < half; ++i) {
-      const Rotation r = given_rotation(out_, oracle_, tensor_, position, i);
-      store(cos, type, i, r.re.hi);
-      store(sin, type, i, r.im.hi);
-    }
-    return both;
-  }
-
-  const Problem& out_;
-  Oracle& oracle_;
-  std::uint32_t tensor_;
-  std::unordered_map<std::int64_t, std::pair<Bytes, Bytes>> rows_;
+  const rope_problem& asked_;
+  Dtype type_;
+  std::vector<std::int64_t> positions_;  // sorted, each once
+  std::size_t row_bytes_ = 0;
+  Bytes cos_, sin_;  // [positions, rotary_dim / 2]
 };
 
 // Rows that no token uses stay poison, which shows a kernel that reads a wrong row. Both placements
@@ -241,9 +240,10 @@ void add_table(const Case& c, Problem& out, Oracle& oracle, std::uint32_t tensor
   out.other_inputs.resize(out.buffers.size());
   auto &other_cos = out.other_inputs[cos], &other_sin = out.other_inputs[sin];
   const bool by_token = p.table_rows_by == ROPE_ROW_BY_TOKEN;
+  const TableRows rows(out, oracle, tensor);
+  if (out.other_positions.empty()) return rows.fill(out.positions, first_cos, first_sin);
   if (by_token && !own_sin) other_cos = first_cos;
   if (by_token) other_sin = first_sin;
-  TableRows rows(out, oracle, tensor);
   rows.fill(out.positions, first_cos, first_sin);
   rows.fill(out.other_positions, by_token ? other_cos : first_cos,
             by_token ? other_sin : first_sin);
@@ -275,6 +275,7 @@ void write_positions(const Case& c, const rope_problem& p,
 // Takes the same positions in opposite order. If this is the same order and they must differ, takes
 // their neighbours towards 0.
 void choose_other_positions(Problem& out, SecondPositions second) {
+  if (second == SecondPositions::none) return;
   out.other_positions.assign(out.positions.rbegin(), out.positions.rend());
   if (second == SecondPositions::reversed || out.other_positions != out.positions) return;
   for (std::int64_t& position : out.other_positions) position += position > 0 ? -1 : 1;
@@ -295,9 +296,11 @@ void add_positions(const Case& c, Problem& out) {
   out.positions_buffer = buffer;
   auto& content = out.buffers[static_cast<std::size_t>(buffer)].content;
   out.other_inputs.resize(out.buffers.size());
-  out.other_inputs.back() = content;
+  if (!out.other_positions.empty()) {
+    out.other_inputs.back() = content;
+    write_positions(c, out.asked, out.other_positions, out.other_inputs.back());
+  }
   write_positions(c, out.asked, out.positions, content);
-  write_positions(c, out.asked, out.other_positions, out.other_inputs.back());
 }
 
 // Makes values from another seed for the second placement.
@@ -372,7 +375,7 @@ Problem make_problem(const Case& c, Oracle& oracle, SecondPositions second) {
         out.tensor[i].sin = out.tensor[0].sin;
       }
     }
-  add_other_inputs(out);
+  if (second != SecondPositions::none) add_other_inputs(out);
   return out;
 }
 

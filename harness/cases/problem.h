@@ -72,8 +72,8 @@ Problem make_question(const Case& c);
 
 /// Positions of the second placement: those of the first in opposite order, which keeps laws about
 /// two cases valid. always_others takes new positions where the opposite order is the same order
-/// (one token).
-enum class SecondPositions { reversed, always_others };
+/// (one token). none: the problem is for one call, so nothing is made for a second.
+enum class SecondPositions { reversed, always_others, none };
 
 /// Lays a case out. The oracle makes the tables. Throws BadCase.
 Problem make_problem(const Case& c, Oracle& oracle,

@@ -293,6 +293,14 @@ Execution execute(Subject& subject, const Problem& problem) {
   return out;
 }
 
+Execution execute_once(Subject& subject, const Problem& problem, bool at_end) {
+  Execution out;
+  out.outputs.resize(1);
+  constexpr std::uint32_t all = step_supports | step_prepare | step_apply | step_release;
+  perform(subject, problem, {all, 0, at_end}, out, out.outputs[0]);
+  return out;
+}
+
 CallResult perform_again(Subject& subject, const Problem& problem, std::uint32_t state,
                          std::uint32_t callers, std::uint32_t rounds, bool shared) {
   subject.worker.kernels();

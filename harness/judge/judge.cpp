@@ -149,16 +149,17 @@ template <class Stored>
 using WideFor = std::conditional_t<std::is_same_v<Stored, double>, DoubleDouble, double>;
 
 template <class Stored>
-void widen(const std::vector<Rotation>& from, std::vector<Complex<WideFor<Stored>>>& to) {
-  to.clear();
+std::vector<Complex<WideFor<Stored>>> widen(const std::vector<Rotation>& from) {
+  std::vector<Complex<WideFor<Stored>>> to;
+  to.reserve(from.size());
   for (const Rotation& r : from) to.push_back({WideFor<Stored>(r.re), WideFor<Stored>(r.im)});
+  return to;
 }
 
 template <class Stored>
 void compare_head_as(const HeadRule& rule, const HeadView& head,
-                     const std::vector<Complex<WideFor<Stored>>>& rotations, Tally& tally) {
+                     const Complex<WideFor<Stored>>* rotations, std::int64_t half, Tally& tally) {
   using Wide = WideFor<Stored>;
-  const auto half = std::ssize(rotations);
   for (std::int64_t i = 0; i < half; ++i) {
     const PairIndex e = pair_index(head.pairing, i, half);
     const auto pair_at = [&](const std::byte* row) {
@@ -166,7 +167,7 @@ void compare_head_as(const HeadRule& rule, const HeadView& head,
                            Wide(TableOf<Stored>{load_as<Stored>(row, e.second)})};
     };
     const Complex<Wide> x = pair_at(head.in), y = pair_at(head.out);
-    const Complex<Wide>& r = rotations[static_cast<std::size_t>(i)];
+    const Complex<Wide>& r = rotations[i];
     if (is_suspicious(rule, x, r, y, tally.finding().margin))
       compare_pair(rule, x, r, y, tally, [&] { return head.where(i); });
     else
@@ -174,39 +175,59 @@ void compare_head_as(const HeadRule& rule, const HeadView& head,
   }
 }
 
+// Compares the rows of some tokens of one batch row of a tensor.
+template <class Stored>
+void compare_tokens(Subject& subject, const Problem& p, const Outputs& outputs,
+                    const HeadRule& rule, HeadPlace at, const std::vector<std::int64_t>& tokens,
+                    Tally& tally) {
+  const std::function<std::string(std::int64_t)> where = [&](std::int64_t pair) {
+    return fmt::format("{} pair {}, position {}", place_text(at.tensor, at.b, at.t, at.h), pair,
+                       position_of(p, outputs.placement, at.b, at.t));
+  };
+  const std::int64_t half = p.asked.rotary_dim / 2;
+  const auto rotations = widen<Stored>(
+      rotations_of(p, subject.oracle, outputs.placement, at.tensor, at.b, tokens));
+  const TensorPlaces& places = p.tensor[at.tensor];
+  const rope_tensor& shape = p.asked.tensor[at.tensor];
+  const std::byte* const in = given(p, outputs, places.in).data();
+  const std::byte* const out = outputs[static_cast<std::size_t>(places.out)].data();
+  constexpr auto bytes = static_cast<std::int64_t>(sizeof(Stored));
+  const auto* of_token = rotations.data();
+  for (const std::int64_t t : tokens) {
+    at.t = t;
+    for (at.h = 0; at.h < shape.heads; ++at.h) {
+      const auto from = places.in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h);
+      const auto to = places.out_at + out_index(p.asked, at.tensor, at.b, at.t, at.h);
+      compare_head_as<Stored>(rule,
+                              {Pairing{p.asked.pairing}, in + (from + shape.rotary_offset) * bytes,
+                               out + (to + shape.rotary_offset) * bytes, where},
+                              of_token, half, tally);
+    }
+    of_token += half;
+  }
+}
+
 template <class Stored>
 Finding compare_all(Subject& subject, const Problem& p, const Execution& execution,
                     const RowSample& sample) {
+  constexpr std::size_t most = 64;  // tokens at a time, so the rotations stay in the cache
   const HeadRule rule(subject.facts, p.source, 1);
   Tally tally;
-  std::vector<Rotation> rotations;
-  std::vector<Complex<WideFor<Stored>>> wide;  // converted once a token, not once a head
-  constexpr auto bytes = static_cast<std::int64_t>(sizeof(Stored));
-  for (const Outputs& outputs : execution.outputs) {
-    HeadPlace at{ROPE_MAX_TENSORS, 0, 0, 0};
-    const std::function<std::string(std::int64_t)> where = [&](std::int64_t pair) {
-      return fmt::format("{} pair {}, position {}", place_text(at.tensor, at.b, at.t, at.h), pair,
-                         position_of(p, outputs.placement, at.b, at.t));
-    };
-    for_each_rotated_head(p.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t,
-                                       std::int64_t h) {
-      if (!sample.has(b, t)) return;
-      if (tensor != at.tensor || b != at.b || t != at.t) {
-        rotations = rotations_of(p, subject.oracle, outputs.placement, tensor, b, t);
-        widen<Stored>(rotations, wide);
+  std::vector<std::int64_t> tokens;
+  for (const Outputs& outputs : execution.outputs)
+    for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i)
+      for (std::int64_t b = 0; p.asked.tensor[i].rotate != 0 && b < p.asked.batch; ++b) {
+        const auto compare = [&] {
+          if (!tokens.empty())
+            compare_tokens<Stored>(subject, p, outputs, rule, {i, b, 0, 0}, tokens, tally);
+          tokens.clear();
+        };
+        for (std::int64_t t = 0; t < p.asked.tokens; ++t) {
+          if (sample.has(b, t)) tokens.push_back(t);
+          if (tokens.size() == most) compare();
+        }
+        compare();
       }
-      at = {tensor, b, t, h};
-      const TensorPlaces& places = p.tensor[tensor];
-      const std::int64_t offset = p.asked.tensor[tensor].rotary_offset;
-      const auto in = places.in_at + in_index(p.asked, tensor, b, t, h) + offset;
-      const auto out = places.out_at + out_index(p.asked, tensor, b, t, h) + offset;
-      compare_head_as<Stored>(
-          rule,
-          {Pairing{p.asked.pairing}, given(p, outputs, places.in).data() + in * bytes,
-           outputs[static_cast<std::size_t>(places.out)].data() + out * bytes, rotations, where},
-          wide, tally);
-    });
-  }
   return tally.finding();
 }
 
@@ -235,25 +256,38 @@ Rotation own_rotation(std::int32_t contract, Oracle& oracle, double inv_freq,
 
 std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placement,
                                    std::uint32_t tensor, std::int64_t b, std::int64_t t) {
-  const std::int64_t half = p.asked.rotary_dim / 2;
-  const std::int64_t token = b * p.asked.tokens + t;
-  const std::int64_t position = position_of(p, placement, b, t);
-  std::vector<Rotation> out;
-  out.reserve(static_cast<std::size_t>(half));
+  return rotations_of(p, oracle, placement, tensor, b, std::vector{t});
+}
+
+std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placement,
+                                   std::uint32_t tensor, std::int64_t b,
+                                   const std::vector<std::int64_t>& tokens) {
+  const auto half = static_cast<std::size_t>(p.asked.rotary_dim / 2);
+  std::vector<Rotation> out(tokens.size() * half);
   const TensorPlaces& at = p.tensor[tensor];
-  for (std::int64_t i = 0; i < half; ++i) {
-    if (p.source.contract == ROPE_CONTRACT_TABLE) {
-      const std::int64_t row = p.asked.table_rows_by == ROPE_ROW_BY_TOKEN ? token : position;
-      const std::int64_t index = (p.asked.table_rows > 1 ? row * p.asked.table_row_stride : 0) + i;
-      const auto value = [&](int buffer) {
-        return load(given(p, placement, buffer), Dtype{p.asked.table_dtype}, index);
-      };
-      out.push_back({value(at.cos), value(at.sin)});
-    } else {
-      out.push_back(own_rotation(p.source.contract, oracle, p.inv_freq[static_cast<std::size_t>(i)],
-                                 position));
-    }
+  const auto fill = [&](auto&& rotation_of) {
+    // The oracle has a table for each frequency, so the frequencies come first.
+    for (std::size_t i = 0; i < half; ++i)
+      for (std::size_t k = 0; k < tokens.size(); ++k)
+        out[k * half + i] = rotation_of(i, tokens[k], position_of(p, placement, b, tokens[k]));
+  };
+  if (p.source.contract != ROPE_CONTRACT_TABLE) {
+    fill([&](std::size_t i, std::int64_t, std::int64_t position) {
+      return own_rotation(p.source.contract, oracle, p.inv_freq[i], position);
+    });
+    return out;
   }
+  with_floating_type(Dtype{p.asked.table_dtype}, [&]<class Stored>(std::type_identity<Stored>) {
+    const std::byte *const cos = given(p, placement, at.cos).data(),
+                           *const sin = given(p, placement, at.sin).data();
+    fill([&](std::size_t i, std::int64_t t, std::int64_t position) -> Rotation {
+      const std::int64_t row =
+          p.asked.table_rows_by == ROPE_ROW_BY_TOKEN ? b * p.asked.tokens + t : position;
+      const std::int64_t index = (p.asked.table_rows > 1 ? row * p.asked.table_row_stride : 0) +
+                                 static_cast<std::int64_t>(i);
+      return {double{load_as<Stored>(cos, index)}, double{load_as<Stored>(sin, index)}};
+    });
+  });
   return out;
 }
 
@@ -309,11 +343,11 @@ HeadRule::HeadRule(const KernelFacts& of, const Case& asked, double of_one_call)
   relative_bound = computed_bound(facts, c, no_underflow, 1, 1, 1);
 }
 
-void compare_head(const HeadRule& rule, const HeadView& head, Tally& tally) {
+void compare_head(const HeadRule& rule, const HeadView& head,
+                  const std::vector<Rotation>& rotations, Tally& tally) {
   with_floating_type(rule.c.dtype, [&]<class Stored>(std::type_identity<Stored>) {
-    std::vector<Complex<WideFor<Stored>>> wide;
-    widen<Stored>(head.rotations, wide);
-    compare_head_as<Stored>(rule, head, wide, tally);
+    compare_head_as<Stored>(rule, head, widen<Stored>(rotations).data(), std::ssize(rotations),
+                            tally);
   });
 }
 

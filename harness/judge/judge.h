@@ -29,6 +29,11 @@ double stored_error(const bounds::Precision& precision, const PairValue& y);
 std::vector<Rotation> rotations_of(const Problem& problem, Oracle& oracle, int placement,
                                    std::uint32_t tensor, std::int64_t b, std::int64_t t);
 
+/// The same of several tokens of a batch row, one token after the other.
+std::vector<Rotation> rotations_of(const Problem& problem, Oracle& oracle, int placement,
+                                   std::uint32_t tensor, std::int64_t b,
+                                   const std::vector<std::int64_t>& tokens);
+
 /// Each of these two reads a pair exactly: before the call of a placement, and after it.
 PairValue input_pair(const Problem& problem, int placement, const HeadPlace& at, std::int64_t pair);
 inline PairValue input_pair(const Problem& problem, const Outputs& outputs, std::uint32_t tensor,
@@ -62,7 +67,6 @@ Rotation own_rotation(std::int32_t contract, Oracle& oracle, double inv_freq,
 struct HeadView {
   Pairing pairing;
   const std::byte *in, *out;               ///< the first rotated element: given, and returned
-  const std::vector<Rotation>& rotations;  ///< the rotation that each pair should get
   const std::function<std::string(std::int64_t)>& where;  ///< names the place of pair i
 };
 
@@ -78,8 +82,10 @@ struct HeadRule {
   bool transposes;
 };
 
-/// Judges every pair of a head and adds it to the tally.
-void compare_head(const HeadRule& rule, const HeadView& head, Tally& tally);
+/// Judges every pair of a head and adds it to the tally. `rotations`: the one that each pair should
+/// get.
+void compare_head(const HeadRule& rule, const HeadView& head,
+                  const std::vector<Rotation>& rotations, Tally& tally);
 
 /// Compares every pair of the rotated heads of both placements with the truth, at the tokens of the
 /// sample.

@@ -24,23 +24,55 @@ class Elements {
   }
   /// The first of `count` elements that is not poison and not owned; `count` if there is none.
   std::size_t first_changed(std::size_t count, const std::uint8_t* owned) const {
-    // Compares each element with the one before it, so the surroundings of a small case are read at
-    // memcmp's speed.
-    if (count == 0 ||
-        (is_poison(0) && std::memcmp(from_, from_ + sizeof(Bits), (count - 1) * sizeof(Bits)) == 0))
-      return count;
-    std::size_t i = 0;
-    while (i < count && (is_poison(i) || (owned != nullptr && owned[i] != 0))) ++i;
-    return i;
+    if (owned == nullptr) return first_other(0, count);
+    std::size_t gap = 0;
+    while ((gap = next(owned, gap, count, 0)) < count) {
+      const std::size_t end = next(owned, gap, count, 1);
+      const std::size_t changed = first_other(gap, end);
+      if (changed < end) return changed;
+      gap = end;
+    }
+    return count;
   }
   std::int64_t unwritten(const std::vector<std::uint8_t>& owned) const {
+    // Poison is rare among written elements, so whole blocks are passed by.
+    constexpr std::size_t block = 4096;
     std::int64_t count = 0;
-    for (std::size_t i = 0; i < owned.size(); ++i)
-      count += static_cast<std::int64_t>(owned[i] != 0 && is_poison(i));
+    for (std::size_t begin = 0; begin < owned.size(); begin += block) {
+      const std::size_t end = std::min(begin + block, owned.size());
+      if (!has_poison(begin, end)) continue;
+      for (std::size_t i = begin; i < end; ++i)
+        count += static_cast<std::int64_t>(owned[i] != 0 && is_poison(i));
+    }
     return count;
   }
 
  private:
+  // The next element from `begin` that is owned (mark = 1) or not (mark = 0); `end` if there is
+  // none.
+  static std::size_t next(const std::uint8_t* owned, std::size_t begin, std::size_t end, int mark) {
+    const void* const found = std::memchr(owned + begin, mark, end - begin);
+    return found == nullptr ? end
+                            : static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) -
+                                                       owned);
+  }
+  // The first element that is not poison. Compares each element with the one before it, so the
+  // surroundings of a case are read at memcmp's speed.
+  std::size_t first_other(std::size_t begin, std::size_t end) const {
+    const std::byte* const at = from_ + begin * sizeof(Bits);
+    if (begin == end || (is_poison(begin) && std::memcmp(at, at + sizeof(Bits),
+                                                         (end - begin - 1) * sizeof(Bits)) == 0))
+      return end;
+    std::size_t i = begin;
+    while (i < end && is_poison(i)) ++i;
+    return i;
+  }
+  bool has_poison(std::size_t begin, std::size_t end) const {
+    Bits any = 0;
+    for (std::size_t i = begin; i < end; ++i) any |= static_cast<Bits>(is_poison(i) ? 1 : 0);
+    return any != 0;
+  }
+
   const std::byte* from_;
   Bits poison_;
 };
@@ -99,10 +131,8 @@ std::string find_stray_write(const Buffer& b, const Placed& at, const std::byte*
       return from + elements.first_changed(count, owned);
     });
   };
-  const bool has_gaps = std::find(b.owned.begin(), b.owned.end(), 0) != b.owned.end();
   std::size_t changed = first_changed(0, before, nullptr);
-  if (changed == before)
-    changed = has_gaps ? first_changed(before, inside, b.owned.data()) : before + inside;
+  if (changed == before) changed = first_changed(before, inside, b.owned.data());
   if (changed == before + inside) changed = first_changed(changed, after, nullptr);
   if (changed == before + inside + after) return {};
   const auto element = static_cast<std::int64_t>(changed) - static_cast<std::int64_t>(before);

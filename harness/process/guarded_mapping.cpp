@@ -50,8 +50,9 @@ GuardedMapping::GuardedMapping(int descriptor, std::uint64_t file_offset, std::u
                                bool writable) {
   reserve(bytes);
   const int protection = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-  // One call maps all pages, instead of a fault for each. A large mapping may never be touched.
-  constexpr std::size_t small = std::size_t{1} << 20;
+  // One call maps all pages, instead of a fault for each. A mapping of gigabytes may never be
+  // touched.
+  constexpr std::size_t small = std::size_t{64} << 20;
   const int populate = bytes_ <= small ? MAP_POPULATE : 0;
   if (mmap(data_, bytes_, protection, MAP_SHARED | MAP_FIXED | populate, descriptor,
            static_cast<off_t>(file_offset)) == MAP_FAILED)

@@ -48,8 +48,8 @@ Finding compare_with_input(const KernelFacts& facts, const Problem& problem,
           compare_head(
               rule,
               {c.pairing, given(problem, outputs, places.in).data() + in * bytes,
-               outputs[static_cast<std::size_t>(places.out)].data() + out * bytes, none, where},
-              tally);
+               outputs[static_cast<std::size_t>(places.out)].data() + out * bytes, where},
+              none, tally);
         });
   return tally.finding();
 }

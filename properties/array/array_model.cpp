@@ -42,6 +42,16 @@ Levels ArrayModel::levels_of(const Row& row) const {
   return out;
 }
 
+std::optional<Row> ArrayModel::row_of(const Levels& levels) const {
+  Row row;
+  for (std::size_t f = 0; f < factor_count; ++f) {
+    const int place = place_of(static_cast<Factor>(f), levels.of[f]).level;
+    if (place == model_.levels[f]) return {};
+    row.push_back(static_cast<std::uint8_t>(place));
+  }
+  return row;
+}
+
 FactorLevel ArrayModel::place_of(Factor f, int level) const {
   const auto& levels = offered_.of[index_of(f)];
   const auto found = std::find(levels.begin(), levels.end(), level);

@@ -2,6 +2,7 @@
 // that the kernel takes.
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ class ArrayModel {
   Constraint constraint(const std::vector<Factor>& factors,
                         const std::function<bool(const Levels&)>& holds) const;
   Levels levels_of(const Row& row) const;
+  /// The row of these levels; empty if the kernel does not offer one of them.
+  std::optional<Row> row_of(const Levels& levels) const;
   FactorLevel place_of(Factor f, int level) const;
   /// In words: "tokens: 1, heads: 2".
   std::string words_of(const LevelTuple& tuple) const;

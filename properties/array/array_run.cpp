@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -67,6 +68,9 @@ class ArrayRun {
         offered_(ask_levels(questions_, offer)),
         model_(offered_) {
     for (const Property* each : properties_) out_.runs[each->name];
+    if (limits_.large == nullptr) return;
+    for (const Levels& levels : *limits_.large)
+      if (const auto row = model_.row_of(levels)) rows_of_others_.push_back(*row);
   }
 
   ArrayResult run() {
@@ -118,14 +122,21 @@ class ArrayRun {
       Cover cover(model_of(phase), {phase.strength}, seed);
       for (const LevelTuple& tuple : forbidden_) cover.forbid(tuple);
       for (const Row& row : taken_) cover.took(row);
-      run_rows_of(cover);
+      // A type or a pairing may have a second path of its own, so each has large cases.
+      constexpr int own_large_cases = 2;
+      const bool is_shared = phase.most_bytes == level::beyond && limits_.large != nullptr;
+      if (is_shared) {
+        run_rows_of(cover, own_large_cases);
+        for (const Row& row : rows_of_others_) cover.took(row);
+      }
+      run_rows_of(cover, everything);
     } catch (const std::invalid_argument&) {
       // No row has these levels.
     }
   }
 
-  void run_rows_of(Cover& cover) {
-    while (may_go_on()) {
+  void run_rows_of(Cover& cover, int most) {
+    for (int ran = 0; ran < most && may_go_on();) {
       const std::optional<Row> row = cover.next();
       if (!row) return;
       const std::uint64_t seed = hash(limits_.seed, 0xa44a, ++rows_);
@@ -134,7 +145,10 @@ class ArrayRun {
         cover.took(*row);
         if (!judge(*c)) continue;  // it counts as not met
         ++out_.cases;
+        ++ran;
         taken_.push_back(*row);
+        if (limits_.large != nullptr && model_.levels_of(*row)[Factor::bytes] == level::beyond)
+          limits_.large->push_back(model_.levels_of(*row));
       } else if (const LevelTuple tuple = refused_together(*row, seed);
                  !tuple.empty() && !questions_.died) {
         cover.forbid(tuple);
@@ -168,11 +182,22 @@ class ArrayRun {
     return tuple;
   }
 
+  // Whether one call instead of two is enough, for the time that it takes. What a kernel keeps
+  // from one call to the next is small, and small cases show it.
+  static bool moves_much(const Case& c) {
+    constexpr std::int64_t much = 128 * 1024;
+    const TensorCase& first = c.tensors[0];
+    return c.batch * c.tokens * first.heads * first.head_dim * data_type(c.dtype).bytes > much;
+  }
+
   // One execution for all properties. False: there is no memory for the case.
   bool judge(Case c) {
     try {
-      const Problem problem = make_problem(c, subject_.oracle);
-      const Execution execution = execute(subject_, problem);
+      const bool once = moves_much(c);
+      const Problem problem = make_problem(
+          c, subject_.oracle, once ? SecondPositions::none : SecondPositions::reversed);
+      const Execution execution =
+          once ? execute_once(subject_, problem, c.seed % 2 == 0) : execute(subject_, problem);
       const RowSample sample = RowSample::of(c);
       for (const Property* property : properties_) {
         PropertyRun& run = out_.runs[property->name];
@@ -219,13 +244,14 @@ class ArrayRun {
         continue;
       Cover all(model_.model(), {{strength, {}}}, 1);
       for (const LevelTuple& tuple : forbidden_) all.forbid(tuple);
-      for (const Row& row : taken_) all.took(row);
+      for (const auto* rows : {&taken_, &rows_of_others_})
+        for (const Row& row : *rows) all.took(row);
       out_.coverage.push_back({strength, all.coverage()});
       for (const LevelTuple& tuple : all.missing()) out_.not_met.push_back(model_.words_of(tuple));
     }
   }
 
-  static constexpr int most_refusals = 300;
+  static constexpr int most_refusals = 300, everything = std::numeric_limits<int>::max();
 
   Subject& subject_;
   const std::vector<const Property*>& properties_;
@@ -238,6 +264,7 @@ class ArrayRun {
   int refusals_ = 0;
   std::vector<LevelTuple> forbidden_;
   std::vector<Row> taken_;
+  std::vector<Row> rows_of_others_;  // of large cases, met in other pairings and data types
 };
 
 // Never rounded up to 100.

@@ -33,6 +33,11 @@ struct ArrayLimits {
   std::uint64_t seed = 1;
   bool until_failure = false;   ///< the first failure of any property ends the run
   std::int64_t most_cases = 0;  ///< 0: as many as it takes
+  /// The levels of the large cases that other pairings and data types of the kernel met. This run
+  /// adds its own. Where it is given, pairing and data type count as factors for tensors of 16 MiB:
+  /// the large cases of all of them together meet every two levels. NULL: those of this run alone
+  /// do.
+  std::vector<Levels>* large = nullptr;
 };
 
 /// Runs cases until all interactions of the profile's strength are met, or each of the properties

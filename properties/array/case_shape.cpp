@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 namespace ropewalk::properties {
 namespace {
@@ -49,7 +50,20 @@ bool fit_bytes(CaseShape& s, const std::vector<HeadWindow>& windows, Dtype dtype
   return false;
 }
 
+void keep_narrowest(std::vector<HeadWindow>& windows) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const HeadWindow& w : windows) least = std::min(least, w.rotary_dim);
+  constexpr std::int64_t narrow = 4;
+  std::erase_if(windows,
+                [&](const HeadWindow& w) { return w.rotary_dim > std::max(least, narrow); });
+}
+
 }  // namespace
+
+bool has_long_table(const Levels& l) {
+  return l[Factor::rows_by] == level::by_position &&
+         l[Factor::position_range] == level::past_table;
+}
 
 void ShapeCount::set_near(std::int64_t wanted) {
   value = std::clamp(wanted, range.least, range.most);
@@ -71,6 +85,7 @@ std::optional<CaseShape> shape_of(const Levels& l, Dtype dtype, const Sizes& siz
     windows = heads_of(l[Factor::rotary_dim], l[Factor::room], l[Factor::window]);
   if (l[Factor::frequencies] == level::listed)
     std::erase_if(windows, [](const HeadWindow& w) { return w.rotary_dim > widest_listed; });
+  if (has_long_table(l)) keep_narrowest(windows);
   if (windows.empty()) return {};
   s.window = draw.of(q_window, windows);
   if (!fit_bytes(s, windows, dtype, range_of(Factor::bytes, l[Factor::bytes]))) return {};

@@ -208,7 +208,7 @@ void choose_tables(Case& c, const Levels& l, const LevelDraw& draw) {
     case level::packed_rows:
       break;
     case level::row_gap:
-      c.table_row_stride = half + draw.in(q_gap, {1, 9});
+      c.table_row_stride = half + (has_long_table(l) ? 1 : draw.in(q_gap, {1, 9}));
       break;
     case level::cos_beside_sin:
       c.table_row_stride = 2 * half;

@@ -51,7 +51,7 @@ std::int64_t odd_offset(std::int64_t room) {
 
 // The smallest and largest head_dim of two levels. A replay line lists frequencies one by one, so
 // such heads are narrow.
-SizeRange head_dims(int rotary_dim, int room, bool listed) {
+SizeRange make_head_dims(int rotary_dim, int room, bool listed) {
   SizeRange out{std::numeric_limits<std::int64_t>::max(), 0};
   const int window = room == level::no_room ? level::whole_head : level::at_start;
   for (const HeadWindow& head : heads_of(rotary_dim, room, window)) {
@@ -60,6 +60,17 @@ SizeRange head_dims(int rotary_dim, int room, bool listed) {
     out.most = std::max(out.most, head.head_dim);
   }
   return out;
+}
+
+// The same from a table, as constraints ask again and again.
+SizeRange head_dims(int rotary_dim, int room, bool listed) {
+  static const auto table = [] {
+    std::array<SizeRange, 8 * 4 * 2> all;
+    for (std::size_t i = 0; i < all.size(); ++i)
+      all[i] = make_head_dims(static_cast<int>(i / 8), static_cast<int>(i / 2 % 4), i % 2 != 0);
+    return all;
+  }();
+  return table[static_cast<std::size_t>((rotary_dim * 4 + room) * 2 + (listed ? 1 : 0))];
 }
 
 // The bytes that the first tensor can have; most = 0: there is no such head.

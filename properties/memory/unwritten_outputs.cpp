@@ -17,14 +17,13 @@ namespace {
 std::int64_t written_elements(const Problem& p) {
   std::int64_t count = 0;
   for (const Buffer& b : p.buffers)
-    if (!b.holds_input)
-      for (const std::uint8_t owned : b.owned) count += owned;
+    if (!b.holds_input) count += std::count(b.owned.begin(), b.owned.end(), 1);
   return count;
 }
 
 Finding judge(Subject&, const Problem& problem, const Execution& execution, const RowSample&) {
   Finding f;
-  f.compared = 2 * written_elements(problem);  // two placements
+  f.compared = std::ssize(execution.outputs) * written_elements(problem);
   f.bound_unit = "elements";
   if (execution.unwritten_elements > 0) {
     f.margin = static_cast<double>(execution.unwritten_elements);

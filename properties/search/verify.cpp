@@ -95,8 +95,10 @@ std::vector<const Property*> matching_properties(const VerifyPlan& plan) {
 // Runs one pairing and data type of one kernel.
 class Combination {
  public:
-  Combination(Subject& subject, const VerifyPlan& plan, const Offer& offer)
-      : subject_(subject), plan_(plan), offer_(offer) {}
+  // `large`: the large cases of the kernel's other combinations (ArrayLimits::large).
+  Combination(Subject& subject, const VerifyPlan& plan, const Offer& offer,
+              std::vector<Levels>& large)
+      : subject_(subject), plan_(plan), offer_(offer), large_(large) {}
 
   VerdictRow judge(const Property& property, const std::string& hung_in) {
     VerdictRow row = row_for(subject_.facts);
@@ -140,6 +142,7 @@ class Combination {
       limits.profile = plan_.profile;
       limits.seed = hash_text(plan_.seed, "array");
       limits.until_failure = plan_.until_failure;
+      if (plan_.profile == Profile::smoke) limits.large = &large_;
       array_ = run_array(subject_, offer_, judged, limits);
     }
     const auto found = array_->runs.find(property.name);
@@ -164,6 +167,7 @@ class Combination {
   Subject& subject_;
   const VerifyPlan& plan_;
   const Offer& offer_;
+  std::vector<Levels>& large_;
   std::optional<ArrayResult> array_;
 };
 
@@ -193,9 +197,9 @@ VerdictRow died_when_asked(const KernelFacts& facts, const Probe& probe) {
 std::int64_t cases_of(Profile profile) {
   switch (profile) {
     case Profile::smoke:
-      return 14;
+      return 6;
     case Profile::standard:
-      return 200;
+      return 60;
     case Profile::full:
       return 5000;
   }
@@ -249,6 +253,7 @@ void verify_kernel(Subject& subject, const VerifyPlan& plan,
   }
   bool any_offer = false;
   std::string hung_in;
+  std::vector<Levels> large;
   for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved})
     for (const Dtype dtype : plan.dtypes) {
       const Probe probe = probe_offer(subject, pairing, dtype);
@@ -263,7 +268,7 @@ void verify_kernel(Subject& subject, const VerifyPlan& plan,
         for (const std::string& feature : feature_names(*probe.offer))
           plan.on_offer({subject.facts.name, nothing.angle_contract, std::string(word_of(pairing)),
                          std::string(word_of(dtype)), offered(feature)});
-      Combination cell(subject, plan, *probe.offer);
+      Combination cell(subject, plan, *probe.offer, large);
       for (const Property* property : plan.more) on_row(cell.judge(*property, ""));
       for (const Property* property : matching_properties(plan)) {
         on_progress(fmt::format("{} {} {} {}", subject.facts.name, word_of(pairing), word_of(dtype),
