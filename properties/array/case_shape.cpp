@@ -31,23 +31,32 @@ void move_counts(CaseShape& s, Dtype dtype, SizeRange bytes) {
 }
 
 // Gives the first tensor as many bytes as its level says, near the least: more of the same only
-// take longer. Other heads of the same levels are tried if the counts do not suffice.
-bool fit_bytes(CaseShape& s, const std::vector<HeadWindow>& windows, Dtype dtype, SizeRange bytes) {
+// take longer. Where the counts do not suffice, the head is another of the same levels: the one
+// that takes the fewest bytes, or, for every fourth seed, the one that was drawn.
+bool fit_bytes(CaseShape& s, const std::vector<HeadWindow>& windows, Dtype dtype, SizeRange bytes,
+               bool keeps_head) {
   constexpr std::int64_t large = 1 << 20;
   const std::int64_t enough = bytes.least == 1      ? bytes.most
                               : bytes.least < large ? 4 * bytes.least
                                                     : bytes.least + bytes.least / 16;
   const SizeRange near{bytes.least, std::min(bytes.most, enough)};
-  for (const SizeRange range : {near, bytes}) {
-    move_counts(s, dtype, range);
-    if (range.contains(s.bytes(dtype))) return true;
-  }
-  for (const HeadWindow& window : windows) {
-    s.window = window;
-    move_counts(s, dtype, bytes);
-    if (bytes.contains(s.bytes(dtype))) return true;
-  }
-  return false;
+  const CaseShape drawn = s;
+  std::optional<CaseShape> best;
+  const auto try_head = [&](const HeadWindow& window) {
+    for (const SizeRange range : {near, bytes}) {
+      s = drawn;
+      s.window = window;
+      move_counts(s, dtype, range);
+      if (!range.contains(s.bytes(dtype))) continue;
+      if (!best || s.bytes(dtype) < best->bytes(dtype)) best = s;
+      return near.contains(s.bytes(dtype));
+    }
+    return false;
+  };
+  const bool found = try_head(drawn.window) || (best && keeps_head) ||
+                     std::any_of(windows.begin(), windows.end(), try_head) || best;
+  if (found) s = *best;
+  return found;
 }
 
 void keep_narrowest(std::vector<HeadWindow>& windows) {
@@ -88,7 +97,9 @@ std::optional<CaseShape> shape_of(const Levels& l, Dtype dtype, const Sizes& siz
   if (has_long_table(l)) keep_narrowest(windows);
   if (windows.empty()) return {};
   s.window = draw.of(q_window, windows);
-  if (!fit_bytes(s, windows, dtype, range_of(Factor::bytes, l[Factor::bytes]))) return {};
+  const bool keeps_head = draw.bits(q_fit) % 4 == 0;
+  if (!fit_bytes(s, windows, dtype, range_of(Factor::bytes, l[Factor::bytes]), keeps_head))
+    return {};
   return s;
 }
 

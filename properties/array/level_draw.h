@@ -43,7 +43,8 @@ enum Question {
   q_axis,
   q_start,
   q_frequency,
-  q_slice
+  q_slice,
+  q_fit
 };
 
 }  // namespace ropewalk::properties
