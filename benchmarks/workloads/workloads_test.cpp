@@ -244,7 +244,7 @@ TEST(Workloads, FrequenciesMayBeScaled) {
                                {"high_freq_factor", 4},
                                {"original_positions", 8192}}}));
   expect_refused(entry + "scaling_factor = 4\n", "toy.toml:18: ", "without scaling");
-  expect_refused(entry + "scaling = \"yarn\"\n", "toy.toml:18: ", "allowed: linear, llama3");
+  expect_refused(entry + "scaling = \"spiral\"\n", "toy.toml:18: ", "llama3");
   expect_refused(entry + "scaling = \"linear\"\n", "toy.toml:1: ", "'scaling_factor' is missing");
   expect_refused(entry + linear + "low_freq_factor = 1\n", "toy.toml:20: ", "llama3 alone");
   expect_refused(entry + "scaling = \"linear\"\nscaling_factor = 0\n", "toy.toml:19: ", "1 to 1e9");
