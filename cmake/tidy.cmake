@@ -48,6 +48,7 @@ set(layers
   "kernels/common/=kernels/(api|common)/"
   "kernels/example/=kernels/api/"
   "kernels/([a-z0-9_]+)/=kernels/(api|common|@1)/"
+  "reference/frequency_rules/=reference/[a-z_]+.h"
   "reference/=base/|reference/|kernels/api/(rope_kernel|types).h"
   "reports/record/=base/|reports/record/"
   "reports/numbers/=base/|reports/(record|numbers)/|kernels/api/types.h"
@@ -272,10 +273,12 @@ else()
 endif()
 
 # What a file implements lies beside it in NAME.h. For a part of a class, the header has the first
-# words of NAME. Verbs share a header; properties and plugins register themselves and need none.
+# words of NAME. Verbs share a header; properties, frequency rules and plugins register themselves
+# and need none.
 foreach(file IN LISTS sources)
   if(NOT file MATCHES "^(base|harness|properties|reports|benchmarks|tools|reference)/.*\\.cpp$" OR
       file MATCHES "_test\\.cpp$|/test(s|ing)/|/(mutants|fuzz|verbs|truth|algebra|memory)/" OR
+      file MATCHES "/frequency_rules/" OR
       file MATCHES "^(tools/ropewalk|properties/properties)\\.cpp$")
     continue()
   endif()

@@ -11,6 +11,7 @@
 #include "base/text_file.h"
 #include "benchmarks/workloads/json_fields.h"
 #include "benchmarks/workloads/model_types.h"
+#include "benchmarks/workloads/scaling.h"
 #include "benchmarks/workloads/workload_shape.h"
 #include "harness/cases/names.h"
 
@@ -271,18 +272,21 @@ std::string rope_object(ConfigReader& in) {
   return now + ".full_attention";
 }
 
-FrequencyScaling read_llama3(ConfigReader& in, const std::string& rope, double factor) {
-  FrequencyScaling scaling{ScalingRule::llama3, factor, 0, 0, 1};
-  const auto low = in.number(rope + ".low_freq_factor"),
-             high = in.number(rope + ".high_freq_factor");
-  const auto original = in.size(rope + ".original_max_position_embeddings", std::int64_t{1} << 31);
-  for (const auto& [key, there] : {std::pair("low_freq_factor", low.has_value()),
-                                   {"high_freq_factor", high.has_value()},
-                                   {"original_max_position_embeddings", original.has_value()}})
-    if (!there) in.fail(rope + "." + key, "is missing, and llama3 needs it");
-  scaling.low_freq_factor = *low;
-  scaling.high_freq_factor = *high;
-  scaling.original_positions = *original;
+/// Reads each parameter of a rule. `type` is the file's word for the rule.
+FrequencyScaling read_parameters(ConfigReader& in, const std::string& rope,
+                                 const FrequencyRule& rule, const std::string& type) {
+  FrequencyScaling scaling{std::string(rule.name), {}};
+  for (const RuleParameter& parameter : rule.parameters) {
+    const std::string key = fmt::format("{}.{}", rope, parameter.config_key);
+    const auto value =
+        parameter.count
+            ? std::optional<double>(in.size(key, static_cast<std::int64_t>(parameter.most)))
+            : in.number(key);
+    if (!value && !parameter.otherwise) in.fail(key, "is missing, and " + type + " needs it");
+    if (!value)
+      in.assume(fmt::format("{} {}, as {} takes it", parameter.key, *parameter.otherwise, type));
+    scaling.parameters.emplace(parameter.key, value ? *value : *parameter.otherwise);
+  }
   return scaling;
 }
 
@@ -297,26 +301,13 @@ FrequencyScaling read_scaling(ConfigReader& in, const std::string& rope) {
     in.fail(rope + ".type", "differs from rope_type: leave one");
   if (!now && !before && rope == "rope_scaling") in.fail(rope + ".rope_type", "is missing");
   const std::string type = now ? *now : before.value_or("default");
-  if (type == "default") return {};
-  if (type == "linear" || type == "llama3") {
-    const auto factor = in.number(rope + ".factor");
-    if (!factor) in.fail(rope + ".factor", "is missing, and " + type + " needs it");
-    if (type == "llama3") return read_llama3(in, rope, *factor);
-    return {ScalingRule::linear, *factor, 1, 4, 1};
-  }
-  if (type == "dynamic") {
-    in.leave_out(
-        "rope type dynamic: timed with the plain frequencies, as within the first context");
-  } else if (type == "yarn" || type == "longrope" || type == "su") {
-    in.leave_out("rope type " + type +
-                 ": timed with the plain frequencies of rope_theta and no factor on the result; a "
-                 "table costs the same");
-  } else {
+  if (const FrequencyRule* rule = find_rule_of_config(type))
+    return read_parameters(in, rope, *rule, type);
+  const char* note = stand_in_note(type);
+  if (note == nullptr)
     in.fail(rope + (now ? ".rope_type" : ".type"),
-            "'" + shown(type) +
-                "' is not known here; known: default, linear, llama3, and (timed "
-                "without) dynamic, yarn, longrope");
-  }
+            fmt::format("'{}' is not known here; known: {}", shown(type), known_rope_types()));
+  in.leave_out(fmt::format("rope type {}: {}", type, note));
   return {};
 }
 
@@ -343,10 +334,8 @@ ModelConfig parse_model_config(std::string_view text, const std::string& file,
   read_rotary_dim(in, type, rope, w);
   read_theta(in, type, rope, w);
   w.scaling = read_scaling(in, rope);
-  if (const auto fault = shape_fault(w)) {
-    const bool of_scaling = fault->key == "scaling_factor" || fault->key == "low_freq_factor";
-    in.fail(of_scaling ? rope : fault->key, fault->what);
-  }
+  if (const auto fault = shape_fault(w))
+    in.fail(w.scaling.parameters.contains(fault->key) ? rope : fault->key, fault->what);
   in.report_ignored();
   w.source = source_of(config);
   return config;

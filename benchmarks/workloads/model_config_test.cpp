@@ -46,22 +46,24 @@ TEST(ModelConfig, AgreesWithTheBuiltInModels) {
 }
 
 TEST(ModelConfig, ScalingThatIsComputed) {
-  const FrequencyScaling llama3{ScalingRule::llama3, 8, 1, 4, 8192};
+  const FrequencyScaling llama3{"llama3",
+                                {{"scaling_factor", 8},
+                                 {"low_freq_factor", 1},
+                                 {"high_freq_factor", 4},
+                                 {"original_positions", 8192}}};
   EXPECT_EQ(load("llama-3.1-8b").shape.scaling, llama3);
   EXPECT_EQ(load("llama-3.2-11b-vision").shape.scaling, llama3);
   EXPECT_EQ(load("deepseek-coder-linear").shape.scaling,
-            (FrequencyScaling{ScalingRule::linear, 4, 1, 4, 1}));
+            (FrequencyScaling{"linear", {{"scaling_factor", 4}}}));
   EXPECT_TRUE(load("llama-3.1-8b").not_timed.empty());
 }
 
 TEST(ModelConfig, ScalingThatIsNotComputedIsSaid) {
-  for (const char* name : {"deepseek-v3", "phi-3-mini-128k"}) {
-    const ModelConfig config = load(name);
-    EXPECT_EQ(config.shape.scaling, FrequencyScaling{}) << name;
-    EXPECT_TRUE(has(config.not_timed, "plain frequencies")) << name;
-    EXPECT_NE(config.shape.source.find("not timed: rope type"), std::string::npos);
-  }
-  EXPECT_TRUE(has(load("phi-3-mini-128k").ignored, "rope_scaling.short_factor = a list"));
+  const ModelConfig config = load("phi-3-mini-128k");
+  EXPECT_EQ(config.shape.scaling, FrequencyScaling{});
+  EXPECT_TRUE(has(config.not_timed, "plain frequencies"));
+  EXPECT_NE(config.shape.source.find("not timed: rope type longrope"), std::string::npos);
+  EXPECT_TRUE(has(config.ignored, "rope_scaling.short_factor = a list"));
   EXPECT_TRUE(load("phi-3-mini-4k").not_timed.empty());
 }
 
@@ -77,7 +79,7 @@ TEST(ModelConfig, RopeParametersAsNewerVersionsWriteThem) {
   EXPECT_EQ(load("qwen3-8b-parameters").shape.rope_theta, 1000000);
   const ModelConfig layers = load("gemma-3-layers");
   EXPECT_EQ(layers.shape.rope_theta, 1000000);
-  EXPECT_EQ(layers.shape.scaling.factor, 8);
+  EXPECT_EQ(layers.shape.scaling, (FrequencyScaling{"linear", {{"scaling_factor", 8}}}));
   EXPECT_TRUE(has(layers.not_timed, "sliding attention"));
   EXPECT_TRUE(has(layers.ignored, "rope_parameters.sliding_attention.rope_theta = 10000"));
 }
@@ -184,13 +186,22 @@ TEST(ModelConfig, ScalingThatIsRefused) {
   };
   expect_refused(scaling("\"factor\": 8"), "FILE: rope_scaling.rope_type: ", "is missing");
   expect_refused(scaling("\"type\": \"linear\""), "FILE: rope_scaling.factor: ", "is missing");
-  expect_refused(scaling("\"type\": \"spiral\""), "FILE: rope_scaling.type: 'spiral'", "known:");
+  expect_refused(scaling("\"type\": \"spiral\""),
+                 "FILE: rope_scaling.type: 'spiral' is not known here; known: default, ",
+                 ", longrope");
   expect_refused(scaling("\"type\": \"linear\", \"factor\": 0"),
                  "FILE: rope_scaling: ", "1 to 1e9");
   expect_refused(scaling("\"type\": \"linear\", \"rope_type\": \"yarn\""),
                  "FILE: rope_scaling.type: ", "leave one");
   expect_refused(scaling("\"type\": \"llama3\", \"factor\": 8"),
                  "FILE: rope_scaling.low_freq_factor: ", "is missing");
+  expect_refused(scaling("\"type\": \"llama3\", \"factor\": 8, \"low_freq_factor\": 4, "
+                         "\"high_freq_factor\": 4, \"original_max_position_embeddings\": 1"),
+                 "FILE: rope_scaling: low_freq_factor is 4", "below high_freq_factor");
+  expect_refused(scaling("\"type\": \"llama3\", \"factor\": 8, \"low_freq_factor\": 1, "
+                         "\"high_freq_factor\": 4, \"original_max_position_embeddings\": 0.5"),
+                 "FILE: rope_scaling.original_max_position_embeddings: is 0.5",
+                 "an integer from 1 to 2147483648");
   expect_refused(scaling("\"type\": \"default\"").insert(1, "\"rope_parameters\": {},"),
                  "FILE: rope_scaling: ", "leave one");
   EXPECT_TRUE(has(parse(scaling("\"type\": \"dynamic\", \"factor\": 2")).not_timed, "dynamic"));

@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 
+#include "benchmarks/workloads/scaling.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workloads.h"
-#include "reference/frequencies.h"
 
 namespace ropewalk::bench {
 namespace {
@@ -34,38 +33,6 @@ std::optional<ShapeFault> window_fault(const Workload& w) {
   return std::nullopt;
 }
 
-std::optional<ShapeFault> scaling_fault(const FrequencyScaling& s) {
-  const auto between = [](double value, double least) {
-    return std::isfinite(value) && value >= least && value <= 1e9;
-  };
-  if (s.rule == ScalingRule::none) return std::nullopt;
-  if (!between(s.factor, 1))
-    return ShapeFault{"scaling_factor",
-                      fmt::format("the scaling factor is {}; it must be 1 to 1e9", s.factor)};
-  if (s.rule == ScalingRule::linear) return std::nullopt;
-  if (!between(s.low_freq_factor, 1e-9) || !between(s.high_freq_factor, 1e-9) ||
-      s.low_freq_factor >= s.high_freq_factor)
-    return ShapeFault{"low_freq_factor",
-                      fmt::format("low_freq_factor {} and high_freq_factor {}: both must be above "
-                                  "0 and the second above the first",
-                                  s.low_freq_factor, s.high_freq_factor)};
-  if (s.original_positions < 1 || s.original_positions > std::int64_t{1} << 31)
-    return ShapeFault{"original_positions",
-                      fmt::format("the original context is {} positions; it must be 1 to 2^31",
-                                  s.original_positions)};
-  return std::nullopt;
-}
-
-/// One frequency by the rule of Llama 3.1, which depends on its turns within the original context.
-double llama3_frequency(const FrequencyScaling& s, double frequency) {
-  const double turns =
-      static_cast<double>(s.original_positions) * frequency / (2 * std::numbers::pi);
-  if (turns > s.high_freq_factor) return frequency;
-  if (turns < s.low_freq_factor) return frequency / s.factor;
-  const double kept = (turns - s.low_freq_factor) / (s.high_freq_factor - s.low_freq_factor);
-  return (1 - kept) * frequency / s.factor + kept * frequency;
-}
-
 }  // namespace
 
 bool good_workload_name(std::string_view name) {
@@ -76,20 +43,20 @@ bool good_workload_name(std::string_view name) {
 
 std::optional<ShapeFault> shape_fault(const Workload& w) {
   const WorkloadTensor &q = w.tensors[0], &k = w.tensors[1];
+  const std::optional<RuleCall> rule = rule_call(w.scaling);
   if (std::min({q.heads, k.heads, q.head_dim, k.head_dim, w.batch, w.tokens}) < 1 ||
       std::min(q.rotary_offset, k.rotary_offset) < 0)
     return ShapeFault{"q_heads", "a size is below 1 or an offset below 0"};
   if ((w.pairing != Pairing::half_split && w.pairing != Pairing::interleaved) ||
-      (w.dtype != Dtype::f32 && w.dtype != Dtype::f64) || w.scaling.rule < ScalingRule::none ||
-      w.scaling.rule > ScalingRule::llama3 || w.phase < report::WorkloadPhase::decode ||
-      w.phase > report::WorkloadPhase::working_set)
+      (w.dtype != Dtype::f32 && w.dtype != Dtype::f64) || !rule ||
+      w.phase < report::WorkloadPhase::decode || w.phase > report::WorkloadPhase::working_set)
     return ShapeFault{"pairing", "pairing, dtype, scaling or phase has no value that is timed"};
   if (auto fault = window_fault(w)) return fault;
   if (!std::isfinite(w.rope_theta) || w.rope_theta < 1)
     return ShapeFault{"rope_theta", fmt::format("rope_theta is {}; it must be finite and at least "
                                                 "1",
                                                 w.rope_theta)};
-  if (auto fault = scaling_fault(w.scaling)) return fault;
+  if (auto fault = parameter_fault(*rule)) return fault;
   if (max_position_of(w) >= std::int64_t{1} << 31)
     return ShapeFault{"tokens", fmt::format("tokens is {}; positions end at 2^31 - 1", w.tokens)};
   if (w.cold && saturating_product({w.batch, w.tokens}) > cold_position_count)
@@ -105,20 +72,13 @@ std::optional<ShapeFault> shape_fault(const Workload& w) {
 }
 
 std::vector<double> workload_frequencies(const Workload& w) {
-  std::vector<double> out = inverse_frequencies(w.rope_theta, w.rotary_dim);
-  for (double& frequency : out) {
-    if (w.scaling.rule == ScalingRule::linear) frequency /= w.scaling.factor;
-    if (w.scaling.rule == ScalingRule::llama3) frequency = llama3_frequency(w.scaling, frequency);
-  }
-  return out;
+  const RuleCall call = rule_call(w.scaling).value();
+  return rule_frequencies(*call.rule, w.rope_theta, w.rotary_dim, call.values);
 }
 
 std::vector<double> workload_frequencies_f32(const Workload& w) {
-  if (w.scaling.rule == ScalingRule::none)
-    return inverse_frequencies_f32(w.rope_theta, w.rotary_dim);
-  std::vector<double> out = workload_frequencies(w);
-  for (double& frequency : out) frequency = static_cast<double>(static_cast<float>(frequency));
-  return out;
+  const RuleCall call = rule_call(w.scaling).value();
+  return rule_frequencies_f32(*call.rule, w.rope_theta, w.rotary_dim, call.values);
 }
 
 }  // namespace ropewalk::bench

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numbers>
 
 #include "benchmarks/workloads/workload_shape.h"
 #include "benchmarks/workloads/workloads.h"
@@ -13,45 +12,12 @@ Workload llama31() {
   Workload w;
   w.rotary_dim = w.tensors[0].head_dim = w.tensors[1].head_dim = 128;
   w.rope_theta = 500000;
-  w.scaling = {ScalingRule::llama3, 8, 1, 4, 8192};
+  w.scaling = {"llama3",
+               {{"scaling_factor", 8},
+                {"low_freq_factor", 1},
+                {"high_freq_factor", 4},
+                {"original_positions", 8192}}};
   return w;
-}
-
-TEST(WorkloadShape, LinearScalingDividesEachFrequency) {
-  Workload w = llama31();
-  w.scaling = {};
-  const auto plain = workload_frequencies(w);
-  w.scaling = {ScalingRule::linear, 4, 1, 4, 1};
-  const auto scaled = workload_frequencies(w);
-  ASSERT_EQ(plain.size(), 64u);
-  for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_EQ(scaled[i], plain[i] / 4);
-}
-
-TEST(WorkloadShape, Llama3ScalingKeepsWhatTurnsFast) {
-  Workload w = llama31();
-  const auto scaled = workload_frequencies(w);
-  w.scaling = {};
-  const auto plain = workload_frequencies(w);
-  int kept = 0, divided = 0, between = 0;
-  for (std::size_t i = 0; i < plain.size(); ++i) {
-    const double wavelength = 2 * std::numbers::pi / plain[i];
-    if (wavelength < 8192.0 / 4) {
-      EXPECT_EQ(scaled[i], plain[i]);
-      ++kept;
-    } else if (wavelength > 8192.0 / 1) {
-      EXPECT_EQ(scaled[i], plain[i] / 8);
-      ++divided;
-    } else {
-      EXPECT_GT(scaled[i], plain[i] / 8);
-      EXPECT_LT(scaled[i], plain[i]);
-      ++between;
-    }
-  }
-  // 500000^(-2i/128) 2048 / 2 pi >= 1 up to i = 28, 8192 / 2 pi >= 1 up to i = 34.
-  EXPECT_EQ(kept, 29);
-  EXPECT_EQ(between, 6);
-  EXPECT_EQ(divided, 29);
-  for (std::size_t i = 1; i < scaled.size(); ++i) EXPECT_LT(scaled[i], scaled[i - 1]);
 }
 
 TEST(WorkloadShape, TheFrequenciesInF32AreRoundedOnce) {
@@ -80,11 +46,16 @@ TEST(WorkloadShape, FaultsNameTheKey) {
   EXPECT_EQ(with([](Workload& x) { x.tensors[1].rotary_offset = 1; }), "k_rotary_offset");
   EXPECT_EQ(with([](Workload& x) { x.rope_theta = 0.5; }), "rope_theta");
   EXPECT_EQ(with([](Workload& x) { x.rope_theta = NAN; }), "rope_theta");
-  EXPECT_EQ(with([](Workload& x) { x.scaling.factor = 0.5; }), "scaling_factor");
-  EXPECT_EQ(with([](Workload& x) { x.scaling.factor = INFINITY; }), "scaling_factor");
-  EXPECT_EQ(with([](Workload& x) { x.scaling.low_freq_factor = 4; }), "low_freq_factor");
-  EXPECT_EQ(with([](Workload& x) { x.scaling.low_freq_factor = 0; }), "low_freq_factor");
-  EXPECT_EQ(with([](Workload& x) { x.scaling.original_positions = 0; }), "original_positions");
+  EXPECT_EQ(with([](Workload& x) { x.scaling.parameters["scaling_factor"] = 0.5; }),
+            "scaling_factor");
+  EXPECT_EQ(with([](Workload& x) { x.scaling.parameters["scaling_factor"] = INFINITY; }),
+            "scaling_factor");
+  EXPECT_EQ(with([](Workload& x) { x.scaling.parameters["low_freq_factor"] = 4; }),
+            "low_freq_factor");
+  EXPECT_EQ(with([](Workload& x) { x.scaling.parameters["low_freq_factor"] = 0; }),
+            "low_freq_factor");
+  EXPECT_EQ(with([](Workload& x) { x.scaling.parameters["original_positions"] = 0; }),
+            "original_positions");
   EXPECT_EQ(with([](Workload& x) { x.tokens = std::int64_t{1} << 31; }), "batch");
   EXPECT_EQ(with([](Workload& x) { x.tokens = (std::int64_t{1} << 31) + 1; }), "tokens");
   EXPECT_EQ(with([](Workload& x) { x.tensors[0].heads = INT64_MAX; }), "batch");
@@ -92,7 +63,10 @@ TEST(WorkloadShape, FaultsNameTheKey) {
   EXPECT_EQ(with([](Workload& x) { x.tensors[1].rotary_offset = -1; }), "q_heads");
   EXPECT_EQ(with([](Workload& x) { x.pairing = Pairing{2}; }), "pairing");
   EXPECT_EQ(with([](Workload& x) { x.dtype = Dtype::f16; }), "pairing");
-  EXPECT_EQ(with([](Workload& x) { x.scaling.rule = ScalingRule{3}; }), "pairing");
+  EXPECT_EQ(with([](Workload& x) { x.scaling.rule = "spiral"; }), "pairing");
+  EXPECT_EQ(with([](Workload& x) { x.scaling.rule = "linear"; }), "pairing");
+  EXPECT_EQ(with([](Workload& x) { x.scaling.parameters.erase("low_freq_factor"); }), "pairing");
+  EXPECT_EQ(with([](Workload& x) { x.scaling.parameters.clear(); }), "pairing");
   EXPECT_EQ(with([](Workload& x) { x.phase = report::WorkloadPhase{3}; }), "pairing");
 }
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "benchmarks/workloads/scaling.h"
 #include "benchmarks/workloads/toml_text.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_shape.h"
@@ -23,8 +24,6 @@ const Keys model_keys = {"model",      "source",          "pairing",         "dt
                          "placement",  "q_heads",         "k_heads",         "head_dim",
                          "k_head_dim", "q_rotary_offset", "k_rotary_offset", "rotary_dim",
                          "rope_theta"};
-const Keys scaling_keys = {"scaling", "scaling_factor", "low_freq_factor", "high_freq_factor",
-                           "original_positions"};
 const Keys phase_keys = {"phase", "batch", "tokens", "positions"};
 
 constexpr std::int64_t quick_tokens_max = 512;  // phases with more tokens are too slow for smoke
@@ -159,21 +158,40 @@ class TableEntry {
   const toml::table& phase_;
 };
 
+Keys scaling_keys() {
+  Keys out = {"scaling"};
+  for (const FrequencyRule* rule : all_frequency_rules())
+    for (const std::string_view key : keys_of(*rule))
+      if (!has(out, key)) out.push_back(key);
+  return out;
+}
+
+/// Refuses keys of scaling that the rule does not have. Without a rule these are all of them.
+void refuse_foreign_keys(const TableEntry& entry, const FrequencyRule* rule) {
+  for (const std::string_view key : scaling_keys()) {
+    if (!entry.holds(key) || key == "scaling") continue;
+    if (rule == nullptr) entry.fail(key, fmt::format("{} without scaling", key));
+    if (!has(keys_of(*rule), key))
+      entry.fail(key, fmt::format("{} is for {} alone", key, joined(rules_with(key))));
+  }
+}
+
 FrequencyScaling read_scaling(const TableEntry& entry) {
-  FrequencyScaling scaling;
-  for (const std::string_view key : scaling_keys)
-    if (!entry.holds("scaling") && entry.holds(key))
-      entry.fail(key, fmt::format("{} without scaling", key));
-  if (!entry.holds("scaling")) return scaling;
-  const bool llama3 = entry.choice("scaling", {"linear", "llama3"}) == "llama3";
-  scaling.rule = llama3 ? ScalingRule::llama3 : ScalingRule::linear;
-  scaling.factor = entry.number("scaling_factor");
-  for (const std::string_view key : {"low_freq_factor", "high_freq_factor", "original_positions"})
-    if (!llama3 && entry.holds(key)) entry.fail(key, fmt::format("{} is for llama3 alone", key));
-  if (!llama3) return scaling;
-  scaling.low_freq_factor = entry.number("low_freq_factor");
-  scaling.high_freq_factor = entry.number("high_freq_factor");
-  scaling.original_positions = entry.size("original_positions");
+  if (!entry.holds("scaling")) {
+    refuse_foreign_keys(entry, nullptr);
+    return {};
+  }
+  Keys names;
+  for (const FrequencyRule* each : all_frequency_rules()) names.push_back(each->name);
+  FrequencyScaling scaling{entry.choice("scaling", names), {}};
+  const FrequencyRule& rule = *find_frequency_rule(scaling.rule);
+  refuse_foreign_keys(entry, &rule);
+  for (const RuleParameter& p : rule.parameters) {
+    const double value = p.otherwise && !entry.holds(p.key) ? *p.otherwise
+                         : p.count                          ? static_cast<double>(entry.size(p.key))
+                                                            : entry.number(p.key);
+    scaling.parameters.emplace(p.key, value);
+  }
   return scaling;
 }
 
@@ -296,8 +314,9 @@ std::vector<Workload> parse_workloads(std::string_view text, const std::string& 
                     fmt::format("'{}' is not known here; only [[workload]], [[model]] and "
                                 "[[phase]] tables are",
                                 shown(key.str())));
-  const TableGroup models(root, "model", {model_keys, scaling_keys, {"smoke", "standard"}});
-  const TableGroup singles(root, "workload", {model_keys, scaling_keys, phase_keys, {"profiles"}});
+  const TableGroup models(root, "model", {model_keys, scaling_keys(), {"smoke", "standard"}});
+  const TableGroup singles(root, "workload",
+                           {model_keys, scaling_keys(), phase_keys, {"profiles"}});
   if (models.all.empty() && singles.all.empty())
     throw BadFile(file, 1, "no [[workload]] and no [[model]] in this file");
   const bool own_phases = root.contains("phase");

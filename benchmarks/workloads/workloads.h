@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,15 +22,10 @@ struct WorkloadTensor {
   bool operator==(const WorkloadTensor&) const = default;
 };
 
-enum class ScalingRule : std::int32_t { none, linear, llama3 };
-
-/// How a model stretches its frequencies. linear divides each by the factor. llama3 divides those
-/// that turn slowly, keeps those that turn fast, and interpolates between the two.
+/// How a model stretches its frequencies.
 struct FrequencyScaling {
-  ScalingRule rule = ScalingRule::none;
-  double factor = 1;
-  double low_freq_factor = 1, high_freq_factor = 4;  ///< llama3: turns within the original context
-  std::int64_t original_positions = 1;               ///< llama3: the original context, in positions
+  std::string rule = "none";                              ///< a name of reference/frequency_rule.h
+  std::map<std::string, double, std::less<>> parameters;  ///< by key, each of the rule's
   bool operator==(const FrequencyScaling&) const = default;
 };
 

@@ -233,12 +233,18 @@ TEST(Workloads, FrequenciesMayBeScaled) {
       "scaling = \"llama3\"\nscaling_factor = 8.0\nlow_freq_factor = 1\nhigh_freq_factor = 4\n"
       "original_positions = 8192\n";
   EXPECT_EQ(parse_workloads(entry, "toy.toml")[0].scaling, FrequencyScaling{});
+  EXPECT_EQ(parse_workloads(entry + "scaling = \"none\"\n", "toy.toml")[0].scaling,
+            FrequencyScaling{});
   EXPECT_EQ(parse_workloads(entry + linear, "toy.toml")[0].scaling,
-            (FrequencyScaling{ScalingRule::linear, 4, 1, 4, 1}));
+            (FrequencyScaling{"linear", {{"scaling_factor", 4}}}));
   EXPECT_EQ(parse_workloads(model_a + llama3, "toy.toml")[0].scaling,
-            (FrequencyScaling{ScalingRule::llama3, 8, 1, 4, 8192}));
+            (FrequencyScaling{"llama3",
+                              {{"scaling_factor", 8},
+                               {"low_freq_factor", 1},
+                               {"high_freq_factor", 4},
+                               {"original_positions", 8192}}}));
   expect_refused(entry + "scaling_factor = 4\n", "toy.toml:18: ", "without scaling");
-  expect_refused(entry + "scaling = \"yarn\"\n", "toy.toml:18: ", "allowed: linear, llama3");
+  expect_refused(entry + "scaling = \"spiral\"\n", "toy.toml:18: ", "llama3");
   expect_refused(entry + "scaling = \"linear\"\n", "toy.toml:1: ", "'scaling_factor' is missing");
   expect_refused(entry + linear + "low_freq_factor = 1\n", "toy.toml:20: ", "llama3 alone");
   expect_refused(entry + "scaling = \"linear\"\nscaling_factor = 0\n", "toy.toml:19: ", "1 to 1e9");

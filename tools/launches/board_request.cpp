@@ -8,8 +8,7 @@
 namespace ropewalk::bench {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkloadTensor, heads, head_dim, rotary_offset)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FrequencyScaling, rule, factor, low_freq_factor,
-                                   high_freq_factor, original_positions)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FrequencyScaling, rule, parameters)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Workload, name, model, source, phase, pairing, dtype, in_place,
                                    scattered, cold, tensors, rotary_dim, rope_theta, scaling, batch,
                                    tokens, profiles)

@@ -26,14 +26,18 @@ TEST(BoardRequest, WorkloadsReadAsTheyWereWritten) {
   odd.source = "with = signs, # and ' and \xC3\xA9" + std::string(1000, '"');
   odd.phase = report::WorkloadPhase::prefill;
   odd.rope_theta = 1.0 / 3 + 10000;
-  odd.scaling = {ScalingRule::llama3, 8, 1, 4, 8192};
+  odd.scaling = {"llama3",
+                 {{"scaling_factor", 8},
+                  {"low_freq_factor", 1},
+                  {"high_freq_factor", 4},
+                  {"original_positions", 8192}}};
   odd.dtype = Dtype::f64;
   odd.pairing = Pairing::interleaved;
   odd.in_place = false;
   odd.profiles = {"full"};
   all.push_back(odd);
   odd.name = "odd/two";
-  odd.scaling = {ScalingRule::linear, 1e9, 1, 4, 1};
+  odd.scaling = {"linear", {{"scaling_factor", 1e9}}};
   odd.rope_theta = 1e300;
   all.push_back(odd);
   EXPECT_EQ(sent(all), all);
@@ -120,6 +124,13 @@ TEST(BoardRequest, WhatIsNoRequestIsRefusedInWords) {
   EXPECT_NE(with("/threads", 0).find("at least 1"), std::string::npos);
   EXPECT_NE(with("/workloads/0/rotary_dim", 3).find("must be even"), std::string::npos);
   EXPECT_NE(with("/workloads/0/dtype", 9).find("dtype"), std::string::npos);
+  const auto scaled = [&](const std::string& rule, const nlohmann::json& parameters) {
+    return with("/workloads/0/scaling", {{"rule", rule}, {"parameters", parameters}});
+  };
+  EXPECT_EQ(scaled("linear", {{"scaling_factor", 4}}), "accepted");
+  EXPECT_NE(scaled("spiral", nlohmann::json::object()).find("scaling"), std::string::npos);
+  EXPECT_NE(scaled("linear", {{"factor", 4}}).find("scaling"), std::string::npos);
+  EXPECT_NE(scaled("linear", {{"scaling_factor", 0}}).find("1 to 1e9"), std::string::npos);
   EXPECT_NE(with("/workloads/0/batch", 0).find("below 1"), std::string::npos);
   EXPECT_NE(with("/workloads/0/tensors", nlohmann::json::array()).find("board request: "),
             std::string::npos);

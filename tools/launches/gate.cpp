@@ -49,7 +49,7 @@ Case case_of(const Workload& w, const KernelFacts& facts, std::uint64_t seed,
   c.tokens = std::clamp<std::int64_t>(elements / (w.batch * row), 1, w.tokens);
   c.rotary_dim = w.rotary_dim;
   c.rope_theta = w.rope_theta;
-  if (w.scaling.rule != ScalingRule::none) c.inv_freq = workload_frequencies(w);
+  if (w.scaling != FrequencyScaling{}) c.inv_freq = workload_frequencies(w);
   c.seed = seed;
   if (w.scattered) {
     c.position_rule = PositionRule::random;

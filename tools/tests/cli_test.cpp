@@ -192,9 +192,9 @@ TEST(Config, IsReadAndTimedInTheProcessOfTheKernels) {
 
 TEST(Config, WhatIsNotTimedIsSaid) {
   const auto file = scratch() / "toy.json";
-  std::string yarn = llama31;
-  yarn.replace(yarn.find("llama3\""), 6, "yarn");
-  spill(file, yarn);
+  std::string longrope = llama31;
+  longrope.replace(longrope.find("llama3\""), 6, "longrope");
+  spill(file, longrope);
   const std::string arguments =
       "bench --profile smoke --kernel plain --workload 'toy/decode-1' "
       "--config " +
@@ -202,7 +202,7 @@ TEST(Config, WhatIsNotTimedIsSaid) {
   const Result r =
       ropewalk(arguments + " --workload 'toy-2/decode-1' -- --benchmark_min_time=0.001");
   EXPECT_EQ(r.code, 0) << r.out << r.err;
-  EXPECT_TRUE(contains(r.err, "toy: not timed: rope type yarn")) << r.err;
+  EXPECT_TRUE(contains(r.err, "toy: not timed: rope type longrope")) << r.err;
   EXPECT_TRUE(contains(r.out, "plain|toy-2/decode-1")) << r.out;
 }
 

@@ -1,0 +1,37 @@
+// How a workload stretches its frequencies: a rule of reference/, and the values that its model
+// gives to the rule.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "benchmarks/workloads/workload_shape.h"
+#include "benchmarks/workloads/workloads.h"
+#include "reference/frequency_rule.h"
+
+namespace ropewalk::bench {
+
+/// A rule and the values of its parameters, in the rule's order.
+struct RuleCall {
+  const FrequencyRule* rule;
+  std::vector<double> values;
+};
+/// Empty if no rule has the name, or if the parameters are not exactly those of the rule.
+std::optional<RuleCall> rule_call(const FrequencyScaling& scaling);
+
+/// The first parameter of a rule with a value that the rule cannot be given.
+std::optional<ShapeFault> parameter_fault(const RuleCall& call);
+
+/// The keys of a rule's parameters, and the names of all rules with a parameter of this key. Both
+/// are for a workload file.
+std::vector<std::string_view> keys_of(const FrequencyRule& rule);
+std::vector<std::string_view> rules_with(std::string_view key);
+
+/// What a row says about a rope type that no rule computes, so that plain frequencies are timed;
+/// NULL if plain frequencies cannot stand in for that type, or if it is not known.
+const char* stand_in_note(std::string_view type);
+/// The rope types of a config.json that are known, in words.
+std::string known_rope_types();
+
+}  // namespace ropewalk::bench

@@ -1,0 +1,158 @@
+// A rule that is registered here alone is read from a workload file and from a config.json, and the
+// frequencies of the timed shape are the rule's.
+#include "benchmarks/workloads/scaling.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "benchmarks/workloads/model_config.h"
+#include "reference/frequencies.h"
+
+namespace ropewalk::bench {
+namespace {
+
+const RegisteredRule steps({
+    .name = "test_steps",
+    .config_types = {"test_steps", "su"},  // su has a stand-in in this file's absence
+    .parameters = {{.key = "step_divisor", .config_key = "divisor", .least = 0x1p-30},
+                   {.key = "first_pair",
+                    .config_key = "from",
+                    .meaning = "the first pair",
+                    .most = 100,
+                    .count = true,
+                    .otherwise = 2}},
+    .inv_freq =
+        [](double rope_theta, std::int64_t rotary_dim, std::span<const double> values) {
+          auto out = inverse_frequencies(rope_theta, rotary_dim);
+          for (auto i = static_cast<std::size_t>(values[1]); i < out.size(); ++i)
+            out[i] /= values[0];
+          return out;
+        },
+});
+
+const std::string toml = R"([[workload]]
+name = "toy/one"
+model = "Toy"
+source = "this test"
+phase = "decode"
+pairing = "interleaved"
+dtype = "f32"
+placement = "in_place"
+q_heads = 4
+k_heads = 2
+head_dim = 16
+rotary_dim = 16
+rope_theta = 10000
+batch = 1
+tokens = 1
+positions = "scattered"
+profiles = ["full"]
+)";
+
+Workload from_toml(const std::string& more) {
+  return parse_workloads(toml + more, "toy.toml").front();
+}
+
+std::string config_text(const std::string& members) {
+  return R"({"model_type": "llama", "num_attention_heads": 4, "num_key_value_heads": 2,)"
+         R"( "hidden_size": 64, "rope_theta": 10000, "rope_scaling": {)" +
+         members + "}}";
+}
+
+ModelConfig from_config(const std::string& members) {
+  return parse_model_config(config_text(members), "FILE", "", "toy");
+}
+
+std::string refusal_of(const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const BadFile& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+std::string refusal_of_toml(const std::string& more) {
+  return refusal_of([&] { from_toml(more); });
+}
+std::string refusal_of_config(const std::string& members) {
+  return refusal_of([&] { from_config(members); });
+}
+
+// rope_theta^(-i / 8) for the pairs below the first one, and a quarter of it for the others.
+void expect_steps_from(std::size_t first, const Workload& w) {
+  const auto plain = inverse_frequencies(10000, 16), stretched = workload_frequencies(w);
+  ASSERT_EQ(stretched.size(), plain.size());
+  for (std::size_t i = 0; i < plain.size(); ++i)
+    EXPECT_EQ(stretched[i], i < first ? plain[i] : plain[i] / 4) << i;
+  for (const double narrow : workload_frequencies_f32(w))
+    EXPECT_EQ(narrow, static_cast<double>(static_cast<float>(narrow)));
+}
+
+TEST(Scaling, ARuleOfOneFileIsReadFromAWorkloadFile) {
+  const Workload w = from_toml("scaling = \"test_steps\"\nstep_divisor = 4\nfirst_pair = 3\n");
+  EXPECT_EQ(w.scaling, (FrequencyScaling{"test_steps", {{"step_divisor", 4}, {"first_pair", 3}}}));
+  expect_steps_from(3, w);
+  expect_steps_from(2, from_toml("scaling = \"test_steps\"\nstep_divisor = 4\n"));
+  // Negative control: without the rule nothing is stretched.
+  EXPECT_EQ(workload_frequencies(from_toml("")), inverse_frequencies(10000, 16));
+}
+
+TEST(Scaling, ARuleOfOneFileIsReadFromAConfig) {
+  for (const char* type : {"test_steps", "su"}) {
+    const auto config =
+        from_config("\"rope_type\": \"" + std::string(type) + "\", \"divisor\": 4, \"from\": 3");
+    expect_steps_from(3, config.shape);
+    EXPECT_TRUE(config.not_timed.empty());
+    EXPECT_NE(config.shape.source.find("rope_scaling.divisor = 4"), std::string::npos);
+  }
+  const auto assumed = from_config(R"("type": "test_steps", "divisor": 4)");
+  expect_steps_from(2, assumed.shape);
+  EXPECT_NE(assumed.shape.source.find("first_pair 2, as test_steps takes it"), std::string::npos);
+  EXPECT_EQ(workload_frequencies(from_config(R"("type": "default")").shape),
+            inverse_frequencies(10000, 16));
+}
+
+TEST(Scaling, WhatItsDataDoNotAllowIsRefusedInWords) {
+  EXPECT_EQ(refusal_of_toml("scaling = \"test_steps\"\n"),
+            "toy.toml:1: workload 'toy/one': key 'step_divisor' is missing");
+  EXPECT_EQ(
+      refusal_of_toml("scaling = \"test_steps\"\nstep_divisor = 2e9\n"),
+      "toy.toml:19: workload 'toy/one': step_divisor is 2000000000; it must be 9.31323e-10 to "
+      "1e9");
+  EXPECT_EQ(refusal_of_toml("scaling = \"test_steps\"\nstep_divisor = 4\nfirst_pair = 101\n"),
+            "toy.toml:20: workload 'toy/one': the first pair is 101; it must be an integer from 1 "
+            "to 100");
+  EXPECT_EQ(refusal_of_toml("scaling = \"linear\"\nscaling_factor = 4\nfirst_pair = 1\n"),
+            "toy.toml:20: workload 'toy/one': first_pair is for test_steps alone");
+  EXPECT_NE(refusal_of_toml("scaling = \"test_steps\"\nscaling_factor = 4\n")
+                .find("toy.toml:19: workload 'toy/one': scaling_factor is for "),
+            std::string::npos);
+  EXPECT_NE(refusal_of_toml("scaling = \"spiral\"\n").find("test_steps"), std::string::npos);
+  EXPECT_EQ(refusal_of_config(R"("type": "su")"),
+            "FILE: rope_scaling.divisor: is missing, and su needs it");
+  EXPECT_EQ(refusal_of_config(R"("type": "test_steps", "divisor": 4, "from": 101)"),
+            "FILE: rope_scaling.from: is 101; it must be an integer from 1 to 100");
+  EXPECT_EQ(refusal_of_config(R"("type": "test_steps", "divisor": 0)"),
+            "FILE: rope_scaling: step_divisor is 0; it must be 9.31323e-10 to 1e9");
+}
+
+// A key of a rule that is also another key of a workload file would be read twice.
+TEST(Scaling, NoKeyOfARuleIsTaken) {
+  for (const FrequencyRule* rule : all_frequency_rules())
+    for (const std::string_view key : keys_of(*rule))
+      EXPECT_EQ(refusal_of_toml(std::string(key) + " = 7\n"),
+                "toy.toml:18: workload 'toy/one': " + std::string(key) + " without scaling");
+}
+
+TEST(Scaling, AStandInEndsWhereARuleComputes) {
+  EXPECT_NE(known_rope_types().find("test_steps"), std::string::npos) << known_rope_types();
+  EXPECT_NE(known_rope_types().find(", and (timed without) "), std::string::npos);
+  EXPECT_EQ(stand_in_note("su"), nullptr) << "the rule above computes it";
+  EXPECT_NE(stand_in_note("longrope"), nullptr);
+  EXPECT_EQ(stand_in_note("spiral"), nullptr);
+}
+
+}  // namespace
+}  // namespace ropewalk::bench
