@@ -43,7 +43,9 @@ enum Question {
   q_axis,
   q_start,
   q_frequency,
-  q_slice
+  q_slice,
+  q_types,
+  q_table_type
 };
 
 }  // namespace ropewalk::properties
