@@ -36,7 +36,7 @@ const std::byte* output_row(const Run& run, std::size_t placement, const HeadPla
   const TensorPlaces& places = p.tensor[at.tensor];
   const std::int64_t row = places.out_at + out_index(p.asked, at.tensor, at.b, at.t, at.h);
   return run.execution.outputs[placement][static_cast<std::size_t>(places.out)].data() +
-         row * data_type(p.source.dtype).bytes;
+         row * p.buffers[static_cast<std::size_t>(places.out)].element_bytes();
 }
 
 // The largest loss by underflow when 16-bit results are stored. It is eta / 2 for each component at
@@ -52,7 +52,8 @@ double lost_on_store(const bounds::Precision& p, const PairValue& y) {
 
 void compare_bits(const Run& first, const Run& second, const HeadPlace& at, const HeadPlace& origin,
                   const char* broken, Tally& tally) {
-  const auto size = static_cast<std::size_t>(data_type(second.problem.source.dtype).bytes);
+  const Dtype dtype = tensor_dtype(second.problem.source, at.tensor);
+  const auto size = static_cast<std::size_t>(data_type(dtype).bytes);
   for (std::size_t placement = 0; placement < 2; ++placement) {
     const std::byte* expected = output_row(first, placement, origin);
     const std::byte* got = output_row(second, placement, at);
@@ -116,26 +117,27 @@ Finding not_for_this_case(const char* why) {
   return f;
 }
 
-double relative_error_of_one_call(const Subject& subject, const Case& c) {
-  const double u = precision_of(subject.facts, c.dtype).u;
+double relative_error_of_one_call(const Subject& subject, const Case& c, std::uint32_t tensor) {
+  const double u = precision_of(subject.facts, c, tensor).u;
   if (subject.facts.error_bound > 0) return subject.facts.error_bound * u;
   const double product = bounds::product(u, scale_of(c) != 1);
-  return c.contract == ROPE_CONTRACT_TABLE
-             ? product * (1 + bounds::rounded_rotation * u)
-             : bounds::compound(product, bounds::computed_rotation * u);
+  if (c.contract != ROPE_CONTRACT_TABLE)
+    return bounds::compound(product, bounds::computed_rotation * u);
+  const double length = 1 + bounds::table_error(data_type(table_dtype(c)));
+  return product * length + table_rounding(subject.facts, c, tensor) * (1 + product);
 }
 
-double error_of_one_call(const Subject& subject, const Case& c, double rho) {
-  return std::abs(scale_of(c)) * rho * relative_error_of_one_call(subject, c) +
-         bounds::underflow(precision_of(subject.facts, c.dtype), scale_of(c));
+double error_of_one_call(const Subject& subject, const Case& c, std::uint32_t tensor, double rho) {
+  return std::abs(scale_of(c)) * rho * relative_error_of_one_call(subject, c, tensor) +
+         bounds::underflow(precision_of(subject.facts, c, tensor), scale_of(c));
 }
 
 void compare(const Subject& subject, const Run& first, const Run& second, const Law& law,
              Tally& tally) {
   const Case& c = first.problem.source;
-  const bounds::Precision precision = precision_of(subject.facts, c.dtype);
   for_each_head_of_both(second, law.source, [&](const HeadPlace& at, const HeadPlace& origin) {
     if (second.problem.asked.tensor[at.tensor].rotate == 0) return;
+    const bounds::Precision precision = precision_of(subject.facts, c, origin.tensor);
     for (std::size_t placement = 0; placement < 2; ++placement)
       for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
         const PairValue before = output_at(first, placement, origin, i);
@@ -150,7 +152,7 @@ void compare(const Subject& subject, const Run& first, const Run& second, const 
             magnitude(input_pair(first.problem, static_cast<int>(placement), origin, i));
         const double bound =
             law.bound
-                ? law.bound(rho) + law.gain * stored_error(precision, before) +
+                ? law.bound(rho, origin.tensor) + law.gain * stored_error(precision, before) +
                       stored_error(precision, got)
                 : (law.gain * lost_on_store(precision, before) + lost_on_store(precision, got)) *
                       (1 + 0x1p-50);  // ties reach the bound, and this sum is itself rounded
@@ -175,10 +177,12 @@ void compare_same(const Subject& subject, const Run& first, const Run& second,
     return;
   }
   const Case& c = first.problem.source;
-  compare(
-      subject, first, second,
-      {broken, source, nullptr, [&](double rho) { return 2 * error_of_one_call(subject, c, rho); }},
-      tally);
+  compare(subject, first, second,
+          {broken, source, nullptr,
+           [&](double rho, std::uint32_t tensor) {
+             return 2 * error_of_one_call(subject, c, tensor, rho);
+           }},
+          tally);
 }
 
 double angle_error(const Problem& p) {

@@ -31,9 +31,12 @@ harness::Finding not_for_this_case(const char* why);
 /// How far a pair of length rho may lie from R^ x before it is stored. R^ is the rotation that the
 /// kernel uses at that position. A table gives R^, so only the product errs. A kernel with its own
 /// angles may compute R^ in another way each time (a chunk that begins elsewhere), which adds 2 u.
-double error_of_one_call(const harness::Subject& subject, const harness::Case& c, double rho);
+/// It may also round a table wider than its arithmetic in one call and not in the other.
+double error_of_one_call(const harness::Subject& subject, const harness::Case& c,
+                         std::uint32_t tensor, double rho);
 /// The same relative to |a| rho, without underflow.
-double relative_error_of_one_call(const harness::Subject& subject, const harness::Case& c);
+double relative_error_of_one_call(const harness::Subject& subject, const harness::Case& c,
+                                  std::uint32_t tensor);
 
 /// What the second run should give, derived from the first run.
 struct Law {
@@ -42,9 +45,10 @@ struct Law {
   harness::HeadSource source;
   /// Maps the first run's pair to the second run's; NULL: they are equal.
   std::function<harness::PairValue(const harness::PairValue&)> expected;
-  /// The bound on |difference|, for an input of the first run of length rho. The storage errors of
-  /// both results are added. NULL: only underflow of stored 16-bit results is allowed.
-  std::function<double(double rho)> bound;
+  /// The bound on |difference|, for an input of the first run of length rho, and its tensor there.
+  /// The storage errors of both results are added. NULL: only underflow of stored 16-bit results is
+  /// allowed.
+  std::function<double(double rho, std::uint32_t tensor)> bound;
   /// The factor by which an error of the first run's pair grows in `expected`.
   double gain = 1;
 };

@@ -121,10 +121,31 @@ inline double with_storage(const Precision& p, double h, double y1, double y2) {
   return h + stored_error(p, std::abs(y1) + h, std::abs(y2) + h);
 }
 
-/// Before storage, the bound on |y - a x r^| against the given table's own r^, of magnitude r.
-inline double against_table(const Precision& p, double rho, double r, double scale) {
-  const double a = std::abs(scale);
-  return a * rho * r * product(p.u, scale != 1) + underflow(p, scale);
+/// How far a kernel may move a given rotation before it multiplies. The value of a table is read
+/// into the type that the kernel computes in. That is exact if the table's type is not wider. A
+/// wider table (f64 with f32 or 16-bit data) may be rounded to nearest: a component in [1/2, 1]
+/// moves by at most u / 2, a smaller one by less, as in rounded_rotation. Tables hold no larger
+/// components.
+inline double table_rounding(const Precision& p, const Format& table) {
+  return table.u < p.u ? rounded_rotation * p.u : 0;
+}
+
+/// How far the rows of a table of this type may be from the exact rotations: each component is
+/// rounded to f32 or f64, and from f32 to a 16-bit type. The first rounding moves a component by at
+/// most u of f32 / 2, and the second by at most u of the type / 2. Below the least normal number of
+/// the type, half its least subnormal is less than that.
+inline double table_error(const DataType& table) {
+  const double first = table.computed_in == table.dtype ? 0 : data_type(table.computed_in).format.u;
+  return rounded_rotation * (table.format.u + first);
+}
+
+/// Before storage, the bound on |y - a x r^| against the given table's own r^, of magnitude r. If
+/// the kernel first moves r^ by up to `rounding`, its product is that with a rotation of at most
+/// r + rounding, so the two errors are (r + rounding) product + rounding.
+inline double against_table(const Precision& p, double rho, double r, double scale,
+                            double rounding = 0) {
+  const double a = std::abs(scale), one = product(p.u, scale != 1);
+  return a * rho * r * one + a * rho * rounding * (1 + one) + underflow(p, scale);
 }
 
 /// Before storage, the bound against the exact rotation, if the kernel's rotation is off by at most

@@ -91,6 +91,20 @@ TEST_P(Storage, RotationsAreMovedByNoMoreThanTheirBound) {
   EXPECT_GT(worst, 0.95);
 }
 
+// Rows of a table in this type: rounded to f32, and then to it.
+TEST_P(Storage, TableRowsAreMovedByNoMoreThanTheirBound) {
+  const double bound = table_error(GetParam());
+  double worst = 0;
+  for (int n = 0; n < 200'000; ++n) {
+    const double angle = std::ldexp(static_cast<double>(random() >> 11), -50);
+    const auto stored = [&](double v) { return rounded(format, double{static_cast<float>(v)}); };
+    const double c = std::cos(angle), s = std::sin(angle);
+    worst = std::max(worst, std::hypot(stored(c) - c, stored(s) - s) / bound);
+  }
+  EXPECT_LE(worst, 1);
+  EXPECT_GT(worst, 0.9);
+}
+
 TEST_P(Storage, WhatWasComputedNearTheTruthIsStoredWithinTheBound) {
   for (int n = 0; n < 200'000; ++n) {
     const double y1 = any(), y2 = any();
@@ -182,6 +196,42 @@ TEST(Bounds, NothingIsAddedWhereResultsAreStoredAsComputed) {
     EXPECT_EQ(with_storage(p, 0.25, 1, 1), 0.25);
     EXPECT_EQ(p.unit(), p.u);
   }
+}
+
+// A wider table is rounded to f32 first. The product is then computed with exact operations, so
+// the whole error is that of the rounding.
+TEST(TableRounding, MovesAProductByNoMoreThanItsPart) {
+  const DataType& wide = data_type(Dtype::f64);
+  std::mt19937_64 random{20210420};
+  const double rounding = table_rounding(f32, wide.format);
+  double worst = 0;
+  for (int n = 0; n < 200'000; ++n) {
+    const double angle = std::ldexp(static_cast<double>(random() >> 11), -50);
+    const double c = std::cos(angle), s = std::sin(angle);
+    const double dc = double{static_cast<float>(c)} - c, ds = double{static_cast<float>(s)} - s;
+    const double x1 = std::cos(3 * angle), x2 = std::sin(3 * angle);
+    const double moved = std::hypot(x1 * dc - x2 * ds, x2 * dc + x1 * ds);
+    worst = std::max(worst, moved / rounding);
+  }
+  EXPECT_LE(worst, 1);
+  EXPECT_GT(worst, 0.9);
+}
+
+TEST(TableRounding, IsOnlyThatOfAWiderTable) {
+  for (const Dtype table : tensor_dtypes) {
+    const Format& format = data_type(table).format;
+    EXPECT_EQ(table_rounding(f64, format), 0);
+    EXPECT_EQ(table_rounding(f32, format) > 0, table == Dtype::f64);
+    EXPECT_EQ(table_rounding(stored_as(data_type(Dtype::bf16).format), format) > 0,
+              table == Dtype::f64);
+  }
+  for (const double scale : {1.0, -3.0}) {
+    EXPECT_EQ(against_table(f32, 2, 1, scale, 0), against_table(f32, 2, 1, scale));
+    EXPECT_GT(against_table(f32, 2, 1, scale, rounded_rotation * f32.u),
+              against_table(f32, 2, 1, scale) + 2 * std::abs(scale) * rounded_rotation * f32.u);
+  }
+  EXPECT_EQ(table_error(data_type(Dtype::f32)), rounded_rotation * f32.u);
+  EXPECT_EQ(table_error(data_type(Dtype::f64)), rounded_rotation * f64.u);
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ void visit_fields(C& c, Visit&& visit) {
   visit("rows_by", c.rows_by, rows_by_words);
   visit("table_spare_rows", c.table_spare_rows);
   visit("table_row_stride", c.table_row_stride);
+  visit("table_dtype", c.table_dtype, dtype_words);
   visit("own_tables", c.own_tables);
   visit("own_sin", c.own_sin);
   visit("attention_scale", c.attention_scale);
@@ -57,6 +58,7 @@ template <class T, class Visit>
 void visit_tensor_fields(T& t, Visit&& visit) {
   visit("heads", t.heads);
   visit("head_dim", t.head_dim);
+  visit("dtype", t.dtype, dtype_words);
   visit("offset", t.rotary_offset);
   visit("rotate", t.rotate);
   visit("in_place", t.in_place);
@@ -107,6 +109,12 @@ std::string show(const std::vector<T>& list) {
 template <class E, std::size_t N>
 std::string show(E value, const Words<N>& words) {
   return std::string(word_of(words, static_cast<std::int64_t>(value)));
+}
+
+// Empty: the field is left out of the line.
+template <class E, std::size_t N>
+std::string show(const std::optional<E>& value, const Words<N>& words) {
+  return value ? show(*value, words) : "";
 }
 
 std::string show_positions(const Case& c) {
@@ -204,6 +212,10 @@ struct FieldReader {
     }
     v = static_cast<E>(found - words.begin());
   }
+  template <class E, std::size_t N>
+  void operator()(std::optional<E>& v, const Words<N>& words) const {
+    (*this)(v.emplace(), words);
+  }
 };
 
 void read_positions(Case& c, std::string_view text) {
@@ -283,14 +295,16 @@ std::string to_text(const Case& c) {
   static const TensorCase plain_tensor;
   for (std::size_t i = 0; i < c.tensors.size(); ++i) {
     std::map<std::string_view, std::string> tensor_defaults;
-    visit_tensor_fields(plain_tensor, [&](std::string_view name, const auto& v) {
-      tensor_defaults[name] = show(v);
-    });
-    visit_tensor_fields(c.tensors[i], [&](std::string_view name, const auto& v) {
-      const std::string text = show(v);
-      if (text != tensor_defaults[name] || name == "heads")
-        add(fmt::format("{}.{}", tensor_words[i], name), text);
-    });
+    const auto keep = [&](std::string_view name, const auto& v, const auto&... words) {
+      tensor_defaults[name] = show(v, words...);
+    };
+    visit_tensor_fields(plain_tensor, keep);
+    visit_tensor_fields(c.tensors[i],
+                        [&](std::string_view name, const auto& v, const auto&... words) {
+                          const std::string text = show(v, words...);
+                          if (text != tensor_defaults[name] || name == "heads")
+                            add(fmt::format("{}.{}", tensor_words[i], name), text);
+                        });
   }
   return out;
 }
@@ -307,6 +321,12 @@ Case case_from_text(const std::string& text) {
     read_word(c, word);
   }
   return c;
+}
+
+std::vector<Dtype> types_beside(Dtype dtype) {
+  std::vector<Dtype> out(tensor_dtypes.begin(), tensor_dtypes.end());
+  std::erase(out, dtype);
+  return out;
 }
 
 std::vector<std::int64_t> positions_of(const Case& c) {

@@ -3,6 +3,7 @@
 // (docs/replay.md).
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ struct Strides {
 /// One tensor of shape [batch, tokens, heads, head_dim].
 struct TensorCase {
   std::int64_t heads = 1, head_dim = 2, rotary_offset = 0;
+  std::optional<Dtype> dtype;  ///< if empty, that of the case
   bool rotate = true, in_place = false;
   Strides in, out;
   std::int64_t in_at = 0, out_at = 0;  ///< index in the buffer of the tensor's first element
@@ -66,7 +68,7 @@ struct Case {
   std::int32_t contract = ROPE_CONTRACT_TABLE;
   Operation operation = Operation::forward;
   Pairing pairing = Pairing::half_split;
-  Dtype dtype = Dtype::f32;
+  Dtype dtype = Dtype::f32;  ///< of every tensor that has none of its own
   std::int64_t batch = 1, tokens = 1, rotary_dim = 2;
   double rope_theta = 10000;
   std::vector<double> inv_freq;  ///< explicit frequencies; if empty, rope_theta gives them
@@ -80,7 +82,8 @@ struct Case {
   std::int32_t rows_by = ROPE_ROW_BY_POSITION;
   std::int64_t table_spare_rows = 0;  ///< table rows beyond the needed rows
   std::int64_t table_row_stride = contiguous;
-  bool own_tables = false;  ///< true: each tensor has its own table, with other angles
+  std::optional<Dtype> table_dtype;  ///< if empty: f64 if `dtype` is f64, else f32
+  bool own_tables = false;           ///< true: each tensor has its own table, with other angles
   /// true: all tensors share cos; each tensor after the first has a sin of its own, negated
   bool own_sin = false;
   double attention_scale = 0;
@@ -95,6 +98,22 @@ struct Case {
 /// The factor on rotated elements. A stored 0 means 1.
 inline double scale_of(const Case& c) {
   return c.attention_scale == 0 ? 1 : c.attention_scale;
+}
+
+/// The data type of a tensor.
+inline Dtype tensor_dtype(const Case& c, const TensorCase& t) {
+  return t.dtype.value_or(c.dtype);
+}
+inline Dtype tensor_dtype(const Case& c, std::size_t tensor) {
+  return tensor_dtype(c, c.tensors[tensor]);
+}
+
+/// The types that a tensor or a table may have beside this one.
+std::vector<Dtype> types_beside(Dtype dtype);
+
+/// The data type of cos and sin.
+inline Dtype table_dtype(const Case& c) {
+  return c.table_dtype.value_or(data_type(c.dtype).computed_in);
 }
 
 /// Writes the case as the words of a replay line. Fields with their default value are left out.

@@ -19,8 +19,7 @@ void check_sizes(const Case& c) {
   require(c.rotary_dim <= largest_rotary_dim, "rotary_dim must be at most {}", largest_rotary_dim);
   require(!c.tensors.empty() && c.tensors.size() <= ROPE_MAX_TENSORS, "1 to 4 tensors are allowed");
   require(is_floating(in_contract(c.dtype)), "dtype must be a floating-point type");
-  require(c.contract != ROPE_CONTRACT_F32_ANGLE || data_type(c.dtype).computed_in == Dtype::f32,
-          "the f32_angle contract is not for f64 data");
+  require(is_floating(in_contract(table_dtype(c))), "table_dtype must be a floating-point type");
   require(c.position_dtype == Dtype::i32 || c.position_dtype == Dtype::i64,
           "position_dtype must be i32 or i64");
   require(!(c.own_tables && c.own_sin), "own_tables and own_sin exclude each other");
@@ -35,6 +34,10 @@ void check_sizes(const Case& c) {
     const TensorCase& t = c.tensors[i];
     const auto name = tensor_words[i];
     require(t.heads >= 1 && t.head_dim >= 1, "{}: heads and head_dim must be at least 1", name);
+    const Dtype dtype = tensor_dtype(c, t);
+    require(is_floating(in_contract(dtype)), "{}: dtype must be a floating-point type", name);
+    require(c.contract != ROPE_CONTRACT_F32_ANGLE || data_type(dtype).computed_in == Dtype::f32,
+            "the f32_angle contract is not for f64 data");
     require(!t.rotate || (t.rotary_offset >= 0 && c.rotary_dim <= t.head_dim &&
                           t.rotary_offset <= t.head_dim - c.rotary_dim),
             "{}: the window [{}, +{}) is not inside head_dim {}", name, t.rotary_offset,
@@ -47,10 +50,11 @@ void check_sizes(const Case& c) {
             "{}: in place needs equal strides and offsets", name);
     require(!c.fused || t.in_place == c.tensors[0].in_place,
             "fused tensors must be in place all or none");
+    require(!c.fused || dtype == tensor_dtype(c, 0), "fused tensors must have one dtype");
     const auto wanted = times(times(c.batch, c.tokens), times(t.heads, t.head_dim));
     require(t.values.empty() || std::ssize(t.values) == wanted, "{}.values needs {} values, got {}",
             name, wanted, t.values.size());
-    all_bytes = plus(all_bytes, times(wanted, times(data_type(c.dtype).bytes, t.in_place ? 1 : 2)));
+    all_bytes = plus(all_bytes, times(wanted, times(data_type(dtype).bytes, t.in_place ? 1 : 2)));
     require(all_bytes <= largest_case_bytes, "the case is larger than 2 GiB");
   }
 }

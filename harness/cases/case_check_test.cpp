@@ -46,15 +46,27 @@ void expect_refusals(std::initializer_list<Bad> list, std::string (*check)(const
 }
 
 TEST(CaseCheck, GoodCasesPass) {
-  for (const char* line : {"", "positions=from:0:0", "batch=3 tokens=2 positions=0,1,2,3,4,5",
+  for (const char* line : {"",
+                           "positions=from:0:0",
+                           "batch=3 tokens=2 positions=0,1,2,3,4,5",
                            "contract=exact positions=from:-2147483648:1",
                            "contract=exact tokens=2 positions=2147483646,2147483647",
                            "rows_by=token positions=-5 positions_null=1",
                            "batch=2 tokens=2 positions=1,2,1,2 position_batch_stride=0",
                            "batch=2 tokens=2 positions=random:0:9 position_batch_stride=0",
-                           "inv_freq=0x1.921fb54442d18p+2", "q.rotate=0 q.head_dim=1",
-                           "q.head_dim=5 q.offset=3", "dtype=f64 contract=exact", "dtype=f16",
-                           "dtype=bf16 contract=f32_angle", "attention_scale=-0.5"}) {
+                           "inv_freq=0x1.921fb54442d18p+2",
+                           "q.rotate=0 q.head_dim=1",
+                           "q.head_dim=5 q.offset=3",
+                           "dtype=f64 contract=exact",
+                           "dtype=f16",
+                           "q.dtype=f16 k.dtype=f64 t2.dtype=bf16",
+                           "fused=1 k.heads=1 k.dtype=f32 k.out_at=2",
+                           "fused=1 q.dtype=bf16 k.dtype=bf16 k.out_at=2",
+                           "table_dtype=f16",
+                           "dtype=f64 table_dtype=bf16",
+                           "contract=f32_angle k.dtype=f16",
+                           "dtype=bf16 contract=f32_angle",
+                           "attention_scale=-0.5"}) {
     EXPECT_EQ(validation(line), "") << line;
     EXPECT_EQ(layout(line), "") << line;
   }
@@ -77,6 +89,10 @@ TEST(CaseCheck, SizesAndWords) {
           {"t2.head_dim=0 q.heads=1", "t2: heads and head_dim must be at least 1"},
           {"dtype=i32", "dtype must be a floating-point type"},
           {"dtype=i64", "dtype must be a floating-point type"},
+          {"k.dtype=i64", "k: dtype must be a floating-point type"},
+          {"table_dtype=i32", "table_dtype must be a floating-point type"},
+          {"contract=f32_angle k.dtype=f64", "the f32_angle contract is not for f64 data"},
+          {"fused=1 k.dtype=f16 k.out_at=2", "fused tensors must have one dtype"},
           {"position_dtype=f32", "position_dtype must be i32 or i64"},
           {"contract=f32_angle dtype=f64", "the f32_angle contract is not for f64 data"},
           {"attention_scale=inf", "attention_scale must be finite"},

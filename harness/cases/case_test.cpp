@@ -58,6 +58,7 @@ class FieldDraw {
     t.heads = integer();
     t.head_dim = integer();
     t.rotary_offset = integer();
+    if (coin()) t.dtype = Dtype{word(6)};
     t.rotate = coin();
     t.in_place = coin();
     t.in = strides();
@@ -106,6 +107,7 @@ class FieldDraw {
     c.rows_by = word(2);
     c.table_spare_rows = integer();
     c.table_row_stride = integer();
+    if (coin()) c.table_dtype = Dtype{word(6)};
     c.own_tables = coin();
     c.attention_scale = number();
     c.data = static_cast<DataPattern>(below(5));
@@ -178,6 +180,20 @@ TEST(CaseText, PluginPathMayHoldAnything) {
   const std::string line = to_text(c);
   EXPECT_NE(line.find("plugin=/home/my%20stuff/%22it%27s%22%20100%25/"), std::string::npos) << line;
   EXPECT_EQ(case_from_text(line).plugin, c.plugin);
+}
+
+TEST(CaseText, TensorsAndTablesHaveTheTypeOfTheCaseUnlessTheySayAnother) {
+  const Case c = case_from_text("dtype=bf16 q.heads=2 k.dtype=f64 table_dtype=f16");
+  EXPECT_EQ(tensor_dtype(c, 0), Dtype::bf16);
+  EXPECT_EQ(tensor_dtype(c, 1), Dtype::f64);
+  EXPECT_EQ(table_dtype(c), Dtype::f16);
+  EXPECT_EQ(to_text(c),
+            "dtype=bf16 table_dtype=f16 positions=from:0:1 q.heads=2 k.heads=1 k.dtype=f64");
+  EXPECT_EQ(table_dtype(case_from_text("dtype=f64")), Dtype::f64);
+  EXPECT_EQ(table_dtype(case_from_text("dtype=bf16")), Dtype::f32);
+  EXPECT_EQ(table_dtype(case_from_text("k.dtype=f64")), Dtype::f32) << "the case's type decides";
+  EXPECT_NE(refusal("k.dtype=f8").find("k.dtype=f8 is not one of"), std::string::npos);
+  EXPECT_NE(refusal("table_dtype=").find("table_dtype= is not one of"), std::string::npos);
 }
 
 // People keep such lines in bug reports, so they must mean the same in every later version.

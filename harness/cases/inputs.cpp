@@ -54,19 +54,22 @@ void replace_pairs(Problem& p,
     if (p.asked.tensor[at.tensor].rotate == 0) return;
     auto& bytes = input_bytes(p, placement, at.tensor);
     const std::int64_t row = input_row(p, at);
+    const Dtype dtype = tensor_dtype(p.source, at.tensor);
     for (std::int64_t i = 0; i < p.asked.rotary_dim / 2; ++i) {
       const PairValue x = value(placement, at, i);
       const PairIndex e = pair_elements(p.asked, at.tensor, i);
-      store(bytes, p.source.dtype, row + e.first, x.re.hi);
-      store(bytes, p.source.dtype, row + e.second, x.im.hi);
+      store(bytes, dtype, row + e.first, x.re.hi);
+      store(bytes, dtype, row + e.second, x.im.hi);
     }
   });
 }
 
 void copy_heads(const Problem& from, Problem& to, const HeadSource& source) {
-  const std::int64_t size = data_type(to.source.dtype).bytes;
   for_each_head_of(to, [&](int placement, const HeadPlace& at) {
     const HeadPlace origin = source(at);
+    const Dtype dtype = tensor_dtype(to.source, at.tensor);
+    require(dtype == tensor_dtype(from.source, origin.tensor), "copied heads must have one dtype");
+    const std::int64_t size = data_type(dtype).bytes;
     const auto& read = given(from, placement, from.tensor[origin.tensor].in);
     auto& bytes = input_bytes(to, placement, at.tensor);
     std::memcpy(bytes.data() + input_row(to, at) * size,

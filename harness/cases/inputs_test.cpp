@@ -14,7 +14,7 @@ Problem laid_out(const std::string& text) {
 }
 
 double input(const Problem& p, int placement, const HeadPlace& at, std::int64_t e) {
-  return load(given(p, placement, p.tensor[at.tensor].in), p.source.dtype,
+  return load(given(p, placement, p.tensor[at.tensor].in), tensor_dtype(p.source, at.tensor),
               p.tensor[at.tensor].in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h) + e);
 }
 
@@ -25,6 +25,27 @@ TEST(Inputs, PairsLieWhereTheContractPutsThem) {
   const Problem next = laid_out("pairing=interleaved rotary_dim=6 q.head_dim=9 q.offset=2");
   EXPECT_EQ(pair_elements(next.asked, 0, 1).first, 4);
   EXPECT_EQ(pair_elements(next.asked, 0, 1).second, 5);
+}
+
+TEST(Inputs, AreReplacedAndCopiedInTheTypeOfEachTensor) {
+  const std::string shape = "tokens=2 q.heads=2 k.heads=2 k.dtype=f16 k.head_dim=3 t2.dtype=f64";
+  Problem p = laid_out(shape + " seed=0x7"), other = laid_out(shape);
+  replace_pairs(p, [](int, const HeadPlace& at, std::int64_t) {
+    return PairValue{DoubleDouble(0.5 + at.tensor), DoubleDouble(-0.25)};
+  });
+  copy_heads(p, other, [](const HeadPlace& at) { return at; });
+  for (const Problem* each : {&p, &other})
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      EXPECT_EQ(input(*each, 1, {i, 0, 1, 0}, 0), 0.5 + i);
+      EXPECT_EQ(input(*each, 1, {i, 0, 1, 0}, 1), -0.25);
+    }
+  const auto k = static_cast<std::size_t>(p.tensor[1].in);
+  EXPECT_EQ(p.buffers[k].content, other.buffers[k].content);
+  EXPECT_THROW(copy_heads(p, other,
+                          [](const HeadPlace& at) {
+                            return HeadPlace{at.tensor == 1 ? 0 : at.tensor, at.b, at.t, 0};
+                          }),
+               BadCase);
 }
 
 TEST(Inputs, ReplacedPairsAreThoseOfBothPlacementsAndNothingElse) {

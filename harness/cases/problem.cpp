@@ -42,7 +42,7 @@ rope_tensor shape_of(const Case& c, const TensorCase& t) {
   s.out_head_stride = given_or(t.out.head, t.head_dim);
   s.out_token_stride = given_or(t.out.token, row);
   s.out_batch_stride = given_or(t.out.batch, times(c.tokens, row));
-  s.in_dtype = s.out_dtype = in_contract(c.dtype);
+  s.in_dtype = s.out_dtype = in_contract(tensor_dtype(c, t));
   s.rotate = t.rotate ? 1 : 0;
   s.in_place = t.in_place ? 1 : 0;
   return s;
@@ -86,7 +86,7 @@ rope_problem problem_of(const Case& c, const std::vector<std::int64_t>& position
   p.max_position = *high + more_high;
   p.angle_source = c.contract == ROPE_CONTRACT_TABLE ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ;
   if (p.angle_source == ROPE_ANGLES_TABLE) {
-    p.table_dtype = in_contract(data_type(c.dtype).computed_in);
+    p.table_dtype = in_contract(table_dtype(c));
     p.table_rows_by = c.rows_by;
     require(c.table_spare_rows >= 0, "table_spare_rows must not be negative");
     const std::int64_t needed = c.rows_by == ROPE_ROW_BY_TOKEN ? c.batch * c.tokens : *high + 1;
@@ -145,15 +145,16 @@ void add_tensors(const Case& c, Problem& out) {
     all_out = std::max(all_out, outs[i]);
   }
   const bool fused_in_place = c.fused && c.tensors[0].in_place;
+  const Dtype fused = tensor_dtype(c, 0);  // of all tensors that share a buffer
   int fused_in = -1, fused_out = -1;
   if (c.fused)
-    fused_in = add_buffer(out, fused_in_place ? "in_out" : "in", all_in, c.dtype, fused_in_place);
+    fused_in = add_buffer(out, fused_in_place ? "in_out" : "in", all_in, fused, fused_in_place);
   if (fused_in_place) out.buffers.back().holds_input = true;
-  if (c.fused)
-    fused_out = fused_in_place ? fused_in : add_buffer(out, "out", all_out, c.dtype, true);
+  if (c.fused) fused_out = fused_in_place ? fused_in : add_buffer(out, "out", all_out, fused, true);
   for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
     const TensorCase& t = c.tensors[i];
     const std::string name(tensor_words[i]);
+    const Dtype dtype = tensor_dtype(c, t);
     TensorPlaces& places = out.tensor[i];
     places.in_at = t.in_at;
     places.out_at = t.out_at;
@@ -161,11 +162,11 @@ void add_tensors(const Case& c, Problem& out) {
       places.in = fused_in;
       places.out = fused_out;
     } else if (t.in_place) {
-      places.in = places.out = add_buffer(out, name + ".in_out", ins[i], c.dtype, true);
+      places.in = places.out = add_buffer(out, name + ".in_out", ins[i], dtype, true);
       out.buffers.back().holds_input = true;
     } else {
-      places.in = add_buffer(out, name + ".in", ins[i], c.dtype, false);
-      places.out = add_buffer(out, name + ".out", outs[i], c.dtype, true);
+      places.in = add_buffer(out, name + ".in", ins[i], dtype, false);
+      places.out = add_buffer(out, name + ".out", outs[i], dtype, true);
     }
     fill_tensor(c, p, i, t.in_at, out.buffers[static_cast<std::size_t>(places.in)].content);
     mark_owned(c, p, i, t.out_at, out.buffers[static_cast<std::size_t>(places.out)]);
@@ -188,8 +189,8 @@ class TableRows {
       for (std::size_t pair = 0; pair < half; ++pair)
         for (std::size_t row = 0; row < positions_.size(); ++row) {
           const auto at = static_cast<std::int64_t>(row * half + pair);
-          const Rotation r = given_rotation(out, oracle, tensor, positions_[row],
-                                            static_cast<std::int64_t>(pair));
+          const Rotation r =
+              given_rotation(out, oracle, tensor, positions_[row], static_cast<std::int64_t>(pair));
           store_as<Stored>(cos_, at, r.re.hi);
           store_as<Stored>(sin_, at, r.im.hi);
         }

@@ -78,6 +78,28 @@ TEST(Problem, DoublesUseAllTheirBits) {
   EXPECT_EQ(names(p), (std::vector<std::string>{"q.in", "q.out", "positions"}));
 }
 
+TEST(Problem, EachTensorAndTheTableHaveTheirOwnType) {
+  const Problem p = laid_out(
+      "seed=0x9 tokens=2 rotary_dim=4 table_dtype=f16 q.head_dim=4 k.head_dim=6 k.dtype=f64 "
+      "t2.head_dim=4 t2.dtype=bf16 t2.in_place=1");
+  const Dtype types[] = {Dtype::f32, Dtype::f64, Dtype::bf16};
+  const char* inputs[] = {"q.in", "k.in", "t2.in_out"};
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(p.asked.tensor[i].in_dtype, in_contract(types[i]));
+    const Buffer& in = buffer(p, inputs[i]);
+    EXPECT_EQ(in.dtype, types[i]);
+    const std::int64_t heads = p.asked.tensor[i].head_dim;
+    EXPECT_EQ(std::ssize(in.content), 2 * heads * data_type(types[i]).bytes);
+    const int mantissa = data_type(types[i]).format.mantissa;
+    EXPECT_EQ(load(in.content, types[i], heads + 1), unit_value(hash(9, i, 0, 1, 0, 1), mantissa));
+  }
+  EXPECT_EQ(owned_elements(buffer(p, "k.out")), 12);
+  EXPECT_TRUE(poisoned(buffer(p, "k.out"), 11));
+  const Buffer& cos = buffer(p, "cos");
+  EXPECT_EQ(cos.dtype, Dtype::f16);
+  EXPECT_EQ(load(cos.content, Dtype::f16, 2), double{F16(static_cast<float>(std::cos(1.0)))});
+}
+
 TEST(Problem, SmallerCaseKeepsTheRestOfItsData) {
   const Problem large = laid_out("tokens=3 q.heads=3"), small = laid_out("tokens=2 q.heads=2");
   for (std::int64_t t = 0; t < 2; ++t)

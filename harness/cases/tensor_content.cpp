@@ -68,10 +68,10 @@ std::uint64_t copied_bits(Dtype dtype, std::uint64_t random, std::int64_t e) {
 }
 
 // Writes the rotated window of head h, from element `begin` of the buffer.
-void fill_window(const Case& c, std::uint64_t head_hash, std::int64_t h, std::int64_t begin,
-                 std::vector<std::byte>& bytes) {
-  const DataType& type = data_type(c.dtype);
-  with_floating_type(c.dtype, [&]<class Stored>(std::type_identity<Stored>) {
+void fill_window(const Case& c, Dtype dtype, std::uint64_t head_hash, std::int64_t h,
+                 std::int64_t begin, std::vector<std::byte>& bytes) {
+  const DataType& type = data_type(dtype);
+  with_floating_type(dtype, [&]<class Stored>(std::type_identity<Stored>) {
     const auto fill = [&](auto&& value_of) {
       for (std::int64_t e = 0; e < c.rotary_dim; ++e)
         store_as<Stored>(bytes, begin + e, value_of(e));
@@ -84,11 +84,11 @@ void fill_window(const Case& c, std::uint64_t head_hash, std::int64_t h, std::in
 }
 
 // Writes the elements of a head that are not rotated, from element `begin` of the buffer.
-void fill_copied(const Case& c, std::uint64_t head_hash, std::int64_t from, std::int64_t to,
+void fill_copied(Dtype dtype, std::uint64_t head_hash, std::int64_t from, std::int64_t to,
                  std::int64_t begin, std::vector<std::byte>& bytes) {
-  const auto size = static_cast<std::size_t>(data_type(c.dtype).bytes);
+  const auto size = static_cast<std::size_t>(data_type(dtype).bytes);
   for (std::int64_t e = from; e < to; ++e) {
-    const std::uint64_t bits = copied_bits(c.dtype, hash(head_hash, e), e);
+    const std::uint64_t bits = copied_bits(dtype, hash(head_hash, e), e);
     std::memcpy(bytes.data() + static_cast<std::size_t>(begin + e) * size, &bits, size);
   }
 }
@@ -112,7 +112,8 @@ void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std
   const std::int64_t window = given.rotate ? given.rotary_offset : s.head_dim;
   const std::int64_t window_end = given.rotate ? window + c.rotary_dim : s.head_dim;
   const std::int64_t period = period_of(c, given, s);
-  const auto size = data_type(c.dtype).bytes;
+  const Dtype dtype = tensor_dtype(c, given);
+  const auto size = data_type(dtype).bytes;
   std::vector<std::int64_t> made;  // the rows that others repeat
   std::size_t next = 0;
   std::int64_t count = 0;
@@ -122,7 +123,7 @@ void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std
         const std::int64_t row = at + in_index(p, tensor, b, t, h);
         if (!given.values.empty()) {
           for (std::int64_t e = 0; e < s.head_dim; ++e, ++next)
-            store(bytes, c.dtype, row + e, given.values[next]);
+            store(bytes, dtype, row + e, given.values[next]);
           continue;
         }
         if (period > 0 && count >= period) {
@@ -135,9 +136,10 @@ void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std
         ++count;
         // hash() is a fold: the coordinates that a head's elements share are hashed once.
         const std::uint64_t outside = hash(c.seed, 0xb175, tensor, b, t, h);
-        fill_copied(c, outside, 0, window, row, bytes);
-        if (given.rotate) fill_window(c, hash(c.seed, tensor, b, t, h), h, row + window, bytes);
-        fill_copied(c, outside, window_end, s.head_dim, row, bytes);
+        fill_copied(dtype, outside, 0, window, row, bytes);
+        if (given.rotate)
+          fill_window(c, dtype, hash(c.seed, tensor, b, t, h), h, row + window, bytes);
+        fill_copied(dtype, outside, window_end, s.head_dim, row, bytes);
       }
 }
 

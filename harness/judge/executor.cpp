@@ -154,8 +154,8 @@ void for_each_row_of(const Problem& one, const Problem& other, Visit&& visit) {
       for (std::int64_t t = 0; t < p.tokens; ++t)
         for (std::int64_t h = 0; h < p.tensor[i].heads; ++h) {
           const TensorPlaces& at = one.tensor[i];
-          const auto bytes =
-              static_cast<std::uint64_t>(p.tensor[i].head_dim * data_type(one.source.dtype).bytes);
+          const Buffer& in = one.buffers[static_cast<std::size_t>(at.in)];
+          const auto bytes = static_cast<std::uint64_t>(p.tensor[i].head_dim * in.element_bytes());
           visit(at.in, at.in_at + in_index(p, i, b, t, h),
                 at.in_at + in_index(other.asked, i, b, t, h), bytes);
           if (at.out != at.in)
@@ -232,12 +232,14 @@ void perform_far(Subject& subject, const Problem& problem, const Call& call, int
   const Problem far = moved_apart(problem, axis, stride);
   std::vector<Placed> places = place_buffers(far, call, false, 0);
   std::uint64_t end = 0;
-  const auto bytes = static_cast<std::uint64_t>(data_type(problem.source.dtype).bytes);
+  const auto byte_of = [&](int buffer, std::int64_t element) {
+    const Buffer& b = problem.buffers[static_cast<std::size_t>(buffer)];
+    return static_cast<std::uint64_t>(element * b.element_bytes());
+  };
   for_each_row_of(far, problem, [&](int buffer, std::int64_t at, std::int64_t, std::uint64_t row) {
     Placed& p = places[static_cast<std::size_t>(buffer)];
     p.lead = 0;
-    p.pages_bytes = std::max<std::uint64_t>(
-        p.pages_bytes, whole_pages(static_cast<std::uint64_t>(at) * bytes + row));
+    p.pages_bytes = std::max<std::uint64_t>(p.pages_bytes, whole_pages(byte_of(buffer, at) + row));
   });
   for (Placed& p : places) {
     p.offset = end;
@@ -261,26 +263,22 @@ void perform_far(Subject& subject, const Problem& problem, const Call& call, int
       outputs[i] = content;  // poison, or the input if in place
   }
   const auto far_row = [&](int buffer, std::int64_t at) {
-    return memory + places[static_cast<std::size_t>(buffer)].offset +
-           static_cast<std::uint64_t>(at) * bytes;
+    return memory + places[static_cast<std::size_t>(buffer)].offset + byte_of(buffer, at);
   };
-  for_each_row_of(far, problem,
-                  [&](int buffer, std::int64_t at, std::int64_t near, std::uint64_t row) {
-                    std::memcpy(far_row(buffer, at),
-                                given(problem, call.placement, buffer).data() +
-                                    static_cast<std::uint64_t>(near) * bytes,
-                                row);
-                  });
+  for_each_row_of(
+      far, problem, [&](int buffer, std::int64_t at, std::int64_t near, std::uint64_t row) {
+        std::memcpy(far_row(buffer, at),
+                    given(problem, call.placement, buffer).data() + byte_of(buffer, near), row);
+      });
   execution.result = subject.worker.call(subject.facts.index, describe(far, places, call, end),
                                          call.steps, named_regions(problem, places));
   if (execution.result.kind != CallResult::Kind::ok) return;
-  for_each_row_of(far, problem,
-                  [&](int buffer, std::int64_t at, std::int64_t near, std::uint64_t row) {
-                    if (problem.buffers[static_cast<std::size_t>(buffer)].writable)
-                      std::memcpy(outputs[static_cast<std::size_t>(buffer)].data() +
-                                      static_cast<std::uint64_t>(near) * bytes,
-                                  far_row(buffer, at), row);
-                  });
+  for_each_row_of(
+      far, problem, [&](int buffer, std::int64_t at, std::int64_t near, std::uint64_t row) {
+        if (problem.buffers[static_cast<std::size_t>(buffer)].writable)
+          std::memcpy(outputs[static_cast<std::size_t>(buffer)].data() + byte_of(buffer, near),
+                      far_row(buffer, at), row);
+      });
 }
 
 Execution execute(Subject& subject, const Problem& problem) {

@@ -15,8 +15,9 @@ namespace {
 PairValue load_pair(const Problem& p, const std::vector<std::byte>& bytes, std::int64_t row,
                     std::uint32_t tensor, std::int64_t pair) {
   const PairIndex at = pair_elements(p.asked, tensor, pair);
-  return {DoubleDouble(load(bytes, p.source.dtype, row + at.first)),
-          DoubleDouble(load(bytes, p.source.dtype, row + at.second))};
+  const Dtype dtype{p.asked.tensor[tensor].in_dtype};
+  return {DoubleDouble(load(bytes, dtype, row + at.first)),
+          DoubleDouble(load(bytes, dtype, row + at.second))};
 }
 
 double as_double(double v) {
@@ -50,21 +51,22 @@ double factor_for(Dtype dtype, double rho) {
 
 // The bound before storage, with all magnitudes multiplied by `factor`.
 double computed_bound(const KernelFacts& facts, const Case& c, const bounds::Precision& at_one,
-                      double rho, double r, double factor) {
+                      double table_rounding, double rho, double r, double factor) {
   bounds::Precision p = at_one;
   p.eta *= factor;
   p.normal *= factor;
   const double scale = scale_of(c);
   if (facts.error_bound > 0)
     return facts.error_bound * p.u * std::abs(scale) * rho + bounds::underflow(p, scale);
-  if (c.contract == ROPE_CONTRACT_TABLE) return bounds::against_table(p, rho, r, scale);
+  if (c.contract == ROPE_CONTRACT_TABLE)
+    return bounds::against_table(p, rho, r, scale, table_rounding);
   return bounds::against_exact(p, rho, bounds::computed_rotation * p.u, scale);
 }
 
 // The contract promises nothing if the result, or the value that is scaled first, could overflow.
-bool may_overflow(const Case& c, double rho) {
-  const double a = std::max(1.0, std::abs(scale_of(c)));
-  return !(rho <= data_type(c.dtype).format.largest / a * std::sqrt(0.5));
+bool may_overflow(const HeadRule& rule, double rho) {
+  const double a = std::max(1.0, std::abs(rule.scale));
+  return !(rho <= data_type(rule.dtype).format.largest / a * std::sqrt(0.5));
 }
 
 template <class Wide>
@@ -89,8 +91,8 @@ void compare_pair(const HeadRule& rule, const Complex<Wide>& x, const Complex<Wi
     });
     return;
   }
-  if (may_overflow(rule.c, rho)) return;
-  const double factor = factor_for(rule.c.dtype, rho);
+  if (may_overflow(rule, rho)) return;
+  const double factor = factor_for(rule.dtype, rho);
   const auto moved = [factor](const Complex<Wide>& z) {
     return Complex<Wide>{Wide(as_double(z.re) * factor), Wide(as_double(z.im) * factor)};
   };
@@ -99,8 +101,8 @@ void compare_pair(const HeadRule& rule, const Complex<Wide>& x, const Complex<Wi
                                         as_double(got.im - expected.im)};
   const double length = std::abs(as_complex(from));
   const auto bound_here = [&] {
-    const double h =
-        computed_bound(rule.facts, rule.c, rule.precision, length, std::abs(as_complex(r)), factor);
+    const double h = computed_bound(rule.facts, rule.c, rule.precision, rule.table_rounding, length,
+                                    std::abs(as_complex(r)), factor);
     return rule.times *
            bounds::with_storage(rule.precision, h, as_double(expected.re), as_double(expected.im));
   };
@@ -175,7 +177,8 @@ void compare_head_as(const HeadRule& rule, const HeadView& head,
   }
 }
 
-// Compares the rows of some tokens of one batch row of a tensor.
+// Compares the rows of some tokens of one batch row of a tensor, whose elements are stored as
+// `Stored`.
 template <class Stored>
 void compare_tokens(Subject& subject, const Problem& p, const Outputs& outputs,
                     const HeadRule& rule, HeadPlace at, const std::vector<std::int64_t>& tokens,
@@ -185,8 +188,8 @@ void compare_tokens(Subject& subject, const Problem& p, const Outputs& outputs,
                        position_of(p, outputs.placement, at.b, at.t));
   };
   const std::int64_t half = p.asked.rotary_dim / 2;
-  const auto rotations = widen<Stored>(
-      rotations_of(p, subject.oracle, outputs.placement, at.tensor, at.b, tokens));
+  const auto rotations =
+      widen<Stored>(rotations_of(p, subject.oracle, outputs.placement, at.tensor, at.b, tokens));
   const TensorPlaces& places = p.tensor[at.tensor];
   const rope_tensor& shape = p.asked.tensor[at.tensor];
   const std::byte* const in = given(p, outputs, places.in).data();
@@ -208,27 +211,23 @@ void compare_tokens(Subject& subject, const Problem& p, const Outputs& outputs,
 }
 
 template <class Stored>
-Finding compare_all(Subject& subject, const Problem& p, const Execution& execution,
-                    const RowSample& sample) {
+void compare_tensor(Subject& subject, const Problem& p, const Outputs& outputs,
+                    std::uint32_t tensor, const RowSample& sample, Tally& tally) {
   constexpr std::size_t most = 64;  // tokens at a time, so the rotations stay in the cache
-  const HeadRule rule(subject.facts, p.source, 1);
-  Tally tally;
+  const HeadRule rule(subject.facts, p.source, 1, tensor);
   std::vector<std::int64_t> tokens;
-  for (const Outputs& outputs : execution.outputs)
-    for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i)
-      for (std::int64_t b = 0; p.asked.tensor[i].rotate != 0 && b < p.asked.batch; ++b) {
-        const auto compare = [&] {
-          if (!tokens.empty())
-            compare_tokens<Stored>(subject, p, outputs, rule, {i, b, 0, 0}, tokens, tally);
-          tokens.clear();
-        };
-        for (std::int64_t t = 0; t < p.asked.tokens; ++t) {
-          if (sample.has(b, t)) tokens.push_back(t);
-          if (tokens.size() == most) compare();
-        }
-        compare();
-      }
-  return tally.finding();
+  for (std::int64_t b = 0; b < p.asked.batch; ++b) {
+    const auto compare = [&] {
+      if (!tokens.empty())
+        compare_tokens<Stored>(subject, p, outputs, rule, {tensor, b, 0, 0}, tokens, tally);
+      tokens.clear();
+    };
+    for (std::int64_t t = 0; t < p.asked.tokens; ++t) {
+      if (sample.has(b, t)) tokens.push_back(t);
+      if (tokens.size() == most) compare();
+    }
+    compare();
+  }
 }
 
 }  // namespace
@@ -278,8 +277,9 @@ std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placeme
     return out;
   }
   with_floating_type(Dtype{p.asked.table_dtype}, [&]<class Stored>(std::type_identity<Stored>) {
-    const std::byte *const cos = given(p, placement, at.cos).data(),
-                           *const sin = given(p, placement, at.sin).data();
+    const std::byte *const cos = given(p, placement, at.cos).data(), *const sin =
+                                                                         given(p, placement, at.sin)
+                                                                             .data();
     fill([&](std::size_t i, std::int64_t t, std::int64_t position) -> Rotation {
       const std::int64_t row =
           p.asked.table_rows_by == ROPE_ROW_BY_TOKEN ? b * p.asked.tokens + t : position;
@@ -305,18 +305,28 @@ PairValue output_pair(const Problem& p, const Outputs& outputs, std::uint32_t te
                    at.out_at + out_index(p.asked, tensor, b, t, h), tensor, pair);
 }
 
-double pair_bound(const KernelFacts& facts, const Case& c, double rho, double r,
-                  const PairValue& expected) {
-  const bounds::Precision p = precision_of(facts, c.dtype);
-  return bounds::with_storage(p, computed_bound(facts, c, p, rho, r, 1), expected.re.hi,
+double pair_bound(const KernelFacts& facts, const Case& c, std::uint32_t tensor, double rho,
+                  double r, const PairValue& expected) {
+  const bounds::Precision p = precision_of(facts, c, tensor);
+  const double rounding = table_rounding(facts, c, tensor);
+  return bounds::with_storage(p, computed_bound(facts, c, p, rounding, rho, r, 1), expected.re.hi,
                               expected.im.hi);
 }
 
-double rotation_error(const KernelFacts& facts, Dtype dtype) {
-  const double u = precision_of(facts, dtype).u;
-  if (facts.error_bound > 0) return facts.error_bound * u;
-  return u * (facts.angle_contract == ROPE_CONTRACT_TABLE ? bounds::rounded_rotation
-                                                          : bounds::computed_rotation);
+double table_rounding(const KernelFacts& facts, const Case& c, std::uint32_t tensor) {
+  if (c.contract != ROPE_CONTRACT_TABLE) return 0;
+  return bounds::table_rounding(precision_of(facts, c, tensor), data_type(table_dtype(c)).format);
+}
+
+double rotation_error(const KernelFacts& facts, const Case& c, std::uint32_t tensor) {
+  const double u = precision_of(facts, c, tensor).u;
+  const bool table = facts.angle_contract == ROPE_CONTRACT_TABLE;
+  const DataType& given = data_type(table_dtype(c));
+  // A declared bound covers a table that is as exact as the kernel's own arithmetic.
+  if (facts.error_bound > 0)
+    return facts.error_bound * u + (table && given.format.u > u ? bounds::table_error(given) : 0);
+  if (!table) return u * bounds::computed_rotation;
+  return bounds::table_error(given) + table_rounding(facts, c, tensor);
 }
 
 std::string declared_words(const KernelFacts& facts, Dtype dtype) {
@@ -331,21 +341,24 @@ std::string declared_words(const KernelFacts& facts, Dtype dtype) {
                      size, derived);
 }
 
-HeadRule::HeadRule(const KernelFacts& of, const Case& asked, double of_one_call)
+HeadRule::HeadRule(const KernelFacts& of, const Case& asked, double of_one_call,
+                   std::uint32_t tensor)
     : facts(of),
       c(asked),
       times(of_one_call),
-      precision(precision_of(of, asked.dtype)),
+      dtype(tensor_dtype(asked, tensor)),
+      precision(precision_of(of, dtype)),
       scale(scale_of(asked)),
+      table_rounding(harness::table_rounding(of, asked, tensor)),
       transposes(asked.operation == Operation::transpose) {
   bounds::Precision no_underflow = precision;
   no_underflow.eta = no_underflow.normal = no_underflow.stored_normal = 0;
-  relative_bound = computed_bound(facts, c, no_underflow, 1, 1, 1);
+  relative_bound = computed_bound(facts, c, no_underflow, table_rounding, 1, 1, 1);
 }
 
 void compare_head(const HeadRule& rule, const HeadView& head,
                   const std::vector<Rotation>& rotations, Tally& tally) {
-  with_floating_type(rule.c.dtype, [&]<class Stored>(std::type_identity<Stored>) {
+  with_floating_type(rule.dtype, [&]<class Stored>(std::type_identity<Stored>) {
     compare_head_as<Stored>(rule, head, widen<Stored>(rotations).data(), std::ssize(rotations),
                             tally);
   });
@@ -353,9 +366,16 @@ void compare_head(const HeadRule& rule, const HeadView& head,
 
 Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution,
                            const RowSample& sample) {
-  return with_floating_type(problem.source.dtype, [&]<class Stored>(std::type_identity<Stored>) {
-    return compare_all<Stored>(subject, problem, execution, sample);
-  });
+  Tally tally;
+  for (const Outputs& outputs : execution.outputs)
+    for (std::uint32_t i = 0; i < problem.asked.tensor_count; ++i) {
+      if (problem.asked.tensor[i].rotate == 0) continue;
+      with_floating_type(tensor_dtype(problem.source, i),
+                         [&]<class Stored>(std::type_identity<Stored>) {
+                           compare_tensor<Stored>(subject, problem, outputs, i, sample, tally);
+                         });
+    }
+  return tally.finding();
 }
 
 }  // namespace ropewalk::harness

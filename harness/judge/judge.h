@@ -19,6 +19,11 @@ namespace ropewalk::harness {
 /// data these are f32 and the data type. A declared error_bound covers the whole result, so such a
 /// kernel may compute in the data type.
 bounds::Precision precision_of(const KernelFacts& facts, Dtype dtype);
+/// The same for the data type of a tensor of the case.
+inline bounds::Precision precision_of(const KernelFacts& facts, const Case& c,
+                                      std::uint32_t tensor) {
+  return precision_of(facts, tensor_dtype(c, tensor));
+}
 
 /// The largest error that storing an output pair may add. It is 0 for f32 and f64 data and under a
 /// declared bound.
@@ -43,14 +48,18 @@ inline PairValue input_pair(const Problem& problem, const Outputs& outputs, std:
 PairValue output_pair(const Problem& problem, const Outputs& outputs, std::uint32_t tensor,
                       std::int64_t b, std::int64_t t, std::int64_t h, std::int64_t pair);
 
-/// The absolute bound on |y - expected|. `expected` is scale x rotation x input, for a pair of
-/// magnitude rho and a rotation of magnitude r.
-double pair_bound(const KernelFacts& facts, const Case& c, double rho, double r,
-                  const PairValue& expected);
+/// The absolute bound on |y - expected| of a pair of this tensor. `expected` is scale x rotation x
+/// input, for a pair of magnitude rho and a rotation of magnitude r.
+double pair_bound(const KernelFacts& facts, const Case& c, std::uint32_t tensor, double rho,
+                  double r, const PairValue& expected);
 
-/// How far |r^ - r| of a kernel's rotation may be, for a correctly rounded table or for the
-/// kernel's own angles.
-double rotation_error(const KernelFacts& facts, Dtype dtype);
+/// How far |r^ - r| of a kernel's rotation may be, for a correctly rounded table of the case's type
+/// or for the kernel's own angles.
+double rotation_error(const KernelFacts& facts, const Case& c, std::uint32_t tensor);
+
+/// How far a kernel may move the rotation of the given table before it multiplies
+/// (bounds::table_rounding). 0 without a table.
+double table_rounding(const KernelFacts& facts, const Case& c, std::uint32_t tensor);
 
 /// What a kernel declares beyond need, in the terms of its data: "declared 16 u of bf16 = 6.2 %,
 /// derived 5 u". Empty if it declares no error_bound, or none beyond what computing everything in
@@ -66,19 +75,21 @@ Rotation own_rotation(std::int32_t contract, Oracle& oracle, double inv_freq,
 /// The rotated elements of one head, wherever its buffers lie. Keeps references.
 struct HeadView {
   Pairing pairing;
-  const std::byte *in, *out;               ///< the first rotated element: given, and returned
+  const std::byte *in, *out;  ///< the first rotated element: given, and returned
   const std::function<std::string(std::int64_t)>& where;  ///< names the place of pair i
 };
 
-/// The rule by which heads are judged: an error may be `times` the bound of one call. Of `c` it
-/// reads only the contract, the operation, the data type and the scale. Keeps references.
+/// The rule by which heads of a tensor are judged: an error may be `times` the bound of one call.
+/// Of `c` it reads only the contract, the operation, the data types and the scale. Keeps
+/// references.
 struct HeadRule {
-  HeadRule(const KernelFacts& facts, const Case& c, double times);
+  HeadRule(const KernelFacts& facts, const Case& c, double times, std::uint32_t tensor = 0);
   const KernelFacts& facts;
   const Case& c;
   double times;
+  Dtype dtype;
   bounds::Precision precision;
-  double scale, relative_bound;
+  double scale, table_rounding, relative_bound;
   bool transposes;
 };
 

@@ -50,6 +50,16 @@ TEST(Judge, CorrectOutputsHold) {
                            "data=span dtype=f64",
                            "data=span dtype=f16 attention_scale=-3",
                            "data=span dtype=bf16",
+                           "k.dtype=f64",
+                           "dtype=f64 k.dtype=bf16",
+                           "q.dtype=bf16 k.dtype=f16 op=transpose",
+                           "contract=exact dtype=f16 k.dtype=f64",
+                           "dtype=f64 k.dtype=f32 data=subnormal",
+                           "dtype=f16 k.dtype=f32 data=edge",
+                           "table_dtype=f64",
+                           "dtype=f16 table_dtype=f64 data=wide",
+                           "dtype=f64 table_dtype=f16 attention_scale=3",
+                           "k.dtype=f64 table_dtype=bf16 own_tables=1",
                            "attention_scale=1000",
                            "dtype=f16 attention_scale=0.001"}) {
     Judged judged(
@@ -122,7 +132,7 @@ TEST(Judge, LastPairOneAndAHalfBoundsOffIsFoundAndNamed) {
     Judged judged(several + ("positions=from:100:7 dtype=" + std::string(dtype)));
     ASSERT_TRUE(judged.finding().holds());
     const PairValue x = input_pair(judged.problem, judged.execution.outputs[0], 1, 1, 2, 3, 7);
-    const double bound = pair_bound(judged.facts, judged.problem.source, magnitude(x), 1, x);
+    const double bound = pair_bound(judged.facts, judged.problem.source, 0, magnitude(x), 1, x);
     const Rotation r = rotations_of(judged.problem, judged.oracle, 0, 1, 1, 2)[7];
     const PairValue exact = rotate(x, r);
     judged.put(1, 1, 1, 2, 3, 7,
@@ -133,6 +143,55 @@ TEST(Judge, LastPairOneAndAHalfBoundsOffIsFoundAndNamed) {
     EXPECT_EQ(f.where, "k[batch 1, token 2, head 3] pair 7, position 114");
     EXPECT_NE(f.reason.find("too far"), std::string::npos);
   }
+}
+
+// Rounded to f32, f64 results fail, and the others hold as they are.
+TEST(Judge, EachTensorIsJudgedInItsOwnType) {
+  const auto rounded_to_f32 = [](const std::string& types) {
+    Judged judged("tokens=3 rotary_dim=8 q.head_dim=8 k.head_dim=8 positions=from:5:1 " + types);
+    EXPECT_TRUE(judged.finding().holds()) << types;
+    judged.change_all([](Value y) {
+      return Value{double{static_cast<float>(y.re)}, double{static_cast<float>(y.im)}};
+    });
+    return judged.finding();
+  };
+  EXPECT_TRUE(rounded_to_f32("k.dtype=bf16").holds());
+  for (const char* types :
+       {"k.dtype=f64", "dtype=bf16 k.dtype=f64", "k.dtype=f64 table_dtype=f16"}) {
+    const Finding f = rounded_to_f32(types);
+    EXPECT_GT(f.margin, 1e6) << types;
+    EXPECT_TRUE(f.where.starts_with("k[")) << f.where;
+  }
+  const Finding first = rounded_to_f32("q.dtype=f64 k.dtype=f32");
+  EXPECT_GT(first.margin, 1e6);
+  EXPECT_TRUE(first.where.starts_with("q[")) << first.where;
+}
+
+// A table wider than the arithmetic may be rounded to it once, and no further.
+TEST(Judge, AWiderTableMayBeRoundedToTheTypeOfTheArithmetic) {
+  const auto by_rounded_rows = [](const std::string& types, double (*rounded)(double)) {
+    Judged judged("tokens=40 rotary_dim=32 q.head_dim=32 positions=from:5:9 " + types);
+    const Case& c = judged.problem.source;
+    for (std::int64_t t = 0; t < c.tokens; ++t) {
+      const auto rows = rotations_of(judged.problem, judged.oracle, 0, 0, 0, t);
+      for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
+        const Rotation& r = rows[static_cast<std::size_t>(i)];
+        const PairValue x = input_pair(judged.problem, judged.execution.outputs[0], 0, 0, t, 0, i);
+        const PairValue y =
+            rotate(x, {DoubleDouble(rounded(r.re.hi)), DoubleDouble(rounded(r.im.hi))});
+        judged.put(0, 0, 0, t, 0, i, {y.re.hi, y.im.hi});
+      }
+    }
+    return judged.finding().margin;
+  };
+  const auto to_f32 = [](double v) { return double{static_cast<float>(v)}; };
+  const auto to_bf16 = [](double v) { return double{Bf16(static_cast<float>(v))}; };
+  EXPECT_LE(by_rounded_rows("table_dtype=f64", to_f32), 1);
+  EXPECT_LE(by_rounded_rows("dtype=f16 table_dtype=f64", to_f32), 1);
+  EXPECT_GT(by_rounded_rows("table_dtype=f64", to_bf16), 100);
+  EXPECT_GT(by_rounded_rows("", to_bf16), 100);
+  EXPECT_GT(by_rounded_rows("dtype=f64", to_f32), 1e6) << "a table as wide as the arithmetic";
+  EXPECT_LE(by_rounded_rows("dtype=f64 table_dtype=f32", to_f32), 1) << "exact";
 }
 
 TEST(Judge, UnwrittenOutputFails) {

@@ -27,10 +27,11 @@ class Judged {
       if (problem.buffers[i].writable) execution.outputs[0][i] = problem.buffers[i].content;
     execution.outputs[1] = execution.outputs[0];
     facts.angle_contract = problem.source.contract;
-    for_each_pair([&](auto... place) {
-      with_floating_type(problem.source.dtype, [&]<class Data>(std::type_identity<Data>) {
-        rotate_as<TableOf<Data>>(place...);
-      });
+    for_each_pair([&](std::uint32_t tensor, auto... place) {
+      with_floating_type(tensor_dtype(problem.source, tensor),
+                         [&]<class Data>(std::type_identity<Data>) {
+                           rotate_as<TableOf<Data>>(tensor, place...);
+                         });
     });
   }
 
@@ -42,8 +43,9 @@ class Judged {
                              problem.asked.tensor[tensor].rotary_offset;
     const auto [first, second] =
         pair_index(problem.asked.pairing, pair, problem.asked.rotary_dim / 2);
-    store(bytes, problem.source.dtype, row + first, y.re);
-    store(bytes, problem.source.dtype, row + second, y.im);
+    const Dtype dtype = tensor_dtype(problem.source, tensor);
+    store(bytes, dtype, row + first, y.re);
+    store(bytes, dtype, row + second, y.im);
   }
   /// Sets pair `pair` of q's first head, in both placements.
   void put(std::int64_t pair, Value y) {

@@ -21,10 +21,12 @@ constexpr HeadSize stepped_sizes[] = {{12, 12}, {20, 20}, {36, 36}, {56, 56},
 
 // The sizes with which a feature is asked for, try by try. A kernel may accept only even numbers,
 // or only powers of two.
+// Each try also has its place among the types beside the usual one.
 struct Try {
   std::int64_t batch, tokens, heads, gap;
+  std::size_t type;
 };
-constexpr Try tries[] = {{3, 5, 3, 3}, {2, 4, 4, 16}, {4, 8, 8, 64}};
+constexpr Try tries[] = {{3, 5, 3, 3, 0}, {2, 4, 4, 16, 1}, {4, 8, 8, 64, 2}};
 
 // A feature: its name, its flag, and the change that makes a basic case need it.
 struct Feature {
@@ -153,6 +155,13 @@ constexpr Feature features[] = {
      [](Case& c, const Try&) {
        for (auto& t : c.tensors) t.in_at = t.out_at = 1;
      }},
+    {"mixed_types", &Offer::mixed_types,
+     [](Case& c, const Try& n) {
+       c.tensors.resize(2, c.tensors[0]);
+       c.tensors[1].dtype = types_beside(c.dtype)[n.type];
+     }},
+    {"table_types", &Offer::table_types,
+     [](Case& c, const Try& n) { c.table_dtype = types_beside(table_dtype(c))[n.type]; }},
 };
 
 bool have_one_layout(const Case& a, const Case& b) {
@@ -232,6 +241,7 @@ void probe_features(Prober& prober, const Subject& subject, Offer& offer) {
   const auto promised = [&](std::uint32_t flag) { return (subject.facts.flags & flag) != 0; };
   offer.in_place = offer.in_place && promised(ROPE_IN_PLACE);
   offer.out_of_place = offer.out_of_place && promised(ROPE_OUT_OF_PLACE);
+  offer.table_types = offer.table_types && subject.facts.angle_contract == ROPE_CONTRACT_TABLE;
   offer.thread_safe = promised(ROPE_THREAD_SAFE);
   offer.any_alignment = !promised(ROPE_NEEDS_ALIGN_64);
   // Both features would put a tensor's first element at an unaligned address.

@@ -78,6 +78,7 @@ std::vector<Case> unusual_cases(const Subject& subject, Pairing pairing, Dtype d
       [](Case& c) { c.rows_by = ROPE_ROW_BY_TOKEN, c.operation = Operation::transpose; },
       [](Case& c) { c.tensors[0].heads = 16, c.batch = 16; },
       [](Case& c) { c.tensors[0].heads = 32, c.tensors[1].heads = 8; },
+      [](Case& c) { c.table_dtype = c.dtype; },  // the cos and sin of many models' bf16 code
       [](Case& c) {
         c = resized(c, {72, 72});
       },

@@ -52,16 +52,16 @@ class Elements {
   // none.
   static std::size_t next(const std::uint8_t* owned, std::size_t begin, std::size_t end, int mark) {
     const void* const found = std::memchr(owned + begin, mark, end - begin);
-    return found == nullptr ? end
-                            : static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) -
-                                                       owned);
+    return found == nullptr
+               ? end
+               : static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - owned);
   }
   // The first element that is not poison. Compares each element with the one before it, so the
   // surroundings of a case are read at memcmp's speed.
   std::size_t first_other(std::size_t begin, std::size_t end) const {
     const std::byte* const at = from_ + begin * sizeof(Bits);
-    if (begin == end || (is_poison(begin) && std::memcmp(at, at + sizeof(Bits),
-                                                         (end - begin - 1) * sizeof(Bits)) == 0))
+    if (begin == end || (is_poison(begin) &&
+                         std::memcmp(at, at + sizeof(Bits), (end - begin - 1) * sizeof(Bits)) == 0))
       return end;
     std::size_t i = begin;
     while (i < end && is_poison(i)) ++i;

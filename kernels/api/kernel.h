@@ -113,13 +113,13 @@ using TableOf = ElementOf<data_type(detail::dtype_of<Data>()).computed_in>;
 /// The rotated window of one head: rotary_dim elements at `in` and `out`, which are equal in place.
 /// `cos` and `sin` hold rotary_dim / 2 values of the token's row; both are NULL without a table.
 /// Data is float, double, F16 or Bf16. Each converts to TableOf<Data> and is made from it by
-/// Data(value).
-template <class Data>
+/// Data(value). Table is another type only for a kernel whose `supports` accepts that table_dtype.
+template <class Data, class Table = TableOf<Data>>
 struct Head {
   const Data* in;
   Data* out;
-  const TableOf<Data>* cos;
-  const TableOf<Data>* sin;
+  const Table* cos;
+  const Table* sin;
 };
 
 /// Calls visit(Token) for every token of every batch row.
@@ -141,8 +141,9 @@ void for_each_token(const rope_problem& p, const rope_operands& o, Visit&& visit
 }
 
 /// Calls visit(Head) for every head of every rotated tensor of one token. Copies what is not
-/// rotated, bit for bit: dims outside the window, and tensors with rotate = 0.
-template <class Data, class Visit>
+/// rotated, bit for bit: dims outside the window, and tensors with rotate = 0. All tensors have
+/// elements of type Data.
+template <class Data, class Table = TableOf<Data>, class Visit>
 void for_each_head(const rope_problem& p, const rope_operands& o, const Token& token,
                    Visit&& visit) {
   const bool table = p.angle_source == ROPE_ANGLES_TABLE;
@@ -169,9 +170,9 @@ void for_each_head(const rope_problem& p, const rope_operands& o, const Token& t
       copy(in + end, out + end, s.head_dim - end);
       if (s.rotate != 0)
         visit(
-            Head<Data>{in + begin, out + begin,
-                       table ? static_cast<const TableOf<Data>*>(o.tensor[i].cos) + row : nullptr,
-                       table ? static_cast<const TableOf<Data>*>(o.tensor[i].sin) + row : nullptr});
+            Head<Data, Table>{in + begin, out + begin,
+                              table ? static_cast<const Table*>(o.tensor[i].cos) + row : nullptr,
+                              table ? static_cast<const Table*>(o.tensor[i].sin) + row : nullptr});
     }
   }
 }

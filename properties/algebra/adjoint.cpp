@@ -36,11 +36,11 @@ Finding check(Subject& subject, const Case& c) {
   if (there.failed()) return there.failure;
   const Run here = run(subject, back);
   if (here.failed()) return here.failure;
-  const bounds::Precision precision = precision_of(subject.facts, c.dtype);
-  const double error = 2 * std::abs(scale_of(c)) * relative_error_of_one_call(subject, c);
   Tally tally;
   for_each_rotated_head(there.problem.asked, [&](std::uint32_t tensor, std::int64_t b,
                                                  std::int64_t t, std::int64_t h) {
+    const bounds::Precision precision = precision_of(subject.facts, c, tensor);
+    const double error = 2 * std::abs(scale_of(c)) * relative_error_of_one_call(subject, c, tensor);
     for (std::size_t placement = 0; placement < 2; ++placement) {
       const Outputs& y = there.execution.outputs[placement];
       const Outputs& z = here.execution.outputs[placement];

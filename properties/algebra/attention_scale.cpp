@@ -36,9 +36,9 @@ Finding check(Subject& subject, const Case& c) {
              [&](const PairValue& y) {
                return PairValue{y.re * factor, y.im * factor};
              },
-             [&](double rho) {
-               return error_of_one_call(subject, other, rho) +
-                      std::abs(scale_of(other)) * error_of_one_call(subject, plain, rho);
+             [&](double rho, std::uint32_t tensor) {
+               return error_of_one_call(subject, other, tensor, rho) +
+                      std::abs(scale_of(other)) * error_of_one_call(subject, plain, tensor, rho);
              },
              std::abs(factor.hi)},
             tally);

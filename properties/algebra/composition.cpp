@@ -37,15 +37,15 @@ Finding check(Subject& subject, const Case& c) {
   const Run at_once = run(subject, std::move(whole));
   if (at_once.failed()) return at_once.failure;
 
-  const bounds::Precision precision = precision_of(subject.facts, c.dtype);
   const double delta = std::max(
       {angle_error(first.problem), angle_error(second.problem), angle_error(at_once.problem)});
-  const double e = bounds::compound(bounds::product(precision.u, false),
-                                    rotation_error(subject.facts, c.dtype) + delta);
   Tally tally;
   compare(subject, at_once, second,
           {"two turns in a row are not the one turn by their sum", nullptr, nullptr,
-           [&](double rho) {
+           [&](double rho, std::uint32_t tensor) {
+             const bounds::Precision precision = precision_of(subject.facts, c, tensor);
+             const double e = bounds::compound(bounds::product(precision.u, false),
+                                               rotation_error(subject.facts, c, tensor) + delta);
              return rho * (bounds::compound(e, e) + e) + 3 * bounds::underflow(precision, 1) +
                     (1 + e) * bounds::stored_error_of_length(precision, (1 + e) * rho);
            }},

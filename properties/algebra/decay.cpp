@@ -164,8 +164,8 @@ Finding check(Subject& subject, const Case& c) {
   const Problem problem = make_problem(c, subject.oracle);
   const Execution execution = execute(subject, problem);
   if (const Finding f = failure_of(execution); f.kind != Finding::Kind::measured) return f;
-  const bounds::Precision precision = precision_of(subject.facts, c.dtype);
-  const double e = rotation_error(subject.facts, c.dtype);
+  const bounds::Precision precision = precision_of(subject.facts, c, 0);
+  const double e = rotation_error(subject.facts, c, 0);
   const double e_stored = e + bounds::stored_rotation_error(precision);
   Tally tally;
   for (const Outputs& outputs : execution.outputs)

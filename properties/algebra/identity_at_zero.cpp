@@ -28,10 +28,8 @@ namespace {
 Finding compare_with_input(const KernelFacts& facts, const Problem& problem,
                            const Execution& execution) {
   const Case& c = problem.source;
-  const HeadRule rule(facts, c, 1);
   const std::vector<Rotation> none(static_cast<std::size_t>(c.rotary_dim / 2),
                                    Rotation{DoubleDouble(1), DoubleDouble(0)});
-  const std::int64_t bytes = data_type(c.dtype).bytes;
   Tally tally;
   HeadPlace at{};
   const std::function<std::string(std::int64_t)> where = [&](std::int64_t pair) {
@@ -41,15 +39,16 @@ Finding compare_with_input(const KernelFacts& facts, const Problem& problem,
     for_each_rotated_head(
         problem.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {
           at = {tensor, b, t, h};
+          const HeadRule rule(facts, c, 1, tensor);
+          const std::int64_t bytes = data_type(rule.dtype).bytes;
           const TensorPlaces& places = problem.tensor[tensor];
           const std::int64_t window = problem.asked.tensor[tensor].rotary_offset;
           const auto in = places.in_at + in_index(problem.asked, tensor, b, t, h) + window;
           const auto out = places.out_at + out_index(problem.asked, tensor, b, t, h) + window;
-          compare_head(
-              rule,
-              {c.pairing, given(problem, outputs, places.in).data() + in * bytes,
-               outputs[static_cast<std::size_t>(places.out)].data() + out * bytes, where},
-              none, tally);
+          compare_head(rule,
+                       {c.pairing, given(problem, outputs, places.in).data() + in * bytes,
+                        outputs[static_cast<std::size_t>(places.out)].data() + out * bytes, where},
+                       none, tally);
         });
   return tally.finding();
 }

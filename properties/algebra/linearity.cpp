@@ -35,10 +35,9 @@ Finding check(Subject& subject, const Case& c) {
   Case other = with_positions(c, [](std::int64_t p) { return p; });
   other.seed = hash(c.seed, 0x11e);
   Problem x = make_problem(c, subject.oracle), z = make_problem(other, subject.oracle), sum = x;
-  const int mantissa = data_type(c.dtype).format.mantissa;
-  const bounds::Precision precision = precision_of(subject.facts, c.dtype);
   for (Problem* p : {&x, &z})
-    replace_pairs(*p, [mantissa, from = *p](int placement, const HeadPlace& at, std::int64_t pair) {
+    replace_pairs(*p, [&c, from = *p](int placement, const HeadPlace& at, std::int64_t pair) {
+      const int mantissa = data_type(tensor_dtype(c, at.tensor)).format.mantissa;
       return coarse(input_pair(from, placement, at, pair), mantissa);
     });
   replace_pairs(sum, [&](int placement, const HeadPlace& at, std::int64_t pair) {
@@ -51,6 +50,7 @@ Finding check(Subject& subject, const Case& c) {
   Tally tally;
   for_each_rotated_head(of_sum.problem.asked, [&](std::uint32_t tensor, std::int64_t b,
                                                   std::int64_t t, std::int64_t h) {
+    const bounds::Precision precision = precision_of(subject.facts, c, tensor);
     for (std::size_t placement = 0; placement < 2; ++placement)
       for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
         const auto y = [&](const Run& of) {
@@ -59,7 +59,7 @@ Finding check(Subject& subject, const Case& c) {
         double bound = 0;
         for (const Run* each : {&of_x, &of_z, &of_sum})
           bound +=
-              error_of_one_call(subject, c,
+              error_of_one_call(subject, c, tensor,
                                 magnitude(input_pair(each->problem, static_cast<int>(placement),
                                                      {tensor, b, t, h}, i))) +
               stored_error(precision, y(*each));

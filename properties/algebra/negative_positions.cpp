@@ -23,7 +23,9 @@ Finding check(Subject& subject, const Case& c) {
   Tally tally;
   compare(subject, forward, back,
           {"position -m does not undo position m", nullptr, nullptr,
-           [&](double rho) { return 2 * error_of_one_call(subject, c, rho); }},
+           [&](double rho, std::uint32_t tensor) {
+             return 2 * error_of_one_call(subject, c, tensor, rho);
+           }},
           tally);
   return tally.finding();
 }

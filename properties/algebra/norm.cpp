@@ -35,12 +35,12 @@ Finding check(Subject& subject, const Case& c) {
   if (const Finding failure = failure_of(execution); failure.kind != Finding::Kind::measured)
     return failure;
   const double scale = scale_of(c);
-  const bounds::Precision precision = precision_of(subject.facts, c.dtype);
-  const double rotation = rotation_error(subject.facts, c.dtype);
   const std::int64_t half = c.rotary_dim / 2;
   Tally tally;
-  const auto add = [&](const DoubleDouble& y2, const DoubleDouble& x2, double pairs, double stored,
-                       auto&& where) {
+  const auto add = [&](std::uint32_t tensor, const DoubleDouble& y2, const DoubleDouble& x2,
+                       double pairs, double stored, auto&& where) {
+    const bounds::Precision precision = precision_of(subject.facts, c, tensor);
+    const double rotation = rotation_error(subject.facts, c, tensor);
     const double rho = std::sqrt(static_cast<double>(x2));
     const double bound =
         rho == 0 ? 0
@@ -58,6 +58,7 @@ Finding check(Subject& subject, const Case& c) {
   };
   for_each_rotated_head(
       problem.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {
+        const bounds::Precision precision = precision_of(subject.facts, c, tensor);
         for (const Outputs& outputs : execution.outputs) {
           DoubleDouble head_x2, head_y2;
           double head_stored2 = 0;
@@ -66,13 +67,13 @@ Finding check(Subject& subject, const Case& c) {
             const PairValue y = output_pair(problem, outputs, tensor, b, t, h, i);
             const DoubleDouble y2 = squared_norm(y);
             const double stored = stored_error(precision, y);
-            add(y2, x2, 1, stored,
+            add(tensor, y2, x2, 1, stored,
                 [&] { return fmt::format("{} pair {}", place_text(tensor, b, t, h), i); });
             head_x2 = head_x2 + x2;
             head_y2 = head_y2 + y2;
             head_stored2 += stored * stored;
           }
-          add(head_y2, head_x2, static_cast<double>(half), std::sqrt(head_stored2),
+          add(tensor, head_y2, head_x2, static_cast<double>(half), std::sqrt(head_stored2),
               [&] { return place_text(tensor, b, t, h) + " whole head"; });
         }
       });

@@ -37,13 +37,13 @@ Finding check(Subject& subject, const Case& c) {
   const Run step = turn([](std::int64_t) { return 1; });
   if (step.failed()) return step.failure;
 
-  const double d =
-      rotation_error(subject.facts, c.dtype) +
+  const double angle =
       std::max({angle_error(here.problem), angle_error(next.problem), angle_error(step.problem)});
-  const bounds::Precision precision = precision_of(subject.facts, c.dtype);
   Tally tally;
   for_each_rotated_head(here.problem.asked, [&](std::uint32_t tensor, std::int64_t b,
                                                 std::int64_t t, std::int64_t h) {
+    const double d = rotation_error(subject.facts, c, tensor) + angle;
+    const bounds::Precision precision = precision_of(subject.facts, c, tensor);
     for (std::size_t placement = 0; placement < 2; ++placement)
       for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
         const auto r = [&](const Run& of) {

@@ -9,6 +9,7 @@
 // thresholds.
 //
 // Kills by itself: limited_input, fixed_point
+#include <algorithm>
 #include <cmath>
 
 #include "harness/cases/checked.h"
@@ -21,7 +22,9 @@ using namespace harness;
 namespace {
 
 int exponent_of(const Case& c) {
-  const int most = has_wide_range(c.dtype) ? 20 : 3;
+  bool wide = true;
+  for (const TensorCase& t : c.tensors) wide = wide && has_wide_range(tensor_dtype(c, t));
+  const int most = wide ? 20 : 3;
   const auto k = static_cast<int>(hash(c.seed, 0x2e) % static_cast<unsigned>(2 * most)) - most;
   return k >= 0 ? k + 1 : k;
 }
@@ -37,10 +40,14 @@ Finding check(Subject& subject, const Case& c) {
   const Run second = run_changed(subject, first, times);
   if (second.failed()) return second.failure;
   Law law{"2^k times the input is not 2^k times the output", nullptr, times, nullptr, factor.hi};
-  if (is_narrow(c.dtype) && subject.facts.error_bound > 0)
-    law.bound = [&](double rho) {
-      return factor.hi * error_of_one_call(subject, c, rho) +
-             error_of_one_call(subject, c, factor.hi * rho);
+  const bool narrow = std::any_of(c.tensors.begin(), c.tensors.end(), [&](const TensorCase& t) {
+    return is_narrow(tensor_dtype(c, t));
+  });
+  if (narrow && subject.facts.error_bound > 0)
+    law.bound = [&](double rho, std::uint32_t tensor) {
+      if (!is_narrow(tensor_dtype(c, tensor))) return 0.0;
+      return factor.hi * error_of_one_call(subject, c, tensor, rho) +
+             error_of_one_call(subject, c, tensor, factor.hi * rho);
     };
   Tally tally;
   compare(subject, first, second, law, tally);

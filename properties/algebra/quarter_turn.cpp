@@ -25,7 +25,9 @@ Finding check(Subject& subject, const Case& c) {
   Tally tally;
   compare(subject, first, second,
           {"a quarter turn before is not a quarter turn after", nullptr, quarter_turned,
-           [&](double rho) { return 2 * error_of_one_call(subject, c, rho); }},
+           [&](double rho, std::uint32_t tensor) {
+             return 2 * error_of_one_call(subject, c, tensor, rho);
+           }},
           tally);
   return tally.finding();
 }

@@ -34,8 +34,11 @@ struct Dot {
   double stored;       ///< largest change of value by storing the outputs
 };
 
-Dot dot(const Run& run, const bounds::Precision& precision, std::size_t placement, std::int64_t b,
-        HeadRef q, std::int64_t m, HeadRef k, std::int64_t n) {
+Dot dot(const Subject& subject, const Run& run, std::size_t placement, std::int64_t b, HeadRef q,
+        std::int64_t m, HeadRef k, std::int64_t n) {
+  const Case& c = run.problem.source;
+  const bounds::Precision of_q = precision_of(subject.facts, c, q.tensor),
+                          of_k = precision_of(subject.facts, c, k.tensor);
   const Problem& p = run.problem;
   const Outputs& outputs = run.execution.outputs[placement];
   DoubleDouble sum, q2, k2;
@@ -44,8 +47,8 @@ Dot dot(const Run& run, const bounds::Precision& precision, std::size_t placemen
     const PairValue yq = output_pair(p, outputs, q.tensor, b, m, q.h, i);
     const PairValue yk = output_pair(p, outputs, k.tensor, b, n, k.h, i);
     sum = sum + (yq.re * yk.re + yq.im * yk.im);
-    if (precision.stored_u > 0) {
-      const double dq = stored_error(precision, yq), dk = stored_error(precision, yk);
+    if (of_q.stored_u > 0 || of_k.stored_u > 0) {
+      const double dq = stored_error(of_q, yq), dk = stored_error(of_k, yk);
       stored += dq * magnitude(yk) + magnitude(yq) * dk + dq * dk;
     }
     const PairValue xq = input_pair(p, outputs, q.tensor, b, m, q.h, i);
@@ -58,19 +61,25 @@ Dot dot(const Run& run, const bounds::Precision& precision, std::size_t placemen
 
 // Compares every pair of tokens of one batch row and placement.
 void compare(const Subject& subject, const Run& here, const Run& there, std::size_t placement,
-             std::int64_t b, HeadRef q, HeadRef k, double error, Tally& tally) {
+             std::int64_t b, HeadRef q, HeadRef k, double angle, Tally& tally) {
   const Case& c = here.problem.source;
   const double scale = scale_of(c);
-  const bounds::Precision precision = precision_of(subject.facts, c.dtype);
+  // Relative to its length, how far an output of this tensor may be from the exact rotation.
+  const auto error_of = [&](std::uint32_t tensor) {
+    return bounds::compound(bounds::product(precision_of(subject.facts, c, tensor).u, scale != 1),
+                            rotation_error(subject.facts, c, tensor) + angle);
+  };
+  const double error = bounds::compound(error_of(q.tensor), error_of(k.tensor));
+  const double unit = precision_of(subject.facts, c, q.tensor).unit();
   for (std::int64_t m = 0; m < c.tokens; ++m)
     for (std::int64_t n = 0; n < c.tokens; ++n) {
-      const Dot before = dot(here, precision, placement, b, q, m, k, n);
-      const Dot after = dot(there, precision, placement, b, q, m, k, n);
+      const Dot before = dot(subject, here, placement, b, q, m, k, n);
+      const Dot after = dot(subject, there, placement, b, q, m, k, n);
       const double bound = 2 * scale * scale * before.norms * error + before.stored + after.stored;
       tally.add(std::abs(static_cast<double>(before.value - after.value)), bound, [&](Finding& f) {
         f.where = fmt::format("{} . {} shifted by {}", place_text(q.tensor, b, m, q.h),
                               place_text(k.tensor, b, n, k.h), c.shift);
-        f.bound = before.norms > 0 ? bound / (before.norms * precision.unit()) : 0;
+        f.bound = before.norms > 0 ? bound / (before.norms * unit) : 0;
         f.bound_unit = "u |q||k|";
         f.diagnosis =
             fmt::format("q.k went from {:.9g} to {:.9g}", before.value.hi, after.value.hi);
@@ -90,12 +99,7 @@ Finding check(Subject& subject, const Case& c) {
   const Run there = run(subject, std::move(moved));
   if (there.failed()) return there.failure;
 
-  const double u = precision_of(subject.facts, c.dtype).u;
-  const bool scaled = c.attention_scale != 0 && c.attention_scale != 1;
-  const double delta = rotation_error(subject.facts, c.dtype) +
-                       std::max(angle_error(here.problem), angle_error(there.problem));
-  const double e = bounds::compound(bounds::product(u, scaled), delta);
-  const double error = bounds::compound(e, e);
+  const double angle = std::max(angle_error(here.problem), angle_error(there.problem));
   std::vector<HeadRef> heads;
   for (std::uint32_t i = 0; i < here.problem.asked.tensor_count; ++i)
     for (std::int64_t h = 0;
@@ -106,7 +110,7 @@ Finding check(Subject& subject, const Case& c) {
   for (std::size_t placement = 0; placement < 2; ++placement)
     for (std::int64_t b = 0; b < c.batch; ++b)
       for (std::size_t i = 0; i < heads.size(); ++i)
-        compare(subject, here, there, placement, b, heads[i], heads[(i + 1) % heads.size()], error,
+        compare(subject, here, there, placement, b, heads[i], heads[(i + 1) % heads.size()], angle,
                 tally);
   return tally.finding();
 }

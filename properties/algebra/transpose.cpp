@@ -35,13 +35,13 @@ Finding check(Subject& subject, const Case& c) {
   if (here.failed()) return here.failure;
 
   const double scale = scale_of(c);
-  const bounds::Precision precision = precision_of(subject.facts, c.dtype);
-  const double one_way = bounds::compound(bounds::product(precision.u, scale != 1),
-                                          rotation_error(subject.facts, c.dtype));
-  const double both_ways = bounds::compound(one_way, one_way);
   Tally tally;
   for_each_rotated_head(there.problem.asked, [&](std::uint32_t tensor, std::int64_t b,
                                                  std::int64_t t, std::int64_t h) {
+    const bounds::Precision precision = precision_of(subject.facts, c, tensor);
+    const double one_way = bounds::compound(bounds::product(precision.u, scale != 1),
+                                            rotation_error(subject.facts, c, tensor));
+    const double both_ways = bounds::compound(one_way, one_way);
     for (int placement = 0; placement < 2; ++placement)
       for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
         const PairValue x = input_pair(there.problem, placement, {tensor, b, t, h}, i);

@@ -57,7 +57,10 @@ TEST_F(Arrays, OfACorrectKernelHoldAndMeetEverything) {
     EXPECT_EQ(words_of(result.coverage),
               "covered 100 % of 2-way interactions of what the kernel offers");
     EXPECT_TRUE(result.not_met.empty()) << result.not_met.front();
-    EXPECT_TRUE(result.not_offered.empty()) << result.not_offered.front();
+    // plain takes all that the contract allows, phase takes one data type in a call
+    const std::vector<std::string> refused(kernel == std::string("phase") ? 1 : 0,
+                                           "tensors of several data types");
+    EXPECT_EQ(result.not_offered, refused);
     EXPECT_GT(result.cases, 80);
     ASSERT_EQ(result.runs.size(), judged().size());
     for (const auto& [property, r] : result.runs) {

@@ -70,8 +70,7 @@ void keep_narrowest(std::vector<HeadWindow>& windows) {
 }  // namespace
 
 bool has_long_table(const Levels& l) {
-  return l[Factor::rows_by] == level::by_position &&
-         l[Factor::position_range] == level::past_table;
+  return l[Factor::rows_by] == level::by_position && l[Factor::position_range] == level::past_table;
 }
 
 void ShapeCount::set_near(std::int64_t wanted) {

@@ -75,6 +75,26 @@ void place(Case& c, const Levels& l) {
   }
 }
 
+// ---- types
+
+// The tensor whose bytes are a level keeps the type of the case.
+void choose_types(Case& c, const Levels& l, const Sizes& sizes, const LevelDraw& draw) {
+  const auto wanted = static_cast<level::TypesLevel>(l[Factor::types]);
+  const std::vector<Dtype> types = sizes.types.empty() ? types_beside(c.dtype) : sizes.types;
+  const std::size_t sized = l[Factor::tensors] == level::copied_first ? 1 : 0;
+  std::uint64_t next = draw.bits(q_types);
+  for (std::size_t i = 0; i < c.tensors.size() && wanted != level::alike; ++i) {
+    if (i == sized) continue;
+    c.tensors[i].dtype = types[static_cast<std::size_t>(next % types.size())];
+    if (wanted == level::second_differs) break;
+    if (wanted == level::all_differ) ++next;
+  }
+  if (l[Factor::table_type] == level::usual_table) return;
+  const Dtype usual = table_dtype(c);
+  c.table_dtype =
+      draw.of(q_table_type, sizes.table_types.empty() ? types_beside(usual) : sizes.table_types);
+}
+
 // ---- arithmetic
 
 double scale_of_level(int scale, const LevelDraw& draw) {
@@ -287,6 +307,16 @@ void lay_out(Case& c, const Levels& l, const LevelDraw& draw) {
   if (c.tokens == 1) c.position_token_stride = absurd;
 }
 
+// The levels of a base in one of the forms that a kernel may need (harness/cases/layouts.h).
+void set_layout_levels(Levels& levels, const Case& base) {
+  const TensorCase& first = base.tensors[0];
+  const bool head_major = first.in == head_major_strides(base, first);
+  const int layout = base.fused ? level::fused : head_major ? level::head_major : level::packed;
+  levels[Factor::in_layout] = levels[Factor::out_layout] = layout;
+  if (base.position_token_stride > 1) levels[Factor::position_strides] = level::token_stride;
+  if (base.table_row_stride > base.rotary_dim / 2) levels[Factor::table_rows] = level::row_gap;
+}
+
 }  // namespace
 
 std::optional<Case> case_of(const Levels& l, const Case& base, const Sizes& sizes,
@@ -300,6 +330,7 @@ std::optional<Case> case_of(const Levels& l, const Case& base, const Sizes& size
   c.contract = base.contract;
   c.pairing = base.pairing;
   c.dtype = base.dtype;
+  c.table_dtype = base.table_dtype;
   c.seed = seed;
   c.tokens = shape->tokens.value;
   c.batch = shape->batch.value;
@@ -310,6 +341,7 @@ std::optional<Case> case_of(const Levels& l, const Case& base, const Sizes& size
   c.operation = l[Factor::operation] == 0 ? Operation::forward : Operation::transpose;
   add_tensors(c, l, sizes, draw);
   place(c, l);
+  choose_types(c, l, sizes, draw);
   c.attention_scale = scale_of_level(l[Factor::scale], draw);
   c.data = data_of_level(l[Factor::data], draw);
   choose_frequencies(c, l, draw);
@@ -317,6 +349,32 @@ std::optional<Case> case_of(const Levels& l, const Case& base, const Sizes& size
   choose_tables(c, l, draw);
   lay_out(c, l, draw);
   return c;
+}
+
+Levels levels_of_base(const Case& base) {
+  Levels out;
+  const TensorCase& first = base.tensors[0];
+  out[Factor::operation] = base.operation == Operation::forward ? 0 : 1;
+  out[Factor::placement] = first.in_place ? level::in_place : level::out_of_place;
+  if (base.contract == ROPE_CONTRACT_TABLE && base.rows_by == ROPE_ROW_BY_TOKEN)
+    out[Factor::rows_by] = base.positions_null ? level::without_positions : level::by_token;
+  out[Factor::position_type] = base.position_dtype == Dtype::i64 ? 1 : 0;
+  set_window_levels(out, {first.head_dim, base.rotary_dim, first.rotary_offset});
+  out[Factor::tokens] = level_of(Factor::tokens, base.tokens);
+  out[Factor::batch] = level_of(Factor::batch, base.batch);
+  out[Factor::heads] = level_of(Factor::heads, first.heads);
+  const std::size_t count = base.tensors.size();
+  if (count == 2)
+    out[Factor::tensors] = !base.tensors[1].rotate                ? level::copied_second
+                           : base.tensors[1].heads == first.heads ? level::equal
+                                                                  : level::grouped;
+  set_layout_levels(out, base);
+  if (count == 3) out[Factor::tensors] = level::three;
+  if (count == 4) out[Factor::tensors] = level::four;
+  if (base.attention_scale != 0) out[Factor::scale] = level::usual;
+  out[Factor::bytes] = level_of(Factor::bytes, base.batch * base.tokens * first.heads *
+                                                   first.head_dim * data_type(base.dtype).bytes);
+  return out;
 }
 
 }  // namespace ropewalk::properties

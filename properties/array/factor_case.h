@@ -7,7 +7,7 @@
 
 namespace ropewalk::properties {
 
-/// The sizes that a kernel accepted, by level. An empty list means any of the level's sizes.
+/// The sizes and types that a kernel accepted, by level. An empty list means any of the level's.
 struct Sizes {
   /// of tokens, batch and heads
   std::vector<std::int64_t> tokens[8], batch[8], heads[8];
@@ -15,6 +15,8 @@ struct Sizes {
   std::vector<HeadWindow> windows[8][4][4];
   /// heads of Q and of K, by the level of Q's heads
   std::vector<std::pair<std::int64_t, std::int64_t>> groups[8];
+  /// of tensors beside one of the base's type, and of tables beside the usual one
+  std::vector<Dtype> types, table_types;
 };
 
 /// A valid case of these levels, of the base's kernel, contract, pairing and data type. `seed`

@@ -210,6 +210,14 @@ bool grouped_has_its_heads(const Levels& l, Dtype, std::int32_t) {
   return l[Factor::tensors] != level::grouped || several(l, Factor::heads);
 }
 
+// Tensors in one buffer have one type. Two tensors have one that differs.
+bool types_have_their_tensors(const Levels& l, Dtype, std::int32_t) {
+  const int types = l[Factor::types], set = l[Factor::tensors];
+  if (types == level::alike) return true;
+  if (l[Factor::in_layout] == level::fused) return false;
+  return types == level::second_differs ? has_second(l) : set == level::three || set == level::four;
+}
+
 // Data near the end of a type leave no room for a large scale.
 bool scale_fits_the_data(const Levels& l, Dtype, std::int32_t) {
   if (l[Factor::scale] != level::large) return true;
@@ -224,10 +232,11 @@ bool large_ones_hide_nothing(const Levels& l, Dtype, std::int32_t) {
           !hides_others(Factor::position_strides, l[Factor::position_strides]));
 }
 
-// A case moves at most 64 MiB.
+// A case moves at most 64 MiB. A second tensor of another type may have four times as many bytes.
 bool large_ones_are_few(const Levels& l, Dtype, std::int32_t) {
   const int set = l[Factor::tensors];
-  return l[Factor::bytes] != level::beyond || set == level::one || set == level::grouped;
+  return l[Factor::bytes] != level::beyond ||
+         ((set == level::one || set == level::grouped) && l[Factor::types] == level::alike);
 }
 
 // Many short rows take long and show little that fewer do not: at most 2^18 tokens in all rows.
@@ -281,6 +290,11 @@ const std::array<FactorWords, factor_count>& factor_words() {
       {"data",
        {"unit", "wide", "basis", "tiny", "huge", "special", "ends of the type", "zero heads"}},
       {"frequencies", {"base 10000", "base 500000", "base 2.5", "listed"}},
+      {"data types",
+       {"alike", "another of the second tensor", "another of all but the first",
+        "one of each tensor"},
+       "tensors of several data types"},
+      {"table type", {"usual", "another"}, "a table of another type"},
   }};
   return words;
 }
@@ -360,8 +374,9 @@ const std::vector<Requirement>& requirements() {
       {{window, room}, room_is_in_the_window},
       {{start, in_layout, tokens, batch, heads}, start_has_its_axes},
       {{tensors, heads}, grouped_has_its_heads},
+      {{types, tensors, in_layout}, types_have_their_tensors},
       {{scale, data}, scale_fits_the_data},
-      {{bytes, tensors}, large_ones_are_few},
+      {{bytes, tensors, types}, large_ones_are_few},
       {{bytes, data, position_strides}, large_ones_hide_nothing},
       {{tokens, batch}, tokens_are_few},
   };

@@ -38,11 +38,19 @@ enum class Factor : std::uint8_t {
   bytes,
   scale,
   data,
-  frequencies
+  frequencies,
+  types,
+  table_type
 };
-inline constexpr std::size_t factor_count = 23;
+inline constexpr std::size_t factor_count = 25;
 constexpr std::size_t index_of(Factor f) {
   return static_cast<std::size_t>(f);
+}
+
+/// True for factors that only a kernel with a table has.
+constexpr bool is_of_tables(Factor f) {
+  return f == Factor::rows_by || f == Factor::tables || f == Factor::table_rows ||
+         f == Factor::table_type;
 }
 
 /// One level of each factor.
@@ -57,6 +65,8 @@ struct Levels {
 struct FactorWords {
   std::string_view name;
   std::vector<std::string_view> levels;
+  /// What a kernel refuses that takes the first level alone. Empty: the other levels, one by one.
+  std::string_view refused = {};
 };
 const std::array<FactorWords, factor_count>& factor_words();
 inline int level_count(Factor f) {
@@ -88,6 +98,8 @@ enum BytesLevel { level_1, level_2, beyond };
 enum ScaleLevel { zero, scale_one, near_one, small, usual, negative_scale, large };
 enum DataLevel { unit, wide, basis, tiny, huge, special, extreme, zero_heads };
 enum FrequenciesLevel { usual_base, large_base, small_base, listed };
+enum TypesLevel { alike, second_differs, others_differ, all_differ };
+enum TableTypeLevel { usual_table, another_table };
 }  // namespace level
 
 struct SizeRange {

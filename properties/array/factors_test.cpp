@@ -23,9 +23,8 @@ OfferedLevels everything(Dtype dtype, std::int32_t contract) {
   out.simplest = levels_of_base(out.base);
   for (std::size_t f = 0; f < factor_count; ++f) {
     const auto factor = static_cast<Factor>(f);
-    const bool of_tables =
-        factor == Factor::rows_by || factor == Factor::tables || factor == Factor::table_rows;
-    const int count = of_tables && contract != ROPE_CONTRACT_TABLE ? 1 : level_count(factor);
+    const int count =
+        is_of_tables(factor) && contract != ROPE_CONTRACT_TABLE ? 1 : level_count(factor);
     for (int level = 0; level < count; ++level) out.of[f].push_back(level);
   }
   for (int dim = 0; dim < level_count(Factor::rotary_dim); ++dim)
@@ -36,9 +35,29 @@ OfferedLevels everything(Dtype dtype, std::int32_t contract) {
 }
 
 std::int64_t bytes_moved(const Case& c) {
-  std::int64_t elements = 0;
-  for (const TensorCase& t : c.tensors) elements += 2 * c.batch * c.tokens * t.heads * t.head_dim;
-  return elements * data_type(c.dtype).bytes;
+  std::int64_t bytes = 0;
+  for (const TensorCase& t : c.tensors)
+    bytes += 2 * c.batch * c.tokens * t.heads * t.head_dim * data_type(tensor_dtype(c, t)).bytes;
+  return bytes;
+}
+
+// How many types the tensors have, and whether the table has the usual one.
+void expect_types(const Case& c, const Levels& levels) {
+  std::set<Dtype> types;
+  std::int64_t own = 0;
+  for (const TensorCase& t : c.tensors) {
+    types.insert(tensor_dtype(c, t));
+    own += t.dtype ? 1 : 0;
+    if (t.dtype) EXPECT_NE(*t.dtype, c.dtype);
+  }
+  const int level = levels[Factor::types];
+  const auto others = std::ssize(c.tensors) - 1;
+  EXPECT_EQ(own, level == level::alike ? 0 : level == level::second_differs ? 1 : others);
+  EXPECT_EQ(std::ssize(types), level == level::alike        ? 1
+                               : level == level::all_differ ? others + 1
+                                                            : 2);
+  EXPECT_EQ(c.table_dtype.has_value(), levels[Factor::table_type] == level::another_table);
+  if (c.table_dtype) EXPECT_NE(*c.table_dtype, data_type(c.dtype).computed_in);
 }
 
 // What of a case its levels say.
@@ -55,6 +74,8 @@ void expect_levels(const Case& c, const Levels& levels) {
   set_window_levels(window, {first->head_dim, c.rotary_dim, first->rotary_offset});
   EXPECT_EQ(window, levels);
   EXPECT_EQ(c.operation == Operation::transpose, levels[Factor::operation] == 1);
+  EXPECT_FALSE(first->dtype);
+  expect_types(c, levels);
 }
 
 class EachForm : public testing::TestWithParam<std::tuple<Dtype, std::int32_t>> {};
@@ -112,6 +133,7 @@ TEST(Factors, ThatContradictEachOtherAreImpossible) {
   for (const Levels& levels :
        {with(Factor::window, level::inside), with(Factor::tables, level::own_tables),
         with(Factor::in_layout, level::fused), with(Factor::position_range, level::negative),
+        with(Factor::types, level::second_differs), with(Factor::types, level::all_differ),
         with(Factor::bytes, level::beyond), with(Factor::position_strides, level::one_row)})
     EXPECT_FALSE(are_possible(levels, offered.base));
 }

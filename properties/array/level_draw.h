@@ -44,7 +44,9 @@ enum Question {
   q_start,
   q_frequency,
   q_slice,
-  q_fit
+  q_fit,
+  q_types,
+  q_table_type
 };
 
 }  // namespace ropewalk::properties

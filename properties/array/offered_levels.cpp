@@ -13,14 +13,27 @@ using namespace harness;
 namespace {
 
 // The order of questions: a level is asked for with levels of the factors before it.
-constexpr Factor order_of_questions[] = {
-    Factor::tokens,          Factor::batch,          Factor::heads,
-    Factor::tensors,         Factor::operation,      Factor::placement,
-    Factor::rows_by,         Factor::tables,         Factor::table_rows,
-    Factor::position_type,   Factor::in_layout,      Factor::out_layout,
-    Factor::start,           Factor::scale,          Factor::data,
-    Factor::frequencies,     Factor::position_order, Factor::position_range,
-    Factor::position_strides};
+constexpr Factor order_of_questions[] = {Factor::tokens,
+                                         Factor::batch,
+                                         Factor::heads,
+                                         Factor::tensors,
+                                         Factor::operation,
+                                         Factor::placement,
+                                         Factor::rows_by,
+                                         Factor::tables,
+                                         Factor::table_rows,
+                                         Factor::position_type,
+                                         Factor::in_layout,
+                                         Factor::out_layout,
+                                         Factor::start,
+                                         Factor::scale,
+                                         Factor::data,
+                                         Factor::frequencies,
+                                         Factor::position_order,
+                                         Factor::position_range,
+                                         Factor::position_strides,
+                                         Factor::types,
+                                         Factor::table_type};
 
 // Sizes to ask for, of each level of tokens, batch and heads: odd ones, multiples, powers of two.
 const std::vector<std::int64_t>& candidates(Factor f, int level) {
@@ -108,9 +121,12 @@ class Asking {
     }
     ask_windows();
     ask_groups();
-    for (const Factor f : order_of_questions)
+    for (const Factor f : order_of_questions) {
+      if (f == Factor::types) ask_types(f, out_.base.dtype, &Sizes::types);
+      if (f == Factor::table_type) ask_types(f, table_dtype(out_.base), &Sizes::table_types);
       for (int level = 0; level < level_count(f); ++level)
         if (!is_count(f) && !has(f, level) && promised(f, level) && takes(f, level)) add(f, level);
+    }
     return std::move(out_);
   }
 
@@ -134,7 +150,9 @@ class Asking {
     const bool in = (flags & ROPE_IN_PLACE) != 0, apart = (flags & ROPE_OUT_OF_PLACE) != 0;
     if (f == Factor::placement)
       return level == level::out_of_place ? apart : level == level::in_place ? in : in && apart;
-    if (f == Factor::rows_by || f == Factor::tables || f == Factor::table_rows) return table;
+    if (is_of_tables(f) && !table) return false;
+    if (f == Factor::types) return !out_.accepted.types.empty();
+    if (f == Factor::table_type) return !out_.accepted.table_types.empty();
     const bool unaligned = (flags & ROPE_NEEDS_ALIGN_64) == 0;
     if (f == Factor::start) return level != level::shifted || unaligned;
     if (f == Factor::in_layout || f == Factor::out_layout)
@@ -311,20 +329,25 @@ class Asking {
     }
   }
 
+  // The types beside the usual one. The first level with another type is offered if one of them is
+  // accepted.
+  void ask_types(Factor f, Dtype usual, std::vector<Dtype> Sizes::*types) {
+    if (is_of_tables(f) && out_.base.contract != ROPE_CONTRACT_TABLE) return;
+    std::vector<Dtype> accepted;
+    for (const Dtype dtype : types_beside(usual)) {
+      Sizes only = out_.accepted;
+      only.*types = {dtype};
+      if (takes(f, 1, &only)) accepted.push_back(dtype);
+    }
+    out_.accepted.*types = accepted;
+    if (accepted.size() < types_beside(usual).size()) out_.free.*types = accepted;
+    if (!accepted.empty()) add(f, 1);
+  }
+
   Questions& questions_;
   const Form base_form_;
   OfferedLevels out_;
 };
-
-// The levels of a base in one of the forms that a kernel may need (harness/cases/layouts.h).
-void set_layout_levels(Levels& levels, const Case& base) {
-  const TensorCase& first = base.tensors[0];
-  const bool head_major = first.in == head_major_strides(base, first);
-  const int layout = base.fused ? level::fused : head_major ? level::head_major : level::packed;
-  levels[Factor::in_layout] = levels[Factor::out_layout] = layout;
-  if (base.position_token_stride > 1) levels[Factor::position_strides] = level::token_stride;
-  if (base.table_row_stride > base.rotary_dim / 2) levels[Factor::table_rows] = level::row_gap;
-}
 
 }  // namespace
 
@@ -371,10 +394,12 @@ std::vector<std::string> not_offered(const OfferedLevels& offered) {
   const bool table = offered.base.contract == ROPE_CONTRACT_TABLE;
   for (std::size_t f = 0; f < factor_count; ++f) {
     const auto factor = static_cast<Factor>(f);
-    if (!table &&
-        (factor == Factor::rows_by || factor == Factor::tables || factor == Factor::table_rows))
-      continue;
+    if (!table && is_of_tables(factor)) continue;
     const FactorWords& words = factor_words()[f];
+    if (!words.refused.empty() && offered.of[f].size() == 1) {
+      out.emplace_back(words.refused);
+      continue;
+    }
     const auto most = offered.most.find(factor);
     if (most != offered.most.end())
       out.push_back(fmt::format("more than {} {}{}", most->second, words.name,
@@ -386,32 +411,6 @@ std::vector<std::string> not_offered(const OfferedLevels& offered) {
         out.push_back(
             fmt::format("{} {}", words.name, words.levels[static_cast<std::size_t>(level)]));
   }
-  return out;
-}
-
-Levels levels_of_base(const Case& base) {
-  Levels out;
-  const TensorCase& first = base.tensors[0];
-  out[Factor::operation] = base.operation == Operation::forward ? 0 : 1;
-  out[Factor::placement] = first.in_place ? level::in_place : level::out_of_place;
-  if (base.contract == ROPE_CONTRACT_TABLE && base.rows_by == ROPE_ROW_BY_TOKEN)
-    out[Factor::rows_by] = base.positions_null ? level::without_positions : level::by_token;
-  out[Factor::position_type] = base.position_dtype == Dtype::i64 ? 1 : 0;
-  set_window_levels(out, {first.head_dim, base.rotary_dim, first.rotary_offset});
-  out[Factor::tokens] = level_of(Factor::tokens, base.tokens);
-  out[Factor::batch] = level_of(Factor::batch, base.batch);
-  out[Factor::heads] = level_of(Factor::heads, first.heads);
-  const std::size_t count = base.tensors.size();
-  if (count == 2)
-    out[Factor::tensors] = !base.tensors[1].rotate                ? level::copied_second
-                           : base.tensors[1].heads == first.heads ? level::equal
-                                                                  : level::grouped;
-  set_layout_levels(out, base);
-  if (count == 3) out[Factor::tensors] = level::three;
-  if (count == 4) out[Factor::tensors] = level::four;
-  if (base.attention_scale != 0) out[Factor::scale] = level::usual;
-  out[Factor::bytes] = level_of(Factor::bytes, base.batch * base.tokens * first.heads *
-                                                   first.head_dim * data_type(base.dtype).bytes);
   return out;
 }
 

@@ -47,8 +47,8 @@ CertificateRow identity_of(const KernelFacts& facts, const ChunkPlan& plan) {
   c.contract = facts.angle_contract;
   constexpr double u = bounds::f32.u;
   const double underflow = bounds::underflow(precision_of(facts, Dtype::f32), 1);
-  row.block_bound = (rotation_error(facts, Dtype::f32) + underflow) / u;
-  row.vector_bound = pair_bound(facts, c, 1, 1, {}) / u;  // f32 results are stored as computed
+  row.block_bound = (rotation_error(facts, c, 0) + underflow) / u;
+  row.vector_bound = pair_bound(facts, c, 0, 1, 1, {}) / u;  // f32 results are stored as computed
   row.direction = operation_words[ROPE_FORWARD];
   row.position_dtype = word_of(Dtype::i32);
   row.enumerated = "every 2x2 block (position, pair), by its two columns";

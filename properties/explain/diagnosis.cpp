@@ -279,7 +279,9 @@ Scene scene_of(Subject& subject, Problem moved, const Execution& execution) {
   const Problem& problem = scene.problem;
   const Case& c = problem.source;
   // In f64 this arithmetic errs as much as a kernel may, so only clear errors count.
-  const double strict = data_type(c.dtype).computed_in == Dtype::f64 ? 8 : 1;
+  const auto strict = [&c](std::uint32_t tensor) -> double {
+    return data_type(tensor_dtype(c, tensor)).computed_in == Dtype::f64 ? 8 : 1;
+  };
   for (const Outputs& outputs : execution.outputs)
     for_each_rotated_head(problem.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t,
                                              std::int64_t h) {
@@ -297,8 +299,8 @@ Scene scene_of(Subject& subject, Problem moved, const Execution& execution) {
         if (!finite(s.x)) continue;
         const bool back = c.operation == Operation::transpose;
         s.truth = scale_of(c) * s.x * (back ? std::conj(s.r) : s.r);
-        s.bound = strict * pair_bound(subject.facts, c, std::abs(s.x), std::abs(s.r),
-                                      {{s.truth.real()}, {s.truth.imag()}});
+        s.bound = strict(tensor) * pair_bound(subject.facts, c, tensor, std::abs(s.x),
+                                              std::abs(s.r), {{s.truth.real()}, {s.truth.imag()}});
         s.wrong = !(std::abs(s.y - s.truth) <= s.bound);
         s.unwritten = s.wrong && unwritten(problem, outputs, at, i);
         scene.pairs.push_back(s);

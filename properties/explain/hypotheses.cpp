@@ -56,7 +56,7 @@ class Facts {
   /// Element e of the input row of a head.
   double element(const Seen& s, const HeadPlace& at, std::int64_t e) const {
     const TensorPlaces& places = p_.tensor[at.tensor];
-    return load(given(p_, s.placement, places.in), p_.source.dtype,
+    return load(given(p_, s.placement, places.in), Dtype{p_.asked.tensor[at.tensor].in_dtype},
                 places.in_at + in_index(p_.asked, at.tensor, at.b, at.t, at.h) + e);
   }
   C pair_of(const Seen& s, const HeadPlace& at) const {
@@ -93,6 +93,13 @@ class Facts {
   const Scene& scene_;
   const Problem& p_;
 };
+
+bool are_wider_than_bf16(const Case& c) {
+  return std::all_of(c.tensors.begin(), c.tensors.end(), [&c](const TensorCase& t) {
+    const DataType& type = data_type(tensor_dtype(c, t));
+    return type.format.mantissa > data_type(Dtype::bf16).format.mantissa;
+  });
+}
 
 using List = std::vector<Hypothesis>;
 using Function = std::function<Output(const Seen&)>;
@@ -257,8 +264,7 @@ void add_angles(const Facts& k, List& list) {
                     return C{s.truth.real(), k.turned({s.truth.real(), s.x.imag()}, s.r).imag()};
                   }});
   // Every correct kernel of bf16 or narrower data rounds this way.
-  const bool wider =
-      data_type(k.source().dtype).format.mantissa > data_type(Dtype::bf16).format.mantissa;
+  const bool wider = are_wider_than_bf16(k.source());
   list.push_back({"rounds its input to bfloat16", only_if(wider, [&k](const Seen& s) -> Output {
                     return k.turned(to_bf16(s.x), s.r);
                   })});

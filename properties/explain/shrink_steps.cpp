@@ -164,6 +164,10 @@ constexpr Step plain_steps[] = {
     [](Case& c) { c.own_tables = false; },
     [](Case& c) { c.own_sin = false; },
     [](Case& c) { c.table_spare_rows = 0; },
+    [](Case& c) { c.table_dtype.reset(); },
+    [](Case& c) {
+      for (TensorCase& t : c.tensors) t.dtype.reset();
+    },
     [](Case& c) { c.inv_freq.clear(); },
     [](Case& c) { c.rope_theta = 10000; },
     [](Case& c) { c.data = DataPattern::unit; },

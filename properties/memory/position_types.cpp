@@ -23,7 +23,9 @@ Finding check(Subject& subject, const Case& c) {
   Tally tally;
   compare(subject, narrow, wide,
           {"int32 and int64 positions differ", nullptr, nullptr,
-           [&](double rho) { return 2 * error_of_one_call(subject, c, rho); }},
+           [&](double rho, std::uint32_t tensor) {
+             return 2 * error_of_one_call(subject, c, tensor, rho);
+           }},
           tally);
   return tally.finding();
 }

@@ -5,6 +5,7 @@
 //
 // Kills by itself: heads_of_first_tensor, strides_of_first_tensor
 #include <utility>
+#include <vector>
 
 #include "harness/cases/checked.h"
 #include "properties/property.h"
@@ -36,11 +37,15 @@ Finding check(Subject& subject, const Case& c) {
     Problem problem = make_problem(alone(c, tensor), subject.oracle);
     copy_heads(together.problem, problem, source);
     const Run single = run(subject, std::move(problem));
+    // A kernel may take another type only beside the usual one.
+    if (single.failure.kind == Finding::Kind::unsupported && tensor_dtype(c, tensor) != c.dtype)
+      continue;
     if (single.failed()) return single.failure;
-    compare(subject, together, single,
-            {"Q and K in one call differ from each alone", source, nullptr,
-             [&](double rho) { return 2 * error_of_one_call(subject, c, rho); }},
-            tally);
+    compare(
+        subject, together, single,
+        {"Q and K in one call differ from each alone", source, nullptr,
+         [&](double rho, std::uint32_t of) { return 2 * error_of_one_call(subject, c, of, rho); }},
+        tally);
   }
   return tally.finding();
 }
@@ -54,6 +59,21 @@ void shape(Case& c, const Offer&) {
   if (c.tensors.size() < 2) c.tensors.resize(2, c.tensors[0]);
 }
 
+// K of each other type beside Q. A type that the kernel refuses is not planned.
+std::vector<Case> fixed_cases(const Offer& offer, Profile) {
+  std::vector<Case> cases;
+  if (!offer.mixed_types) return cases;
+  Case c = widened(offer.base, offer);
+  c.property = "tensors_apart";
+  c.position_from = 3;
+  c.tensors.resize(2, c.tensors[0]);
+  for (const Dtype dtype : types_beside(c.dtype)) {
+    c.tensors[1].dtype = dtype;
+    cases.push_back(c);
+  }
+  return cases;
+}
+
 const Registered tensors_apart({
     .name = "tensors_apart",
     .order = 220,
@@ -61,6 +81,7 @@ const Registered tensors_apart({
     .applies = applies,
     .needs = "two tensors in one call",
     .shape = shape,
+    .fixed_cases = fixed_cases,
     .check = check,
 });
 

@@ -19,7 +19,8 @@ void compare_row(const Problem& p, const Outputs& outputs, std::uint32_t tensor,
                  std::int64_t t, std::int64_t h, Tally& tally) {
   const rope_tensor& s = p.asked.tensor[tensor];
   const TensorPlaces& at = p.tensor[tensor];
-  const auto size = static_cast<std::size_t>(data_type(p.source.dtype).bytes);
+  const auto size =
+      static_cast<std::size_t>(p.buffers[static_cast<std::size_t>(at.out)].element_bytes());
   const std::byte* in = given(p, outputs, at.in).data();
   const std::byte* out = outputs[static_cast<std::size_t>(at.out)].data();
   const std::int64_t in_row = at.in_at + in_index(p.asked, tensor, b, t, h);

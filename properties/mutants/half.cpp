@@ -245,6 +245,32 @@ struct TableOfFiveBits : Right<Bf16> {
 const RegisteredKernel five_bits =
     declared<Bf16, TableOfFiveBits>("control_half_five_bits_bf16_table", 16);
 
+// The cos and sin of many models: made in f32 and stored in the type of the data. The kernel takes
+// no other table.
+const RegisteredKernel rows_in_bf16 = [] {
+  KernelInfo info = table_info<Correct>("control_half_rows_in_bf16_table");
+  info.supports = [](const rope_problem* p, const char** reason) {
+    if (p->table_dtype != ROPE_BF16) return refuse(reason, "only a bf16 table");
+    for (std::uint32_t i = 0; i < p->tensor_count; ++i)
+      if (p->tensor[i].in_dtype != ROPE_BF16) return refuse(reason, "only bf16 data");
+    return supports_any_types(p, reason);
+  };
+  info.apply = [](const rope_problem* p, const rope_operands* o, void*) -> std::int32_t {
+    rotate_each_head<Bf16, Bf16>(
+        *p, *o, [p](const Head<Bf16, Bf16>& head, std::int64_t half, float scale, float sign) {
+          for (std::int64_t i = 0; i < half; ++i) {
+            const auto [a, b] = pair_index(p->pairing, i, half);
+            const Turned y =
+                Right<Bf16>::rotate(head.in[a], head.in[b], head.cos[i], sign * head.sin[i]);
+            head.out[a] = Bf16(scale * y.re);
+            head.out[b] = Bf16(scale * y.im);
+          }
+        });
+    return ROPE_OK;
+  };
+  return RegisteredKernel(info);
+}();
+
 // Angles of the model's own code, for bf16 data.
 template <std::int64_t (*position_of)(std::int64_t)>
 std::int32_t apply_f32_angle(const rope_problem* p, const rope_operands* o, void*) {

@@ -78,7 +78,21 @@ void own_sin(Witness& w) {
   w.c.own_sin = true;
 }
 
+// Half as wide as the first tensor, so that a reader of the first one's type leaves the buffer.
+void mixed_types(Witness& w) {
+  key(w).dtype = Dtype::f16;
+}
+
+void copied_type(Witness& w) {
+  add_copied(w);
+  w.c.tensors.back().dtype = Dtype::f16;
+}
+
 // ---- features
+
+void table_type(Witness& w) {
+  w.c.table_dtype = Dtype::f64;
+}
 
 void partial(Witness& w) {
   for (TensorCase& t : w.c.tensors) t.head_dim += 8;
@@ -230,6 +244,9 @@ const std::vector<CaseChange>& case_changes() {
       {"zero_heads", Turn::last, zero_heads},
       {"others_before", Turn::last, others_before},
       {"at_once", Turn::last, at_once},
+      {"mixed_types", Turn::tensors, mixed_types},
+      {"copied_type", Turn::tensors, copied_type},
+      {"table_type", Turn::features, table_type},
   };
   return list;
 }

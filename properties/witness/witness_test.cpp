@@ -134,6 +134,10 @@ TEST(Witnesses, AMutantThatIsNoneIsSeen) {
 
 // ---- correct kernels
 
+bool is_of_types(const Condition& condition) {
+  return condition.factor == Factor::types || condition.factor == Factor::table_type;
+}
+
 class ComposedControl : public testing::TestWithParam<std::string> {};
 
 // Some conditions exclude what a kernel accepts only.
@@ -162,6 +166,7 @@ TEST_P(ComposedControl, HoldsWhereItDoesNotRefuse) {
                           condition.factor == Factor::own_tables ||
                           condition.factor == Factor::table_stride;
     if ((table && by_position) || (!table && of_table)) continue;
+    if (is_of_types(condition) && !kernel.form.any_types) continue;
     for (const Composed& cases : {kernel, free}) {
       const Witness w = witness_of(cases, condition.word);
       if (!is_possible(w.c)) continue;
@@ -176,6 +181,24 @@ TEST_P(ComposedControl, HoldsWhereItDoesNotRefuse) {
 
 INSTANTIATE_TEST_SUITE_P(All, ComposedControl, testing::ValuesIn(names_of(is_control)),
                          [](const auto& kernel) { return kernel.param; });
+
+// A kernel for one data type says so. None may misread another.
+TEST(ComposedControls, OfOneTypeRefuseOthers) {
+  Plugin plugin;
+  int refused = 0;
+  for (const Composed& kernel : composed_kernels())
+    for (const Condition& condition : conditions()) {
+      const bool table = kernel.form.contract == ROPE_CONTRACT_TABLE;
+      if (!is_control(kernel) || kernel.form.any_types || !kernel.refusal.empty()) continue;
+      if (!is_of_types(condition) || (!table && condition.factor == Factor::table_type)) continue;
+      const Witness w = witness_of(kernel, condition.word);
+      const bool same = tensor_dtype(w.c, w.c.tensors.size() - 1) == w.c.dtype &&
+                        table_dtype(w.c) == data_type(w.c.dtype).computed_in;
+      EXPECT_EQ(plugin.judge(kernel.name, w), same ? "holds" : "refused") << to_text(w.c);
+      refused += same ? 0 : 1;
+    }
+  EXPECT_GE(refused, 10);
+}
 
 // ---- the table
 

@@ -40,7 +40,9 @@ enum class Factor {
   scale,
   data,
   before,
-  threads
+  threads,
+  types,
+  table_type
 };
 
 /// The level of a planted error: the strength of the cases that must kill it. Smoke must kill level
@@ -79,6 +81,8 @@ struct Form {
   std::int32_t contract;
   Dtype dtype;
   std::string_view suffix;  ///< of the kernel's name
+  /// true: `dtype` is that of one tensor. The others and the table may have any type.
+  bool any_types = false;
 };
 
 /// A kernel: a mutant with one member, a union with ten, or a control with none.

@@ -12,6 +12,7 @@ constexpr Form f64{ROPE_CONTRACT_TABLE, Dtype::f64, "f64_table"};
 constexpr Form f16{ROPE_CONTRACT_TABLE, Dtype::f16, "f16_table"};
 constexpr Form bf16{ROPE_CONTRACT_TABLE, Dtype::bf16, "bf16_table"};
 constexpr Form exact{ROPE_CONTRACT_EXACT, Dtype::f32, "exact"};
+constexpr Form any_types{ROPE_CONTRACT_TABLE, Dtype::f32, "any_types_table", true};
 
 struct Row {
   Form form;
@@ -87,6 +88,12 @@ const std::vector<Row>& pairs() {
       {table, {"stale_position", {"from_64_tokens"}}},
       {table, {"scratch_shared", {"above_33_tokens"}}},
       {exact, {"scratch_shared", {"partial"}}},
+      {any_types, {"type_of_first", {"transposed"}}},
+      {any_types, {"type_of_first", {"first_in_place"}}},
+      {any_types, {"bytes_of_first", {"interleaved"}}},
+      {any_types, {"copied_in_first_type", {"above_17_heads"}}},
+      {any_types, {"table_of_usual_type", {"from_64_tokens"}}},
+      {any_types, {"table_of_usual_type", {"second_tensor"}}},
   };
   return rows;
 }
@@ -123,6 +130,7 @@ const std::vector<Row>& triples() {
       {table, {"backward_unscaled", {"partial", "above_17_heads"}}},
       {table, {"copied_scaled", {"from_64_tokens", "head_major"}}},
       {exact, {"i64_in_16_bits", {"transposed", "above_11_rows"}}},
+      {any_types, {"bytes_of_first", {"above_33_tokens", "in_place"}}},
   };
   return rows;
 }
@@ -277,7 +285,7 @@ std::string name_of(const Row& row) {
 
 std::vector<Composed> all_kernels() {
   std::vector<Composed> out;
-  for (const Form& form : {table, f64, f16, bf16, exact})
+  for (const Form& form : {table, f64, f16, bf16, exact, any_types})
     out.push_back({control_of(form), form, {}, ""});
   for (const std::vector<Row>* rows : {&pairs(), &triples()})
     for (const Row& row : *rows) out.push_back({name_of(row), row.form, {row.member}, ""});

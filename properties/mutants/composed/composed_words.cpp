@@ -69,6 +69,9 @@ const std::vector<Condition>& conditions() {
       {"zero_heads", Factor::data},
       {"others_before", Factor::before},
       {"at_once", Factor::threads},
+      {"mixed_types", Factor::types},
+      {"copied_type", Factor::types},
+      {"table_type", Factor::table_type},
   };
   return list;
 }
@@ -168,6 +171,20 @@ const std::vector<FaultWords>& faults() {
       {"placement_of_first",
        {"first_in_place"},
        "takes every tensor for in place, as the first one is",
+       ""},
+      // ---- data types
+      {"type_of_first", {"mixed_types"}, "takes every tensor for one of the first one's type", ""},
+      {"bytes_of_first",
+       {"mixed_types"},
+       "turns strides into bytes by the elements of the first tensor",
+       ""},
+      {"copied_in_first_type",
+       {"copied_type"},
+       "copies a tensor that is only copied as if it had the first one's type",
+       ""},
+      {"table_of_usual_type",
+       {"table_type"},
+       "reads cos and sin in the type in which it computes",
        ""},
       // ---- blocks
       {"last_rows_left",

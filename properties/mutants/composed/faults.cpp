@@ -203,6 +203,28 @@ void placement_of_first(Plan& plan) {
   in_like_out(plan);
 }
 
+// ---- data types
+
+void type_of_first(Plan& plan) {
+  plan.shape().in_dtype = plan.asked.tensor[0].in_dtype;
+}
+
+void bytes_of_first(Plan& plan) {
+  const auto bytes_of = [](const rope_tensor& t) { return data_type(Dtype{t.in_dtype}).bytes; };
+  rope_tensor& s = plan.shape();
+  for (std::int64_t* stride : {&s.in_batch_stride, &s.in_token_stride, &s.in_head_stride,
+                               &s.out_batch_stride, &s.out_token_stride, &s.out_head_stride})
+    *stride = *stride * bytes_of(plan.asked.tensor[0]) / bytes_of(asked_shape(plan));
+}
+
+void copied_in_first_type(Plan& plan) {
+  if (!is_turned(plan)) type_of_first(plan);
+}
+
+void table_of_usual_type(Plan& plan) {
+  plan.p.table_dtype = in_contract(data_type(Dtype{plan.shape().in_dtype}).computed_in);
+}
+
 // ---- blocks
 
 void last_rows_left(Plan& plan) {
@@ -309,6 +331,10 @@ constexpr Meaning meanings[] = {
     {"stale_position", stale_position},
     {"stale_row", stale_row},
     {"scratch_shared", scratch_shared},
+    {"type_of_first", type_of_first},
+    {"bytes_of_first", bytes_of_first},
+    {"copied_in_first_type", copied_in_first_type},
+    {"table_of_usual_type", table_of_usual_type},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/common/integer_phase.h"
 #include "kernels/common/support.h"
@@ -57,16 +58,17 @@ class Locator {
 };
 
 // One head: its row, and the values that turn it.
-template <class Data>
+template <class Data, class Table>
 struct Row {
   const Data* in;
   Data* out;
-  const TableOf<Data>*cos, *sin;
+  const Table *cos, *sin;
   TableOf<Data> first_cos;
 };
 
-template <class Data>
-void copy_dims(const Plan& plan, const Row<Data>& row, std::int64_t begin, std::int64_t end) {
+template <class Data, class Table>
+void copy_dims(const Plan& plan, const Row<Data, Table>& row, std::int64_t begin,
+               std::int64_t end) {
   if (begin >= end) return;
   if (plan.copied_scale == 1) {
     if (row.in + begin != row.out + begin)
@@ -88,15 +90,15 @@ TableOf<Data> read(const Plan& plan, const Data& from) {
   return Real(Data(static_cast<Real>(plan.headroom) * value));
 }
 
-template <class Data>
-void turn_pair(const Plan& plan, const Row<Data>& row, std::int64_t begin, std::int64_t i) {
+template <class Data, class Table>
+void turn_pair(const Plan& plan, const Row<Data, Table>& row, std::int64_t begin, std::int64_t i) {
   using Real = TableOf<Data>;
   const PairIndex at = pair_index(plan.p.pairing, i, plan.p.rotary_dim / 2);
   const std::int64_t a = begin + at.first, b = begin + at.second;
   const auto scale = static_cast<Real>(plan.scale);
   const auto headroom = static_cast<Real>(plan.headroom);
-  const Real cos = i == 0 ? row.first_cos : row.cos[i];
-  const Real sin = plan.backward ? -row.sin[i] : row.sin[i];
+  const Real cos = i == 0 ? row.first_cos : static_cast<Real>(row.cos[i]);
+  const Real sin = static_cast<Real>(row.sin[i]) * (plan.backward ? Real{-1} : Real{1});
   Real x1 = read(plan, row.in[a]);
   const Real x2 = read(plan, row.in[b]);
   Real y1 = scale * (x1 * cos - x2 * sin) / headroom;
@@ -118,8 +120,8 @@ void turn_pair(const Plan& plan, const Row<Data>& row, std::int64_t begin, std::
   row.out[b] = Data(y2);
 }
 
-template <class Data>
-void turn_window(const Plan& plan, const Row<Data>& row, std::int64_t begin) {
+template <class Data, class Table>
+void turn_window(const Plan& plan, const Row<Data, Table>& row, std::int64_t begin) {
   const std::int64_t half = plan.p.rotary_dim / 2, end = begin + 2 * half;
   const auto is_zero = [](const Data& value) { return TableOf<Data>(value) == 0; };
   if (plan.leaves_zeros && std::all_of(row.in + begin, row.in + end, is_zero)) return;
@@ -131,17 +133,11 @@ void turn_window(const Plan& plan, const Row<Data>& row, std::int64_t begin) {
   }
 }
 
-// The rows of cos and sin of a token, from the table or made in the workspace.
+// The rows of cos and sin of a token, made in the workspace in the type of the arithmetic.
 template <class Data>
-void choose_turns(const Alone& call, const Token& token, Row<Data>& row) {
+void make_turns(const Alone& call, const Token& token, Row<Data, TableOf<Data>>& row) {
   using Real = TableOf<Data>;
   const rope_problem& p = call.p;
-  if (p.angle_source == ROPE_ANGLES_TABLE) {
-    const std::int64_t at = p.table_rows > 1 ? token.table_row * p.table_row_stride : 0;
-    row.cos = static_cast<const Real*>(call.o.tensor[0].cos) + at;
-    row.sin = static_cast<const Real*>(call.o.tensor[0].sin) + at;
-    return;
-  }
   auto* cos = static_cast<Real*>(call.o.workspace);
   auto* sin = cos + p.rotary_dim / 2;
   for (std::int64_t i = 0; i < p.rotary_dim / 2; ++i) {
@@ -153,16 +149,29 @@ void choose_turns(const Alone& call, const Token& token, Row<Data>& row) {
   row.sin = sin;
 }
 
-template <class Data>
+// The same from the table, or made.
+template <class Data, class Table>
+void choose_turns(const Alone& call, const Token& token, Row<Data, Table>& row) {
+  const rope_problem& p = call.p;
+  if (p.angle_source == ROPE_ANGLES_TABLE) {
+    const std::int64_t at = p.table_rows > 1 ? token.table_row * p.table_row_stride : 0;
+    row.cos = static_cast<const Table*>(call.o.tensor[0].cos) + at;
+    row.sin = static_cast<const Table*>(call.o.tensor[0].sin) + at;
+  } else if constexpr (std::is_same_v<Table, TableOf<Data>>) {
+    make_turns(call, token, row);
+  }
+}
+
+template <class Data, class Table>
 void turn_token(const Plan& plan, const Alone& call, const Token& token) {
   const rope_problem& p = call.p;
   const rope_tensor& s = p.tensor[0];
-  Row<Data> row{};
+  Row<Data, Table> row{};
   if (s.rotate != 0) {
     choose_turns(call, token, row);
     const bool first = token.batch + token.index == 0;
     row.first_cos =
-        first && plan.first_cos ? static_cast<TableOf<Data>>(*plan.first_cos) : row.cos[0];
+        static_cast<TableOf<Data>>(first && plan.first_cos ? *plan.first_cos : double{row.cos[0]});
   }
   const auto at = [&](std::int64_t h, std::int64_t batch, std::int64_t next, std::int64_t head) {
     return (p.batch > 1 ? token.batch * batch : 0) + (p.tokens > 1 ? token.index * next : 0) +
@@ -197,12 +206,19 @@ Plan::Plan(const rope_problem& problem, const rope_operands& operands, std::uint
 void execute(const Plan& plan) {
   const Alone call(plan);
   Locator locator(plan, call.p);
-  with_floating_type(Dtype{call.p.tensor[0].in_dtype}, [&]<class Data>(std::type_identity<Data>) {
+  const auto turn = [&]<class Data, class Table>(std::type_identity<Data>,
+                                                 std::type_identity<Table>) {
     for_each_token(call.p, call.o, [&](Token token) {
       locator.locate(token);
-      if (token.index < plan.tokens) turn_token<Data>(plan, call, token);
+      if (token.index < plan.tokens) turn_token<Data, Table>(plan, call, token);
     });
-  });
+  };
+  const bool table = call.p.angle_source == ROPE_ANGLES_TABLE;
+  with_floating_type(
+      Dtype{call.p.tensor[0].in_dtype}, [&]<class Data>(std::type_identity<Data> data) {
+        if (!table) return turn(data, std::type_identity<TableOf<Data>>{});
+        with_floating_type(Dtype{call.p.table_dtype}, [&](auto type) { turn(data, type); });
+      });
 }
 
 std::size_t workspace_of(const rope_problem* p) {

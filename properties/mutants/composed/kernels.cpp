@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/common/support.h"
 #include "properties/mutants/composed/composed.h"
 #include "properties/mutants/composed/meanings.h"
 
@@ -60,13 +61,23 @@ std::int32_t apply(const Kernel& kernel, const rope_problem& p, const rope_opera
   return ROPE_OK;
 }
 
+// Any types, as long as one tensor has this one, so that the kernel is judged once and not for each
+// type.
+std::int32_t supports_a_tensor(Dtype dtype, const rope_problem* p, const char** reason) {
+  for (std::uint32_t i = 0; i < p->tensor_count; ++i)
+    if (p->tensor[i].in_dtype == in_contract(dtype)) return supports_any_types(p, reason);
+  return refuse(reason, "takes another data type in one of the tensors");
+}
+
 template <std::size_t row>
 void add_entries(KernelInfo& info) {
   info.supports = [](const rope_problem* p, const char** reason) {
     const Kernel& kernel = kernels()[row];
     const std::int32_t angles =
         kernel.form.contract == ROPE_CONTRACT_TABLE ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ;
-    const std::int32_t answer = supports_data(*p, angles, in_contract(kernel.form.dtype), reason);
+    const std::int32_t answer =
+        kernel.form.any_types ? supports_a_tensor(kernel.form.dtype, p, reason)
+                              : supports_data(*p, angles, in_contract(kernel.form.dtype), reason);
     if (answer != ROPE_OK || kernel.accepts == nullptr || kernel.accepts(*p)) return answer;
     return refuse(reason, "outside this kernel's limits");
   };

@@ -60,6 +60,10 @@ bool in_place(const rope_problem& p, const rope_operands&, std::uint32_t tensor)
   return p.tensor[tensor].in_place != 0;
 }
 
+bool first_in_place(const rope_problem& p, const rope_operands&, std::uint32_t tensor) {
+  return p.tensor[0].in_place != 0 && p.tensor[tensor].in_place == 0;
+}
+
 bool scaled(const rope_problem& p, const rope_operands&, std::uint32_t) {
   return p.attention_scale != 0 && p.attention_scale != 1;
 }
@@ -134,6 +138,7 @@ constexpr Meaning meanings[] = {
     {"transposed", transposed},
     {"interleaved", interleaved},
     {"in_place", in_place},
+    {"first_in_place", first_in_place},
     {"scaled", scaled},
     {"partial", partial},
     {"second_tensor", second_tensor},
