@@ -168,6 +168,7 @@ TEST(CaseCheck, SizesThatOverflowOrAreTooLarge) {
           {"table_spare_rows=-1", "table_spare_rows must not be negative"},
           {"positions=2147483647", "larger than 2 GiB"},
           {"table_spare_rows=9 table_row_stride=9223372036854775807", "overflow 64 bits"},
+          {"rows_by=token table_row_stride=-3", "table_row_stride must not be negative"},
           {"tokens=2 table_row_stride=0", "table_row_stride must be at least rotary_dim / 2"},
           {"tokens=2 position_token_stride=9223372036854775807", "overflow 64 bits"},
           {"tokens=2 position_token_stride=4000000000", "larger than 2 GiB"},

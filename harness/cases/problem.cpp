@@ -64,6 +64,7 @@ std::pair<std::int64_t, std::int64_t> room_around(const Case& c, std::int64_t lo
 }
 
 void check_table_stride(const rope_problem& p) {
+  require(p.table_row_stride >= 0, "table_row_stride must not be negative");
   require(p.table_rows == 1 || p.table_row_stride >= p.rotary_dim / 2,
           "table_row_stride must be at least rotary_dim / 2");
 }

@@ -103,9 +103,28 @@ std::int32_t stop_itself(const rope_problem*, const rope_operands*, void*) {
   std::raise(SIGSTOP);
   return ROPE_OK;
 }
+// Two that are right but for one kind of call.
+std::int32_t only_f32(const rope_problem* p, const char** reason) {
+  return p->tensor[0].in_dtype == ROPE_F32 ? ROPE_OK : refuse(reason, "f32 only");
+}
+std::int32_t rotate_or_rest(const rope_problem* p, const rope_operands* o, void* state) {
+  const rope_tensor* const end = p->tensor + p->tensor_count;
+  const bool rotates =
+      std::any_of(p->tensor, end, [](const rope_tensor& t) { return t.rotate != 0; });
+  return rotates ? rotate(p, o, state) : ROPE_OK;
+}
+std::int32_t read_cos_as_sin(const rope_problem* p, const rope_operands* o, void* state) {
+  rope_operands given = *o;
+  if (p->table_rows == 1 && p->table_row_stride < p->rotary_dim / 2)
+    for (auto& tensor : given.tensor) tensor.sin = tensor.cos;
+  return rotate(p, &given, state);
+}
 template <std::int32_t refused>
 std::int32_t one_form_only(const rope_problem* p, const char** reason) {
   return p->tensor[0].in_place == refused ? refuse(reason, "not in this form") : ROPE_OK;
+}
+std::int32_t answer_7(const rope_problem*, const char**) {
+  return 7;
 }
 std::size_t two_gib(const rope_problem*) {
   return std::size_t{2} << 30;
@@ -154,6 +173,7 @@ KernelInfo with_fault() {
 const RegisteredKernel first{with_fault()};
 const RegisteredKernel others[] = {
     RegisteredKernel{{.name = "test_refuses", .supports = never, .apply = rotate}},
+    RegisteredKernel{{.name = "test_answers_7", .supports = answer_7, .apply = rotate}},
     RegisteredKernel{{.name = "test_does_nothing", .supports = always, .apply = do_nothing}},
     RegisteredKernel{{.name = "test_reads_past", .supports = always, .apply = read_past}},
     RegisteredKernel{{.name = "test_reads_far_past", .supports = always, .apply = read_far_past}},
@@ -168,6 +188,9 @@ const RegisteredKernel others[] = {
     RegisteredKernel{
         {.name = "test_never_in_place", .supports = one_form_only<1>, .apply = rotate}},
     RegisteredKernel{{.name = "test_only_in_place", .supports = one_form_only<0>, .apply = rotate}},
+    RegisteredKernel{{.name = "test_rests", .supports = only_f32, .apply = rotate_or_rest}},
+    RegisteredKernel{
+        {.name = "test_trusts_stride", .supports = only_f32, .apply = read_cos_as_sin}},
     RegisteredKernel{{.name = "test_wants_2_gib",
                       .supports = always,
                       .workspace_bytes = two_gib,

@@ -26,7 +26,7 @@ TEST_F(WorkerTest, ListsInTreeKernelsAndThoseOfPlugins) {
   }
   EXPECT_TRUE(std::is_sorted(own.begin(), own.end()));
   EXPECT_TRUE(std::find(own.begin(), own.end(), "plain") != own.end());
-  EXPECT_EQ(kernels.size() - own.size(), 17u);
+  EXPECT_EQ(kernels.size() - own.size(), 20u);
 
   const KernelFacts right = facts("test_right");
   EXPECT_EQ(right.plugin, plugin);
@@ -105,6 +105,7 @@ TEST_F(WorkerTest, SaysWhyItRefuses) {
 }
 
 TEST_F(WorkerTest, ReportsFailuresAndExceptions) {
+  EXPECT_EQ(text_of("test_answers_7", Kind::failed), "supports answered 7");
   EXPECT_EQ(text_of("test_fails", Kind::failed), "apply answered 2");
   EXPECT_EQ(text_of("test_throws", Kind::failed), "an exception left the kernel: out of rope");
   EXPECT_EQ(text_of("test_wants_2_gib", Kind::skipped),

@@ -5,6 +5,7 @@
 //
 // Kills by itself: promises_bits, heads_taken_as_dense
 #include <utility>
+#include <vector>
 
 #include "properties/property.h"
 #include "properties/two_runs.h"
@@ -35,6 +36,25 @@ bool applies(const Offer& offer) {
 
 void shape(Case&, const Offer&) {}
 
+// One token, whose table has one row. The stride of that row is never used, so it may be anything:
+// less than a row, as in a broadcast, or far beyond the table.
+std::vector<Case> fixed_cases(const Offer& offer, Profile) {
+  std::vector<Case> cases;
+  if (!offer.rows_by_token || !offer.padded_table) return cases;
+  Case c = offer.base;
+  if (offer.batch) c.batch = 1;
+  if (offer.tokens) c.tokens = 1;
+  if (c.batch > 1 || c.tokens > 1) return cases;
+  c.property = "strides";
+  c.position_from = 5;
+  c.rows_by = ROPE_ROW_BY_TOKEN;
+  for (const std::int64_t stride : {0, 1, 1'000'003}) {
+    c.table_row_stride = stride;
+    cases.push_back(c);
+  }
+  return cases;
+}
+
 const Registered strides({
     .name = "strides",
     .order = 190,
@@ -42,6 +62,7 @@ const Registered strides({
     .applies = applies,
     .needs = "memory that is not contiguous",
     .shape = shape,
+    .fixed_cases = fixed_cases,
     .check = check,
 });
 

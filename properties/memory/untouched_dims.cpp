@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "harness/judge/judge.h"
 #include "properties/property.h"
@@ -71,6 +72,26 @@ void shape(Case& c, const Offer& offer) {
   }
 }
 
+// No tensor is rotated: there is nothing but copies to make.
+std::vector<Case> fixed_cases(const Offer& offer, Profile) {
+  std::vector<Case> cases;
+  if (!offer.unrotated_tensor) return cases;
+  Case c = offer.base;
+  c.property = "untouched_dims";
+  if (offer.tokens) c.tokens = 3;
+  for (TensorCase& t : c.tensors) {
+    t.rotate = false;
+    t.rotary_offset = 0;
+  }
+  cases.push_back(c);
+  c.tensors.resize(2, c.tensors[0]);
+  cases.push_back(c);
+  if (!offer.in_place || !offer.out_of_place) return cases;
+  c.tensors[0].in_place = !c.tensors[0].in_place;
+  cases.push_back(c);
+  return cases;
+}
+
 const Registered untouched_dims({
     .name = "untouched_dims",
     .order = 230,
@@ -78,6 +99,7 @@ const Registered untouched_dims({
     .applies = applies,
     .needs = "dims or tensors that are not rotated",
     .shape = shape,
+    .fixed_cases = fixed_cases,
     .check = check,
     .judge = [](Subject&, const Problem& problem, const Execution& execution,
                 const RowSample& sample) { return compare_untouched(problem, execution, sample); },

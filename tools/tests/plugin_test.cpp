@@ -173,6 +173,30 @@ INSTANTIATE_TEST_SUITE_P(
              "in place"}),
     [](const auto& test) { return std::string(test.param.kernel); });
 
+// Calls that only fixed cases make: nothing is rotated, and a table of one row has an odd stride.
+TEST(SeldomWrong, IsFoundByFixedCases) {
+  const auto judged = [](const char* kernel, const char* property) {
+    return ropewalk(std::string("verify --profile smoke --cases 5 --property ") + property +
+                    " --kernel " + kernel + " --plugin " + right.string());
+  };
+  const Result rests = judged("test_rests", "untouched_dims"),
+               trusts = judged("test_trusts_stride", "strides");
+  EXPECT_EQ(rests.code, 1) << rests.out << rests.err;
+  EXPECT_TRUE(contains(rests.out, "rotate=0")) << rests.out;
+  EXPECT_EQ(trusts.code, 1) << trusts.out << trusts.err;
+  EXPECT_TRUE(contains(trusts.out, "table_row_stride=")) << trusts.out;
+  // Control: each is right where the other is wrong.
+  const auto replayed = [](const std::string& words) {
+    return ropewalk("replay '" + words + " plugin=" + right.string() + "'");
+  };
+  const Result copies = replayed("kernel=test_trusts_stride property=untouched_dims q.rotate=0"),
+               one_row = replayed(
+                   "kernel=test_rests property=strides rows_by=token positions=5 "
+                   "table_row_stride=0");
+  EXPECT_EQ(copies.code, 0) << copies.out << copies.err;
+  EXPECT_EQ(one_row.code, 0) << one_row.out << one_row.err;
+}
+
 // ---- what a verdict rests on
 
 TEST(JudgedOn, AKernelOfTheHostLauncherIsNamedSo) {
