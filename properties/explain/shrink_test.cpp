@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
         Known{"mutant_room_for_128_pairs_table", "agreement",
               "property=agreement rotary_dim=258 positions=1 q.heads=1 q.head_dim=258"},
         Known{"mutant_row_zero_for_all_table", "agreement",
-              "property=agreement batch=2 positions=0,1 q.heads=1 q.values=0,0,0,1"},
+              "property=agreement batch=2 positions=0,1 q.heads=1 q.values=0,0,1,0"},
         Known{"mutant_heads_taken_as_dense_table", "agreement",
               "property=agreement positions=0 q.heads=2 q.in=-1,-1,3 q.values=1,0,0,0"},
         Known{"mutant_two_tensors_only_table", "agreement",
