@@ -120,6 +120,10 @@ Workload model_of(const ShapeWords& words) {
 
 }  // namespace
 
+bool shape_states(std::string_view text, const std::string& word) {
+  return ShapeWords(text).holds(word);
+}
+
 std::vector<Workload> parse_shape(std::string_view text) {
   const ShapeWords words(text);
   Workload w = model_of(words);

@@ -10,6 +10,7 @@
 #include "harness/cases/case.h"
 #include "harness/cases/layouts.h"
 #include "harness/judge/executor.h"
+#include "harness/judge/refusals.h"
 
 namespace ropewalk::harness {
 
@@ -39,8 +40,15 @@ struct Probe {
   std::optional<Offer> offer;  ///< empty if the kernel refuses every basic shape
   CallResult last_refusal;  ///< its reason; or a crash or hang in supports, which ends the asking
   Case asked;               ///< the case that last_refusal answered
+  CellRefusal refusal;      ///< if there is no offer: what the kernel said to the simple cases
 };
+/// In a run that is held to one shape, the base has that shape.
 Probe probe_offer(Subject& subject, Pairing pairing, Dtype dtype);
+
+/// The same for a kernel that refuses every basic shape of every pairing and type: the base has one
+/// of these shapes.
+Probe probe_shapes(Subject& subject, Pairing pairing, Dtype dtype,
+                   const std::vector<ModelShape>& shapes);
 
 /// The first pairing and type that the kernel offers. f32 and half_split are tried before others.
 std::optional<Offer> first_offer(Subject& subject);

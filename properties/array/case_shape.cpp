@@ -73,6 +73,7 @@ std::optional<CaseShape> shape_of(const Levels& l, Dtype dtype, const Sizes& siz
     std::erase_if(windows, [](const HeadWindow& w) { return w.rotary_dim > widest_listed; });
   if (windows.empty()) return {};
   s.window = draw.of(q_window, windows);
+  if (sizes.any_bytes) return s;
   if (!fit_bytes(s, windows, dtype, range_of(Factor::bytes, l[Factor::bytes]))) return {};
   return s;
 }

@@ -37,6 +37,12 @@ void add_tensors(Case& c, const Levels& l, const Sizes& sizes, const LevelDraw& 
       return;
     case level::grouped: {
       c.tensors.push_back(first);
+      if (sizes.second) {
+        c.tensors[1].heads = sizes.second->heads;
+        c.tensors[1].head_dim = sizes.second->head_dim;
+        c.tensors[1].rotary_offset = sizes.second->rotary_offset;
+        return;
+      }
       std::vector<std::pair<std::int64_t, std::int64_t>> groups = sizes.groups[l[Factor::heads]];
       std::erase_if(groups, [&](const auto& g) { return g.first != first.heads; });
       const std::int64_t divisor = first.heads % 4 == 0   ? 4

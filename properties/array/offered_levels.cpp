@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "harness/cases/data.h"
-#include "harness/cases/layouts.h"
+#include "properties/array/base_levels.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -95,6 +95,7 @@ class Asking {
     auto& bytes = out_.of[index_of(Factor::bytes)];
     bytes.clear();
     for (int level = 0; level < level_count(Factor::bytes); ++level) bytes.push_back(level);
+    take_odd_base(out_);
   }
 
   OfferedLevels run() {
@@ -316,16 +317,6 @@ class Asking {
   OfferedLevels out_;
 };
 
-// The levels of a base in one of the forms that a kernel may need (harness/cases/layouts.h).
-void set_layout_levels(Levels& levels, const Case& base) {
-  const TensorCase& first = base.tensors[0];
-  const bool head_major = first.in == head_major_strides(base, first);
-  const int layout = base.fused ? level::fused : head_major ? level::head_major : level::packed;
-  levels[Factor::in_layout] = levels[Factor::out_layout] = layout;
-  if (base.position_token_stride > 1) levels[Factor::position_strides] = level::token_stride;
-  if (base.table_row_stride > base.rotary_dim / 2) levels[Factor::table_rows] = level::row_gap;
-}
-
 }  // namespace
 
 bool Questions::accepts(const Case& c) {
@@ -386,32 +377,6 @@ std::vector<std::string> not_offered(const OfferedLevels& offered) {
         out.push_back(
             fmt::format("{} {}", words.name, words.levels[static_cast<std::size_t>(level)]));
   }
-  return out;
-}
-
-Levels levels_of_base(const Case& base) {
-  Levels out;
-  const TensorCase& first = base.tensors[0];
-  out[Factor::operation] = base.operation == Operation::forward ? 0 : 1;
-  out[Factor::placement] = first.in_place ? level::in_place : level::out_of_place;
-  if (base.contract == ROPE_CONTRACT_TABLE && base.rows_by == ROPE_ROW_BY_TOKEN)
-    out[Factor::rows_by] = base.positions_null ? level::without_positions : level::by_token;
-  out[Factor::position_type] = base.position_dtype == Dtype::i64 ? 1 : 0;
-  set_window_levels(out, {first.head_dim, base.rotary_dim, first.rotary_offset});
-  out[Factor::tokens] = level_of(Factor::tokens, base.tokens);
-  out[Factor::batch] = level_of(Factor::batch, base.batch);
-  out[Factor::heads] = level_of(Factor::heads, first.heads);
-  const std::size_t count = base.tensors.size();
-  if (count == 2)
-    out[Factor::tensors] = !base.tensors[1].rotate                ? level::copied_second
-                           : base.tensors[1].heads == first.heads ? level::equal
-                                                                  : level::grouped;
-  set_layout_levels(out, base);
-  if (count == 3) out[Factor::tensors] = level::three;
-  if (count == 4) out[Factor::tensors] = level::four;
-  if (base.attention_scale != 0) out[Factor::scale] = level::usual;
-  out[Factor::bytes] = level_of(Factor::bytes, base.batch * base.tokens * first.heads *
-                                                   first.head_dim * data_type(base.dtype).bytes);
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include "benchmarks/workloads/workload_shape.h"
 #include "harness/cases/names.h"
 #include "properties/explain/check_case.h"
+#include "tools/command/workload_choice.h"
 
 namespace ropewalk::tools {
 using namespace bench;
@@ -87,6 +88,7 @@ VerifyPlan Gate::plan() const {
   std::set<Dtype> dtypes;
   for (const Workload& w : workloads_) dtypes.insert(w.dtype);
   plan.dtypes.assign(dtypes.begin(), dtypes.end());
+  ask_shapes(workloads_, plan);
   return plan;
 }
 
