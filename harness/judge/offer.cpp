@@ -236,6 +236,12 @@ void probe_features(Prober& prober, const Subject& subject, Offer& offer) {
       if (have_one_layout(c, offer.base)) c = in_form(c, offer.form);
       offer.*f.flag = offer.*f.flag || prober.accepts(c);
     }
+  offer.each_alone = std::all_of(offer.base.tensors.begin(), offer.base.tensors.end(),
+                                 [&](const TensorCase& alone) {
+                                   Case c = offer.base;
+                                   c.tensors = {alone};
+                                   return !c.fused && prober.accepts(c);
+                                 });
   const auto promised = [&](std::uint32_t flag) { return (subject.facts.flags & flag) != 0; };
   offer.in_place = offer.in_place && promised(ROPE_IN_PLACE);
   offer.out_of_place = offer.out_of_place && promised(ROPE_OUT_OF_PLACE);

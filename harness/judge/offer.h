@@ -32,6 +32,7 @@ struct Offer {
        strided_positions = false, shifted_start = false, broadcast_heads = false,
        broadcast_tokens = false, broadcast_batch = false, shared_input = false,
        fused_in_place = false;
+  bool each_alone = false;  ///< each tensor of `base` is supported alone too
   bool thread_safe = false, any_alignment = false;  ///< promises that its flags make
 };
 

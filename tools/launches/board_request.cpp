@@ -11,8 +11,9 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkloadTensor, heads, head_dim, rotary_offse
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FrequencyScaling, rule, factor, low_freq_factor,
                                    high_freq_factor, original_positions)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Workload, name, model, source, phase, pairing, dtype, in_place,
-                                   scattered, cold, tensors, rotary_dim, rope_theta, scaling, batch,
-                                   tokens, profiles)
+                                   layout, position_dtype, attention_scale, scattered, cold,
+                                   tensors, rotary_dim, rope_theta, scaling, batch, tokens,
+                                   profiles)
 
 }  // namespace ropewalk::bench
 

@@ -55,6 +55,24 @@ std::int32_t right_as_odd(const rope_problem* p, const rope_operands* o, void*) 
   return right(&seen, o, nullptr);
 }
 
+// Right in every small case, and wrong as the heads of llama are timed with what the name says.
+std::int32_t no_scale_as_llama(const rope_problem* p, const rope_operands* o, void* state) {
+  rope_problem seen = *p;
+  if (has_heads(*p, llama)) seen.attention_scale = 0;
+  return right(&seen, o, state);
+}
+std::int32_t narrow_as_llama(const rope_problem* p, const rope_operands* o, void* state) {
+  rope_problem seen = *p;
+  if (has_heads(*p, llama)) seen.position_dtype = ROPE_I32;
+  return right(&seen, o, state);
+}
+std::int32_t packed_as_llama(const rope_problem* p, const rope_operands* o, void* state) {
+  rope_problem seen = *p;
+  if (has_heads(*p, llama))
+    for (rope_tensor& t : seen.tensor) t.in_head_stride = t.out_head_stride = t.head_dim;
+  return right(&seen, o, state);
+}
+
 const RegisteredKernel kernels[] = {
     RegisteredKernel{{.name = "shape_of_llama", .supports = one_shape<llama>, .apply = right}},
     RegisteredKernel{
@@ -66,6 +84,11 @@ const RegisteredKernel kernels[] = {
         {.name = "shape_any_wrong_as_llama", .supports = any_shape, .apply = wrong_as_llama}},
     RegisteredKernel{
         {.name = "shape_any_right_as_odd", .supports = any_shape, .apply = right_as_odd}},
+    RegisteredKernel{{.name = "shape_no_scale", .supports = any_shape, .apply = no_scale_as_llama}},
+    RegisteredKernel{
+        {.name = "shape_narrow_positions", .supports = any_shape, .apply = narrow_as_llama}},
+    RegisteredKernel{
+        {.name = "shape_packed_heads", .supports = any_shape, .apply = packed_as_llama}},
 };
 
 }  // namespace

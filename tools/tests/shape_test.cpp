@@ -107,8 +107,63 @@ TEST(OneShape, MayBeLargerThanTheLevels) {
 TEST(OneShape, ARefusalIsThatOfTheTypeThatItTakes) {
   const Result r = verify("shape_of_none", "");
   EXPECT_EQ(r.code, 3) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, "UNSUPPORTED shape_of_none (table): *: head_dim must be 1000"))
+  EXPECT_TRUE(
+      contains(r.out, "UNSUPPORTED shape_of_none (table): everything: head_dim must be 1000"))
       << r.out;
+}
+
+const std::string llama = " --shape q=32,k=8,d=128,tokens=2,";
+
+Result bench(const std::string& kernel, const std::string& words) {
+  return ropewalk("bench --profile smoke --rounds 6 --launches 1 --json --kernel " + kernel +
+                  plugin + words);
+}
+
+std::size_t measured_rows(const std::string& rows) {
+  std::size_t count = 0;
+  for (auto at = rows.find(R"("outcome":"MEASURED")"); at != std::string::npos;
+       at = rows.find(R"("outcome":"MEASURED")", at + 1))
+    ++count;
+  return count;
+}
+
+// Each kernel is right in the cases of verification, and is timed where it is right.
+TEST(BenchShape, TimesNoKernelThatIsWrongAsItIsTimed) {
+  struct {
+    const char *kernel, *right, *wrong;
+  } const cases[] = {
+      {"shape_no_scale", "in_place=no", "in_place=no,scale=1.5"},
+      {"shape_narrow_positions", "position_dtype=i32", "position_dtype=i64"},
+      {"shape_packed_heads", "layout=fused", "layout=padded"},
+  };
+  for (const auto& [kernel, right, wrong] : cases) {
+    const Result held = bench(kernel, llama + right);
+    EXPECT_TRUE(held.code == 0 || held.code == 3) << held.out << held.err;
+    EXPECT_GT(measured_rows(held.out), 0u) << held.out;
+    const Result broken = bench(kernel, llama + wrong);
+    EXPECT_EQ(broken.code, 1) << broken.out << broken.err;
+    EXPECT_EQ(measured_rows(broken.out), 0u) << broken.out;
+    EXPECT_TRUE(contains(broken.out, R"("outcome":"BROKEN")")) << broken.out;
+  }
+}
+
+TEST(BenchShape, TimesEveryLayoutAndWindow) {
+  std::string words;
+  for (const std::string layout : {"packed", "head_major", "fused", "padded"})
+    words += llama + "rd=64,qo=32,position_dtype=i64,layout=" + layout + llama +
+             "in_place=no,scale=1.5,layout=" + layout;
+  const Result r = bench("plain", words);
+  EXPECT_TRUE(r.code == 0 || r.code == 3) << r.out << r.err;
+  EXPECT_FALSE(contains(r.out, R"("outcome":"BROKEN")")) << r.out;
+  EXPECT_FALSE(contains(r.out, R"("outcome":"SKIPPED")")) << r.out;
+  EXPECT_EQ(measured_rows(r.out), 8u * 3u) << r.out;  // the kernel, its twin and the ceiling
+}
+
+// A kernel for one shape is verified on that shape, and timed.
+TEST(BenchShape, TimesAKernelForThatShapeAlone) {
+  const Result r = bench("shape_odd", " --shape q=6,k=2,d=44,tokens=3");
+  EXPECT_TRUE(r.code == 0 || r.code == 3) << r.out << r.err;
+  EXPECT_GT(measured_rows(r.out), 0u) << r.out << r.err;
 }
 
 }  // namespace
