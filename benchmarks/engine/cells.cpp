@@ -16,6 +16,7 @@
 #include "benchmarks/engine/recheck.h"
 #include "benchmarks/engine/rounds.h"
 #include "benchmarks/workloads/traffic.h"
+#include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
 #include "harness/process/float_state.h"
 #include "harness/watch/shown_problem.h"
@@ -90,7 +91,7 @@ class KernelCell final : public Cell {
     const std::string thrown = thrown_by([&] {
       for (std::int64_t i = 0; i < n && status == ROPE_OK; ++i) {
         const Call& call = calls_[call_count_++ & mask];
-        if (cold) operands_.positions = shown_.positions = lazy_.here().next_positions();
+        if (cold) hand_over(lazy_.here().next_positions());
         status = kernel_.apply(&call.problem, &operands_, call.state);
         __asm__ volatile("" ::: "memory");
       }
@@ -158,8 +159,10 @@ class KernelCell final : public Cell {
     return {};
   }
 
-  const std::int32_t* positions() const {  // of the last call
-    return static_cast<const std::int32_t*>(operands_.positions);
+  const std::int32_t* positions() const { return positions_; }  // of the last call
+  void hand_over(const std::int32_t* positions) {
+    positions_ = positions;
+    operands_.positions = shown_.positions = lazy_.here().handed(positions);
   }
 
   bool holds(Oracle& oracle, std::uint64_t seed, const Expected& expected) {
@@ -179,6 +182,7 @@ class KernelCell final : public Cell {
     const auto& inv_freq = data.inv_freq(kernel_.angle_contract == ROPE_CONTRACT_F32_ANGLE);
     const std::int32_t angles = plan_.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ;
     operands_ = data.operands(plan_.table);
+    positions_ = data.positions();
     std::size_t workspace_bytes = 0;
     for (int i = 0; i <= (plan_.alternates ? 1 : 0); ++i) {
       calls_[i].problem = make_problem(workload_, inv_freq, angles,
@@ -213,6 +217,7 @@ class KernelCell final : public Cell {
   KernelPlan plan_;
   Call calls_[2];
   rope_operands operands_{}, shown_{};  // compared as a problem is
+  const std::int32_t* positions_ = nullptr;
   AlignedBytes workspace_;
   int prepared_count_ = 0, shown_count_ = 0;
   std::uint64_t call_count_ = 0;
@@ -304,6 +309,7 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
   KernelPlan plan;
   if (!why_never_timed(kernel.memory, kernel.flags).empty()) return plan;
   if (!missing_cpu_feature(kernel.cpu_features).empty()) return plan;
+  if ((kernel.flags & ROPE_NEEDS_ALIGN_64) != 0 && !begins_aligned(workload)) return plan;
   plan.table = kernel.angle_contract == ROPE_CONTRACT_TABLE;
   const bool f32 = kernel.angle_contract == ROPE_CONTRACT_F32_ANGLE;
   const std::vector<double> inv_freq =

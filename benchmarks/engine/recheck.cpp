@@ -96,6 +96,7 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
   c.operation = expected.turns < 0 ? Operation::transpose : Operation::forward;
   c.dtype = w.dtype;
   c.rotary_dim = w.rotary_dim;
+  c.attention_scale = w.attention_scale;
   // Computed again, since the kernel could write to its own copy.
   const std::vector<double> inv_freq =
       c.contract == ROPE_CONTRACT_F32_ANGLE ? workload_frequencies_f32(w) : workload_frequencies(w);
@@ -125,7 +126,9 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
     for (const std::size_t tensor : {std::size_t{0}, std::size_t{1}}) {
       const WorkloadTensor& t = w.tensors[tensor];
       for (std::int64_t head = 0; head < t.heads; ++head) {
-        const std::int64_t at = (token * t.heads + head) * t.head_dim * bytes;
+        const TensorPlace& place = data.place(tensor);
+        const std::int64_t at =
+            (place.element(token / w.tokens, token % w.tokens, head) - place.at) * bytes;
         if (const std::string wrong =
                 fault(t, data.input(tensor) + at, data.output(tensor) + at, rotations);
             !wrong.empty())

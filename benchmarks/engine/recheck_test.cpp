@@ -148,6 +148,49 @@ TEST(Recheck, OneCallHasTheBoundOfOneAndManyHaveMore) {
   EXPECT_NE(judged(w, nothing, 3), "");
 }
 
+TEST(Recheck, EveryLayoutAndPositionTypeHolds) {
+  const auto packed = [](const rope_problem* p, const rope_operands* o, void*) {
+    rope_problem seen = *p;  // reads and writes as if each tensor were contiguous
+    for (rope_tensor& t : seen.tensor) {
+      t.in_head_stride = t.out_head_stride = t.head_dim;
+      t.in_token_stride = t.out_token_stride = t.heads * t.head_dim;
+      t.in_batch_stride = t.out_batch_stride = p->tokens * t.in_token_stride;
+    }
+    return rotate_toy(&seen, o, p->tokens);
+  };
+  const auto narrow = [](const rope_problem* p, const rope_operands* o, void*) {
+    rope_problem seen = *p;
+    seen.position_dtype = ROPE_I32;
+    return rotate_toy(&seen, o, p->tokens);
+  };
+  for (const WorkloadLayout layout : {WorkloadLayout::packed, WorkloadLayout::head_major,
+                                      WorkloadLayout::fused, WorkloadLayout::padded})
+    for (const Dtype positions : {Dtype::i32, Dtype::i64})
+      for (const bool in_place : {true, false}) {
+        Workload w = placed(in_place);
+        w.layout = layout;
+        w.position_dtype = positions;
+        EXPECT_EQ(judged(w, apply_toy), "");
+        EXPECT_EQ(judged(w, narrow) == "", positions == Dtype::i32);
+        // Packed data end inside the buffers of every layout.
+        EXPECT_EQ(judged(w, packed) == "", layout == WorkloadLayout::packed);
+      }
+}
+
+TEST(Recheck, AScaleIsJudged) {
+  const auto scaled = [](const rope_problem* p, const rope_operands* o, void*) {
+    rotate_toy(p, o, p->tokens);
+    for (const int tensor : {0, 1})
+      for (int i = 0; i < 2 * 3 * 8 * (tensor == 0 ? 2 : 1); ++i)
+        static_cast<float*>(o->tensor[tensor].out)[i] *= static_cast<float>(p->attention_scale);
+    return std::int32_t{ROPE_OK};
+  };
+  Workload w = placed(false);
+  w.attention_scale = 1.5;
+  EXPECT_EQ(judged(w, scaled), "");
+  EXPECT_NE(judged(w, apply_toy).find("is not rotated"), std::string::npos);
+}
+
 TEST(Recheck, F64HasItsOwnBound) {
   Workload w = placed(false);
   w.dtype = Dtype::f64;

@@ -89,12 +89,17 @@ void SealedBytes::Unmap::operator()(std::byte* pages) const {
 }
 
 WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
-    : workload_(w), inv_freq_(workload_frequencies(w)), inv_freq_f32_(workload_frequencies_f32(w)) {
+    : workload_(w),
+      places_(tensor_places(w)),
+      inv_freq_(workload_frequencies(w)),
+      inv_freq_f32_(workload_frequencies_f32(w)),
+      buffers_(w.layout == WorkloadLayout::fused ? 1 : 2) {
   std::uint64_t random = seed_of_name(seed, w.name);
-  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
-    tensor_bytes_[i] = tensor_bytes(w, w.tensors[i]);
-    pristine_[i] = SealedBytes(tensor_bytes_[i]);
-    work_[i] = AlignedBytes(tensor_bytes_[i]);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
+    bytes_[buffer_of(i)] += room_bytes(w, w.tensors[i]);
+  for (std::size_t i = 0; i < buffers_; ++i) {
+    pristine_[i] = SealedBytes(bytes_[i]);
+    work_[i] = AlignedBytes(bytes_[i]);
   }
   fill_inputs(random);
   const std::int64_t rows = max_position_of(w) + 1;
@@ -104,20 +109,30 @@ WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
   with_timed_type(w.dtype, [&]<class Data>(std::type_identity<Data>) {
     fill_table<Data>(cos_.data(), sin_.data(), rows, inv_freq_);
   });
-  positions_ = SealedBytes(positions_held(w) * 4);
+  fill_positions(random);
+  for (SealedBytes* const constant : {&cos_, &sin_, &positions_, &wide_positions_})
+    constant->seal(true);
+  seal_inputs(true);
+}
+
+void WorkloadData::fill_positions(std::uint64_t& random) {
+  const Workload& w = workload_;
+  const std::int64_t held = positions_held(w);
+  positions_ = SealedBytes(held * 4);
   auto* positions = reinterpret_cast<std::int32_t*>(positions_.data());
-  if (w.cold) scatter_all(positions, positions_held(w), random);
+  if (w.cold) scatter_all(positions, held, random);
   for (std::int64_t i = 0; i < w.batch * w.tokens && !w.cold; ++i) {
     const auto scattered = next_random(random) % std::uint64_t{scattered_position_count};
     positions[i] = w.scattered ? static_cast<std::int32_t>(scattered)
                                : static_cast<std::int32_t>(i % w.tokens);
   }
-  for (SealedBytes* const constant : {&cos_, &sin_, &positions_}) constant->seal(true);
-  seal_inputs(true);
+  if (w.position_dtype != Dtype::i64) return;
+  wide_positions_ = SealedBytes(position_bytes(w, held));
+  std::copy(positions, positions + held, reinterpret_cast<std::int64_t*>(wide_positions_.data()));
 }
 
 void WorkloadData::seal_inputs(bool sealed) {
-  for (SealedBytes& tensor : pristine_) tensor.seal(sealed);
+  for (std::size_t i = 0; i < buffers_; ++i) pristine_[i].seal(sealed);
 }
 
 void WorkloadData::refresh(std::uint64_t seed) {
@@ -128,51 +143,54 @@ void WorkloadData::refresh(std::uint64_t seed) {
 
 std::int64_t WorkloadData::disturb(std::uint64_t& random) {
   seal_inputs(false);
-  if (workload_.in_place)
-    for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
-      std::memcpy(pristine_[i].data(), work_[i].data(), static_cast<std::size_t>(tensor_bytes_[i]));
+  for (std::size_t i = 0; i < buffers_ && workload_.in_place; ++i)
+    std::memcpy(pristine_[i].data(), work_[i].data(), static_cast<std::size_t>(bytes_[i]));
   const auto below = [&](std::int64_t count) {
     return static_cast<std::int64_t>(next_random(random) % static_cast<std::uint64_t>(count));
   };
   const auto tensor = static_cast<std::size_t>(below(2));
   const WorkloadTensor& t = workload_.tensors[tensor];
   const std::int64_t row = below(workload_.batch * workload_.tokens * t.heads);
-  const std::int64_t at = row * t.head_dim + t.rotary_offset + below(workload_.rotary_dim);
+  const std::int64_t token = row / t.heads;
+  const std::int64_t at =
+      places_[tensor].element(token / workload_.tokens, token % workload_.tokens, row % t.heads) +
+      t.rotary_offset + below(workload_.rotary_dim);
   const auto bytes = static_cast<std::size_t>(element_bytes(workload_));
-  std::byte* const element = pristine_[tensor].data() + static_cast<std::size_t>(at) * bytes;
+  const std::size_t buffer = buffer_of(tensor);
+  std::byte* const element = pristine_[buffer].data() + static_cast<std::size_t>(at) * bytes;
   element[bytes - 1] ^= std::byte{0x80};  // flips its sign
   if (workload_.in_place)
-    std::memcpy(work_[tensor].data() + static_cast<std::size_t>(at) * bytes, element, bytes);
+    std::memcpy(work_[buffer].data() + static_cast<std::size_t>(at) * bytes, element, bytes);
   seal_inputs(true);
-  return row / t.heads;
+  return token;
 }
 
 void WorkloadData::fill_inputs(std::uint64_t& random) {
-  for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
+  for (std::size_t i = 0; i < buffers_; ++i)
     with_timed_type(workload_.dtype, [&]<class Data>(std::type_identity<Data>) {
-      fill_values<Data>(pristine_[i].data(), tensor_bytes_[i], random);
+      fill_values<Data>(pristine_[i].data(), bytes_[i], random);
     });
 }
 
 void WorkloadData::refill() {
-  for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
-    std::memcpy(work_[i].data(), pristine_[i].data(), static_cast<std::size_t>(tensor_bytes_[i]));
+  for (std::size_t i = 0; i < buffers_; ++i)
+    std::memcpy(work_[i].data(), pristine_[i].data(), static_cast<std::size_t>(bytes_[i]));
 }
 
 void WorkloadData::poison() {
   if (workload_.in_place) return refill();
   // All bits are one: a NaN of either type.
-  for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
-    std::memset(work_[i].data(), 0xff, static_cast<std::size_t>(tensor_bytes_[i]));
+  for (std::size_t i = 0; i < buffers_; ++i)
+    std::memset(work_[i].data(), 0xff, static_cast<std::size_t>(bytes_[i]));
 }
 
 rope_operands WorkloadData::operands(bool table) const {
   rope_operands o{};
   o.struct_size = sizeof(o);
-  o.positions = positions_.data();
+  o.positions = handed(positions());
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
-    o.tensor[i].in = workload_.in_place ? work_[i].data() : pristine_[i].data();
-    o.tensor[i].out = work_[i].data();
+    o.tensor[i].out = work_[buffer_of(i)].data() + begin_of(i);
+    o.tensor[i].in = workload_.in_place ? o.tensor[i].out : input(i);
     o.tensor[i].cos = table ? cos_.data() : nullptr;
     o.tensor[i].sin = table ? sin_.data() : nullptr;
   }
@@ -181,18 +199,32 @@ rope_operands WorkloadData::operands(bool table) const {
 
 std::vector<CeilingSpan> WorkloadData::spans() const {
   std::vector<CeilingSpan> out;
-  const rope_operands o = operands(false);
-  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
-    const WorkloadTensor& t = workload_.tensors[i];
-    const std::int64_t rows = workload_.batch * workload_.tokens * t.heads;
-    if (!workload_.in_place) {
-      out.push_back({o.tensor[i].in, o.tensor[i].out, rows, t.head_dim, t.head_dim});
-      continue;
-    }
-    std::byte* window = work_[i].data() + t.rotary_offset * element_bytes(workload_);
-    out.push_back({window, window, rows, workload_.rotary_dim, t.head_dim});
-  }
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) add_spans(i, out);
   return out;
+}
+
+// As few spans as there can be: one if all rows are equally far apart, else one for each token.
+void WorkloadData::add_spans(std::size_t tensor, std::vector<CeilingSpan>& out) const {
+  const Workload& w = workload_;
+  const WorkloadTensor& t = w.tensors[tensor];
+  const TensorPlace& p = places_[tensor];
+  const std::int64_t skipped = w.in_place ? t.rotary_offset : 0;
+  const std::int64_t elements = w.in_place ? w.rotary_dim : t.head_dim;
+  const std::byte* in = static_cast<const std::byte*>(operands(false).tensor[tensor].in);
+  std::byte* const to = static_cast<std::byte*>(operands(false).tensor[tensor].out);
+  const auto add = [&](std::int64_t from, std::int64_t rows, std::int64_t row_elements,
+                       std::int64_t stride) {
+    const std::int64_t at = (from + skipped) * element_bytes(w);
+    out.push_back({in + at, to + at, rows, row_elements, stride});
+  };
+  const std::int64_t tokens = w.batch * w.tokens;
+  if (w.layout == WorkloadLayout::packed || w.layout == WorkloadLayout::head_major)
+    return add(0, tokens * t.heads, elements, t.head_dim);
+  if (w.layout == WorkloadLayout::fused && elements == t.head_dim)
+    return add(0, tokens, t.heads * t.head_dim, p.token_stride);
+  for (std::int64_t b = 0; b < w.batch; ++b)
+    for (std::int64_t token = 0; token < w.tokens; ++token)
+      add(b * p.batch_stride + token * p.token_stride, t.heads, elements, p.head_stride);
 }
 
 std::string LazyData::refusal() {

@@ -4,6 +4,7 @@
 // Each workload has one set of buffers. The smallest stay in L1 from call to call. So do the table
 // rows of a workload that is not cold.
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "benchmarks/engine/ceilings.h"
+#include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workloads.h"
 #include "kernels/api/rope_kernel.h"
 
@@ -73,10 +75,21 @@ class WorkloadData {
   std::int64_t disturb(std::uint64_t& random);
   /// Overwrites the places of the outputs before a call that will be judged.
   void poison();
-  const std::byte* input(std::size_t tensor) const { return pristine_[tensor].data(); }
-  const std::byte* output(std::size_t tensor) const { return work_[tensor].data(); }
+  /// The first element of a tensor.
+  const std::byte* input(std::size_t tensor) const {
+    return pristine_[buffer_of(tensor)].data() + begin_of(tensor);
+  }
+  const std::byte* output(std::size_t tensor) const {
+    return work_[buffer_of(tensor)].data() + begin_of(tensor);
+  }
+  const TensorPlace& place(std::size_t tensor) const { return places_[tensor]; }
   const std::int32_t* positions() const {
     return reinterpret_cast<const std::int32_t*>(positions_.data());
+  }
+  /// Positions that lie at `at`, as the kernel gets them: of the workload's type.
+  const void* handed(const std::int32_t* at) const {
+    if (workload_.position_dtype == Dtype::i32) return at;
+    return reinterpret_cast<const std::int64_t*>(wide_positions_.data()) + (at - positions());
   }
   /// The positions of the next call. A cold workload has new ones in each call, whichever cell
   /// makes it.
@@ -98,13 +111,23 @@ class WorkloadData {
 
  private:
   void fill_inputs(std::uint64_t& random);
+  void fill_positions(std::uint64_t& random);
   void seal_inputs(bool sealed);
+  std::size_t buffer_of(std::size_t tensor) const {
+    return workload_.layout == WorkloadLayout::fused ? 0 : tensor;
+  }
+  std::int64_t begin_of(std::size_t tensor) const {  // in bytes
+    return places_[tensor].at * element_bytes(workload_);
+  }
+  void add_spans(std::size_t tensor, std::vector<CeilingSpan>& out) const;
 
   const Workload& workload_;
+  std::array<TensorPlace, 2> places_;
   std::vector<double> inv_freq_, inv_freq_f32_;
   std::int64_t cold_at_ = 0;
-  std::int64_t tensor_bytes_[2];
-  SealedBytes pristine_[2], cos_, sin_, positions_;
+  std::size_t buffers_;  ///< Q and K have one each, or share one
+  std::int64_t bytes_[2] = {};
+  SealedBytes pristine_[2], cos_, sin_, positions_, wide_positions_;
   AlignedBytes work_[2];
 };
 

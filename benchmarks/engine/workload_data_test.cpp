@@ -56,6 +56,45 @@ TEST(WorkloadData, OutOfPlaceMovesWholeRows) {
   EXPECT_EQ(data.spans()[0].row_elements, 10);
 }
 
+// Whatever the layout: an update touches each element of each window once, and no other.
+TEST(WorkloadData, CeilingsTouchTheWindowAloneInEveryLayout) {
+  for (const WorkloadLayout layout : {WorkloadLayout::packed, WorkloadLayout::head_major,
+                                      WorkloadLayout::fused, WorkloadLayout::padded}) {
+    Workload w = latent();
+    w.layout = layout;
+    WorkloadData data(w, 7);
+    data.refill();
+    for (const CeilingSpan& span : data.spans()) update_variants(Dtype::f32)[0].pass(span);
+    for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+      const WorkloadTensor& t = w.tensors[i];
+      const TensorPlace& place = data.place(i);
+      for (std::int64_t row = 0; row < w.batch * w.tokens * t.heads; ++row) {
+        const std::int64_t token = row / t.heads;
+        const std::int64_t at =
+            place.element(token / w.tokens, token % w.tokens, row % t.heads) - place.at;
+        const float* before = reinterpret_cast<const float*>(data.input(i)) + at;
+        const float* after = reinterpret_cast<const float*>(data.output(i)) + at;
+        for (std::int64_t e = 0; e < t.head_dim; ++e) {
+          const bool inside = e >= t.rotary_offset && e < t.rotary_offset + w.rotary_dim;
+          ASSERT_EQ(after[e], inside ? -before[e] : before[e]) << row << " " << e;
+        }
+      }
+    }
+  }
+}
+
+TEST(WorkloadData, WidePositionsAreTheNarrowOnes) {
+  Workload w = latent();
+  w.position_dtype = Dtype::i64;
+  w.scattered = w.cold = true;
+  WorkloadData data(w, 7);
+  for (int call = 0; call < 3; ++call) {
+    const std::int32_t* narrow = data.next_positions();
+    const auto* wide = static_cast<const std::int64_t*>(data.handed(narrow));
+    for (std::int64_t i = 0; i < w.batch * w.tokens; ++i) EXPECT_EQ(wide[i], narrow[i]);
+  }
+}
+
 TEST(WorkloadData, WhatAKernelOnlyReadsCannotBeWritten) {
   Workload w = latent();
   w.in_place = false;

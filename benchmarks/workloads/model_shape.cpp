@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <map>
 #include <optional>
 
+#include "base/fingerprint.h"
+#include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
 
 namespace ropewalk::bench {
@@ -15,7 +18,11 @@ const char* const shape_help =
     "q= heads of Q, k= heads of K (default: as Q), d= size of a head, kd= size of a head of K "
     "(default: d), rd= rotated elements of a head (default: all), theta= (default: 10000), "
     "pairing=half_split|interleaved (default: half_split), dtype=f32|f64 (default: f32), "
-    "in_place=yes|no (default: yes), tokens= and batch= (without both: all phases), "
+    "in_place=yes|no (default: yes), qo= and ko= where the rotated window of a head of Q and of K "
+    "begins (default: 0; ko= as qo= if the heads are equal), position_dtype=i32|i64 (default: "
+    "i32), "
+    "scale= factor on the result (default: none), layout=packed|head_major|fused|padded (default: "
+    "packed), tokens= and batch= (without both: all phases), "
     "positions=consecutive|scattered (default: scattered for one token)";
 
 namespace {
@@ -39,15 +46,16 @@ class ShapeWords {
 
   bool holds(const std::string& name) const { return words_.contains(name); }
 
-  std::optional<std::int64_t> size(const std::string& name) const {
+  std::optional<std::int64_t> size(const std::string& name, std::int64_t least = 1) const {
     const auto found = words_.find(name);
     if (found == words_.end()) return std::nullopt;
     const std::string& text = found->second;
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     constexpr std::int64_t largest = std::int64_t{1} << 31;
-    if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > largest)
-      fail(fmt::format("{}={}: it must be an integer from 1 to 2^31", name, shown(text)));
+    if (error != std::errc{} || end != text.data() + text.size() || value < least ||
+        value > largest)
+      fail(fmt::format("{}={}: it must be an integer from {} to 2^31", name, shown(text), least));
     return value;
   }
 
@@ -62,20 +70,28 @@ class ShapeWords {
     return value;
   }
 
-  /// Whether the value is the second of two words. Without a value it is the first.
-  bool is_second(const std::string& name, std::string_view first, std::string_view second) const {
+  /// The place of the value in a list of words. Without a value it is the first.
+  template <class Words>
+  std::size_t choice(const std::string& name, const Words& known) const {
     const auto found = words_.find(name);
-    if (found == words_.end() || found->second == first) return false;
-    if (found->second != second)
-      fail(fmt::format("{}={}: it must be {} or {}", name, shown(found->second), first, second));
-    return true;
+    if (found == words_.end()) return 0;
+    const auto at = std::find(std::begin(known), std::end(known), found->second);
+    if (at == std::end(known))
+      fail(fmt::format("{}={}: it must be {}", name, shown(found->second),
+                       fmt::join(known, " or ")));
+    return static_cast<std::size_t>(at - std::begin(known));
+  }
+
+  /// Whether the value is the second of two words.
+  bool is_second(const std::string& name, std::string_view first, std::string_view second) const {
+    return choice(name, std::array{first, second}) == 1;
   }
 
  private:
   void add(std::string_view word) {
-    static constexpr std::string_view known[] = {"q",     "k",       "d",        "kd",
-                                                 "rd",    "theta",   "tokens",   "batch",
-                                                 "dtype", "pairing", "in_place", "positions"};
+    static constexpr std::string_view known[] = {
+        "q",       "k",        "d",         "kd", "rd", "theta", "tokens", "batch",         "dtype",
+        "pairing", "in_place", "positions", "qo", "ko", "scale", "layout", "position_dtype"};
     const std::size_t equals = word.find('=');
     if (equals == std::string_view::npos || equals + 1 == word.size())
       fail("'" + shown(word) + "' is not of the form name=value");
@@ -88,17 +104,27 @@ class ShapeWords {
   std::map<std::string, std::string> words_;
 };
 
+constexpr std::uint64_t fingerprint_seed = 0xcbf29ce484222325;  // of FNV-1a with 64 bits
+
 std::string name_of(const Workload& w) {
   const WorkloadTensor &q = w.tensors[0], &k = w.tensors[1];
   std::string out = fmt::format("shape-q{}-k{}-d{}", q.heads, k.heads, q.head_dim);
   if (k.head_dim != q.head_dim) out += fmt::format("-kd{}", k.head_dim);
   if (w.rotary_dim != q.head_dim) out += fmt::format("-rd{}", w.rotary_dim);
+  if (q.rotary_offset != 0 || k.rotary_offset != 0)
+    out += fmt::format("-at{}-{}", q.rotary_offset, k.rotary_offset);
   if (w.rope_theta != 10000) out += fmt::format("-theta{}", w.rope_theta);
   if (w.pairing == Pairing::interleaved) out += "-interleaved";
   if (w.dtype == Dtype::f64) out += "-f64";
   if (!w.in_place) out += "-out-of-place";
-  std::erase(out, '+');  // of an exponent
-  return out;
+  if (w.position_dtype == Dtype::i64) out += "-i64";
+  if (w.attention_scale != 0) out += fmt::format("-scale{}", w.attention_scale);
+  if (w.layout != WorkloadLayout::packed)
+    out += fmt::format("-{}", layout_words[static_cast<std::size_t>(w.layout)]);
+  std::erase(out, '+');             // of an exponent
+  constexpr std::size_t most = 70;  // phase and tokens follow
+  return out.size() <= most ? out
+                            : fmt::format("shape-{:016x}", seed_of_name(fingerprint_seed, out));
 }
 
 /// Reads everything but name, phase, batch and tokens.
@@ -109,16 +135,27 @@ Workload model_of(const ShapeWords& words) {
   w.tensors[0] = {*words.size("q"), *words.size("d"), 0};
   w.tensors[1] = {words.size("k").value_or(w.tensors[0].heads),
                   words.size("kd").value_or(w.tensors[0].head_dim), 0};
+  WorkloadTensor &q = w.tensors[0], &k = w.tensors[1];
+  q.rotary_offset = words.size("qo", 0).value_or(0);
+  k.rotary_offset = words.size("ko", 0).value_or(k.head_dim == q.head_dim ? q.rotary_offset : 0);
   w.rotary_dim = words.size("rd").value_or(w.tensors[0].head_dim);
   w.rope_theta = words.number_or("theta", w.rope_theta);
   w.pairing = words.is_second("pairing", "half_split", "interleaved") ? Pairing::interleaved
                                                                       : Pairing::half_split;
   w.dtype = words.is_second("dtype", "f32", "f64") ? Dtype::f64 : Dtype::f32;
   w.in_place = !words.is_second("in_place", "yes", "no");
+  if (words.is_second("position_dtype", "i32", "i64")) w.position_dtype = Dtype::i64;
+  w.attention_scale = words.number_or("scale", 0);
+  if (words.holds("scale") && w.attention_scale == 0) fail("scale=0: it must not be 0");
+  w.layout = static_cast<WorkloadLayout>(words.choice("layout", layout_words));
   return w;
 }
 
 }  // namespace
+
+bool shape_states(std::string_view text, const std::string& word) {
+  return ShapeWords(text).holds(word);
+}
 
 std::vector<Workload> parse_shape(std::string_view text) {
   const ShapeWords words(text);

@@ -17,4 +17,7 @@ extern const char* const shape_help;
 /// It also throws for a shape that no kernel could have.
 std::vector<Workload> parse_shape(std::string_view text);
 
+/// Whether a shape that parse_shape() takes has this word, such as "pairing".
+bool shape_states(std::string_view text, const std::string& word);
+
 }  // namespace ropewalk::bench

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text_file.h"
+#include "benchmarks/workloads/workload_layout.h"
 
 namespace ropewalk::bench {
 namespace {
@@ -44,6 +45,42 @@ TEST(Shape, ReadsEveryWord) {
   EXPECT_NE(w.source.find("--shape q=32"), std::string::npos);
 }
 
+TEST(Shape, ReadsHowTheDataIsHandedOver) {
+  const Workload w = parse_shape(
+                         "q=4,d=96,rd=64,qo=32,position_dtype=i64,scale=1.5,layout=fused,"
+                         "in_place=no,tokens=7")
+                         .at(0);
+  EXPECT_EQ(w.tensors[0], (WorkloadTensor{4, 96, 32}));
+  EXPECT_EQ(w.tensors[1], w.tensors[0]);
+  EXPECT_EQ(w.position_dtype, Dtype::i64);
+  EXPECT_EQ(w.attention_scale, 1.5);
+  EXPECT_EQ(w.layout, WorkloadLayout::fused);
+  EXPECT_EQ(w.name, "shape-q4-k4-d96-rd64-at32-32-out-of-place-i64-scale1.5-fused/t7-b1");
+  // A K of another size has no offset unless it says one.
+  const std::string latent = "q=4,k=1,d=96,kd=32,rd=32,qo=64,tokens=1";
+  EXPECT_EQ(parse_shape(latent).at(0).tensors[1], (WorkloadTensor{1, 32, 0}));
+  EXPECT_EQ(parse_shape("q=4,d=96,rd=64,ko=8,tokens=1").at(0).tensors[1],
+            (WorkloadTensor{4, 96, 8}));
+  for (std::size_t i = 0; i < layout_words.size(); ++i)
+    EXPECT_EQ(parse_shape("q=4,d=64,tokens=1,layout=" + std::string(layout_words[i])).at(0).layout,
+              static_cast<WorkloadLayout>(i));
+}
+
+TEST(Shape, ALongNameBecomesAShortOne) {
+  const std::string words =
+      "q=2147,k=1073,d=1922,kd=1922,rd=642,qo=1280,theta=5e5,pairing=interleaved,dtype=f64,"
+      "in_place=no,position_dtype=i64,scale=1.386294361,layout=head_major,tokens=1,batch=";
+  const std::string one = parse_shape(words + "1").at(0).name;
+  EXPECT_TRUE(one.starts_with("shape-")) << one;
+  EXPECT_EQ(one.size(), std::string("shape-0123456789abcdef/t1-b1").size()) << one;
+  EXPECT_NE(parse_shape("q=2147,k=1072" + words.substr(13) + "1").at(0).name, one);
+}
+
+TEST(Shape, SaysWhichWordsItHas) {
+  EXPECT_TRUE(shape_states("q=4,d=64,pairing=interleaved", "pairing"));
+  EXPECT_FALSE(shape_states("q=4,d=64,pairing=interleaved", "dtype"));
+}
+
 TEST(Shape, WhatIsNotSaidIsTheUsual) {
   const Workload w = parse_shape("q=4,d=64,tokens=1").at(0);
   EXPECT_EQ(w.tensors[1], w.tensors[0]);
@@ -52,6 +89,9 @@ TEST(Shape, WhatIsNotSaidIsTheUsual) {
   EXPECT_EQ(w.pairing, Pairing::half_split);
   EXPECT_EQ(w.dtype, Dtype::f32);
   EXPECT_TRUE(w.in_place);
+  EXPECT_EQ(w.position_dtype, Dtype::i32);
+  EXPECT_EQ(w.attention_scale, 0);
+  EXPECT_EQ(w.layout, WorkloadLayout::packed);
   EXPECT_TRUE(w.scattered);
   EXPECT_EQ(w.phase, report::WorkloadPhase::decode);
   EXPECT_FALSE(parse_shape("q=4,d=64,tokens=2").at(0).scattered);
@@ -76,7 +116,10 @@ TEST(Shape, OtherShapesHaveOtherNames) {
   std::set<std::string> names;
   for (const char* text :
        {"q=4,d=64", "q=4,d=64,k=2", "q=4,d=64,rd=32", "q=4,d=64,theta=1e20", "q=4,d=64,kd=66,rd=64",
-        "q=4,d=64,pairing=interleaved", "q=4,d=64,dtype=f64", "q=4,d=64,in_place=no"})
+        "q=4,d=64,pairing=interleaved", "q=4,d=64,dtype=f64", "q=4,d=64,in_place=no",
+        "q=4,d=64,rd=32,qo=16", "q=4,d=64,rd=32,ko=16", "q=4,d=64,position_dtype=i64",
+        "q=4,d=64,scale=2,in_place=no", "q=4,d=64,scale=-2,in_place=no", "q=4,d=64,scale=1",
+        "q=4,d=64,layout=fused", "q=4,d=64,layout=padded"})
     EXPECT_TRUE(names.insert(parse_shape(text).at(0).name).second) << text;
 }
 
@@ -104,6 +147,16 @@ TEST(Shape, BadOnesAreRefusedInOneLine) {
   expect_refused("q=4,d=64,pairing=neox", "half_split or interleaved");
   expect_refused("q=4,d=64,dtype=f16", "f32 or f64");
   expect_refused("q=4,d=64,in_place=1", "yes or no");
+  expect_refused("q=4,d=64,position_dtype=i16", "i32 or i64");
+  expect_refused("q=4,d=64,layout=odd", "packed or head_major or fused or padded");
+  expect_refused("q=4,d=64,scale=0,in_place=no", "scale=0: it must not be 0");
+  expect_refused("q=4,d=64,scale=inf,in_place=no", "its size must be 1e-6 to 1e6");
+  expect_refused("q=4,d=64,scale=1e7,in_place=no", "its size must be 1e-6 to 1e6");
+  expect_refused("q=4,d=64,scale=half,in_place=no", "must be a number");
+  expect_refused("q=4,d=64,scale=1.5", "needs out of place");
+  expect_refused("q=4,d=64,qo=2", "the window [2, 2 + 64) is not inside a head of 64");
+  expect_refused("q=4,d=64,rd=32,ko=33", "the window [33, 33 + 32)");
+  expect_refused("q=4,d=64,qo=-1", "an integer from 0 to 2^31");
   expect_refused("q=4,d=64,positions=scattered", "needs tokens=");
   expect_refused("q=2147483648,d=2147483648", "overflows");
   expect_refused("q=65536,d=65536", "64 GiB");

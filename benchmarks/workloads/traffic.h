@@ -3,14 +3,15 @@
 //
 // In place, elements outside the rotated window stay as they are, so only the window is read and
 // written. Out of place, whole rows are read and written. A table kernel reads the cos and sin row
-// of each token once, not once a head or tensor. A computing kernel reads no table. Positions are
-// int32, one a token. A kernel that moves more bytes is slower for it, so GB/s from these bytes can
-// only be too low.
+// of each token once, not once a head or tensor. A computing kernel reads no table. There is one
+// position a token, of the workload's type. Gaps of a layout are not moved. A kernel that moves
+// more bytes is slower for it, so GB/s from these bytes can only be too low.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
 
+#include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workloads.h"
 
 namespace ropewalk::bench {
@@ -55,13 +56,17 @@ inline std::int64_t ceiling_working_set_bytes(const Workload& w) {
   return saturating_product({w.in_place ? 1 : 2, data_bytes_one_way(w)});
 }
 
+/// Bytes of so many positions as the kernel gets them.
+inline std::int64_t position_bytes(const Workload& w, std::int64_t positions) {
+  return saturating_product({positions, data_type(w.position_dtype).bytes});
+}
+
 /// Bytes that a kernel must move in one call.
 inline std::int64_t traffic_bytes(const Workload& w, bool reads_table) {
   const std::int64_t tokens = saturating_product({w.batch, w.tokens});
   const std::int64_t table =
       reads_table ? saturating_product({tokens, w.rotary_dim, element_bytes(w)}) : 0;
-  const std::int64_t positions = saturating_product({tokens, 4});
-  return saturating_sum({ceiling_traffic_bytes(w), table, positions});
+  return saturating_sum({ceiling_traffic_bytes(w), table, position_bytes(w, tokens)});
 }
 
 /// Distinct bytes that one call touches; they must fit a cache to stay there. Table rows that batch
@@ -71,7 +76,7 @@ inline std::int64_t working_set_bytes(const Workload& w, bool reads_table) {
   const std::int64_t table_rows = w.scattered ? tokens : w.tokens;
   const std::int64_t table =
       reads_table ? saturating_product({table_rows, w.rotary_dim, element_bytes(w)}) : 0;
-  return saturating_sum({ceiling_working_set_bytes(w), table, saturating_product({tokens, 4})});
+  return saturating_sum({ceiling_working_set_bytes(w), table, position_bytes(w, tokens)});
 }
 
 /// Bytes of the whole table, cos and sin.
@@ -86,12 +91,23 @@ inline std::int64_t positions_held(const Workload& w) {
   return w.cold ? saturating_sum({cold_position_count, tokens}) : tokens;
 }
 
+/// Bytes of one tensor with the gaps of its layout.
+inline std::int64_t room_bytes(const Workload& w, const WorkloadTensor& t) {
+  const std::int64_t gap = w.layout == WorkloadLayout::padded ? padded_gap : 0;
+  const std::int64_t head = saturating_sum({t.head_dim, gap});
+  const std::int64_t token = saturating_sum({saturating_product({t.heads, head}), gap});
+  const std::int64_t row = saturating_sum({saturating_product({w.tokens, token}), gap});
+  return saturating_product({w.batch, row, element_bytes(w)});
+}
+
 /// Bytes that the harness allocates: the data twice (pristine and working copy, or input and
-/// output), the whole table, and the positions.
+/// output), the whole table, and the positions, which the judge keeps as int32 beside int64 ones.
 inline std::int64_t allocated_bytes(const Workload& w) {
   const std::int64_t data = saturating_product(
-      {2, saturating_sum({tensor_bytes(w, w.tensors[0]), tensor_bytes(w, w.tensors[1])})});
-  return saturating_sum({data, table_bytes(w), saturating_product({positions_held(w), 4})});
+      {2, saturating_sum({room_bytes(w, w.tensors[0]), room_bytes(w, w.tensors[1])})});
+  const std::int64_t held = positions_held(w);
+  const std::int64_t wide = w.position_dtype == Dtype::i64 ? position_bytes(w, held) : 0;
+  return saturating_sum({data, table_bytes(w), saturating_product({held, 4}), wide});
 }
 
 }  // namespace ropewalk::bench

@@ -68,6 +68,24 @@ TEST(Traffic, TableRowsSharedByABatchCountOnceInTheWorkingSet) {
   EXPECT_EQ(allocated_bytes(w), 2 * 32 * 40960 + 8192 * 1024 + 32 * 4);
 }
 
+TEST(Traffic, WidePositionsAreReadAndGapsAreNot) {
+  Workload w = llama(8, 4);
+  const std::int64_t bytes = traffic_bytes(w, true), set = working_set_bytes(w, true),
+                     held = allocated_bytes(w);
+  w.position_dtype = Dtype::i64;
+  EXPECT_EQ(traffic_bytes(w, true), bytes + 32 * 4);
+  EXPECT_EQ(working_set_bytes(w, true), set + 32 * 4);
+  EXPECT_EQ(allocated_bytes(w), held + 32 * 8);
+  w.position_dtype = Dtype::i32;
+  w.layout = WorkloadLayout::padded;
+  EXPECT_EQ(traffic_bytes(w, true), bytes);
+  EXPECT_GT(allocated_bytes(w), held);
+  for (const WorkloadLayout gapless : {WorkloadLayout::fused, WorkloadLayout::head_major}) {
+    w.layout = gapless;
+    EXPECT_EQ(allocated_bytes(w), held);
+  }
+}
+
 TEST(Traffic, StopsAtTheLargestNumber) {
   EXPECT_EQ(saturating_product({std::int64_t{1} << 32, std::int64_t{1} << 32}), largest);
   EXPECT_EQ(saturating_product({3, 5, 7}), 105);
@@ -77,6 +95,8 @@ TEST(Traffic, StopsAtTheLargestNumber) {
   w.tensors[0].heads = largest;
   EXPECT_EQ(traffic_bytes(w, true), largest);
   EXPECT_EQ(working_set_bytes(w, true), largest);
+  EXPECT_EQ(allocated_bytes(w), largest);
+  w.layout = WorkloadLayout::padded;
   EXPECT_EQ(allocated_bytes(w), largest);
 }
 

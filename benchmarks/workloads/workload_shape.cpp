@@ -33,6 +33,21 @@ std::optional<ShapeFault> window_fault(const Workload& w) {
   return std::nullopt;
 }
 
+std::optional<ShapeFault> scale_fault(const Workload& w) {
+  const double scale = w.attention_scale;
+  if (scale == 0) return std::nullopt;
+  if (!std::isfinite(scale) || std::abs(scale) < 1e-6 || std::abs(scale) > 1e6)
+    return ShapeFault{"attention_scale",
+                      fmt::format("the scale is {}; its size must be 1e-6 to 1e6", scale)};
+  if (w.in_place && std::abs(scale) != 1)
+    return ShapeFault{
+        "attention_scale",
+        fmt::format("the scale {} needs out of place: in place, call after call would "
+                    "multiply the data",
+                    scale)};
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool good_workload_name(std::string_view name) {
@@ -49,14 +64,18 @@ std::optional<ShapeFault> shape_fault(const Workload& w) {
     return ShapeFault{"q_heads", "a size is below 1 or an offset below 0"};
   if ((w.pairing != Pairing::half_split && w.pairing != Pairing::interleaved) ||
       (w.dtype != Dtype::f32 && w.dtype != Dtype::f64) || !rule ||
+      w.layout < WorkloadLayout::packed || w.layout > WorkloadLayout::padded ||
+      (w.position_dtype != Dtype::i32 && w.position_dtype != Dtype::i64) ||
       w.phase < report::WorkloadPhase::decode || w.phase > report::WorkloadPhase::working_set)
-    return ShapeFault{"pairing", "pairing, dtype, scaling or phase has no value that is timed"};
+    return ShapeFault{"pairing",
+                      "pairing, dtype, layout, scaling or phase has no value that is timed"};
   if (auto fault = window_fault(w)) return fault;
   if (!std::isfinite(w.rope_theta) || w.rope_theta < 1)
     return ShapeFault{"rope_theta", fmt::format("rope_theta is {}; it must be finite and at least "
                                                 "1",
                                                 w.rope_theta)};
   if (auto fault = parameter_fault(*rule)) return fault;
+  if (auto fault = scale_fault(w)) return fault;
   if (max_position_of(w) >= std::int64_t{1} << 31)
     return ShapeFault{"tokens", fmt::format("tokens is {}; positions end at 2^31 - 1", w.tokens)};
   if (w.cold && saturating_product({w.batch, w.tokens}) > cold_position_count)

@@ -11,6 +11,7 @@
 #include "benchmarks/workloads/scaling.h"
 #include "benchmarks/workloads/toml_text.h"
 #include "benchmarks/workloads/traffic.h"
+#include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
 #include "harness/cases/names.h"
 
@@ -23,7 +24,7 @@ using Keys = std::vector<std::string_view>;
 const Keys model_keys = {"model",      "source",          "pairing",         "dtype",
                          "placement",  "q_heads",         "k_heads",         "head_dim",
                          "k_head_dim", "q_rotary_offset", "k_rotary_offset", "rotary_dim",
-                         "rope_theta"};
+                         "rope_theta", "position_dtype",  "attention_scale", "layout"};
 const Keys phase_keys = {"phase", "batch", "tokens", "positions"};
 
 constexpr std::int64_t quick_tokens_max = 512;  // phases with more tokens are too slow for smoke
@@ -195,6 +196,20 @@ FrequencyScaling read_scaling(const TableEntry& entry) {
   return scaling;
 }
 
+/// Reads the keys that may be missing.
+void read_handing_over(const TableEntry& entry, Workload& w) {
+  if (entry.holds("position_dtype") && entry.choice("position_dtype", {"i32", "i64"}) == "i64")
+    w.position_dtype = Dtype::i64;
+  if (entry.holds("attention_scale")) {
+    w.attention_scale = entry.number("attention_scale");
+    if (w.attention_scale == 0) entry.fail("attention_scale", "attention_scale must not be 0");
+  }
+  if (!entry.holds("layout")) return;
+  const std::string word = entry.choice("layout", {layout_words.begin(), layout_words.end()});
+  w.layout = static_cast<WorkloadLayout>(std::find(layout_words.begin(), layout_words.end(), word) -
+                                         layout_words.begin());
+}
+
 /// Takes over what a phase says about the workload.
 void read_phase(const TableEntry& entry, Workload& w) {
   constexpr auto& phases = report::words_of<report::WorkloadPhase>;
@@ -224,6 +239,7 @@ Workload read_workload(const TableEntry& entry) {
   w.rotary_dim = entry.size("rotary_dim");
   w.rope_theta = entry.number("rope_theta");
   w.scaling = read_scaling(entry);
+  read_handing_over(entry, w);
   read_phase(entry, w);
   if (const auto fault = shape_fault(w)) entry.fail(fault->key, fault->what);
   return w;
@@ -377,7 +393,8 @@ rope_problem make_problem(const Workload& w, const std::vector<double>& inv_freq
   p.angle_source = angle_source;
   p.table_dtype = in_contract(data_type(w.dtype).computed_in);
   p.table_rows_by = ROPE_ROW_BY_POSITION;
-  p.position_dtype = ROPE_I32;
+  p.position_dtype = in_contract(w.position_dtype);
+  p.attention_scale = w.attention_scale;
   p.batch = w.batch;
   p.tokens = w.tokens;
   p.rotary_dim = w.rotary_dim;
@@ -390,15 +407,16 @@ rope_problem make_problem(const Workload& w, const std::vector<double>& inv_freq
   }
   p.inv_freq = inv_freq.data();
   p.tensor_count = 2;
+  const std::array<TensorPlace, 2> places = tensor_places(w);
   for (const std::uint32_t i : {0u, 1u}) {
     const WorkloadTensor& given = w.tensors[i];
     rope_tensor& tensor = p.tensor[i];
     tensor.heads = given.heads;
     tensor.head_dim = given.head_dim;
     tensor.rotary_offset = given.rotary_offset;
-    tensor.in_head_stride = tensor.out_head_stride = given.head_dim;
-    tensor.in_token_stride = tensor.out_token_stride = given.heads * given.head_dim;
-    tensor.in_batch_stride = tensor.out_batch_stride = w.tokens * tensor.in_token_stride;
+    tensor.in_head_stride = tensor.out_head_stride = places[i].head_stride;
+    tensor.in_token_stride = tensor.out_token_stride = places[i].token_stride;
+    tensor.in_batch_stride = tensor.out_batch_stride = places[i].batch_stride;
     tensor.in_dtype = tensor.out_dtype = in_contract(w.dtype);
     tensor.rotate = 1;
     tensor.in_place = w.in_place ? 1 : 0;

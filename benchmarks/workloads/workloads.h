@@ -15,8 +15,8 @@
 
 namespace ropewalk::bench {
 
-/// Q or K: contiguous, [batch, tokens, heads, head_dim]. In each head the window [rotary_offset,
-/// rotary_offset + rotary_dim) is rotated.
+/// Q or K: [batch, tokens, heads, head_dim]. In each head the window [rotary_offset, rotary_offset
+/// + rotary_dim) is rotated.
 struct WorkloadTensor {
   std::int64_t heads = 1, head_dim = 2, rotary_offset = 0;
   bool operator==(const WorkloadTensor&) const = default;
@@ -29,6 +29,11 @@ struct FrequencyScaling {
   bool operator==(const FrequencyScaling&) const = default;
 };
 
+/// How Q and K lie in memory (benchmarks/workloads/workload_layout.h). packed: each contiguous.
+/// head_major: heads before tokens. fused: side by side in each token of one buffer. padded: with
+/// gaps after each head, token and batch row.
+enum class WorkloadLayout : std::int32_t { packed, head_major, fused, padded };
+
 /// One model shape in one phase.
 struct Workload {
   std::string name;           ///< e.g. "llama-3-8b/decode-1"
@@ -37,6 +42,9 @@ struct Workload {
   Pairing pairing = Pairing::half_split;
   Dtype dtype = Dtype::f32;  ///< of tensors and tables: f32 or f64
   bool in_place = true;
+  WorkloadLayout layout = WorkloadLayout::packed;
+  Dtype position_dtype = Dtype::i32;
+  double attention_scale = 0;  ///< the kernel multiplies by it; 0: by nothing
   /// Positions are seeded, below scattered_position_count; else 0, 1, 2, ...
   bool scattered = false;
   /// Scattered over cold_position_count positions, with new ones in each call. A table row is used
@@ -91,7 +99,7 @@ inline std::int64_t max_position_of(const Workload& workload) {
   return (workload.scattered ? scattered_position_count : workload.tokens) - 1;
 }
 
-/// The contiguous problem of a workload. `inv_freq` ([rotary_dim / 2]) must outlive it.
+/// The problem of a workload. `inv_freq` ([rotary_dim / 2]) must outlive it.
 /// angle_source is ROPE_ANGLES_TABLE (by position, in the dtype of the data) or
 /// ROPE_ANGLES_INV_FREQ. operation is Operation::forward or Operation::transpose.
 rope_problem make_problem(const Workload& workload, const std::vector<double>& inv_freq,

@@ -121,6 +121,11 @@ TEST(Workloads, WindowsAndWidthsOfTheirOwn) {
   EXPECT_EQ(w.tensors[0].rotary_offset, 8);
   EXPECT_EQ(w.tensors[1].head_dim, 8);
   EXPECT_EQ(w.tensors[1].rotary_offset, 0);
+  expect_refused(with_more("layout = \"odd\"\n"), "toy.toml:18: ", "packed, head_major, fused");
+  expect_refused(with_more("position_dtype = \"i16\"\n"), "toy.toml:18: ", "i32, i64");
+  expect_refused(with_more("attention_scale = 0\n"), "toy.toml:18: ", "must not be 0");
+  expect_refused(with_more("attention_scale = \"2\"\n"), "toy.toml:18: ", "must be a number");
+  expect_refused(with_more("attention_scale = 1e9\n"), "toy.toml:18: ", "1e-6 to 1e6");
   expect_refused(with_more("q_rotary_offset = 9\n"),
                  "toy.toml:18: ", "the window [9, 9 + 8) is not inside a head of 16");
   expect_refused(with_more("q_rotary_offset = -1\n"), "toy.toml:18: ", "at least 0");
@@ -336,6 +341,21 @@ TEST(Workloads, ProblemIsContiguousAndComplete) {
   scattered.scattered = true;
   EXPECT_EQ(make_problem(scattered, inv_freq, ROPE_ANGLES_TABLE, Operation::forward).table_rows,
             8192);
+}
+
+TEST(Workloads, SayHowTheDataIsHandedOver) {
+  const Workload plain = parse_workloads(entry, "toy.toml").at(0);
+  EXPECT_EQ(plain.layout, WorkloadLayout::packed);
+  EXPECT_EQ(plain.position_dtype, Dtype::i32);
+  EXPECT_EQ(plain.attention_scale, 0);
+  const Workload w = parse_workloads(entry +
+                                         "layout = \"padded\"\nposition_dtype = \"i64\"\n"
+                                         "attention_scale = 1.5\n",
+                                     "toy.toml")
+                         .at(0);
+  EXPECT_EQ(w.layout, WorkloadLayout::padded);
+  EXPECT_EQ(w.position_dtype, Dtype::i64);
+  EXPECT_EQ(w.attention_scale, 1.5);
 }
 
 }  // namespace

@@ -197,14 +197,28 @@ CallResult hold_to_flags(Subject& subject, const Problem& problem, CallResult re
                       in_place ? "out of place" : "in place", refusal.text)};
 }
 
+// A run that is held to one shape takes a case of another shape for one that the kernel refuses.
+bool is_outside(const Subject& subject, const Problem& problem) {
+  return subject.shapes != nullptr && subject.shapes->only &&
+         !has_shape(problem.asked, *subject.shapes->only);
+}
+CallResult outside() {
+  return {CallResult::Kind::unsupported, "not of the shape that was asked for"};
+}
+
 }  // namespace
 
 CallResult ask_supports(Subject& subject, const Problem& problem) {
+  if (is_outside(subject, problem)) return outside();
   return hold_to_flags(subject, problem, ask(subject, problem));
 }
 
 void perform(Subject& subject, const Problem& problem, const Call& call, Execution& execution,
              Outputs& outputs) {
+  if (is_outside(subject, problem)) {
+    execution.result = outside();
+    return;
+  }
   subject.worker.kernels();  // starts a fresh worker before the memory is filled
   const Poison poison = poison_of(call.placement);
   const Room room = lay_out(subject, problem, call);

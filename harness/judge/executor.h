@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/cases/problem.h"
+#include "harness/judge/asked_shapes.h"
 #include "harness/judge/finding.h"
 #include "harness/worker/worker.h"
 
@@ -20,6 +21,7 @@ struct Subject {
   Worker& worker;
   Oracle& oracle;
   KernelFacts facts;
+  const AskedShapes* shapes = nullptr;  ///< NULL: the run says nothing about shapes
 };
 
 /// The outputs of one placement: the bytes of every buffer after the call. Buffers that cannot be
@@ -80,7 +82,8 @@ void perform_far(Subject& subject, const Problem& problem, const Call& call, int
 CallResult perform_again(Subject& subject, const Problem& problem, std::uint32_t state,
                          std::uint32_t callers, std::uint32_t rounds, bool shared);
 
-/// Asks the kernel's supports, without running the kernel.
+/// Asks the kernel's supports, without running the kernel. A problem that has not the only shape of
+/// the run is refused for the kernel.
 CallResult ask_supports(Subject& subject, const Problem& problem);
 
 /// The finding of an execution that gave no outputs or wrote outside its rows. Otherwise its kind

@@ -182,12 +182,19 @@ class Prober {
   bool accepts_basic(const Case& c) {
     return accepts(c, [&] { return make_question(c); });
   }
+  /// The same, and the reason of a refusal counts. That of an unusual case tells little.
+  bool accepts_simple(const Case& c) {
+    if (accepts_basic(c)) return true;
+    if (!died() && asked == c) refusals.add(refusal.text);
+    return false;
+  }
   bool died() const {
     return refusal.kind != CallResult::Kind::ok && refusal.kind != CallResult::Kind::unsupported;
   }
 
   CallResult refusal;
   Case asked;
+  Refusals refusals;
 
  private:
   template <class Make>
@@ -238,6 +245,12 @@ void probe_features(Prober& prober, const Subject& subject, Offer& offer) {
       if (have_one_layout(c, offer.base)) c = in_form(c, offer.form);
       offer.*f.flag = offer.*f.flag || prober.accepts(c);
     }
+  offer.each_alone = std::all_of(offer.base.tensors.begin(), offer.base.tensors.end(),
+                                 [&](const TensorCase& alone) {
+                                   Case c = offer.base;
+                                   c.tensors = {alone};
+                                   return !c.fused && prober.accepts(c);
+                                 });
   const auto promised = [&](std::uint32_t flag) { return (subject.facts.flags & flag) != 0; };
   offer.in_place = offer.in_place && promised(ROPE_IN_PLACE);
   offer.out_of_place = offer.out_of_place && promised(ROPE_OUT_OF_PLACE);
@@ -278,43 +291,76 @@ Case widened(Case c, const Offer& offer) {
   return c;
 }
 
-Probe probe_offer(Subject& subject, Pairing pairing, Dtype dtype) {
-  if (subject.facts.angle_contract == ROPE_CONTRACT_F32_ANGLE &&
-      data_type(dtype).computed_in != Dtype::f32) {
-    Probe none;
-    none.last_refusal.kind = CallResult::Kind::unsupported;
-    none.last_refusal.text =
-        fmt::format("{} data is not judged under the f32_angle contract", data_type(dtype).word);
-    return none;
-  }
-  Prober prober(subject);
-  const auto first_accepted = [&](const std::vector<Case>& cases) -> std::optional<Case> {
-    for (const Case& c : cases)
-      if (prober.accepts_basic(c)) return c;
+namespace {
+
+// The contract has no such data.
+std::optional<Probe> never_judged(const Subject& subject, Dtype dtype) {
+  if (subject.facts.angle_contract != ROPE_CONTRACT_F32_ANGLE ||
+      data_type(dtype).computed_in == Dtype::f32)
     return {};
-  };
-  std::optional<Case> base = first_accepted(basic_cases(subject, pairing, dtype));
-  if (!base) base = first_accepted(unusual_cases(subject, pairing, dtype));
+  Probe none;
+  none.last_refusal.kind = CallResult::Kind::unsupported;
+  none.last_refusal.text = none.refusal.reason =
+      fmt::format("{} data is not judged under the f32_angle contract", data_type(dtype).word);
+  return none;
+}
+
+struct Base {
+  Case c;
   Form form;
-  if (!base)
-    for (const auto& [each, c] : formed_cases(subject, pairing, dtype))
-      if (prober.accepts_basic(c)) {
-        base = c;
-        form = each;
-        break;
-      }
+};
+
+std::optional<Base> first_accepted(Prober& prober, const std::vector<std::pair<Form, Case>>& cases,
+                                   bool simple) {
+  for (const auto& [form, c] : cases) {
+    const bool counts = simple && form == Form{};
+    if (counts ? prober.accepts_simple(c) : prober.accepts_basic(c)) return Base{c, form};
+  }
+  return {};
+}
+
+// All questions beyond the base.
+Probe probed(Prober& prober, const Subject& subject, const std::optional<Base>& base) {
   Probe probe;
   if (base) {
     Offer offer;
-    offer.base = *base;
-    offer.form = form;
+    offer.base = base->c;
+    offer.form = base->form;
     probe_steps(prober, offer);
     probe_features(prober, subject, offer);
     if (!prober.died()) probe.offer = offer;
   }
   probe.last_refusal = prober.refusal;
   probe.asked = prober.asked;
+  probe.refusal = prober.refusals.furthest();
   return probe;
+}
+
+std::vector<std::pair<Form, Case>> packed(const std::vector<Case>& cases) {
+  std::vector<std::pair<Form, Case>> out;
+  for (const Case& c : cases) out.emplace_back(Form{}, c);
+  return out;
+}
+
+}  // namespace
+
+Probe probe_offer(Subject& subject, Pairing pairing, Dtype dtype) {
+  if (subject.shapes != nullptr && subject.shapes->only)
+    return probe_shapes(subject, pairing, dtype, {*subject.shapes->only});
+  if (const auto never = never_judged(subject, dtype)) return *never;
+  Prober prober(subject);
+  auto base = first_accepted(prober, packed(basic_cases(subject, pairing, dtype)), true);
+  if (!base) base = first_accepted(prober, packed(unusual_cases(subject, pairing, dtype)), false);
+  if (!base) base = first_accepted(prober, formed_cases(subject, pairing, dtype), false);
+  return probed(prober, subject, base);
+}
+
+Probe probe_shapes(Subject& subject, Pairing pairing, Dtype dtype,
+                   const std::vector<ModelShape>& shapes) {
+  if (const auto never = never_judged(subject, dtype)) return *never;
+  Prober prober(subject);
+  const auto base = first_accepted(prober, shaped_cases(subject, pairing, dtype, shapes), true);
+  return probed(prober, subject, base);
 }
 
 std::optional<Offer> first_offer(Subject& subject) {

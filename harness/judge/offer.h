@@ -10,6 +10,7 @@
 #include "harness/cases/case.h"
 #include "harness/cases/layouts.h"
 #include "harness/judge/executor.h"
+#include "harness/judge/refusals.h"
 
 namespace ropewalk::harness {
 
@@ -31,6 +32,7 @@ struct Offer {
        strided_positions = false, shifted_start = false, broadcast_heads = false,
        broadcast_tokens = false, broadcast_batch = false, shared_input = false,
        fused_in_place = false, mixed_types = false, table_types = false;
+  bool each_alone = false;  ///< each tensor of `base` is supported alone too
   bool thread_safe = false, any_alignment = false;  ///< promises that its flags make
 };
 
@@ -39,8 +41,15 @@ struct Probe {
   std::optional<Offer> offer;  ///< empty if the kernel refuses every basic shape
   CallResult last_refusal;  ///< its reason; or a crash or hang in supports, which ends the asking
   Case asked;               ///< the case that last_refusal answered
+  CellRefusal refusal;      ///< if there is no offer: what the kernel said to the simple cases
 };
+/// In a run that is held to one shape, the base has that shape.
 Probe probe_offer(Subject& subject, Pairing pairing, Dtype dtype);
+
+/// The same for a kernel that refuses every basic shape of every pairing and type: the base has one
+/// of these shapes.
+Probe probe_shapes(Subject& subject, Pairing pairing, Dtype dtype,
+                   const std::vector<ModelShape>& shapes);
 
 /// The first pairing and type that the kernel offers. f32 and half_split are tried before others.
 std::optional<Offer> first_offer(Subject& subject);

@@ -1,6 +1,7 @@
 #include "harness/judge/offer_cases.h"
 
 #include <functional>
+#include <optional>
 
 namespace ropewalk::harness {
 namespace {
@@ -9,6 +10,76 @@ constexpr HeadSize sizes[] = {{8, 8},     {64, 64},   {128, 128}, {16, 16}, {32,
                               {96, 96},   {80, 80},   {128, 64},  {64, 32}, {80, 32}, {256, 64},
                               {96, 24},   {192, 64},  {512, 512}, {40, 40}, {48, 48}, {112, 112},
                               {160, 160}, {192, 192}, {224, 224}};
+
+constexpr Form forms[] = {{.head_major = true},
+                          {.fused = true},
+                          {.strided_positions = true},
+                          {.padded_table = true},
+                          {.head_major = true, .padded_table = true},
+                          {.fused = true, .padded_table = true}};
+
+Case empty_case(const Subject& subject, Pairing pairing, Dtype dtype) {
+  Case c;
+  c.kernel = subject.facts.name;
+  c.plugin = subject.facts.plugin;
+  c.contract = subject.facts.angle_contract;
+  c.pairing = pairing;
+  c.dtype = dtype;
+  return c;
+}
+
+// Every kernel promises at least one form, in place or out of place. If a kernel promises both,
+// ask_supports() asks a refused case again in the other form.
+bool is_first_in_place(const Subject& subject) {
+  return (subject.facts.flags & ROPE_OUT_OF_PLACE) == 0;
+}
+
+// Calls visit(table rows by, position type) for each combination that the contract allows.
+template <class Visit>
+void for_each_indexing(const Case& c, Visit&& visit) {
+  for (const std::int32_t rows_by : {ROPE_ROW_BY_POSITION, ROPE_ROW_BY_TOKEN})
+    for (const Dtype positions : {Dtype::i32, Dtype::i64})
+      if (c.contract == ROPE_CONTRACT_TABLE || rows_by == ROPE_ROW_BY_POSITION)
+        visit(rows_by, positions);
+}
+
+// Adds the case in this form, in each place that the flags promise.
+void add_formed(const Subject& subject, const Form& form, Case c,
+                std::vector<std::pair<Form, Case>>& out) {
+  for (const bool in_place : {false, true}) {
+    if ((subject.facts.flags & (in_place ? ROPE_IN_PLACE : ROPE_OUT_OF_PLACE)) == 0) continue;
+    for (TensorCase& t : c.tensors) t.in_place = in_place;
+    out.emplace_back(form, in_form(c, form));
+  }
+}
+
+// Q and K of a shape; `alone`: one of them.
+std::vector<TensorCase> tensors_of(const ModelShape& shape, std::optional<std::size_t> alone,
+                                   bool in_place) {
+  std::vector<TensorCase> out;
+  for (std::size_t i = 0; i < shape.tensors.size(); ++i) {
+    if (alone && i != *alone) continue;
+    TensorCase t;
+    t.heads = shape.tensors[i].heads;
+    t.head_dim = shape.tensors[i].head_dim;
+    t.rotary_offset = shape.tensors[i].rotary_offset;
+    t.in_place = in_place;
+    out.push_back(t);
+  }
+  return out;
+}
+
+// The numbers of batch rows and tokens with which a shape is asked about, few first.
+std::vector<std::pair<std::int64_t, std::int64_t>> calls_of(const ModelShape& shape) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> out;
+  for (const std::int64_t tokens : {2, 1, 16}) out.emplace_back(1, tokens);
+  if (shape.batch > 0 && shape.tokens > 0) out.emplace_back(shape.batch, shape.tokens);
+  for (auto& [batch, tokens] : out) {
+    if (shape.batch > 0 && shape.tokens == 0) batch = shape.batch;
+    if (shape.tokens > 0 && shape.batch == 0) tokens = shape.tokens;
+  }
+  return out;
+}
 }  // namespace
 
 std::span<const HeadSize> usual_sizes() {
@@ -23,32 +94,22 @@ Case resized(Case c, HeadSize size) {
 
 std::vector<Case> basic_cases(const Subject& subject, Pairing pairing, Dtype dtype) {
   std::vector<Case> cases;
-  Case c;
-  c.kernel = subject.facts.name;
-  c.plugin = subject.facts.plugin;
-  c.contract = subject.facts.angle_contract;
-  c.pairing = pairing;
-  c.dtype = dtype;
-  // Every kernel promises at least one form, in place or out of place. If a kernel promises both,
-  // ask_supports() asks a refused case again in the other form.
-  const bool in_place = (subject.facts.flags & ROPE_OUT_OF_PLACE) == 0;
+  Case c = empty_case(subject, pairing, dtype);
   for (const HeadSize size : sizes)
     for (const auto tensors : {std::size_t{1}, std::size_t{2}})
       for (const std::int64_t tokens : {2, 1})
-        for (const std::int32_t rows_by : {ROPE_ROW_BY_POSITION, ROPE_ROW_BY_TOKEN})
-          for (const Dtype positions : {Dtype::i32, Dtype::i64}) {
-            if (c.contract != ROPE_CONTRACT_TABLE && rows_by != ROPE_ROW_BY_POSITION) continue;
-            c.rotary_dim = size.rotary_dim;
-            c.tokens = tokens;
-            c.rows_by = rows_by;
-            c.position_dtype = positions;
-            TensorCase t;
-            t.heads = 2;
-            t.head_dim = size.head_dim;
-            t.in_place = in_place;
-            c.tensors.assign(tensors, t);
-            cases.push_back(c);
-          }
+        for_each_indexing(c, [&](std::int32_t rows_by, Dtype positions) {
+          c.rotary_dim = size.rotary_dim;
+          c.tokens = tokens;
+          c.rows_by = rows_by;
+          c.position_dtype = positions;
+          TensorCase t;
+          t.heads = 2;
+          t.head_dim = size.head_dim;
+          t.in_place = is_first_in_place(subject);
+          c.tensors.assign(tensors, t);
+          cases.push_back(c);
+        });
   return cases;
 }
 
@@ -115,27 +176,41 @@ std::vector<Case> unusual_cases(const Subject& subject, Pairing pairing, Dtype d
 
 std::vector<std::pair<Form, Case>> formed_cases(const Subject& subject, Pairing pairing,
                                                 Dtype dtype) {
-  constexpr Form forms[] = {{.head_major = true},
-                            {.fused = true},
-                            {.strided_positions = true},
-                            {.padded_table = true},
-                            {.head_major = true, .padded_table = true},
-                            {.fused = true, .padded_table = true}};
   std::vector<std::pair<Form, Case>> out;
   for (const Form& form : forms)
-    for (Case c : basic_cases(subject, pairing, dtype)) {
+    for (const Case& c : basic_cases(subject, pairing, dtype)) {
       const std::int64_t dim = c.tensors[0].head_dim;
-      if (dim != 8 && dim != 64 && dim != 128) continue;
-      const std::uint32_t flags = subject.facts.flags;
-      for (const bool in_place : {false, true}) {
-        if ((flags & (in_place ? ROPE_IN_PLACE : ROPE_OUT_OF_PLACE)) == 0) continue;
-        for (TensorCase& t : c.tensors) t.in_place = in_place;
-        out.emplace_back(form, in_form(c, form));
-      }
+      if (dim == 8 || dim == 64 || dim == 128) add_formed(subject, form, c, out);
     }
   for (const Case& c : unusual_cases(subject, pairing, dtype))
     out.emplace_back(forms[0], in_form(c, forms[0]));
   return out;
+}
+
+std::vector<std::pair<Form, Case>> shaped_cases(const Subject& subject, Pairing pairing,
+                                                Dtype dtype,
+                                                const std::vector<ModelShape>& shapes) {
+  std::vector<std::pair<Form, Case>> plain, formed;
+  Case c = empty_case(subject, pairing, dtype);
+  for (const ModelShape& shape : shapes) {
+    c.rotary_dim = shape.rotary_dim;
+    for (const auto& [batch, tokens] : calls_of(shape)) {
+      c.batch = batch;
+      c.tokens = tokens;
+      for (const auto alone : {std::optional<std::size_t>{}, {std::size_t{0}}, {std::size_t{1}}}) {
+        c.tensors = tensors_of(shape, alone, is_first_in_place(subject));
+        for_each_indexing(c, [&](std::int32_t rows_by, Dtype positions) {
+          Case indexed = c;
+          indexed.rows_by = rows_by;
+          indexed.position_dtype = positions;
+          plain.emplace_back(Form{}, indexed);
+        });
+        for (const Form& form : forms) add_formed(subject, form, c, formed);
+      }
+    }
+  }
+  plain.insert(plain.end(), formed.begin(), formed.end());
+  return plain;
 }
 
 }  // namespace ropewalk::harness

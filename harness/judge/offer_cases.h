@@ -27,4 +27,9 @@ std::vector<Case> unusual_cases(const Subject& subject, Pairing pairing, Dtype d
 std::vector<std::pair<Form, Case>> formed_cases(const Subject& subject, Pairing pairing,
                                                 Dtype dtype);
 
+/// Cases of these shapes, first with few tokens and then with those that a shape says. Q and K come
+/// together, then each alone. The cases of the other forms come last.
+std::vector<std::pair<Form, Case>> shaped_cases(const Subject& subject, Pairing pairing,
+                                                Dtype dtype, const std::vector<ModelShape>& shapes);
+
 }  // namespace ropewalk::harness

@@ -96,6 +96,7 @@ std::optional<CaseShape> shape_of(const Levels& l, Dtype dtype, const Sizes& siz
   if (has_long_table(l)) keep_narrowest(windows);
   if (windows.empty()) return {};
   s.window = draw.of(q_window, windows);
+  if (sizes.any_bytes) return s;
   const bool keeps_head = draw.bits(q_fit) % 4 == 0;
   if (!fit_bytes(s, windows, dtype, range_of(Factor::bytes, l[Factor::bytes]), keeps_head))
     return {};

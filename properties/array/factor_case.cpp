@@ -37,6 +37,12 @@ void add_tensors(Case& c, const Levels& l, const Sizes& sizes, const LevelDraw& 
       return;
     case level::grouped: {
       c.tensors.push_back(first);
+      if (sizes.second) {
+        c.tensors[1].heads = sizes.second->heads;
+        c.tensors[1].head_dim = sizes.second->head_dim;
+        c.tensors[1].rotary_offset = sizes.second->rotary_offset;
+        return;
+      }
       std::vector<std::pair<std::int64_t, std::int64_t>> groups = sizes.groups[l[Factor::heads]];
       std::erase_if(groups, [&](const auto& g) { return g.first != first.heads; });
       const std::int64_t divisor = first.heads % 4 == 0   ? 4
@@ -307,16 +313,6 @@ void lay_out(Case& c, const Levels& l, const LevelDraw& draw) {
   if (c.tokens == 1) c.position_token_stride = absurd;
 }
 
-// The levels of a base in one of the forms that a kernel may need (harness/cases/layouts.h).
-void set_layout_levels(Levels& levels, const Case& base) {
-  const TensorCase& first = base.tensors[0];
-  const bool head_major = first.in == head_major_strides(base, first);
-  const int layout = base.fused ? level::fused : head_major ? level::head_major : level::packed;
-  levels[Factor::in_layout] = levels[Factor::out_layout] = layout;
-  if (base.position_token_stride > 1) levels[Factor::position_strides] = level::token_stride;
-  if (base.table_row_stride > base.rotary_dim / 2) levels[Factor::table_rows] = level::row_gap;
-}
-
 }  // namespace
 
 std::optional<Case> case_of(const Levels& l, const Case& base, const Sizes& sizes,
@@ -349,32 +345,6 @@ std::optional<Case> case_of(const Levels& l, const Case& base, const Sizes& size
   choose_tables(c, l, draw);
   lay_out(c, l, draw);
   return c;
-}
-
-Levels levels_of_base(const Case& base) {
-  Levels out;
-  const TensorCase& first = base.tensors[0];
-  out[Factor::operation] = base.operation == Operation::forward ? 0 : 1;
-  out[Factor::placement] = first.in_place ? level::in_place : level::out_of_place;
-  if (base.contract == ROPE_CONTRACT_TABLE && base.rows_by == ROPE_ROW_BY_TOKEN)
-    out[Factor::rows_by] = base.positions_null ? level::without_positions : level::by_token;
-  out[Factor::position_type] = base.position_dtype == Dtype::i64 ? 1 : 0;
-  set_window_levels(out, {first.head_dim, base.rotary_dim, first.rotary_offset});
-  out[Factor::tokens] = level_of(Factor::tokens, base.tokens);
-  out[Factor::batch] = level_of(Factor::batch, base.batch);
-  out[Factor::heads] = level_of(Factor::heads, first.heads);
-  const std::size_t count = base.tensors.size();
-  if (count == 2)
-    out[Factor::tensors] = !base.tensors[1].rotate                ? level::copied_second
-                           : base.tensors[1].heads == first.heads ? level::equal
-                                                                  : level::grouped;
-  set_layout_levels(out, base);
-  if (count == 3) out[Factor::tensors] = level::three;
-  if (count == 4) out[Factor::tensors] = level::four;
-  if (base.attention_scale != 0) out[Factor::scale] = level::usual;
-  out[Factor::bytes] = level_of(Factor::bytes, base.batch * base.tokens * first.heads *
-                                                   first.head_dim * data_type(base.dtype).bytes);
-  return out;
 }
 
 }  // namespace ropewalk::properties

@@ -17,14 +17,14 @@ struct Sizes {
   std::vector<std::pair<std::int64_t, std::int64_t>> groups[8];
   /// of tensors beside one of the base's type, and of tables beside the usual one
   std::vector<Dtype> types, table_types;
+  /// K of a base in which it has another shape than Q; empty: K has the head of Q.
+  std::optional<harness::TensorCase> second;
+  bool any_bytes = false;  ///< true: the base lies outside of the levels, and bytes are not fitted
 };
 
 /// A valid case of these levels, of the base's kernel, contract, pairing and data type. `seed`
 /// draws what the levels leave open. Empty if the sizes allow no such case.
 std::optional<harness::Case> case_of(const Levels& levels, const harness::Case& base,
                                      const Sizes& sizes, std::uint64_t seed);
-
-/// The levels of a kernel's simplest case (harness/judge/offer.h).
-Levels levels_of_base(const harness::Case& base);
 
 }  // namespace ropewalk::properties

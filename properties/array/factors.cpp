@@ -314,6 +314,12 @@ int level_of(Factor f, std::int64_t value) {
   return find_range(byte_ranges, value);
 }
 
+int nearest_level_of(Factor f, std::int64_t value) {
+  int level = level_count(f) - 1;
+  while (level > 0 && range_of(f, level).least > value) --level;
+  return level;
+}
+
 std::int64_t least_bytes(const Levels& levels, Dtype dtype) {
   return possible_bytes(levels, dtype).least;
 }

@@ -116,6 +116,8 @@ inline constexpr std::array size_factors{Factor::tokens,     Factor::batch, Fact
                                          Factor::rotary_dim, Factor::room,  Factor::frequencies};
 /// The level that holds a value of these factors; -1: none does.
 int level_of(Factor f, std::int64_t value);
+/// The same, and the level below the value where none holds it.
+int nearest_level_of(Factor f, std::int64_t value);
 
 /// A head: its width, and the window that is rotated.
 struct HeadWindow {

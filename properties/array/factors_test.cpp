@@ -8,6 +8,7 @@
 #include "harness/cases/data.h"
 #include "harness/cases/problem.h"
 #include "properties/array/array_model.h"
+#include "properties/array/base_levels.h"
 
 namespace ropewalk::properties {
 namespace {

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "harness/cases/data.h"
-#include "harness/cases/layouts.h"
+#include "properties/array/base_levels.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -108,6 +108,7 @@ class Asking {
     auto& bytes = out_.of[index_of(Factor::bytes)];
     bytes.clear();
     for (int level = 0; level < level_count(Factor::bytes); ++level) bytes.push_back(level);
+    take_odd_base(out_);
   }
 
   OfferedLevels run() {

@@ -51,7 +51,7 @@ Finding check(Subject& subject, const Case& c) {
 }
 
 bool applies(const Offer& offer) {
-  return offer.two_tensors && offer.base.tensors.size() == 1;
+  return offer.two_tensors && offer.each_alone;
 }
 
 void shape(Case& c, const Offer&) {
@@ -79,7 +79,7 @@ const Registered tensors_apart({
     .order = 220,
     .claim = "Q and K in one call give what each gives alone",
     .applies = applies,
-    .needs = "two tensors in one call",
+    .needs = "two tensors in one call, and each alone",
     .shape = shape,
     .fixed_cases = fixed_cases,
     .check = check,

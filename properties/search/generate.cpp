@@ -45,14 +45,16 @@ void choose_sizes(Case& c, const Offer& offer, const Choices& k) {
   if (offer.tokens) c.tokens = take(token_counts[k.tokens]);
   if (offer.window_offset)
     first.rotary_offset = std::min(dims[k.window_offset], first.head_dim - c.rotary_dim);
-  const TensorCase all = first;
-  // a kernel may support only grouped queries, or only a copied third tensor
-  for (TensorCase& t : c.tensors) {
-    const std::int64_t heads = offer.many_heads ? all.heads : t.heads;
-    const bool rotate = t.rotate;
-    t = all;
-    t.heads = heads;
-    t.rotate = rotate;
+  // a kernel may support only grouped queries, a K of another width, or only a copied third tensor
+  const TensorCase& base = offer.base.tensors[0];
+  for (std::size_t i = 1; i < c.tensors.size(); ++i) {
+    const TensorCase own = c.tensors[i];
+    TensorCase& t = c.tensors[i] = first;
+    t.rotate = own.rotate;
+    if (!offer.many_heads) t.heads = own.heads;
+    if (!own.rotate || own.head_dim == base.head_dim) continue;
+    t.head_dim = own.head_dim;
+    t.rotary_offset = own.rotary_offset;
   }
 }
 

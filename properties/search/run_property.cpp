@@ -24,14 +24,16 @@ namespace {
 // Counts the cases that run and keeps the worst finding.
 class Runner {
  public:
-  Runner(Subject& subject, const Property& property, const Form& form)
-      : subject_(subject), property_(property), form_(form) {}
+  Runner(Subject& subject, const Property& property, const Offer& offer)
+      : subject_(subject), property_(property), offer_(offer) {}
 
   /// True if the claim held on this case, in the form that the kernel needs. A refusal counts as
   /// held and as not executed.
   bool holds(const Case& packed) {
-    const Case c = in_form(packed, form_);
-    const Finding f = form_ == Form{} ? check_case(property_, subject_, c) : check_formed(c);
+    const Case c = in_form(packed, offer_.form);
+    const Finding f = is_too_large(c)    ? unsupported("larger than 64 MiB: left out")
+                      : takes_any_case() ? check_case(property_, subject_, c)
+                                         : check_restricted(c);
     refused_ = !f.ran();
     last_ = f;
     if (refused_) {
@@ -70,21 +72,38 @@ class Runner {
   PropertyRun run;
 
  private:
-  // Not every case has the form.
-  Finding check_formed(const Case& c) {
+  bool takes_any_case() const { return offer_.form == Form{} && offer_.any_size; }
+
+  // Counts that are right for few heads make huge cases of a model's heads.
+  bool is_too_large(const Case& c) const {
+    constexpr double most_bytes = 64 << 20;
+    double row = 0;
+    for (const TensorCase& t : c.tensors)
+      row += static_cast<double>(t.heads) * static_cast<double>(t.head_dim);
+    const double bytes = row * static_cast<double>(c.batch) * static_cast<double>(c.tokens) *
+                         static_cast<double>(data_type(c.dtype).bytes);
+    return !takes_any_case() && bytes > most_bytes;
+  }
+
+  static Finding unsupported(const std::string& reason) {
+    Finding f;
+    f.kind = Finding::Kind::unsupported;
+    f.reason = reason;
+    return f;
+  }
+
+  // Not every case has the form, or the heads.
+  Finding check_restricted(const Case& c) {
     try {
       return check_case(property_, subject_, c);
     } catch (const BadCase& e) {
-      Finding f;
-      f.kind = Finding::Kind::unsupported;
-      f.reason = e.what();
-      return f;
+      return unsupported(e.what());
     }
   }
 
   Subject& subject_;
   const Property& property_;
-  const Form& form_;
+  const Offer& offer_;
   bool refused_ = false;
   Finding last_;
 };
@@ -165,7 +184,7 @@ void shrink_failure(Runner& runner, Subject& subject, const Property& property,
 
 PropertyRun run_property(Subject& subject, const Property& property, const Offer& offer,
                          Profile profile, const RunLimits& limits, const PropertyRun* shared) {
-  Runner runner(subject, property, offer.form);
+  Runner runner(subject, property, offer);
   if (shared != nullptr) runner.run = *shared;
   if (property.applies != nullptr && !property.applies(offer)) {
     runner.run.worst.kind = Finding::Kind::unsupported;

@@ -159,9 +159,10 @@ class Combination {
   }
 
   std::string whole_property(const VerdictRow& row, const RunLimits& limits) const {
-    std::string plugin = row.plugin.empty() ? "" : " --plugin " + quoted(row.plugin);
-    return fmt::format("ropewalk verify{} --kernel {} --property {} --cases {} --seed {}", plugin,
-                       row.kernel, row.property, limits.cases, plan_.seed);
+    std::string plugin = row.plugin.empty() ? "" : " --plugin " + quoted(row.plugin), shape;
+    for (const std::string& word : plan_.shape_options) shape += " " + quoted(word);
+    return fmt::format("ropewalk verify{} --kernel {} --property {} --cases {} --seed {}{}", plugin,
+                       row.kernel, row.property, limits.cases, plan_.seed, shape);
   }
 
   Subject& subject_;
@@ -237,51 +238,93 @@ Finding not_run(const KernelFacts& facts) {
   return f;
 }
 
+// Judges one kernel, pairing by pairing and type by type.
+class KernelRun {
+ public:
+  using OnRow = std::function<void(const VerdictRow&)>;
+  using OnProgress = std::function<void(const std::string&)>;
+  KernelRun(const Subject& subject, const VerifyPlan& plan, const OnRow& on_row,
+            const OnProgress& on_progress)
+      : subject_(subject), plan_(plan), on_row_(on_row), on_progress_(on_progress) {
+    subject_.shapes = &plan.shapes;
+  }
+
+  void run() {
+    VerdictRow nothing = row_for(subject_.facts);
+    nothing.property = everything;
+    if (!subject_.facts.cannot_run.empty()) {
+      const Finding f = not_run(subject_.facts);
+      nothing.verdict = verdict_of(f);
+      nothing.reason = f.reason;
+      on_row_(nothing);
+      return;
+    }
+    const auto basic = [&](Pairing p, Dtype d) { return probe_offer(subject_, p, d); };
+    const auto of_models = [&](Pairing p, Dtype d) {
+      return probe_shapes(subject_, p, d, plan_.shapes.models);
+    };
+    if (!judge_cells(basic)) return;
+    if (!any_offer_ && !plan_.shapes.only && !plan_.shapes.models.empty())
+      if (!judge_cells(of_models)) return;
+    if (any_offer_) return;
+    nothing.verdict = Verdict::unsupported;
+    nothing.reason = furthest_reason(refusals_);
+    on_row_(nothing);
+  }
+
+ private:
+  // False: nothing more is to be judged.
+  bool judge_cells(const std::function<Probe(Pairing, Dtype)>& probe_cell) {
+    for (const Pairing pairing : plan_.pairings)
+      for (const Dtype dtype : plan_.dtypes) {
+        const Probe probe = probe_cell(pairing, dtype);
+        if (!probe.offer) {
+          refusals_.push_back(probe.refusal);
+          if (probe.last_refusal.kind == CallResult::Kind::unsupported) continue;
+          on_row_(died_when_asked(subject_.facts, probe));
+          return false;
+        }
+        any_offer_ = true;
+        if (!judge_cell(*probe.offer)) return false;
+      }
+    return true;
+  }
+
+  bool judge_cell(const Offer& offer) {
+    const std::string pairing(word_of(offer.base.pairing)), dtype(word_of(offer.base.dtype));
+    const KernelFacts& facts = subject_.facts;
+    if (plan_.on_offer)
+      for (const std::string& feature : feature_names(offer))
+        plan_.on_offer({facts.name, std::string(word_of(contract_words, facts.angle_contract)),
+                        pairing, dtype, offered(feature)});
+    Combination cell(subject_, plan_, offer, large_);
+    for (const Property* property : plan_.more) on_row_(cell.judge(*property, ""));
+    for (const Property* property : matching_properties(plan_)) {
+      on_progress_(fmt::format("{} {} {} {}", facts.name, pairing, dtype, property->name));
+      const VerdictRow row = cell.judge(*property, hung_in_);
+      if (row.verdict == Verdict::hang && hung_in_.empty()) hung_in_ = row.property;
+      on_row_(row);
+      if (plan_.until_failure && is_failure(row.verdict)) return false;
+    }
+    return true;
+  }
+
+  Subject subject_;
+  const VerifyPlan& plan_;
+  const OnRow& on_row_;
+  const OnProgress& on_progress_;
+  std::vector<CellRefusal> refusals_;
+  std::vector<Levels> large_;
+  bool any_offer_ = false;
+  std::string hung_in_;
+};
+
 }  // namespace
 
 void verify_kernel(Subject& subject, const VerifyPlan& plan,
                    const std::function<void(const VerdictRow&)>& on_row,
                    const std::function<void(const std::string&)>& on_progress) {
-  VerdictRow nothing = row_for(subject.facts);
-  nothing.property = everything;
-  if (!subject.facts.cannot_run.empty()) {
-    const Finding f = not_run(subject.facts);
-    nothing.verdict = verdict_of(f);
-    nothing.reason = f.reason;
-    on_row(nothing);
-    return;
-  }
-  bool any_offer = false;
-  std::string hung_in;
-  std::vector<Levels> large;
-  for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved})
-    for (const Dtype dtype : plan.dtypes) {
-      const Probe probe = probe_offer(subject, pairing, dtype);
-      if (!probe.offer) {
-        nothing.reason = probe.last_refusal.text;
-        if (probe.last_refusal.kind == CallResult::Kind::unsupported) continue;
-        on_row(died_when_asked(subject.facts, probe));
-        return;
-      }
-      any_offer = true;
-      if (plan.on_offer)
-        for (const std::string& feature : feature_names(*probe.offer))
-          plan.on_offer({subject.facts.name, nothing.angle_contract, std::string(word_of(pairing)),
-                         std::string(word_of(dtype)), offered(feature)});
-      Combination cell(subject, plan, *probe.offer, large);
-      for (const Property* property : plan.more) on_row(cell.judge(*property, ""));
-      for (const Property* property : matching_properties(plan)) {
-        on_progress(fmt::format("{} {} {} {}", subject.facts.name, word_of(pairing), word_of(dtype),
-                                property->name));
-        const VerdictRow row = cell.judge(*property, hung_in);
-        if (row.verdict == Verdict::hang && hung_in.empty()) hung_in = row.property;
-        on_row(row);
-        if (plan.until_failure && is_failure(row.verdict)) return;
-      }
-    }
-  if (any_offer) return;
-  nothing.verdict = Verdict::unsupported;
-  on_row(nothing);
+  KernelRun(subject, plan, on_row, on_progress).run();
 }
 
 void verify(Worker& worker, Oracle& oracle, const VerifyPlan& plan,

@@ -8,6 +8,7 @@
 
 #include "base/glob.h"
 #include "harness/expected/ledger.h"
+#include "harness/judge/asked_shapes.h"
 #include "harness/judge/executor.h"
 #include "properties/property.h"
 #include "reports/record/record.h"
@@ -17,6 +18,10 @@ namespace ropewalk::properties {
 struct VerifyPlan {
   std::vector<std::string> kernels, properties;  ///< globs; empty: all
   std::vector<Dtype> dtypes{tensor_dtypes.begin(), tensor_dtypes.end()};
+  std::vector<Pairing> pairings{Pairing::half_split, Pairing::interleaved};
+  harness::AskedShapes shapes;
+  /// The options that chose `shapes.only`, for a line that repeats a property.
+  std::vector<std::string> shape_options;
   std::vector<const Property*> more;  ///< judged too, regardless of `properties`
   Profile profile = Profile::standard;
   std::uint64_t seed = 1;

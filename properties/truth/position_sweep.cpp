@@ -56,8 +56,22 @@ Case sweep_case(const Offer& offer, HeadSize size) {
   return c;
 }
 
-void add_sweep(std::vector<Case>& cases, const Offer& offer, HeadSize size, std::int64_t chunk) {
-  for (std::int64_t from = 0; from < swept_positions; from += chunk) {
+std::int64_t elements_of_token(const Case& c) {
+  std::int64_t out = 0;
+  for (const TensorCase& t : c.tensors) out += t.heads * t.head_dim;
+  return out;
+}
+
+// A kernel may take only the many heads of its model. Then a sweep has smaller chunks, and leaves
+// out some: the profile says how many elements it may have.
+void add_sweep(std::vector<Case>& cases, const Offer& offer, HeadSize size, std::int64_t chunk,
+               Profile profile) {
+  constexpr std::int64_t most_of_a_case = 1 << 23, most_of_smoke = 1 << 26, most = 1 << 28;
+  const std::int64_t row = elements_of_token(sweep_case(offer, size));
+  chunk = std::clamp<std::int64_t>(most_of_a_case / row, 1, chunk);
+  const std::int64_t all = profile == Profile::smoke ? most_of_smoke : most;
+  const std::int64_t apart = profile == Profile::full ? 1 : 1 + swept_positions * row / all;
+  for (std::int64_t from = 0; from < swept_positions; from += apart * chunk) {
     Case c = sweep_case(offer, size);
     c.tokens = chunk;
     c.position_from = from;
@@ -141,12 +155,12 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   const HeadSize small =
       any ? HeadSize{4, 4} : *std::min_element(offer.sizes.begin(), offer.sizes.end(), by_size);
   if (offer.tokens) {
-    add_sweep(cases, offer, small, 16384);
+    add_sweep(cases, offer, small, 16384, profile);
     const auto usual = std::find_if(offer.sizes.begin(), offer.sizes.end(),
                                     [](HeadSize s) { return s.rotary_dim == 128; });
     // For a table kernel, a position is only a row index, which the small sweep covers.
     const bool wide = profile == Profile::full || (profile == Profile::standard && !table);
-    if (wide && usual != offer.sizes.end()) add_sweep(cases, offer, *usual, 4096);
+    if (wide && usual != offer.sizes.end()) add_sweep(cases, offer, *usual, 4096, profile);
   }
   add_edges(cases, offer, small);
   for (const HeadSize size : offer.sizes)

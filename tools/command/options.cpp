@@ -125,6 +125,7 @@ void define(CLI::App& verb, VerifyOptions& o) {
   add_known_failures_option(verb, o.known_failures);
   add_ledger_options(verb, o);
   add_exhaustive_options(verb, o);
+  add_workload_options(verb, o);
   add_json_option(verb, o.json);
   add_quiet_option(verb, o.quiet, quiet_help);
   add_out_option(verb, o.out, "also append the rows to DIR/results.jsonl");
@@ -211,6 +212,18 @@ void finish(ReportOptions& o, const CLI::App&, const Typed&) {
     throw CLI::ValidationError("report", "needs a results.jsonl");
 }
 
+void finish(VerifyOptions& o, const CLI::App&, const Typed& typed) {
+  o.command_line = typed.command_line;
+  if (!o.chooses()) return;
+  for (const auto& [given, option] :
+       {std::pair{o.exhaustive, "--exhaustive"}, std::pair{!o.ledger.empty(), "--ledger"},
+        std::pair{!o.write_ledger.empty(), "--write-ledger"}})
+    if (given)
+      throw CLI::ValidationError(
+          option,
+          "takes no --shape, --config, --workload or --workload-file: it is for all shapes");
+}
+
 void finish(BenchOptions& o, const CLI::App& verb, const Typed& typed) {
   o.command_line = typed.command_line;
   o.benchmark_args = typed.behind_dashes;
@@ -233,6 +246,8 @@ void finish(RunOptions& o, const CLI::App& verb, const Typed& typed) {
   o.verify.command_line = typed.command_line;
   static_cast<RunIdentity&>(o.bench) = o.verify;
   static_cast<KernelChoice&>(o.bench) = o.verify;
+  static_cast<WorkloadChoice&>(o.verify) = o.bench;
+  o.verify.part_of_run = true;
   o.bench.known_failures = o.verify.known_failures;
   o.bench.quiet = o.verify.quiet;
   o.bench.out = o.out;
@@ -274,6 +289,7 @@ constexpr Verb verbs[] = {
      "  ropewalk verify\n  ropewalk verify --profile smoke --kernel 'p*'\n"
      "  ropewalk verify --plugin ./my_kernel.so --kernel my_kernel --property norm --property "
      "decay\n"
+     "  ropewalk verify --plugin ./my_kernel.so --shape q=32,k=8,d=128\n"
      "  ropewalk verify --exhaustive --kernel phase --out certificate\n"
      "  ropewalk verify --exhaustive --kernel phase --positions 0:65535 --shard 1/4 --out part1"},
     {"merge", add_verb<MergeOptions>, "join the shards of verify --exhaustive to one certificate",

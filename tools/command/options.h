@@ -35,6 +35,9 @@ struct WorkloadChoice {
   std::vector<std::string> configs;  ///< paths of config.json files
   std::vector<std::string> shapes;   ///< e.g. "q=32,k=8,d=128,tokens=512"
   std::string pairing;               ///< of the configs; if empty, the files state it
+  bool chooses() const {             ///< whether the user gave any of them
+    return !workloads.empty() || !workload_file.empty() || !configs.empty() || !shapes.empty();
+  }
 };
 
 struct JudgingOptions : RunIdentity, KernelChoice {
@@ -47,12 +50,13 @@ struct ListOptions : KernelChoice, WorkloadChoice {
   bool float_modes = false, json = false, quiet = false;
 };
 
-struct VerifyOptions : JudgingOptions {
+struct VerifyOptions : JudgingOptions, WorkloadChoice {
   std::string known_failures;        ///< the path of a file; may be empty
   std::string ledger, write_ledger;  ///< paths of files; at most one is given
   std::string out;                   ///< a folder; if empty, no results file is written
   bool json = false, quiet = false;
-  bool exhaustive = false;  ///< only an exhaustive run uses the fields below
+  bool part_of_run = false;  ///< set by the verb run: the workloads hold nothing to their shape
+  bool exhaustive = false;   ///< only an exhaustive run uses the fields below
   bool resume = false;
   std::string positions = "0:2147483647";  ///< the range, first:last
   std::string shard;                       ///< i/n; if empty, the whole range

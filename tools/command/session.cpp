@@ -13,6 +13,7 @@
 #include "benchmarks/machine/environment.h"
 #include "harness/worker/own_workers.h"
 #include "tools/command/found_plugin.h"
+#include "tools/command/workload_choice.h"
 
 namespace ropewalk::tools {
 using namespace bench;
@@ -61,6 +62,7 @@ VerifyPlan verify_plan(const JudgingOptions& options) {
   plan.profile = options.profile;
   plan.seed = options.seed;
   plan.cases = options.cases;
+  plan.shapes.models = model_shapes(load_default_workloads());
   return plan;
 }
 

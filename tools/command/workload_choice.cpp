@@ -13,6 +13,8 @@
 
 namespace ropewalk::tools {
 using namespace bench;
+using namespace harness;
+using namespace properties;
 namespace {
 
 void append(std::vector<Workload> more, std::vector<Workload>& all) {
@@ -27,6 +29,37 @@ void append(std::vector<Workload> more, std::vector<Workload>& all) {
     }
     all.push_back(std::move(w));
   }
+}
+
+// Without a number of tokens.
+ModelShape heads_of(const Workload& w) {
+  ModelShape shape;
+  shape.rotary_dim = w.rotary_dim;
+  for (std::size_t i = 0; i < shape.tensors.size(); ++i)
+    shape.tensors[i] = {w.tensors[i].heads, w.tensors[i].head_dim, w.tensors[i].rotary_offset};
+  return shape;
+}
+
+// The options that made the choice, as words of a command line.
+std::vector<std::string> options_of(const WorkloadChoice& choice) {
+  std::vector<std::string> out;
+  const auto add = [&](const char* option, const std::vector<std::string>& values) {
+    for (const std::string& value : values) {
+      out.emplace_back(option);
+      out.push_back(value);
+    }
+  };
+  add("--workload", choice.workloads);
+  if (!choice.workload_file.empty()) add("--workload-file", {choice.workload_file});
+  add("--config", choice.configs);
+  if (!choice.pairing.empty()) add("--pairing", {choice.pairing});
+  add("--shape", choice.shapes);
+  return out;
+}
+
+UsageError no_workload(const WorkloadChoice& choice) {
+  return UsageError("no workload matches '" + choice.workloads.front() +
+                    "' (ropewalk list shows them)");
 }
 
 }  // namespace
@@ -54,13 +87,63 @@ std::vector<Workload> chosen_workloads(const WorkloadChoice& choice, properties:
     if (matches(choice.workloads, w.name) &&
         (!choice.workloads.empty() || in_profile(w, profile_name(profile))))
       chosen.push_back(w);
-  if (chosen.empty())
-    throw UsageError(choice.workloads.empty()
-                         ? "no workload belongs to profile " + profile_name(profile) +
-                               " (name some: --workload 'GLOB')"
-                         : "no workload matches '" + choice.workloads.front() +
-                               "' (ropewalk list shows them)");
-  return chosen;
+  if (!chosen.empty()) return chosen;
+  if (!choice.workloads.empty()) throw no_workload(choice);
+  throw UsageError("no workload belongs to profile " + profile_name(profile) +
+                   " (name some: --workload 'GLOB')");
+}
+
+std::vector<ModelShape> model_shapes(const std::vector<Workload>& workloads) {
+  constexpr std::int64_t most_tokens = 512;
+  std::vector<ModelShape> out;
+  for (const Workload& w : workloads) {
+    ModelShape shape = heads_of(w);
+    const auto found = std::find_if(out.begin(), out.end(), [&](const ModelShape& other) {
+      return other.tensors == shape.tensors && other.rotary_dim == shape.rotary_dim;
+    });
+    ModelShape& kept = found == out.end() ? out.emplace_back(shape) : *found;
+    if (w.batch * w.tokens > most_tokens || w.batch * w.tokens < kept.batch * kept.tokens) continue;
+    kept.batch = w.batch;
+    kept.tokens = w.tokens;
+  }
+  return out;
+}
+
+void ask_shapes(const std::vector<Workload>& workloads, VerifyPlan& plan) {
+  std::vector<Workload> all = workloads;
+  for (Workload& w : load_default_workloads()) all.push_back(std::move(w));
+  plan.shapes.models = model_shapes(all);
+}
+
+void hold_to_shape(const WorkloadChoice& choice, VerifyPlan& plan) {
+  std::vector<Workload> chosen;
+  for (const Workload& w : all_workloads(choice))
+    if (matches(choice.workloads, w.name)) chosen.push_back(w);
+  if (chosen.empty()) throw no_workload(choice);
+  const Workload& first = chosen.front();
+  ModelShape shape = heads_of(first);
+  shape.batch = first.batch;
+  shape.tokens = first.tokens;
+  bool one_pairing = true;
+  for (const Workload& w : chosen) {
+    const ModelShape other = heads_of(w);
+    if (other.tensors != shape.tensors || other.rotary_dim != shape.rotary_dim)
+      throw UsageError(fmt::format(
+          "verify judges one shape at a time, but the heads of {} and {} differ (name one: "
+          "--workload 'GLOB')",
+          first.name, w.name));
+    if (w.batch != shape.batch) shape.batch = 0;
+    if (w.tokens != shape.tokens) shape.tokens = 0;
+    one_pairing = one_pairing && w.pairing == first.pairing;
+  }
+  const auto all_state = [&](const char* word) {
+    return std::all_of(choice.shapes.begin(), choice.shapes.end(),
+                       [&](const std::string& each) { return shape_states(each, word); });
+  };
+  plan.shapes.only = shape;
+  plan.shape_options = options_of(choice);
+  if (one_pairing && all_state("pairing")) plan.pairings = {first.pairing};
+  if (!choice.shapes.empty() && all_state("dtype")) plan.dtypes = {first.dtype};
 }
 
 void print_what_is_not_timed(const WorkloadChoice& choice, bool quiet) {

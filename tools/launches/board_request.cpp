@@ -10,8 +10,9 @@ namespace ropewalk::bench {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkloadTensor, heads, head_dim, rotary_offset)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FrequencyScaling, rule, parameters)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Workload, name, model, source, phase, pairing, dtype, in_place,
-                                   scattered, cold, tensors, rotary_dim, rope_theta, scaling, batch,
-                                   tokens, profiles)
+                                   layout, position_dtype, attention_scale, scattered, cold,
+                                   tensors, rotary_dim, rope_theta, scaling, batch, tokens,
+                                   profiles)
 
 }  // namespace ropewalk::bench
 

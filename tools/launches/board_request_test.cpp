@@ -34,6 +34,9 @@ TEST(BoardRequest, WorkloadsReadAsTheyWereWritten) {
   odd.dtype = Dtype::f64;
   odd.pairing = Pairing::interleaved;
   odd.in_place = false;
+  odd.layout = WorkloadLayout::fused;
+  odd.position_dtype = Dtype::i64;
+  odd.attention_scale = 1.0 / 3;
   odd.profiles = {"full"};
   all.push_back(odd);
   odd.name = "odd/two";

@@ -5,9 +5,10 @@
 #include <algorithm>
 
 #include "benchmarks/engine/cells.h"
-#include "benchmarks/workloads/workload_shape.h"
+#include "benchmarks/workloads/workload_layout.h"
 #include "harness/cases/names.h"
 #include "properties/explain/check_case.h"
+#include "tools/command/workload_choice.h"
 
 namespace ropewalk::tools {
 using namespace bench;
@@ -25,36 +26,14 @@ constexpr std::int64_t gate_elements_smoke = 1 << 18, gate_elements = 1 << 21;
 constexpr std::string_view asked = "agreement";
 
 // The workload's own shape as a case, so that the timed shape is the checked shape.
-Case case_of(const Workload& w, const KernelFacts& facts, std::uint64_t seed,
-             std::int64_t elements) {
-  Case c;
+Case own_case(const Workload& w, const KernelFacts& facts, std::uint64_t seed,
+              std::int64_t tokens) {
+  Case c = case_of(w, tokens);
   c.kernel = facts.name;
   c.plugin = facts.plugin;
   c.property = asked;
   c.contract = facts.angle_contract;
-  c.pairing = w.pairing;
-  c.dtype = w.dtype;
-  c.batch = w.batch;
-  std::int64_t row = 0;
-  c.tensors.clear();
-  for (const WorkloadTensor& given : w.tensors) {
-    TensorCase t;
-    t.heads = given.heads;
-    t.head_dim = given.head_dim;
-    t.rotary_offset = given.rotary_offset;
-    t.in_place = w.in_place;
-    c.tensors.push_back(t);
-    row += given.heads * given.head_dim;
-  }
-  c.tokens = std::clamp<std::int64_t>(elements / (w.batch * row), 1, w.tokens);
-  c.rotary_dim = w.rotary_dim;
-  c.rope_theta = w.rope_theta;
-  if (w.scaling != FrequencyScaling{}) c.inv_freq = workload_frequencies(w);
   c.seed = seed;
-  if (w.scattered) {
-    c.position_rule = PositionRule::random;
-    c.position_to = max_position_of(w);
-  }
   return c;
 }
 
@@ -87,6 +66,7 @@ VerifyPlan Gate::plan() const {
   std::set<Dtype> dtypes;
   for (const Workload& w : workloads_) dtypes.insert(w.dtype);
   plan.dtypes.assign(dtypes.begin(), dtypes.end());
+  ask_shapes(workloads_, plan);
   return plan;
 }
 
@@ -138,11 +118,20 @@ bool Gate::passed(const KernelFacts& facts, const Workload& w) const {
 // If the kernel refuses the reduced token count, the gate checks the full count.
 Finding Gate::own_shape(const KernelFacts& facts, const Workload& w) {
   Subject subject{worker_, oracle_, facts};
-  const bool smoke = options_.profile == Profile::smoke;
-  Case c = case_of(w, facts, options_.seed, smoke ? gate_elements_smoke : gate_elements);
+  if ((facts.flags & ROPE_NEEDS_ALIGN_64) != 0 && !begins_aligned(w)) {
+    Finding f;
+    f.kind = Finding::Kind::unsupported;
+    return f;
+  }
+  const std::int64_t elements =
+      options_.profile == Profile::smoke ? gate_elements_smoke : gate_elements;
+  std::int64_t row = 0;
+  for (const WorkloadTensor& t : w.tensors) row += t.heads * t.head_dim;
+  Case c = own_case(w, facts, options_.seed,
+                    std::clamp<std::int64_t>(elements / (w.batch * row), 1, w.tokens));
   const Finding f = check_case(property_named(asked), subject, c);
   if (f.ran() || c.tokens == w.tokens) return f;
-  c.tokens = w.tokens;
+  c = own_case(w, facts, options_.seed, w.tokens);
   try {
     const CallResult answer = ask_supports(subject, make_question(c));
     return answer.kind == CallResult::Kind::ok ? check_case(property_named(asked), subject, c) : f;

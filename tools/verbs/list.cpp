@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/printable.h"
@@ -21,7 +22,18 @@ using namespace properties;
 using namespace report;
 namespace {
 
-void list_kernel(Subject& subject) {
+constexpr Pairing pairings[] = {Pairing::half_split, Pairing::interleaved};
+
+template <class ProbeCell>
+std::vector<Probe> probes_of(Subject& subject, ProbeCell&& probe_cell) {
+  std::vector<Probe> out;
+  for (const Pairing pairing : pairings)
+    for (const Dtype dtype : tensor_dtypes) out.push_back(probe_cell(subject, pairing, dtype));
+  return out;
+}
+
+// `models`: the shapes that it is asked about if it refuses every basic case.
+void list_kernel(Subject& subject, const std::vector<ModelShape>& models) {
   const KernelFacts& k = subject.facts;
   fmt::print("  {:<20} {}\n", k.name, k.summary);
   fmt::print("  {:<20} angles: {}", "", word_of(contract_words, k.angle_contract));
@@ -38,12 +50,22 @@ void list_kernel(Subject& subject) {
     fmt::print("  {:<20} SKIPPED: {}\n", "", k.cannot_run);
     return;
   }
-  for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved})
+  std::vector<Probe> probes = probes_of(subject, probe_offer);
+  if (std::none_of(probes.begin(), probes.end(), [](const Probe& p) { return p.offer; }))
+    probes = probes_of(subject, [&](Subject& s, Pairing pairing, Dtype dtype) {
+      return probe_shapes(s, pairing, dtype, models);
+    });
+  std::size_t i = 0;
+  for (const Pairing pairing : pairings)
     for (const Dtype dtype : tensor_dtypes) {
-      const Probe probe = probe_offer(subject, pairing, dtype);
+      const Probe& probe = probes[i++];
       const std::string cell = fmt::format("{} {}", word_of(pairing), word_of(dtype));
       if (!probe.offer) {
-        fmt::print("  {:<20} {:<16} UNSUPPORTED: {}\n", "", cell, probe.last_refusal.text);
+        const CallResult& last = probe.last_refusal;
+        const bool heard =
+            last.kind == CallResult::Kind::unsupported && !probe.refusal.reason.empty();
+        const std::string& reason = heard ? probe.refusal.reason : last.text;
+        fmt::print("  {:<20} {:<16} UNSUPPORTED: {}\n", "", cell, reason);
         continue;
       }
       const std::string declared = declared_words(k, dtype);
@@ -91,11 +113,12 @@ int run(const ListOptions& options) {
   require_kernels(found.kernels, options);
   OwnWorkers workers(worker_options(options), found);
   Oracle oracle;
+  const std::vector<ModelShape> models = model_shapes(workloads);
   if (!options.json) fmt::print("Kernels\n");
   for (const KernelFacts& k : found.kernels) {
     if (!matches(options.kernels, k.name)) continue;
     Subject subject{workers.of(k), oracle, k};
-    options.json ? list_json(k) : list_kernel(subject);
+    options.json ? list_json(k) : list_kernel(subject, models);
     if (options.float_modes && k.cannot_run.empty()) list_float_modes(subject, options.json);
     flush_output();
   }

@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "tools/command/session.h"
+#include "tools/command/workload_choice.h"
 #include "tools/suite/ledger.h"
 #include "tools/verbs/verbs.h"
 
@@ -239,6 +240,8 @@ int verify_and_print(const VerifyOptions& options,
   Printer printer(options);
   std::vector<VerdictRow> rows;
   VerifyPlan plan = verify_plan(options);
+  if (options.chooses() && !options.part_of_run) hold_to_shape(options, plan);
+  if (options.part_of_run) ask_shapes(all_workloads(options), plan);
   if (ledger) plan.on_offer = [&](const LedgerKey& key) { ledger->on_offer(key); };
   const auto take = [&](VerdictRow row) {
     progress.clear();

@@ -1,0 +1,37 @@
+// The shapes of models. Many kernels take the heads of one model alone. They are asked about such
+// shapes, and a run may be held to one shape.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "kernels/api/rope_kernel.h"
+
+namespace ropewalk::harness {
+
+/// One tensor of a model, and where its rotated window begins.
+struct ModelTensor {
+  std::int64_t heads = 1, head_dim = 2, rotary_offset = 0;
+  bool operator==(const ModelTensor&) const = default;
+};
+
+/// Q and K of a model, and how many tokens a call has.
+struct ModelShape {
+  std::array<ModelTensor, 2> tensors;  ///< Q and K
+  std::int64_t rotary_dim = 2;
+  std::int64_t batch = 0, tokens = 0;  ///< 0: any
+  bool operator==(const ModelShape&) const = default;
+};
+
+/// What a run says about shapes. By default it says nothing.
+struct AskedShapes {
+  std::optional<ModelShape> only;  ///< a case of another shape counts as refused
+  std::vector<ModelShape> models;  ///< for a kernel that refuses every basic case
+};
+
+/// True if a problem has the shape. Q or K may stand alone. Each tensor after the second has the
+/// shape of K. A tensor that is only copied may have any rotary_offset.
+bool has_shape(const rope_problem& problem, const ModelShape& shape);
+
+}  // namespace ropewalk::harness

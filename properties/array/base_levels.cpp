@@ -1,0 +1,79 @@
+#include "properties/array/base_levels.h"
+
+#include "harness/cases/layouts.h"
+
+namespace ropewalk::properties {
+using namespace harness;
+namespace {
+
+// The bytes of the first tensor, input alone.
+std::int64_t bytes_of(const Case& base) {
+  const TensorCase& first = base.tensors[0];
+  return base.batch * base.tokens * first.heads * first.head_dim * data_type(base.dtype).bytes;
+}
+
+bool have_one_shape(const TensorCase& a, const TensorCase& b) {
+  return a.heads == b.heads && a.head_dim == b.head_dim && a.rotary_offset == b.rotary_offset;
+}
+
+// The levels of a base in one of the forms that a kernel may need (harness/cases/layouts.h).
+void set_layout_levels(Levels& levels, const Case& base) {
+  const TensorCase& first = base.tensors[0];
+  const bool head_major = first.in == head_major_strides(base, first);
+  const int layout = base.fused ? level::fused : head_major ? level::head_major : level::packed;
+  levels[Factor::in_layout] = levels[Factor::out_layout] = layout;
+  if (base.position_token_stride > 1) levels[Factor::position_strides] = level::token_stride;
+  if (base.table_row_stride > base.rotary_dim / 2) levels[Factor::table_rows] = level::row_gap;
+}
+
+}  // namespace
+
+Levels levels_of_base(const Case& base) {
+  Levels out;
+  const TensorCase& first = base.tensors[0];
+  out[Factor::operation] = base.operation == Operation::forward ? 0 : 1;
+  out[Factor::placement] = first.in_place ? level::in_place : level::out_of_place;
+  if (base.contract == ROPE_CONTRACT_TABLE && base.rows_by == ROPE_ROW_BY_TOKEN)
+    out[Factor::rows_by] = base.positions_null ? level::without_positions : level::by_token;
+  out[Factor::position_type] = base.position_dtype == Dtype::i64 ? 1 : 0;
+  set_window_levels(out, {first.head_dim, base.rotary_dim, first.rotary_offset});
+  out[Factor::tokens] = nearest_level_of(Factor::tokens, base.tokens);
+  out[Factor::batch] = nearest_level_of(Factor::batch, base.batch);
+  out[Factor::heads] = nearest_level_of(Factor::heads, first.heads);
+  const std::size_t count = base.tensors.size();
+  if (count == 2)
+    out[Factor::tensors] = !base.tensors[1].rotate                  ? level::copied_second
+                           : have_one_shape(first, base.tensors[1]) ? level::equal
+                                                                    : level::grouped;
+  set_layout_levels(out, base);
+  if (count == 3) out[Factor::tensors] = level::three;
+  if (count == 4) out[Factor::tensors] = level::four;
+  if (base.attention_scale != 0) out[Factor::scale] = level::usual;
+  out[Factor::bytes] = nearest_level_of(Factor::bytes, bytes_of(base));
+  return out;
+}
+
+void take_odd_base(OfferedLevels& offered) {
+  const Case& base = offered.base;
+  const TensorCase& first = base.tensors[0];
+  Levels& simplest = offered.simplest;
+  if (simplest[Factor::tensors] == level::grouped) {
+    const TensorCase& second = base.tensors[1];
+    offered.accepted.groups[simplest[Factor::heads]] = {{first.heads, second.heads}};
+    TensorCase as_many_heads = second;
+    as_many_heads.heads = first.heads;
+    if (!have_one_shape(first, as_many_heads))
+      offered.accepted.second = offered.free.second = second;
+  }
+  const bool in_levels =
+      level_of(Factor::tokens, base.tokens) >= 0 && level_of(Factor::batch, base.batch) >= 0 &&
+      level_of(Factor::heads, first.heads) >= 0 && level_of(Factor::bytes, bytes_of(base)) >= 0;
+  if (in_levels) return;
+  offered.accepted.any_bytes = offered.free.any_bytes = true;
+  int& bytes = simplest[Factor::bytes];
+  bytes = 0;
+  while (bytes + 1 < level_count(Factor::bytes) && !are_possible(simplest, base)) ++bytes;
+  offered.of[index_of(Factor::bytes)] = {bytes};
+}
+
+}  // namespace ropewalk::properties

@@ -1,0 +1,97 @@
+// Kernels for shape_test. Some take the heads of one model alone, as many kernels for GPUs do. Some
+// take any shape and are wrong in one.
+#include "tools/tests/right_rotation.h"
+
+namespace ropewalk {
+namespace {
+
+struct Heads {
+  std::int64_t q, k, head_dim;
+};
+constexpr Heads llama{32, 8, 128}, odd{6, 2, 44};
+
+bool has_heads(const rope_problem& p, const Heads& wanted) {
+  return p.tensor_count == 2 && p.tensor[0].heads == wanted.q && p.tensor[1].heads == wanted.k &&
+         p.tensor[0].head_dim == wanted.head_dim && p.tensor[1].head_dim == wanted.head_dim &&
+         p.rotary_dim == wanted.head_dim;
+}
+
+std::int32_t any_shape(const rope_problem* p, const char** reason) {
+  return supports_float_data(*p, ROPE_ANGLES_TABLE, false, reason);
+}
+template <const Heads& wanted>
+std::int32_t one_shape(const rope_problem* p, const char** reason) {
+  if (p->pairing != ROPE_HALF_SPLIT) return refuse(reason, "only half_split");
+  if (!has_heads(*p, wanted)) return refuse(reason, "only the heads of one model");
+  return any_shape(p, reason);
+}
+// A head of deepseek-v3, which no basic case has.
+std::int32_t latent_shape(const rope_problem* p, const char** reason) {
+  const bool takes = p->tensor_count == 2 && p->rotary_dim == 64 && p->tensor[0].heads == 128 &&
+                     p->tensor[0].head_dim == 192 && p->tensor[0].rotary_offset == 128 &&
+                     p->tensor[1].heads == 1 && p->tensor[1].head_dim == 64;
+  return takes ? any_shape(p, reason) : refuse(reason, "only latent attention");
+}
+// No case of the suite has such a head. The reasons come in the order of the checks.
+std::int32_t no_shape(const rope_problem* p, const char** reason) {
+  if (p->tensor[0].in_dtype != ROPE_F16) return refuse(reason, "only f16");
+  if (p->pairing != ROPE_INTERLEAVED) return refuse(reason, "only interleaved pairs");
+  if (p->tensor[0].head_dim != 1000) return refuse(reason, "head_dim must be 1000");
+  return ROPE_OK;
+}
+
+std::int32_t no_last_head(const rope_problem* p, const rope_operands* o, void* state) {
+  rope_problem seen = *p;
+  --seen.tensor[1].heads;
+  return right(&seen, o, state);
+}
+std::int32_t wrong_as_llama(const rope_problem* p, const rope_operands* o, void* state) {
+  return has_heads(*p, llama) ? no_last_head(p, o, state) : right(p, o, state);
+}
+std::int32_t right_as_odd(const rope_problem* p, const rope_operands* o, void*) {
+  if (p->rotary_dim == odd.head_dim) return right(p, o, nullptr);
+  rope_problem seen = *p;
+  seen.operation = ROPE_TRANSPOSE - p->operation;
+  return right(&seen, o, nullptr);
+}
+
+// Right in every small case, and wrong as the heads of llama are timed with what the name says.
+std::int32_t no_scale_as_llama(const rope_problem* p, const rope_operands* o, void* state) {
+  rope_problem seen = *p;
+  if (has_heads(*p, llama)) seen.attention_scale = 0;
+  return right(&seen, o, state);
+}
+std::int32_t narrow_as_llama(const rope_problem* p, const rope_operands* o, void* state) {
+  rope_problem seen = *p;
+  if (has_heads(*p, llama)) seen.position_dtype = ROPE_I32;
+  return right(&seen, o, state);
+}
+std::int32_t packed_as_llama(const rope_problem* p, const rope_operands* o, void* state) {
+  rope_problem seen = *p;
+  if (has_heads(*p, llama))
+    for (rope_tensor& t : seen.tensor) t.in_head_stride = t.out_head_stride = t.head_dim;
+  return right(&seen, o, state);
+}
+
+const RegisteredKernel kernels[] = {
+    RegisteredKernel{{.name = "shape_of_llama", .supports = one_shape<llama>, .apply = right}},
+    RegisteredKernel{
+        {.name = "shape_of_llama_wrong", .supports = one_shape<llama>, .apply = no_last_head}},
+    RegisteredKernel{{.name = "shape_odd", .supports = one_shape<odd>, .apply = right}},
+    RegisteredKernel{{.name = "shape_latent", .supports = latent_shape, .apply = right}},
+    RegisteredKernel{{.name = "shape_of_none", .supports = no_shape, .apply = right}},
+    RegisteredKernel{
+        {.name = "shape_any_wrong_as_llama", .supports = any_shape, .apply = wrong_as_llama}},
+    RegisteredKernel{
+        {.name = "shape_any_right_as_odd", .supports = any_shape, .apply = right_as_odd}},
+    RegisteredKernel{{.name = "shape_no_scale", .supports = any_shape, .apply = no_scale_as_llama}},
+    RegisteredKernel{
+        {.name = "shape_narrow_positions", .supports = any_shape, .apply = narrow_as_llama}},
+    RegisteredKernel{
+        {.name = "shape_packed_heads", .supports = any_shape, .apply = packed_as_llama}},
+};
+
+}  // namespace
+}  // namespace ropewalk
+
+ROPEWALK_PLUGIN();
