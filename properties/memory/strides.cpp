@@ -4,6 +4,7 @@
 // Bound: none if the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho.
 //
 // Kills by itself: promises_bits, heads_taken_as_dense
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -42,10 +43,14 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   std::vector<Case> cases;
   if (!offer.rows_by_token || !offer.padded_table) return cases;
   Case c = offer.base;
-  if (offer.batch) c.batch = 1;
-  if (offer.tokens) c.tokens = 1;
-  if (c.batch > 1 || c.tokens > 1) return cases;
   c.property = "strides";
+  // What offers padded tables takes this, though it may refuse a single token.
+  c.tokens = std::max<std::int64_t>(c.tokens, 2);
+  c.table_row_stride = c.rotary_dim / 2 + 3;
+  cases.push_back(c);
+  if (offer.batch) c.batch = 1;
+  c.tokens = 1;
+  if (c.batch > 1) return cases;
   c.position_from = 5;
   c.rows_by = ROPE_ROW_BY_TOKEN;
   for (const std::int64_t stride : {0, 1, 1'000'003}) {

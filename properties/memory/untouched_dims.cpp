@@ -78,7 +78,11 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   if (!offer.unrotated_tensor) return cases;
   Case c = offer.base;
   c.property = "untouched_dims";
-  if (offer.tokens) c.tokens = 3;
+  // What offers tensors that are copied takes this, though it may refuse to rotate none.
+  c.tensors.resize(2, c.tensors[0]);
+  c.tensors[1].rotate = false;
+  cases.push_back(c);
+  c.tensors.resize(offer.base.tensors.size());
   for (TensorCase& t : c.tensors) {
     t.rotate = false;
     t.rotary_offset = 0;
