@@ -187,7 +187,9 @@ class ArrayRun {
   static bool moves_much(const Case& c) {
     constexpr std::int64_t much = 128 * 1024;
     const TensorCase& first = c.tensors[0];
-    return c.batch * c.tokens * first.heads * first.head_dim * data_type(c.dtype).bytes > much;
+    return c.batch * c.tokens * first.heads * first.head_dim *
+               data_type(tensor_dtype(c, first)).bytes >
+           much;
   }
 
   // One execution for all properties. False: there is no memory for the case.

@@ -69,8 +69,9 @@ void keep_narrowest(std::vector<HeadWindow>& windows) {
 
 }  // namespace
 
-bool has_long_table(const Levels& l) {
-  return l[Factor::rows_by] == level::by_position && l[Factor::position_range] == level::past_table;
+bool has_long_table(const Levels& l, std::int32_t contract) {
+  return contract == ROPE_CONTRACT_TABLE && l[Factor::rows_by] == level::by_position &&
+         l[Factor::position_range] == level::past_table;
 }
 
 void ShapeCount::set_near(std::int64_t wanted) {
@@ -81,8 +82,8 @@ void ShapeCount::set_near(std::int64_t wanted) {
   });
 }
 
-std::optional<CaseShape> shape_of(const Levels& l, Dtype dtype, const Sizes& sizes,
-                                  const LevelDraw& draw) {
+std::optional<CaseShape> shape_of(const Levels& l, Dtype dtype, std::int32_t contract,
+                                  const Sizes& sizes, const LevelDraw& draw) {
   CaseShape s{count_of(Factor::tokens, l, sizes.tokens, draw, q_tokens),
               count_of(Factor::batch, l, sizes.batch, draw, q_batch),
               count_of(Factor::heads, l, sizes.heads, draw, q_heads),
@@ -93,7 +94,7 @@ std::optional<CaseShape> shape_of(const Levels& l, Dtype dtype, const Sizes& siz
     windows = heads_of(l[Factor::rotary_dim], l[Factor::room], l[Factor::window]);
   if (l[Factor::frequencies] == level::listed)
     std::erase_if(windows, [](const HeadWindow& w) { return w.rotary_dim > widest_listed; });
-  if (has_long_table(l)) keep_narrowest(windows);
+  if (has_long_table(l, contract)) keep_narrowest(windows);
   if (windows.empty()) return {};
   s.window = draw.of(q_window, windows);
   if (sizes.any_bytes) return s;

@@ -27,10 +27,10 @@ struct CaseShape {
 
 /// True if the case needs a table with a row for each position up to 131,072. Such a table is kept
 /// narrow.
-bool has_long_table(const Levels& levels);
+bool has_long_table(const Levels& levels, std::int32_t contract);
 
 /// A shape of these levels, or nothing if the sizes allow none.
-std::optional<CaseShape> shape_of(const Levels& levels, Dtype dtype, const Sizes& sizes,
-                                  const LevelDraw& draw);
+std::optional<CaseShape> shape_of(const Levels& levels, Dtype dtype, std::int32_t contract,
+                                  const Sizes& sizes, const LevelDraw& draw);
 
 }  // namespace ropewalk::properties

@@ -83,6 +83,17 @@ void place(Case& c, const Levels& l) {
 
 // ---- types
 
+// The types that are no wider than the case's, for a tensor whose input and output would have more
+// than 32 MiB in f64. All of them, if there are no such types.
+std::vector<Dtype> types_for(const Case& c, const TensorCase& t, const std::vector<Dtype>& types) {
+  constexpr std::int64_t most = 32 * 1024 * 1024, f64_pair = 16;
+  if (c.batch * c.tokens * t.heads * t.head_dim * f64_pair <= most) return types;
+  std::vector<Dtype> narrow = types;
+  std::erase_if(narrow,
+                [&](Dtype type) { return data_type(type).bytes > data_type(c.dtype).bytes; });
+  return narrow.empty() ? types : narrow;
+}
+
 // The tensor whose bytes are a level keeps the type of the case.
 void choose_types(Case& c, const Levels& l, const Sizes& sizes, const LevelDraw& draw) {
   const auto wanted = static_cast<level::TypesLevel>(l[Factor::types]);
@@ -91,7 +102,8 @@ void choose_types(Case& c, const Levels& l, const Sizes& sizes, const LevelDraw&
   std::uint64_t next = draw.bits(q_types);
   for (std::size_t i = 0; i < c.tensors.size() && wanted != level::alike; ++i) {
     if (i == sized) continue;
-    c.tensors[i].dtype = types[static_cast<std::size_t>(next % types.size())];
+    const std::vector<Dtype> fitting = types_for(c, c.tensors[i], types);
+    c.tensors[i].dtype = fitting[static_cast<std::size_t>(next % fitting.size())];
     if (wanted == level::second_differs) break;
     if (wanted == level::all_differ) ++next;
   }
@@ -234,7 +246,7 @@ void choose_tables(Case& c, const Levels& l, const LevelDraw& draw) {
     case level::packed_rows:
       break;
     case level::row_gap:
-      c.table_row_stride = half + (has_long_table(l) ? 1 : draw.in(q_gap, {1, 9}));
+      c.table_row_stride = half + (has_long_table(l, c.contract) ? 1 : draw.in(q_gap, {1, 9}));
       break;
     case level::cos_beside_sin:
       c.table_row_stride = 2 * half;
@@ -318,7 +330,7 @@ void lay_out(Case& c, const Levels& l, const LevelDraw& draw) {
 std::optional<Case> case_of(const Levels& l, const Case& base, const Sizes& sizes,
                             std::uint64_t seed) {
   const LevelDraw draw(seed);
-  const std::optional<CaseShape> shape = shape_of(l, base.dtype, sizes, draw);
+  const std::optional<CaseShape> shape = shape_of(l, base.dtype, base.contract, sizes, draw);
   if (!shape) return {};
   Case c;
   c.kernel = base.kernel;

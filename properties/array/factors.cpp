@@ -232,11 +232,19 @@ bool large_ones_hide_nothing(const Levels& l, Dtype, std::int32_t) {
           !hides_others(Factor::position_strides, l[Factor::position_strides]));
 }
 
-// A case moves at most 64 MiB. A second tensor of another type may have four times as many bytes.
+// A case moves at most 64 MiB. A tensor of another type may have four times as many bytes as the
+// first.
 bool large_ones_are_few(const Levels& l, Dtype, std::int32_t) {
-  const int set = l[Factor::tensors];
-  return l[Factor::bytes] != level::beyond ||
-         ((set == level::one || set == level::grouped) && l[Factor::types] == level::alike);
+  const int set = l[Factor::tensors], types = l[Factor::types];
+  switch (static_cast<level::BytesLevel>(l[Factor::bytes])) {
+    case level::level_1:
+      return true;
+    case level::level_2:
+      return types == level::alike || types == level::second_differs;
+    case level::beyond:
+      return (set == level::one || set == level::grouped) && types == level::alike;
+  }
+  __builtin_unreachable();
 }
 
 // Many short rows take long and show little that fewer do not: at most 2^18 tokens in all rows.
