@@ -61,7 +61,9 @@ TEST(Properties, ASweepOfManyHeadsIsCut) {
       positions += c.tokens;
     }
     EXPECT_LE(most, 1 << 23);
-    if (profile == Profile::smoke) EXPECT_LE(all, (1 << 26) + (1 << 23));
+    if (profile == Profile::smoke) {
+      EXPECT_LE(all, (1 << 26) + (1 << 23));
+    }
     return positions;
   };
   EXPECT_EQ(sweep(2, 8, Profile::smoke), 131'072);
