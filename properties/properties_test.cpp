@@ -1,6 +1,7 @@
 // Tests the list of properties, and that the documents name each of them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -42,6 +43,33 @@ TEST(Properties, AreRegistered) {
   EXPECT_EQ(find_property("exhaustive")->for_replay_alone, true);
   EXPECT_EQ(find_property("nothing"), nullptr);
   EXPECT_THROW(property_named("nothing"), std::logic_error);
+}
+
+// A sweep of positions takes every position of small heads, and as many of large ones as the
+// profile has time for, in cases of bounded size.
+TEST(Properties, ASweepOfManyHeadsIsCut) {
+  harness::Offer offer;
+  offer.tokens = true;
+  const auto sweep = [&](std::int64_t heads, std::int64_t head_dim, Profile profile) {
+    offer.base.tensors[0].heads = heads;
+    offer.sizes = {{head_dim, head_dim}};
+    std::int64_t most = 0, all = 0, positions = 0;
+    for (const harness::Case& c : property_named("position_sweep").fixed_cases(offer, profile)) {
+      if (c.position_rule != harness::PositionRule::consecutive) continue;
+      most = std::max(most, c.tokens * heads * head_dim);
+      all += c.tokens * heads * head_dim;
+      positions += c.tokens;
+    }
+    EXPECT_LE(most, 1 << 23);
+    if (profile == Profile::smoke) {
+      EXPECT_LE(all, (1 << 26) + (1 << 23));
+    }
+    return positions;
+  };
+  EXPECT_EQ(sweep(2, 8, Profile::smoke), 131'072);
+  EXPECT_LT(sweep(40, 128, Profile::smoke), 131'072);
+  EXPECT_GT(sweep(40, 128, Profile::smoke), 10'000);
+  EXPECT_GE(sweep(40, 128, Profile::full), 131'072);
 }
 
 // The faults of the listed properties, in words.

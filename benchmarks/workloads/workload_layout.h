@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "benchmarks/workloads/workloads.h"
 #include "harness/cases/case.h"
