@@ -97,7 +97,7 @@ void fill_copied(Dtype dtype, std::uint64_t head_hash, std::int64_t from, std::i
 // it. A prime, so that no power of two of rows, and no usual number of heads, is a period. 0: no
 // row repeats.
 std::int64_t period_of(const Case& c, const TensorCase& given, const rope_tensor& s) {
-  constexpr std::int64_t prime = 127, large = 1 << 15;
+  constexpr std::int64_t prime = 509, large = 1 << 15;
   const bool by_head = c.data == DataPattern::basis || c.data == DataPattern::decay;
   const bool few = c.batch * c.tokens * s.heads * s.head_dim <= large;
   return by_head || few || !given.values.empty() ? 0 : prime;

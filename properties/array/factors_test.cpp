@@ -49,7 +49,7 @@ void expect_types(const Case& c, const Levels& levels) {
   for (const TensorCase& t : c.tensors) {
     types.insert(tensor_dtype(c, t));
     own += t.dtype ? 1 : 0;
-    if (t.dtype) EXPECT_NE(*t.dtype, c.dtype);
+    EXPECT_NE(t.dtype, c.dtype);
   }
   const int level = levels[Factor::types];
   const auto others = std::ssize(c.tensors) - 1;
@@ -58,7 +58,7 @@ void expect_types(const Case& c, const Levels& levels) {
                                : level == level::all_differ ? others + 1
                                                             : 2);
   EXPECT_EQ(c.table_dtype.has_value(), levels[Factor::table_type] == level::another_table);
-  if (c.table_dtype) EXPECT_NE(*c.table_dtype, data_type(c.dtype).computed_in);
+  EXPECT_NE(c.table_dtype, data_type(c.dtype).computed_in);
 }
 
 // What of a case its levels say.
