@@ -122,11 +122,10 @@ class ArrayRun {
       Cover cover(model_of(phase), {phase.strength}, seed);
       for (const LevelTuple& tuple : forbidden_) cover.forbid(tuple);
       for (const Row& row : taken_) cover.took(row);
-      // A type or a pairing may have a second path of its own, so each has large cases.
-      constexpr int own_large_cases = 2;
-      const bool is_shared = phase.most_bytes == level::beyond && limits_.large != nullptr;
-      if (is_shared) {
-        run_rows_of(cover, own_large_cases);
+      if (limits_.large != nullptr && phase.most_bytes >= level::level_2) {
+        // A type or a pairing may have a second path of its own, so each has large cases.
+        const int own = phase.hiding ? 0 : phase.most_bytes == level::beyond ? 2 : 6;
+        run_rows_of(cover, own);
         for (const Row& row : rows_of_others_) cover.took(row);
       }
       run_rows_of(cover, everything);
@@ -147,7 +146,7 @@ class ArrayRun {
         ++out_.cases;
         ++ran;
         taken_.push_back(*row);
-        if (limits_.large != nullptr && model_.levels_of(*row)[Factor::bytes] == level::beyond)
+        if (limits_.large != nullptr && model_.levels_of(*row)[Factor::bytes] >= level::level_2)
           limits_.large->push_back(model_.levels_of(*row));
       } else if (const LevelTuple tuple = refused_together(*row, seed);
                  !tuple.empty() && !questions_.died) {

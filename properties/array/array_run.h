@@ -34,9 +34,9 @@ struct ArrayLimits {
   bool until_failure = false;   ///< the first failure of any property ends the run
   std::int64_t most_cases = 0;  ///< 0: as many as it takes
   /// The levels of the large cases that other pairings and data types of the kernel met. This run
-  /// adds its own. Where it is given, pairing and data type count as factors for tensors of 16 MiB:
-  /// the large cases of all of them together meet every two levels. NULL: those of this run alone
-  /// do.
+  /// adds its own. Where it is given, pairing and data type count as factors for tensors above
+  /// 32 KiB: the large cases of all of them together meet every two levels. NULL: the cases of this
+  /// run meet them alone.
   std::vector<Levels>* large = nullptr;
 };
 
