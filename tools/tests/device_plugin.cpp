@@ -12,10 +12,10 @@ namespace ropewalk {
 namespace {
 
 std::int32_t supports(const rope_problem* p, const char** reason) {
-  bool takes = p->angle_source == ROPE_ANGLES_TABLE;
+  bool takes = p->angle_source == ROPE_ANGLES_TABLE && p->table_dtype == ROPE_F32;
   for (std::uint32_t i = 0; i < p->tensor_count; ++i)
     takes = takes && p->tensor[i].in_dtype == ROPE_F32 && p->tensor[i].out_dtype == ROPE_F32;
-  if (!takes && reason != nullptr) *reason = "takes f32 and tables";
+  if (!takes && reason != nullptr) *reason = "takes f32 and tables of f32";
   return takes ? ROPE_OK : ROPE_UNSUPPORTED;
 }
 

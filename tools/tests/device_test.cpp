@@ -17,12 +17,13 @@ Result on_standin(const std::string& arguments, const std::string& settings = ""
 
 struct DeviceBreach {
   const char *kernel, *property, *words;
+  bool or_too_late = false;  // the words below may stand instead
 };
 // Names without "mutant_device_" and "_table".
 const DeviceBreach device_breaches[] = {
-    {"other_stream", "unwritten_outputs", "output elements were never written"},
-    {"default_stream", "unwritten_outputs", "output elements were never written"},
-    {"streams_not_joined", "agreement", "a pair is too far from the exact rotation"},
+    {"other_stream", "unwritten_outputs", "output elements were never written", true},
+    {"default_stream", "unwritten_outputs", "output elements were never written", true},
+    {"streams_not_joined", "agreement", "a pair is too far from the exact rotation", true},
     {"waits", "agreement", "apply answered 2, as it cannot be captured into a graph: CUDA error"},
     {"allocates", "agreement", "apply cannot be captured into a graph: CUDA error 901"},
     {"allocates_on_stream", "agreement", "apply allocates device memory, by work on its stream"},
@@ -45,12 +46,19 @@ const DeviceBreach device_breaches[] = {
     {"shares_scratch", "threads", "with the same input gave other bits"},
 };
 
+// Work on a stream that nobody waits for may also run when the memory of its call is gone. Which of
+// the two shows depends on the first case that fails.
+constexpr const char* too_late =
+    "CUDA error 700 (an illegal memory access was encountered) in release";
+
 TEST(Device, EachBrokenClauseIsNamed) {
-  for (const auto& [kernel, property, words] : device_breaches) {
+  for (const DeviceBreach& breach : device_breaches) {
+    const auto& [kernel, property, words, or_too_late] = breach;
     const Result r = on_standin("--kernel mutant_device_" + std::string(kernel) +
                                 "_table --property " + property);
     EXPECT_EQ(r.code, 1) << kernel << r.out << r.err;
-    EXPECT_TRUE(contains(r.out, words)) << kernel << ": " << r.out;
+    EXPECT_TRUE(contains(r.out, words) || (or_too_late && contains(r.out, too_late)))
+        << kernel << ": " << r.out;
   }
 }
 
