@@ -81,4 +81,45 @@ bool begins_aligned(const Workload& w) {
   return true;
 }
 
+rope_problem make_problem(const Workload& w, const std::vector<double>& inv_freq,
+                          std::int32_t angle_source, Operation operation) {
+  rope_problem p{};
+  p.struct_size = sizeof(p);
+  p.abi_version = ROPE_ABI_VERSION;
+  p.operation = in_contract(operation);
+  p.pairing = in_contract(w.pairing);
+  p.angle_source = angle_source;
+  p.table_dtype = in_contract(data_type(w.dtype).computed_in);
+  p.table_rows_by = ROPE_ROW_BY_POSITION;
+  p.position_dtype = in_contract(w.position_dtype);
+  p.attention_scale = w.attention_scale;
+  p.batch = w.batch;
+  p.tokens = w.tokens;
+  p.rotary_dim = w.rotary_dim;
+  p.position_batch_stride = w.tokens;
+  p.position_token_stride = 1;
+  p.max_position = max_position_of(w);
+  if (angle_source == ROPE_ANGLES_TABLE) {
+    p.table_rows = p.max_position + 1;
+    p.table_row_stride = w.rotary_dim / 2;
+  }
+  p.inv_freq = inv_freq.data();
+  p.tensor_count = 2;
+  const std::array<TensorPlace, 2> places = tensor_places(w);
+  for (const std::uint32_t i : {0u, 1u}) {
+    const WorkloadTensor& given = w.tensors[i];
+    rope_tensor& tensor = p.tensor[i];
+    tensor.heads = given.heads;
+    tensor.head_dim = given.head_dim;
+    tensor.rotary_offset = given.rotary_offset;
+    tensor.in_head_stride = tensor.out_head_stride = places[i].head_stride;
+    tensor.in_token_stride = tensor.out_token_stride = places[i].token_stride;
+    tensor.in_batch_stride = tensor.out_batch_stride = places[i].batch_stride;
+    tensor.in_dtype = tensor.out_dtype = in_contract(w.dtype);
+    tensor.rotate = 1;
+    tensor.in_place = w.in_place ? 1 : 0;
+  }
+  return p;
+}
+
 }  // namespace ropewalk::bench

@@ -35,4 +35,10 @@ harness::Case case_of(const Workload& workload, std::int64_t tokens);
 /// Whether Q and K begin at multiples of 64 bytes, if their buffers do.
 bool begins_aligned(const Workload& workload);
 
+/// The problem of a workload. `inv_freq` ([rotary_dim / 2]) must outlive it.
+/// angle_source is ROPE_ANGLES_TABLE (by position, in the dtype of the data) or
+/// ROPE_ANGLES_INV_FREQ. operation is Operation::forward or Operation::transpose.
+rope_problem make_problem(const Workload& workload, const std::vector<double>& inv_freq,
+                          std::int32_t angle_source, Operation operation);
+
 }  // namespace ropewalk::bench

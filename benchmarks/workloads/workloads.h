@@ -99,10 +99,4 @@ inline std::int64_t max_position_of(const Workload& workload) {
   return (workload.scattered ? scattered_position_count : workload.tokens) - 1;
 }
 
-/// The problem of a workload. `inv_freq` ([rotary_dim / 2]) must outlive it.
-/// angle_source is ROPE_ANGLES_TABLE (by position, in the dtype of the data) or
-/// ROPE_ANGLES_INV_FREQ. operation is Operation::forward or Operation::transpose.
-rope_problem make_problem(const Workload& workload, const std::vector<double>& inv_freq,
-                          std::int32_t angle_source, Operation operation);
-
 }  // namespace ropewalk::bench

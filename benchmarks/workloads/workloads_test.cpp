@@ -1,4 +1,5 @@
 #include "benchmarks/workloads/workloads.h"
+#include "benchmarks/workloads/workload_layout.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <string>
 
 #include "benchmarks/workloads/traffic.h"
+#include "benchmarks/workloads/workload_layout.h"
 
 namespace ropewalk::bench {
 namespace {

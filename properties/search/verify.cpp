@@ -114,6 +114,8 @@ class Combination {
     }
     RunLimits limits;
     limits.cases = plan_.cases > 0 ? plan_.cases : cases_of(plan_.profile);
+    // The covering array judges these too.
+    if (plan_.cases == 0 && property.judge != nullptr) limits.cases /= 2;
     limits.shrink = plan_.shrink;
     // The seed depends on the property alone, so every kernel gets the same cases, as far as it
     // offers them.
@@ -198,7 +200,7 @@ VerdictRow died_when_asked(const KernelFacts& facts, const Probe& probe) {
 std::int64_t cases_of(Profile profile) {
   switch (profile) {
     case Profile::smoke:
-      return 6;
+      return 12;
     case Profile::standard:
       return 60;
     case Profile::full:

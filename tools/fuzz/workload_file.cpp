@@ -3,6 +3,7 @@
 #include <set>
 
 #include "benchmarks/workloads/traffic.h"
+#include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workloads.h"
 #include "tools/fuzz/target.h"
 
