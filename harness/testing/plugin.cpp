@@ -105,7 +105,7 @@ std::int32_t stop_itself(const rope_problem*, const rope_operands*, void*) {
 }
 // Two that are right but for one kind of call.
 std::int32_t only_f32(const rope_problem* p, const char** reason) {
-  return p->tensor[0].in_dtype == ROPE_F32 ? ROPE_OK : refuse(reason, "f32 only");
+  return supports_data(*p, ROPE_ANGLES_TABLE, ROPE_F32, reason);
 }
 std::int32_t rotate_or_rest(const rope_problem* p, const rope_operands* o, void* state) {
   const rope_tensor* const end = p->tensor + p->tensor_count;
