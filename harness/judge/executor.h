@@ -38,7 +38,7 @@ struct Execution {
   CallResult result;
   /// of the two placements, or of the first alone; filled only if result.kind is ok
   std::vector<Outputs> outputs = std::vector<Outputs>(2);
-  std::string stray_write;         ///< the first element outside the rows that changed; empty: none
+  std::string stray_write;  ///< the first element outside the rows that changed; empty: none
   /// the first element of the rows that is still poison; empty: none
   std::string unwritten;
   std::int64_t unwritten_elements = 0;
