@@ -277,9 +277,8 @@ std::vector<Rotation> rotations_of(const Problem& p, Oracle& oracle, int placeme
     return out;
   }
   with_floating_type(Dtype{p.asked.table_dtype}, [&]<class Stored>(std::type_identity<Stored>) {
-    const std::byte *const cos = given(p, placement, at.cos).data(), *const sin =
-                                                                         given(p, placement, at.sin)
-                                                                             .data();
+    const std::byte* const cos = given(p, placement, at.cos).data();
+    const std::byte* const sin = given(p, placement, at.sin).data();
     fill([&](std::size_t i, std::int64_t t, std::int64_t position) -> Rotation {
       const std::int64_t row =
           p.asked.table_rows_by == ROPE_ROW_BY_TOKEN ? b * p.asked.tokens + t : position;

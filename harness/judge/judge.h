@@ -98,7 +98,7 @@ struct HeadRule {
 void compare_head(const HeadRule& rule, const HeadView& head,
                   const std::vector<Rotation>& rotations, Tally& tally);
 
-/// Compares every pair of the rotated heads of both placements with the truth, at the tokens of the
+/// Compares every pair of the rotated heads of each placement with the truth, at the tokens of the
 /// sample.
 Finding compare_with_truth(Subject& subject, const Problem& problem, const Execution& execution,
                            const RowSample& sample = {});

@@ -57,6 +57,13 @@ std::vector<ArrayPhase> phases_of(Profile profile) {
   return out;
 }
 
+// How many large cases a run makes before it counts those of the kernel's other pairings and data
+// types: each may have a second path of its own.
+int own_large_cases(const ArrayPhase& phase) {
+  if (phase.hiding) return 0;
+  return phase.most_bytes == level::beyond ? 2 : 6;
+}
+
 class ArrayRun {
  public:
   ArrayRun(Subject& subject, const Offer& offer, const std::vector<const Property*>& properties,
@@ -123,9 +130,7 @@ class ArrayRun {
       for (const LevelTuple& tuple : forbidden_) cover.forbid(tuple);
       for (const Row& row : taken_) cover.took(row);
       if (limits_.large != nullptr && phase.most_bytes >= level::level_2) {
-        // A type or a pairing may have a second path of its own, so each has large cases.
-        const int own = phase.hiding ? 0 : phase.most_bytes == level::beyond ? 2 : 6;
-        run_rows_of(cover, own);
+        run_rows_of(cover, own_large_cases(phase));
         for (const Row& row : rows_of_others_) cover.took(row);
       }
       run_rows_of(cover, everything);

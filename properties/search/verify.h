@@ -32,7 +32,8 @@ struct VerifyPlan {
   std::function<void(const harness::LedgerKey&)> on_offer;
 };
 
-/// The number of cases that a profile generates for each property.
+/// The number of cases that a profile generates for each property. Properties that judge the cases
+/// of the covering array get half as many.
 std::int64_t cases_of(Profile profile);
 
 /// Runs the plan for each matching kernel, row by row. `on_progress` gets what runs next. Throws
