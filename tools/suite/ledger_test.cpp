@@ -33,24 +33,24 @@ TEST(LedgerCommand, TheCommittedOneIsWhatThisCommandWrites) {
 TEST(LedgerCommand, LostAndNewFeaturesAndPropertiesAreNamed) {
   const auto file = scratch() / "ledger.csv";
   std::filesystem::remove(file);
-  const std::string all = "verify --profile smoke --cases 1 --kernel plain ";
+  const std::string all = "verify --profile smoke --cases 1 --kernel elementwise ";
   ASSERT_EQ(ropewalk(all + "--write-ledger " + file.string()).code, 0);
   const Result same = ropewalk(all + "--ledger " + file.string());
   EXPECT_EQ(same.code, 0) << same.out << same.err;
   EXPECT_TRUE(contains(same.out, " rows hold, 0 lost, 0 new\n")) << same.out;
 
   std::string text = slurp(file);
-  const std::string lost = "plain,table,half_split,f32,offers:levitation";
-  const std::string property = "plain,table,interleaved,f64,norm,";
-  replace(text, "plain,table,half_split,f32,offers:fused,-\n", lost + ",-\n");
+  const std::string lost = "elementwise,table,half_split,f32,offers:levitation";
+  const std::string property = "elementwise,table,interleaved,f64,norm,";
+  replace(text, "elementwise,table,half_split,f32,offers:fused,-\n", lost + ",-\n");
   ASSERT_TRUE(contains(text, property)) << text;
   text.erase(text.find(property), text.find('\n', text.find(property)) + 1 - text.find(property));
   spill(file, text);
   const Result r = ropewalk(all + "--ledger " + file.string());
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   EXPECT_TRUE(contains(r.out, "LOST  " + lost + ": not offered\n")) << r.out;
-  EXPECT_TRUE(contains(r.out, "NEW   plain,table,half_split,f32,offers:fused\n")) << r.out;
-  EXPECT_TRUE(contains(r.out, "NEW   plain,table,interleaved,f64,norm\n")) << r.out;
+  EXPECT_TRUE(contains(r.out, "NEW   elementwise,table,half_split,f32,offers:fused\n")) << r.out;
+  EXPECT_TRUE(contains(r.out, "NEW   elementwise,table,interleaved,f64,norm\n")) << r.out;
   EXPECT_TRUE(contains(r.out, " 1 lost, 2 new\n")) << r.out;
   EXPECT_TRUE(contains(r.out, "--write-ledger " + file.string())) << r.out;
 }
