@@ -40,6 +40,8 @@ struct Property {
   /// needs calls of its own.
   harness::Finding (*judge)(harness::Subject&, const harness::Problem&, const harness::Execution&,
                             const harness::RowSample&) = nullptr;
+  /// True if `judge` has something to say about this case; NULL: about every case.
+  bool (*judges)(const harness::Case&) = nullptr;
 };
 
 /// A constant of this class in a property's file registers the property for the whole run.

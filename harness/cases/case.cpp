@@ -20,6 +20,7 @@ namespace {
 
 constexpr Words<11> pattern_words{"unit",    "wide",      "basis", "decay", "tiny",      "huge",
                                   "special", "subnormal", "edge",  "span",  "zero_heads"};
+constexpr Words<3> before_words{"nothing", "other_contents", "other_state"};
 
 // Calls `visit(name, field, words...)` once for each field of a case, with its word in a replay
 // line.
@@ -51,6 +52,8 @@ void visit_fields(C& c, Visit&& visit) {
   visit("data", c.data, pattern_words);
   visit("seed", c.seed);
   visit("shift", c.shift);
+  visit("before", c.before, before_words);
+  visit("callers", c.callers);
   visit("fused", c.fused);
 }
 

@@ -62,6 +62,11 @@ inline bool is_extreme(DataPattern data) {
 /// values in [from, to].
 enum class PositionRule : std::int32_t { list, consecutive, random };
 
+/// What the kernel did before the call that is judged (harness/judge/executor.h): nothing, and then
+/// a call at other addresses; a call of the same state whose other contents lay at the very
+/// addresses; or a call of another state, at these addresses too.
+enum class Before : std::int32_t { nothing, other_contents, other_state };
+
 struct Case {
   /// the kernel judged and by which property; plugin: a path or empty
   std::string kernel, plugin, property;
@@ -90,7 +95,9 @@ struct Case {
   DataPattern data = DataPattern::unit;
   std::uint64_t seed = 1;
   std::int64_t shift = 0;  ///< used by relative_position
-  bool fused = false;      ///< true: all inputs share one buffer, and all outputs share one
+  Before before = Before::nothing;
+  std::int64_t callers = 1;  ///< threads that call at once, for the property threads
+  bool fused = false;        ///< true: all inputs share one buffer, and all outputs share one
   std::vector<TensorCase> tensors{TensorCase{}};
   bool operator==(const Case&) const = default;
 };

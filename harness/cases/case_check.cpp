@@ -23,6 +23,8 @@ void check_sizes(const Case& c) {
   require(c.position_dtype == Dtype::i32 || c.position_dtype == Dtype::i64,
           "position_dtype must be i32 or i64");
   require(!(c.own_tables && c.own_sin), "own_tables and own_sin exclude each other");
+  constexpr std::int64_t most_callers = 8;
+  require(c.callers >= 1 && c.callers <= most_callers, "callers must be 1 to {}", most_callers);
   require(std::isfinite(c.attention_scale), "attention_scale must be finite");
   require(c.rope_theta >= 1 && std::isfinite(c.rope_theta), "rope_theta must be at least 1");
   require(c.inv_freq.empty() || std::ssize(c.inv_freq) == c.rotary_dim / 2,

@@ -27,6 +27,7 @@ void move_all(std::size_t bytes, const char* failure, Move&& move) {
 
 std::vector<ByteRange> held_parts(std::uint64_t offset, std::uint64_t bytes) {
   std::vector<ByteRange> parts;
+  if (bytes < least_with_holes) return {{0, bytes}};
   const auto end = static_cast<off_t>(offset + bytes);
   for (auto at = static_cast<off_t>(offset); at < end;) {
     const off_t data = lseek(memory_descriptor, at, SEEK_DATA);

@@ -10,6 +10,10 @@ struct ByteRange {
   std::uint64_t begin, end;
 };
 
+/// To look for a hole, the kernel walks the pages up to it, also those behind the range. So smaller
+/// ranges count as held: their holes are few, and are read without being filled.
+inline constexpr std::uint64_t least_with_holes = std::uint64_t{64} << 20;
+
 /// The parts of a range of the file that the shared memory holds, from the range's first byte. What
 /// lies between them are holes, which are zero. Reading a hole through a mapping would fill it.
 std::vector<ByteRange> held_parts(std::uint64_t offset, std::uint64_t bytes);

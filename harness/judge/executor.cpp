@@ -295,13 +295,53 @@ void perform_far(Subject& subject, const Problem& problem, const Call& call, int
       });
 }
 
+namespace {
+
+constexpr std::uint32_t their_state = 1;  // 0 is the state that is judged
+
+// Prepares a state of another problem and calls it where the judged call will be made. A kernel
+// that refuses the problem has nothing before.
+bool call_other_state(Subject& subject, const Problem& problem, Execution& out) {
+  const auto call = [&](const Problem& other, int placement) {
+    Outputs none;
+    constexpr std::uint32_t steps = step_supports | step_prepare | step_apply;
+    perform(subject, other, {steps, placement, true, their_state}, out, none);
+  };
+  // A table has the frequencies, so other positions are enough.
+  if (problem.source.contract == ROPE_CONTRACT_TABLE) {
+    call(problem, 1);
+  } else {
+    Case c = problem.source;
+    c.inv_freq = frequencies_of(c);
+    for (double& f : c.inv_freq) f *= 0.5;
+    call(make_problem(c, subject.oracle, SecondPositions::none), 0);
+  }
+  const bool refused = out.result.kind == CallResult::Kind::unsupported;
+  if (refused) out.result = {};
+  return !refused && out.result.kind == CallResult::Kind::ok;
+}
+
+}  // namespace
+
 Execution execute(Subject& subject, const Problem& problem) {
   Execution out;
-  const Call first{step_supports | step_prepare | step_apply, 0, true};
-  const Call second{step_apply | step_release, 1, false};
-  perform(subject, problem, first, out, out.outputs[0]);
-  if (out.result.kind == CallResult::Kind::ok)
-    perform(subject, problem, second, out, out.outputs[1]);
+  const auto goes_on = [&] { return out.result.kind == CallResult::Kind::ok; };
+  const Before before = problem.source.before;
+  const bool theirs = before == Before::other_state && call_other_state(subject, problem, out);
+  const auto release_theirs = [&] {
+    Outputs none;
+    perform(subject, problem, {step_release, 0, true, their_state}, out, none);
+  };
+  // Their state may be gone when ours is made, or outlive it.
+  const bool gone = problem.source.seed % 2 == 0;
+  if (theirs && gone) release_theirs();
+  if (goes_on())
+    perform(subject, problem, {step_supports | step_prepare | step_apply, 0, true}, out,
+            out.outputs[0]);
+  const bool at_end = before == Before::other_contents;
+  if (goes_on())
+    perform(subject, problem, {step_apply | step_release, 1, at_end}, out, out.outputs[1]);
+  if (theirs && !gone && goes_on()) release_theirs();
   return out;
 }
 

@@ -117,7 +117,7 @@ class ArrayRun {
       add({size_factors.begin(), size_factors.end()},
           [&](const Levels& l) { return least_bytes(l, offered_.base.dtype) <= phase.most; });
     if (!phase.hiding)
-      for (const Factor f : {Factor::position_strides, Factor::data})
+      for (const Factor f : {Factor::position_strides, Factor::data, Factor::callers})
         add({f}, [f](const Levels& l) { return !hides_others(f, l[f]); });
     return model;
   }
@@ -196,24 +196,31 @@ class ArrayRun {
            much;
   }
 
+  // Whether the property still has to judge this case.
+  bool concerns(const Property& property, const Case& c) const {
+    return !failed(&property) && (property.judges == nullptr || property.judges(c));
+  }
+
   // One execution for all properties. False: there is no memory for the case.
   bool judge(Case c) {
+    if (std::none_of(properties_.begin(), properties_.end(),
+                     [&](const Property* each) { return concerns(*each, c); }))
+      return true;
     try {
-      const bool once = moves_much(c);
+      const bool once = moves_much(c) && c.before == Before::nothing;
       const Problem problem = make_problem(
           c, subject_.oracle, once ? SecondPositions::none : SecondPositions::reversed);
       const Execution execution =
           once ? execute_once(subject_, problem, c.seed % 2 == 0) : execute(subject_, problem);
       const RowSample sample = RowSample::of(c);
       for (const Property* property : properties_) {
-        PropertyRun& run = out_.runs[property->name];
-        if (run.failing) continue;
+        if (!concerns(*property, c)) continue;
         Finding f = failure_of(execution);
         if (f.kind == Finding::Kind::measured)
           f = property->judge(subject_, problem, execution, sample);
         if (!f.ran() || (f.kind == Finding::Kind::measured && f.compared == 0)) continue;
         c.property = property->name;
-        credit(run, f, c);
+        credit(out_.runs[property->name], f, c);
       }
       return true;
     } catch (const NoMemory&) {

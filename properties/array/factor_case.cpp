@@ -356,6 +356,11 @@ std::optional<Case> case_of(const Levels& l, const Case& base, const Sizes& size
   choose_positions(c, l, draw);
   choose_tables(c, l, draw);
   lay_out(c, l, draw);
+  c.before = static_cast<Before>(l[Factor::before]);
+  if (l[Factor::callers] == level::four_callers) {
+    c.callers = 4;
+    c.shift = draw.in(q_callers, {0, 1});  // memory of their own, or shared
+  }
   return c;
 }
 

@@ -247,6 +247,13 @@ bool large_ones_are_few(const Levels& l, Dtype, std::int32_t) {
   __builtin_unreachable();
 }
 
+// What a kernel keeps from call to call does not depend on 16 MiB, and four callers need as many
+// times the memory.
+bool large_ones_are_called_once(const Levels& l, Dtype, std::int32_t) {
+  return l[Factor::bytes] != level::beyond ||
+         (l[Factor::before] == level::nothing && l[Factor::callers] == level::one_caller);
+}
+
 // Many short rows take long and show little that fewer do not: at most 2^18 tokens in all rows.
 bool tokens_are_few(const Levels& l, Dtype, std::int32_t) {
   return range_of(Factor::tokens, l[Factor::tokens]).least *
@@ -303,6 +310,8 @@ const std::array<FactorWords, factor_count>& factor_words() {
         "one of each tensor"},
        "tensors of several data types"},
       {"table type", {"usual", "another"}, "a table of another type"},
+      {"before", {"nothing", "other contents at the same addresses", "another state"}},
+      {"callers", {"one", "four at once"}, "callers at once"},
   }};
   return words;
 }
@@ -334,7 +343,9 @@ std::int64_t least_bytes(const Levels& levels, Dtype dtype) {
 
 bool hides_others(Factor f, int level) {
   // One position for a whole row, data whose pairs have no finite truth or a wide bound, zeros.
+  // Four callers hide nothing, but take as long as many rows.
   if (f == Factor::position_strides) return level == level::one_token;
+  if (f == Factor::callers) return level == level::four_callers;
   return f == Factor::data &&
          (level == level::special || level == level::extreme || level == level::zero_heads);
 }
@@ -392,6 +403,7 @@ const std::vector<Requirement>& requirements() {
       {{scale, data}, scale_fits_the_data},
       {{bytes, tensors, types}, large_ones_are_few},
       {{bytes, data, position_strides}, large_ones_hide_nothing},
+      {{bytes, before, callers}, large_ones_are_called_once},
       {{tokens, batch}, tokens_are_few},
   };
   return all;

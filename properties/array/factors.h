@@ -40,9 +40,11 @@ enum class Factor : std::uint8_t {
   data,
   frequencies,
   types,
-  table_type
+  table_type,
+  before,
+  callers
 };
-inline constexpr std::size_t factor_count = 25;
+inline constexpr std::size_t factor_count = 27;
 constexpr std::size_t index_of(Factor f) {
   return static_cast<std::size_t>(f);
 }
@@ -100,6 +102,8 @@ enum DataLevel { unit, wide, basis, tiny, huge, special, extreme, zero_heads };
 enum FrequenciesLevel { usual_base, large_base, small_base, listed };
 enum TypesLevel { alike, second_differs, others_differ, all_differ };
 enum TableTypeLevel { usual_table, another_table };
+enum BeforeLevel { nothing, other_contents, other_state };
+enum CallersLevel { one_caller, four_callers };
 }  // namespace level
 
 struct SizeRange {

@@ -46,7 +46,8 @@ enum Question {
   q_slice,
   q_fit,
   q_types,
-  q_table_type
+  q_table_type,
+  q_callers
 };
 
 }  // namespace ropewalk::properties

@@ -105,9 +105,8 @@ class Asking {
     out_.base = offer.base;
     out_.simplest = levels_of_base(offer.base);
     for (std::size_t f = 0; f < factor_count; ++f) out_.of[f] = {out_.simplest.of[f]};
-    auto& bytes = out_.of[index_of(Factor::bytes)];
-    bytes.clear();
-    for (int level = 0; level < level_count(Factor::bytes); ++level) bytes.push_back(level);
+    for (const Factor f : {Factor::bytes, Factor::before}) offer_all(f);
+    if ((questions.facts().flags & ROPE_THREAD_SAFE) != 0) offer_all(Factor::callers);
     take_odd_base(out_);
   }
 
@@ -132,6 +131,9 @@ class Asking {
   }
 
  private:
+  void offer_all(Factor f) {
+    for (int level = 0; level < level_count(f); ++level) add(f, level);
+  }
   static bool is_count(Factor f) {
     return f == Factor::tokens || f == Factor::batch || f == Factor::heads;
   }

@@ -146,6 +146,8 @@ using Step = void (*)(Case&);
 constexpr Step plain_steps[] = {
     [](Case& c) { c.attention_scale = 0; },
     [](Case& c) { c.operation = Operation::forward; },
+    [](Case& c) { c.before = Before::nothing; },
+    [](Case& c) { c.callers = 1; },
     [](Case& c) {
       for (TensorCase& t : c.tensors) t.in_place = false;
     },

@@ -10,6 +10,9 @@
 // have the inputs of one placement, and two those of the other, so a result in the wrong place
 // shows.
 //
+// Rows of the covering array with four callers make 80 calls, so that callers meet beside every
+// other level.
+//
 // Kills by itself: static_scratch, shared_last, scratch_in_state, prepared_thread
 #include <fmt/format.h>
 
@@ -23,10 +26,11 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-constexpr std::uint32_t callers = 4, rounds = 200;
+constexpr std::uint32_t usual_callers = 4, rounds = 200;
+constexpr std::uint32_t few_rounds = 20;  // of a row of the array, of which there are many
 
-Finding check(Subject& subject, const Case& c) {
-  const Problem problem = make_problem(c, subject.oracle);
+Finding call_together(Subject& subject, const Problem& problem, std::uint32_t rounds_wanted) {
+  const Case& c = problem.source;
   Execution execution;
   Outputs none;
   const auto made = [&](std::uint32_t steps) {
@@ -35,7 +39,9 @@ Finding check(Subject& subject, const Case& c) {
   };
   if (!made(protocol::step_supports | protocol::step_prepare)) return failure_of(execution);
   const bool shared = c.shift % 2 == 1;
-  const CallResult together = perform_again(subject, problem, 0, callers, rounds, shared);
+  const std::uint32_t callers =
+      c.callers > 1 ? static_cast<std::uint32_t>(c.callers) : usual_callers;
+  const CallResult together = perform_again(subject, problem, 0, callers, rounds_wanted, shared);
   if (together.kind != CallResult::Kind::ok) {
     execution.result = together;
     return failure_of(execution);
@@ -49,6 +55,18 @@ Finding check(Subject& subject, const Case& c) {
     f.reason = "no two calls overlapped on this machine";
   }
   return f;
+}
+
+Finding check(Subject& subject, const Case& c) {
+  return call_together(subject, make_problem(c, subject.oracle), rounds);
+}
+
+Finding judge(Subject& subject, const Problem& problem, const Execution&, const RowSample&) {
+  return call_together(subject, problem, few_rounds);
+}
+
+bool judges(const Case& c) {
+  return c.callers > 1;
 }
 
 bool applies(const Offer& offer) {
@@ -115,6 +133,8 @@ const Registered threads({
     .needs = "ROPE_THREAD_SAFE",
     .fixed_cases = fixed_cases,
     .check = check,
+    .judge = judge,
+    .judges = judges,
 });
 
 }  // namespace

@@ -85,15 +85,15 @@ void flush_subnormals() {
 const RegisteredKernel flushes_late{
     on_hundredth_call<flush_subnormals>("mutant_leaves_ftz_on_100th_call_table")};
 
-// A counter that overflows after 9,000 calls on one state.
-KernelInfo ninth_thousand_info() {
-  KernelInfo info = with_state<Counted>("mutant_after_9000_calls_table");
+// A count of calls that takes 65,536 for none.
+KernelInfo sixteen_bits_info() {
+  KernelInfo info = with_state<Counted>("mutant_on_call_65536_table");
   info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
-    return turned(p, o, ++static_cast<Counted*>(state)->calls > 9000);
+    return turned(p, o, ++static_cast<Counted*>(state)->calls % 65536 == 0);
   };
   return info;
 }
-const RegisteredKernel ninth_thousand{ninth_thousand_info()};
+const RegisteredKernel sixteen_bits{sixteen_bits_info()};
 
 // One state for all problems, which is right while only one is alive.
 struct OnlyState {

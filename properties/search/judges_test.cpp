@@ -40,8 +40,8 @@ std::vector<std::string> rows_of(const std::vector<std::string>& kernels, int ju
 }
 
 TEST(Judges, FindTheSameInTheSameOrder) {
-  const std::vector<std::string> kernels = {
-      "elementwise", "dense", "mutant_segfault", "mutant_whole*", "control_one_token*"};
+  const std::vector<std::string> kernels = {"elementwise", "dense", "mutant_segfault",
+                                            "mutant_whole*", "control_one_token*"};
   const auto alone = rows_of(kernels, 1);
   EXPECT_GT(alone.size(), 30u);
   EXPECT_EQ(rows_of(kernels, 2), alone);

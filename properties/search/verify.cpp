@@ -124,13 +124,17 @@ class Combination {
     const PropertyRun run =
         run_property(subject_, property, offer_, plan_.profile, limits, shared_run(property));
     fill_verdict(row, run, whole_property(row, limits));
-    if (row.verdict == Verdict::pass && property.judge != nullptr) say_coverage(row);
+    if (row.verdict == Verdict::pass && judges_each_case(property)) say_coverage(row);
     if (row.verdict == Verdict::pass) row.reason = subject_.worker.unwatched();
     row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return row;
   }
 
  private:
+  static bool judges_each_case(const Property& property) {
+    return property.judge != nullptr && property.judges == nullptr;
+  }
+
   // What the cases of the covering array told this property; NULL: nothing. They run when the first
   // of the properties that they judge is asked for.
   const PropertyRun* shared_run(const Property& property) {

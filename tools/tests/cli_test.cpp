@@ -39,7 +39,7 @@ TEST(Verify, APassSaysWhatWasMetAndWhatIsRefused) {
       << r.out;
   EXPECT_TRUE(contains(r.out,
                        "not offered: more than 64 tokens; tensors of several data types; a "
-                       "table of another type\n"))
+                       "table of another type; callers at once\n"))
       << r.out;
   EXPECT_TRUE(contains(r.out, "not offered: the same\n")) << r.out;
 }

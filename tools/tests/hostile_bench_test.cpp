@@ -31,7 +31,7 @@ class HostileBench : public ::testing::TestWithParam<Hostile> {};
 
 TEST_P(HostileBench, IsNamedAndTheInnocentAreTimed) {
 #ifdef ROPEWALK_SANITIZED
-  GTEST_SKIP() << "they begin after 40,000 calls: no sanitized kernel is timed so often";
+  GTEST_SKIP() << "they begin after 150,000 calls: no sanitized kernel is timed so often";
 #endif
   const auto out = scratch() / "out";
   std::filesystem::remove_all(out);
@@ -71,7 +71,7 @@ std::string google_benchmark_of(const std::string& name) {
 
 TEST(HostileBench, WithGoogleBenchmarkTheyAreNamedToo) {
 #ifdef ROPEWALK_SANITIZED
-  GTEST_SKIP() << "they begin after 40,000 calls: no sanitized kernel is timed so often";
+  GTEST_SKIP() << "they begin after 150,000 calls: no sanitized kernel is timed so often";
 #endif
   for (const auto& [name, why] : {std::pair{"forge_reply", "wrote to the worker's socket"},
                                   {"print_to_stderr", "wrote to stderr: 'noise"},

@@ -17,7 +17,7 @@
 namespace ropewalk {
 namespace {
 
-constexpr std::int64_t long_enough = 40'000;
+constexpr std::int64_t long_enough = 150'000;
 constexpr int wire = 3, memory = 4;  // docs/worker-protocol.md
 
 void say(const void* data, std::size_t bytes) {

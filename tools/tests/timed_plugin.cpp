@@ -16,7 +16,7 @@
 namespace ropewalk {
 namespace {
 
-constexpr std::int64_t long_enough = 40'000, crash_at = 100'000, far_position = 1 << 17;
+constexpr std::int64_t long_enough = 150'000, crash_at = 250'000, far_position = 1 << 17;
 
 void rotate_head(const rope_problem& p, const Head<float>& head, float* to) {
   const std::int64_t half = p.rotary_dim / 2;

@@ -22,9 +22,9 @@ namespace {
 thread_local sigjmp_buf on_fault;
 thread_local bool is_in_work = false;
 
-void open_blocks(const Work& work) {
+void open_blocks() {
   for (auto& [address, block] : stand_in().blocks)
-    if ((work.block == 0 || work.block == address) && !std::exchange(block.is_open, true))
+    if (!std::exchange(block.is_open, true))
       mprotect(block.begin, block.bytes, PROT_READ | PROT_WRITE);
 }
 
@@ -80,6 +80,14 @@ StandInBlock* block_of(Address address, std::size_t bytes) {
   return into <= block.asked && bytes <= block.asked - into ? &block : nullptr;
 }
 
+// A block may have been freed since the copy was asked for.
+StandInAnswer copy_now(const Work& work) {
+  const StandInBlock* block = block_of(work.device, work.bytes);
+  if (block == nullptr) return illegal_address;
+  work.copy(block->own_view + (work.device - reinterpret_cast<Address>(block->begin)));
+  return success;
+}
+
 }  // namespace
 
 const char* setting(std::string_view word) {
@@ -131,7 +139,7 @@ StandInAnswer drain(std::unique_lock<std::mutex>& held, Stream& stream) {
   m.ended.wait(held, [&] { return !stream.is_running; });
   if (stream.work.empty()) return m.sticky;
   stream.is_running = true;
-  begin_running();
+  bool began = false;
   while (!stream.work.empty() && m.sticky == success) {
     const Work work = std::move(stream.work.front());
     stream.work.pop_front();
@@ -139,13 +147,18 @@ StandInAnswer drain(std::unique_lock<std::mutex>& held, Stream& stream) {
       if (!*work.awaited) drain(held, *work.other);
       continue;
     }
-    open_blocks(work);
+    if (work.copy != nullptr) {
+      m.sticky = copy_now(work);
+      continue;
+    }
+    if (!std::exchange(began, true)) begin_running();
+    open_blocks();
     held.unlock();
     const bool is_done = run(work);
     held.lock();
     if (!is_done) m.sticky = illegal_address;
   }
-  end_running();
+  if (began) end_running();
   stream.is_running = false;
   m.ended.notify_all();
   return m.sticky;
@@ -167,15 +180,12 @@ StandInAnswer begin_wait() {
 }
 
 StandInAnswer put_copy(Stream* stream, Address device, std::size_t bytes,
-                       std::function<void()> function) {
-  Address at = 0;
+                       std::function<void(std::byte*)> copy) {
   {
     const std::lock_guard held(stand_in().lock);
-    const StandInBlock* block = block_of(device, bytes);
-    if (block == nullptr) return invalid_value;
-    at = reinterpret_cast<Address>(block->begin);
+    if (block_of(device, bytes) == nullptr) return invalid_value;
   }
-  return put(stream, {std::move(function), at});
+  return put(stream, {nullptr, std::move(copy), device, bytes});
 }
 
 }  // namespace ropewalk::standin

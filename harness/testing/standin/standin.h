@@ -28,11 +28,14 @@ using Address = unsigned long long;
 
 struct Stream;
 
-// What a stream runs. A copy touches one block, and what a kernel put there may touch all. Work
-// that waits for an event has no function: it runs what lies on another stream before the event.
+// What a stream runs. What a kernel put there may touch all blocks. A copy has no function and
+// touches `bytes` of one block. Work that waits for an event runs what lies on another stream
+// before the event.
 struct Work {
   std::function<void()> function;
-  Address block = 0;
+  std::function<void(std::byte*)> copy = nullptr;
+  Address device = 0;
+  std::size_t bytes = 0;
   std::shared_ptr<const bool> awaited = nullptr;
   Stream* other = nullptr;
   bool allocates = false;
@@ -58,9 +61,10 @@ enum StandInAnswer : int {
   unknown = 999
 };
 
-// Whole pages between two forbidden ones.
+// Whole pages between two forbidden ones. The driver copies through a view of its own, so only what
+// a kernel runs opens the pages.
 struct StandInBlock {
-  std::byte* begin;
+  std::byte *begin, *own_view;
   std::size_t bytes, asked;
   bool is_open = false;
 };
@@ -115,7 +119,7 @@ Stream& stream_of(Stream* stream);
 StandInAnswer put(Stream* on, Work work);
 /// The same for a copy. Refuses an address that no block has.
 StandInAnswer put_copy(Stream* stream, Address device, std::size_t bytes,
-                       std::function<void()> function);
+                       std::function<void(std::byte*)> copy);
 /// Runs what lies on a stream. `held` is given up while work runs.
 StandInAnswer drain(std::unique_lock<std::mutex>& held, Stream& stream);
 /// What must not be called while a stream is captured spoils the capture. True if there is one.

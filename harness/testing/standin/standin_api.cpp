@@ -16,9 +16,28 @@ namespace {
 
 thread_local Context* current = nullptr;
 
-std::byte* memory(Address address) {
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's addresses are integers
-  return reinterpret_cast<std::byte*>(address);
+// Two views of the same pages: one that only a kernel's work may touch, between forbidden pages,
+// and the driver's own. False: there is no memory.
+bool map_block(std::size_t pages, StandInBlock& block) {
+  const int file = memfd_create("stand-in", MFD_CLOEXEC);
+  void* const own = file >= 0 && ftruncate(file, static_cast<off_t>(pages)) == 0
+                        ? mmap(nullptr, pages, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+                        : MAP_FAILED;
+  void* const all = own != MAP_FAILED ? mmap(nullptr, pages + 2 * page(), PROT_NONE,
+                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                                      : MAP_FAILED;
+  const bool is_mapped =
+      all != MAP_FAILED && mmap(static_cast<std::byte*>(all) + page(), pages, PROT_NONE,
+                                MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED;
+  if (file >= 0) close(file);
+  if (is_mapped) {
+    block.begin = static_cast<std::byte*>(all) + page();
+    block.own_view = static_cast<std::byte*>(own);
+    return true;
+  }
+  if (own != MAP_FAILED) munmap(own, pages);
+  if (all != MAP_FAILED) munmap(all, pages + 2 * page());
+  return false;
 }
 
 }  // namespace
@@ -84,12 +103,10 @@ StandInAnswer cuMemAlloc_v2(Address* address, std::size_t bytes) {
   const std::size_t limit = number("memory", std::size_t{1} << 30);
   if (bytes > limit || m.used > limit - bytes) return out_of_memory;
   const std::size_t pages = (bytes + page() - 1) / page() * page();
-  void* all = mmap(nullptr, pages + 2 * page(), PROT_NONE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (all == MAP_FAILED) return out_of_memory;
-  std::byte* const begin = static_cast<std::byte*>(all) + page();
-  *address = reinterpret_cast<Address>(begin);
-  m.blocks[*address] = {begin, pages, bytes};
+  StandInBlock block{nullptr, nullptr, pages, bytes};
+  if (!map_block(pages, block)) return out_of_memory;
+  *address = reinterpret_cast<Address>(block.begin);
+  m.blocks[*address] = block;
   m.used += bytes;
   return success;
 }
@@ -101,6 +118,7 @@ StandInAnswer cuMemFree_v2(Address address) {
   const auto at = m.blocks.find(address);
   if (at == m.blocks.end()) return invalid_value;
   munmap(at->second.begin - page(), at->second.bytes + 2 * page());
+  munmap(at->second.own_view, at->second.bytes);
   m.used -= at->second.asked;
   m.blocks.erase(at);
   return success;
@@ -114,13 +132,15 @@ StandInAnswer cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
 }
 StandInAnswer cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes,
                                    Stream* stream) {
-  return put_copy(stream, to, bytes, [=] { std::memcpy(memory(to), from, bytes); });
+  return put_copy(stream, to, bytes,
+                  [=](std::byte* to_view) { std::memcpy(to_view, from, bytes); });
 }
 StandInAnswer cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, Stream* stream) {
-  return put_copy(stream, from, bytes, [=] { std::memcpy(to, memory(from), bytes); });
+  return put_copy(stream, from, bytes,
+                  [=](std::byte* from_view) { std::memcpy(to, from_view, bytes); });
 }
 StandInAnswer cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, Stream* stream) {
-  return put_copy(stream, to, bytes, [=] { std::memset(memory(to), value, bytes); });
+  return put_copy(stream, to, bytes, [=](std::byte* view) { std::memset(view, value, bytes); });
 }
 StandInAnswer cuStreamCreate(Stream** stream, unsigned) {
   const std::lock_guard held(stand_in().lock);
