@@ -137,8 +137,7 @@ double scale_of_level(int scale, const LevelDraw& draw) {
   __builtin_unreachable();
 }
 
-DataPattern data_of_level(int data, const LevelDraw& draw) {
-  constexpr DataPattern ends[] = {DataPattern::subnormal, DataPattern::edge, DataPattern::span};
+DataPattern data_of_level(int data) {
   switch (static_cast<level::DataLevel>(data)) {
     case level::unit:
       return DataPattern::unit;
@@ -153,7 +152,7 @@ DataPattern data_of_level(int data, const LevelDraw& draw) {
     case level::special:
       return DataPattern::special;
     case level::extreme:
-      return draw.of(q_data, ends);
+      return DataPattern::edge;
     case level::zero_heads:
       return DataPattern::zero_heads;
   }
@@ -351,7 +350,7 @@ std::optional<Case> case_of(const Levels& l, const Case& base, const Sizes& size
   place(c, l);
   choose_types(c, l, sizes, draw);
   c.attention_scale = scale_of_level(l[Factor::scale], draw);
-  c.data = data_of_level(l[Factor::data], draw);
+  c.data = data_of_level(l[Factor::data]);
   choose_frequencies(c, l, draw);
   choose_positions(c, l, draw);
   choose_tables(c, l, draw);

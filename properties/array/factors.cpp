@@ -247,10 +247,10 @@ bool large_ones_are_few(const Levels& l, Dtype, std::int32_t) {
   __builtin_unreachable();
 }
 
-// What a kernel keeps from call to call does not depend on 16 MiB, and four callers need as many
-// times the memory.
+// A large case is called once, and four callers need four times the memory. The properties history
+// and threads have cases of their own, and of some hundred KiB.
 bool large_ones_are_called_once(const Levels& l, Dtype, std::int32_t) {
-  return l[Factor::bytes] != level::beyond ||
+  return l[Factor::bytes] == level::level_1 ||
          (l[Factor::before] == level::nothing && l[Factor::callers] == level::one_caller);
 }
 

@@ -34,7 +34,6 @@ enum Question {
   q_group,
   q_shape,
   q_scale,
-  q_data,
   q_theta,
   q_range,
   q_power,
