@@ -26,6 +26,11 @@ void add_tensors(Case& c, const Levels& l, const Sizes& sizes, const LevelDraw& 
     TensorCase t = first;
     t.heads = 1 + draw.in(q_shape, {0, 5});
     t.head_dim = c.rotary_dim + draw.in(q_group, {0, 9});
+    // Many tokens of a narrow first tensor would be a large second one.
+    constexpr std::int64_t most = 8 * 1024 * 1024;
+    const std::int64_t column = c.batch * c.tokens * data_type(c.dtype).bytes;
+    if (column * t.heads * t.head_dim > most) t.heads = 1;
+    if (column * t.head_dim > most) t.head_dim = c.rotary_dim;
     t.rotary_offset = draw.in(q_gap, {0, t.head_dim - c.rotary_dim});
     return t;
   };

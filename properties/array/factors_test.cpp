@@ -89,6 +89,11 @@ TEST_P(EachForm, RowsAreValidCasesOfTheirLevels) {
   std::uint64_t seed = 0;
   for (const Row& row : cover(space.model(), {{2, {}}}, 7)) {
     const Levels levels = space.levels_of(row);
+    for (std::uint64_t other = 0; other < 20; ++other) {
+      const auto drawn = case_of(levels, offered.base, offered.free, hash(seed, other));
+      ASSERT_TRUE(drawn) << space.words_of(row);
+      EXPECT_LE(bytes_moved(*drawn), std::int64_t{64} << 20) << to_text(*drawn);
+    }
     const auto c = case_of(levels, offered.base, offered.free, hash(++seed));
     ASSERT_TRUE(c) << space.words_of(row);
     SCOPED_TRACE(to_text(*c));
