@@ -114,6 +114,8 @@ TEST(CaseCheck, SizesAndWords) {
           {"q.in_place=1 q.out_at=1", "q: in place needs equal strides and offsets"},
           {"q.in_place=1 k.heads=1 fused=1", "in place all or none"},
           {"own_tables=1 own_sin=1", "exclude each other"},
+          {"callers=0", "callers must be 1 to 8"},
+          {"callers=9", "callers must be 1 to 8"},
       },
       validation);
 }

@@ -107,6 +107,8 @@ class FieldDraw {
     c.rows_by = word(2);
     c.table_spare_rows = integer();
     c.table_row_stride = integer();
+    c.before = Before{word(3)};
+    c.callers = 1 + word(8);
     if (coin()) c.table_dtype = Dtype{word(6)};
     c.own_tables = coin();
     c.attention_scale = number();
