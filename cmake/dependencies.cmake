@@ -28,3 +28,14 @@ add_library(mpfr::mpfr INTERFACE IMPORTED)
 set_target_properties(mpfr::mpfr PROPERTIES
   INTERFACE_INCLUDE_DIRECTORIES ${MPFR_INCLUDE_DIR}
   INTERFACE_LINK_LIBRARIES "${MPFR_LIBRARY};${GMP_LIBRARY}")
+
+# The headers that nearly every file includes.
+add_library(ropewalk_precompiled_headers OBJECT ${PROJECT_BINARY_DIR}/empty.cpp)
+add_executable(ropewalk_precompiled_tests ${PROJECT_BINARY_DIR}/empty.cpp)
+target_compile_options(ropewalk_precompiled_tests PRIVATE -O0)
+foreach(target ropewalk_precompiled_headers ropewalk_precompiled_tests)
+  target_link_libraries(${target} PRIVATE ropewalk_options fmt::fmt)
+  target_precompile_headers(${target} PRIVATE ${ropewalk_common_headers})
+endforeach()
+target_link_libraries(ropewalk_precompiled_tests PRIVATE GTest::gtest)
+target_precompile_headers(ropewalk_precompiled_tests PRIVATE <gtest/gtest.h>)
