@@ -2,7 +2,7 @@
 // behind __global__ functions. Compile it with -fmad=false and --expt-relaxed-constexpr, and the
 // host's part with -ffp-contract=off.
 //
-// The name of a __global__ function has five parts, which a reader of the machine code relies on:
+// The name of a __global__ function has five parts:
 //
 //   rope_KERNEL_(f32|f16|bf16)_(half_split|interleaved)_(wide|general)_i(32|64)
 //

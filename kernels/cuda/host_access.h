@@ -61,7 +61,7 @@ class HostAccess {
     return out;
   }
 
- protected:
+ private:
   bool aligned(const void* at, std::size_t width, const char* what) const {
     if (reinterpret_cast<std::uintptr_t>(at) % width == 0) [[likely]]
       return true;
@@ -69,9 +69,7 @@ class HostAccess {
                 reinterpret_cast<std::uintptr_t>(at) % width);
     return false;
   }
-  LaunchFault& fault() const { return *fault_; }
 
- private:
   LaunchFault* fault_;
 };
 

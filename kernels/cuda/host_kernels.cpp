@@ -1,5 +1,6 @@
 // The CUDA kernels, run by the host launcher in shuffled order: the source that runs on a device
-// goes through every property on a machine without one.
+// goes through every property on a machine without one. The baseline `cuda_naive` is a control of
+// properties/mutants.
 #include "kernels/cuda/host_entries.h"
 
 namespace ropewalk::cuda {
@@ -24,15 +25,6 @@ const RegisteredKernel phase{{
     .prepare = prepare_fractions,
     .apply = apply_on_host<CudaPhaseBodies, phase_options>,
     .release = release_fractions,
-}};
-
-const RegisteredKernel naive{{
-    .name = "cuda_naive_host",
-    .summary = "the body of the kernel cuda_naive, run by the host launcher",
-    .source = "this project",
-    .flags = promises | ROPE_HOST_LAUNCHER,
-    .supports = supports<ROPE_ANGLES_TABLE>,
-    .apply = apply_on_host<CudaNaiveBodies, naive_options>,
 }};
 
 }  // namespace

@@ -67,27 +67,19 @@ constexpr Extent index_of(const Extent& counts, std::uint64_t i) {
           static_cast<std::uint32_t>(i / counts.x / counts.y)};
 }
 
-/// Calls run(Extent block) for each block of a grid, until there is a fault.
-template <class Order, class Run>
-void for_each_block(const Grid& grid, const Order& order, LaunchFault& fault, Run&& run) {
-  if (!within_limits(grid, fault)) return;
-  const std::uint64_t count = count_of(grid.blocks);
-  const auto at = order.blocks(count);
-  for (std::uint64_t i = 0; i < count && !fault.met(); ++i) {
-    const std::uint64_t number = at(i);
-    run(index_of(grid.blocks, number), number);
-  }
-}
-
 /// Calls body(lane) once for each lane of a grid, until there is a fault.
 template <class Order, class Body>
 void run_grid(const Grid& grid, const Order& order, LaunchFault& fault, Body&& body) {
-  for_each_block(grid, order, fault, [&](const Extent& block, std::uint64_t number) {
-    const std::uint64_t threads = count_of(grid.threads);
+  if (!within_limits(grid, fault)) return;
+  const std::uint64_t blocks = count_of(grid.blocks), threads = count_of(grid.threads);
+  const auto block_at = order.blocks(blocks);
+  for (std::uint64_t b = 0; b < blocks && !fault.met(); ++b) {
+    const std::uint64_t number = block_at(b);
+    const Extent block = index_of(grid.blocks, number);
     const auto at = order.threads(threads, number);
     for (std::uint64_t i = 0; i < threads && !fault.met(); ++i)
       body(Lane{block, index_of(grid.threads, at(i)), grid.blocks, grid.threads});
-  });
+  }
 }
 
 }  // namespace ropewalk::cuda

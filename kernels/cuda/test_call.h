@@ -1,5 +1,6 @@
 // For the tests of this folder: a call with memory of its own, and what a kernel made of it.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,7 +12,8 @@
 namespace ropewalk::cuda {
 
 /// The shape of a call. Strides follow from it: rows lie one behind the other, `gap` elements
-/// apart, and each buffer begins `shift` elements behind a multiple of 64 bytes.
+/// apart, and each buffer begins `shift` elements behind a multiple of 64 bytes. It lies between
+/// guards of 64 bytes or more, which are NaN in each data type.
 struct TestShape {
   std::int32_t data_type = ROPE_F32, pairing = ROPE_HALF_SPLIT;
   std::int64_t batch = 1, tokens = 3, heads = 4, second_heads = 0;
@@ -30,14 +32,16 @@ class TestCall {
   const rope_problem& problem() const { return problem_; }
   const rope_operands& operands() const { return operands_; }
   const TurnFraction* fractions() const { return shape_.table ? nullptr : fractions_.data(); }
-  std::size_t fraction_bytes() const { return fractions_.size() * sizeof(TurnFraction); }
   /// The bytes of all outputs, gaps included.
   std::vector<std::byte> outputs() const;
+  /// Whether inputs, tables, positions and the guards of all buffers are as they were made.
+  bool only_outputs_changed() const;
 
  private:
   struct Buffer {
-    std::vector<std::byte> bytes;
+    std::vector<std::byte> bytes, given;
     std::byte* begin = nullptr;
+    std::ptrdiff_t output_bytes = 0;
   };
   Buffer& buffer(std::int64_t elements, std::int64_t width, std::uint32_t seed);
   void add_tensor(std::int64_t heads, bool rotate);
@@ -46,7 +50,6 @@ class TestCall {
   rope_problem problem_{};
   rope_operands operands_{};
   std::vector<Buffer> buffers_;
-  std::vector<std::size_t> outputs_, sizes_;
   std::vector<double> frequencies_;
   std::vector<TurnFraction> fractions_;
 };
@@ -55,9 +58,9 @@ inline TestCall::Buffer& TestCall::buffer(std::int64_t elements, std::int64_t wi
                                           std::uint32_t seed) {
   Buffer made;
   const auto bytes = static_cast<std::size_t>(elements * width);
-  made.bytes.resize(bytes + 128 + static_cast<std::size_t>(shape_.shift * width));
+  made.bytes.resize(bytes + 192 + static_cast<std::size_t>(shape_.shift * width), std::byte{0xff});
   const auto address = reinterpret_cast<std::uintptr_t>(made.bytes.data());
-  made.begin = made.bytes.data() + (64 - address % 64) + shape_.shift * width;
+  made.begin = made.bytes.data() + 64 + (64 - address % 64) + shape_.shift * width;
   // Small numbers of each type: values of a linear congruence, never NaN. Positions are set later.
   for (std::int64_t i = 0; i < elements && width <= 4; ++i) {
     seed = seed * 1664525U + 1013904223U;
@@ -89,9 +92,9 @@ inline void TestCall::add_tensor(std::int64_t heads, bool rotate) {
   t.in_dtype = t.out_dtype = shape_.data_type;
   t.rotate = rotate ? 1 : 0;
   t.in_place = shape_.in_place ? 1 : 0;
-  at.out = buffer(elements, width, seed).begin;
-  outputs_.push_back(buffers_.size() - 1);
-  sizes_.push_back(static_cast<std::size_t>(elements * width));
+  Buffer& out = buffer(elements, width, seed);
+  out.output_bytes = elements * width;
+  at.out = out.begin;
   at.in = shape_.in_place ? at.out : buffer(elements, width, seed + 1000).begin;
   if (!shape_.table) return;
   at.cos = buffer(problem_.table_rows * shape_.rotary_dim / 2, 4, 77).begin;
@@ -134,15 +137,21 @@ inline TestCall::TestCall(const TestShape& shape) : shape_(shape) {
   add_tensor(shape.heads, true);
   if (shape.second_heads > 0) add_tensor(shape.second_heads, true);
   if (shape.copied_tensor) add_tensor(2, false);
+  for (Buffer& made : buffers_) made.given = made.bytes;
 }
 
 inline std::vector<std::byte> TestCall::outputs() const {
   std::vector<std::byte> all;
-  for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    const std::byte* begin = buffers_[outputs_[i]].begin;
-    all.insert(all.end(), begin, begin + sizes_[i]);
-  }
+  for (const Buffer& b : buffers_) all.insert(all.end(), b.begin, b.begin + b.output_bytes);
   return all;
+}
+
+inline bool TestCall::only_outputs_changed() const {
+  return std::all_of(buffers_.begin(), buffers_.end(), [](const Buffer& b) {
+    const std::ptrdiff_t begin = b.begin - b.bytes.data(), end = begin + b.output_bytes;
+    return std::equal(b.given.begin(), b.given.begin() + begin, b.bytes.begin()) &&
+           std::equal(b.given.begin() + end, b.given.end(), b.bytes.begin() + end);
+  });
 }
 
 }  // namespace ropewalk::cuda

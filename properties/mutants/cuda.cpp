@@ -2,9 +2,7 @@
 // in the cut of the work. Most plant one change in the body of kernels/cuda, which is right.
 #include <cstdint>
 
-#include "kernels/cuda/host_bodies.h"
-#include "kernels/cuda/host_launcher.h"
-#include "kernels/cuda/plan.h"
+#include "kernels/cuda/host_entries.h"
 #include "properties/mutants/planted.h"
 
 namespace ropewalk::mutants {
@@ -31,8 +29,7 @@ struct RightBody {
 
 template <class Hooks, class Bodies = CudaBodies>
 std::int32_t apply_body(const rope_problem* p, const rope_operands* o, void*) {
-  const DeviceSize device{.threads_of_block = 32, .most_blocks = 16, .items_wanted = 64};
-  Launches launches = launches_of(*p, *o, Hooks::options(device), nullptr);
+  Launches launches = launches_of(*p, *o, Hooks::options(small_device), nullptr);
   LaunchFault fault;
   for (int i = 0; i < launches.count; ++i) {
     Launch& launch = launches.launch[i];
@@ -47,6 +44,12 @@ std::int32_t apply_body(const rope_problem* p, const rope_operands* o, void*) {
 
 // The frame without an error.
 const RegisteredKernel right_body{launched_info("control_cuda_body_table", apply_body<RightBody>)};
+// The body of `cuda_naive`, with which same_bits_test compares a device.
+struct NaiveBody : RightBody {
+  static PlanOptions options(const DeviceSize& device) { return naive_options(device); }
+};
+const RegisteredKernel naive_body{
+    launched_info("control_cuda_naive_table", apply_body<NaiveBody, CudaNaiveBodies>)};
 
 // Offsets in 32 bits. Seen by far_strides.
 struct SmallOffsets : RightBody {
@@ -86,8 +89,7 @@ const RegisteredKernel one_head_short{
     launched_info("mutant_cuda_one_head_short_table", apply_body<OneHeadShort>)};
 
 // The last pairs of a head that fill no group of four are forgotten. Seen by agreement and sizes.
-struct NoTail : RightBody {
-  static PlanOptions options(const DeviceSize& device) { return naive_options(device); }
+struct NoTail : NaiveBody {
   static void see(Launch& launch) {
     if (launch.tensors != 1) return;
     LaunchTensor& t = launch.tensor[0];
