@@ -146,17 +146,11 @@ PageCheck check_page(const std::string& page, const std::string& name,
     return {false, true,
             fmt::format("{}: carries other results than the file: sha256 {} and {}", name,
                         sha256_hex(carried), sha256_hex(text))};
-  const bool has_history = page.find(history_begin) != page.npos;
-  const std::string_view runs =
-      has_history ? between(page, history_begin, block_end, name) : std::string_view();
-  const std::string history = has_history ? unpacked(runs, results_bytes_max) : "";
-  const std::string again = render_html(results_from(text, name), gnuplot, history);
+  const std::string again = render_html(results_from(text, name), gnuplot);
   require_same_maker(page, again, name);
-  // The compressed blocks were compared by their content, because another zlib may write other
-  // bytes.
-  std::string one = without(without(page, inside), runs);
+  // The compressed block was compared by its content, because another zlib may write other bytes.
+  std::string one = without(page, inside);
   std::string two = without(again, between(again, results_begin, block_end, name));
-  if (has_history) two = without(two, between(again, history_begin, block_end, name));
   const std::string drawn = std::string(between(page, maker_begin, "\"", name));
   const bool same_pictures = drawn == between(again, maker_begin, "\"", name);
   if (!same_pictures) {

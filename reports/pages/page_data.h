@@ -12,8 +12,6 @@ namespace ropewalk::report {
 // How the template begins and ends these blocks. A test compares them with the template.
 inline constexpr std::string_view results_begin =
     "<script type=\"application/octet-stream\" id=\"results\">";
-inline constexpr std::string_view history_begin =
-    "<script type=\"application/octet-stream\" id=\"runs\">";
 inline constexpr std::string_view cells_begin = "<script type=\"application/json\" id=\"cells\">";
 inline constexpr std::string_view block_end = "</script>";
 inline constexpr std::string_view maker_begin = "<meta name=\"generator\" content=\"";

@@ -11,7 +11,6 @@
 #include "reports/figures/trade.h"
 #include "reports/figures/working_set.h"
 #include "reports/pages/figure_view.h"
-#include "reports/pages/history.h"
 #include "reports/pages/page_data.h"
 #include "reports/pages/render.h"
 #include "reports/pages/render_parts.h"
@@ -40,12 +39,12 @@ void add_own_code(const Summary& summary, View& view) {
 }
 
 struct Figures {
-  std::vector<Figure> walks, forests, trades, curves, trends;
+  std::vector<Figure> walks, forests, trades, curves;
 };
 
-Figures figures_of(const Results& results, const Summary& summary, const std::string& history) {
+Figures figures_of(const Results& results, const Summary& summary) {
   return {working_set_figures(results, summary), forest_figures(summary),
-          trade_figures(results, summary), curve_figures(results), trend_figures(history)};
+          trade_figures(results, summary), curve_figures(results)};
 }
 
 /// Everything but the figures, which each format shows in its own way (template `figure`).
@@ -56,7 +55,6 @@ View page_view(const Results& results, const Summary& summary, const Figures& fi
   view.set("has_walks", flag(!figures.walks.empty()));
   view.set("has_forests", flag(!figures.forests.empty()));
   view.set("has_trades", flag(!figures.trades.empty()));
-  view.set("has_trends", flag(!figures.trends.empty()));
   view.set("has_charts", flag(!figures.curves.empty()));
   return view;
 }
@@ -74,54 +72,47 @@ std::string_view carried_text(const Results& results, std::string& made) {
 
 }  // namespace
 
-std::string html_of(const Results& results, const Summary& summary, const std::string& gnuplot,
-                    const std::string& history) {
+std::string html_of(const Results& results, const Summary& summary, const std::string& gnuplot) {
   std::string made;
   const std::string_view text = carried_text(results, made);
   auto text_block = std::async(std::launch::async, packed, text);
-  const Figures figures = figures_of(results, summary, history);
+  const Figures figures = figures_of(results, summary);
   View view = page_view(results, summary, figures, "figure.html.mustache");
   add_own_code(summary, view);
   view.set("results_sha256", sha256_hex(text));
-  view.set("has_history", flag(!history.empty()));
   view.set("maker", fmt::format("ropewalk {}; {}", ROPEWALK_VERSION, gnuplot_version(gnuplot)));
   view.set("cell", part("cell.html.mustache"));
   view.set("walks", figure_pictures(figures.walks, "walk", gnuplot));
   view.set("forests", figure_pictures(figures.forests, "forest", gnuplot));
   view.set("trades", figure_pictures(figures.trades, "trade", gnuplot));
-  view.set("trends", figure_pictures(figures.trends, "trend", gnuplot));
   view.set("charts", figure_pictures(figures.curves, "chart", gnuplot));
   std::string page =
       fill_template("report.html.mustache", view, kainjow::mustache::html_escape<std::string>);
   // From the last to the first, because no block may hold the text with which another begins.
   fill_block(page, results_begin, text_block.get());
-  if (!history.empty()) fill_block(page, history_begin, packed(history));
   fill_block(page, cells_begin, cells_json(summary));
   return page;
 }
 
-std::string markdown_of(const Results& results, const Summary& summary,
-                        const std::string& history) {
-  const Figures figures = figures_of(results, summary, history);
+std::string markdown_of(const Results& results, const Summary& summary) {
+  const Figures figures = figures_of(results, summary);
   View view = page_view(results, summary, figures, "figure.md.mustache");
   std::string made;
   view.set("results_sha256", sha256_hex(carried_text(results, made)));
   view.set("walks", figure_tables(figures.walks));
   view.set("forests", figure_tables(figures.forests));
   view.set("trades", figure_tables(figures.trades));
-  view.set("trends", figure_tables(figures.trends));
   view.set("charts", figure_tables(figures.curves));
   return fill_template("report.md.mustache", view,
                        [](const std::string& text) { return markdown_code(text); });
 }
 
-std::string render_html(const Results& results, const std::string& gnuplot,
-                        const std::string& history) {
-  return html_of(results, summarize(results), gnuplot, history);
+std::string render_html(const Results& results, const std::string& gnuplot) {
+  return html_of(results, summarize(results), gnuplot);
 }
 
-std::string render_markdown(const Results& results, const std::string& history) {
-  return markdown_of(results, summarize(results), history);
+std::string render_markdown(const Results& results) {
+  return markdown_of(results, summarize(results));
 }
 
 }  // namespace ropewalk::report

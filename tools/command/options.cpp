@@ -59,22 +59,10 @@ void add_report_options(CLI::App& verb, ReportOptions& o) {
   verb.add_option("results", o.results_file,
                   "a results.jsonl, or a report.html, which carries its results")
       ->type_name("FILE");
-  CLI::Option* check = verb.add_option("--check", o.check,
-                                       "compute every number of this page again, from FILE or from "
-                                       "the results that it carries")
-                           ->type_name("REPORT.html");
-  CLI::Option* history =
-      verb.add_option("--history", o.history,
-                      "append the run to this file of runs of one machine class, and draw the "
-                      "speeds of all its runs")
-          ->type_name("RUNS.jsonl")
-          ->excludes(check);
-  verb.add_option("--splice", o.splice,
-                  "write no report, only its tables, between the markers of this document: "
-                  "<!-- ropewalk leaderboards --> ... <!-- ropewalk end -->")
-      ->type_name("FILE.md")
-      ->excludes(check)
-      ->excludes(history);
+  verb.add_option("--check", o.check,
+                  "compute every number of this page again, from FILE or from the results that it "
+                  "carries")
+      ->type_name("REPORT.html");
 }
 
 void add_compare_options(CLI::App& verb, CompareOptions& o) {
@@ -313,8 +301,7 @@ constexpr Verb verbs[] = {
     {"report", add_verb<ReportOptions>,
      "make report.html, report.md, results.csv and junit.xml from a results file",
      "  ropewalk report ropewalk-out/results.jsonl\n"
-     "  ropewalk report results.jsonl --out somewhere --history runs.jsonl\n"
-     "  ropewalk report results.jsonl --splice README.md\n"
+     "  ropewalk report results.jsonl --out somewhere\n"
      "  ropewalk report --check report.html\n  ropewalk report --check report.html results.jsonl"},
     {"compare", add_verb<CompareOptions>,
      "two runs on one machine class: what became faster, slower, broken",
