@@ -10,9 +10,8 @@ namespace ropewalk::report {
 std::string render_markdown(const Results& results);
 
 /// The report as one page. It requests nothing over the network. Without its script it only loses
-/// sorting and filtering. It carries the results along (reports/check/check.h). `gnuplot` draws the
-/// charts; empty means the one found when this was built. Without gnuplot the page says so in their
-/// place.
+/// sorting and filtering. `gnuplot` draws the charts; empty means the one found when this was
+/// built. Without gnuplot the page says so in their place.
 std::string render_html(const Results& results, const std::string& gnuplot = {});
 
 /// One table with a header line and a line for each verdict and contestant. Column `row` names the

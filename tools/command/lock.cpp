@@ -100,7 +100,6 @@ OutputFolder folder_of(const Options& options) {
 
 // The folder of the given results exists already.
 OutputFolder folder_of(const ReportOptions& options) {
-  if (!options.check.empty()) return {};
   if (!options.out.empty()) return {options.out};
   const fs::path folder = fs::path(options.results_file).parent_path();
   return {folder.empty() ? "." : folder, false};

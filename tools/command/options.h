@@ -101,8 +101,7 @@ struct DoctorOptions : WorkloadChoice {
 
 struct ReportOptions {
   std::string results_file;
-  std::string out;    ///< a folder; if empty, the folder of the results
-  std::string check;  ///< the path of a page
+  std::string out;  ///< a folder; if empty, the folder of the results
 };
 
 struct CompareOptions {

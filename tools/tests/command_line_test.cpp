@@ -22,7 +22,6 @@ TEST(CommandLine, AnEmptyTextNamesNothing) {
                                 "report ''",
                                 "merge x --out ''",
                                 "merge '' --out y",
-                                "report x --check ''",
                                 "compare '' ''",
                                 "compare x y --markdown ''",
                                 "mutants --markdown ''",
