@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <set>
 #include <sstream>
 
 #include "reports/numbers/summary.h"
@@ -351,6 +352,10 @@ TEST(Csv, HasOneHeaderAndEqualLines) {
   std::string header, line;
   std::getline(lines, header);
   while (std::getline(lines, line)) EXPECT_EQ(count(line, ","), count(header, ",")) << line;
+  std::set<std::string> names;
+  std::istringstream columns(header);
+  for (std::string name; std::getline(columns, name, ',');)
+    EXPECT_TRUE(names.insert(name).second) << name << " twice";
 }
 
 class WriteReport : public ::testing::Test {
