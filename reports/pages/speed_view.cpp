@@ -142,7 +142,6 @@ View contest_view(const Contest& contest, const std::string& board) {
   if (compared) {
     item.set("baseline", clean_line(contest.group->baseline));
     item.set("floor", floor_text(contest.group->noise_floor));
-    item.set("comparisons", count_text(contest.group->comparisons));
   }
   item.set("entries", std::move(entries));
   return item;
