@@ -17,11 +17,14 @@ class Fingerprint {
   }
   void add(double value) { add(&value, sizeof value); }
 
-  std::string text() const {
-    constexpr char digits[] = "0123456789abcdef";
-    std::string out = "fnv1a128:";
+  void add(std::string_view text) { add(text.data(), text.size()); }
+
+  std::string text() const { return "fnv1a128:" + digits(); }
+  std::string digits() const {
+    constexpr char hex[] = "0123456789abcdef";
+    std::string out;
     for (int shift = 124; shift >= 0; shift -= 4)
-      out += digits[static_cast<unsigned>(state_ >> shift) & 15u];
+      out += hex[static_cast<unsigned>(state_ >> shift) & 15u];
     return out;
   }
 

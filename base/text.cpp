@@ -128,17 +128,6 @@ std::string csv_text(std::string_view text) {
   return out + '"';
 }
 
-std::string json_text(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : clean_line(text)) {
-    if (c == '<' || c == '>' || c == '&' || c == '"' || c == '\\')
-      out += fmt::format("\\u{:04x}", static_cast<int>(c));
-    else
-      out += c;
-  }
-  return out + '"';
-}
-
 std::string xml_text(std::string_view text) {
   return escape_xml(clean_text(text));
 }

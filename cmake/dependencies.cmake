@@ -10,8 +10,6 @@ find_package(nlohmann_json 3.11 REQUIRED)
 find_package(tomlplusplus 3.3 REQUIRED)
 find_package(fmt 9 REQUIRED)
 find_package(GTest 1.12 REQUIRED)
-find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)  # SHA-256
-find_package(ZLIB 1.2 REQUIRED)
 find_program(GNUPLOT gnuplot REQUIRED)
 include(GoogleTest)
 

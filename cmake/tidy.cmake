@@ -54,7 +54,6 @@ set(layers
   "reports/numbers/=base/|reports/(record|numbers)/|kernels/api/types.h"
   "reports/figures/=base/|reports/(record|numbers|figures)/"
   "reports/pages/=base/|reports/(record|numbers|figures|pages)/"
-  "reports/check/=base/|reports/(record|numbers|figures|pages|check)/"
   "reports/=base/|reports/"
   "harness/cases/=${cases}"
   "harness/process/=base/|harness/(protocol.h|process/)|kernels/api/"
@@ -95,7 +94,6 @@ set(owners
   "benchmark/benchmark.h=benchmarks/engine/board.cpp"
   "nlohmann/=reports/record/record(_test)?.cpp|benchmarks/workloads/json_fields.cpp|${request}"
   "kainjow/=reports/pages/[a-z0-9_]+.(cpp|h)"
-  "(openssl/|zlib.h)=base/digest.cpp"
   "cuda[a-z0-9_]*[.]h=kernels/cuda/[a-z0-9_/]+.cu"
   "dlfcn.h=harness/(watch/heap_watch|process/loaded_kernels|device/cuda_driver).cpp")
 

@@ -359,10 +359,4 @@ Chart draw_chart(const ChartRequest& request, ChartSize size, const std::string&
   return {page_element(std::move(output.text), request, size), ""};
 }
 
-std::string gnuplot_version(const std::string& program) {
-  const ProgramOutput output = run_program({program.empty() ? GNUPLOT : program, "--version"}, "");
-  std::string line = clean_line(output.text.substr(0, output.text.find('\n')));
-  return output.error.empty() && !line.empty() ? line : "no gnuplot";
-}
-
 }  // namespace ropewalk::report

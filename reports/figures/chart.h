@@ -73,7 +73,4 @@ struct Chart {
 Chart draw_chart(const ChartRequest& request, ChartSize size = wide_chart,
                  const std::string& program = {});
 
-/// "gnuplot 5.4 patchlevel 4", or "no gnuplot". Pictures of two versions differ.
-std::string gnuplot_version(const std::string& program = {});
-
 }  // namespace ropewalk::report

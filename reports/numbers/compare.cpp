@@ -317,19 +317,21 @@ std::string memory_class(const std::string& text) {
   return fmt::format("up to {} GiB", gib);
 }
 
+/// "AMD EPYC 9755; L1d 48 KiB, L2 1 MiB, L3 512 MiB; up to 8 GiB". Throws BadFile if the
+/// environment lacks one of these facts.
+std::string machine_class(const Results& results, const std::string& name) {
+  const std::string model = fact(results, "cpu_model", name);  // the first missing one is named
+  const std::string caches = without_brackets(fact(results, "cpu_caches", name));
+  return fmt::format("{}; {}; {}", model, caches,
+                     memory_class(fact(results, "memory_total", name)));
+}
+
 }  // namespace
 
 int exit_code_of(const Comparison& comparison) {
   if (!comparison.invalid.empty()) return 3;
   if (comparison.regressions > 0) return 1;
   return comparison.cannot_tell > 0 ? 3 : 0;
-}
-
-std::string machine_class(const Results& results, const std::string& name) {
-  const std::string model = fact(results, "cpu_model", name);  // the first missing one is named
-  const std::string caches = without_brackets(fact(results, "cpu_caches", name));
-  return fmt::format("{}; {}; {}", model, caches,
-                     memory_class(fact(results, "memory_total", name)));
 }
 
 Comparison compare_runs(const Results& a, const Results& b, const std::string& name_a,

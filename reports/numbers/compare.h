@@ -44,10 +44,6 @@ struct Comparison {
   std::int64_t cannot_tell = 0;       ///< compared contestants that are undecided
 };
 
-/// "AMD EPYC 9755; L1d 48 KiB, L2 1 MiB, L3 512 MiB; up to 8 GiB". Runs of one class may be
-/// compared and may share a history. Throws BadFile if the environment lacks one of these facts.
-std::string machine_class(const Results& results, const std::string& name);
-
 /// Throws BadFile in one line if the machine classes differ. `max_regression` is a share, e.g.
 /// 0.05.
 Comparison compare_runs(const Results& a, const Results& b, const std::string& name_a,

@@ -6,16 +6,13 @@
 
 namespace ropewalk::report {
 
-/// The report as Markdown. `history` is the text of a file of runs (reports/pages/history.h). If it
-/// is not empty, the report has a section on how speeds changed.
-std::string render_markdown(const Results& results, const std::string& history = {});
+/// The report as Markdown.
+std::string render_markdown(const Results& results);
 
 /// The report as one page. It requests nothing over the network. Without its script it only loses
-/// sorting and filtering. It carries the results along (reports/check/check.h). `gnuplot` draws the
-/// charts; empty means the one found when this was built. Without gnuplot the page says so in their
-/// place.
-std::string render_html(const Results& results, const std::string& gnuplot = {},
-                        const std::string& history = {});
+/// sorting and filtering. `gnuplot` draws the charts; empty means the one found when this was
+/// built. Without gnuplot the page says so in their place.
+std::string render_html(const Results& results, const std::string& gnuplot = {});
 
 /// One table with a header line and a line for each verdict and contestant. Column `row` names the
 /// kind of row. A cell that does not apply is empty. Text that a spreadsheet would run as a formula

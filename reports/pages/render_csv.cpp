@@ -50,7 +50,7 @@ constexpr std::array columns = {"row",
                                 "ratio",
                                 "ratio_low",
                                 "ratio_high",
-                                "coverage",
+                                "ratio_coverage",
                                 "rounds_needed",
                                 "noise_floor",
                                 "launch_spread",
@@ -142,7 +142,7 @@ void add_claim(const BoardEntry& entry, const Contest& contest, CsvLine& line) {
   line.number("ratio", claim.interval.ratio);
   line.number("ratio_low", claim.interval.low);
   line.number("ratio_high", claim.interval.high);
-  line.number("coverage", claim.interval.coverage);
+  line.number("ratio_coverage", claim.interval.coverage);
   if (entry.outcome == Outcome::unresolved && claim.rounds_needed <= rounds_told_max)
     line.count("rounds_needed", claim.rounds_needed);
   else if (entry.outcome == Outcome::unresolved)

@@ -8,9 +8,8 @@
 
 namespace ropewalk::report {
 
-std::string markdown_of(const Results& results, const Summary& summary, const std::string& history);
-std::string html_of(const Results& results, const Summary& summary, const std::string& gnuplot,
-                    const std::string& history);
+std::string markdown_of(const Results& results, const Summary& summary);
+std::string html_of(const Results& results, const Summary& summary, const std::string& gnuplot);
 std::string csv_of(const Results& results, const Summary& summary);
 std::string junit_of(const Results& results, const Summary& summary);
 

@@ -57,10 +57,9 @@ void set_claim(const BoardEntry& entry, View& item) {
   item.set("claim_needs", needs);
 }
 
-View entry_view(const BoardEntry& entry, double fastest_ns, int cell) {
+View entry_view(const BoardEntry& entry, double fastest_ns) {
   const TimingRow& row = *entry.row;
   View item;
-  item.set("entry_cell", std::to_string(cell));
   item.set("entry_kernel", clean_line(row.kernel));
   item.set("entry_pieces", pieces(clean_line(row.kernel)));
   item.set("entry_summary", clean_line(row.summary));
@@ -123,7 +122,7 @@ std::string samples_text(const Contest& contest) {
                        : fmt::format("median of {} of {}", count(launches, "launch"), of);
 }
 
-View contest_view(const Contest& contest, const std::string& board, int& cell) {
+View contest_view(const Contest& contest, const std::string& board) {
   const TimingRow& row = *contest.of;
   View item;
   item.set("board_name", clean_line(board));
@@ -134,8 +133,7 @@ View contest_view(const Contest& contest, const std::string& board, int& cell) {
                                         count_text(row.tokens), row.tokens == 1 ? "" : "s",
                                         bytes_text(row.bytes), bytes_text(row.working_set_bytes)));
   View entries{View::type::list};
-  for (const BoardEntry& entry : contest.entries)
-    entries << entry_view(entry, contest.fastest_ns, cell++);
+  for (const BoardEntry& entry : contest.entries) entries << entry_view(entry, contest.fastest_ns);
   const std::string samples = samples_text(contest);
   item.set("has_samples", flag(!samples.empty()));
   item.set("samples", samples);
@@ -144,7 +142,6 @@ View contest_view(const Contest& contest, const std::string& board, int& cell) {
   if (compared) {
     item.set("baseline", clean_line(contest.group->baseline));
     item.set("floor", floor_text(contest.group->noise_floor));
-    item.set("comparisons", count_text(contest.group->comparisons));
   }
   item.set("entries", std::move(entries));
   return item;
@@ -152,14 +149,13 @@ View contest_view(const Contest& contest, const std::string& board, int& cell) {
 
 View boards(const Summary& summary) {
   View out{View::type::list};
-  int number = 0, cell = 0;
+  int number = 0;
   for (const Board& board : summary.boards) {
     View item;
     item.set("board_id", fmt::format("board-{}", ++number));
     item.set("board", clean_line(board.name));
     View contests{View::type::list};
-    for (const Contest& contest : board.contests)
-      contests << contest_view(contest, board.name, cell);
+    for (const Contest& contest : board.contests) contests << contest_view(contest, board.name);
     item.set("contests", std::move(contests));
     out << std::move(item);
   }

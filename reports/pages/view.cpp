@@ -217,10 +217,8 @@ View make_view(const Results& results, const Summary& summary) {
   view.set("tone", mark.css_class);
   view.set("tone_symbol", mark.symbol);
   view.set("headline", summary.headline);
-  view.set("is_cut_off", flag(!results.complete));
   view.set("version", clean_line(results.run.version));
   view.set("command", clean_line(results.run.command));
-  view.set("started_at", clean_line(results.run.started_at));
   view.set("facts", facts(results, summary));
   view.set("tallies", tallies(summary));
   const std::string host_note = notes_on_verified(summary);

@@ -12,8 +12,7 @@
 
 namespace ropewalk::report {
 
-void write_report(const Results& results, const std::filesystem::path& out_dir,
-                  const std::string& history) {
+void write_report(const Results& results, const std::filesystem::path& out_dir) {
   std::error_code error;
   std::filesystem::create_directories(out_dir, error);
   if (error) throw std::runtime_error(out_dir.string() + ": cannot be made: " + error.message());
@@ -23,10 +22,10 @@ void write_report(const Results& results, const std::filesystem::path& out_dir,
     std::string markdown, csv, junit;
   };
   auto others = std::async(std::launch::async, [&] {
-    return Others{markdown_of(results, summary, history), csv_of(results, summary),
+    return Others{markdown_of(results, summary), csv_of(results, summary),
                   junit_of(results, summary)};
   });
-  const std::string html = html_of(results, summary, {}, history);
+  const std::string html = html_of(results, summary, {});
   const auto [markdown, csv, junit] = others.get();
   write_whole_file(out_dir / "report.md", markdown);
   write_whole_file(out_dir / "report.html", html);

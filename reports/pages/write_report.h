@@ -9,7 +9,6 @@ namespace ropewalk::report {
 
 /// Writes report.md, report.html, results.csv and junit.xml into out_dir, each whole or not at all.
 /// Makes out_dir if it is missing. Throws std::runtime_error with one line that names the file.
-void write_report(const Results& results, const std::filesystem::path& out_dir,
-                  const std::string& history = {});
+void write_report(const Results& results, const std::filesystem::path& out_dir);
 
 }  // namespace ropewalk::report

@@ -340,7 +340,6 @@ void take(ResultsReader& reader, std::string_view line, const std::filesystem::p
   } catch (const FieldError& error) {
     bad(file, number, error.what);
   }
-  (reader.results.text += line) += '\n';  // a run row has emptied the text
 }
 
 // Reads a line that stands alone, without a file around it.
@@ -399,17 +398,6 @@ Results read_results(const std::filesystem::path& file) {
   const std::int64_t lines = for_each_whole_line(
       file, [&](std::string_view line, std::int64_t number) { take(reader, line, file, number); });
   if (!reader.found_run()) bad(file, lines + 1, "no run row");
-  return std::move(reader.results);
-}
-
-Results results_from(std::string_view text, const std::string& name) {
-  ResultsReader reader;
-  std::int64_t number = 0;
-  for (std::size_t end; (end = text.find('\n')) != std::string_view::npos;) {
-    take(reader, text.substr(0, end), name, ++number);
-    text.remove_prefix(end + 1);
-  }
-  if (!reader.found_run()) bad(name, number + 1, "no run row");
   return std::move(reader.results);
 }
 

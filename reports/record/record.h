@@ -199,7 +199,6 @@ struct Results {
   std::vector<CertificateRow> certificates;
   EndRow end;
   bool complete = false;  ///< an end row was found
-  std::string text;       ///< the lines of the file that was read; empty if no file was read
 };
 
 /// The row as one line of JSON without a newline, as a results file holds it and --json prints it.
@@ -241,11 +240,8 @@ CertificateRow certificate_row_from(const std::string& json_line);
 /// other line that is not a row of this schema version throws BadFile with the line number. Never
 /// crashes on foreign bytes.
 Results read_results(const std::filesystem::path& file);
-/// The same, from text. `name` stands for the file in messages.
-Results results_from(std::string_view text, const std::string& name);
 
-/// The lines from which the results were read. For results made in memory, the lines that a file
-/// would hold. A page carries them along.
-std::string text_of(const Results& results);
+/// The fingerprint of the rows. A report tells by it which results it was made from.
+std::string fingerprint_of(const Results& results);
 
 }  // namespace ropewalk::report

@@ -1,6 +1,7 @@
 // Questions about rows that need no JSON.
 #include <string>
 
+#include "base/fingerprint.h"
 #include "reports/record/record.h"
 
 namespace ropewalk::report {
@@ -55,18 +56,19 @@ std::string dtype_in_note(const std::string& note) {
   return note.substr(from, note.find(", ", from) - from);
 }
 
-std::string text_of(const Results& results) {
-  if (!results.text.empty()) return results.text;
-  std::string text = to_json_line(results.run) + '\n';
-  const auto add = [&text](const auto& rows) {
-    for (const auto& row : rows) text += to_json_line(row) + '\n';
+std::string fingerprint_of(const Results& results) {
+  Fingerprint print;
+  const auto add = [&print](const auto& row) { print.add(to_json_line(row) + '\n'); };
+  const auto add_all = [&add](const auto& rows) {
+    for (const auto& row : rows) add(row);
   };
-  add(results.verdicts);
-  add(results.timings);
-  add(results.curves);
-  add(results.certificates);
-  if (results.complete) text += to_json_line(results.end) + '\n';
-  return text;
+  add(results.run);
+  add_all(results.verdicts);
+  add_all(results.timings);
+  add_all(results.curves);
+  add_all(results.certificates);
+  if (results.complete) add(results.end);
+  return print.text();
 }
 
 }  // namespace ropewalk::report

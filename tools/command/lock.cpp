@@ -22,6 +22,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/system/descriptor.h"
 #include "tools/command/session.h"
 
 namespace ropewalk::tools {
@@ -99,7 +100,6 @@ OutputFolder folder_of(const Options& options) {
 
 // The folder of the given results exists already.
 OutputFolder folder_of(const ReportOptions& options) {
-  if (!options.check.empty() || !options.splice.empty()) return {};
   if (!options.out.empty()) return {options.out};
   const fs::path folder = fs::path(options.results_file).parent_path();
   return {folder.empty() ? "." : folder, false};
@@ -126,27 +126,6 @@ void remove_unfinished_files(const fs::path& folder) {
 
 }  // namespace
 
-Lock::Lock(const fs::path& file) {
-  const std::string beside = file.string() + ".lock";
-  hold(open(beside.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  while (descriptor_ >= 0 && flock(descriptor_, LOCK_EX) != 0)
-    if (errno != EINTR) throw UsageError(beside + ": cannot be locked");
-  if (descriptor_ < 0) throw UsageError(beside + ": cannot be made");
-}
-
-Lock::~Lock() {
-  if (descriptor_ < 0) return;
-  std::erase(held(), descriptor_);
-  close(descriptor_);
-}
-
-void Lock::hold(int descriptor) {
-  descriptor_ = descriptor;
-  if (descriptor < 0) return;
-  [[maybe_unused]] static const int once = pthread_atfork(nullptr, nullptr, close_in_child);
-  held().push_back(descriptor);
-}
-
 FolderLock::FolderLock(const VerbOptions& options) {
   const OutputFolder folder = std::visit([](const auto& o) { return folder_of(o); }, options);
   folder_ = folder.path;
@@ -161,16 +140,24 @@ FolderLock::FolderLock(const VerbOptions& options) {
 FolderLock::~FolderLock() {
   std::error_code error;
   if (is_new_) fs::remove(folder_, error);  // removes an empty folder only
+  if (descriptor_ < 0) return;
+  std::erase(held(), descriptor_);
+  close(descriptor_);
 }
 
 void FolderLock::lock() {
-  hold(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  const int error = descriptor_ < 0 ? errno : try_for_a_while(descriptor_);
-  if (error == 0) return remove_unfinished_files(folder_);
+  Descriptor folder{open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  const int error = folder.is_open() ? try_for_a_while(folder.number()) : errno;
+  if (error == 0) {
+    [[maybe_unused]] static const int once = pthread_atfork(nullptr, nullptr, close_in_child);
+    descriptor_ = folder.release();
+    held().push_back(descriptor_);
+    return remove_unfinished_files(folder_);
+  }
   if (error == EWOULDBLOCK)
     throw UsageError(fmt::format(
         "{}: {} writes there; wait until it ends, or give this run a folder of its own with --out",
-        folder_.string(), holder_of(descriptor_)));
+        folder_.string(), holder_of(folder.number())));
   fmt::print(stderr, "ropewalk: {} cannot be locked ({}): do not let another run write there\n",
              folder_.string(), std::generic_category().message(error));
 }

@@ -7,35 +7,22 @@
 
 namespace ropewalk::tools {
 
-/// Holds a locked descriptor until it is destroyed.
-class Lock {
- public:
-  Lock() = default;
-  /// Waits until the lock is free. The lock is on FILE.lock, which stays, because FILE itself is
-  /// replaced when it is written. Throws UsageError if the file cannot be made or locked.
-  explicit Lock(const std::filesystem::path& file);
-  ~Lock();
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
-
- protected:
-  void hold(int descriptor);
-  int descriptor_ = -1;
-};
-
 /// Gives one run the folder to which it writes. Makes the folder if it is missing, and removes it
 /// again if the run leaves it empty. The lock is on the folder itself, so no lock file is needed.
-class FolderLock : private Lock {
+class FolderLock {
  public:
   /// Throws UsageError with one line that names the folder and the process that writes there. If
   /// folders cannot be locked (NFS), it prints that on standard error and goes on.
   explicit FolderLock(const VerbOptions& options);
   ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
 
  private:
   void lock();
   std::filesystem::path folder_;
   bool is_new_ = false;
+  int descriptor_ = -1;
 };
 
 }  // namespace ropewalk::tools

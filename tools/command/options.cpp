@@ -55,30 +55,8 @@ void add_exhaustive_options(CLI::App& verb, VerifyOptions& o) {
       ->needs(exhaustive);
 }
 
-void add_report_options(CLI::App& verb, ReportOptions& o) {
-  verb.add_option("results", o.results_file,
-                  "a results.jsonl, or a report.html, which carries its results")
-      ->type_name("FILE");
-  CLI::Option* check = verb.add_option("--check", o.check,
-                                       "compute every number of this page again, from FILE or from "
-                                       "the results that it carries")
-                           ->type_name("REPORT.html");
-  CLI::Option* history =
-      verb.add_option("--history", o.history,
-                      "append the run to this file of runs of one machine class, and draw the "
-                      "speeds of all its runs")
-          ->type_name("RUNS.jsonl")
-          ->excludes(check);
-  verb.add_option("--splice", o.splice,
-                  "write no report, only its tables, between the markers of this document: "
-                  "<!-- ropewalk leaderboards --> ... <!-- ropewalk end -->")
-      ->type_name("FILE.md")
-      ->excludes(check)
-      ->excludes(history);
-}
-
 void add_compare_options(CLI::App& verb, CompareOptions& o) {
-  verb.add_option("runs", o.files, "two runs, the older first: results.jsonl or report.html")
+  verb.add_option("runs", o.files, "the results.jsonl of two runs, the older first")
       ->required()
       ->expected(2)
       ->type_name("A B");
@@ -194,7 +172,7 @@ void define(CLI::App& verb, ReplayOptions& o) {
 }
 
 void define(CLI::App& verb, ReportOptions& o) {
-  add_report_options(verb, o);
+  verb.add_option("results", o.results_file, "a results.jsonl")->required()->type_name("FILE");
   add_out_option(verb, o.out, "folder for the reports (default: where the results are)");
 }
 
@@ -205,11 +183,6 @@ void define(CLI::App& verb, CompareOptions& o) {
 template <class Options>
 void finish(Options& o, const CLI::App&, const Typed& typed) {
   if constexpr (std::is_base_of_v<RunIdentity, Options>) o.command_line = typed.command_line;
-}
-
-void finish(ReportOptions& o, const CLI::App&, const Typed&) {
-  if (o.results_file.empty() && o.check.empty())
-    throw CLI::ValidationError("report", "needs a results.jsonl");
 }
 
 void finish(VerifyOptions& o, const CLI::App&, const Typed& typed) {
@@ -313,13 +286,11 @@ constexpr Verb verbs[] = {
     {"report", add_verb<ReportOptions>,
      "make report.html, report.md, results.csv and junit.xml from a results file",
      "  ropewalk report ropewalk-out/results.jsonl\n"
-     "  ropewalk report results.jsonl --out somewhere --history runs.jsonl\n"
-     "  ropewalk report results.jsonl --splice README.md\n"
-     "  ropewalk report --check report.html\n  ropewalk report --check report.html results.jsonl"},
+     "  ropewalk report results.jsonl --out somewhere"},
     {"compare", add_verb<CompareOptions>,
      "two runs on one machine class: what became faster, slower, broken",
      "  ropewalk compare before/results.jsonl after/results.jsonl\n"
-     "  ropewalk compare before.html after.html --max-regression 10 --markdown comment.md"},
+     "  ropewalk compare before.jsonl after.jsonl --max-regression 10 --markdown comment.md"},
     {"run", add_verb<RunOptions>, "verify, bench and report in one go",
      "  ropewalk run\n  ropewalk run --profile smoke --out build/report\n"
      "  ropewalk run --plugin ./my_kernel.so"},

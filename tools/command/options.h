@@ -101,10 +101,7 @@ struct DoctorOptions : WorkloadChoice {
 
 struct ReportOptions {
   std::string results_file;
-  std::string out;      ///< a folder; if empty, the folder of the results
-  std::string check;    ///< the path of a page
-  std::string history;  ///< the path of a file of runs
-  std::string splice;   ///< the path of a document
+  std::string out;  ///< a folder; if empty, the folder of the results
 };
 
 struct CompareOptions {

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <system_error>
 
-#include "base/digest.h"
+#include "base/fingerprint.h"
 #include "base/text_file.h"
 #include "base/whole_file.h"
 
@@ -55,7 +55,7 @@ void unpack(const std::filesystem::path& file, const std::filesystem::path& fold
   std::filesystem::create_directories(folder, error);
   if (error || !std::filesystem::is_empty(folder, error) || error)
     throw BadFile(shown_path(folder) + ": not an empty folder");
-  for (const std::string& input : inputs) write_whole_file(folder / short_hash(input), input);
+  for (const std::string& input : inputs) write_whole_file(folder / name_of(input), input);
 }
 
 void pack(const std::filesystem::path& file, const std::filesystem::path& folder) {
@@ -71,8 +71,10 @@ void pack(const std::filesystem::path& file, const std::filesystem::path& folder
   write_whole_file(file, text);
 }
 
-std::string short_hash(const std::string& input) {
-  return sha256_hex(input).substr(0, 16);
+std::string name_of(const std::string& input) {
+  Fingerprint print;
+  print.add(input);
+  return print.digits();
 }
 
 }  // namespace ropewalk::fuzz

@@ -23,7 +23,7 @@ Inputs from_frames(std::string_view text, const std::string& file);
 /// The inputs of a file of at most 1 MiB. Throws BadFile, also for a file without frames.
 Inputs read_frames(const std::filesystem::path& file);
 
-/// Writes each input to a file of its own, named short_hash(), because libFuzzer reads folders.
+/// Writes each input to a file of its own, named name_of(), because libFuzzer reads folders.
 /// Throws BadFile if the folder already holds something.
 void unpack(const std::filesystem::path& file, const std::filesystem::path& folder);
 
@@ -31,7 +31,7 @@ void unpack(const std::filesystem::path& file, const std::filesystem::path& fold
 /// folder is empty, holds anything but files, or does not fit into 1 MiB.
 void pack(const std::filesystem::path& file, const std::filesystem::path& folder);
 
-/// 16 digits that name an input.
-std::string short_hash(const std::string& input);
+/// The digits of its fingerprint.
+std::string name_of(const std::string& input);
 
 }  // namespace ropewalk::fuzz

@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
   }
   std::size_t number = 0;
   for (const std::string& input : inputs) {
-    std::printf("input %zu of %zu, %s\n", ++number, inputs.size(), fuzz::short_hash(input).c_str());
+    std::printf("input %zu of %zu, %s\n", ++number, inputs.size(), fuzz::name_of(input).c_str());
     std::fflush(stdout);
     LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
   }

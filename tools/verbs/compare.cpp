@@ -5,7 +5,6 @@
 
 #include "base/whole_file.h"
 #include "reports/pages/compare_markdown.h"
-#include "tools/command/results_input.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
@@ -13,8 +12,8 @@ using namespace report;
 
 int run(const CompareOptions& options) {
   const std::string &a = options.files.at(0), &b = options.files.at(1);
-  const Comparison comparison = compare_runs(read_results_or_page(a), read_results_or_page(b), a, b,
-                                             options.max_regression / 100);
+  const Comparison comparison =
+      compare_runs(read_results(a), read_results(b), a, b, options.max_regression / 100);
   const std::string text = comparison_markdown(comparison, a, b);
   if (options.markdown.empty()) {
     fmt::print("{}", text);
