@@ -383,4 +383,11 @@ std::vector<std::string> feature_names(const Offer& offer) {
   return names;
 }
 
+std::vector<std::string> feature_names() {
+  Offer all;
+  for (const Feature& f : features) all.*f.flag = true;
+  all.any_size = true;
+  return feature_names(all);
+}
+
 }  // namespace ropewalk::harness

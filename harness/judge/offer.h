@@ -57,6 +57,8 @@ std::optional<Offer> first_offer(Subject& subject);
 /// The optional features by name, in a fixed order. The list ends with any_size, or with each size
 /// as size_HEAD_ROTARY. `list` prints them, and the ledger compares them.
 std::vector<std::string> feature_names(const Offer& offer);
+/// All that an offer can have, but for the single sizes: any_size stands for them.
+std::vector<std::string> feature_names();
 
 /// Returns `c` with the widest supported heads of a usual size up to 128, all rotated. Vector code
 /// turns them in whole steps, while the simplest heads run only its remainder loop. Returns `c`

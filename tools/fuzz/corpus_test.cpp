@@ -97,24 +97,4 @@ TEST(Corpus, AFolderIsPackedWithoutItsNamesAndUnpacked) {
   expect_refused(run_on(frames(), "--unpack" + quoted(again)), "a file");
 }
 
-TEST(Corpus, AFolderThatCannotBePackedLeavesTheFileAsItIs) {
-  const auto folder = empty_folder("folder");
-  const std::string before = "4\nfine\n", pack = "--pack" + quoted(folder);
-  spill(frames(), before);
-  expect_refused(run_on(frames(), pack), "an empty folder");
-  expect_refused(run_on(frames(), "--pack" + quoted(folder / "missing")), "no folder");
-  expect_refused(run_on(frames(), "--pack" + quoted(frames())), "a file");
-  expect_refused(run_on(frames(), "--pick" + quoted(folder)), "an unknown option");
-  expect_refused(run_on(frames(), "--pack"), "an option without its folder");
-  spill(folder / "1", std::string(600'000, 'a'));
-  spill(folder / "2", std::string(600'000, 'b'));
-  expect_refused(run_on(frames(), pack), "more than 1 MiB");
-  std::filesystem::remove(folder / "2");
-  std::filesystem::create_directories(folder / "below");
-  expect_refused(run_on(frames(), pack), "a folder below");
-  EXPECT_EQ(slurp(frames()), before);
-  std::filesystem::remove(folder / "below");
-  EXPECT_EQ(run_on(frames(), pack).code, 0);
-}
-
 }  // namespace

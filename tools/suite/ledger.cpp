@@ -9,6 +9,8 @@
 #include "base/glob.h"
 #include "base/text_file.h"
 #include "base/whole_file.h"
+#include "harness/judge/offer.h"
+#include "properties/property.h"
 
 namespace ropewalk::tools {
 using namespace harness;
@@ -24,9 +26,18 @@ std::FILE* stream(const VerifyOptions& options) {
   return options.json ? stderr : stdout;
 }
 
+std::set<std::string> properties_and_features() {
+  std::set<std::string> all;
+  for (const properties::Property* property : properties::all_properties())
+    all.emplace(property->name);
+  for (const std::string& feature : feature_names()) all.insert(offered(feature));
+  return all;
+}
+
 }  // namespace
 
-LedgerCheck::LedgerCheck(const VerifyOptions& options) : options_(options) {
+LedgerCheck::LedgerCheck(const VerifyOptions& options)
+    : options_(options), all_(properties_and_features()) {
   const bool compares = !options.ledger.empty();
   const std::string& file = compares ? options.ledger : options.write_ledger;
   std::error_code error;
@@ -34,18 +45,18 @@ LedgerCheck::LedgerCheck(const VerifyOptions& options) : options_(options) {
       !compares && !folder.empty() && !std::filesystem::is_directory(folder, error))
     throw BadFile(shown_path(file) + ": there is no such folder");
   if (compares || std::filesystem::exists(file, error))
-    file_ = parse_ledger(read_text_file(file), shown_path(file));
+    file_ = parse_ledger(read_text_file(file), shown_path(file), all_);
 }
 
 void LedgerCheck::on_offer(const LedgerKey& feature) {
-  if (matches(options_.properties, feature.property)) held_.emplace(feature, std::nullopt);
+  if (matches(options_.properties, feature.property)) held_.insert(feature);
 }
 
 void LedgerCheck::on_row(const VerdictRow& row) {
   const std::string what =
       fmt::format("{}{}{}", row.verdict, row.reason.empty() ? "" : ": ", row.reason);
   if (row.verdict == Verdict::pass)
-    held_[key_of(row)] = row.margin;
+    held_.insert(key_of(row));
   else if (!row.pairing.empty())
     refused_[key_of(row)] = what;
   else
@@ -67,7 +78,7 @@ int LedgerCheck::compare(int code) const {
   std::FILE* out = stream(options_);
   std::size_t same = 0, lost = 0, fresh = 0;
   std::set<std::string> skipped;
-  for (const auto& [key, margin] : file_) {
+  for (const LedgerKey& key : file_) {
     if (held_.contains(key)) {
       ++same;
     } else if (was_asked(key)) {
@@ -75,12 +86,12 @@ int LedgerCheck::compare(int code) const {
       fmt::print(out, "LOST  {}: {}\n", to_text(key), why_lost(key));
     } else if (const auto why = skipped_.find(key.kernel); why != skipped_.end()) {
       if (skipped.insert(key.kernel).second && !options_.quiet)
-        fmt::print(out, "ledger: rows of {} are not compared: {}\n", key.kernel, why->second);
+        fmt::print(out, "ledger: {} is not compared: {}\n", key.kernel, why->second);
     }
   }
   std::set<std::string> listed, unlisted;
-  for (const auto& [key, margin] : file_) listed.insert(key.kernel);
-  for (const auto& [key, margin] : held_) {
+  for (const LedgerKey& key : file_) listed.insert(key.kernel);
+  for (const LedgerKey& key : held_) {
     if (file_.contains(key)) continue;
     if (!listed.contains(key.kernel)) {
       unlisted.insert(key.kernel);  // a new kernel costs one new file only
@@ -91,7 +102,7 @@ int LedgerCheck::compare(int code) const {
   }
   for (const std::string& kernel : unlisted)
     fmt::print(out, "ledger: {} has no rows yet; --write-ledger adds them\n", kernel);
-  fmt::print(out, "ledger {}: {} rows hold, {} lost, {} new\n", options_.ledger, same, lost, fresh);
+  fmt::print(out, "ledger {}: {} hold, {} lost, {} new\n", options_.ledger, same, lost, fresh);
   if (lost + fresh == 0) return code;
   fmt::print(out,
              "if that is meant: ropewalk verify --profile smoke --write-ledger {}, and commit it\n",
@@ -106,12 +117,12 @@ int LedgerCheck::write(int code) const {
                options_.write_ledger);
     return code;
   }
-  // Rows that this machine or these options left out stay as they were.
+  // What this machine or these options left out stays as it was.
   Ledger next = held_;
-  for (const auto& row : file_)
-    if (!was_asked(row.first)) next.insert(row);
-  write_whole_file(options_.write_ledger, to_text(next));
-  fmt::print(out, "ledger {}: written, {} rows, {} before\n", options_.write_ledger, next.size(),
+  for (const LedgerKey& key : file_)
+    if (!was_asked(key)) next.insert(key);
+  write_whole_file(options_.write_ledger, to_text(next, all_));
+  fmt::print(out, "ledger {}: written, {} hold, {} before\n", options_.write_ledger, next.size(),
              file_.size());
   return code;
 }

@@ -1,8 +1,8 @@
 // Compares a run of verify with the ledger, in both directions.
 #pragma once
 #include <map>
+#include <set>
 #include <string>
-#include <vector>
 
 #include "harness/expected/ledger.h"
 #include "reports/record/record.h"
@@ -29,8 +29,9 @@ class LedgerCheck {
   std::string why_lost(const harness::LedgerKey& key) const;
 
   const VerifyOptions& options_;
+  const std::set<std::string> all_;  // the properties and features that exist
   harness::Ledger file_, held_;
-  std::map<harness::LedgerKey, std::string> refused_;  // by row: its verdict and reason
+  std::map<harness::LedgerKey, std::string> refused_;  // its verdict and reason
   std::map<std::string, std::string> whole_;           // by kernel: a verdict on all properties
   std::map<std::string, std::string> skipped_;         // by kernel: why this machine cannot run it
 };

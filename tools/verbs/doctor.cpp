@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/text.h"
 #include "base/text_file.h"
 #include "benchmarks/workloads/traffic.h"
 #include "tools/command/workload_choice.h"
@@ -15,20 +16,10 @@ namespace ropewalk::tools {
 using namespace bench;
 namespace {
 
-// Values from the system are printable ASCII here, of any reasonable length.
-std::string json_string(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : shown(text, 1000)) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + '"';
-}
-
 void print_json(const DoctorFinding& f) {
   fmt::print("{{\"check\":{},\"health\":{},\"value\":{},\"why\":{},\"remedy\":{}}}\n",
-             json_string(f.name), json_string(std::string(word_of(f.health))), json_string(f.value),
-             json_string(f.why), json_string(f.remedy));
+             json_text(f.name), json_text(word_of(f.health)), json_text(shown(f.value, 1000)),
+             json_text(f.why), json_text(f.remedy));
 }
 
 void print_finding(const DoctorFinding& f) {

@@ -261,17 +261,14 @@ class ExhaustiveRun {
   }
 
   void print(const VerdictRow& row) const {
-    const std::string words = words_beside(row);
     if (options_.json) {
       fmt::print("{}\n", to_json_line(row));
     } else if (row.verdict == Verdict::pass) {
       if (!options_.quiet)
         fmt::print(
-            "PASS  {} ({} {} {}{}{}): {} positions {}:{}, {:.1f} s; worst margin {:.3f} of "
-            "{:.4g} {} at {}\n",
-            row.kernel, row.pairing, row.dtype, row.angle_contract, words.empty() ? "" : ", ",
-            words, row.planned, own_.first, own_.last, row.seconds, row.margin, row.bound,
-            row.bound_unit, row.where);
+            "PASS  {} ({}): {} positions {}:{}, {:.1f} s; worst margin {:.3f} of {:.4g} {} at {}\n",
+            row.kernel, cell_and_words(row), row.planned, own_.first, own_.last, row.seconds,
+            row.margin, row.bound, row.bound_unit, row.where);
     } else if (is_not_run(row.verdict)) {
       if (!options_.quiet)
         fmt::print("{:<5} {} ({} {}): {}\n", row.verdict, row.kernel, row.pairing,

@@ -49,9 +49,7 @@ int run(const ReplayOptions& options) {
   if (options.json) {
     fmt::print("{}\n", to_json_line(row));
   } else {
-    const std::string words = words_beside(row);
-    fmt::print("{} {} ({} {} {}{}{}): {}\n", row.verdict, row.kernel, row.pairing, row.dtype,
-               row.angle_contract, words.empty() ? "" : ", ", words, row.property);
+    fmt::print("{} {} ({}): {}\n", row.verdict, row.kernel, cell_and_words(row), row.property);
     fmt::print("  claim      {}\n", row.claim);
     if (!row.reason.empty()) fmt::print("  because    {}\n", row.reason);
     if (row.compared > 0)

@@ -30,6 +30,11 @@ int verify_and_print(const VerifyOptions& options,
 /// The verb verify with --exhaustive.
 int run_exhaustive(const VerifyOptions& options);
 
+/// The cell, what a verdict on it rests on if that is not the host's own code, and an error that
+/// the kernel declares beyond what its data type needs.
+std::string cell_and_words(const report::VerdictRow& row, std::string_view between = ", ",
+                           std::string_view end = "");
+
 /// Prints a failed claim as a block of lines.
 void print_failure(const report::VerdictRow& row);
 

@@ -27,17 +27,9 @@ std::string cell_of(const VerdictRow& row) {
   return fmt::format("{} {} {}", row.pairing, row.dtype, row.angle_contract);
 }
 
-// The cell, what a verdict on it rests on if that is not the host's own code, and an error that the
-// kernel declares beyond what its data type needs.
-std::string cell_and_words(const VerdictRow& row, std::string_view between,
-                           std::string_view end = "") {
-  const std::string words = words_beside(row);
-  return words.empty() ? cell_of(row) : fmt::format("{}{}{}{}", cell_of(row), between, words, end);
-}
-
 void print_same_failure(const VerdictRow& row) {
   fmt::print("{:<5} {} ({}): {}: the same\n      replay     {}\n", row.verdict, row.kernel,
-             cell_and_words(row, ", "), row.property, row.replay);
+             cell_and_words(row), row.property, row.replay);
 }
 
 // Prints the passes of one kernel, pairing and type as one line, once all are there. Prints
@@ -199,9 +191,13 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
 
 }  // namespace
 
+std::string cell_and_words(const VerdictRow& row, std::string_view between, std::string_view end) {
+  const std::string words = words_beside(row);
+  return words.empty() ? cell_of(row) : fmt::format("{}{}{}{}", cell_of(row), between, words, end);
+}
+
 void print_failure(const VerdictRow& row) {
-  fmt::print("{:<5} {} ({}): {}\n", row.verdict, row.kernel, cell_and_words(row, ", "),
-             row.property);
+  fmt::print("{:<5} {} ({}): {}\n", row.verdict, row.kernel, cell_and_words(row), row.property);
   if (!row.known.empty()) fmt::print("      known      {}\n", row.known);
   fmt::print("      claim      {}\n", row.claim);
   if (!row.reason.empty()) fmt::print("      because    {}\n", row.reason);
@@ -223,7 +219,7 @@ void print_where_to_start(const std::vector<VerdictRow>& rows) {
     if (is_failure(row.verdict) && (start == nullptr || tells_more(row, *start))) start = &row;
   if (start == nullptr) return;
   const std::string& what = start->cause.empty() ? start->reason : start->cause;
-  fmt::print("start here: {} ({}), {}{}{}\n", start->kernel, cell_and_words(*start, ", "),
+  fmt::print("start here: {} ({}), {}{}{}\n", start->kernel, cell_and_words(*start),
              start->property, what.empty() ? "" : ", " + what,
              start->replay.empty() ? "" : ": " + start->replay);
 }
