@@ -9,7 +9,6 @@
 #include "harness/judge/judge.h"
 #include "harness/judge/offer.h"
 #include "harness/worker/own_workers.h"
-#include "properties/observe/float_modes.h"
 #include "properties/search/verify.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
@@ -88,12 +87,6 @@ void list_json(const KernelFacts& k) {
   fmt::print("{}\n", to_json_line(row));
 }
 
-// For information only: the contract asks callers for round-to-nearest without flushing.
-void list_float_modes(Subject& subject, bool json) {
-  for (const FloatModeNote& note : float_mode_notes(subject))
-    fmt::print(json ? stderr : stdout, "  {:<20} entered {}: {}\n", "", note.mode, note.effect);
-}
-
 void list_config(const ModelConfig& config) {
   fmt::print("\nConfiguration {}\n", config.shape.name);
   const std::pair<const char*, const std::vector<std::string>&> parts[] = {
@@ -119,7 +112,6 @@ int run(const ListOptions& options) {
     if (!matches(options.kernels, k.name)) continue;
     Subject subject{workers.of(k), oracle, k};
     options.json ? list_json(k) : list_kernel(subject, models);
-    if (options.float_modes && k.cannot_run.empty()) list_float_modes(subject, options.json);
     flush_output();
   }
   if (options.json || options.quiet) return 0;
