@@ -61,10 +61,9 @@ void list_kernel(Subject& subject, const std::vector<ModelShape>& models) {
       const std::string cell = fmt::format("{} {}", word_of(pairing), word_of(dtype));
       if (!probe.offer) {
         const CallResult& last = probe.last_refusal;
-        const bool heard =
-            last.kind == CallResult::Kind::unsupported && !probe.refusal.reason.empty();
-        const std::string& reason = heard ? probe.refusal.reason : last.text;
-        fmt::print("  {:<20} {:<16} UNSUPPORTED: {}\n", "", cell, reason);
+        const bool died = last.kind != CallResult::Kind::unsupported;
+        fmt::print("  {:<20} {:<16} UNSUPPORTED: {}\n", "", cell,
+                   died ? last.text : fmt::format("{}", fmt::join(probe.reasons, "; ")));
         continue;
       }
       const std::string declared = declared_words(k, dtype);
