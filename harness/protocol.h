@@ -141,22 +141,12 @@ struct CallDescriptor {
   struct {
     Region in, out, cos, sin;
   } tensor[ROPE_MAX_TENSORS];
-  std::uint32_t callers;     ///< step_repeat: number of descriptors, this one included
-  std::uint32_t rounds;      ///< step_repeat: calls wanted of each caller; time may end it earlier
-  std::uint32_t float_mode;  ///< FloatMode in which apply is entered
-  std::uint32_t growth;      ///< Growth of the structs that the entries are shown
+  std::uint32_t callers;  ///< step_repeat: number of descriptors, this one included
+  std::uint32_t rounds;   ///< step_repeat: calls wanted of each caller; time may end it earlier
+  std::uint32_t growth;   ///< Growth of the structs that the entries are shown
+  std::uint32_t reserved;
 };
 inline constexpr std::uint32_t most_states = 4, most_callers = 4;
-
-/// The mode of the floating-point unit when apply is entered: the contract's, or one that a
-/// careless caller left set.
-enum FloatMode : std::uint32_t {
-  to_nearest = 0,
-  flush_to_zero = 1,  ///< FTZ and DAZ
-  round_down = 2,
-  round_up = 3,
-  round_to_zero = 4
-};
 
 /// The rope_problem and rope_operands that a kernel is shown: those of the header, or longer ones,
 /// as a later version of the header may have. step_repeat shows those of the header.

@@ -18,7 +18,7 @@ struct Run {
 Run run(harness::Subject& subject, harness::Problem problem);
 Run run(harness::Subject& subject, const harness::Case& c);
 
-/// Makes the same two calls with one state, with the lead and float_mode of `like`.
+/// Makes the same two calls with one state, with the lead and growth of `like`.
 Run run_like(harness::Subject& subject, const harness::Problem& problem, harness::Call like);
 
 /// Runs the first run's problem again, with every pair of its inputs changed.

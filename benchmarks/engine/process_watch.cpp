@@ -42,7 +42,7 @@ void ProcessWatch::compare(const std::string& what_ran, const std::string& seen)
   if (state_.is_copy()) _exit(0);  // a forked child must not go on as its parent does
   std::string changed = seen;
   append(changed, state_.quick_changes());
-  append(changed, state_.other_changes(true));
+  append(changed, state_.other_changes());
   append(changed, output_.written());
   if (!changed.empty()) throw std::runtime_error(what_ran + changed);
 }

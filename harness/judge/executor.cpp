@@ -44,7 +44,6 @@ CallDescriptor describe(const Problem& problem, const std::vector<Placed>& place
   call.version = version;
   call.workspace_at_end = made.at_end ? 1 : 0;
   call.state = made.state;
-  call.float_mode = made.float_mode;
   call.growth = made.growth;
   call.problem = problem.asked;
   call.problem.inv_freq = nullptr;

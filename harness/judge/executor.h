@@ -61,7 +61,6 @@ struct Call {
   /// Offset of buffer i from the first byte of its pages, in bytes. If not NULL, it replaces
   /// at_end.
   std::function<std::uint64_t(std::size_t)> lead = nullptr;
-  protocol::FloatMode float_mode = protocol::to_nearest;  ///< the mode in which apply is entered
   protocol::Growth growth = protocol::as_in_header;  ///< of the structs that the kernel is shown
 };
 

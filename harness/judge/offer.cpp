@@ -182,19 +182,13 @@ class Prober {
   bool accepts_basic(const Case& c) {
     return accepts(c, [&] { return make_question(c); });
   }
-  /// The same, and the reason of a refusal counts. That of an unusual case tells little.
-  bool accepts_simple(const Case& c) {
-    if (accepts_basic(c)) return true;
-    if (!died() && asked == c) refusals.add(refusal.text);
-    return false;
-  }
   bool died() const {
     return refusal.kind != CallResult::Kind::ok && refusal.kind != CallResult::Kind::unsupported;
   }
 
   CallResult refusal;
   Case asked;
-  Refusals refusals;
+  std::vector<std::string> reasons;
 
  private:
   template <class Make>
@@ -209,6 +203,7 @@ class Prober {
     if (answer.kind == CallResult::Kind::ok) return true;
     refusal = answer;
     asked = c;
+    if (!died()) add_reason(reasons, refusal.text);
     return false;
   }
 
@@ -280,6 +275,12 @@ void probe_features(Prober& prober, const Subject& subject, Offer& offer) {
 
 }  // namespace
 
+void add_reason(std::vector<std::string>& reasons, const std::string& reason) {
+  constexpr std::size_t most = 4;
+  if (reasons.size() < most && std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
+    reasons.push_back(reason);
+}
+
 Case widened(Case c, const Offer& offer) {
   std::int64_t widest = 0;
   for (const HeadSize size : offer.sizes)
@@ -300,8 +301,9 @@ std::optional<Probe> never_judged(const Subject& subject, Dtype dtype) {
     return {};
   Probe none;
   none.last_refusal.kind = CallResult::Kind::unsupported;
-  none.last_refusal.text = none.refusal.reason =
+  none.last_refusal.text =
       fmt::format("{} data is not judged under the f32_angle contract", data_type(dtype).word);
+  none.reasons = {none.last_refusal.text};
   return none;
 }
 
@@ -310,12 +312,10 @@ struct Base {
   Form form;
 };
 
-std::optional<Base> first_accepted(Prober& prober, const std::vector<std::pair<Form, Case>>& cases,
-                                   bool simple) {
-  for (const auto& [form, c] : cases) {
-    const bool counts = simple && form == Form{};
-    if (counts ? prober.accepts_simple(c) : prober.accepts_basic(c)) return Base{c, form};
-  }
+std::optional<Base> first_accepted(Prober& prober,
+                                   const std::vector<std::pair<Form, Case>>& cases) {
+  for (const auto& [form, c] : cases)
+    if (prober.accepts_basic(c)) return Base{c, form};
   return {};
 }
 
@@ -332,7 +332,7 @@ Probe probed(Prober& prober, const Subject& subject, const std::optional<Base>& 
   }
   probe.last_refusal = prober.refusal;
   probe.asked = prober.asked;
-  probe.refusal = prober.refusals.furthest();
+  probe.reasons = prober.reasons;
   return probe;
 }
 
@@ -349,9 +349,9 @@ Probe probe_offer(Subject& subject, Pairing pairing, Dtype dtype) {
     return probe_shapes(subject, pairing, dtype, {*subject.shapes->only});
   if (const auto never = never_judged(subject, dtype)) return *never;
   Prober prober(subject);
-  auto base = first_accepted(prober, packed(basic_cases(subject, pairing, dtype)), true);
-  if (!base) base = first_accepted(prober, packed(unusual_cases(subject, pairing, dtype)), false);
-  if (!base) base = first_accepted(prober, formed_cases(subject, pairing, dtype), false);
+  auto base = first_accepted(prober, packed(basic_cases(subject, pairing, dtype)));
+  if (!base) base = first_accepted(prober, packed(unusual_cases(subject, pairing, dtype)));
+  if (!base) base = first_accepted(prober, formed_cases(subject, pairing, dtype));
   return probed(prober, subject, base);
 }
 
@@ -359,7 +359,7 @@ Probe probe_shapes(Subject& subject, Pairing pairing, Dtype dtype,
                    const std::vector<ModelShape>& shapes) {
   if (const auto never = never_judged(subject, dtype)) return *never;
   Prober prober(subject);
-  const auto base = first_accepted(prober, shaped_cases(subject, pairing, dtype, shapes), true);
+  const auto base = first_accepted(prober, shaped_cases(subject, pairing, dtype, shapes));
   return probed(prober, subject, base);
 }
 

@@ -10,7 +10,6 @@
 #include "harness/cases/case.h"
 #include "harness/cases/layouts.h"
 #include "harness/judge/executor.h"
-#include "harness/judge/refusals.h"
 
 namespace ropewalk::harness {
 
@@ -41,8 +40,12 @@ struct Probe {
   std::optional<Offer> offer;  ///< empty if the kernel refuses every basic shape
   CallResult last_refusal;  ///< its reason; or a crash or hang in supports, which ends the asking
   Case asked;               ///< the case that last_refusal answered
-  CellRefusal refusal;      ///< if there is no offer: what the kernel said to the simple cases
+  std::vector<std::string> reasons;  ///< of its refusals, those heard first
 };
+
+/// Adds a reason that is not among them yet, up to four.
+void add_reason(std::vector<std::string>& reasons, const std::string& reason);
+
 /// In a run that is held to one shape, the base has that shape.
 Probe probe_offer(Subject& subject, Pairing pairing, Dtype dtype);
 

@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <string>
 
-#include "harness/protocol.h"
-
 namespace ropewalk::harness {
 
 struct FloatState {
@@ -40,17 +38,6 @@ struct FloatState {
     __asm__ volatile("ldmxcsr %0" : : "m"(mxcsr));
     __asm__ volatile("fninit\n\tfldcw %0" : : "m"(x87));
 #endif
-  }
-  /// The same state, changed to what a caller in that mode would have.
-  FloatState in_mode(protocol::FloatMode mode) const {
-    FloatState s = *this;
-    if (mode == protocol::flush_to_zero) s.mxcsr |= 0x8040;
-    if (mode >= protocol::round_down) {
-      const std::uint32_t rounding = mode - protocol::round_down + 1;
-      s.mxcsr = (s.mxcsr & ~0x6000u) | rounding << 13;
-      s.x87 = static_cast<std::uint16_t>((s.x87 & ~0x0c00u) | rounding << 10);
-    }
-    return s;
   }
   std::string text() const {
     return fmt::format("MXCSR {:#06x}, x87 {:#06x}{}", mxcsr, x87,

@@ -1,5 +1,5 @@
 // A plugin for tests. Its kernel `hostile` harms the process it runs in. HOSTILE_DO in the
-// environment names the harm, and HOSTILE_IN the place: load, entry, supports, prepare or apply
+// environment names the harm, and HOSTILE_IN the place: load, supports, prepare or apply
 // (the default). `hostile_neighbour` is correct.
 #include <fcntl.h>
 #include <sys/mman.h>

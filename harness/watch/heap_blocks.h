@@ -49,7 +49,6 @@ class HeapBlocks {
   HeapBlock* near(const void* address) {
     return const_cast<HeapBlock*>(static_cast<const HeapBlocks*>(this)->near(address));
   }
-  std::size_t living() const { return living_; }
 
  private:
   bool lay_out(HeapBlock& block, std::size_t bytes, std::size_t alignment, bool at_end);

@@ -76,13 +76,6 @@ mode_t file_mask() {
   return mask;
 }
 
-std::array<rlimit, RLIM_NLIMITS> limits() {
-  std::array<rlimit, RLIM_NLIMITS> out{};
-  int which = 0;
-  for (rlimit& limit : out) getrlimit(static_cast<__rlimit_resource>(which++), &limit);
-  return out;
-}
-
 std::int64_t cpu_time_ns(clockid_t clock) {
   timespec t{};
   clock_gettime(clock, &t);
@@ -143,7 +136,6 @@ ProcessState::ProcessState() : process_(getpid()), children_of_keeper_(children_
   handlers_ = handlers();
   environment_ = environment();
   environment_sum_ = environment_sum();
-  limits_ = limits();
   beside_ = processes_beside();
   stack_pages_ = stack_pages();
 }
@@ -278,7 +270,7 @@ std::string ProcessState::quick_changes(bool with_threads) const {
   return words.text();
 }
 
-std::string ProcessState::other_changes(bool whole) const {
+std::string ProcessState::other_changes() const {
   Words words;
   const auto handlers_now = handlers();
   for (int i = 1; i < signals; ++i)
@@ -302,15 +294,10 @@ std::string ProcessState::other_changes(bool whole) const {
                                   std::back_inserter(different));
     words.add(fmt::format("left the environment changed: {}", variable_name(different.back())));
   }
-  const auto limits_now = limits();
-  for (std::size_t i = 0; i < limits_.size(); ++i)
-    if (limits_now[i].rlim_cur != limits_[i].rlim_cur ||
-        limits_now[i].rlim_max != limits_[i].rlim_max)
-      words.add(fmt::format("left resource limit {} changed", i));
   for (const Loaded::Table& table : loaded().tables)
     if (std::memcmp(table.kernel, table.bytes.data(), table.bytes.size()) != 0)
       words.add(fmt::format("left the rope_kernel of {} changed", table.name));
-  for (const std::string& change : traits_.changes(whole)) words.add(change);
+  for (const std::string& change : traits_.changes()) words.add(change);
   if (processes_beside() > beside_) words.add("ran a process beside the worker's");
   return words.text();
 }

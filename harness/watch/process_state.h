@@ -35,10 +35,8 @@ class ProcessState {
   std::string quick_changes(bool with_threads = true) const;
 
   /// Compares the rest: handlers of all signals, POSIX timers, higher descriptors, the files of
-  /// descriptors 0 to 4, environment, resource limits, tables of kernels, ProcessTraits. Takes
-  /// about 25 us.
-  /// With `whole`, ProcessTraits leaves nothing out, which takes 15 us more.
-  std::string other_changes(bool whole = false) const;
+  /// descriptors 0 to 4, environment, tables of kernels, ProcessTraits. Takes about 20 us.
+  std::string other_changes() const;
 
   /// Between these calls no thread or process may run and no memory may be mapped, even if it is
   /// gone by the end. Tasks that another loading left running (loader_of) may run.
@@ -112,7 +110,6 @@ class ProcessState {
   std::array<Handler, signals> handlers_;
   std::vector<std::string> environment_;
   std::size_t environment_sum_ = 0;
-  std::array<rlimit, RLIM_NLIMITS> limits_;
   int beside_ = 0;  ///< processes_beside()
   Usage begun_{};
   int loader_ = 0;

@@ -177,21 +177,6 @@ class Caller {
       throw StepFailed{protocol::Status::failed, "prepare answered " + std::to_string(answer)};
   }
 
-  // Enters another mode of the floating-point unit for the time of this object.
-  class FloatMode {
-   public:
-    explicit FloatMode(std::uint32_t mode) {
-      if (mode != protocol::to_nearest)
-        before_.in_mode(static_cast<protocol::FloatMode>(mode)).restore();
-    }
-    ~FloatMode() { before_.restore(); }
-    FloatMode(const FloatMode&) = delete;
-    FloatMode& operator=(const FloatMode&) = delete;
-
-   private:
-    FloatState before_ = FloatState::now();
-  };
-
   // workspace_bytes is pure as well. Its answer at a state's first call holds for all calls.
   std::size_t ask_workspace_bytes(const rope_kernel& kernel, const rope_problem& p) {
     if (kernel.workspace_bytes == nullptr) return 0;
@@ -227,12 +212,6 @@ class Caller {
     set_phase(control_, protocol::Phase::idle);
   }
 
-  std::int32_t enter_apply(const rope_kernel& kernel, const rope_problem& p, const rope_operands& o,
-                           std::uint32_t float_mode) {
-    const FloatMode mode(float_mode);
-    return watch_.enter(Entry::apply, kernel.apply, &p, &o, live_->state);
-  }
-
   // A capture that ended may have left an error in the driver, so the next call has a new process.
   StepFailed apply_failed(std::int32_t answer) {
     const std::string why = memory_.why_apply_failed();
@@ -257,7 +236,7 @@ class Caller {
     const rope_operands given_operands = o;
     set_phase(control_, protocol::Phase::apply);
     memory_.begin_apply(o, makes_graph(call));
-    const std::int32_t answer = enter_apply(kernel, p, o, call.float_mode);
+    const std::int32_t answer = watch_.enter(Entry::apply, kernel.apply, &p, &o, live_->state);
     if (!same_bytes(p, given_problem) || !same_bytes(o, given_operands))
       throw StepFailed{protocol::Status::failed, "apply wrote into rope_problem or rope_operands"};
     live_->problem.hold(Entry::apply);

@@ -194,11 +194,12 @@ TEST_F(WorkerTest, OneThatIsStoppedWithItsParentIsNotLate) {
   kill(parent, SIGSTOP);
   usleep(static_cast<useconds_t>(1e6 * (waiting_limit_s(0) + 1)));
   kill(parent, SIGCONT);
-  int status = 0;
-  do {
+  int status = -1;
+  for (int wait = 0; wait < 1000 && waitpid(parent, &status, WNOHANG) == 0; ++wait) {
     usleep(50'000);
     kill(worker_of_parent, SIGCONT);  // it stops at every call
-  } while (waitpid(parent, &status, WNOHANG) == 0);
+  }
+  if (status == -1) kill(parent, SIGKILL);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 

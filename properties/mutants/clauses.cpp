@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -231,14 +230,6 @@ void set_a_variable() {
   setenv("OMP_NUM_THREADS", "77", 1);
 }
 const RegisteredKernel sets_variable = in_prepare<set_a_variable>("mutant_sets_variable_table");
-
-void lower_a_limit() {
-  rlimit limit{};
-  getrlimit(RLIMIT_STACK, &limit);
-  limit.rlim_cur = rlim_t{4} << 20;
-  setrlimit(RLIMIT_STACK, &limit);
-}
-const RegisteredKernel lowers_limit = in_prepare<lower_a_limit>("mutant_lowers_limit_table");
 
 // ---- registers
 

@@ -325,16 +325,6 @@ void release_at_liberty(void* state) {
   if (!std::equal(liberty->kept.begin(), liberty->kept.end() - 1, liberty->inv_freq)) std::abort();
   delete liberty;
 }
-// Sets rounding to nearest, whatever the mode was, and leaves it so. This is right for a caller in
-// that mode.
-const RegisteredKernel sets_rounding{[] {
-  KernelInfo info = table_info<Correct>("control_sets_rounding_table");
-  info.apply = [](const rope_problem* p, const rope_operands* o, void*) {
-    std::fesetround(FE_TONEAREST);
-    return apply<Correct>(p, o, nullptr);
-  };
-  return info;
-}()};
 
 KernelInfo at_liberty_info() {
   KernelInfo info = table_info<Correct>("control_at_liberty_table");

@@ -1,7 +1,6 @@
-// Kernels with correct outputs that change a trait of the process: its scheduling, its permissions,
-// or another kernel. Every property must find them.
+// Kernels with correct outputs that change a trait of the process, such as its scheduling, or
+// another kernel. Every property must find them.
 #include <sched.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -9,7 +8,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <locale>
-#include <new>
 #include <string>
 #include <utility>
 
@@ -77,33 +75,6 @@ void group_digits() {
   std::locale::global(std::locale(std::locale::classic(), new Grouped));
 }
 const RegisteredKernel cpp_locale = in_apply<group_digits>("mutant_leaves_cpp_locale_table");
-
-void take_signal_stack() {
-  static char stack[65'536];
-  stack_t mine{};
-  mine.ss_sp = stack;
-  mine.ss_size = sizeof stack;
-  sigaltstack(&mine, nullptr);
-}
-const RegisteredKernel signal_stack =
-    in_apply<take_signal_stack>("mutant_takes_signal_stack_table");
-
-void outlive_parent() {
-  prctl(PR_SET_PDEATHSIG, 0);
-}
-const RegisteredKernel death_signal = in_apply<outlive_parent>("mutant_outlives_parent_table");
-
-void handle_new() {
-  std::set_new_handler([] { std::abort(); });
-}
-const RegisteredKernel new_handler = in_apply<handle_new>("mutant_sets_new_handler_table");
-
-// Locks memory without the library, since sanitizers make its mlock do nothing.
-void lock_memory() {
-  static char page[2 * 4096];
-  if (syscall(SYS_mlock, page, sizeof page) != 0) allocate();
-}
-const RegisteredKernel locks_memory = in_apply<lock_memory>("mutant_locks_memory_table");
 
 void rename_another() {
   auto* other = const_cast<rope_kernel*>(registered_kernels().front());

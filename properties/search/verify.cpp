@@ -274,7 +274,7 @@ class KernelRun {
       if (!judge_cells(of_models)) return;
     if (any_offer_) return;
     nothing.verdict = Verdict::unsupported;
-    nothing.reason = furthest_reason(refusals_);
+    nothing.reason = fmt::format("{}", fmt::join(reasons_, "; "));
     on_row_(nothing);
   }
 
@@ -285,7 +285,7 @@ class KernelRun {
       for (const Dtype dtype : plan_.dtypes) {
         const Probe probe = probe_cell(pairing, dtype);
         if (!probe.offer) {
-          refusals_.push_back(probe.refusal);
+          for (const std::string& reason : probe.reasons) add_reason(reasons_, reason);
           if (probe.last_refusal.kind == CallResult::Kind::unsupported) continue;
           on_row_(died_when_asked(subject_.facts, probe));
           return false;
@@ -319,7 +319,7 @@ class KernelRun {
   const VerifyPlan& plan_;
   const OnRow& on_row_;
   const OnProgress& on_progress_;
-  std::vector<CellRefusal> refusals_;
+  std::vector<std::string> reasons_;  // of refusals
   std::vector<Levels> large_;
   bool any_offer_ = false;
   std::string hung_in_;

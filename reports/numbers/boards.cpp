@@ -62,11 +62,6 @@ std::vector<double> speeds_of(const TimingRow& row) {
   return speeds;
 }
 
-bool is_measured(Outcome outcome) {
-  return outcome == Outcome::measured || outcome == Outcome::faster || outcome == Outcome::slower ||
-         outcome == Outcome::same || outcome == Outcome::unresolved;
-}
-
 void take_speed(BoardEntry& entry) {
   std::vector<double> spread, medians;
   if (entry.launches.size() == 1) spread = speeds_of(*entry.row);
@@ -92,12 +87,12 @@ BoardEntry make_entry(const Claim& claim) {
   entry.has_speed = claim.has_speed;
   if (!claim.has_speed) {
     // The outcome is MEASURED but no sample is usable. The gate lets no such row through.
-    if (is_measured(entry.outcome)) entry.outcome = Outcome::broken;
+    if (entry.outcome == Outcome::measured) entry.outcome = Outcome::broken;
     return entry;
   }
   entry.claim = &claim;
   for (const TimingRow* row : claim.rows)
-    if (is_measured(row->outcome)) entry.launches.push_back(row);
+    if (row->outcome == Outcome::measured) entry.launches.push_back(row);
   take_speed(entry);
   return entry;
 }
@@ -201,10 +196,10 @@ std::vector<TimingRow> gated_timings(const Results& results) {
   for (const VerdictRow& row : results.verdicts) verdicts[row.kernel].push_back(&row);
   std::vector<TimingRow> rows = results.timings;
   for (TimingRow& row : rows) {
-    if (is_not_run(row.outcome)) continue;
+    if (row.outcome == Outcome::skipped) continue;
     Gap gap;
     if (!row.is_ceiling()) gap = verification_gap(row, BoardName(row.board), verdicts);
-    const bool measured = is_measured(row.outcome);
+    const bool measured = row.outcome == Outcome::measured;
     const std::vector<double> speeds = speeds_of(row);
     if (measured && gap.reason.empty() && speeds.empty())
       gap.reason = "its row holds no usable speed";

@@ -131,8 +131,7 @@ void take_rows(Claim& claim) {
   std::stable_sort(claim.rows.begin(), claim.rows.end(),
                    [](const TimingRow* a, const TimingRow* b) { return a->launch < b->launch; });
   claim.outcome = Outcome::measured;
-  for (const Outcome worse :
-       {Outcome::unsupported, Outcome::skipped, Outcome::implausible, Outcome::broken})
+  for (const Outcome worse : {Outcome::skipped, Outcome::implausible, Outcome::broken})
     for (const TimingRow* row : claim.rows)
       if (row->outcome == worse) {
         claim.outcome = worse;

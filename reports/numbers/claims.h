@@ -46,7 +46,7 @@ struct Claim {
   std::string kernel;  ///< named as in its rows
   Role role = Role::kernel;
   /// FASTER, SLOWER, SAME, UNRESOLVED, IMPLAUSIBLE or BROKEN. A contestant that is not compared is
-  /// MEASURED, SKIPPED or UNSUPPORTED.
+  /// MEASURED or SKIPPED.
   Outcome outcome = Outcome::measured;
   std::string reason;  ///< why there is no speed or no claim
   std::string known;   ///< set if a known failure is why there is no speed

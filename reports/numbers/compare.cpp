@@ -193,7 +193,7 @@ ComparedCell cell_of(const Place* a, const Place* b, double max_regression) {
     cell.outcome = without.outcome;
     cell.note = (b->entry->has_speed ? "in the first run: " : "") + without.reason;
     // The kernel had a speed and lost it, although it can run here.
-    cell.regression = a->entry->has_speed && !is_not_run(without.outcome);
+    cell.regression = a->entry->has_speed && without.outcome != Outcome::skipped;
   }
   const Contest& contest = *(a != nullptr ? a : b)->contest;
   cell.kernel = (a != nullptr ? a : b)->entry->row->kernel;

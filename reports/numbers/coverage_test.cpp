@@ -53,7 +53,7 @@ TEST(CoverageShown, InTheFilesForOtherPrograms) {
       << render_csv(results);
 }
 
-// Older files and kernels that failed have none.
+// Kernels that failed have none.
 TEST(CoverageShown, NothingWhereThereIsNone) {
   VerdictRow row = row_of("f32", "");
   row.coverage.clear();

@@ -78,7 +78,6 @@ void check_counts(const CertificatePart& part) {
                              range_text(row.first, row.last)));
 }
 
-// Older files do not tell how the positions were divided into calls.
 template <class Line>
 void add_calls(const CertificateRow& c, Line&& line) {
   line("calls",
@@ -116,7 +115,7 @@ std::string page_of(const CertificateRow& c) {
   line("contract, data",
        fmt::format("{}, {}, rotary_dim {}, rope_theta {}, seed {}", c.angle_contract, c.dtype,
                    c.rotary_dim, c.rope_theta, c.seed));
-  if (c.calls > 0) add_calls(c, line);
+  add_calls(c, line);
   line("enumerated", c.enumerated);
   line("bounded", c.bounded);
   line("assumed", c.assumed);

@@ -59,8 +59,7 @@ std::string counts_text(const Comparison& comparison) {
   std::string text;
   for (const Outcome outcome :
        {Outcome::faster, Outcome::slower, Outcome::same, Outcome::unresolved, Outcome::broken,
-        Outcome::implausible, Outcome::skipped, Outcome::unsupported, Outcome::changed,
-        Outcome::gone, Outcome::added})
+        Outcome::implausible, Outcome::skipped, Outcome::changed, Outcome::gone, Outcome::added})
     if (counts[outcome] > 0)
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counts[outcome], outcome);
   return text;

@@ -119,7 +119,8 @@ void add_broken_timings(const Summary& summary, const Results& results, Suites& 
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests)
       for (const BoardEntry& entry : contest.entries) {
-        if (entry.has_speed || is_not_run(entry.outcome) || failed[kernel_of(*entry.row)]) continue;
+        if (entry.has_speed || entry.outcome == Outcome::skipped || failed[kernel_of(*entry.row)])
+          continue;
         if (!entry.known.empty()) continue;
         Suite& suite = suites.of(entry.row->kernel);
         const std::string inside =

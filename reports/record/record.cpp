@@ -12,7 +12,6 @@
 #include <type_traits>
 
 #include "reports/record/certificate_fields.h"
-#include "reports/record/later_fields.h"
 #include "reports/record/record_file.h"
 
 namespace ropewalk::report {
@@ -239,7 +238,6 @@ Row parse_row(const json& object) {
   Row row;
   each_field(row, [&object](const char* name, auto& value) {
     const auto found = object.find(name);
-    if (found == object.end() && may_be_missing<Row>(name)) return;
     if (found == object.end()) throw FieldError{std::string("field '") + name + "' is missing"};
     try {
       from_json_value(*found, value);
@@ -298,8 +296,8 @@ class ResultsReader {
     if (!found_run_) throw FieldError{"a row stands before the run row"};
     if (results.complete) throw FieldError{"a row follows the end row of its run"};
     if (kind == "verdict") results.verdicts.push_back(parse_row<VerdictRow>(object));
-    if (kind == "timing") take_timing(parse_row<TimingRow>(object), object.contains("known"));
-    if (kind == "curve") take_curve(parse_row<CurveRow>(object), object.contains("dtype"));
+    if (kind == "timing") take_timing(parse_row<TimingRow>(object));
+    if (kind == "curve") take_curve(parse_row<CurveRow>(object));
     if (kind == "certificate") results.certificates.push_back(parse_row<CertificateRow>(object));
     if (kind == "end") {
       results.end = parse_row<EndRow>(object);
@@ -307,8 +305,7 @@ class ResultsReader {
     }
   }
 
-  void take_timing(TimingRow row, bool says_known) {
-    if (!says_known) row.known = known_in_reason(row.reason);
+  void take_timing(TimingRow row) {
     if (row.outcome > Outcome::implausible)
       throw FieldError{"field 'outcome' is not a word of this schema"};
     if (row.launch < 0) throw FieldError{"field 'launch' is negative"};
@@ -318,8 +315,7 @@ class ResultsReader {
     results.timings.push_back(std::move(row));
   }
 
-  void take_curve(CurveRow row, bool says_dtype) {
-    if (!says_dtype) row.dtype = dtype_in_note(row.note);
+  void take_curve(CurveRow row) {
     if (row.x.size() != row.y.size()) throw FieldError{"fields 'x' and 'y' differ in length"};
     results.curves.push_back(std::move(row));
   }

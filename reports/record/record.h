@@ -59,7 +59,6 @@ struct VerdictRow {
   double worst_margin = 0;
   std::string worst_replay;
   /// What the verdict rests on: "native", "host launcher", or "cuda: " and the name of the device.
-  /// It is empty in older files, which do not tell.
   std::string judged_on;
   /// Set if the kernel declares an error_bound beyond what computing everything in its data type
   /// can need: the declared bound and the derived one, in words. A PASS is then one by its own
@@ -74,7 +73,6 @@ struct VerdictRow {
 /// The property name of a verdict on all properties at once, e.g. for a kernel that cannot run
 /// here.
 inline constexpr std::string_view everything = "everything";
-/// Also recognises the words of older files: an empty property, "*" and "any".
 bool is_on_everything(const VerdictRow& row);
 
 /// Two words of VerdictRow::judged_on. A verdict by the host launcher says nothing about a GPU.
@@ -95,7 +93,7 @@ struct TimingRow {
   std::string workload, source;  ///< the workload's name, and the source of its shape
   std::string phase;             ///< a word of WorkloadPhase; a foreign file may hold other words
   std::string board;             ///< pairing/dtype/placement/angle source: the group that is ranked
-  Outcome outcome = Outcome::broken;  ///< MEASURED, BROKEN or SKIPPED; older files hold more words
+  Outcome outcome = Outcome::broken;  ///< MEASURED, BROKEN, SKIPPED or IMPLAUSIBLE
   std::string reason;                 ///< for BROKEN: the failing property
   std::string known;                  ///< for BROKEN by a known failure: VerdictRow::known of it
   std::int64_t tokens = 0;            ///< batch * tokens of the workload, per call
@@ -141,12 +139,6 @@ struct CurveRow {
   std::vector<double> x, y;
   std::string dtype = {};  ///< for chart error_over_position: the type of the kernel's data
 };
-
-/// Older files lack the fields `known` and `dtype`. These functions take both from the prose of
-/// such a row; only the reader of files calls them. They return an empty text if the prose lacks
-/// it.
-std::string known_in_reason(const std::string& reason);
-std::string dtype_in_note(const std::string& note);
 
 /// Certifies that one kernel was held to its bound at every position first .. last
 /// (docs/certificate.md). The row holds no time and no host name, so the same work gives the same

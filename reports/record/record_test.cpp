@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "reports/record/later_fields.h"
 #include "reports/testing/sample_results.h"
 
 namespace ropewalk::report {
@@ -180,56 +179,10 @@ TEST_F(Record, UnknownFieldsAreIgnored) {
   EXPECT_EQ(read_results(file).verdicts.size(), 1u);
 }
 
-TEST_F(Record, FilesFromBeforeKnownFailuresAreRead) {
-  std::string old = to_json_line(sample_verdict());
-  for (const std::string field :
-       {R"(,"known":"")", R"(,"cause":"")", R"(,"worst_margin":0.0)", R"(,"worst_replay":"")"})
-    old.erase(old.find(field), field.size());
-  put(run_line() + old + "\n");
-  EXPECT_EQ(read_results(file).verdicts.at(0).known, "");
-  EXPECT_EQ(read_results(file).verdicts.at(0).worst_margin, 0);
-}
-
-TEST_F(Record, FilesFromBeforeDevicesDoNotTellWhatTheirVerdictsRestOn) {
-  const std::string field = R"(,"judged_on":"native")";
-  VerdictRow verdict = sample_verdict();
-  CertificateRow certificate = sample_certificate();
-  verdict.judged_on = certificate.judged_on = "native";
-  std::string old = to_json_line(verdict), old_too = to_json_line(certificate);
-  old.erase(old.find(field), field.size());
-  old_too.erase(old_too.find(field), field.size());
-  put(run_line() + old + "\n" + old_too + "\n");
-  EXPECT_EQ(read_results(file).verdicts.at(0).judged_on, "");
-  EXPECT_EQ(read_results(file).certificates.at(0).judged_on, "");
-  old.insert(old.size() - 1, R"(,"judged_on":7)");
-  EXPECT_NE(refusal(run_line() + old + "\n").find("'judged_on' is not a string"),
-            std::string::npos);
-  EXPECT_EQ(words_beside(""), "");
+TEST(WordsBeside, TellWhatAVerdictRestsOn) {
   EXPECT_EQ(words_beside("native"), "");
   EXPECT_EQ(words_beside("host launcher"), "host launcher");
   EXPECT_EQ(words_beside("Native"), "Native") << "a word that is not ours is shown";
-}
-
-// The reader takes a value from the prose only if the row lacks the field.
-TEST_F(Record, ProseCountsOnlyInFilesFromBeforeItsField) {
-  TimingRow timing = sample_timing();
-  timing.reason = "FAIL agreement: off (known until 2027-01-01: a bug (or two))";
-  CurveRow curve = sample_results().curves.back();
-  curve.note = "contract table, bf16, rotary_dim 128";
-  const std::string line = to_json_line(timing), curve_line = to_json_line(curve);
-  put(run_line() + line + "\n" + curve_line + "\n");
-  EXPECT_EQ(read_results(file).timings.at(0).known, "");
-  EXPECT_EQ(read_results(file).curves.at(0).dtype, "f32");
-  const auto without = [](std::string text, const std::string& field) {
-    return text.erase(text.find(field), field.size());
-  };
-  put(run_line() + without(line, R"(,"known":"")") + "\n" +
-      without(curve_line, R"(,"dtype":"f32")") + "\n");
-  EXPECT_EQ(read_results(file).timings.at(0).known, "until 2027-01-01: a bug (or two)");
-  EXPECT_EQ(read_results(file).curves.at(0).dtype, "bf16");
-  const std::string verdict = to_json_line(sample_verdict());
-  EXPECT_NE(refusal(run_line() + without(verdict, R"(,"dtype":"f32")") + "\n"), "")
-      << "of a curve alone it may be missing";
 }
 
 TEST_F(Record, WhatIsRefusedNamesFileAndLine) {
@@ -384,12 +337,7 @@ TEST(ResultsSchema, DescribesEveryField) {
     EXPECT_EQ(fields.at("row").at("const"), kind);
     EXPECT_EQ(fields.at("schema").at("const"), results_schema_version);
     EXPECT_EQ(fields.size(), row.size()) << kind;
-    std::size_t later = 0;  // files without these fields are still read
-    for (const std::string_view field : later_fields) later += row.count(field);
-    if (kind == "curve") later += row.count("dtype");
-    for (const std::string_view field : later_certificate_fields)
-      if (kind == "certificate") later += row.count(field);
-    EXPECT_EQ(definition.at("required").size(), row.size() - later) << kind;
+    EXPECT_EQ(definition.at("required").size(), row.size()) << kind;
     for (const auto& item : row.items()) {
       ASSERT_TRUE(fields.contains(item.key())) << kind << " " << item.key();
       EXPECT_TRUE(fields.at(item.key()).contains("description") || item.key() == "row" ||

@@ -20,8 +20,7 @@ bool tells_more(const VerdictRow& a, const VerdictRow& b) {
 }
 
 bool is_on_everything(const VerdictRow& row) {
-  return row.property.empty() || row.property == everything || row.property == "*" ||
-         row.property == "any";
+  return row.property == everything;
 }
 
 std::string words_beside(const std::string& judged_on) {
@@ -38,27 +37,9 @@ std::string kernel_of(const TimingRow& row) {
   return twin ? row.kernel.substr(0, row.kernel.size() - twin_suffix.size()) : row.kernel;
 }
 
-// The reason reads "FAIL agreement: off (known until 2027-01-01: a bug)".
-std::string known_in_reason(const std::string& reason) {
-  constexpr std::string_view start = " (known ";
-  const std::size_t at = reason.find(start);
-  if (at == std::string::npos) return {};
-  std::string known = reason.substr(at + start.size());
-  if (known.ends_with(')')) known.pop_back();
-  return known;
-}
-
-// The note reads "contract table, f32, rotary_dim 128, ...".
-std::string dtype_in_note(const std::string& note) {
-  const std::size_t comma = note.find(", ");
-  if (comma == std::string::npos) return {};
-  const std::size_t from = comma + 2;
-  return note.substr(from, note.find(", ", from) - from);
-}
-
 std::string fingerprint_of(const Results& results) {
   Fingerprint print;
-  const auto add = [&print](const auto& row) { print.add(to_json_line(row) + '\n'); };
+  const auto add = [&print](const auto& row) { print.add(to_json_line(row) + '\\n'); };
   const auto add_all = [&add](const auto& rows) {
     for (const auto& row : rows) add(row);
   };

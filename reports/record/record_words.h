@@ -16,21 +16,19 @@ namespace ropewalk::report {
 /// failure.
 enum class Verdict { pass, fail, crash, hang, vacuous, unsupported, skipped };
 
-/// The outcome of a contestant on a workload. New files hold `measured` to `skipped`; older files
-/// hold words up to `implausible`. Reports add what the rounds say, and a comparison of two runs
-/// adds the rest.
+/// The outcome of a contestant on a workload. Files hold `measured` to `implausible`. Reports add
+/// what the rounds say, and a comparison of two runs adds the rest.
 enum class Outcome {
   measured,  ///< a speed without a claim: claims are computed from the rounds
   broken,    ///< shown without any number
   skipped,
-  unsupported,
+  implausible,  ///< faster than memory allows
   faster,
   slower,
   same,
   unresolved,
-  implausible,  ///< faster than memory allows
-  invalid,      ///< the rounds cannot support a claim
-  changed,      ///< the name is the same, the work is not
+  invalid,  ///< the rounds cannot support a claim
+  changed,  ///< the name is the same, the work is not
   gone,
   added,
 };
@@ -53,9 +51,9 @@ template <>
 inline constexpr std::array<std::string_view, 7> words_of<Verdict> = {
     "PASS", "FAIL", "CRASH", "HANG", "VACUOUS", "UNSUPPORTED", "SKIPPED"};
 template <>
-inline constexpr std::array<std::string_view, 13> words_of<Outcome> = {
-    "MEASURED",   "BROKEN",      "SKIPPED", "UNSUPPORTED", "FASTER", "SLOWER", "SAME",
-    "UNRESOLVED", "IMPLAUSIBLE", "INVALID", "CHANGED",     "GONE",   "NEW"};
+inline constexpr std::array<std::string_view, 12> words_of<Outcome> = {
+    "MEASURED", "BROKEN",     "SKIPPED", "IMPLAUSIBLE", "FASTER", "SLOWER",
+    "SAME",     "UNRESOLVED", "INVALID", "CHANGED",     "GONE",   "NEW"};
 template <>
 inline constexpr std::array<std::string_view, 4> words_of<Role> = {"kernel", "baseline",
                                                                    "null_twin", "ceiling"};
@@ -94,9 +92,6 @@ constexpr bool is_failure(Verdict v) {
 }
 constexpr bool is_not_run(Verdict v) {
   return v == Verdict::unsupported || v == Verdict::skipped;
-}
-constexpr bool is_not_run(Outcome o) {
-  return o == Outcome::unsupported || o == Outcome::skipped;
 }
 
 }  // namespace ropewalk::report

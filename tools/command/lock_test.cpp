@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 
+#include "base/system/process_stat.h"
 #include "tools/tests/shell.h"
 
 namespace {
@@ -140,7 +141,8 @@ TEST(Folder, IsFreeOnceItsRunWasKilled) {
     EXPECT_TRUE(rows.starts_with("{\"schema\":1,\"row\":\"run\"")) << rows;
     EXPECT_FALSE(FolderHeld(out).was_free());
     ASSERT_EQ(kill(process, SIGKILL), 0);
-    while (kill(process, 0) == 0) usleep(1000);  // init reaps it
+    for (int wait = 0; wait < 1000 && is_running(process); ++wait) usleep(10'000);
+    EXPECT_FALSE(is_running(process));
     EXPECT_TRUE(FolderHeld(out).was_free()) << jobs;
   }
 }

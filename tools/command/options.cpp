@@ -84,8 +84,6 @@ void refuse_empty_values(CLI::App& verb) {
 void define(CLI::App& verb, ListOptions& o) {
   add_kernel_options(verb, o);
   add_no_cuda_option(verb, o);
-  verb.add_flag("--float-modes", o.float_modes,
-                "also run each kernel with flush to zero and with other rounding modes");
   add_workload_options(verb, o);
   add_json_option(verb, o.json);
   add_quiet_option(verb, o.quiet, "leave out properties and workloads");
@@ -256,8 +254,8 @@ void add_verb(CLI::App& app, const Verb& v, const Typed& typed, Parsed& parsed) 
 constexpr Verb verbs[] = {
     {"list", add_verb<ListOptions>,
      "kernels, properties and workloads, and what each kernel offers",
-     "  ropewalk list\n  ropewalk list --plugin ./my_kernel.so\n  ropewalk list --float-modes\n  "
-     "ropewalk list --cpu-features ''\n  ropewalk list --config Meta-Llama-3-8B/config.json"},
+     "  ropewalk list\n  ropewalk list --plugin ./my_kernel.so\n  ropewalk list "
+     "--cpu-features ''\n  ropewalk list --config Meta-Llama-3-8B/config.json"},
     {"verify", add_verb<VerifyOptions>, "judge whether kernels are right",
      "  ropewalk verify\n  ropewalk verify --profile smoke --kernel 'p*'\n"
      "  ropewalk verify --plugin ./my_kernel.so --kernel my_kernel --property norm --property "

@@ -47,7 +47,7 @@ struct JudgingOptions : RunIdentity, KernelChoice {
 };
 
 struct ListOptions : KernelChoice, WorkloadChoice {
-  bool float_modes = false, json = false, quiet = false;
+  bool json = false, quiet = false;
 };
 
 struct VerifyOptions : JudgingOptions, WorkloadChoice {

@@ -187,8 +187,8 @@ TEST(KnownFailuresCommand, StayKnownWhenABenchIsResumed) {
       out.string() + plugin + with_known("mutant_* * 2999-12-31 issue 7\n");
   const Result killed =
       shell(std::string(ROPEWALK_EXECUTABLE) + " " + start +
-            "--launches 40 & p=$!; while kill -0 $p && ! grep -sq ceiling_update " + journal +
-            "; do sleep 0.1; done; kill -9 $p; wait $p");
+            "--launches 40 & p=$!; for i in $(seq 1000); do grep -sq ceiling_update " + journal +
+            " && break; sleep 0.1; done; kill -9 $p; wait $p");
   EXPECT_EQ(killed.code, 137) << killed.out << killed.err;
   std::string text = slurp(journal);
   EXPECT_TRUE(contains(text, R"("outcome":"BROKEN")")) << text << killed.err;

@@ -39,7 +39,8 @@ void forge_garbage() {
 void forge_row() {
   say_row(R"({"schema":1,"row":"timing","kernel":"plain","summary":"","workload":"invented",)"
           R"("source":"","phase":"decode","board":"half_split / f32 / in place / table",)"
-          R"("outcome":"MEASURED","reason":"","tokens":1,"bytes":1,"working_set_bytes":1,)"
+          R"("outcome":"MEASURED","reason":"","known":"","tokens":1,"bytes":1,)"
+          R"("working_set_bytes":1,)"
           R"("ns_per_token":[0.001],"iterations":[1],"ns_per_token_median":0.001,)"
           R"("gb_per_s_median":1,"role":"kernel","engine":"paired","launch":0,"threads":1,)"
           R"("processors":"","variant":"","table_bytes":0,"workspace_bytes":0,)"

@@ -150,8 +150,8 @@ TEST(Bench, PicksItsCeilingsAgainWhereThatWasKilled) {
             "--no-cuda", "--plugin", plugin.c_str(), nullptr);
       _exit(127);
     }
-    int killed = 0, status = 0;
-    while (waitpid(run, &status, WNOHANG) == 0) {
+    int killed = 0, status = -1;
+    for (int look = 0; look < 60'000 && waitpid(run, &status, WNOHANG) == 0; ++look) {
       const pid_t worker = killed == 1 && once ? 0 : picking_worker(run);
       if (worker != 0 && kill(worker, SIGKILL) == 0) {
         ++killed;
@@ -159,6 +159,7 @@ TEST(Bench, PicksItsCeilingsAgainWhereThatWasKilled) {
       }
       usleep(1000);
     }
+    if (status == -1) kill(run, SIGKILL);
     EXPECT_GE(killed, once ? 1 : 2) << "a start that is killed has one more try, picking two more";
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     if (once)

@@ -40,7 +40,10 @@ wait_for_the_moment() {  # FOLDER PROCESS
   case $((RANDOM % 6)) in
     0 | 1) pause_ms $((RANDOM % 100)) ;;
     2)
-      while kill -0 "$2" 2>/dev/null && ! last_files_are_written "$1" >/dev/null; do pause_ms 2; done
+      for ((ms = 0; ms < 60000; ms += 2)); do
+        if ! kill -0 "$2" 2>/dev/null || last_files_are_written "$1" >/dev/null; then break; fi
+        pause_ms 2
+      done
       pause_ms $((RANDOM % 10)) ;;
     *) ms=$((RANDOM % (usual_ms[$verb] + 1))); pause_ms "$ms" ;;
   esac

@@ -68,8 +68,6 @@ INSTANTIATE_TEST_SUITE_P(
         Unclean{"release_rounds_down", "release left the floating-point environment changed"},
         Unclean{"release_throws", "release: an exception left the kernel: something"},
         Unclean{"ignores_signal", "left SIGUSR2's handler changed"},
-        Unclean{"lowers_limit", "left resource limit "},
-        Unclean{"locks_memory", "left memory locked"},
         Unclean{"allocates", "called the allocator "},
         Unclean{"marks_problem", "apply wrote into its rope_problem while timed"},
         Unclean{"marks_operands", "apply wrote into its rope_operands while timed"},

@@ -3,8 +3,6 @@
 // entry leaves something in the process, or apply does what it may not do. `innocent` is
 // clean, and `prepare_does_much` does everything that prepare may do.
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,16 +41,6 @@ void round_down() {
 }
 void ignore_signal() {
   std::signal(SIGUSR2, SIG_IGN);
-}
-void lower_limit() {
-  const rlimit none{0, 0};
-  setrlimit(RLIMIT_CORE, &none);
-  const rlimit few{512, 512};
-  setrlimit(RLIMIT_NOFILE, &few);
-}
-void lock_memory() {
-  static const int some = 1;
-  mlock(&some, sizeof some);
 }
 void allocate() {
   void* volatile memory = std::malloc(999);
@@ -143,8 +131,6 @@ constexpr Entries all[] = {
     {.name = "release_rounds_down", .release = release<round_down>},
     {.name = "release_throws", .release = release<throw_something>},
     {.name = "ignores_signal", .apply = late<ignore_signal>},
-    {.name = "lowers_limit", .apply = late<lower_limit>},
-    {.name = "locks_memory", .apply = late<lock_memory>},
     {.name = "allocates", .apply = apply<allocate>},
     {.name = "marks_problem", .apply = mark_problem},
     {.name = "marks_operands", .apply = mark_operands},

@@ -9,7 +9,6 @@
 #include "harness/judge/judge.h"
 #include "harness/judge/offer.h"
 #include "harness/worker/own_workers.h"
-#include "properties/observe/float_modes.h"
 #include "properties/search/verify.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
@@ -62,10 +61,9 @@ void list_kernel(Subject& subject, const std::vector<ModelShape>& models) {
       const std::string cell = fmt::format("{} {}", word_of(pairing), word_of(dtype));
       if (!probe.offer) {
         const CallResult& last = probe.last_refusal;
-        const bool heard =
-            last.kind == CallResult::Kind::unsupported && !probe.refusal.reason.empty();
-        const std::string& reason = heard ? probe.refusal.reason : last.text;
-        fmt::print("  {:<20} {:<16} UNSUPPORTED: {}\n", "", cell, reason);
+        const bool died = last.kind != CallResult::Kind::unsupported;
+        fmt::print("  {:<20} {:<16} UNSUPPORTED: {}\n", "", cell,
+                   died ? last.text : fmt::format("{}", fmt::join(probe.reasons, "; ")));
         continue;
       }
       const std::string declared = declared_words(k, dtype);
@@ -86,12 +84,6 @@ void list_json(const KernelFacts& k) {
   row.judged_on = judged_on(k);
   row.error_bound = k.error_bound;
   fmt::print("{}\n", to_json_line(row));
-}
-
-// For information only: the contract asks callers for round-to-nearest without flushing.
-void list_float_modes(Subject& subject, bool json) {
-  for (const FloatModeNote& note : float_mode_notes(subject))
-    fmt::print(json ? stderr : stdout, "  {:<20} entered {}: {}\n", "", note.mode, note.effect);
 }
 
 void list_config(const ModelConfig& config) {
@@ -119,7 +111,6 @@ int run(const ListOptions& options) {
     if (!matches(options.kernels, k.name)) continue;
     Subject subject{workers.of(k), oracle, k};
     options.json ? list_json(k) : list_kernel(subject, models);
-    if (options.float_modes && k.cannot_run.empty()) list_float_modes(subject, options.json);
     flush_output();
   }
   if (options.json || options.quiet) return 0;
