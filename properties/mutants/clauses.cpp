@@ -66,21 +66,6 @@ void allocate() {
 }
 const RegisteredKernel allocates = in_apply<allocate>("mutant_allocates_table");
 
-// A buffer that grows once, after many calls.
-void allocate_on_third_call() {
-  static int calls = 0;
-  if (++calls % 3 == 0) allocate();
-}
-const RegisteredKernel allocates_on_third_call =
-    in_apply<allocate_on_third_call>("mutant_allocates_on_third_call_table");
-
-void allocate_by_new() {
-  const auto* volatile value = new int(1);
-  delete value;
-}
-const RegisteredKernel allocates_by_new =
-    in_apply<allocate_by_new>("mutant_allocates_by_new_table");
-
 // A sanitizer maps memory and runs threads of its own, so the worker does not look for either then.
 extern "C" [[gnu::weak]] void __sanitizer_set_death_callback(void (*)());  // NOLINT: its own name
 bool under_sanitizer() {
@@ -119,11 +104,6 @@ void print() {
   std::printf("rotated\n");
 }
 const RegisteredKernel prints = in_apply<print>("mutant_prints_table");
-
-void write_to_stderr() {
-  if (write(STDERR_FILENO, "\x1b[1mdone", 8) < 0) return;
-}
-const RegisteredKernel writes_to_stderr = in_apply<write_to_stderr>("mutant_says_done_table");
 
 // ---- what an entry must not leave behind
 
@@ -183,8 +163,6 @@ void leave_a_descriptor() {
 }
 const RegisteredKernel leaves_descriptor =
     in_apply<leave_a_descriptor>("mutant_leaves_descriptor_table");
-const RegisteredKernel prepare_leaves_descriptor =
-    in_prepare<leave_a_descriptor>("mutant_prepare_leaves_descriptor_table");
 
 // Takes a high descriptor, which a count from below does not reach.
 void leave_a_high_descriptor() {
@@ -193,15 +171,11 @@ void leave_a_high_descriptor() {
 const RegisteredKernel leaves_high_descriptor =
     in_apply<leave_a_high_descriptor>("mutant_leaves_high_descriptor_table");
 
-// These two close the shared memory, and the socket that carries the answers.
+// Closes the shared memory.
 void close_the_memory() {
   close(4);
 }
-void close_the_socket() {
-  close(3);
-}
 const RegisteredKernel closes_memory = in_apply<close_the_memory>("mutant_closes_memory_table");
-const RegisteredKernel closes_socket = in_apply<close_the_socket>("mutant_closes_socket_table");
 
 void silence_stdout() {
   const int nowhere = open("/dev/null", O_WRONLY);
@@ -274,28 +248,16 @@ const RegisteredKernel counts_down = with("mutant_counts_down_table", ropewalk_m
 
 // ---- changes of the arguments
 
-template <void (*misdeed)(rope_problem&, rope_operands&)>
-RegisteredKernel writes_into(const char* name) {
-  KernelInfo info = half_split(name);
+KernelInfo forgets_output_info() {
+  KernelInfo info = half_split("mutant_writes_into_operands_table");
   info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
     const std::int32_t answer = apply<Correct>(p, o, state);
-    misdeed(*const_cast<rope_problem*>(p), *const_cast<rope_operands*>(o));
+    const_cast<rope_operands*>(o)->tensor[0].out = nullptr;
     return answer;
   };
-  return RegisteredKernel(info);
+  return info;
 }
-
-void mark_as_seen(rope_problem& p, rope_operands&) {
-  p.reserved = 1;
-}
-const RegisteredKernel writes_problem =
-    writes_into<mark_as_seen>("mutant_writes_into_problem_table");
-
-void forget_output(rope_problem&, rope_operands& o) {
-  o.tensor[0].out = nullptr;
-}
-const RegisteredKernel writes_operands =
-    writes_into<forget_output>("mutant_writes_into_operands_table");
+const RegisteredKernel forgets_output{forgets_output_info()};
 
 // ---- answers that change
 

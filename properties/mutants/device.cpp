@@ -102,16 +102,6 @@ struct Waits : CorrectDevice {
 };
 const RegisteredKernel waits = on_device<Waits>("mutant_device_waits_table");
 
-struct AllocatesInApply : CorrectDevice {
-  static int before(const rope_problem&, const rope_operands&, DeviceState&) {
-    unsigned long long memory = 0;
-    cuMemAlloc_v2(&memory, 4096);
-    cuMemFree_v2(memory);
-    return ROPE_OK;
-  }
-};
-const RegisteredKernel allocates = on_device<AllocatesInApply>("mutant_device_allocates_table");
-
 // Allocated in the order of the stream, which a capture allows.
 struct AllocatesOnStream : CorrectDevice {
   static int before(const rope_problem&, const rope_operands& o, DeviceState&) {
@@ -161,15 +151,6 @@ struct WritesInput : CorrectDevice {
   }
 };
 const RegisteredKernel writes_input = on_device<WritesInput>("mutant_device_writes_input_table");
-
-struct WritesTable : CorrectDevice {
-  static void body(const Launched& call) {
-    CorrectDevice::body(call);
-    auto* cos = static_cast<float*>(const_cast<void*>(call.operands.tensor[0].cos));
-    cos[0] = -cos[0];
-  }
-};
-const RegisteredKernel writes_table = on_device<WritesTable>("mutant_device_writes_table_table");
 
 // One page past the region's end, so within the zone behind it.
 struct WritesPast : CorrectDevice {

@@ -1,9 +1,7 @@
 // Errors in how a call ends. Every property must end with a verdict, and the run must go on.
 #include <pthread.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include <cfenv>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -29,13 +27,6 @@ const RegisteredKernel segfault{
       return std::int32_t{ROPE_OK};
     })};
 
-// Leaves rounding down set, which would change the results of the next kernel.
-const RegisteredKernel leaves_rounding{with_apply(
-    "mutant_leaves_rounding", [](const rope_problem* p, const rope_operands* o, void* state) {
-      std::fesetround(FE_DOWNWARD);
-      return apply<Correct>(p, o, state);
-    })};
-
 #if defined(__x86_64__)
 // MMX code without its emms, so long double results of the next kernel are NaN.
 const RegisteredKernel leaves_mmx{
@@ -45,13 +36,6 @@ const RegisteredKernel leaves_mmx{
       return answer;
     })};
 #endif
-
-// CRASH by a signal that the library raises, like an assertion in a dependency.
-const RegisteredKernel aborts{
-    with_apply("mutant_aborts", [](const rope_problem*, const rope_operands*, void*) {
-      std::abort();
-      return std::int32_t{ROPE_OK};
-    })};
 
 // CRASH without a signal: the process exits with success.
 const RegisteredKernel exits{
@@ -68,34 +52,11 @@ const RegisteredKernel hangs{
       return std::int32_t{ROPE_OK};
     })};
 
-// The same without running any exit handler.
-const RegisteredKernel exits_at_once{
-    with_apply("mutant_exits_at_once", [](const rope_problem*, const rope_operands*, void*) {
-      _exit(0);
-      return std::int32_t{ROPE_OK};
-    })};
-
 // Ends the thread on which it was called, so no thread of the process goes on.
 const RegisteredKernel ends_thread{
     with_apply("mutant_ends_thread", [](const rope_problem*, const rope_operands*, void*) {
       pthread_exit(nullptr);
       return std::int32_t{ROPE_OK};
-    })};
-
-// Ends like a process that the system kills when memory runs out.
-const RegisteredKernel kills_itself{
-    with_apply("mutant_kills_itself", [](const rope_problem*, const rope_operands*, void*) {
-      std::raise(SIGKILL);
-      return std::int32_t{ROPE_OK};
-    })};
-
-// Right in two calls, then CRASH.
-const RegisteredKernel third_call{
-    with_apply("mutant_third_call", [](const rope_problem* p, const rope_operands* o, void* state) {
-      static int calls = 0;
-      volatile float* volatile nowhere = nullptr;
-      if (++calls % 3 == 0) *nowhere = 1;
-      return apply<Correct>(p, o, state);
     })};
 
 // Frees memory that is not its own.
@@ -105,12 +66,6 @@ const RegisteredKernel frees_argument{with_apply(
       void* volatile output = o->tensor[0].out;
       std::free(output);
       return answer;
-    })};
-
-// Writes bytes that are no message to the descriptor on which the worker answers.
-const RegisteredKernel talks_to_parent{with_apply(
-    "mutant_talks_to_parent", [](const rope_problem* p, const rope_operands* o, void* state) {
-      return write(3, "hello", 5) < 0 ? std::int32_t{ROPE_FAILED} : apply<Correct>(p, o, state);
     })};
 
 // Overwrites the page that tells the parent how far the worker is.
@@ -129,11 +84,6 @@ const RegisteredKernel throws{with_apply(
       if (p->batch > 0) throw std::runtime_error("out of patience");
       return ROPE_OK;
     })};
-
-// Reports failure. Such a claim counts as failed, too.
-const RegisteredKernel fails{with_apply(
-    "mutant_fails",
-    [](const rope_problem*, const rope_operands*, void*) { return std::int32_t{ROPE_FAILED}; })};
 
 // Refuses in apply what supports accepted. This must not avoid a comparison.
 const RegisteredKernel refuses_late{
@@ -169,14 +119,6 @@ KernelInfo dies_in_release_info() {
   return info;
 }
 const RegisteredKernel dies_in_release{dies_in_release_info()};
-
-// Accepts a problem that it then cannot prepare.
-KernelInfo fails_to_prepare_info() {
-  KernelInfo info = table_info<Correct>("mutant_fails_to_prepare");
-  info.prepare = [](const rope_problem*, void**) -> std::int32_t { return ROPE_FAILED; };
-  return info;
-}
-const RegisteredKernel fails_to_prepare{fails_to_prepare_info()};
 
 }  // namespace
 }  // namespace ropewalk::mutants

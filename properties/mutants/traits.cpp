@@ -99,26 +99,6 @@ KernelInfo marks_when_asked() {
 }
 const RegisteredKernel when_asked{marks_when_asked()};
 
-KernelInfo marks_for_workspace() {
-  KernelInfo info = table_info<Correct>("mutant_marks_problem_for_workspace_table");
-  info.workspace_bytes = [](const rope_problem* p) -> std::size_t {
-    mark(p);
-    return 0;
-  };
-  return info;
-}
-const RegisteredKernel for_workspace{marks_for_workspace()};
-
-KernelInfo marks_in_prepare() {
-  KernelInfo info = table_info<Correct>("mutant_marks_problem_in_prepare_table");
-  info.prepare = [](const rope_problem* p, void**) -> std::int32_t {
-    mark(p);
-    return ROPE_OK;
-  };
-  return info;
-}
-const RegisteredKernel in_prepare{marks_in_prepare()};
-
 // Writes long after prepare, to an address that it kept.
 KernelInfo marks_in_release() {
   KernelInfo info = table_info<Correct>("mutant_marks_problem_in_release_table");

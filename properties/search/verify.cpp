@@ -148,6 +148,7 @@ class Combination {
       limits.profile = plan_.profile;
       limits.seed = hash_text(plan_.seed, "array");
       limits.until_failure = plan_.until_failure;
+      limits.most_cases = plan_.array_cases;
       if (plan_.profile == Profile::smoke) limits.large = &large_;
       array_ = run_array(subject_, offer_, judged, limits);
     }

@@ -26,8 +26,9 @@ struct VerifyPlan {
   Profile profile = Profile::standard;
   std::uint64_t seed = 1;
   bool shrink = true;
-  bool until_failure = false;  ///< a kernel's first failure is its last row
-  std::int64_t cases = 0;      ///< cases for each property; 0: the profile's number
+  bool until_failure = false;    ///< a kernel's first failure is its last row
+  std::int64_t cases = 0;        ///< cases for each property; 0: the profile's number
+  std::int64_t array_cases = 0;  ///< at most so many of the covering array; 0: all
   /// Called with each feature that a kernel offers, before the kernel is judged. May be empty.
   std::function<void(const harness::LedgerKey&)> on_offer;
 };

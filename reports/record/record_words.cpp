@@ -39,7 +39,7 @@ std::string kernel_of(const TimingRow& row) {
 
 std::string fingerprint_of(const Results& results) {
   Fingerprint print;
-  const auto add = [&print](const auto& row) { print.add(to_json_line(row) + '\\n'); };
+  const auto add = [&print](const auto& row) { print.add(to_json_line(row) + '\n'); };
   const auto add_all = [&add](const auto& rows) {
     for (const auto& row : rows) add(row);
   };

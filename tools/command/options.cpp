@@ -114,6 +114,11 @@ void define(CLI::App& verb, MutantsOptions& o) {
   o.no_cuda = true;
   verb.add_flag("--first-kill", o.first_kill,
                 "after a kernel's first failure, continue with the next kernel");
+  verb.add_option(
+          "--array-cases", o.array_cases,
+          "no more cases of the covering array for each pairing and data type (default: all)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{10'000'000}, "1 to 10000000"));
   verb.add_option("--markdown", o.markdown, "also write the matrix and the scores to this file")
       ->type_name("FILE.md");
   verb.add_option("--strength", o.strength,

@@ -77,9 +77,10 @@ struct ReplayOptions {
 };
 
 struct MutantsOptions : JudgingOptions {
-  bool first_kill = false;  ///< no more cases for a kernel after its first failure
-  std::string markdown;     ///< the path of a file to write; may be empty
-  int strength = 0;         ///< only mutants that need so many conditions to meet; 0: all
+  bool first_kill = false;       ///< no more cases for a kernel after its first failure
+  std::int64_t array_cases = 0;  ///< at most so many of the covering array; 0: all
+  std::string markdown;          ///< the path of a file to write; may be empty
+  int strength = 0;              ///< only mutants that need so many conditions to meet; 0: all
   bool json = false, quiet = false;
 };
 

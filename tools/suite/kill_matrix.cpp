@@ -163,13 +163,8 @@ std::string KillMatrix::as_text() const {
     out += "\n";
   }
   out += fmt::format("\n{}\n\n", legend);
-  for (const std::string& p : properties_) {
-    const auto alone = kills_of(p, true);
-    out += fmt::format("{:<20} kills {:>3}{}{}\n", p, kills_of(p, false).size(),
-                       alone.empty() ? "" : ", alone: ", fmt::join(alone, " "));
-  }
   const std::size_t mutants = count(true, nullptr), correct = count(false, nullptr);
-  out += fmt::format("\n{} of {} mutants killed, {} of {} correct kernels hold\n",
+  out += fmt::format("{} of {} mutants killed, {} of {} correct kernels hold\n",
                      count(true, &KillMatrix::killed), mutants, count(false, &KillMatrix::holds),
                      correct);
   for (const Score& s : scores())

@@ -96,6 +96,7 @@ int run(const MutantsOptions& options) {
   }
   plan.shrink = false;  // only whether the mutant dies matters
   plan.until_failure = options.first_kill;
+  plan.array_cases = options.array_cases;
   const bool by_all = options.properties.empty() && options.strength == 0 && !options.first_kill;
   if (by_all && options.kernels.empty()) plan.more = weaker_suites();
   Progress progress(options.quiet);

@@ -3,7 +3,7 @@
 // first path handles.
 //
 // This is the table: plain words, with no kernel in it. The plugin gives each word its meaning in a
-// kernel (faults.cpp, regions.cpp, refusals.cpp), and properties/witness its meaning in a case.
+// kernel (faults.cpp, regions.cpp, refusals.cpp), and composed_test.cpp its meaning in a case.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -15,46 +15,9 @@
 
 namespace ropewalk::mutants {
 
-/// What a condition is about. Conditions of one factor exclude each other.
-enum class Factor {
-  operation,
-  pairing,
-  placement,
-  rows_by,
-  table_stride,
-  own_tables,
-  position_type,
-  position_stride,
-  position_order,
-  position_range,
-  layout_in,
-  layout_out,
-  window,
-  rotary_dim,
-  heads,
-  tensors,
-  copied,
-  tokens,
-  batch,
-  bytes,
-  scale,
-  data,
-  before,
-  threads,
-  types,
-  table_type
-};
-
 /// The level of a planted error: the strength of the cases that must kill it. Smoke must kill level
 /// 2, standard level 3, and full every level.
 using Level = int;
-
-/// A value of one factor.
-struct Condition {
-  std::string_view word;
-  Factor factor;
-  Level least = 2;  ///< the level of a case that is too large for weaker profiles
-};
 
 /// An error, and the conditions that must hold for it to show.
 struct FaultWords {
@@ -93,10 +56,6 @@ struct Composed {
   std::string_view refusal;  ///< empty: it accepts everything of its form
 };
 
-const std::vector<Condition>& conditions();
-const std::vector<FaultWords>& faults();
-const std::vector<RefusalWords>& refusals();
-
 /// Every kernel of the table.
 const std::vector<Composed>& composed_kernels();
 
@@ -107,7 +66,6 @@ std::string control_of(const Form& form);
 const Composed* composed_named(std::string_view kernel);
 
 /// Each of these throws std::logic_error for a word that is not in the table.
-const Condition& condition_named(std::string_view word);
 const FaultWords& fault_named(std::string_view word);
 const RefusalWords& refusal_named(std::string_view word);
 

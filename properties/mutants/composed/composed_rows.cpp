@@ -339,7 +339,9 @@ std::vector<std::string_view> conditions_of(const Member& member) {
 Level level_of(const Member& member) {
   const auto words = conditions_of(member);
   Level level = static_cast<Level>(words.size());
-  for (const std::string_view word : words) level = std::max(level, condition_named(word).least);
+  // These cases are too large for weaker profiles.
+  if (std::ranges::count(words, "above_4_mib") > 0) level = std::max(level, 3);
+  if (std::ranges::count(words, "above_16_mib") > 0) level = std::max(level, 4);
   return level;
 }
 

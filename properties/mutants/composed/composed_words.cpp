@@ -1,4 +1,4 @@
-// The words of the table: conditions, faults, refusals.
+// The words of the table: faults and refusals.
 #include <algorithm>
 #include <stdexcept>
 
@@ -13,67 +13,6 @@ const auto& named(const Words& list, std::string_view word) {
       std::find_if(list.begin(), list.end(), [&](const auto& each) { return each.word == word; });
   if (found == list.end()) throw std::logic_error("no such word: " + std::string(word));
   return *found;
-}
-
-}  // namespace
-
-const std::vector<Condition>& conditions() {
-  static const std::vector<Condition> list = {
-      {"transposed", Factor::operation},
-      {"interleaved", Factor::pairing},
-      {"in_place", Factor::placement},
-      {"out_of_place", Factor::placement},
-      {"first_in_place", Factor::placement},
-      {"by_token", Factor::rows_by},
-      {"padded_table", Factor::table_stride},
-      {"own_tables", Factor::own_tables},
-      {"own_sin", Factor::own_tables},
-      {"i64_positions", Factor::position_type},
-      {"strided_positions", Factor::position_stride},
-      {"random_positions", Factor::position_order},
-      {"negative_positions", Factor::position_range},
-      {"above_2_15", Factor::position_range},
-      {"above_2_17", Factor::position_range},
-      {"above_2_24", Factor::position_range},
-      {"padded_in", Factor::layout_in},
-      {"head_major", Factor::layout_in},
-      {"padded_out", Factor::layout_out},
-      {"partial", Factor::window},
-      {"inner_window", Factor::window},
-      {"ragged_pairs", Factor::rotary_dim},
-      {"wide_ragged", Factor::rotary_dim},
-      {"above_128_dims", Factor::rotary_dim},
-      {"above_17_heads", Factor::heads},
-      {"from_32_heads", Factor::heads},
-      {"odd_heads", Factor::heads},
-      {"second_tensor", Factor::tensors},
-      {"more_key_heads", Factor::tensors},
-      {"copied", Factor::copied},
-      {"ragged_tokens", Factor::tokens},
-      {"above_33_tokens", Factor::tokens},
-      {"from_64_tokens", Factor::tokens},
-      {"from_100_tokens", Factor::tokens},
-      {"above_1000_tokens", Factor::tokens},
-      {"two_rows", Factor::batch},
-      {"above_11_rows", Factor::batch},
-      {"above_512_rows", Factor::batch},
-      {"above_256_kib", Factor::bytes},
-      {"above_4_mib", Factor::bytes, 3},
-      {"above_16_mib", Factor::bytes, 4},
-      {"scaled", Factor::scale},
-      {"long_scale", Factor::scale},
-      {"negative_scale", Factor::scale},
-      {"scale_near_one", Factor::scale},
-      {"edge_data", Factor::data},
-      {"subnormal_data", Factor::data},
-      {"zero_heads", Factor::data},
-      {"others_before", Factor::before},
-      {"at_once", Factor::threads},
-      {"mixed_types", Factor::types},
-      {"copied_type", Factor::types},
-      {"table_type", Factor::table_type},
-  };
-  return list;
 }
 
 const std::vector<FaultWords>& faults() {
@@ -239,9 +178,8 @@ const std::vector<RefusalWords>& refusals() {
   return list;
 }
 
-const Condition& condition_named(std::string_view word) {
-  return named(conditions(), word);
-}
+}  // namespace
+
 const FaultWords& fault_named(std::string_view word) {
   return named(faults(), word);
 }

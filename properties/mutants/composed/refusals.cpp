@@ -16,81 +16,12 @@ bool all_tensors(const rope_problem& p, Test&& test) {
   return std::all_of(std::begin(p.tensor), std::begin(p.tensor) + p.tensor_count, test);
 }
 
-bool odd_halves(const rope_problem& p) {
-  return p.rotary_dim % 4 == 0;
-}
-
-bool other_windows(const rope_problem& p) {
-  return p.rotary_dim == 64 && all_tensors(p, [](const rope_tensor& s) {
-           return s.rotate != 0 && s.head_dim == 192 && s.rotary_offset == 128;
-         });
-}
-
-bool part_blocks(const rope_problem& p) {
-  return p.tokens == 1 || p.tokens % 64 == 0;
-}
-
 bool queries_and_keys(const rope_problem& p) {
   return p.tensor_count == 2 && p.tensor[0].heads == 32 && p.tensor[1].heads == 8;
 }
 
-bool long_prompts(const rope_problem& p) {
-  return p.tokens <= 64;
-}
-
-bool other_models(const rope_problem& p) {
-  return queries_and_keys(p) && p.rotary_dim == 128 &&
-         all_tensors(p, [](const rope_tensor& s) { return s.rotate != 0 && s.head_dim == 128; });
-}
-
 bool is_power_of_two(std::int64_t size) {
   return std::has_single_bit(static_cast<std::uint64_t>(size));
-}
-bool odd_sizes(const rope_problem& p) {
-  return is_power_of_two(p.batch) && is_power_of_two(p.tokens) && is_power_of_two(p.rotary_dim) &&
-         all_tensors(p, [](const rope_tensor& s) {
-           return is_power_of_two(s.heads) && is_power_of_two(s.head_dim);
-         });
-}
-
-bool short_prompts(const rope_problem& p) {
-  return p.batch == 1 && p.tokens >= 128;
-}
-
-// All tensors lie side by side in every token of one buffer.
-bool unfused(const rope_problem& p) {
-  std::int64_t row = 0;
-  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
-    row += p.tensor[i].heads * p.tensor[i].head_dim;
-  return p.tensor_count >= 2 && p.tokens > 1 && all_tensors(p, [&](const rope_tensor& s) {
-           return s.in_place != 0 && s.in_token_stride == row &&
-                  (s.heads == 1 || s.in_head_stride == s.head_dim) &&
-                  (p.batch == 1 || s.in_batch_stride == p.tokens * row);
-         });
-}
-
-bool packed_positions(const rope_problem& p) {
-  return p.position_dtype == ROPE_I64 && p.tokens > 1 && p.position_token_stride > 1;
-}
-
-bool packed_tables(const rope_problem& p) {
-  return p.table_rows_by == ROPE_ROW_BY_TOKEN && p.table_rows > 1 &&
-         p.table_row_stride > p.rotary_dim / 2;
-}
-
-bool odd_tiles(const rope_problem& p) {
-  return p.tokens % 4 == 0 && all_tensors(p, [](const rope_tensor& s) { return s.heads % 4 == 0; });
-}
-
-bool unscaled(const rope_problem& p) {
-  return p.attention_scale != 0 && p.attention_scale != 1;
-}
-
-bool token_major(const rope_problem& p) {
-  return p.tokens > 1 && all_tensors(p, [](const rope_tensor& s) {
-           return s.heads > 1 && s.in_head_stride > s.in_token_stride &&
-                  s.out_head_stride > s.out_token_stride;
-         });
 }
 
 struct Meaning {
@@ -98,20 +29,65 @@ struct Meaning {
   Accepts accepts;
 };
 constexpr Meaning meanings[] = {
-    {"odd_halves", odd_halves},
-    {"other_windows", other_windows},
-    {"part_blocks", part_blocks},
+    {"odd_halves", [](const rope_problem& p) { return p.rotary_dim % 4 == 0; }},
+    {"other_windows",
+     [](const rope_problem& p) {
+       return p.rotary_dim == 64 && all_tensors(p, [](const rope_tensor& s) {
+                return s.rotate != 0 && s.head_dim == 192 && s.rotary_offset == 128;
+              });
+     }},
+    {"part_blocks", [](const rope_problem& p) { return p.tokens == 1 || p.tokens % 64 == 0; }},
     {"other_heads", queries_and_keys},
-    {"long_prompts", long_prompts},
-    {"other_models", other_models},
-    {"odd_sizes", odd_sizes},
-    {"short_prompts", short_prompts},
-    {"unfused", unfused},
-    {"packed_positions", packed_positions},
-    {"packed_tables", packed_tables},
-    {"odd_tiles", odd_tiles},
-    {"unscaled", unscaled},
-    {"token_major", token_major},
+    {"long_prompts", [](const rope_problem& p) { return p.tokens <= 64; }},
+    {"other_models",
+     [](const rope_problem& p) {
+       return queries_and_keys(p) && p.rotary_dim == 128 &&
+              all_tensors(p,
+                          [](const rope_tensor& s) { return s.rotate != 0 && s.head_dim == 128; });
+     }},
+    {"odd_sizes",
+     [](const rope_problem& p) {
+       return is_power_of_two(p.batch) && is_power_of_two(p.tokens) &&
+              is_power_of_two(p.rotary_dim) && all_tensors(p, [](const rope_tensor& s) {
+                return is_power_of_two(s.heads) && is_power_of_two(s.head_dim);
+              });
+     }},
+    {"short_prompts", [](const rope_problem& p) { return p.batch == 1 && p.tokens >= 128; }},
+    // All tensors lie side by side in every token of one buffer.
+    {"unfused",
+     [](const rope_problem& p) {
+       std::int64_t row = 0;
+       for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+         row += p.tensor[i].heads * p.tensor[i].head_dim;
+       return p.tensor_count >= 2 && p.tokens > 1 && all_tensors(p, [&](const rope_tensor& s) {
+                return s.in_place != 0 && s.in_token_stride == row &&
+                       (s.heads == 1 || s.in_head_stride == s.head_dim) &&
+                       (p.batch == 1 || s.in_batch_stride == p.tokens * row);
+              });
+     }},
+    {"packed_positions",
+     [](const rope_problem& p) {
+       return p.position_dtype == ROPE_I64 && p.tokens > 1 && p.position_token_stride > 1;
+     }},
+    {"packed_tables",
+     [](const rope_problem& p) {
+       return p.table_rows_by == ROPE_ROW_BY_TOKEN && p.table_rows > 1 &&
+              p.table_row_stride > p.rotary_dim / 2;
+     }},
+    {"odd_tiles",
+     [](const rope_problem& p) {
+       return p.tokens % 4 == 0 &&
+              all_tensors(p, [](const rope_tensor& s) { return s.heads % 4 == 0; });
+     }},
+    {"unscaled",
+     [](const rope_problem& p) { return p.attention_scale != 0 && p.attention_scale != 1; }},
+    {"token_major",
+     [](const rope_problem& p) {
+       return p.tokens > 1 && all_tensors(p, [](const rope_tensor& s) {
+                return s.heads > 1 && s.in_head_stride > s.in_token_stride &&
+                       s.out_head_stride > s.out_token_stride;
+              });
+     }},
 };
 
 }  // namespace
