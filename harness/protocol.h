@@ -1,4 +1,4 @@
-// The messages between a parent and its worker: docs/worker-protocol.md, version 7.
+// The messages between a parent and its worker: docs/worker-protocol.md, version 8.
 //
 // One SOCK_SEQPACKET socket (descriptor 3 in the worker) carries Request and Reply. One memfd
 // (descriptor 4) carries everything large: a control page, a call descriptor, then the buffers. All
@@ -12,7 +12,7 @@
 
 namespace ropewalk::harness::protocol {
 
-inline constexpr std::uint32_t version = 7;
+inline constexpr std::uint32_t version = 8;
 inline constexpr int socket_descriptor = 3, memory_descriptor = 4;
 
 /// The exit code of a worker that cannot send its answer.
@@ -53,22 +53,18 @@ enum Step : std::uint32_t {
   step_keep_mapped = 32
 };
 
-/// `nonce` is drawn anew for each request, and every packet of the answer repeats it. A packet that
-/// a kernel writes to the socket lacks the nonce and is no answer.
 struct Request {
   std::uint32_t version = protocol::version;
   Command command = Command::quit;
-  std::uint64_t nonce = 0;
   std::uint32_t kernel = 0;      ///< for list and call: the kernel's index
   std::uint32_t steps = 0;       ///< for call: values of Step, or-ed
   std::uint64_t text_bytes = 0;  ///< for time: the length of the board
 };
-static_assert(sizeof(Request) == 32);
+static_assert(sizeof(Request) == 24);
 
 /// The first fields of every packet that a worker sends.
 struct AnswerHead {
   std::uint32_t version, about;  ///< each packet type names `about` differently
-  std::uint64_t nonce;
 };
 
 enum class Status : std::uint32_t {
@@ -82,19 +78,17 @@ enum class Status : std::uint32_t {
 struct Reply {
   std::uint32_t version = protocol::version;
   Status status = Status::ok;
-  std::uint64_t nonce = 0;
   std::uint64_t repeated = 0;    ///< for step_repeat: the number of calls, see Step
   std::uint32_t kernels = 0;     ///< for hello: the number of kernels
   std::uint32_t exit_code = 0;   ///< for time
   std::uint32_t is_spoiled = 0;  ///< for call: 1 asks for a new worker; this one was left changed
-  char text[476] = {};
+  char text[484] = {};
 };
 static_assert(sizeof(Reply) == 512);
 
 /// One kernel of the worker. Strings are cut to fit and end with 0.
 struct KernelEntry {
   std::uint32_t version, kernel;
-  std::uint64_t nonce;
   char name[64], summary[160], source[160], cpu_features[128];
   char plugin[256];      ///< as given to --plugin; empty for an in-tree kernel
   char cannot_run[256];  ///< why it cannot run on this machine; empty when it can
@@ -103,7 +97,7 @@ struct KernelEntry {
   std::uint32_t flags, extensions;
   double error_bound;
 };
-static_assert(sizeof(KernelEntry) == 1192);
+static_assert(sizeof(KernelEntry) == 1184);
 
 /// The content of a TimedRow.
 enum class Timed : std::uint32_t {
@@ -116,12 +110,11 @@ enum class Timed : std::uint32_t {
 /// Sent while a board runs. A text too long for one packet continues in the next.
 struct TimedRow {
   std::uint32_t version, bytes;  ///< bytes: length of the text from here to its end
-  std::uint64_t nonce;
-  std::uint32_t kind;  ///< Timed
-  std::uint32_t reserved[15];
+  std::uint32_t kind;            ///< Timed
+  std::uint32_t reserved;
   char text[32768];
 };
-static_assert(sizeof(TimedRow) == 32848);
+static_assert(sizeof(TimedRow) == 32784);
 
 /// The place of a buffer. `mapped_bytes` (whole pages) at `file_offset` are mapped between two
 /// guards that cannot be touched. The pointer lies `at` bytes behind the first mapped byte. Regions
@@ -190,20 +183,10 @@ struct Control {
   std::uint32_t fault_is_write;  ///< for SIGSEGV, if the machine tells
   std::uint64_t fault_address;
   MappedRegion mapped[region_count];
-  char last_words[256];       ///< the answer that a worker could not send before it exited
-  std::uint32_t worker;       ///< the process that runs kernels; 0: the started process does
-  std::uint32_t stopped_by;   ///< the signal that stopped the worker; 0: none
-  std::uint64_t label_check;  ///< while timing: check_of(nonce, now_running)
+  char last_words[256];      ///< the answer that a worker could not send before it exited
+  std::uint32_t worker;      ///< the process that runs kernels; 0: the started process does
+  std::uint32_t stopped_by;  ///< the signal that stopped the worker; 0: none
 };
-
-/// The check word of a label that the worker itself wrote. A kernel can write into Control but does
-/// not know the nonce.
-inline std::uint64_t check_of(std::uint64_t nonce, const char* label) {
-  std::uint64_t sum = nonce ^ 0xcbf29ce484222325u;
-  for (; *label != 0; ++label)
-    sum = (sum ^ static_cast<unsigned char>(*label)) * 0x100000001b3u + (nonce << 17 | nonce >> 47);
-  return sum ^ sum >> 29;
-}
 static_assert(sizeof(Control) <= call_offset - control_offset);
 
 /// Reads a text field that another process wrote.

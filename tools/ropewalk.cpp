@@ -17,6 +17,7 @@
 #include "tools/command/lock.h"
 #include "tools/command/options.h"
 #include "tools/command/session.h"
+#include "tools/launches/launches.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
@@ -77,7 +78,7 @@ int run_verb(const Parsed& parsed) {
   } catch (const std::exception& e) {
     // If nothing can be printed, main reports that once.
     if (output_end() == OutputEnd::written) print_error(e.what());
-    return 2;
+    return dynamic_cast<const BoardLost*>(&e) != nullptr ? 1 : 2;
   }
 }
 

@@ -285,12 +285,6 @@ std::vector<CeilingVariant> copy_variants(Dtype dtype) {
       dtype, []<class Data>(std::type_identity<Data>) { return copy_candidates<Data>(); }));
 }
 
-bool is_ceiling_variant(const std::string& name, bool in_place) {
-  const auto candidates = in_place ? update_candidates<float>() : copy_candidates<float>();
-  return std::any_of(candidates.begin(), candidates.end(),
-                     [&](const Candidate& candidate) { return candidate.name == name; });
-}
-
 const CeilingVariant& pick_fastest(const std::vector<CeilingVariant>& variants,
                                    const std::vector<CeilingSpan>& spans) {
   constexpr int rounds = 5;

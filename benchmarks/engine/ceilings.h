@@ -32,9 +32,6 @@ struct CeilingVariant {
 std::vector<CeilingVariant> update_variants(Dtype dtype);
 std::vector<CeilingVariant> copy_variants(Dtype dtype);
 
-/// Whether such a variant exists for any processor.
-bool is_ceiling_variant(const std::string& name, bool in_place);
-
 /// The variant with the smallest median over short interleaved trials. A variant takes about 1 ms,
 /// or longer if one pass takes longer.
 const CeilingVariant& pick_fastest(const std::vector<CeilingVariant>& variants,

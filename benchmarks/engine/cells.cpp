@@ -42,6 +42,36 @@ bool Cell::ready(bool refill) {
 
 namespace {
 
+/// What is known of a row before anything is timed. `table`: the kernel reads its angles from a
+/// table.
+TimingRow known_row(const Workload& w, bool table) {
+  TimingRow row;
+  row.workload = w.name;
+  row.source = w.source;
+  row.phase = word(w.phase);
+  row.board = board_of(w, table ? "table" : "computed");
+  row.tokens = w.batch * w.tokens;
+  row.bytes = traffic_bytes(w, table);
+  row.working_set_bytes = working_set_bytes(w, table);
+  row.table_bytes = table ? table_bytes(w) : 0;
+  return row;
+}
+
+TimingRow known_ceiling_row(const Workload& w, const std::string& variant, bool picked_before) {
+  TimingRow row = known_row(w, false);
+  row.kernel = w.in_place ? "ceiling_update" : "ceiling_copy";
+  row.summary = w.in_place ? "y = a x over the same bytes" : "a copy of the same bytes";
+  if (!variant.empty())
+    row.summary += fmt::format("; the best of its variants in a {}: {}",
+                               picked_before ? "process of its own" : "trial", variant);
+  row.board = board_of(w, "");
+  row.role = Role::ceiling;
+  row.variant = variant;
+  row.bytes = ceiling_traffic_bytes(w);
+  row.working_set_bytes = ceiling_working_set_bytes(w);
+  return row;
+}
+
 constexpr std::int64_t workspace_bytes_max = std::int64_t{1} << 30;
 
 /// Runs a kernel's code. Returns in words what it threw; empty if it threw nothing.
@@ -270,34 +300,6 @@ class CeilingCell final : public Cell {
 };
 
 }  // namespace
-
-TimingRow known_row(const Workload& w, bool table) {
-  TimingRow row;
-  row.workload = w.name;
-  row.source = w.source;
-  row.phase = word(w.phase);
-  row.board = board_of(w, table ? "table" : "computed");
-  row.tokens = w.batch * w.tokens;
-  row.bytes = traffic_bytes(w, table);
-  row.working_set_bytes = working_set_bytes(w, table);
-  row.table_bytes = table ? table_bytes(w) : 0;
-  return row;
-}
-
-TimingRow known_ceiling_row(const Workload& w, const std::string& variant, bool picked_before) {
-  TimingRow row = known_row(w, false);
-  row.kernel = w.in_place ? "ceiling_update" : "ceiling_copy";
-  row.summary = w.in_place ? "y = a x over the same bytes" : "a copy of the same bytes";
-  if (!variant.empty())
-    row.summary += fmt::format("; the best of its variants in a {}: {}",
-                               picked_before ? "process of its own" : "trial", variant);
-  row.board = board_of(w, "");
-  row.role = Role::ceiling;
-  row.variant = variant;
-  row.bytes = ceiling_traffic_bytes(w);
-  row.working_set_bytes = ceiling_working_set_bytes(w);
-  return row;
-}
 
 std::string why_never_timed(std::int32_t memory, std::uint32_t flags) {
   if (memory != ROPE_HOST) return "runs on a CUDA device: not timed";

@@ -98,13 +98,6 @@ KernelPlan plan_of(const Contestant& contestant, const Workload& workload);
 /// Why a contestant is not called on a workload, if it is not.
 std::optional<Refusal> refusal_of(const Contestant& contestant, const Workload& workload);
 
-/// What is known of a row before anything is timed: workload, board, bytes. `table` says that the
-/// kernel reads its angles from a table.
-report::TimingRow known_row(const Workload& workload, bool table);
-/// The same for a ceiling. `picked_before`: its variant was the best in a process of its own.
-report::TimingRow known_ceiling_row(const Workload& workload, const std::string& variant,
-                                    bool picked_before);
-
 /// A cell that calls the kernel. `plan` must be supported. Kernel, workload and data outlive the
 /// cell.
 std::unique_ptr<Cell> make_kernel_cell(const rope_kernel& kernel, KernelPlan plan,

@@ -35,11 +35,11 @@ void SharedMemory::close() {
 
 void SharedMemory::open() {
   close();
-  // memfd needs no /dev/shm. The seals keep a kernel from shrinking the file under the parent, and
-  // from sealing it. A kernel can grow the file, as the parent must be able to.
+  // memfd needs no /dev/shm. The seal keeps a kernel from shrinking the file under the parent. A
+  // kernel can grow the file, as the parent must be able to.
   file_ = memfd_create("ropewalk", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (file_ < 0) throw WorkerError(fmt::format("shared memory: memfd_create: {}", strerror(errno)));
-  if (fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
+  if (fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK) != 0)
     throw WorkerError(fmt::format("shared memory: sealing: {}", strerror(errno)));
   reserve(bytes_at_first);
 }

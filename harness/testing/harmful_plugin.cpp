@@ -2,8 +2,6 @@
 // environment names the harm, and HOSTILE_IN the place: load, supports, prepare or apply
 // (the default). `hostile_neighbour` is correct.
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -18,24 +16,11 @@ namespace ropewalk {
 namespace {
 
 using harness::protocol::memory_descriptor;
-using harness::protocol::Reply;
 using harness::protocol::socket_descriptor;
 
 std::string variable(const char* name, const char* otherwise) {
   const char* value = std::getenv(name);
   return value == nullptr ? otherwise : value;
-}
-
-void send_packet(std::size_t bytes) {
-  const std::string packet(bytes, '\3');
-  (void)!write(socket_descriptor, packet.data(), packet.size());
-}
-
-// Writes a Reply that says all went well. Only its nonce is wrong, because a kernel cannot know the
-// nonce.
-void forge_reply() {
-  const Reply reply{.repeated = 1, .kernels = 1};
-  (void)!write(socket_descriptor, &reply, sizeof reply);
 }
 
 // Leaves a process in a session of its own. The parent of this process ends at once.
@@ -55,29 +40,13 @@ bool was_loaded_before() {
   return false;
 }
 
-void grow_by_writing() {
-  const std::string block(1 << 16, 'x');
-  for (off_t at = 1 << 20; at < (off_t{1} << 28); at += 1 << 16)
-    (void)!pwrite(memory_descriptor, block.data(), block.size(), at);
-}
-
 void act(const std::string& what) {
   if (what == "grow") (void)!ftruncate(memory_descriptor, off_t{1} << 40);
-  if (what == "grow_by_writing") grow_by_writing();
-  if (what == "seal") fcntl(memory_descriptor, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SEAL);
   if (what == "close_socket") close(socket_descriptor);
   if (what == "close_memory") close(memory_descriptor);
-  if (what == "another_socket") dup2(STDIN_FILENO, socket_descriptor);
-  if (what == "shut_socket") shutdown(socket_descriptor, SHUT_RDWR);
-  if (what == "packet_of_5") send_packet(5);
-  if (what == "packet_of_0") (void)!send(socket_descriptor, "", 0, 0);
-  if (what == "forged_reply") forge_reply();
-  for (int i = 0; what == "flood" && i < 1000; ++i) send_packet(512);
-  if (what == "no_wait") fcntl(socket_descriptor, F_SETFL, O_NONBLOCK);
+  if (what == "write_to_socket") (void)!write(socket_descriptor, "noise", 5);
   if (what == "leave_process") leave_process();
   if (what == "leave_and_crash") leave_process(), std::raise(SIGSEGV);
-  if (what == "kill_parent") kill(getppid(), SIGKILL), pause();
-  if (what == "stop_parent") kill(getppid(), SIGSTOP), std::abort();
   if (what == "load_once" && was_loaded_before()) std::_Exit(5);
   if (what == "change_directory") (void)!chdir("/");
 }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -136,21 +135,6 @@ const std::vector<KernelFacts>& Worker::kernels() {
   return kernels_;
 }
 
-// Random bytes are fetched for many requests at once.
-std::uint64_t Worker::next_nonce() {
-  if (nonces_left_ == 0) {
-    if (getrandom(nonces_.data(), sizeof nonces_, GRND_NONBLOCK) != sizeof nonces_)
-      for (std::uint64_t& nonce : nonces_) ++nonce;
-    nonces_left_ = nonces_.size();
-  }
-  return nonces_[--nonces_left_];
-}
-
-Worker::Received Worker::send_request(Request request) {
-  request.nonce = nonce_ = next_nonce();
-  return send(&request, sizeof request);
-}
-
 // The socket has no room after a dozen packets if the worker reads nothing.
 Worker::Received Worker::send(const void* data, std::size_t bytes) {
   const Clock::time_point deadline = after(waiting_limit_s(0));
@@ -191,12 +175,11 @@ Worker::Received Worker::receive(void* data, std::size_t bytes, Deadline deadlin
 bool Worker::is_answer(const void* data, std::size_t length, std::size_t expected) {
   AnswerHead head{};
   if (length >= sizeof head) std::memcpy(&head, data, sizeof head);
-  if (length == expected && head.version == version && head.nonce == nonce_) return true;
-  foreign_ = "wrote to the worker's socket (descriptor 3): a packet of ";
-  if (length != expected)
-    foreign_ += fmt::format("{} bytes, where an answer has {}", length, expected);
-  else
-    foreign_ += fmt::format("{} bytes that answers nothing that was asked", length);
+  if (length == expected && head.version == version) return true;
+  foreign_ = fmt::format(
+      "wrote to the worker's socket (descriptor 3): a packet of {} bytes, where an answer of "
+      "version {} has {}",
+      length, version, expected);
   return false;
 }
 

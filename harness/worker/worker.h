@@ -4,7 +4,6 @@
 #include <spawn.h>
 #include <sys/types.h>
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -90,11 +89,8 @@ class Worker {
   struct TimeResult {
     CallResult result;
     int exit_code = 0;
-    /// Set for a failure: KERNEL|WORKLOAD of the code that ran, as the worker's own code wrote it.
+    /// Set for a failure: KERNEL|WORKLOAD of the code that ran; empty: no kernel's.
     std::string now_running;
-    /// False if a message or a label did not come from the worker's own code. Then any kernel of
-    /// the process may have written it, and now_running is empty.
-    bool known_who = true;
   };
   struct BoardSinks {
     /// Takes a row as JSON. Returns what is wrong with it; empty: the row is accepted.
@@ -138,9 +134,8 @@ class Worker {
   std::string changed_plugin(const std::vector<KernelFacts>& listed) const;
   std::string blame(const std::string& text, bool of_the_one_loading) const;
   std::string whole_path(const std::string& told, std::size_t field_bytes) const;
-  std::uint64_t next_nonce();
-  Received send_request(protocol::Request request);
   Received send(const void* data, std::size_t bytes);
+  Received send_request(const protocol::Request& request) { return send(&request, sizeof request); }
   Received receive(void* data, std::size_t bytes, Deadline deadline, std::size_t* got = nullptr);
   bool is_answer(const void* data, std::size_t length, std::size_t expected);
   Received send_board(const std::string& text);
@@ -159,10 +154,7 @@ class Worker {
   pid_t running_ = -1;  // the process that runs kernels
   int socket_ = -1;
   int printed_ = -1, said_ = -1;  // the worker's stdout and stderr
-  std::uint64_t nonce_ = 0;       // of the last request
-  std::array<std::uint64_t, 64> nonces_{};
-  std::size_t nonces_left_ = 0;  // number of first elements that are left for later requests
-  std::string foreign_;          // packets that did not answer a request
+  std::string foreign_;           // packets that did not answer a request
   int starts_ = 0;
 };
 

@@ -88,7 +88,6 @@ class Wire {
       poll(&waiting, 1, -1);
     }
     if (got <= 0) return {};
-    nonce_ = request.nonce;
     text_.clear();
     if (got == sizeof request && request.command == Command::time) {
       if (!receive_text(request.text_bytes)) return {};
@@ -96,7 +95,6 @@ class Wire {
     return request;
   }
   const std::string& text() const { return text_; }
-  std::uint64_t nonce() const { return nonce_; }
 
   /// Receives the text of the board, which follows in packets of its own.
   bool receive_text(std::uint64_t bytes) {
@@ -115,7 +113,6 @@ class Wire {
   template <class Message>
   void send(Message& message) {
     message.version = version;
-    message.nonce = nonce_;
     ssize_t sent = 0;
     for (;;) {
       sent = ::send(socket_descriptor, &message, sizeof message, MSG_NOSIGNAL);
@@ -142,7 +139,6 @@ class Wire {
   }
 
  private:
-  std::uint64_t nonce_ = 0;  // of the request that is answered
   std::string text_;
 };
 
@@ -211,11 +207,6 @@ class BoardWire {
     } while (at < text.size());
   }
 
-  void label(const std::string& label) const {
-    copy_text(control->now_running, label.c_str());
-    control->label_check = check_of(wire_.nonce(), control->now_running);
-  }
-
  private:
   Wire& wire_;
   TimedRow message_{};
@@ -225,12 +216,13 @@ void time_board(Wire& wire, const TimingHandler& timing, const std::vector<Loade
   std::vector<const rope_kernel*> kernels;
   for (const LoadedKernel& k : loaded) kernels.push_back(k.kernel);
   BoardWire board(wire);
-  const TimingSinks sinks{[&](const std::string& json) { board.send(Timed::row, json); },
-                          [&](const std::string& label) { board.label(label); },
-                          [&](const std::string& shown, bool remark) {
-                            board.send(remark ? Timed::remark : Timed::shown, shown);
-                          }};
-  board.label("");
+  const TimingSinks sinks{
+      [&](const std::string& json) { board.send(Timed::row, json); },
+      [](const std::string& label) { copy_text(control->now_running, label.c_str()); },
+      [&](const std::string& shown, bool remark) {
+        board.send(remark ? Timed::remark : Timed::shown, shown);
+      }};
+  control->now_running[0] = 0;
   set_phase(*control, Phase::timing);
   try {
     const int code = timing(wire.text(), kernels, sinks);

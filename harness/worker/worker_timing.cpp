@@ -1,5 +1,4 @@
 // The parent side of `time`: receives a board's messages from a process that contains kernels.
-// Every message repeats the nonce of the request, which no kernel was told (docs/decisions/0030).
 
 #include <algorithm>
 #include <cstring>
@@ -10,21 +9,7 @@
 #include "harness/worker/worker.h"
 
 namespace ropewalk::harness {
-namespace {
-
 using namespace protocol;
-
-/// Reads the label of Control, if the worker's own code wrote it.
-bool take_label(const Control& control, std::uint64_t nonce, std::string& label) {
-  char copy[sizeof control.now_running];
-  std::memcpy(copy, control.now_running, sizeof copy);
-  copy[sizeof copy - 1] = 0;
-  if (control.label_check != check_of(nonce, copy)) return false;
-  label = printable(copy);
-  return true;
-}
-
-}  // namespace
 
 Worker::Received Worker::send_board(const std::string& text) {
   Received sent = send_request({.command = Command::time, .text_bytes = text.size()});
@@ -50,51 +35,49 @@ bool Worker::receive_rest(std::string& text, TimedRow& message, double limit_s) 
 Worker::TimeResult Worker::time(const std::string& board, double silence_limit_s,
                                 const BoardSinks& sinks) {
   start();
-  if (pid_ <= 0) return {{CallResult::Kind::crash, cannot_start_}, 0, "", true};
+  if (pid_ <= 0) return {{CallResult::Kind::crash, cannot_start_}, 0, ""};
   std::string label, text;
   double silent_s = 0;
   bool ended = false;
   auto message = std::make_unique<TimedRow>();
+  const auto read_label = [&] { return printable(text_of(control().now_running)); };
   const auto died = [&](Received how) -> TimeResult {
-    const bool by_itself =
-        how == Received::late || (how == Received::gone && ends_within(keeper_patience_s, false));
-    const bool known = take_label(control(), nonce_, label) && by_itself;
-    const CallResult result = end_of(how, {});
-    return {result, 0, known ? label : "", known};
+    label = read_label();
+    return {end_of(how, {}), 0, label};
   };
-  const auto forged = [&](const std::string& what) -> TimeResult {
+  const auto ended_for = [&](const std::string& what, const std::string& who) -> TimeResult {
     stop();
-    return {{CallResult::Kind::crash, what}, 0, "", false};
+    return {{CallResult::Kind::crash, what}, 0, who};
   };
   if (const Received sent = send_board(board); sent != Received::message) return died(sent);
   for (;;) {
     std::size_t got = 0;
     const Received how = receive(message.get(), sizeof *message, after(look_every_s), &got);
-    const std::string before = label;
-    if (take_label(control(), nonce_, label) && label != before) {
+    if (const std::string now = read_label(); now != label) {
+      label = now;
       silent_s = 0;
       sinks.progress(label);
     }
     if (const std::string damage = memory_.damage();
         !damage.empty() && (how == Received::late || how == Received::message))
-      return forged(damage);
+      return ended_for(damage, label);
     if (how == Received::late && (silent_s += look_every_s) < silence_limit_s) continue;
     if (how != Received::message) return died(how);
     if (got == sizeof(Reply)) {
-      if (!ended) return forged("sent its last answer before the end of its board");
+      if (!ended) return ended_for("sent its last answer before the end of its board", "");
       Reply reply{};
       std::memcpy(static_cast<void*>(&reply), message.get(), sizeof reply);
-      if (reply.status == Status::ok) return {{}, static_cast<int>(reply.exit_code), "", true};
-      return {{CallResult::Kind::failed, printable(text_of(reply.text))}, 0, label, true};
+      if (reply.status == Status::ok) return {{}, static_cast<int>(reply.exit_code), ""};
+      return {{CallResult::Kind::failed, printable(text_of(reply.text))}, 0, label};
     }
     silent_s = 0;
     const auto kind = static_cast<Timed>(message->kind);
     if (ended || !receive_rest(text, *message, silence_limit_s))
-      return forged("sent a message that has no place in a board");
+      return ended_for("sent a message that has no place in a board", "");
     if (kind == Timed::end) ended = true;
     if (kind == Timed::shown || kind == Timed::remark) sinks.show(text, kind == Timed::remark);
     if (kind != Timed::row) continue;
-    if (const std::string wrong = sinks.row(text); !wrong.empty()) return forged(wrong);
+    if (const std::string wrong = sinks.row(text); !wrong.empty()) return ended_for(wrong, "");
   }
 }
 

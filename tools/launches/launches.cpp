@@ -14,7 +14,7 @@
 #include "benchmarks/machine/environment.h"
 #include "reports/numbers/claims.h"
 #include "tools/command/claims_text.h"
-#include "tools/launches/suspects.h"
+#include "tools/launches/board_rows.h"
 
 namespace ropewalk::tools {
 using namespace bench;
@@ -23,8 +23,8 @@ using namespace properties;
 using namespace report;
 namespace {
 
-// Processes that may end while no kernel runs. The launch is then repeated.
-constexpr int lost_most = 2;
+// A board may end once while no kernel runs, as its process may be killed from outside.
+constexpr int lost_most = 1;
 constexpr double silence_limit_s = 120;  // one epoch or benchmark may take as long
 
 bool is_silent(const BenchOptions& options) {
@@ -145,7 +145,7 @@ int Launches::run_launch(std::int64_t launch) {
       if (timed.exit_code != 0) return timed.exit_code;
       break;
     }
-    blame(timed, request);
+    blame(timed);
   }
   const auto broken_before = gate_.broken();
   gate_.check_own_shapes(" after it was timed");
@@ -154,23 +154,16 @@ int Launches::run_launch(std::int64_t launch) {
   return 0;
 }
 
-// Finds the kernel at fault if a board's process ended, hung, or sent what this program never
-// sends.
-void Launches::blame(const Worker::TimeResult& timed, const BoardRequest& request) {
+// A board's process ended, hung or failed. The kernel whose code ran is broken.
+void Launches::blame(const Worker::TimeResult& timed) {
   const std::string kernel = kernel_of_label(timed.now_running);
   const std::string& seen = timed.result.text;
-  const bool asked = gate_.knows(kernel) && !gate_.broken().contains(kernel);
-  if (timed.known_who && asked)
+  if (gate_.knows(kernel) && !gate_.broken().contains(kernel))
     return break_off(kernel, seen + " while timed (" + timed.now_running + ")");
-  const bool failed = timed.result.kind == CallResult::Kind::failed;
-  if (failed && timed.now_running.empty()) throw UsageError(seen);
-  // It may have been killed from outside.
-  if (timed.known_who && !failed && lost_++ < lost_most) return;
-  progress_.clear();
-  const auto found =
-      culprits(options_, {request, workloads_, gate_.kernels()}, seen, silence_limit_s, progress_);
-  if (found.empty()) throw std::runtime_error("the board's process " + seen);
-  for (const auto& [name, why] : found) break_off(name, why);
+  if (timed.result.kind == CallResult::Kind::failed && timed.now_running.empty())
+    throw UsageError(seen);
+  if (lost_++ == lost_most)
+    throw BoardLost("the process that times kernels ended twice while no kernel ran: " + seen);
 }
 
 // Ceilings are picked in a process of their own and measured in those of the launches. The best of
@@ -186,18 +179,15 @@ int Launches::pick_ceilings() {
   std::erase_if(own, [](const KernelFacts& k) { return !k.plugin.empty(); });
   worker_.restart();
   Worker worker(without_plugins, own);
-  for (int lost = 0;; ++lost) {
+  for (;;) {
     std::erase_if(request.workloads, [&](const Workload& w) { return ceilings_.contains(w.name); });
     if (request.workloads.empty()) return 0;
-    const std::vector<KernelFacts> none;
-    BoardRows rows({request, request.workloads, none},
-                   [&](const TimingRow& row) { ceilings_[row.workload] = row.variant; });
-    Worker::BoardSinks sinks = sinks_of(rows, 0);
+    Worker::BoardSinks sinks =
+        sinks_of(request, 0, [&](const TimingRow& row) { ceilings_[row.workload] = row.variant; });
     sinks.progress = [&](const std::string& label) { progress_.show("trying " + label); };
     const Worker::TimeResult timed = worker.time(to_text(request), silence_limit_s, sinks);
     if (timed.result.kind == CallResult::Kind::ok) return timed.exit_code;
-    if (timed.result.kind == CallResult::Kind::failed || lost == lost_most)
-      throw std::runtime_error("picking the ceilings: the process " + timed.result.text);
+    blame(timed);
   }
 }
 
@@ -230,22 +220,25 @@ BoardRequest Launches::request_for(std::int64_t launch) const {
 Worker::TimeResult Launches::time_board(const BoardRequest& request, std::int64_t launch) {
   progress_.clear();
   flush_output();
-  BoardRows rows({request, workloads_, gate_.kernels()},
-                 [&](TimingRow row) { take(std::move(row)); });
-  Worker::TimeResult timed =
-      worker_.time(to_text(request), silence_limit_s, sinks_of(rows, launch));
-  if (timed.result.kind != CallResult::Kind::ok) return timed;
-  if (const std::string wrong = rows.finish(); !wrong.empty())
-    return {{CallResult::Kind::crash, wrong}, 0, "", false};
-  return timed;
+  // Groups that a process did not end are timed again.
+  std::erase_if(rows_, [&](const TimingRow& row) {
+    return row.launch == launch && !request.done.contains(group_of(row));
+  });
+  return worker_.time(to_text(request), silence_limit_s,
+                      sinks_of(request, launch, [&](TimingRow row) { take(std::move(row)); }));
 }
 
 // With gbench, Google Benchmark's own table is shown. With --json, standard output holds only rows.
-Worker::BoardSinks Launches::sinks_of(BoardRows& rows, std::int64_t launch) {
+Worker::BoardSinks Launches::sinks_of(const BoardRequest& request, std::int64_t launch,
+                                      const std::function<void(TimingRow)>& on_row) {
   Worker::BoardSinks sinks;
-  sinks.row = [&rows, start = std::chrono::steady_clock::now()](const std::string& json) {
-    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
-    return rows.take(json, wall.count());
+  sinks.row = [&request, on_row](const std::string& json) -> std::string {
+    try {
+      on_row(board_row_from(json, request));
+      return {};
+    } catch (const BadFile& unusable) {
+      return std::string("sent a row that cannot be used: ") + unusable.what();
+    }
   };
   sinks.progress = [this, launch](const std::string& label) {
     if (paired() || options_.part_of_run) progress_.show(time_left(launch, label));

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -14,7 +15,6 @@
 #include "tools/command/options.h"
 #include "tools/command/session.h"
 #include "tools/launches/board_request.h"
-#include "tools/launches/board_rows.h"
 #include "tools/launches/entrants.h"
 #include "tools/launches/gate.h"
 
@@ -25,6 +25,11 @@ struct Effort {
   std::int64_t launches, rounds, epoch_us, group_ms;
 };
 Effort effort_of(const BenchOptions& options);
+
+/// Boards ended again and again while no kernel's code ran. The command exits with 1.
+struct BoardLost : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 class Launches {
  public:
@@ -41,8 +46,9 @@ class Launches {
   void verify();
   int pick_ceilings();
   harness::Worker::TimeResult time_board(const BoardRequest& request, std::int64_t launch);
-  void blame(const harness::Worker::TimeResult& timed, const BoardRequest& request);
-  harness::Worker::BoardSinks sinks_of(BoardRows& rows, std::int64_t launch);
+  void blame(const harness::Worker::TimeResult& timed);
+  harness::Worker::BoardSinks sinks_of(const BoardRequest& request, std::int64_t launch,
+                                       const std::function<void(report::TimingRow)>& on_row);
   BoardRequest request_for(std::int64_t launch) const;
   void break_off(const std::string& kernel, const std::string& why);
   void forget_groups_led_by(const std::string& kernel);
@@ -68,7 +74,7 @@ class Launches {
   std::set<std::int64_t> complete_;  // numbers of launches
   std::vector<report::TimingRow> rows_;
   bool valid_ = true;
-  int lost_ = 0;  // processes that ended while no kernel's code ran
+  int lost_ = 0;  // boards that ended while no kernel's code ran
   std::chrono::steady_clock::time_point first_timed_;
   double first_share_ = -1;  // share of the work at which the first timing began
 };

@@ -36,54 +36,56 @@ rope_theta = 10000.0
   return file.string();
 }
 
-TEST(OneShape, ThatAModelHasIsFound) {
-  const Result r = verify("shape_of_llama", "");
-  EXPECT_EQ(r.code, 0) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, "3 of 3 claims hold")) << r.out;
-  EXPECT_TRUE(contains(r.out, "covered 100 % of 2-way")) << r.out;
+bool says(const Result& r, const std::string& verdict, const std::string& kernel) {
+  return contains("\n" + r.out, "\n" + verdict + "  " + kernel + " ");
+}
+
+std::size_t count_in(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+// A shape that a model has is found, and what is found is judged.
+TEST(OneShape, IsFoundIfAModelHasIt) {
+  const Result r = verify(
+      "shape_of_llama --kernel shape_of_llama_wrong --kernel shape_odd --kernel shape_latent "
+      "--kernel shape_of_none --kernel shape_any_wrong_as_llama --kernel shape_any_right_as_odd",
+      "");
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  for (const char* right : {"shape_of_llama", "shape_latent", "shape_any_wrong_as_llama"})
+    EXPECT_TRUE(says(r, "PASS", right) && !says(r, "FAIL", right)) << r.out;
+  for (const char* wrong : {"shape_of_llama_wrong", "shape_any_right_as_odd"})
+    EXPECT_TRUE(says(r, "FAIL", wrong) && !says(r, "PASS", wrong)) << r.out;
+  EXPECT_EQ(count_in(r.out, "covered 100 % of 2-way"), count_in("\n" + r.out, "\nPASS  "));
+  EXPECT_TRUE(contains(r.out, "k.heads=8")) << r.out;
+  // No model has these shapes. A refusal is that of the type that the kernel takes.
+  EXPECT_TRUE(contains(r.out, "UNSUPPORTED shape_odd (table): everything: only the heads of one "))
+      << r.out;
+  EXPECT_TRUE(contains(r.out, "UNSUPPORTED shape_of_none (table): everything: head_dim must be "))
+      << r.out;
+  EXPECT_EQ(count_in(r.out, "UNSUPPORTED"), 2u) << r.out;
   const Result listed = ropewalk("list --quiet --kernel shape_of_llama" + plugin);
   EXPECT_TRUE(contains(listed.out, "size_128_128")) << listed.out;
 }
 
-// A negative control: what is found is judged.
-TEST(OneShape, ThatIsWrongFails) {
-  for (const std::string options : {"", "--shape q=32,k=8,d=128"}) {
-    const Result r = verify("shape_of_llama_wrong", options);
-    EXPECT_EQ(r.code, 1) << r.out << r.err;
-    EXPECT_TRUE(contains(r.out, "k.heads=8")) << r.out;
-  }
-}
-
-TEST(OneShape, ThatNoModelHasNeedsTheOption) {
-  const Result without = verify("shape_odd", "");
-  EXPECT_EQ(without.code, 3) << without.out << without.err;
-  EXPECT_TRUE(contains(without.out, "only the heads of one model")) << without.out;
-  const Result r = verify("shape_odd", "--shape q=6,k=2,d=44");
-  EXPECT_EQ(r.code, 0) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, "3 of 3 claims hold")) << r.out;
-  EXPECT_TRUE(contains(r.out, "covered 100 % of 2-way")) << r.out;
-}
-
-TEST(OneShape, OfLatentAttentionHasAKeyOfItsOwn) {
-  for (const std::string& options : {std::string(), "--workload-file " + latent_file()}) {
-    const Result r = verify("shape_latent", options);
-    EXPECT_EQ(r.code, 0) << r.out << r.err;
-    EXPECT_TRUE(contains(r.out, "covered 100 % of 2-way")) << r.out;
-    EXPECT_FALSE(contains(r.out, "UNSUPPORTED")) << r.out;
-  }
-}
-
-// The same kernels with and without the option: it decides what is judged.
+// The same kernels as above: the option decides what is judged.
 TEST(OneShape, HoldsTheRunToIt) {
-  const std::string shape = "--shape q=32,k=8,d=128";
-  EXPECT_EQ(verify("shape_any_wrong_as_llama", "").code, 0);
-  const Result wrong = verify("shape_any_wrong_as_llama", shape);
+  const Result wrong =
+      verify("shape_of_llama_wrong --kernel shape_any_wrong_as_llama", "--shape q=32,k=8,d=128");
   EXPECT_EQ(wrong.code, 1) << wrong.out << wrong.err;
-  EXPECT_EQ(verify("shape_any_right_as_odd", "").code, 1);
-  const Result right = verify("shape_any_right_as_odd", "--shape q=6,k=2,d=44");
+  EXPECT_TRUE(contains(wrong.out, "k.heads=8")) << wrong.out;
+  EXPECT_EQ(count_in("\n" + wrong.out, "\nPASS  "), 0u) << wrong.out;
+  const Result right = verify("shape_odd --kernel shape_any_right_as_odd", "--shape q=6,k=2,d=44");
   EXPECT_EQ(right.code, 0) << right.out << right.err;
+  EXPECT_TRUE(says(right, "PASS", "shape_odd")) << right.out;
   EXPECT_TRUE(contains(right.out, "half_split")) << right.out;
   EXPECT_TRUE(contains(right.out, "interleaved")) << right.out;
+  const Result latent = verify("shape_latent", "--workload-file " + latent_file());
+  EXPECT_EQ(latent.code, 0) << latent.out << latent.err;
+  EXPECT_FALSE(contains(latent.out, "UNSUPPORTED")) << latent.out;
+  for (const Result& r : {right, latent})
+    EXPECT_EQ(count_in(r.out, "covered 100 % of 2-way"), count_in("\n" + r.out, "\nPASS  "));
 }
 
 TEST(OneShape, WhatIsStatedIsHeldToo) {
@@ -104,15 +106,6 @@ TEST(OneShape, MayBeLargerThanTheLevels) {
   EXPECT_TRUE(contains(r.out, "covered 100 % of 2-way")) << r.out;
 }
 
-TEST(OneShape, ThatNothingFitsGivesTheReasons) {
-  const Result r = verify("shape_of_none", "");
-  EXPECT_EQ(r.code, 3) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out,
-                       "UNSUPPORTED shape_of_none (table): everything: only f16; "
-                       "only interleaved pairs; head_dim must be 1000"))
-      << r.out;
-}
-
 const std::string llama = " --shape q=32,k=8,d=128,tokens=2,";
 
 Result bench(const std::string& kernel, const std::string& words) {
@@ -120,51 +113,36 @@ Result bench(const std::string& kernel, const std::string& words) {
                   plugin + words);
 }
 
-std::size_t measured_rows(const std::string& rows) {
-  std::size_t count = 0;
-  for (auto at = rows.find(R"("outcome":"MEASURED")"); at != std::string::npos;
-       at = rows.find(R"("outcome":"MEASURED")", at + 1))
-    ++count;
-  return count;
+std::size_t rows_that_are(const std::string& outcome, const Result& r) {
+  return count_in(r.out, R"("outcome":")" + outcome + '"');
 }
 
 // Each kernel is right in the cases of verification, and is timed where it is right.
 TEST(BenchShape, TimesNoKernelThatIsWrongAsItIsTimed) {
-  struct {
-    const char *kernel, *right, *wrong;
-  } const cases[] = {
-      {"shape_no_scale", "in_place=no", "in_place=no,scale=1.5"},
-      {"shape_narrow_positions", "position_dtype=i32", "position_dtype=i64"},
-      {"shape_packed_heads", "layout=fused", "layout=padded"},
-  };
-  for (const auto& [kernel, right, wrong] : cases) {
-    const Result held = bench(kernel, llama + right);
-    EXPECT_TRUE(held.code == 0 || held.code == 3) << held.out << held.err;
-    EXPECT_GT(measured_rows(held.out), 0u) << held.out;
-    const Result broken = bench(kernel, llama + wrong);
-    EXPECT_EQ(broken.code, 1) << broken.out << broken.err;
-    EXPECT_EQ(measured_rows(broken.out), 0u) << broken.out;
-    EXPECT_TRUE(contains(broken.out, R"("outcome":"BROKEN")")) << broken.out;
-  }
+  const std::string three =
+      "shape_no_scale --kernel shape_narrow_positions --kernel shape_packed_heads";
+  const Result held =
+      bench(three, llama + "in_place=no" + llama + "position_dtype=i32" + llama + "layout=fused");
+  EXPECT_TRUE(held.code == 0 || held.code == 3) << held.out << held.err;
+  EXPECT_EQ(rows_that_are("MEASURED", held), 3u * 5u) << held.out;  // twin and ceiling, too
+  const Result broken = bench(three, llama + "in_place=no,scale=1.5" + llama +
+                                         "position_dtype=i64" + llama + "layout=padded");
+  EXPECT_EQ(broken.code, 1) << broken.out << broken.err;
+  EXPECT_EQ(rows_that_are("MEASURED", broken), 0u) << broken.out;
+  EXPECT_EQ(rows_that_are("BROKEN", broken), 3u * 3u) << broken.out;
 }
 
+// A kernel for one shape is verified on that shape, and timed there.
 TEST(BenchShape, TimesEveryLayoutAndWindow) {
-  std::string words;
+  std::string words = " --shape q=6,k=2,d=44,tokens=3";
   for (const std::string layout : {"packed", "head_major", "fused", "padded"})
     words += llama + "rd=64,qo=32,position_dtype=i64,layout=" + layout + llama +
              "in_place=no,scale=1.5,layout=" + layout;
-  const Result r = bench("plain", words);
+  const Result r = bench("plain --kernel shape_odd", words);
   EXPECT_TRUE(r.code == 0 || r.code == 3) << r.out << r.err;
-  EXPECT_FALSE(contains(r.out, R"("outcome":"BROKEN")")) << r.out;
-  EXPECT_FALSE(contains(r.out, R"("outcome":"SKIPPED")")) << r.out;
-  EXPECT_EQ(measured_rows(r.out), 8u * 3u) << r.out;  // the kernel, its twin and the ceiling
-}
-
-// A kernel for one shape is verified on that shape, and timed.
-TEST(BenchShape, TimesAKernelForThatShapeAlone) {
-  const Result r = bench("shape_odd", " --shape q=6,k=2,d=44,tokens=3");
-  EXPECT_TRUE(r.code == 0 || r.code == 3) << r.out << r.err;
-  EXPECT_GT(measured_rows(r.out), 0u) << r.out << r.err;
+  // On nine shapes the kernel, its twin and the ceiling; on one shape another kernel, too.
+  EXPECT_EQ(rows_that_are("MEASURED", r), 9u * 3u + 1u) << r.out;
+  EXPECT_EQ(rows_that_are("BROKEN", r) + rows_that_are("SKIPPED", r), 0u) << r.out;
 }
 
 }  // namespace
