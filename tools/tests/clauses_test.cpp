@@ -139,21 +139,6 @@ TEST(Clauses, WhatTheHundredthCallDoesIsToldToo) {
   EXPECT_TRUE(contains(r.out, " at once: apply left the floating-point ")) << r.out;
 }
 
-TEST(Clauses, AReplayTellsTheSame) {
-  const fs::path mutants = own_mutants();
-  const std::string options =
-      " --plugin '" + mutants.string() + "' --kernel mutant_leaves_handler_table";
-  const Result r = ropewalk("verify --profile smoke --property norm --cases 3" + options);
-  EXPECT_EQ(r.code, 1) << r.out << r.err;
-  const std::string words = "apply left SIGUSR1's handler changed";
-  EXPECT_TRUE(contains(r.out, words)) << r.out;
-  const auto at = r.out.find("ropewalk replay '");
-  ASSERT_NE(at, std::string::npos) << r.out;
-  const Result again = ropewalk(r.out.substr(at + 9, r.out.find('\n', at) - at - 9));
-  EXPECT_EQ(again.code, 1) << again.err;
-  EXPECT_TRUE(contains(again.out, words)) << again.out;
-}
-
 TEST(Clauses, WhatKernelsPrintIsKeptApartAndACrashIsStillSeen) {
   const fs::path mutants = own_mutants();
   const std::string verify = "verify --profile smoke --property norm --cases 3 --plugin '" +

@@ -92,20 +92,6 @@ TEST(LeftByLoading, IsCaughtWhileTimedAndBlamesNoOther) {
   }
 }
 
-TEST(WorkersOfPlugins, RefuseANameThatTwoHaveAndAFileTwice) {
-  const std::string pool = ROPEWALK_POOL_PLUGIN;
-  const auto copy = scratch() / "copy.so";
-  std::filesystem::copy_file(pool, copy, std::filesystem::copy_options::overwrite_existing);
-  const std::string two = "verify" + with_pool + "--plugin ";
-  const std::string refused = ": a kernel named pool_idle is there already, from " + pool;
-  for (const std::string& second : {pool, copy.string()}) {
-    const Result r = ropewalk(two + second);
-    EXPECT_EQ(r.code, 2);
-    EXPECT_EQ(lines_in(r.err), 1) << r.err;
-    EXPECT_TRUE(contains(r.err, second + refused)) << r.err;
-  }
-}
-
 TEST(WorkersOfPlugins, GiveTheRowsInTheOrderOfTheOptions) {
   const auto kernels_of = [](const std::string& jobs) {
     const Result r = ropewalk(verify + "plain --kernel pool_idle --kernel control_scalar_table" +
