@@ -111,7 +111,7 @@ TEST(Clauses, EachBreachIsToldInWords) {
 #endif
   std::string kernels;
   for (const ClauseBreach& b : breaches) kernels += std::string(" --kernel mutant_") + b.kernel;
-  const Result r = ropewalk("mutants --json --property norm" + kernels);
+  const Result r = ropewalk("mutants --first-kill --json --property norm" + kernels);
   EXPECT_EQ(r.code, 0) << r.err;
   std::map<std::string, std::string> told;  // one row of each kernel that is not PASS
   std::istringstream lines(r.out);
@@ -132,7 +132,8 @@ TEST(Clauses, WhatTheHundredthCallDoesIsToldToo) {
   GTEST_SKIP() << "sanitizers change some of the words";
 #endif
   const Result r = ropewalk(
-      "mutants --json --property history --property threads --kernel 'mutant_*_on_100th_call*'");
+      "mutants --profile smoke --json --property history --property threads "
+      "--kernel 'mutant_*_on_100th_call*'");
   EXPECT_EQ(r.code, 0) << r.out << r.err;
   EXPECT_TRUE(contains(r.out, "apply called the allocator ")) << r.out;
   EXPECT_TRUE(contains(r.out, "apply left the floating-point environment changed")) << r.out;
