@@ -1,5 +1,6 @@
 // Bad input as a table. Each input gives one line on standard error that names the culprit, the
-// documented exit code, and nothing on standard output. It leaves nothing half-written behind.
+// documented exit code, and nothing on standard output. It leaves nothing half-written behind. What
+// each reader refuses is tested beside it; here are a few faults of each.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,10 +49,6 @@ void check(const std::vector<BadInput>& table) {
   }
 }
 
-std::string line_of(std::size_t characters) {
-  return std::string(characters, 'x');
-}
-
 std::string replay(const std::string& words) {
   return "replay 'kernel=plain property=norm " + words + "'";
 }
@@ -91,110 +88,31 @@ TEST(BadInput, ReplayLines) {
   check({
       {"unknown kernel", "replay 'kernel=nobody property=norm'", "", {"kernel=nobody"}},
       {"unknown property", "replay 'kernel=plain property=charm'", "", {"property=charm"}},
-      {"unknown word", replay("wings=2"), "", {"wings"}},
       {"no word", replay("wings"), "", {"wings", "name=value"}},
       {"binary garbage", "replay \"$(printf '\\001\\377=\\177')\"", "", {"unknown word"}},
       {"odd rotary_dim", replay("rotary_dim=7 q.head_dim=8"), "", {"rotary_dim", "even", "7"}},
-      {"no rotary_dim", replay("rotary_dim=0"), "", {"rotary_dim", "0"}},
-      {"rotary_dim beyond the head",
-       replay("rotary_dim=8 q.head_dim=4"),
-       "",
-       {"q: ", "head_dim 4"}},
-      {"a window past the head", replay("rotary_dim=4 q.head_dim=8 q.offset=6"), "", {"[6, +4)"}},
-      {"a window before it", replay("rotary_dim=4 q.head_dim=8 q.offset=-2"), "", {"[-2, +4)"}},
-      {"no tokens", replay("tokens=0"), "", {"tokens", "at least 1"}},
-      {"no batch", replay("batch=0"), "", {"batch", "at least 1"}},
-      {"no heads", replay("q.heads=0"), "", {"q: heads", "at least 1"}},
       {"outputs that overlap", replay("tokens=2 q.heads=2 q.out=-1,2,1"), "", {"overlap"}},
-      {"sizes that overflow", replay("q.heads=4611686018427387904 q.head_dim=4"), "", {"overflow"}},
-      {"tokens that overflow", replay("tokens=4611686018427387904 batch=8"), "", {"overflow"}},
-      {"strides that overflow",
-       replay("tokens=3 q.in=-1,9223372036854775807,-1"),
-       "",
-       {"overflow"}},
-      {"one tensor too large", replay("q.head_dim=268435457 q.rotate=0"), "", {"2 GiB"}},
-      {"too large together",
-       replay("q.head_dim=134217729 q.rotate=0 k.head_dim=134217729 k.rotate=0"),
-       "",
-       {"2 GiB"}},
       {"a table too large", replay("positions=2147483647"), "", {"2 GiB"}},
-      {"a shift that overflows", replay("shift=9223372036854775807"), "", {"shift", "2^32"}},
-      {"no position", replay("positions=2147483648"), "", {"position 2147483648"}},
-      {"no positions", replay("positions="), "", {"positions needs"}},
-      {"a comma at the end", replay("positions=0,"), "", {"positions="}},
-      {"a comma too many", replay("tokens=2 positions=0,,1"), "", {"positions="}},
-      {"a list of nothing", replay("inv_freq="), "", {"inv_freq="}},
-      {"a stride too many", replay("q.in=1,2,3,"), "", {"q.in="}},
-      {"a value too few", replay("q.values=1,"), "", {"q.values="}},
       {"a plugin that is not there", replay("plugin=no/where.so"), "", {"no/where.so"}},
   });
 }
 
-const std::string model = R"([[model]]
-name = "toy"
-model = "Toy"
-source = "this test"
-pairing = "half_split"
-dtype = "f32"
-placement = "in_place"
-q_heads = 4
-k_heads = 2
-head_dim = 16
-rotary_dim = 8
-rope_theta = 10000
-)";
-
-// The model with one line replaced.
-std::string with(const std::string& from, const std::string& to) {
-  std::string text = model;
-  text.replace(text.find(from), from.size(), to);
-  return text;
-}
+const std::string garbage(
+    "\x7f"
+    "ELF\x02\0\xff\n",
+    8);
 
 TEST(BadInput, WorkloadFiles) {
   const std::string list = "list --workload-file FILE";
-  std::string dots = "a";
-  for (int i = 0; i < 100000; ++i) dots += ".a";
   check({
       {"no file", "bench --out OUT --workload-file no/where.toml", "", {"no/where.toml"}},
       {"a folder", "list --workload-file /", "", {"/: not a regular file"}},
       {"an endless file", "list --workload-file /dev/zero", "", {"/dev/zero"}},
-      {"2 MiB", list, model + std::string(2 << 20, '#'), {"FILE: larger than 1 MiB"}},
-      {"a long line", list, model + std::string(5000, '#'), {"FILE:13: ", "4096"}},
-      {"a key of 100,000 dots", list, dots + " = 1\n", {"FILE:1: ", "4096"}},
+      {"2 MiB", list, std::string(2 << 20, '#'), {"FILE: larger than 1 MiB"}},
       {"brackets", list, "a = " + std::string(4000, '[') + "\n", {"FILE:1: ", "nested"}},
-      {"binary garbage",
-       list,
-       std::string("\x7f"
-                   "ELF\x02\0\xff\n",
-                   8),
-       {"FILE:1: "}},
-      {"NUL", list, std::string("na\0me = 1\n", 10), {"FILE:1: "}},
-      {"invalid UTF-8", list, "name = \"\xc3\x28\"\n", {"FILE:1: ", "utf-8"}},
-      {"a key beyond ASCII", list, "\xC3\xA9 = 1\n", {"FILE:1: ", "not ASCII"}},
-      {"no key", list, "[=a]\n", {"FILE:1: "}},
-      {"half a file", list, model.substr(0, 70), {"FILE:", "end-of-file"}},
-      {"no TOML", list, "{\"model\": 1}\n", {"FILE:1: "}},
-      {"odd rotary_dim", list, with("dim = 8", "dim = 7"), {"FILE:11: ", "rotary_dim", "even"}},
-      {"rotary_dim beyond the head",
-       list,
-       with("dim = 8", "dim = 32"),
-       {"FILE:11: ", "head_dim 16"}},
-      {"a window past the head",
-       list,
-       model + "q_rotary_offset = 10\n",
-       {"FILE:13: ", "[10, 10 + 8)"}},
-      {"no heads", list, with("k_heads = 2", "k_heads = 0"), {"FILE:9: ", "k_heads", "at least 1"}},
-      {"too large",
-       list,
-       with("q_heads = 4", "q_heads = 400000000000"),
-       {"toy/decode-1", "64 GiB"}},
-      {"sizes that overflow",
-       list,
-       with("q_heads = 4", "q_heads = 9223372036854775807"),
-       {"toy/decode-1", "overflows"}},
-      {"an unknown key", list, with("k_heads = 2", "k_hats = 2"), {"FILE:9: ", "k_hats"}},
-      {"a wrong type", list, with("k_heads = 2", "k_heads = \"2\""), {"FILE:9: ", "integer"}},
+      {"binary garbage", list, garbage, {"FILE:1: "}},
+      {"half a file", list, "[[model]]\nname = \"toy\"\nmodel =", {"FILE:", "end-of-file"}},
+      {"an unknown key", list, "speed = 1\n", {"FILE:1: ", "'speed' is not known"}},
   });
 }
 
@@ -208,33 +126,12 @@ TEST(BadInput, ConfigsAndShapes) {
       {"no config of run", "run --out OUT --config no/where.json", "", {"no/where.json"}},
       {"a folder", "list --config /", "", {"/: not a regular file"}},
       {"an endless config", "list --config /dev/zero", "", {"/dev/zero"}},
-      {"2 MiB", list, std::string(2 << 20, ' '), {"FILE: larger than 1 MiB"}},
-      {"no JSON", list, "model_type: llama\n", {"FILE:1: is no JSON"}},
       {"half a file", list, llama + ",\n", {"FILE:2: is no JSON"}},
-      {"a list", list, "[" + llama + "}]", {"FILE: is no JSON object"}},
-      {"brackets", list, "{\"a\": " + std::string(100000, '['), {"FILE: nested deeper"}},
       {"a model of another kind", list, "{\"model_type\": \"bert\"}", {"'bert'", "--pairing"}},
-      {"heads of text",
-       list,
-       R"({"model_type": "llama", "num_attention_heads": "4"})",
-       {"FILE: num_attention_heads: is '4'", "an integer"}},
-      {"width and heads", list, llama + "1}", {"hidden_size: 641 is no multiple of 4"}},
-      {"a scaling nobody knows",
-       list,
-       llama + R"(, "rope_scaling": {"type": "spiral"}})",
-       {"FILE: rope_scaling.type: 'spiral'"}},
       {"a pairing nobody knows", list + " --pairing neox", llama + "}", {"--pairing", "neox"}},
       {"a pairing of nothing", "list --pairing half_split", "", {"--pairing", "--config"}},
       {"too large", list, llama + R"(, "head_dim": 1048576})", {"FILE: ", "/prefill", "64 GiB"}},
-      {"an empty shape", shape("''"), "", {"--shape"}},
       {"an unknown word", shape("q=4,d=64,wings=2"), "", {"--shape: 'wings'"}},
-      {"a size of words", shape("q=four,d=64"), "", {"--shape: q=four"}},
-      {"an odd head", shape("q=4,d=63"), "", {"--shape: rotary_dim", "even"}},
-      {"a window past the head", shape("q=4,d=64,qo=1"), "", {"--shape: the window [1, 1 + 64)"}},
-      {"an unknown layout", shape("q=4,d=64,layout=odd"), "", {"--shape: layout=odd", "padded"}},
-      {"narrow positions", shape("q=4,d=64,position_dtype=i8"), "", {"i32 or i64"}},
-      {"a scale of 0", shape("q=4,d=64,scale=0"), "", {"--shape: scale=0"}},
-      {"a scale in place", shape("q=4,d=64,scale=2"), "", {"--shape: ", "out of place"}},
       {"a bad shape of verify", "verify --out OUT --shape q=4", "", {"--shape: 'd='"}},
       {"two shapes of verify",
        "verify --out OUT --shape q=4,d=64 --shape q=4,d=32",
@@ -260,9 +157,6 @@ const std::string run_row =
 
 TEST(BadInput, ResultsFiles) {
   const std::string report = "report FILE --out OUT";
-  const auto end = [](const std::string& more) {
-    return run_row + R"({"schema":1,"row":"end","finished_at":"",)" + more + "}\n";
-  };
   check({
       {"no file", "report no/where.jsonl --out OUT", "", {"no/where.jsonl"}},
       {"a folder", "report / --out OUT", "", {"/: cannot be read"}},
@@ -273,36 +167,8 @@ TEST(BadInput, ResultsFiles) {
       {"no run", "compare FILE no/where.jsonl", run_row, {"no/where.jsonl"}},
       {"runs that do not say their machine", "compare FILE FILE", run_row, {"cpu_model"}},
       {"a share of words", "compare FILE FILE --max-regression some", run_row, {"some"}},
-      {"binary garbage",
-       report,
-       std::string("\x7f"
-                   "ELF\x02\0\xff\n",
-                   8),
-       {"FILE:1: ", "not JSON"}},
-      {"NUL", report, run_row + std::string("\0\n", 2), {"FILE:2: "}},
-      {"invalid UTF-8", report, run_row + "{\"schema\":1,\"row\":\"\xff\"}\n", {"FILE:2: "}},
       {"another schema", report, "{\"schema\":7,\"row\":\"run\"}\n", {"FILE:1: ", "schema 7"}},
       {"a row cut in the middle", report, run_row + "{\"schema\":1,\"row\":\"verd\n", {"FILE:2: "}},
-      {"no run row", report, run_row.substr(0, 60), {"FILE:1: ", "no run row"}},
-      {"brackets", report, std::string(100000, '[') + "\n", {"FILE:1: ", "nested"}},
-      {"brackets in a row", report, end("\"x\":" + std::string(9, '[')), {"FILE:2: ", "nested"}},
-      {"a number out of range",
-       report,
-       end(R"("exit_code":0,"seconds":1e999)"),
-       {"FILE:2: ", "out of range"}},
-      {"a bare NaN", report, end(R"("exit_code":0,"seconds":NaN)"), {"FILE:2: ", "not JSON"}},
-      {"an integer of 2^64",
-       report,
-       end(R"("seconds":0,"exit_code":18446744073709551616)"),
-       {"FILE:2: ", "'exit_code' is not a 64-bit integer"}},
-      {"an exit code of 2^31",
-       report,
-       end(R"("seconds":0,"exit_code":2147483648)"),
-       {"FILE:2: ", "'exit_code' is out of range"}},
-      {"half a surrogate", report, end(R"("x":"\ud800")"), {"FILE:2: ", "not JSON"}},
-      {"a blank line", report, run_row + "\n", {"FILE:2: ", "not JSON"}},
-      {"a line of 100 MB", report, line_of(100'000'000) + "\n", {"FILE:1: ", "16 MiB"}},
-      {"50 MB without a newline", report, run_row + line_of(50'000'000), {"FILE:2: ", "16 MiB"}},
   });
 }
 
@@ -331,11 +197,7 @@ TEST(BadInput, WhatLooksBrokenInAResultsFileAndIsRead) {
 
 TEST(BadInput, PluginsLedgersAndKnownFailures) {
   const std::string verify = "verify --out OUT --kernel plain --property norm ";
-  const std::string garbage(
-      "\x7f"
-      "ELF\x02\0\xff\n",
-      8),
-      big(2 << 20, 'x');
+  const std::string big(2 << 20, 'x');
   check({
       {"no plugin", verify + "--plugin no/where.so", "", {"no/where.so"}},
       {"a plugin of text", verify + "--plugin FILE", "not an ELF file\n", {"FILE"}},
@@ -399,9 +261,7 @@ TEST(BadInput, ExhaustiveAndMerge) {
       {"merge of a foreign file", "merge FILE --out OUT", "<html>\n", {"FILE:1: "}},
       {"merge without certificates",
        "merge FILE --out OUT",
-       R"({"schema":1,"row":"run","version":"1","command":"x","started_at":"",)"
-       R"("profile":"smoke","seed":1,"environment":{}})"
-       "\n",
+       run_row,
        {"FILE", "no certificate rows"}},
   });
 }

@@ -90,7 +90,7 @@ TEST(Clauses, EachBreachIsToldInWords) {
 #endif
   std::string kernels;
   for (const ClauseBreach& b : breaches) kernels += std::string(" --kernel mutant_") + b.kernel;
-  const Result r = ropewalk("mutants --json --property norm" + kernels);
+  const Result r = ropewalk("mutants --first-kill --json --property norm" + kernels);
   EXPECT_EQ(r.code, 0) << r.err;
   std::map<std::string, std::string> told;  // one row of each kernel that is not PASS
   std::istringstream lines(r.out);
@@ -111,26 +111,12 @@ TEST(Clauses, WhatTheHundredthCallDoesIsToldToo) {
   GTEST_SKIP() << "sanitizers change some of the words";
 #endif
   const Result r = ropewalk(
-      "mutants --json --property history --property threads --kernel 'mutant_*_on_100th_call*'");
+      "mutants --profile smoke --json --property history --property threads "
+      "--kernel 'mutant_*_on_100th_call*'");
   EXPECT_EQ(r.code, 0) << r.out << r.err;
   EXPECT_TRUE(contains(r.out, "apply called the allocator ")) << r.out;
   EXPECT_TRUE(contains(r.out, "apply left the floating-point environment changed")) << r.out;
   EXPECT_TRUE(contains(r.out, " at once: apply left the floating-point ")) << r.out;
-}
-
-TEST(Clauses, AReplayTellsTheSame) {
-  const fs::path mutants = own_mutants();
-  const std::string options =
-      " --plugin '" + mutants.string() + "' --kernel mutant_leaves_handler_table";
-  const Result r = ropewalk("verify --profile smoke --property norm --cases 3" + options);
-  EXPECT_EQ(r.code, 1) << r.out << r.err;
-  const std::string words = "apply left SIGUSR1's handler changed";
-  EXPECT_TRUE(contains(r.out, words)) << r.out;
-  const auto at = r.out.find("ropewalk replay '");
-  ASSERT_NE(at, std::string::npos) << r.out;
-  const Result again = ropewalk(r.out.substr(at + 9, r.out.find('\n', at) - at - 9));
-  EXPECT_EQ(again.code, 1) << again.err;
-  EXPECT_TRUE(contains(again.out, words)) << again.out;
 }
 
 TEST(Clauses, WhatKernelsPrintIsKeptApartAndACrashIsStillSeen) {

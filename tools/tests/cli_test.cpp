@@ -55,6 +55,7 @@ TEST(Verify, NothingThatCanRunIsThree) {
 // must repeat the verdict.
 struct VerifiedCheat {
   const char *kernel, *verdict, *property;
+  const char* words = "";
 };
 void PrintTo(const VerifiedCheat& cheat, std::ostream* out) {
   *out << cheat.kernel << " by " << cheat.property;
@@ -68,6 +69,7 @@ TEST_P(Cheats, GetsItsVerdictAndReplays) {
                             std::string(cheat.kernel) + plugin + "--property " + cheat.property);
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   EXPECT_TRUE(contains(r.out, std::string(cheat.verdict) + " ")) << r.out;
+  EXPECT_TRUE(contains(r.out, cheat.words)) << r.out;
   EXPECT_TRUE(contains(r.out, "PASS  plain ")) << r.out;
   const std::string replay = after(r.out, "      replay ");
   ASSERT_TRUE(replay.starts_with("ropewalk replay '")) << r.out;
@@ -83,51 +85,40 @@ TEST_P(Cheats, GetsItsVerdictAndReplays) {
 INSTANTIATE_TEST_SUITE_P(
     All, Cheats,
     testing::Values(VerifiedCheat{"mutant_one_position_off_table", "FAIL", "position_sweep"},
-                    VerifiedCheat{"mutant_one_position_off_exact", "FAIL", "position_sweep"},
-                    VerifiedCheat{"mutant_wrong_way_table", "FAIL", "decay"},
                     VerifiedCheat{"mutant_wrong_way_exact", "FAIL", "decay"},
-                    VerifiedCheat{"mutant_one_element_forgotten_table", "FAIL",
-                                  "unwritten_outputs"},
-                    VerifiedCheat{"mutant_reads_past_table_table", "CRASH", "agreement"},
-                    VerifiedCheat{"mutant_segfault", "CRASH", "agreement"},
-                    VerifiedCheat{"mutant_hangs", "HANG", "agreement"},
-                    VerifiedCheat{"mutant_exits", "CRASH", "agreement"}),
+                    VerifiedCheat{"mutant_leaves_handler_table", "FAIL", "norm",
+                                  "apply left SIGUSR1's handler changed"},
+                    VerifiedCheat{"mutant_reads_past_table_table", "CRASH", "norm",
+                                  "SIGSEGV in apply: read past the end of "},
+                    VerifiedCheat{"mutant_hangs", "HANG", "norm"},
+                    VerifiedCheat{"mutant_exits", "CRASH", "norm"}),
     [](const auto& cheat) { return std::string(cheat.param.kernel) + "_" + cheat.param.property; });
 
 // The blocks of a kernel stand in the order of what they tell. The last line names the one to begin
 // with.
 TEST(Verify, FailuresWithACauseStandFirst) {
   const std::string words =
-      "verify --profile smoke --cases 8 --kernel mutant_wrong_way_table --kernel plain "
-      "--property decay --property transpose --property agreement --property adjoint "
-      "--property identity_at_zero" +
+      "verify --profile smoke --cases 8 --kernel mutant_wrong_way_table --kernel plain --quiet "
+      "--property decay --property transpose --property adjoint --property identity_at_zero" +
       plugin;
-  for (const std::string more : {"", " --quiet"}) {
-    const Result r = ropewalk(words + more);
-    EXPECT_EQ(r.code, 1) << r.out << r.err;
-    bool without_cause = false;
-    std::string first;
-    for (auto at = r.out.find("      claim "); at != std::string::npos;
-         at = r.out.find("      claim ", at + 1)) {
-      const std::string block = r.out.substr(at, r.out.find("      replay ", at) - at);
-      const bool cause = contains(block, "      cause ");
-      EXPECT_FALSE(cause && without_cause) << r.out;
-      without_cause = without_cause || !cause;
-      if (first.empty()) first = after(r.out.substr(at), "      replay ");
-    }
-    const auto last = r.out.rfind("start here: mutant_wrong_way_table (");
-    ASSERT_NE(last, std::string::npos) << r.out;
-    EXPECT_EQ(r.out.find('\n', last), r.out.size() - 1) << r.out;
-    EXPECT_TRUE(contains(r.out.substr(last), ": " + first)) << r.out;
-    EXPECT_TRUE(contains(r.out.substr(last), "rotates the other way (")) << r.out;
+  const Result r = ropewalk(words);
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  bool without_cause = false;
+  std::string first;
+  for (auto at = r.out.find("      claim "); at != std::string::npos;
+       at = r.out.find("      claim ", at + 1)) {
+    const std::string block = r.out.substr(at, r.out.find("      replay ", at) - at);
+    const bool cause = contains(block, "      cause ");
+    EXPECT_FALSE(cause && without_cause) << r.out;
+    without_cause = without_cause || !cause;
+    if (first.empty()) first = after(r.out.substr(at), "      replay ");
   }
+  const auto last = r.out.rfind("start here: mutant_wrong_way_table (");
+  ASSERT_NE(last, std::string::npos) << r.out;
+  EXPECT_EQ(r.out.find('\n', last), r.out.size() - 1) << r.out;
+  EXPECT_TRUE(contains(r.out.substr(last), ": " + first)) << r.out;
+  EXPECT_TRUE(contains(r.out.substr(last), "rotates the other way (")) << r.out;
   EXPECT_FALSE(contains(ropewalk(words + " --json").out, "start here"));
-}
-
-TEST(Verify, ACrashNamesBufferAndDistance) {
-  const Result r =
-      ropewalk("verify --cases 8 --kernel mutant_reads_past_table_table --property norm" + plugin);
-  EXPECT_TRUE(contains(r.out, "SIGSEGV in apply: read past the end of ")) << r.out;
 }
 
 TEST(Bench, OnlyWhatVerifiedIsTimed) {
@@ -147,25 +138,12 @@ TEST(Bench, OnlyWhatVerifiedIsTimed) {
   EXPECT_TRUE(contains(slurp(out / "report.md"), "BROKEN"));
 }
 
-TEST(Bench, AKernelThatCrashesWhileVerifiedLeavesTheOthers) {
-  const Result r = ropewalk(
-      "bench --kernel plain --kernel mutant_segfault --profile smoke --workload "
-      "llama-3-8b/decode-1" +
-      plugin + "-- --benchmark_min_time=0.001");
-  EXPECT_EQ(r.code, 1) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, "BROKEN mutant_segfault: CRASH")) << r.out;
-  EXPECT_TRUE(contains(r.out, "plain|llama-3-8b/decode-1")) << r.out;
-}
-
 TEST(Bench, TheLibrarysOwnFlagsPassThrough) {
   const std::string start = "bench --kernel plain --profile smoke -- --benchmark_min_time=0.001 ";
-  const Result one = ropewalk(start + "--benchmark_filter='plain[|]llama-3-8b/decode-1/'");
-  EXPECT_EQ(one.code, 0) << one.out << one.err;
+  const Result one = ropewalk(start + "--v=2 --benchmark_filter='plain[|]llama-3-8b/decode-1/'");
+  EXPECT_EQ(one.code, 0) << "what the library prints is no kernel's" << one.out << one.err;
   EXPECT_FALSE(contains(one.out, "decode-8")) << one.out;
-  EXPECT_EQ(ropewalk(start + "--benchmark_filter=nothing_like_it").code, 3);
   EXPECT_EQ(ropewalk(start + "--benchmark_colour=blue").code, 2);
-  const Result talks = ropewalk(start + "--v=2 --benchmark_filter='plain[|]llama-3-8b/decode-1/'");
-  EXPECT_EQ(talks.code, 0) << "what the library prints is no kernel's" << talks.out;
 }
 
 const std::string llama31 =
@@ -175,38 +153,29 @@ const std::string llama31 =
     R"( "original_max_position_embeddings": 8192}})";
 
 TEST(Config, IsReadAndTimedInTheProcessOfTheKernels) {
-  const auto file = scratch() / "toy.json", out = scratch() / "out";
+  const auto file = scratch() / "toy.json", other = scratch() / "long.json",
+             out = scratch() / "out";
   std::filesystem::remove_all(out);
   spill(file, llama31);
+  std::string longrope = llama31;
+  longrope.replace(longrope.find("llama3\""), 6, "longrope");
+  spill(other, longrope);
   const std::string choice = " --kernel plain --config " + file.string() + " ";
   const Result listed = ropewalk("list" + choice);
   EXPECT_EQ(listed.code, 0) << listed.err;
   EXPECT_TRUE(contains(listed.out, "read       rope_scaling.low_freq_factor = 1")) << listed.out;
   EXPECT_TRUE(contains(listed.out, "toy/prefill-512")) << listed.out;
-  const Result timed =
-      ropewalk("bench --profile smoke --workload 'toy/decode-8' --shape q=2,d=8,tokens=3" + choice +
-               "--workload 'shape-*' --out " + out.string() + " -- --benchmark_min_time=0.001");
+  const Result timed = ropewalk(
+      "bench --profile smoke --workload 'toy/decode-8' --workload 'long-2/decode-1' --shape "
+      "q=2,d=8,tokens=3" +
+      choice + "--config " + other.string() + " --config " + other.string() +
+      " --workload 'shape-*' --out " + out.string() + " -- --benchmark_min_time=0.001");
   EXPECT_EQ(timed.code, 0) << timed.out << timed.err;
+  EXPECT_TRUE(contains(timed.err, "long: not timed: rope type longrope")) << timed.err;
   const std::string rows = slurp(out / "results.jsonl");
-  EXPECT_TRUE(contains(rows, R"("workload":"toy/decode-8")")) << rows;
-  EXPECT_TRUE(contains(rows, R"("workload":"shape-q2-k2-d8/t3-b1")")) << rows;
+  for (const char* workload : {"toy/decode-8", "long-2/decode-1", "shape-q2-k2-d8/t3-b1"})
+    EXPECT_TRUE(contains(rows, std::string(R"("workload":")") + workload + '"')) << rows;
   EXPECT_TRUE(contains(rows, "rope_scaling.factor = 8")) << rows;
-}
-
-TEST(Config, WhatIsNotTimedIsSaid) {
-  const auto file = scratch() / "toy.json";
-  std::string longrope = llama31;
-  longrope.replace(longrope.find("llama3\""), 6, "longrope");
-  spill(file, longrope);
-  const std::string arguments =
-      "bench --profile smoke --kernel plain --workload 'toy/decode-1' "
-      "--config " +
-      file.string() + " --config " + file.string();
-  const Result r =
-      ropewalk(arguments + " --workload 'toy-2/decode-1' -- --benchmark_min_time=0.001");
-  EXPECT_EQ(r.code, 0) << r.out << r.err;
-  EXPECT_TRUE(contains(r.err, "toy: not timed: rope type longrope")) << r.err;
-  EXPECT_TRUE(contains(r.out, "plain|toy-2/decode-1")) << r.out;
 }
 
 TEST(Doctor, TellsAndReturnsZero) {

@@ -2,6 +2,7 @@
 // called, and why a kernel is SKIPPED where it cannot run.
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 
 #include "tools/tests/shell.h"
@@ -49,28 +50,39 @@ const DeviceBreach device_breaches[] = {
 constexpr const char* too_late =
     "CUDA error 700 (an illegal memory access was encountered) in release";
 
-TEST(Device, EachBrokenClauseIsNamed) {
-  for (const DeviceBreach& breach : device_breaches) {
-    const auto& [kernel, property, words, or_too_late] = breach;
-    const Result r = on_standin("--kernel mutant_device_" + std::string(kernel) +
-                                "_table --property " + property);
-    EXPECT_EQ(r.code, 1) << kernel << r.out << r.err;
-    EXPECT_TRUE(contains(r.out, words) || (or_too_late && contains(r.out, too_late)))
-        << kernel << ": " << r.out;
+class EachBrokenClause : public testing::TestWithParam<const char*> {};
+
+TEST_P(EachBrokenClause, IsNamed) {
+  std::string chosen;
+  for (const DeviceBreach& breach : device_breaches)
+    if (std::string(breach.property) == GetParam())
+      chosen += " --kernel mutant_device_" + std::string(breach.kernel) + "_table";
+  const Result r = ropewalk("mutants --profile smoke --first-kill --json --property " +
+                            std::string(GetParam()) + chosen);
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  for (const auto& [kernel, property, words, or_too_late] : device_breaches) {
+    if (std::string(property) != GetParam()) continue;
+    const std::string name = "mutant_device_" + std::string(kernel) + "_table";
+    std::istringstream lines(r.out);
+    std::string told;
+    for (std::string row; std::getline(lines, row);)
+      if (field(row, "kernel") == name) told += field(row, "reason") + "\n";
+    EXPECT_TRUE(contains(told, words) || (or_too_late && contains(told, too_late)))
+        << kernel << ": " << told;
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(Device, EachBrokenClause,
+                         testing::Values("agreement", "unwritten_outputs", "threads", "history",
+                                         "sizes"),
+                         [](const auto& test) { return std::string(test.param); });
+
 TEST(Device, CorrectKernelsHold) {
-  const struct {
-    const char *settings, *arguments;
-  } runs[] = {{"",
-               "--kernel control_device_table --kernel 'control_device_o*' --kernel "
-               "'control_device_s*' --property agreement "
-               "--property threads"},
-              {"ROPEWALK_DEVICE_MEMORY=exact",
-               "--kernel control_device_table --property agreement --property shared_inputs"}};
-  for (const auto& [settings, arguments] : runs) {
-    const Result r = on_standin(arguments, settings);
+  for (const char* settings : {"", "ROPEWALK_DEVICE_MEMORY=exact"}) {
+    const Result r = on_standin(
+        "--kernel control_device_table --kernel 'control_device_o*' --kernel 'control_device_s*' "
+        "--property norm --property shared_inputs",
+        settings);
     EXPECT_EQ(r.code, 0) << settings << r.out << r.err;
     EXPECT_TRUE(contains(r.out, "PASS  control_device_table half_split f32 table (cuda: stand-in)"))
         << r.out;
@@ -107,8 +119,8 @@ TEST(Device, ReasonsForSkippingAreToldApart) {
 }
 
 TEST(Device, WithoutRoomIsSkippedAndSaysHowMuchItWants) {
-  const Result r = on_standin("--kernel control_device_table --property agreement",
-                              "ROPEWALK_STANDIN=memory=1000");
+  const Result r =
+      on_standin("--kernel control_device_table --property norm", "ROPEWALK_STANDIN=memory=1000");
   EXPECT_EQ(r.code, 3) << r.out;
   EXPECT_TRUE(contains(r.out, "bytes of device memory, and 1000 are free")) << r.out;
 }

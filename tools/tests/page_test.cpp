@@ -150,6 +150,9 @@ TEST(Page, InTheTree) {
   const fs::path folder = fresh_scratch() / "source", home = scratch() / "home";
   fs::copy(source / "tools/tests/tree", folder);
   fs::copy(source / "kernels", folder / "kernels", fs::copy_options::recursive);
+  for (const auto& file : fs::recursive_directory_iterator(folder / "kernels"))
+    if (file.path().extension() == ".cpp" && file.path().parent_path().filename() != "api")
+      fs::resize_file(file, 0);  // the new kernel alone takes time to compile
   fs::copy(source / "cmake", folder / "cmake");
   fs::copy(source / "CMakePresets.json", folder);
   fs::create_directories(home / "my_kernel");
