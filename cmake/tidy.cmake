@@ -1,6 +1,5 @@
 # The house rules that a machine can check: cmake -DSOURCE_DIR=... -P tidy.cmake
 # Needs no git and no python. Prints one line for each violation and fails if there is any.
-# tidy_finds_violations.cmake tests that it finds each kind of violation.
 cmake_minimum_required(VERSION 3.25)
 if(NOT IS_DIRECTORY "${SOURCE_DIR}")
   message(FATAL_ERROR "tidy: give -DSOURCE_DIR=the root of the sources")
