@@ -69,14 +69,20 @@ function(ropewalk_library name)
   target_link_libraries(${name} PUBLIC ropewalk_options ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
 endfunction()
 
-# ropewalk_test(<name> [ROOMS folders...] [SOURCES ...] LIBS ... [LABELS ...]): one GoogleTest
-# program of the tests beside the code.
+# ropewalk_test(<name> [ROOMS folders...] [SOURCES ...] LIBS ... [LABELS ...]
+#   [FILES NAME=target...]): one GoogleTest program of the tests beside the code. The macro NAME is
+# the path of what the target makes.
 function(ropewalk_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ROOMS;SOURCES;LIBS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ROOMS;SOURCES;LIBS;LABELS;FILES")
   ropewalk_sources(found TESTS IN ${arg_ROOMS})
   add_executable(${name} ${found} ${arg_SOURCES})
   target_compile_options(${name} PRIVATE -O0)  # what is tested is optimized, the test itself is not
   target_link_libraries(${name} PRIVATE ropewalk_options ${arg_LIBS} GTest::gtest_main)
+  foreach(file IN LISTS arg_FILES)
+    string(REGEX MATCH "^(.*)=(.*)$" matched ${file})
+    target_compile_definitions(${name} PRIVATE ${CMAKE_MATCH_1}="$<TARGET_FILE:${CMAKE_MATCH_2}>")
+    add_dependencies(${name} ${CMAKE_MATCH_2})
+  endforeach()
   if(NOT arg_LABELS)
     set(arg_LABELS unit)
   endif()
