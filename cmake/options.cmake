@@ -105,15 +105,21 @@ function(ropewalk_limits)
   endif()
 endfunction()
 
-# ropewalk_test(<name> [ROOMS folders...] [SOURCES ...] LIBS ... [LABELS label]): one GoogleTest
-# program of the tests beside the code.
+# ropewalk_test(<name> [ROOMS folders...] [SOURCES ...] LIBS ... [LABELS label]
+#   [FILES NAME=target...]): one GoogleTest program of the tests beside the code. The macro NAME is
+# the path of what the target makes.
 function(ropewalk_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ROOMS;SOURCES;LIBS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "ROOMS;SOURCES;LIBS;LABELS;FILES")
   ropewalk_sources(found TESTS IN ${arg_ROOMS})
   add_executable(${name} ${found} ${arg_SOURCES})
   target_compile_options(${name} PRIVATE -O0)  # what is tested is optimized, the test itself is not
   target_link_libraries(${name} PRIVATE ropewalk_options fmt::fmt ${arg_LIBS} GTest::gtest_main)
   target_precompile_headers(${name} REUSE_FROM ropewalk_precompiled_tests)
+  foreach(file IN LISTS arg_FILES)
+    string(REGEX MATCH "^(.*)=(.*)$" matched ${file})
+    target_compile_definitions(${name} PRIVATE ${CMAKE_MATCH_1}="$<TARGET_FILE:${CMAKE_MATCH_2}>")
+    add_dependencies(${name} ${CMAKE_MATCH_2})
+  endforeach()
   if(NOT arg_LABELS)
     set(arg_LABELS unit)
   endif()

@@ -12,10 +12,6 @@
 
 #include "kernels/api/kernel.h"
 
-#ifdef TEST_PLUGIN_UNDEFINED
-extern "C" void nobody_defines_this();
-#endif
-
 namespace ropewalk {
 namespace {
 
@@ -204,14 +200,8 @@ const RegisteredKernel others[] = {
 }  // namespace
 }  // namespace ropewalk
 
-#ifdef TEST_PLUGIN_NO_ENTRY
-#define rope_kernels_v1 rope_kernels_v0
-#endif
 extern "C" [[gnu::visibility("default")]] const rope_kernel_list* rope_kernels_v1(void) {
   using namespace ropewalk;
-#ifdef TEST_PLUGIN_UNDEFINED
-  nobody_defines_this();
-#endif
   misbehave("in_entry");
   if (fault("throw_in_entry")) throw std::runtime_error("no rope left");
   if (fault("throw_number_in_entry")) throw 3;
