@@ -128,6 +128,15 @@ std::string csv_text(std::string_view text) {
   return out + '"';
 }
 
+std::string json_text(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : clean_line(text)) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
 std::string xml_text(std::string_view text) {
   return escape_xml(clean_text(text));
 }

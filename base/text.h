@@ -24,6 +24,9 @@ std::string markdown_block(std::string_view text);
 /// formula gets an apostrophe in front.
 std::string csv_text(std::string_view text);
 
+/// A JSON string with its quotes, on one line.
+std::string json_text(std::string_view text);
+
 /// Text for XML 1.0 content and for attributes in double quotes.
 std::string xml_text(std::string_view text);
 

@@ -248,16 +248,28 @@ const RegisteredKernel counts_down = with("mutant_counts_down_table", ropewalk_m
 
 // ---- changes of the arguments
 
-KernelInfo forgets_output_info() {
-  KernelInfo info = half_split("mutant_writes_into_operands_table");
+template <void (*misdeed)(rope_problem&, rope_operands&)>
+RegisteredKernel writes_into(const char* name) {
+  KernelInfo info = half_split(name);
   info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
     const std::int32_t answer = apply<Correct>(p, o, state);
-    const_cast<rope_operands*>(o)->tensor[0].out = nullptr;
+    misdeed(*const_cast<rope_problem*>(p), *const_cast<rope_operands*>(o));
     return answer;
   };
-  return info;
+  return RegisteredKernel(info);
 }
-const RegisteredKernel forgets_output{forgets_output_info()};
+
+void mark_as_seen(rope_problem& p, rope_operands&) {
+  p.reserved = 1;
+}
+const RegisteredKernel writes_problem =
+    writes_into<mark_as_seen>("mutant_writes_into_problem_table");
+
+void forget_output(rope_problem&, rope_operands& o) {
+  o.tensor[0].out = nullptr;
+}
+const RegisteredKernel writes_operands =
+    writes_into<forget_output>("mutant_writes_into_operands_table");
 
 // ---- answers that change
 

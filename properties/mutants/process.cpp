@@ -120,5 +120,13 @@ KernelInfo dies_in_release_info() {
 }
 const RegisteredKernel dies_in_release{dies_in_release_info()};
 
+// Accepts a problem that it then cannot prepare.
+KernelInfo fails_to_prepare_info() {
+  KernelInfo info = table_info<Correct>("mutant_fails_to_prepare");
+  info.prepare = [](const rope_problem*, void**) -> std::int32_t { return ROPE_FAILED; };
+  return info;
+}
+const RegisteredKernel fails_to_prepare{fails_to_prepare_info()};
+
 }  // namespace
 }  // namespace ropewalk::mutants
