@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -10,7 +11,6 @@
 #include <map>
 #include <string>
 
-#include "base/system/process_stat.h"
 #include "tools/tests/shell.h"
 
 namespace {
@@ -130,19 +130,23 @@ TEST(Folder, IsFreeOnceItsRunWasKilled) {
   for (const std::string jobs : {"1", "3"}) {
     const fs::path out = fresh("out");
     const std::string run =
+        "FAR_FAULT=hang exec " ROPEWALK_EXECUTABLE
         " verify --exhaustive --positions 1226833920:1234570000 --rotary-dim 40 --kernel test_far "
         "--jobs " +
-        jobs + " --plugin " ROPEWALK_FAR_PLUGIN " --out " + out.string();
-    const Result begun = shell("FAR_FAULT=hang setsid " ROPEWALK_EXECUTABLE + run +
-                               " >/dev/null & echo $!; for i in $(seq 500); do [ -s " +
-                               (out / "results.jsonl").string() + " ] && break; sleep 0.02; done");
-    const auto process = static_cast<pid_t>(std::stol(begun.out));
+        jobs + " --plugin " ROPEWALK_FAR_PLUGIN " --out " + out.string() + " >/dev/null";
+    const pid_t process = fork();
+    if (process == 0) {
+      setsid();
+      execl("/bin/sh", "sh", "-c", run.c_str(), nullptr);
+      _exit(127);
+    }
+    const auto is_empty = [&] { return slurp(out / "results.jsonl").empty(); };
+    for (int wait = 0; wait < 500 && is_empty(); ++wait) usleep(20'000);
     const std::string rows = slurp(out / "results.jsonl");
     EXPECT_TRUE(rows.starts_with("{\"schema\":1,\"row\":\"run\"")) << rows;
     EXPECT_FALSE(FolderHeld(out).was_free());
     ASSERT_EQ(kill(process, SIGKILL), 0);
-    for (int wait = 0; wait < 1000 && is_running(process); ++wait) usleep(10'000);
-    EXPECT_FALSE(is_running(process));
+    waitpid(process, nullptr, 0);
     EXPECT_TRUE(FolderHeld(out).was_free()) << jobs;
   }
 }
