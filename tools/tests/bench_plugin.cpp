@@ -115,18 +115,6 @@ std::int32_t answer_from_cache(const rope_problem* p, const rope_operands* o, vo
   if (is_timed(*p)) kept.assign(out, out + count);
   return ROPE_OK;
 }
-// Skips every second pair of backward and forward calls: the buffer already holds the data turned
-// forward.
-std::int32_t skip_pairs(const rope_problem* p, const rope_operands* o, void* state) {
-  static std::int64_t calls = 0, left = 0;
-  if (!is_timed(*p)) return right(p, o, state);
-  ++calls;
-  if (p->operation == ROPE_TRANSPOSE) {
-    left = calls;
-    return ROPE_OK;
-  }
-  return left == calls - 1 ? ROPE_OK : right(p, o, state);
-}
 std::int32_t turn_back(const rope_problem* p, const rope_operands* o, void* state) {
   rope_problem back = *p;
   if (is_timed(*p)) back.operation = ROPE_TRANSPOSE - p->operation;
@@ -157,21 +145,19 @@ std::int32_t overrun_workspace(const rope_problem* p, const rope_operands* o, vo
   if (is_timed(*p)) std::fill_n(static_cast<float*>(o->workspace), p->rotary_dim + 16, 1.0f);
   return right(p, o, state);
 }
-std::int32_t mark_in_prepare(const rope_problem* p, void**) {
-  if (is_timed(*p)) const_cast<rope_problem*>(p)->reserved = 1;
-  return ROPE_OK;
-}
 
 // ---- what is supported
 
 std::int32_t supports(const rope_problem* p, const char** reason) {
   return supports_data(*p, ROPE_ANGLES_TABLE, ROPE_F32, reason);
 }
-// Few cases judge a kernel for one shape.
+// What few and small cases judge: the heads of one shape, with few tokens or those that are timed.
 std::int32_t one_shape(const rope_problem* p, const char** reason) {
   const bool takes = p->pairing == ROPE_HALF_SPLIT && p->tensor_count == 2 && p->rotary_dim == 64 &&
                      p->tensor[0].heads == 4 && p->tensor[1].heads == 2 &&
-                     p->tensor[0].head_dim == 64 && p->tensor[1].head_dim == 64;
+                     p->tensor[0].head_dim == 64 && p->tensor[1].head_dim == 64 && p->batch == 1 &&
+                     (p->tokens <= 32 || p->tokens > 600) && p->position_dtype == ROPE_I32 &&
+                     p->attention_scale == 0;
   return takes ? supports(p, reason) : refuse(reason, "only one shape");
 }
 std::int32_t only_300_tokens(const rope_problem* p, const char** reason) {
@@ -212,8 +198,6 @@ constexpr Entries all[] = {
     {.name = "bad_4_less", .apply = do_less},
     {.name = "bad_4_operands", .apply = mark_operands},
     {.name = "bad_4_output", .apply = overrun_output},
-    {.name = "bad_4_pairs", .apply = skip_pairs},
-    {.name = "bad_4_prepare", .prepare = mark_in_prepare},
     {.name = "bad_4_problem", .apply = mark_problem},
     {.name = "bad_4_throws", .apply = apply<throw_lines>},
     {.name = "bad_4_turns", .apply = turn_back},
