@@ -1,9 +1,7 @@
 #include "base/system/process_stat.h"
 
 #include <dirent.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -31,12 +29,6 @@ std::optional<ProcessStat> process_stat(pid_t process) {
   stat.parent = parent;
   stat.is_ending = (flags & exiting) != 0 || stat.state == 'Z' || stat.state == 'X';
   return stat;
-}
-
-bool is_running(pid_t process) {
-  const auto stat = process_stat(process);
-  if (!stat) return kill(process, 0) == 0 && !process_stat(getpid());  // without /proc
-  return stat->state != 'Z' && stat->state != 'X';
 }
 
 void for_each_process(const std::function<void(pid_t, const ProcessStat&)>& use) {

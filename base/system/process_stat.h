@@ -16,10 +16,6 @@ struct ProcessStat {
 /// Empty if there is no such process, or no /proc.
 std::optional<ProcessStat> process_stat(pid_t process);
 
-/// False once it has ended, reaped or not. kill(process, 0) succeeds for a process that nothing has
-/// reaped, which stays so for ever under the first process of many containers.
-bool is_running(pid_t process);
-
 /// Calls `use` with each process of the system.
 void for_each_process(const std::function<void(pid_t, const ProcessStat&)>& use);
 
