@@ -230,8 +230,8 @@ TEST_F(Record, WhatIsRefusedNamesFileAndLine) {
       {with(R"("verdict":"PASS")", R"("verdict":"FINE")"), ":2: field 'verdict' is not a word"},
       {with(R"("kernel":"plain")", "\"kernel\":\"\xff\""), ":2: not JSON"},
       {run_line() +
-           R"({"schema":1,"row":"curve","chart":"","series":"","note":"","dtype":"","x":[1],"y":[]})" +
-           "\n",
+           R"({"schema":1,"row":"curve","chart":"","series":"","note":"","dtype":"","x":[1],)" +
+           R"("y":[]})" + "\n",
        ":2: fields 'x' and 'y' differ in length"},
       {run_line() +
            R"({"schema":1,"row":"end","exit_code":3000000000,"seconds":1,"finished_at":""})" + "\n",
