@@ -59,10 +59,12 @@ TEST(OneShape, IsFoundIfAModelHasIt) {
     EXPECT_TRUE(says(r, "FAIL", wrong) && !says(r, "PASS", wrong)) << r.out;
   EXPECT_EQ(count_in(r.out, "covered 100 % of 2-way"), count_in("\n" + r.out, "\nPASS  "));
   EXPECT_TRUE(contains(r.out, "k.heads=8")) << r.out;
-  // No model has these shapes. A refusal is that of the type that the kernel takes.
+  // No model has these shapes.
   EXPECT_TRUE(contains(r.out, "UNSUPPORTED shape_odd (table): everything: only the heads of one "))
       << r.out;
-  EXPECT_TRUE(contains(r.out, "UNSUPPORTED shape_of_none (table): everything: head_dim must be "))
+  EXPECT_TRUE(contains(r.out,
+                       "UNSUPPORTED shape_of_none (table): everything: only f16; "
+                       "only interleaved pairs; head_dim must be "))
       << r.out;
   EXPECT_EQ(count_in(r.out, "UNSUPPORTED"), 2u) << r.out;
   const Result listed = ropewalk("list --quiet --kernel shape_of_llama" + plugin);
