@@ -187,71 +187,31 @@ const PlantedCause planted[] = {
      [](Seen& s) { s.y = s.x * std::conj(s.r); },
      {"rotates the other way (", "rotates the other way, or loses the sign of negative"}},
     {"the sign of sin in second elements alone",
-     [](Seen& s) {
-       s.y = {s.truth.real(), (s.x * std::conj(s.r)).imag()};
-     }},
+     [](Seen& s) { s.y = C(s.truth.real(), (s.x * std::conj(s.r)).imag()); }},
     {"the sign of sin in first elements alone",
-     [](Seen& s) {
-       s.y = {(s.x * std::conj(s.r)).real(), s.truth.imag()};
-     }},
+     [](Seen& s) { s.y = C((s.x * std::conj(s.r)).real(), s.truth.imag()); }},
     {"zeros in second elements", [](Seen& s) { s.y = s.truth.real(); }},
-    {"zeros in first elements",
-     [](Seen& s) {
-       s.y = {0, s.truth.imag()};
-     }},
-    {"first elements are copies",
-     [](Seen& s) {
-       s.y = {s.x.real(), s.truth.imag()};
-     }},
-    {"second elements are copies",
-     [](Seen& s) {
-       s.y = {s.truth.real(), s.x.imag()};
-     }},
+    {"zeros in first elements", [](Seen& s) { s.y = C(0, s.truth.imag()); }},
+    {"first elements are copies", [](Seen& s) { s.y = C(s.x.real(), s.truth.imag()); }},
+    {"second elements are copies", [](Seen& s) { s.y = C(s.truth.real(), s.x.imag()); }},
     {"second elements from first outputs",
-     [](Seen& s) {
-       s.y = {s.truth.real(), (C{s.truth.real(), s.x.imag()} * s.r).imag()};
-     },
+     [](Seen& s) { s.y = C(s.truth.real(), (C(s.truth.real(), s.x.imag()) * s.r).imag()); },
      {"computes second elements from first outputs, not from first inputs ("}},
     {"first elements from second outputs",
-     [](Seen& s) {
-       s.y = {(C{s.x.real(), s.truth.imag()} * s.r).real(), s.truth.imag()};
-     }},
+     [](Seen& s) { s.y = C((C(s.x.real(), s.truth.imag()) * s.r).real(), s.truth.imag()); }},
     {"no sin at all", [](Seen& s) { s.y = s.x * s.r.real(); }},
-    {"no cos at all",
-     [](Seen& s) {
-       s.y = s.x * C{0, s.r.imag()};
-     }},
-    {"half a sin",
-     [](Seen& s) {
-       s.y = s.x * C{s.r.real(), s.r.imag() / 2};
-     }},
+    {"no cos at all", [](Seen& s) { s.y = s.x * C(0, s.r.imag()); }},
+    {"half a sin", [](Seen& s) { s.y = s.x * C(s.r.real(), s.r.imag() / 2); }},
     {"cos and sin exchanged",
-     [](Seen& s) {
-       s.y = s.x * C{s.r.imag(), s.r.real()};
-     },
+     [](Seen& s) { s.y = s.x * C(s.r.imag(), s.r.real()); },
      {"has cos and sin exchanged ("}},
-    {"-cos and sin exchanged",
-     [](Seen& s) {
-       s.y = s.x * C{s.r.imag(), -s.r.real()};
-     }},
-    {"|cos|",
-     [](Seen& s) {
-       s.y = s.x * C{std::abs(s.r.real()), s.r.imag()};
-     }},
-    {"|sin|",
-     [](Seen& s) {
-       s.y = s.x * C{s.r.real(), std::abs(s.r.imag())};
-     }},
+    {"-cos and sin exchanged", [](Seen& s) { s.y = s.x * C(s.r.imag(), -s.r.real()); }},
+    {"|cos|", [](Seen& s) { s.y = s.x * C(std::abs(s.r.real()), s.r.imag()); }},
+    {"|sin|", [](Seen& s) { s.y = s.x * C(s.r.real(), std::abs(s.r.imag())); }},
     {"the negative result", [](Seen& s) { s.y = -s.truth; }},
     {"the conjugate result", [](Seen& s) { s.y = std::conj(s.truth); }},
-    {"elements of the result exchanged",
-     [](Seen& s) {
-       s.y = {s.truth.imag(), s.truth.real()};
-     }},
-    {"elements of the input exchanged",
-     [](Seen& s) {
-       s.y = C{s.x.imag(), s.x.real()} * s.r;
-     }},
+    {"elements of the result exchanged", [](Seen& s) { s.y = C(s.truth.imag(), s.truth.real()); }},
+    {"elements of the input exchanged", [](Seen& s) { s.y = C(s.x.imag(), s.x.real()) * s.r; }},
     {"turned twice",
      [](Seen& s) { s.y = s.truth * s.r; },
      {"phase error grows with the position: frequencies are off by +1 relative ("}},
@@ -284,17 +244,10 @@ const PlantedCause planted[] = {
      [](Seen& s) { s.y = at_position(s, s.position + 1); },
      {"positions are off by +1 ("}},
     {"cut to bfloat16, not rounded",
-     [](Seen& s) {
-       s.y = {cut(s.truth.real()), cut(s.truth.imag())};
-     }},
-    {"inputs cut to bfloat16",
-     [](Seen& s) {
-       s.y = C{cut(s.x.real()), cut(s.x.imag())} * s.r;
-     }},
+     [](Seen& s) { s.y = C(cut(s.truth.real()), cut(s.truth.imag())); }},
+    {"inputs cut to bfloat16", [](Seen& s) { s.y = C(cut(s.x.real()), cut(s.x.imag())) * s.r; }},
     {"cos and sin cut to bfloat16",
-     [](Seen& s) {
-       s.y = s.x * C{cut(s.r.real()), cut(s.r.imag())};
-     }},
+     [](Seen& s) { s.y = s.x * C(cut(s.r.real()), cut(s.r.imag())); }},
     {"the upper half of the pairs left as they are",
      [](Seen& s) { s.y = s.pair >= 4 ? s.x : s.truth; },
      {"copies its input: not rotated at all"}},
