@@ -124,7 +124,7 @@ function(ropewalk_test name)
     set(arg_LABELS unit)
   endif()
   ropewalk_limits(LABEL ${arg_LABELS})
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 120 PROPERTIES ${ropewalk_limits})
+  gtest_discover_tests(${name} NO_PRETTY_VALUES DISCOVERY_TIMEOUT 120 PROPERTIES ${ropewalk_limits})
 endfunction()
 
 # Every header compiles alone, as the only line of a file: cmake --build ... --target headers

@@ -340,9 +340,7 @@ TEST(Paired, AKernelThatOnlyTurnsForwardIsJudgedOnceMore) {
 TEST(Paired, WhatIsDoneUnsupportedOrBrokenIsNotTimed) {
   const rope_kernel good = toy_kernel("good"), bad = toy_kernel("bad");
   rope_kernel other = toy_kernel("other");
-  other.supports = [](const rope_problem*, const char**) -> std::int32_t {
-    return ROPE_UNSUPPORTED;
-  };
+  other.supports = [](auto*, auto**) -> std::int32_t { return ROPE_UNSUPPORTED; };
   rope_kernel launched = toy_kernel("launched"), device = toy_kernel("device");
   launched.flags |= ROPE_HOST_LAUNCHER;
   device.memory = ROPE_CUDA;

@@ -1,5 +1,4 @@
 #include "benchmarks/workloads/workloads.h"
-#include "benchmarks/workloads/workload_layout.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -270,10 +269,7 @@ TEST(Workloads, UnreadableAndHugeFiles) {
   EXPECT_EQ(load_workloads(folder / "good.toml").size(), 1u);
   std::ofstream(folder / "huge.toml") << entry << '#' << std::string(1 << 20, 'x');
   EXPECT_THROW(load_workloads(folder / "huge.toml"), BadFile);
-  std::ofstream(folder / "foreign.toml") << std::string(
-      "\x7f"
-      "ELF\0\xff\xfe",
-      7);
+  std::ofstream(folder / "foreign.toml") << std::string("\177ELF\0\xff\xfe", 7);
   EXPECT_THROW(load_workloads(folder / "foreign.toml"), BadFile);
   fs::remove_all(folder);
 }

@@ -64,10 +64,7 @@ TEST(Ledger, ForeignAndBrokenTextNamesItsLine) {
       {"", "l.csv:1: is empty"},
       {"\n", "l.csv:1: is no ledger"},
       {row, "l.csv:1: is no ledger"},
-      {std::string("\x7f"
-                   "ELF\0\xff\n",
-                   7),
-       "l.csv:1: is no ledger"},
+      {std::string("\177ELF\0\xff\n", 7), "l.csv:1: is no ledger"},
       {header + "\n", "l.csv:2: a row has 5 fields, not ''"},
       {header + "plain,table,half_split,f32\n", "l.csv:2: a row has 5 fields"},
       {header + "plain,table,half_split,f32,norm,\n", "l.csv:2: a row has 5 fields"},

@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <tuple>
 
 #include "harness/judge/chunk_runner.h"
 #include "harness/testing/worker_fixture.h"
@@ -11,13 +12,7 @@
 namespace ropewalk::harness {
 namespace {
 
-struct WorkerHarm {
-  const char *what, *words;
-  Kind kind;
-};
-void PrintTo(const WorkerHarm& harm, std::ostream* out) {
-  *out << harm.what;
-}
+using WorkerHarm = std::tuple<std::string, std::string, Kind>;  // what is done, words of the result
 
 class HostileKernel : public ::testing::TestWithParam<WorkerHarm> {
  protected:
@@ -34,9 +29,9 @@ class HostileKernel : public ::testing::TestWithParam<WorkerHarm> {
 
 // The second case takes more memory than the first, so the file must grow.
 TEST_P(HostileKernel, HarmsOnlyItself) {
-  const auto [what, words, kind] = GetParam();
+  const auto& [what, words, kind] = GetParam();
   for (const char* where : {"supports", "prepare", "apply"}) {
-    const Hostility set(what, where);
+    const Hostility set(what.c_str(), where);
     Worker worker(options({hostile_plugin}));
     for (const char* line :
          {"rotary_dim=8 q.head_dim=8", "tokens=4000 rotary_dim=64 q.heads=8 q.head_dim=64"}) {
@@ -57,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
         WorkerHarm{"close_socket", "descriptor 3", Kind::crash},
         WorkerHarm{"write_to_socket", "(descriptor 3): a packet of 5 bytes, where an answer of",
                    Kind::crash}),
-    [](const auto& test) { return std::string(test.param.what); });
+    [](const auto& test) { return std::get<0>(test.param); });
 
 // The positions of one kernel run through buffers that are laid out once.
 TEST(HostileChunks, AreLaidOutAnewForTheNextWorker) {

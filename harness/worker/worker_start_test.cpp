@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <utility>
 
 #include "harness/testing/worker_fixture.h"
 
@@ -90,20 +91,16 @@ TEST(WorkerStart, TooFewDescriptorsAreSaid) {
 
 // ---- plugins that break the connection to the parent while they are loaded
 
-// The parent may see a closed socket before the worker has reported the reason.
-struct WireBreach {
-  const char *what, *words;
-};
-void PrintTo(const WireBreach& breach, std::ostream* out) {
-  *out << breach.what;
-}
+// What is done, and words of the message. The parent may see a closed socket before the worker has
+// reported the reason.
+using WireBreach = std::pair<std::string, std::string>;
 
 class LoadBreach : public ::testing::TestWithParam<WireBreach> {};
 
 // The plugin is named at any place among other plugins.
 TEST_P(LoadBreach, IsToldOfThePluginThatDidIt) {
-  const auto [what, words] = GetParam();
-  const Hostility set(what, "load");
+  const auto& [what, words] = GetParam();
+  const Hostility set(what.c_str(), "load");
   for (const bool last : {true, false}) {
     const std::string message = refusal(
         options(last ? std::vector{plugin, hostile_plugin} : std::vector{hostile_plugin, plugin}));
@@ -119,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
                     WireBreach{"grow", "changed the size of descriptor 4"},
                     WireBreach{"write_to_socket",
                                "a packet of 5 bytes, where an answer of version 8 has 512"}),
-    [](const auto& test) { return std::string(test.param.what); });
+    [](const auto& test) { return test.param.first; });
 
 // A kernel may be the cause of a failed start: the call that follows crashes, and the command goes
 // on.

@@ -63,6 +63,12 @@ std::vector<float> counting(std::size_t size, float from = 0) {
   return out;
 }
 
+rope_operands operands(const void* in, void* out, const void* cos = {}, const void* sin = {}) {
+  rope_operands o{};
+  o.tensor[0] = {in, out, cos, sin};
+  return o;
+}
+
 // Runs both loops over the first tensors. The visitor gets (token, head).
 template <class Visit>
 void walk(const rope_problem& p, const rope_operands& o, Visit&& visit) {
@@ -140,8 +146,7 @@ TEST(ForEachHead, FollowsDifferentStridesInAndOut) {
   t.out_head_stride = 10;
   const auto in = counting(16);
   std::vector<float> out(200);
-  rope_operands o{};
-  o.tensor[0] = {in.data(), out.data(), nullptr, nullptr};
+  const rope_operands o = operands(in.data(), out.data());
   std::vector<std::pair<std::int64_t, std::int64_t>> places;
   walk(p, o, [&](const Token&, const Head<float>& head) {
     places.emplace_back(head.in - in.data(), head.out - out.data());
@@ -164,9 +169,8 @@ TEST(ForEachHead, NeverUsesTheStrideOfAnAxisOfSizeOne) {
   const std::int32_t position[] = {0};
   const float in[2] = {}, cos[1] = {}, sin[1] = {};
   float out[2] = {};
-  rope_operands o{};
+  rope_operands o = operands(in, out, cos, sin);
   o.positions = position;
-  o.tensor[0] = {in, out, cos, sin};
   int visits = 0;
   walk(p, o, [&](const Token&, const Head<float>& head) {
     ++visits;
@@ -184,8 +188,7 @@ TEST(ForEachHead, InputStrideZeroIsABroadcast) {
   p.tensor[0].in_token_stride = 2;
   const auto in = counting(4);
   std::vector<float> out(8);
-  rope_operands o{};
-  o.tensor[0] = {in.data(), out.data(), nullptr, nullptr};
+  const rope_operands o = operands(in.data(), out.data());
   std::vector<std::int64_t> places;
   walk(p, o, [&](const Token&, const Head<float>& h) { places.push_back(h.in - in.data()); });
   EXPECT_EQ(places, (std::vector<std::int64_t>{0, 0, 2, 2}));
@@ -209,8 +212,7 @@ TEST(ForEachHead, CopiesAnUnrotatedTensorBitForBit) {
   p.tensor[0].rotary_offset = absurd;  // ignored
   const auto in = odd_bits(10);
   std::vector<float> out(10, 1.0f);
-  rope_operands o{};
-  o.tensor[0] = {in.data(), out.data(), nullptr, nullptr};
+  const rope_operands o = operands(in.data(), out.data());
   walk(p, o, [&](const Token&, const Head<float>&) { ADD_FAILURE() << "nothing is rotated"; });
   EXPECT_TRUE(same_bits(out.data(), in.data(), 10));
 }
@@ -220,8 +222,7 @@ TEST(ForEachHead, CopiesAroundTheWindowAndLeavesIt) {
   p.tensor[0].rotary_offset = 2;
   const auto in = odd_bits(28);
   std::vector<float> out(28, 1.0f);
-  rope_operands o{};
-  o.tensor[0] = {in.data(), out.data(), nullptr, nullptr};
+  const rope_operands o = operands(in.data(), out.data());
   std::size_t row = 0;
   walk(p, o, [&](const Token&, const Head<float>& head) {
     EXPECT_EQ(head.in, in.data() + row * 7 + 2);
@@ -242,8 +243,7 @@ TEST(ForEachHead, InPlaceCopiesNothing) {
   p.tensor[0].in_place = 1;
   auto data = odd_bits(12);
   const auto before = data;
-  rope_operands o{};
-  o.tensor[0] = {data.data(), data.data(), nullptr, nullptr};
+  const rope_operands o = operands(data.data(), data.data());
   walk(p, o, [&](const Token&, const Head<float>& head) { EXPECT_EQ(head.in, head.out); });
   EXPECT_TRUE(same_bits(data.data(), before.data(), data.size()));
 }
@@ -256,9 +256,8 @@ TEST(ForEachHead, FindsTableRowsByPositionAndByToken) {
   const std::int32_t positions[] = {7, 0, 2, 2};
   const auto cos = counting(24), sin = counting(24, 100), in = counting(16);
   std::vector<float> out(16);
-  rope_operands o{};
+  rope_operands o = operands(in.data(), out.data(), cos.data(), sin.data());
   o.positions = positions;
-  o.tensor[0] = {in.data(), out.data(), cos.data(), sin.data()};
   const auto rows = [&] {
     std::vector<float> first;
     walk(p, o, [&](const Token&, const Head<float>& head) {
@@ -328,15 +327,12 @@ std::int32_t nothing(const rope_problem*, const rope_operands*, void*) {
 TEST(RegisteredKernel, FillsWhatTheContractWants) {
   const std::size_t before = registered_kernels().size();
   const RegisteredKernel small{{.name = "small", .supports = never, .apply = nothing}};
-  const RegisteredKernel full{{.name = "full",
-                               .summary = "s",
-                               .source = "o",
-                               .cpu_features = "avx2,fma",
-                               .angle_contract = ROPE_CONTRACT_EXACT,
-                               .flags = ROPE_IN_PLACE | ROPE_THREAD_SAFE,
-                               .error_bound = 3,
-                               .supports = never,
-                               .apply = nothing}};
+  KernelInfo stated{.name = "full", .supports = never, .apply = nothing};
+  stated.cpu_features = "avx2,fma";
+  stated.angle_contract = ROPE_CONTRACT_EXACT;
+  stated.flags = ROPE_IN_PLACE | ROPE_THREAD_SAFE;
+  stated.error_bound = 3;
+  const RegisteredKernel full{stated};
   auto& list = registered_kernels();
   ASSERT_EQ(list.size(), before + 2);
   const rope_kernel& a = *list[before];

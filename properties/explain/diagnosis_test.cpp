@@ -111,9 +111,7 @@ TEST_F(Diagnoses, SaysWhere) {
                "q.heads=3 q.head_dim=8 q.in_place=1")
                 .where,
             "only in head 2");
-  EXPECT_EQ(of_spoiled([](Seen& s) {
-              if (s.at.tensor == 1 && s.pair >= 5) s.y = s.x;
-            }).where,
+  EXPECT_EQ(of_spoiled([](Seen& s) { s.y = s.at.tensor == 1 && s.pair >= 5 ? s.x : s.y; }).where,
             "only in k, only in pairs from 5 on");
 }
 
@@ -151,9 +149,7 @@ TEST_F(Diagnoses, NoiseHasNoName) {
 
 TEST_F(Diagnoses, ThreeWrongPairsAreTooFewForAName) {
   int left = 3;
-  const Diagnosis d = of_spoiled([&](Seen& s) {
-    if (left-- > 0) s.y = s.x;
-  });
+  const Diagnosis d = of_spoiled([&](Seen& s) { s.y = left-- > 0 ? s.x : s.y; });
   EXPECT_EQ(d.cause, "");
 }
 
@@ -314,9 +310,7 @@ TEST_F(Diagnoses, SaysWhichElementsOfPairsAreWrong) {
 }
 
 TEST_F(Diagnoses, SpeaksOfTheSmallerCaseAlone) {
-  const auto spoil = [](Seen& s) {
-    if (s.pair + 1 == 8 || s.pair == 3) s.y = s.x;
-  };
+  const auto spoil = [](Seen& s) { s.y = s.pair == 7 || s.pair == 3 ? s.x : s.y; };
   const std::string small = "rotary_dim=8 positions=5 q.heads=1 q.head_dim=8";
   const Diagnosis d = of_spoiled(spoil, usual, small);
   EXPECT_TRUE(d.cause.empty() || d.cause.starts_with("copies its input")) << d.cause;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "properties/search/verify.h"
@@ -11,13 +12,7 @@ using namespace harness;
 using namespace report;
 namespace {
 
-struct Charged {
-  const char* kernel;
-  Verdict verdict;
-};
-void PrintTo(const Charged& charged, std::ostream* out) {
-  *out << charged.kernel;
-}
+using Charged = std::pair<std::string, Verdict>;
 class OnePairing : public testing::TestWithParam<Charged> {};
 
 // The kernel is correct in half_split and wrong in interleaved, and supports accepts both.
@@ -28,7 +23,7 @@ TEST_P(OnePairing, FailsAlone) {
   Worker worker(options);
   Oracle oracle;
   VerifyPlan plan;
-  plan.kernels = {GetParam().kernel};
+  plan.kernels = {GetParam().first};
   plan.profile = Profile::smoke;
   plan.cases = 3;
   plan.shrink = false;
@@ -38,7 +33,7 @@ TEST_P(OnePairing, FailsAlone) {
       worker, oracle, plan,
       [&](const VerdictRow& row) {
         if (row.pairing == "interleaved") {
-          other_fails = other_fails || row.verdict == GetParam().verdict;
+          other_fails = other_fails || row.verdict == GetParam().second;
           return;
         }
         EXPECT_FALSE(is_failure(row.verdict))
@@ -54,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, OnePairing,
     testing::Values(Charged{"mutant_other_pairing_forgotten_table", Verdict::fail},
                     Charged{"mutant_other_pairing_missing_table", Verdict::crash}),
-    [](const auto& charged) { return std::string(charged.param.kernel); });
+    [](const auto& charged) { return charged.param.first; });
 
 }  // namespace
 }  // namespace ropewalk::properties

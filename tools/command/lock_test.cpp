@@ -20,12 +20,6 @@ namespace fs = std::filesystem;
 const std::string quick = "verify --kernel plain --property norm --cases 2 --out ";
 const std::string piece = "verify --exhaustive --kernel phase --positions 0:4095 --rotary-dim 2 ";
 
-fs::path fresh(const char* name) {
-  const fs::path folder = scratch() / name;
-  fs::remove_all(folder);
-  return folder;
-}
-
 std::map<std::string, std::string> files_of(const fs::path& folder) {
   std::map<std::string, std::string> files;
   for (const auto& entry : fs::directory_iterator(folder))
@@ -50,7 +44,7 @@ class FolderHeld {
 };
 
 TEST(Folder, TakesOneRunAtATime) {
-  const fs::path out = fresh("out");
+  const fs::path out = fresh();
   ASSERT_EQ(ropewalk(piece + "--out " + out.string()).code, 0);
   const std::string results = (out / "results.jsonl").string();
   const auto before = files_of(out);
@@ -82,7 +76,7 @@ TEST(Folder, TakesOneRunAtATime) {
 }
 
 TEST(Folder, ItsHolderIsNamed) {
-  const fs::path out = fresh("out");
+  const fs::path out = fresh();
   fs::create_directories(out);
   const FolderHeld held(out);
   const std::string self = "FLOCK ADVISORY WRITE " + std::to_string(getpid()) + " ";
@@ -96,7 +90,7 @@ TEST(Folder, IsTakenUnlockedWhereThereAreNoLocks) {
 #ifdef ROPEWALK_SANITIZED
   GTEST_SKIP() << "a sanitizer's runtime must be loaded first";
 #endif
-  const fs::path out = fresh("out");
+  const fs::path out = fresh();
   fs::create_directories(out);
   const FolderHeld held(out);
   const Result r = ropewalk(quick + out.string(), "LD_PRELOAD=" ROPEWALK_NO_LOCKS " ");
@@ -106,8 +100,7 @@ TEST(Folder, IsTakenUnlockedWhereThereAreNoLocks) {
 }
 
 TEST(Folder, UnfinishedFilesOfAKilledRunAreRemoved) {
-  const fs::path out = fresh("out");
-  fs::create_directories(out);
+  const fs::path out = fresh();
   spill(out / "report.html.part-77", "<html>");
   spill(out / "mine.part-77", "mine");
   EXPECT_EQ(ropewalk(quick + out.string()).code, 0);
@@ -116,7 +109,7 @@ TEST(Folder, UnfinishedFilesOfAKilledRunAreRemoved) {
 }
 
 TEST(Folder, IsNotLeftBehindByARefusedRun) {
-  const fs::path out = fresh("out");
+  const fs::path out = fresh();
   for (const char* verb : {"merge no/where.jsonl", "report no/where.jsonl",
                            "bench --baseline nobody", "verify --exhaustive --kernel nobody"}) {
     EXPECT_EQ(ropewalk(std::string(verb) + " --out " + out.string()).code, 2) << verb;
@@ -128,7 +121,7 @@ TEST(Folder, IsNotLeftBehindByARefusedRun) {
 // run is killed, and neither its judges nor its workers keep the lock.
 TEST(Folder, IsFreeOnceItsRunWasKilled) {
   for (const std::string jobs : {"1", "3"}) {
-    const fs::path out = fresh("out");
+    const fs::path out = fresh();
     const std::string run =
         "FAR_FAULT=hang exec " ROPEWALK_EXECUTABLE
         " verify --exhaustive --positions 1226833920:1234570000 --rotary-dim 40 --kernel test_far "
@@ -152,13 +145,12 @@ TEST(Folder, IsFreeOnceItsRunWasKilled) {
 }
 
 TEST(Resume, BeginsWhereAKillLeftNoWholeRow) {
-  const fs::path out = fresh("out"), whole = fresh("whole");
+  const fs::path out = fresh(), whole = fresh("whole");
   ASSERT_EQ(ropewalk(piece + "--out " + whole.string()).code, 0);
   const std::string rows = slurp(whole / "results.jsonl");
   const std::string run = rows.substr(0, rows.find('\n') + 1);
   for (const std::string& left : {std::string(), run.substr(0, 7), run.substr(0, run.size() - 1),
                                   run, run + rows.substr(run.size(), 30)}) {
-    fs::create_directories(out);
     spill(out / "results.jsonl", left);
     const Result r = ropewalk(piece + "--resume --out " + out.string());
     EXPECT_EQ(r.code, 0) << left << r.err;
@@ -170,7 +162,7 @@ TEST(Resume, BeginsWhereAKillLeftNoWholeRow) {
 }
 
 TEST(Resume, OfARunWithAllItsRowsWritesNothing) {
-  const fs::path out = fresh("out");
+  const fs::path out = fresh();
   ASSERT_EQ(ropewalk(piece + "--out " + out.string()).code, 0);
   const auto before = files_of(out);
   const Result r = ropewalk(piece + "--resume --out " + out.string());
@@ -181,8 +173,7 @@ TEST(Resume, OfARunWithAllItsRowsWritesNothing) {
 
 TEST(Resume, OfABenchBeginsWhereAKillLeftNoWholeRow) {
   for (const std::string left : {"", "{\"schema\":1,\"row\":\"run"}) {
-    const fs::path out = fresh("out");
-    fs::create_directories(out);
+    const fs::path out = fresh();
     spill(out / "measured.jsonl", left);
     const Result r = ropewalk(
         "bench --kernel plain --profile smoke --shape q=4,d=64,tokens=1 --launches 1 --rounds 6 "
@@ -194,7 +185,7 @@ TEST(Resume, OfABenchBeginsWhereAKillLeftNoWholeRow) {
 }
 
 TEST(Recorder, TakesBackTheRowOfARunThatIsRefused) {
-  const fs::path out = fresh("out");
+  const fs::path out = fresh();
   ASSERT_EQ(ropewalk(quick + out.string()).code, 0);
   const std::string before = slurp(out / "results.jsonl");
   EXPECT_EQ(ropewalk("bench --baseline nobody --out " + out.string()).code, 2);

@@ -154,8 +154,7 @@ TEST(KnownFailuresCommand, AMalformedLineIsOneLineAndExitTwo) {
 }
 
 TEST(KnownFailuresCommand, NeverGetASpeed) {
-  const auto out = scratch() / "out";
-  std::filesystem::remove_all(out);
+  const auto out = fresh();
   const std::string start =
       "bench --profile smoke --kernel plain --kernel mutant_scaled_twice_table "
       "--workload llama-3-8b/decode-1 --out " +
@@ -175,8 +174,7 @@ TEST(KnownFailuresCommand, NeverGetASpeed) {
 
 // A bench is killed early and then wants fewer launches: forty leave time for the kill.
 TEST(KnownFailuresCommand, StayKnownWhenABenchIsResumed) {
-  const auto out = scratch() / "resumed";
-  std::filesystem::remove_all(out);
+  const auto out = fresh("resumed");
   const std::string journal = (out / "measured.jsonl").string();
   const std::string start =
       "bench --profile smoke --kernel plain --rounds 6 "

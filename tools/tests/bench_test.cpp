@@ -21,12 +21,6 @@ namespace {
 
 const std::string with_plugin = std::string(" --plugin ") + ROPEWALK_BENCH_PLUGIN + " ";
 
-std::filesystem::path fresh_folder() {
-  const auto out = scratch() / "out";
-  std::filesystem::remove_all(out);
-  return out;
-}
-
 std::vector<Timing> rows_of(const std::filesystem::path& out) {
   return timings_of(out / "results.jsonl");
 }
@@ -61,7 +55,7 @@ TEST(PairedBench, BadKernelsHaveNoNumberAnywhereAndTheOthersAreTimed) {
 #ifdef ROPEWALK_SANITIZED
   GTEST_SKIP() << "a sanitizer has threads, an allocator and a speed of its own";
 #endif
-  const auto out = fresh_folder();
+  const auto out = fresh();
   const Result r = ropewalk("bench --kernel 'fine_*' --kernel 'bad_*'" + with_plugin +
                             "--profile smoke --shape q=4,k=2,d=64,tokens=1009 --launches 1 "
                             "--rounds 8 --out " +
@@ -100,7 +94,7 @@ TEST(PairedBench, RowsOfEveryLaunchStandSideBySide) {
 #ifdef ROPEWALK_SANITIZED
   GTEST_SKIP() << "sanitized ceilings are slower than kernels, which are then IMPLAUSIBLE";
 #endif
-  const auto out = fresh_folder();
+  const auto out = fresh();
   const std::string shape = "--shape q=32,k=8,d=128,tokens=";
   const Result r = ropewalk(
       "bench --kernel plain --kernel complex --kernel only_300_tokens --kernel tokens_by_sixteen" +
@@ -128,7 +122,7 @@ TEST(PairedBench, RowsOfEveryLaunchStandSideBySide) {
 }
 
 TEST(PairedBench, SeveralThreadsAreRowsOfTheirOwn) {
-  const auto out = fresh_folder();
+  const auto out = fresh();
   const std::string command = "bench --kernel plain --profile smoke --launches 1 --out " +
                               out.string() + " --shape q=4,k=1,d=64,tokens=4 --threads ";
   const Result many = ropewalk(command + "1024");
@@ -147,7 +141,7 @@ TEST(PairedBench, SeveralThreadsAreRowsOfTheirOwn) {
 }
 
 TEST(PairedBench, AKillLosesNothingMeasured) {
-  const auto out = fresh_folder();
+  const auto out = fresh();
   const std::string command =
       "bench --kernel plain --kernel complex --profile smoke --launches 40 --out " + out.string() +
       " --workload llama-3-8b/set-1 --workload llama-3-8b/set-16";
@@ -249,7 +243,7 @@ TEST(PairedBench, ABoardThatEndsWithoutAKernelIsTriedOnceMore) {
 
 // 5,000 repetitions make a row of about 50 KiB.
 TEST(GoogleBenchmark, LongRowsTravelWhole) {
-  const auto out = fresh_folder();
+  const auto out = fresh();
   const Result r =
       ropewalk("bench --kernel plain --profile smoke --shape q=1,k=1,d=2,tokens=1 --out " +
                out.string() + " -- --benchmark_repetitions=5000 --benchmark_min_time=0.0000001");

@@ -63,20 +63,6 @@ const ClauseBreach breaches[] = {
     {"scribbles", "SIGABRT in "},
 };
 
-// Processes with this word among their arguments.
-int processes_with(const std::string& word) {
-  int count = 0;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/proc", error))
-    if (contains(slurp(entry.path() / "cmdline"), word)) ++count;
-  return count;
-}
-
-bool gone_in_time(const std::string& word) {
-  for (int wait = 0; wait < 500 && processes_with(word) > 0; ++wait) usleep(10'000);
-  return processes_with(word) == 0;
-}
-
 // A copy of the mutants under a name that no other process uses.
 fs::path own_mutants() {
   const fs::path copy = fs::absolute(scratch() / ("mutants-" + std::to_string(getpid()) + ".so"));
@@ -140,13 +126,12 @@ TEST(Clauses, NoProcessOfAKernelOutlivesTheRun) {
                "' --kernel mutant_leaves_child_table --kernel mutant_child_goes_on_table "
                "--kernel mutant_leaves_thread_table");
   EXPECT_EQ(r.code, 1) << r.out << r.err;
-  EXPECT_TRUE(gone_in_time(mutants.string()));
+  EXPECT_TRUE(gone_in_time(mutants.string(), "cmdline"));
 }
 
 TEST(Killed, LeavesWholeRowsAndNoProcess) {
   if (!fs::exists("/proc/self/cmdline")) GTEST_SKIP() << "no /proc here";
-  const fs::path mutants = own_mutants(), out = scratch() / "out";
-  fs::remove_all(out);
+  const fs::path mutants = own_mutants(), out = fresh();
   const pid_t run = fork();
   if (run == 0) {
     if (std::freopen("/dev/null", "w", stdout) == nullptr) _exit(1);
@@ -157,11 +142,11 @@ TEST(Killed, LeavesWholeRowsAndNoProcess) {
   }
   const fs::path rows = out / "results.jsonl";
   for (int wait = 0; wait < 6000 && lines_in(slurp(rows)) < 4; ++wait) usleep(10'000);
-  EXPECT_GE(processes_with(mutants.string()), 3)
+  EXPECT_GE(processes_with(mutants.string(), "cmdline"), 3)
       << "the control: the run and its processes are seen";
   kill(run, SIGKILL);
   waitpid(run, nullptr, 0);
-  EXPECT_TRUE(gone_in_time(mutants.string()));
+  EXPECT_TRUE(gone_in_time(mutants.string(), "cmdline"));
   std::istringstream whole(slurp(rows).substr(0, slurp(rows).rfind('\n') + 1));
   for (std::string row; std::getline(whole, row);)
     EXPECT_TRUE(row.starts_with("{\"") && row.ends_with("}")) << row;

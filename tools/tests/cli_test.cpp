@@ -2,8 +2,7 @@
 // exit or cheat, and replay lines that repeat a margin. Bad input has a file of its own.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <filesystem>
+#include <array>
 #include <string>
 
 #include "tools/tests/shell.h"
@@ -53,29 +52,23 @@ TEST(Verify, NothingThatCanRunIsThree) {
 
 // The verdict that each cheat must get. The other kernel must still be judged, and the replay line
 // must repeat the verdict.
-struct VerifiedCheat {
-  const char *kernel, *verdict, *property;
-  const char* words = "";
-};
-void PrintTo(const VerifiedCheat& cheat, std::ostream* out) {
-  *out << cheat.kernel << " by " << cheat.property;
-}
+using VerifiedCheat = std::array<std::string, 4>;  // kernel, verdict, property and words
 
 class Cheats : public testing::TestWithParam<VerifiedCheat> {};
 
 TEST_P(Cheats, GetsItsVerdictAndReplays) {
-  const VerifiedCheat& cheat = GetParam();
-  const Result r = ropewalk("verify --profile smoke --cases 8 --kernel plain --kernel " +
-                            std::string(cheat.kernel) + plugin + "--property " + cheat.property);
+  const auto& [kernel, verdict, property, words] = GetParam();
+  const Result r = ropewalk("verify --profile smoke --cases 8 --kernel plain --kernel " + kernel +
+                            plugin + "--property " + property);
   EXPECT_EQ(r.code, 1) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, std::string(cheat.verdict) + " ")) << r.out;
-  EXPECT_TRUE(contains(r.out, cheat.words)) << r.out;
+  EXPECT_TRUE(contains(r.out, verdict + " ")) << r.out;
+  EXPECT_TRUE(contains(r.out, words)) << r.out;
   EXPECT_TRUE(contains(r.out, "PASS  plain ")) << r.out;
   const std::string replay = after(r.out, "      replay ");
   ASSERT_TRUE(replay.starts_with("ropewalk replay '")) << r.out;
   const Result again = ropewalk(replay.substr(std::string("ropewalk ").size()));
   EXPECT_EQ(again.code, 1) << again.out << again.err;
-  EXPECT_TRUE(again.out.starts_with(cheat.verdict)) << again.out;
+  EXPECT_TRUE(again.out.starts_with(verdict)) << again.out;
   EXPECT_EQ(after(again.out, "  because "), after(r.out, "      because ")) << r.out << again.out;
   const std::string margin = after(r.out, "      margin "),
                     margin_again = after(again.out, "  margin ");
@@ -92,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
                                   "SIGSEGV in apply: read past the end of "},
                     VerifiedCheat{"mutant_hangs", "HANG", "norm"},
                     VerifiedCheat{"mutant_exits", "CRASH", "norm"}),
-    [](const auto& cheat) { return std::string(cheat.param.kernel) + "_" + cheat.param.property; });
+    [](const auto& cheat) { return cheat.param[0] + "_" + cheat.param[2]; });
 
 // The blocks of a kernel stand in the order of what they tell. The last line names the one to begin
 // with.
@@ -122,8 +115,7 @@ TEST(Verify, FailuresWithACauseStandFirst) {
 }
 
 TEST(Bench, OnlyWhatVerifiedIsTimed) {
-  const auto out = scratch() / "out";
-  std::filesystem::remove_all(out);
+  const auto out = fresh();
   const Result r = ropewalk(
       "bench --kernel plain --kernel mutant_wrong_way_table --profile smoke --out " + out.string() +
       " --workload llama-3-8b/decode-1" + plugin + "-- --benchmark_min_time=0.001");
@@ -153,9 +145,7 @@ const std::string llama31 =
     R"( "original_max_position_embeddings": 8192}})";
 
 TEST(Config, IsReadAndTimedInTheProcessOfTheKernels) {
-  const auto file = scratch() / "toy.json", other = scratch() / "long.json",
-             out = scratch() / "out";
-  std::filesystem::remove_all(out);
+  const auto file = scratch() / "toy.json", other = scratch() / "long.json", out = fresh();
   spill(file, llama31);
   std::string longrope = llama31;
   longrope.replace(longrope.find("llama3\""), 6, "longrope");

@@ -11,35 +11,19 @@
 namespace {
 
 TEST(CommandLine, AnEmptyTextNamesNothing) {
-  const auto folder = scratch() / "empty";
-  std::filesystem::remove_all(folder);
+  const auto folder = fresh("empty");
   std::filesystem::create_directories(folder);
   const std::string in_folder = "cd " + folder.string() + " && ";
-  for (const char* arguments : {"run --out ''",
-                                "verify --out ''",
-                                "bench --out ''",
-                                "report x --out ''",
-                                "report ''",
-                                "merge x --out ''",
-                                "merge '' --out y",
-                                "compare '' ''",
-                                "compare x y --markdown ''",
-                                "mutants --markdown ''",
-                                "verify --ledger ''",
-                                "verify --write-ledger ''",
-                                "verify --known-failures ''",
-                                "verify --plugin ''",
-                                "list --workload-file ''",
-                                "list --config ''",
-                                "bench --shape ''",
-                                "bench --baseline ''",
-                                "verify --seed ''",
-                                "verify --exhaustive --shard ''",
-                                "verify --exhaustive --positions ''",
-                                "verify --kernel ''",
-                                "verify --property ''",
-                                "list --workload ''",
-                                "replay ''"}) {
+  for (const char* arguments :
+       {"run --out ''", "verify --out ''", "bench --out ''", "report x --out ''", "report ''",
+        "merge x --out ''", "compare x y --markdown ''", "mutants --markdown ''",
+        "verify --ledger ''", "verify --write-ledger ''", "verify --known-failures ''",
+        "verify --plugin ''", "list --workload-file ''", "list --config ''", "bench --shape ''",
+        "bench --baseline ''", "verify --seed ''", "verify --exhaustive --shard ''",
+        "verify --exhaustive --positions ''", "verify --kernel ''", "verify --property ''",
+        "list --workload ''", "replay ''",
+        // not only in the last place
+        "merge '' --out y", "compare '' ''"}) {
     const Result r = ropewalk(arguments, in_folder);
     EXPECT_EQ(r.code, 2) << arguments << r.out;
     EXPECT_EQ(lines_in(r.err), 1) << arguments << r.err;
@@ -97,8 +81,7 @@ TEST(Verify, RowsNameThePluginByItsPath) {
 }
 
 TEST(Verify, WhatCannotRunHereIsNoProperty) {
-  const auto out = scratch() / "out";
-  std::filesystem::remove_all(out);
+  const auto out = fresh();
   const Result r = ropewalk(
       "verify --cpu-features '' --kernel plain --kernel avx2 --property norm --cases 2 --out " +
       out.string());

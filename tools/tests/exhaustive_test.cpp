@@ -2,8 +2,10 @@
 // and replays, shards join to the whole byte for byte, and a killed run resumes.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include "tools/tests/shell.h"
 
@@ -11,47 +13,36 @@ namespace {
 
 namespace fs = std::filesystem;
 
-fs::path fresh(const char* name) {
-  const fs::path folder = scratch() / name;
-  fs::remove_all(folder);
-  return folder;
-}
-
 Result exhaustive(const std::string& arguments, const std::string& before = "") {
   return ropewalk("verify --exhaustive " + arguments, before);
 }
 
-const std::string far_range =
-    "--positions 1234566000:1234570000 --rotary-dim 40 --kernel test_far --plugin " +
-    std::string(ROPEWALK_FAR_PLUGIN) + " ";
+const std::string far_kernel =
+    " --rotary-dim 40 --kernel test_far --plugin " ROPEWALK_FAR_PLUGIN " ";
+const std::string far_range = "--positions 1234566000:1234570000" + far_kernel;
 
-struct PlantedFault {
-  const char *fault, *verdict, *where;
-};
-void PrintTo(const PlantedFault& planted, std::ostream* out) {
-  *out << planted.fault;
-}
+using PlantedFault = std::array<std::string, 3>;  // the fault, the verdict and the place
 class Far : public testing::TestWithParam<PlantedFault> {};
 
 TEST_P(Far, APlantedErrorIsNamedAndReplays) {
-  const PlantedFault& planted = GetParam();
-  const std::string before = std::string("FAR_FAULT=") + planted.fault + " ";
+  const auto& [fault, verdict, where] = GetParam();
+  const std::string before = "FAR_FAULT=" + fault + " ";
   for (const char* jobs : {"--jobs 1", "--jobs 3"}) {
     const Result r = exhaustive(far_range + jobs, before);
     EXPECT_EQ(r.code, 1) << r.out << r.err;
     for (const char* pairing : {"half_split", "interleaved"})
       EXPECT_TRUE(contains(r.out, std::string(" test_far (") + pairing)) << r.out;
-    EXPECT_TRUE(r.out.starts_with(planted.verdict)) << r.out;
-    EXPECT_TRUE(contains(r.out, planted.where)) << r.out;
+    EXPECT_TRUE(r.out.starts_with(verdict)) << r.out;
+    EXPECT_TRUE(contains(r.out, where)) << r.out;
     const auto at = r.out.find("ropewalk replay '");
     ASSERT_NE(at, std::string::npos) << r.out;
     const std::string line = r.out.substr(at + 9, r.out.find('\n', at) - at - 9);
     const Result again = ropewalk(line, before);
     EXPECT_EQ(again.code, 1) << again.out << again.err;
-    EXPECT_TRUE(again.out.starts_with(planted.verdict)) << again.out;
-    EXPECT_TRUE(contains(again.out, planted.where)) << again.out;
+    EXPECT_TRUE(again.out.starts_with(verdict)) << again.out;
+    EXPECT_TRUE(contains(again.out, where)) << again.out;
     EXPECT_EQ(ropewalk(line).code, 0) << "without the fault it holds";
-    if (std::string(planted.fault) == "hang") return;  // each hang takes seconds
+    if (fault == "hang") return;  // each hang takes seconds
   }
 }
 
@@ -61,30 +52,23 @@ INSTANTIATE_TEST_SUITE_P(
                     PlantedFault{"nan", "FAIL", "position 1234567890, pair 17, column"},
                     PlantedFault{"crash", "CRASH", "position 1234567890"},
                     PlantedFault{"hang", "HANG", "positions 1234566000:1234568206"}),
-    [](const auto& planted) { return std::string(planted.param.fault); });
+    [](const auto& planted) { return planted.param[0]; });
 
-struct WrongKind {
-  const char *fault, *replay;  // what the replay line must hold
-};
-void PrintTo(const WrongKind& kind, std::ostream* out) {
-  *out << kind.fault;
-}
-class WrongCalls : public testing::TestWithParam<WrongKind> {};
+/// A fault, and what the replay line must hold.
+class WrongCalls : public testing::TestWithParam<std::pair<std::string, std::string>> {};
 
 // Each position alone, forward and with int32 positions, is right.
 TEST_P(WrongCalls, AreFoundThoughEachPositionAloneIsRight) {
-  const WrongKind& kind = GetParam();
-  const std::string range =
-      "--positions 1234500001:1234599999 --rotary-dim 40 --kernel test_far --plugin " +
-      std::string(ROPEWALK_FAR_PLUGIN) + " ";
-  const std::string before = std::string("FAR_FAULT=") + kind.fault + " ";
+  const auto& [fault, words] = GetParam();
+  const std::string range = "--positions 1234500001:1234599999" + far_kernel;
+  const std::string before = "FAR_FAULT=" + fault + " ";
   const Result r = exhaustive(range, before);
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   EXPECT_TRUE(contains(r.out, "a pair is too far from the exact rotation")) << r.out;
   const auto at = r.out.find("ropewalk replay '");
   ASSERT_NE(at, std::string::npos) << r.out;
   const std::string line = r.out.substr(at + 9, r.out.find('\n', at) - at - 9);
-  EXPECT_TRUE(contains(line, kind.replay)) << line;
+  EXPECT_TRUE(contains(line, words)) << line;
   const Result again = ropewalk(line, before);
   EXPECT_EQ(again.code, 1) << again.out << again.err;
   EXPECT_EQ(ropewalk(line).code, 0) << "without the fault it holds";
@@ -92,10 +76,10 @@ TEST_P(WrongCalls, AreFoundThoughEachPositionAloneIsRight) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, WrongCalls,
-                         testing::Values(WrongKind{"crossing", " tokens=2 "},
-                                         WrongKind{"int64", " position_dtype=i64"},
-                                         WrongKind{"backward", " op=transpose"}),
-                         [](const auto& kind) { return std::string(kind.param.fault); });
+                         testing::Values(std::pair("crossing", " tokens=2 "),
+                                         std::pair("int64", " position_dtype=i64"),
+                                         std::pair("backward", " op=transpose")),
+                         [](const auto& kind) { return kind.param.first; });
 
 TEST(Exhaustive, ARightKernelHoldsAndTableKernelsHaveNothingToEnumerate) {
   const Result far = exhaustive(far_range);
@@ -114,7 +98,7 @@ TEST(Exhaustive, FourShardsAreTheWholeByteForByte) {
   ASSERT_EQ(exhaustive(what + "--out " + whole.string()).code, 0);
   std::string files;
   for (const char* shard : {"3", "1", "4", "2"}) {
-    const fs::path out = fresh((std::string("shard") + shard).c_str());
+    const fs::path out = fresh(std::string("shard") + shard);
     const Result r = exhaustive(what + "--shard " + shard + "/4 --out " + out.string());
     ASSERT_EQ(r.code, 0) << r.out << r.err;
     EXPECT_FALSE(fs::exists(out / "certificate.jsonl")) << "a shard is no certificate";

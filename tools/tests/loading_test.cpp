@@ -23,20 +23,6 @@ std::string doing(const std::string& what, const std::string& where) {
   return "export HOSTILE_DO=" + what + " HOSTILE_IN=" + where + "; ";
 }
 
-// Processes with this word in their environment, whatever session and parent they have.
-int processes_told(const std::string& word) {
-  int count = 0;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/proc", error))
-    if (contains(slurp(entry.path() / "environ"), word)) ++count;
-  return count;
-}
-
-bool gone_in_time(const std::string& word) {
-  for (int wait = 0; wait < 1000 && processes_told(word) > 0; ++wait) usleep(10'000);
-  return processes_told(word) == 0;
-}
-
 // The plugin has two kernels when it is first loaded, and one from then on. The missing one cannot
 // be judged, and the command reports that.
 TEST(Plugin, ThatListsOtherKernelsLaterIsRefusedByName) {
@@ -58,8 +44,7 @@ TEST(Plugin, ThatListsOtherKernelsLaterIsRefusedByName) {
 
 // Paths of plugins are relative to the folder in which the command was started.
 TEST(Plugin, ThatChangesTheDirectoryHidesNoOther) {
-  const auto folder = scratch() / "plugins";
-  fs::remove_all(folder);
+  const auto folder = fresh("plugins");
   fs::create_directories(folder);
   fs::copy(plugin, folder / "first.so");
   fs::copy(ROPEWALK_POOL_PLUGIN, folder / "second.so");
@@ -84,11 +69,12 @@ TEST(Processes, AKilledCommandLeavesNone) {
   }
   // The command, a keeper, a worker and the process it left; more if judges run side by side.
   int seen = 0;
-  for (int wait = 0; wait < 3000 && seen < 4; ++wait, usleep(10'000)) seen = processes_told(mark);
+  for (int wait = 0; wait < 3000 && seen < 4; ++wait, usleep(10'000))
+    seen = processes_with(mark, "environ");
   EXPECT_GE(seen, 4) << "the control: they are seen";
   kill(run, SIGKILL);
   waitpid(run, nullptr, 0);
-  EXPECT_TRUE(gone_in_time(mark));
+  EXPECT_TRUE(gone_in_time(mark, "environ"));
 }
 
 // ---- threads and processes that loading left. Only the kernels of the plugin answer for what
@@ -157,8 +143,7 @@ TEST(LeftByLoading, SwitchesNoCheckOfAnotherPluginOff) {
 // Both plugins are in the process in which all are timed. The thread's plugin tells which kernel is
 // at fault.
 TEST(LeftByLoading, IsCaughtWhileTimedAndBlamesNoOther) {
-  const auto out = scratch() / "out";
-  std::filesystem::remove_all(out);
+  const auto out = fresh();
   const Result r = ropewalk("bench" + with_pool +
                                 "--profile smoke --shape q=4,k=2,d=64,tokens=1 --launches 1 "
                                 "--rounds 8 --kernel plain --kernel 'pool_*' --out " +

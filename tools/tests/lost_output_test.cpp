@@ -1,7 +1,6 @@
 // Output that cannot be written: full disks, closed streams, readers that leave.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -13,25 +12,22 @@ namespace {
 const std::string quick = "--kernel plain --property norm --cases 2 ";
 
 TEST(BadInput, AFullDiskIsOneLineAndNoHalfReport) {
-  const auto out = scratch() / "out";
-  std::filesystem::remove_all(out);
+  const auto out = fresh();
   std::filesystem::create_directories(out);
   std::filesystem::create_symlink("/dev/full", out / "results.jsonl");
   const Result r = ropewalk("verify " + quick + "--out " + out.string());
   EXPECT_EQ(r.code, 2) << r.out << r.err;
-  EXPECT_EQ(std::count(r.err.begin(), r.err.end(), '\n'), 1) << r.err;
+  EXPECT_EQ(lines_in(r.err), 1) << r.err;
   EXPECT_TRUE(contains(r.err, "results.jsonl: cannot be written: No space left")) << r.err;
 
   // No file of the report may be larger than 4 KiB. A larger file must not exist at all.
-  const auto results = scratch() / "results", report = scratch() / "report";
-  std::filesystem::remove_all(results);
-  std::filesystem::remove_all(report);
+  const auto results = fresh("results"), report = fresh("report");
   ASSERT_EQ(ropewalk("verify " + quick + "--out " + results.string()).code, 0);
   const Result cut =
       ropewalk("report " + (results / "results.jsonl").string() + " --out " + report.string(),
                "ulimit -f 8;");
   EXPECT_EQ(cut.code, 2) << cut.out << cut.err;
-  EXPECT_EQ(std::count(cut.err.begin(), cut.err.end(), '\n'), 1) << cut.err;
+  EXPECT_EQ(lines_in(cut.err), 1) << cut.err;
   EXPECT_TRUE(contains(cut.err, ": cannot be written: File too large")) << cut.err;
   EXPECT_FALSE(std::filesystem::exists(report)) << "something is left behind";
 }
@@ -61,17 +57,15 @@ TEST(BadInput, AClosedStandardOutputIsAnError) {
 }
 
 TEST(BadInput, AReaderThatLeavesEndsTheRun) {
-  const auto out = scratch() / "out";
-  std::filesystem::remove_all(out);
+  const auto out = fresh();
   // The command prints 28 rows, and the reader leaves after the first.
-  const Result r = ropewalk(
-      "verify --profile smoke --json --property norm --property transpose "
-      "--out " +
-      out.string() + " | head -n 1");
-  EXPECT_EQ(std::count(r.out.begin(), r.out.end(), '\n'), 1) << r.out;
+  const Result r =
+      ropewalk("verify --profile smoke --json --property norm --property transpose --out " +
+               out.string() + " | head -n 1");
+  EXPECT_EQ(lines_in(r.out), 1) << r.out;
   EXPECT_EQ(r.err, "");  // it is not an error
   const std::string rows = slurp(out / "results.jsonl");
-  EXPECT_LT(std::count(rows.begin(), rows.end(), '\n'), 20) << rows;
+  EXPECT_LT(lines_in(rows), 20) << rows;
   EXPECT_FALSE(contains(rows, "\"row\":\"end\""));  // so a report says that it was cut off
 }
 
@@ -85,16 +79,12 @@ Result without_reader(const std::string& arguments) {
 }
 
 TEST(BadInput, NoReaderIsNoError) {
-  const auto results = scratch() / "results";
-  std::filesystem::remove_all(results);
+  const auto results = fresh("results");
   ASSERT_EQ(ropewalk("verify " + quick + "--out " + results.string()).code, 0);
   const std::string file = (results / "results.jsonl").string();
-  const std::string verbs[] = {"list",
-                               "list --json",
-                               "--help",
-                               "verify --json " + quick,
+  const std::string verbs[] = {"list", "list --json", "--help", "doctor", "verify --json " + quick,
+                               // of one call, and of files
                                "replay 'kernel=plain property=norm'",
-                               "doctor",
                                "compare " + file + " " + file,
                                "report " + file + " --out " + results.string()};
   for (const std::string& verb : verbs) {
@@ -106,8 +96,7 @@ TEST(BadInput, NoReaderIsNoError) {
 
 // A lost terminal must not lose what was measured for hours.
 TEST(BadInput, ABenchThatKeepsItsResultsGoesOnWithoutAReader) {
-  const std::string out = (scratch() / "out").string();
-  std::filesystem::remove_all(out);
+  const std::string out = fresh().string();
   const Result r = without_reader(
       "bench --json --rounds 6 --launches 1 --kernel plain --profile smoke --shape "
       "q=1,k=1,d=2,tokens=1 --out " +

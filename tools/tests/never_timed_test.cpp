@@ -17,12 +17,6 @@ const std::string quick = " --profile smoke --workload llama-3-8b/decode-1 ";
 const std::string words[] = {"SKIPPED beside_device: runs on a CUDA device: not timed\n",
                              "SKIPPED beside_launched: judged by the host launcher: not timed\n"};
 
-fs::path fresh_folder() {
-  const fs::path out = scratch() / "out";
-  fs::remove_all(out);
-  return out;
-}
-
 std::set<std::string> timed_in(const fs::path& out) {
   std::set<std::string> names;
   for (const Timing& row : timings_of(out / "results.jsonl")) names.insert(row.kernel);
@@ -32,7 +26,7 @@ std::set<std::string> timed_in(const fs::path& out) {
 // A driver that such a plugin brings would run beside the kernels that are timed, so the process
 // that times does not load it.
 TEST(NeverTimed, IsSaidByBenchAndChangesNoExitCode) {
-  const fs::path out = fresh_folder(), log = scratch() / "log";
+  const fs::path out = fresh(), log = scratch() / "log";
   const auto bench = [&](const std::string& kernel, const std::string& setting) {
     fs::remove(log);
     const Result r = ropewalk(
@@ -63,7 +57,7 @@ TEST(NeverTimed, AloneIsNothingToTime) {
 }
 
 TEST(NeverTimed, IsJudgedByRun) {
-  const fs::path out = fresh_folder();
+  const fs::path out = fresh();
   const Result r = ropewalk(
       "run --engine gbench --cases 2 --property norm --kernel plain --kernel "
       "'beside_*' --out " +

@@ -2,6 +2,7 @@
 #pragma once
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -25,6 +26,7 @@ inline std::string slurp(const std::filesystem::path& file) {
 }
 
 inline void spill(const std::filesystem::path& file, const std::string& content) {
+  std::filesystem::create_directories(file.parent_path());
   std::ofstream(file, std::ios::binary) << content;
 }
 
@@ -38,6 +40,13 @@ inline std::filesystem::path scratch() {
              ("ropewalk_cli_" + std::to_string(build) + "_" + name);
   std::filesystem::create_directories(dir);
   return dir;
+}
+
+/// A path in that folder where nothing is.
+inline std::filesystem::path fresh(const std::string& name = "out") {
+  const auto path = scratch() / name;
+  std::filesystem::remove_all(path);
+  return path;
 }
 
 /// Runs a line through a shell. The caller quotes words.
@@ -65,6 +74,20 @@ inline bool contains(const std::string& text, const std::string& part) {
 
 inline std::ptrdiff_t lines_in(const std::string& text) {
   return std::count(text.begin(), text.end(), '\n');
+}
+
+/// Processes with this word in a file of /proc, "cmdline" or "environ", whatever their parent.
+inline int processes_with(const std::string& word, const char* file) {
+  int count = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error))
+    if (contains(slurp(entry.path() / file), word)) ++count;
+  return count;
+}
+
+inline bool gone_in_time(const std::string& word, const char* file) {
+  for (int wait = 0; wait < 1000 && processes_with(word, file) > 0; ++wait) usleep(10'000);
+  return processes_with(word, file) == 0;
 }
 
 /// The value of a name on the first level of a JSON row. The texts of these rows hold no quotes.
