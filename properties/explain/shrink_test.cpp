@@ -126,8 +126,8 @@ TEST_P(Blocks, SpeakOfOneCase) {
   EXPECT_GT(row.worst_margin, row.margin);
   const std::string start = "ropewalk replay '";
   ASSERT_TRUE(row.worst_replay.starts_with(start)) << row.worst_replay;
-  const std::string words = row.worst_replay.substr(start.size());
-  EXPECT_EQ(replayed(case_from_text(words.substr(0, words.size() - 1))).margin, row.worst_margin);
+  const std::string worst = row.worst_replay.substr(start.size());
+  EXPECT_EQ(replayed(case_from_text(worst.substr(0, worst.size() - 1))).margin, row.worst_margin);
 }
 
 INSTANTIATE_TEST_SUITE_P(

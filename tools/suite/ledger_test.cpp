@@ -36,7 +36,7 @@ TEST(LedgerCommand, LostAndNewFeaturesAndPropertiesAreNamed) {
   spill(file, text + lost + "\nelementwise,table,half_split,f16,norm\n" +
                   "elementwise,table,half_split,f32,-offers:fused\n" +
                   "elementwise,table,interleaved,f64,-norm\n");
-  const Result r = ropewalk(all + "--property norm --ledger " + file.string());
+  const Result r = ropewalk(all + "--ledger " + file.string());
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   EXPECT_TRUE(contains(r.out, "LOST  " + lost + ": not offered\n")) << r.out;
   EXPECT_TRUE(contains(r.out, "LOST  elementwise,table,half_split,f16,norm: not offered\n"))
