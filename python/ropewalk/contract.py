@@ -1,6 +1,7 @@
 """rope_kernel.h in ctypes, with its names (`in` and `out` of operands: input and output)."""
 
 import ctypes as C
+from ctypes import c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32, c_void_p
 
 OK, UNSUPPORTED, FAILED = 0, 1, 2
 TRANSPOSE = 1
@@ -14,74 +15,72 @@ MIXES_PAIRS, FLUSHES_SUBNORMALS = 1 << 4, 1 << 5
 INTERPRETED, OWN_THREADS, INTERPRETED_TWICE = 1 << 8, 1 << 9, 1 << 10
 
 
-def _fields(kind, names):
-    return [(name, kind) for name in names.split()]
+def _fields(*groups):
+    return [(name, kind) for kind, names in groups for name in names.split()]
 
 
 class Tensor(C.Structure):
-    _fields_ = [
-        *_fields(C.c_int64, "heads head_dim rotary_offset"),
-        *_fields(C.c_int64, "in_batch_stride in_token_stride in_head_stride"),
-        *_fields(C.c_int64, "out_batch_stride out_token_stride out_head_stride"),
-        *_fields(C.c_int32, "in_dtype out_dtype rotate in_place"),
-        ("reserved", C.c_int64 * 4),
-    ]
+    _fields_ = _fields(
+        (c_int64, "heads head_dim rotary_offset"),
+        (c_int64, "in_batch_stride in_token_stride in_head_stride"),
+        (c_int64, "out_batch_stride out_token_stride out_head_stride"),
+        (c_int32, "in_dtype out_dtype rotate in_place"),
+        (c_int64 * 4, "reserved"),
+    )
 
 
 class Problem(C.Structure):
-    _fields_ = [
-        *_fields(C.c_uint32, "struct_size abi_version"),
-        *_fields(C.c_int32, "operation pairing angle_source table_dtype"),
-        *_fields(C.c_int32, "table_rows_by position_dtype"),
-        *_fields(C.c_int64, "batch tokens rotary_dim position_batch_stride position_token_stride"),
-        *_fields(C.c_int64, "min_position max_position table_rows table_row_stride"),
-        ("inv_freq", C.c_void_p),
-        ("attention_scale", C.c_double),
-        *_fields(C.c_uint32, "tensor_count reserved"),
-        ("tensor", Tensor * 4),
-        ("next", C.c_void_p),
-    ]
+    _fields_ = _fields(
+        (c_uint32, "struct_size abi_version"),
+        (c_int32, "operation pairing angle_source table_dtype table_rows_by position_dtype"),
+        (c_int64, "batch tokens rotary_dim position_batch_stride position_token_stride"),
+        (c_int64, "min_position max_position table_rows table_row_stride"),
+        (c_void_p, "inv_freq"),
+        (c_double, "attention_scale"),
+        (c_uint32, "tensor_count reserved"),
+        (Tensor * 4, "tensor"),
+        (c_void_p, "next"),
+    )
 
 
 class Place(C.Structure):
-    _fields_ = _fields(C.c_void_p, "input output cos sin")
+    _fields_ = _fields((c_void_p, "input output cos sin"))
 
 
 class Operands(C.Structure):
-    _fields_ = [
-        *_fields(C.c_uint32, "struct_size reserved"),
-        ("positions", C.c_void_p),
-        ("tensor", Place * 4),
-        *_fields(C.c_void_p, "workspace stream next"),
-    ]
+    _fields_ = _fields(
+        (c_uint32, "struct_size reserved"),
+        (c_void_p, "positions"),
+        (Place * 4, "tensor"),
+        (c_void_p, "workspace stream next"),
+    )
 
 
-SUPPORTS = C.CFUNCTYPE(C.c_int32, C.c_void_p, C.c_void_p)
-PREPARE = C.CFUNCTYPE(C.c_int32, C.c_void_p, C.c_void_p)
-RELEASE = C.CFUNCTYPE(None, C.c_void_p)
+SUPPORTS = PREPARE = C.CFUNCTYPE(c_int32, c_void_p, c_void_p)
+RELEASE = C.CFUNCTYPE(None, c_void_p)
 
 
 class KernelEntry(C.Structure):
-    _fields_ = [
-        *_fields(C.c_uint32, "struct_size abi_version"),
-        *_fields(C.c_char_p, "name summary source cpu_features"),
-        *_fields(C.c_int32, "memory angle_contract"),
-        *_fields(C.c_uint32, "flags extensions"),
-        ("error_bound", C.c_double),
-        ("supports", SUPPORTS),
-        ("workspace_bytes", C.c_void_p),
-        ("prepare", PREPARE),
-        ("apply", C.c_void_p),
-        ("release", RELEASE),
-    ]
+    _fields_ = _fields(
+        (c_uint32, "struct_size abi_version"),
+        (c_char_p, "name summary source cpu_features"),
+        (c_int32, "memory angle_contract"),
+        (c_uint32, "flags extensions"),
+        (c_double, "error_bound"),
+        (SUPPORTS, "supports"),
+        (c_void_p, "workspace_bytes"),
+        (PREPARE, "prepare"),
+        (c_void_p, "apply"),
+        (RELEASE, "release"),
+    )
 
 
 class KernelList(C.Structure):
-    _fields_ = [
-        *_fields(C.c_uint32, "struct_size abi_version"),
-        ("count", C.c_size_t),
-        ("kernels", C.POINTER(C.POINTER(KernelEntry))),
-    ]
+    _fields_ = _fields(
+        (c_uint32, "struct_size abi_version"),
+        (c_size_t, "count"),
+        (C.POINTER(C.POINTER(KernelEntry)), "kernels"),
+    )
 
 
 assert [C.sizeof(s) for s in (Tensor, Problem, Operands, KernelEntry)] == [120, 616, 168, 104]

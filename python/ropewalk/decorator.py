@@ -7,7 +7,7 @@ import sys
 PAIRINGS = ("interleaved", "half_split")
 DTYPES = ("f64", "f32", "f16", "bf16")
 CHOICES = {
-    "pairing": PAIRINGS + ("both",),
+    "pairing": (*PAIRINGS, "both"),
     "arrays": ("numpy", "torch", "jax"),
     "layout": ("BTHD", "BHTD", "THD"),
     "tables": ("half", "full", "packed", "complex"),
@@ -16,15 +16,9 @@ CHOICES = {
     "returns": (None, "new", "out", "in_place"),
 }
 SWITCHES = (
-    "raw",
-    "compiles",
-    "interpreter",
-    "own_threads",
-    "thread_safe",
-    "bitwise_invariant",
-    "mixes_pairs",
-    "flushes_subnormals",
-)
+    "raw compiles interpreter own_threads thread_safe bitwise_invariant mixes_pairs "
+    "flushes_subnormals"
+).split()
 
 offered = []  # every kernel of this process, in order
 
@@ -33,32 +27,13 @@ class KernelError(Exception):
     """A kernel breaks a rule of this package. The text says which one."""
 
 
-def kernel(
-    *,
-    pairing,
-    name=None,
-    arrays="numpy",
-    dtypes=("f32",),
-    layout="BTHD",
-    tables="half",
-    angles="table",
-    inverse=None,
-    returns=None,
-    in_place=None,
-    raw=False,
-    compiles=False,
-    interpreter=False,
-    own_threads=False,
-    thread_safe=True,
-    bitwise_invariant=False,
-    mixes_pairs=False,
-    flushes_subnormals=False,
-    error_bound=0.0,
-    supports=None,
-    prepare=None,
-    summary=None,
-    source=None,
-):
+# fmt: off
+def kernel(*, pairing, name=None, arrays="numpy", dtypes=("f32",), layout="BTHD", tables="half",
+           angles="table", inverse=None, returns=None, in_place=None, raw=False, compiles=False,
+           interpreter=False, own_threads=False, thread_safe=True, bitwise_invariant=False,
+           mixes_pairs=False, flushes_subnormals=False, error_bound=0.0, supports=None,
+           prepare=None, summary=None, source=None):
+    # fmt: on
     """Offers a function as a kernel and returns it unchanged.
 
     The arguments of the function are bound by their names:
@@ -97,44 +72,46 @@ class Kernel:
     def __init__(self, function, words, module=None, line=0):
         self.function, self.words, self.module, self.line = function, words, module, line
         self.__dict__.update(words)
-        if not callable(function):
-            raise KernelError(f"{function!r} is not a function")
         self.name = self.name or getattr(function, "__name__", "")
         self.dtypes = (self.dtypes,) if isinstance(self.dtypes, str) else tuple(self.dtypes)
         self.own_angles = self.angles != "table"
+        self.pairings = PAIRINGS if self.pairing == "both" else (self.pairing,)
         self._check_words()
-        self.keywords = ()  # of the parameters, those to be given by keyword
-        self.parameters = () if self.raw else self._read_parameters()
+        # `keywords` are the parameters that must be given by keyword.
+        self.parameters, self.keywords = ((), ()) if self.raw else self._read_parameters()
         self.takes = ("q", "k") if "q" in self.parameters else ("x",)
         self._choose_returns()
         self._choose_inverse()
-        if self.pairing == "both" and not self.raw and "pairing" not in self.parameters:
-            raise KernelError('pairing="both" needs a parameter pairing')
-        self.pairings = PAIRINGS if self.pairing == "both" else (self.pairing,)
 
     def _check_words(self):
+        _require(callable(self.function), f"{self.function!r} is not a function")
         for word, known in CHOICES.items():
-            if getattr(self, word) not in known:
-                names = ", ".join(str(k) for k in known if k)
-                raise KernelError(f"{word}={getattr(self, word)!r} is not one of {names}")
+            names = ", ".join(k for k in known if k)
+            value = getattr(self, word)
+            _require(value in known, f"{word}={value!r} is not one of {names}")
         for word in SWITCHES:
-            if not isinstance(getattr(self, word), bool):
-                raise KernelError(f"{word} must be True or False, not {getattr(self, word)!r}")
+            value = getattr(self, word)
+            _require(isinstance(value, bool), f"{word} must be True or False, not {value!r}")
         for word in ("name", "summary", "source"):
-            if not isinstance(getattr(self, word), (str, type(None))):
-                raise KernelError(f"{word} must be a text, not {getattr(self, word)!r}")
-        unknown = [d for d in self.dtypes if d not in DTYPES]
-        if unknown or not self.dtypes:
-            raise KernelError(f"dtypes={self.dtypes!r} must name some of {', '.join(DTYPES)}")
-        if not re.fullmatch("[a-z0-9_]{1,63}", self.name):
-            raise KernelError(f"name={self.name!r} must have 1 to 63 of a-z, 0-9 and _")
-        if not isinstance(self.error_bound, (int, float)) or not 0 <= self.error_bound <= 16:
-            raise KernelError(f"error_bound={self.error_bound!r} must lie between 0 and 16")
-        if self.prepare and not self.raw:
-            raise KernelError("prepare is for raw=True: only call.state.user gives its result")
+            value = getattr(self, word)
+            _require(value is None or isinstance(value, str), f"{word}={value!r} is not a text")
+        name, bound, dtypes = self.name, self.error_bound, self.dtypes
+        _require(
+            re.fullmatch("[a-z0-9_]{1,63}", name), f"name={name!r} needs 1 to 63 of a-z, 0-9 and _"
+        )
+        _require(
+            dtypes and set(dtypes) <= set(DTYPES), f"dtypes={dtypes!r}: known are {DTYPES!r}"
+        )
+        _require(
+            isinstance(bound, (int, float)) and 0 <= bound <= 16,
+            f"error_bound={bound!r} must lie between 0 and 16",
+        )
+        _require(
+            self.raw or not self.prepare, "prepare needs raw=True, which gets call.state.user"
+        )
 
     def _read_parameters(self):
-        known = ["x", "q", "k", "out", "q_out", "k_out", "positions", "pairing", "inverse", "scale"]
+        known = "x q k out q_out k_out positions pairing inverse scale".split()
         if self.own_angles:
             known.append("inv_freq")
         else:
@@ -142,7 +119,7 @@ class Kernel:
         try:
             signature = inspect.signature(self.function)
         except (TypeError, ValueError):  # some functions of C have none
-            return ("x", "cos", "sin")
+            return ("x", "cos", "sin"), ()
         given, keywords, skipped = [], [], False
         for p in signature.parameters.values():
             if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
@@ -151,40 +128,49 @@ class Kernel:
                 given.append(p.name)
                 if skipped or p.kind == p.KEYWORD_ONLY:
                     keywords.append(p.name)
-            elif p.default is p.empty:
-                raise KernelError(f"unknown parameter {p.name}; known here: {', '.join(known)}")
-            else:
-                skipped = True
-        if ("x" in given) == ("q" in given) or ("q" in given) != ("k" in given):
-            raise KernelError("the function must name either x, or q and k")
-        self.keywords = tuple(keywords)
-        return tuple(given)
+                continue
+            _require(
+                p.default is not p.empty,
+                f"unknown parameter {p.name}; known here: {', '.join(known)}",
+            )
+            skipped = True
+        inputs = {"x", "q", "k"} & set(given)
+        _require(inputs in ({"x"}, {"q", "k"}), "the function must name either x, or q and k")
+        _require(
+            self.pairing != "both" or "pairing" in given, 'pairing="both" needs a parameter pairing'
+        )
+        return tuple(given), tuple(keywords)
 
     def _choose_returns(self):
-        outs = {"out"} if self.takes == ("x",) else {"q_out", "k_out"}
-        named = {"out", "q_out", "k_out"} & set(self.parameters)
-        if self.raw:
-            if self.returns:
-                raise KernelError("returns is not for raw=True, which writes into the tensors")
-        else:
+        if not self.raw:
+            named = {"out", "q_out", "k_out"} & set(self.parameters)
             self.returns = self.returns or ("out" if named else "new")
-            if named != (outs if self.returns == "out" else set()):
-                raise KernelError(
-                    f'returns="{self.returns}" with '
-                    + (f"a parameter {sorted(named)[0]}" if named else f"no {sorted(outs)[0]}")
-                )
-            if self.returns != "new" and self.arrays == "jax":
-                raise KernelError('arrays="jax" needs returns="new": its arrays never change')
+            outs = {"out"} if self.takes == ("x",) else {"q_out", "k_out"}
+            needed = outs if self.returns == "out" else set()
+            _require(
+                named == needed,
+                f'returns="{self.returns}" needs {" and ".join(sorted(needed)) or "no out"}',
+            )
+            _require(
+                self.returns == "new" or self.arrays != "jax",
+                'arrays="jax" needs returns="new": its arrays never change',
+            )
+        elif self.returns:
+            raise KernelError("returns is not for raw=True, which writes into the tensors")
         if self.in_place is None:
             self.in_place = self.returns != "out"
 
     def _choose_inverse(self):
-        asked = self.raw or not self.own_angles or "inverse" in self.parameters
-        self.inverse = self.inverse or ("argument" if asked else "none")
-        if self.inverse == "argument" and not asked:
-            raise KernelError('inverse="argument" with own angles needs a parameter inverse')
-        if self.inverse == "autograd" and (self.arrays, self.returns) != ("torch", "new"):
-            raise KernelError('inverse="autograd" needs arrays="torch" and a returned result')
+        askable = self.raw or not self.own_angles or "inverse" in self.parameters
+        self.inverse = self.inverse or ("argument" if askable else "none")
+        _require(
+            self.inverse != "argument" or askable,
+            'inverse="argument" with own angles needs a parameter inverse',
+        )
+        _require(
+            self.inverse != "autograd" or (self.arrays, self.returns) == ("torch", "new"),
+            'inverse="autograd" needs arrays="torch" and a returned result',
+        )
 
     def arguments(self, values):
         """What the function is called with, out of values by name."""
@@ -198,3 +184,8 @@ class Kernel:
         text = self.summary or (doc.strip().split("\n")[0] if doc and doc != inherited else "")
         copied = "returns a new array, which is copied" if self.returns == "new" else ""
         return "; ".join(t for t in (text, copied) if t)
+
+
+def _require(holds, text):
+    if not holds:
+        raise KernelError(text)

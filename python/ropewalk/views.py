@@ -1,5 +1,6 @@
 """Arrays over the caller's memory, with its strides. Nothing is copied or made contiguous here."""
 
+import contextvars
 import ctypes as C
 import importlib
 
@@ -72,16 +73,18 @@ class Torch(Library):
 
     def __init__(self):
         super().__init__()
-        torch = self.module
-        self.array = torch.Tensor
+        torch, ready = self.module, contextvars.ContextVar("ready", default=False)
+        self.array, self.compiles = torch.Tensor, False
         torch.set_num_threads(1)  # a timed kernel has one thread
-        enabled, set_enabled = torch.is_grad_enabled, torch.set_grad_enabled
 
-        def without_gradient():  # the switch is one of each thread
-            if enabled():
-                set_enabled(False)
+        def get_thread_ready():  # both switches are per thread, and callers have threads
+            if not ready.get():
+                ready.set(True)
+                torch.set_grad_enabled(False)
+                if self.compiles:
+                    self.never_fall_back()
 
-        self.before = (without_gradient,)
+        self.before = (get_thread_ready,)
 
     def refusal(self, dtype):
         return None
@@ -98,17 +101,21 @@ class Torch(Library):
                 leaf = one.clone().requires_grad_()
                 torch.autograd.grad(leaf * 2, leaf, one)
         if kernel.compiles:
-            # Falling back to eager would time and judge another function, so it is an error.
-            # verify makes more shapes than a model has, so the limits are raised.
-            config = importlib.import_module("torch._dynamo").config
-            if not hasattr(config, "fail_on_recompile_limit_hit"):
-                raise KernelError(
-                    f"torch {torch.__version__} falls back to eager in silence: "
-                    "compiles=True needs fail_on_recompile_limit_hit of torch._dynamo.config"
-                )
-            config.fail_on_recompile_limit_hit = True
-            config.recompile_limit = config.accumulated_recompile_limit = 1 << 16
+            self.compiles = True
+            self.never_fall_back()
             torch.compile(lambda x: x + 1)(one)
+
+    def never_fall_back(self):
+        """Falling back to eager would judge and time another function, so it is an error. The
+        limits are raised because verify makes more shapes than a model has."""
+        config = importlib.import_module("torch._dynamo").config
+        if not hasattr(config, "fail_on_recompile_limit_hit"):
+            raise KernelError(
+                f"torch {self.module.__version__} falls back to eager in silence: compiles=True "
+                "needs one with torch._dynamo.config.fail_on_recompile_limit_hit"
+            )
+        config.fail_on_recompile_limit_hit = True
+        config.recompile_limit = config.accumulated_recompile_limit = 1 << 16
 
     def check(self, value, wanted):
         super().check(value, wanted)
