@@ -1,0 +1,17 @@
+"""Offers Python functions as RoPE kernels, which Ropewalk's command judges and times.
+
+    import numpy as np
+    import ropewalk
+
+    @ropewalk.kernel(pairing="half_split")
+    def my_rope(x, cos, sin):
+        a, b = np.split(x, 2, -1)
+        return np.concatenate((a * cos - b * sin, b * cos + a * sin), -1)
+
+`python -m ropewalk verify my_rope.py` judges it. `ropewalk.assert_rope` does so inside a test.
+"""
+
+from .assertion import assert_rope
+from .decorator import KernelError, kernel
+
+__all__ = ["KernelError", "assert_rope", "kernel"]

@@ -1,0 +1,123 @@
+"""assert_rope: the judgement of one function inside a project's own tests."""
+
+import importlib
+import importlib.util
+import inspect
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from . import command
+from .decorator import Kernel, kernel, offered
+
+PLUGIN = """\
+# Made by ropewalk.assert_rope. It stays, so that a replay line can be run again.
+import sys
+
+sys.path[:0] = {path!r}
+
+import ropewalk
+from ropewalk.assertion import decorations, named
+
+function = {function}
+for words in {words}:
+    ropewalk.kernel(**words)(function)
+"""
+
+
+def assert_rope(fn, *, profile="smoke", **words):
+    """Judges a function as `ropewalk verify` does. Raises AssertionError with what failed and the
+    lines that replay it.
+
+    The words are those of `ropewalk.kernel`. A decorated function has its own."""
+    function = reference(fn)
+    if words or not decorations(fn):
+        bound = inspect.signature(kernel).bind(**words)
+        bound.apply_defaults()
+        names = [Kernel(fn, bound.arguments).name]
+        text = ", ".join(
+            f"{w!r}: {reference(v) if callable(v) else repr(v)}" for w, v in words.items()
+        )
+        text = f"[{{{text}}}]"
+    else:
+        names = [k.name for k in offered if k.function is fn]
+        text = "decorations(function)"
+    path = [os.path.abspath(p) for p in sys.path]
+    plugin = keep(names[0], PLUGIN.format(path=path, function=function, words=text))
+    chosen = [word for name in names for word in ("--kernel", name)]
+    judged = subprocess.run(
+        [command.find(), "verify", "--plugin", plugin, "--python", sys.executable]
+        + [*chosen, "--profile", profile],
+        capture_output=True,
+        text=True,
+    )
+    if judged.returncode == 1:
+        raise AssertionError("\n".join(failing(judged.stdout)))
+    if judged.returncode != 0:
+        said = judged.stderr.strip() or judged.stdout.strip()
+        raise RuntimeError(said or f"ropewalk exited with {judged.returncode}")
+
+
+def decorations(fn):
+    """The words of each decorator that offers this function."""
+    return [k.words for k in offered if k.function is fn]
+
+
+def reference(fn):
+    """An expression that finds the same function in another process."""
+    module, name = getattr(fn, "__module__", None), getattr(fn, "__qualname__", "")
+    loaded = sys.modules.get(module)
+    file = getattr(loaded, "__file__", None)
+    found = loaded
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if found is not fn:
+        raise ValueError(f"{fn!r} has no name at the top of a module by which to import it")
+    if module == "__main__" and not file:
+        raise ValueError(f"{fn!r} is in no file")
+    return f"named({module!r}, {file and os.path.abspath(file)!r}, {name!r})"
+
+
+def named(module, file, name):
+    """The function of this name, from a module or from a file that is no module here."""
+    try:
+        if module == "__main__":
+            raise ModuleNotFoundError(name=module)
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if not file or not f"{module}.".startswith(f"{error.name}."):
+            raise
+        key = f"ropewalk_asserted {file}"
+        if key not in sys.modules:
+            spec = importlib.util.spec_from_file_location(key, file)
+            sys.modules[key] = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(sys.modules[key])
+        found = sys.modules[key]
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def keep(name, text):
+    """Writes NAME.py into a folder of this user and returns its path."""
+    folder = Path(tempfile.gettempdir()) / f"ropewalk-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.stat().st_uid != os.getuid():
+        raise RuntimeError(f"{folder} belongs to another user")
+    made = folder / f"{name}.py.{os.getpid()}"  # tests may run side by side
+    made.write_text(text)
+    made.replace(folder / f"{name}.py")
+    return str(folder / f"{name}.py")
+
+
+def failing(output):
+    """The verdicts that are no PASS, each with its indented lines."""
+    kept, keeps = [], False
+    for line in output.splitlines():
+        if not line.startswith(" "):
+            keeps = line.startswith(("FAIL", "CRASH", "HANG", "BROKEN", "start here"))
+        if keeps:
+            kept.append(line)
+    return kept or output.splitlines()

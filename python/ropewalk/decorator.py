@@ -1,0 +1,200 @@
+"""The decorator: what a function offers, checked before anything runs."""
+
+import inspect
+import re
+import sys
+
+PAIRINGS = ("interleaved", "half_split")
+DTYPES = ("f64", "f32", "f16", "bf16")
+CHOICES = {
+    "pairing": PAIRINGS + ("both",),
+    "arrays": ("numpy", "torch", "jax"),
+    "layout": ("BTHD", "BHTD", "THD"),
+    "tables": ("half", "full", "packed", "complex"),
+    "angles": ("table", "exact", "f32"),
+    "inverse": (None, "argument", "autograd", "none"),
+    "returns": (None, "new", "out", "in_place"),
+}
+SWITCHES = (
+    "raw",
+    "compiles",
+    "interpreter",
+    "own_threads",
+    "thread_safe",
+    "bitwise_invariant",
+    "mixes_pairs",
+    "flushes_subnormals",
+)
+
+offered = []  # every kernel of this process, in order
+
+
+class KernelError(Exception):
+    """A kernel breaks a rule of this package. The text says which one."""
+
+
+def kernel(
+    *,
+    pairing,
+    name=None,
+    arrays="numpy",
+    dtypes=("f32",),
+    layout="BTHD",
+    tables="half",
+    angles="table",
+    inverse=None,
+    returns=None,
+    in_place=None,
+    raw=False,
+    compiles=False,
+    interpreter=False,
+    own_threads=False,
+    thread_safe=True,
+    bitwise_invariant=False,
+    mixes_pairs=False,
+    flushes_subnormals=False,
+    error_bound=0.0,
+    supports=None,
+    prepare=None,
+    summary=None,
+    source=None,
+):
+    """Offers a function as a kernel and returns it unchanged.
+
+    The arguments of the function are bound by their names:
+    x                     the rotated window of one tensor; the function runs once a tensor
+    q, k                  those of two tensors, in one call; the function returns two arrays
+    cos, sin              the rows of the tokens: [.., rotary_dim / 2], or rotary_dim if "full"
+    table                 the same as one array, "packed" (cos, then sin) or "complex"
+    positions, inv_freq   [batch, tokens]; [rotary_dim / 2] for angles="exact" or "f32"
+    out, q_out, k_out     where the result goes
+    pairing, inverse, scale   "half_split" or "interleaved"; whether to turn back; the factor
+
+    layout      x is [batch, tokens, heads, rotary_dim] for BTHD; THD: one call a batch row
+    inverse     how the backward pass is asked: "argument" by a negated sin (or by inverse=True, if
+                the function names it), "autograd" by the gradient, "none": forward only
+    returns     "new": an array, which is copied into place; "out": writes there; "in_place"
+    in_place    whether x and out may be one memory; by default unless returns="out"
+    raw         the function gets one argument, the call as it lies in memory (calls.py)
+    compiles    prepare runs the function once for each shape
+    supports    called with the problem (contract.py); returns None or why it is refused
+    prepare     called with the state; the result is call.state.user of a raw function
+    """
+    words = dict(locals())
+    frame = sys._getframe(1)
+    module, line = frame.f_globals.get("__name__"), frame.f_lineno
+
+    def offer(function):
+        offered.append(Kernel(function, words, module, line))
+        return function
+
+    return offer
+
+
+class Kernel:
+    """A function and the words of its decorator. `parameters` are the names that it is given."""
+
+    def __init__(self, function, words, module=None, line=0):
+        self.function, self.words, self.module, self.line = function, words, module, line
+        self.__dict__.update(words)
+        if not callable(function):
+            raise KernelError(f"{function!r} is not a function")
+        self.name = self.name or getattr(function, "__name__", "")
+        self.dtypes = (self.dtypes,) if isinstance(self.dtypes, str) else tuple(self.dtypes)
+        self.own_angles = self.angles != "table"
+        self._check_words()
+        self.keywords = ()  # of the parameters, those to be given by keyword
+        self.parameters = () if self.raw else self._read_parameters()
+        self.takes = ("q", "k") if "q" in self.parameters else ("x",)
+        self._choose_returns()
+        self._choose_inverse()
+        if self.pairing == "both" and not self.raw and "pairing" not in self.parameters:
+            raise KernelError('pairing="both" needs a parameter pairing')
+        self.pairings = PAIRINGS if self.pairing == "both" else (self.pairing,)
+
+    def _check_words(self):
+        for word, known in CHOICES.items():
+            if getattr(self, word) not in known:
+                names = ", ".join(str(k) for k in known if k)
+                raise KernelError(f"{word}={getattr(self, word)!r} is not one of {names}")
+        for word in SWITCHES:
+            if not isinstance(getattr(self, word), bool):
+                raise KernelError(f"{word} must be True or False, not {getattr(self, word)!r}")
+        for word in ("name", "summary", "source"):
+            if not isinstance(getattr(self, word), (str, type(None))):
+                raise KernelError(f"{word} must be a text, not {getattr(self, word)!r}")
+        unknown = [d for d in self.dtypes if d not in DTYPES]
+        if unknown or not self.dtypes:
+            raise KernelError(f"dtypes={self.dtypes!r} must name some of {', '.join(DTYPES)}")
+        if not re.fullmatch("[a-z0-9_]{1,63}", self.name):
+            raise KernelError(f"name={self.name!r} must have 1 to 63 of a-z, 0-9 and _")
+        if not isinstance(self.error_bound, (int, float)) or not 0 <= self.error_bound <= 16:
+            raise KernelError(f"error_bound={self.error_bound!r} must lie between 0 and 16")
+        if self.prepare and not self.raw:
+            raise KernelError("prepare is for raw=True: only call.state.user gives its result")
+
+    def _read_parameters(self):
+        known = ["x", "q", "k", "out", "q_out", "k_out", "positions", "pairing", "inverse", "scale"]
+        if self.own_angles:
+            known.append("inv_freq")
+        else:
+            known += ["table"] if self.tables in ("packed", "complex") else ["cos", "sin"]
+        try:
+            signature = inspect.signature(self.function)
+        except (TypeError, ValueError):  # some functions of C have none
+            return ("x", "cos", "sin")
+        given, keywords, skipped = [], [], False
+        for p in signature.parameters.values():
+            if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+                continue
+            if p.name in known:
+                given.append(p.name)
+                if skipped or p.kind == p.KEYWORD_ONLY:
+                    keywords.append(p.name)
+            elif p.default is p.empty:
+                raise KernelError(f"unknown parameter {p.name}; known here: {', '.join(known)}")
+            else:
+                skipped = True
+        if ("x" in given) == ("q" in given) or ("q" in given) != ("k" in given):
+            raise KernelError("the function must name either x, or q and k")
+        self.keywords = tuple(keywords)
+        return tuple(given)
+
+    def _choose_returns(self):
+        outs = {"out"} if self.takes == ("x",) else {"q_out", "k_out"}
+        named = {"out", "q_out", "k_out"} & set(self.parameters)
+        if self.raw:
+            if self.returns:
+                raise KernelError("returns is not for raw=True, which writes into the tensors")
+        else:
+            self.returns = self.returns or ("out" if named else "new")
+            if named != (outs if self.returns == "out" else set()):
+                raise KernelError(
+                    f'returns="{self.returns}" with '
+                    + (f"a parameter {sorted(named)[0]}" if named else f"no {sorted(outs)[0]}")
+                )
+            if self.returns != "new" and self.arrays == "jax":
+                raise KernelError('arrays="jax" needs returns="new": its arrays never change')
+        if self.in_place is None:
+            self.in_place = self.returns != "out"
+
+    def _choose_inverse(self):
+        asked = self.raw or not self.own_angles or "inverse" in self.parameters
+        self.inverse = self.inverse or ("argument" if asked else "none")
+        if self.inverse == "argument" and not asked:
+            raise KernelError('inverse="argument" with own angles needs a parameter inverse')
+        if self.inverse == "autograd" and (self.arrays, self.returns) != ("torch", "new"):
+            raise KernelError('inverse="autograd" needs arrays="torch" and a returned result')
+
+    def arguments(self, values):
+        """What the function is called with, out of values by name."""
+        positional = [values[n] for n in self.parameters if n not in self.keywords]
+        return positional, {n: values[n] for n in self.keywords}
+
+    def described(self):
+        """The summary. A returned array costs a copy, and the summary says so."""
+        doc = self.function.__doc__
+        inherited = type(self.function).__doc__  # such as that of functools.partial
+        text = self.summary or (doc.strip().split("\n")[0] if doc and doc != inherited else "")
+        copied = "returns a new array, which is copied" if self.returns == "new" else ""
+        return "; ".join(t for t in (text, copied) if t)

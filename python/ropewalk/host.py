@@ -1,0 +1,225 @@
+"""What the worker asks of Python: the kernels of a file, and their entries as C functions.
+
+No exception may leave a function that C calls. ctypes would print it and answer 0, which is
+ROPE_OK. So each one that may raise catches BaseException and notes it; `why` gives the text.
+"""
+
+import ctypes as C
+import importlib.util
+import itertools
+import os
+import platform
+import sys
+import threading
+import traceback
+import warnings
+
+from . import contract as c
+from .calls import State, bind, warm_up
+from .decorator import KernelError, offered
+from .views import LIBRARIES
+
+library = None  # the worker's library, given by worker.py
+alive = []  # what C code points to
+texts = {}  # text -> buffer that stays
+libraries = {}  # name -> of views
+states = {}  # number -> State
+failures = {}  # thread -> its last failure
+files = set()  # of plugins and of their functions
+environments = {}  # address of a kernel -> what it runs in
+numbers = itertools.count(1)
+
+
+def static(text):
+    if text not in texts:
+        texts[text] = C.create_string_buffer(text.encode())
+    return C.addressof(texts[text])
+
+
+def told(error):
+    """An exception in one line, with the deepest line of a plugin or of the file of a kernel."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:
+        text = "its text cannot be made"
+    if not isinstance(error, KernelError):
+        text = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    places = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
+    if isinstance(error, SyntaxError):
+        places.append((error.filename, error.lineno))
+    own = [place for place in places if place[0] in files]
+    return f"{os.path.basename(own[-1][0])} line {own[-1][1]}: {text}" if own else text
+
+
+def failed(error):
+    failures[threading.get_ident()] = told(error)
+    return c.FAILED
+
+
+def why():
+    return failures.pop(threading.get_ident(), "")
+
+
+def refusal(kernel, p):
+    """Why a kernel does not take a problem, or None."""
+    if (p.angle_source == c.ANGLES_TABLE) == kernel.own_angles:
+        return (
+            "makes its own angles and takes no table"
+            if kernel.own_angles
+            else "needs a table of cos and sin"
+        )
+    if ("interleaved", "half_split")[p.pairing] not in kernel.pairings:
+        return "takes the other pairing"
+    if p.operation == c.TRANSPOSE and kernel.inverse == "none":
+        return "forward only"
+    tensors = p.tensor[: p.tensor_count]
+    dtype = c.DTYPES[tensors[0].in_dtype]
+    if dtype not in kernel.dtypes:
+        return "takes another data type"
+    if any(d != tensors[0].in_dtype for t in tensors for d in (t.in_dtype, t.out_dtype)):
+        return "all tensors must have one data type"
+    if not kernel.own_angles and c.DTYPES[p.table_dtype] != ("f64" if dtype == "f64" else "f32"):
+        return "the table must be f64 for f64 data, else f32"
+    if len(kernel.takes) == 2 and sum(t.rotate != 0 for t in tensors) != 2:
+        return "takes q and k: two rotated tensors"
+    if not kernel.raw and kernel.own_angles and "scale" not in kernel.parameters:
+        if p.attention_scale not in (0.0, 1.0):
+            return "names no parameter scale, so attention_scale must be 1"
+    if "positions" in kernel.parameters and p.table_rows_by == c.ROW_BY_TOKEN:
+        if not kernel.own_angles:
+            return "needs positions, which a table by token may lack"
+    refused = libraries[kernel.arrays].refusal(dtype)
+    return refused or (kernel.supports(p) if kernel.supports else None)
+
+
+def entry_of(kernel):
+    """The rope_kernel of a function."""
+    addresses = {}  # state in C -> number
+
+    def supports(problem, reason):
+        try:
+            refused = refusal(kernel, c.Problem.from_address(problem))
+            if refused is None:
+                return c.OK
+            if reason:
+                C.c_void_p.from_address(reason).value = static(refused)
+            return c.UNSUPPORTED
+        except BaseException as error:
+            return failed(error)
+
+    def prepare(problem, state):
+        try:
+            made = State(kernel, libraries[kernel.arrays], c.Problem.from_address(problem))
+            if kernel.compiles:
+                warm_up(made)
+            number = next(numbers)
+            made.address = library.ropewalk_script_state(number)
+            states[number], addresses[made.address] = made, number
+            C.c_void_p.from_address(state).value = made.address
+            return c.OK
+        except BaseException as error:
+            return failed(error)
+
+    def release(state):
+        states.pop(addresses.pop(state, None), None)
+        library.ropewalk_script_free(state)
+
+    flags = c.INTERPRETED | (c.OUT_OF_PLACE if kernel.returns != "in_place" else 0)
+    for offers, flag in (
+        (kernel.in_place, c.IN_PLACE),
+        (kernel.thread_safe, c.THREAD_SAFE),
+        (kernel.bitwise_invariant, c.BITWISE_INVARIANT),
+        (kernel.mixes_pairs, c.MIXES_PAIRS),
+        (kernel.flushes_subnormals, c.FLUSHES_SUBNORMALS),
+        (kernel.own_threads, c.OWN_THREADS),
+        (kernel.interpreter, c.INTERPRETED_TWICE),
+    ):
+        flags |= flag if offers else 0
+    return c.KernelEntry(
+        struct_size=C.sizeof(c.KernelEntry),
+        abi_version=1,
+        name=kernel.name.encode(),
+        summary=kernel.described().encode() or None,
+        source=kernel.source.encode() if kernel.source else None,
+        angle_contract=c.ANGLE_CONTRACTS.index(kernel.angles),
+        flags=flags,
+        error_bound=kernel.error_bound,
+        supports=c.SUPPORTS(supports),
+        prepare=c.PREPARE(prepare),
+        apply=C.cast(library.ropewalk_script_apply, C.c_void_p).value,
+        release=c.RELEASE(release),
+    )
+
+
+def apply(problem, operands, number):
+    """A call with new operands. Later calls with the same ones run the kept closure alone."""
+    try:
+        state = states[number]
+        steps = bind(state, c.Operands.from_address(operands))
+
+        def kept():
+            try:
+                for step in steps:
+                    step()
+            except BaseException as error:
+                failed(error)
+                return False
+
+        library.ropewalk_script_bind(state.address, operands, kept)
+        return c.OK if kept() is None else c.FAILED
+    except BaseException as error:
+        return failed(error)
+
+
+def kernels_of(path):
+    """Imports a file and returns the kernels that it offers itself."""
+    path = os.path.abspath(path)
+    files.add(path)
+    sys.path.insert(0, os.path.dirname(path))
+    spec = importlib.util.spec_from_file_location(f"ropewalk_plugin_{len(files)}", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    # A file that it imports may offer kernels too, but not here.
+    kernels = [k for k in offered if k.module == spec.name]
+    if not kernels:
+        file = os.path.basename(path)
+        raise KernelError(f"{file} offers no kernel: a function needs @ropewalk.kernel(pairing=)")
+    names = set()
+    for k in kernels:
+        try:
+            if k.name in names:
+                raise KernelError(f"a second kernel has the name {k.name}")
+            names.add(k.name)
+            get_ready(k)
+        except Exception as error:
+            raise KernelError(f"{os.path.basename(path)} line {k.line}: {told(error)}") from None
+    return kernels
+
+
+def get_ready(kernel):
+    """Makes the array library of a kernel begin whatever it would begin in a first call."""
+    if kernel.interpreter and os.environ.get("TRITON_INTERPRET") != "1":
+        raise KernelError('interpreter=True: set os.environ["TRITON_INTERPRET"] = "1" first')
+    if kernel.arrays not in libraries:
+        libraries[kernel.arrays] = LIBRARIES[kernel.arrays]()
+    libraries[kernel.arrays].begin(kernel)
+    code = getattr(kernel.function, "__code__", None)
+    if code:
+        files.add(code.co_filename)
+
+
+def load(path):
+    """The rope_kernel_list of a file, by its address."""
+    warnings.simplefilter("ignore", RuntimeWarning)  # Inf and NaN are given on purpose
+    kernels = kernels_of(path)
+    entries = [entry_of(k) for k in kernels]
+    for kernel, entry in zip(kernels, entries):
+        module = libraries[kernel.arrays].module
+        runs_in = f"python {platform.python_version()}, {module.__name__} {module.__version__}"
+        interpreter = ", Triton interpreter" if kernel.interpreter else ""
+        environments[C.addressof(entry)] = static(runs_in + interpreter)
+    pointers = (C.POINTER(c.KernelEntry) * len(entries))(*[C.pointer(e) for e in entries])
+    result = c.KernelList(C.sizeof(c.KernelList), 1, len(entries), pointers)
+    alive.append((entries, pointers, result))
+    return C.addressof(result)

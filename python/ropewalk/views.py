@@ -1,0 +1,180 @@
+"""Arrays over the caller's memory, with its strides. Nothing is copied or made contiguous here."""
+
+import ctypes as C
+import importlib
+
+import numpy as np
+
+from .decorator import KernelError
+
+# bf16 as its bits; `wrap` of a library makes its own type of them
+NUMPY = {"f64": "f8", "f32": "f4", "f16": "f2", "bf16": "i2", "i32": "i4", "i64": "i8"}
+
+
+def over(address, dtype, shape, strides):
+    """The numpy array at an address. Strides count elements."""
+    item = np.dtype(NUMPY[dtype])
+    # The contract gives the stride of an axis of size 1 no meaning.
+    steps = [0 if n == 1 else s * item.itemsize for n, s in zip(shape, strides)]
+    span = sum((n - 1) * s for n, s in zip(shape, steps)) + item.itemsize
+    return np.ndarray(shape, item, (C.c_char * span).from_address(address), 0, steps)
+
+
+class Library:
+    """Numpy, and what the others have in common."""
+
+    name = "numpy"
+    before = ()  # what each call begins with
+
+    def __init__(self):
+        self.module = importlib.import_module(self.name)
+        self.array = np.ndarray
+
+    def refusal(self, dtype):
+        """Why data of this type cannot be given, or None."""
+        if dtype == "bf16" and self.bfloat16() is None:
+            return "numpy has no bf16 without the package ml_dtypes"
+        return None
+
+    def bfloat16(self):
+        try:
+            return np.dtype(importlib.import_module("ml_dtypes").bfloat16)
+        except ImportError:
+            return None
+
+    def wrap(self, array, dtype=None):
+        """The array that a function gets for a numpy array."""
+        return array.view(self.bfloat16()) if dtype == "bf16" else array
+
+    def begin(self, kernel):
+        """Starts at load what the library would start in the first call."""
+
+    def calling(self, function, positional, named):
+        """A function without arguments that makes this call."""
+        return lambda: function(*positional, **named)
+
+    def check(self, value, wanted):
+        """Raises unless value is an array like `wanted`."""
+        if not isinstance(value, self.array):
+            kind = type(value).__name__ if value is not None else "None"
+            raise KernelError(f"returned {kind}, not an array of {self.name}")
+        if value.shape != wanted.shape:
+            raise KernelError(f"returned shape {tuple(value.shape)}, not {tuple(wanted.shape)}")
+        if value.dtype != wanted.dtype:
+            raise KernelError(f"returned {value.dtype}, not {wanted.dtype}")
+
+    def copy(self, to, value):
+        to[...] = value
+
+
+class Torch(Library):
+    name = "torch"
+
+    def __init__(self):
+        super().__init__()
+        torch = self.module
+        self.array = torch.Tensor
+        torch.set_num_threads(1)  # a timed kernel has one thread
+        enabled, set_enabled = torch.is_grad_enabled, torch.set_grad_enabled
+
+        def without_gradient():  # the switch is one of each thread
+            if enabled():
+                set_enabled(False)
+
+        self.before = (without_gradient,)
+
+    def refusal(self, dtype):
+        return None
+
+    def wrap(self, array, dtype=None):
+        tensor = self.module.from_numpy(array)
+        return tensor.view(self.module.bfloat16) if dtype == "bf16" else tensor
+
+    def begin(self, kernel):
+        torch = self.module
+        one = torch.ones(4)
+        if kernel.inverse == "autograd":
+            with torch.enable_grad():
+                leaf = one.clone().requires_grad_()
+                torch.autograd.grad(leaf * 2, leaf, one)
+        if kernel.compiles:
+            # Falling back to eager would time and judge another function, so it is an error.
+            # verify makes more shapes than a model has, so the limits are raised.
+            config = importlib.import_module("torch._dynamo").config
+            if not hasattr(config, "fail_on_recompile_limit_hit"):
+                raise KernelError(
+                    f"torch {torch.__version__} falls back to eager in silence: "
+                    "compiles=True needs fail_on_recompile_limit_hit of torch._dynamo.config"
+                )
+            config.fail_on_recompile_limit_hit = True
+            config.recompile_limit = config.accumulated_recompile_limit = 1 << 16
+            torch.compile(lambda x: x + 1)(one)
+
+    def check(self, value, wanted):
+        super().check(value, wanted)
+        if not value.is_cpu:
+            raise KernelError(f"returned a tensor on {value.device}, not on the cpu")
+
+    def copy(self, to, value):
+        to.copy_(value)
+
+    def gradient(self, kernel, values, wanted):
+        """The backward pass: a call that gives the gradients for the given tensors as grad_output.
+
+        The function is linear in them, so the values at which it is asked do not matter."""
+        torch, given = self.module, [values[name] for name in kernel.takes]
+
+        def call():
+            with torch.enable_grad():
+                leaves = [g.detach().requires_grad_() for g in given]
+                positional, named = kernel.arguments({**values, **dict(zip(kernel.takes, leaves))})
+                forward = kernel.function(*positional, **named)
+                results = results_of(kernel, forward)
+                for result, like in zip(results, wanted):
+                    self.check(result, like)
+                gradients = torch.autograd.grad(results, leaves, given)
+            return gradients if len(leaves) == 2 else gradients[0]
+
+        return call
+
+
+class Jax(Library):
+    name = "jax"
+
+    def __init__(self):
+        super().__init__()
+        self.array = self.module.Array
+        # Threads begin at the first jit, and no entry of a kernel may begin one.
+        self.module.jit(lambda x: x + 1)(np.ones(4, "f4")).block_until_ready()
+
+    def refusal(self, dtype):
+        if dtype == "f64" and not self.module.config.jax_enable_x64:
+            return "jax makes f32 of f64 unless jax_enable_x64 is set"
+        return None
+
+    def calling(self, function, positional, named):
+        asarray = self.module.numpy.asarray
+
+        def given(value):
+            return asarray(value) if isinstance(value, np.ndarray) else value
+
+        return lambda: function(
+            *[given(v) for v in positional], **{n: given(v) for n, v in named.items()}
+        )
+
+    def copy(self, to, value):
+        to[...] = np.asarray(value)
+
+
+LIBRARIES = {library.name: library for library in (Library, Torch, Jax)}
+
+
+def results_of(kernel, returned):
+    """What a function returned, as a list of one array for each tensor that it takes."""
+    if len(kernel.takes) == 1:
+        return [returned]
+    if not isinstance(returned, (tuple, list)):
+        raise KernelError(f"returned {type(returned).__name__}, not two arrays")
+    if len(returned) != 2:
+        raise KernelError(f"returned {len(returned)} arrays, not 2")
+    return returned

@@ -1,0 +1,92 @@
+"""Hosts Ropewalk's worker in this interpreter: PYTHON -u worker.py LIBRARY WORD...
+
+It must parse under Python 3.7: an old interpreter is then refused in words.
+"""
+
+import ctypes as C
+import os
+import sys
+
+
+class Host(C.Structure):
+    """ropewalk_script_host"""
+
+    _fields_ = [
+        ("load", C.CFUNCTYPE(C.c_void_p, C.c_char_p, C.c_void_p, C.c_size_t)),
+        ("why", C.CFUNCTYPE(None, C.c_void_p, C.c_size_t)),
+        ("runs_in", C.CFUNCTYPE(C.c_void_p, C.c_void_p)),
+        ("apply", C.CFUNCTYPE(C.c_int32, C.c_void_p, C.c_void_p, C.c_int64)),
+        ("none", C.c_void_p),
+    ]
+
+
+def write(text, at, size):
+    raw = text.encode("utf-8", "replace")[: size - 1] + b"\0"
+    C.memmove(at, raw, len(raw))
+
+
+def unfit():
+    """Why no kernel can run in this interpreter, or None."""
+    this = "python %d.%d.%d (%s)" % (*sys.version_info[:3], sys.executable)
+    if sys.version_info < (3, 10):
+        return this + " is too old: Python kernels need 3.10 or newer"
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        return this + " runs without its global lock, which Python kernels need"
+    try:
+        import numpy  # noqa: F401
+    except Exception as error:
+        return "%s cannot import numpy: %s" % (this, " ".join(str(error).split()))
+    return None
+
+
+def main():
+    # Of this process only, not of those that a kernel starts.
+    os.environ.pop("LD_PRELOAD", None)
+    # Before jax is imported: no work in threads of its own, no search for devices.
+    os.environ.setdefault("JAX_CPU_ENABLE_ASYNC_DISPATCH", "false")
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [os.path.dirname(here)] + [p for p in sys.path if p != here]
+    # The functions that handle Python objects are called with the global lock held.
+    python = C.PyDLL(sys.argv[1])
+    python.ropewalk_script_state.argtypes = [C.c_int64]
+    python.ropewalk_script_state.restype = C.c_void_p
+    python.ropewalk_script_free.argtypes = [C.c_void_p]
+    python.ropewalk_script_bind.argtypes = [C.c_void_p, C.c_void_p, C.py_object]
+    python.ropewalk_script_bind.restype = None
+    loaded = []  # the module host, once a file was to be loaded
+
+    def load(file, error, size):
+        told = str
+        try:
+            reason = unfit()
+            if reason is None:
+                from ropewalk import host
+
+                loaded[:] = [host]
+                told, host.library = host.told, python
+                return host.load(os.fsdecode(file))
+        except BaseException as problem:
+            reason = told(problem)
+        write(reason, error, size)
+        return None
+
+    def why(text, size):
+        write(loaded[0].why() if loaded else "", text, size)
+
+    def runs_in(kernel):
+        return loaded[0].environments.get(kernel) if loaded else None
+
+    def apply(problem, operands, number):
+        return loaded[0].apply(problem, operands, number)
+
+    kinds = [kind for _, kind in Host._fields_]
+    calls = [kind(call) for kind, call in zip(kinds, (load, why, runs_in, apply))]
+    host = Host(*calls, id(None))
+    words = [os.fsencode(word) for word in sys.argv[2:]]
+    argv = (C.c_char_p * (len(words) + 1))(*words, None)
+    C.CDLL(sys.argv[1]).ropewalk_worker_main(len(words), argv, C.byref(host))
+
+
+if __name__ == "__main__":
+    main()
