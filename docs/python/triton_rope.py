@@ -1,0 +1,27 @@
+import os
+os.environ["TRITON_INTERPRET"] = "1"  # before triton is imported
+import triton
+import triton.language as tl
+import ropewalk
+
+
+@triton.jit
+def rotate(x, out, cos, sin, T, H, xb, xt, xh, ob, ot, oh, N: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    b, t, h = row // (H * T), row // H % T, row % H
+    i = tl.arange(0, BLOCK)
+    c = tl.load(cos + (b * T + t) * N + i, i < N)
+    s = tl.load(sin + (b * T + t) * N + i, i < N)
+    x += b * xb + t * xt + h * xh + i
+    u, v = tl.load(x, i < N).to(c.dtype), tl.load(x + N, i < N).to(c.dtype)
+    out += b * ob + t * ot + h * oh + i
+    tl.store(out, u * c - v * s, i < N)
+    tl.store(out + N, v * c + u * s, i < N)
+
+
+@ropewalk.kernel(pairing="half_split", arrays="torch", dtypes=("f64", "f32", "f16"),
+                 interpreter=True)
+def triton_rope(x, cos, sin, out):
+    B, T, H, n = *x.shape[:3], cos.shape[-1]
+    rotate[(B * T * H,)](x, out, cos.contiguous(), sin.contiguous(), T, H, *x.stride()[:3],
+                         *out.stride()[:3], n, triton.next_power_of_2(n))
