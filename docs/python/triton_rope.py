@@ -7,14 +7,12 @@ import ropewalk
 
 @triton.jit
 def rotate(x, out, cos, sin, T, H, xb, xt, xh, ob, ot, oh, N: tl.constexpr, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
+    row, i = tl.program_id(0).to(tl.int64), tl.arange(0, BLOCK)  # strides may pass 2^31
     b, t, h = row // (H * T), row // H % T, row % H
-    i = tl.arange(0, BLOCK)
-    c = tl.load(cos + (b * T + t) * N + i, i < N)
-    s = tl.load(sin + (b * T + t) * N + i, i < N)
-    x += b * xb + t * xt + h * xh + i
+    x, out = x + b * xb + t * xt + h * xh + i, out + b * ob + t * ot + h * oh + i
+    at = (b * T + t) * N + i
+    c, s = tl.load(cos + at, i < N), tl.load(sin + at, i < N)
     u, v = tl.load(x, i < N).to(c.dtype), tl.load(x + N, i < N).to(c.dtype)
-    out += b * ob + t * ot + h * oh + i
     tl.store(out, u * c - v * s, i < N)
     tl.store(out + N, v * c + u * s, i < N)
 

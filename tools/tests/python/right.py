@@ -21,7 +21,7 @@ def rotate(x, cos, sin, out, pairing):
     v[...] = second
 
 
-@ropewalk.kernel(pairing="both", dtypes=ALL)
+@ropewalk.kernel(pairing="both", dtypes=ALL, in_place=True)
 def right_out(x, cos, sin, out, pairing):
     rotate(x, cos, sin, out, pairing)
 
