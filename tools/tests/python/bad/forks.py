@@ -1,0 +1,13 @@
+import os
+import signal
+import numpy as np
+import ropewalk
+
+if os.fork() == 0:
+    signal.pause()
+
+
+@ropewalk.kernel(pairing="half_split")
+def right(x, cos, sin):
+    a, b = np.split(x, 2, axis=-1)
+    return np.concatenate((a * cos - b * sin, b * cos + a * sin), axis=-1)
