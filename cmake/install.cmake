@@ -7,6 +7,12 @@ if(TARGET ropewalk_cuda)
   install(PROGRAMS $<TARGET_PROPERTY:ropewalk_cuda,PLUGIN>
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/ropewalk)
 endif()
+# What runs kernels in Python: the worker as a library, and the package beside it.
+if(TARGET ropewalk_worker)
+  install(TARGETS ropewalk_worker LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/ropewalk)
+  install(DIRECTORY python DESTINATION ${CMAKE_INSTALL_LIBDIR}/ropewalk
+    PATTERN __pycache__ EXCLUDE PATTERN "*.egg-info" EXCLUDE PATTERN build EXCLUDE)
+endif()
 # Headers go into a folder of their own, so that #include "kernels/api/kernel.h" reads as in the
 # tree.
 install(FILES kernels/api/rope_kernel.h kernels/api/kernel.h kernels/api/half.h kernels/api/types.h

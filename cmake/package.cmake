@@ -15,7 +15,7 @@ pkg-config files.")
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS gnuplot-nox)  # draws the pictures of reports
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "g++, cmake")  # to compile a kernel
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "g++, cmake, python3-numpy")  # to compile a kernel, to run one
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS

@@ -85,18 +85,19 @@ set(layers
 # Libraries that are heavy or belong to one file: a pattern of #include, and the only files that may
 # have it.
 set(request "tools/launches/board_request(_test)?.cpp")
+set(host "tools/host/worker_library")
 set(owners
   "rapidcheck=properties/search/run_property.cpp"
   "boost/multiprecision=reference/(frequencies|oracle|second_derivation).cpp"
   "boost/math/distributions=reports/numbers/claims.cpp"
   "Eigen/=kernels/dense/[a-z0-9_]+.cpp|kernels/api/half_test.cpp|reference/second_derivation.cpp"
   "CLI/=tools/command/(options.cpp|option_groups.h)"
-  "toml\\+\\+/=benchmarks/workloads/workloads.cpp"
+  "toml\\+\\+/=benchmarks/workloads/workloads.cpp|${host}_parts.cpp"
   "benchmark/benchmark.h=benchmarks/engine/board.cpp"
   "nlohmann/=reports/record/record(_test)?.cpp|benchmarks/workloads/json_fields.cpp|${request}"
   "kainjow/=reports/pages/[a-z0-9_]+.(cpp|h)"
   "cuda[a-z0-9_]*[.]h=kernels/cuda/[a-z0-9_/]+.cu"
-  "dlfcn.h=harness/(watch/heap_watch|process/loaded_kernels|device/cuda_driver).cpp")
+  "dlfcn.h=harness/(watch/heap_watch|process/loaded_kernels|device/cuda_driver).cpp|${host}.cpp")
 
 function(check_include file line header)
   foreach(owner IN LISTS owners)

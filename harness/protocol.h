@@ -92,7 +92,8 @@ struct KernelEntry {
   char name[64], summary[160], source[160], cpu_features[128];
   char plugin[256];      ///< as given to --plugin; empty for an in-tree kernel
   char cannot_run[256];  ///< why it cannot run on this machine; empty when it can
-  char device[128];      ///< the device that the worker opened for it; empty for a host kernel
+  /// the device that the worker opened for it, or the interpreter that runs it; else empty
+  char device[128];
   std::int32_t memory, angle_contract;
   std::uint32_t flags, extensions;
   double error_bound;

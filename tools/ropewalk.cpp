@@ -14,10 +14,12 @@
 
 #include "base/printable.h"
 #include "base/system/memory_limits.h"
+#include "tools/command/found_plugin.h"
 #include "tools/command/lock.h"
 #include "tools/command/options.h"
 #include "tools/command/session.h"
 #include "tools/launches/launches.h"
+#include "tools/launches/timing_handler.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
@@ -26,18 +28,6 @@ namespace {
 
 // The exit code that a shell gives to a program that ended by SIGPIPE.
 constexpr int reader_left = 128 + SIGPIPE;
-
-// The hidden verb by which a parent starts its workers (docs/worker-protocol.md).
-WorkerArguments worker_arguments(int argc, char** argv) {
-  WorkerArguments arguments;
-  for (int i = 2; i + 1 < argc; i += 2) {
-    if (std::strcmp(argv[i], "--plugin") == 0) arguments.plugins.emplace_back(argv[i + 1]);
-    if (std::strcmp(argv[i], "--cpu-features") == 0) arguments.cpu_features = argv[i + 1];
-    if (std::strcmp(argv[i], "--device") == 0)
-      arguments.with_device = std::strcmp(argv[i + 1], "cuda") == 0;
-  }
-  return arguments;
-}
 
 // Prints one line, whatever bytes the names in it hold.
 void print_error(const std::string& what) {
@@ -72,7 +62,7 @@ int run_verb(const Parsed& parsed) {
         [&](const auto& options) {
           require_memory(parsed.verb, options);
           const FolderLock folder(parsed.options);
-          return run(options);
+          return final_exit_code(run(options));
         },
         parsed.options);
   } catch (const std::exception& e) {
@@ -90,8 +80,12 @@ int main(int argc, char** argv) {
   // Buffers of a few megabytes come and go with every case. Keeping them avoids page faults.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  if (argc > 1 && std::strcmp(argv[1], "worker") == 0)
-    ropewalk::harness::worker_main(worker_arguments(argc, argv), timing_handler());
+  // The hidden verb by which a parent starts its workers.
+  if (argc > 1 && std::strcmp(argv[1], "worker") == 0) {
+    auto arguments = ropewalk::harness::worker_arguments(argc - 2, argv + 2);
+    arguments.library = file_beside_command("libropewalk_worker.so");
+    ropewalk::harness::worker_main(arguments, timing_handler());
+  }
   // A closed pipe and a file size limit must be reported as errors; their signals would kill the
   // process.
   std::signal(SIGPIPE, SIG_IGN);

@@ -15,10 +15,12 @@
 #include "benchmarks/engine/ceilings.h"
 #include "benchmarks/engine/recheck.h"
 #include "benchmarks/engine/rounds.h"
+#include "benchmarks/machine/environment.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
 #include "harness/process/float_state.h"
+#include "harness/process/script_host.h"
 #include "harness/watch/shown_problem.h"
 #include "kernels/api/cpu_features.h"
 
@@ -131,7 +133,7 @@ class KernelCell final : public Cell {
     if (!thrown.empty())
       refuse(Outcome::broken, thrown);
     else if (status != ROPE_OK)
-      refuse(Outcome::broken, fmt::format("apply returned {} while timed", status));
+      refuse(Outcome::broken, fmt::format("apply returned {} while timed{}", status, why_failed()));
     else if (after != before)
       refuse(Outcome::broken, changed_floats(before, after) + " while timed");
     return !refusal;
@@ -238,7 +240,7 @@ class KernelCell final : public Cell {
       if (kernel_.prepare == nullptr) continue;
       if (const std::int32_t status = kernel_.prepare(&calls_[i].problem, &calls_[i].state);
           status != ROPE_OK)
-        return refuse(Outcome::broken, fmt::format("prepare returned {}", status));
+        return refuse(Outcome::broken, fmt::format("prepare returned {}{}", status, why_failed()));
       ++prepared_count_;
     }
   }
@@ -304,6 +306,8 @@ class CeilingCell final : public Cell {
 std::string why_never_timed(std::int32_t memory, std::uint32_t flags) {
   if (memory != ROPE_HOST) return "runs on a CUDA device: not timed";
   if ((flags & ROPE_HOST_LAUNCHER) != 0) return "judged by the host launcher: not timed";
+  if ((flags & ROPE_OWN_THREADS) != 0 && allowed_cpus().size() > 1)
+    return "threads of its own may run: timed on one processor only (taskset -c 0 ropewalk ...)";
   return {};
 }
 

@@ -183,6 +183,9 @@ class GroupRounds {
     row.iterations.push_back(e.calls);
     row.involuntary_switches += time->involuntary_switches;
     row.page_faults += time->page_faults;
+    e.heap_calls += watch_.heap_calls();
+    e.mapped_bytes += watch_.mapped_bytes();
+    e.called += e.calls * crew_.size();
     e.wall_s += time->wall_s * crew_.size();
     e.cpu_s += time->cpu_s;
     return !judged || holds(e, oracle);
@@ -208,6 +211,8 @@ class GroupRounds {
       row.steal_ms = stolen;
       row.spin_ns_before = spin_ns_before;
       row.spin_ns_after = spin_ns_after;
+      row.heap_calls = static_cast<double>(e.heap_calls) / static_cast<double>(e.called);
+      row.mapped_bytes = static_cast<double>(e.mapped_bytes) / static_cast<double>(e.called);
       row.off_cpu_share = e.wall_s > 0 ? std::max(0.0, 1 - e.cpu_s / e.wall_s) : 0;
       take_medians(row);
     }

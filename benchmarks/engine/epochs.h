@@ -27,6 +27,8 @@ struct Entrant {
   double call_s = 0;       ///< estimated time of one call, in s
   std::int64_t calls = 1;  ///< calls in one epoch
   double wall_s = 0, cpu_s = 0;
+  /// What all calls together did (process_watch.h), and their number.
+  std::int64_t heap_calls = 0, mapped_bytes = 0, called = 0;
   Cell& cell() const { return *cells.front(); }
 };
 

@@ -2,6 +2,7 @@
 // another thread or process, allocate, map memory, print, or change signals, descriptors or the
 // locale.
 #pragma once
+#include <cstdint>
 #include <string>
 
 #include "harness/watch/output_watch.h"
@@ -19,6 +20,10 @@ class ProcessWatch {
   /// Call it just after. `refused`: a call failed, and the harness has allocated memory to report
   /// it.
   void end(bool refused);
+  /// What an interpreted kernel did between the two, as it may: calls of the allocator, and bytes
+  /// by which the mapped memory grew. 0 for other kernels.
+  std::int64_t heap_calls() const { return may_allocate_ ? heap_calls_ : 0; }
+  std::int64_t mapped_bytes() const { return may_allocate_ ? state_.mapped_bytes() : 0; }
 
   /// Call it after functions of a kernel that may not print, outside of begin() and end():
   /// supports, apply.
@@ -29,6 +34,8 @@ class ProcessWatch {
  private:
   void compare(const std::string& what_ran, const std::string& seen);
 
+  std::int64_t heap_calls_ = 0;
+  bool may_allocate_ = false;
   harness::ProcessState state_;
   harness::OutputWatch output_;
 };

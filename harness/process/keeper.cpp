@@ -120,6 +120,10 @@ void continue_under_keeper(Control& control) {
   control.worker = static_cast<std::uint32_t>(getpid());
 }
 
+void stay_under_keeper() {
+  keeper_of_this = getppid();
+}
+
 // The keeper waits for no child before the worker has ended.
 std::string children_file_of_keeper() {
   const std::string keeper = std::to_string(keeper_of_this);

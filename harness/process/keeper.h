@@ -15,6 +15,9 @@ namespace ropewalk::harness {
 /// worker did.
 void continue_under_keeper(protocol::Control& control);
 
+/// Call in a worker that began as another program, which had this process's keeper already.
+void stay_under_keeper();
+
 /// Call in the worker. Returns the file that lists the child processes of the keeper, ended ones
 /// too. Empty if there is no keeper.
 std::string children_file_of_keeper();

@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "harness/process/float_state.h"
+#include "harness/process/script_host.h"
 #include "kernels/api/cpu_features.h"
 #include "kernels/api/kernel.h"
 
@@ -21,9 +22,10 @@ namespace ropewalk::harness {
 namespace {
 
 constexpr std::size_t most_kernels = 4096;
-constexpr std::uint32_t known_flags =
-    ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT |
-    ROPE_MIXES_PAIRS | ROPE_FLUSHES_SUBNORMALS | ROPE_NEEDS_ALIGN_64 | ROPE_HOST_LAUNCHER;
+constexpr std::uint32_t known_flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE |
+                                      ROPE_BITWISE_INVARIANT | ROPE_MIXES_PAIRS |
+                                      ROPE_FLUSHES_SUBNORMALS | ROPE_NEEDS_ALIGN_64 |
+                                      ROPE_HOST_LAUNCHER | ROPE_INTERPRETED | ROPE_OWN_THREADS;
 
 bool well_formed_name(const char* name) {
   if (name == nullptr) return false;
@@ -126,10 +128,17 @@ std::string path_of(const std::string& file) {
   return file.starts_with('/') ? file : start + "/" + file;
 }
 
-void open_plugin(std::vector<LoadedKernel>& kernels, const std::string& file) {
-  const std::string path = path_of(file);
-  if (access(path.c_str(), R_OK) != 0)
-    throw std::runtime_error(std::string("cannot be read: ") + strerror(errno));
+// The list of kernels that a file in an interpreter's language offers.
+const rope_kernel_list* run_script(const std::string& path) {
+  if (script_host == nullptr)
+    throw std::runtime_error("needs a worker that Python hosts, and this one it does not");
+  char error[1024] = "";
+  const rope_kernel_list* list = script_host->load(path.c_str(), error, sizeof error);
+  if (list == nullptr) throw std::runtime_error(error);
+  return list;
+}
+
+const rope_kernel_list* run_library(const std::string& path) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw std::runtime_error(loading_error(path));
   using Entry = const rope_kernel_list* (*)();
@@ -137,7 +146,14 @@ void open_plugin(std::vector<LoadedKernel>& kernels, const std::string& file) {
   if (entry == nullptr)
     throw std::runtime_error(
         "exports no rope_kernels_v1: a plugin has that function (kernel.h: ROPEWALK_PLUGIN();)");
-  const rope_kernel_list* list = entry();
+  return entry();
+}
+
+void open_plugin(std::vector<LoadedKernel>& kernels, const std::string& file) {
+  const std::string path = path_of(file);
+  if (access(path.c_str(), R_OK) != 0)
+    throw std::runtime_error(std::string("cannot be read: ") + strerror(errno));
+  const rope_kernel_list* list = is_script(file) ? run_script(path) : run_library(path);
   if (list == nullptr) throw std::runtime_error("rope_kernels_v1 returned NULL, not a list");
   if (list->struct_size < sizeof(rope_kernel_list))
     throw std::runtime_error(

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/system/process_stat.h"
+#include "kernels/api/rope_kernel.h"
 
 namespace ropewalk::harness {
 namespace {
@@ -52,10 +53,12 @@ double slowness() {
   return here;
 }
 
-double apply_limit_s(const protocol::CallDescriptor& call) {
+double apply_limit_s(const protocol::CallDescriptor& call, std::uint32_t flags) {
+  const double factor = (flags & ROPE_INTERPRETED) != 0 ? interpreted_factor : 1;
   std::uint64_t bytes = 0;
   for (const auto& tensor : call.tensor) bytes += tensor.in.mapped_bytes + tensor.out.mapped_bytes;
-  return slowness() * std::clamp(limit_s_per_byte * static_cast<double>(bytes), 1.0, most_limit_s);
+  return factor * slowness() *
+         std::clamp(limit_s_per_byte * static_cast<double>(bytes), 1.0, most_limit_s);
 }
 
 double waiting_limit_s(double limit_s) {

@@ -51,8 +51,9 @@ void EntryWatch::begin(Entry which) {
   if (has_driver_) return;
   begin_heap_guard(entry_name(which));
   if (which != Entry::apply) return;
-  process_.begin_alone(loader_);
-  if (heap_is_watched()) begin_heap_watch();
+  process_.begin_alone(kernel_);
+  const bool allocates = kernel_ != nullptr && (kernel_->flags & ROPE_INTERPRETED) != 0;
+  if (heap_is_watched() && !allocates) begin_heap_watch();
 }
 
 // If an entry ended by an exception, only the exception is reported.

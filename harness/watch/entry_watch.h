@@ -63,7 +63,7 @@ class EntryWatch {
   EntryWatch(MemorySpace& memory, bool has_driver) : memory_(memory), has_driver_(has_driver) {}
 
   /// Names the kernel of the entries that follow.
-  void about(const rope_kernel& kernel) { loader_ = loader_of(&kernel); }
+  void about(const rope_kernel& kernel) { kernel_ = &kernel; }
 
   /// Accepts output printed since the last entry: it is not an entry's. A benchmark library, for
   /// example, prints.
@@ -118,7 +118,7 @@ class EntryWatch {
   bool has_driver_;
   ProcessState process_;
   OutputWatch output_;
-  int loader_ = 0;
+  const rope_kernel* kernel_ = nullptr;
   int compared_in_full_[entries] = {};
   std::string unwatched_;  // entries run since the last quick comparison
   std::string entered_;    // entries run since the last full comparison

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "base/system/signal_name.h"
+#include "harness/process/guarded_mapping.h"
 #include "harness/process/keeper.h"
 #include "harness/process/time_limits.h"
 #include "harness/watch/heap_watch.h"
@@ -346,8 +347,9 @@ void ProcessState::wait_for_rest() {
   }
 }
 
-void ProcessState::begin_alone(int loader) {
-  loader_ = loader;
+void ProcessState::begin_alone(const rope_kernel* kernel) {
+  loader_ = loader_of(kernel);
+  flags_ = kernel == nullptr ? 0 : kernel->flags;
   others_ran_ = false;
   wait_for_rest();
   begun_ = usage();
@@ -378,11 +380,13 @@ std::string ProcessState::end_alone() {
   Words words;
   const Usage now = usage();
   if (now.children != begun_.children) words.add("ran a child process");
-  if (const std::string ran = tasks_that_ran(now); !ran.empty()) words.add(ran);
+  const std::string ran = tasks_that_ran(now);
+  if ((flags_ & ROPE_OWN_THREADS) == 0 && !ran.empty()) words.add(ran);
+  mapped_bytes_ = (now.pages - begun_.pages) * static_cast<std::int64_t>(page_bytes());
   // An emulator, a sanitizer and a crew of callers run other threads, too.
   if (threads_ - tasks_alive_ != 1 || others_ran_) return words.text();
   if (now.other_low_ns > begun_.other_high_ns) words.add("ran another thread");
-  if (now.pages != begun_.pages) {
+  if (now.pages != begun_.pages && (flags_ & ROPE_INTERPRETED) == 0) {
     // Deep calls grow the stack, which is no allocation. The loader maps a large thread_local once
     // for each library. Where the loader is not seen, the first growth is taken for that.
     const std::int64_t stack = stack_pages();

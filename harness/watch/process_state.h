@@ -39,9 +39,13 @@ class ProcessState {
   std::string other_changes() const;
 
   /// Between these calls no thread or process may run and no memory may be mapped, even if it is
-  /// gone by the end. Tasks that another loading left running (loader_of) may run.
-  void begin_alone(int loader);
+  /// gone by the end. Tasks that another loading left running (loader_of) may run. A kernel with
+  /// ROPE_OWN_THREADS lets those of its own loading run too, and one with ROPE_INTERPRETED may map
+  /// memory. `kernel` NULL: no kernel runs.
+  void begin_alone(const rope_kernel* kernel);
   std::string end_alone();
+  /// The bytes by which the mapped memory changed in between; 0 if the system does not tell.
+  std::int64_t mapped_bytes() const { return mapped_bytes_; }
   /// True if such a task ran since begin_alone(). Its effects look like those of the kernel.
   bool others_ran() const { return others_ran_; }
 
@@ -113,6 +117,8 @@ class ProcessState {
   int beside_ = 0;  ///< processes_beside()
   Usage begun_{};
   int loader_ = 0;
+  std::uint32_t flags_ = 0;  ///< of the kernel that runs
+  std::int64_t mapped_bytes_ = 0;
   bool others_ran_ = false;
   std::int64_t stack_pages_ = 0;
   int grown_ = 0;  ///< number of calls of apply that left more memory mapped

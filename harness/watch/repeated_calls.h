@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/process/script_host.h"
 #include "harness/process/step_failed.h"
 #include "harness/process/writable_memory.h"
 #include "harness/watch/entry_watch.h"
@@ -157,7 +158,7 @@ class RepeatedCalls {
       if (!same_bytes(caller.site.problem, caller.shown_problem) ||
           !same_bytes(caller.site.operands, caller.shown_operands))
         return "apply wrote into rope_problem or rope_operands";
-      return answer == ROPE_OK ? "" : "apply answered " + std::to_string(answer);
+      return answer == ROPE_OK ? "" : "apply answered " + std::to_string(answer) + why_failed();
     } catch (const StepFailed& failure) {
       return failure.text;
     } catch (const std::exception& e) {

@@ -13,6 +13,7 @@
 
 #include "harness/process/call_memory.h"
 #include "harness/process/guarded_mapping.h"
+#include "harness/process/script_host.h"
 #include "harness/process/step_failed.h"
 #include "harness/protocol.h"
 #include "harness/watch/entry_watch.h"
@@ -131,7 +132,8 @@ class Caller {
     hold_supports(kernel, p, answer, text);
     if (answer == ROPE_UNSUPPORTED) throw StepFailed{protocol::Status::unsupported, text};
     if (answer != ROPE_OK)
-      throw StepFailed{protocol::Status::failed, "supports answered " + std::to_string(answer)};
+      throw StepFailed{protocol::Status::failed,
+                       "supports answered " + std::to_string(answer) + why_failed()};
   }
 
   // supports is pure: an equal problem must get the same answer, also with reason == NULL.
@@ -174,7 +176,8 @@ class Caller {
     memory_.wait_for_all("in prepare");
     if (written) throw StepFailed{protocol::Status::failed, "prepare wrote into rope_problem"};
     if (answer != ROPE_OK)
-      throw StepFailed{protocol::Status::failed, "prepare answered " + std::to_string(answer)};
+      throw StepFailed{protocol::Status::failed,
+                       "prepare answered " + std::to_string(answer) + why_failed()};
   }
 
   // workspace_bytes is pure as well. Its answer at a state's first call holds for all calls.
@@ -215,8 +218,8 @@ class Caller {
   // A capture that ended may have left an error in the driver, so the next call has a new process.
   StepFailed apply_failed(std::int32_t answer) {
     const std::string why = memory_.why_apply_failed();
-    return {protocol::Status::failed, "apply answered " + std::to_string(answer) + why,
-            !why.empty()};
+    return {protocol::Status::failed,
+            "apply answered " + std::to_string(answer) + why + why_failed(), !why.empty()};
   }
 
   // One of a state's two usual calls is made as a graph, if the memory has such. It is the first in

@@ -283,7 +283,8 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
       const bool is_long = phase == static_cast<std::uint32_t>(Phase::prepare) ||
                            phase == static_cast<std::uint32_t>(Phase::copying);
       limit_s = is_long ? prepare_limit_s()
-                        : apply_limit_s(calls.front()) * static_cast<double>(calls.size());
+                        : apply_limit_s(calls.front(), kernels_.at(kernel).flags) *
+                              static_cast<double>(calls.size());
       ran_s = cpu_time_s(running_);
       asleep_s = starved_s = 0;
       return true;

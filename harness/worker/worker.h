@@ -27,7 +27,8 @@ struct KernelFacts {
   std::uint32_t index = 0;
   std::string name, summary, source, cpu_features, plugin;
   std::string cannot_run;  ///< on this machine; empty if it can
-  std::string device;      ///< the name of the device that it runs on; empty for the host
+  /// the name of the device that it runs on, or the interpreter and its library; empty for the host
+  std::string device;
   std::int32_t memory = ROPE_HOST;
   std::int32_t angle_contract = 0;
   std::uint32_t flags = 0;
@@ -36,8 +37,8 @@ struct KernelFacts {
   bool is_same_as(const KernelFacts& other) const;
 };
 
-/// What a verdict on the kernel rests on: "native", "host launcher", or "cuda: NAME" with the name
-/// of the device, or "cuda" if no device was opened.
+/// What a verdict on the kernel rests on: "native", "host launcher", "interpreted: python 3.11.7,
+/// numpy 2.4.6", or "cuda: NAME" with the name of the device, or "cuda" if no device was opened.
 std::string judged_on(const KernelFacts& kernel);
 
 struct WorkerOptions {

@@ -22,10 +22,12 @@
 #include "harness/process/host_memory.h"
 #include "harness/process/keeper.h"
 #include "harness/process/loaded_kernels.h"
+#include "harness/process/script_host.h"
 #include "harness/protocol.h"
 #include "harness/watch/heap_guard.h"
 #include "harness/watch/left_running.h"
 #include "harness/worker/caller.h"
+#include "harness/worker/interpreter.h"
 #include "kernels/api/cpu_features.h"
 
 namespace ropewalk::harness {
@@ -153,6 +155,8 @@ void describe(Wire& wire, const LoadedKernel& loaded, std::uint32_t index, const
   copy_text(entry.plugin, loaded.plugin.c_str());
   copy_text(entry.cannot_run, loaded.cannot_run.c_str());
   if (device != nullptr && k.memory == ROPE_CUDA) copy_text(entry.device, device->name().c_str());
+  if ((k.flags & ROPE_INTERPRETED) != 0 && script_host != nullptr)
+    copy_text(entry.device, script_host->runs_in(&k));
   entry.memory = k.memory;
   entry.angle_contract = k.angle_contract;
   entry.flags = k.flags;
@@ -324,13 +328,31 @@ class Callers {
 
 }  // namespace
 
+WorkerArguments worker_arguments(int count, const char* const* words) {
+  WorkerArguments arguments;
+  for (int i = 0; i + 1 < count; i += 2) {
+    const std::string option = words[i], value = words[i + 1];
+    if (option == "--plugin") arguments.plugins.push_back(value);
+    if (option == "--cpu-features") arguments.cpu_features = value;
+    if (option == "--device") arguments.with_device = value == "cuda";
+    if (option == "--kept") arguments.is_kept = value == "yes";
+  }
+  return arguments;
+}
+
 void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) {
   void* shared =
       mmap(nullptr, buffers_offset, PROT_READ | PROT_WRITE, MAP_SHARED, memory_descriptor, 0);
   if (shared == MAP_FAILED) _exit(2);
   control = static_cast<Control*>(shared);
   control->version = version;
-  continue_under_keeper(*control);
+  if (arguments.is_kept)
+    stay_under_keeper();
+  else
+    continue_under_keeper(*control);
+  const bool has_script =
+      std::any_of(arguments.plugins.begin(), arguments.plugins.end(), is_script);
+  if (has_script && !arguments.is_kept) Wire::end_unheard(become_interpreter(arguments));
   const auto* call =
       reinterpret_cast<const CallDescriptor*>(static_cast<std::byte*>(shared) + call_offset);
   catch_faults();

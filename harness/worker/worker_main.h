@@ -27,7 +27,13 @@ struct WorkerArguments {
   std::vector<std::string> plugins;
   std::string cpu_features = "all";
   bool with_device = false;  ///< opens a CUDA device if a kernel needs one
+  bool is_kept = false;      ///< this process has its keeper already
+  /// The library that an interpreter loads to host the worker; empty: there is none.
+  std::string library;
 };
+
+/// Reads the words behind the hidden verb `worker` (docs/worker-protocol.md).
+WorkerArguments worker_arguments(int count, const char* const* words);
 
 /// Serves the parent on the descriptors of protocol.h until the parent says quit or goes away. Then
 /// it ends the process without running exit handlers, as a kernel may have registered some.

@@ -196,6 +196,7 @@ bool KernelFacts::is_same_as(const KernelFacts& other) const {
 
 std::string judged_on(const KernelFacts& kernel) {
   if (kernel.memory == ROPE_CUDA) return kernel.device.empty() ? "cuda" : "cuda: " + kernel.device;
+  if ((kernel.flags & ROPE_INTERPRETED) != 0) return "interpreted: " + kernel.device;
   return (kernel.flags & ROPE_HOST_LAUNCHER) != 0 ? "host launcher" : "native";
 }
 

@@ -10,6 +10,7 @@
 
 #include "harness/cases/checked.h"
 #include "harness/judge/judge.h"
+#include "harness/process/script_host.h"
 #include "properties/property.h"
 #include "properties/search/share_out.h"
 #include "properties/search/verify.h"
@@ -83,7 +84,7 @@ VerdictRow Certifier::verdict_at(const Call& call) const {
   Case c = runner_.case_of(call.positions.first, call.positions.count(), call.form);
   c.property = exhaustive_name;
   row.shrunk_case = to_text(c);
-  row.replay = "ropewalk replay '" + row.shrunk_case + "'";
+  row.replay = replay_line(row.shrunk_case, row.plugin);
   return row;
 }
 

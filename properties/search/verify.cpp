@@ -9,6 +9,7 @@
 #include "harness/cases/data.h"
 #include "harness/cases/names.h"
 #include "harness/judge/judge.h"
+#include "harness/process/script_host.h"
 #include "properties/array/array_run.h"
 #include "properties/explain/check_case.h"
 #include "properties/search/run_property.h"
@@ -29,10 +30,6 @@ std::string quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
-}
-
-std::string replay_line(const std::string& case_text) {
-  return "ropewalk replay '" + case_text + "'";
 }
 
 VerdictRow row_for(const KernelFacts& facts) {
@@ -62,9 +59,9 @@ void fill_verdict(VerdictRow& row, const PropertyRun& run, const std::string& ag
     row.cause = run.cause;
     row.diagnosis = f.diagnosis;
     row.shrunk_case = to_text(*run.failing);
-    row.replay = replay_line(row.shrunk_case);
+    row.replay = replay_line(row.shrunk_case, row.plugin);
     row.worst_margin = run.worst_margin;
-    if (run.worst_case) row.worst_replay = replay_line(to_text(*run.worst_case));
+    if (run.worst_case) row.worst_replay = replay_line(to_text(*run.worst_case), row.plugin);
     if (run.only_after_others) {
       row.reason +=
           " (only in a process that has run other cases before: a replay line would pass)";
@@ -196,7 +193,7 @@ VerdictRow died_when_asked(const KernelFacts& facts, const Probe& probe) {
   Case c = probe.asked;
   c.property = row.property;
   row.shrunk_case = to_text(c);
-  row.replay = replay_line(row.shrunk_case);
+  row.replay = replay_line(row.shrunk_case, row.plugin);
   return row;
 }
 

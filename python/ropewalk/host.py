@@ -132,7 +132,6 @@ def entry_of(kernel):
         (kernel.mixes_pairs, c.MIXES_PAIRS),
         (kernel.flushes_subnormals, c.FLUSHES_SUBNORMALS),
         (kernel.own_threads, c.OWN_THREADS),
-        (kernel.interpreter, c.INTERPRETED_TWICE),
     ):
         flags |= flag if offers else 0
     return c.KernelEntry(

@@ -62,7 +62,8 @@ View entry_view(const BoardEntry& entry, double fastest_ns) {
   View item;
   item.set("entry_kernel", clean_line(row.kernel));
   item.set("entry_pieces", pieces(clean_line(row.kernel)));
-  item.set("entry_summary", clean_line(row.summary));
+  const std::string words = words_beside(row);
+  item.set("entry_summary", clean_line(row.summary + (words.empty() ? "" : "; " + words)));
   item.set("entry_variant", clean_line(row.variant));
   item.set("has_variant", flag(!row.variant.empty()));
   item.set("is_ceiling", flag(row.is_ceiling()));

@@ -93,6 +93,9 @@ void each_field(Row& row, Visit&& visit) {
   visit("variant", row.variant);
   visit("table_bytes", row.table_bytes);
   visit("workspace_bytes", row.workspace_bytes);
+  visit("judged_on", row.judged_on);
+  visit("heap_calls", row.heap_calls);
+  visit("mapped_bytes", row.mapped_bytes);
   visit("spin_ns_before", row.spin_ns_before);
   visit("spin_ns_after", row.spin_ns_after);
   visit("involuntary_switches", row.involuntary_switches);

@@ -75,9 +75,11 @@ struct VerdictRow {
 inline constexpr std::string_view everything = "everything";
 bool is_on_everything(const VerdictRow& row);
 
-/// Two words of VerdictRow::judged_on. A verdict by the host launcher says nothing about a GPU.
+/// Three words of VerdictRow::judged_on. A verdict by the host launcher says nothing about a GPU.
 inline constexpr std::string_view natively = "native";
 inline constexpr std::string_view by_host_launcher = "host launcher";
+/// What the words of an interpreted kernel begin with: "interpreted: python 3.11.7, numpy 2.4.6".
+inline constexpr std::string_view interpreted = "interpreted: ";
 /// What stands beside the kernel's name wherever its verdict is shown. It is empty for a native
 /// kernel and if the row does not tell.
 std::string words_beside(const std::string& judged_on);
@@ -86,6 +88,9 @@ std::string words_beside(const std::string& judged_on, const std::string& declar
 inline std::string words_beside(const VerdictRow& row) {
   return words_beside(row.judged_on, row.declared);
 }
+struct TimingRow;
+/// The same with what the calls of an interpreted kernel allocate.
+std::string words_beside(const TimingRow& row);
 
 /// One contestant on one workload in one launch. A launch is a fresh process.
 struct TimingRow {
@@ -114,6 +119,10 @@ struct TimingRow {
   std::string processors;  ///< of several threads; siblings of a core are joined: 0+4,1
   std::string variant;     ///< of a ceiling: the loop that was used
   std::int64_t table_bytes = 0, workspace_bytes = 0;
+  std::string judged_on;  ///< as VerdictRow::judged_on; empty for a ceiling
+  /// What an interpreted kernel does in one call: calls of the allocator, and bytes that it maps
+  /// and keeps.
+  double heap_calls = 0, mapped_bytes = 0;
   // The counters of what disturbed the rounds.
   /// The time of one step in a chain of multiplications, in ns, just before and just after the
   /// group's rounds. The two differ if the clock rate changed. 0 means not probed.

@@ -1,4 +1,6 @@
 // Questions about rows that need no JSON.
+#include <fmt/format.h>
+
 #include <string>
 
 #include "base/fingerprint.h"
@@ -25,6 +27,13 @@ bool is_on_everything(const VerdictRow& row) {
 
 std::string words_beside(const std::string& judged_on) {
   return judged_on == natively ? "" : judged_on;
+}
+
+std::string words_beside(const TimingRow& row) {
+  const std::string words = words_beside(row.judged_on);
+  if (!words.starts_with(interpreted) || row.ns_per_token.empty()) return words;
+  return fmt::format("{}; {:.0f} calls of malloc and {:.0f} bytes mapped a call", words,
+                     row.heap_calls, row.mapped_bytes);
 }
 
 std::string words_beside(const std::string& judged_on, const std::string& declared) {

@@ -35,13 +35,15 @@ std::string claim_text(const Claim& claim) {
     text += fmt::format(" {:>5.1f} % of ceiling", 100 * claim.of_ceiling.ratio);
   else
     text += fmt::format(" {:>18}", claim.role == Role::ceiling ? "ceiling" : "");
-  if (claim.role == Role::baseline) return text + "  baseline\n";
-  if (claim.interval.rounds == 0) return text + "\n";
+  const std::string words = claim.rows.empty() ? "" : words_beside(*claim.rows.front());
+  const std::string end = words.empty() ? "\n" : fmt::format("\n{:>29}{}\n", "", words);
+  if (claim.role == Role::baseline) return text + "  baseline" + end;
+  if (claim.interval.rounds == 0) return text + end;
   text += fmt::format("  {:<10} {:>7} % of time [{}, {}]", claim.outcome,
                       percents(claim.interval.ratio), percents(claim.interval.low),
                       percents(claim.interval.high));
   if (claim.outcome == Outcome::unresolved) text += ", " + needs_text(claim);
-  return text + "\n";
+  return text + end;
 }
 
 }  // namespace

@@ -15,16 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string file_beside_command() {
-  const fs::path folder = fs::path(own_executable()).parent_path();
-  std::error_code error;
-  for (const fs::path& place : {folder, folder / ROPEWALK_PLUGIN_FOLDER}) {
-    const fs::path file = place / "ropewalk_cuda.so";
-    if (fs::exists(file, error)) return file.lexically_normal().string();
-  }
-  return {};
-}
-
 bool is_given(const WorkerOptions& given, const std::string& file) {
   std::error_code error;
   for (const std::string& plugin : given.plugins)
@@ -68,7 +58,7 @@ bool worker_starts_without_plugins(const WorkerOptions& given) {
 }
 
 std::string look(const WorkerOptions& given) {
-  const std::string file = file_beside_command();
+  const std::string file = file_beside_command("ropewalk_cuda.so");
   if (file.empty() || is_given(given, file)) return {};
   const std::string fault = fault_of(given, file);
   if (fault.empty()) return file;
@@ -79,6 +69,16 @@ std::string look(const WorkerOptions& given) {
 }
 
 }  // namespace
+
+std::string file_beside_command(const std::string& name) {
+  const fs::path folder = fs::path(own_executable()).parent_path();
+  std::error_code error;
+  for (const fs::path& place : {folder, folder / ROPEWALK_PLUGIN_FOLDER}) {
+    const fs::path file = place / name;
+    if (fs::exists(file, error)) return file.lexically_normal().string();
+  }
+  return {};
+}
 
 std::string found_plugin(const WorkerOptions& given) {
   static const std::string found = look(given);

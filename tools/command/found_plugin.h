@@ -6,6 +6,10 @@
 
 namespace ropewalk::tools {
 
+/// The path of a file in the folder of the command, or where `cmake --install` puts plugins; empty
+/// if there is none.
+std::string file_beside_command(const std::string& name);
+
 /// The path of ropewalk_cuda.so in the folder of the command, or where `cmake --install` puts it.
 /// Empty if there is none, if it is one of `given.plugins`, or if it cannot be taken. Then one line
 /// on standard error says SKIPPED and why. It cannot be taken if its own worker does not load it,

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdlib>
 #include <map>
 #include <random>
 
 #include "benchmarks/workloads/model_shape.h"
+#include "harness/process/script_host.h"
 
 namespace ropewalk::tools {
 using namespace properties;
@@ -37,11 +39,24 @@ void add_cpu_features_option(CLI::App& verb, std::string& cpu_features, const ch
   verb.add_option("--cpu-features", cpu_features, help)->type_name("LIST");
 }
 
+// Workers inherit the environment, so no other code passes the choice on.
+void add_python_option(CLI::App& verb) {
+  verb.add_option_function<std::string>(
+          "--python",
+          [](const std::string& file) {
+            setenv(harness::script_interpreter_variable, file.c_str(), 1);
+          },
+          "the Python that runs .py files (default: ROPEWALK_PYTHON of the environment, else "
+          "python3)")
+      ->type_name("FILE");
+}
+
 void add_kernel_options(CLI::App& verb, KernelChoice& choice) {
   add_list(verb, "--kernel", choice.kernels, "GLOB",
            "only kernels with a name that matches this glob (repeatable)");
-  add_list(verb, "--plugin", choice.plugins, "FILE.so",
-           "also load the kernels of this shared library (repeatable)");
+  add_list(verb, "--plugin", choice.plugins, "FILE",
+           "also load the kernels of this shared library (.so) or Python file (.py) (repeatable)");
+  add_python_option(verb);
   add_cpu_features_option(
       verb, choice.cpu_features,
       "act like an older machine: only these features count as present, e.g. avx2,fma");

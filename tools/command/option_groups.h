@@ -8,6 +8,7 @@
 namespace ropewalk::tools {
 
 /// Adds --kernel, --plugin and --cpu-features.
+void add_python_option(CLI::App& verb);
 void add_kernel_options(CLI::App& verb, KernelChoice& choice);
 /// Adds --no-cuda.
 void add_no_cuda_option(CLI::App& verb, KernelChoice& choice);

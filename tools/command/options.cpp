@@ -172,6 +172,7 @@ void define(CLI::App& verb, ReplayOptions& o) {
   verb.add_flag("--json", o.json, "print the finding as one line of JSON");
   verb.add_option("line", o.line, "the words behind 'ropewalk replay', in quotes")->required();
   add_cpu_features_option(verb, o.cpu_features, "act like an older machine");
+  add_python_option(verb);
 }
 
 void define(CLI::App& verb, ReportOptions& o) {

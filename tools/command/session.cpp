@@ -7,8 +7,10 @@
 
 #include <cstdio>
 #include <ctime>
+#include <map>
 #include <system_error>
 
+#include "base/printable.h"
 #include "base/text_file.h"
 #include "benchmarks/machine/environment.h"
 #include "harness/worker/own_workers.h"
@@ -40,7 +42,35 @@ RunRow run_row(const RunIdentity& run) {
   return row;
 }
 
+bool left_a_plugin_out = false;
+
+// The given plugins less those that cannot be loaded. One line tells of each of those. If no other
+// is left, the verb tells.
+std::vector<std::string> usable_plugins(const WorkerOptions& given) {
+  static std::map<std::vector<std::string>, std::vector<std::string>> known;
+  const auto [found, is_new] = known.try_emplace(given.plugins);
+  std::vector<std::string>& usable = found->second;
+  if (!is_new) return usable;
+  if (given.plugins.size() < 2) return usable = given.plugins;
+  std::vector<std::string> faults;
+  for (const std::string& plugin : given.plugins) try {
+      Worker(with_plugin_alone(given, plugin)).kernels();
+      usable.push_back(plugin);
+    } catch (const WorkerError& e) {
+      faults.emplace_back(e.what());
+    }
+  if (usable.empty()) return usable = given.plugins;
+  for (const std::string& fault : faults)
+    fmt::print(stderr, "ropewalk: left out: {}\n", printable_start(fault, 1000));
+  left_a_plugin_out = !faults.empty();
+  return usable;
+}
+
 }  // namespace
+
+int final_exit_code(int code) {
+  return left_a_plugin_out ? 2 : code;
+}
 
 WorkerOptions worker_options(const KernelChoice& choice) {
   // Shared by the whole command.
@@ -50,6 +80,7 @@ WorkerOptions worker_options(const KernelChoice& choice) {
   w.first_lists = first_lists;
   w.plugins = choice.plugins;
   w.cpu_features = choice.cpu_features;
+  w.plugins = usable_plugins(w);
   if (const std::string found = choice.no_cuda ? "" : found_plugin(w); !found.empty())
     w.plugins.push_back(found);
   return w;
@@ -183,7 +214,7 @@ void Recorder::take_back() {
 
 void Recorder::finish(int exit_code) {
   EndRow end;
-  end.exit_code = exit_code;
+  end.exit_code = final_exit_code(exit_code);
   end.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   end.finished_at = utc_now();
   write(end);

@@ -39,7 +39,8 @@ bool has_possible_numbers(const TimingRow& row) {
                      [](std::int64_t calls) { return calls > 0; }) &&
          is_count(row.ns_per_token_median) && is_count(row.gb_per_s_median) &&
          is_count(row.spin_ns_before) && is_count(row.spin_ns_after) &&
-         is_count(row.off_cpu_share) && std::isfinite(row.steal_ms);
+         is_count(row.off_cpu_share) && is_count(row.heap_calls) &&
+         std::isfinite(row.mapped_bytes) && std::isfinite(row.steal_ms);
 }
 
 }  // namespace
@@ -51,6 +52,7 @@ TimingRow board_row_from(const std::string& json, const BoardRequest& request) {
   if (!has_possible_numbers(row)) throw BadFile("a number of it cannot be measured");
   row.summary = shown(row.summary);
   row.reason = shown(row.reason);
+  row.judged_on = shown(row.judged_on);
   row.steal_ms = std::max(row.steal_ms, 0.0);  // some hypervisors take ticks back
   return row;
 }

@@ -252,6 +252,8 @@ Worker::BoardSinks Launches::sinks_of(const BoardRequest& request, std::int64_t 
 }
 
 void Launches::take(TimingRow row) {
+  for (const KernelFacts& k : gate_.kernels())
+    if (k.name == kernel_of(row)) row.judged_on = judged_on(k);
   const auto broken = gate_.broken().find(row.kernel);
   const bool told = broken != gate_.broken().end();
   if (row.outcome == Outcome::broken && told) row.known = broken->second.known;

@@ -51,7 +51,4 @@ int bench_and_print(const BenchOptions& options,
 /// verifies.
 void require_workloads(const BenchOptions& options);
 
-/// The child side of bench: what a worker does when its parent tells it to time a board.
-harness::TimingHandler timing_handler();
-
 }  // namespace ropewalk::tools

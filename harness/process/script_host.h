@@ -1,0 +1,55 @@
+// Kernels in an interpreter's language. The interpreter hosts the worker: it loads the worker as a
+// library (tools/worker_library.cpp), and hands these functions over.
+#pragma once
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "kernels/api/rope_kernel.h"
+
+// Plain data, as the interpreter fills it in (python/ropewalk/contract.py).
+extern "C" struct ropewalk_script_host {
+  /// Runs a file. Returns its kernels, or NULL with one line in `error`.
+  const rope_kernel_list* (*load)(const char* file, char* error, std::size_t error_bytes);
+  /// The reason of the calling thread's last ROPE_FAILED; empty: none.
+  void (*why)(char* text, std::size_t bytes);
+  /// Static text like "python 3.11.7, numpy 2.4.6".
+  const char* (*runs_in)(const rope_kernel* kernel);
+  /// The first call of a state with these operands: makes the arrays over their memory.
+  std::int32_t (*apply)(const rope_problem* p, const rope_operands* o, std::int64_t state_number);
+  const void* none;  ///< the object None
+};
+
+namespace ropewalk::harness {
+
+/// NULL in the command itself.
+inline const ropewalk_script_host* script_host = nullptr;
+
+/// ": " and the reason of this thread's last failure; empty: none.
+inline std::string why_failed() {
+  if (script_host == nullptr) return {};
+  char text[400] = "";
+  script_host->why(text, sizeof text);
+  return text[0] == 0 ? "" : std::string(": ") + text;
+}
+
+inline bool is_script(std::string_view file) {
+  return file.ends_with(".py");
+}
+
+/// The interpreter of scripts, as --python or the user's environment names it.
+inline const char* script_interpreter_variable = "ROPEWALK_PYTHON";
+inline std::string script_interpreter() {
+  const char* given = std::getenv(script_interpreter_variable);
+  return given != nullptr && *given != 0 ? given : "python3";
+}
+
+/// The command line that judges a case again, of this text and plugin.
+inline std::string replay_line(const std::string& case_text, std::string_view plugin) {
+  const std::string interpreter = script_interpreter();
+  const bool tells = is_script(plugin) && interpreter != "python3";
+  return "ropewalk replay " + (tells ? "--python " + interpreter + " " : "") + "'" + case_text +
+         "'";
+}
+
+}  // namespace ropewalk::harness

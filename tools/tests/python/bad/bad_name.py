@@ -1,0 +1,6 @@
+import ropewalk
+
+
+@ropewalk.kernel(pairing="half_split", name="Rotate It")
+def rotate(x, cos, sin):
+    return x

@@ -1,0 +1,3 @@
+import ropewalk
+
+raise RuntimeError("two lines\nof a reason")

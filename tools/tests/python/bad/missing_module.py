@@ -1,0 +1,2 @@
+import ropewalk
+import a_framework_that_is_not_here

@@ -1,0 +1,6 @@
+import ropewalk
+
+
+@ropewalk.kernel()
+def rotate(x, cos, sin):
+    return x

@@ -1,0 +1,6 @@
+import ropewalk
+
+
+@ropewalk.kernel(pairing="half_split")
+def returns_none(x, cos, sin):
+    x + 1

@@ -1,0 +1,4 @@
+import ropewalk
+
+def rotate(x, cos, sin)
+    return x
