@@ -22,6 +22,7 @@ constexpr double most_limit_s = 20;  // rows far apart span more than they fill
 // 100 times 2 ns for each byte of the tensors, which is slow for a scalar kernel. This is an
 // allowance, not a measurement.
 constexpr double limit_s_per_byte = 100 * 2e-9;
+constexpr double limit_s_per_row = 4e-3;  // of an interpreted kernel
 
 double seconds_of(clockid_t clock) {
   timespec t{};
@@ -54,11 +55,16 @@ double slowness() {
 }
 
 double apply_limit_s(const protocol::CallDescriptor& call, std::uint32_t flags) {
-  const double factor = (flags & ROPE_INTERPRETED) != 0 ? interpreted_factor : 1;
   std::uint64_t bytes = 0;
   for (const auto& tensor : call.tensor) bytes += tensor.in.mapped_bytes + tensor.out.mapped_bytes;
-  return factor * slowness() *
-         std::clamp(limit_s_per_byte * static_cast<double>(bytes), 1.0, most_limit_s);
+  const double usual_s =
+      std::clamp(limit_s_per_byte * static_cast<double>(bytes), 1.0, most_limit_s);
+  if ((flags & ROPE_INTERPRETED) == 0) return slowness() * usual_s;
+  double heads = 0;
+  for (std::uint32_t i = 0; i < call.problem.tensor_count; ++i)
+    heads += static_cast<double>(call.problem.tensor[i].heads);
+  const double rows = static_cast<double>(call.problem.batch * call.problem.tokens) * heads;
+  return slowness() * std::min(5 * usual_s + limit_s_per_row * rows, 5 * most_limit_s);
 }
 
 double waiting_limit_s(double limit_s) {

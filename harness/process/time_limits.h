@@ -19,10 +19,9 @@ inline double prepare_limit_s() {
 
 /// CPU time in seconds for one call: 1 s, or 100 times the usual time for as much data if that is
 /// more. The limit depends on the size alone, so the verdict does not depend on which kernels ran
-/// before. An interpreted kernel gets interpreted_factor times as long: Triton's interpreter takes
-/// a fifth of a millisecond for a row of 1 KB.
+/// before. An interpreted kernel gets 5 times as long, and 4 ms for each row of head_dim, of which
+/// Triton's interpreter takes one.
 double apply_limit_s(const protocol::CallDescriptor& call, std::uint32_t flags = 0);
-inline constexpr double interpreted_factor = 5;
 
 /// Those limits are CPU time. A call that sleeps may take waiting_limit_s(limit_s) seconds of wall
 /// time. Time in which the process could run while others use the processor does not count, up to

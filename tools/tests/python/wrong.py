@@ -6,7 +6,7 @@ import numpy as np
 import ropewalk
 from right import rotate
 
-numpy_kernel = ropewalk.kernel(pairing="both")
+numpy_kernel = ropewalk.kernel(pairing="half_split")
 
 
 @numpy_kernel
@@ -49,7 +49,7 @@ def one_row_past_the_end(x, cos, sin, out, pairing):
 angles = {}
 
 
-@ropewalk.kernel(pairing="both", angles="exact")
+@ropewalk.kernel(pairing="half_split", angles="exact")
 def cache_without_theta(x, positions, inv_freq, out, pairing, inverse, scale):
     key = positions.tobytes(), inv_freq.size
     if key not in angles:
@@ -59,7 +59,7 @@ def cache_without_theta(x, positions, inv_freq, out, pairing, inverse, scale):
     rotate(x, cos, -sin if inverse else sin, out, pairing)
 
 
-@ropewalk.kernel(pairing="both", returns="out")
+@ropewalk.kernel(pairing="half_split", returns="out")
 def returns_without_writing(x, cos, sin, out, pairing):
     return out
 

@@ -1,0 +1,222 @@
+// Kernels in Python: right ones hold, planted errors fail by name, and what cannot be loaded is
+// told in one line. Needs a Python with NumPy; without one the tests are skipped, in words.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tools/tests/shell.h"
+
+namespace {
+
+const std::string source = ROPEWALK_SOURCE_DIR;
+const std::string guide = source + "/docs/python/", planted = source + "/tools/tests/python/";
+
+bool has(const std::string& interpreter, const std::string& module) {
+  return shell(interpreter + " -c 'import " + module + "' </dev/null").code == 0;
+}
+
+/// A Python that has the module: the user's choice, else the first of PATH or Debian's. Empty:
+/// none.
+std::string python_with(const std::string& module) {
+  for (const std::string python : {"${ROPEWALK_PYTHON:-/none}", "python3", "/usr/bin/python3"})
+    if (has(python, module)) return shell("command -v " + python + " | tr -d '\\n'").out;
+  return {};
+}
+
+/// The command with a Python that has NumPy.
+Result door(const std::string& arguments, const std::string& before = "") {
+  static const std::string numpy = python_with("numpy");
+  return ropewalk(arguments + " --no-cuda --python " + numpy, before + " ");
+}
+Result verify(const std::string& file, const std::string& words) {
+  return door("verify --profile smoke --plugin " + file + " " + words);
+}
+
+class Python : public testing::Test {
+  void SetUp() override {
+    if (python_with("numpy").empty()) GTEST_SKIP() << "no python3 here has numpy";
+  }
+};
+
+TEST_F(Python, RightKernelsHoldInEveryForm) {
+  const Result r = verify(planted + "right.py",
+                          "--kernel 'right_*' --property attention_scale --property adjoint "
+                          "--property shared_inputs --cases 1");
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  for (const std::string form :
+       {"out", "new", "in_place", "q_k", "packed", "full", "complex", "exact", "raw"})
+    EXPECT_TRUE(contains(r.out, "PASS  right_" + form)) << form << r.out;
+  EXPECT_TRUE(contains(r.out, "(interpreted: python 3.")) << r.out;
+}
+
+TEST_F(Python, ARightKernelAgreesInEveryCase) {
+  const Result r = verify(planted + "right.py",
+                          "--kernel right_complex --property agreement --property history "
+                          "--property threads --cases 2");
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "covered 100 % of 2-way interactions")) << r.out;
+}
+
+TEST_F(Python, PlantedErrorsFailByNameAndAreReplayed) {
+  const struct {
+    std::string kernel, verdict, words;
+  } errors[] = {
+      {"wrong_sign", "FAIL ", "rotates the other way"},
+      {"other_pairing", "FAIL ", "half_split"},
+      {"angles_of_batch_row_0", "FAIL ", "batch 1"},
+      {"writes_its_input", "CRASH", "write in read-only q.in"},
+      {"keeps_the_first_rows", "FAIL ", ""},
+      {"one_row_past_the_end", "CRASH", "past the end"},
+      {"cache_without_theta", "FAIL ", ""},
+      {"returns_without_writing", "FAIL ", "leaves outputs unwritten"},
+      {"calls_sys_exit", "FAIL ", "wrong.py line"},
+      {"segfaults_in_native_code", "CRASH", "in apply"},
+      {"raises", "FAIL ", "ValueError: no rotation today and no second line"},
+  };
+  std::string kernels;
+  for (const auto& error : errors) kernels += " --kernel " + error.kernel;
+  const Result r = verify(planted + "wrong.py", "--cases 4 --property agreement" + kernels);
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  for (const auto& [kernel, verdict, words] : errors) {
+    const auto at = r.out.find("\n" + verdict + " " + kernel + " (");
+    ASSERT_NE(at, std::string::npos) << kernel << r.out;
+    const std::string block = r.out.substr(at, r.out.find("\nPASS", at) - at);
+    const auto end = block.find("replay     ");
+    ASSERT_NE(end, std::string::npos) << block;
+    EXPECT_TRUE(contains(block.substr(0, end), words)) << kernel << block;
+    const std::string line = block.substr(end, block.find('\n', end) - end);
+    const Result again = ropewalk(line.substr(line.find("replay --")));
+    EXPECT_EQ(again.code, 1) << kernel << again.out << again.err;
+    EXPECT_TRUE(contains(again.out, verdict)) << kernel << again.out;
+  }
+}
+
+TEST_F(Python, WhatIsReturnedIsChecked) {
+  const struct {
+    std::string file, words;
+  } returned[] = {
+      {"returns_none", "returned None, not an array of numpy"},
+      {"returns_a_list", "returned list, not an array of numpy"},
+      {"wrong_shape", "returned shape ("},
+      {"wrong_dtype", "returned float64, not float32"},
+      {"wrong_length", "returned 1 arrays, not 2"},
+  };
+  for (const auto& [file, words] : returned) {
+    const Result r = verify(planted + "bad/" + file + ".py",
+                            "--kernel " + file + " --property identity_at_zero --cases 1");
+    EXPECT_EQ(r.code, 1) << file << r.out << r.err;
+    EXPECT_TRUE(contains(r.out, "apply answered 2: " + words)) << file << r.out;
+  }
+}
+
+TEST_F(Python, WhatCannotBeLoadedIsToldInALine) {
+  const struct {
+    std::string file, words;
+  } bad[] = {
+      {"no_kernels", "offers no kernel"},
+      {"two_of_one_name", "line 9: a second kernel has the name rotate"},
+      {"unknown_word", "line 4: TypeError: kernel() got an unexpected keyword argument 'dtype'"},
+      {"unknown_value", "layout='TBHD' is not one of BTHD, BHTD, THD"},
+      {"unknown_parameter", "unknown parameter cosine"},
+      {"no_pairing", "'pairing'"},
+      {"bad_name", "name='Rotate It'"},
+      {"import_raises", "line 3: RuntimeError: two lines of a reason"},
+      {"missing_module", "line 2: ModuleNotFoundError"},
+      {"syntax_error", "line 3: SyntaxError"},
+      {"exits", "line 4: SystemExit: 0"},
+  };
+  for (const auto& [file, words] : bad) {
+    const Result r = verify(planted + "bad/" + file + ".py", "--kernel plain");
+    EXPECT_EQ(r.code, 2) << file << r.out;
+    EXPECT_TRUE(contains(r.err, file + ".py") && contains(r.err, words)) << r.err;
+    EXPECT_EQ(lines_in(r.err), 1) << r.err;
+  }
+}
+
+TEST_F(Python, TheOtherPluginsAreStillJudged) {
+  const Result r =
+      verify(planted + "bad/import_raises.py", "--plugin " + planted +
+                                                   "right.py --kernel right_out --kernel plain "
+                                                   "--property identity_at_zero");
+  EXPECT_EQ(r.code, 2) << r.out;
+  EXPECT_TRUE(contains(r.err, "left out: plugin ")) << r.err;
+  EXPECT_TRUE(contains(r.out, "PASS  right_out") && contains(r.out, "PASS  plain")) << r.out;
+}
+
+TEST_F(Python, AnUnfitPythonIsToldInALine) {
+  const auto told = [](const std::string& name, const std::string& text) {
+    spill(fresh("unfit") / name, text);
+    const Result r = door("list --plugin " + guide + "numpy_rope.py",
+                          "PYTHONPATH=" + (scratch() / "unfit").string());
+    EXPECT_EQ(r.code, 2) << r.out;
+    EXPECT_EQ(lines_in(r.err), 1) << r.err;
+    return r.err;
+  };
+  EXPECT_TRUE(contains(told("sitecustomize.py", "import sys\nsys.version_info = (3, 9, 18)\n"),
+                       "python 3.9.18"));
+  EXPECT_TRUE(contains(told("numpy.py", "raise ImportError('not here')\n"), "cannot import numpy"));
+  const Result none = ropewalk("list --python /none/python --plugin " + guide + "numpy_rope.py");
+  EXPECT_EQ(none.code, 2) << none.out;
+  EXPECT_TRUE(contains(none.err, "cannot start /none/python: No such file")) << none.err;
+}
+
+TEST_F(Python, AKernelIsTimedBesideThoseOfTheTree) {
+  const auto out = fresh();
+  const Result r = door(
+      "bench --profile smoke --rounds 6 --launches 1 --shape q=2,k=1,d=16,tokens=4 --kernel plain "
+      "--kernel numpy_rope --plugin " +
+      guide + "numpy_rope.py --out " + out.string());
+  EXPECT_TRUE(r.code == 0 || r.code == 3) << r.out << r.err;  // 3: too noisy here
+  EXPECT_TRUE(contains(r.out, " calls of malloc and ")) << r.out;
+  const std::string rows = slurp(out / "results.jsonl");
+  EXPECT_TRUE(contains(rows, R"("judged_on":"interpreted: python 3.)")) << rows;
+}
+
+TEST_F(Python, AProjectsOwnTestsMayAssert) {
+  const std::string python = python_with("numpy");
+  const std::string begin = "PYTHONPATH=" + source + "/python:" + planted +
+                            " ROPEWALK_COMMAND=" + ROPEWALK_EXECUTABLE +
+                            " TMPDIR=" + fresh("kept").string() + " " + python;
+  std::filesystem::create_directories(scratch() / "kept");
+  const auto asserts = [&](const std::string& what) {
+    return shell(begin + " -c 'import ropewalk, right, wrong; ropewalk.assert_rope(" + what + ")'");
+  };
+  const Result wrong = asserts("wrong.returns_without_writing");
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_TRUE(contains(wrong.err, "AssertionError") && contains(wrong.err, "ropewalk replay"))
+      << wrong.err;
+  EXPECT_TRUE(contains(asserts("lambda x: x, pairing=\"both\"").err, "ValueError"));
+  const Result verb = shell(begin + " -m ropewalk verify " + guide +
+                            "numpy_rope.py --no-cuda --kernel numpy_rope --profile smoke "
+                            "--property identity_at_zero");
+  EXPECT_EQ(verb.code, 0) << verb.out << verb.err;
+}
+
+TEST(PythonGuide, ShowsTheVeryFiles) {
+  const std::string text = slurp(source + "/docs/python-kernels.md");
+  for (const std::string name : {"numpy", "torch", "jax", "triton"})
+    EXPECT_TRUE(contains(text, slurp(guide + name + "_rope.py"))) << name;
+}
+
+// The kernels of the guide, where their frameworks are.
+class Framework : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Guide, Framework, testing::Values("numpy", "torch", "jax", "triton"),
+                         [](const auto& one) { return one.param; });
+
+TEST_P(Framework, TheKernelOfTheGuideHolds) {
+  const std::string python = python_with(GetParam());
+  if (python.empty()) GTEST_SKIP() << "no python3 here has " << GetParam();
+  const Result r = ropewalk("verify --profile smoke --no-cuda --python " + python + " --plugin " +
+                            guide + GetParam() + "_rope.py --kernel '" + GetParam() +
+                            "*' --property agreement --property norm --property threads");
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+}
+
+TEST_F(Python, ASleepIsAHang) {
+  const Result r = verify(planted + "wrong.py", "--kernel sleeps --property norm --cases 1");
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "HANG  sleeps")) << r.out;
+}
+
+}  // namespace
