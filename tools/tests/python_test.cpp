@@ -33,13 +33,13 @@ Result verify(const std::string& file, const std::string& words) {
   return door("verify --profile smoke --plugin " + file + " " + words);
 }
 
-class Python : public testing::Test {
+class InPython : public testing::Test {
   void SetUp() override {
     if (python_with("numpy").empty()) GTEST_SKIP() << "no python3 here has numpy";
   }
 };
 
-TEST_F(Python, RightKernelsHoldInEveryForm) {
+TEST_F(InPython, RightKernelsHoldInEveryForm) {
   const Result r = verify(planted + "right.py",
                           "--kernel 'right_*' --property attention_scale --property adjoint "
                           "--property shared_inputs --cases 1");
@@ -50,7 +50,7 @@ TEST_F(Python, RightKernelsHoldInEveryForm) {
   EXPECT_TRUE(contains(r.out, "(interpreted: python 3.")) << r.out;
 }
 
-TEST_F(Python, ARightKernelAgreesInEveryCase) {
+TEST_F(InPython, ARightKernelAgreesInEveryCase) {
   const Result r = verify(planted + "right.py",
                           "--kernel right_complex --property agreement --property history "
                           "--property threads --cases 2");
@@ -58,7 +58,7 @@ TEST_F(Python, ARightKernelAgreesInEveryCase) {
   EXPECT_TRUE(contains(r.out, "covered 100 % of 2-way interactions")) << r.out;
 }
 
-TEST_F(Python, PlantedErrorsFailByNameAndAreReplayed) {
+TEST_F(InPython, PlantedErrorsFailByNameAndAreReplayed) {
   const struct {
     std::string kernel, verdict, words;
   } errors[] = {
@@ -92,7 +92,7 @@ TEST_F(Python, PlantedErrorsFailByNameAndAreReplayed) {
   }
 }
 
-TEST_F(Python, WhatIsReturnedIsChecked) {
+TEST_F(InPython, WhatIsReturnedIsChecked) {
   const struct {
     std::string file, words;
   } returned[] = {
@@ -110,7 +110,7 @@ TEST_F(Python, WhatIsReturnedIsChecked) {
   }
 }
 
-TEST_F(Python, WhatCannotBeLoadedIsToldInALine) {
+TEST_F(InPython, WhatCannotBeLoadedIsToldInALine) {
   const struct {
     std::string file, words;
   } bad[] = {
@@ -134,7 +134,7 @@ TEST_F(Python, WhatCannotBeLoadedIsToldInALine) {
   }
 }
 
-TEST_F(Python, TheOtherPluginsAreStillJudged) {
+TEST_F(InPython, TheOtherPluginsAreStillJudged) {
   const Result r =
       verify(planted + "bad/import_raises.py", "--plugin " + planted +
                                                    "right.py --kernel right_out --kernel plain "
@@ -144,7 +144,7 @@ TEST_F(Python, TheOtherPluginsAreStillJudged) {
   EXPECT_TRUE(contains(r.out, "PASS  right_out") && contains(r.out, "PASS  plain")) << r.out;
 }
 
-TEST_F(Python, AnUnfitPythonIsToldInALine) {
+TEST_F(InPython, AnUnfitPythonIsToldInALine) {
   const auto told = [](const std::string& name, const std::string& text) {
     spill(fresh("unfit") / name, text);
     const Result r = door("list --plugin " + guide + "numpy_rope.py",
@@ -161,7 +161,7 @@ TEST_F(Python, AnUnfitPythonIsToldInALine) {
   EXPECT_TRUE(contains(none.err, "cannot start /none/python: No such file")) << none.err;
 }
 
-TEST_F(Python, AKernelIsTimedBesideThoseOfTheTree) {
+TEST_F(InPython, AKernelIsTimedBesideThoseOfTheTree) {
   const auto out = fresh();
   const Result r = door(
       "bench --profile smoke --rounds 6 --launches 1 --shape q=2,k=1,d=16,tokens=4 --kernel plain "
@@ -173,7 +173,7 @@ TEST_F(Python, AKernelIsTimedBesideThoseOfTheTree) {
   EXPECT_TRUE(contains(rows, R"("judged_on":"interpreted: python 3.)")) << rows;
 }
 
-TEST_F(Python, AProjectsOwnTestsMayAssert) {
+TEST_F(InPython, AProjectsOwnTestsMayAssert) {
   const std::string python = python_with("numpy");
   const std::string begin = "PYTHONPATH=" + source + "/python:" + planted +
                             " ROPEWALK_COMMAND=" + ROPEWALK_EXECUTABLE +
@@ -213,7 +213,7 @@ TEST_P(Framework, TheKernelOfTheGuideHolds) {
   EXPECT_EQ(r.code, 0) << r.out << r.err;
 }
 
-TEST_F(Python, ASleepIsAHang) {
+TEST_F(InPython, ASleepIsAHang) {
   const Result r = verify(planted + "wrong.py", "--kernel sleeps --property norm --cases 1");
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   EXPECT_TRUE(contains(r.out, "HANG  sleeps")) << r.out;
