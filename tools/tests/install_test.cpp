@@ -71,8 +71,9 @@ TEST_F(Installed, FilesAreThoseMeantAndNameNoFolderOfTheBuild) {
     if (!entry.is_regular_file()) continue;
     ++files;
     const std::string path = entry.path().lexically_relative(prefix).string();
-    const bool is_found_plugin = path == ROPEWALK_INSTALLED_PLUGINS "/ropewalk_cuda.so";
-    EXPECT_FALSE(path.ends_with(".so") && !is_found_plugin) << path;
+    const bool is_meant = path == ROPEWALK_INSTALLED_PLUGINS "/ropewalk_cuda.so" ||
+                          path == ROPEWALK_INSTALLED_PLUGINS "/libropewalk_worker.so";
+    EXPECT_FALSE(path.ends_with(".so") && !is_meant) << path;
     EXPECT_TRUE(!path.starts_with("bin/") || path == "bin/ropewalk") << path;
     if (path.starts_with("bin/") || path.starts_with("share/doc/")) continue;
     const std::string content = slurp(entry.path());
@@ -82,6 +83,16 @@ TEST_F(Installed, FilesAreThoseMeantAndNameNoFolderOfTheBuild) {
   EXPECT_GT(files, 10);
   EXPECT_EQ(slurp(prefix / "include/ropewalk/kernels/api/rope_kernel.h"),
             slurp(source / "kernels/api/rope_kernel.h"));
+}
+
+TEST_F(Installed, KernelsInPythonNeedNothingOfTheTree) {
+  const std::string python = python_with("numpy");
+  if (python.empty()) GTEST_SKIP() << "no python3 here has numpy";
+  const Result r =
+      run("verify --profile smoke --property identity_at_zero --kernel numpy_rope "
+          "--python " +
+          python + " --plugin " + quoted(prefix / "share/doc/ropewalk/docs/python/numpy_rope.py"));
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
 }
 
 TEST_F(Installed, PackageBuildsTheExampleAndAProjectInC) {

@@ -12,18 +12,6 @@ namespace {
 const std::string source = ROPEWALK_SOURCE_DIR;
 const std::string guide = source + "/docs/python/", planted = source + "/tools/tests/python/";
 
-bool has(const std::string& interpreter, const std::string& module) {
-  return shell(interpreter + " -c 'import " + module + "' </dev/null").code == 0;
-}
-
-/// A Python that has the module: the user's choice, else the first of PATH or Debian's. Empty:
-/// none.
-std::string python_with(const std::string& module) {
-  for (const std::string python : {"${ROPEWALK_PYTHON:-/none}", "python3", "/usr/bin/python3"})
-    if (has(python, module)) return shell("command -v " + python + " | tr -d '\\n'").out;
-  return {};
-}
-
 /// The command with a Python that has NumPy.
 Result door(const std::string& arguments, const std::string& before = "") {
   static const std::string numpy = python_with("numpy");

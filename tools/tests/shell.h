@@ -98,3 +98,12 @@ inline std::string field(const std::string& row, const std::string& name) {
   const auto from = at + begin.size();
   return row.substr(from, row.find('"', from) - from);
 }
+
+/// A Python that has the module: the user's choice, else the first of PATH or Debian's. Empty:
+/// none.
+inline std::string python_with(const std::string& module) {
+  for (const std::string python : {"${ROPEWALK_PYTHON:-/none}", "python3", "/usr/bin/python3"})
+    if (shell(python + " -c 'import " + module + "' </dev/null").code == 0)
+      return shell("command -v " + python + " | tr -d '\\n'").out;
+  return {};
+}
