@@ -364,6 +364,7 @@ void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) 
   } catch (const std::exception& e) {
     load_error = e.what();
   }
+  if (has_script) catch_faults();  // again, as faulthandler of an import takes the handlers
   Callers callers(arguments.with_device ? &kernels : nullptr);
   while (const auto request = wire.receive()) {
     const Command command = request->command;

@@ -122,6 +122,16 @@ TEST_F(InPython, WhatCannotBeLoadedIsToldInALine) {
   }
 }
 
+// As with the constructors of a library: a framework may do so.
+TEST_F(InPython, WhatAnImportPrintsOrLeavesRunningIsNotTheKernels) {
+  for (const std::string file : {"prints", "forks"}) {
+    const Result r =
+        verify(planted + "bad/" + file + ".py", "--kernel right --property norm --cases 1");
+    EXPECT_EQ(r.code, 0) << file << r.out << r.err;
+    EXPECT_FALSE(contains(r.out, "hello")) << r.out;
+  }
+}
+
 TEST_F(InPython, TheOtherPluginsAreStillJudged) {
   const Result r =
       verify(planted + "bad/import_raises.py", "--plugin " + planted +
