@@ -8,25 +8,27 @@ from . import command
 
 def arguments(words):
     """Each FILE.py becomes --plugin FILE.py."""
-    result, python_asked = [], "--python" in words
-    for before, word in zip([""] + words, words):
-        is_file = word.endswith(".py") and "=" not in word and not before.startswith("--")
-        result += ["--plugin", word] if is_file else [word]
-    if not python_asked and ("--plugin" in result or words[:1] == ["replay"]):
+    result = []
+    for before, word in zip(["", *words], words):
+        is_file = word.endswith(".py") and "=" not in word
+        result += ["--plugin"] if is_file and before not in ("--plugin", "--python") else []
+        result.append(word)
+    if "--python" not in result and ("--plugin" in result or words[0] == "replay"):
         result[1:1] = ["--python", sys.executable]
     return result
 
 
 def main():
-    words = sys.argv[1:]
+    words, path = sys.argv[1:], None
     if not words:
-        print("usage: python -m ropewalk VERB FILE.py [options of the verb]", file=sys.stderr)
+        sys.stderr.write("usage: python -m ropewalk VERB FILE.py [options of the verb]\n")
         sys.exit(2)
     try:
         path = command.find()
         os.execv(path, [path, *arguments(words)])
     except OSError as error:
-        print(f"ropewalk: {error}", file=sys.stderr)
+        reason = f"{path}: {error.strerror}" if path else error
+        sys.stderr.write(f"ropewalk: {reason}\n")
         sys.exit(2)
 
 

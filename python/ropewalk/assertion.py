@@ -113,11 +113,13 @@ def keep(name, text):
 
 
 def failing(output):
-    """The verdicts that are no PASS, each with its indented lines."""
-    kept, keeps = [], False
+    """Of the verdicts that are no PASS: their names, why, and the lines that replay them."""
+    kept, fails = [], False
     for line in output.splitlines():
         if not line.startswith(" "):
-            keeps = line.startswith(("FAIL", "CRASH", "HANG", "BROKEN", "start here"))
-        if keeps:
-            kept.append(line)
+            fails = line.startswith(("FAIL", "CRASH", "HANG", "BROKEN"))
+            wanted = fails or line.startswith("start here")
+        else:
+            wanted = fails and line.split()[0] in ("because", "cause", "replay")
+        kept += [line] if wanted else []
     return kept or output.splitlines()

@@ -10,11 +10,11 @@ def find():
     asked = os.environ.get("ROPEWALK_COMMAND")
     if asked:
         return asked
-    package = Path(__file__).resolve().parent
+    package = Path(os.path.abspath(__file__)).parent  # a build tree has a link to python/
     beside = []
     if package.parent.name == "python":
         folder = package.parent.parent
-        beside.append(folder / "ropewalk")  # a build tree
+        beside.append(folder / "ropewalk")
         # An installed one: PREFIX/lib/.../ropewalk/python/ropewalk and PREFIX/bin/ropewalk.
         libs = [p for p in folder.parents if p.name.startswith("lib")]
         beside += [p.parent / "bin" / "ropewalk" for p in libs]

@@ -79,6 +79,8 @@ class Kernel:
         self._check_words()
         # `keywords` are the parameters that must be given by keyword.
         self.parameters, self.keywords = ((), ()) if self.raw else self._read_parameters()
+        told = self.raw or self.pairing != "both" or "pairing" in self.parameters
+        _require(told, 'pairing="both" needs a parameter pairing')
         self.takes = ("q", "k") if "q" in self.parameters else ("x",)
         self._choose_returns()
         self._choose_inverse()
@@ -136,9 +138,6 @@ class Kernel:
             skipped = True
         inputs = {"x", "q", "k"} & set(given)
         _require(inputs in ({"x"}, {"q", "k"}), "the function must name either x, or q and k")
-        _require(
-            self.pairing != "both" or "pairing" in given, 'pairing="both" needs a parameter pairing'
-        )
         return tuple(given), tuple(keywords)
 
     def _choose_returns(self):

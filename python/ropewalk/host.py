@@ -39,7 +39,7 @@ def static(text):
 def told(error):
     """An exception in one line, with the deepest line of a plugin or of the file of a kernel."""
     try:
-        text = " ".join(str(error).split())
+        text = error.msg if isinstance(error, SyntaxError) else " ".join(str(error).split())
     except Exception:
         text = "its text cannot be made"
     if not isinstance(error, KernelError):

@@ -79,10 +79,11 @@ void ropewalk_script_bind(void* state, const rope_operands* o, PyObject* functio
   State& to = *static_cast<State*>(state);
   to.last = (to.last + 1) % State::most_kept;
   State::Kept& kept = to.kept[to.last];
+  PyObject* const old = kept.function;
   python.hold(function);
-  if (kept.function != nullptr) python.drop(kept.function);
   std::memcpy(&kept.operands, o, sizeof kept.operands);
   kept.function = function;
+  if (old != nullptr) python.drop(old);  // last: freeing it may let another thread in
 }
 
 void ropewalk_script_free(void* state) {
