@@ -18,7 +18,7 @@ def rotate(x, out, cos, sin, T, H, xb, xt, xh, ob, ot, oh, N: tl.constexpr, BLOC
 
 
 @ropewalk.kernel(pairing="half_split", arrays="torch", dtypes=("f64", "f32", "f16"),
-                 interpreter=True)
+                 interpreter=True, thread_safe=False)
 def triton_rope(x, cos, sin, out):
     B, T, H, n = *x.shape[:3], cos.shape[-1]
     rotate[(B * T * H,)](x, out, cos.contiguous(), sin.contiguous(), T, H, *x.stride()[:3],
