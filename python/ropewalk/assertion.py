@@ -1,5 +1,6 @@
 """assert_rope: the judgement of one function inside a project's own tests."""
 
+import hashlib
 import importlib
 import importlib.util
 import inspect
@@ -27,11 +28,12 @@ for words in {words}:
 """
 
 
-def assert_rope(fn, *, profile="smoke", **words):
+def assert_rope(fn, *, profile="smoke", properties=(), **words):
     """Judges a function as `ropewalk verify` does. Raises AssertionError with what failed and the
     lines that replay it.
 
-    The words are those of `ropewalk.kernel`. A decorated function has its own."""
+    The words are those of `ropewalk.kernel`. A decorated function has its own. `properties` are the
+    names of those to judge; without them all are."""
     function = reference(fn)
     if words or not decorations(fn):
         bound = inspect.signature(kernel).bind(**words)
@@ -47,6 +49,7 @@ def assert_rope(fn, *, profile="smoke", **words):
     path = [os.path.abspath(p) for p in sys.path]
     plugin = keep(names[0], PLUGIN.format(path=path, function=function, words=text))
     chosen = [word for name in names for word in ("--kernel", name)]
+    chosen += [word for name in properties for word in ("--property", name)]
     judged = subprocess.run(
         [command.find(), "verify", "--plugin", plugin, "--python", sys.executable]
         + [*chosen, "--profile", profile],
@@ -101,15 +104,17 @@ def named(module, file, name):
 
 
 def keep(name, text):
-    """Writes NAME.py into a folder of this user and returns its path."""
+    """Writes a file of this name and content into a folder of this user and returns its path."""
     folder = Path(tempfile.gettempdir()) / f"ropewalk-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.stat().st_uid != os.getuid():
         raise RuntimeError(f"{folder} belongs to another user")
-    made = folder / f"{name}.py.{os.getpid()}"  # tests may run side by side
+    # Two functions may have one name, and tests may run side by side.
+    file = folder / f"{name}_{hashlib.sha256(text.encode()).hexdigest()[:8]}.py"
+    made = file.with_suffix(f".{os.getpid()}")
     made.write_text(text)
-    made.replace(folder / f"{name}.py")
-    return str(folder / f"{name}.py")
+    made.replace(file)
+    return str(file)
 
 
 def failing(output):

@@ -120,8 +120,9 @@ def _groups(kernel, rotated, rows):
         return [(windows, own[0])]
     # Two tensors with two tables: the function runs once with each, and zeros stand in for the
     # other tensor.
-    (q, k), zeros = windows, [np.zeros(w.shape, w.dtype) for w, _ in windows]
-    return [([q, (zeros[1],) * 2], own[0]), ([(zeros[0],) * 2, k], own[1])]
+    q, k = windows
+    no_q, no_k = [(np.zeros(w.shape, w.dtype), np.empty(w.shape, w.dtype)) for w, _ in windows]
+    return [([q, no_k], own[0]), ([no_q, k], own[1])]
 
 
 def _rows(state, t, positions, steps):

@@ -1,6 +1,7 @@
 // Questions about rows that need no JSON.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <string>
 
 #include "base/fingerprint.h"
@@ -32,8 +33,8 @@ std::string words_beside(const std::string& judged_on) {
 std::string words_beside(const TimingRow& row) {
   const std::string words = words_beside(row.judged_on);
   if (!words.starts_with(interpreted) || row.ns_per_token.empty()) return words;
-  return fmt::format("{}; {:.0f} calls of malloc and {:.0f} bytes mapped a call", words,
-                     row.heap_calls, row.mapped_bytes);
+  return fmt::format("{}; {} calls of malloc and {} bytes mapped a call", words,
+                     std::llround(row.heap_calls), std::llround(row.mapped_bytes));
 }
 
 std::string words_beside(const std::string& judged_on, const std::string& declared) {

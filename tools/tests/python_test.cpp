@@ -180,7 +180,7 @@ TEST_F(InPython, AProjectsOwnTestsMayAssert) {
   const auto asserts = [&](const std::string& what) {
     return shell(begin + " -c 'import ropewalk, right, wrong; ropewalk.assert_rope(" + what + ")'");
   };
-  const Result wrong = asserts("wrong.returns_without_writing");
+  const Result wrong = asserts("wrong.returns_without_writing, properties=(\"norm\",)");
   EXPECT_EQ(wrong.code, 1);
   EXPECT_TRUE(contains(wrong.err, "AssertionError") && contains(wrong.err, "ropewalk replay"))
       << wrong.err;
