@@ -75,7 +75,7 @@ rope_kernel toy(const char* name) {
 
 Workload toy_workload(const std::string& name) {
   Workload w = small_workload(name);
-  w.tensors = {{{2, 16}, {1, 16}}};
+  set_heads(w, {2, 16}, {1, 16});
   return w;
 }
 
@@ -152,7 +152,7 @@ TEST(Board, OutOfPlaceAndForwardOnlyNeverTurnBack) {
   rope_kernel forward = toy("forward");
   forward.supports = supports_forward;
   Workload out_of_place = toy_workload("toy/out");
-  out_of_place.in_place = false;
+  set_in_place(out_of_place, false);
   applied_transposed = 0;
   const BoardOutcome outcome =
       run({{&forward, "forward", "", ""}}, {}, {toy_workload("toy/a"), out_of_place});

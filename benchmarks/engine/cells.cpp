@@ -61,8 +61,8 @@ TimingRow known_row(const Workload& w, bool table) {
 
 TimingRow known_ceiling_row(const Workload& w, const std::string& variant, bool picked_before) {
   TimingRow row = known_row(w, false);
-  row.kernel = w.in_place ? "ceiling_update" : "ceiling_copy";
-  row.summary = w.in_place ? "y = a x over the same bytes" : "a copy of the same bytes";
+  row.kernel = is_in_place(w) ? "ceiling_update" : "ceiling_copy";
+  row.summary = is_in_place(w) ? "y = a x over the same bytes" : "a copy of the same bytes";
   if (!variant.empty())
     row.summary += fmt::format("; the best of its variants in a {}: {}",
                                picked_before ? "process of its own" : "trial", variant);
@@ -161,7 +161,7 @@ class KernelCell final : public Cell {
 
   bool judge(Oracle& oracle, std::uint64_t seed) override {
     if (call_count_ == 0) return false;
-    const bool moves_on = workload_.in_place;  // each call took what the one before had left
+    const bool moves_on = is_in_place(workload_);  // each call took what the one before had left
     Expected left{positions(), moves_on && call_count_ % 2 == 0 ? 0 : 1,
                   moves_on ? call_count_ : 1};
     if ((!moves_on || plan_.alternates) && !holds(oracle, seed, left)) return false;
@@ -281,7 +281,7 @@ class CeilingCell final : public Cell {
  private:
   void prepare() override {
     const auto variants =
-        workload_.in_place ? update_variants(workload_.dtype) : copy_variants(workload_.dtype);
+        is_in_place(workload_) ? update_variants(workload_.dtype) : copy_variants(workload_.dtype);
     spans_ = lazy_.here().spans();
     for (const CeilingVariant& variant : variants)
       if (variant.name == wanted_) {
@@ -318,8 +318,7 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
   if ((kernel.flags & ROPE_NEEDS_ALIGN_64) != 0 && !begins_aligned(workload)) return plan;
   plan.table = kernel.angle_contract == ROPE_CONTRACT_TABLE;
   const bool f32 = kernel.angle_contract == ROPE_CONTRACT_F32_ANGLE;
-  const std::vector<double> inv_freq =
-      f32 ? workload_frequencies_f32(workload) : workload_frequencies(workload);
+  const std::vector<double> inv_freq = inv_freq_of(workload, f32);
   const auto accepts = [&](Operation operation) {
     const rope_problem problem = make_problem(
         workload, inv_freq, plan.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ, operation);
@@ -332,7 +331,7 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
   };
   plan.supported = accepts(Operation::forward);
   plan.alternates =
-      plan.supported && workload.in_place && !workload.cold && accepts(Operation::transpose);
+      plan.supported && is_in_place(workload) && !workload.cold && accepts(Operation::transpose);
   return plan;
 }
 

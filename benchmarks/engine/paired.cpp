@@ -218,7 +218,7 @@ int pick_ceilings(const PairedPlan& plan) {
     Sets sets;
     sets.emplace_back(workload, plan.seed);
     const auto variants =
-        workload.in_place ? update_variants(workload.dtype) : copy_variants(workload.dtype);
+        is_in_place(workload) ? update_variants(workload.dtype) : copy_variants(workload.dtype);
     std::vector<Entrant> entrants;
     for (const CeilingVariant& variant : variants)
       entrants.push_back(entrant_of("", sets, 1, [&](LazyData& data) {

@@ -182,8 +182,8 @@ TEST(Paired, WhoTurnsWrongWhileTimedIsBrokenAndTheRestComplete) {
       rope_kernel bad = toy_kernel(cheat.name);
       bad.apply = cheat.apply;
       calls = 0;
-      const PairedOutcome outcome =
-          run({&good, &plain, &bad}, [&](PairedPlan& p) { p.workloads[0].in_place = in_place; });
+      const PairedOutcome outcome = run(
+          {&good, &plain, &bad}, [&](PairedPlan& p) { set_in_place(p.workloads[0], in_place); });
       EXPECT_EQ(outcome.status, 0);
       expect_broken(outcome, cheat.name, cheat.why);
       for (const char* kernel : {"good", "plain", "plain (twin)"}) {
@@ -244,7 +244,7 @@ TEST(Paired, WhoAnswersFromEarlierCallsIsBroken) {
     bad.apply = in_place ? apply_half_the_pairs : apply_memo;
     calls = 0;
     const PairedOutcome outcome = run({&good, &bad}, [&](PairedPlan& p) {
-      p.workloads[0].in_place = in_place;
+      set_in_place(p.workloads[0], in_place);
       p.rounds = 100;
     });
     expect_broken(outcome, "bad", "is not rotated");
@@ -391,7 +391,7 @@ TEST(Paired, ColdCallsNeverMeetTheSameRowsSoon) {
 TEST(Paired, CeilingsArePickedInRoundsOfTheirOwn) {
   PairedPlan plan;
   plan.workloads = {small_workload("toy/a"), small_workload("toy/b")};
-  plan.workloads[1].in_place = false;
+  set_in_place(plan.workloads[1], false);
   plan.rounds = 6;
   plan.epoch_s = 2e-5;
   plan.seed = 5;

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "benchmarks/engine/rounds.h"
-#include "benchmarks/workloads/workload_shape.h"
+#include "benchmarks/workloads/workload_layout.h"
 #include "harness/judge/judge.h"
 
 namespace ropewalk::bench {
@@ -32,7 +32,7 @@ std::vector<std::int64_t> chosen_tokens(const Workload& w, const Expected& expec
   std::vector<std::int64_t> all(static_cast<std::size_t>(tokens));
   std::iota(all.begin(), all.end(), 0);
   std::int64_t row = 0;
-  for (const WorkloadTensor& t : w.tensors) row += t.heads * t.head_dim;
+  for (const TensorCase& t : w.tensors) row += t.heads * t.head_dim;
   if (tokens <= most_tokens || tokens * row <= most_elements) return all;
   std::vector<std::int64_t> chosen{expected.token};
   const std::int64_t quarter = most_tokens / 4;
@@ -98,8 +98,7 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
   c.rotary_dim = w.rotary_dim;
   c.attention_scale = w.attention_scale;
   // Computed again, since the kernel could write to its own copy.
-  const std::vector<double> inv_freq =
-      c.contract == ROPE_CONTRACT_F32_ANGLE ? workload_frequencies_f32(w) : workload_frequencies(w);
+  const auto inv_freq = inv_freq_of(w, c.contract == ROPE_CONTRACT_F32_ANGLE);
   const double times =
       expected.calls == 1 ? 1 : a_call_of_many * static_cast<double>(expected.calls);
   const HeadRule rule(facts, c, times);
@@ -108,7 +107,7 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
     return fmt::format("pair {} is not rotated", pair);
   };
   Tally tally;
-  const auto fault = [&](const WorkloadTensor& t, const std::byte* in, const std::byte* out,
+  const auto fault = [&](const TensorCase& t, const std::byte* in, const std::byte* out,
                          const std::vector<Rotation>& rotations) -> std::string {
     const std::int64_t window = t.rotary_offset * bytes, after = window + w.rotary_dim * bytes;
     const auto same = [&](std::int64_t from, std::int64_t to) {
@@ -124,11 +123,9 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
     const std::int32_t position = expected.positions[token];
     const auto rotations = token_rotations(c, data, expected, inv_freq, oracle, position);
     for (const std::size_t tensor : {std::size_t{0}, std::size_t{1}}) {
-      const WorkloadTensor& t = w.tensors[tensor];
+      const TensorCase& t = w.tensors[tensor];
       for (std::int64_t head = 0; head < t.heads; ++head) {
-        const TensorPlace& place = data.place(tensor);
-        const std::int64_t at =
-            (place.element(token / w.tokens, token % w.tokens, head) - place.at) * bytes;
+        const std::int64_t at = data.row(tensor, token, head) * bytes;
         if (const std::string wrong =
                 fault(t, data.input(tensor) + at, data.output(tensor) + at, rotations);
             !wrong.empty())

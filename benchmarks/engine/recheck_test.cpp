@@ -47,7 +47,7 @@ std::int32_t rotate_f64(const rope_problem* p, const rope_operands* o, double of
 
 Workload placed(bool in_place) {
   Workload w = small_workload("toy/a");
-  w.in_place = in_place;
+  set_in_place(w, in_place);
   return w;
 }
 
@@ -110,7 +110,7 @@ TEST(Recheck, BackAndNothingAreTold) {
 
 TEST(Recheck, TheWindowAloneMayChange) {
   Workload w = placed(true);
-  w.tensors = {{{2, 16, 4}, {1, 16, 8}}};
+  set_heads(w, {2, 16, 4}, {1, 16, 8});
   EXPECT_EQ(judged(w, apply_toy), "");
   const auto spills = [](const rope_problem* p, const rope_operands* o, void*) {
     static_cast<float*>(o->tensor[1].out)[15 + 16 * 5] = 3;
@@ -169,6 +169,7 @@ TEST(Recheck, EveryLayoutAndPositionTypeHolds) {
       for (const bool in_place : {true, false}) {
         Workload w = placed(in_place);
         w.layout = layout;
+        lay_out(w);
         w.position_dtype = positions;
         EXPECT_EQ(judged(w, apply_toy), "");
         EXPECT_EQ(judged(w, narrow) == "", positions == Dtype::i32);

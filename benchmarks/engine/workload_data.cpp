@@ -90,10 +90,10 @@ void SealedBytes::Unmap::operator()(std::byte* pages) const {
 
 WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
     : workload_(w),
-      places_(tensor_places(w)),
-      inv_freq_(workload_frequencies(w)),
-      inv_freq_f32_(workload_frequencies_f32(w)),
-      buffers_(w.layout == WorkloadLayout::fused ? 1 : 2) {
+      inv_freq_(inv_freq_of(w, false)),
+      inv_freq_f32_(inv_freq_of(w, true)),
+      asked_(make_problem(w, inv_freq_, ROPE_ANGLES_TABLE, Operation::forward)),
+      buffers_(w.fused ? 1 : 2) {
   std::uint64_t random = seed_of_name(seed, w.name);
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
     bytes_[buffer_of(i)] += room_bytes(w, w.tensors[i]);
@@ -143,23 +143,22 @@ void WorkloadData::refresh(std::uint64_t seed) {
 
 std::int64_t WorkloadData::disturb(std::uint64_t& random) {
   seal_inputs(false);
-  for (std::size_t i = 0; i < buffers_ && workload_.in_place; ++i)
+  for (std::size_t i = 0; i < buffers_ && is_in_place(workload_); ++i)
     std::memcpy(pristine_[i].data(), work_[i].data(), static_cast<std::size_t>(bytes_[i]));
   const auto below = [&](std::int64_t count) {
     return static_cast<std::int64_t>(next_random(random) % static_cast<std::uint64_t>(count));
   };
   const auto tensor = static_cast<std::size_t>(below(2));
-  const WorkloadTensor& t = workload_.tensors[tensor];
-  const std::int64_t row = below(workload_.batch * workload_.tokens * t.heads);
-  const std::int64_t token = row / t.heads;
+  const harness::TensorCase& t = workload_.tensors[tensor];
+  const std::int64_t head = below(workload_.batch * workload_.tokens * t.heads);
+  const std::int64_t token = head / t.heads;
   const std::int64_t at =
-      places_[tensor].element(token / workload_.tokens, token % workload_.tokens, row % t.heads) +
-      t.rotary_offset + below(workload_.rotary_dim);
+      t.in_at + row(tensor, token, head % t.heads) + t.rotary_offset + below(workload_.rotary_dim);
   const auto bytes = static_cast<std::size_t>(element_bytes(workload_));
   const std::size_t buffer = buffer_of(tensor);
   std::byte* const element = pristine_[buffer].data() + static_cast<std::size_t>(at) * bytes;
   element[bytes - 1] ^= std::byte{0x80};  // flips its sign
-  if (workload_.in_place)
+  if (is_in_place(workload_))
     std::memcpy(work_[buffer].data() + static_cast<std::size_t>(at) * bytes, element, bytes);
   seal_inputs(true);
   return token;
@@ -178,7 +177,7 @@ void WorkloadData::refill() {
 }
 
 void WorkloadData::poison() {
-  if (workload_.in_place) return refill();
+  if (is_in_place(workload_)) return refill();
   // All bits are one: a NaN of either type.
   for (std::size_t i = 0; i < buffers_; ++i)
     std::memset(work_[i].data(), 0xff, static_cast<std::size_t>(bytes_[i]));
@@ -190,7 +189,7 @@ rope_operands WorkloadData::operands(bool table) const {
   o.positions = handed(positions());
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     o.tensor[i].out = work_[buffer_of(i)].data() + begin_of(i);
-    o.tensor[i].in = workload_.in_place ? o.tensor[i].out : input(i);
+    o.tensor[i].in = is_in_place(workload_) ? o.tensor[i].out : input(i);
     o.tensor[i].cos = table ? cos_.data() : nullptr;
     o.tensor[i].sin = table ? sin_.data() : nullptr;
   }
@@ -206,10 +205,10 @@ std::vector<CeilingSpan> WorkloadData::spans() const {
 // As few spans as there can be: one if all rows are equally far apart, else one for each token.
 void WorkloadData::add_spans(std::size_t tensor, std::vector<CeilingSpan>& out) const {
   const Workload& w = workload_;
-  const WorkloadTensor& t = w.tensors[tensor];
-  const TensorPlace& p = places_[tensor];
-  const std::int64_t skipped = w.in_place ? t.rotary_offset : 0;
-  const std::int64_t elements = w.in_place ? w.rotary_dim : t.head_dim;
+  const harness::TensorCase& t = w.tensors[tensor];
+  const rope_tensor& p = asked_.tensor[tensor];
+  const std::int64_t skipped = is_in_place(w) ? t.rotary_offset : 0;
+  const std::int64_t elements = is_in_place(w) ? w.rotary_dim : t.head_dim;
   const std::byte* in = static_cast<const std::byte*>(operands(false).tensor[tensor].in);
   std::byte* const to = static_cast<std::byte*>(operands(false).tensor[tensor].out);
   const auto add = [&](std::int64_t from, std::int64_t rows, std::int64_t row_elements,
@@ -220,11 +219,11 @@ void WorkloadData::add_spans(std::size_t tensor, std::vector<CeilingSpan>& out) 
   const std::int64_t tokens = w.batch * w.tokens;
   if (w.layout == WorkloadLayout::packed || w.layout == WorkloadLayout::head_major)
     return add(0, tokens * t.heads, elements, t.head_dim);
-  if (w.layout == WorkloadLayout::fused && elements == t.head_dim)
-    return add(0, tokens, t.heads * t.head_dim, p.token_stride);
+  if (w.fused && elements == t.head_dim)
+    return add(0, tokens, t.heads * t.head_dim, p.in_token_stride);
   for (std::int64_t b = 0; b < w.batch; ++b)
     for (std::int64_t token = 0; token < w.tokens; ++token)
-      add(b * p.batch_stride + token * p.token_stride, t.heads, elements, p.head_stride);
+      add(b * p.in_batch_stride + token * p.in_token_stride, t.heads, elements, p.in_head_stride);
 }
 
 std::string LazyData::refusal() {

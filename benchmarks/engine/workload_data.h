@@ -4,7 +4,6 @@
 // Each workload has one set of buffers. The smallest stay in L1 from call to call. So do the table
 // rows of a workload that is not cold.
 #pragma once
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -16,6 +15,7 @@
 #include "benchmarks/engine/ceilings.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workloads.h"
+#include "harness/cases/problem.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk::bench {
@@ -82,7 +82,12 @@ class WorkloadData {
   const std::byte* output(std::size_t tensor) const {
     return work_[buffer_of(tensor)].data() + begin_of(tensor);
   }
-  const TensorPlace& place(std::size_t tensor) const { return places_[tensor]; }
+  /// The index of a row from the first element of its tensor. Input and output have the same
+  /// strides.
+  std::int64_t row(std::size_t tensor, std::int64_t token, std::int64_t head) const {
+    return harness::in_index(asked_, static_cast<std::uint32_t>(tensor), token / workload_.tokens,
+                             token % workload_.tokens, head);
+  }
   const std::int32_t* positions() const {
     return reinterpret_cast<const std::int32_t*>(positions_.data());
   }
@@ -113,17 +118,15 @@ class WorkloadData {
   void fill_inputs(std::uint64_t& random);
   void fill_positions(std::uint64_t& random);
   void seal_inputs(bool sealed);
-  std::size_t buffer_of(std::size_t tensor) const {
-    return workload_.layout == WorkloadLayout::fused ? 0 : tensor;
-  }
+  std::size_t buffer_of(std::size_t tensor) const { return workload_.fused ? 0 : tensor; }
   std::int64_t begin_of(std::size_t tensor) const {  // in bytes
-    return places_[tensor].at * element_bytes(workload_);
+    return workload_.tensors[tensor].in_at * element_bytes(workload_);
   }
   void add_spans(std::size_t tensor, std::vector<CeilingSpan>& out) const;
 
   const Workload& workload_;
-  std::array<TensorPlace, 2> places_;
   std::vector<double> inv_freq_, inv_freq_f32_;
+  rope_problem asked_;
   std::int64_t cold_at_ = 0;
   std::size_t buffers_;  ///< Q and K have one each, or share one
   std::int64_t bytes_[2] = {};

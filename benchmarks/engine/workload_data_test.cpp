@@ -1,4 +1,5 @@
 #include "benchmarks/engine/workload_data.h"
+#include "benchmarks/testing/toys.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +13,7 @@ namespace {
 Workload latent() {
   Workload w;
   w.name = "latent";
-  w.tensors = {{{3, 10, 6}, {1, 4, 0}}};
+  set_heads(w, {3, 10, 6}, {1, 4, 0});
   w.rotary_dim = 4;
   w.batch = 2;
   w.tokens = 5;
@@ -47,7 +48,7 @@ TEST(WorkloadData, CeilingsTouchTheWindowAlone) {
 
 TEST(WorkloadData, OutOfPlaceMovesWholeRows) {
   Workload w = latent();
-  w.in_place = false;
+  set_in_place(w, false);
   const WorkloadData data(w, 7);
   const rope_operands o = data.operands(false);
   EXPECT_EQ(data.spans()[0].in, o.tensor[0].in);
@@ -62,16 +63,14 @@ TEST(WorkloadData, CeilingsTouchTheWindowAloneInEveryLayout) {
                                       WorkloadLayout::fused, WorkloadLayout::padded}) {
     Workload w = latent();
     w.layout = layout;
+    lay_out(w);
     WorkloadData data(w, 7);
     data.refill();
     for (const CeilingSpan& span : data.spans()) update_variants(Dtype::f32)[0].pass(span);
     for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
-      const WorkloadTensor& t = w.tensors[i];
-      const TensorPlace& place = data.place(i);
+      const harness::TensorCase& t = w.tensors[i];
       for (std::int64_t row = 0; row < w.batch * w.tokens * t.heads; ++row) {
-        const std::int64_t token = row / t.heads;
-        const std::int64_t at =
-            place.element(token / w.tokens, token % w.tokens, row % t.heads) - place.at;
+        const std::int64_t at = data.row(i, row / t.heads, row % t.heads);
         const float* before = reinterpret_cast<const float*>(data.input(i)) + at;
         const float* after = reinterpret_cast<const float*>(data.output(i)) + at;
         for (std::int64_t e = 0; e < t.head_dim; ++e) {
@@ -97,7 +96,7 @@ TEST(WorkloadData, WidePositionsAreTheNarrowOnes) {
 
 TEST(WorkloadData, WhatAKernelOnlyReadsCannotBeWritten) {
   Workload w = latent();
-  w.in_place = false;
+  set_in_place(w, false);
   WorkloadData data(w, 7);
   data.refresh(8);
   const rope_operands o = data.operands(true);
@@ -114,7 +113,7 @@ TEST(WorkloadData, WhatAKernelOnlyReadsCannotBeWritten) {
 TEST(WorkloadData, ADisturbedInputDiffersInOneElement) {
   for (const bool in_place : {true, false}) {
     Workload w = latent();
-    w.in_place = in_place;
+    set_in_place(w, in_place);
     WorkloadData data(w, 7);
     data.refill();
     const std::size_t floats[2] = {2 * 5 * 30, 2 * 5 * 4};

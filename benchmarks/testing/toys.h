@@ -46,13 +46,29 @@ inline rope_kernel toy_kernel(const char* name) {
   return kernel;
 }
 
+struct HeadSizes {
+  std::int64_t heads, head_dim, rotary_offset = 0;
+};
+inline void set_heads(Workload& w, const HeadSizes& q, const HeadSizes& k) {
+  for (const std::size_t i : {0u, 1u}) {
+    const HeadSizes& given = i == 0 ? q : k;
+    w.tensors[i].heads = given.heads;
+    w.tensors[i].head_dim = given.head_dim;
+    w.tensors[i].rotary_offset = given.rotary_offset;
+  }
+}
+inline bool has_heads(const harness::TensorCase& t, std::int64_t heads, std::int64_t head_dim,
+                      std::int64_t rotary_offset) {
+  return t.heads == heads && t.head_dim == head_dim && t.rotary_offset == rotary_offset;
+}
+
 /// A workload with a head as wide as the window, so for_each_head copies nothing.
 inline Workload small_workload(const std::string& name) {
   Workload w;
   w.name = name;
   w.source = "this test";
   w.phase = report::WorkloadPhase::prefill;
-  w.tensors = {{{2, 8}, {1, 8}}};
+  set_heads(w, {2, 8}, {1, 8});
   w.rotary_dim = 8;
   w.batch = 2;
   w.tokens = 3;

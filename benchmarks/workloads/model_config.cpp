@@ -189,7 +189,7 @@ void read_latent_heads(ConfigReader& in, Workload& w) {
   w.rotary_dim = *in.size("qk_rope_head_dim");
   w.tensors[0].head_dim = *plain + w.rotary_dim;
   w.tensors[0].rotary_offset = *plain;
-  w.tensors[1] = {1, w.rotary_dim, 0};
+  w.tensors[1].head_dim = w.rotary_dim;
   in.assume("one rotated key for all heads, since there is a kv_lora_rank");
 }
 
@@ -273,9 +273,9 @@ std::string rope_object(ConfigReader& in) {
 }
 
 /// Reads each parameter of a rule. `type` is the file's word for the rule.
-FrequencyScaling read_parameters(ConfigReader& in, const std::string& rope,
-                                 const FrequencyRule& rule, const std::string& type) {
-  FrequencyScaling scaling{std::string(rule.name), {}};
+void read_parameters(ConfigReader& in, const std::string& rope, const FrequencyRule& rule,
+                     const std::string& type, Workload& w) {
+  w.scaling = rule.name;
   for (const RuleParameter& parameter : rule.parameters) {
     const std::string key = fmt::format("{}.{}", rope, parameter.config_key);
     const auto value =
@@ -285,30 +285,33 @@ FrequencyScaling read_parameters(ConfigReader& in, const std::string& rope,
     if (!value && !parameter.otherwise) in.fail(key, "is missing, and " + type + " needs it");
     if (!value)
       in.assume(fmt::format("{} {}, as {} takes it", parameter.key, *parameter.otherwise, type));
-    scaling.parameters.emplace(parameter.key, value ? *value : *parameter.otherwise);
+    w.scaling_values.push_back(value ? *value : *parameter.otherwise);
   }
-  return scaling;
 }
 
-FrequencyScaling read_scaling(ConfigReader& in, const std::string& rope) {
-  if (rope.empty()) return {};
+void read_scaling(ConfigReader& in, const std::string& rope, Workload& w) {
+  if (rope.empty()) return;
   const auto now = in.word(rope + ".rope_type"), before = in.word(rope + ".type");
   if (in.holds(rope + ".mrope_section") || now == "mrope" || before == "mrope") {
     in.leave_out("positions of pictures (mrope): each token has one position, as in text");
-    if (!now || *now == "mrope" || *now == "default") return {};
+    if (!now || *now == "mrope" || *now == "default") return;
   }
   if (now && before && *now != *before)
     in.fail(rope + ".type", "differs from rope_type: leave one");
   if (!now && !before && rope == "rope_scaling") in.fail(rope + ".rope_type", "is missing");
   const std::string type = now ? *now : before.value_or("default");
   if (const FrequencyRule* rule = find_rule_of_config(type))
-    return read_parameters(in, rope, *rule, type);
+    return read_parameters(in, rope, *rule, type, w);
   const char* note = stand_in_note(type);
   if (note == nullptr)
     in.fail(rope + (now ? ".rope_type" : ".type"),
             fmt::format("'{}' is not known here; known: {}", shown(type), known_rope_types()));
   in.leave_out(fmt::format("rope type {}: {}", type, note));
-  return {};
+}
+
+bool is_of_rule(const Workload& w, const std::string& key) {
+  const auto keys = keys_of(*find_frequency_rule(w.scaling));
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
 std::string source_of(const ModelConfig& config) {
@@ -333,9 +336,9 @@ ModelConfig parse_model_config(std::string_view text, const std::string& file,
   const std::string rope = rope_object(in);
   read_rotary_dim(in, type, rope, w);
   read_theta(in, type, rope, w);
-  w.scaling = read_scaling(in, rope);
+  read_scaling(in, rope, w);
   if (const auto fault = shape_fault(w))
-    in.fail(w.scaling.parameters.contains(fault->key) ? rope : fault->key, fault->what);
+    in.fail(is_of_rule(w, fault->key) ? rope : fault->key, fault->what);
   in.report_ignored();
   w.source = source_of(config);
   return config;

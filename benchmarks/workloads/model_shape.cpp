@@ -107,7 +107,7 @@ class ShapeWords {
 constexpr std::uint64_t fingerprint_seed = 0xcbf29ce484222325;  // of FNV-1a with 64 bits
 
 std::string name_of(const Workload& w) {
-  const WorkloadTensor &q = w.tensors[0], &k = w.tensors[1];
+  const harness::TensorCase &q = w.tensors[0], &k = w.tensors[1];
   std::string out = fmt::format("shape-q{}-k{}-d{}", q.heads, k.heads, q.head_dim);
   if (k.head_dim != q.head_dim) out += fmt::format("-kd{}", k.head_dim);
   if (w.rotary_dim != q.head_dim) out += fmt::format("-rd{}", w.rotary_dim);
@@ -116,7 +116,7 @@ std::string name_of(const Workload& w) {
   if (w.rope_theta != 10000) out += fmt::format("-theta{}", w.rope_theta);
   if (w.pairing == Pairing::interleaved) out += "-interleaved";
   if (w.dtype == Dtype::f64) out += "-f64";
-  if (!w.in_place) out += "-out-of-place";
+  if (!is_in_place(w)) out += "-out-of-place";
   if (w.position_dtype == Dtype::i64) out += "-i64";
   if (w.attention_scale != 0) out += fmt::format("-scale{}", w.attention_scale);
   if (w.layout != WorkloadLayout::packed)
@@ -132,18 +132,19 @@ Workload model_of(const ShapeWords& words) {
   Workload w;
   for (const char* needed : {"q", "d"})
     if (!words.holds(needed)) fail(fmt::format("'{}=' is missing", needed));
-  w.tensors[0] = {*words.size("q"), *words.size("d"), 0};
-  w.tensors[1] = {words.size("k").value_or(w.tensors[0].heads),
-                  words.size("kd").value_or(w.tensors[0].head_dim), 0};
-  WorkloadTensor &q = w.tensors[0], &k = w.tensors[1];
+  harness::TensorCase &q = w.tensors[0], &k = w.tensors[1];
+  q.heads = *words.size("q");
+  q.head_dim = *words.size("d");
+  k.heads = words.size("k").value_or(q.heads);
+  k.head_dim = words.size("kd").value_or(q.head_dim);
   q.rotary_offset = words.size("qo", 0).value_or(0);
   k.rotary_offset = words.size("ko", 0).value_or(k.head_dim == q.head_dim ? q.rotary_offset : 0);
-  w.rotary_dim = words.size("rd").value_or(w.tensors[0].head_dim);
+  w.rotary_dim = words.size("rd").value_or(q.head_dim);
   w.rope_theta = words.number_or("theta", w.rope_theta);
   w.pairing = words.is_second("pairing", "half_split", "interleaved") ? Pairing::interleaved
                                                                       : Pairing::half_split;
   w.dtype = words.is_second("dtype", "f32", "f64") ? Dtype::f64 : Dtype::f32;
-  w.in_place = !words.is_second("in_place", "yes", "no");
+  set_in_place(w, !words.is_second("in_place", "yes", "no"));
   if (words.is_second("position_dtype", "i32", "i64")) w.position_dtype = Dtype::i64;
   w.attention_scale = words.number_or("scale", 0);
   if (words.holds("scale") && w.attention_scale == 0) fail("scale=0: it must not be 0");
@@ -180,6 +181,7 @@ std::vector<Workload> parse_shape(std::string_view text) {
                                                        : "-consecutive");
   w.profiles = {"smoke", "standard", "full"};
   if (const auto fault = shape_fault(w)) fail(fault->what);
+  lay_out(w);
   return {w};
 }
 

@@ -38,26 +38,18 @@ std::string end_of_range(double value) {
 
 }  // namespace
 
-std::optional<RuleCall> rule_call(const FrequencyScaling& scaling) {
-  RuleCall call{find_frequency_rule(scaling.rule), {}};
-  if (call.rule == nullptr || call.rule->parameters.size() != scaling.parameters.size())
-    return std::nullopt;
-  for (const std::string_view key : keys_of(*call.rule)) {
-    const auto found = scaling.parameters.find(key);
-    if (found == scaling.parameters.end()) return std::nullopt;
-    call.values.push_back(found->second);
-  }
-  return call;
-}
-
-std::optional<ShapeFault> parameter_fault(const RuleCall& call) {
-  const RuleParameter* wrong = wrong_parameter(*call.rule, call.values);
+std::optional<ShapeFault> scaling_fault(const harness::Case& w) {
+  const FrequencyRule* rule = find_frequency_rule(w.scaling);
+  if (rule == nullptr || rule->parameters.size() != w.scaling_values.size())
+    return ShapeFault{"scaling", fmt::format("scaling {} is unknown, or needs other parameters",
+                                             shown(w.scaling))};
+  const RuleParameter* wrong = wrong_parameter(*rule, w.scaling_values);
   if (wrong == nullptr) return std::nullopt;
-  const auto place = static_cast<std::size_t>(wrong - call.rule->parameters.data());
+  const auto place = static_cast<std::size_t>(wrong - rule->parameters.data());
   return ShapeFault{std::string(wrong->key),
                     fmt::format("{} is {}; it must be {}{} to {}{}{}",
                                 wrong->meaning.empty() ? wrong->key : wrong->meaning,
-                                call.values[place], wrong->count ? "an integer from " : "",
+                                w.scaling_values[place], wrong->count ? "an integer from " : "",
                                 end_of_range(wrong->least), end_of_range(wrong->most),
                                 wrong->below.empty() ? "" : " and below ", wrong->below)};
 }

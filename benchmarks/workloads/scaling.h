@@ -1,5 +1,4 @@
-// How a workload stretches its frequencies: a rule of reference/, and the values that its model
-// gives to the rule.
+// How a workload stretches its frequencies: the rules of reference/ in words.
 #pragma once
 #include <optional>
 #include <string>
@@ -12,16 +11,9 @@
 
 namespace ropewalk::bench {
 
-/// A rule and the values of its parameters, in the rule's order.
-struct RuleCall {
-  const FrequencyRule* rule;
-  std::vector<double> values;
-};
-/// Empty if no rule has the name, or if the parameters are not exactly those of the rule.
-std::optional<RuleCall> rule_call(const FrequencyScaling& scaling);
-
-/// The first parameter of a rule with a value that the rule cannot be given.
-std::optional<ShapeFault> parameter_fault(const RuleCall& call);
+/// The first parameter of the workload's rule with a value that the rule cannot be given; a fault
+/// of "scaling" if the rule is unknown or has another number of parameters.
+std::optional<ShapeFault> scaling_fault(const harness::Case& workload);
 
 /// The keys of a rule's parameters, and the names of all rules with a parameter of this key. Both
 /// are for a workload file.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "benchmarks/workloads/model_config.h"
+#include "benchmarks/workloads/workload_layout.h"
 #include "reference/frequencies.h"
 
 namespace ropewalk::bench {
@@ -82,21 +83,22 @@ std::string refusal_of_config(const std::string& members) {
 
 // rope_theta^(-i / 8) for the pairs below the first one, and a quarter of it for the others.
 void expect_steps_from(std::size_t first, const Workload& w) {
-  const auto plain = inverse_frequencies(10000, 16), stretched = workload_frequencies(w);
+  const auto plain = inverse_frequencies(10000, 16), stretched = inv_freq_of(w, false);
   ASSERT_EQ(stretched.size(), plain.size());
   for (std::size_t i = 0; i < plain.size(); ++i)
     EXPECT_EQ(stretched[i], i < first ? plain[i] : plain[i] / 4) << i;
-  for (const double narrow : workload_frequencies_f32(w))
+  for (const double narrow : inv_freq_of(w, true))
     EXPECT_EQ(narrow, static_cast<double>(static_cast<float>(narrow)));
 }
 
 TEST(Scaling, ARuleOfOneFileIsReadFromAWorkloadFile) {
   const Workload w = from_toml("scaling = \"test_steps\"\nstep_divisor = 4\nfirst_pair = 3\n");
-  EXPECT_EQ(w.scaling, (FrequencyScaling{"test_steps", {{"step_divisor", 4}, {"first_pair", 3}}}));
+  EXPECT_EQ(w.scaling, "test_steps");
+  EXPECT_EQ(w.scaling_values, (std::vector<double>{4, 3}));
   expect_steps_from(3, w);
   expect_steps_from(2, from_toml("scaling = \"test_steps\"\nstep_divisor = 4\n"));
   // Negative control: without the rule nothing is stretched.
-  EXPECT_EQ(workload_frequencies(from_toml("")), inverse_frequencies(10000, 16));
+  EXPECT_EQ(inv_freq_of(from_toml(""), false), inverse_frequencies(10000, 16));
 }
 
 TEST(Scaling, ARuleOfOneFileIsReadFromAConfig) {
@@ -110,7 +112,7 @@ TEST(Scaling, ARuleOfOneFileIsReadFromAConfig) {
   const auto assumed = from_config(R"("type": "test_steps", "divisor": 4)");
   expect_steps_from(2, assumed.shape);
   EXPECT_NE(assumed.shape.source.find("first_pair 2, as test_steps takes it"), std::string::npos);
-  EXPECT_EQ(workload_frequencies(from_config(R"("type": "default")").shape),
+  EXPECT_EQ(inv_freq_of(from_config(R"("type": "default")").shape, false),
             inverse_frequencies(10000, 16));
 }
 

@@ -32,15 +32,15 @@ inline std::int64_t saturating_sum(std::initializer_list<std::int64_t> terms) {
 }
 
 /// Bytes of one tensor.
-inline std::int64_t tensor_bytes(const Workload& w, const WorkloadTensor& t) {
+inline std::int64_t tensor_bytes(const Workload& w, const harness::TensorCase& t) {
   return saturating_product({w.batch, w.tokens, t.heads, t.head_dim, element_bytes(w)});
 }
 
 /// The bytes of Q and K that one pass reads. It writes the same number.
 inline std::int64_t data_bytes_one_way(const Workload& w) {
   std::int64_t bytes = 0;
-  for (WorkloadTensor t : w.tensors) {
-    if (w.in_place) t.head_dim = w.rotary_dim;
+  for (harness::TensorCase t : w.tensors) {
+    if (is_in_place(w)) t.head_dim = w.rotary_dim;
     bytes = saturating_sum({bytes, tensor_bytes(w, t)});
   }
   return bytes;
@@ -53,7 +53,7 @@ inline std::int64_t ceiling_traffic_bytes(const Workload& w) {
 
 /// Bytes that a ceiling touches: one buffer in place, two out of place.
 inline std::int64_t ceiling_working_set_bytes(const Workload& w) {
-  return saturating_product({w.in_place ? 1 : 2, data_bytes_one_way(w)});
+  return saturating_product({is_in_place(w) ? 1 : 2, data_bytes_one_way(w)});
 }
 
 /// Bytes of so many positions as the kernel gets them.
@@ -92,7 +92,7 @@ inline std::int64_t positions_held(const Workload& w) {
 }
 
 /// Bytes of one tensor with the gaps of its layout.
-inline std::int64_t room_bytes(const Workload& w, const WorkloadTensor& t) {
+inline std::int64_t room_bytes(const Workload& w, const harness::TensorCase& t) {
   const std::int64_t gap = w.layout == WorkloadLayout::padded ? padded_gap : 0;
   const std::int64_t head = saturating_sum({t.head_dim, gap});
   const std::int64_t token = saturating_sum({saturating_product({t.heads, head}), gap});

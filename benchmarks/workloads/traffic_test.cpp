@@ -1,4 +1,5 @@
 #include "benchmarks/workloads/traffic.h"
+#include "benchmarks/testing/toys.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +13,7 @@ constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
 
 Workload llama(std::int64_t batch, std::int64_t tokens) {
   Workload w;
-  w.tensors = {{{32, 128}, {8, 128}}};
+  set_heads(w, {32, 128}, {8, 128});
   w.rotary_dim = 128;
   w.batch = batch;
   w.tokens = tokens;
@@ -32,26 +33,26 @@ TEST(Traffic, LlamaOneTokenInPlace) {
 
 TEST(Traffic, GptJOutOfPlaceMovesWholeRows) {
   Workload w;
-  w.tensors = {{{16, 256}, {16, 256}}};
+  set_heads(w, {16, 256}, {16, 256});
   w.rotary_dim = 64;
   w.tokens = 512;
-  w.in_place = false;
+  set_in_place(w, false);
   // 512 tokens of 32 heads of 256 floats: 16 MiB each way; 32 cos and 32 sin a token.
   EXPECT_EQ(traffic_bytes(w, true), 2 * 16777216 + 512 * 256 + 512 * 4);
   EXPECT_EQ(working_set_bytes(w, true), 2 * 16777216 + 512 * 256 + 512 * 4);
-  w.in_place = true;  // now only 64 of 256 are rotated
+  set_in_place(w, true);  // now only 64 of 256 are rotated
   EXPECT_EQ(traffic_bytes(w, false), 2 * 4194304 + 512 * 4);
   EXPECT_EQ(working_set_bytes(w, false), 4194304 + 512 * 4);
 }
 
 TEST(Traffic, TensorsOfDifferentWidth) {
   Workload w;  // DeepSeek-V3: 128 query heads of 192, one key head of 64, 64 of each rotated
-  w.tensors = {{{128, 192, 128}, {1, 64, 0}}};
+  set_heads(w, {128, 192, 128}, {1, 64, 0});
   w.rotary_dim = 64;
   w.batch = 8;
   EXPECT_EQ(data_bytes_one_way(w), 8 * 129 * 64 * 4);
   EXPECT_EQ(allocated_bytes(w), 2 * 8 * (128 * 192 + 64) * 4 + 64 * 4 + 8 * 4);
-  w.in_place = false;
+  set_in_place(w, false);
   EXPECT_EQ(data_bytes_one_way(w), 8 * (128 * 192 + 64) * 4);
   EXPECT_EQ(traffic_bytes(w, false), 2 * 8 * (128 * 192 + 64) * 4 + 8 * 4);
 }

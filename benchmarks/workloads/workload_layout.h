@@ -16,21 +16,16 @@ inline constexpr std::array<std::string_view, 4> layout_words{"packed", "head_ma
 /// line of f32 data.
 inline constexpr std::int64_t padded_gap = 16;
 
-/// A tensor in its buffer, in elements. Input and output have the same strides.
-struct TensorPlace {
-  std::int64_t at = 0;  ///< of the first element
-  std::int64_t batch_stride = 0, token_stride = 0, head_stride = 0;
-  std::int64_t element(std::int64_t batch, std::int64_t token, std::int64_t head) const {
-    return at + batch * batch_stride + token * token_stride + head * head_stride;
-  }
-};
+/// Gives Q and K the strides of the workload's layout. Call it again when a size has changed, and
+/// only for sizes without a shape_fault().
+void lay_out(Workload& workload);
 
-/// The places of Q and K. A fused pair shares one buffer, else each has one of its own.
-std::array<TensorPlace, 2> tensor_places(const Workload& workload);
+/// The workload with this number of tokens. Kernel, property and seed are left to the caller.
+harness::Case case_of(Workload workload, std::int64_t tokens);
 
-/// The workload as a case with this number of tokens: shapes, layout, position type, frequencies,
-/// scale. Kernel, property and seed are left to the caller.
-harness::Case case_of(const Workload& workload, std::int64_t tokens);
+/// The frequencies as a kernel of its own angles gets them; f32: by ROPE_CONTRACT_F32_ANGLE,
+/// widened to double. [rotary_dim / 2]
+std::vector<double> inv_freq_of(harness::Case workload, bool f32);
 
 /// Whether Q and K begin at multiples of 64 bytes, if their buffers do.
 bool begins_aligned(const Workload& workload);

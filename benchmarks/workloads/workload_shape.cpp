@@ -19,7 +19,7 @@ std::optional<ShapeFault> window_fault(const Workload& w) {
     return ShapeFault{"rotary_dim",
                       fmt::format("rotary_dim is {}; it must be even, at least 2", w.rotary_dim)};
   for (const bool k : {false, true}) {
-    const WorkloadTensor& t = w.tensors[k ? 1 : 0];
+    const harness::TensorCase& t = w.tensors[k ? 1 : 0];
     const bool own_size = k && t.head_dim != w.tensors[0].head_dim;
     if (w.rotary_dim > t.head_dim)
       return ShapeFault{"rotary_dim",
@@ -39,7 +39,7 @@ std::optional<ShapeFault> scale_fault(const Workload& w) {
   if (!std::isfinite(scale) || std::abs(scale) < 1e-6 || std::abs(scale) > 1e6)
     return ShapeFault{"attention_scale",
                       fmt::format("the scale is {}; its size must be 1e-6 to 1e6", scale)};
-  if (w.in_place && std::abs(scale) != 1)
+  if (is_in_place(w) && std::abs(scale) != 1)
     return ShapeFault{
         "attention_scale",
         fmt::format("the scale {} needs out of place: in place, call after call would "
@@ -57,24 +57,22 @@ bool good_workload_name(std::string_view name) {
 }
 
 std::optional<ShapeFault> shape_fault(const Workload& w) {
-  const WorkloadTensor &q = w.tensors[0], &k = w.tensors[1];
-  const std::optional<RuleCall> rule = rule_call(w.scaling);
+  const harness::TensorCase &q = w.tensors[0], &k = w.tensors[1];
   if (std::min({q.heads, k.heads, q.head_dim, k.head_dim, w.batch, w.tokens}) < 1 ||
       std::min(q.rotary_offset, k.rotary_offset) < 0)
     return ShapeFault{"q_heads", "a size is below 1 or an offset below 0"};
   if ((w.pairing != Pairing::half_split && w.pairing != Pairing::interleaved) ||
-      (w.dtype != Dtype::f32 && w.dtype != Dtype::f64) || !rule ||
+      (w.dtype != Dtype::f32 && w.dtype != Dtype::f64) || w.tensors.size() != 2 ||
       w.layout < WorkloadLayout::packed || w.layout > WorkloadLayout::padded ||
       (w.position_dtype != Dtype::i32 && w.position_dtype != Dtype::i64) ||
       w.phase < report::WorkloadPhase::decode || w.phase > report::WorkloadPhase::working_set)
-    return ShapeFault{"pairing",
-                      "pairing, dtype, layout, scaling or phase has no value that is timed"};
+    return ShapeFault{"pairing", "pairing, dtype, layout or phase has no value that is timed"};
   if (auto fault = window_fault(w)) return fault;
   if (!std::isfinite(w.rope_theta) || w.rope_theta < 1)
     return ShapeFault{"rope_theta", fmt::format("rope_theta is {}; it must be finite and at least "
                                                 "1",
                                                 w.rope_theta)};
-  if (auto fault = parameter_fault(*rule)) return fault;
+  if (auto fault = scaling_fault(w)) return fault;
   if (auto fault = scale_fault(w)) return fault;
   if (max_position_of(w) >= std::int64_t{1} << 31)
     return ShapeFault{"tokens", fmt::format("tokens is {}; positions end at 2^31 - 1", w.tokens)};
@@ -88,16 +86,6 @@ std::optional<ShapeFault> shape_fault(const Workload& w) {
     return ShapeFault{"batch", fmt::format("it needs {} bytes; at most {} (64 GiB) are allowed",
                                            bytes, workload_bytes_max)};
   return std::nullopt;
-}
-
-std::vector<double> workload_frequencies(const Workload& w) {
-  const RuleCall call = rule_call(w.scaling).value();
-  return rule_frequencies(*call.rule, w.rope_theta, w.rotary_dim, call.values);
-}
-
-std::vector<double> workload_frequencies_f32(const Workload& w) {
-  const RuleCall call = rule_call(w.scaling).value();
-  return rule_frequencies_f32(*call.rule, w.rope_theta, w.rotary_dim, call.values);
 }
 
 }  // namespace ropewalk::bench

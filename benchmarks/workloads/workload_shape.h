@@ -3,7 +3,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "benchmarks/workloads/workloads.h"
 
@@ -18,10 +17,5 @@ std::optional<ShapeFault> shape_fault(const Workload& workload);
 
 /// A name is 1 to 100 characters of a-z, 0-9, '.', '_', '/' and '-'.
 bool good_workload_name(std::string_view name);
-
-/// inv_freq of a workload, with its scaling. [rotary_dim / 2]
-std::vector<double> workload_frequencies(const Workload& workload);
-/// The f32 values that a kernel of ROPE_CONTRACT_F32_ANGLE gets, widened to double.
-std::vector<double> workload_frequencies_f32(const Workload& workload);
 
 }  // namespace ropewalk::bench

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
 #include "benchmarks/workloads/workloads.h"
 
@@ -12,17 +13,14 @@ Workload llama31() {
   Workload w;
   w.rotary_dim = w.tensors[0].head_dim = w.tensors[1].head_dim = 128;
   w.rope_theta = 500000;
-  w.scaling = {"llama3",
-               {{"scaling_factor", 8},
-                {"low_freq_factor", 1},
-                {"high_freq_factor", 4},
-                {"original_positions", 8192}}};
+  w.scaling = "llama3";
+  w.scaling_values = {8, 1, 4, 8192};
   return w;
 }
 
 TEST(WorkloadShape, TheFrequenciesInF32AreRoundedOnce) {
   const Workload w = llama31();
-  const auto wide = workload_frequencies(w), narrow = workload_frequencies_f32(w);
+  const auto wide = inv_freq_of(w, false), narrow = inv_freq_of(w, true);
   for (std::size_t i = 0; i < wide.size(); ++i)
     EXPECT_EQ(narrow[i], static_cast<double>(static_cast<float>(wide[i])));
   EXPECT_NE(wide, narrow);
@@ -46,16 +44,11 @@ TEST(WorkloadShape, FaultsNameTheKey) {
   EXPECT_EQ(with([](Workload& x) { x.tensors[1].rotary_offset = 1; }), "k_rotary_offset");
   EXPECT_EQ(with([](Workload& x) { x.rope_theta = 0.5; }), "rope_theta");
   EXPECT_EQ(with([](Workload& x) { x.rope_theta = NAN; }), "rope_theta");
-  EXPECT_EQ(with([](Workload& x) { x.scaling.parameters["scaling_factor"] = 0.5; }),
-            "scaling_factor");
-  EXPECT_EQ(with([](Workload& x) { x.scaling.parameters["scaling_factor"] = INFINITY; }),
-            "scaling_factor");
-  EXPECT_EQ(with([](Workload& x) { x.scaling.parameters["low_freq_factor"] = 4; }),
-            "low_freq_factor");
-  EXPECT_EQ(with([](Workload& x) { x.scaling.parameters["low_freq_factor"] = 0; }),
-            "low_freq_factor");
-  EXPECT_EQ(with([](Workload& x) { x.scaling.parameters["original_positions"] = 0; }),
-            "original_positions");
+  EXPECT_EQ(with([](Workload& x) { x.scaling_values[0] = 0.5; }), "scaling_factor");
+  EXPECT_EQ(with([](Workload& x) { x.scaling_values[0] = INFINITY; }), "scaling_factor");
+  EXPECT_EQ(with([](Workload& x) { x.scaling_values[1] = 4; }), "low_freq_factor");
+  EXPECT_EQ(with([](Workload& x) { x.scaling_values[1] = 0; }), "low_freq_factor");
+  EXPECT_EQ(with([](Workload& x) { x.scaling_values[3] = 0; }), "original_positions");
   EXPECT_EQ(with([](Workload& x) { x.tokens = std::int64_t{1} << 31; }), "batch");
   EXPECT_EQ(with([](Workload& x) { x.tokens = (std::int64_t{1} << 31) + 1; }), "tokens");
   EXPECT_EQ(with([](Workload& x) { x.tensors[0].heads = INT64_MAX; }), "batch");
@@ -63,10 +56,10 @@ TEST(WorkloadShape, FaultsNameTheKey) {
   EXPECT_EQ(with([](Workload& x) { x.tensors[1].rotary_offset = -1; }), "q_heads");
   EXPECT_EQ(with([](Workload& x) { x.pairing = Pairing{2}; }), "pairing");
   EXPECT_EQ(with([](Workload& x) { x.dtype = Dtype::f16; }), "pairing");
-  EXPECT_EQ(with([](Workload& x) { x.scaling.rule = "spiral"; }), "pairing");
-  EXPECT_EQ(with([](Workload& x) { x.scaling.rule = "linear"; }), "pairing");
-  EXPECT_EQ(with([](Workload& x) { x.scaling.parameters.erase("low_freq_factor"); }), "pairing");
-  EXPECT_EQ(with([](Workload& x) { x.scaling.parameters.clear(); }), "pairing");
+  EXPECT_EQ(with([](Workload& x) { x.scaling = "spiral"; }), "scaling");
+  EXPECT_EQ(with([](Workload& x) { x.scaling = "linear"; }), "scaling");
+  EXPECT_EQ(with([](Workload& x) { x.scaling_values.pop_back(); }), "scaling");
+  EXPECT_EQ(with([](Workload& x) { x.scaling_values.clear(); }), "scaling");
   EXPECT_EQ(with([](Workload& x) { x.phase = report::WorkloadPhase{3}; }), "pairing");
 }
 

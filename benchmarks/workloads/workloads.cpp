@@ -11,6 +11,7 @@
 #include "benchmarks/workloads/scaling.h"
 #include "benchmarks/workloads/toml_text.h"
 #include "benchmarks/workloads/traffic.h"
+#include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
 #include "harness/cases/names.h"
 
@@ -176,23 +177,17 @@ void refuse_foreign_keys(const TableEntry& entry, const FrequencyRule* rule) {
   }
 }
 
-FrequencyScaling read_scaling(const TableEntry& entry) {
-  if (!entry.holds("scaling")) {
-    refuse_foreign_keys(entry, nullptr);
-    return {};
-  }
+void read_scaling(const TableEntry& entry, Workload& w) {
+  if (!entry.holds("scaling")) return refuse_foreign_keys(entry, nullptr);
   Keys names;
   for (const FrequencyRule* each : all_frequency_rules()) names.push_back(each->name);
-  FrequencyScaling scaling{entry.choice("scaling", names), {}};
-  const FrequencyRule& rule = *find_frequency_rule(scaling.rule);
+  w.scaling = entry.choice("scaling", names);
+  const FrequencyRule& rule = *find_frequency_rule(w.scaling);
   refuse_foreign_keys(entry, &rule);
-  for (const RuleParameter& p : rule.parameters) {
-    const double value = p.otherwise && !entry.holds(p.key) ? *p.otherwise
-                         : p.count                          ? static_cast<double>(entry.size(p.key))
-                                                            : entry.number(p.key);
-    scaling.parameters.emplace(p.key, value);
-  }
-  return scaling;
+  for (const RuleParameter& p : rule.parameters)
+    w.scaling_values.push_back(p.otherwise && !entry.holds(p.key) ? *p.otherwise
+                               : p.count ? static_cast<double>(entry.size(p.key))
+                                         : entry.number(p.key));
 }
 
 /// Reads the keys that may be missing.
@@ -229,18 +224,21 @@ Workload read_workload(const TableEntry& entry) {
   const bool interleaved = entry.choice("pairing", {"interleaved", "half_split"}) == "interleaved";
   w.pairing = interleaved ? Pairing::interleaved : Pairing::half_split;
   w.dtype = entry.choice("dtype", {"f32", "f64"}) == "f64" ? Dtype::f64 : Dtype::f32;
-  w.in_place = entry.choice("placement", {"in_place", "out_of_place"}) == "in_place";
-  WorkloadTensor& q = w.tensors[0];
-  WorkloadTensor& k = w.tensors[1];
-  q = {entry.size("q_heads"), entry.size("head_dim"), entry.size_or("q_rotary_offset", 0, 0)};
-  k = {entry.size("k_heads"), entry.size_or("k_head_dim", 1, q.head_dim),
-       entry.size_or("k_rotary_offset", 0, 0)};
+  set_in_place(w, entry.choice("placement", {"in_place", "out_of_place"}) == "in_place");
+  harness::TensorCase &q = w.tensors[0], &k = w.tensors[1];
+  q.heads = entry.size("q_heads");
+  q.head_dim = entry.size("head_dim");
+  q.rotary_offset = entry.size_or("q_rotary_offset", 0, 0);
+  k.heads = entry.size("k_heads");
+  k.head_dim = entry.size_or("k_head_dim", 1, q.head_dim);
+  k.rotary_offset = entry.size_or("k_rotary_offset", 0, 0);
   w.rotary_dim = entry.size("rotary_dim");
   w.rope_theta = entry.number("rope_theta");
-  w.scaling = read_scaling(entry);
+  read_scaling(entry, w);
   read_handing_over(entry, w);
   read_phase(entry, w);
   if (const auto fault = shape_fault(w)) entry.fail(fault->key, fault->what);
+  lay_out(w);
   return w;
 }
 
@@ -363,6 +361,7 @@ std::vector<Workload> through_phases(const Workload& model, const std::string& f
       throw BadFile(fmt::format("{}: '{}' is no name of a workload", file, shown(w.name)));
     if (const auto fault = shape_fault(w))
       throw BadFile(fmt::format("{}: {}: {}", file, w.name, fault->what));
+    lay_out(w);
     w.profiles = {"standard", "full"};
     if (saturating_product({w.batch, w.tokens}) <= quick_tokens_max)
       w.profiles.insert(w.profiles.begin(), "smoke");
@@ -379,7 +378,7 @@ bool in_profile(const Workload& workload, std::string_view profile) {
 std::string board_of(const Workload& workload, std::string_view angles) {
   return fmt::format(
       "{} / {} / {}{}{}", harness::word_of(workload.pairing), harness::word_of(workload.dtype),
-      workload.in_place ? "in place" : "out of place", angles.empty() ? "" : " / ", angles);
+      is_in_place(workload) ? "in place" : "out of place", angles.empty() ? "" : " / ", angles);
 }
 
 }  // namespace ropewalk::bench

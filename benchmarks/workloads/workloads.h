@@ -1,63 +1,50 @@
 // Workloads: the shapes that are timed, read from TOML. Each names the source of its shape.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <filesystem>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/text_file.h"
+#include "harness/cases/case.h"
 #include "kernels/api/types.h"
 #include "reports/record/record_words.h"
 
 namespace ropewalk::bench {
-
-/// Q or K: [batch, tokens, heads, head_dim]. In each head the window [rotary_offset, rotary_offset
-/// + rotary_dim) is rotated.
-struct WorkloadTensor {
-  std::int64_t heads = 1, head_dim = 2, rotary_offset = 0;
-  bool operator==(const WorkloadTensor&) const = default;
-};
-
-/// How a model stretches its frequencies.
-struct FrequencyScaling {
-  std::string rule = "none";                              ///< a name of reference/frequency_rule.h
-  std::map<std::string, double, std::less<>> parameters;  ///< by key, each of the rule's
-  bool operator==(const FrequencyScaling&) const = default;
-};
 
 /// How Q and K lie in memory (benchmarks/workloads/workload_layout.h). packed: each contiguous.
 /// head_major: heads before tokens. fused: side by side in each token of one buffer. padded: with
 /// gaps after each head, token and batch row.
 enum class WorkloadLayout : std::int32_t { packed, head_major, fused, padded };
 
-/// One model shape in one phase.
-struct Workload {
+/// A case with a name: one model shape in one phase. Its tensors are Q and K. What a case says
+/// about a kernel, a property and the operation is left to who asks.
+struct Workload : harness::Case {
+  Workload() {
+    tensors.resize(2);
+    for (harness::TensorCase& t : tensors) t.in_place = true;
+  }
   std::string name;           ///< e.g. "llama-3-8b/decode-1"
   std::string model, source;  ///< the model, and where it states its shape
   report::WorkloadPhase phase = report::WorkloadPhase::decode;
-  Pairing pairing = Pairing::half_split;
-  Dtype dtype = Dtype::f32;  ///< of tensors and tables: f32 or f64
-  bool in_place = true;
+  /// Gives the tensors their strides, by lay_out() once all sizes are there.
   WorkloadLayout layout = WorkloadLayout::packed;
-  Dtype position_dtype = Dtype::i32;
-  double attention_scale = 0;  ///< the kernel multiplies by it; 0: by nothing
   /// Positions are seeded, below scattered_position_count; else 0, 1, 2, ...
   bool scattered = false;
   /// Scattered over cold_position_count positions, with new ones in each call. A table row is used
   /// again only after nearly all others were used.
   bool cold = false;
-  std::array<WorkloadTensor, 2> tensors;  ///< Q and K
-  std::int64_t rotary_dim = 2;
-  double rope_theta = 10000;
-  FrequencyScaling scaling;
-  std::int64_t batch = 1, tokens = 1;
   std::vector<std::string> profiles;  ///< smoke, standard, full
   bool operator==(const Workload&) const = default;
 };
+
+inline bool is_in_place(const Workload& w) {
+  return w.tensors.front().in_place;
+}
+inline void set_in_place(Workload& w, bool in_place) {
+  for (harness::TensorCase& t : w.tensors) t.in_place = in_place;
+}
 
 /// Scattered positions are below this number, and their table has this many rows.
 inline constexpr std::int64_t scattered_position_count = 8192;

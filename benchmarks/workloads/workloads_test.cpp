@@ -69,7 +69,7 @@ TEST(Workloads, ReadsEveryField) {
   EXPECT_EQ(w.phase, report::WorkloadPhase::decode);
   EXPECT_EQ(w.pairing, Pairing::interleaved);
   EXPECT_EQ(w.dtype, Dtype::f64);
-  EXPECT_FALSE(w.in_place);
+  EXPECT_FALSE(is_in_place(w));
   EXPECT_FALSE(w.scattered);
   EXPECT_EQ(w.tensors[0].heads, 4);
   EXPECT_EQ(w.tensors[1].heads, 2);
@@ -238,17 +238,13 @@ TEST(Workloads, FrequenciesMayBeScaled) {
   const std::string llama3 =
       "scaling = \"llama3\"\nscaling_factor = 8.0\nlow_freq_factor = 1\nhigh_freq_factor = 4\n"
       "original_positions = 8192\n";
-  EXPECT_EQ(parse_workloads(entry, "toy.toml")[0].scaling, FrequencyScaling{});
-  EXPECT_EQ(parse_workloads(entry + "scaling = \"none\"\n", "toy.toml")[0].scaling,
-            FrequencyScaling{});
-  EXPECT_EQ(parse_workloads(entry + linear, "toy.toml")[0].scaling,
-            (FrequencyScaling{"linear", {{"scaling_factor", 4}}}));
-  EXPECT_EQ(parse_workloads(model_a + llama3, "toy.toml")[0].scaling,
-            (FrequencyScaling{"llama3",
-                              {{"scaling_factor", 8},
-                               {"low_freq_factor", 1},
-                               {"high_freq_factor", 4},
-                               {"original_positions", 8192}}}));
+  const auto read = [](const std::string& text) { return parse_workloads(text, "toy.toml")[0]; };
+  for (const std::string none : {"", "scaling = \"none\"\n"})
+    EXPECT_EQ(read(entry + none).scaling, "none");
+  EXPECT_EQ(read(entry + linear).scaling, "linear");
+  EXPECT_EQ(read(entry + linear).scaling_values, std::vector<double>{4});
+  EXPECT_EQ(read(model_a + llama3).scaling, "llama3");
+  EXPECT_EQ(read(model_a + llama3).scaling_values, (std::vector<double>{8, 1, 4, 8192}));
   expect_refused(entry + "scaling_factor = 4\n", "toy.toml:18: ", "without scaling");
   expect_refused(entry + "scaling = \"spiral\"\n", "toy.toml:18: ", "llama3");
   expect_refused(entry + "scaling = \"linear\"\n", "toy.toml:1: ", "'scaling_factor' is missing");

@@ -13,7 +13,7 @@
 #include "base/text_file.h"
 #include "harness/cases/data.h"
 #include "harness/cases/names.h"
-#include "reference/frequencies.h"
+#include "reference/frequency_rule.h"
 
 namespace ropewalk::harness {
 namespace {
@@ -37,6 +37,8 @@ void visit_fields(C& c, Visit&& visit) {
   visit("tokens", c.tokens);
   visit("rotary_dim", c.rotary_dim);
   visit("rope_theta", c.rope_theta);
+  visit("scaling", c.scaling);
+  visit("scaling_values", c.scaling_values);
   visit("inv_freq", c.inv_freq);
   visit("position_dtype", c.position_dtype, dtype_words);
   visit("positions_null", c.positions_null);
@@ -168,6 +170,7 @@ void for_each_item(std::string_view text, Read&& read) {
 struct FieldReader {
   std::string_view name, text;
   void operator()(std::string& v) const {
+    v.clear();
     for (std::size_t i = 0; i < text.size(); ++i) {
       unsigned byte = 0;
       const char* digits = text.data() + i + 1;
@@ -354,8 +357,10 @@ std::vector<std::int64_t> positions_of(const Case& c) {
 
 std::vector<double> frequencies_of(const Case& c) {
   if (!c.inv_freq.empty()) return c.inv_freq;
-  return c.contract == ROPE_CONTRACT_F32_ANGLE ? inverse_frequencies_f32(c.rope_theta, c.rotary_dim)
-                                               : inverse_frequencies(c.rope_theta, c.rotary_dim);
+  const FrequencyRule* rule = find_frequency_rule(c.scaling);
+  if (rule == nullptr) throw BadCase("scaling '" + shown(c.scaling) + "' is unknown");
+  const auto make = c.contract == ROPE_CONTRACT_F32_ANGLE ? rule_frequencies_f32 : rule_frequencies;
+  return make(*rule, c.rope_theta, c.rotary_dim, c.scaling_values);
 }
 
 }  // namespace ropewalk::harness

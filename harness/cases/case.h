@@ -76,7 +76,9 @@ struct Case {
   Dtype dtype = Dtype::f32;  ///< of every tensor that has none of its own
   std::int64_t batch = 1, tokens = 1, rotary_dim = 2;
   double rope_theta = 10000;
-  std::vector<double> inv_freq;  ///< explicit frequencies; if empty, rope_theta gives them
+  std::string scaling = "none";        ///< a name of reference/frequency_rule.h
+  std::vector<double> scaling_values;  ///< of the rule's parameters, in their order
+  std::vector<double> inv_freq;        ///< explicit frequencies; if empty, the rule gives them
   PositionRule position_rule = PositionRule::consecutive;
   std::vector<std::int64_t> positions;
   std::int64_t position_from = 0, position_to = 0, position_step = 1;

@@ -6,6 +6,7 @@
 #include "harness/cases/case.h"
 #include "harness/cases/checked.h"
 #include "harness/cases/names.h"
+#include "reference/frequency_rule.h"
 
 namespace ropewalk::harness {
 namespace {
@@ -29,6 +30,13 @@ void check_sizes(const Case& c) {
   require(c.rope_theta >= 1 && std::isfinite(c.rope_theta), "rope_theta must be at least 1");
   require(c.inv_freq.empty() || std::ssize(c.inv_freq) == c.rotary_dim / 2,
           "inv_freq needs rotary_dim / 2 = {} values, got {}", c.rotary_dim / 2, c.inv_freq.size());
+  const FrequencyRule* rule = find_frequency_rule(c.scaling);
+  require(rule != nullptr, "scaling '{}' is unknown", c.scaling);
+  const std::size_t parameters = rule->parameters.size();
+  require(c.scaling_values.size() == parameters, "scaling {} needs {} scaling_values, got {}",
+          c.scaling, parameters, c.scaling_values.size());
+  if (const RuleParameter* wrong = wrong_parameter(*rule, c.scaling_values))
+    require(false, "scaling {}: its {} is out of range", c.scaling, wrong->key);
   for (const double f : c.inv_freq)
     require(f >= 0 && f <= 0x1.921fb54442d18p+2, "inv_freq must lie in [0, 2 pi]");
   std::int64_t all_bytes = 0;  // size of inputs and outputs, as if contiguous

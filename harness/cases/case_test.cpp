@@ -98,6 +98,8 @@ class FieldDraw {
     c.tokens = integer();
     c.rotary_dim = integer();
     c.rope_theta = number();
+    c.scaling = text();
+    c.scaling_values = numbers();
     c.inv_freq = numbers();
     positions_of(c);
     c.position_dtype = Dtype{word(6)};
@@ -127,7 +129,8 @@ class FieldDraw {
 
 bool has_nan(const Case& c) {
   bool found = std::isnan(c.rope_theta) || std::isnan(c.attention_scale);
-  for (const double f : c.inv_freq) found = found || std::isnan(f);
+  for (const auto* list : {&c.inv_freq, &c.scaling_values})
+    for (const double f : *list) found = found || std::isnan(f);
   for (const TensorCase& t : c.tensors)
     for (const double v : t.values) found = found || std::isnan(v);
   return found;

@@ -70,34 +70,16 @@ void check_table_stride(const rope_problem& p) {
 }
 
 rope_problem problem_of(const Case& c, const std::vector<std::int64_t>& positions) {
-  rope_problem p{};
-  p.struct_size = sizeof(rope_problem);
-  p.abi_version = ROPE_ABI_VERSION;
-  p.operation = in_contract(c.operation);
-  p.pairing = in_contract(c.pairing);
-  p.position_dtype = in_contract(c.position_dtype);
-  p.batch = c.batch;
-  p.tokens = c.tokens;
-  p.rotary_dim = c.rotary_dim;
-  p.position_token_stride = given_or(c.position_token_stride, 1);
-  p.position_batch_stride = given_or(c.position_batch_stride, c.tokens);
+  rope_problem p = without_positions(c);
   const auto [low, high] = std::minmax_element(positions.begin(), positions.end());
   const auto [more_low, more_high] = room_around(c, *low, *high);
   p.min_position = *low - more_low;
   p.max_position = *high + more_high;
-  p.angle_source = c.contract == ROPE_CONTRACT_TABLE ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ;
-  if (p.angle_source == ROPE_ANGLES_TABLE) {
-    p.table_dtype = in_contract(table_dtype(c));
-    p.table_rows_by = c.rows_by;
-    require(c.table_spare_rows >= 0, "table_spare_rows must not be negative");
-    const std::int64_t needed = c.rows_by == ROPE_ROW_BY_TOKEN ? c.batch * c.tokens : *high + 1;
-    p.table_rows = plus(needed, c.table_spare_rows);
-    p.table_row_stride = given_or(c.table_row_stride, c.rotary_dim / 2);
-    check_table_stride(p);
-  }
-  p.attention_scale = c.attention_scale;
-  p.tensor_count = static_cast<std::uint32_t>(c.tensors.size());
-  for (std::size_t i = 0; i < c.tensors.size(); ++i) p.tensor[i] = shape_of(c, c.tensors[i]);
+  if (p.angle_source != ROPE_ANGLES_TABLE) return p;
+  require(c.table_spare_rows >= 0, "table_spare_rows must not be negative");
+  const std::int64_t needed = c.rows_by == ROPE_ROW_BY_TOKEN ? c.batch * c.tokens : *high + 1;
+  p.table_rows = plus(needed, c.table_spare_rows);
+  check_table_stride(p);
   return p;
 }
 
@@ -319,6 +301,30 @@ void add_other_inputs(Problem& p) {
 }
 
 }  // namespace
+
+rope_problem without_positions(const Case& c) {
+  rope_problem p{};
+  p.struct_size = sizeof(rope_problem);
+  p.abi_version = ROPE_ABI_VERSION;
+  p.operation = in_contract(c.operation);
+  p.pairing = in_contract(c.pairing);
+  p.position_dtype = in_contract(c.position_dtype);
+  p.batch = c.batch;
+  p.tokens = c.tokens;
+  p.rotary_dim = c.rotary_dim;
+  p.position_token_stride = given_or(c.position_token_stride, 1);
+  p.position_batch_stride = given_or(c.position_batch_stride, c.tokens);
+  p.angle_source = c.contract == ROPE_CONTRACT_TABLE ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ;
+  if (p.angle_source == ROPE_ANGLES_TABLE) {
+    p.table_dtype = in_contract(table_dtype(c));
+    p.table_rows_by = c.rows_by;
+    p.table_row_stride = given_or(c.table_row_stride, c.rotary_dim / 2);
+  }
+  p.attention_scale = c.attention_scale;
+  p.tensor_count = static_cast<std::uint32_t>(c.tensors.size());
+  for (std::size_t i = 0; i < c.tensors.size(); ++i) p.tensor[i] = shape_of(c, c.tensors[i]);
+  return p;
+}
 
 std::int64_t in_index(const rope_problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t,
                       std::int64_t h) {

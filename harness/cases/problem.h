@@ -66,6 +66,10 @@ enum DecayHead : std::int64_t {
   decay_extra_heads
 };
 
+/// What a case asks, without its positions and what depends on them: min_position, max_position,
+/// table_rows, inv_freq.
+rope_problem without_positions(const Case& c);
+
 /// The question that a kernel's supports is asked about a case, without buffers. It finds all
 /// errors of a case in which no tensor has strides of its own. Throws BadCase.
 Problem make_question(const Case& c);

@@ -317,9 +317,9 @@ TEST(Problem, OwnTablesMeanNothingWithoutTables) {
 
 TEST(Problem, FrequenciesAreTheContractsOrTheGiven) {
   const Problem p = laid_out("rotary_dim=4 q.head_dim=4 rope_theta=100");
-  EXPECT_EQ(p.inv_freq, (std::vector<double>{1, 0.1}));
-  EXPECT_EQ(p.asked.inv_freq, p.inv_freq.data());
-  EXPECT_EQ(laid_out("inv_freq=0x1p-3").inv_freq, std::vector<double>{0.125});
+  EXPECT_EQ(std::vector(p.asked.inv_freq, p.asked.inv_freq + 2), (std::vector<double>{1, 0.1}));
+  for (const char* line : {"inv_freq=0x1p-2", "scaling=linear scaling_values=4"})
+    EXPECT_EQ(laid_out(line).inv_freq, std::vector<double>{0.25});
   for (const double f : laid_out("contract=f32_angle rotary_dim=8 q.head_dim=8").inv_freq)
     EXPECT_EQ(f, double{static_cast<float>(f)});
 }

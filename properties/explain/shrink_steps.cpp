@@ -170,7 +170,11 @@ constexpr Step plain_steps[] = {
     [](Case& c) {
       for (TensorCase& t : c.tensors) t.dtype.reset();
     },
-    [](Case& c) { c.inv_freq.clear(); },
+    [](Case& c) {
+      c.inv_freq.clear();
+      c.scaling = "none";
+      c.scaling_values.clear();
+    },
     [](Case& c) { c.rope_theta = 10000; },
     [](Case& c) { c.data = DataPattern::unit; },
     [](Case& c) { c.seed = 1; },

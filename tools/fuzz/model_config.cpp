@@ -2,6 +2,7 @@
 // written. Its description is in lines that can be shown.
 #include "benchmarks/workloads/model_config.h"
 #include "base/text_file.h"
+#include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
 #include "tools/fuzz/target.h"
 #include "tools/launches/board_request.h"
@@ -24,7 +25,7 @@ void take(std::string_view text, std::string_view pairing) {
   request.workloads = *all;
   claim(tools::board_request_from(to_text(request)).workloads == *all,
         "a workload reads as it was written");
-  const auto frequencies = workload_frequencies(config->shape);
+  const auto frequencies = inv_freq_of(config->shape, false);
   claim(frequencies.size() * 2 == static_cast<std::size_t>(config->shape.rotary_dim),
         "a frequency for each pair");
   for (const double frequency : frequencies)

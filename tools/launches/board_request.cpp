@@ -7,12 +7,23 @@
 
 namespace ropewalk::bench {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkloadTensor, heads, head_dim, rotary_offset)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(FrequencyScaling, rule, parameters)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Workload, name, model, source, phase, pairing, dtype, in_place,
-                                   layout, position_dtype, attention_scale, scattered, cold,
-                                   tensors, rotary_dim, rope_theta, scaling, batch, tokens,
-                                   profiles)
+// A workload is its case as a replay line, and what a case does not say.
+static void to_json(nlohmann::json& json, const Workload& w) {
+  json = {{"case", harness::to_text(w)}, {"name", w.name},   {"model", w.model},
+          {"source", w.source},          {"phase", w.phase}, {"layout", w.layout},
+          {"scattered", w.scattered},    {"cold", w.cold},   {"profiles", w.profiles}};
+}
+static void from_json(const nlohmann::json& json, Workload& w) {
+  static_cast<harness::Case&>(w) = harness::case_from_text(json.at("case").get<std::string>());
+  json.at("name").get_to(w.name);
+  json.at("model").get_to(w.model);
+  json.at("source").get_to(w.source);
+  json.at("phase").get_to(w.phase);
+  json.at("layout").get_to(w.layout);
+  json.at("scattered").get_to(w.scattered);
+  json.at("cold").get_to(w.cold);
+  json.at("profiles").get_to(w.profiles);
+}
 
 }  // namespace ropewalk::bench
 

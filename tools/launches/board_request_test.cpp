@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "benchmarks/workloads/model_config.h"
+#include "benchmarks/workloads/workload_layout.h"
 
 namespace ropewalk::tools {
 using namespace bench;
@@ -26,21 +27,20 @@ TEST(BoardRequest, WorkloadsReadAsTheyWereWritten) {
   odd.source = "with = signs, # and ' and \xC3\xA9" + std::string(1000, '"');
   odd.phase = report::WorkloadPhase::prefill;
   odd.rope_theta = 1.0 / 3 + 10000;
-  odd.scaling = {"llama3",
-                 {{"scaling_factor", 8},
-                  {"low_freq_factor", 1},
-                  {"high_freq_factor", 4},
-                  {"original_positions", 8192}}};
+  odd.scaling = "llama3";
+  odd.scaling_values = {8, 1, 4, 8192};
   odd.dtype = Dtype::f64;
   odd.pairing = Pairing::interleaved;
-  odd.in_place = false;
+  set_in_place(odd, false);
   odd.layout = WorkloadLayout::fused;
+  bench::lay_out(odd);
   odd.position_dtype = Dtype::i64;
   odd.attention_scale = 1.0 / 3;
   odd.profiles = {"full"};
   all.push_back(odd);
   odd.name = "odd/two";
-  odd.scaling = {"linear", {{"scaling_factor", 1e9}}};
+  odd.scaling = "linear";
+  odd.scaling_values = {1e9};
   odd.rope_theta = 1e300;
   all.push_back(odd);
   EXPECT_EQ(sent(all), all);
@@ -125,18 +125,19 @@ TEST(BoardRequest, WhatIsNoRequestIsRefusedInWords) {
   EXPECT_NE(with("/more", 1).find("a field is unknown"), std::string::npos);
   EXPECT_NE(with("/rounds", 1.5).find("does not fit"), std::string::npos);
   EXPECT_NE(with("/threads", 0).find("at least 1"), std::string::npos);
-  EXPECT_NE(with("/workloads/0/rotary_dim", 3).find("must be even"), std::string::npos);
-  EXPECT_NE(with("/workloads/0/dtype", 9).find("dtype"), std::string::npos);
-  const auto scaled = [&](const std::string& rule, const nlohmann::json& parameters) {
-    return with("/workloads/0/scaling", {{"rule", rule}, {"parameters", parameters}});
+  const auto cased = [&](const std::string& words) {
+    const std::string text = "rotary_dim=2 q.heads=2 k.heads=1 " + words;
+    return with("/workloads/0/case", harness::to_text(harness::case_from_text(text)));
   };
-  EXPECT_EQ(scaled("linear", {{"scaling_factor", 4}}), "accepted");
-  EXPECT_NE(scaled("spiral", nlohmann::json::object()).find("scaling"), std::string::npos);
-  EXPECT_NE(scaled("linear", {{"factor", 4}}).find("scaling"), std::string::npos);
-  EXPECT_NE(scaled("linear", {{"scaling_factor", 0}}).find("1 to 1e9"), std::string::npos);
-  EXPECT_NE(with("/workloads/0/batch", 0).find("below 1"), std::string::npos);
-  EXPECT_NE(with("/workloads/0/tensors", nlohmann::json::array()).find("board request: "),
-            std::string::npos);
+  EXPECT_EQ(cased("scaling=linear scaling_values=4"), "accepted");
+  for (const auto& [words, told] : {std::pair("q.head_dim=1", "rotary_dim 2 exceeds"),
+                                    {"dtype=i32", "dtype"},
+                                    {"scaling=spiral", "scaling"},
+                                    {"scaling=linear", "scaling"},
+                                    {"scaling=linear scaling_values=0", "1 to 1e9"},
+                                    {"batch=0", "below 1"},
+                                    {"t2.heads=1", "pairing"}})
+    EXPECT_NE(cased(words).find(told), std::string::npos) << words << cased(words);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/bad_file.h"
+#include "benchmarks/testing/toys.h"
 #include "harness/worker/worker.h"
 
 namespace ropewalk::tools {
@@ -18,7 +19,7 @@ namespace {
 BoardRequest toy_board(const std::string& kernel, std::int64_t tokens) {
   bench::Workload w;
   w.name = "toy";
-  w.tensors = {{{4, 64}, {2, 64}}};
+  set_heads(w, {4, 64}, {2, 64});
   w.rotary_dim = 64;
   w.tokens = tokens;
   BoardRequest request;

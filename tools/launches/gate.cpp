@@ -126,7 +126,7 @@ Finding Gate::own_shape(const KernelFacts& facts, const Workload& w) {
   const std::int64_t elements =
       options_.profile == Profile::smoke ? gate_elements_smoke : gate_elements;
   std::int64_t row = 0;
-  for (const WorkloadTensor& t : w.tensors) row += t.heads * t.head_dim;
+  for (const TensorCase& t : w.tensors) row += t.heads * t.head_dim;
   Case c = own_case(w, facts, options_.seed,
                     std::clamp<std::int64_t>(elements / (w.batch * row), 1, w.tokens));
   const Finding f = check_case(property_named(asked), subject, c);

@@ -1,6 +1,7 @@
 // The gate verifies a workload by a case. What is timed is the problem of that case.
 #include <gtest/gtest.h>
 
+#include "benchmarks/testing/toys.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "harness/cases/problem.h"
 
@@ -13,14 +14,15 @@ TEST(TimedProblem, IsThatOfTheCheckedCase) {
   for (int layout = 0; layout < std::ssize(layout_words); ++layout)
     for (const bool in_place : {true, false}) {
       Workload w = load_default_workloads().front();
-      w.tensors = {{{3, 20, 8}, {2, 16, 0}}};
+      set_heads(w, {3, 20, 8}, {2, 16, 0});
       w.rotary_dim = 8;
       w.batch = 2;
       w.tokens = 5;
       w.layout = static_cast<WorkloadLayout>(layout);
-      w.in_place = in_place;
+      set_in_place(w, in_place);
       w.position_dtype = Dtype::i64;
       w.attention_scale = in_place ? 1 : 1.5;
+      lay_out(w);
       const Problem checked = make_question(case_of(w, w.tokens));
       const rope_problem timed =
           make_problem(w, checked.inv_freq, ROPE_ANGLES_TABLE, Operation::forward);
