@@ -27,8 +27,8 @@ struct CeilingVariant {
 };
 
 /// The variants that this processor can run, after the mask of kernels/api/cpu_features.h; never
-/// empty. dtype is a type that is timed (with_timed_type). An update multiplies by -1: it moves
-/// what a rotation moves, and repeating it does not drift.
+/// empty. An update changes the sign, by a multiplication, or of 16-bit data by an exclusive-or: it
+/// moves what a rotation moves, and repeating it does not drift.
 std::vector<CeilingVariant> update_variants(Dtype dtype);
 std::vector<CeilingVariant> copy_variants(Dtype dtype);
 

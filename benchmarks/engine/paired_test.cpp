@@ -14,51 +14,13 @@
 #include <vector>
 
 #include "benchmarks/machine/environment.h"
+#include "benchmarks/testing/paired_run.h"
 #include "benchmarks/testing/toys.h"
 #include "benchmarks/workloads/traffic.h"
 
 namespace ropewalk::bench {
 using namespace report;
 namespace {
-
-struct PairedOutcome {
-  int status = -1;
-  std::vector<TimingRow> rows;
-  std::set<std::string> ran;
-  const TimingRow* of(const std::string& kernel) const {
-    for (const TimingRow& row : rows)
-      if (row.kernel == kernel) return &row;
-    return nullptr;
-  }
-};
-
-PairedOutcome run(const std::vector<const rope_kernel*>& kernels,
-                  const std::function<void(PairedPlan&)>& change = {}) {
-  PairedOutcome outcome;
-  PairedPlan plan;
-  plan.workloads = {small_workload("toy/a")};
-  for (const rope_kernel* kernel : kernels)
-    plan.contestants.push_back({kernel, kernel->name, "a toy", ""});
-  plan.rounds = 6;
-  plan.epoch_s = 2e-5;
-  plan.on_row = [&](const TimingRow& row) { outcome.rows.push_back(row); };
-  plan.now_running = [&](const std::string& label) { outcome.ran.insert(label); };
-  if (change) change(plan);
-  outcome.status = run_paired(plan);
-  return outcome;
-}
-
-void expect_broken(const PairedOutcome& outcome, const std::string& kernel,
-                   const std::string& why) {
-  const TimingRow* row = outcome.of(kernel);
-  ASSERT_NE(row, nullptr);
-  EXPECT_EQ(row->outcome, Outcome::broken);
-  EXPECT_NE(row->reason.find(why), std::string::npos) << row->reason;
-  EXPECT_TRUE(row->ns_per_token.empty());
-  EXPECT_TRUE(row->iterations.empty());
-  EXPECT_EQ(row->ns_per_token_median, 0);
-  EXPECT_EQ(row->gb_per_s_median, 0);
-}
 
 TEST(Paired, RoundsStandSideBySide) {
   const rope_kernel first = toy_kernel("first"), second = toy_kernel("second");

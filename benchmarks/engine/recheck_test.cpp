@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <cstring>
 
 #include "benchmarks/engine/cells.h"
@@ -14,7 +16,7 @@ namespace {
 /// `calls` calls.
 std::string judged(const Workload& w,
                    std::int32_t (*apply)(const rope_problem*, const rope_operands*, void*),
-                   std::uint64_t calls = 1) {
+                   std::uint64_t calls = 1, bool drifted = false) {
   rope_kernel kernel = toy_kernel("toy");
   kernel.apply = apply;
   WorkloadData data(w, 1);
@@ -25,7 +27,7 @@ std::string judged(const Workload& w,
   const rope_operands operands = data.operands(true);
   EXPECT_EQ(kernel.apply(&problem, &operands, nullptr), ROPE_OK);
   Oracle oracle;
-  return recheck(kernel, w, data, {data.positions(), 1, calls}, oracle, 3);
+  return recheck(kernel, w, data, {data.positions(), 1, calls, drifted}, oracle, 3);
 }
 
 /// The plain loop on f64 data. Each output is too large by the factor 1 + off.
@@ -105,6 +107,46 @@ TEST(Recheck, BackAndNothingAreTold) {
       const std::string wrong = recheck(kernel, w, data, {data.positions(), expected}, oracle, 3);
       EXPECT_EQ(wrong.empty(), expected == turns) << expected << " and " << turns << ": " << wrong;
     }
+  }
+}
+
+TEST(Recheck, SixteenBitsAreJudgedToo) {
+  const auto half = [](const rope_problem* p, const rope_operands* o, void*) {
+    return p->tensor[0].in_dtype == ROPE_F16 ? rotate_toy<F16>(p, o, p->tokens)
+                                             : rotate_toy<Bf16>(p, o, p->tokens);
+  };
+  const auto no_tail = [](const rope_problem* p, const rope_operands* o, void*) {
+    return p->tensor[0].in_dtype == ROPE_F16 ? rotate_toy<F16>(p, o, p->tokens - 1)
+                                             : rotate_toy<Bf16>(p, o, p->tokens - 1);
+  };
+  for (const Dtype dtype : {Dtype::f16, Dtype::bf16})
+    for (const bool in_place : {true, false}) {
+      Workload w = placed(in_place);
+      w.dtype = dtype;
+      EXPECT_EQ(judged(w, half), "");
+      EXPECT_NE(judged(w, no_tail).find("position 2"), std::string::npos);
+    }
+}
+
+// After many calls of 16 bits.
+TEST(Recheck, WhatDriftedIsHeldToItsLength) {
+  static float factor;
+  const auto scaled = [](const rope_problem* p, const rope_operands* o, void*) {
+    rotate_toy<Bf16>(p, o, p->tokens);
+    auto* const k = static_cast<Bf16*>(o->tensor[1].out);
+    for (int i = 0; i < 2 * 3 * 8; ++i) k[i] = Bf16{factor * float{k[i]}};
+    return std::int32_t{ROPE_OK};
+  };
+  Workload w = placed(true);
+  w.dtype = Dtype::bf16;
+  for (const auto& [times, told] : {std::pair(1.0f, ""),
+                                    {1.03f, "the length of k is another"},
+                                    {0.0f, "no rotation gives"},
+                                    {NAN, "no rotation gives"}}) {
+    factor = times;
+    const std::string wrong = judged(w, scaled, 1000, true);
+    EXPECT_EQ(wrong.empty(), times == 1) << wrong;
+    EXPECT_NE(wrong.find(told), std::string::npos) << wrong;
   }
 }
 
@@ -223,7 +265,8 @@ TEST(Recheck, CallsThatLeftNothingToRotateAreSeen) {
     const rope_problem problem =
         make_problem(w, data.inv_freq(false), ROPE_ANGLES_TABLE, Operation::forward);
     kernel.apply(&problem, &operands, nullptr);
-    const std::string wrong = recheck(kernel, w, data, {data.positions(), 1, 1, token}, oracle, 3);
+    const std::string wrong =
+        recheck(kernel, w, data, {data.positions(), 1, 1, false, token}, oracle, 3);
     EXPECT_EQ(wrong.find("earlier calls left an input that no rotation gives"),
               left >= 0 ? 0 : std::string::npos)
         << left << " " << wrong;

@@ -12,7 +12,6 @@
 #include "base/fingerprint.h"
 #include "base/system/memory_limits.h"
 #include "benchmarks/engine/rounds.h"
-#include "benchmarks/workloads/timed_types.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_shape.h"
 
@@ -22,24 +21,26 @@ namespace {
 constexpr int tail_value = 0xa5;
 
 /// Uniform in [-1, 1).
-template <class Real>
+template <class Data>
 void fill_values(std::byte* to, std::int64_t bytes, std::uint64_t& random) {
-  Real* values = reinterpret_cast<Real*>(to);
-  const std::int64_t count = bytes / static_cast<std::int64_t>(sizeof(Real));
-  for (std::int64_t i = 0; i < count; ++i)
-    values[i] = static_cast<Real>(static_cast<double>(next_random(random) >> 40) * 0x1p-23 - 1.0);
+  Data* values = reinterpret_cast<Data*>(to);
+  const std::int64_t count = bytes / static_cast<std::int64_t>(sizeof(Data));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double value = static_cast<double>(next_random(random) >> 40) * 0x1p-23 - 1.0;
+    values[i] = Data{static_cast<TableOf<Data>>(value)};
+  }
 }
 
-template <class Real>
+template <class Data>
 void fill_table(std::byte* cos, std::byte* sin, std::int64_t rows,
                 const std::vector<double>& inv_freq) {
-  Real* to_cos = reinterpret_cast<Real*>(cos);
-  Real* to_sin = reinterpret_cast<Real*>(sin);
+  Data* to_cos = reinterpret_cast<Data*>(cos);
+  Data* to_sin = reinterpret_cast<Data*>(sin);
   for (std::int64_t position = 0; position < rows; ++position)
     for (const double frequency : inv_freq) {
       const double angle_rad = static_cast<double>(position) * frequency;
-      *to_cos++ = static_cast<Real>(std::cos(angle_rad));
-      *to_sin++ = static_cast<Real>(std::sin(angle_rad));
+      *to_cos++ = Data{static_cast<TableOf<Data>>(std::cos(angle_rad))};
+      *to_sin++ = Data{static_cast<TableOf<Data>>(std::sin(angle_rad))};
     }
 }
 
@@ -103,10 +104,10 @@ WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
   }
   fill_inputs(random);
   const std::int64_t rows = max_position_of(w) + 1;
-  const std::int64_t table_bytes = rows * (w.rotary_dim / 2) * element_bytes(w);
+  const std::int64_t table_bytes = rows * (w.rotary_dim / 2) * table_element_bytes(w);
   cos_ = SealedBytes(table_bytes);
   sin_ = SealedBytes(table_bytes);
-  with_timed_type(w.dtype, [&]<class Data>(std::type_identity<Data>) {
+  with_floating_type(harness::table_dtype(w), [&]<class Data>(std::type_identity<Data>) {
     fill_table<Data>(cos_.data(), sin_.data(), rows, inv_freq_);
   });
   fill_positions(random);
@@ -166,7 +167,7 @@ std::int64_t WorkloadData::disturb(std::uint64_t& random) {
 
 void WorkloadData::fill_inputs(std::uint64_t& random) {
   for (std::size_t i = 0; i < buffers_; ++i)
-    with_timed_type(workload_.dtype, [&]<class Data>(std::type_identity<Data>) {
+    with_floating_type(workload_.dtype, [&]<class Data>(std::type_identity<Data>) {
       fill_values<Data>(pristine_[i].data(), bytes_[i], random);
     });
 }
@@ -178,7 +179,7 @@ void WorkloadData::refill() {
 
 void WorkloadData::poison() {
   if (is_in_place(workload_)) return refill();
-  // All bits are one: a NaN of either type.
+  // All bits are one: a NaN of every type.
   for (std::size_t i = 0; i < buffers_; ++i)
     std::memset(work_[i].data(), 0xff, static_cast<std::size_t>(bytes_[i]));
 }

@@ -7,19 +7,20 @@
 
 namespace ropewalk::bench {
 
-/// Rotates f32 by tables, forward and back, but only the first `tokens` of each batch row.
-inline std::int32_t rotate_toy(const rope_problem* p, const rope_operands* o, std::int64_t tokens) {
+/// Rotates by f32 tables, forward and back, but only the first `tokens` of each batch row.
+template <class Data = float>
+std::int32_t rotate_toy(const rope_problem* p, const rope_operands* o, std::int64_t tokens) {
   const std::int64_t half = p->rotary_dim / 2;
   const float turn = p->operation == ROPE_TRANSPOSE ? -1.0f : 1.0f;
   for_each_token(*p, *o, [&](const Token& token) {
     if (token.index >= tokens) return;
-    for_each_head<float>(*p, *o, token, [&](const Head<float>& head) {
+    for_each_head<Data>(*p, *o, token, [&](const Head<Data>& head) {
       for (std::int64_t i = 0; i < half; ++i) {
         const PairIndex at = pair_index(p->pairing, i, half);
         // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): supports refuses without a table
         const float a = head.in[at.first], b = head.in[at.second], sin = turn * head.sin[i];
-        head.out[at.first] = a * head.cos[i] - b * sin;
-        head.out[at.second] = a * sin + b * head.cos[i];
+        head.out[at.first] = Data{a * head.cos[i] - b * sin};
+        head.out[at.second] = Data{a * sin + b * head.cos[i]};
       }
     });
   });
@@ -30,6 +31,12 @@ inline std::int32_t apply_toy(const rope_problem* p, const rope_operands* o, voi
 }
 inline std::int32_t supports_toy(const rope_problem* p, const char**) {
   return p->tensor[0].in_dtype == ROPE_F32 && p->angle_source == ROPE_ANGLES_TABLE
+             ? ROPE_OK
+             : ROPE_UNSUPPORTED;
+}
+
+inline std::int32_t supports_bf16(const rope_problem* p, const char**) {
+  return p->tensor[0].in_dtype == ROPE_BF16 && p->angle_source == ROPE_ANGLES_TABLE
              ? ROPE_OK
              : ROPE_UNSUPPORTED;
 }

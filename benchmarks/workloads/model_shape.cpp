@@ -17,7 +17,7 @@ namespace ropewalk::bench {
 const char* const shape_help =
     "q= heads of Q, k= heads of K (default: as Q), d= size of a head, kd= size of a head of K "
     "(default: d), rd= rotated elements of a head (default: all), theta= (default: 10000), "
-    "pairing=half_split|interleaved (default: half_split), dtype=f32|f64 (default: f32), "
+    "pairing=half_split|interleaved (default: half_split), dtype=f32|f64|f16|bf16 (default: f32), "
     "in_place=yes|no (default: yes), qo= and ko= where the rotated window of a head of Q and of K "
     "begins (default: 0; ko= as qo= if the heads are equal), position_dtype=i32|i64 (default: "
     "i32), "
@@ -115,7 +115,7 @@ std::string name_of(const Workload& w) {
     out += fmt::format("-at{}-{}", q.rotary_offset, k.rotary_offset);
   if (w.rope_theta != 10000) out += fmt::format("-theta{}", w.rope_theta);
   if (w.pairing == Pairing::interleaved) out += "-interleaved";
-  if (w.dtype == Dtype::f64) out += "-f64";
+  if (w.dtype != Dtype::f32) out += fmt::format("-{}", data_type(w.dtype).word);
   if (!is_in_place(w)) out += "-out-of-place";
   if (w.position_dtype == Dtype::i64) out += "-i64";
   if (w.attention_scale != 0) out += fmt::format("-scale{}", w.attention_scale);
@@ -143,7 +143,7 @@ Workload model_of(const ShapeWords& words) {
   w.rope_theta = words.number_or("theta", w.rope_theta);
   w.pairing = words.is_second("pairing", "half_split", "interleaved") ? Pairing::interleaved
                                                                       : Pairing::half_split;
-  w.dtype = words.is_second("dtype", "f32", "f64") ? Dtype::f64 : Dtype::f32;
+  w.dtype = dtype_of(timed_dtypes[words.choice("dtype", timed_dtypes)]);
   set_in_place(w, !words.is_second("in_place", "yes", "no"));
   if (words.is_second("position_dtype", "i32", "i64")) w.position_dtype = Dtype::i64;
   w.attention_scale = words.number_or("scale", 0);

@@ -145,7 +145,7 @@ TEST(Shape, BadOnesAreRefusedInOneLine) {
   expect_refused("q=4,d=64,theta=nan", "finite");
   expect_refused("q=4,d=64,theta=ten", "must be a number");
   expect_refused("q=4,d=64,pairing=neox", "half_split or interleaved");
-  expect_refused("q=4,d=64,dtype=f16", "f32 or f64");
+  expect_refused("q=4,d=64,dtype=f8", "f32 or f64");
   expect_refused("q=4,d=64,in_place=1", "yes or no");
   expect_refused("q=4,d=64,position_dtype=i16", "i32 or i64");
   expect_refused("q=4,d=64,layout=odd", "packed or head_major or fused or padded");

@@ -65,7 +65,7 @@ inline std::int64_t position_bytes(const Workload& w, std::int64_t positions) {
 inline std::int64_t traffic_bytes(const Workload& w, bool reads_table) {
   const std::int64_t tokens = saturating_product({w.batch, w.tokens});
   const std::int64_t table =
-      reads_table ? saturating_product({tokens, w.rotary_dim, element_bytes(w)}) : 0;
+      reads_table ? saturating_product({tokens, w.rotary_dim, table_element_bytes(w)}) : 0;
   return saturating_sum({ceiling_traffic_bytes(w), table, position_bytes(w, tokens)});
 }
 
@@ -75,14 +75,14 @@ inline std::int64_t working_set_bytes(const Workload& w, bool reads_table) {
   const std::int64_t tokens = saturating_product({w.batch, w.tokens});
   const std::int64_t table_rows = w.scattered ? tokens : w.tokens;
   const std::int64_t table =
-      reads_table ? saturating_product({table_rows, w.rotary_dim, element_bytes(w)}) : 0;
+      reads_table ? saturating_product({table_rows, w.rotary_dim, table_element_bytes(w)}) : 0;
   return saturating_sum({ceiling_working_set_bytes(w), table, position_bytes(w, tokens)});
 }
 
 /// Bytes of the whole table, cos and sin.
 inline std::int64_t table_bytes(const Workload& w) {
   return saturating_product(
-      {saturating_sum({max_position_of(w), 1}), w.rotary_dim, element_bytes(w)});
+      {saturating_sum({max_position_of(w), 1}), w.rotary_dim, table_element_bytes(w)});
 }
 
 /// Number of positions in memory: those of one call, or for a cold workload all positions.

@@ -62,7 +62,7 @@ std::optional<ShapeFault> shape_fault(const Workload& w) {
       std::min(q.rotary_offset, k.rotary_offset) < 0)
     return ShapeFault{"q_heads", "a size is below 1 or an offset below 0"};
   if ((w.pairing != Pairing::half_split && w.pairing != Pairing::interleaved) ||
-      (w.dtype != Dtype::f32 && w.dtype != Dtype::f64) || w.tensors.size() != 2 ||
+      !is_floating(in_contract(w.dtype)) || w.tensors.size() != 2 ||
       w.layout < WorkloadLayout::packed || w.layout > WorkloadLayout::padded ||
       (w.position_dtype != Dtype::i32 && w.position_dtype != Dtype::i64) ||
       w.phase < report::WorkloadPhase::decode || w.phase > report::WorkloadPhase::working_set)

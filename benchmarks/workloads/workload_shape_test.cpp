@@ -55,7 +55,7 @@ TEST(WorkloadShape, FaultsNameTheKey) {
   EXPECT_EQ(with([](Workload& x) { x.tensors[1].heads = 0; }), "q_heads");
   EXPECT_EQ(with([](Workload& x) { x.tensors[1].rotary_offset = -1; }), "q_heads");
   EXPECT_EQ(with([](Workload& x) { x.pairing = Pairing{2}; }), "pairing");
-  EXPECT_EQ(with([](Workload& x) { x.dtype = Dtype::f16; }), "pairing");
+  EXPECT_EQ(with([](Workload& x) { x.dtype = Dtype::i32; }), "pairing");
   EXPECT_EQ(with([](Workload& x) { x.scaling = "spiral"; }), "scaling");
   EXPECT_EQ(with([](Workload& x) { x.scaling = "linear"; }), "scaling");
   EXPECT_EQ(with([](Workload& x) { x.scaling_values.pop_back(); }), "scaling");

@@ -223,7 +223,7 @@ Workload read_workload(const TableEntry& entry) {
   w.source = entry.text("source");
   const bool interleaved = entry.choice("pairing", {"interleaved", "half_split"}) == "interleaved";
   w.pairing = interleaved ? Pairing::interleaved : Pairing::half_split;
-  w.dtype = entry.choice("dtype", {"f32", "f64"}) == "f64" ? Dtype::f64 : Dtype::f32;
+  w.dtype = dtype_of(entry.choice("dtype", {timed_dtypes.begin(), timed_dtypes.end()}));
   set_in_place(w, entry.choice("placement", {"in_place", "out_of_place"}) == "in_place");
   harness::TensorCase &q = w.tensors[0], &k = w.tensors[1];
   q.heads = entry.size("q_heads");

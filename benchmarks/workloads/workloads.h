@@ -1,5 +1,6 @@
 // Workloads: the shapes that are timed, read from TOML. Each names the source of its shape.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -77,8 +78,20 @@ bool in_profile(const Workload& workload, std::string_view profile);
 /// with these parts.
 std::string board_of(const Workload& workload, std::string_view angles);
 
+/// The words of the data types that are timed; the first is the usual one.
+inline constexpr std::array<std::string_view, 4> timed_dtypes{"f32", "f64", "f16", "bf16"};
+/// The type of one of these words.
+inline Dtype dtype_of(std::string_view word) {
+  for (const Dtype type : {Dtype::f64, Dtype::f16, Dtype::bf16})
+    if (data_type(type).word == word) return type;
+  return Dtype::f32;
+}
+
 inline std::int64_t element_bytes(const Workload& workload) {
   return data_type(workload.dtype).bytes;
+}
+inline std::int64_t table_element_bytes(const Workload& workload) {
+  return data_type(harness::table_dtype(workload)).bytes;
 }
 /// The largest position that a call may contain. The table by position has one row more.
 inline std::int64_t max_position_of(const Workload& workload) {

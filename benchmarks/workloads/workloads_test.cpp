@@ -93,7 +93,7 @@ TEST(Workloads, WrongTypesAndWordsNameTheirLine) {
   expect_refused(with("rope_theta", "rope_theta = true"), "toy.toml:13: ", "must be a number");
   expect_refused(with("phase", "phase = \"warp\""), "toy.toml:5: ", "'warp'; allowed: decode");
   expect_refused(with("pairing", "pairing = \"neox\""), "toy.toml:6: ", "half_split");
-  expect_refused(with("dtype", "dtype = \"bf16\""), "toy.toml:7: ", "f32, f64");
+  expect_refused(with("dtype", "dtype = \"f8\""), "toy.toml:7: ", "f32, f64");
   expect_refused(with("placement", "placement = \"here\""), "toy.toml:8: ", "in_place");
   expect_refused(with("positions", "positions = \"any\""), "toy.toml:16: ", "scattered");
   expect_refused(with("profiles", "profiles = \"smoke\""), "toy.toml:17: ", "must be a list");
