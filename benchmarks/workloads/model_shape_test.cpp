@@ -61,9 +61,12 @@ TEST(Shape, ReadsHowTheDataIsHandedOver) {
   const std::string latent = "q=4,k=1,d=96,kd=32,rd=32,qo=64,tokens=1";
   EXPECT_TRUE(has_heads(parse_shape(latent).at(0).tensors[1], 1, 32, 0));
   EXPECT_TRUE(has_heads(parse_shape("q=4,d=96,rd=64,ko=8,tokens=1").at(0).tensors[1], 4, 96, 8));
-  for (std::size_t i = 0; i < layout_words.size(); ++i)
-    EXPECT_EQ(parse_shape("q=4,d=64,tokens=1,layout=" + std::string(layout_words[i])).at(0).layout,
-              static_cast<WorkloadLayout>(i));
+  for (std::size_t i = 0; i < layout_words.size(); ++i) {
+    const std::string layout(layout_words[i]);
+    const Workload one = parse_shape("q=4,d=64,tokens=3,batch=2,layout=" + layout).at(0);
+    EXPECT_EQ(one.layout, static_cast<WorkloadLayout>(i));
+    EXPECT_EQ(one.tensors, case_of(one, 3).tensors) << "what is timed is what is checked";
+  }
 }
 
 TEST(Shape, ALongNameBecomesAShortOne) {

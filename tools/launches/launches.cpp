@@ -101,7 +101,10 @@ int Launches::run(const std::function<void(const VerdictRow&)>& on_verdict,
                   const std::function<void(const TimingRow&)>& on_row) {
   say_plan();
   if (paired()) take_up();
-  if (const int code = run_all(); code != 0) return code;
+  if (const int code = run_all(); code != 0) {
+    say_what_none_takes(stderr);
+    return code;
+  }
   progress_.clear();
   settle();
   for (const VerdictRow& row : gate_.verdicts()) on_verdict(row);
@@ -335,8 +338,17 @@ void Launches::emit(const std::function<void(const TimingRow&)>& on_row) {
   const bool gbench_told = !paired() && !options_.part_of_run;
   if (!options_.quiet && !gbench_told) fmt::print(to, "{}", claims_as_text(claims_of(rows_)));
   if (options_.quiet && !valid_) fmt::print(to, "INVALID\n");
+  say_what_none_takes(to);
   for (const auto& [kernel, why] : gate_.broken())
     fmt::print(to, "BROKEN {}: {}\n", kernel, why.reason);
+}
+
+// With gbench, its filter may leave workloads out as well.
+void Launches::say_what_none_takes(std::FILE* to) const {
+  for (const Workload& w : workloads_)
+    if (paired() && std::none_of(rows_.begin(), rows_.end(),
+                                 [&](const TimingRow& row) { return row.workload == w.name; }))
+      fmt::print(to, "SKIPPED {}: no chosen kernel takes {}\n", w.name, board_of(w, ""));
 }
 
 int Launches::exit_code() const {

@@ -2,6 +2,7 @@
 // it times. It is restarted without the kernels that failed.
 #pragma once
 #include <chrono>
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <set>
@@ -55,6 +56,7 @@ class Launches {
   void take_up();
   void take(report::TimingRow row);
   void settle();
+  void say_what_none_takes(std::FILE* to) const;
   void emit(const std::function<void(const report::TimingRow&)>& on_row);
   void say_plan() const;
   std::string time_left(std::int64_t launch, const std::string& label);

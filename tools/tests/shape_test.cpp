@@ -147,4 +147,20 @@ TEST(BenchShape, TimesEveryLayoutAndWindow) {
   EXPECT_EQ(rows_that_are("BROKEN", r) + rows_that_are("SKIPPED", r), 0u) << r.out;
 }
 
+TEST(OneShape, SixteenBitsAreTimedAndATypeThatNoKernelTakesIsTold) {
+  const std::string bench =
+      "bench --profile smoke --no-cuda --rounds 6 --launches 1 --shape q=2,k=1,d=8,tokens=1,dtype=";
+  const Result none = ropewalk(bench + "bf16 --kernel complex");
+  EXPECT_EQ(none.code, 3) << none.out << none.err;
+  EXPECT_TRUE(contains(none.err,
+                       "SKIPPED shape-q2-k1-d8-bf16/t1-b1: no chosen kernel takes half_split / "
+                       "bf16 / in place"))
+      << none.err;
+  for (const std::string type : {"f16", "bf16"}) {
+    const Result r = ropewalk(bench + type + " --kernel plain");
+    EXPECT_TRUE(contains(r.out, "half_split / " + type + " / in place / table; to plain")) << r.out;
+    EXPECT_FALSE(contains(r.out, "SKIPPED shape") || contains(r.out, "BROKEN")) << r.out;
+  }
+}
+
 }  // namespace
