@@ -1,5 +1,6 @@
 #include "harness/worker/interpreter.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +12,15 @@
 #include "harness/process/script_host.h"
 
 namespace ropewalk::harness {
+namespace {
+
+// The list LD_PRELOAD ends a path at a space or a colon. Such a file is named by its descriptor.
+std::string preloadable(const std::string& file) {
+  if (file.find_first_of(" :") == std::string::npos) return file;
+  return "/proc/self/fd/" + std::to_string(open(file.c_str(), O_RDONLY));
+}
+
+}  // namespace
 
 std::string become_interpreter(const WorkerArguments& arguments) {
   if (arguments.library.empty())
@@ -36,7 +46,10 @@ std::string become_interpreter(const WorkerArguments& arguments) {
   for (const char* pool : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC",
                            "TORCHINDUCTOR_COMPILE_THREADS"})
     setenv(pool, "1", 0);
-  setenv("LD_PRELOAD", arguments.library.c_str(), 1);  // its allocator comes first (heap_watch.h)
+  // The library's allocator comes first (heap_watch.h). worker.py gives the user's list back.
+  const char* users = std::getenv("LD_PRELOAD");
+  const std::string preloaded = preloadable(arguments.library);
+  setenv("LD_PRELOAD", users == nullptr ? preloaded.c_str() : (preloaded + ":" + users).c_str(), 1);
   execvp(argv[0], argv.data());
   return "cannot start " + interpreter + ": " + strerror(errno);
 }

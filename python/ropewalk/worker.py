@@ -40,8 +40,10 @@ def unfit():
 
 
 def main():
-    # Of this process only, not of those that a kernel starts.
-    os.environ.pop("LD_PRELOAD", None)
+    # Ours is of this process only, not of those that a kernel starts.
+    users = os.environ.pop("LD_PRELOAD", "").split(":")[1:]
+    if users:
+        os.environ["LD_PRELOAD"] = ":".join(users)
     # Before jax is imported: no work in threads of its own, no search for devices.
     os.environ.setdefault("JAX_CPU_ENABLE_ASYNC_DISPATCH", "false")
     os.environ.setdefault("JAX_PLATFORMS", "cpu")

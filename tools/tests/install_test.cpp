@@ -93,6 +93,11 @@ TEST_F(Installed, KernelsInPythonNeedNothingOfTheTree) {
           "--python " +
           python + " --plugin " + quoted(prefix / "share/doc/ropewalk/docs/python/numpy_rope.py"));
   EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_EQ(r.err, "") << "the library is preloaded, whatever its path";
+  const Result needed =
+      shell("readelf -d " + quoted(prefix / ROPEWALK_INSTALLED_PLUGINS "/libropewalk_worker.so") +
+            " | grep -E 'NEEDED.*lib(stdc|gcc|fmt|toml|benchmark)'");
+  EXPECT_EQ(needed.out, "") << "a Python environment has another libstdc++";
 }
 
 TEST_F(Installed, PackageBuildsTheExampleAndAProjectInC) {
