@@ -2,8 +2,10 @@
 
 #include <cxxabi.h>
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <new>
 #include <stdexcept>
@@ -95,6 +97,16 @@ std::string thrown_by(Code&& code) {
 std::string changed_floats(const FloatState& before, const FloatState& after) {
   return fmt::format("left the floating-point environment changed: {} became {}", before.text(),
                      after.text());
+}
+
+/// Bytes of the heap in use, if the C library tells.
+std::int64_t heap_bytes() {
+#if defined(__GLIBC__)
+  const struct mallinfo2 now = mallinfo2();
+  return static_cast<std::int64_t>(now.uordblks + now.hblkhd);
+#else
+  return 0;
+#endif
 }
 
 /// Runs a function other than apply. Returns in words what it threw, or what it changed in this
@@ -243,8 +255,13 @@ class KernelCell final : public Cell {
     row.workspace_bytes = static_cast<std::int64_t>(workspace_bytes);
     for (int i = 0; i <= (plan_.alternates ? 1 : 0); ++i) {
       if (kernel_.prepare == nullptr) continue;
-      if (const std::int32_t status = kernel_.prepare(&calls_[i].problem, &calls_[i].state);
-          status != ROPE_OK)
+      const std::int64_t held = heap_bytes();
+      const auto begin = std::chrono::steady_clock::now();
+      const std::int32_t status = kernel_.prepare(&calls_[i].problem, &calls_[i].state);
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+      row.prepare_s += took.count();
+      row.kept_bytes += std::max<std::int64_t>(heap_bytes() - held, 0);
+      if (status != ROPE_OK)
         return refuse(Outcome::broken, fmt::format("prepare returned {}{}", status, why_failed()));
       ++prepared_count_;
     }

@@ -157,6 +157,25 @@ TEST(Paired, WhoTurnsWrongWhileTimedIsBrokenAndTheRestComplete) {
     }
 }
 
+TEST(Paired, WhatPrepareTakesStandsInTheRow) {
+  rope_kernel slow = toy_kernel("slow");
+  slow.prepare = [](const rope_problem*, void** state) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(6));
+    *state = new std::vector<char>(1 << 20);
+    return std::int32_t{ROPE_OK};
+  };
+  slow.release = [](void* state) { delete static_cast<std::vector<char>*>(state); };
+  const rope_kernel good = toy_kernel("good");
+  const PairedOutcome outcome = run({&good, &slow});
+  EXPECT_GE(outcome.of("slow")->prepare_s, 0.012) << "two states, as it turns forward and back";
+  EXPECT_NE(words_beside(*outcome.of("slow")).find("prepare takes"), std::string::npos);
+  EXPECT_EQ(outcome.of("good")->prepare_s, 0);
+  EXPECT_EQ(outcome.of("good")->kept_bytes, 0);
+#if defined(__GLIBC__) && !defined(ROPEWALK_SANITIZED)
+  EXPECT_GE(outcome.of("slow")->kept_bytes, 2 << 20);
+#endif
+}
+
 // Returns its old output if the first and last elements look as they did.
 std::int32_t apply_memo(const rope_problem* p, const rope_operands* o, void*) {
   static std::array<float, 8> seen;

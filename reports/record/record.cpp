@@ -96,6 +96,8 @@ void each_field(Row& row, Visit&& visit) {
   visit("judged_on", row.judged_on);
   visit("heap_calls", row.heap_calls);
   visit("mapped_bytes", row.mapped_bytes);
+  visit("prepare_s", row.prepare_s);
+  visit("kept_bytes", row.kept_bytes);
   visit("spin_ns_before", row.spin_ns_before);
   visit("spin_ns_after", row.spin_ns_after);
   visit("involuntary_switches", row.involuntary_switches);

@@ -89,7 +89,7 @@ inline std::string words_beside(const VerdictRow& row) {
   return words_beside(row.judged_on, row.declared);
 }
 struct TimingRow;
-/// The same with what the calls of an interpreted kernel allocate.
+/// The same with what the calls of an interpreted kernel allocate, and with a long prepare.
 std::string words_beside(const TimingRow& row);
 
 /// One contestant on one workload in one launch. A launch is a fresh process.
@@ -123,6 +123,10 @@ struct TimingRow {
   /// What an interpreted kernel does in one call: calls of the allocator, and bytes that it maps
   /// and keeps.
   double heap_calls = 0, mapped_bytes = 0;
+  /// What the kernel's prepare takes, for all states of one set, and the bytes of the heap that it
+  /// keeps.
+  double prepare_s = 0;
+  std::int64_t kept_bytes = 0;
   // The counters of what disturbed the rounds.
   /// The time of one step in a chain of multiplications, in ns, just before and just after the
   /// group's rounds. The two differ if the clock rate changed. 0 means not probed.

@@ -31,10 +31,16 @@ std::string words_beside(const std::string& judged_on) {
 }
 
 std::string words_beside(const TimingRow& row) {
-  const std::string words = words_beside(row.judged_on);
-  if (!words.starts_with(interpreted) || row.ns_per_token.empty()) return words;
-  return fmt::format("{}; {} calls of malloc and {} bytes mapped a call", words,
-                     std::llround(row.heap_calls), std::llround(row.mapped_bytes));
+  std::string words = words_beside(row.judged_on);
+  if (row.ns_per_token.empty()) return words;
+  if (words.starts_with(interpreted))
+    words += fmt::format("; {} calls of malloc and {} bytes mapped a call",
+                         std::llround(row.heap_calls), std::llround(row.mapped_bytes));
+  constexpr double long_s = 0.01;
+  if (row.prepare_s >= long_s)
+    words += fmt::format("{}prepare takes {:.2g} s and keeps {} KiB", words.empty() ? "" : "; ",
+                         row.prepare_s, row.kept_bytes >> 10);
+  return words;
 }
 
 std::string words_beside(const std::string& judged_on, const std::string& declared) {

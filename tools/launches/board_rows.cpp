@@ -39,7 +39,7 @@ bool has_possible_numbers(const TimingRow& row) {
                      [](std::int64_t calls) { return calls > 0; }) &&
          is_count(row.ns_per_token_median) && is_count(row.gb_per_s_median) &&
          is_count(row.spin_ns_before) && is_count(row.spin_ns_after) &&
-         is_count(row.off_cpu_share) && is_count(row.heap_calls) &&
+         is_count(row.off_cpu_share) && is_count(row.heap_calls) && is_count(row.prepare_s) &&
          std::isfinite(row.mapped_bytes) && std::isfinite(row.steal_ms);
 }
 
