@@ -130,8 +130,7 @@ std::string path_of(const std::string& file) {
 
 // The list of kernels that a file in an interpreter's language offers.
 const rope_kernel_list* run_script(const std::string& path) {
-  if (script_host == nullptr)
-    throw std::runtime_error("needs a worker that Python hosts, and this one it does not");
+  if (script_host == nullptr) throw std::runtime_error("needs a worker that Python hosts");
   char error[1024] = "";
   const rope_kernel_list* list = script_host->load(path.c_str(), error, sizeof error);
   if (list == nullptr) throw std::runtime_error(error);

@@ -1,5 +1,5 @@
 // Kernels in an interpreter's language. The interpreter hosts the worker: it loads the worker as a
-// library (tools/worker_library.cpp), and hands these functions over.
+// library (tools/host/worker_library.cpp), and hands these functions over.
 #pragma once
 #include <cstdlib>
 #include <string>
