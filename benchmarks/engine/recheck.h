@@ -18,8 +18,9 @@ struct Expected {
   /// The number of calls, in place, forward and back in turn, that led to this result. The bound of
   /// n > 1 calls is 1.5 n times that of one call (docs/decisions/0036).
   std::uint64_t calls = 1;
-  /// So many calls of 16-bit data that n roundings say nothing. Only NaN, the elements outside the
-  /// window and, within 1 %, the length of Q and of K are judged.
+  /// Several calls of 16-bit data in place, each of which rounded. Only the elements outside the
+  /// window are judged and, if the kernel declares no error_bound, NaN and the length of Q and of K
+  /// within 1 %, where they have 64 pairs.
   bool drifted = false;
   std::int64_t token = 0;  ///< an index in the whole batch; this token is always judged
 };

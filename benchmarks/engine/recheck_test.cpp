@@ -16,9 +16,10 @@ namespace {
 /// `calls` calls.
 std::string judged(const Workload& w,
                    std::int32_t (*apply)(const rope_problem*, const rope_operands*, void*),
-                   std::uint64_t calls = 1, bool drifted = false) {
+                   std::uint64_t calls = 1, bool drifted = false, double error_bound = 0) {
   rope_kernel kernel = toy_kernel("toy");
   kernel.apply = apply;
+  kernel.error_bound = error_bound;
   WorkloadData data(w, 1);
   data.refresh(7);
   data.poison();
@@ -134,11 +135,12 @@ TEST(Recheck, WhatDriftedIsHeldToItsLength) {
   const auto scaled = [](const rope_problem* p, const rope_operands* o, void*) {
     rotate_toy<Bf16>(p, o, p->tokens);
     auto* const k = static_cast<Bf16*>(o->tensor[1].out);
-    for (int i = 0; i < 2 * 3 * 8; ++i) k[i] = Bf16{factor * float{k[i]}};
+    for (int i = 0; i < p->batch * p->tokens * 8; ++i) k[i] = Bf16{factor * float{k[i]}};
     return std::int32_t{ROPE_OK};
   };
-  Workload w = placed(true);
-  w.dtype = Dtype::bf16;
+  Workload w = placed(true), few = w;
+  w.dtype = few.dtype = Dtype::bf16;
+  w.tokens = 8;  // 64 pairs of K
   for (const auto& [times, told] : {std::pair(1.0f, ""),
                                     {1.03f, "the length of k is another"},
                                     {0.0f, "no rotation gives"},
@@ -147,7 +149,10 @@ TEST(Recheck, WhatDriftedIsHeldToItsLength) {
     const std::string wrong = judged(w, scaled, 1000, true);
     EXPECT_EQ(wrong.empty(), times == 1) << wrong;
     EXPECT_NE(wrong.find(told), std::string::npos) << wrong;
+    EXPECT_EQ(judged(w, scaled, 1000, true, 16), "") << "a declared error may grow";
   }
+  factor = 1.03f;
+  EXPECT_EQ(judged(few, scaled, 1000, true), "") << "chance may do so to few pairs";
 }
 
 TEST(Recheck, TheWindowAloneMayChange) {
