@@ -4,8 +4,6 @@
 
 #include <stdexcept>
 
-#include "harness/watch/heap_watch.h"
-
 namespace ropewalk::bench {
 using namespace harness;
 namespace {
@@ -23,9 +21,7 @@ void ProcessWatch::begin(const rope_kernel* kernel) {
 }
 
 void ProcessWatch::end(bool refused) {
-  heap_calls_ =
-      static_cast<std::int64_t>(harness::heap_calls());  // first: the code below allocates
-  std::string seen = end_heap_watch();
+  std::string seen = end_heap_watch();  // first, since the code below allocates
   const std::string ran = state_.end_alone();
   if (refused || may_allocate_ || state_.others_ran()) seen.clear();
   append(seen, ran);

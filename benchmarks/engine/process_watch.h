@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "harness/watch/heap_watch.h"
 #include "harness/watch/output_watch.h"
 #include "harness/watch/process_state.h"
 
@@ -22,7 +23,9 @@ class ProcessWatch {
   void end(bool refused);
   /// What an interpreted kernel did between the two, as it may: calls of the allocator, and bytes
   /// by which the mapped memory grew. 0 for other kernels.
-  std::int64_t heap_calls() const { return may_allocate_ ? heap_calls_ : 0; }
+  std::int64_t heap_calls() const {
+    return may_allocate_ ? static_cast<std::int64_t>(harness::heap_calls()) : 0;
+  }
   std::int64_t mapped_bytes() const { return may_allocate_ ? state_.mapped_bytes() : 0; }
 
   /// Call it after functions of a kernel that may not print, outside of begin() and end():
@@ -34,7 +37,6 @@ class ProcessWatch {
  private:
   void compare(const std::string& what_ran, const std::string& seen);
 
-  std::int64_t heap_calls_ = 0;
   bool may_allocate_ = false;
   harness::ProcessState state_;
   harness::OutputWatch output_;

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <bit>
+#include <cstdint>
 
 #include "benchmarks/testing/paired_run.h"
 
@@ -33,6 +35,22 @@ TEST(Paired, SixteenBitsAreTimedAndWhatIsWrongWhileTimedIsBroken) {
     EXPECT_NE(outcome.of("good")->board.find("bf16"), std::string::npos);
     expect_broken(outcome, "late", "is not rotated");
   }
+}
+
+// It shrinks to nothing in an epoch, and is right by what it declares.
+TEST(Paired, ATruncatingKernelThatSaysSoIsTimed) {
+  rope_kernel kernel = toy_kernel("truncates");
+  kernel.supports = supports_bf16;
+  kernel.error_bound = 16;
+  kernel.apply = [](const rope_problem* p, const rope_operands* o, void*) {
+    return rotate_toy<Bf16>(p, o, p->tokens, [](float x) {
+      return Bf16{std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) & 0xffff0000u)};
+    });
+  };
+  const PairedOutcome outcome =
+      run({&kernel}, [](PairedPlan& p) { p.workloads[0].dtype = Dtype::bf16; });
+  ASSERT_NE(outcome.of("truncates"), nullptr);
+  EXPECT_EQ(outcome.of("truncates")->outcome, Outcome::measured) << outcome.of("truncates")->reason;
 }
 
 }  // namespace

@@ -7,9 +7,11 @@
 
 namespace ropewalk::bench {
 
-/// Rotates by f32 tables, forward and back, but only the first `tokens` of each batch row.
-template <class Data = float>
-std::int32_t rotate_toy(const rope_problem* p, const rope_operands* o, std::int64_t tokens) {
+/// Rotates by f32 tables, forward and back, but only the first `tokens` of each batch row. `round`
+/// makes the type of the data of an f32 result.
+template <class Data = float, class Round>
+std::int32_t rotate_toy(const rope_problem* p, const rope_operands* o, std::int64_t tokens,
+                        Round&& round) {
   const std::int64_t half = p->rotary_dim / 2;
   const float turn = p->operation == ROPE_TRANSPOSE ? -1.0f : 1.0f;
   for_each_token(*p, *o, [&](const Token& token) {
@@ -19,12 +21,16 @@ std::int32_t rotate_toy(const rope_problem* p, const rope_operands* o, std::int6
         const PairIndex at = pair_index(p->pairing, i, half);
         // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): supports refuses without a table
         const float a = head.in[at.first], b = head.in[at.second], sin = turn * head.sin[i];
-        head.out[at.first] = Data{a * head.cos[i] - b * sin};
-        head.out[at.second] = Data{a * sin + b * head.cos[i]};
+        head.out[at.first] = round(a * head.cos[i] - b * sin);
+        head.out[at.second] = round(a * sin + b * head.cos[i]);
       }
     });
   });
   return ROPE_OK;
+}
+template <class Data = float>
+std::int32_t rotate_toy(const rope_problem* p, const rope_operands* o, std::int64_t tokens) {
+  return rotate_toy<Data>(p, o, tokens, [](float x) { return Data{x}; });
 }
 inline std::int32_t apply_toy(const rope_problem* p, const rope_operands* o, void*) {
   return rotate_toy(p, o, p->tokens);

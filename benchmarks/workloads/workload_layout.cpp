@@ -7,11 +7,9 @@ namespace ropewalk::bench {
 using namespace harness;
 
 void lay_out(Workload& w) {
-  const bool in_place = is_in_place(w);
   lay_plainly(w);
   if (w.layout == WorkloadLayout::fused) fuse(w);
   for (TensorCase& t : w.tensors) {
-    t.in_place = in_place;
     if (w.layout == WorkloadLayout::head_major) t.in = t.out = head_major_strides(w, t);
     if (w.layout == WorkloadLayout::padded) t.in = t.out = padded_strides(w, t, padded_gap);
   }

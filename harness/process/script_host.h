@@ -38,18 +38,10 @@ inline bool is_script(std::string_view file) {
 }
 
 /// The interpreter of scripts, as --python or the user's environment names it.
-inline const char* script_interpreter_variable = "ROPEWALK_PYTHON";
+inline constexpr const char* script_interpreter_variable = "ROPEWALK_PYTHON";
 inline std::string script_interpreter() {
   const char* given = std::getenv(script_interpreter_variable);
   return given != nullptr && *given != 0 ? given : "python3";
-}
-
-/// The command line that judges a case again, of this text and plugin.
-inline std::string replay_line(const std::string& case_text, std::string_view plugin) {
-  const std::string interpreter = script_interpreter();
-  const bool tells = is_script(plugin) && interpreter != "python3";
-  return "ropewalk replay " + (tells ? "--python " + interpreter + " " : "") + "'" + case_text +
-         "'";
 }
 
 }  // namespace ropewalk::harness

@@ -18,7 +18,7 @@ void begin_heap_watch();
 /// variables at their first use.
 bool loader_has_allocated();
 
-/// The number of calls since the watch began.
+/// The number of calls in the present watch, or in the last one.
 std::uint64_t heap_calls();
 
 /// Ends the watch. Returns what was called, in words; empty: nothing.

@@ -10,7 +10,6 @@
 
 #include "harness/cases/checked.h"
 #include "harness/judge/judge.h"
-#include "harness/process/script_host.h"
 #include "properties/property.h"
 #include "properties/search/share_out.h"
 #include "properties/search/verify.h"

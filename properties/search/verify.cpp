@@ -32,6 +32,13 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
+// The words that choose the interpreter of a plugin, unless it is the usual one.
+std::string python_words(const std::string& plugin) {
+  const std::string interpreter = script_interpreter();
+  return is_script(plugin) && interpreter != "python3" ? "--python " + quoted(interpreter) + " "
+                                                       : "";
+}
+
 VerdictRow row_for(const KernelFacts& facts) {
   VerdictRow row;
   row.kernel = facts.name;
@@ -165,8 +172,9 @@ class Combination {
   std::string whole_property(const VerdictRow& row, const RunLimits& limits) const {
     std::string plugin = row.plugin.empty() ? "" : " --plugin " + quoted(row.plugin), shape;
     for (const std::string& word : plan_.shape_options) shape += " " + quoted(word);
-    return fmt::format("ropewalk verify{} --kernel {} --property {} --cases {} --seed {}{}", plugin,
-                       row.kernel, row.property, limits.cases, plan_.seed, shape);
+    return fmt::format("ropewalk verify{} {}--kernel {} --property {} --cases {} --seed {}{}",
+                       plugin, python_words(row.plugin), row.kernel, row.property, limits.cases,
+                       plan_.seed, shape);
   }
 
   Subject& subject_;
@@ -198,6 +206,10 @@ VerdictRow died_when_asked(const KernelFacts& facts, const Probe& probe) {
 }
 
 }  // namespace
+
+std::string replay_line(const std::string& case_text, const std::string& plugin) {
+  return "ropewalk replay " + python_words(plugin) + "'" + case_text + "'";
+}
 
 std::int64_t cases_of(Profile profile) {
   switch (profile) {

@@ -48,6 +48,9 @@ void verify_kernel(harness::Subject& subject, const VerifyPlan& plan,
                    const std::function<void(const report::VerdictRow&)>& on_row,
                    const std::function<void(const std::string&)>& on_progress);
 
+/// The command line that judges a case again, of this text and plugin.
+std::string replay_line(const std::string& case_text, const std::string& plugin);
+
 /// The result of running the case of a replay line once: the finding, with its margin, and what
 /// judged it.
 struct Replayed {

@@ -97,6 +97,11 @@ class Kernel:
         for word in ("name", "summary", "source"):
             value = getattr(self, word)
             _require(value is None or isinstance(value, str), f"{word}={value!r} is not a text")
+        # It replaces functions of triton.language while a kernel runs.
+        _require(
+            not (self.interpreter and self.thread_safe),
+            "interpreter=True needs thread_safe=False: Triton's interpreter is not",
+        )
         name, bound, dtypes = self.name, self.error_bound, self.dtypes
         _require(
             re.fullmatch("[a-z0-9_]{1,63}", name), f"name={name!r} needs 1 to 63 of a-z, 0-9 and _"

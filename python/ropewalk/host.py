@@ -200,9 +200,6 @@ def get_ready(kernel):
     """Makes the array library of a kernel begin whatever it would begin in a first call."""
     if kernel.interpreter and os.environ.get("TRITON_INTERPRET") != "1":
         raise KernelError('interpreter=True: set os.environ["TRITON_INTERPRET"] = "1" first')
-    if kernel.interpreter and kernel.thread_safe:
-        # It replaces functions of triton.language while a kernel runs.
-        raise KernelError("interpreter=True needs thread_safe=False: Triton's interpreter is not")
     if kernel.arrays not in libraries:
         libraries[kernel.arrays] = LIBRARIES[kernel.arrays]()
     libraries[kernel.arrays].begin(kernel)
