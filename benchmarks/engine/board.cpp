@@ -92,17 +92,19 @@ void time_watched(benchmark::State& state, Cell& cell, Session& session) {
   session.watch.check_printing("prepare");
   if (!is_ready) return refuse();
   const std::int64_t calls = state.max_iterations;
+  std::uint64_t random = fresh_seed();
+  const Epoch epoch = cell.draw_epoch(calls, random);
   std::chrono::duration<double> elapsed{};
   while (state.KeepRunningBatch(calls)) {
     session.watch.begin(cell.kernel());
     const auto start = std::chrono::steady_clock::now();
-    const bool all_ran = cell.run(calls);
+    const bool all_ran = cell.run(epoch);
     elapsed = std::chrono::steady_clock::now() - start;
     session.watch.end(!all_ran);
     if (!all_ran || !cell.keeps_arguments()) return refuse();
     state.SetIterationTime(elapsed.count());
   }
-  if (cell.judge(session.oracle, fresh_seed())) ++cell.row.reverified;
+  if (cell.judge(session.oracle, random)) ++cell.row.reverified;
   session.watch.check("apply");
   if (cell.refusal) return refuse();
   // Iteration-invariant rates are divided by the manual time of one call.

@@ -40,8 +40,18 @@ bool Cell::ready(bool refill) {
   }
   if (refusal) return false;
   if (refill) lazy_.here().refill();
-  start_over();
+  call_count_ = 0;
+  is_changed_ = false;
   return true;
+}
+
+Epoch Cell::draw_epoch(std::int64_t calls, std::uint64_t& random) {
+  constexpr std::int64_t last_calls = 8;
+  lazy_.here().draw_change(random);
+  const std::int64_t among = next_random(random) % 2 == 0 ? calls : std::min(calls, last_calls);
+  const auto after = static_cast<std::int64_t>(next_random(random) % std::uint64_t(among));
+  const std::int64_t before = calls - 1 - after;
+  return {calls, is_in_place(workload_) ? before - before % 2 : before};
 }
 
 namespace {
@@ -76,7 +86,7 @@ TimingRow known_ceiling_row(const Workload& w, const std::string& variant, bool 
   return row;
 }
 
-constexpr std::uint64_t few_calls = 4;  // before a judged one
+constexpr std::uint64_t few_calls = 4;  // before one more
 constexpr std::int64_t workspace_bytes_max = std::int64_t{1} << 30;
 
 /// Runs a kernel's code. Returns in words what it threw; empty if it threw nothing.
@@ -128,18 +138,16 @@ class KernelCell final : public Cell {
       : Cell(workload, data), kernel_(kernel), plan_(plan) {}
   ~KernelCell() override { release(); }
 
-  bool run(std::int64_t n) override {
+  bool run(const Epoch& epoch) override {
     std::int32_t status = ROPE_OK;
     const std::uint64_t mask = plan_.alternates ? 1 : 0;
-    const bool cold = workload_.cold;
     const FloatState before = FloatState::now();
     const std::string thrown = thrown_by([&] {
-      for (std::int64_t i = 0; i < n && status == ROPE_OK; ++i) {
-        const Call& call = calls_[call_count_++ & mask];
-        if (cold) hand_over(lazy_.here().next_positions());
+      make_calls(epoch, mask + 1, [&](std::uint64_t i) {
+        const Call& call = calls_[i & mask];
         status = kernel_.apply(&call.problem, &operands_, call.state);
-        __asm__ volatile("" ::: "memory");
-      }
+        return status == ROPE_OK;
+      });
     });
     const FloatState after = FloatState::now();
     before.restore();
@@ -158,6 +166,7 @@ class KernelCell final : public Cell {
     if (wrong.empty() && !same_bytes(operands_, shown_))
       wrong = "apply wrote into its rope_operands";
     if (!workspace_.is_whole()) wrong = "apply wrote past the end of its workspace";
+    if (!lazy_.here().positions_are_whole()) wrong = "apply wrote into its positions";
     if (!lazy_.here().outputs_are_whole()) wrong = "apply wrote past the end of an output";
     if (!wrong.empty()) refuse(Outcome::broken, wrong + " while timed");
     return !refusal;
@@ -174,24 +183,16 @@ class KernelCell final : public Cell {
 
   bool judge(Oracle& oracle, std::uint64_t seed) override {
     if (call_count_ == 0) return false;
-    const bool moves_on = is_in_place(workload_);  // each call took what the one before had left
-    // Each call in place rounds 16-bit data, so a bound of many calls would forbid nothing. A few
-    // calls only lead to an input that is still near the given one.
-    const bool rounds = moves_on && element_bytes(workload_) == 2;
-    Expected left{positions(), moves_on && call_count_ % 2 == 0 ? 0 : 1, moves_on ? call_count_ : 1,
-                  rounds && call_count_ > 1};
-    if ((!moves_on || plan_.alternates) && !holds(oracle, seed, left)) return false;
-    // Like an epoch that ends early. This finds a kernel that answers from what an earlier call
-    // left.
-    const std::uint64_t calls =
-        next_random(seed) % (rounds ? std::min(few_calls, call_count_) : call_count_) + 1;
-    lazy_.here().poison();
-    start_over();
-    if (!run(static_cast<std::int64_t>(calls)) || !keeps_arguments()) return false;
-    const int turns = plan_.alternates && calls % 2 == 1 ? -1 : 1;
-    const std::int64_t token = lazy_.here().disturb(seed);
-    return run(1) && keeps_arguments() &&
-           holds(oracle, seed, {positions(), turns, 1, false, token});
+    // In place many calls of 16-bit data, or all forward, leave what no bound can tell.
+    const bool drifts =
+        is_in_place(workload_) && (!plan_.alternates || element_bytes(workload_) == 2);
+    if (drifts && call_count_ > 1 && !holds(oracle, seed, true)) return false;
+    if (!drifts || call_count_ == 1) return holds_turned(oracle, seed);
+    const auto calls = static_cast<std::int64_t>(next_random(seed) % few_calls + 2);
+    Epoch few = draw_epoch(calls, seed);
+    if (!plan_.alternates) few.change_before = Epoch::none;  // each call is given another input
+    ready();
+    return run(few) && keeps_arguments() && holds_turned(oracle, seed);
   }
 
   const rope_kernel* kernel() const override { return &kernel_; }
@@ -209,19 +210,31 @@ class KernelCell final : public Cell {
     return {};
   }
 
-  const std::int32_t* positions() const { return positions_; }  // of the last call
-  void hand_over(const std::int32_t* positions) {
-    positions_ = positions;
-    operands_.positions = shown_.positions = lazy_.here().handed(positions);
+  /// The same, where the calls left an exact value. What was never turned looks like what was
+  /// turned back, so then one call more is made and judged.
+  bool holds_turned(Oracle& oracle, std::uint64_t seed) {
+    if (!holds(oracle, seed, false)) return false;
+    if (!plan_.alternates || call_count_ % 2 == 1) return true;
+    return run({}) && keeps_arguments() && holds(oracle, seed, false);
   }
-
-  bool holds(Oracle& oracle, std::uint64_t seed, const Expected& expected) {
-    const std::string wrong = recheck(kernel_, workload_, lazy_.here(), expected, oracle, seed);
+  /// Judges what the calls since ready() left.
+  bool holds(Oracle& oracle, std::uint64_t seed, bool drifted) {
+    WorkloadData& data = lazy_.here();
+    if (is_changed_) data.take_change();
+    Expected expected;
+    expected.drifted = drifted;
+    if (is_in_place(workload_)) expected.calls = call_count_;
+    const std::uint64_t turns = !is_in_place(workload_) ? 1
+                                : plan_.alternates      ? call_count_ % 2
+                                : drifted               ? 0
+                                                        : call_count_;
+    for (std::uint64_t i = 0; i < turns; ++i)
+      expected.turned_by.push_back(data.positions(static_cast<std::int64_t>(i)));
+    const std::string wrong = recheck(kernel_, workload_, data, expected, oracle, seed);
     if (!wrong.empty()) refuse(Outcome::broken, "while timed: " + wrong);
     return wrong.empty();
   }
 
-  void start_over() override { call_count_ = 0; }
   void prepare() override {
     std::string wrong = entered("prepare", [&] { begin_states(); });
     if (wrong.empty()) wrong = changed_problem("prepare");
@@ -232,7 +245,6 @@ class KernelCell final : public Cell {
     const auto& inv_freq = data.inv_freq(kernel_.angle_contract == ROPE_CONTRACT_F32_ANGLE);
     const std::int32_t angles = plan_.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ;
     operands_ = data.operands(plan_.table);
-    positions_ = data.positions();
     std::size_t workspace_bytes = 0;
     for (int i = 0; i <= (plan_.alternates ? 1 : 0); ++i) {
       calls_[i].problem = make_problem(workload_, inv_freq, angles,
@@ -272,10 +284,8 @@ class KernelCell final : public Cell {
   KernelPlan plan_;
   Call calls_[2];
   rope_operands operands_{}, shown_{};  // compared as a problem is
-  const std::int32_t* positions_ = nullptr;
   AlignedBytes workspace_;
   int prepared_count_ = 0, shown_count_ = 0;
-  std::uint64_t call_count_ = 0;
 };
 
 class RefusedCell final : public Cell {
@@ -283,7 +293,7 @@ class RefusedCell final : public Cell {
   RefusedCell(const Refusal& why, const Workload& workload, LazyData& data) : Cell(workload, data) {
     refuse(why.outcome, why.reason);
   }
-  bool run(std::int64_t) override { return false; }
+  bool run(const Epoch&) override { return false; }
 
  private:
   void prepare() override {}
@@ -293,11 +303,12 @@ class CeilingCell final : public Cell {
  public:
   CeilingCell(const Workload& workload, LazyData& data, std::string variant)
       : Cell(workload, data), wanted_(std::move(variant)) {}
-  bool run(std::int64_t n) override {
-    for (std::int64_t i = 0; i < n; ++i) {
+  bool run(const Epoch& epoch) override {
+    const std::uint64_t every = is_in_place(workload_) && !workload_.cold ? 2 : 1;  // as kernels
+    make_calls(epoch, every, [&](std::uint64_t) {
       for (const CeilingSpan& span : spans_) pass_(span);
-      __asm__ volatile("" ::: "memory");
-    }
+      return true;
+    });
     return true;
   }
 

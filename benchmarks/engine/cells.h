@@ -3,7 +3,9 @@
 // prepare(), workspace and buffers stay outside the timed region. A cell does not know Google
 // Benchmark: it runs passes, and states what it refuses and why.
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -23,6 +25,14 @@ struct Refusal {
   std::string reason;
 };
 
+/// The calls that are timed together. Before one of them an element of the input changes; none:
+/// before none of them.
+struct Epoch {
+  static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+  std::int64_t calls = 1;
+  std::int64_t change_before = none;
+};
+
 class Cell {
  public:
   virtual ~Cell() = default;
@@ -34,16 +44,22 @@ class Cell {
   /// Without `refill` the buffers stay as the last call left them, which is for working sets larger
   /// than any cache.
   bool ready(bool refill = true);
-  /// Makes n calls, which the caller times. Returns false if a call failed; then there is a
-  /// refusal.
-  virtual bool run(std::int64_t n) = 0;
-  /// To be called after a ready() and some calls. Refuses as BROKEN unless the buffers hold the
-  /// right values (recheck.h). Then it changes one element of the input after a random number of
-  /// calls, makes one more call and judges that. Returns true if there was something to judge and
-  /// it held.
+  /// Draws what changes in an epoch of so many calls, once the cell is ready: an element, and the
+  /// call before which it changes. That is any call in half of the epochs, one of the last eight in
+  /// the others. In place it turns forward, as forward and back in turn bring back the first input
+  /// there.
+  Epoch draw_epoch(std::int64_t calls, std::uint64_t& random);
+  /// Makes the calls of an epoch, which the caller times. The positions move on before each call,
+  /// in place forward and back in turn before each call forward. Returns false if a call failed;
+  /// then there is a refusal.
+  virtual bool run(const Epoch& epoch) = 0;
+  /// To be called after a ready() and an epoch. Refuses as BROKEN unless the buffers hold the right
+  /// values (recheck.h). Where many calls in place let no exact value be told, a few more calls are
+  /// made and judged. Returns true if there was something to judge and it held.
   virtual bool judge(Oracle&, std::uint64_t) { return false; }
-  /// To be called after run(), untimed. Refuses as BROKEN if a call wrote into its problem or
-  /// operands, or past the end of its workspace or an output. Returns true if there is no refusal.
+  /// To be called after run(), untimed. Refuses as BROKEN if a call wrote into its problem,
+  /// operands or positions, or past the end of its workspace or an output. Returns true if there is
+  /// no refusal.
   virtual bool keeps_arguments() { return true; }
   /// Releases what the kernel prepared. Nothing runs here after that. Returns what the release did
   /// that it may not do; empty if nothing. The destructor does the same, but reports to nobody.
@@ -58,13 +74,32 @@ class Cell {
 
  protected:
   Cell(const Workload& workload, LazyData& data) : workload_(workload), lazy_(data) {}
-  virtual void prepare() = 0;   ///< called once, when the data is there; may refuse
-  virtual void start_over() {}  ///< the next call is the first one on new data
+  virtual void prepare() = 0;  ///< called once, when the data is there; may refuse
   void refuse(report::Outcome outcome, std::string reason) {
     refusal = Refusal{outcome, std::move(reason)};
   }
+  /// Calls call(i) for an epoch, i counting from the last ready(), and moves positions and input
+  /// between. Ends early if it returns false. `every`: how many calls share their positions.
+  template <class Call>
+  void make_calls(const Epoch& epoch, std::uint64_t every, Call&& call) {
+    WorkloadData& data = lazy_.here();
+    const std::uint64_t begin = call_count_, shared = every - 1;
+    for (const std::int64_t before : {epoch.change_before, epoch.calls}) {
+      const auto end = begin + static_cast<std::uint64_t>(std::min(before, epoch.calls));
+      while (call_count_ < end) {
+        if ((call_count_ & shared) == 0) data.move_on();
+        if (!call(call_count_++)) return;
+        __asm__ volatile("" ::: "memory");
+      }
+      if (before >= epoch.calls) continue;
+      data.change();
+      is_changed_ = true;
+    }
+  }
   const Workload& workload_;
   LazyData& lazy_;
+  std::uint64_t call_count_ = 0;  ///< since the last ready()
+  bool is_changed_ = false;       ///< an element of the input changed since then
 
  private:
   bool prepared_ = false;

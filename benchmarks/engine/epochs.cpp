@@ -20,11 +20,22 @@ constexpr double slow_factor = 20;          // times the fastest: a slower conte
 constexpr double far_slower = 8;            // times the baseline
 constexpr double longest_epoch = 20;        // of epoch_s: a slower contestant gets fewer calls
 constexpr std::int64_t most_calls = 10'000'000;
+
+// A kernel may be slow at first. Each makes this many calls before it counts, but takes no longer
+// than so many epochs; if it then seems far slower than the fastest, it gets more time for them.
+constexpr std::int64_t warm_calls = 100;
+constexpr double warm_epochs = 100, warm_epochs_if_slow = 2000, seems_slow = 3;
+// A start that takes less is not told: it is that of caches and clock rates.
+constexpr double slow_start = 5;
+constexpr std::int64_t told_calls = 8;
+// The first rounds against the last ones, beside the others' (docs/decisions/0049).
+constexpr double late_step = 1.5;
+
 // In epochs of at least this many calls, one more call is made first, untimed.
 constexpr std::int64_t warm_up_from = 8;
 constexpr std::int64_t refill_up_to_bytes = std::int64_t{32} << 20;
-constexpr std::uint64_t judged_one_in = 8;
-constexpr std::uint64_t large_fresh_one_in = 4, large_judged_one_in = 2;  // of the fresh rounds
+constexpr std::size_t judged_one_in = 8, fewest_judged = 4;
+constexpr std::uint64_t large_fresh_one_in = 8;  // of the rounds that are not judged
 // Number of samples, which take 4 ms.
 constexpr int spins = 21;
 
@@ -49,28 +60,22 @@ class GroupRounds {
         entrants_(entrants),
         watch_(watch),
         order_seed_(seed_of(plan, of.name)),
+        in_place_(is_in_place(of.workload)),
         refills_(ceiling_working_set_bytes(of.workload) <= refill_up_to_bytes) {}
 
   Entrant* run(Oracle& oracle) {
     for (Entrant& e : entrants_)
-      if (!calibrate(e)) return &e;
-    choose_calls();
-    const auto orders =
-        shortened(round_orders(static_cast<int>(entrants_.size()), plan_.rounds, order_seed_));
+      if (!get_ready(e) || !settle(e, warm_epochs)) return &e;
+    double least_s = entrants_.front().call_s;
+    for (const Entrant& e : entrants_) least_s = std::min(least_s, e.call_s);
+    for (Entrant& e : entrants_)
+      if (e.call_s > seems_slow * least_s && !settle(e, warm_epochs_if_slow)) return &e;
     const double stolen_before_ms = stolen_ms(), spin_ns_before = spin_probe(spins).ns_a_step;
-    for (std::size_t round = 0; round < orders.size(); ++round) {
-      // The last round is judged, so that a lasting error is seen.
-      const bool last = round + 1 == orders.size();
-      const bool fresh = refills_ || one_in(large_fresh_one_in) || last;
-      const bool judged = (fresh && one_in(refills_ ? judged_one_in : large_judged_one_in)) || last;
-      if (fresh) {
-        const std::uint64_t seed = next_random(random_);
-        crew_.run([&](int i) { set(i).refresh(seed + static_cast<std::uint64_t>(i)); });
-      }
-      for (const int i : orders[round]) {
-        Entrant& e = entrants_[static_cast<std::size_t>(i)];
-        if (!epoch(e, fresh, judged, oracle)) return &e;
-      }
+    for (const bool again : {false, true}) {
+      choose_calls();
+      if (Entrant* refused = run_rounds(oracle)) return refused;
+      if (again || !note_late_ones()) break;
+      for (Entrant& e : entrants_) e.forget_rounds();
     }
     finish(stolen_ms() - stolen_before_ms, spin_ns_before);
     return nullptr;
@@ -83,6 +88,41 @@ class GroupRounds {
     // hang.
     const TimingRow& row = e.cell().row;
     plan_.now_running(e.cell().label() + (row.is_ceiling() ? "|" + row.variant : ""));
+  }
+
+  Entrant* run_rounds(Oracle& oracle) {
+    const auto orders =
+        shortened(round_orders(static_cast<int>(entrants_.size()), plan_.rounds, order_seed_));
+    const std::vector<bool> judged = judged_rounds(orders.size());
+    for (std::size_t round = 0; round < orders.size(); ++round) {
+      const bool last = round + 1 == orders.size();
+      const bool fresh = refills_ || judged[round] || one_in(large_fresh_one_in);
+      if (fresh) {
+        const std::uint64_t seed = next_random(random_);
+        crew_.run([&](int i) { set(i).refresh(seed + static_cast<std::uint64_t>(i)); });
+      }
+      const bool even = in_place_ && !last && one_in(2);
+      for (const int i : orders[round]) {
+        Entrant& e = entrants_[static_cast<std::size_t>(i)];
+        if (!epoch(e, {fresh, judged[round], even}, oracle)) return &e;
+      }
+    }
+    return nullptr;
+  }
+
+  /// Which rounds are judged: some of them by chance, and the last, so that a lasting error is
+  /// seen.
+  std::vector<bool> judged_rounds(std::size_t rounds) {
+    std::vector<bool> judged(rounds, false);
+    judged.back() = true;
+    const std::size_t wanted = std::min(std::max(rounds / judged_one_in, fewest_judged), rounds);
+    for (std::size_t chosen = 1; chosen < wanted;) {
+      const std::size_t round = next_random(random_) % rounds;
+      if (judged[round]) continue;
+      judged[round] = true;
+      ++chosen;
+    }
+    return judged;
   }
 
   WorkloadData& set(int member) { return sets_[static_cast<std::size_t>(member)].here(); }
@@ -101,9 +141,7 @@ class GroupRounds {
     return time;
   }
 
-  /// Measures the time of one call from runs of more and more calls. The least of several counts,
-  /// since other processes disturb them.
-  bool calibrate(Entrant& e) {
+  bool get_ready(Entrant& e) {
     announce(e);
     // One after the other, each on its thread: only apply has to be thread-safe.
     bool are_ready = true;
@@ -112,29 +150,94 @@ class GroupRounds {
                     if (member == one) cell.ready();
                   }).has_value();
     watch_.check_printing("prepare");
-    if (!are_ready) return false;
-    std::int64_t calls = 1;
-    e.call_s = std::numeric_limits<double>::infinity();
-    for (int good = 0; good < 3;) {
-      const auto time = together(e, [&](Cell& cell, int) { cell.run(calls); });
+    return are_ready;
+  }
+
+  /// Makes calls until warm_calls are made, and an epoch's time has passed, but none after so many
+  /// epochs. Takes the time of a call from the last half of them, the least, since other processes
+  /// disturb it.
+  bool settle(Entrant& e, double epochs) {
+    announce(e);
+    struct Piece {
+      std::int64_t calls;
+      double call_s;
+    };
+    std::vector<Piece> pieces;
+    std::int64_t calls = 0;
+    for (double took = 0; took < epochs * plan_.epoch_s &&
+                          (calls < warm_calls || took < plan_.epoch_s || pieces.size() < 3);) {
+      const std::int64_t more = std::clamp(calls / 8, std::int64_t{1}, most_calls);
+      const auto time = together(e, [&](Cell& cell, int) { cell.run({more}); });
       if (!time) return false;
-      const double took = time->wall_s;
-      e.call_s = std::min(e.call_s, std::max(took / static_cast<double>(calls), 1e-9));
-      if (took > plan_.epoch_s / 5 || calls >= most_calls / 4)
-        ++good;
-      else
-        calls *= 4;
-      if (took > longest_epoch * plan_.epoch_s) break;
+      took += time->wall_s;
+      calls += more;
+      pieces.push_back({more, std::max(time->wall_s / static_cast<double>(more), 1e-9)});
     }
     watch_.check("apply");
+    e.warm_calls += calls;
+    e.call_s = std::numeric_limits<double>::infinity();
+    for (std::size_t i = pieces.size() / 2; i < pieces.size(); ++i)
+      e.call_s = std::min(e.call_s, pieces[i].call_s);
+    std::int64_t slow = 0;
+    double slow_s = 0;
+    for (const Piece& piece : pieces) {
+      if (piece.call_s < 2 * e.call_s) break;
+      slow += piece.calls;
+      slow_s += piece.call_s * static_cast<double>(piece.calls);
+    }
+    if (slow > 0) note_start(e, slow, slow_s / static_cast<double>(slow) / e.call_s);
     return true;
+  }
+
+  static void note_start(Entrant& e, std::int64_t calls, double times) {
+    if (calls < told_calls || times < slow_start) return;
+    e.cell().row.slow_calls = calls;
+    e.cell().row.slow_times = times;
+  }
+
+  /// Finds contestants whose first rounds took longer than the later ones, while the others' did
+  /// not, and notes that in their rows. Returns whether there are any: then the rounds tell two
+  /// things.
+  bool note_late_ones() const {
+    std::vector<double> steps, sorted;
+    for (const Entrant& e : entrants_) steps.push_back(step_of(e.cell().row.ns_per_token));
+    sorted = steps;
+    std::nth_element(sorted.begin(), sorted.begin() + std::ssize(sorted) / 2, sorted.end());
+    const double usual = std::max(sorted[sorted.size() / 2], 1.0);
+    bool any = false;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const Entrant& e = entrants_[i];
+      TimingRow& row = e.cell().row;
+      if (row.is_ceiling() || steps[i] < late_step * usual) continue;
+      any = true;
+      std::int64_t calls = e.warm_calls;
+      const double later = later_median(row.ns_per_token);
+      for (std::size_t k = 0; k < row.iterations.size() && row.ns_per_token[k] > 1.25 * later; ++k)
+        calls += row.iterations[k];
+      row.slow_calls = calls;
+      row.slow_times = row.ns_per_token.front() / later;
+    }
+    return any;
+  }
+  static double median(std::vector<double> of) {
+    std::nth_element(of.begin(), of.begin() + std::ssize(of) / 2, of.end());
+    return of[of.size() / 2];
+  }
+  static double later_median(const std::vector<double>& rounds) {
+    return median({rounds.begin() + std::ssize(rounds) / 2, rounds.end()});
+  }
+  /// The median of the first quarter of the rounds, as a multiple of that of the last half. There
+  /// are six rounds or more.
+  static double step_of(const std::vector<double>& rounds) {
+    const auto first = std::max<std::ptrdiff_t>(std::ssize(rounds) / 4, 3);
+    return median({rounds.begin(), rounds.begin() + first}) / later_median(rounds);
   }
 
   /// Chooses one number of calls for all contestants. A round takes about as many epochs as there
   /// are contestants. The fastest contestant still runs for least_epoch_share of an epoch, so that
-  /// the clock resolves it. The number is odd, so that an alternating kernel ends turned forward. A
-  /// contestant gets fewer calls if it is far_slower than the baseline, which comes first, and
-  /// would take longest_epoch.
+  /// the clock resolves it. The number is odd, so that an alternating kernel ends turned forward;
+  /// some rounds make one call more, so that others end turned back. A contestant gets fewer calls
+  /// if it is far_slower than the baseline, which comes first, and would take longest_epoch.
   void choose_calls() {
     const double base_s = entrants_.front().call_s;
     double least_s = base_s, sum_s = 0;
@@ -164,31 +267,44 @@ class GroupRounds {
 
   bool one_in(std::uint64_t count) { return next_random(random_) % count == 0; }
 
-  bool epoch(Entrant& e, bool fresh, bool judged, Oracle& oracle) {
+  struct Round {
+    bool fresh, judged;
+    bool even;  ///< one call more, where there are enough
+  };
+
+  bool epoch(Entrant& e, const Round& round, Oracle& oracle) {
     announce(e);
     const bool warms = e.calls >= warm_up_from;
+    const std::int64_t calls = e.calls + (warms && round.even ? 1 : 0);
+    std::vector<Epoch> epochs(e.cells.size());
+    std::vector<std::uint64_t> seeds(e.cells.size());
+    for (std::uint64_t& seed : seeds) seed = next_random(random_);
     const auto made_ready = together(e, [&](Cell& cell, int member) {
-      if (warms && !(cell.ready(false) && cell.run(1))) return;
+      if (warms && !(cell.ready(false) && cell.run({}))) return;
       // Poisoned in every fresh round, so that a kernel cannot tell a judged round.
-      if (cell.ready(fresh) && fresh) set(member).poison();
+      if (!cell.ready(round.fresh)) return;
+      if (round.fresh) set(member).poison();
+      const auto i = static_cast<std::size_t>(member);
+      epochs[i] = cell.draw_epoch(calls, seeds[i]);
     });
     if (!made_ready) return false;
     watch_.begin(e.cell().kernel());
-    const auto time = together(e, [&](Cell& cell, int) { cell.run(e.calls); });
+    const auto time = together(
+        e, [&](Cell& cell, int member) { cell.run(epochs[static_cast<std::size_t>(member)]); });
     watch_.end(!time);
     if (!time) return false;
     TimingRow& row = e.cell().row;
     const double tokens = static_cast<double>(row.tokens) * crew_.size();
-    row.ns_per_token.push_back(time->wall_s * 1e9 / static_cast<double>(e.calls) / tokens);
-    row.iterations.push_back(e.calls);
+    row.ns_per_token.push_back(time->wall_s * 1e9 / static_cast<double>(calls) / tokens);
+    row.iterations.push_back(calls);
     row.involuntary_switches += time->involuntary_switches;
     row.page_faults += time->page_faults;
     e.heap_calls += watch_.heap_calls();
     e.mapped_bytes += watch_.mapped_bytes();
-    e.called += e.calls * crew_.size();
+    e.called += calls * crew_.size();
     e.wall_s += time->wall_s * crew_.size();
     e.cpu_s += time->cpu_s;
-    return !judged || holds(e, oracle);
+    return !round.judged || holds(e, oracle);
   }
 
   /// Judges the outputs of one thread, chosen at random.
@@ -224,10 +340,19 @@ class GroupRounds {
   std::vector<Entrant>& entrants_;
   ProcessWatch& watch_;
   std::uint64_t order_seed_, random_ = fresh_seed();
-  bool refills_;
+  bool in_place_, refills_;
 };
 
 }  // namespace
+
+void Entrant::forget_rounds() {
+  TimingRow& row = cell().row;
+  row.ns_per_token.clear();
+  row.iterations.clear();
+  row.involuntary_switches = row.page_faults = 0;
+  heap_calls = mapped_bytes = called = 0;
+  wall_s = cpu_s = 0;
+}
 
 std::uint64_t seed_of(const PairedPlan& plan, const std::string& name) {
   return seed_of_name(plan.seed ^ (static_cast<std::uint64_t>(plan.launch) << 32), name);

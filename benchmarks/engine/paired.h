@@ -5,9 +5,9 @@
 //
 // Each group also holds the baseline a second time, as its null twin, and the ceiling of its size.
 // Each round has inputs of its own and poisoned outputs; above 32 MiB about one round of four has.
-// No kernel can tell which rounds are judged. There the results of the timed calls and of one more
-// call are judged (docs/decisions/0025). A kernel that fails is BROKEN, and the group restarts
-// without it. The harness takes the time.
+// No kernel can tell which rounds are judged. There the results of the timed calls are judged
+// (docs/decisions/0025). A kernel that fails is BROKEN, and the group restarts without it. The
+// harness takes the time.
 //
 // With n threads, each thread has its own processor and its own set, as large as the set of a
 // single thread. The threads start together; the reported time is that of the slowest one.

@@ -26,7 +26,7 @@ constexpr double a_call_of_many = 1.5;
 constexpr double longest_input = 0x1p64;
 
 /// The tokens of the whole batch that are judged.
-std::vector<std::int64_t> chosen_tokens(const Workload& w, const Expected& expected,
+std::vector<std::int64_t> chosen_tokens(const Workload& w, const WorkloadData& data,
                                         std::uint64_t seed) {
   const std::int64_t tokens = w.batch * w.tokens;
   std::vector<std::int64_t> all(static_cast<std::size_t>(tokens));
@@ -34,7 +34,8 @@ std::vector<std::int64_t> chosen_tokens(const Workload& w, const Expected& expec
   std::int64_t row = 0;
   for (const TensorCase& t : w.tensors) row += t.heads * t.head_dim;
   if (tokens <= most_tokens || tokens * row <= most_elements) return all;
-  std::vector<std::int64_t> chosen{expected.token};
+  std::vector<std::int64_t> chosen{data.last_change().token};
+  const std::vector<std::int32_t> positions = data.positions();
   const std::int64_t quarter = most_tokens / 4;
   for (std::int64_t i = 0; i < quarter; ++i) {
     chosen.push_back(i);
@@ -42,33 +43,32 @@ std::vector<std::int64_t> chosen_tokens(const Workload& w, const Expected& expec
     chosen.push_back(
         static_cast<std::int64_t>(next_random(seed) % static_cast<std::uint64_t>(tokens)));
   }
-  std::partial_sort(all.begin(), all.begin() + quarter, all.end(),
-                    [&](std::int64_t a, std::int64_t b) {
-                      return expected.positions[a] > expected.positions[b];
-                    });
+  std::partial_sort(
+      all.begin(), all.begin() + quarter, all.end(), [&](std::int64_t a, std::int64_t b) {
+        return positions[static_cast<std::size_t>(a)] > positions[static_cast<std::size_t>(b)];
+      });
   chosen.insert(chosen.end(), all.begin(), all.begin() + quarter);
   return chosen;
 }
 
-/// The rotations of a token, one a pair.
+/// The rotations of a token by all calls that turn it, one a pair.
 std::vector<Rotation> token_rotations(const Case& c, const WorkloadData& data,
                                       const Expected& expected, const std::vector<double>& inv_freq,
-                                      Oracle& oracle, std::int64_t position) {
-  std::vector<Rotation> out;
+                                      Oracle& oracle, std::int64_t token) {
   const auto half = std::ssize(inv_freq);
-  for (std::int64_t i = 0; i < half; ++i) {
+  std::vector<Rotation> out(inv_freq.size(), Rotation{1.0, 0.0});
+  const auto turn = [&](std::int64_t i, std::int64_t position) -> Rotation {
     const auto cell = [&](const std::byte* table) {
-      const std::int64_t at = position * half + i;
-      return load(table, data_type(c.dtype).computed_in, at);
+      return load(table, data_type(c.dtype).computed_in, position * half + i);
     };
-    if (expected.turns == 0)
-      out.push_back({1.0, 0.0});
-    else if (c.contract == ROPE_CONTRACT_TABLE)
-      out.push_back({cell(data.cos()), cell(data.sin())});
-    else
-      out.push_back(
-          own_rotation(c.contract, oracle, inv_freq[static_cast<std::size_t>(i)], position));
-  }
+    if (c.contract == ROPE_CONTRACT_TABLE) return {cell(data.cos()), cell(data.sin())};
+    return own_rotation(c.contract, oracle, inv_freq[static_cast<std::size_t>(i)], position);
+  };
+  for (const std::vector<std::int32_t>& positions : expected.turned_by)
+    for (std::int64_t i = 0; i < half; ++i) {
+      Rotation& r = out[static_cast<std::size_t>(i)];
+      r = rotate(r, turn(i, positions[static_cast<std::size_t>(token)]));
+    }
   return out;
 }
 
@@ -88,18 +88,25 @@ bool is_input(const std::byte* window, const Case& c) {
 struct Lengths {
   double given_square = 0, left_square = 0;
   std::int64_t pairs = 0;
-  void add(const std::byte* in, const std::byte* out, const Case& c) {
+  /// `but`: an element of a pair to leave out, if any.
+  void add(const std::byte* in, const std::byte* out, const Case& c, std::int64_t but) {
+    const std::int64_t half = c.rotary_dim / 2;
+    const auto pair_of = [&](std::int64_t i) {
+      return c.pairing == Pairing::interleaved ? i / 2 : i % half;
+    };
     for (std::int64_t i = 0; i < c.rotary_dim; ++i) {
+      if (but >= 0 && pair_of(i) == pair_of(but)) continue;
       const double x = load(in, c.dtype, i), y = load(out, c.dtype, i);
       given_square += x * x;
       left_square += y * y;
     }
-    pairs += c.rotary_dim / 2;
+    pairs += half;
   }
-  /// Few pairs tell nothing: chance moves their length (docs/decisions/0036).
-  bool differ() const {
+  /// Few pairs tell nothing: chance moves their length. All forward, each call multiplies it by
+  /// that of a rounded table row as well (docs/decisions/0036).
+  bool differ(std::uint64_t calls) const {
     constexpr std::int64_t fewest_pairs = 64;
-    constexpr double most = 0.01;
+    const double most = 0.01 + static_cast<double>(calls) * 0x1p-24;
     return pairs >= fewest_pairs && !(std::abs(std::sqrt(left_square / given_square) - 1) <= most);
   }
 };
@@ -113,7 +120,8 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
   facts.error_bound = kernel.error_bound;
   Case c;
   c.contract = facts.angle_contract = kernel.angle_contract;
-  c.operation = expected.turns < 0 ? Operation::transpose : Operation::forward;
+  c.operation = Operation::forward;
+  c.pairing = w.pairing;
   c.dtype = w.dtype;
   c.rotary_dim = w.rotary_dim;
   c.attention_scale = w.attention_scale;
@@ -128,8 +136,10 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
   };
   Tally tally;
   Lengths lengths[2];  // of Q and K, after many calls of 16-bit data
-  const auto fault = [&](std::size_t tensor, const std::byte* in, const std::byte* out,
+  const auto fault = [&](std::size_t tensor, std::int64_t token, std::int64_t head,
                          const std::vector<Rotation>& rotations) -> std::string {
+    const std::int64_t at = data.row(tensor, token, head) * bytes;
+    const std::byte *const in = data.input(tensor) + at, *const out = data.output(tensor) + at;
     const TensorCase& t = w.tensors[tensor];
     const std::int64_t window = t.rotary_offset * bytes, after = window + w.rotary_dim * bytes;
     const auto same = [&](std::int64_t from, std::int64_t to) {
@@ -140,28 +150,28 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
     if (!is_input(in + window, c)) return "earlier calls left an input that no rotation gives";
     if (expected.drifted && kernel.error_bound != 0) return {};  // it may grow with each call
     if (expected.drifted) {
-      lengths[tensor].add(in + window, out + window, c);
+      const auto& changed = data.last_change();
+      const bool is_here =
+          changed.tensor == tensor && changed.token == token && changed.head == head;
+      lengths[tensor].add(in + window, out + window, c,
+                          is_here ? changed.element - t.rotary_offset : -1);
       return is_input(out + window, c) ? "" : "calls left what no rotation gives";
     }
     compare_head(rule, {w.pairing, in + window, out + window, where}, rotations, tally);
     return tally.finding().margin <= 1 ? "" : tally.finding().where;
   };
-  for (const std::int64_t token : chosen_tokens(w, expected, seed)) {
-    const std::int32_t position = expected.positions[token];
-    const auto rotations = token_rotations(c, data, expected, inv_freq, oracle, position);
-    for (const std::size_t tensor : {std::size_t{0}, std::size_t{1}}) {
-      for (std::int64_t head = 0; head < w.tensors[tensor].heads; ++head) {
-        const std::int64_t at = data.row(tensor, token, head) * bytes;
-        if (const std::string wrong =
-                fault(tensor, data.input(tensor) + at, data.output(tensor) + at, rotations);
-            !wrong.empty())
+  const std::vector<std::int32_t> positions = data.positions();
+  for (const std::int64_t token : chosen_tokens(w, data, seed)) {
+    const auto rotations = token_rotations(c, data, expected, inv_freq, oracle, token);
+    for (const std::size_t tensor : {std::size_t{0}, std::size_t{1}})
+      for (std::int64_t head = 0; head < w.tensors[tensor].heads; ++head)
+        if (const std::string wrong = fault(tensor, token, head, rotations); !wrong.empty())
           return fmt::format("{}, {}, token {}, head {}, position {}", wrong,
-                             tensor == 0 ? "q" : "k", token, head, position);
-      }
-    }
+                             tensor == 0 ? "q" : "k", token, head,
+                             positions[static_cast<std::size_t>(token)]);
   }
   for (const std::size_t tensor : {std::size_t{0}, std::size_t{1}})
-    if (lengths[tensor].differ())
+    if (lengths[tensor].differ(expected.calls))
       return fmt::format("the length of {} is another", tensor == 0 ? "q" : "k");
   return {};
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "benchmarks/engine/workload_data.h"
 #include "benchmarks/workloads/workloads.h"
@@ -13,16 +14,16 @@ namespace ropewalk::bench {
 
 /// The result that the calls should have left.
 struct Expected {
-  const std::int32_t* positions;  ///< the positions of the last call
-  int turns = 1;                  ///< the calls in all: 1 forward, 0 no rotation, -1 back
-  /// The number of calls, in place, forward and back in turn, that led to this result. The bound of
-  /// n > 1 calls is 1.5 n times that of one call (docs/decisions/0036).
+  /// The positions of the calls by which the input is turned, one after the other. Forward and back
+  /// in turn in place leave one of them or none.
+  std::vector<std::vector<std::int32_t>> turned_by;
+  /// The number of calls, in place, that led to this result. The bound of n > 1 calls is 1.5 n
+  /// times that of one call (docs/decisions/0036).
   std::uint64_t calls = 1;
-  /// Several calls of 16-bit data in place, each of which rounded. Only the elements outside the
-  /// window are judged and, if the kernel declares no error_bound, NaN and the length of Q and of K
-  /// within 1 %, where they have 64 pairs.
+  /// Several calls in place of 16-bit data, each of which rounded, or all forward. Only the
+  /// elements outside the window are judged and, if the kernel declares no error_bound, NaN and the
+  /// length of Q and of K within 1 %, where they have 64 pairs.
   bool drifted = false;
-  std::int64_t token = 0;  ///< an index in the whole batch; this token is always judged
 };
 
 /// Compares the working buffers with the expected rotation of the pristine ones, by the judge of

@@ -28,7 +28,7 @@ std::string judged(const Workload& w,
   const rope_operands operands = data.operands(true);
   EXPECT_EQ(kernel.apply(&problem, &operands, nullptr), ROPE_OK);
   Oracle oracle;
-  return recheck(kernel, w, data, {data.positions(), 1, calls, drifted}, oracle, 3);
+  return recheck(kernel, w, data, {{data.positions()}, calls, drifted}, oracle, 3);
 }
 
 /// The plain loop on f64 data. Each output is too large by the factor 1 + off.
@@ -89,24 +89,27 @@ TEST(Recheck, WhatIsNotRotatedIsSeen) {
   }
 }
 
-TEST(Recheck, BackAndNothingAreTold) {
-  Workload w = placed(false);
+// In place a call takes what the one before left. The positions move on between.
+TEST(Recheck, TheCallsThatTurnAreTold) {
+  const Workload w = placed(true);
   WorkloadData data(w, 1);
   Oracle oracle;
   const rope_kernel kernel = toy_kernel("toy");
-  for (const int turns : {1, 0, -1}) {
-    const rope_problem problem =
-        make_problem(w, data.inv_freq(false), ROPE_ANGLES_TABLE,
-                     turns < 0 ? Operation::transpose : Operation::forward);
-    const rope_operands operands = data.operands(true);
-    if (turns == 0)
-      for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
-        std::memcpy(operands.tensor[i].out, operands.tensor[i].in, 2 * 3 * 8 * (i == 0 ? 8 : 4));
-    else
+  const rope_problem problem =
+      make_problem(w, data.inv_freq(false), ROPE_ANGLES_TABLE, Operation::forward);
+  const rope_operands operands = data.operands(true);
+  for (const int turns : {0, 1, 2, 3}) {
+    data.refill();
+    for (int call = 0; call < turns; ++call) {
+      data.move_on();
       kernel.apply(&problem, &operands, nullptr);
-    for (const int expected : {1, 0, -1}) {
-      const std::string wrong = recheck(kernel, w, data, {data.positions(), expected}, oracle, 3);
-      EXPECT_EQ(wrong.empty(), expected == turns) << expected << " and " << turns << ": " << wrong;
+    }
+    Expected expected;
+    expected.calls = 3;
+    for (const int told : {0, 1, 2, 3}) {
+      const std::string wrong = recheck(kernel, w, data, expected, oracle, 3);
+      EXPECT_EQ(wrong.empty(), told == turns) << told << " and " << turns << ": " << wrong;
+      expected.turned_by.push_back(data.positions(told));
     }
   }
 }
@@ -252,30 +255,22 @@ TEST(Recheck, F64HasItsOwnBound) {
   EXPECT_NE(judged(w, off_by_8_u).find("is not rotated"), std::string::npos);
 }
 
-// In place, in the forward direction alone, earlier calls left the input. NaN is a right rotation
-// of NaN, and zeros are a right rotation of zeros.
-TEST(Recheck, CallsThatLeftNothingToRotateAreSeen) {
+// NaN is a right rotation of NaN, and zeros are a right rotation of zeros.
+TEST(Recheck, InputsWithNothingToRotateAreSeen) {
   const Workload w = placed(true);
   const rope_kernel kernel = toy_kernel("toy");
   Oracle oracle;
-  for (const int left : {0x00, 0xff, 0x7f, -1}) {  // zeros, NaN, 3e38, the input itself
-    WorkloadData data(w, 1);
-    data.refill();
-    const rope_operands operands = data.operands(true);
-    for (const int tensor : {0, 1})
-      if (left >= 0)
-        std::memset(operands.tensor[tensor].out, left, 2 * 3 * 8 * (tensor == 0 ? 8 : 4));
-    std::uint64_t random = 5;
-    const std::int64_t token = data.disturb(random);
-    const rope_problem problem =
-        make_problem(w, data.inv_freq(false), ROPE_ANGLES_TABLE, Operation::forward);
-    kernel.apply(&problem, &operands, nullptr);
-    const std::string wrong =
-        recheck(kernel, w, data, {data.positions(), 1, 1, false, token}, oracle, 3);
-    EXPECT_EQ(wrong.find("earlier calls left an input that no rotation gives"),
-              left >= 0 ? 0 : std::string::npos)
-        << left << " " << wrong;
-  }
+  for (const bool drifted : {false, true})
+    for (const int left : {0x00, 0xff, 0x7f, -1}) {  // zeros, NaN, 3e38, the input itself
+      WorkloadData data(w, 1);
+      data.refill();
+      const rope_operands operands = data.operands(true);
+      for (const int tensor : {0, 1})
+        if (left >= 0)
+          std::memset(operands.tensor[tensor].out, left, 2 * 3 * 8 * (tensor == 0 ? 8 : 4));
+      const std::string wrong = recheck(kernel, w, data, {{}, 1, drifted}, oracle, 3);
+      EXPECT_EQ(wrong.empty(), left < 0) << left << " " << wrong;
+    }
 }
 
 }  // namespace

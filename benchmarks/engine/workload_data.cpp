@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +20,11 @@ namespace ropewalk::bench {
 namespace {
 
 constexpr int tail_value = 0xa5;
+constexpr std::size_t page_bytes = 4096;
+
+// A page with a second mapping is none of a large page, so of large inputs only some are opened.
+constexpr std::int64_t open_whole_bytes = std::int64_t{256} << 10;
+constexpr std::size_t open_rows_of_large = 16;
 
 /// Uniform in [-1, 1).
 template <class Data>
@@ -42,6 +48,11 @@ void fill_table(std::byte* cos, std::byte* sin, std::int64_t rows,
       *to_cos++ = Data{static_cast<TableOf<Data>>(std::cos(angle_rad))};
       *to_sin++ = Data{static_cast<TableOf<Data>>(std::sin(angle_rad))};
     }
+}
+
+/// A number in [0, count).
+std::int64_t below(std::int64_t count, std::uint64_t& random) {
+  return static_cast<std::int64_t>(next_random(random) % static_cast<std::uint64_t>(count));
 }
 
 /// Every position once in a random order, and then the first of them again.
@@ -75,7 +86,8 @@ bool AlignedBytes::is_whole() {
 }
 
 SealedBytes::SealedBytes(std::int64_t bytes) {
-  const std::size_t mapped = static_cast<std::size_t>(bytes) + offset;
+  const std::size_t mapped =
+      (static_cast<std::size_t>(bytes) + offset + page_bytes - 1) / page_bytes * page_bytes;
   void* pages = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) throw std::bad_alloc();
   pages_ = {static_cast<std::byte*>(pages), Unmap{mapped}};
@@ -83,6 +95,36 @@ SealedBytes::SealedBytes(std::int64_t bytes) {
 
 void SealedBytes::seal(bool sealed) {
   mprotect(pages_.get(), pages_.get_deleter().bytes, sealed ? PROT_READ : PROT_READ | PROT_WRITE);
+}
+
+void SealedBytes::open(std::int64_t from, std::int64_t bytes) {
+  const std::size_t first = (offset + static_cast<std::size_t>(from)) / page_bytes;
+  const std::size_t last = (offset + static_cast<std::size_t>(from + bytes) - 1) / page_bytes;
+  for (std::size_t page = first; page <= last; ++page) {
+    if (opened_.contains(page)) continue;
+    const int file = memfd_create("input", MFD_CLOEXEC);
+    const auto map = [&](void* at, int fixed) {
+      void* const got =
+          file < 0 || ftruncate(file, page_bytes) != 0
+              ? MAP_FAILED
+              : mmap(at, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | fixed, file, 0);
+      return got == MAP_FAILED ? nullptr : static_cast<std::byte*>(got);
+    };
+    std::byte* const here = pages_.get() + page * page_bytes;
+    std::byte* const second = map(nullptr, 0);
+    if (second != nullptr) {
+      opened_.emplace(page, Pages{second, Unmap{page_bytes}});
+      std::memcpy(second, here, page_bytes);
+    }
+    const bool is_mapped = second != nullptr && map(here, MAP_FIXED) != nullptr;
+    if (file >= 0) close(file);
+    if (!is_mapped) throw std::bad_alloc();
+  }
+}
+
+std::byte* SealedBytes::writable(std::int64_t at) const {
+  const std::size_t byte = offset + static_cast<std::size_t>(at);
+  return opened_.at(byte / page_bytes).get() + byte % page_bytes;
 }
 
 void SealedBytes::Unmap::operator()(std::byte* pages) const {
@@ -94,6 +136,7 @@ WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
       inv_freq_(inv_freq_of(w, false)),
       inv_freq_f32_(inv_freq_of(w, true)),
       asked_(make_problem(w, inv_freq_, ROPE_ANGLES_TABLE, Operation::forward)),
+      tokens_(w.batch * w.tokens),
       buffers_(w.fused ? 1 : 2) {
   std::uint64_t random = seed_of_name(seed, w.name);
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
@@ -111,25 +154,45 @@ WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
     fill_table<Data>(cos_.data(), sin_.data(), rows, inv_freq_);
   });
   fill_positions(random);
-  for (SealedBytes* const constant : {&cos_, &sin_, &positions_, &wide_positions_})
-    constant->seal(true);
+  if (!is_in_place(w)) open_rows(random);
+  for (SealedBytes* const constant : {&cos_, &sin_}) constant->seal(true);
   seal_inputs(true);
 }
 
 void WorkloadData::fill_positions(std::uint64_t& random) {
   const Workload& w = workload_;
-  const std::int64_t held = positions_held(w);
-  positions_ = SealedBytes(held * 4);
-  auto* positions = reinterpret_cast<std::int32_t*>(positions_.data());
-  if (w.cold) scatter_all(positions, held, random);
-  for (std::int64_t i = 0; i < w.batch * w.tokens && !w.cold; ++i) {
+  first_.resize(static_cast<std::size_t>(positions_held(w)));
+  if (w.cold) scatter_all(first_.data(), std::ssize(first_), random);
+  for (std::int64_t i = 0; i < tokens_ && !w.cold; ++i) {
     const auto scattered = next_random(random) % std::uint64_t{scattered_position_count};
-    positions[i] = w.scattered ? static_cast<std::int32_t>(scattered)
-                               : static_cast<std::int32_t>(i % w.tokens);
+    first_[static_cast<std::size_t>(i)] = w.scattered ? static_cast<std::int32_t>(scattered)
+                                                      : static_cast<std::int32_t>(i % w.tokens);
   }
-  if (w.position_dtype != Dtype::i64) return;
-  wide_positions_ = SealedBytes(position_bytes(w, held));
-  std::copy(positions, positions + held, reinterpret_cast<std::int64_t*>(wide_positions_.data()));
+  positions_ = AlignedBytes(position_bytes(w, tokens_));
+  write_positions();
+}
+
+std::vector<std::int32_t> WorkloadData::positions(std::int64_t calls_before) const {
+  const std::int64_t at = workload_.cold ? next_cold(cold_at_, -calls_before) : 0;
+  const std::int64_t step =
+      workload_.cold ? 0 : round_window(step_ - calls_before, position_window);
+  std::vector<std::int32_t> out(first_.begin() + at, first_.begin() + at + tokens_);
+  for (std::int32_t& position : out) position += static_cast<std::int32_t>(step);
+  return out;
+}
+
+// Allocates nothing: it runs while the heap is watched.
+bool WorkloadData::positions_are_whole() {
+  const std::int32_t* const from = first_.data() + cold_at_;
+  const auto is_given = [&](const auto* read) {
+    return std::equal(read, read + tokens_, from,
+                      [&](auto position, std::int32_t first) { return position == first + step_; });
+  };
+  const bool whole = workload_.position_dtype == Dtype::i32
+                         ? is_given(reinterpret_cast<const std::int32_t*>(positions_.data()))
+                         : is_given(reinterpret_cast<const std::int64_t*>(positions_.data()));
+  if (!whole) write_positions();
+  return positions_.is_whole() && whole;
 }
 
 void WorkloadData::seal_inputs(bool sealed) {
@@ -142,27 +205,62 @@ void WorkloadData::refresh(std::uint64_t seed) {
   seal_inputs(true);
 }
 
-std::int64_t WorkloadData::disturb(std::uint64_t& random) {
+WorkloadData::Row WorkloadData::any_row(std::uint64_t& random) const {
+  const std::size_t tensor = next_random(random) % 2;
+  return {tensor, below(tokens_ * workload_.tensors[tensor].heads, random)};
+}
+
+std::int64_t WorkloadData::byte_of(const Row& of, std::int64_t element) const {
+  const harness::TensorCase& t = workload_.tensors[of.tensor];
+  return begin_of(of.tensor) + (row(of.tensor, of.head / t.heads, of.head % t.heads) + element) *
+                                   element_bytes(workload_);
+}
+
+void WorkloadData::open_rows(std::uint64_t& random) {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < buffers_; ++i) bytes += bytes_[i];
+  if (bytes <= open_whole_bytes) {
+    for (std::size_t i = 0; i < buffers_; ++i) pristine_[i].open(0, bytes_[i]);
+    return;
+  }
+  while (open_.size() < open_rows_of_large) {
+    const Row row = any_row(random);
+    const std::int64_t head_dim = workload_.tensors[row.tensor].head_dim;
+    pristine_[buffer_of(row.tensor)].open(byte_of(row, 0), head_dim * element_bytes(workload_));
+    open_.push_back(row);
+  }
+}
+
+void WorkloadData::draw_change(std::uint64_t& random) {
+  const Row row = open_.empty() ? any_row(random) : open_[next_random(random) % open_.size()];
+  const harness::TensorCase& t = workload_.tensors[row.tensor];
+  change_.tensor = row.tensor;
+  change_.token = row.head / t.heads;
+  change_.head = row.head % t.heads;
+  change_.element = t.rotary_offset + below(workload_.rotary_dim, random);
+  change_.bytes = static_cast<std::size_t>(element_bytes(workload_));
+  const std::int64_t at = byte_of(row, change_.element);
+  const std::size_t buffer = buffer_of(row.tensor);
+  change_.to = is_in_place(workload_) ? work_[buffer].data() + at : pristine_[buffer].writable(at);
+  const double before = harness::load(pristine_[buffer].data() + at, workload_.dtype, 0);
+  with_floating_type(workload_.dtype, [&]<class Data>(std::type_identity<Data>) {
+    Data value{};
+    do {
+      const double size = 1.5 + static_cast<double>(next_random(random) >> 12) * 0x1p-53;
+      value = Data{static_cast<TableOf<Data>>(next_random(random) % 2 == 0 ? size : -size)};
+    } while (std::abs(double{value}) == std::abs(before) || std::abs(double{value}) >= 2);
+    std::memcpy(change_.value, &value, sizeof value);
+  });
+}
+
+void WorkloadData::take_change() {
+  if (!is_in_place(workload_)) return;
   seal_inputs(false);
-  for (std::size_t i = 0; i < buffers_ && is_in_place(workload_); ++i)
-    std::memcpy(pristine_[i].data(), work_[i].data(), static_cast<std::size_t>(bytes_[i]));
-  const auto below = [&](std::int64_t count) {
-    return static_cast<std::int64_t>(next_random(random) % static_cast<std::uint64_t>(count));
-  };
-  const auto tensor = static_cast<std::size_t>(below(2));
-  const harness::TensorCase& t = workload_.tensors[tensor];
-  const std::int64_t head = below(workload_.batch * workload_.tokens * t.heads);
-  const std::int64_t token = head / t.heads;
-  const std::int64_t at =
-      t.in_at + row(tensor, token, head % t.heads) + t.rotary_offset + below(workload_.rotary_dim);
-  const auto bytes = static_cast<std::size_t>(element_bytes(workload_));
-  const std::size_t buffer = buffer_of(tensor);
-  std::byte* const element = pristine_[buffer].data() + static_cast<std::size_t>(at) * bytes;
-  element[bytes - 1] ^= std::byte{0x80};  // flips its sign
-  if (is_in_place(workload_))
-    std::memcpy(work_[buffer].data() + static_cast<std::size_t>(at) * bytes, element, bytes);
+  const Row row{change_.tensor,
+                change_.token * workload_.tensors[change_.tensor].heads + change_.head};
+  std::memcpy(pristine_[buffer_of(row.tensor)].data() + byte_of(row, change_.element),
+              change_.value, change_.bytes);
   seal_inputs(true);
-  return token;
 }
 
 void WorkloadData::fill_inputs(std::uint64_t& random) {
@@ -187,7 +285,7 @@ void WorkloadData::poison() {
 rope_operands WorkloadData::operands(bool table) const {
   rope_operands o{};
   o.struct_size = sizeof(o);
-  o.positions = handed(positions());
+  o.positions = positions_.data();
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     o.tensor[i].out = work_[buffer_of(i)].data() + begin_of(i);
     o.tensor[i].in = is_in_place(workload_) ? o.tensor[i].out : input(i);

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,6 +50,11 @@ class SealedBytes {
   explicit SealedBytes(std::int64_t bytes);
   std::byte* data() const { return pages_ == nullptr ? nullptr : pages_.get() + offset; }
   void seal(bool sealed);
+  /// Gives the pages that hold [from, from + bytes) a second mapping, which stays writable. Only
+  /// while not sealed. Throws std::bad_alloc.
+  void open(std::int64_t from, std::int64_t bytes);
+  /// Byte `at`, in an opened page, through the second mapping.
+  std::byte* writable(std::int64_t at) const;
 
  private:
   /// The offset at which malloc places large blocks.
@@ -56,11 +63,16 @@ class SealedBytes {
     std::size_t bytes;
     void operator()(std::byte* pages) const;
   };
-  std::unique_ptr<std::byte, Unmap> pages_;
+  using Pages = std::unique_ptr<std::byte, Unmap>;
+  Pages pages_;
+  std::map<std::size_t, Pages> opened_;  ///< the second mapping of a page, by the page's number
 };
 
 /// The buffers of one workload, shared by all its cells. Only one cell runs at a time. Tables are
 /// cosines of libm, which is precise enough for timing. Correctness is judged elsewhere.
+///
+/// What a call is given differs from call to call, at the same addresses: its positions (move_on),
+/// and once an epoch an element of the input (change).
 class WorkloadData {
  public:
   WorkloadData(const Workload& workload, std::uint64_t seed);
@@ -70,11 +82,43 @@ class WorkloadData {
   void refill();
   /// Makes new inputs, so that an earlier output is not the answer.
   void refresh(std::uint64_t seed);
-  /// Takes the present content of the buffers as the input (in place) and changes one element of
-  /// it. Returns the token of the whole batch that holds the element. The outputs stay as they are.
-  std::int64_t disturb(std::uint64_t& random);
   /// Overwrites the places of the outputs before a call that will be judged.
   void poison();
+
+  /// Writes the positions of the next call where the kernel reads them: each is one further than in
+  /// the call before, round a window of position_window rows, which stay in the cache. A cold
+  /// workload has positions of its own in each call. For the timed loop.
+  void move_on() {
+    if (workload_.cold)
+      cold_at_ = next_cold(cold_at_, 1);
+    else
+      step_ = (step_ + 1) % position_window;
+    write_positions();
+  }
+  /// The positions of the last call, or of the one so many calls before. [batch x tokens]
+  std::vector<std::int32_t> positions(std::int64_t calls_before = 0) const;
+  /// False if the kernel wrote into its positions, or behind them. It says so once.
+  bool positions_are_whole();
+
+  /// Draws the element of the input that change() replaces, and its new value. The value is 1.5 to
+  /// 2 in size: beyond the others, which lie in [-1, 1), so that the pair's bound covers what it
+  /// had before (docs/decisions/0036).
+  void draw_change(std::uint64_t& random);
+  /// One store, for the timed loop: in place to the buffer, out of place to the input, which the
+  /// kernel cannot write.
+  void change() { std::memcpy(change_.to, change_.value, change_.bytes); }
+  /// After a call of change(): `input` has the new value in place too.
+  void take_change();
+  struct Change {
+    std::size_t tensor = 0;
+    std::int64_t token = 0, head = 0;  ///< the token of the whole batch
+    std::int64_t element = 0;          ///< counted from the head's first
+    std::size_t bytes = 0;
+    std::byte value[8] = {};
+    std::byte* to = nullptr;
+  };
+  const Change& last_change() const { return change_; }
+
   /// The first element of a tensor.
   const std::byte* input(std::size_t tensor) const {
     return pristine_[buffer_of(tensor)].data() + begin_of(tensor);
@@ -88,21 +132,6 @@ class WorkloadData {
     return harness::in_index(asked_, static_cast<std::uint32_t>(tensor), token / workload_.tokens,
                              token % workload_.tokens, head);
   }
-  const std::int32_t* positions() const {
-    return reinterpret_cast<const std::int32_t*>(positions_.data());
-  }
-  /// Positions that lie at `at`, as the kernel gets them: of the workload's type.
-  const void* handed(const std::int32_t* at) const {
-    if (workload_.position_dtype == Dtype::i32) return at;
-    return reinterpret_cast<const std::int64_t*>(wide_positions_.data()) + (at - positions());
-  }
-  /// The positions of the next call. A cold workload has new ones in each call, whichever cell
-  /// makes it.
-  const std::int32_t* next_positions() {
-    if (!workload_.cold) return positions();
-    cold_at_ = (cold_at_ + workload_.batch * workload_.tokens) % cold_position_count;
-    return positions() + cold_at_;
-  }
   /// False if something was written behind an output. It says so once.
   bool outputs_are_whole() {
     const bool first = work_[0].is_whole();
@@ -115,23 +144,54 @@ class WorkloadData {
   const std::vector<double>& inv_freq(bool f32) const { return f32 ? inv_freq_f32_ : inv_freq_; }
 
  private:
+  /// A head whose elements may change, in [0, batch x tokens x heads).
+  struct Row {
+    std::size_t tensor;
+    std::int64_t head;
+  };
   void fill_inputs(std::uint64_t& random);
   void fill_positions(std::uint64_t& random);
+  void open_rows(std::uint64_t& random);
+  Row any_row(std::uint64_t& random) const;
+  std::int64_t byte_of(const Row& row, std::int64_t element) const;
   void seal_inputs(bool sealed);
   std::size_t buffer_of(std::size_t tensor) const { return workload_.fused ? 0 : tensor; }
   std::int64_t begin_of(std::size_t tensor) const {  // in bytes
     return workload_.tensors[tensor].in_at * element_bytes(workload_);
   }
   void add_spans(std::size_t tensor, std::vector<CeilingSpan>& out) const;
+  /// A number of any sign modulo `count`.
+  static std::int64_t round_window(std::int64_t number, std::int64_t count) {
+    return (number % count + count) % count;
+  }
+  std::int64_t next_cold(std::int64_t at, std::int64_t calls) const {
+    return round_window(at + calls * tokens_, cold_position_count);
+  }
+  void write_positions() {
+    const std::int32_t* const from = first_.data() + cold_at_;
+    const auto write = [&](auto* to) {
+      for (std::int64_t i = 0; i < tokens_; ++i) to[i] = from[i] + step_;
+    };
+    if (workload_.position_dtype == Dtype::i32)
+      write(reinterpret_cast<std::int32_t*>(positions_.data()));
+    else
+      write(reinterpret_cast<std::int64_t*>(positions_.data()));
+  }
 
   const Workload& workload_;
   std::vector<double> inv_freq_, inv_freq_f32_;
   rope_problem asked_;
-  std::int64_t cold_at_ = 0;
+  std::int64_t tokens_;  ///< of the whole batch
   std::size_t buffers_;  ///< Q and K have one each, or share one
   std::int64_t bytes_[2] = {};
-  SealedBytes pristine_[2], cos_, sin_, positions_, wide_positions_;
-  AlignedBytes work_[2];
+  SealedBytes pristine_[2], cos_, sin_;
+  AlignedBytes work_[2], positions_;
+  /// The positions before the first step; of a cold workload those of all calls, one after another.
+  std::vector<std::int32_t> first_;
+  std::int32_t step_ = 0;
+  std::int64_t cold_at_ = 0;
+  std::vector<Row> open_;  ///< the rows that may change; empty: all
+  Change change_;
 };
 
 /// WorkloadData that is made when first needed, so a filtered-out workload costs nothing. There is

@@ -82,16 +82,37 @@ TEST(WorkloadData, CeilingsTouchTheWindowAloneInEveryLayout) {
   }
 }
 
-TEST(WorkloadData, WidePositionsAreTheNarrowOnes) {
-  Workload w = latent();
-  w.position_dtype = Dtype::i64;
-  w.scattered = w.cold = true;
-  WorkloadData data(w, 7);
-  for (int call = 0; call < 3; ++call) {
-    const std::int32_t* narrow = data.next_positions();
-    const auto* wide = static_cast<const std::int64_t*>(data.handed(narrow));
-    for (std::int64_t i = 0; i < w.batch * w.tokens; ++i) EXPECT_EQ(wide[i], narrow[i]);
-  }
+TEST(WorkloadData, PositionsMoveOnAtTheSameAddress) {
+  for (const Dtype type : {Dtype::i32, Dtype::i64})
+    for (const bool cold : {false, true}) {
+      Workload w = latent();
+      w.position_dtype = type;
+      w.scattered = w.cold = cold;
+      WorkloadData data(w, 7);
+      const void* const read = data.operands(true).positions;
+      const auto given = [&](std::size_t i) {
+        return type == Dtype::i32 ? std::int64_t{static_cast<const std::int32_t*>(read)[i]}
+                                  : static_cast<const std::int64_t*>(read)[i];
+      };
+      std::vector<std::vector<std::int32_t>> seen;
+      for (int call = 0; call < 40; ++call) {
+        seen.push_back(data.positions());
+        for (std::size_t i = 0; i < seen.back().size(); ++i) {
+          ASSERT_EQ(given(i), seen.back()[i]);
+          if (!cold) {
+            ASSERT_EQ(seen.back()[i] - seen.front()[i], call % position_window);
+          }
+          ASSERT_LE(seen.back()[i], max_position_of(w));
+        }
+        EXPECT_EQ(data.positions(call), seen.front());
+        EXPECT_NE(call > 0 && seen.back() == seen[seen.size() - 2], true);
+        data.move_on();
+      }
+      EXPECT_TRUE(data.positions_are_whole());
+      static_cast<std::byte*>(const_cast<void*>(read))[0] ^= std::byte{1};
+      EXPECT_FALSE(data.positions_are_whole());
+      EXPECT_TRUE(data.positions_are_whole()) << "it says so once";
+    }
 }
 
 TEST(WorkloadData, WhatAKernelOnlyReadsCannotBeWritten) {
@@ -105,37 +126,54 @@ TEST(WorkloadData, WhatAKernelOnlyReadsCannotBeWritten) {
   };
   EXPECT_DEATH(write(o.tensor[0].cos), "");
   EXPECT_DEATH(write(o.tensor[1].sin), "");
-  EXPECT_DEATH(write(o.positions), "");
   EXPECT_DEATH(write(o.tensor[0].in), "");
   write(o.tensor[0].out);
 }
 
-TEST(WorkloadData, ADisturbedInputDiffersInOneElement) {
-  for (const bool in_place : {true, false}) {
-    Workload w = latent();
-    set_in_place(w, in_place);
-    WorkloadData data(w, 7);
-    data.refill();
-    const std::size_t floats[2] = {2 * 5 * 30, 2 * 5 * 4};
-    std::vector<float> before[2];
-    for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
-      const auto* in = reinterpret_cast<const float*>(data.input(i));
-      before[i].assign(in, in + floats[i]);
-    }
-    std::uint64_t random = 3;
-    const std::int64_t token = data.disturb(random);
-    int changed = 0;
-    for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
-      for (std::size_t k = 0; k < floats[i]; ++k) {
-        const float now = reinterpret_cast<const float*>(data.input(i))[k];
-        if (now == before[i][k]) continue;
-        ++changed;
-        EXPECT_EQ(static_cast<std::int64_t>(k / (floats[i] / 10)), token);
-        EXPECT_EQ(now, -before[i][k]);
-        EXPECT_EQ(reinterpret_cast<const float*>(data.output(i))[k] == now, in_place);
+TEST(WorkloadData, AChangeIsOfOneRotatedElement) {
+  for (const bool in_place : {true, false})
+    for (const std::int64_t tokens : {5, 5000}) {  // so that only some pages have a second mapping
+      Workload w = latent();
+      set_in_place(w, in_place);
+      w.tokens = tokens;
+      lay_out(w);
+      WorkloadData data(w, 7);
+      data.refill();
+      const auto rows = static_cast<std::size_t>(2 * tokens);
+      const std::size_t floats[2] = {rows * 30, rows * 4};
+      const auto content = [&](std::size_t i) {
+        const auto* in = reinterpret_cast<const float*>(in_place ? data.output(i) : data.input(i));
+        return std::vector<float>(in, in + floats[i]);
+      };
+      std::uint64_t random = 3;
+      std::set<std::int64_t> tokens_seen;
+      for (int round = 0; round < 50; ++round) {
+        const std::vector<float> before[2] = {content(0), content(1)};
+        data.draw_change(random);
+        EXPECT_EQ(content(0), before[0]) << "not yet";
+        data.change();
+        const auto& change = data.last_change();
+        tokens_seen.insert(change.token);
+        int changed = 0;
+        for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+          const std::vector<float> now = content(i);
+          for (std::size_t k = 0; k < floats[i]; ++k) {
+            if (now[k] == before[i][k]) continue;
+            ++changed;
+            EXPECT_NE(now[k], -before[i][k]) << "not only a sign";
+            EXPECT_EQ(change.tensor, i);
+            EXPECT_EQ(static_cast<std::int64_t>(k / (floats[i] / rows)), change.token);
+            EXPECT_EQ(static_cast<std::int64_t>(k),
+                      data.row(i, change.token, change.head) + change.element);
+            EXPECT_GE(change.element, w.tensors[i].rotary_offset);
+            data.take_change();
+            EXPECT_EQ(reinterpret_cast<const float*>(data.input(i))[k], now[k]);
+          }
+        }
+        EXPECT_EQ(changed, 1);
       }
-    EXPECT_EQ(changed, 1);
-  }
+      EXPECT_GT(tokens_seen.size(), 5U);
+    }
 }
 
 TEST(WorkloadData, TheProblemHasTheWindowsAndStridesOfBothTensors) {

@@ -69,11 +69,14 @@ inline std::int64_t traffic_bytes(const Workload& w, bool reads_table) {
   return saturating_sum({ceiling_traffic_bytes(w), table, position_bytes(w, tokens)});
 }
 
-/// Distinct bytes that one call touches; they must fit a cache to stay there. Table rows that batch
-/// rows share (consecutive positions) count once. Scattered rows count as all different.
+/// Distinct bytes that calls touch again and again; they must fit a cache to stay there. Table rows
+/// that batch rows share (consecutive positions) count once. Scattered rows count as all different,
+/// each as often as positions move on; those of a cold workload as those of one call.
 inline std::int64_t working_set_bytes(const Workload& w, bool reads_table) {
   const std::int64_t tokens = saturating_product({w.batch, w.tokens});
-  const std::int64_t table_rows = w.scattered ? tokens : w.tokens;
+  const std::int64_t table_rows = w.cold        ? tokens
+                                  : w.scattered ? saturating_product({tokens, position_window})
+                                                : saturating_sum({w.tokens, position_window - 1});
   const std::int64_t table =
       reads_table ? saturating_product({table_rows, w.rotary_dim, table_element_bytes(w)}) : 0;
   return saturating_sum({ceiling_working_set_bytes(w), table, position_bytes(w, tokens)});
@@ -85,7 +88,7 @@ inline std::int64_t table_bytes(const Workload& w) {
       {saturating_sum({max_position_of(w), 1}), w.rotary_dim, table_element_bytes(w)});
 }
 
-/// Number of positions in memory: those of one call, or for a cold workload all positions.
+/// Number of positions that the harness keeps: those of one call, or for a cold workload all.
 inline std::int64_t positions_held(const Workload& w) {
   const std::int64_t tokens = saturating_product({w.batch, w.tokens});
   return w.cold ? saturating_sum({cold_position_count, tokens}) : tokens;
@@ -101,13 +104,13 @@ inline std::int64_t room_bytes(const Workload& w, const harness::TensorCase& t) 
 }
 
 /// Bytes that the harness allocates: the data twice (pristine and working copy, or input and
-/// output), the whole table, and the positions, which the judge keeps as int32 beside int64 ones.
+/// output), the whole table, and the positions, once as int32 and once as the kernel reads them.
 inline std::int64_t allocated_bytes(const Workload& w) {
   const std::int64_t data = saturating_product(
       {2, saturating_sum({room_bytes(w, w.tensors[0]), room_bytes(w, w.tensors[1])})});
-  const std::int64_t held = positions_held(w);
-  const std::int64_t wide = w.position_dtype == Dtype::i64 ? position_bytes(w, held) : 0;
-  return saturating_sum({data, table_bytes(w), saturating_product({held, 4}), wide});
+  const std::int64_t held = saturating_product({positions_held(w), 4});
+  const std::int64_t read = position_bytes(w, saturating_product({w.batch, w.tokens}));
+  return saturating_sum({data, table_bytes(w), held, read});
 }
 
 }  // namespace ropewalk::bench

@@ -1,8 +1,10 @@
 // Workloads: the shapes that are timed, read from TOML. Each names the source of its shape.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,7 +51,10 @@ inline void set_in_place(Workload& w, bool in_place) {
 
 /// Scattered positions are below this number, and their table has this many rows.
 inline constexpr std::int64_t scattered_position_count = 8192;
-/// The same for a cold workload: 64 MiB of f32 tables for 128 rotated elements.
+/// While calls are timed, all positions of a workload that is not cold move on by one a call, round
+/// a window of this many.
+inline constexpr std::int32_t position_window = 16;
+/// The number of positions of a cold workload: 64 MiB of f32 tables for 128 rotated elements.
 inline constexpr std::int64_t cold_position_count = 131072;
 /// A workload that needs more memory than this is taken for a typing error.
 inline constexpr std::int64_t workload_bytes_max = std::int64_t{64} << 30;
@@ -96,7 +101,9 @@ inline std::int64_t table_element_bytes(const Workload& workload) {
 /// The largest position that a call may contain. The table by position has one row more.
 inline std::int64_t max_position_of(const Workload& workload) {
   if (workload.cold) return cold_position_count - 1;
-  return (workload.scattered ? scattered_position_count : workload.tokens) - 1;
+  const std::int64_t begins = workload.scattered ? scattered_position_count : workload.tokens;
+  const std::int64_t room = std::numeric_limits<std::int64_t>::max() - position_window;
+  return std::min(begins, room) - 1 + position_window - 1;
 }
 
 }  // namespace ropewalk::bench

@@ -98,6 +98,8 @@ void each_field(Row& row, Visit&& visit) {
   visit("mapped_bytes", row.mapped_bytes);
   visit("prepare_s", row.prepare_s);
   visit("kept_bytes", row.kept_bytes);
+  visit("slow_calls", row.slow_calls);
+  visit("slow_times", row.slow_times);
   visit("spin_ns_before", row.spin_ns_before);
   visit("spin_ns_after", row.spin_ns_after);
   visit("involuntary_switches", row.involuntary_switches);

@@ -127,6 +127,9 @@ struct TimingRow {
   /// keeps.
   double prepare_s = 0;
   std::int64_t kept_bytes = 0;
+  /// A slow start, which was not timed: so many calls took so many times as long. 0: none was seen.
+  std::int64_t slow_calls = 0;
+  double slow_times = 0;
   // The counters of what disturbed the rounds.
   /// The time of one step in a chain of multiplications, in ns, just before and just after the
   /// group's rounds. The two differ if the clock rate changed. 0 means not probed.

@@ -37,9 +37,13 @@ std::string words_beside(const TimingRow& row) {
     words += fmt::format("; {} calls of malloc and {} bytes mapped a call",
                          std::llround(row.heap_calls), std::llround(row.mapped_bytes));
   constexpr double long_s = 0.01;
+  const auto add = [&](const std::string& more) { words += (words.empty() ? "" : "; ") + more; };
   if (row.prepare_s >= long_s)
-    words += fmt::format("{}prepare takes {:.2g} s and keeps {} KiB", words.empty() ? "" : "; ",
-                         row.prepare_s, row.kept_bytes >> 10);
+    add(fmt::format("prepare takes {:.2g} s and keeps {} KiB", row.prepare_s,
+                    row.kept_bytes >> 10));
+  if (row.slow_calls > 0)
+    add(fmt::format("timed settled: its first {} calls took {:.2g} times as long", row.slow_calls,
+                    row.slow_times));
   return words;
 }
 

@@ -40,7 +40,7 @@ bool has_possible_numbers(const TimingRow& row) {
          is_count(row.ns_per_token_median) && is_count(row.gb_per_s_median) &&
          is_count(row.spin_ns_before) && is_count(row.spin_ns_after) &&
          is_count(row.off_cpu_share) && is_count(row.heap_calls) && is_count(row.prepare_s) &&
-         std::isfinite(row.mapped_bytes) && std::isfinite(row.steal_ms);
+         is_count(row.slow_times) && std::isfinite(row.mapped_bytes) && std::isfinite(row.steal_ms);
 }
 
 }  // namespace

@@ -1,0 +1,161 @@
+// Kernels that leave out most of their timed calls, and how each chooses which.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "benchmarks/testing/paired_run.h"
+
+namespace ropewalk::bench {
+namespace {
+
+using report::Outcome;
+
+constexpr std::size_t floats[2] = {2 * 3 * 2 * 8, 2 * 3 * 8};  // of Q and K of the toy workload
+
+// One cheat at a time runs, in one thread. Static, since a kernel may not allocate.
+std::int64_t made = 0;
+std::chrono::steady_clock::time_point ended;
+float seen[2][2][2];  // by tensor, of input and output: the first element and the last
+std::int32_t positions_kept[6];
+float answers[2][2][floats[0]];  // the last two, by tensor
+
+const float* in_of(const rope_operands* o, int i) {
+  return static_cast<const float*>(o->tensor[i].in);
+}
+float* out_of(const rope_operands* o, int i) {
+  return static_cast<float*>(o->tensor[i].out);
+}
+
+/// Leaves a call out that follows the last one at once. Verification, a profiler and a debugger see
+/// every call made.
+std::int32_t if_late(const rope_problem* p, const rope_operands* o, void*) {
+  const bool at_once = std::chrono::steady_clock::now() - ended < std::chrono::microseconds(1);
+  const std::int32_t status = at_once && ++made > 50 ? ROPE_OK : apply_toy(p, o, nullptr);
+  ended = std::chrono::steady_clock::now();
+  return status;
+}
+std::int32_t one_in_eight(const rope_problem* p, const rope_operands* o, void*) {
+  return made++ % 8 == 0 ? apply_toy(p, o, nullptr) : ROPE_OK;
+}
+std::int32_t if_ends_differ(const rope_problem* p, const rope_operands* o, void*) {
+  bool differs = false;
+  for (const int i : {0, 1})
+    for (const int end : {0, 1}) {
+      const std::size_t at = end == 0 ? 0 : floats[i] - 1;
+      differs =
+          differs || seen[i][0][end] != in_of(o, i)[at] || seen[i][1][end] != out_of(o, i)[at];
+    }
+  if (differs) apply_toy(p, o, nullptr);
+  for (const int i : {0, 1})
+    for (const int end : {0, 1}) {
+      const std::size_t at = end == 0 ? 0 : floats[i] - 1;
+      seen[i][0][end] = in_of(o, i)[at];
+      seen[i][1][end] = out_of(o, i)[at];
+    }
+  return ROPE_OK;
+}
+std::int32_t last_but_one(const rope_problem* p, const rope_operands* o, void*) {
+  const std::int64_t slot = made++ % 2;
+  if (made <= 8) {
+    apply_toy(p, o, nullptr);
+    for (const int i : {0, 1}) std::memcpy(answers[slot][i], out_of(o, i), floats[i] * 4);
+    return ROPE_OK;
+  }
+  rope_operands later = *o;
+  float next[2][floats[0]];
+  for (const int i : {0, 1}) later.tensor[i].out = next[i];
+  apply_toy(p, &later, nullptr);
+  for (const int i : {0, 1}) {
+    std::memcpy(out_of(o, i), answers[slot][i], floats[i] * 4);
+    std::memcpy(answers[slot][i], next[i], floats[i] * 4);
+  }
+  return ROPE_OK;
+}
+std::int32_t fourth_positions(const rope_problem* p, const rope_operands* o, void*) {
+  if (made++ < 4) std::memcpy(positions_kept, o->positions, sizeof positions_kept);
+  rope_operands kept = *o;
+  kept.positions = positions_kept;
+  return apply_toy(p, &kept, nullptr);
+}
+/// In place: turns forward by the difference of the positions and never back.
+std::int32_t by_the_difference(const rope_problem* p, const rope_operands* o, void*) {
+  static std::int32_t before[6];
+  rope_operands difference = *o;
+  std::int32_t by[6];
+  if (p->operation == ROPE_TRANSPOSE) {
+    std::memcpy(before, o->positions, sizeof before);
+    ++made;
+    return ROPE_OK;
+  }
+  if (made == 0) return apply_toy(p, o, nullptr);
+  bool forward = true;
+  for (int i = 0; i < 6; ++i) {
+    by[i] = static_cast<const std::int32_t*>(o->positions)[i] - before[i];
+    forward = forward && by[i] >= 0;
+  }
+  rope_problem problem = *p;
+  if (!forward) {
+    problem.operation = ROPE_TRANSPOSE;
+    for (std::int32_t& each : by) each = -each;
+  }
+  difference.positions = by;
+  return apply_toy(&problem, &difference, nullptr);
+}
+/// Out of place: keeps an answer for each of the positions that come round, and looks at the ends
+/// of the input.
+std::int32_t all_of_the_window(const rope_problem* p, const rope_operands* o, void*) {
+  static float kept[64][2][floats[0]], ends[64][2][2];
+  const auto at = static_cast<std::size_t>(*static_cast<const std::int32_t*>(o->positions)) % 64;
+  bool is_known = made > 0;
+  for (const int i : {0, 1})
+    is_known = is_known && ends[at][i][0] == in_of(o, i)[0] &&
+               ends[at][i][1] == in_of(o, i)[floats[i] - 1];
+  if (!is_known) apply_toy(p, o, nullptr);
+  for (const int i : {0, 1}) {
+    if (is_known) {
+      std::memcpy(out_of(o, i), kept[at][i], floats[i] * 4);
+    } else {
+      std::memcpy(kept[at][i], out_of(o, i), floats[i] * 4);
+      ends[at][i][0] = in_of(o, i)[0];
+      ends[at][i][1] = in_of(o, i)[floats[i] - 1];
+    }
+  }
+  ++made;
+  return ROPE_OK;
+}
+
+TEST(SparedCalls, AreSeen) {
+  struct Cheat {
+    const char* name;
+    std::int32_t (*apply)(const rope_problem*, const rope_operands*, void*);
+    bool in_place = true, out_of_place = true;
+  };
+  const rope_kernel good = toy_kernel("good");
+  for (const Cheat& cheat :
+       {Cheat{"if_late", if_late}, Cheat{"one_in_eight", one_in_eight},
+        Cheat{"if_ends_differ", if_ends_differ}, Cheat{"last_but_one", last_but_one},
+        Cheat{"fourth_positions", fourth_positions},
+        Cheat{"by_the_difference", by_the_difference, true, false},
+        Cheat{"all_of_the_window", all_of_the_window, false, true}})
+    for (const bool in_place : {true, false}) {
+      if (!(in_place ? cheat.in_place : cheat.out_of_place)) continue;
+      rope_kernel bad = toy_kernel(cheat.name);
+      bad.apply = cheat.apply;
+      made = 0;
+      const PairedOutcome outcome = run({&good, &bad}, [&](PairedPlan& p) {
+        set_in_place(p.workloads[0], in_place);
+        p.rounds = 20;
+        p.epoch_s = 2e-4;
+      });
+      SCOPED_TRACE(in_place);
+      expect_broken(outcome, cheat.name, "is not rotated");
+      EXPECT_EQ(outcome.of("good")->outcome, Outcome::measured) << outcome.of("good")->reason;
+    }
+}
+
+}  // namespace
+}  // namespace ropewalk::bench
