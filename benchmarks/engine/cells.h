@@ -83,18 +83,23 @@ class Cell {
   template <class Call>
   void make_calls(const Epoch& epoch, std::uint64_t every, Call&& call) {
     WorkloadData& data = lazy_.here();
-    const std::uint64_t begin = call_count_, shared = every - 1;
+    MovingPositions moving = data.moving();
+    const std::uint64_t shared = every - 1;
+    std::uint64_t i = call_count_;
+    bool goes_on = true;
     for (const std::int64_t before : {epoch.change_before, epoch.calls}) {
-      const auto end = begin + static_cast<std::uint64_t>(std::min(before, epoch.calls));
-      while (call_count_ < end) {
-        if ((call_count_ & shared) == 0) data.move_on();
-        if (!call(call_count_++)) return;
+      const auto end = call_count_ + static_cast<std::uint64_t>(std::min(before, epoch.calls));
+      while (i < end && goes_on) {
+        if ((i & shared) == 0) moving.move_on();
+        goes_on = call(i++);
         __asm__ volatile("" ::: "memory");
       }
-      if (before >= epoch.calls) continue;
+      if (before >= epoch.calls || !goes_on) break;
       data.change();
       is_changed_ = true;
     }
+    call_count_ = i;
+    data.moving() = moving;
   }
   const Workload& workload_;
   LazyData& lazy_;

@@ -153,37 +153,31 @@ class GroupRounds {
     return are_ready;
   }
 
-  /// Makes calls until warm_calls are made, and an epoch's time has passed, but none after so many
-  /// epochs. Takes the time of a call from the last half of them, the least, since other processes
+  /// Makes calls until there are warm_calls, and an epoch's time has passed, but none after so many
+  /// epochs. Takes the time of a call from the last half of all, the least, since other processes
   /// disturb it.
   bool settle(Entrant& e, double epochs) {
     announce(e);
-    struct Piece {
-      std::int64_t calls;
-      double call_s;
-    };
-    std::vector<Piece> pieces;
-    std::int64_t calls = 0;
-    for (double took = 0; took < epochs * plan_.epoch_s &&
-                          (calls < warm_calls || took < plan_.epoch_s || pieces.size() < 3);) {
+    double took = 0;
+    for (std::int64_t calls = 0;
+         took < epochs * plan_.epoch_s && (calls < warm_calls || took < plan_.epoch_s);) {
       const std::int64_t more = std::clamp(calls / 8, std::int64_t{1}, most_calls);
       const auto time = together(e, [&](Cell& cell, int) { cell.run({more}); });
       if (!time) return false;
       took += time->wall_s;
       calls += more;
-      pieces.push_back({more, std::max(time->wall_s / static_cast<double>(more), 1e-9)});
+      e.warm_ups.push_back({more, std::max(time->wall_s / static_cast<double>(more), 1e-9)});
     }
     watch_.check("apply");
-    e.warm_calls += calls;
     e.call_s = std::numeric_limits<double>::infinity();
-    for (std::size_t i = pieces.size() / 2; i < pieces.size(); ++i)
-      e.call_s = std::min(e.call_s, pieces[i].call_s);
+    for (std::size_t i = e.warm_ups.size() / 2; i < e.warm_ups.size(); ++i)
+      e.call_s = std::min(e.call_s, e.warm_ups[i].call_s);
     std::int64_t slow = 0;
     double slow_s = 0;
-    for (const Piece& piece : pieces) {
-      if (piece.call_s < 2 * e.call_s) break;
-      slow += piece.calls;
-      slow_s += piece.call_s * static_cast<double>(piece.calls);
+    for (const Entrant::WarmUp& each : e.warm_ups) {
+      if (each.call_s < 2 * e.call_s) break;
+      slow += each.calls;
+      slow_s += each.call_s * static_cast<double>(each.calls);
     }
     if (slow > 0) note_start(e, slow, slow_s / static_cast<double>(slow) / e.call_s);
     return true;
@@ -210,7 +204,8 @@ class GroupRounds {
       TimingRow& row = e.cell().row;
       if (row.is_ceiling() || steps[i] < late_step * usual) continue;
       any = true;
-      std::int64_t calls = e.warm_calls;
+      std::int64_t calls = 0;
+      for (const Entrant::WarmUp& each : e.warm_ups) calls += each.calls;
       const double later = later_median(row.ns_per_token);
       for (std::size_t k = 0; k < row.iterations.size() && row.ns_per_token[k] > 1.25 * later; ++k)
         calls += row.iterations[k];

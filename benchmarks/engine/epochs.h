@@ -24,9 +24,13 @@ struct Entrant {
   std::vector<std::unique_ptr<Cell>> cells;  ///< one cell a thread; the first has the row
   /// Name of the kernel, also for a twin; empty for a ceiling.
   std::string owner;
-  double call_s = 0;            ///< estimated time of one call, in s, once it has settled
-  std::int64_t warm_calls = 0;  ///< made before the rounds
-  std::int64_t calls = 1;       ///< calls in one epoch
+  double call_s = 0;       ///< estimated time of one call, in s, once it has settled
+  std::int64_t calls = 1;  ///< calls in one epoch
+  struct WarmUp {
+    std::int64_t calls;
+    double call_s;
+  };
+  std::vector<WarmUp> warm_ups;  ///< the calls before the rounds, in their order
   double wall_s = 0, cpu_s = 0;
   /// What all calls together did (process_watch.h), and their number.
   std::int64_t heap_calls = 0, mapped_bytes = 0, called = 0;

@@ -59,7 +59,7 @@ std::vector<Rotation> token_rotations(const Case& c, const WorkloadData& data,
   std::vector<Rotation> out(inv_freq.size(), Rotation{1.0, 0.0});
   const auto turn = [&](std::int64_t i, std::int64_t position) -> Rotation {
     const auto cell = [&](const std::byte* table) {
-      return load(table, data_type(c.dtype).computed_in, position * half + i);
+      return load(table, table_dtype(c), position * half + i);
     };
     if (c.contract == ROPE_CONTRACT_TABLE) return {cell(data.cos()), cell(data.sin())};
     return own_rotation(c.contract, oracle, inv_freq[static_cast<std::size_t>(i)], position);
@@ -123,6 +123,7 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
   c.operation = Operation::forward;
   c.pairing = w.pairing;
   c.dtype = w.dtype;
+  c.table_dtype = w.table_dtype;
   c.rotary_dim = w.rotary_dim;
   c.attention_scale = w.attention_scale;
   // Computed again, since the kernel could write to its own copy.

@@ -101,7 +101,7 @@ TEST(Recheck, TheCallsThatTurnAreTold) {
   for (const int turns : {0, 1, 2, 3}) {
     data.refill();
     for (int call = 0; call < turns; ++call) {
-      data.move_on();
+      data.moving().move_on();
       kernel.apply(&problem, &operands, nullptr);
     }
     Expected expected;

@@ -161,37 +161,22 @@ WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
 
 void WorkloadData::fill_positions(std::uint64_t& random) {
   const Workload& w = workload_;
-  first_.resize(static_cast<std::size_t>(positions_held(w)));
-  if (w.cold) scatter_all(first_.data(), std::ssize(first_), random);
+  std::vector<std::int32_t>& first = first_positions_;
+  first.resize(static_cast<std::size_t>(positions_held(w)));
+  if (w.cold) scatter_all(first.data(), std::ssize(first), random);
   for (std::int64_t i = 0; i < tokens_ && !w.cold; ++i) {
-    const auto scattered = next_random(random) % std::uint64_t{scattered_position_count};
-    first_[static_cast<std::size_t>(i)] = w.scattered ? static_cast<std::int32_t>(scattered)
-                                                      : static_cast<std::int32_t>(i % w.tokens);
+    const auto scattered = below(scattered_position_count, random);
+    first[static_cast<std::size_t>(i)] =
+        static_cast<std::int32_t>(w.scattered ? scattered : i % w.tokens);
   }
   positions_ = AlignedBytes(position_bytes(w, tokens_));
-  write_positions();
+  moving_ = {first.data(), positions_.data(), tokens_, w.cold, w.position_dtype == Dtype::i64};
+  moving_.write();
 }
 
-std::vector<std::int32_t> WorkloadData::positions(std::int64_t calls_before) const {
-  const std::int64_t at = workload_.cold ? next_cold(cold_at_, -calls_before) : 0;
-  const std::int64_t step =
-      workload_.cold ? 0 : round_window(step_ - calls_before, position_window);
-  std::vector<std::int32_t> out(first_.begin() + at, first_.begin() + at + tokens_);
-  for (std::int32_t& position : out) position += static_cast<std::int32_t>(step);
-  return out;
-}
-
-// Allocates nothing: it runs while the heap is watched.
 bool WorkloadData::positions_are_whole() {
-  const std::int32_t* const from = first_.data() + cold_at_;
-  const auto is_given = [&](const auto* read) {
-    return std::equal(read, read + tokens_, from,
-                      [&](auto position, std::int32_t first) { return position == first + step_; });
-  };
-  const bool whole = workload_.position_dtype == Dtype::i32
-                         ? is_given(reinterpret_cast<const std::int32_t*>(positions_.data()))
-                         : is_given(reinterpret_cast<const std::int64_t*>(positions_.data()));
-  if (!whole) write_positions();
+  const bool whole = moving_.are_whole();
+  if (!whole) moving_.write();
   return positions_.is_whole() && whole;
 }
 

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "benchmarks/engine/ceilings.h"
+#include "benchmarks/engine/moving_positions.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workloads.h"
 #include "harness/cases/problem.h"
@@ -71,7 +72,7 @@ class SealedBytes {
 /// The buffers of one workload, shared by all its cells. Only one cell runs at a time. Tables are
 /// cosines of libm, which is precise enough for timing. Correctness is judged elsewhere.
 ///
-/// What a call is given differs from call to call, at the same addresses: its positions (move_on),
+/// What a call is given differs from call to call, at the same addresses: its positions (moving),
 /// and once an epoch an element of the input (change).
 class WorkloadData {
  public:
@@ -85,18 +86,11 @@ class WorkloadData {
   /// Overwrites the places of the outputs before a call that will be judged.
   void poison();
 
-  /// Writes the positions of the next call where the kernel reads them: each is one further than in
-  /// the call before, round a window of position_window rows, which stay in the cache. A cold
-  /// workload has positions of its own in each call. For the timed loop.
-  void move_on() {
-    if (workload_.cold)
-      cold_at_ = next_cold(cold_at_, 1);
-    else
-      step_ = (step_ + 1) % position_window;
-    write_positions();
-  }
+  MovingPositions& moving() { return moving_; }
   /// The positions of the last call, or of the one so many calls before. [batch x tokens]
-  std::vector<std::int32_t> positions(std::int64_t calls_before = 0) const;
+  std::vector<std::int32_t> positions(std::int64_t calls_before = 0) const {
+    return moving_.positions(calls_before);
+  }
   /// False if the kernel wrote into its positions, or behind them. It says so once.
   bool positions_are_whole();
 
@@ -160,23 +154,6 @@ class WorkloadData {
     return workload_.tensors[tensor].in_at * element_bytes(workload_);
   }
   void add_spans(std::size_t tensor, std::vector<CeilingSpan>& out) const;
-  /// A number of any sign modulo `count`.
-  static std::int64_t round_window(std::int64_t number, std::int64_t count) {
-    return (number % count + count) % count;
-  }
-  std::int64_t next_cold(std::int64_t at, std::int64_t calls) const {
-    return round_window(at + calls * tokens_, cold_position_count);
-  }
-  void write_positions() {
-    const std::int32_t* const from = first_.data() + cold_at_;
-    const auto write = [&](auto* to) {
-      for (std::int64_t i = 0; i < tokens_; ++i) to[i] = from[i] + step_;
-    };
-    if (workload_.position_dtype == Dtype::i32)
-      write(reinterpret_cast<std::int32_t*>(positions_.data()));
-    else
-      write(reinterpret_cast<std::int64_t*>(positions_.data()));
-  }
 
   const Workload& workload_;
   std::vector<double> inv_freq_, inv_freq_f32_;
@@ -186,10 +163,8 @@ class WorkloadData {
   std::int64_t bytes_[2] = {};
   SealedBytes pristine_[2], cos_, sin_;
   AlignedBytes work_[2], positions_;
-  /// The positions before the first step; of a cold workload those of all calls, one after another.
-  std::vector<std::int32_t> first_;
-  std::int32_t step_ = 0;
-  std::int64_t cold_at_ = 0;
+  std::vector<std::int32_t> first_positions_;
+  MovingPositions moving_{};
   std::vector<Row> open_;  ///< the rows that may change; empty: all
   Change change_;
 };

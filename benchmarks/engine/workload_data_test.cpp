@@ -106,7 +106,7 @@ TEST(WorkloadData, PositionsMoveOnAtTheSameAddress) {
         }
         EXPECT_EQ(data.positions(call), seen.front());
         EXPECT_NE(call > 0 && seen.back() == seen[seen.size() - 2], true);
-        data.move_on();
+        data.moving().move_on();
       }
       EXPECT_TRUE(data.positions_are_whole());
       static_cast<std::byte*>(const_cast<void*>(read))[0] ^= std::byte{1};

@@ -55,6 +55,14 @@ class ConfigReader {
       config_.read.push_back(fmt::format("{}{} = {}", prefix_, key, text_of(found->second)));
     return found->second == JsonValue(JsonKind::null) ? nullptr : &found->second;
   }
+  /// The same; what the part about text leaves out may stand beside it.
+  const JsonValue* find_beside(const std::string& key) {
+    if (const JsonValue* found = find(key)) return found;
+    const std::string within = std::exchange(prefix_, "");
+    const JsonValue* found = find(key);
+    prefix_ = within;
+    return found;
+  }
   bool holds(const std::string& key) const {
     const auto found = fields_.find(prefix_ + key);
     return found != fields_.end() && found->second != JsonValue(JsonKind::null);
@@ -122,8 +130,7 @@ class ConfigReader {
       const std::string key = whole.substr(prefix_.size());
       const auto mentions = [&](std::string_view part) { return key.find(part) != key.npos; };
       const bool ours = mentions("rope") || mentions("rotary") || mentions("head_dim") ||
-                        mentions("position") || mentions("_heads") || mentions("sliding") ||
-                        key == "torch_dtype" || key == "dtype";
+                        mentions("position") || mentions("_heads") || mentions("sliding");
       const bool elsewhere = mentions("vision_config.") || mentions("text_config.") ||
                              mentions("audio_config.") || mentions("quantization_config.");
       if (ours && !elsewhere && !used_.contains(key) && value != JsonValue(JsonKind::null) &&
@@ -258,6 +265,22 @@ void read_theta(ConfigReader& in, const ModelType* type, const std::string& rope
   w.rope_theta = theta ? *theta : type->rope_theta;
 }
 
+/// The type of the model's data. One that is not timed, such as an 8-bit type, is no fault.
+void read_dtype(ConfigReader& in, Workload& w) {
+  static const std::map<std::string_view, Dtype> types = {{"float32", Dtype::f32},
+                                                          {"float64", Dtype::f64},
+                                                          {"float16", Dtype::f16},
+                                                          {"bfloat16", Dtype::bf16}};
+  const JsonValue* value = in.find_beside("dtype");
+  if (value == nullptr) value = in.find_beside("torch_dtype");
+  if (value == nullptr) return in.assume("data of f32: neither dtype nor torch_dtype is there");
+  const auto* text = std::get_if<std::string>(value);
+  const auto found = text == nullptr ? types.end() : types.find(*text);
+  if (found == types.end())
+    return in.leave_out(fmt::format("dtype {}: timed in f32", text_of(*value)));
+  w.dtype = found->second;
+}
+
 /// The object that states the frequencies; empty if there is none.
 std::string rope_object(ConfigReader& in) {
   const std::string now = "rope_parameters", before = "rope_scaling";
@@ -337,6 +360,7 @@ ModelConfig parse_model_config(std::string_view text, const std::string& file,
   read_rotary_dim(in, type, rope, w);
   read_theta(in, type, rope, w);
   read_scaling(in, rope, w);
+  read_dtype(in, w);
   if (const auto fault = shape_fault(w))
     in.fail(is_of_rule(w, fault->key) ? rope : fault->key, fault->what);
   in.report_ignored();

@@ -49,6 +49,25 @@ TEST(ModelConfig, AgreesWithTheBuiltInModels) {
   }
 }
 
+TEST(ModelConfig, TheTypeOfTheData) {
+  EXPECT_EQ(load("llama-3-8b").shape.dtype, Dtype::bf16);
+  EXPECT_TRUE(has(load("llama-3-8b").read, "torch_dtype = 'bfloat16'"));
+  EXPECT_EQ(load("gpt-j-6b").shape.dtype, Dtype::f32);
+  EXPECT_TRUE(has(load("gpt-j-6b").assumed, "data of f32"));
+  const auto with = [](const std::string& members) {
+    const std::string heads = R"("model_type": "llama", "num_attention_heads": 4, )"
+                              R"("num_key_value_heads": 4, "hidden_size": 256)";
+    return parse_model_config("{" + members + R"(, "text_config": {)" + heads + "}}", "FILE", "",
+                              "toy");
+  };
+  EXPECT_EQ(with(R"("dtype": "float16")").shape.dtype, Dtype::f16);
+  EXPECT_EQ(with(R"("torch_dtype": "float64")").shape.dtype, Dtype::f64);
+  for (const char* odd : {R"("dtype": "float8_e4m3fn")", R"("dtype": {"": "bfloat16"})"}) {
+    EXPECT_EQ(with(odd).shape.dtype, Dtype::f32);
+    EXPECT_TRUE(has(with(odd).not_timed, "timed in f32"));
+  }
+}
+
 TEST(ModelConfig, ScalingThatIsComputed) {
   for (const char* name : {"llama-3.1-8b", "llama-3.2-11b-vision"}) {
     EXPECT_EQ(load(name).shape.scaling, "llama3");

@@ -23,7 +23,9 @@ const char* const shape_help =
     "i32), "
     "scale= factor on the result (default: none), layout=packed|head_major|fused|padded (default: "
     "packed), tokens= and batch= (without both: all phases), "
-    "positions=consecutive|scattered (default: scattered for one token)";
+    "positions=consecutive|scattered (default: scattered for one token); and words of a replay "
+    "line: q.heads= k.heads= q.head_dim= k.head_dim= q.offset= k.offset= rotary_dim= rope_theta= "
+    "attention_scale= scaling= scaling_values= table_dtype=";
 
 namespace {
 
@@ -37,7 +39,7 @@ class ShapeWords {
   explicit ShapeWords(std::string_view text) {
     if (text.empty()) fail("it is empty; for example q=32,k=8,d=128");
     while (true) {
-      const std::size_t end = std::min(text.find(','), text.size());
+      const std::size_t end = std::min(text.find_first_of(", "), text.size());
       add(text.substr(0, end));
       if (end == text.size()) break;
       text.remove_prefix(end + 1);
@@ -62,12 +64,24 @@ class ShapeWords {
   double number_or(const std::string& name, double otherwise) const {
     const auto found = words_.find(name);
     if (found == words_.end()) return otherwise;
-    const std::string& text = found->second;
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size())
-      fail(fmt::format("{}={}: it must be a number", name, shown(text)));
-    return value;
+    try {
+      return harness::case_from_text("rope_theta=" + found->second).rope_theta;
+    } catch (const harness::BadCase&) {
+      fail(fmt::format("{}={}: it must be a number", name, shown(found->second)));
+    }
+  }
+
+  /// The words that only a replay line has, as a case.
+  harness::Case rest() const {
+    std::string text;
+    for (const std::string_view name : of_replay)
+      if (const auto found = words_.find(std::string(name)); found != words_.end())
+        text += fmt::format("{}={} ", name, found->second);
+    try {
+      return harness::case_from_text(text);
+    } catch (const harness::BadCase& bad) {
+      fail(bad.what());
+    }
   }
 
   /// The place of the value in a list of words. Without a value it is the first.
@@ -88,19 +102,38 @@ class ShapeWords {
   }
 
  private:
+  static constexpr std::array<std::string_view, 3> of_replay{"scaling", "scaling_values",
+                                                             "table_dtype"};
+
   void add(std::string_view word) {
     static constexpr std::string_view known[] = {
         "q",       "k",        "d",         "kd", "rd", "theta", "tokens", "batch",         "dtype",
         "pairing", "in_place", "positions", "qo", "ko", "scale", "layout", "position_dtype"};
+    static const std::map<std::string_view, std::string> short_words = {
+        {"q.heads", "q"},     {"k.heads", "k"},        {"q.head_dim", "d"},
+        {"k.head_dim", "kd"}, {"q.offset", "qo"},      {"k.offset", "ko"},
+        {"rotary_dim", "rd"}, {"rope_theta", "theta"}, {"attention_scale", "scale"}};
     const std::size_t equals = word.find('=');
+    if (last_ == "scaling_values" && equals == std::string_view::npos && !word.empty()) {
+      words_[last_] += "," + std::string(word);  // the list goes on
+      return;
+    }
     if (equals == std::string_view::npos || equals + 1 == word.size())
       fail("'" + shown(word) + "' is not of the form name=value");
-    const std::string name(word.substr(0, equals));
-    if (std::find(std::begin(known), std::end(known), name) == std::end(known))
-      fail(fmt::format("'{}' is not known; known: {}", shown(name), fmt::join(known, ", ")));
+    std::string name(word.substr(0, equals));
+    const auto is_in = [&](const auto& names) {
+      return std::find(std::begin(names), std::end(names), name) != std::end(names);
+    };
+    if (const auto alias = short_words.find(name); alias != short_words.end())
+      name = alias->second;
+    else if (!is_in(known) && !is_in(of_replay))
+      fail(fmt::format("'{}' is not known; known: {}, {}", shown(name), fmt::join(known, ", "),
+                       fmt::join(of_replay, ", ")));
     if (!words_.emplace(name, word.substr(equals + 1)).second) fail("'" + name + "' stands twice");
+    last_ = name;
   }
 
+  std::string last_;
   std::map<std::string, std::string> words_;
 };
 
@@ -121,6 +154,9 @@ std::string name_of(const Workload& w) {
   if (w.attention_scale != 0) out += fmt::format("-scale{}", w.attention_scale);
   if (w.layout != WorkloadLayout::packed)
     out += fmt::format("-{}", layout_words[static_cast<std::size_t>(w.layout)]);
+  if (w.scaling != "none")
+    out += fmt::format("-{}-{}", w.scaling, fmt::join(w.scaling_values, "-"));
+  if (w.table_dtype) out += fmt::format("-table-{}", data_type(*w.table_dtype).word);
   std::erase(out, '+');             // of an exponent
   constexpr std::size_t most = 70;  // phase and tokens follow
   return out.size() <= most ? out
@@ -149,6 +185,10 @@ Workload model_of(const ShapeWords& words) {
   w.attention_scale = words.number_or("scale", 0);
   if (words.holds("scale") && w.attention_scale == 0) fail("scale=0: it must not be 0");
   w.layout = static_cast<WorkloadLayout>(words.choice("layout", layout_words));
+  const harness::Case rest = words.rest();
+  w.scaling = rest.scaling;
+  w.scaling_values = rest.scaling_values;
+  w.table_dtype = rest.table_dtype;
   return w;
 }
 

@@ -62,8 +62,9 @@ std::optional<ShapeFault> shape_fault(const Workload& w) {
       std::min(q.rotary_offset, k.rotary_offset) < 0)
     return ShapeFault{"q_heads", "a size is below 1 or an offset below 0"};
   if ((w.pairing != Pairing::half_split && w.pairing != Pairing::interleaved) ||
-      !is_floating(in_contract(w.dtype)) || w.tensors.size() != 2 ||
-      w.layout < WorkloadLayout::packed || w.layout > WorkloadLayout::padded ||
+      !is_floating(in_contract(w.dtype)) || !is_floating(in_contract(harness::table_dtype(w))) ||
+      w.tensors.size() != 2 || w.layout < WorkloadLayout::packed ||
+      w.layout > WorkloadLayout::padded ||
       (w.position_dtype != Dtype::i32 && w.position_dtype != Dtype::i64) ||
       w.phase < report::WorkloadPhase::decode || w.phase > report::WorkloadPhase::working_set)
     return ShapeFault{"pairing", "pairing, dtype, layout or phase has no value that is timed"};

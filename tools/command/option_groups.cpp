@@ -123,6 +123,13 @@ void add_workload_options(CLI::App& verb, WorkloadChoice& choice) {
       ->type_name("half_split|interleaved")
       ->check(CLI::IsMember({"half_split", "interleaved"}))
       ->needs(verb.get_option("--config"));
+  verb.add_option(
+          "--dtype", choice.dtype,
+          "the data type of every workload (default: its own; of a config.json its dtype or "
+          "torch_dtype)")
+      ->type_name("f32|f64|f16|bf16")
+      ->check(CLI::IsMember(
+          std::vector<std::string>(bench::timed_dtypes.begin(), bench::timed_dtypes.end())));
   add_list(
       verb, "--shape", choice.shapes, "WORDS",
       std::string("a shape, e.g. q=32,k=8,d=128,tokens=512 (repeatable): ") + bench::shape_help);

@@ -53,6 +53,7 @@ std::vector<std::string> options_of(const WorkloadChoice& choice) {
   if (!choice.workload_file.empty()) add("--workload-file", {choice.workload_file});
   add("--config", choice.configs);
   if (!choice.pairing.empty()) add("--pairing", {choice.pairing});
+  if (!choice.dtype.empty()) add("--dtype", {choice.dtype});
   add("--shape", choice.shapes);
   return out;
 }
@@ -78,7 +79,10 @@ std::vector<Workload> all_workloads(const WorkloadChoice& choice) {
   for (std::size_t i = 0; i < configs.size(); ++i)
     append(through_phases(configs[i].shape, shown_path(choice.configs[i])), all);
   for (const std::string& shape : choice.shapes) append(parse_shape(shape), all);
-  return all.empty() ? load_default_workloads() : all;
+  if (all.empty()) all = load_default_workloads();
+  for (Workload& w : all)
+    if (!choice.dtype.empty()) w.dtype = bench::dtype_of(choice.dtype);
+  return all;
 }
 
 std::vector<Workload> chosen_workloads(const WorkloadChoice& choice, properties::Profile profile) {

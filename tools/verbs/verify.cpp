@@ -237,6 +237,8 @@ int verify_and_print(const VerifyOptions& options,
   std::vector<VerdictRow> rows;
   VerifyPlan plan = verify_plan(options);
   if (options.chooses() && !options.part_of_run) hold_to_shape(options, plan);
+  if (!options.dtype.empty() && !options.part_of_run)
+    plan.dtypes = {bench::dtype_of(options.dtype)};
   if (options.part_of_run) ask_shapes(all_workloads(options), plan);
   if (ledger) plan.on_offer = [&](const LedgerKey& key) { ledger->on_offer(key); };
   const auto take = [&](VerdictRow row) {
