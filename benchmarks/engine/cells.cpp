@@ -40,6 +40,7 @@ bool Cell::ready(bool refill) {
   }
   if (refusal) return false;
   if (refill) lazy_.here().refill();
+  lazy_.here().moving().write();  // a kernel that threw left those of its last call
   call_count_ = 0;
   is_changed_ = false;
   return true;

@@ -302,10 +302,16 @@ class GroupRounds {
     return !round.judged || holds(e, oracle);
   }
 
-  /// Judges the outputs of one thread, chosen at random.
+  /// Judges the outputs of one thread, on that thread: any at first, then the next.
   bool holds(Entrant& e, Oracle& oracle) {
-    Cell& cell = *e.cells[next_random(random_) % e.cells.size()];
-    if (cell.judge(oracle, next_random(random_))) ++e.cell().row.reverified;
+    const auto before = static_cast<std::uint64_t>(e.cell().row.reverified);
+    const std::size_t judged = (first_judged_ + before) % e.cells.size();
+    Cell& cell = *e.cells[judged];
+    bool held = false;
+    crew_.run([&, seed = next_random(random_)](int member) {
+      if (member == static_cast<int>(judged)) held = cell.judge(oracle, seed);
+    });
+    if (held) ++e.cell().row.reverified;
     e.cell().refusal = cell.refusal;
     watch_.check("apply");  // the calls that were judged are this kernel's own
     return !cell.refusal;
@@ -334,7 +340,7 @@ class GroupRounds {
   Crew& crew_;
   std::vector<Entrant>& entrants_;
   ProcessWatch& watch_;
-  std::uint64_t order_seed_, random_ = fresh_seed();
+  std::uint64_t order_seed_, random_ = fresh_seed(), first_judged_ = next_random(random_);
   bool in_place_, refills_;
 };
 

@@ -239,7 +239,9 @@ TEST(Paired, WhoThrowsOrChangesTheRoundingWhileTimedIsBroken) {
               unprepared = toy_kernel("unprepared"), unasked = toy_kernel("unasked");
   throwing.apply = apply_throwing;
   calls = 0;
-  expect_broken(run({&good, &throwing}), "throwing", "an exception left the kernel: std::bad_al");
+  const PairedOutcome beside = run({&good, &throwing});
+  expect_broken(beside, "throwing", "an exception left the kernel: std::bad_al");
+  EXPECT_EQ(beside.of("good")->outcome, Outcome::measured) << beside.of("good")->reason;
   rounding.apply = apply_rounding_down;
   calls = 0;
   expect_broken(run({&good, &rounding}), "rounding", "floating-point environment changed");
