@@ -76,6 +76,7 @@ set(layers
   "properties/=${cases}|harness/judge/|properties/[a-z_]+[.]h"
   "benchmarks/workloads/=${cases}|reports/record/|benchmarks/workloads/"
   "benchmarks/machine/=base/|kernels/api/|benchmarks/(machine/|[a-z_]+[.]h)"
+  "benchmarks/ceilings/=benchmarks/ceilings/|kernels/api/"
   "benchmarks/=${suite}|benchmarks/"
   "tools/[a-z]+/[a-z0-9_]+_test.cpp=.*"
   "tools/command/=base/|${suite}|properties/|benchmarks/|reports/|tools/command/"

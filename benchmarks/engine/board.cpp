@@ -31,6 +31,7 @@
 #include <string_view>
 #include <utility>
 
+#include "benchmarks/engine/ceiling_cell.h"
 #include "benchmarks/engine/cells.h"
 #include "benchmarks/engine/process_watch.h"
 #include "benchmarks/engine/rounds.h"

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "base/printable.h"
-#include "benchmarks/engine/ceilings.h"
 #include "benchmarks/engine/recheck.h"
 #include "benchmarks/engine/rounds.h"
 #include "benchmarks/machine/environment.h"
@@ -55,10 +54,6 @@ Epoch Cell::draw_epoch(std::int64_t calls, std::uint64_t& random) {
   return {calls, is_in_place(workload_) ? before - before % 2 : before};
 }
 
-namespace {
-
-/// What is known of a row before anything is timed. `table`: the kernel reads its angles from a
-/// table.
 TimingRow known_row(const Workload& w, bool table) {
   TimingRow row;
   row.workload = w.name;
@@ -72,20 +67,7 @@ TimingRow known_row(const Workload& w, bool table) {
   return row;
 }
 
-TimingRow known_ceiling_row(const Workload& w, const std::string& variant, bool picked_before) {
-  TimingRow row = known_row(w, false);
-  row.kernel = is_in_place(w) ? "ceiling_update" : "ceiling_copy";
-  row.summary = is_in_place(w) ? "y = a x over the same bytes" : "a copy of the same bytes";
-  if (!variant.empty())
-    row.summary += fmt::format("; the best of its variants in a {}: {}",
-                               picked_before ? "process of its own" : "trial", variant);
-  row.board = board_of(w, "");
-  row.role = Role::ceiling;
-  row.variant = variant;
-  row.bytes = ceiling_traffic_bytes(w);
-  row.working_set_bytes = ceiling_working_set_bytes(w);
-  return row;
-}
+namespace {
 
 constexpr std::uint64_t few_calls = 4;  // before one more
 constexpr std::int64_t workspace_bytes_max = std::int64_t{1} << 30;
@@ -108,6 +90,11 @@ std::string thrown_by(Code&& code) {
 std::string changed_floats(const FloatState& before, const FloatState& after) {
   return fmt::format("left the floating-point environment changed: {} became {}", before.text(),
                      after.text());
+}
+
+/// The operation that undoes the workload's own.
+Operation back_from(const Workload& w) {
+  return w.operation == Operation::forward ? Operation::transpose : Operation::forward;
 }
 
 /// Bytes of the heap in use, if the C library tells.
@@ -249,7 +236,7 @@ class KernelCell final : public Cell {
     std::size_t workspace_bytes = 0;
     for (int i = 0; i <= (plan_.alternates ? 1 : 0); ++i) {
       calls_[i].problem = make_problem(workload_, inv_freq, angles,
-                                       i == 0 ? Operation::forward : Operation::transpose);
+                                       i == 0 ? workload_.operation : back_from(workload_));
       std::memcpy(&calls_[i].shown, &calls_[i].problem, sizeof calls_[i].shown);
       ++shown_count_;
       if (kernel_.workspace_bytes != nullptr)
@@ -300,42 +287,6 @@ class RefusedCell final : public Cell {
   void prepare() override {}
 };
 
-class CeilingCell final : public Cell {
- public:
-  CeilingCell(const Workload& workload, LazyData& data, std::string variant)
-      : Cell(workload, data), wanted_(std::move(variant)) {}
-  bool run(const Epoch& epoch) override {
-    const std::uint64_t every = is_in_place(workload_) && !workload_.cold ? 2 : 1;  // as kernels
-    make_calls(epoch, every, [&](std::uint64_t) {
-      for (const CeilingSpan& span : spans_) pass_(span);
-      return true;
-    });
-    return true;
-  }
-
- private:
-  void prepare() override {
-    const auto variants =
-        is_in_place(workload_) ? update_variants(workload_.dtype) : copy_variants(workload_.dtype);
-    spans_ = lazy_.here().spans();
-    for (const CeilingVariant& variant : variants)
-      if (variant.name == wanted_) {
-        pass_ = variant.pass;
-        return;
-      }
-    lazy_.here().refill();
-    const CeilingVariant& best = pick_fastest(variants, spans_);
-    pass_ = best.pass;
-    note = best.name;
-    row.variant = best.name;
-    row.summary = known_ceiling_row(workload_, best.name, false).summary;
-  }
-
-  std::string wanted_;
-  std::vector<CeilingSpan> spans_;
-  void (*pass_)(const CeilingSpan&) = nullptr;
-};
-
 }  // namespace
 
 std::string why_never_timed(std::int32_t memory, std::uint32_t flags) {
@@ -364,9 +315,9 @@ KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
     if (!wrong.empty()) throw std::runtime_error(wrong);
     return takes;
   };
-  plan.supported = accepts(Operation::forward);
+  plan.supported = accepts(workload.operation);
   plan.alternates =
-      plan.supported && is_in_place(workload) && !workload.cold && accepts(Operation::transpose);
+      plan.supported && is_in_place(workload) && !workload.cold && accepts(back_from(workload));
   return plan;
 }
 
@@ -396,13 +347,6 @@ std::unique_ptr<Cell> make_refused_cell(const Refusal& refusal, KernelPlan plan,
                                         const Workload& workload, LazyData& data) {
   auto cell = std::make_unique<RefusedCell>(refusal, workload, data);
   cell->row = known_row(workload, plan.table);
-  return cell;
-}
-
-std::unique_ptr<Cell> make_ceiling_cell(const Workload& workload, LazyData& data,
-                                        const std::string& variant) {
-  auto cell = std::make_unique<CeilingCell>(workload, data, variant);
-  cell->row = known_ceiling_row(workload, variant, !variant.empty());
   return cell;
 }
 

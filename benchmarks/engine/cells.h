@@ -145,12 +145,10 @@ std::unique_ptr<Cell> make_kernel_cell(const rope_kernel& kernel, KernelPlan pla
 /// A cell that calls nothing: a row without numbers.
 std::unique_ptr<Cell> make_refused_cell(const Refusal& refusal, KernelPlan plan,
                                         const Workload& workload, LazyData& data);
-/// 'ceiling_update' for a workload in place, 'ceiling_copy' for one out of place. Its board names
-/// no angle source, so it belongs to every board of its workload. `variant` names the loop; empty
-/// means the best of a short trial.
-std::unique_ptr<Cell> make_ceiling_cell(const Workload& workload, LazyData& data,
-                                        const std::string& variant = {});
 
+/// What is known of a row before anything is timed. `table`: the kernel reads its angles from a
+/// table.
+report::TimingRow known_row(const Workload& workload, bool table);
 /// Sets the row's medians from its repetitions or rounds; 0 if it has none.
 void take_medians(report::TimingRow& row);
 

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "benchmarks/engine/ceiling_cell.h"
 #include "benchmarks/engine/cells.h"
 #include "benchmarks/engine/crew.h"
 #include "benchmarks/engine/epochs.h"
@@ -217,12 +218,11 @@ int pick_ceilings(const PairedPlan& plan) {
   for (const Workload& workload : plan.workloads) {
     Sets sets;
     sets.emplace_back(workload, plan.seed);
-    const auto variants =
-        is_in_place(workload) ? update_variants(workload.dtype) : copy_variants(workload.dtype);
+    const auto loops = is_in_place(workload) ? update_loops() : copy_loops();
     std::vector<Entrant> entrants;
-    for (const CeilingVariant& variant : variants)
+    for (const CeilingLoop& loop : loops)
       entrants.push_back(entrant_of("", sets, 1, [&](LazyData& data) {
-        return make_ceiling_cell(workload, data, variant.name);
+        return make_ceiling_cell(workload, data, loop.name);
       }));
     Oracle oracle;
     Crew alone;

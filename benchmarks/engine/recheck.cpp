@@ -120,7 +120,7 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
   facts.error_bound = kernel.error_bound;
   Case c;
   c.contract = facts.angle_contract = kernel.angle_contract;
-  c.operation = Operation::forward;
+  c.operation = w.operation;
   c.pairing = w.pairing;
   c.dtype = w.dtype;
   c.table_dtype = w.table_dtype;

@@ -297,8 +297,10 @@ void WorkloadData::add_spans(std::size_t tensor, std::vector<CeilingSpan>& out) 
   std::byte* const to = static_cast<std::byte*>(operands(false).tensor[tensor].out);
   const auto add = [&](std::int64_t from, std::int64_t rows, std::int64_t row_elements,
                        std::int64_t stride) {
-    const std::int64_t at = (from + skipped) * element_bytes(w);
-    out.push_back({in + at, to + at, rows, row_elements, stride});
+    const std::int64_t bytes = element_bytes(w), at = (from + skipped) * bytes;
+    const bool touch = row_elements == stride;  // then they are one long row
+    out.push_back({in + at, to + at, touch ? 1 : rows, (touch ? rows : 1) * row_elements * bytes,
+                   stride * bytes, is_in_place(w) ? sign_flips(w.dtype) : 0});
   };
   const std::int64_t tokens = w.batch * w.tokens;
   if (w.layout == WorkloadLayout::packed || w.layout == WorkloadLayout::head_major)

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/engine/ceilings.h"
+#include "benchmarks/ceilings/ceilings.h"
 #include "benchmarks/engine/moving_positions.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workloads.h"

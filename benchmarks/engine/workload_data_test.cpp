@@ -30,12 +30,12 @@ TEST(WorkloadData, CeilingsTouchTheWindowAlone) {
   EXPECT_EQ(spans[0].in, static_cast<const float*>(o.tensor[0].in) + 6);
   EXPECT_EQ(spans[0].out, spans[0].in);
   EXPECT_EQ(spans[0].rows, 30);
-  EXPECT_EQ(spans[0].row_elements, 4);
-  EXPECT_EQ(spans[0].row_stride, 10);
+  EXPECT_EQ(spans[0].row_bytes, 4 * 4);
+  EXPECT_EQ(spans[0].stride, 10 * 4);
   EXPECT_EQ(spans[1].in, o.tensor[1].in);
-  EXPECT_EQ(spans[1].rows, 10);
-  EXPECT_EQ(spans[1].row_stride, 4);
-  for (const CeilingVariant& variant : update_variants(Dtype::f32)) {
+  EXPECT_EQ(spans[1].rows, 1) << "ten rows that touch";
+  EXPECT_EQ(spans[1].row_bytes, 10 * 4 * 4);
+  for (const CeilingLoop& variant : update_loops()) {
     data.refill();
     std::vector<float> before(300), after(300);
     std::memcpy(before.data(), o.tensor[0].in, 1200);
@@ -54,7 +54,8 @@ TEST(WorkloadData, OutOfPlaceMovesWholeRows) {
   EXPECT_EQ(data.spans()[0].in, o.tensor[0].in);
   EXPECT_EQ(data.spans()[0].out, o.tensor[0].out);
   EXPECT_NE(o.tensor[0].in, o.tensor[0].out);
-  EXPECT_EQ(data.spans()[0].row_elements, 10);
+  EXPECT_EQ(data.spans()[0].row_bytes, 30 * 10 * 4);
+  EXPECT_EQ(data.spans()[0].flips, 0u);
 }
 
 // Whatever the layout: an update touches each element of each window once, and no other.
@@ -66,7 +67,7 @@ TEST(WorkloadData, CeilingsTouchTheWindowAloneInEveryLayout) {
     lay_out(w);
     WorkloadData data(w, 7);
     data.refill();
-    for (const CeilingSpan& span : data.spans()) update_variants(Dtype::f32)[0].pass(span);
+    for (const CeilingSpan& span : data.spans()) update_loops()[0].pass(span);
     for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
       const harness::TensorCase& t = w.tensors[i];
       for (std::int64_t row = 0; row < w.batch * w.tokens * t.heads; ++row) {

@@ -376,9 +376,11 @@ bool in_profile(const Workload& workload, std::string_view profile) {
 }
 
 std::string board_of(const Workload& workload, std::string_view angles) {
-  return fmt::format(
-      "{} / {} / {}{}{}", harness::word_of(workload.pairing), harness::word_of(workload.dtype),
-      is_in_place(workload) ? "in place" : "out of place", angles.empty() ? "" : " / ", angles);
+  return fmt::format("{} / {} / {}{}{}{}", harness::word_of(workload.pairing),
+                     harness::word_of(workload.dtype),
+                     is_in_place(workload) ? "in place" : "out of place",
+                     workload.operation == Operation::transpose ? " / transpose" : "",
+                     angles.empty() ? "" : " / ", angles);
 }
 
 }  // namespace ropewalk::bench

@@ -22,7 +22,8 @@ namespace ropewalk::bench {
 enum class WorkloadLayout : std::int32_t { packed, head_major, fused, padded };
 
 /// A case with a name: one model shape in one phase. Its tensors are Q and K. What a case says
-/// about a kernel, a property and the operation is left to who asks.
+/// about a kernel and a property is left to who asks. In place the other operation undoes its own,
+/// call by call.
 struct Workload : harness::Case {
   Workload() {
     tensors.resize(2);

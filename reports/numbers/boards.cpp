@@ -134,11 +134,9 @@ void rank(Contest& contest) {
       if (entry.row->role == Role::baseline) entry.rank = 0;
   for (BoardEntry& entry : contest.entries) {
     if (!entry.has_speed || !(ceiling_gb > 0)) continue;
-    // The ratio is formed round by round if both ran in the same rounds, else from the medians.
-    const Interval& paired = entry.claim->of_ceiling;
+    const double share = entry.claim->ceiling_share;
     entry.percent_of_ceiling =
-        100 * (paired.rounds > 0 && !entry.row->is_ceiling() ? paired.ratio
-                                                             : entry.gb_per_s / ceiling_gb);
+        100 * (share > 0 && !entry.row->is_ceiling() ? share : entry.gb_per_s / ceiling_gb);
   }
 }
 

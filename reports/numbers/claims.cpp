@@ -146,7 +146,7 @@ void without_speed(Claim& claim, Outcome outcome, std::string reason) {
   claim.reason = std::move(reason);
   claim.known.clear();
   claim.has_speed = false;
-  claim.ns_per_token = claim.launch_spread = claim.round_spread = 0;
+  claim.ns_per_token = claim.launch_spread = claim.round_spread = claim.ceiling_share = 0;
   claim.launch_ratios.clear();
   claim.pooled = claim.interval = claim.of_ceiling = Interval{};
   claim.rounds_needed = 0;
@@ -171,6 +171,7 @@ const Claim* ceiling_of(const ClaimGroup& group) {
 void hold_to_ceiling(Claim& claim, const Claim& ceiling, double error) {
   const Paired paired = pair_up(ceiling, claim);
   claim.of_ceiling = widened(sign_interval(paired.logs, error), paired.launch_ratios);
+  if (claim.of_ceiling.rounds > 0) claim.ceiling_share = ceiling.ns_per_token / claim.ns_per_token;
   if (claim.of_ceiling.rounds > 0 && claim.of_ceiling.low > 1 + roof_allowance)
     without_speed(claim, Outcome::implausible, "faster than memory allows: it beats the ceiling");
 }

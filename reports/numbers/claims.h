@@ -60,7 +60,9 @@ struct Claim {
   /// Set for UNRESOLVED: the total number of rounds that would settle it. 0 means that more rounds
   /// would not settle it, although more launches may.
   std::int64_t rounds_needed = 0;
-  Interval of_ceiling;                 ///< the ceiling's time / its time; 1 is the ceiling itself
+  Interval of_ceiling;  ///< the ceiling's time / its time, round by round; 1 is the ceiling itself
+  /// The same of ns_per_token: what is shown beside it. 0 without a ceiling in the same rounds.
+  double ceiling_share = 0;
   std::vector<const TimingRow*> rows;  ///< ordered by launch
 };
 

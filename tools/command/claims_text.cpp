@@ -31,8 +31,8 @@ std::string claim_text(const Claim& claim) {
   std::string text = fmt::format("  {:<26} ", claim.kernel);
   if (!claim.has_speed) return text + fmt::format("{}: {}\n", claim.outcome, claim.reason);
   text += fmt::format("{:>10.2f} ns/token", claim.ns_per_token);
-  if (claim.of_ceiling.rounds > 0)
-    text += fmt::format(" {:>5.1f} % of ceiling", 100 * claim.of_ceiling.ratio);
+  if (claim.ceiling_share > 0)
+    text += fmt::format(" {:>5.1f} % of ceiling", 100 * claim.ceiling_share);
   else
     text += fmt::format(" {:>18}", claim.role == Role::ceiling ? "ceiling" : "");
   const std::string words = claim.rows.empty() ? "" : words_beside(*claim.rows.front());

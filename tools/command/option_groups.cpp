@@ -153,6 +153,12 @@ void add_timing_options(CLI::App& verb, BenchOptions& options) {
           "Google Benchmark stand behind -- and choose gbench")
       ->type_name("paired|gbench")
       ->check(CLI::IsMember({"paired", "gbench"}));
+  verb.add_option(
+          "--operation", options.operation,
+          "what is timed: forward (the default), transpose (the backward pass, on boards of "
+          "its own) or both")
+      ->type_name("forward|transpose|both")
+      ->check(CLI::IsMember({"forward", "transpose", "both"}));
   verb.add_option("--rounds", options.rounds,
                   "the least number of rounds of a launch (default: the profile's number)")
       ->type_name("N")

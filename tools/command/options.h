@@ -36,6 +36,7 @@ struct WorkloadChoice {
   std::vector<std::string> shapes;   ///< e.g. "q=32,k=8,d=128,tokens=512"
   std::string pairing;               ///< of the configs; if empty, the files state it
   std::string dtype;                 ///< of all workloads; if empty, each has its own
+  std::string operation = "forward";  ///< forward, transpose or both
   bool chooses() const {             ///< whether the user gave any of the first four
     return !workloads.empty() || !workload_file.empty() || !configs.empty() || !shapes.empty();
   }

@@ -82,7 +82,14 @@ std::vector<Workload> all_workloads(const WorkloadChoice& choice) {
   if (all.empty()) all = load_default_workloads();
   for (Workload& w : all)
     if (!choice.dtype.empty()) w.dtype = bench::dtype_of(choice.dtype);
-  return all;
+  if (choice.operation == "forward") return all;
+  std::vector<Workload> back = all;
+  for (Workload& w : back) {
+    w.operation = Operation::transpose;
+    w.name += "-transpose";
+  }
+  if (choice.operation == "both") back.insert(back.begin(), all.begin(), all.end());
+  return back;
 }
 
 std::vector<Workload> chosen_workloads(const WorkloadChoice& choice, properties::Profile profile) {

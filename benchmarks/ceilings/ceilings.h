@@ -1,0 +1,30 @@
+// Ceilings: what memory allows, measured in the same run and on the same buffers as the kernels.
+//
+// In place, the ceiling is an update, which reads and writes the same lines. Out of place it is a
+// copy. The best variant is chosen before the samples are taken, and only its samples are reported.
+// To pick the smallest of many samples would flatter the ceiling. The paired engine chooses in one
+// process and measures in others. The engine gbench chooses in a short trial.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "benchmarks/ceilings/loops.h"
+#include "kernels/api/types.h"
+
+namespace ropewalk::bench {
+
+/// The variants that this processor can run, after the mask of kernels/api/cpu_features.h; never
+/// empty.
+std::vector<CeilingLoop> update_loops();
+std::vector<CeilingLoop> copy_loops();
+
+/// The bits of an update of this type: it turns over the sign of each element, by an exclusive-or.
+/// So it moves what a rotation moves, and repeating it does not drift.
+std::uint64_t sign_flips(Dtype dtype);
+
+/// The variant with the smallest median over short interleaved trials. A variant takes about 1 ms,
+/// or longer if one pass takes longer.
+const CeilingLoop& pick_fastest(const std::vector<CeilingLoop>& loops,
+                                const std::vector<CeilingSpan>& spans);
+
+}  // namespace ropewalk::bench

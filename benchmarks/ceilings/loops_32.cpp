@@ -1,0 +1,5 @@
+// Compiled for AVX2 (benchmarks/CMakeLists.txt).
+#if defined(__AVX2__)
+#define ROPEWALK_WIDTH 32
+#include "benchmarks/ceilings/loops.inc"
+#endif

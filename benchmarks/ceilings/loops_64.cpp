@@ -1,0 +1,5 @@
+// Compiled for AVX-512 (benchmarks/CMakeLists.txt).
+#if defined(__AVX512F__)
+#define ROPEWALK_WIDTH 64
+#include "benchmarks/ceilings/loops.inc"
+#endif

@@ -1,0 +1,75 @@
+#include "benchmarks/engine/ceiling_cell.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+#include "benchmarks/ceilings/ceilings.h"
+#include "benchmarks/workloads/traffic.h"
+
+namespace ropewalk::bench {
+using namespace report;
+namespace {
+
+TimingRow known_ceiling_row(const Workload& w, const std::string& variant, bool picked_before) {
+  TimingRow row = known_row(w, false);
+  row.kernel = is_in_place(w) ? "ceiling_update" : "ceiling_copy";
+  row.summary =
+      is_in_place(w) ? "turns the signs over in the same bytes" : "a copy of the same bytes";
+  if (!variant.empty())
+    row.summary += fmt::format("; the best of its variants in a {}: {}",
+                               picked_before ? "process of its own" : "trial", variant);
+  row.board = board_of(w, "");
+  row.role = Role::ceiling;
+  row.variant = variant;
+  row.bytes = ceiling_traffic_bytes(w);
+  row.working_set_bytes = ceiling_working_set_bytes(w);
+  return row;
+}
+
+class CeilingCell final : public Cell {
+ public:
+  CeilingCell(const Workload& workload, LazyData& data, std::string variant)
+      : Cell(workload, data), wanted_(std::move(variant)) {}
+  bool run(const Epoch& epoch) override {
+    const std::uint64_t every = is_in_place(workload_) && !workload_.cold ? 2 : 1;  // as kernels
+    make_calls(epoch, every, [&](std::uint64_t) {
+      for (const CeilingSpan& span : spans_) pass_(span);
+      return true;
+    });
+    return true;
+  }
+
+ private:
+  void prepare() override {
+    const auto loops = is_in_place(workload_) ? update_loops() : copy_loops();
+    spans_ = lazy_.here().spans();
+    for (const CeilingLoop& loop : loops)
+      if (loop.name == wanted_) {
+        pass_ = loop.pass;
+        return;
+      }
+    lazy_.here().refill();
+    const CeilingLoop& best = pick_fastest(loops, spans_);
+    pass_ = best.pass;
+    note = best.name;
+    row.variant = best.name;
+    row.summary = known_ceiling_row(workload_, best.name, false).summary;
+  }
+
+  std::string wanted_;
+  std::vector<CeilingSpan> spans_;
+  void (*pass_)(const CeilingSpan&) = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Cell> make_ceiling_cell(const Workload& workload, LazyData& data,
+                                        const std::string& variant) {
+  auto cell = std::make_unique<CeilingCell>(workload, data, variant);
+  cell->row = known_ceiling_row(workload, variant, !variant.empty());
+  return cell;
+}
+
+}  // namespace ropewalk::bench
