@@ -1,13 +1,11 @@
-// Google Benchmark as the driver. No other file includes it. Builds on 1.7.1 (Debian 12) and 1.9.1
-// (Debian 13).
+// Google Benchmark as the driver; no other file includes it. For 1.7.1 and 1.9.1 (Debian 12, 13).
 //
 // Settings in code override the flags, so code sets only the manual time. The board's defaults
 // stand in front of the user's flags. One repetition is one body: n calls between two readings of
 // the clock. A call slower than --benchmark_min_time is made once a repetition, without
 // calibration. --benchmark_enable_random_interleaving shuffles whole repetitions by the library's
 // own unseeded choice. That is not pairing. With --benchmark_out=FILE the library writes that file
-// itself, with the host name. Its library_build_type says debug, because Debian compiles the
-// library without NDEBUG. The timed loop is compiled here.
+// itself. Its library_build_type says debug, as Debian compiles it without NDEBUG.
 #include "benchmarks/engine/board.h"
 
 #include <benchmark/benchmark.h>
@@ -32,7 +30,6 @@
 #include <utility>
 
 #include "benchmarks/engine/ceiling_cell.h"
-#include "benchmarks/engine/cells.h"
 #include "benchmarks/engine/process_watch.h"
 #include "benchmarks/engine/rounds.h"
 #include "benchmarks/engine/workload_data.h"
@@ -68,8 +65,7 @@ struct Session {
   const BoardPlan& plan;
   Oracle oracle;
   ProcessWatch watch;
-  /// Set when a kernel changed the process; nothing is timed after that. Holds its label and what
-  /// it did.
+  /// Set when a kernel changed the process; nothing is timed after that.
   struct Breach {
     std::string label, what;
   };
@@ -83,8 +79,7 @@ void skip(benchmark::State& state, const std::string& why) {
   state.SkipWithError(why.c_str());
 }
 
-/// One repetition, or one step of the library's search for the number of iterations. Throws what
-/// the watch throws.
+/// One repetition, or one step of the library's search for their number. Throws as the watch does.
 void time_watched(benchmark::State& state, Cell& cell, Session& session) {
   const auto refuse = [&] {
     skip(state, fmt::format("{}: {}", cell.refusal->outcome, cell.refusal->reason));
@@ -106,6 +101,10 @@ void time_watched(benchmark::State& state, Cell& cell, Session& session) {
     state.SetIterationTime(elapsed.count());
   }
   if (cell.judge(session.oracle, random)) ++cell.row.reverified;
+  // And an epoch of any number of calls: a kernel cannot know which its last ones are.
+  const auto early = static_cast<std::int64_t>(next_random(random) % std::uint64_t(calls)) + 1;
+  if (!cell.refusal && cell.ready() && cell.run(cell.draw_epoch(early, random)))
+    cell.judge(session.oracle, random);
   session.watch.check("apply");
   if (cell.refusal) return refuse();
   // Iteration-invariant rates are divided by the manual time of one call.

@@ -41,14 +41,17 @@ bool Cell::ready(bool refill) {
   if (refill) lazy_.here().refill();
   lazy_.here().moving().write();  // a kernel that threw left those of its last call
   call_count_ = 0;
-  is_changed_ = false;
+  is_refilled_ = refill;
+  changed_at_.reset();
   return true;
 }
 
 Epoch Cell::draw_epoch(std::int64_t calls, std::uint64_t& random) {
   constexpr std::int64_t last_calls = 8;
   lazy_.here().draw_change(random);
-  const std::int64_t among = next_random(random) % 2 == 0 ? calls : std::min(calls, last_calls);
+  const bool anywhere = next_random(random) % 2 == 0 && !drifts();
+  const std::int64_t last = drifts() ? few_calls - 1 : last_calls;
+  const std::int64_t among = anywhere ? calls : std::min(calls, last);
   const auto after = static_cast<std::int64_t>(next_random(random) % std::uint64_t(among));
   const std::int64_t before = calls - 1 - after;
   return {calls, is_in_place(workload_) ? before - before % 2 : before};
@@ -69,7 +72,6 @@ TimingRow known_row(const Workload& w, bool table) {
 
 namespace {
 
-constexpr std::uint64_t few_calls = 4;  // before one more
 constexpr std::int64_t workspace_bytes_max = std::int64_t{1} << 30;
 
 /// Runs a kernel's code. Returns in words what it threw; empty if it threw nothing.
@@ -171,16 +173,13 @@ class KernelCell final : public Cell {
 
   bool judge(Oracle& oracle, std::uint64_t seed) override {
     if (call_count_ == 0) return false;
-    // In place many calls of 16-bit data, or all forward, leave what no bound can tell.
-    const bool drifts =
-        is_in_place(workload_) && (!plan_.alternates || element_bytes(workload_) == 2);
-    if (drifts && call_count_ > 1 && !holds(oracle, seed, true)) return false;
-    if (!drifts || call_count_ == 1) return holds_turned(oracle, seed);
-    const auto calls = static_cast<std::int64_t>(next_random(seed) % few_calls + 2);
-    Epoch few = draw_epoch(calls, seed);
-    if (!plan_.alternates) few.change_before = Epoch::none;  // each call is given another input
-    ready();
-    return run(few) && keeps_arguments() && holds_turned(oracle, seed);
+    if (changed_at_) lazy_.here().take_change(true);
+    bool held = holds(oracle, seed);
+    // What was never turned looks like what was turned back: then one call more tells.
+    if (held && plan_.alternates && is_refilled_ && call_count_ % 2 == 0)
+      held = run({}) && keeps_arguments() && holds(oracle, seed);
+    if (changed_at_) lazy_.here().take_change(false);
+    return held;
   }
 
   const rope_kernel* kernel() const override { return &kernel_; }
@@ -198,27 +197,36 @@ class KernelCell final : public Cell {
     return {};
   }
 
-  /// The same, where the calls left an exact value. What was never turned looks like what was
-  /// turned back, so then one call more is made and judged.
-  bool holds_turned(Oracle& oracle, std::uint64_t seed) {
-    if (!holds(oracle, seed, false)) return false;
-    if (!plan_.alternates || call_count_ % 2 == 1) return true;
-    return run({}) && keeps_arguments() && holds(oracle, seed, false);
+  bool drifts() const override {
+    return is_in_place(workload_) && (!plan_.alternates || element_bytes(workload_) == 2);
+  }
+  /// The last calls, that many, as they turn what the first of them was given.
+  Turns turns_of(std::uint64_t calls) const {
+    Turns turns;
+    const bool in_place = is_in_place(workload_);
+    turns.calls = in_place ? calls : 1;
+    const std::uint64_t turning = !in_place ? 1 : plan_.alternates ? calls % 2 : calls;
+    for (std::uint64_t i = 0; i < turning; ++i)
+      turns.by.push_back(lazy_.here().positions(static_cast<std::int64_t>(i)));
+    return turns;
   }
   /// Judges what the calls since ready() left.
-  bool holds(Oracle& oracle, std::uint64_t seed, bool drifted) {
-    WorkloadData& data = lazy_.here();
-    if (is_changed_) data.take_change();
+  bool holds(Oracle& oracle, std::uint64_t seed) {
+    using Rows = Expected::Rows;
+    const bool in_place = is_in_place(workload_);
+    const bool is_few = call_count_ <= static_cast<std::uint64_t>(few_calls);
     Expected expected;
-    expected.drifted = drifted;
-    if (is_in_place(workload_)) expected.calls = call_count_;
-    const std::uint64_t turns = !is_in_place(workload_) ? 1
-                                : plan_.alternates      ? call_count_ % 2
-                                : drifted               ? 0
-                                                        : call_count_;
-    for (std::uint64_t i = 0; i < turns; ++i)
-      expected.turned_by.push_back(data.positions(static_cast<std::int64_t>(i)));
-    const std::string wrong = recheck(kernel_, workload_, data, expected, oracle, seed);
+    if (in_place && !is_refilled_)
+      expected.rows = Rows::not_at_all;
+    else if (drifts() && !is_few)
+      expected.rows = Rows::by_length;
+    if (expected.rows == Rows::exactly)
+      expected.all = turns_of(call_count_);
+    else
+      expected.all.calls = call_count_;
+    if (in_place && changed_at_ && (expected.rows != Rows::exactly || !plan_.alternates))
+      expected.since = turns_of(call_count_ - *changed_at_);
+    const std::string wrong = recheck(kernel_, workload_, lazy_.here(), expected, oracle, seed);
     if (!wrong.empty()) refuse(Outcome::broken, "while timed: " + wrong);
     return wrong.empty();
   }

@@ -46,16 +46,15 @@ class Cell {
   bool ready(bool refill = true);
   /// Draws what changes in an epoch of so many calls, once the cell is ready: an element, and the
   /// call before which it changes. That is any call in half of the epochs, one of the last eight in
-  /// the others. In place it turns forward, as forward and back in turn bring back the first input
-  /// there.
+  /// the others, and one of the last few where the outputs drift. In place it turns forward, as
+  /// forward and back in turn bring back the first input there.
   Epoch draw_epoch(std::int64_t calls, std::uint64_t& random);
   /// Makes the calls of an epoch, which the caller times. The positions move on before each call,
   /// in place forward and back in turn before each call forward. Returns false if a call failed;
   /// then there is a refusal.
   virtual bool run(const Epoch& epoch) = 0;
   /// To be called after a ready() and an epoch. Refuses as BROKEN unless the buffers hold the right
-  /// values (recheck.h). Where many calls in place let no exact value be told, a few more calls are
-  /// made and judged. Returns true if there was something to judge and it held.
+  /// values (recheck.h). Returns true if there was something to judge and it held.
   virtual bool judge(Oracle&, std::uint64_t) { return false; }
   /// To be called after run(), untimed. Refuses as BROKEN if a call wrote into its problem,
   /// operands or positions, or past the end of its workspace or an output. Returns true if there is
@@ -75,6 +74,9 @@ class Cell {
  protected:
   Cell(const Workload& workload, LazyData& data) : workload_(workload), lazy_(data) {}
   virtual void prepare() = 0;  ///< called once, when the data is there; may refuse
+  /// Whether many calls leave what no bound can tell: in place in 16 bits, or all forward.
+  virtual bool drifts() const { return false; }
+  static constexpr std::int64_t few_calls = 5;  ///< a bound of so many tells much
   void refuse(report::Outcome outcome, std::string reason) {
     refusal = Refusal{outcome, std::move(reason)};
   }
@@ -96,15 +98,16 @@ class Cell {
       }
       if (before >= epoch.calls || !goes_on) break;
       data.change();
-      is_changed_ = true;
+      changed_at_ = i;
     }
     call_count_ = i;
     data.moving() = moving;
   }
   const Workload& workload_;
   LazyData& lazy_;
-  std::uint64_t call_count_ = 0;  ///< since the last ready()
-  bool is_changed_ = false;       ///< an element of the input changed since then
+  std::uint64_t call_count_ = 0;             ///< since the last ready()
+  bool is_refilled_ = false;                 ///< that gave the buffers the input
+  std::optional<std::uint64_t> changed_at_;  ///< calls until the input changed, since then
 
  private:
   bool prepared_ = false;

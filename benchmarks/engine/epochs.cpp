@@ -35,7 +35,7 @@ constexpr double late_step = 1.5;
 constexpr std::int64_t warm_up_from = 8;
 constexpr std::int64_t refill_up_to_bytes = std::int64_t{32} << 20;
 constexpr std::size_t judged_one_in = 8, fewest_judged = 4;
-constexpr std::uint64_t large_fresh_one_in = 8;  // of the rounds that are not judged
+constexpr std::uint64_t large_fresh_one_in = 4;
 // Number of samples, which take 4 ms.
 constexpr int spins = 21;
 
@@ -96,7 +96,7 @@ class GroupRounds {
     const std::vector<bool> judged = judged_rounds(orders.size());
     for (std::size_t round = 0; round < orders.size(); ++round) {
       const bool last = round + 1 == orders.size();
-      const bool fresh = refills_ || judged[round] || one_in(large_fresh_one_in);
+      const bool fresh = refills_ || last || one_in(large_fresh_one_in);
       if (fresh) {
         const std::uint64_t seed = next_random(random_);
         crew_.run([&](int i) { set(i).refresh(seed + static_cast<std::uint64_t>(i)); });
@@ -192,7 +192,7 @@ class GroupRounds {
   /// Finds contestants whose first rounds took longer than the later ones, while the others' did
   /// not, and notes that in their rows. Returns whether there are any: then the rounds tell two
   /// things.
-  bool note_late_ones() const {
+  bool note_late_ones() {
     std::vector<double> steps, sorted;
     for (const Entrant& e : entrants_) steps.push_back(step_of(e.cell().row.ns_per_token));
     sorted = steps;
@@ -200,7 +200,7 @@ class GroupRounds {
     const double usual = std::max(sorted[sorted.size() / 2], 1.0);
     bool any = false;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      const Entrant& e = entrants_[i];
+      Entrant& e = entrants_[i];
       TimingRow& row = e.cell().row;
       if (row.is_ceiling() || steps[i] < late_step * usual) continue;
       any = true;
@@ -210,7 +210,8 @@ class GroupRounds {
       for (std::size_t k = 0; k < row.iterations.size() && row.ns_per_token[k] > 1.25 * later; ++k)
         calls += row.iterations[k];
       row.slow_calls = calls;
-      row.slow_times = row.ns_per_token.front() / later;
+      row.slow_times = steps[i];
+      entrants_[i].call_s = later * static_cast<double>(row.tokens * crew_.size()) * 1e-9;
     }
     return any;
   }
@@ -267,26 +268,31 @@ class GroupRounds {
     bool even;  ///< one call more, where there are enough
   };
 
-  bool epoch(Entrant& e, const Round& round, Oracle& oracle) {
-    announce(e);
+  /// Makes the calls of an epoch on every thread, from fresh buffers or from what was left. Returns
+  /// nothing if one refused.
+  std::optional<Crew::Time> make_epoch(Entrant& e, std::int64_t calls, bool fresh) {
     const bool warms = e.calls >= warm_up_from;
-    const std::int64_t calls = e.calls + (warms && round.even ? 1 : 0);
     std::vector<Epoch> epochs(e.cells.size());
     std::vector<std::uint64_t> seeds(e.cells.size());
     for (std::uint64_t& seed : seeds) seed = next_random(random_);
     const auto made_ready = together(e, [&](Cell& cell, int member) {
       if (warms && !(cell.ready(false) && cell.run({}))) return;
-      // Poisoned in every fresh round, so that a kernel cannot tell a judged round.
-      if (!cell.ready(round.fresh)) return;
-      if (round.fresh) set(member).poison();
+      // In every fresh round the outputs are NaN, so that a kernel cannot tell a judged round.
       const auto i = static_cast<std::size_t>(member);
-      epochs[i] = cell.draw_epoch(calls, seeds[i]);
+      if (cell.ready(fresh)) epochs[i] = cell.draw_epoch(calls, seeds[i]);
     });
-    if (!made_ready) return false;
+    if (!made_ready) return {};
     watch_.begin(e.cell().kernel());
     const auto time = together(
         e, [&](Cell& cell, int member) { cell.run(epochs[static_cast<std::size_t>(member)]); });
     watch_.end(!time);
+    return time;
+  }
+
+  bool epoch(Entrant& e, const Round& round, Oracle& oracle) {
+    announce(e);
+    const std::int64_t calls = e.calls + (e.calls > 1 && round.even ? 1 : 0);
+    const auto time = make_epoch(e, calls, round.fresh);
     if (!time) return false;
     TimingRow& row = e.cell().row;
     const double tokens = static_cast<double>(row.tokens) * crew_.size();
@@ -299,22 +305,28 @@ class GroupRounds {
     e.called += calls * crew_.size();
     e.wall_s += time->wall_s * crew_.size();
     e.cpu_s += time->cpu_s;
-    return !round.judged || holds(e, oracle);
+    if (!round.judged || row.is_ceiling()) return true;
+    const auto judged = static_cast<std::uint64_t>(row.reverified++);
+    return holds(e, judged, oracle) && ends_early(e, round.fresh) && holds(e, judged, oracle);
+  }
+
+  /// Another epoch, untimed, of any number of calls: a kernel cannot leave calls out up to the last
+  /// ones, as it does not know which these are.
+  bool ends_early(Entrant& e, bool fresh) {
+    const std::int64_t most = one_in(2) ? e.calls : std::min<std::int64_t>(e.calls, 5);
+    const auto calls = static_cast<std::int64_t>(next_random(random_) % std::uint64_t(most));
+    return make_epoch(e, calls + 1, fresh).has_value();
   }
 
   /// Judges the outputs of one thread, on that thread: any at first, then the next.
-  bool holds(Entrant& e, Oracle& oracle) {
-    const auto before = static_cast<std::uint64_t>(e.cell().row.reverified);
-    const std::size_t judged = (first_judged_ + before) % e.cells.size();
-    Cell& cell = *e.cells[judged];
-    bool held = false;
+  bool holds(Entrant& e, std::uint64_t judged, Oracle& oracle) {
+    const auto i = static_cast<std::size_t>((first_judged_ + judged) % e.cells.size());
     crew_.run([&, seed = next_random(random_)](int member) {
-      if (member == static_cast<int>(judged)) held = cell.judge(oracle, seed);
+      if (member == static_cast<int>(i)) e.cells[i]->judge(oracle, seed);
     });
-    if (held) ++e.cell().row.reverified;
-    e.cell().refusal = cell.refusal;
+    e.cell().refusal = e.cells[i]->refusal;
     watch_.check("apply");  // the calls that were judged are this kernel's own
-    return !cell.refusal;
+    return !e.cell().refusal;
   }
 
   void finish(double stolen, double spin_ns_before) {

@@ -52,9 +52,9 @@ std::vector<std::int64_t> chosen_tokens(const Workload& w, const WorkloadData& d
 }
 
 /// The rotations of a token by all calls that turn it, one a pair.
-std::vector<Rotation> token_rotations(const Case& c, const WorkloadData& data,
-                                      const Expected& expected, const std::vector<double>& inv_freq,
-                                      Oracle& oracle, std::int64_t token) {
+std::vector<Rotation> token_rotations(const Case& c, const WorkloadData& data, const Turns& turns,
+                                      const std::vector<double>& inv_freq, Oracle& oracle,
+                                      std::int64_t token) {
   const auto half = std::ssize(inv_freq);
   std::vector<Rotation> out(inv_freq.size(), Rotation{1.0, 0.0});
   const auto turn = [&](std::int64_t i, std::int64_t position) -> Rotation {
@@ -64,7 +64,7 @@ std::vector<Rotation> token_rotations(const Case& c, const WorkloadData& data,
     if (c.contract == ROPE_CONTRACT_TABLE) return {cell(data.cos()), cell(data.sin())};
     return own_rotation(c.contract, oracle, inv_freq[static_cast<std::size_t>(i)], position);
   };
-  for (const std::vector<std::int32_t>& positions : expected.turned_by)
+  for (const std::vector<std::int32_t>& positions : turns.by)
     for (std::int64_t i = 0; i < half; ++i) {
       Rotation& r = out[static_cast<std::size_t>(i)];
       r = rotate(r, turn(i, positions[static_cast<std::size_t>(token)]));
@@ -72,8 +72,8 @@ std::vector<Rotation> token_rotations(const Case& c, const WorkloadData& data,
   return out;
 }
 
-/// Whether a window can be the input of a call. In place, earlier calls left the input. A broken
-/// kernel may have left zeros alone, NaN, or values too large for rotated ones.
+/// Whether a window can be what calls leave. A broken kernel may have left zeros alone, NaN, or
+/// values too large for rotated ones.
 bool is_input(const std::byte* window, const Case& c) {
   bool any = false;
   for (std::int64_t i = 0; i < c.rotary_dim; ++i) {
@@ -102,41 +102,72 @@ struct Lengths {
     }
     pairs += half;
   }
-  /// Few pairs tell nothing: chance moves their length. All forward, each call multiplies it by
-  /// that of a rounded table row as well (docs/decisions/0036).
+  /// Few pairs tell nothing: chance moves their length. All forward, each call multiplies it by the
+  /// length of a rounded rotation as well (docs/decisions/0036).
   bool differ(std::uint64_t calls) const {
-    constexpr std::int64_t fewest_pairs = 64;
-    const double most = 0.01 + static_cast<double>(calls) * 0x1p-24;
+    constexpr std::int64_t fewest_pairs = 2048;
+    const double most = 0.01 + static_cast<double>(calls) * 0x1p-22;
     return pairs >= fewest_pairs && !(std::abs(std::sqrt(left_square / given_square) - 1) <= most);
   }
 };
+
+/// The facts by which outputs are judged.
+class WindowJudge {
+ public:
+  WindowJudge(const rope_kernel& kernel, const Workload& w, const WorkloadData& data,
+              Oracle& oracle)
+      : w_(w), data_(data), oracle_(oracle) {
+    facts_.flags = kernel.flags;
+    facts_.error_bound = kernel.error_bound;
+    case_ = w;
+    case_.contract = facts_.angle_contract = kernel.angle_contract;
+    // Computed again, since the kernel could write to its own copy.
+    inv_freq_ = inv_freq_of(w, case_.contract == ROPE_CONTRACT_F32_ANGLE);
+  }
+
+  const Case& the_case() const { return case_; }
+  bool declares_error() const { return facts_.error_bound != 0; }
+  std::vector<Rotation> rotations(const Turns& turns, std::int64_t token) const {
+    return token_rotations(case_, data_, turns, inv_freq_, oracle_, token);
+  }
+  /// The first pair of a window that is not as the turns leave it, in words.
+  std::string fault(const std::byte* in, const std::byte* out, const Turns& turns,
+                    const std::vector<Rotation>& rotations) const {
+    Case c = case_;
+    if (is_in_place(w_) && turns.calls % 2 == 0) c.attention_scale = 0;  // it is 1 or -1
+    const double times = turns.calls == 1 ? 1 : a_call_of_many * static_cast<double>(turns.calls);
+    const std::function<std::string(std::int64_t)> where = [](std::int64_t pair) {
+      return fmt::format("pair {} is not rotated", pair);
+    };
+    Tally tally;
+    compare_head(HeadRule(facts_, c, times), {w_.pairing, in, out, where}, rotations, tally);
+    return tally.finding().margin <= 1 ? "" : tally.finding().where;
+  }
+
+ private:
+  const Workload& w_;
+  const WorkloadData& data_;
+  Oracle& oracle_;
+  KernelFacts facts_;
+  Case case_;
+  std::vector<double> inv_freq_;
+};
+
+std::string place_of(const WorkloadData& data, std::size_t tensor, std::int64_t token,
+                     std::int64_t head) {
+  return fmt::format("{}, token {}, head {}, position {}", tensor == 0 ? "q" : "k", token, head,
+                     data.positions()[static_cast<std::size_t>(token)]);
+}
 
 }  // namespace
 
 std::string recheck(const rope_kernel& kernel, const Workload& w, const WorkloadData& data,
                     const Expected& expected, Oracle& oracle, std::uint64_t seed) {
-  KernelFacts facts;
-  facts.flags = kernel.flags;
-  facts.error_bound = kernel.error_bound;
-  Case c;
-  c.contract = facts.angle_contract = kernel.angle_contract;
-  c.operation = w.operation;
-  c.pairing = w.pairing;
-  c.dtype = w.dtype;
-  c.table_dtype = w.table_dtype;
-  c.rotary_dim = w.rotary_dim;
-  c.attention_scale = w.attention_scale;
-  // Computed again, since the kernel could write to its own copy.
-  const auto inv_freq = inv_freq_of(w, c.contract == ROPE_CONTRACT_F32_ANGLE);
-  const double times =
-      expected.calls == 1 ? 1 : a_call_of_many * static_cast<double>(expected.calls);
-  const HeadRule rule(facts, c, times);
+  using Rows = Expected::Rows;
+  const WindowJudge judge(kernel, w, data, oracle);
+  const WorkloadData::Change& changed = data.last_change();
   const std::int64_t bytes = element_bytes(w);
-  const std::function<std::string(std::int64_t)> where = [](std::int64_t pair) {
-    return fmt::format("pair {} is not rotated", pair);
-  };
-  Tally tally;
-  Lengths lengths[2];  // of Q and K, after many calls of 16-bit data
+  Lengths lengths[2];  // of Q and K
   const auto fault = [&](std::size_t tensor, std::int64_t token, std::int64_t head,
                          const std::vector<Rotation>& rotations) -> std::string {
     const std::int64_t at = data.row(tensor, token, head) * bytes;
@@ -148,33 +179,31 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
     };
     if (!same(0, window) || !same(after, t.head_dim * bytes))
       return "an element outside the window changed";
-    if (!is_input(in + window, c)) return "earlier calls left an input that no rotation gives";
-    if (expected.drifted && kernel.error_bound != 0) return {};  // it may grow with each call
-    if (expected.drifted) {
-      const auto& changed = data.last_change();
-      const bool is_here =
-          changed.tensor == tensor && changed.token == token && changed.head == head;
-      lengths[tensor].add(in + window, out + window, c,
-                          is_here ? changed.element - t.rotary_offset : -1);
-      return is_input(out + window, c) ? "" : "calls left what no rotation gives";
-    }
-    compare_head(rule, {w.pairing, in + window, out + window, where}, rotations, tally);
-    return tally.finding().margin <= 1 ? "" : tally.finding().where;
+    const bool is_changed = expected.since && changed.tensor == tensor && changed.token == token &&
+                            changed.head == head;
+    if (expected.rows == Rows::exactly)
+      return is_changed ? "" : judge.fault(in + window, out + window, expected.all, rotations);
+    if (judge.declares_error()) return {};  // it may grow with each call
+    lengths[tensor].add(in + window, out + window, judge.the_case(),
+                        is_changed ? changed.element - t.rotary_offset : -1);
+    return is_input(out + window, w) ? "" : "calls left what no rotation gives";
   };
-  const std::vector<std::int32_t> positions = data.positions();
-  for (const std::int64_t token : chosen_tokens(w, data, seed)) {
-    const auto rotations = token_rotations(c, data, expected, inv_freq, oracle, token);
-    for (const std::size_t tensor : {std::size_t{0}, std::size_t{1}})
-      for (std::int64_t head = 0; head < w.tensors[tensor].heads; ++head)
-        if (const std::string wrong = fault(tensor, token, head, rotations); !wrong.empty())
-          return fmt::format("{}, {}, token {}, head {}, position {}", wrong,
-                             tensor == 0 ? "q" : "k", token, head,
-                             positions[static_cast<std::size_t>(token)]);
-  }
+  if (expected.rows != Rows::not_at_all)
+    for (const std::int64_t token : chosen_tokens(w, data, seed)) {
+      const auto rotations = judge.rotations(expected.all, token);
+      for (const std::size_t tensor : {std::size_t{0}, std::size_t{1}})
+        for (std::int64_t head = 0; head < w.tensors[tensor].heads; ++head)
+          if (const std::string wrong = fault(tensor, token, head, rotations); !wrong.empty())
+            return wrong + ", " + place_of(data, tensor, token, head);
+    }
   for (const std::size_t tensor : {std::size_t{0}, std::size_t{1}})
-    if (lengths[tensor].differ(expected.calls))
+    if (lengths[tensor].differ(expected.all.calls))
       return fmt::format("the length of {} is another", tensor == 0 ? "q" : "k");
-  return {};
+  if (!expected.since) return {};
+  const std::string wrong = judge.fault(data.witness(), changed.window, *expected.since,
+                                        judge.rotations(*expected.since, changed.token));
+  return wrong.empty() ? ""
+                       : wrong + ", " + place_of(data, changed.tensor, changed.token, changed.head);
 }
 
 }  // namespace ropewalk::bench

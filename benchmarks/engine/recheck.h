@@ -2,6 +2,7 @@
 // verification, with inputs that no call before has seen.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,18 +13,26 @@
 
 namespace ropewalk::bench {
 
+/// Calls that turn an input.
+struct Turns {
+  /// Their positions, one call after the other. Forward and back in turn leave one of them or none.
+  std::vector<std::vector<std::int32_t>> by;
+  /// Their number. In place, the bound of n > 1 calls is 1.5 n times that of one call
+  /// (docs/decisions/0036).
+  std::uint64_t calls = 1;
+};
+
 /// The result that the calls should have left.
 struct Expected {
-  /// The positions of the calls by which the input is turned, one after the other. Forward and back
-  /// in turn in place leave one of them or none.
-  std::vector<std::vector<std::int32_t>> turned_by;
-  /// The number of calls, in place, that led to this result. The bound of n > 1 calls is 1.5 n
-  /// times that of one call (docs/decisions/0036).
-  std::uint64_t calls = 1;
-  /// Several calls in place of 16-bit data, each of which rounded, or all forward. Only the
-  /// elements outside the window are judged and, if the kernel declares no error_bound, NaN and the
-  /// length of Q and of K within 1 %, where they have 64 pairs.
-  bool drifted = false;
+  /// How rows are judged: by the bound; by what any number of right calls leaves, which is the
+  /// elements outside the window and, if the kernel declares no error_bound, no NaN and the length
+  /// of Q and of K within 1 %, where they have 2,048 pairs; or not, as their input is not known.
+  enum class Rows { exactly, by_length, not_at_all };
+  Rows rows = Rows::exactly;
+  Turns all;  ///< of the input
+  /// The calls since an element of the buffer changed, of its window as it was then
+  /// (WorkloadData::witness). That head is judged exactly by them, and not by all calls.
+  std::optional<Turns> since;
 };
 
 /// Compares the working buffers with the expected rotation of the pristine ones, by the judge of

@@ -12,6 +12,8 @@
 namespace ropewalk::bench {
 namespace {
 
+using Rows = Expected::Rows;
+
 /// Makes one call of `apply` on fresh data and returns the judge's answer, with the bound of
 /// `calls` calls.
 std::string judged(const Workload& w,
@@ -22,13 +24,15 @@ std::string judged(const Workload& w,
   kernel.error_bound = error_bound;
   WorkloadData data(w, 1);
   data.refresh(7);
-  data.poison();
+  data.refill();
   const rope_problem problem =
       make_problem(w, data.inv_freq(false), ROPE_ANGLES_TABLE, Operation::forward);
   const rope_operands operands = data.operands(true);
   EXPECT_EQ(kernel.apply(&problem, &operands, nullptr), ROPE_OK);
   Oracle oracle;
-  return recheck(kernel, w, data, {{data.positions()}, calls, drifted}, oracle, 3);
+  return recheck(kernel, w, data,
+                 {drifted ? Rows::by_length : Rows::exactly, {{data.positions()}, calls}, {}},
+                 oracle, 3);
 }
 
 /// The plain loop on f64 data. Each output is too large by the factor 1 + off.
@@ -105,11 +109,11 @@ TEST(Recheck, TheCallsThatTurnAreTold) {
       kernel.apply(&problem, &operands, nullptr);
     }
     Expected expected;
-    expected.calls = 3;
+    expected.all.calls = 3;
     for (const int told : {0, 1, 2, 3}) {
       const std::string wrong = recheck(kernel, w, data, expected, oracle, 3);
       EXPECT_EQ(wrong.empty(), told == turns) << told << " and " << turns << ": " << wrong;
-      expected.turned_by.push_back(data.positions(told));
+      expected.all.by.push_back(data.positions(told));
     }
   }
 }
@@ -143,7 +147,7 @@ TEST(Recheck, WhatDriftedIsHeldToItsLength) {
   };
   Workload w = placed(true), few = w;
   w.dtype = few.dtype = Dtype::bf16;
-  w.tokens = 8;  // 64 pairs of K
+  w.tokens = 256;  // 2,048 pairs of K
   for (const auto& [times, told] : {std::pair(1.0f, ""),
                                     {1.03f, "the length of k is another"},
                                     {0.0f, "no rotation gives"},
@@ -268,7 +272,8 @@ TEST(Recheck, InputsWithNothingToRotateAreSeen) {
       for (const int tensor : {0, 1})
         if (left >= 0)
           std::memset(operands.tensor[tensor].out, left, 2 * 3 * 8 * (tensor == 0 ? 8 : 4));
-      const std::string wrong = recheck(kernel, w, data, {{}, 1, drifted}, oracle, 3);
+      const std::string wrong =
+          recheck(kernel, w, data, {drifted ? Rows::by_length : Rows::exactly, {}, {}}, oracle, 3);
       EXPECT_EQ(wrong.empty(), left < 0) << left << " " << wrong;
     }
 }

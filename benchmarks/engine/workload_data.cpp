@@ -97,34 +97,35 @@ void SealedBytes::seal(bool sealed) {
   mprotect(pages_.get(), pages_.get_deleter().bytes, sealed ? PROT_READ : PROT_READ | PROT_WRITE);
 }
 
-void SealedBytes::open(std::int64_t from, std::int64_t bytes) {
-  const std::size_t first = (offset + static_cast<std::size_t>(from)) / page_bytes;
-  const std::size_t last = (offset + static_cast<std::size_t>(from + bytes) - 1) / page_bytes;
-  for (std::size_t page = first; page <= last; ++page) {
-    if (opened_.contains(page)) continue;
-    const int file = memfd_create("input", MFD_CLOEXEC);
-    const auto map = [&](void* at, int fixed) {
-      void* const got =
-          file < 0 || ftruncate(file, page_bytes) != 0
-              ? MAP_FAILED
-              : mmap(at, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | fixed, file, 0);
-      return got == MAP_FAILED ? nullptr : static_cast<std::byte*>(got);
-    };
-    std::byte* const here = pages_.get() + page * page_bytes;
-    std::byte* const second = map(nullptr, 0);
-    if (second != nullptr) {
-      opened_.emplace(page, Pages{second, Unmap{page_bytes}});
-      std::memcpy(second, here, page_bytes);
-    }
-    const bool is_mapped = second != nullptr && map(here, MAP_FIXED) != nullptr;
-    if (file >= 0) close(file);
-    if (!is_mapped) throw std::bad_alloc();
-  }
+bool SealedBytes::open(std::int64_t from, std::int64_t bytes) {
+  const std::size_t first = (offset + static_cast<std::size_t>(from)) / page_bytes * page_bytes;
+  const std::size_t size =
+      (offset + static_cast<std::size_t>(from + bytes) - first + page_bytes - 1) / page_bytes *
+      page_bytes;
+  for (const auto& [other, pages] : opened_)
+    if (first < other + pages.get_deleter().bytes && other < first + size) return false;
+  const int file = memfd_create("input", MFD_CLOEXEC);
+  const auto map = [&](void* at, int fixed) {
+    if (file < 0 || ftruncate(file, static_cast<off_t>(size)) != 0) throw std::bad_alloc();
+    void* const got = mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | fixed, file, 0);
+    if (got == MAP_FAILED) throw std::bad_alloc();
+    return static_cast<std::byte*>(got);
+  };
+  const std::unique_ptr<const int, void (*)(const int*)> closes(&file, [](const int* open_file) {
+    if (*open_file >= 0) close(*open_file);
+  });
+  std::byte* const here = pages_.get() + first;
+  Pages second{map(nullptr, 0), Unmap{size}};
+  std::memcpy(second.get(), here, size);
+  map(here, MAP_FIXED);
+  opened_.emplace(first, std::move(second));
+  return true;
 }
 
 std::byte* SealedBytes::writable(std::int64_t at) const {
   const std::size_t byte = offset + static_cast<std::size_t>(at);
-  return opened_.at(byte / page_bytes).get() + byte % page_bytes;
+  const auto& [first, pages] = *std::prev(opened_.upper_bound(byte));
+  return pages.get() + (byte - first);
 }
 
 void SealedBytes::Unmap::operator()(std::byte* pages) const {
@@ -154,7 +155,8 @@ WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
     fill_table<Data>(cos_.data(), sin_.data(), rows, inv_freq_);
   });
   fill_positions(random);
-  if (!is_in_place(w)) open_rows(random);
+  std::uint64_t unforeseen = fresh_seed();  // not even by who knows --seed
+  if (!is_in_place(w)) open_rows(unforeseen);
   for (SealedBytes* const constant : {&cos_, &sin_}) constant->seal(true);
   seal_inputs(true);
 }
@@ -211,8 +213,8 @@ void WorkloadData::open_rows(std::uint64_t& random) {
   while (open_.size() < open_rows_of_large) {
     const Row row = any_row(random);
     const std::int64_t head_dim = workload_.tensors[row.tensor].head_dim;
-    pristine_[buffer_of(row.tensor)].open(byte_of(row, 0), head_dim * element_bytes(workload_));
-    open_.push_back(row);
+    if (pristine_[buffer_of(row.tensor)].open(byte_of(row, 0), head_dim * element_bytes(workload_)))
+      open_.push_back(row);
   }
 }
 
@@ -222,12 +224,16 @@ void WorkloadData::draw_change(std::uint64_t& random) {
   change_.tensor = row.tensor;
   change_.token = row.head / t.heads;
   change_.head = row.head % t.heads;
-  change_.element = t.rotary_offset + below(workload_.rotary_dim, random);
+  change_.element = is_in_place(workload_) ? t.rotary_offset + below(workload_.rotary_dim, random)
+                                           : below(t.head_dim, random);
   change_.bytes = static_cast<std::size_t>(element_bytes(workload_));
   const std::int64_t at = byte_of(row, change_.element);
   const std::size_t buffer = buffer_of(row.tensor);
   change_.to = is_in_place(workload_) ? work_[buffer].data() + at : pristine_[buffer].writable(at);
-  const double before = harness::load(pristine_[buffer].data() + at, workload_.dtype, 0);
+  change_.window = work_[buffer].data() + byte_of(row, t.rotary_offset);
+  witness_.resize(static_cast<std::size_t>(workload_.rotary_dim) * change_.bytes);
+  std::memcpy(change_.before, pristine_[buffer].data() + at, change_.bytes);
+  const double before = harness::load(change_.before, workload_.dtype, 0);
   with_floating_type(workload_.dtype, [&]<class Data>(std::type_identity<Data>) {
     Data value{};
     do {
@@ -238,13 +244,13 @@ void WorkloadData::draw_change(std::uint64_t& random) {
   });
 }
 
-void WorkloadData::take_change() {
+void WorkloadData::take_change(bool taken) {
   if (!is_in_place(workload_)) return;
   seal_inputs(false);
   const Row row{change_.tensor,
                 change_.token * workload_.tensors[change_.tensor].heads + change_.head};
   std::memcpy(pristine_[buffer_of(row.tensor)].data() + byte_of(row, change_.element),
-              change_.value, change_.bytes);
+              taken ? change_.value : change_.before, change_.bytes);
   seal_inputs(true);
 }
 
@@ -256,15 +262,13 @@ void WorkloadData::fill_inputs(std::uint64_t& random) {
 }
 
 void WorkloadData::refill() {
-  for (std::size_t i = 0; i < buffers_; ++i)
-    std::memcpy(work_[i].data(), pristine_[i].data(), static_cast<std::size_t>(bytes_[i]));
-}
-
-void WorkloadData::poison() {
-  if (is_in_place(workload_)) return refill();
-  // All bits are one: a NaN of every type.
-  for (std::size_t i = 0; i < buffers_; ++i)
-    std::memset(work_[i].data(), 0xff, static_cast<std::size_t>(bytes_[i]));
+  for (std::size_t i = 0; i < buffers_; ++i) {
+    const auto bytes = static_cast<std::size_t>(bytes_[i]);
+    if (is_in_place(workload_))
+      std::memcpy(work_[i].data(), pristine_[i].data(), bytes);
+    else  // all bits are one: a NaN of every type
+      std::memset(work_[i].data(), 0xff, bytes);
+  }
 }
 
 rope_operands WorkloadData::operands(bool table) const {

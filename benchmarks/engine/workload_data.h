@@ -52,8 +52,8 @@ class SealedBytes {
   std::byte* data() const { return pages_ == nullptr ? nullptr : pages_.get() + offset; }
   void seal(bool sealed);
   /// Gives the pages that hold [from, from + bytes) a second mapping, which stays writable. Only
-  /// while not sealed. Throws std::bad_alloc.
-  void open(std::int64_t from, std::int64_t bytes);
+  /// while not sealed. Returns false if one of them has one already. Throws std::bad_alloc.
+  bool open(std::int64_t from, std::int64_t bytes);
   /// Byte `at`, in an opened page, through the second mapping.
   std::byte* writable(std::int64_t at) const;
 
@@ -66,7 +66,7 @@ class SealedBytes {
   };
   using Pages = std::unique_ptr<std::byte, Unmap>;
   Pages pages_;
-  std::map<std::size_t, Pages> opened_;  ///< the second mapping of a page, by the page's number
+  std::map<std::size_t, Pages> opened_;  ///< second mappings, by the first byte that they show
 };
 
 /// The buffers of one workload, shared by all its cells. Only one cell runs at a time. Tables are
@@ -77,14 +77,10 @@ class SealedBytes {
 class WorkloadData {
  public:
   WorkloadData(const Workload& workload, std::uint64_t seed);
-  /// Restores the seeded values (in place) or reads and writes the buffers once (out of place).
-  /// Untimed, before each repetition, so that a kernel that can only turn forward starts from the
-  /// same values.
+  /// In place, gives the buffers the input again; out of place, overwrites the outputs with NaN.
   void refill();
   /// Makes new inputs, so that an earlier output is not the answer.
   void refresh(std::uint64_t seed);
-  /// Overwrites the places of the outputs before a call that will be judged.
-  void poison();
 
   MovingPositions& moving() { return moving_; }
   /// The positions of the last call, or of the one so many calls before. [batch x tokens]
@@ -94,24 +90,30 @@ class WorkloadData {
   /// False if the kernel wrote into its positions, or behind them. It says so once.
   bool positions_are_whole();
 
-  /// Draws the element of the input that change() replaces, and its new value. The value is 1.5 to
-  /// 2 in size: beyond the others, which lie in [-1, 1), so that the pair's bound covers what it
-  /// had before (docs/decisions/0036).
+  /// Draws the element that change() replaces, and its new value: in place one that is rotated, of
+  /// the buffer, else any of the input. The value is 1.5 to 2 in size, beyond the others, which lie
+  /// in [-1, 1), so that the pair's bound covers what it had before (docs/decisions/0036).
   void draw_change(std::uint64_t& random);
-  /// One store, for the timed loop: in place to the buffer, out of place to the input, which the
-  /// kernel cannot write.
-  void change() { std::memcpy(change_.to, change_.value, change_.bytes); }
-  /// After a call of change(): `input` has the new value in place too.
-  void take_change();
+  /// For the timed loop: one store, in place to the buffer, out of place to the input, which the
+  /// kernel cannot write. Keeps the window of the buffer as the next call finds it.
+  void change() {
+    std::memcpy(change_.to, change_.value, change_.bytes);
+    std::memcpy(witness_.data(), change_.window, witness_.size());
+  }
+  /// After a call of change(), in place: `input` has the new value, or again the old one.
+  void take_change(bool taken);
   struct Change {
     std::size_t tensor = 0;
     std::int64_t token = 0, head = 0;  ///< the token of the whole batch
     std::int64_t element = 0;          ///< counted from the head's first
     std::size_t bytes = 0;
-    std::byte value[8] = {};
+    std::byte value[8] = {}, before[8] = {};
     std::byte* to = nullptr;
+    const std::byte* window = nullptr;
   };
   const Change& last_change() const { return change_; }
+  /// The window of the element, in place, as the call after the last change() found it.
+  const std::byte* witness() const { return witness_.data(); }
 
   /// The first element of a tensor.
   const std::byte* input(std::size_t tensor) const {
@@ -167,6 +169,7 @@ class WorkloadData {
   MovingPositions moving_{};
   std::vector<Row> open_;  ///< the rows that may change; empty: all
   Change change_;
+  std::vector<std::byte> witness_;
 };
 
 /// WorkloadData that is made when first needed, so a filtered-out workload costs nothing. There is

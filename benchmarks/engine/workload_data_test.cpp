@@ -166,8 +166,16 @@ TEST(WorkloadData, AChangeIsOfOneRotatedElement) {
             EXPECT_EQ(static_cast<std::int64_t>(k / (floats[i] / rows)), change.token);
             EXPECT_EQ(static_cast<std::int64_t>(k),
                       data.row(i, change.token, change.head) + change.element);
-            EXPECT_GE(change.element, w.tensors[i].rotary_offset);
-            data.take_change();
+            if (in_place) {
+              EXPECT_GE(change.element, w.tensors[i].rotary_offset);
+              EXPECT_EQ(
+                  std::memcmp(data.witness(),
+                              &now[static_cast<std::size_t>(data.row(i, change.token, change.head) +
+                                                            w.tensors[i].rotary_offset)],
+                              16),
+                  0);
+            }
+            data.take_change(true);
             EXPECT_EQ(reinterpret_cast<const float*>(data.input(i))[k], now[k]);
           }
         }

@@ -135,13 +135,14 @@ TEST(Shape, TakesWordsOfAReplayLine) {
   Workload by_shape = parse_shape("q=8,k=2,d=96,rd=64,theta=5e5,qo=32,dtype=bf16,tokens=3").at(0);
   by_shape.source = by_replay.source;
   EXPECT_EQ(by_replay, by_shape);
-  const Workload scaled =
-      parse_shape("q=4,d=64,scaling=llama3,scaling_values=8,1,4,8192,table_dtype=bf16,tokens=1")
-          .at(0);
+  const Workload scaled = parse_shape(
+                              "q=4,d=64,scaling=llama3,scaling_values=8,1,4,8192,table_dtype=bf16,"
+                              "in_place=no,tokens=1")
+                              .at(0);
   EXPECT_EQ(scaled.scaling, "llama3");
   EXPECT_EQ(scaled.scaling_values, (std::vector<double>{8, 1, 4, 8192}));
   EXPECT_EQ(harness::table_dtype(scaled), Dtype::bf16);
-  EXPECT_EQ(scaled.name, "shape-q4-k4-d64-llama3-8-1-4-8192-table-bf16/t1-b1");
+  EXPECT_EQ(scaled.name, "shape-q4-k4-d64-out-of-place-llama3-8-1-4-8192-table-bf16/t1-b1");
 }
 
 TEST(Shape, BadOnesAreRefusedInOneLine) {
@@ -156,6 +157,7 @@ TEST(Shape, BadOnesAreRefusedInOneLine) {
   expect_refused("q=4,d=64,q.in=9,9,9", "'q.in' is not known");
   expect_refused("q=4,d=64,table_dtype=f8", "table_dtype=f8 is not one of");
   expect_refused("q=4,d=64,table_dtype=i32", "no value that is timed");
+  expect_refused("q=4,d=64,table_dtype=bf16", "a table of bf16 needs out of place");
   expect_refused("q=4,d=64,scaling=stretch", "scaling stretch is unknown");
   expect_refused("q=4,d=64,scaling=linear", "needs other parameters");
   expect_refused("q=4,d=64,scaling=linear,scaling_values=2,x", "scaling_values=x is not a number");

@@ -74,9 +74,11 @@ inline std::int64_t traffic_bytes(const Workload& w, bool reads_table) {
 /// each as often as positions move on; those of a cold workload as those of one call.
 inline std::int64_t working_set_bytes(const Workload& w, bool reads_table) {
   const std::int64_t tokens = saturating_product({w.batch, w.tokens});
-  const std::int64_t table_rows = w.cold        ? tokens
-                                  : w.scattered ? saturating_product({tokens, position_window})
-                                                : saturating_sum({w.tokens, position_window - 1});
+  const std::int64_t table_rows =
+      w.cold ? tokens
+      : w.scattered
+          ? std::min(saturating_product({tokens, position_window}), max_position_of(w) + 1)
+          : saturating_sum({w.tokens, position_window - 1});
   const std::int64_t table =
       reads_table ? saturating_product({table_rows, w.rotary_dim, table_element_bytes(w)}) : 0;
   return saturating_sum({ceiling_working_set_bytes(w), table, position_bytes(w, tokens)});

@@ -33,6 +33,14 @@ std::optional<ShapeFault> window_fault(const Workload& w) {
   return std::nullopt;
 }
 
+// In place, call after call, the data would take the length of each rounded row of the table.
+std::optional<ShapeFault> table_fault(const Workload& w) {
+  const Dtype table = harness::table_dtype(w), computed = data_type(w.dtype).computed_in;
+  if (!is_in_place(w) || data_type(table).bytes >= data_type(computed).bytes) return std::nullopt;
+  return ShapeFault{"table_dtype",
+                    fmt::format("a table of {} needs out of place", data_type(table).word)};
+}
+
 std::optional<ShapeFault> scale_fault(const Workload& w) {
   const double scale = w.attention_scale;
   if (scale == 0) return std::nullopt;
@@ -75,6 +83,7 @@ std::optional<ShapeFault> shape_fault(const Workload& w) {
                                                 w.rope_theta)};
   if (auto fault = scaling_fault(w)) return fault;
   if (auto fault = scale_fault(w)) return fault;
+  if (auto fault = table_fault(w)) return fault;
   if (max_position_of(w) >= std::int64_t{1} << 31)
     return ShapeFault{"tokens", fmt::format("tokens is {}; positions end at 2^31 - 1", w.tokens)};
   if (w.cold && saturating_product({w.batch, w.tokens}) > cold_position_count)
