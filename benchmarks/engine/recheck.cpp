@@ -140,7 +140,9 @@ class WindowJudge {
       return fmt::format("pair {} is not rotated", pair);
     };
     Tally tally;
-    compare_head(HeadRule(facts_, c, times), {w_.pairing, in, out, where}, rotations, tally);
+    HeadRule rule(facts_, c, times);
+    rule.stored_before = a_call_of_many * static_cast<double>(turns.calls - 1);
+    compare_head(rule, {w_.pairing, in, out, where}, rotations, tally);
     return tally.finding().margin <= 1 ? "" : tally.finding().where;
   }
 

@@ -136,6 +136,38 @@ TEST(Recheck, SixteenBitsAreJudgedToo) {
     }
 }
 
+// What was rounded on the way may have been coarser than the result.
+TEST(Recheck, FewCallsOfSixteenBitsHold) {
+  const rope_kernel kernel = toy_kernel("toy");
+  Oracle oracle;
+  for (const Dtype dtype : {Dtype::f16, Dtype::bf16}) {
+    Workload w = placed(true);
+    w.dtype = dtype;
+    w.tokens = 2000;
+    lay_out(w);
+    WorkloadData data(w, 1);
+    data.refill();
+    const rope_operands operands = data.operands(true);
+    Expected expected;
+    for (std::uint64_t call = 0; call < 5; ++call) {
+      const rope_problem problem =
+          make_problem(w, data.inv_freq(false), ROPE_ANGLES_TABLE,
+                       call % 2 == 0 ? Operation::forward : Operation::transpose);
+      if (call % 2 == 0) data.moving().move_on();
+      if (dtype == Dtype::f16)
+        rotate_toy<F16>(&problem, &operands, w.tokens);
+      else
+        rotate_toy<Bf16>(&problem, &operands, w.tokens);
+      expected.all.calls = call + 1;
+      expected.all.by.clear();
+      if (call % 2 == 0) expected.all.by.push_back(data.positions());
+      EXPECT_EQ(recheck(kernel, w, data, expected, oracle, 3), "") << call;
+      expected.all.by.push_back(data.positions());
+      EXPECT_NE(recheck(kernel, w, data, expected, oracle, 3), "") << call << ", the control";
+    }
+  }
+}
+
 // After many calls of 16 bits.
 TEST(Recheck, WhatDriftedIsHeldToItsLength) {
   static float factor;

@@ -103,8 +103,9 @@ void compare_pair(const HeadRule& rule, const Complex<Wide>& x, const Complex<Wi
   const auto bound_here = [&] {
     const double h = computed_bound(rule.facts, rule.c, rule.precision, rule.table_rounding, length,
                                     std::abs(as_complex(r)), factor);
-    return rule.times *
-           bounds::with_storage(rule.precision, h, as_double(expected.re), as_double(expected.im));
+    return rule.times * bounds::with_storage(rule.precision, h, as_double(expected.re),
+                                             as_double(expected.im)) +
+           rule.stored_before * rule.precision.stored_u * length;
   };
   const double bound = rho == 0 ? 0 : bound_here();
   tally.add(std::abs(difference), bound, [&](Finding& f) {

@@ -91,6 +91,9 @@ struct HeadRule {
   bounds::Precision precision;
   double scale, table_rounding, relative_bound;
   bool transposes;
+  /// How often the pair was rounded to its data type on the way, as a pair of any direction: each
+  /// time, by up to the type's u of its length. For outputs of several calls in place.
+  double stored_before = 0;
 };
 
 /// Judges every pair of a head and adds it to the tally. `rotations`: the one that each pair should
