@@ -26,5 +26,17 @@ template <int width>
 struct CeilingLoops {
   static const CeilingLoop update[], copy[];
 };
+template <>
+const CeilingLoop CeilingLoops<16>::update[];
+template <>
+const CeilingLoop CeilingLoops<16>::copy[];
+template <>
+const CeilingLoop CeilingLoops<32>::update[];
+template <>
+const CeilingLoop CeilingLoops<32>::copy[];
+template <>
+const CeilingLoop CeilingLoops<64>::update[];
+template <>
+const CeilingLoop CeilingLoops<64>::copy[];
 
 }  // namespace ropewalk::bench
