@@ -31,13 +31,13 @@ struct KernelChoice {
 struct WorkloadChoice {
   std::vector<std::string> workloads;  ///< globs of workload names
   // The workloads are those of the next three together, or the built-in ones if all are empty.
-  std::string workload_file;         ///< the path of a TOML file
-  std::vector<std::string> configs;  ///< paths of config.json files
-  std::vector<std::string> shapes;   ///< e.g. "q=32,k=8,d=128,tokens=512"
-  std::string pairing;               ///< of the configs; if empty, the files state it
-  std::string dtype;                 ///< of all workloads; if empty, each has its own
+  std::string workload_file;          ///< the path of a TOML file
+  std::vector<std::string> configs;   ///< paths of config.json files
+  std::vector<std::string> shapes;    ///< e.g. "q=32,k=8,d=128,tokens=512"
+  std::string pairing;                ///< of the configs; if empty, the files state it
+  std::string dtype;                  ///< of all workloads; if empty, each has its own
   std::string operation = "forward";  ///< forward, transpose or both
-  bool chooses() const {             ///< whether the user gave any of the first four
+  bool chooses() const {              ///< whether the user gave any of the first four
     return !workloads.empty() || !workload_file.empty() || !configs.empty() || !shapes.empty();
   }
 };
