@@ -38,18 +38,15 @@ void copy_by_rep_movsb(const CeilingSpan& s) {
 }
 #endif
 
-template <int width>
-void add(const char* cpu_features, bool copies, std::vector<CeilingLoop>& out) {
-  if (!missing_cpu_feature(cpu_features).empty()) return;
-  const CeilingLoop* each = copies ? CeilingLoops<width>::copy : CeilingLoops<width>::update;
+void add(const CeilingLoop* each, std::vector<CeilingLoop>& out) {
   for (; each->name != nullptr; ++each) out.push_back(*each);
 }
 
 void add_all(bool copies, std::vector<CeilingLoop>& out) {
-  add<16>(nullptr, copies, out);
+  add(loops_of_16(copies), out);
 #if defined(__x86_64__)
-  add<32>("avx2", copies, out);
-  add<64>("avx512f", copies, out);
+  if (missing_cpu_feature("avx2").empty()) add(loops_of_32(copies), out);
+  if (missing_cpu_feature("avx512f").empty()) add(loops_of_64(copies), out);
 #endif
 }
 

@@ -20,23 +20,10 @@ struct CeilingLoop {
   void (*pass)(const CeilingSpan& span);
 };
 
-/// Of a width in bytes: the loops that update or copy, up to one without a name. Only for
-/// processors that have vectors of this width (AVX2, AVX-512); the first for every one.
-template <int width>
-struct CeilingLoops {
-  static const CeilingLoop update[], copy[];
-};
-template <>
-const CeilingLoop CeilingLoops<16>::update[];
-template <>
-const CeilingLoop CeilingLoops<16>::copy[];
-template <>
-const CeilingLoop CeilingLoops<32>::update[];
-template <>
-const CeilingLoop CeilingLoops<32>::copy[];
-template <>
-const CeilingLoop CeilingLoops<64>::update[];
-template <>
-const CeilingLoop CeilingLoops<64>::copy[];
+/// The loops that update or copy by vectors of so many bytes, up to one without a name. Those of 32
+/// are for processors with AVX2, those of 64 for AVX-512.
+const CeilingLoop* loops_of_16(bool copies);
+const CeilingLoop* loops_of_32(bool copies);
+const CeilingLoop* loops_of_64(bool copies);
 
 }  // namespace ropewalk::bench

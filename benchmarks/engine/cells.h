@@ -35,6 +35,7 @@ struct Epoch {
 
 class Cell {
  public:
+  static constexpr std::int64_t few_calls = 5;  ///< the bound of so many tells much
   virtual ~Cell() = default;
   Cell(const Cell&) = delete;
   Cell& operator=(const Cell&) = delete;
@@ -76,7 +77,6 @@ class Cell {
   virtual void prepare() = 0;  ///< called once, when the data is there; may refuse
   /// Whether many calls leave what no bound can tell: in place in 16 bits, or all forward.
   virtual bool drifts() const { return false; }
-  static constexpr std::int64_t few_calls = 5;  ///< a bound of so many tells much
   void refuse(report::Outcome outcome, std::string reason) {
     refusal = Refusal{outcome, std::move(reason)};
   }

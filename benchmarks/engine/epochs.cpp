@@ -313,7 +313,7 @@ class GroupRounds {
   /// Another epoch, untimed, of any number of calls: a kernel cannot leave calls out up to the last
   /// ones, as it does not know which these are.
   bool ends_early(Entrant& e, bool fresh) {
-    const std::int64_t most = one_in(2) ? e.calls : std::min<std::int64_t>(e.calls, 5);
+    const std::int64_t most = one_in(2) ? e.calls : std::min(e.calls, Cell::few_calls);
     const auto calls = static_cast<std::int64_t>(next_random(random_) % std::uint64_t(most));
     return make_epoch(e, calls + 1, fresh).has_value();
   }

@@ -37,7 +37,7 @@ struct Expected {
 
 /// Compares the working buffers with the expected rotation of the pristine ones, by the judge of
 /// verification (harness/judge/judge.h). Of a large workload at most 65 tokens are judged, with all
-/// their heads, pairs and elements: `expected.token`, the first, the last, those of the largest
+/// their heads, pairs and elements: the one that changed, the first, the last, those of the largest
 /// positions, and tokens chosen by `seed`. Returns what is wrong, in one line, or an empty text.
 std::string recheck(const rope_kernel& kernel, const Workload& workload, const WorkloadData& data,
                     const Expected& expected, Oracle& oracle, std::uint64_t seed);

@@ -20,7 +20,7 @@ namespace ropewalk::bench {
 namespace {
 
 constexpr int tail_value = 0xa5;
-constexpr std::size_t page_bytes = 4096;
+const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 
 // A page with a second mapping is none of a large page, so of large inputs only some are opened.
 constexpr std::int64_t open_whole_bytes = std::int64_t{256} << 10;
@@ -210,7 +210,8 @@ void WorkloadData::open_rows(std::uint64_t& random) {
     for (std::size_t i = 0; i < buffers_; ++i) pristine_[i].open(0, bytes_[i]);
     return;
   }
-  while (open_.size() < open_rows_of_large) {
+  // Rows may be few, or share pages: the first is opened in any case.
+  for (int tries = 0; tries < 64 && open_.size() < open_rows_of_large; ++tries) {
     const Row row = any_row(random);
     const std::int64_t head_dim = workload_.tensors[row.tensor].head_dim;
     if (pristine_[buffer_of(row.tensor)].open(byte_of(row, 0), head_dim * element_bytes(workload_)))

@@ -185,6 +185,20 @@ TEST(WorkloadData, AChangeIsOfOneRotatedElement) {
     }
 }
 
+TEST(WorkloadData, AFewHugeHeadsCanChangeToo) {
+  Workload w;
+  set_in_place(w, false);
+  set_heads(w, {1, 1 << 17}, {1, 64});
+  w.rotary_dim = 64;
+  WorkloadData data(w, 7);
+  std::uint64_t random = 3;
+  data.draw_change(random);
+  data.change();
+  EXPECT_EQ(std::memcmp(data.input(data.last_change().tensor) + 4 * data.last_change().element,
+                        data.last_change().value, 4),
+            0);
+}
+
 TEST(WorkloadData, TheProblemHasTheWindowsAndStridesOfBothTensors) {
   const std::vector<double> inv_freq(2, 1.0);
   const rope_problem p = make_problem(latent(), inv_freq, ROPE_ANGLES_TABLE, Operation::forward);
