@@ -30,26 +30,48 @@ DoubleRotations::DoubleRotations(std::vector<double> inv_freq, bool f32_angle)
     low_sin_.resize(pairs);
     return;
   }
-  low_cos_.resize(pairs * span);
-  low_sin_.resize(pairs * span);
+  fill_rows(1, span, low_cos_, low_sin_);
+  fill_rows(span, spans_of_base, span_cos_, span_sin_);
+  far_cos_.resize(pairs);
+  far_sin_.resize(pairs);
+}
+
+// Rows of `count` multiples of `step`, all below those of the second level's last.
+void DoubleRotations::fill_rows(std::int64_t step, std::size_t count, std::vector<double>& cos,
+                                std::vector<double>& sin) {
+  const std::size_t pairs = inv_freq_.size();
+  cos.resize(pairs * count);
+  sin.resize(pairs * count);
   for (std::size_t i = 0; i < pairs; ++i) {
     FrequencyTable& table = oracle_.table(inv_freq_[i]);
-    for (std::size_t j = 0; j < span; ++j) {
-      low_cos_[j * pairs + i] = table.rows(0)[j].re.hi;
-      low_sin_[j * pairs + i] = table.rows(0)[j].im.hi;
+    for (int level = 0; level < FrequencyTable::levels; ++level) table.rows(level);
+    for (std::size_t k = 0; k < count; ++k) {
+      const Rotation r = table.at(step * static_cast<std::int64_t>(k));
+      cos[k * pairs + i] = r.re.hi;
+      sin[k * pairs + i] = r.im.hi;
     }
-    table.rows(1);
-    table.rows(2);
   }
 }
 
-void DoubleRotations::take_base(std::int64_t base) {
-  for (std::size_t i = 0; i < inv_freq_.size(); ++i) {
-    const Rotation r = oracle_.at(inv_freq_[i], base);
-    base_cos_[i] = r.re.hi;
-    base_sin_[i] = r.im.hi;
+// Makes the base rows those of the span that begins there.
+void DoubleRotations::take_span(std::int64_t span_from) {
+  const std::size_t pairs = inv_freq_.size();
+  const std::int64_t in_base = span_from & (span * spans_of_base - 1);
+  if (const std::int64_t far = span_from - in_base; far != far_) {
+    for (std::size_t i = 0; i < pairs; ++i) {
+      const Rotation r = oracle_.at(inv_freq_[i], far);
+      far_cos_[i] = r.re.hi;
+      far_sin_[i] = r.im.hi;
+    }
+    far_ = far;
   }
-  base_ = base;
+  const double* const cos = span_cos_.data() + static_cast<std::size_t>(in_base / span) * pairs;
+  const double* const sin = span_sin_.data() + static_cast<std::size_t>(in_base / span) * pairs;
+  for (std::size_t i = 0; i < pairs; ++i) {
+    base_cos_[i] = far_cos_[i] * cos[i] - far_sin_[i] * sin[i];
+    base_sin_[i] = far_sin_[i] * cos[i] + far_cos_[i] * sin[i];
+  }
+  base_ = span_from;
 }
 
 void DoubleRotations::fill_f32_angles(std::int64_t position) {
@@ -67,7 +89,7 @@ DoubleRotations::Row DoubleRotations::row(std::int64_t position) {
     fill_f32_angles(position);
   } else {
     const std::int64_t low = position & (span - 1);
-    if (position - low != base_) take_base(position - low);
+    if (position - low != base_) take_span(position - low);
     at = static_cast<std::size_t>(low) * inv_freq_.size();
   }
   return {base_cos_.data(), base_sin_.data(), low_cos_.data() + at, low_sin_.data() + at};

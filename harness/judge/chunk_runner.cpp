@@ -2,7 +2,12 @@
 
 #include <cstring>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "harness/cases/poison.h"
+#include "harness/cases/stored.h"
 #include "harness/process/guarded_mapping.h"
 
 namespace ropewalk::harness {
@@ -18,6 +23,34 @@ std::size_t row_of(std::int64_t position) {
   return static_cast<std::size_t>(position & (ChunkRunner::vectors - 1));
 }
 
+template <class Stored>
+void widen_from(const std::byte* from, std::int64_t first, std::vector<float>& to) {
+  for (std::int64_t i = first; i < std::ssize(to); ++i)
+    to[static_cast<std::size_t>(i)] = load_as<Stored>(from, i);
+}
+
+#if defined(__x86_64__)
+// The conversion of f16 by integers is a call of some fifteen operations for each element.
+[[gnu::target("avx,f16c")]] void widen_f16c(const std::byte* from, std::vector<float>& to) {
+  constexpr std::int64_t step = 8;
+  const std::int64_t whole = std::ssize(to) / step * step;
+  for (std::int64_t i = 0; i < whole; i += step) {
+    const auto* const eight = reinterpret_cast<const __m128i*>(from + 2 * i);
+    _mm256_storeu_ps(to.data() + i, _mm256_cvtph_ps(_mm_loadu_si128(eight)));
+  }
+  widen_from<F16>(from, whole, to);
+}
+#endif
+
+template <class Stored>
+void widen_fastest(const std::byte* from, std::vector<float>& to) {
+#if defined(__x86_64__)
+  if constexpr (std::is_same_v<Stored, F16>)
+    if (__builtin_cpu_supports("f16c")) return widen_f16c(from, to);
+#endif
+  widen_from<Stored>(from, 0, to);
+}
+
 // The largest multiple of 64 from which `used` bytes fit before the end of the region's pages.
 std::uint64_t lead_at_end(const Region& region, std::uint64_t used) {
   return (region.mapped_bytes - used) / cache_line * cache_line;
@@ -28,15 +61,34 @@ std::uint64_t lead_at_end(const Region& region, std::uint64_t used) {
 ChunkRunner::ChunkRunner(Subject& subject, const ChunkPlan& plan) : subject_(subject), plan_(plan) {
   // The frequencies are made once. Each case of a chunk gets them as its own.
   inv_freq_ = frequencies_of(case_of(0, 1));
-  rows_.resize(static_cast<std::size_t>(vectors * row_elements()));
+  rows_.resize(static_cast<std::size_t>(vectors) * row_bytes());
+  poison_.resize(row_bytes());
+  fill_poison(poison_.data(), row_bytes(), plan_.dtype, Poison::a);
   for (std::int64_t at = 0; at < vectors; ++at) {
     Case c = case_of(at, 1);
     c.inv_freq = inv_freq_;
     const Problem problem = make_problem(c, subject_.oracle);
-    std::memcpy(rows_.data() + at * row_elements(),
+    std::memcpy(rows_.data() + static_cast<std::uint64_t>(at) * row_bytes(),
                 problem.buffers[static_cast<std::size_t>(problem.tensor[0].in)].content.data(),
                 row_bytes());
   }
+  if (plan_.dtype == Dtype::f32) return;
+  wide_rows_.resize(static_cast<std::size_t>(vectors * row_elements()));
+  wide_outputs_.resize(static_cast<std::size_t>(row_elements()));
+  widen(rows_.data(), wide_rows_);
+}
+
+void ChunkRunner::widen(const std::byte* from, std::vector<float>& to) const {
+  with_floating_type(plan_.dtype, [&]<class Stored>(std::type_identity<Stored>) {
+    if constexpr (sizeof(Stored) == 2) widen_fastest<Stored>(from, to);
+  });
+}
+
+const float* ChunkRunner::outputs(std::int64_t token) {
+  const std::byte* const row = out_ + static_cast<std::uint64_t>(token) * row_bytes();
+  if (plan_.dtype == Dtype::f32) return reinterpret_cast<const float*>(row);
+  widen(row, wide_outputs_);
+  return wide_outputs_.data();
 }
 
 Case ChunkRunner::case_of(std::int64_t first, std::int64_t count, const ChunkForm& form) const {
@@ -54,13 +106,16 @@ Case ChunkRunner::case_of(std::int64_t first, std::int64_t count, const ChunkFor
   c.position_from = first;
   c.data = DataPattern::basis;
   c.seed = plan_.seed + row_of(first);
+  c.dtype = plan_.dtype;
   c.tensors[0].heads = heads;
   c.tensors[0].head_dim = plan_.rotary_dim;
   return c;
 }
 
 const float* ChunkRunner::inputs_of(std::int64_t position) const {
-  return rows_.data() + static_cast<std::int64_t>(row_of(position)) * row_elements();
+  const auto* const rows =
+      plan_.dtype == Dtype::f32 ? reinterpret_cast<const float*>(rows_.data()) : wide_rows_.data();
+  return rows + static_cast<std::int64_t>(row_of(position)) * row_elements();
 }
 
 // The buffers have room for the longest call. Each call lies as near to the end of their pages, and
@@ -95,8 +150,8 @@ void ChunkRunner::lay_out() {
 void ChunkRunner::write_inputs(std::int64_t vector) {
   std::byte* const to = memory_ + call_.tensor[0].in.file_offset;
   for (std::int64_t row = 0; row < input_rows; ++row)
-    std::memcpy(to + static_cast<std::uint64_t>(row) * row_bytes(), inputs_of(vector + row),
-                row_bytes());
+    std::memcpy(to + static_cast<std::uint64_t>(row) * row_bytes(),
+                rows_.data() + row_of(vector + row) * row_bytes(), row_bytes());
   in_from_ = vector;
 }
 
@@ -143,8 +198,7 @@ void ChunkRunner::describe(std::int64_t count, const ChunkForm& form) {
 }
 
 void ChunkRunner::judged(std::int64_t token) {
-  fill_poison(reinterpret_cast<std::byte*>(out_ + token * row_elements()), row_bytes(), Dtype::f32,
-              Poison::a);
+  std::memcpy(out_ + static_cast<std::uint64_t>(token) * row_bytes(), poison_.data(), row_bytes());
   clean_ = token + 1 == count_;
 }
 
@@ -176,9 +230,9 @@ CallResult ChunkRunner::run(std::int64_t first, std::int64_t count, const ChunkF
   out.at = lead_at_end(out, tensor_bytes);
   regions_[3] = {"q.out", out.at, tensor_bytes};
   std::byte* const outputs = memory_ + out.file_offset;
-  if (!clean_) fill_poison(outputs, out.mapped_bytes, Dtype::f32, Poison::a);
+  if (!clean_) fill_poison(outputs, out.mapped_bytes, plan_.dtype, Poison::a);
   clean_ = false;
-  out_ = reinterpret_cast<float*>(outputs + out.at);
+  out_ = outputs + out.at;
   count_ = count;
   const std::uint32_t begin = prepared_ ? 0 : step_supports | step_prepare;
   const CallResult result = subject_.worker.call(subject_.facts.index, call_,

@@ -1,7 +1,8 @@
 // Runs consecutive positions through the worker, without copies: inputs are written once, and
 // outputs are judged where the worker left them. Each position has three heads: the basis vectors
-// e1 and e2, and a full-mantissa vector (DataPattern::basis). The data is f32, out of place, in one
-// batch row. A run is one call. Runs of one count and form that follow each other share a state.
+// e1 and e2, and a full-mantissa vector (DataPattern::basis). The data is f32 or a 16-bit type, out
+// of place, in one batch row. A run is one call. Runs of one count and form that follow each other
+// share a state.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,7 @@ struct ChunkPlan {
   double rope_theta = 10000;
   std::uint64_t seed = 1;
   std::int64_t first = 0, last = 0;
+  Dtype dtype = Dtype::f32;  ///< f32, f16 or bf16
 };
 
 /// What differs between calls beside their positions.
@@ -43,13 +45,14 @@ class ChunkRunner {
   /// Runs the positions first .. first + count - 1, with count <= tokens_most.
   CallResult run(std::int64_t first, std::int64_t count, const ChunkForm& form = {});
 
-  /// Call after run(). Returns the outputs of a token's three heads, one behind the other. Elements
-  /// that the kernel did not write are NaN.
-  const float* outputs(std::int64_t token) const { return out_ + token * row_elements(); }
+  /// Call after run(). Returns the outputs of a token's three heads, one behind the other, until
+  /// the next call. 16-bit outputs are widened, which is exact. Elements that the kernel did not
+  /// write are NaN.
+  const float* outputs(std::int64_t token);
   /// Call once for each token in order, after its outputs are judged. Fills them with NaN again.
   void judged(std::int64_t token);
 
-  /// The inputs of the three heads of a position.
+  /// The inputs of the three heads of a position, widened as the outputs are.
   const float* inputs_of(std::int64_t position) const;
 
   /// The same positions as a case of property `agreement`. Its data is the same only if count is 1.
@@ -57,7 +60,10 @@ class ChunkRunner {
 
  private:
   std::int64_t row_elements() const { return heads * plan_.rotary_dim; }
-  std::uint64_t row_bytes() const { return static_cast<std::uint64_t>(row_elements()) * 4; }
+  std::uint64_t row_bytes() const {
+    return static_cast<std::uint64_t>(row_elements() * data_type(plan_.dtype).bytes);
+  }
+  void widen(const std::byte* from, std::vector<float>& to) const;
   void lay_out();
   void describe(std::int64_t count, const ChunkForm& form);
   void write_positions(std::int64_t first, std::int64_t count, const ChunkForm& form);
@@ -69,12 +75,14 @@ class ChunkRunner {
   Subject& subject_;
   ChunkPlan plan_;
   std::vector<double> inv_freq_;
-  std::vector<float> rows_;  // [vectors, heads, rotary_dim]
+  std::vector<std::byte> rows_;                  // [vectors, heads, rotary_dim]
+  std::vector<std::byte> poison_;                // what a row of outputs holds before a call
+  std::vector<float> wide_rows_, wide_outputs_;  // the inputs' rows and one of outputs; f32: none
   protocol::CallDescriptor call_{};
   std::optional<ChunkForm> described_;  // by call_.problem
   std::vector<NamedRegion> regions_;
   std::byte* memory_ = nullptr;  // file offset 0 of the shared memory; NULL: nothing is laid out
-  float* out_ = nullptr;         // of the last run
+  std::byte* out_ = nullptr;     // of the last run
   std::int64_t in_from_ = 0;     // the vector in the first row of the inputs' buffer
   bool clean_ = false;           // all outputs are NaN
   bool prepared_ = false;        // a state is alive, of the last run's count and form

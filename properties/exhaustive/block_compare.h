@@ -8,23 +8,32 @@
 
 namespace ropewalk::properties {
 
+/// What may be skipped: |y - r x|^2 <= computed * |x|^2 + stored * s^2, where s^2 is the sum of the
+/// squared half distances between numbers of the stored type (bounds::half_ulp) at the two exact
+/// components. A negative `computed` makes every position suspicious.
+struct SquaredLimit {
+  double computed, stored;
+};
+
 /// One position: the outputs, the exact rotations, and the largest known errors.
 struct BlockRow {
   const float* outputs;  ///< of heads e1, e2 and x, 2 * half elements each
   const float* x;        ///< the full-mantissa vector
   DoubleRotations::Row rotations;
   std::int64_t half;
-  double block_limit, vector_limit;  ///< squares; below 0: every position is suspicious
+  SquaredLimit block, vector;
+  double stored_u, stored_least;  ///< of bounds::Precision; 0: results are stored as computed
 };
 
-/// True if for some pair |y - r e|^2 of a column is not <= block_limit, or |y - r x|^2 is not <=
-/// vector_limit |x|^2. NaN is always suspicious. All versions compute the same, in double without
-/// fused operations. Their relative error is at most 2^-50, beside the error of the rotations.
+/// True if for some pair a column of the block, or the full vector, is not within its limit. NaN is
+/// always suspicious. Versions for a processor with fused operations use them. In double, the
+/// relative error of what is compared is at most 2^-50, beside the error of the rotations.
 using Suspicious = bool (*)(const BlockRow&);
 
-/// The fastest version for this machine and a pairing.
-Suspicious suspicious_rows(Pairing pairing);
+/// The fastest version for this machine and a pairing. `stored`: for results that are rounded on
+/// store to a narrower type.
+Suspicious suspicious_rows(Pairing pairing, bool stored);
 /// The version that runs on every machine.
-Suspicious suspicious_rows_anywhere(Pairing pairing);
+Suspicious suspicious_rows_anywhere(Pairing pairing, bool stored);
 
 }  // namespace ropewalk::properties

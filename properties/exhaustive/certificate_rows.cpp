@@ -8,23 +8,36 @@
 #include "harness/cases/names.h"
 #include "harness/judge/judge.h"
 #include "properties/search/verify.h"
+#include "reports/record/certificate_fields.h"
 
 namespace ropewalk::properties {
 using namespace harness;
 using namespace report;
 
-VerdictRow verdict_for(const KernelFacts& facts, Pairing pairing) {
+PairBounds pair_bounds(const KernelFacts& facts, Dtype dtype) {
+  Case c;
+  c.contract = facts.angle_contract;
+  c.dtype = dtype;
+  PairBounds of{precision_of(facts, dtype), rotation_error(facts, c, 0), 0};
+  of.vector = HeadRule(facts, c, 1).relative_bound;
+  const double underflow = bounds::underflow(of.precision, 1);
+  of.block += underflow;
+  of.vector += underflow;
+  return of;
+}
+
+VerdictRow verdict_for(const KernelFacts& facts, const ChunkPlan& plan) {
   VerdictRow row;
   row.kernel = facts.name;
   row.summary = facts.summary;
   row.plugin = facts.plugin;
   row.angle_contract = word_of(contract_words, facts.angle_contract);
-  row.pairing = word_of(pairing);
-  row.dtype = word_of(Dtype::f32);
+  row.pairing = word_of(plan.pairing);
+  row.dtype = word_of(plan.dtype);
   row.property = exhaustive_name;
   row.claim = exhaustive_claim;
   row.judged_on = judged_on(facts);
-  row.declared = declared_words(facts, Dtype::f32);
+  row.declared = declared_words(facts, plan.dtype);
   return row;
 }
 
@@ -34,21 +47,19 @@ CertificateRow identity_of(const KernelFacts& facts, const ChunkPlan& plan) {
   row.plugin = std::filesystem::path(facts.plugin).filename().string();
   row.angle_contract = word_of(contract_words, facts.angle_contract);
   row.pairing = word_of(plan.pairing);
-  row.dtype = word_of(Dtype::f32);
+  row.dtype = word_of(plan.dtype);
   row.rotary_dim = plan.rotary_dim;
   row.rope_theta = plan.rope_theta;
   row.seed = plan.seed;
   row.cpu_features = facts.cpu_features;
   row.judged_on = judged_on(facts);
-  row.declared = declared_words(facts, Dtype::f32);
+  row.declared = declared_words(facts, plan.dtype);
   row.whole_first = plan.first;
   row.whole_last = plan.last;
-  Case c;
-  c.contract = facts.angle_contract;
-  constexpr double u = bounds::f32.u;
-  const double underflow = bounds::underflow(precision_of(facts, Dtype::f32), 1);
-  row.block_bound = (rotation_error(facts, c, 0) + underflow) / u;
-  row.vector_bound = pair_bound(facts, c, 0, 1, 1, {}) / u;  // f32 results are stored as computed
+  const PairBounds of = pair_bounds(facts, plan.dtype);
+  row.error_unit = of.stored() ? "bound" : "u";
+  row.block_bound = of.stored() ? 1 : of.block / of.precision.u;
+  row.vector_bound = of.stored() ? 1 : of.vector / of.precision.u;
   row.direction = operation_words[ROPE_FORWARD];
   row.position_dtype = word_of(Dtype::i32);
   row.enumerated = "every 2x2 block (position, pair), by its two columns";
@@ -63,7 +74,7 @@ CertificateRow identity_of(const KernelFacts& facts, const ChunkPlan& plan) {
 
 std::optional<VerdictRow> cannot_certify(Subject& subject, const ChunkPlan& plan) {
   const KernelFacts& facts = subject.facts;
-  VerdictRow row = verdict_for(facts, plan.pairing);
+  VerdictRow row = verdict_for(facts, plan);
   row.verdict = Verdict::unsupported;
   if (!facts.cannot_run.empty()) {
     row.verdict = Verdict::skipped;
@@ -109,7 +120,7 @@ VerdictRow passed(const CertificateRow& c) {
   const bool block = block_margin >= vector_margin;
   row.margin = block ? block_margin : vector_margin;
   row.bound = block ? c.block_bound : c.vector_bound;
-  row.bound_unit = block ? "u" : "u rho";
+  row.bound_unit = shown_unit(c, block);
   row.where = block ? fmt::format("position {}, pair {}, {}", c.block_position, c.block_pair,
                                   head_words[c.block_column - 1])
                     : fmt::format("position {}, pair {}, {}", c.vector_position, c.vector_pair,

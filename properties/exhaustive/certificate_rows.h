@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "harness/judge/chunk_runner.h"
+#include "reference/bounds.h"
 #include "reports/record/record.h"
 
 namespace ropewalk::properties {
@@ -15,7 +16,16 @@ inline constexpr const char* exhaustive_claim =
 /// The words for the two columns of a block and the full vector.
 inline constexpr const char* head_words[] = {"column 1 (e1)", "column 2 (e2)", "the full vector"};
 
-/// One kernel and pairing.
+/// How far a kernel may be from the truth before its results are stored, relative to the length of
+/// the pair: a column of a block, and the full vector.
+struct PairBounds {
+  bounds::Precision precision;
+  double block, vector;
+  bool stored() const { return precision.stored_u > 0; }
+};
+PairBounds pair_bounds(const harness::KernelFacts& facts, Dtype dtype);
+
+/// One kernel, pairing and data type.
 struct CertifyPlan {
   harness::KernelFacts facts;
   harness::ChunkPlan chunk;         ///< its first and last position span the whole range
@@ -27,8 +37,8 @@ struct CertifyPlan {
 std::optional<report::VerdictRow> cannot_certify(harness::Subject& subject,
                                                  const harness::ChunkPlan& plan);
 
-/// The fields that all rows of a kernel and pairing share: kernel, shape, bounds, claims. The
-/// caller fills version and fingerprints.
+/// The fields that all rows of a kernel, pairing and data type share: kernel, shape, bounds,
+/// claims. The caller fills version and fingerprints.
 report::CertificateRow identity_of(const harness::KernelFacts& facts,
                                    const harness::ChunkPlan& plan);
 
@@ -36,6 +46,6 @@ report::CertificateRow identity_of(const harness::KernelFacts& facts,
 report::VerdictRow passed(const report::CertificateRow& row);
 
 /// A verdict on the kernel, with the fields that all verdicts of the check share.
-report::VerdictRow verdict_for(const harness::KernelFacts& facts, Pairing pairing);
+report::VerdictRow verdict_for(const harness::KernelFacts& facts, const harness::ChunkPlan& plan);
 
 }  // namespace ropewalk::properties

@@ -13,13 +13,12 @@
 #include "properties/property.h"
 #include "properties/search/share_out.h"
 #include "properties/search/verify.h"
+#include "reports/record/certificate_fields.h"
 
 namespace ropewalk::properties {
 using namespace harness;
 using namespace report;
 namespace {
-
-constexpr double u = bounds::f32.u;
 
 std::string text_of(PositionRange range) {
   return fmt::format("{}:{}", range.first, range.last);
@@ -32,26 +31,6 @@ std::string words_for(const Certifier::Call& call) {
   if (call.form.position_dtype == Dtype::i64) words += ", with int64 positions";
   if (call.positions.count() > 1) words += ", in a call of positions " + text_of(call.positions);
   return words;
-}
-
-// |y - r x| / (u |x|) for a pair of a head at one position. It uses sqrt of squares and not hypot,
-// so all machines give the same bits.
-double error_in_u(const float* y, const float* x, PairIndex at, const Rotation& r) {
-  const PairValue in{DoubleDouble(x[at.first]), DoubleDouble(x[at.second])};
-  const PairValue out{DoubleDouble(y[at.first]), DoubleDouble(y[at.second])};
-  const PairValue off = out - rotate(in, r);
-  const auto length = [](const PairValue& z) {
-    const auto re = static_cast<double>(z.re), im = static_cast<double>(z.im);
-    return std::sqrt(re * re + im * im);
-  };
-  return length(off) / (length(in) * u);
-}
-
-// The squared limit of errors that are surely no larger than the worst so far, and are skipped. The
-// compared value is off by the error of the rotations and by roundings, together 2^-49 of |x|.
-double limit_below(double worst_in_u) {
-  const double limit = worst_in_u * u * (1 - 0x1p-40) - 4 * DoubleRotations::error;
-  return limit > 0 ? limit * limit : -1;
 }
 
 void keep_worst(double error, std::int64_t position, std::int64_t pair, std::int64_t head,
@@ -73,12 +52,43 @@ void keep_worst(double error, std::int64_t position, std::int64_t pair, std::int
 Certifier::Certifier(Subject& subject, const CertifyPlan& plan, DoubleRotations& rotations)
     : subject_(subject),
       plan_(plan),
+      bounds_(pair_bounds(plan.facts, plan.chunk.dtype)),
       rotations_(rotations),
       runner_(subject_, plan_.chunk),
-      suspicious_(suspicious_rows(plan_.chunk.pairing)) {}
+      suspicious_(suspicious_rows(plan_.chunk.pairing, bounds_.stored())) {}
+
+// |y - r x| for a pair of a head at one position, in u |x|, or in the pair's own bound if results
+// are rounded on store. It uses sqrt of squares and not hypot, so all machines give the same bits.
+double Certifier::error_of(const float* y, const float* x, PairIndex at, const Rotation& r,
+                           double relative_bound) const {
+  const auto length = [](const Complex<double>& z) { return std::sqrt(z.re * z.re + z.im * z.im); };
+  const auto rounded = [](const PairValue& z) {
+    return Complex<double>{static_cast<double>(z.re), static_cast<double>(z.im)};
+  };
+  const PairValue in{DoubleDouble(x[at.first]), DoubleDouble(x[at.second])};
+  const PairValue out{DoubleDouble(y[at.first]), DoubleDouble(y[at.second])};
+  const PairValue expected = rotate(in, r);
+  const double off = length(rounded(out - expected)), rho = length(rounded(in));
+  if (!bounds_.stored()) return off / (rho * bounds_.precision.u);
+  const double computed = relative_bound * rho;
+  const auto [re, im] = rounded(expected);
+  const Complex<double> stored{bounds::half_ulp(bounds_.precision, std::abs(re) + computed),
+                               bounds::half_ulp(bounds_.precision, std::abs(im) + computed)};
+  return off / (computed + length(stored));
+}
+
+// The limit of errors that are surely no larger than the worst so far, and are skipped. What is
+// compared is off by the error of the rotations and by roundings, together 2^-49 of |x|. A bound
+// that is a sum of two parts is at least the root of the sum of their squares.
+SquaredLimit Certifier::limit_below(double worst, double relative_bound) const {
+  const double one = bounds_.stored() ? relative_bound : bounds_.precision.u;
+  const double times = worst * (1 - 0x1p-40) - 4 * DoubleRotations::error / one;
+  if (times <= 0) return {-1, 0};
+  return {times * one * times * one, times * times};
+}
 
 VerdictRow Certifier::verdict_at(const Call& call) const {
-  VerdictRow row = verdict_for(subject_.facts, plan_.chunk.pairing);
+  VerdictRow row = verdict_for(subject_.facts, plan_.chunk);
   row.planned = row.executed = call.positions.count();
   Case c = runner_.case_of(call.positions.first, call.positions.count(), call.form);
   c.property = exhaustive_name;
@@ -129,7 +139,8 @@ void Certifier::look_closely(std::int64_t position, const float* outputs, const 
     const Rotation r = back ? conjugate(forward) : forward;
     for (std::int64_t h = 0; h < ChunkRunner::heads; ++h) {
       const bool block = h < 2;
-      const double error = error_in_u(outputs + h * dim, inputs + h * dim, at, r);
+      const double error = error_of(outputs + h * dim, inputs + h * dim, at, r,
+                                    block ? bounds_.block : bounds_.vector);
       const double bound = block ? out.row.block_bound : out.row.vector_bound;
       if (error <= bound) {
         if (!call.is_sample) keep_worst(error, position, i, h, out.row);
@@ -146,10 +157,10 @@ void Certifier::look_closely(std::int64_t position, const float* outputs, const 
                                                  : "a pair is not finite, or was not written";
       out.failure->margin = margin;
       out.failure->bound = bound;
-      out.failure->bound_unit = block ? "u" : "u rho";
-      out.failure->where =
-          fmt::format("position {}, pair {}, {}: {:.4g} {} off{}", position, i, head_words[h],
-                      error, out.failure->bound_unit, words_for(call));
+      out.failure->bound_unit = shown_unit(out.row, block);
+      out.failure->where = fmt::format(
+          "position {}, pair {}, {}: {:.4g} {}{}", position, i, head_words[h], error,
+          bounds_.stored() ? "times its bound" : out.failure->bound_unit + " off", words_for(call));
     }
   }
   if (out.failure) out.failure->compared = ChunkRunner::heads * half;
@@ -175,9 +186,13 @@ DoubleRotations::Row Certifier::rotations_at(std::int64_t position, const ChunkF
 void Certifier::compare(const Call& call, Outcome& out) {
   BlockRow look{};
   look.half = plan_.chunk.rotary_dim / 2;
+  look.stored_u = bounds_.precision.stored_u;
+  look.stored_least = bounds_.precision.stored_least();
   const auto take_limits = [&] {
-    look.block_limit = limit_below(call.is_sample ? out.row.block_bound : out.row.block_error);
-    look.vector_limit = limit_below(call.is_sample ? out.row.vector_bound : out.row.vector_error);
+    look.block =
+        limit_below(call.is_sample ? out.row.block_bound : out.row.block_error, bounds_.block);
+    look.vector =
+        limit_below(call.is_sample ? out.row.vector_bound : out.row.vector_error, bounds_.vector);
   };
   take_limits();
   for (std::int64_t t = 0; t < call.positions.count() && !out.failure; ++t) {
@@ -341,7 +356,8 @@ Finding check(Subject& subject, const Case& c) {
                 c.rope_theta,
                 c.seed - static_cast<std::uint64_t>(c.position_from & (ChunkRunner::vectors - 1)),
                 c.position_from,
-                c.position_from + c.tokens - 1};
+                c.position_from + c.tokens - 1,
+                c.dtype};
   plan.identity = identity_of(plan.facts, plan.chunk);
   const ChunkForm form{c.operation, c.position_dtype};
   Case expected = ChunkRunner(subject, plan.chunk).case_of(c.position_from, c.tokens, form);

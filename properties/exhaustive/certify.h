@@ -12,6 +12,9 @@
 // (reference/bounds.h), or the declared error_bound. A kernel that uses another formula than the
 // complex product, and so rounds here too, has to declare an error_bound. The full vector has
 // agreement's bound, (1 + sqrt(5) u)(1 + 2 u) - 1, relative to |x|. Underflow is added to both.
+// A 16-bit kernel without a declared error_bound computes in f32 and rounds once, on store. Its
+// bounds are those of f32 and half the distance between neighbours of the stored type
+// (bounds::with_storage). They differ from pair to pair, so an error is counted in its own bound.
 //
 // Calls. Each position is taken once by a forward call with int32 positions, and the starts and
 // lengths of these calls vary (division.h). Samples are also taken with int64 positions and
@@ -59,6 +62,9 @@ class Certifier {
   void judge_call(const Call& call, Outcome& out);
   void compare(const Call& call, Outcome& out);
   void look_closely(std::int64_t position, const float* outputs, const Call& call, Outcome& out);
+  double error_of(const float* y, const float* x, PairIndex at, const Rotation& r,
+                  double relative_bound) const;
+  SquaredLimit limit_below(double worst, double relative_bound) const;
   DoubleRotations::Row rotations_at(std::int64_t position, const harness::ChunkForm& form);
   std::optional<report::VerdictRow> failure_in(const Call& call);
   report::VerdictRow narrowed(const Call& call, report::VerdictRow failure);
@@ -67,6 +73,7 @@ class Certifier {
 
   harness::Subject& subject_;
   CertifyPlan plan_;
+  PairBounds bounds_;
   DoubleRotations& rotations_;
   harness::ChunkRunner runner_;
   Suspicious suspicious_;

@@ -125,12 +125,18 @@ class ComparedPosition : public testing::TestWithParam<Pairing> {
     return outputs[static_cast<std::size_t>(head * 2 * half + e)];
   }
   bool suspicious(Suspicious look, double block, double vector) const {
+    return suspicious(look, SquaredLimit{block, 0}, SquaredLimit{vector, 0}, {});
+  }
+  bool suspicious(Suspicious look, SquaredLimit block, SquaredLimit vector,
+                  const bounds::Precision& precision) const {
     return look({outputs.data(),
                  x.data(),
                  {r.data(), zero.data(), r.data(), zero.data()},
                  half,
                  block,
-                 vector});
+                 vector,
+                 precision.stored_u,
+                 precision.stored_least()});
   }
   std::vector<float> outputs, x;
   std::vector<double> r, zero;
@@ -138,7 +144,7 @@ class ComparedPosition : public testing::TestWithParam<Pairing> {
 
 TEST_P(ComparedPosition, SeesEachElementOfEachHead) {
   for (const Suspicious look :
-       {suspicious_rows(GetParam()), suspicious_rows_anywhere(GetParam())}) {
+       {suspicious_rows(GetParam(), false), suspicious_rows_anywhere(GetParam(), false)}) {
     EXPECT_FALSE(suspicious(look, 0, 0));
     EXPECT_TRUE(suspicious(look, -1, 0));
     EXPECT_TRUE(suspicious(look, 0, -1));
@@ -154,6 +160,30 @@ TEST_P(ComparedPosition, SeesEachElementOfEachHead) {
         EXPECT_FALSE(suspicious(look, 1e-5, 1e-5)) << head << " " << e;
         at(head, e) = right;
       }
+  }
+}
+
+// Numbers of bf16 next to 1 lie 2^-7 apart above and 2^-8 below, those next to 3/4 2^-8.
+TEST_P(ComparedPosition, AllowsHalfTheDistanceOfTheStoredType) {
+  const auto bf16 = bounds::stored_as(data_type(Dtype::bf16).format);
+  const SquaredLimit one{0x1p-60, 1}, tight{0x1p-60, 0};
+  for (const Suspicious look :
+       {suspicious_rows(GetParam(), true), suspicious_rows_anywhere(GetParam(), true)}) {
+    EXPECT_FALSE(suspicious(look, tight, tight, bf16));
+    const auto [first, second] = pair_index(GetParam(), 5, half);
+    const auto is_allowed = [&](std::int64_t head, std::int64_t e, float off) {
+      const float right = at(head, e);
+      at(head, e) = right + off;
+      const bool suspected = suspicious(look, one, one, bf16);
+      at(head, e) = right;
+      return !suspected;
+    };
+    EXPECT_TRUE(is_allowed(0, first, 0x1p-8F)) << "of 1";
+    EXPECT_FALSE(is_allowed(0, first, 0x1.02p-8F));
+    EXPECT_TRUE(is_allowed(1, second, -0x1p-8F));
+    EXPECT_FALSE(is_allowed(1, second, std::numeric_limits<float>::quiet_NaN()));
+    EXPECT_TRUE(is_allowed(2, first, 0x1p-9F)) << "of 3/4, beside another 3/4";
+    EXPECT_FALSE(is_allowed(2, second, 0x1.8p-9F));
   }
 }
 

@@ -16,7 +16,7 @@ std::string range_text(std::int64_t first, std::int64_t last) {
 }
 
 std::string name_of(const CertificateRow& row) {
-  return fmt::format("{} {}", row.kernel, row.pairing);
+  return fmt::format("{} {} {}", row.kernel, row.pairing, row.dtype);
 }
 
 // Keeps the larger error. Of equal errors it keeps the one at the smaller position, which is a's.
@@ -94,7 +94,7 @@ void add_calls(const CertificateRow& c, Line&& line) {
 }
 
 std::string page_of(const CertificateRow& c) {
-  std::string out = fmt::format("## {}, {}\n\n", c.kernel, c.pairing);
+  std::string out = fmt::format("## {}, {}, {}\n\n", c.kernel, c.pairing, c.dtype);
   const auto line = [&](const char* what, const std::string& text) {
     out += fmt::format("| {} | {} |\n", what, text);
   };
@@ -102,12 +102,17 @@ std::string page_of(const CertificateRow& c) {
   line("positions", fmt::format("{} to {}, every one", c.first, c.last));
   line("planned = executed = compared",
        fmt::format("{} positions, {} blocks (position, pair)", c.compared, c.blocks));
-  line("worst block",
-       fmt::format("{:.6f} u, bound {:.6g} u; at position {}, pair {}, column {}", c.block_error,
-                   c.block_bound, c.block_position, c.block_pair, c.block_column));
+  const auto size = [&](double error, double bound, bool of_block) {
+    const std::string unit = shown_unit(c, of_block);
+    return c.error_unit == "u" ? fmt::format("{:.6f} {}, bound {:.6g} {}", error, unit, bound, unit)
+                               : fmt::format("{:.6f} of its bound", error);
+  };
+  line("worst block", fmt::format("{}; at position {}, pair {}, column {}",
+                                  size(c.block_error, c.block_bound, true), c.block_position,
+                                  c.block_pair, c.block_column));
   line("worst full vector",
-       fmt::format("{:.6f} u rho, bound {:.6g} u rho; at position {}, pair {}", c.vector_error,
-                   c.vector_bound, c.vector_position, c.vector_pair));
+       fmt::format("{}; at position {}, pair {}", size(c.vector_error, c.vector_bound, false),
+                   c.vector_position, c.vector_pair));
   if (const std::string words = words_beside(c.judged_on); !words.empty())
     line("judged on",
          words == by_host_launcher ? words + ": this says nothing about a GPU" : words);
@@ -145,7 +150,7 @@ std::string difference(const CertificateRow& a, const CertificateRow& b) {
 
 std::vector<CertificateRow> joined(std::vector<CertificatePart> parts) {
   const auto key = [](const CertificatePart& p) {
-    return std::tie(p.row.kernel, p.row.pairing, p.row.first, p.row.last);
+    return std::tie(p.row.kernel, p.row.pairing, p.row.dtype, p.row.first, p.row.last);
   };
   std::stable_sort(parts.begin(), parts.end(),
                    [&](const auto& a, const auto& b) { return key(a) < key(b); });
@@ -157,8 +162,7 @@ std::vector<CertificateRow> joined(std::vector<CertificatePart> parts) {
   };
   for (const CertificatePart& part : parts) {
     check_counts(part);
-    const bool same = !wholes.empty() && wholes.back().row.kernel == part.row.kernel &&
-                      wholes.back().row.pairing == part.row.pairing;
+    const bool same = !wholes.empty() && name_of(wholes.back().row) == name_of(part.row);
     if (same) {
       append(wholes.back(), part);
       continue;

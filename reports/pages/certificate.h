@@ -20,8 +20,9 @@ struct CertificatePart {
   std::string file;
 };
 
-/// One row for each kernel and pairing, with its parts joined. Parts may come in any order. Throws
-/// BadMerge for a gap, an overlap, a part that is given twice, and parts of different runs.
+/// One row for each kernel, pairing and data type, with its parts joined. Parts may come in any
+/// order. Throws BadMerge for a gap, an overlap, a part that is given twice, and parts of different
+/// runs.
 std::vector<CertificateRow> joined(std::vector<CertificatePart> parts);
 
 /// The first field in which two rows differ although parts of one certificate must agree in it, as

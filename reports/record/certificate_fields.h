@@ -2,6 +2,7 @@
 // that the parts of one certificate agree.
 #pragma once
 #include <concepts>
+#include <string>
 #include <type_traits>
 
 #include "reports/record/record.h"
@@ -10,6 +11,11 @@ namespace ropewalk::report {
 
 template <class Row>
 concept CertificateRowLike = std::same_as<std::remove_const_t<Row>, CertificateRow>;
+
+/// The unit of a row's errors in words: of blocks, or of full vectors.
+inline std::string shown_unit(const CertificateRow& row, bool of_block) {
+  return row.error_unit == "u" && !of_block ? "u rho" : row.error_unit;
+}
 
 /// The fields in which all parts of one certificate must agree.
 template <CertificateRowLike Row, class Visit>
@@ -29,6 +35,7 @@ void each_common_field(Row& row, Visit&& visit) {
   visit("oracle_fingerprint", row.oracle_fingerprint);
   visit("whole_first", row.whole_first);
   visit("whole_last", row.whole_last);
+  visit("error_unit", row.error_unit);
   visit("block_bound", row.block_bound);
   visit("vector_bound", row.vector_bound);
   visit("enumerated", row.enumerated);

@@ -274,6 +274,7 @@ CertificateRow sample_certificate() {
   row.whole_last = row.last = 1023;
   row.planned = row.executed = row.compared = 1024;
   row.blocks = 1024 * 64;
+  row.error_unit = "u";
   row.block_error = 0.7065;
   row.block_bound = 2;
   row.block_position = 77;

@@ -54,6 +54,29 @@ INSTANTIATE_TEST_SUITE_P(
                     PlantedFault{"hang", "HANG", "positions 1234566000:1234568206"}),
     [](const auto& planted) { return planted.param[0]; });
 
+// What storing allows depends on the pair. The planted error is twice the largest such bound, and
+// a hundred thousand times the bound of f32.
+TEST(Exhaustive, A16BitKernelIsHeldToTheDistancesOfItsType) {
+  const std::string range = far_range + "--dtype bf16 ";
+  const Result right = exhaustive(range);
+  EXPECT_EQ(right.code, 0) << right.out << right.err;
+  EXPECT_TRUE(contains(right.out, "PASS  test_far (interleaved bf16 exact)")) << right.out;
+  EXPECT_TRUE(contains(right.out, " of 1 bound at position")) << right.out;
+  const Result r = exhaustive(range, "FAR_FAULT=coarse ");
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "position 1234567890, pair 17, ")) << r.out;
+  EXPECT_TRUE(contains(r.out, " times its bound")) << r.out;
+  const auto at = r.out.find("ropewalk replay '");
+  ASSERT_NE(at, std::string::npos) << r.out;
+  const std::string line = r.out.substr(at + 9, r.out.find('\n', at) - at - 9);
+  EXPECT_TRUE(contains(line, " dtype=bf16")) << line;
+  EXPECT_EQ(ropewalk(line, "FAR_FAULT=coarse ").code, 1);
+  EXPECT_EQ(ropewalk(line).code, 0);
+  const Result wide = exhaustive("--positions 0:9 --kernel phase --dtype f64");
+  EXPECT_EQ(wide.code, 2) << wide.out;
+  EXPECT_TRUE(contains(wide.err, "--dtype f64 cannot be combined with --exhaustive")) << wide.err;
+}
+
 /// A fault, and what the replay line must hold.
 class WrongCalls : public testing::TestWithParam<std::pair<std::string, std::string>> {};
 
@@ -88,7 +111,7 @@ TEST(Exhaustive, ARightKernelHoldsAndTableKernelsHaveNothingToEnumerate) {
   EXPECT_EQ(r.code, 0) << r.out << r.err;
   EXPECT_TRUE(contains(r.out, "PASS  phase (interleaved f32 exact): 18001 positions -9000:9000"));
   EXPECT_TRUE(contains(r.out, "PASS  plain_f32_angle (half_split f32 f32_angle)")) << r.out;
-  EXPECT_TRUE(contains(r.out, "UNSUPPORTED plain (half_split table): ")) << r.out;
+  EXPECT_TRUE(contains(r.out, "UNSUPPORTED plain (half_split f32 table): ")) << r.out;
   EXPECT_EQ(exhaustive("--positions 0:9 --kernel plain").code, 3);
 }
 

@@ -22,8 +22,9 @@ bool fault(const char* name) {
 
 Turn spoilt(Turn turn) {
   if (fault("crash")) std::raise(SIGSEGV);
-  while (fault("hang")) continue;         // a second of work is a hang, ten of sleep
-  if (fault("wrong")) turn.sin += 2e-7F;  // 3.4 u: too much for a block, not for a full vector
+  while (fault("hang")) continue;          // a second of work is a hang, ten of sleep
+  if (fault("wrong")) turn.sin += 2e-7F;   // 3.4 u: too much for a block, not for a full vector
+  if (fault("coarse")) turn.sin += 0.01F;  // twice what storing as bf16 allows a pair
   if (fault("nan")) turn.cos = std::nanf("");
   return turn;
 }
@@ -48,20 +49,29 @@ class CallKind {
   bool crossing_ = fault("crossing"), int64_ = fault("int64"), backward_ = fault("backward");
 };
 
+std::int32_t supports(const rope_problem* p, const char** reason) {
+  const std::int32_t dtype = p->tensor[0].in_dtype;
+  return supports_data(*p, ROPE_ANGLES_INV_FREQ, dtype == ROPE_BF16 ? ROPE_BF16 : ROPE_F32, reason);
+}
+
 std::int32_t apply(const rope_problem* p, const rope_operands* o, void*) {
   CallKind kind(*p);
-  rotate_by_own_angles<float>(*p, *o, [&](std::int64_t i, std::int64_t position) {
+  const auto turn_of = [&](std::int64_t i, std::int64_t position) {
     const CosSin r = cos_sin(phase_of(turn_fraction(p->inv_freq[i]), position));
     Turn turn{static_cast<float>(r.cos), static_cast<float>(r.sin)};
     if (kind.is_wrong_at(position) && i == far_pair) turn.sin += 2e-7F;
     return position == far_position && i == far_pair ? spoilt(turn) : turn;
-  });
+  };
+  if (p->tensor[0].in_dtype == ROPE_BF16)
+    rotate_by_own_angles<Bf16>(*p, *o, turn_of);
+  else
+    rotate_by_own_angles<float>(*p, *o, turn_of);
   return ROPE_OK;
 }
 
 const RegisteredKernel registered{{.name = "test_far",
                                    .angle_contract = ROPE_CONTRACT_EXACT,
-                                   .supports = supports_own_angles,
+                                   .supports = supports,
                                    .workspace_bytes = own_angles_workspace_bytes,
                                    .apply = apply}};
 

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/fingerprint.h"
+#include "benchmarks/workloads/workloads.h"
 #include "harness/cases/names.h"
 #include "harness/worker/own_workers.h"
 #include "properties/exhaustive/certify.h"
@@ -131,11 +132,13 @@ class ExhaustiveRun {
     for (const KernelFacts& facts : found_.kernels) {
       if (!matches(options_.kernels, facts.name)) continue;
       Subject subject{workers.of(facts), oracle, facts};
+      const Dtype dtype = options_.dtype.empty() ? Dtype::f32 : bench::dtype_of(options_.dtype);
       for (const Pairing pairing : {Pairing::half_split, Pairing::interleaved}) {
         CertifiedCell cell;
         cell.plan.facts = facts;
         cell.plan.chunk = {pairing,       options_.rotary_dim, options_.rope_theta,
-                           options_.seed, whole_.first,        whole_.last};
+                           options_.seed, whole_.first,        whole_.last,
+                           dtype};
         cell.refused = cannot_certify(subject, cell.plan.chunk);
         if (!cell.refused) identify(cell.plan);
         cells_.push_back(std::move(cell));
@@ -162,13 +165,12 @@ class ExhaustiveRun {
     for (const CertificateRow& row : results.certificates) {
       const CertifiedCell* cell = nullptr;
       for (const CertifiedCell& c : cells_)
-        if (!c.refused && c.plan.facts.name == row.kernel && c.plan.identity.pairing == row.pairing)
-          cell = &c;
+        if (!c.refused && is_of(c, row)) cell = &c;
       if (cell == nullptr)
         throw UsageError(
-            fmt::format("{}: cannot be resumed: it judged {} {}, which this command "
+            fmt::format("{}: cannot be resumed: it judged {} {} {}, which this command "
                         "does not judge",
-                        file.string(), row.kernel, row.pairing));
+                        file.string(), row.kernel, row.pairing, row.dtype));
       const std::string differs = difference(row, cell->plan.identity);
       if (!differs.empty())
         throw UsageError(file.string() + ": cannot be resumed: " + differs + " as now");
@@ -184,6 +186,11 @@ class ExhaustiveRun {
         throw UsageError(file.string() + ": that run has ended; leave out --resume");
   }
 
+  static bool is_of(const CertifiedCell& cell, const CertificateRow& row) {
+    const CertificateRow& own = cell.plan.identity;
+    return own.kernel == row.kernel && own.pairing == row.pairing && own.dtype == row.dtype;
+  }
+
   static std::tuple<std::string, std::string, Verdict> key_of(const VerdictRow& row) {
     return {row.kernel, row.pairing, row.verdict};
   }
@@ -193,9 +200,8 @@ class ExhaustiveRun {
     for (const PositionRange& piece : pieces_of(own_, options_.seed)) {
       bool done = false;
       for (const CertificatePart& part : earlier_)
-        done = done || (part.row.kernel == cell.plan.facts.name &&
-                        part.row.pairing == cell.plan.identity.pairing &&
-                        PositionRange{part.row.first, part.row.last} == piece);
+        done = done ||
+               (is_of(cell, part.row) && PositionRange{part.row.first, part.row.last} == piece);
       if (!done) left.push_back(piece);
     }
     return left;
@@ -216,8 +222,7 @@ class ExhaustiveRun {
     const auto begin = std::chrono::steady_clock::now();
     std::vector<CertificatePart> parts;
     for (const CertificatePart& part : earlier_)
-      if (part.row.kernel == cell.plan.facts.name && part.row.pairing == cell.plan.identity.pairing)
-        parts.push_back(part);
+      if (is_of(cell, part.row)) parts.push_back(part);
     CertifyRun run;
     run.options = options_for(worker_options(options_), cell.plan.facts);
     run.known = found_.known.at(cell.plan.facts.plugin);
@@ -271,8 +276,7 @@ class ExhaustiveRun {
             row.margin, row.bound, row.bound_unit, row.where);
     } else if (is_not_run(row.verdict)) {
       if (!options_.quiet)
-        fmt::print("{:<5} {} ({} {}): {}\n", row.verdict, row.kernel, row.pairing,
-                   row.angle_contract, row.reason);
+        fmt::print("{:<5} {} ({}): {}\n", row.verdict, row.kernel, cell_and_words(row), row.reason);
     } else {
       print_failure(row);
     }
@@ -315,6 +319,9 @@ void refuse_what_does_not_fit(const VerifyOptions& options) {
   if (!options.ledger.empty()) refuse("--ledger");
   if (!options.write_ledger.empty()) refuse("--write-ledger");
   if (!options.known_failures.empty()) refuse("--known-failures");
+  if (options.dtype == word_of(Dtype::f64))
+    throw UsageError(
+        "--dtype f64 cannot be combined with --exhaustive: its judge has no more bits");
   if (options.resume && options.out.empty())
     throw UsageError("--resume needs --out: the folder of the run that was cut off");
   if (options.rotary_dim < 2 || options.rotary_dim > 1024 || options.rotary_dim % 2 != 0)
