@@ -48,6 +48,7 @@ set(layers
   "kernels/api/=kernels/api/"
   "kernels/common/=kernels/(api|common)/"
   "kernels/example/=kernels/api/"
+  "kernels/baselines/=kernels/(api|common|plain|complex)/"
   "kernels/([a-z0-9_]+)/=kernels/(api|common|@1)/"
   "reference/frequency_rules/=reference/[a-z_]+.h"
   "reference/=base/|reference/|kernels/api/(rope_kernel|types).h"

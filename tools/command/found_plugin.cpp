@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <system_error>
 
 #include "base/printable.h"
@@ -23,6 +24,8 @@ bool is_given(const WorkerOptions& given, const std::string& file) {
 }
 
 std::vector<KernelFacts> kernels_of(const WorkerOptions& given, const std::string& plugin) {
+  const auto listed = given.first_lists->find(plugin);
+  if (listed != given.first_lists->end()) return listed->second;
   std::vector<KernelFacts> kernels = Worker(with_plugin_alone(given, plugin)).kernels();
   std::erase_if(kernels, [&](const KernelFacts& k) { return k.plugin != plugin; });
   return kernels;
@@ -57,14 +60,14 @@ bool worker_starts_without_plugins(const WorkerOptions& given) {
   }
 }
 
-std::string look(const WorkerOptions& given) {
-  const std::string file = file_beside_command("ropewalk_cuda.so");
+std::string look(const WorkerOptions& given, const std::string& name, const char* option) {
+  const std::string file = file_beside_command(name);
   if (file.empty() || is_given(given, file)) return {};
   const std::string fault = fault_of(given, file);
   if (fault.empty()) return file;
   if (!worker_starts_without_plugins(given)) return {};  // the verb tells of that
-  fmt::print(stderr, "ropewalk: SKIPPED: {} (--no-cuda leaves it out)\n",
-             printable_start(fault, 1000));
+  fmt::print(stderr, "ropewalk: SKIPPED: {} ({} leaves it out)\n", printable_start(fault, 1000),
+             option);
   return {};
 }
 
@@ -80,9 +83,11 @@ std::string file_beside_command(const std::string& name) {
   return {};
 }
 
-std::string found_plugin(const WorkerOptions& given) {
-  static const std::string found = look(given);
-  return found;
+std::string found_plugin(const WorkerOptions& given, const std::string& name, const char* option) {
+  static std::map<std::string, std::string> found;
+  const auto [known, is_new] = found.try_emplace(name);
+  if (is_new) known->second = look(given, name, option);
+  return known->second;
 }
 
 }  // namespace ropewalk::tools

@@ -1,4 +1,5 @@
-// The plugin that the command takes without being asked: the CUDA kernels, which lie beside it.
+// Plugins that the command takes without being asked, where they lie beside it: the CUDA kernels,
+// and for timing the baselines.
 #pragma once
 #include <string>
 
@@ -10,10 +11,12 @@ namespace ropewalk::tools {
 /// if there is none.
 std::string file_beside_command(const std::string& name);
 
-/// The path of ropewalk_cuda.so in the folder of the command, or where `cmake --install` puts it.
+/// The path of the plugin `name` in the folder of the command, or where `cmake --install` puts it.
 /// Empty if there is none, if it is one of `given.plugins`, or if it cannot be taken. Then one line
-/// on standard error says SKIPPED and why. It cannot be taken if its own worker does not load it,
-/// or if one of the other plugins has a kernel of the same name. One command looks once.
-std::string found_plugin(const harness::WorkerOptions& given);
+/// on standard error says SKIPPED, why, and the `option` that leaves it out. It cannot be taken if
+/// its own worker does not load it, or if one of the other plugins has a kernel of the same name.
+/// One command looks once.
+std::string found_plugin(const harness::WorkerOptions& given, const std::string& name,
+                         const char* option);
 
 }  // namespace ropewalk::tools

@@ -69,6 +69,14 @@ void add_no_cuda_option(CLI::App& verb, KernelChoice& choice) {
       "beside the command");
 }
 
+void add_no_baselines_option(CLI::App& verb, KernelChoice& choice) {
+  choice.baselines = true;
+  verb.add_flag_callback(
+      "--no-baselines", [&choice] { choice.baselines = false; },
+      "leave out the plugins ropewalk_baselines_gcc.so and ropewalk_baselines_clang.so, loops that "
+      "users' compilers make, which are loaded if they lie beside the command");
+}
+
 void add_judging_options(CLI::App& verb, JudgingOptions& options) {
   add_list(verb, "--property", options.properties, "GLOB",
            "only properties with a name that matches this glob (repeatable)");

@@ -12,6 +12,8 @@ void add_python_option(CLI::App& verb);
 void add_kernel_options(CLI::App& verb, KernelChoice& choice);
 /// Adds --no-cuda.
 void add_no_cuda_option(CLI::App& verb, KernelChoice& choice);
+/// Chooses the baselines, and adds --no-baselines.
+void add_no_baselines_option(CLI::App& verb, KernelChoice& choice);
 void add_cpu_features_option(CLI::App& verb, std::string& cpu_features, const char* help);
 /// Adds --property, --cases and --jobs.
 void add_judging_options(CLI::App& verb, JudgingOptions& options);

@@ -84,6 +84,7 @@ void refuse_empty_values(CLI::App& verb) {
 void define(CLI::App& verb, ListOptions& o) {
   add_kernel_options(verb, o);
   add_no_cuda_option(verb, o);
+  add_no_baselines_option(verb, o);
   add_workload_options(verb, o);
   add_json_option(verb, o.json);
   add_quiet_option(verb, o.quiet, "leave out properties and workloads");
@@ -132,6 +133,7 @@ void define(CLI::App& verb, MutantsOptions& o) {
 void define(CLI::App& verb, BenchOptions& o) {
   add_kernel_options(verb, o);
   add_no_cuda_option(verb, o);
+  add_no_baselines_option(verb, o);
   add_identity_options(verb, o);
   add_known_failures_option(verb, o.known_failures);
   add_timing_options(verb, o);
@@ -144,6 +146,7 @@ void define(CLI::App& verb, BenchOptions& o) {
 void define(CLI::App& verb, RunOptions& o) {
   define_judging(verb, o.verify);
   add_no_cuda_option(verb, o.verify);
+  add_no_baselines_option(verb, o.bench);
   add_known_failures_option(verb, o.verify.known_failures);
   add_timing_options(verb, o.bench);
   add_workload_options(verb, o.bench);
@@ -222,7 +225,9 @@ void finish(BenchOptions& o, const CLI::App& verb, const Typed& typed) {
 void finish(RunOptions& o, const CLI::App& verb, const Typed& typed) {
   o.verify.command_line = typed.command_line;
   static_cast<RunIdentity&>(o.bench) = o.verify;
+  const bool baselines = o.bench.baselines;
   static_cast<KernelChoice&>(o.bench) = o.verify;
+  o.bench.baselines = baselines;
   static_cast<WorkloadChoice&>(o.verify) = o.bench;
   o.verify.part_of_run = true;
   o.bench.known_failures = o.verify.known_failures;

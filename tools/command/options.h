@@ -25,7 +25,8 @@ struct KernelChoice {
   std::vector<std::string> kernels;  ///< globs of kernel names
   std::vector<std::string> plugins;  ///< paths of shared libraries
   std::string cpu_features = "all";
-  bool no_cuda = false;  ///< without the plugin that lies beside the command
+  bool no_cuda = false;    ///< without the CUDA plugin that lies beside the command
+  bool baselines = false;  ///< with the baselines that lie beside it
 };
 
 struct WorkloadChoice {

@@ -81,8 +81,14 @@ WorkerOptions worker_options(const KernelChoice& choice) {
   w.plugins = choice.plugins;
   w.cpu_features = choice.cpu_features;
   w.plugins = usable_plugins(w);
-  if (const std::string found = choice.no_cuda ? "" : found_plugin(w); !found.empty())
-    w.plugins.push_back(found);
+  const auto take = [&](const char* name, const char* option) {
+    if (const std::string found = found_plugin(w, name, option); !found.empty())
+      w.plugins.push_back(found);
+  };
+  if (!choice.no_cuda) take("ropewalk_cuda.so", "--no-cuda");
+  if (choice.baselines)
+    for (const char* name : {"ropewalk_baselines_gcc.so", "ropewalk_baselines_clang.so"})
+      take(name, "--no-baselines");
   return w;
 }
 

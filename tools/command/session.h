@@ -20,8 +20,8 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Includes the plugin that lies beside the command, unless --no-cuda (found_plugin.h). Leaves out
-/// plugins that cannot be loaded, with a line each, if others can.
+/// Includes the plugins that lie beside the command, unless --no-cuda or --no-baselines
+/// (found_plugin.h). Leaves out plugins that cannot be loaded, with a line each, if others can.
 harness::WorkerOptions worker_options(const KernelChoice& choice);
 /// The exit code of a verb: 2 if a plugin was left out.
 int final_exit_code(int code);

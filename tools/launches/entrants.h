@@ -12,7 +12,7 @@ namespace ropewalk::tools {
 struct Entrants {
   /// Of the process that times. A plugin is left out if none of its kernels is ever timed.
   harness::WorkerOptions worker;
-  /// The kernels that were asked for and are never timed, with the reason in `cannot_run`.
+  /// The kernels that were asked for and are not timed here, with the reason in `cannot_run`.
   std::vector<harness::KernelFacts> never_timed;
 };
 

@@ -50,6 +50,16 @@ TEST_F(Emulated, WithAvx2OnlyTheWidestIsSkipped) {
   EXPECT_TRUE(contains(r.out, "SKIPPED avx512 "));
 }
 
+TEST_F(Emulated, CompilerBaselinesSayWhatTheProcessorLacks) {
+  const auto baselines =
+      std::filesystem::path(ROPEWALK_EXECUTABLE).parent_path() / "ropewalk_baselines_gcc.so";
+  if (!std::filesystem::exists(baselines)) GTEST_SKIP() << "no g++ made baselines here";
+  const Result r = on("Nehalem", std::string(some) + "--kernel plain --kernel gcc_plain --plugin " +
+                                     baselines.string());
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "SKIPPED gcc_plain (table): everything: this machine has no avx"));
+}
+
 // The control: the same processor does stop at an instruction that it lacks.
 TEST_F(Emulated, AWideInstructionWouldBeSeen) {
   const auto code = scratch() / "wide.c";

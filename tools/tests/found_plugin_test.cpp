@@ -1,9 +1,12 @@
-// The plugin ropewalk_cuda.so is taken without --plugin where it lies beside the command. Each test
-// runs a copy of the command in a folder of its own, with a plugin made for it under that name.
+// The plugin ropewalk_cuda.so is taken without --plugin where it lies beside the command, and so
+// are the compiler baselines where kernels are timed. Each test runs a copy of the command in a
+// folder of its own, with a plugin made for it under that name, or with the baselines of this
+// build.
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "tools/tests/shell.h"
 
@@ -132,6 +135,45 @@ TEST_F(Beside, IsNotLookedForInTheFolderOfALink) {
   fs::copy_file(ROPEWALK_DEVICE_PLUGIN, scratch() / "ropewalk_cuda.so");
   fs::create_symlink(bin / "ropewalk", scratch() / "ropewalk");
   EXPECT_EQ(shell("'" + (scratch() / "ropewalk").string() + "' list --kernel 'beside_*'").code, 2);
+}
+
+TEST_F(Beside, BaselinesAreTimedByRunAndBenchWithCompilerAndFlags) {
+  std::vector<std::string> compilers;
+  for (const std::string compiler : {"gcc", "clang"}) {
+    const std::string file = "ropewalk_baselines_" + compiler + ".so";
+    std::error_code none_here;
+    if (fs::copy_file(fs::path(ROPEWALK_EXECUTABLE).parent_path() / file, bin / file, none_here))
+      compilers.push_back(compiler);
+  }
+  if (compilers.empty()) GTEST_SKIP() << "this build has no baselines";
+  const std::string few =
+      " --profile smoke --rounds 6 --launches 1 --shape q=1,k=1,d=8,tokens=2 --kernel '*_plain' ";
+  const Result timed = run("run --out out" + few);
+  const std::string rows = slurp(scratch() / "out/results.jsonl");
+  const std::string report = slurp(scratch() / "out/report.md");
+  EXPECT_TRUE(timed.code == 0 || timed.code == 3) << timed.out << timed.err;  // 3: too noisy here
+  const Result old = run("bench --cpu-features sse4_2" + few);
+  for (const std::string& compiler : compilers) {
+    const std::string name = compiler + "_plain", command = compiler == "gcc" ? "g++" : "clang++";
+    EXPECT_TRUE(contains(timed.out, "\n  " + name + " ")) << timed.out << timed.err;
+    const std::string row = R"("row":"timing","kernel":")" + name + R"(","summary":"the five-line)";
+    EXPECT_TRUE(contains(rows, row + " loop, built by " + command)) << rows;
+    EXPECT_TRUE(contains(report, "| `" + name + "` (`" + bin.string())) << report;
+    EXPECT_TRUE(contains(report, " -O3 -march=native` |")) << report;
+#if defined(__x86_64__)
+    EXPECT_TRUE(contains(old.out, "SKIPPED " + name + ": this machine has no avx\n")) << old.out;
+#endif
+  }
+  EXPECT_EQ(run("bench --no-baselines" + few).code, 2);
+  EXPECT_EQ(run("verify --kernel '*_plain'").code, 2) << "the gate of bench judges them";
+}
+
+TEST_F(Beside, ABaselineThatCannotBeLoadedIsSkippedInOneLine) {
+  spill(bin / "ropewalk_baselines_gcc.so", "no library at all");
+  const Result r = run("list --quiet --kernel plain");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(lines_in(r.err), 1) << r.err;
+  EXPECT_TRUE(r.err.ends_with(" (--no-baselines leaves it out)\n")) << r.err;
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string beside = std::string(" --no-cuda --plugin ") + ROPEWALK_DEVICE_PLUGIN + " ";
+const std::string beside =
+    std::string(" --no-cuda --no-baselines --plugin ") + ROPEWALK_DEVICE_PLUGIN + " ";
 const std::string quick = " --profile smoke --workload llama-3-8b/decode-1 ";
 const std::string words[] = {"SKIPPED beside_device: runs on a CUDA device: not timed\n",
                              "SKIPPED beside_launched: judged by the host launcher: not timed\n"};

@@ -231,7 +231,7 @@ int verify_and_print(const VerifyOptions& options,
   KnownFailures known = known_failures(options.known_failures);
   std::optional<LedgerCheck> ledger;
   if (!options.ledger.empty() || !options.write_ledger.empty()) ledger.emplace(options);
-  require_kernels(options);
+  if (!options.part_of_run) require_kernels(options);
   Progress progress(options.quiet);
   Printer printer(options);
   std::vector<VerdictRow> rows;
