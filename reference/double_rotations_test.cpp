@@ -23,8 +23,10 @@ double error_at(DoubleRotations& rotations, std::int64_t position, std::size_t i
 
 std::vector<std::int64_t> edge_and_random_positions() {
   std::vector<std::int64_t> out;
-  for (const std::int64_t edge : {0ll, 1ll, 1023ll, 1024ll, 1025ll, 1ll << 20, (1ll << 24) + 1,
-                                  1234567890ll, (1ll << 31) - 1})
+  // A first product serves 32 positions, and a value of the oracle 1024 times as many.
+  for (const std::int64_t edge :
+       {0ll, 1ll, 31ll, 32ll, 33ll, 1023ll, 1024ll, 1025ll, 32767ll, 32768ll, 32769ll, 1ll << 20,
+        (1ll << 24) + 1, 1234567890ll, (1ll << 31) - 1})
     for (const std::int64_t p : {edge, -edge}) out.push_back(p);
   out.push_back(-(std::int64_t{1} << 31));
   std::mt19937_64 random(1);

@@ -2,12 +2,8 @@
 
 #include <cstring>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #include "harness/cases/poison.h"
-#include "harness/cases/stored.h"
+#include "harness/judge/widen.h"
 #include "harness/process/guarded_mapping.h"
 
 namespace ropewalk::harness {
@@ -21,34 +17,6 @@ constexpr std::int64_t input_rows = ChunkRunner::tokens_most + ChunkRunner::vect
 
 std::size_t row_of(std::int64_t position) {
   return static_cast<std::size_t>(position & (ChunkRunner::vectors - 1));
-}
-
-template <class Stored>
-void widen_from(const std::byte* from, std::int64_t first, std::vector<float>& to) {
-  for (std::int64_t i = first; i < std::ssize(to); ++i)
-    to[static_cast<std::size_t>(i)] = load_as<Stored>(from, i);
-}
-
-#if defined(__x86_64__)
-// The conversion of f16 by integers is a call of some fifteen operations for each element.
-[[gnu::target("avx,f16c")]] void widen_f16c(const std::byte* from, std::vector<float>& to) {
-  constexpr std::int64_t step = 8;
-  const std::int64_t whole = std::ssize(to) / step * step;
-  for (std::int64_t i = 0; i < whole; i += step) {
-    const auto* const eight = reinterpret_cast<const __m128i*>(from + 2 * i);
-    _mm256_storeu_ps(to.data() + i, _mm256_cvtph_ps(_mm_loadu_si128(eight)));
-  }
-  widen_from<F16>(from, whole, to);
-}
-#endif
-
-template <class Stored>
-void widen_fastest(const std::byte* from, std::vector<float>& to) {
-#if defined(__x86_64__)
-  if constexpr (std::is_same_v<Stored, F16>)
-    if (__builtin_cpu_supports("f16c")) return widen_f16c(from, to);
-#endif
-  widen_from<Stored>(from, 0, to);
 }
 
 // The largest multiple of 64 from which `used` bytes fit before the end of the region's pages.
@@ -75,19 +43,13 @@ ChunkRunner::ChunkRunner(Subject& subject, const ChunkPlan& plan) : subject_(sub
   if (plan_.dtype == Dtype::f32) return;
   wide_rows_.resize(static_cast<std::size_t>(vectors * row_elements()));
   wide_outputs_.resize(static_cast<std::size_t>(row_elements()));
-  widen(rows_.data(), wide_rows_);
-}
-
-void ChunkRunner::widen(const std::byte* from, std::vector<float>& to) const {
-  with_floating_type(plan_.dtype, [&]<class Stored>(std::type_identity<Stored>) {
-    if constexpr (sizeof(Stored) == 2) widen_fastest<Stored>(from, to);
-  });
+  widen(plan_.dtype, rows_.data(), wide_rows_);
 }
 
 const float* ChunkRunner::outputs(std::int64_t token) {
   const std::byte* const row = out_ + static_cast<std::uint64_t>(token) * row_bytes();
   if (plan_.dtype == Dtype::f32) return reinterpret_cast<const float*>(row);
-  widen(row, wide_outputs_);
+  widen(plan_.dtype, row, wide_outputs_);
   return wide_outputs_.data();
 }
 

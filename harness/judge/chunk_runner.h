@@ -63,7 +63,6 @@ class ChunkRunner {
   std::uint64_t row_bytes() const {
     return static_cast<std::uint64_t>(row_elements() * data_type(plan_.dtype).bytes);
   }
-  void widen(const std::byte* from, std::vector<float>& to) const;
   void lay_out();
   void describe(std::int64_t count, const ChunkForm& form);
   void write_positions(std::int64_t first, std::int64_t count, const ChunkForm& form);

@@ -20,7 +20,10 @@ PairBounds pair_bounds(const KernelFacts& facts, Dtype dtype) {
   c.dtype = dtype;
   PairBounds of{precision_of(facts, dtype), rotation_error(facts, c, 0), 0};
   of.vector = HeadRule(facts, c, 1).relative_bound;
-  const double underflow = bounds::underflow(of.precision, 1);
+  // The inputs are 0, 1 and numbers of at least 1/2: none is subnormal and could be flushed.
+  bounds::Precision without_subnormal_inputs = of.precision;
+  without_subnormal_inputs.stored_normal = 0;
+  const double underflow = bounds::underflow(without_subnormal_inputs, 1);
   of.block += underflow;
   of.vector += underflow;
   return of;

@@ -167,7 +167,7 @@ void Certifier::look_closely(std::int64_t position, const float* outputs, const 
   if (out.failure) out.failure->compared_cases = 1;
 }
 
-// The way back turns by the conjugate. Of the two factors of a rotation, it takes both conjugates.
+// The way back turns by the conjugate, which is the product of the conjugates of both factors.
 DoubleRotations::Row Certifier::rotations_at(std::int64_t position, const ChunkForm& form) {
   DoubleRotations::Row row = rotations_.row(position);
   if (form.operation == Operation::forward) return row;
@@ -348,6 +348,7 @@ namespace {
 Finding check(Subject& subject, const Case& c) {
   require(c.tokens >= 1 && c.tokens <= ChunkRunner::tokens_most,
           "replay line: property=exhaustive takes 1 to {} tokens", ChunkRunner::tokens_most);
+  require(c.dtype != Dtype::f64, "replay line: property=exhaustive takes no dtype=f64");
   Finding f;
   CertifyPlan plan;
   plan.facts = subject.facts;

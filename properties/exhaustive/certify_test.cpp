@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
+#include <random>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace ropewalk::properties {
@@ -185,6 +188,57 @@ TEST_P(ComparedPosition, AllowsHalfTheDistanceOfTheStoredType) {
     EXPECT_TRUE(is_allowed(2, first, 0x1p-9F)) << "of 3/4, beside another 3/4";
     EXPECT_FALSE(is_allowed(2, second, 0x1.8p-9F));
   }
+}
+
+// The errors of 64 pairs against the bounds, by another way: the larger quotient decides.
+TEST_P(ComparedPosition, TheFastestVersionAgreesWithTheOneForAllMachines) {
+  const auto bf16 = bounds::stored_as(data_type(Dtype::bf16).format);
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> turn(-4, 4), off(-1e-3, 1e-3);
+  std::vector<double> base_cos(half), base_sin(half), cos(half), sin(half);
+  for (int round = 0; round < 100; ++round)
+    for (const bounds::Precision& precision : {bounds::f32, bf16}) {
+      const bool stored = precision.stored_u > 0;
+      double worst[2] = {0, 0};  // of blocks, and of full vectors
+      for (std::int64_t i = 0; i < half; ++i) {
+        const auto n = static_cast<std::size_t>(i);
+        const double base = turn(random), low = turn(random), c = std::cos(base + low),
+                     s = std::sin(base + low);
+        base_cos[n] = std::cos(base), base_sin[n] = std::sin(base);
+        cos[n] = std::cos(low), sin[n] = std::sin(low);
+        const auto [a, b] = pair_index(GetParam(), i, half);
+        const std::pair<double, double> exact[] = {
+            {c, s}, {-s, c}, {(c - s) * 0.75, (c + s) * 0.75}};
+        for (std::int64_t head = 0; head < 3; ++head) {
+          const auto [re, im] = exact[head];
+          at(head, a) = static_cast<float>(re + off(random));
+          at(head, b) = static_cast<float>(im + off(random));
+          double limit = head == 2 ? 2 * 0.75 * 0.75 : 1;
+          if (stored)
+            limit += std::pow(bounds::half_ulp(precision, re), 2) +
+                     std::pow(bounds::half_ulp(precision, im), 2);
+          const double error = std::pow(at(head, a) - re, 2) + std::pow(at(head, b) - im, 2);
+          worst[head / 2] = std::max(worst[head / 2], error / limit);
+        }
+      }
+      for (const Suspicious look :
+           {suspicious_rows(GetParam(), stored), suspicious_rows_anywhere(GetParam(), stored)}) {
+        const auto is_suspicious = [&](double block, double vector) {
+          return look({outputs.data(),
+                       x.data(),
+                       {base_cos.data(), base_sin.data(), cos.data(), sin.data()},
+                       half,
+                       {worst[0] * block, worst[0] * block},
+                       {worst[1] * vector, worst[1] * vector},
+                       precision.stored_u,
+                       precision.stored_least()});
+        };
+        constexpr double within = 1 + 0x1p-30, beyond = 1 - 0x1p-30;
+        EXPECT_FALSE(is_suspicious(within, within));
+        EXPECT_TRUE(is_suspicious(beyond, within));
+        EXPECT_TRUE(is_suspicious(within, beyond));
+      }
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(Pairings, ComparedPosition,

@@ -49,6 +49,19 @@ TEST(Joined, OfEqualErrorsTheSmallerPositionIsNamed) {
   EXPECT_EQ(joined({part(50, 99), part(0, 49)}).front().block_position, 0);
 }
 
+TEST(Joined, TwoDataTypesOfAKernelAreTwoWholes) {
+  std::vector<CertificatePart> parts = {part(0, 49), part(0, 9, 0.7), part(50, 99), part(10, 99)};
+  for (const std::size_t narrow : {1u, 3u}) parts[narrow].row.dtype = "bf16";
+  const std::vector<CertificateRow> rows = joined(parts);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].dtype, "bf16");
+  EXPECT_EQ(rows[0].block_error, 0.7);
+  EXPECT_EQ(rows[1].dtype, "f32");
+  EXPECT_EQ(rows[1].block_error, 0.5);
+  parts[3].row.dtype = "f16";
+  EXPECT_EQ(refusal(parts).find("positions 10:99 of"), 0u) << refusal(parts);
+}
+
 TEST(Joined, RefusesWhatIsNoWhole) {
   const struct {
     std::vector<CertificatePart> parts;

@@ -177,7 +177,7 @@ struct CertificateRow {
   std::string error_unit;                   ///< "u"; "bound": of what each pair may be off
   double block_error = 0, block_bound = 0;  ///< in error_unit
   std::int64_t block_position = 0, block_pair = 0, block_column = 0;
-  double vector_error = 0, vector_bound = 0;  ///< in error_unit, relative to the pair's length
+  double vector_error = 0, vector_bound = 0;  ///< in error_unit; "u" is that of the pair's length
   std::int64_t vector_position = 0, vector_pair = 0;
   std::string enumerated, bounded, assumed;  ///< what was done, in words
   std::string judged_on, declared;           ///< as in VerdictRow

@@ -103,6 +103,9 @@ void define(CLI::App& verb, VerifyOptions& o) {
   add_ledger_options(verb, o);
   add_exhaustive_options(verb, o);
   add_workload_options(verb, o);
+  CLI::Option* const dtype = verb.get_option("--dtype");
+  dtype->description(dtype->get_description() +
+                     "; with --exhaustive the type that is certified (default: f32; not f64)");
   add_json_option(verb, o.json);
   add_quiet_option(verb, o.quiet, quiet_help);
   add_out_option(verb, o.out, "also append the rows to DIR/results.jsonl");

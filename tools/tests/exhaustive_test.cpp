@@ -54,27 +54,36 @@ INSTANTIATE_TEST_SUITE_P(
                     PlantedFault{"hang", "HANG", "positions 1234566000:1234568206"}),
     [](const auto& planted) { return planted.param[0]; });
 
-// What storing allows depends on the pair. The planted error is twice the largest such bound, and
-// a hundred thousand times the bound of f32.
+// What storing allows depends on the pair. One result is stored as the neighbour of the right one.
 TEST(Exhaustive, A16BitKernelIsHeldToTheDistancesOfItsType) {
-  const std::string range = far_range + "--dtype bf16 ";
-  const Result right = exhaustive(range);
-  EXPECT_EQ(right.code, 0) << right.out << right.err;
-  EXPECT_TRUE(contains(right.out, "PASS  test_far (interleaved bf16 exact)")) << right.out;
-  EXPECT_TRUE(contains(right.out, " of 1 bound at position")) << right.out;
-  const Result r = exhaustive(range, "FAR_FAULT=coarse ");
-  EXPECT_EQ(r.code, 1) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, "position 1234567890, pair 17, ")) << r.out;
-  EXPECT_TRUE(contains(r.out, " times its bound")) << r.out;
-  const auto at = r.out.find("ropewalk replay '");
-  ASSERT_NE(at, std::string::npos) << r.out;
-  const std::string line = r.out.substr(at + 9, r.out.find('\n', at) - at - 9);
-  EXPECT_TRUE(contains(line, " dtype=bf16")) << line;
-  EXPECT_EQ(ropewalk(line, "FAR_FAULT=coarse ").code, 1);
-  EXPECT_EQ(ropewalk(line).code, 0);
+  for (const auto& [dtype, where] :
+       {std::pair<std::string, std::string>{"bf16", "pair 0, column 1 (e1): 1.139 times its bound"},
+        {"f16", "pair 6, the full vector: 1.085 times its bound"}}) {
+    const std::string range = far_range + "--dtype " + dtype;
+    const Result right = exhaustive(range);
+    EXPECT_EQ(right.code, 0) << right.out << right.err;
+    EXPECT_TRUE(contains(right.out, "PASS  test_far (interleaved " + dtype + " exact)"));
+    EXPECT_TRUE(contains(right.out, " of 1 bound at position")) << right.out;
+    const Result r = exhaustive(range, "FAR_FAULT=next ");
+    EXPECT_EQ(r.code, 1) << r.out << r.err;
+    EXPECT_TRUE(contains(r.out, "position 1234567890, " + where)) << r.out;
+    const auto at = r.out.find("ropewalk replay '");
+    ASSERT_NE(at, std::string::npos) << r.out;
+    const std::string line = r.out.substr(at + 9, r.out.find('\n', at) - at - 9);
+    EXPECT_TRUE(contains(line, " dtype=" + dtype)) << line;
+    EXPECT_EQ(ropewalk(line, "FAR_FAULT=next ").code, 1);
+    EXPECT_EQ(ropewalk(line).code, 0);
+  }
+}
+
+TEST(Exhaustive, TakesNoF64) {
   const Result wide = exhaustive("--positions 0:9 --kernel phase --dtype f64");
   EXPECT_EQ(wide.code, 2) << wide.out;
   EXPECT_TRUE(contains(wide.err, "--dtype f64 cannot be combined with --exhaustive")) << wide.err;
+  const Result line =
+      ropewalk("replay 'kernel=phase property=exhaustive contract=exact dtype=f64'");
+  EXPECT_EQ(line.code, 2) << line.out;
+  EXPECT_EQ(line.err, "ropewalk: replay line: property=exhaustive takes no dtype=f64\n");
 }
 
 /// A fault, and what the replay line must hold.

@@ -22,9 +22,8 @@ bool fault(const char* name) {
 
 Turn spoilt(Turn turn) {
   if (fault("crash")) std::raise(SIGSEGV);
-  while (fault("hang")) continue;          // a second of work is a hang, ten of sleep
-  if (fault("wrong")) turn.sin += 2e-7F;   // 3.4 u: too much for a block, not for a full vector
-  if (fault("coarse")) turn.sin += 0.01F;  // twice what storing as bf16 allows a pair
+  while (fault("hang")) continue;         // a second of work is a hang, ten of sleep
+  if (fault("wrong")) turn.sin += 2e-7F;  // 3.4 u: too much for a block, not for a full vector
   if (fault("nan")) turn.cos = std::nanf("");
   return turn;
 }
@@ -51,19 +50,27 @@ class CallKind {
 
 std::int32_t supports(const rope_problem* p, const char** reason) {
   const std::int32_t dtype = p->tensor[0].in_dtype;
-  return supports_data(*p, ROPE_ANGLES_INV_FREQ, dtype == ROPE_BF16 ? ROPE_BF16 : ROPE_F32, reason);
+  const bool narrow = dtype == ROPE_BF16 || dtype == ROPE_F16;
+  return supports_data(*p, ROPE_ANGLES_INV_FREQ, narrow ? dtype : ROPE_F32, reason);
 }
 
 std::int32_t apply(const rope_problem* p, const rope_operands* o, void*) {
   CallKind kind(*p);
+  const std::int32_t dtype = p->tensor[0].in_dtype;
+  // Stored as the neighbour of what is right, at a pair where that is little more than is allowed.
+  const bool next = fault("next"), bf16 = dtype == ROPE_BF16;
+  const std::int64_t next_pair = bf16 ? 0 : 6;
   const auto turn_of = [&](std::int64_t i, std::int64_t position) {
     const CosSin r = cos_sin(phase_of(turn_fraction(p->inv_freq[i]), position));
     Turn turn{static_cast<float>(r.cos), static_cast<float>(r.sin)};
     if (kind.is_wrong_at(position) && i == far_pair) turn.sin += 2e-7F;
+    if (next && position == far_position && i == next_pair) turn.sin -= bf16 ? 0x1p-8F : 0x1p-11F;
     return position == far_position && i == far_pair ? spoilt(turn) : turn;
   };
-  if (p->tensor[0].in_dtype == ROPE_BF16)
+  if (bf16)
     rotate_by_own_angles<Bf16>(*p, *o, turn_of);
+  else if (dtype == ROPE_F16)
+    rotate_by_own_angles<F16>(*p, *o, turn_of);
   else
     rotate_by_own_angles<float>(*p, *o, turn_of);
   return ROPE_OK;

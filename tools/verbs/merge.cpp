@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "reports/pages/certificate.h"
+#include "reports/record/certificate_fields.h"
 #include "tools/command/session.h"
 #include "tools/verbs/verbs.h"
 
@@ -13,8 +14,9 @@ int run(const MergeOptions& options) {
     const Results results = read_results(file);
     for (const VerdictRow& verdict : results.verdicts)
       if (is_failure(verdict.verdict))
-        throw BadMerge(fmt::format("{}: {} of {} {}: a kernel that fails gets no certificate", file,
-                                   verdict.verdict, verdict.kernel, verdict.pairing));
+        throw BadMerge(fmt::format("{}: {} of {} {} {}: a kernel that fails gets no certificate",
+                                   file, verdict.verdict, verdict.kernel, verdict.pairing,
+                                   verdict.dtype));
     if (results.certificates.empty())
       throw BadMerge(file + ": holds no certificate rows (verify --exhaustive writes them)");
     for (const CertificateRow& row : results.certificates) parts.push_back({row, file});
@@ -25,8 +27,9 @@ int run(const MergeOptions& options) {
     if (options.json)
       fmt::print("{}\n", to_json_line(row));
     else if (!options.quiet)
-      fmt::print("{} {}: positions {}:{}, worst block {:.6f} u, worst vector {:.6f} u rho\n",
-                 row.kernel, row.pairing, row.first, row.last, row.block_error, row.vector_error);
+      fmt::print("{} {} {}: positions {}:{}, worst block {:.6f} {}, worst vector {:.6f} {}\n",
+                 row.kernel, row.pairing, row.dtype, row.first, row.last, row.block_error,
+                 shown_unit(row, true), row.vector_error, shown_unit(row, false));
   }
   return 0;
 }
