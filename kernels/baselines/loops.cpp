@@ -18,6 +18,49 @@ std::int32_t apply_plain(const rope_problem* p, const rope_operands* o, void*) {
   return ROPE_OK;
 }
 
+#define TEXT_OF(words) #words
+#define TEXT(macro) TEXT_OF(macro)  // of an unknown macro: its name, which begins with _
+#ifdef __clang__
+#define BASELINE_VERSION \
+  TEXT(__clang_major__) "." TEXT(__clang_minor__) "." TEXT(__clang_patchlevel__)
+#else
+#define BASELINE_VERSION TEXT(__GNUC__) "." TEXT(__GNUC_MINOR__) "." TEXT(__GNUC_PATCHLEVEL__)
+#endif
+#define BASELINE_BUILT "built by " BASELINE_COMMAND " " BASELINE_VERSION " -O3 -march=native"
+
+struct Word {
+  const char *name, *macro;
+};
+// The words of kernels/api/cpu_features.cpp.
+constexpr Word cpu_words[] = {{"sse4_2", TEXT(__SSE4_2__)},
+                              {"avx", TEXT(__AVX__)},
+                              {"avx2", TEXT(__AVX2__)},
+                              {"fma", TEXT(__FMA__)},
+                              {"f16c", TEXT(__F16C__)},
+                              {"bmi2", TEXT(__BMI2__)},
+                              {"avx512f", TEXT(__AVX512F__)},
+                              {"avx512dq", TEXT(__AVX512DQ__)},
+                              {"avx512bw", TEXT(__AVX512BW__)},
+                              {"avx512vl", TEXT(__AVX512VL__)},
+                              {"avx512cd", TEXT(__AVX512CD__)},
+                              {"avx512vbmi", TEXT(__AVX512VBMI__)},
+                              {"avx512bf16", TEXT(__AVX512BF16__)},
+                              {"avx512fp16", TEXT(__AVX512FP16__)}};
+struct Words {
+  char text[sizeof cpu_words] = {};  // room for words of 15 letters
+};
+// Those that the compiler takes for granted, with commas between.
+constexpr Words needed = [] {
+  Words out;
+  char* end = out.text;
+  for (const Word& word : cpu_words) {
+    if (word.macro[0] == '_') continue;
+    if (end != out.text) *end++ = ',';
+    for (const char* from = word.name; *from != 0;) *end++ = *from++;
+  }
+  return out;
+}();
+
 // The macros come from kernels/CMakeLists.txt. Two forms of a loop may fuse another of the products
 // into the sum, so no kernel promises equal bits.
 constexpr rope_kernel baseline(const char* name, const char* summary, const char* source,
@@ -29,7 +72,7 @@ constexpr rope_kernel baseline(const char* name, const char* summary, const char
   k.name = name;
   k.summary = summary;
   k.source = source;
-  k.cpu_features = BASELINE_CPU_FEATURES;
+  k.cpu_features = needed.text;
   k.flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE;
   k.supports = supports;
   k.apply = apply;
