@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "reports/numbers/launch_interval.h"
 #include "reports/numbers/summary.h"
+#include "reports/record/found_plugins.h"
 
 namespace ropewalk::report {
 namespace {
@@ -211,8 +212,14 @@ void compare_cells(const Summary& a, const Summary& b, Comparison& out) {
   };
   std::set<std::string> timed_in_b;
   for (const Key& key : of_b.order) timed_in_b.insert(std::get<1>(key));
+  std::set<std::string> baselines;
+  for (const KernelSummary& kernel : a.kernels)
+    if (has_baselines(kernel.plugin)) baselines.insert(kernel.name);
   for (const Key& key : of_a.order) {
     ComparedCell cell = cell_of(find(of_a, key), find(of_b, key), out.max_regression);
+    // A build has the baselines of the compilers that it finds.
+    if (cell.outcome == Outcome::gone && cell.note.empty() && baselines.contains(cell.kernel))
+      cell.note = "a compiler baseline, which the second run has not";
     // The second run has timed this workload, so the workload was not left out.
     cell.regression |=
         cell.outcome == Outcome::gone && cell.note.empty() && timed_in_b.contains(cell.workload);
@@ -272,7 +279,8 @@ bool is_passing(const std::string& key) {
   return keys.count(key) > 0;
 }
 
-void tell_differences(const Results& a, const Results& b, Comparison& out) {
+void tell_differences(const Results& a, const Results& b, const Summary& of_a, const Summary& of_b,
+                      Comparison& out) {
   const auto tell = [&out](const std::string& what, const std::string& one,
                            const std::string& two) {
     if (one != two)
@@ -287,6 +295,11 @@ void tell_differences(const Results& a, const Results& b, Comparison& out) {
   for (const auto& [key, value] : b.run.environment) both[key].second = value;
   for (const auto& [key, values] : both)
     if (!is_passing(key)) tell(key, values.first, values.second);
+  // Another compiler, or another of its versions.
+  for (const KernelSummary& one : of_a.kernels)
+    for (const KernelSummary& two : of_b.kernels)
+      if (one.name == two.name && has_baselines(one.plugin) && has_baselines(two.plugin))
+        tell(one.name, one.summary, two.summary);
 }
 
 std::string fact(const Results& results, const char* key, const std::string& name) {
@@ -351,7 +364,7 @@ Comparison compare_runs(const Results& a, const Results& b, const std::string& n
     if (!summary->claims.valid && out.invalid.empty())
       out.invalid = fmt::format("{} is INVALID: {}", *name, summary->claims.invalid_because);
   out.max_regression = max_regression;
-  tell_differences(a, b, out);
+  tell_differences(a, b, of_a, of_b, out);
   if (!out.invalid.empty()) return out;
   compare_verdicts(a, b, of_a, of_b, out);
   compare_cells(of_a, of_b, out);

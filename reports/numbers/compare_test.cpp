@@ -262,6 +262,27 @@ TEST(Compare, AVanishedKernelIsARegression) {
   EXPECT_EQ(compare(fewer).regressions, 0);
 }
 
+TEST(Compare, ACompilerBaselineMayGoAndItsCompilerIsTold) {
+  const auto built_by = [](const std::string& compiler) {
+    Results results = base();
+    for (VerdictRow& row : results.verdicts)
+      if (row.kernel == "dense") {
+        row.plugin = "/somewhere/ropewalk_baselines_gcc.so";
+        row.summary = "built by " + compiler;
+      }
+    return results;
+  };
+  const Comparison other = compare_runs(built_by("g++ 12"), built_by("g++ 14"), "a", "b", 0.05);
+  EXPECT_EQ(other.told, std::vector<std::string>{"dense: built by g++ 12 → built by g++ 14"});
+  Results gone = base();
+  std::erase_if(gone.timings, [](const TimingRow& row) { return row.kernel == "dense"; });
+  const Comparison without = compare_runs(built_by("g++ 12"), gone, "a", "b", 0.05);
+  EXPECT_GT(count(without, Outcome::gone), 0);
+  EXPECT_EQ(without.regressions, 0);
+  for (const ComparedCell& cell : without.cells)
+    EXPECT_EQ(cell.note.starts_with("a compiler baseline"), cell.outcome == Outcome::gone);
+}
+
 TEST(Compare, OtherWorkUnderTheSameNameIsNotCompared) {
   Results other = base();
   for (TimingRow& row : other.timings) row.working_set_bytes += 64;

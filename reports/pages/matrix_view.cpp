@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "reports/pages/view.h"
+#include "reports/record/found_plugins.h"
 
 namespace ropewalk::report {
 namespace {
@@ -119,7 +120,7 @@ View group_view(const MatrixRow* begin, const MatrixRow* end, const FailureIds& 
   View group, lines{View::type::list};
   group.set("group_kernel", pieces(clean_line(begin->of->kernel)));
   group.set("group_name", clean_line(begin->of->kernel));
-  group.set("group_plugin", clean_line(begin->of->plugin));
+  group.set("group_plugin", clean_line(shown_plugin(begin->of->plugin)));
   group.set("group_is_plugin", flag(!begin->of->plugin.empty()));
   const std::string judged_on = words_beside(begin->of->judged_on, declared_in(begin, end));
   group.set("group_judged_on", clean_line(judged_on));
@@ -168,7 +169,7 @@ View failure_view(const VerdictRow& row, const std::string& id) {
                   count_text(row.planned), count_text(row.compared)));
   add("judged on", words_beside(row.judged_on));
   add("declared", row.declared);
-  add("plugin", row.plugin);
+  add("plugin", shown_plugin(row.plugin));
   add("case", row.shrunk_case);
   add("replay", row.replay);
   add("worst", row.worst_replay);

@@ -8,6 +8,7 @@
 #include "reports/numbers/summary.h"
 #include "reports/pages/render.h"
 #include "reports/pages/render_parts.h"
+#include "reports/record/found_plugins.h"
 
 namespace ropewalk::report {
 namespace {
@@ -101,7 +102,7 @@ void append_verdict(const VerdictRow& row, std::string& out) {
   const auto verdict = verdict_of(row);
   line.text("row", "verdict");
   line.text("kernel", row.kernel);
-  line.text("plugin", row.plugin);
+  line.text("plugin", shown_plugin(row.plugin));
   line.text("pairing", row.pairing);
   line.text("dtype", row.dtype);
   line.text("angle_contract", row.angle_contract);

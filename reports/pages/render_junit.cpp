@@ -4,6 +4,7 @@
 #include "reports/numbers/summary.h"
 #include "reports/pages/render.h"
 #include "reports/pages/render_parts.h"
+#include "reports/record/found_plugins.h"
 
 namespace ropewalk::report {
 namespace {
@@ -74,7 +75,8 @@ std::string kernel_name(const VerdictRow& row) {
 }
 
 std::string suite_name(const VerdictRow& row) {
-  return row.plugin.empty() ? kernel_name(row) : kernel_name(row) + " (" + row.plugin + ")";
+  if (row.plugin.empty()) return kernel_name(row);
+  return fmt::format("{} ({})", kernel_name(row), shown_plugin(row.plugin));
 }
 
 class Suites {

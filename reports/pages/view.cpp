@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "reports/pages/matrix_view.h"
 #include "reports/pages/speed_view.h"
+#include "reports/record/found_plugins.h"
 
 namespace ropewalk::report {
 
@@ -138,7 +139,7 @@ View kernels(const Summary& summary) {
     item.set("kernel_class", mark.css_class);
     item.set("kernel_symbol", mark.symbol);
     item.set("kernel_name", clean_line(kernel.name));
-    item.set("kernel_plugin", clean_line(kernel.plugin));
+    item.set("kernel_plugin", clean_line(shown_plugin(kernel.plugin)));
     item.set("is_plugin", flag(!kernel.plugin.empty()));
     const std::string words = words_beside(kernel.judged_on, kernel.declared);
     item.set("kernel_judged_on", clean_line(words));

@@ -14,6 +14,7 @@
 #include "base/text_file.h"
 #include "benchmarks/machine/environment.h"
 #include "harness/worker/own_workers.h"
+#include "reports/record/found_plugins.h"
 #include "tools/command/found_plugin.h"
 #include "tools/command/workload_choice.h"
 
@@ -85,10 +86,9 @@ WorkerOptions worker_options(const KernelChoice& choice) {
     if (const std::string found = found_plugin(w, name, option); !found.empty())
       w.plugins.push_back(found);
   };
-  if (!choice.no_cuda) take("ropewalk_cuda.so", "--no-cuda");
+  if (!choice.no_cuda) take(cuda_plugin, "--no-cuda");
   if (choice.baselines)
-    for (const char* name : {"ropewalk_baselines_gcc.so", "ropewalk_baselines_clang.so"})
-      take(name, "--no-baselines");
+    for (const char* name : baseline_plugins) take(name, "--no-baselines");
   return w;
 }
 
@@ -113,9 +113,15 @@ void require_kernels(const std::vector<KernelFacts>& kernels, const KernelChoice
   for (const std::string& glob : choice.kernels) {
     bool found = false;
     for (const KernelFacts& k : kernels) found = found || matches({glob}, k.name);
-    if (!found)
-      throw UsageError("no kernel matches '" + glob +
-                       "' (ropewalk list shows them; one in a shared library needs --plugin)");
+    if (found) continue;
+    bool is_baseline = false;
+    for (const char* name : {"gcc_plain", "gcc_complex", "clang_plain", "clang_complex"})
+      is_baseline |= !choice.baselines && glob_matches(glob, name);
+    throw UsageError(
+        "no kernel matches '" + glob + "' (" +
+        (is_baseline ? "compiler baselines: list, bench and run take them, unless --no-baselines"
+                     : "ropewalk list shows them; one in a shared library needs --plugin") +
+        ")");
   }
 }
 
