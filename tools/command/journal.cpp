@@ -32,7 +32,7 @@ RunRow identity_of(const BenchOptions& options) {
     if (const auto found = environment.find(name); found != environment.end())
       run.environment.insert(*found);
   run.environment["program"] = print_of(own_executable());
-  for (const std::string& plugin : options.plugins)
+  for (const std::string& plugin : worker_options(options).plugins)
     run.environment["plugin " + plugin] = print_of(plugin);
   if (!options.workload_file.empty())
     run.environment["workload_file"] = print_of(options.workload_file);

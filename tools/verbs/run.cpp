@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/glob.h"
 #include "harness/worker/own_workers.h"
 #include "properties/observe/decay_curve.h"
 #include "properties/observe/position_curve.h"
@@ -49,8 +50,8 @@ int run(const RunOptions& options) {
     recorder.write(row);
     rows.push_back(row);
   });
+  const PluginKernels found = kernels_by_plugin(worker_options(options.verify));
   {
-    const PluginKernels found = kernels_by_plugin(worker_options(options.verify));
     std::vector<KernelFacts> drawn = found.kernels;  // those that passed
     std::erase_if(drawn, [&](const KernelFacts& k) {
       return !passing.contains(k.name) || failing.contains(k.name);
@@ -68,10 +69,16 @@ int run(const RunOptions& options) {
   const int benched = bench_and_print(
       options.bench,
       [&](const VerdictRow& row) {
-        if (!judged.contains(row.kernel)) recorder.write(row);
+        if (judged.contains(row.kernel)) return;
+        recorder.write(row);
+        rows.push_back(row);
       },
       [&](const TimingRow& row) { recorder.write(row); });
-  const int code = rows.empty() ? benched : combine(verified, benched);  // empty: baselines alone
+  // If only baselines were chosen, there was nothing to verify.
+  const bool any_to_verify =
+      std::any_of(found.kernels.begin(), found.kernels.end(),
+                  [&](const KernelFacts& k) { return matches(options.verify.kernels, k.name); });
+  const int code = any_to_verify ? combine(verified, benched) : benched;
   recorder.finish(code);
   write_report(read_results(recorder.file()), folder);
   Journal::forget(options.bench);
