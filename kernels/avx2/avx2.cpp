@@ -1,157 +1,188 @@
-// AVX2 with FMA, f32 and f64: 8 or 4 elements in each step. The pairs left over at the end of a
-// head go through the same arithmetic in a partly empty vector. So a pair's bits do not depend on
-// its place in the head. Only the functions marked AVX2 are compiled for AVX2.
+// AVX2 with FMA: vectors of 256 bits, with a table (`avx2`) or with angles of its own
+// (`avx2_phase`). The pairs left over at the end of a head go through the same arithmetic in a
+// partly empty vector, so a pair's bits do not depend on its place.
 #include <immintrin.h>
 
-#include <cstddef>
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/api/kernel.h"
-#include "kernels/common/support.h"
+#include "kernels/common/vector_state.h"
 
-#define AVX2 [[gnu::target("avx2,fma"), gnu::always_inline]] static inline
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c")
+#endif
 
 namespace ropewalk {
 namespace {
 
-// Holds the first `count` elements of a vector, the others zero. The copies avoid a masked load,
-// which emulators of older processors get wrong at the end of a page.
-template <class Real, std::size_t lanes>
-struct Part {
-  alignas(32) Real elements[lanes] = {};
-  void take(const Real* from, std::int64_t count) {
-    std::memcpy(elements, from, static_cast<std::size_t>(count) * sizeof(Real));
-  }
-  void give(Real* to, std::int64_t count) const {
-    std::memcpy(to, elements, static_cast<std::size_t>(count) * sizeof(Real));
-  }
-};
+#include "kernels/common/vector_turn.inc"
 
-// The instructions of one data type. `count` elements from the first are loaded or stored.
 struct Floats {
+  using Data = float;
   using Real = float;
   using Vector = __m256;
   static constexpr std::int64_t lanes = 8;
+  static constexpr std::size_t registers = 16;
 
-  AVX2 Vector load(const float* from, std::int64_t count) {
-    if (count == lanes) return _mm256_loadu_ps(from);
-    Part<float, 8> part;
-    part.take(from, count);
-    return _mm256_load_ps(part.elements);
+  INLINE Vector load(const float* from, std::int64_t count) {
+    const Cut<32> cut(from, 4 * count);
+    Vector v = _mm256_loadu_ps(cut.template at<float>());
+    __asm__("" : "+x"(v));  // else g++ loads it twice, for each of two products
+    return v;
   }
-  AVX2 void store(float* to, Vector v, std::int64_t count) {
+  INLINE void store(float* to, Vector v, std::int64_t count) {
     if (count == lanes) return _mm256_storeu_ps(to, v);
-    Part<float, 8> part;
-    _mm256_store_ps(part.elements, v);
-    part.give(to, count);
+    std::memcpy(to, &v, static_cast<std::size_t>(4 * count));
   }
-  // Loads (a, b, c, d) of a row as (a, a, b, b, c, c, d, d).
-  AVX2 Vector load_twice(const float* from, std::int64_t count) {
-    Part<float, 4> part;
-    if (count < lanes / 2) part.take(from, count);
-    const __m128 half = _mm_loadu_ps(count == lanes / 2 ? from : part.elements);
-    return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(half),
-                                    _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
+  INLINE void store_past(float* to, Vector v) { _mm256_stream_ps(to, v); }
+  INLINE Vector load_row(const float* from, std::int64_t count) { return load(from, count); }
+  INLINE Vector load_row_twice(const float* from, std::int64_t count) {
+    const Cut<16> cut(from, 4 * count);
+    const __m256 v = _mm256_castps128_ps256(_mm_loadu_ps(cut.template at<float>()));
+    return _mm256_permutevar8x32_ps(v, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
   }
-  AVX2 Vector swap(Vector v) { return _mm256_permute_ps(v, 0b10110001); }
-  AVX2 Vector all(float v) { return _mm256_set1_ps(v); }
-  AVX2 Vector mul(Vector a, Vector b) { return _mm256_mul_ps(a, b); }
-  AVX2 Vector mul_add(Vector a, Vector b, Vector c) { return _mm256_fmadd_ps(a, b, c); }
-  AVX2 Vector mul_sub(Vector a, Vector b, Vector c) { return _mm256_fmsub_ps(a, b, c); }
-  // Returns a * b - c in even lanes and a * b + c in odd lanes.
-  AVX2 Vector mul_turn(Vector a, Vector b, Vector c) { return _mm256_fmaddsub_ps(a, b, c); }
+  INLINE Vector swap(Vector v) { return _mm256_permute_ps(v, 0b10110001); }
+  INLINE Vector all(float v) { return _mm256_set1_ps(v); }
+  INLINE Vector mul(Vector a, Vector b) { return _mm256_mul_ps(a, b); }
+  INLINE Vector mul_add(Vector a, Vector b, Vector c) { return _mm256_fmadd_ps(a, b, c); }
+  INLINE Vector mul_sub(Vector a, Vector b, Vector c) { return _mm256_fmsub_ps(a, b, c); }
+  INLINE Vector alternate(float a, float b) { return _mm256_setr_ps(a, b, a, b, a, b, a, b); }
+
+  // For angles: 32-bit integers in the lanes.
+  INLINE __m256i phases(const std::uint32_t* high, const std::uint32_t* low,
+                        std::int64_t position) {
+    const __m256i m = _mm256_set1_epi32(static_cast<std::int32_t>(position));
+    const __m256i h = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(high));
+    const __m256i l = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(low));
+    const __m256i even = _mm256_srli_epi64(_mm256_mul_epu32(l, m), 32);
+    const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(l, 32), m);
+    const __m256i carry = _mm256_blend_epi32(even, odd, 0b10101010);
+    const __m256i sum = _mm256_add_epi32(carry, _mm256_mullo_epi32(h, m));
+    // The upper half of a negative position is -1.
+    return position < 0 ? _mm256_sub_epi32(sum, l) : sum;
+  }
+  INLINE __m256i plus(__m256i v, std::uint32_t by) {
+    return _mm256_add_epi32(v, _mm256_set1_epi32(static_cast<std::int32_t>(by)));
+  }
+  template <int bits>
+  INLINE __m256i left(__m256i v) {
+    return _mm256_slli_epi32(v, bits);
+  }
+  INLINE Vector signed_numbers(__m256i v) { return _mm256_cvtepi32_ps(v); }
+  // a where the upper bit is set, else b; and v negated where it is set.
+  INLINE Vector where(__m256i bits, Vector a, Vector b) {
+    return _mm256_blendv_ps(b, a, _mm256_castsi256_ps(bits));
+  }
+  INLINE Vector flip(Vector v, __m256i bits) {
+    return _mm256_xor_ps(v, _mm256_and_ps(_mm256_castsi256_ps(bits), _mm256_set1_ps(-0.0F)));
+  }
+  INLINE void store_all(float* to, Vector v) { _mm256_storeu_ps(to, v); }
 };
 
 struct Doubles {
+  using Data = double;
   using Real = double;
   using Vector = __m256d;
   static constexpr std::int64_t lanes = 4;
+  static constexpr std::size_t registers = 16;
 
-  AVX2 Vector load(const double* from, std::int64_t count) {
-    if (count == lanes) return _mm256_loadu_pd(from);
-    Part<double, 4> part;
-    part.take(from, count);
-    return _mm256_load_pd(part.elements);
+  INLINE Vector load(const double* from, std::int64_t count) {
+    const Cut<32> cut(from, 8 * count);
+    Vector v = _mm256_loadu_pd(cut.template at<double>());
+    __asm__("" : "+x"(v));
+    return v;
   }
-  AVX2 void store(double* to, Vector v, std::int64_t count) {
+  INLINE void store(double* to, Vector v, std::int64_t count) {
     if (count == lanes) return _mm256_storeu_pd(to, v);
-    Part<double, 4> part;
-    _mm256_store_pd(part.elements, v);
-    part.give(to, count);
+    std::memcpy(to, &v, static_cast<std::size_t>(8 * count));
   }
-  AVX2 Vector load_twice(const double* from, std::int64_t count) {
-    const __m128d half = count == lanes / 2 ? _mm_loadu_pd(from) : _mm_load_sd(from);
-    return _mm256_permute4x64_pd(_mm256_castpd128_pd256(half), 0b01010000);
+  INLINE void store_past(double* to, Vector v) { _mm256_stream_pd(to, v); }
+  INLINE Vector load_row(const double* from, std::int64_t count) { return load(from, count); }
+  INLINE Vector load_row_twice(const double* from, std::int64_t count) {
+    const Cut<16> cut(from, 8 * count);
+    const __m256d v = _mm256_castpd128_pd256(_mm_loadu_pd(cut.template at<double>()));
+    return _mm256_permute4x64_pd(v, 0b01010000);
   }
-  AVX2 Vector swap(Vector v) { return _mm256_permute_pd(v, 0b0101); }
-  AVX2 Vector all(double v) { return _mm256_set1_pd(v); }
-  AVX2 Vector mul(Vector a, Vector b) { return _mm256_mul_pd(a, b); }
-  AVX2 Vector mul_add(Vector a, Vector b, Vector c) { return _mm256_fmadd_pd(a, b, c); }
-  AVX2 Vector mul_sub(Vector a, Vector b, Vector c) { return _mm256_fmsub_pd(a, b, c); }
-  AVX2 Vector mul_turn(Vector a, Vector b, Vector c) { return _mm256_fmaddsub_pd(a, b, c); }
+  INLINE Vector swap(Vector v) { return _mm256_permute_pd(v, 0b0101); }
+  INLINE Vector all(double v) { return _mm256_set1_pd(v); }
+  INLINE Vector mul(Vector a, Vector b) { return _mm256_mul_pd(a, b); }
+  INLINE Vector mul_add(Vector a, Vector b, Vector c) { return _mm256_fmadd_pd(a, b, c); }
+  INLINE Vector mul_sub(Vector a, Vector b, Vector c) { return _mm256_fmsub_pd(a, b, c); }
+  INLINE Vector alternate(double a, double b) { return _mm256_setr_pd(a, b, a, b); }
 };
 
-// One step of `count` pairs, at most `lanes`.
-template <class Ops, class Real>
-AVX2 void half_split_step(const Head<Real>& head, std::int64_t half, std::int64_t i,
-                          std::int64_t count, Real scale, Real sign) {
-  const auto c = Ops::load(head.cos + i, count);
-  const auto s = Ops::mul(Ops::all(sign), Ops::load(head.sin + i, count));
-  const auto x1 = Ops::load(head.in + i, count), x2 = Ops::load(head.in + half + i, count);
-  const auto y1 = Ops::mul_sub(x1, c, Ops::mul(x2, s));
-  const auto y2 = Ops::mul_add(x2, c, Ops::mul(x1, s));
-  Ops::store(head.out + i, Ops::mul(Ops::all(scale), y1), count);
-  Ops::store(head.out + half + i, Ops::mul(Ops::all(scale), y2), count);
-}
+// f16 is widened and narrowed by one instruction each.
+struct F16s : Floats {
+  using Data = F16;
+  INLINE Vector load(const F16* from, std::int64_t count) {
+    const Cut<16> cut(from, 2 * count);
+    return _mm256_cvtph_ps(_mm_loadu_si128(cut.template at<__m128i>()));
+  }
+  INLINE __m128i narrow(Vector v) { return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT); }
+  INLINE void store(F16* to, Vector v, std::int64_t count) {
+    const __m128i all = narrow(v);
+    if (count == lanes) return _mm_storeu_si128(reinterpret_cast<__m128i*>(to), all);
+    std::memcpy(static_cast<void*>(to), &all, static_cast<std::size_t>(2 * count));
+  }
+  INLINE void store_past(F16* to, Vector v) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to), narrow(v));
+  }
+};
 
-// The same for pairs of neighbours, at most `lanes / 2`.
-template <class Ops, class Real>
-AVX2 void interleaved_step(const Head<Real>& head, std::int64_t i, std::int64_t count, Real scale,
-                           Real sign) {
-  const auto c = Ops::load_twice(head.cos + i, count);
-  const auto s = Ops::mul(Ops::all(sign), Ops::load_twice(head.sin + i, count));
-  const auto x = Ops::load(head.in + 2 * i, 2 * count);
-  const auto y = Ops::mul_turn(x, c, Ops::mul(Ops::swap(x), s));
-  Ops::store(head.out + 2 * i, Ops::mul(Ops::all(scale), y), 2 * count);
-}
+// The operations on 32 bits that vectors of bf16 are made of (vector_bf16.inc).
+struct Words {
+  using Bits = __m256i;
+  INLINE Bits load(const void* from) {
+    return _mm256_loadu_si256(static_cast<const __m256i*>(from));
+  }
+  INLINE void store(void* to, Bits v) { _mm256_storeu_si256(static_cast<__m256i*>(to), v); }
+  INLINE void store_past(void* to, Bits v) { _mm256_stream_si256(static_cast<__m256i*>(to), v); }
+  INLINE Bits all(std::uint32_t v) { return _mm256_set1_epi32(static_cast<std::int32_t>(v)); }
+  INLINE Bits plus(Bits a, Bits b) { return _mm256_add_epi32(a, b); }
+  INLINE Bits both(Bits a, Bits b) { return _mm256_and_si256(a, b); }
+  INLINE Bits any(Bits a, Bits b) { return _mm256_or_si256(a, b); }
+  // To nearest of the upper halves, ties to even: adds half of what is cut off, less 1 unless the
+  // last bit kept is odd.
+  INLINE Bits rounded(Bits v) { return plus(v, plus(both(down(v), all(1)), all(0x7fff))); }
+  INLINE Bits up(Bits v) { return _mm256_slli_epi32(v, 16); }
+  INLINE Bits down(Bits v) { return _mm256_srli_epi32(v, 16); }
+  INLINE Bits bits(__m256 v) { return _mm256_castps_si256(v); }
+  INLINE __m256 number(Bits v) { return _mm256_castsi256_ps(v); }
+  // The even and the odd ones of the numbers of two vectors.
+  INLINE void apart(__m256 a, __m256 b, __m256& even, __m256& odd) {
+    const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
+    a = _mm256_permutevar8x32_ps(a, order);
+    b = _mm256_permutevar8x32_ps(b, order);
+    even = _mm256_permute2f128_ps(a, b, 0x20);
+    odd = _mm256_permute2f128_ps(a, b, 0x31);
+  }
+};
 
-template <class Ops, class Real>
-[[gnu::target("avx2,fma"), gnu::noinline]] void rotate_half_split(const Head<Real>& head,
-                                                                  std::int64_t half, Real scale,
-                                                                  Real sign) {
-  std::int64_t i = 0;
-  for (; i + Ops::lanes <= half; i += Ops::lanes)
-    half_split_step<Ops>(head, half, i, Ops::lanes, scale, sign);
-  if (i < half) half_split_step<Ops>(head, half, i, half - i, scale, sign);
-}
+#include "kernels/common/vector_apply.inc"
 
-template <class Ops, class Real>
-[[gnu::target("avx2,fma"), gnu::noinline]] void rotate_interleaved(const Head<Real>& head,
-                                                                   std::int64_t half, Real scale,
-                                                                   Real sign) {
-  constexpr std::int64_t step = Ops::lanes / 2;
-  std::int64_t i = 0;
-  for (; i + step <= half; i += step) interleaved_step<Ops>(head, i, step, scale, sign);
-  if (i < half) interleaved_step<Ops>(head, i, half - i, scale, sign);
-}
+}  // namespace
+}  // namespace ropewalk
 
-template <class Ops>
-void rotate(const rope_problem& p, const rope_operands& o) {
-  using Real = typename Ops::Real;
-  const auto rotate_head =
-      p.pairing == ROPE_INTERLEAVED ? rotate_interleaved<Ops, Real> : rotate_half_split<Ops, Real>;
-  rotate_each_head<Real>(p, o, rotate_head);
-}
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
 
-const RegisteredKernel registered{{
-    .name = "avx2",
-    .summary = "256-bit vectors with fused multiply-add",
-    .source = "this project",
-    .cpu_features = "avx2,fma",
-    .flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT,
-    .supports = supports_table,
-    .apply = apply_to_floats<rotate<Floats>, rotate<Doubles>>,
-}};
+namespace ropewalk {
+namespace {
+
+const RegisteredKernel given_table{vector_table_kernel(
+    "avx2", "256-bit vectors, angles from a table", "avx2,fma,f16c", rotate_by_table)};
+const RegisteredKernel own_angles{
+    vector_phase_kernel("avx2_phase", "256-bit vectors, own angles by a 32-bit integer phase",
+                        "avx2,fma,f16c", rotate_by_phase)};
 
 }  // namespace
 }  // namespace ropewalk

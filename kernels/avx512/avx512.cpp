@@ -1,115 +1,191 @@
-// AVX-512, f32 and f64: 16 or 8 elements in each step. Every load and store is masked, so the pairs
-// left over at the end of a head take the same path as the others. So a pair's bits do not depend
-// on its place in the head. Only the functions marked AVX512 are compiled for AVX-512.
+// AVX-512: vectors of 512 bits, with a table (`avx512`) or with angles of its own (`avx512_phase`).
+// Every load and store of f32 and f64 that may be cut is masked, so the pairs left over at the end
+// of a head take the same arithmetic as the others, and a pair's bits do not depend on its place.
 #include <immintrin.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
 
 #include "kernels/api/kernel.h"
-#include "kernels/common/support.h"
+#include "kernels/common/vector_state.h"
 
-#define AVX512 [[gnu::target("avx512f"), gnu::always_inline]] static inline
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f")
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // g++ 12, of _mm512_undefined (bug 105593)
+#endif
 
 namespace ropewalk {
 namespace {
 
-// The instructions of one data type. `Mask` selects the elements.
-struct Floats {
-  using Real = float;
-  using Mask = __mmask16;
-  static constexpr std::int64_t lanes = 16;
-  static constexpr Mask all_lanes = 0xffff;
+#include "kernels/common/vector_turn.inc"
 
-  AVX512 __m512 load(Mask m, const float* from) { return _mm512_maskz_loadu_ps(m, from); }
-  AVX512 void store(Mask m, float* to, __m512 v) { _mm512_mask_storeu_ps(to, m, v); }
-  AVX512 __m512 all(float v) { return _mm512_set1_ps(v); }
-  AVX512 __m512 mul(__m512 a, __m512 b) { return _mm512_mul_ps(a, b); }
-  AVX512 __m512 mul_add(__m512 a, __m512 b, __m512 c) { return _mm512_fmadd_ps(a, b, c); }
-  AVX512 __m512 mul_sub(__m512 a, __m512 b, __m512 c) { return _mm512_fmsub_ps(a, b, c); }
-  // Returns a * b - c in even lanes and a * b + c in odd lanes.
-  AVX512 __m512 mul_turn(__m512 a, __m512 b, __m512 c) { return _mm512_fmaddsub_ps(a, b, c); }
-  // Returns (a, b, c, d, ...) as (b, a, d, c, ...), and as (a, a, b, b, ...). The masked form is
-  // used because the other form reads an undefined register, of which g++ 12 warns (GCC bug
-  // 105593).
-  AVX512 __m512 swap(__m512 v) { return _mm512_shuffle_ps(v, v, 0b10110001); }
-  AVX512 __m512 twice(__m512 v) {
-    const __m512i index = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
-    return _mm512_maskz_permutexvar_ps(all_lanes, index, v);
+struct Floats {
+  using Data = float;
+  using Real = float;
+  using Vector = __m512;
+  static constexpr std::int64_t lanes = 16;
+  static constexpr std::size_t registers = 32;
+
+  INLINE __mmask16 first(std::int64_t count) {
+    return static_cast<__mmask16>(count >= lanes ? 0xffffu : (1u << count) - 1u);
   }
+  INLINE Vector load(const float* from, std::int64_t count) {
+    Vector v = count == lanes ? _mm512_loadu_ps(from) : _mm512_maskz_loadu_ps(first(count), from);
+    __asm__("" : "+v"(v));  // else g++ loads it twice, for each of two products
+    return v;
+  }
+  INLINE void store(float* to, Vector v, std::int64_t count) {
+    count == lanes ? _mm512_storeu_ps(to, v) : _mm512_mask_storeu_ps(to, first(count), v);
+  }
+  INLINE void store_past(float* to, Vector v) { _mm512_stream_ps(to, v); }
+  INLINE Vector load_row(const float* from, std::int64_t count) { return load(from, count); }
+  INLINE Vector load_row_twice(const float* from, std::int64_t count) {
+    const __m512i index = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+    return _mm512_permutexvar_ps(index, _mm512_maskz_loadu_ps(first(count), from));
+  }
+  INLINE Vector swap(Vector v) { return _mm512_permute_ps(v, 0b10110001); }
+  INLINE Vector all(float v) { return _mm512_set1_ps(v); }
+  INLINE Vector mul(Vector a, Vector b) { return _mm512_mul_ps(a, b); }
+  INLINE Vector mul_add(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }
+  INLINE Vector mul_sub(Vector a, Vector b, Vector c) { return _mm512_fmsub_ps(a, b, c); }
+  INLINE Vector alternate(float a, float b) { return _mm512_mask_blend_ps(0xaaaa, all(a), all(b)); }
+
+  // For angles: 32-bit integers in the lanes.
+  INLINE __m512i phases(const std::uint32_t* high, const std::uint32_t* low,
+                        std::int64_t position) {
+    const __m512i m = _mm512_set1_epi32(static_cast<std::int32_t>(position));
+    const __m512i l = _mm512_loadu_si512(low);
+    const __m512i even = _mm512_srli_epi64(_mm512_mul_epu32(l, m), 32);
+    const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(l, 32), m);
+    const __m512i carry = _mm512_mask_blend_epi32(0xaaaa, even, odd);
+    const __m512i sum = _mm512_add_epi32(carry, _mm512_mullo_epi32(_mm512_loadu_si512(high), m));
+    // The upper half of a negative position is -1.
+    return position < 0 ? _mm512_sub_epi32(sum, l) : sum;
+  }
+  INLINE __m512i plus(__m512i v, std::uint32_t by) {
+    return _mm512_add_epi32(v, _mm512_set1_epi32(static_cast<std::int32_t>(by)));
+  }
+  template <int bits>
+  INLINE __m512i left(__m512i v) {
+    return _mm512_slli_epi32(v, bits);
+  }
+  INLINE Vector signed_numbers(__m512i v) { return _mm512_cvtepi32_ps(v); }
+  // a where the upper bit is set, else b; and v negated where it is set.
+  INLINE Vector where(__m512i bits, Vector a, Vector b) {
+    return _mm512_mask_blend_ps(_mm512_cmplt_epi32_mask(bits, _mm512_setzero_si512()), b, a);
+  }
+  INLINE Vector flip(Vector v, __m512i bits) {
+    const __m512i sign = _mm512_and_si512(bits, _mm512_set1_epi32(INT32_MIN));
+    return _mm512_castsi512_ps(_mm512_xor_si512(_mm512_castps_si512(v), sign));
+  }
+  INLINE void store_all(float* to, Vector v) { _mm512_storeu_ps(to, v); }
 };
 
 struct Doubles {
+  using Data = double;
   using Real = double;
-  using Mask = __mmask8;
+  using Vector = __m512d;
   static constexpr std::int64_t lanes = 8;
-  static constexpr Mask all_lanes = 0xff;
+  static constexpr std::size_t registers = 32;
 
-  AVX512 __m512d load(Mask m, const double* from) { return _mm512_maskz_loadu_pd(m, from); }
-  AVX512 void store(Mask m, double* to, __m512d v) { _mm512_mask_storeu_pd(to, m, v); }
-  AVX512 __m512d all(double v) { return _mm512_set1_pd(v); }
-  AVX512 __m512d mul(__m512d a, __m512d b) { return _mm512_mul_pd(a, b); }
-  AVX512 __m512d mul_add(__m512d a, __m512d b, __m512d c) { return _mm512_fmadd_pd(a, b, c); }
-  AVX512 __m512d mul_sub(__m512d a, __m512d b, __m512d c) { return _mm512_fmsub_pd(a, b, c); }
-  AVX512 __m512d mul_turn(__m512d a, __m512d b, __m512d c) { return _mm512_fmaddsub_pd(a, b, c); }
-  AVX512 __m512d swap(__m512d v) { return _mm512_shuffle_pd(v, v, 0b01010101); }
-  AVX512 __m512d twice(__m512d v) {
-    return _mm512_maskz_permutexvar_pd(all_lanes, _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3), v);
+  INLINE __mmask8 first(std::int64_t count) {
+    return static_cast<__mmask8>(count >= lanes ? 0xffu : (1u << count) - 1u);
+  }
+  INLINE Vector load(const double* from, std::int64_t count) {
+    return count == lanes ? _mm512_loadu_pd(from) : _mm512_maskz_loadu_pd(first(count), from);
+  }
+  INLINE void store(double* to, Vector v, std::int64_t count) {
+    count == lanes ? _mm512_storeu_pd(to, v) : _mm512_mask_storeu_pd(to, first(count), v);
+  }
+  INLINE void store_past(double* to, Vector v) { _mm512_stream_pd(to, v); }
+  INLINE Vector load_row(const double* from, std::int64_t count) { return load(from, count); }
+  INLINE Vector load_row_twice(const double* from, std::int64_t count) {
+    return _mm512_permutexvar_pd(_mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3),
+                                 _mm512_maskz_loadu_pd(first(count), from));
+  }
+  INLINE Vector swap(Vector v) { return _mm512_permute_pd(v, 0b01010101); }
+  INLINE Vector all(double v) { return _mm512_set1_pd(v); }
+  INLINE Vector mul(Vector a, Vector b) { return _mm512_mul_pd(a, b); }
+  INLINE Vector mul_add(Vector a, Vector b, Vector c) { return _mm512_fmadd_pd(a, b, c); }
+  INLINE Vector mul_sub(Vector a, Vector b, Vector c) { return _mm512_fmsub_pd(a, b, c); }
+  INLINE Vector alternate(double a, double b) { return _mm512_mask_blend_pd(0xaa, all(a), all(b)); }
+};
+
+// f16 is widened and narrowed by one instruction each.
+struct F16s : Floats {
+  using Data = F16;
+  INLINE Vector load(const F16* from, std::int64_t count) {
+    const Cut<32> cut(from, 2 * count);
+    return _mm512_cvtph_ps(_mm256_loadu_si256(cut.template at<__m256i>()));
+  }
+  INLINE void store(F16* to, Vector v, std::int64_t count) {
+    const __m256i narrow = _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT);
+    if (count == lanes)
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), narrow);
+    else
+      std::memcpy(static_cast<void*>(to), &narrow, static_cast<std::size_t>(2 * count));
+  }
+  INLINE void store_past(F16* to, Vector v) {
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to),
+                        _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
   }
 };
 
-// The mask of the first `count` lanes, or of all lanes if `count` is larger.
-template <class Ops>
-AVX512 typename Ops::Mask first(std::int64_t count) {
-  return static_cast<typename Ops::Mask>((1u << std::min(count, Ops::lanes)) - 1u);
-}
-
-template <class Ops>
-[[gnu::target("avx512f"), gnu::noinline]] void rotate_half_split(
-    const Head<typename Ops::Real>& head, std::int64_t half, typename Ops::Real scale,
-    typename Ops::Real sign) {
-  const auto a = Ops::all(scale), direction = Ops::all(sign);
-  for (std::int64_t i = 0; i < half; i += Ops::lanes) {
-    const auto m = first<Ops>(half - i);
-    const auto c = Ops::load(m, head.cos + i);
-    const auto s = Ops::mul(direction, Ops::load(m, head.sin + i));
-    const auto x1 = Ops::load(m, head.in + i), x2 = Ops::load(m, head.in + half + i);
-    Ops::store(m, head.out + i, Ops::mul(a, Ops::mul_sub(x1, c, Ops::mul(x2, s))));
-    Ops::store(m, head.out + half + i, Ops::mul(a, Ops::mul_add(x2, c, Ops::mul(x1, s))));
+// The operations on 32 bits that vectors of bf16 are made of (vector_bf16.inc).
+struct Words {
+  using Bits = __m512i;
+  INLINE Bits load(const void* from) { return _mm512_loadu_si512(from); }
+  INLINE void store(void* to, Bits v) { _mm512_storeu_si512(to, v); }
+  INLINE void store_past(void* to, Bits v) { _mm512_stream_si512(static_cast<__m512i*>(to), v); }
+  INLINE Bits all(std::uint32_t v) { return _mm512_set1_epi32(static_cast<std::int32_t>(v)); }
+  INLINE Bits plus(Bits a, Bits b) { return _mm512_add_epi32(a, b); }
+  INLINE Bits both(Bits a, Bits b) { return _mm512_and_si512(a, b); }
+  INLINE Bits any(Bits a, Bits b) { return _mm512_or_si512(a, b); }
+  // To nearest of the upper halves, ties to even: adds half of what is cut off, less 1 unless the
+  // last bit kept is odd.
+  INLINE Bits rounded(Bits v) {
+    const __mmask16 odd = _mm512_test_epi32_mask(v, all(0x10000));
+    return plus(v, _mm512_mask_blend_epi32(odd, all(0x7fff), all(0x8000)));
   }
-}
-
-template <class Ops>
-[[gnu::target("avx512f"), gnu::noinline]] void rotate_interleaved(
-    const Head<typename Ops::Real>& head, std::int64_t half, typename Ops::Real scale,
-    typename Ops::Real sign) {
-  const auto a = Ops::all(scale), direction = Ops::all(sign);
-  constexpr std::int64_t pairs = Ops::lanes / 2;
-  for (std::int64_t i = 0; i < half; i += pairs) {
-    const std::int64_t count = std::min(pairs, half - i);
-    const auto row = first<Ops>(count), m = first<Ops>(2 * count);
-    const auto c = Ops::twice(Ops::load(row, head.cos + i));
-    const auto s = Ops::mul(direction, Ops::twice(Ops::load(row, head.sin + i)));
-    const auto x = Ops::load(m, head.in + 2 * i);
-    const auto y = Ops::mul_turn(x, c, Ops::mul(Ops::swap(x), s));
-    Ops::store(m, head.out + 2 * i, Ops::mul(a, y));
+  INLINE Bits up(Bits v) { return _mm512_slli_epi32(v, 16); }
+  INLINE Bits down(Bits v) { return _mm512_srli_epi32(v, 16); }
+  INLINE Bits bits(__m512 v) { return _mm512_castps_si512(v); }
+  INLINE __m512 number(Bits v) { return _mm512_castsi512_ps(v); }
+  // The even and the odd ones of the numbers of two vectors.
+  INLINE void apart(__m512 a, __m512 b, __m512& even, __m512& odd) {
+    const __m512i order =
+        _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    even = _mm512_permutex2var_ps(a, order, b);
+    odd = _mm512_permutex2var_ps(a, _mm512_add_epi32(order, _mm512_set1_epi32(1)), b);
   }
-}
+};
 
-template <class Ops>
-void rotate(const rope_problem& p, const rope_operands& o) {
-  rotate_each_head<typename Ops::Real>(
-      p, o, p.pairing == ROPE_INTERLEAVED ? rotate_interleaved<Ops> : rotate_half_split<Ops>);
-}
+#include "kernels/common/vector_apply.inc"
 
-const RegisteredKernel registered{{
-    .name = "avx512",
-    .summary = "512-bit vectors with masks and fused multiply-add",
-    .source = "this project",
-    .cpu_features = "avx512f",
-    .flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT,
-    .supports = supports_table,
-    .apply = apply_to_floats<rotate<Floats>, rotate<Doubles>>,
-}};
+}  // namespace
+}  // namespace ropewalk
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC diagnostic pop
+#pragma GCC pop_options
+#endif
+
+namespace ropewalk {
+namespace {
+
+const RegisteredKernel given_table{vector_table_kernel(
+    "avx512", "512-bit vectors, angles from a table", "avx512f", rotate_by_table)};
+const RegisteredKernel own_angles{
+    vector_phase_kernel("avx512_phase", "512-bit vectors, own angles by a 32-bit integer phase",
+                        "avx512f", rotate_by_phase)};
 
 }  // namespace
 }  // namespace ropewalk

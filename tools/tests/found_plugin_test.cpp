@@ -162,8 +162,9 @@ TEST_F(Beside, BaselinesAreTimedByRunAndBenchWithCompilerAndFlags) {
     EXPECT_TRUE(contains(rows, row + " loop, built by " + command)) << rows;
     EXPECT_TRUE(contains(report, "| `" + name + "` (`ropewalk_baselines_")) << report;
     EXPECT_TRUE(contains(report, " -O3 -march=native` |")) << report;
-    if (contains(run("list --json --kernel " + name).out, "sse4_2,avx,"))
+    if (contains(run("list --json --kernel " + name).out, "sse4_2,avx,")) {
       EXPECT_TRUE(contains(old.out, "SKIPPED " + name + ": this machine has no avx\n")) << old.out;
+    }
   }
   EXPECT_EQ(run("bench --no-baselines" + few).code, 2);
   const Result verify = run("verify --kernel '*_plain'");

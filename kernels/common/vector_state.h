@@ -1,0 +1,88 @@
+// What the vector kernels keep from prepare to release, and what they say of themselves.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "kernels/api/kernel.h"
+#include "kernels/common/integer_phase.h"
+#include "kernels/common/reach.h"
+
+namespace ropewalk {
+
+/// The turn fractions of all pairs as two halves of 32 bits. Rows of pairs are filled up with zeros
+/// to a multiple of 16, so a vector reads no less.
+struct HalvedFractions {
+  std::vector<std::uint32_t> high, low;
+};
+
+struct VectorState {
+  Reach reach = Reach::near;
+  HalvedFractions fractions;  ///< none if angles come from a table
+};
+
+inline std::int64_t padded_pairs(const rope_problem& p) {
+  constexpr std::int64_t widest = 16;
+  return (p.rotary_dim / 2 + widest - 1) / widest * widest;
+}
+
+inline std::int32_t prepare_vectors(const rope_problem* p, void** state) {
+  try {
+    auto made = std::make_unique<VectorState>();
+    made->reach = reach_of(*p);
+    if (p->angle_source == ROPE_ANGLES_INV_FREQ) {
+      const auto padded = static_cast<std::size_t>(padded_pairs(*p));
+      made->fractions.high.resize(padded);
+      made->fractions.low.resize(padded);
+      for (std::int64_t i = 0; i < p->rotary_dim / 2; ++i) {
+        const TurnFraction fraction = turn_fraction(p->inv_freq[i]);
+        made->fractions.high[static_cast<std::size_t>(i)] =
+            static_cast<std::uint32_t>(fraction >> 32);
+        made->fractions.low[static_cast<std::size_t>(i)] = static_cast<std::uint32_t>(fraction);
+      }
+    }
+    *state = made.release();
+    return ROPE_OK;
+  } catch (const std::bad_alloc&) {
+    return ROPE_FAILED;
+  }
+}
+
+using VectorApply = decltype(rope_kernel::apply);
+
+/// A kernel of one vector width with a table. Its arithmetic promises equal bits on every path.
+inline KernelInfo vector_table_kernel(const char* name, const char* summary,
+                                      const char* cpu_features, VectorApply apply) {
+  KernelInfo k;
+  k.name = name;
+  k.summary = summary;
+  k.source = "this project";
+  k.cpu_features = cpu_features;
+  k.flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT;
+  k.supports = [](const rope_problem* p, const char** reason) {
+    return supports_data(*p, ROPE_ANGLES_TABLE, p->tensor[0].in_dtype, reason);
+  };
+  k.prepare = prepare_vectors;
+  k.apply = apply;
+  k.release = [](void* state) { delete static_cast<VectorState*>(state); };
+  return k;
+}
+
+/// The same with angles of its own, made in f32: a row of cos and one of sin in the workspace.
+inline KernelInfo vector_phase_kernel(const char* name, const char* summary,
+                                      const char* cpu_features, VectorApply apply) {
+  KernelInfo k = vector_table_kernel(name, summary, cpu_features, apply);
+  k.angle_contract = ROPE_CONTRACT_EXACT;
+  k.supports = [](const rope_problem* p, const char** reason) {
+    const std::int32_t dtype = p->tensor[0].in_dtype;
+    if (dtype == ROPE_F64) return refuse(reason, "only f32, f16 and bf16 data");
+    return supports_data(*p, ROPE_ANGLES_INV_FREQ, dtype, reason);
+  };
+  k.workspace_bytes = [](const rope_problem* p) {
+    return 2 * static_cast<std::size_t>(padded_pairs(*p)) * sizeof(float);
+  };
+  return k;
+}
+
+}  // namespace ropewalk
