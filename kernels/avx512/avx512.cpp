@@ -98,7 +98,9 @@ struct Doubles {
     return static_cast<__mmask8>(count >= lanes ? 0xffu : (1u << count) - 1u);
   }
   INLINE Vector load(const double* from, std::int64_t count) {
-    return count == lanes ? _mm512_loadu_pd(from) : _mm512_maskz_loadu_pd(first(count), from);
+    Vector v = count == lanes ? _mm512_loadu_pd(from) : _mm512_maskz_loadu_pd(first(count), from);
+    __asm__("" : "+v"(v));
+    return v;
   }
   INLINE void store(double* to, Vector v, std::int64_t count) {
     count == lanes ? _mm512_storeu_pd(to, v) : _mm512_mask_storeu_pd(to, first(count), v);

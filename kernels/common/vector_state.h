@@ -1,5 +1,6 @@
 // What the vector kernels keep from prepare to release, and what they say of themselves.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -49,6 +50,18 @@ inline std::int32_t prepare_vectors(const rope_problem* p, void** state) {
   }
 }
 
+/// The scale is multiplied into cos and sin. Where a product could be subnormal, it would lose more
+/// than the bound allows (bounds::underflow).
+inline std::int32_t supports_vectors(const rope_problem& p, std::int32_t angles,
+                                     const char** reason) {
+  const std::int32_t dtype = p.tensor[0].in_dtype;
+  if (!is_floating(dtype)) return refuse(reason, "only floating-point data");
+  const Format& real = data_type(data_type(Dtype{dtype}).computed_in).format;
+  if (std::abs(scale_of(p)) < real.normal / real.u)
+    return refuse(reason, "no attention_scale that makes cos and sin subnormal");
+  return supports_data(p, angles, dtype, reason);
+}
+
 using VectorApply = decltype(rope_kernel::apply);
 
 /// A kernel of one vector width with a table. Its arithmetic promises equal bits on every path.
@@ -61,7 +74,7 @@ inline KernelInfo vector_table_kernel(const char* name, const char* summary,
   k.cpu_features = cpu_features;
   k.flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE | ROPE_BITWISE_INVARIANT;
   k.supports = [](const rope_problem* p, const char** reason) {
-    return supports_data(*p, ROPE_ANGLES_TABLE, p->tensor[0].in_dtype, reason);
+    return supports_vectors(*p, ROPE_ANGLES_TABLE, reason);
   };
   k.prepare = prepare_vectors;
   k.apply = apply;
@@ -77,7 +90,7 @@ inline KernelInfo vector_phase_kernel(const char* name, const char* summary,
   k.supports = [](const rope_problem* p, const char** reason) {
     const std::int32_t dtype = p->tensor[0].in_dtype;
     if (dtype == ROPE_F64) return refuse(reason, "only f32, f16 and bf16 data");
-    return supports_data(*p, ROPE_ANGLES_INV_FREQ, dtype, reason);
+    return supports_vectors(*p, ROPE_ANGLES_INV_FREQ, reason);
   };
   k.workspace_bytes = [](const rope_problem* p) {
     return 2 * static_cast<std::size_t>(padded_pairs(*p)) * sizeof(float);
