@@ -1,6 +1,7 @@
 // AVX-512: vectors of 512 bits, with a table (`avx512`) or with angles of its own (`avx512_phase`).
 // Every load and store of f32 and f64 that may be cut is masked, so the pairs left over at the end
 // of a head take the same arithmetic as the others, and a pair's bits do not depend on its place.
+// What was tried, and what it gave: docs/decisions/0051 and docs/vector-kernels.md.
 #include <immintrin.h>
 
 #include <algorithm>
