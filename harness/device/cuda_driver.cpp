@@ -46,6 +46,15 @@ std::string find_all(void* library, Driver& d) {
   symbols.find(d.MemsetD8Async, "cuMemsetD8Async");
   symbols.find(d.StreamCreate, "cuStreamCreate");
   symbols.find(d.StreamSynchronize, "cuStreamSynchronize");
+  symbols.find(d.EventCreate, "cuEventCreate");
+  symbols.find(d.EventRecord, "cuEventRecord");
+  symbols.find(d.EventSynchronize, "cuEventSynchronize");
+  symbols.find(d.EventElapsedTime, "cuEventElapsedTime");
+  symbols.find(d.EventDestroy, "cuEventDestroy_v2");
+  symbols.find(d.ModuleLoadDataEx, "cuModuleLoadDataEx");
+  symbols.find(d.ModuleGetFunction, "cuModuleGetFunction");
+  symbols.find(d.ModuleUnload, "cuModuleUnload");
+  symbols.find(d.LaunchKernel, "cuLaunchKernel");
   symbols.find(d.StreamBeginCapture, "cuStreamBeginCapture_v2");
   symbols.find(d.StreamEndCapture, "cuStreamEndCapture");
   symbols.find(d.GraphGetNodes, "cuGraphGetNodes");

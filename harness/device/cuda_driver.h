@@ -5,6 +5,7 @@
 // are less than a package, and Debian's libffmpeg-nvenc-dev has no graphs.
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <string>
 
 namespace ropewalk::harness::cuda {
@@ -17,13 +18,22 @@ using StreamHandle = struct StreamTag*;
 using GraphHandle = struct GraphTag*;
 using GraphNodeHandle = struct GraphNodeTag*;
 using GraphExecHandle = struct GraphExecTag*;
+using EventHandle = struct EventTag*;
+using ModuleHandle = struct ModuleTag*;
+using FunctionHandle = struct FunctionTag*;
+
+/// A handle with the driver's function that gives it back.
+template <class Tag>
+using Owned = std::unique_ptr<Tag, Result (*)(Tag*)>;
 
 inline constexpr Result success = 0, out_of_memory = 2, no_device = 100;
+inline constexpr Result capture_unsupported = 900;  ///< also what waits while a stream is captured
 inline constexpr unsigned context_waits_by_blocking = 4;    ///< CU_CTX_SCHED_BLOCKING_SYNC
 inline constexpr unsigned stream_non_blocking = 1;          ///< CU_STREAM_NON_BLOCKING
 inline constexpr int node_allocates = 10, node_frees = 11;  ///< CUgraphNodeType
 inline constexpr int capture_global = 0;                    ///< CU_STREAM_CAPTURE_MODE_GLOBAL
-inline constexpr int capability_major = 75, capability_minor = 76;  ///< CUdevice_attribute
+inline constexpr int multiprocessor_count = 16, l2_cache_bytes = 38;  ///< CUdevice_attribute
+inline constexpr int capability_major = 75, capability_minor = 76;    ///< CUdevice_attribute
 /// Graphs as they are used here need the driver of CUDA 11.4.
 inline constexpr int oldest_version = 11040;
 
@@ -52,6 +62,19 @@ struct Driver {
                           StreamHandle stream);
   Result (*StreamCreate)(StreamHandle* stream, unsigned flags);
   Result (*StreamSynchronize)(StreamHandle stream);
+  Result (*EventCreate)(EventHandle* event, unsigned flags);
+  Result (*EventRecord)(EventHandle event, StreamHandle stream);
+  Result (*EventSynchronize)(EventHandle event);
+  Result (*EventElapsedTime)(float* ms, EventHandle from, EventHandle to);
+  Result (*EventDestroy)(EventHandle event);  // _v2
+  Result (*ModuleLoadDataEx)(ModuleHandle* module, const void* image, unsigned options,
+                             const int* names, void** values);
+  Result (*ModuleGetFunction)(FunctionHandle* function, ModuleHandle module, const char* name);
+  Result (*ModuleUnload)(ModuleHandle module);
+  Result (*LaunchKernel)(FunctionHandle function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                         unsigned block_x, unsigned block_y, unsigned block_z,
+                         unsigned shared_bytes, StreamHandle stream, void** parameters,
+                         void** extra);
   Result (*StreamBeginCapture)(StreamHandle stream, int mode);  // _v2
   Result (*StreamEndCapture)(StreamHandle stream, GraphHandle* graph);
   Result (*GraphGetNodes)(GraphHandle graph, GraphNodeHandle* nodes, std::size_t* count);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/system/signal_name.h"
+#include "harness/device/captured_graph.h"
 #include "harness/process/step_failed.h"
 #include "harness/process/time_limits.h"
 
@@ -79,8 +80,11 @@ std::string Device::open_first() {
   };
   Result error = d.DeviceGet(&device, 0);
   if (error == success) error = d.DeviceGetName(name, sizeof name - 1, device);
-  if (error == success) error = d.DeviceGetAttribute(&major, capability_major, device);
-  if (error == success) error = d.DeviceGetAttribute(&minor, capability_minor, device);
+  for (const auto& [attribute, value] : {std::pair{capability_major, &major},
+                                         {capability_minor, &minor},
+                                         {multiprocessor_count, &multiprocessors_},
+                                         {l2_cache_bytes, &l2_bytes_}})
+    if (error == success) error = d.DeviceGetAttribute(value, attribute, device);
   if (error != success) return fail(error);
   name_ = name;
   capability_ = 10 * major + minor;
@@ -89,6 +93,9 @@ std::string Device::open_first() {
   if (error == success) error = d.CtxSetCurrent(context_);
   if (error == success) error = d.StreamCreate(&copies_, stream_non_blocking);
   if (error != success) return fail(error);
+  error = d.StreamBeginCapture(copies_, capture_global);
+  if (error == success) error = CapturedGraph(d, copies_).ended();
+  if (error != success) return "the CUDA driver captures no graphs: " + error_text(d, error);
   try {
     const DeviceAddress first = allocate(64);
     if (first == 0) return "the CUDA device has no memory left";
@@ -103,8 +110,9 @@ std::string Device::open_first() {
 void Device::check(Result result, const char* when) {
   if (result == success) return;
   const std::string text = fmt::format("{} {}", error_text(driver_, result), when);
-  // Only an error that stays ends the context.
-  if (driver_.CtxSynchronize() != success) lost_ = true;
+  // Only an error that stays ends the context. A capture that is not ended refuses the wait.
+  const Result state = driver_.CtxSynchronize();
+  if (state != success && state != capture_unsupported) lost_ = true;
   throw StepFailed{protocol::Status::failed, text, lost_};
 }
 

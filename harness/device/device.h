@@ -13,9 +13,10 @@ namespace ropewalk::harness {
 class Device {
  public:
   /// Opens the first device. Returns NULL and says in `why` what is missing: the driver's library,
-  /// a device, or a driver that is new enough. The driver is first tried in a process of its own,
-  /// as it may end the process or hang. One allocation and one copy are made, so that the threads
-  /// and descriptors of the driver are there before the worker notes what its process looks like.
+  /// a device, graphs, or a driver that is new enough. The driver is first tried in a process of
+  /// its own, as it may end the process or hang. One allocation and one copy are made, so that the
+  /// threads and descriptors of the driver are there before the worker notes what its process looks
+  /// like.
   static std::unique_ptr<Device> open(std::string& why);
 
   Device(const Device&) = delete;
@@ -23,6 +24,8 @@ class Device {
 
   const std::string& name() const { return name_; }  ///< as the driver tells it
   int capability() const { return capability_; }     ///< 90: compute capability 9.0
+  int multiprocessors() const { return multiprocessors_; }
+  int l2_bytes() const { return l2_bytes_; }
   const cuda::Driver& driver() const { return driver_; }
 
   /// Throws StepFailed if a function of the driver failed. `when` is like "in apply".
@@ -59,7 +62,7 @@ class Device {
   cuda::ContextHandle context_ = nullptr;
   cuda::StreamHandle copies_ = nullptr;
   std::string name_;
-  int capability_ = 0;
+  int capability_ = 0, multiprocessors_ = 0, l2_bytes_ = 0;
   std::atomic<bool> lost_{false};  // any thread may meet the error
 };
 

@@ -287,11 +287,7 @@ std::vector<DeviceMemory::Bytes> DeviceMemory::outputs() {
 void DeviceMemory::launch_graph(cuda::StreamHandle stream) {
   const cuda::Driver& d = device_.driver();
   CapturedGraph captured(d, std::exchange(captured_, nullptr));
-  if (captured.ended() != cuda::success)
-    throw StepFailed{
-        Status::failed,
-        fmt::format("apply cannot be captured into a graph: {}", error_text(d, captured.ended())),
-        true};
+  captured.check("apply");
   if (captured.allocates()) fail("apply allocates device memory, by work on its stream");
   device_.wait_for_all(in_apply);
   const cuda::GraphExecHandle exec = captured.exec(device_);

@@ -91,18 +91,26 @@ StandInAnswer copy_now(const Work& work) {
 }  // namespace
 
 const char* setting(std::string_view word) {
-  static std::map<std::string, std::string, std::less<>> words = [] {
-    std::map<std::string, std::string, std::less<>> found;
-    const char* list = std::getenv("ROPEWALK_STANDIN");
-    std::string_view rest = list != nullptr ? list : "";
+  struct Settings {
+    std::mutex lock;
+    std::string list;
+    std::map<std::string, std::string, std::less<>> words;
+  };
+  static auto* const settings = new Settings;  // never destroyed, as kernels may call at exit
+  const std::lock_guard held(settings->lock);
+  auto& words = settings->words;
+  const char* now = std::getenv("ROPEWALK_STANDIN");
+  if (settings->list != (now != nullptr ? now : "")) {
+    settings->list = now != nullptr ? now : "";
+    words.clear();
+    std::string_view rest = settings->list;
     while (!rest.empty()) {
       const std::string_view one = rest.substr(0, rest.find(','));
       rest.remove_prefix(std::min(one.size() + 1, rest.size()));
       const std::size_t equals = std::min(one.find('='), one.size());
-      found[std::string(one.substr(0, equals))] = one.substr(std::min(equals + 1, one.size()));
+      words[std::string(one.substr(0, equals))] = one.substr(std::min(equals + 1, one.size()));
     }
-    return found;
-  }();
+  }
   const auto at = words.find(word);
   return at == words.end() ? nullptr : at->second.c_str();
 }
@@ -127,6 +135,9 @@ StandInAnswer put(Stream* on, Work work) {
   Stream& stream = stream_of(on);
   if (stream.capture == nullptr) {
     stream.work.push_back(std::move(work));
+  } else if (setting("cannot_capture") != nullptr) {
+    stream.capture->is_spoiled = true;
+    return capture_unsupported;
   } else {
     stream.capture->work.push_back(std::move(work));
     stream.capture->unjoined.insert(&stream);
@@ -144,7 +155,11 @@ StandInAnswer drain(std::unique_lock<std::mutex>& held, Stream& stream) {
     const Work work = std::move(stream.work.front());
     stream.work.pop_front();
     if (work.awaited != nullptr) {
-      if (!*work.awaited) drain(held, *work.other);
+      if (!work.awaited->is_reached) drain(held, *work.other);
+      continue;
+    }
+    if (work.reached != nullptr) {
+      *work.reached = {true, std::chrono::steady_clock::now()};
       continue;
     }
     if (work.copy != nullptr) {

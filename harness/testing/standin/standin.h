@@ -1,15 +1,20 @@
 // A stand-in for the CUDA driver, so that the device path of the worker is judged on a machine
-// without a device. standin_api.cpp has the functions of harness/device/cuda_driver.h, events, and
+// without a device. standin_api.cpp has the functions of harness/device/cuda_driver.h, and
 // cuLaunchHostFunc, by which the kernels of the tests put their work on a stream.
+// standin_modules.cpp has modules, whose functions are functions of the host.
 //
 // - Device memory is host memory between forbidden pages. It can be touched only while work of a
 //   stream runs, so an entry that reads it is a fault.
 // - A stream runs nothing before somebody waits for it, so work that was forgotten stays undone.
 // - A fault in the work of a stream is the error of an illegal address, which stays.
+// - An event has the time of the host's clock at which its stream reached it.
 //
 // ROPEWALK_STANDIN in the environment is a list of words, separated by commas: no_device,
-// old_driver, dies_in_init, exits_in_init, vanishes=N (after N waits), memory=BYTES, capability=75.
+// old_driver, dies_in_init, exits_in_init, vanishes=N (after N waits), memory=BYTES, capability=75,
+// l2=BYTES, multiprocessors=N, no_graphs (no capture begins), cannot_capture (a capture is spoiled
+// by all that is put on its stream).
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <cstddef>
@@ -28,6 +33,12 @@ using Address = unsigned long long;
 
 struct Stream;
 
+// When a stream reached an event.
+struct Moment {
+  bool is_reached = false;
+  std::chrono::steady_clock::time_point at;
+};
+
 // What a stream runs. What a kernel put there may touch all blocks. A copy has no function and
 // touches `bytes` of one block. Work that waits for an event runs what lies on another stream
 // before the event.
@@ -36,8 +47,9 @@ struct Work {
   std::function<void(std::byte*)> copy = nullptr;
   Address device = 0;
   std::size_t bytes = 0;
-  std::shared_ptr<const bool> awaited = nullptr;
+  std::shared_ptr<const Moment> awaited = nullptr;
   Stream* other = nullptr;
+  std::shared_ptr<Moment> reached = nullptr;
   bool allocates = false;
 };
 
@@ -54,10 +66,14 @@ enum StandInAnswer : int {
   out_of_memory = 2,
   no_device = 100,
   invalid_handle = 400,
+  not_found = 500,
+  not_ready = 600,
   illegal_address = 700,
+  not_supported = 801,
   capture_unsupported = 900,
   capture_invalidated = 901,
   capture_unjoined = 904,
+  captured_event = 907,
   unknown = 999
 };
 
@@ -77,7 +93,7 @@ struct Stream {
 
 struct Event {
   Stream* stream = nullptr;
-  std::shared_ptr<bool> is_done;
+  std::shared_ptr<Moment> moment;
   std::shared_ptr<Capture> capture;
 };
 
@@ -108,7 +124,8 @@ struct StandIn {
 
 StandIn& stand_in();
 
-/// The value of a word in ROPEWALK_STANDIN, or "" if the word stands alone, or NULL.
+/// The value of a word in ROPEWALK_STANDIN, or "" if the word stands alone, or NULL. It holds until
+/// the variable has changed.
 const char* setting(std::string_view word);
 std::size_t number(std::string_view word, std::size_t otherwise);
 std::size_t page();

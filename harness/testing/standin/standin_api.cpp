@@ -67,8 +67,13 @@ StandInAnswer cuDeviceGetName(char* name, int bytes, int) {
   return success;
 }
 StandInAnswer cuDeviceGetAttribute(int* value, int attribute, int) {
-  const int capability = static_cast<int>(number("capability", 90));
-  *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : 0;
+  const std::size_t capability = number("capability", 90);
+  const std::map<int, std::size_t> values{{16, number("multiprocessors", 4)},
+                                          {38, number("l2", std::size_t{1} << 20)},
+                                          {75, capability / 10},
+                                          {76, capability % 10}};
+  const auto at = values.find(attribute);
+  *value = at == values.end() ? 0 : static_cast<int>(at->second);
   return success;
 }
 StandInAnswer cuDevicePrimaryCtxSetFlags_v2(int, unsigned) {
@@ -155,6 +160,7 @@ StandInAnswer cuStreamSynchronize(Stream* stream) {
 StandInAnswer cuStreamBeginCapture_v2(Stream* stream, int) {
   const std::lock_guard held(stand_in().lock);
   if (reinterpret_cast<std::uintptr_t>(stream) <= 2) return capture_unsupported;
+  if (setting("no_graphs") != nullptr) return not_supported;
   if (stream->capture != nullptr) return invalid_value;
   stream->capture = std::make_shared<Capture>();
   return success;
@@ -183,10 +189,27 @@ StandInAnswer cuEventDestroy_v2(Event* event) {
 StandInAnswer cuEventRecord(Event* event, Stream* stream) {
   {
     const std::lock_guard held(stand_in().lock);
-    *event = {&stream_of(stream), std::make_shared<bool>(false), stream_of(stream).capture};
+    *event = {&stream_of(stream), std::make_shared<Moment>(), stream_of(stream).capture};
     if (event->capture != nullptr) return success;
   }
-  return put(stream, {[done = event->is_done] { *done = true; }});
+  Work work;
+  work.reached = event->moment;
+  return put(stream, std::move(work));
+}
+StandInAnswer cuEventSynchronize(Event* event) {
+  std::unique_lock held(stand_in().lock);
+  if (const StandInAnswer refused = begin_wait(); refused != success) return refused;
+  if (event->capture != nullptr) return captured_event;
+  return event->stream == nullptr ? success : drain(held, *event->stream);
+}
+StandInAnswer cuEventElapsedTime(float* ms, Event* from, Event* to) {
+  const std::lock_guard held(stand_in().lock);
+  if (stand_in().sticky != success) return stand_in().sticky;
+  if (from->stream == nullptr || to->stream == nullptr) return invalid_handle;
+  if (from->capture != nullptr || to->capture != nullptr) return captured_event;
+  if (!from->moment->is_reached || !to->moment->is_reached) return not_ready;
+  *ms = std::chrono::duration<float, std::milli>(to->moment->at - from->moment->at).count();
+  return success;
 }
 StandInAnswer cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {
   {
@@ -200,7 +223,7 @@ StandInAnswer cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {
     }
   }
   Work work;
-  work.awaited = event->is_done;
+  work.awaited = event->moment;
   work.other = event->stream;
   return put(stream, std::move(work));
 }
@@ -216,6 +239,7 @@ StandInAnswer cuGraphNodeGetType(const Work* node, int* type) {
   return success;
 }
 StandInAnswer cuGraphInstantiateWithFlags(Graph** exec, Graph* graph, unsigned long long) {
+  if (graph == nullptr) return invalid_value;
   *exec = new Graph(*graph);
   return success;
 }
@@ -252,10 +276,14 @@ StandInAnswer cuGetErrorString(StandInAnswer error, const char** text) {
       {out_of_memory, "out of memory"},
       {no_device, "no CUDA-capable device is detected"},
       {invalid_handle, "invalid resource handle"},
+      {not_found, "named symbol not found"},
+      {not_ready, "device not ready"},
       {illegal_address, "an illegal memory access was encountered"},
+      {not_supported, "operation not supported"},
       {capture_unsupported, "operation not permitted when stream is capturing"},
       {capture_invalidated, "operation failed due to a previous error during capture"},
       {capture_unjoined, "capture was not ended in a state that joins all forked work"},
+      {captured_event, "operation not permitted on an event last recorded in a capturing stream"},
       {unknown, "unknown error"}};
   const auto at = texts.find(error);
   *text = at == texts.end() ? nullptr : at->second;
