@@ -19,7 +19,9 @@
 namespace ropewalk::bench {
 namespace {
 
-constexpr std::int64_t rows = 5, row_elements = 337, row_stride = 400;
+constexpr std::int64_t rows = 5, row_stride = 400, longest_row = 337;
+// Whole lines and parts of them, in long and in short rows of each type.
+constexpr std::int64_t row_lengths[] = {longest_row, 128, 64, 63, 24, 17, 8, 2, 1};
 
 template <class Real>
 std::vector<Real> numbers() {
@@ -28,8 +30,8 @@ std::vector<Real> numbers() {
   return out;
 }
 
-bool inside(std::size_t i) {
-  return static_cast<std::int64_t>(i) % row_stride < row_elements;
+bool inside(std::size_t i, std::int64_t length) {
+  return static_cast<std::int64_t>(i) % row_stride < length;
 }
 
 /// With the other sign; a 16-bit element is there as its bits.
@@ -42,31 +44,36 @@ Real turned(Real x) {
 }
 
 template <class Real>
-CeilingSpan span_of(const std::vector<Real>& in, std::vector<Real>& out, std::uint64_t flips) {
+CeilingSpan span_of(const std::vector<Real>& in, std::vector<Real>& out, std::uint64_t flips,
+                    std::int64_t length = longest_row) {
   constexpr std::int64_t bytes = sizeof(Real);
-  return {in.data(), out.data(), rows, row_elements * bytes, row_stride * bytes, flips};
+  return {in.data(), out.data(), rows, length * bytes, row_stride * bytes, flips};
 }
 
 template <class Real>
 void expect_updates(Dtype dtype) {
-  for (const CeilingLoop& loop : update_loops()) {
-    const std::vector<Real> before = numbers<Real>();
-    std::vector<Real> x = before;
-    loop.pass(span_of(x, x, sign_flips(dtype)));
-    for (std::size_t i = 0; i < x.size(); ++i)
-      ASSERT_EQ(x[i], inside(i) ? turned(before[i]) : before[i]) << loop.name << " at " << i;
-  }
+  for (const std::int64_t length : row_lengths)
+    for (const CeilingLoop& loop : update_loops()) {
+      const std::vector<Real> before = numbers<Real>();
+      std::vector<Real> x = before;
+      loop.pass(span_of(x, x, sign_flips(dtype), length));
+      for (std::size_t i = 0; i < x.size(); ++i)
+        ASSERT_EQ(x[i], inside(i, length) ? turned(before[i]) : before[i])
+            << loop.name << " at " << i << " of rows of " << length;
+    }
 }
 
 template <class Real>
 void expect_copies() {
-  for (const CeilingLoop& loop : copy_loops()) {
-    const std::vector<Real> in = numbers<Real>();
-    std::vector<Real> out(in.size());
-    loop.pass(span_of(in, out, 0));
-    for (std::size_t i = 0; i < out.size(); ++i)
-      ASSERT_EQ(out[i], inside(i) ? in[i] : Real(0)) << loop.name << " at " << i;
-  }
+  for (const std::int64_t length : row_lengths)
+    for (const CeilingLoop& loop : copy_loops()) {
+      const std::vector<Real> in = numbers<Real>();
+      std::vector<Real> out(in.size());
+      loop.pass(span_of(in, out, 0, length));
+      for (std::size_t i = 0; i < out.size(); ++i)
+        ASSERT_EQ(out[i], inside(i, length) ? in[i] : Real(0))
+            << loop.name << " at " << i << " of rows of " << length;
+    }
 }
 
 TEST(Ceilings, UpdatesTouchTheirElementsAndNoOther) {
