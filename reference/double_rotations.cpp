@@ -36,7 +36,7 @@ DoubleRotations::DoubleRotations(std::vector<double> inv_freq, bool f32_angle)
   far_sin_.resize(pairs);
 }
 
-// Rows of `count` multiples of `step`, all below those of the second level's last.
+// Fills [count, pairs]: row k has the rotations of position k * step.
 void DoubleRotations::fill_rows(std::int64_t step, std::size_t count, std::vector<double>& cos,
                                 std::vector<double>& sin) {
   const std::size_t pairs = inv_freq_.size();

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "kernels/api/kernel.h"
 #include "kernels/common/vector_state.h"
@@ -118,12 +119,27 @@ struct Doubles {
   INLINE Vector alternate(double a, double b) { return _mm256_setr_pd(a, b, a, b); }
 };
 
+// Up to 8 elements of 16 bits, the others zero. They come through registers: a vector that is
+// loaded behind shorter stores would wait for them.
+INLINE __m128i load_few(const void* memory, std::int64_t count) {
+  if (count >= 8) return _mm_loadu_si128(static_cast<const __m128i*>(memory));
+  const char* from = static_cast<const char*>(memory);
+  std::uint64_t low = 0, high = 0;
+  std::uint32_t two = 0;
+  std::uint16_t one = 0;
+  if ((count & 4) != 0) std::memcpy(&low, from, sizeof low), from += sizeof low;
+  if ((count & 2) != 0) std::memcpy(&two, from, sizeof two), from += sizeof two;
+  if ((count & 1) != 0) std::memcpy(&one, from, sizeof one);
+  high = two | std::uint64_t{one} << ((count & 2) != 0 ? 32 : 0);
+  if ((count & 4) == 0) std::swap(low, high);
+  return _mm_set_epi64x(static_cast<std::int64_t>(high), static_cast<std::int64_t>(low));
+}
+
 // f16 is widened and narrowed by one instruction each.
 struct F16s : Floats {
   using Data = F16;
   INLINE Vector load(const F16* from, std::int64_t count) {
-    const Cut<16> cut(from, 2 * count);
-    return _mm256_cvtph_ps(_mm_loadu_si128(cut.template at<__m128i>()));
+    return _mm256_cvtph_ps(load_few(from, count));
   }
   INLINE __m128i narrow(Vector v) { return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT); }
   INLINE void store(F16* to, Vector v, std::int64_t count) {
@@ -143,6 +159,15 @@ struct Words {
     return _mm256_loadu_si256(static_cast<const __m256i*>(from));
   }
   INLINE void store(void* to, Bits v) { _mm256_storeu_si256(static_cast<__m256i*>(to), v); }
+  // So many elements of 16 bits.
+  INLINE Bits load_part(const void* from, std::int64_t count) {
+    const auto* const second = static_cast<const __m128i*>(from) + 1;
+    return _mm256_set_m128i(count > 8 ? load_few(second, count - 8) : _mm_setzero_si128(),
+                            load_few(from, count));
+  }
+  INLINE void store_part(void* to, Bits v, std::int64_t count) {
+    std::memcpy(to, &v, static_cast<std::size_t>(2 * count));
+  }
   INLINE void store_past(void* to, Bits v) { _mm256_stream_si256(static_cast<__m256i*>(to), v); }
   INLINE Bits all(std::uint32_t v) { return _mm256_set1_epi32(static_cast<std::int32_t>(v)); }
   INLINE Bits plus(Bits a, Bits b) { return _mm256_add_epi32(a, b); }

@@ -1,6 +1,6 @@
 // AVX-512: vectors of 512 bits, with a table (`avx512`) or with angles of its own (`avx512_phase`).
-// Every load and store of f32 and f64 that may be cut is masked, so the pairs left over at the end
-// of a head take the same arithmetic as the others, and a pair's bits do not depend on its place.
+// Every load and store that may be cut is masked, so a short window takes the same arithmetic as a
+// long one, and a pair's bits do not depend on its place.
 // What was tried, and what it gave: docs/decisions/0051 and docs/vector-kernels.md.
 #include <immintrin.h>
 
@@ -13,10 +13,11 @@
 #include "kernels/common/vector_state.h"
 
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx512f"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512vl"))), \
+                             apply_to = function)
 #else
 #pragma GCC push_options
-#pragma GCC target("avx512f")
+#pragma GCC target("avx512f,avx512bw,avx512vl")
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // g++ 12, of _mm512_undefined (bug 105593)
 #endif
@@ -124,15 +125,16 @@ struct Doubles {
 struct F16s : Floats {
   using Data = F16;
   INLINE Vector load(const F16* from, std::int64_t count) {
-    const Cut<32> cut(from, 2 * count);
-    return _mm512_cvtph_ps(_mm256_loadu_si256(cut.template at<__m256i>()));
+    const __m256i v = count == lanes ? _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))
+                                     : _mm256_maskz_loadu_epi16(first(count), from);
+    return _mm512_cvtph_ps(v);
   }
   INLINE void store(F16* to, Vector v, std::int64_t count) {
     const __m256i narrow = _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT);
     if (count == lanes)
       _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), narrow);
     else
-      std::memcpy(static_cast<void*>(to), &narrow, static_cast<std::size_t>(2 * count));
+      _mm256_mask_storeu_epi16(to, first(count), narrow);
   }
   INLINE void store_past(F16* to, Vector v) {
     _mm256_stream_si256(reinterpret_cast<__m256i*>(to),
@@ -145,6 +147,16 @@ struct Words {
   using Bits = __m512i;
   INLINE Bits load(const void* from) { return _mm512_loadu_si512(from); }
   INLINE void store(void* to, Bits v) { _mm512_storeu_si512(to, v); }
+  // So many elements of 16 bits.
+  INLINE __mmask32 first(std::int64_t count) {
+    return static_cast<__mmask32>((std::uint64_t{1} << count) - 1);
+  }
+  INLINE Bits load_part(const void* from, std::int64_t count) {
+    return _mm512_maskz_loadu_epi16(first(count), from);
+  }
+  INLINE void store_part(void* to, Bits v, std::int64_t count) {
+    _mm512_mask_storeu_epi16(to, first(count), v);
+  }
   INLINE void store_past(void* to, Bits v) { _mm512_stream_si512(static_cast<__m512i*>(to), v); }
   INLINE Bits all(std::uint32_t v) { return _mm512_set1_epi32(static_cast<std::int32_t>(v)); }
   INLINE Bits plus(Bits a, Bits b) { return _mm512_add_epi32(a, b); }
@@ -184,11 +196,12 @@ struct Words {
 namespace ropewalk {
 namespace {
 
-const RegisteredKernel given_table{vector_table_kernel(
-    "avx512", "512-bit vectors, angles from a table", "avx512f", rotate_by_table)};
+const RegisteredKernel given_table{
+    vector_table_kernel("avx512", "512-bit vectors, angles from a table",
+                        "avx512f,avx512bw,avx512vl", rotate_by_table)};
 const RegisteredKernel own_angles{
     vector_phase_kernel("avx512_phase", "512-bit vectors, own angles by a 32-bit integer phase",
-                        "avx512f", rotate_by_phase)};
+                        "avx512f,avx512bw,avx512vl", rotate_by_phase)};
 
 }  // namespace
 }  // namespace ropewalk
