@@ -29,10 +29,10 @@
 #include <string_view>
 #include <utility>
 
-#include "benchmarks/engine/ceiling_cell.h"
+#include "benchmarks/cells/ceiling_cell.h"
+#include "benchmarks/cells/random.h"
+#include "benchmarks/cells/workload_data.h"
 #include "benchmarks/engine/process_watch.h"
-#include "benchmarks/engine/rounds.h"
-#include "benchmarks/engine/workload_data.h"
 
 namespace ropewalk::bench {
 using namespace report;
@@ -245,7 +245,7 @@ BoardCells make_cells(const BoardPlan& plan, ProcessWatch& watch) {
       watch.check("supports");
       if (!kernel_plan.supported) continue;
       const auto refusal = refusal_of(contestant, workload);
-      auto cell = refusal ? make_refused_cell(*refusal, kernel_plan, workload, data)
+      auto cell = refusal ? make_refused_cell(*refusal, kernel_plan, workload)
                           : make_kernel_cell(*contestant.kernel, kernel_plan, workload, data);
       cell->row.kernel = contestant.name;
       cell->row.summary = contestant.summary;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/engine/cells.h"
+#include "benchmarks/cells/cells.h"
 #include "benchmarks/workloads/workloads.h"
 #include "reports/record/record.h"
 

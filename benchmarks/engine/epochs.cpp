@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <optional>
 
 #include "base/fingerprint.h"
+#include "benchmarks/cells/random.h"
 #include "benchmarks/engine/rounds.h"
 #include "benchmarks/machine/probes.h"
 #include "benchmarks/workloads/traffic.h"
@@ -33,7 +35,6 @@ constexpr double late_step = 1.5;
 
 // In epochs of at least this many calls, one more call is made first, untimed.
 constexpr std::int64_t warm_up_from = 8;
-constexpr std::int64_t refill_up_to_bytes = std::int64_t{32} << 20;
 constexpr std::size_t judged_one_in = 8, fewest_judged = 4;
 constexpr std::uint64_t large_fresh_one_in = 4;
 // Number of samples, which take 4 ms.
@@ -52,16 +53,15 @@ double stolen_ms() {
 /// The rounds of all contestants on one workload.
 class GroupRounds {
  public:
-  GroupRounds(const PairedPlan& plan, const RoundsOf& of, Sets& sets, Crew& crew,
+  GroupRounds(const PairedPlan& plan, const RoundsOf& of, Crew& crew,
               std::vector<Entrant>& entrants, ProcessWatch& watch)
       : plan_(plan),
-        sets_(sets),
+        memory_(of.memory),
         crew_(crew),
         entrants_(entrants),
         watch_(watch),
         order_seed_(seed_of(plan, of.name)),
-        in_place_(is_in_place(of.workload)),
-        refills_(ceiling_working_set_bytes(of.workload) <= refill_up_to_bytes) {}
+        adds_calls_(is_in_place(of.memory.workload()) && !entrants.front().cell().own_calls()) {}
 
   Entrant* run(Oracle& oracle) {
     for (Entrant& e : entrants_)
@@ -70,6 +70,7 @@ class GroupRounds {
     for (const Entrant& e : entrants_) least_s = std::min(least_s, e.call_s);
     for (Entrant& e : entrants_)
       if (e.call_s > seems_slow * least_s && !settle(e, warm_epochs_if_slow)) return &e;
+    memory_.begin_group();
     const double stolen_before_ms = stolen_ms(), spin_ns_before = spin_probe(spins).ns_a_step;
     for (const bool again : {false, true}) {
       choose_calls();
@@ -77,6 +78,8 @@ class GroupRounds {
       if (again || !note_late_ones()) break;
       for (Entrant& e : entrants_) e.forget_rounds();
     }
+    for (Entrant& e : entrants_)
+      if (!together(e, [](Cell& cell, int) { cell.end_rounds(); })) return &e;
     finish(stolen_ms() - stolen_before_ms, spin_ns_before);
     return nullptr;
   }
@@ -96,12 +99,12 @@ class GroupRounds {
     const std::vector<bool> judged = judged_rounds(orders.size());
     for (std::size_t round = 0; round < orders.size(); ++round) {
       const bool last = round + 1 == orders.size();
-      const bool fresh = refills_ || last || one_in(large_fresh_one_in);
+      const bool fresh = memory_.refreshes_always() || last || one_in(large_fresh_one_in);
       if (fresh) {
         const std::uint64_t seed = next_random(random_);
-        crew_.run([&](int i) { set(i).refresh(seed + static_cast<std::uint64_t>(i)); });
+        crew_.run([&](int i) { memory_.refresh(i, seed + static_cast<std::uint64_t>(i)); });
       }
-      const bool even = in_place_ && !last && one_in(2);
+      const bool even = adds_calls_ && !last && one_in(2);
       for (const int i : orders[round]) {
         Entrant& e = entrants_[static_cast<std::size_t>(i)];
         if (!epoch(e, {fresh, judged[round], even}, oracle)) return &e;
@@ -125,19 +128,17 @@ class GroupRounds {
     return judged;
   }
 
-  WorkloadData& set(int member) { return sets_[static_cast<std::size_t>(member)].here(); }
-
   /// Runs task(cell, member) for each cell of a contestant at the same time. Returns nothing if one
   /// refused.
   template <class Task>
   std::optional<Crew::Time> together(Entrant& e, Task&& task) {
-    const Crew::Time time =
-        crew_.run([&](int i) { task(*e.cells[static_cast<std::size_t>(i)], i); });
+    Crew::Time time = crew_.run([&](int i) { task(*e.cells[static_cast<std::size_t>(i)], i); });
     for (const auto& cell : e.cells) {
       if (!cell->refusal && cell->keeps_arguments()) continue;
       e.cell().refusal = cell->refusal;
       return {};
     }
+    if (const auto own_s = e.cell().own_s()) time.wall_s = *own_s;
     return time;
   }
 
@@ -158,6 +159,7 @@ class GroupRounds {
   /// disturb it.
   bool settle(Entrant& e, double epochs) {
     announce(e);
+    if (const auto own = e.cell().own_calls()) return settle_by_own_clock(e, *own);
     double took = 0;
     for (std::int64_t calls = 0;
          took < epochs * plan_.epoch_s && (calls < warm_calls || took < plan_.epoch_s);) {
@@ -180,6 +182,22 @@ class GroupRounds {
       slow_s += each.call_s * static_cast<double>(each.calls);
     }
     if (slow > 0) note_start(e, slow, slow_s / static_cast<double>(slow) / e.call_s);
+    return true;
+  }
+
+  /// The same for a cell with a clock of its own, which takes time to begin: ever more calls, until
+  /// they fill an epoch, and then some epochs of them.
+  bool settle_by_own_clock(Entrant& e, const Cell::Calls& own) {
+    constexpr int epochs = 5;
+    std::int64_t calls = own.step;
+    for (int full = 0; full < epochs;) {
+      const auto time = together(e, [&](Cell& cell, int) { cell.ready() && cell.run({calls}); });
+      if (!time) return false;
+      e.call_s = std::max(time->wall_s / static_cast<double>(calls), 1e-9);
+      const bool is_full = time->wall_s >= plan_.epoch_s || calls + own.step > own.most;
+      is_full ? ++full : calls = std::min(2 * calls, own.most / own.step * own.step);
+    }
+    watch_.check("apply");
     return true;
   }
 
@@ -234,7 +252,19 @@ class GroupRounds {
   /// the clock resolves it. The number is odd, so that an alternating kernel ends turned forward;
   /// some rounds make one call more, so that others end turned back. A contestant gets fewer calls
   /// if it is far_slower than the baseline, which comes first, and would take longest_epoch.
+  /// With clocks of their own, the fastest contestant runs for a whole epoch.
   void choose_calls() {
+    if (const auto own = entrants_.front().cell().own_calls()) {
+      double fastest_s = entrants_.front().call_s;
+      for (const Entrant& e : entrants_) fastest_s = std::min(fastest_s, e.call_s);
+      const double wanted = std::ceil(plan_.epoch_s / fastest_s / static_cast<double>(own->step));
+      // In place an odd number of steps ends turned forward.
+      const std::int64_t steps = static_cast<std::int64_t>(std::min(wanted, 1e6)) | 1;
+      const std::int64_t most = (own->most / own->step - 1) | 1;
+      for (Entrant& e : entrants_)
+        e.calls = std::max<std::int64_t>(std::min(steps, most), 1) * own->step;
+      return;
+    }
     const double base_s = entrants_.front().call_s;
     double least_s = base_s, sum_s = 0;
     for (const Entrant& e : entrants_) least_s = std::min(least_s, e.call_s);
@@ -271,7 +301,7 @@ class GroupRounds {
   /// Makes the calls of an epoch on every thread, from fresh buffers or from what was left. Returns
   /// nothing if one refused.
   std::optional<Crew::Time> make_epoch(Entrant& e, std::int64_t calls, bool fresh) {
-    const bool warms = e.calls >= warm_up_from;
+    const bool warms = e.calls >= warm_up_from && !e.cell().own_calls();
     std::vector<Epoch> epochs(e.cells.size());
     std::vector<std::uint64_t> seeds(e.cells.size());
     for (std::uint64_t& seed : seeds) seed = next_random(random_);
@@ -344,16 +374,17 @@ class GroupRounds {
       row.mapped_bytes = static_cast<double>(e.mapped_bytes) / static_cast<double>(e.called);
       row.off_cpu_share = e.wall_s > 0 ? std::max(0.0, 1 - e.cpu_s / e.wall_s) : 0;
       take_medians(row);
+      memory_.end_group(row);
     }
   }
 
   const PairedPlan& plan_;
-  Sets& sets_;
+  GroupMemory& memory_;
   Crew& crew_;
   std::vector<Entrant>& entrants_;
   ProcessWatch& watch_;
   std::uint64_t order_seed_, random_ = fresh_seed(), first_judged_ = next_random(random_);
-  bool in_place_, refills_;
+  bool adds_calls_;
 };
 
 }  // namespace
@@ -371,9 +402,9 @@ std::uint64_t seed_of(const PairedPlan& plan, const std::string& name) {
   return seed_of_name(plan.seed ^ (static_cast<std::uint64_t>(plan.launch) << 32), name);
 }
 
-Entrant* time_rounds(const PairedPlan& plan, const RoundsOf& of, Sets& sets, Crew& crew,
+Entrant* time_rounds(const PairedPlan& plan, const RoundsOf& of, Crew& crew,
                      std::vector<Entrant>& entrants, Oracle& oracle, ProcessWatch& watch) {
-  return GroupRounds(plan, of, sets, crew, entrants, watch).run(oracle);
+  return GroupRounds(plan, of, crew, entrants, watch).run(oracle);
 }
 
 }  // namespace ropewalk::bench

@@ -2,22 +2,18 @@
 // to the judge.
 #pragma once
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "benchmarks/engine/cells.h"
+#include "benchmarks/cells/cells.h"
 #include "benchmarks/engine/crew.h"
+#include "benchmarks/engine/group_memory.h"
 #include "benchmarks/engine/paired.h"
 #include "benchmarks/engine/process_watch.h"
-#include "benchmarks/engine/workload_data.h"
 #include "reference/oracle.h"
 
 namespace ropewalk::bench {
-
-/// The data of one workload, with a set for each thread.
-using Sets = std::deque<LazyData>;
 
 /// A contestant of the group: a kernel, twin or ceiling that is timed, or was to be timed.
 struct Entrant {
@@ -39,12 +35,12 @@ struct Entrant {
   void forget_rounds();
 };
 
-/// Makes a contestant with one cell for each thread, by make(data).
+/// Makes a contestant with one cell for each thread, by make(thread).
 template <class Make>
-Entrant entrant_of(const std::string& owner, Sets& sets, int threads, Make&& make) {
+Entrant entrant_of(const std::string& owner, int threads, Make&& make) {
   Entrant e;
   e.owner = owner;
-  for (int i = 0; i < threads; ++i) e.cells.push_back(make(sets[static_cast<std::size_t>(i)]));
+  for (int i = 0; i < threads; ++i) e.cells.push_back(make(i));
   return e;
 }
 
@@ -52,14 +48,14 @@ Entrant entrant_of(const std::string& owner, Sets& sets, int threads, Make&& mak
 std::uint64_t seed_of(const PairedPlan& plan, const std::string& name);
 
 struct RoundsOf {
-  const Workload& workload;
+  GroupMemory& memory;
   std::string name;  ///< seeds the order of the rounds
 };
 
 /// Times all contestants, each with a cell for each member of the crew. Afterwards their rows are
 /// complete. Returns NULL if all went well, else the contestant that has a refusal now. Throws
 /// std::runtime_error if `watch` does; `now_running` has named the kernel by then.
-Entrant* time_rounds(const PairedPlan& plan, const RoundsOf& of, Sets& sets, Crew& crew,
+Entrant* time_rounds(const PairedPlan& plan, const RoundsOf& of, Crew& crew,
                      std::vector<Entrant>& entrants, Oracle& oracle, ProcessWatch& watch);
 
 }  // namespace ropewalk::bench

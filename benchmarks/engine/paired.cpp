@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "benchmarks/engine/ceiling_cell.h"
-#include "benchmarks/engine/cells.h"
+#include "benchmarks/cells/ceiling_cell.h"
+#include "benchmarks/cells/cells.h"
 #include "benchmarks/engine/crew.h"
 #include "benchmarks/engine/epochs.h"
 #include "benchmarks/machine/environment.h"
@@ -28,11 +28,11 @@ class Group {
     std::optional<Refusal> refusal;  ///< why it is not timed
   };
 
-  Group(const PairedPlan& plan, const Workload& workload, Sets& sets, int threads, Oracle& oracle,
+  Group(const PairedPlan& plan, GroupMemory& memory, int threads, Oracle& oracle,
         std::vector<Member> members)
       : plan_(plan),
-        workload_(workload),
-        sets_(sets),
+        workload_(memory.workload()),
+        memory_(memory),
         threads_(threads),
         oracle_(oracle),
         members_(std::move(members)) {
@@ -49,8 +49,7 @@ class Group {
       drop(entrants, watch);
       enter_all(entrants);
       if (entrants.empty()) break;
-      Entrant* refused =
-          time_rounds(plan_, {workload_, name()}, sets_, crew, entrants, oracle_, watch);
+      Entrant* refused = time_rounds(plan_, {memory_, name()}, crew, entrants, oracle_, watch);
       if (refused == nullptr) break;
       for (Member& m : members_)  // a ceiling belongs to no kernel
         if (m.contestant->name == refused->owner) m.refusal = *refused->cell().refusal;
@@ -63,9 +62,7 @@ class Group {
     drop(entrants, watch);
   }
 
-  std::string board() const {
-    return board_of(workload_, members_.front().plan.table ? "table" : "computed");
-  }
+  std::string board() const { return memory_.board(members_.front().plan.table); }
   std::string name() const { return group_name(workload_.name, board(), threads_); }
 
  private:
@@ -84,8 +81,8 @@ class Group {
   void enter(std::vector<Entrant>& entrants, const Member& m, Role role) {
     const Contestant& c = *m.contestant;
     announce(c.name);
-    Entrant e = entrant_of(c.name, sets_, threads_, [&](LazyData& data) {
-      return make_kernel_cell(*c.kernel, m.plan, workload_, data);
+    Entrant e = entrant_of(c.name, threads_, [&](int thread) {
+      return memory_.kernel_cell(*c.kernel, m.plan, thread);
     });
     TimingRow& row = e.cell().row;
     row.kernel = c.name;
@@ -104,18 +101,19 @@ class Group {
       if (&m != base && !m.refusal) enter(entrants, m, Role::kernel);
     const auto found = plan_.ceilings.find(workload_.name);
     const std::string variant = found == plan_.ceilings.end() ? "" : found->second;
-    Entrant ceiling = entrant_of("", sets_, threads_, [&](LazyData& data) {
-      return make_ceiling_cell(workload_, data, variant);
-    });
-    ceiling.cell().row.board = board();
-    entrants.push_back(std::move(ceiling));
+    for (auto& cell : memory_.floor_cells())
+      entrants.push_back(entrant_of("", 1, [&](int) { return std::move(cell); }));
+    entrants.push_back(entrant_of(
+        "", threads_, [&](int thread) { return memory_.ceiling_cell(variant, thread); }));
+    for (Entrant& e : entrants) e.cell().row.board = board();
   }
 
   void hand_out(const std::vector<Entrant>& entrants) const {
     if (!plan_.on_row) return;
     for (const Member& m : members_) {
       if (!m.refusal) continue;
-      auto cell = make_refused_cell(*m.refusal, m.plan, workload_, sets_.front());
+      auto cell = make_refused_cell(*m.refusal, m.plan, workload_);
+      cell->row.board = board();
       cell->row.kernel = m.contestant->name;
       cell->row.summary = m.contestant->summary;
       cell->row.launch = plan_.launch;
@@ -147,7 +145,7 @@ class Group {
 
   const PairedPlan& plan_;
   const Workload& workload_;
-  Sets& sets_;
+  GroupMemory& memory_;
   int threads_;
   Oracle& oracle_;
   std::vector<Member> members_;
@@ -187,13 +185,11 @@ int run_groups(const PairedPlan& plan) {
   bool any = false;
   Oracle oracle;
   for (const Workload& workload : plan.workloads) {
-    Sets sets;
-    for (int i = 0; i < plan.threads; ++i)
-      sets.emplace_back(workload, plan.seed + static_cast<std::uint64_t>(i));
+    HostGroupMemory host(workload, plan.seed, plan.threads);
     for (const auto& members : groups_on(plan, workload)) {
       any = true;
       for (const int threads : plan.threads > 1 ? std::vector{1, plan.threads} : std::vector{1}) {
-        Group group(plan, workload, sets, threads, oracle, members);
+        Group group(plan, host, threads, oracle, members);
         if (!plan.done.contains(group.name())) group.run();
       }
     }
@@ -216,19 +212,16 @@ int run_paired(const PairedPlan& plan) {
 
 int pick_ceilings(const PairedPlan& plan) {
   for (const Workload& workload : plan.workloads) {
-    Sets sets;
-    sets.emplace_back(workload, plan.seed);
+    HostGroupMemory host(workload, plan.seed, 1);
     const auto loops = is_in_place(workload) ? update_loops() : copy_loops();
     std::vector<Entrant> entrants;
     for (const CeilingLoop& loop : loops)
-      entrants.push_back(entrant_of("", sets, 1, [&](LazyData& data) {
-        return make_ceiling_cell(workload, data, loop.name);
-      }));
+      entrants.push_back(
+          entrant_of("", 1, [&](int thread) { return host.ceiling_cell(loop.name, thread); }));
     Oracle oracle;
     Crew alone;
     ProcessWatch watch;
-    if (time_rounds(plan, {workload, workload.name}, sets, alone, entrants, oracle, watch) !=
-        nullptr)
+    if (time_rounds(plan, {host, workload.name}, alone, entrants, oracle, watch) != nullptr)
       continue;
     const auto best = std::min_element(entrants.begin(), entrants.end(), [](auto& a, auto& b) {
       return a.cell().row.ns_per_token_median < b.cell().row.ns_per_token_median;

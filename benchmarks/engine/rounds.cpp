@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "benchmarks/cells/random.h"
+
 namespace ropewalk::bench {
 namespace {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/glob.h"
-#include "benchmarks/engine/cells.h"
+#include "benchmarks/cells/cells.h"
 #include "harness/worker/own_workers.h"
 #include "tools/command/session.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "benchmarks/engine/cells.h"
+#include "benchmarks/cells/cells.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "harness/cases/names.h"
 #include "properties/explain/check_case.h"

@@ -1,4 +1,4 @@
-#include "benchmarks/engine/workload_data.h"
+#include "benchmarks/cells/workload_data.h"
 #include "benchmarks/testing/toys.h"
 
 #include <gtest/gtest.h>

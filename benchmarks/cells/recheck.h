@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/engine/workload_data.h"
+#include "benchmarks/cells/judged_rows.h"
 #include "benchmarks/workloads/workloads.h"
 #include "kernels/api/rope_kernel.h"
 #include "reference/oracle.h"
@@ -31,15 +31,15 @@ struct Expected {
   Rows rows = Rows::exactly;
   Turns all;  ///< of the input
   /// The calls since an element of the buffer changed, of its window as it was then
-  /// (WorkloadData::witness). That head is judged exactly by them, and not by all calls.
+  /// (JudgedRows::witness). That head is judged exactly by them, and not by all calls.
   std::optional<Turns> since;
 };
 
-/// Compares the working buffers with the expected rotation of the pristine ones, by the judge of
+/// Compares what was left with the expected rotation of what was given, by the judge of
 /// verification (harness/judge/judge.h). Of a large workload at most 65 tokens are judged, with all
 /// their heads, pairs and elements: the one that changed, the first, the last, those of the largest
 /// positions, and tokens chosen by `seed`. Returns what is wrong, in one line, or an empty text.
-std::string recheck(const rope_kernel& kernel, const Workload& workload, const WorkloadData& data,
+std::string recheck(const rope_kernel& kernel, const Workload& workload, const JudgedRows& rows,
                     const Expected& expected, Oracle& oracle, std::uint64_t seed);
 
 }  // namespace ropewalk::bench

@@ -1,4 +1,4 @@
-#include "benchmarks/engine/ceiling_cell.h"
+#include "benchmarks/cells/ceiling_cell.h"
 
 #include <fmt/format.h>
 
@@ -28,10 +28,10 @@ TimingRow known_ceiling_row(const Workload& w, const std::string& variant, bool 
   return row;
 }
 
-class CeilingCell final : public Cell {
+class CeilingCell final : public HostCell {
  public:
   CeilingCell(const Workload& workload, LazyData& data, std::string variant)
-      : Cell(workload, data), wanted_(std::move(variant)) {}
+      : HostCell(workload, data), wanted_(std::move(variant)) {}
   bool run(const Epoch& epoch) override {
     const std::uint64_t every = is_in_place(workload_) && !workload_.cold ? 2 : 1;  // as kernels
     make_calls(epoch, every, [&](std::uint64_t) {
@@ -42,7 +42,7 @@ class CeilingCell final : public Cell {
   }
 
  private:
-  void prepare() override {
+  void prepare_here() override {
     const auto loops = is_in_place(workload_) ? update_loops() : copy_loops();
     spans_ = lazy_.here().spans();
     for (const CeilingLoop& loop : loops)

@@ -1,4 +1,4 @@
-#include "benchmarks/engine/recheck.h"
+#include "benchmarks/cells/recheck.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "benchmarks/engine/rounds.h"
+#include "benchmarks/cells/random.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "harness/judge/judge.h"
 
@@ -26,7 +26,7 @@ constexpr double a_call_of_many = 1.5;
 constexpr double longest_input = 0x1p64;
 
 /// The tokens of the whole batch that are judged.
-std::vector<std::int64_t> chosen_tokens(const Workload& w, const WorkloadData& data,
+std::vector<std::int64_t> chosen_tokens(const Workload& w, const JudgedRows& data,
                                         std::uint64_t seed) {
   const std::int64_t tokens = w.batch * w.tokens;
   std::vector<std::int64_t> all(static_cast<std::size_t>(tokens));
@@ -35,7 +35,7 @@ std::vector<std::int64_t> chosen_tokens(const Workload& w, const WorkloadData& d
   for (const TensorCase& t : w.tensors) row += t.heads * t.head_dim;
   if (tokens <= most_tokens || tokens * row <= most_elements) return all;
   std::vector<std::int64_t> chosen{data.last_change().token};
-  const std::vector<std::int32_t> positions = data.positions();
+  const std::vector<std::int32_t> positions = data.last_positions();
   const std::int64_t quarter = most_tokens / 4;
   for (std::int64_t i = 0; i < quarter; ++i) {
     chosen.push_back(i);
@@ -52,7 +52,7 @@ std::vector<std::int64_t> chosen_tokens(const Workload& w, const WorkloadData& d
 }
 
 /// The rotations of a token by all calls that turn it, one a pair.
-std::vector<Rotation> token_rotations(const Case& c, const WorkloadData& data, const Turns& turns,
+std::vector<Rotation> token_rotations(const Case& c, const JudgedRows& data, const Turns& turns,
                                       const std::vector<double>& inv_freq, Oracle& oracle,
                                       std::int64_t token) {
   const auto half = std::ssize(inv_freq);
@@ -114,8 +114,7 @@ struct Lengths {
 /// The facts by which outputs are judged.
 class WindowJudge {
  public:
-  WindowJudge(const rope_kernel& kernel, const Workload& w, const WorkloadData& data,
-              Oracle& oracle)
+  WindowJudge(const rope_kernel& kernel, const Workload& w, const JudgedRows& data, Oracle& oracle)
       : w_(w), data_(data), oracle_(oracle) {
     facts_.flags = kernel.flags;
     facts_.error_bound = kernel.error_bound;
@@ -148,32 +147,32 @@ class WindowJudge {
 
  private:
   const Workload& w_;
-  const WorkloadData& data_;
+  const JudgedRows& data_;
   Oracle& oracle_;
   KernelFacts facts_;
   Case case_;
   std::vector<double> inv_freq_;
 };
 
-std::string place_of(const WorkloadData& data, std::size_t tensor, std::int64_t token,
+std::string place_of(const JudgedRows& data, std::size_t tensor, std::int64_t token,
                      std::int64_t head) {
   return fmt::format("{}, token {}, head {}, position {}", tensor == 0 ? "q" : "k", token, head,
-                     data.positions()[static_cast<std::size_t>(token)]);
+                     data.last_positions()[static_cast<std::size_t>(token)]);
 }
 
 }  // namespace
 
-std::string recheck(const rope_kernel& kernel, const Workload& w, const WorkloadData& data,
+std::string recheck(const rope_kernel& kernel, const Workload& w, const JudgedRows& data,
                     const Expected& expected, Oracle& oracle, std::uint64_t seed) {
   using Rows = Expected::Rows;
   const WindowJudge judge(kernel, w, data, oracle);
-  const WorkloadData::Change& changed = data.last_change();
+  const JudgedRows::Changed& changed = data.last_change();
   const std::int64_t bytes = element_bytes(w);
   Lengths lengths[2];  // of Q and K
   const auto fault = [&](std::size_t tensor, std::int64_t token, std::int64_t head,
                          const std::vector<Rotation>& rotations) -> std::string {
-    const std::int64_t at = data.row(tensor, token, head) * bytes;
-    const std::byte *const in = data.input(tensor) + at, *const out = data.output(tensor) + at;
+    const std::byte *const in = data.given(tensor, token, head), *const out =
+                                                                     data.left(tensor, token, head);
     const TensorCase& t = w.tensors[tensor];
     const std::int64_t window = t.rotary_offset * bytes, after = window + w.rotary_dim * bytes;
     const auto same = [&](std::int64_t from, std::int64_t to) {
@@ -202,7 +201,7 @@ std::string recheck(const rope_kernel& kernel, const Workload& w, const Workload
     if (lengths[tensor].differ(expected.all.calls))
       return fmt::format("the length of {} is another", tensor == 0 ? "q" : "k");
   if (!expected.since) return {};
-  const std::string wrong = judge.fault(data.witness(), changed.window, *expected.since,
+  const std::string wrong = judge.fault(data.witness(), data.changed_window(), *expected.since,
                                         judge.rotations(*expected.since, changed.token));
   return wrong.empty() ? ""
                        : wrong + ", " + place_of(data, changed.tensor, changed.token, changed.head);

@@ -1,4 +1,4 @@
-#include "benchmarks/engine/cells.h"
+#include "benchmarks/cells/cells.h"
 
 #include <cxxabi.h>
 #include <fmt/format.h>
@@ -14,8 +14,9 @@
 #include <vector>
 
 #include "base/printable.h"
-#include "benchmarks/engine/recheck.h"
-#include "benchmarks/engine/rounds.h"
+#include "benchmarks/cells/kernel_states.h"
+#include "benchmarks/cells/random.h"
+#include "benchmarks/cells/recheck.h"
 #include "benchmarks/machine/environment.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_layout.h"
@@ -29,24 +30,22 @@ namespace ropewalk::bench {
 using namespace harness;
 using namespace report;
 
-bool Cell::ready(bool refill) {
-  if (!prepared_ && !refusal) {
-    prepared_ = true;
-    if (std::string reason = lazy_.refusal(); !reason.empty())
-      refuse(Outcome::skipped, std::move(reason));
-    else
-      prepare();
-  }
-  if (refusal) return false;
+void HostCell::prepare() {
+  if (std::string reason = lazy_.refusal(); !reason.empty())
+    refuse(Outcome::skipped, std::move(reason));
+  else
+    prepare_here();
+}
+
+void HostCell::make_ready(bool refill) {
   if (refill) lazy_.here().refill();
   lazy_.here().moving().write();  // a kernel that threw left those of its last call
   call_count_ = 0;
   is_refilled_ = refill;
   changed_at_.reset();
-  return true;
 }
 
-Epoch Cell::draw_epoch(std::int64_t calls, std::uint64_t& random) {
+Epoch HostCell::draw_epoch(std::int64_t calls, std::uint64_t& random) {
   constexpr std::int64_t last_calls = 8;
   lazy_.here().draw_change(random);
   const bool anywhere = next_random(random) % 2 == 0 && !drifts();
@@ -72,70 +71,18 @@ TimingRow known_row(const Workload& w, bool table) {
 
 namespace {
 
-constexpr std::int64_t workspace_bytes_max = std::int64_t{1} << 30;
-
-/// Runs a kernel's code. Returns in words what it threw; empty if it threw nothing.
-template <class Code>
-std::string thrown_by(Code&& code) {
-  try {
-    code();
-    return {};
-  } catch (const abi::__forced_unwind&) {  // must be rethrown
-    throw;
-  } catch (const std::exception& e) {
-    return "an exception left the kernel: " + printable_start(e.what(), 400);
-  } catch (...) {
-    return "an exception left the kernel";
-  }
-}
-
-std::string changed_floats(const FloatState& before, const FloatState& after) {
-  return fmt::format("left the floating-point environment changed: {} became {}", before.text(),
-                     after.text());
-}
-
-/// The operation that undoes the workload's own.
-Operation back_from(const Workload& w) {
-  return w.operation == Operation::forward ? Operation::transpose : Operation::forward;
-}
-
-/// Bytes of the heap in use, if the C library tells.
-std::int64_t heap_bytes() {
-#if defined(__GLIBC__)
-  const struct mallinfo2 now = mallinfo2();
-  return static_cast<std::int64_t>(now.uordblks + now.hblkhd);
-#else
-  return 0;
-#endif
-}
-
-/// Runs a function other than apply. Returns in words what it threw, or what it changed in this
-/// thread's floating-point unit; empty if all is well.
-template <class Code>
-std::string entered(const std::string& entry, Code&& code) {
-  const FloatState before = FloatState::now();
-  const std::string thrown = thrown_by(code);
-  const FloatState after = FloatState::now();
-  before.restore();
-  if (!thrown.empty()) return entry + ": " + thrown;
-  return after == before ? "" : entry + " " + changed_floats(before, after);
-}
-
 /// Calls one kernel. In place it turns forward and back in turn, forward first.
-class KernelCell final : public Cell {
+class KernelCell final : public HostCell {
  public:
   KernelCell(const rope_kernel& kernel, KernelPlan plan, const Workload& workload, LazyData& data)
-      : Cell(workload, data), kernel_(kernel), plan_(plan) {}
-  ~KernelCell() override { release(); }
+      : HostCell(workload, data), kernel_(kernel), plan_(plan), states_(kernel, plan, workload) {}
 
   bool run(const Epoch& epoch) override {
     std::int32_t status = ROPE_OK;
-    const std::uint64_t mask = plan_.alternates ? 1 : 0;
     const FloatState before = FloatState::now();
     const std::string thrown = thrown_by([&] {
-      make_calls(epoch, mask + 1, [&](std::uint64_t i) {
-        const Call& call = calls_[i & mask];
-        status = kernel_.apply(&call.problem, &operands_, call.state);
+      make_calls(epoch, plan_.alternates ? 2 : 1, [&](std::uint64_t i) {
+        status = states_.apply(i, operands_);
         return status == ROPE_OK;
       });
     });
@@ -151,8 +98,8 @@ class KernelCell final : public Cell {
   }
 
   bool keeps_arguments() override {
-    if (shown_count_ == 0) return !refusal;  // not prepared yet
-    std::string wrong = changed_problem("apply");
+    if (!states_.have_begun()) return !refusal;  // not prepared yet
+    std::string wrong = states_.changed_problem("apply");
     if (wrong.empty() && !same_bytes(operands_, shown_))
       wrong = "apply wrote into its rope_operands";
     if (!workspace_.is_whole()) wrong = "apply wrote past the end of its workspace";
@@ -162,14 +109,7 @@ class KernelCell final : public Cell {
     return !refusal;
   }
 
-  std::string release() override {
-    const int count = std::exchange(prepared_count_, 0);
-    if (kernel_.release == nullptr) return {};
-    const std::string wrong = entered("release", [&] {
-      for (int i = 0; i < count; ++i) kernel_.release(calls_[i].state);
-    });
-    return wrong.empty() && !refusal ? changed_problem("release") : wrong;
-  }
+  std::string release() override { return states_.release(!refusal); }
 
   bool judge(Oracle& oracle, std::uint64_t seed) override {
     if (call_count_ == 0) return false;
@@ -185,18 +125,6 @@ class KernelCell final : public Cell {
   const rope_kernel* kernel() const override { return &kernel_; }
 
  private:
-  struct Call {
-    rope_problem problem, shown;  // equal copies; the kernel knows the address of the first alone
-    void* state = nullptr;
-  };
-
-  std::string changed_problem(const std::string& entry) const {
-    for (int i = 0; i < shown_count_; ++i)
-      if (!same_bytes(calls_[i].problem, calls_[i].shown))
-        return entry + " wrote into its rope_problem";
-    return {};
-  }
-
   bool drifts() const override {
     return is_in_place(workload_) && (!plan_.alternates || element_bytes(workload_) == 2);
   }
@@ -231,68 +159,36 @@ class KernelCell final : public Cell {
     return wrong.empty();
   }
 
-  void prepare() override {
-    std::string wrong = entered("prepare", [&] { begin_states(); });
-    if (wrong.empty()) wrong = changed_problem("prepare");
-    if (!wrong.empty()) refuse(Outcome::broken, wrong);
-  }
-  void begin_states() {
+  void prepare_here() override {
     WorkloadData& data = lazy_.here();
-    const auto& inv_freq = data.inv_freq(kernel_.angle_contract == ROPE_CONTRACT_F32_ANGLE);
-    const std::int32_t angles = plan_.table ? ROPE_ANGLES_TABLE : ROPE_ANGLES_INV_FREQ;
     operands_ = data.operands(plan_.table);
-    std::size_t workspace_bytes = 0;
-    for (int i = 0; i <= (plan_.alternates ? 1 : 0); ++i) {
-      calls_[i].problem = make_problem(workload_, inv_freq, angles,
-                                       i == 0 ? workload_.operation : back_from(workload_));
-      std::memcpy(&calls_[i].shown, &calls_[i].problem, sizeof calls_[i].shown);
-      ++shown_count_;
-      if (kernel_.workspace_bytes != nullptr)
-        workspace_bytes = std::max(workspace_bytes, kernel_.workspace_bytes(&calls_[i].problem));
-    }
-    if (workspace_bytes > static_cast<std::size_t>(workspace_bytes_max))
-      return refuse(Outcome::skipped, fmt::format("asks for {} bytes of workspace, more than 1 GiB",
-                                                  workspace_bytes));
-    try {
-      if (workspace_bytes > 0)
-        workspace_ = AlignedBytes(static_cast<std::int64_t>(workspace_bytes));
-    } catch (const std::bad_alloc&) {
-      return refuse(Outcome::skipped, "memory for its workspace could not be had");
-    }
-    operands_.workspace = workspace_.data();
-    std::memcpy(&shown_, &operands_, sizeof shown_);
-    row.workspace_bytes = static_cast<std::int64_t>(workspace_bytes);
-    for (int i = 0; i <= (plan_.alternates ? 1 : 0); ++i) {
-      if (kernel_.prepare == nullptr) continue;
-      const std::int64_t held = heap_bytes();
-      const auto begin = std::chrono::steady_clock::now();
-      const std::int32_t status = kernel_.prepare(&calls_[i].problem, &calls_[i].state);
-      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-      row.prepare_s += took.count();
-      row.kept_bytes += std::max<std::int64_t>(heap_bytes() - held, 0);
-      if (status != ROPE_OK)
-        return refuse(Outcome::broken, fmt::format("prepare returned {}{}", status, why_failed()));
-      ++prepared_count_;
-    }
+    const auto take_workspace = [&](std::int64_t bytes) {
+      if (bytes > 0) workspace_ = AlignedBytes(bytes);
+      operands_.workspace = workspace_.data();
+      std::memcpy(&shown_, &operands_, sizeof shown_);
+    };
+    refusal = states_.begin(data.inv_freq(kernel_.angle_contract == ROPE_CONTRACT_F32_ANGLE),
+                            take_workspace, row);
   }
 
   const rope_kernel& kernel_;
   KernelPlan plan_;
-  Call calls_[2];
   rope_operands operands_{}, shown_{};  // compared as a problem is
   AlignedBytes workspace_;
-  int prepared_count_ = 0, shown_count_ = 0;
+  KernelStates states_;  // released before the workspace goes
 };
 
 class RefusedCell final : public Cell {
  public:
-  RefusedCell(const Refusal& why, const Workload& workload, LazyData& data) : Cell(workload, data) {
+  RefusedCell(const Refusal& why, const Workload& workload) : Cell(workload) {
     refuse(why.outcome, why.reason);
   }
+  Epoch draw_epoch(std::int64_t calls, std::uint64_t&) override { return {calls}; }
   bool run(const Epoch&) override { return false; }
 
  private:
   void prepare() override {}
+  void make_ready(bool) override {}
 };
 
 }  // namespace
@@ -352,8 +248,8 @@ std::unique_ptr<Cell> make_kernel_cell(const rope_kernel& kernel, KernelPlan pla
 }
 
 std::unique_ptr<Cell> make_refused_cell(const Refusal& refusal, KernelPlan plan,
-                                        const Workload& workload, LazyData& data) {
-  auto cell = std::make_unique<RefusedCell>(refusal, workload, data);
+                                        const Workload& workload) {
+  auto cell = std::make_unique<RefusedCell>(refusal, workload);
   cell->row = known_row(workload, plan.table);
   return cell;
 }

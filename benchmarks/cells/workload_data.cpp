@@ -1,4 +1,4 @@
-#include "benchmarks/engine/workload_data.h"
+#include "benchmarks/cells/workload_data.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 
 #include "base/fingerprint.h"
 #include "base/system/memory_limits.h"
-#include "benchmarks/engine/rounds.h"
+#include "benchmarks/cells/random.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_shape.h"
 

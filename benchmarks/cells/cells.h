@@ -1,17 +1,14 @@
-// A cell: one kernel or ceiling on one workload, ready to be called n times.
-//
-// prepare(), workspace and buffers stay outside the timed region. A cell does not know Google
-// Benchmark: it runs passes, and states what it refuses and why.
+// Which kernels are timed on a workload, and the cells of the host's memory.
 #pragma once
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 
-#include "benchmarks/engine/workload_data.h"
+#include "benchmarks/cells/cell.h"
+#include "benchmarks/cells/workload_data.h"
 #include "benchmarks/workloads/workloads.h"
 #include "kernels/api/rope_kernel.h"
 #include "reference/oracle.h"
@@ -19,69 +16,24 @@
 
 namespace ropewalk::bench {
 
-/// Why a cell has no numbers.
-struct Refusal {
-  report::Outcome outcome = report::Outcome::broken;  ///< broken or skipped
-  std::string reason;
-};
-
-/// The calls that are timed together. Before one of them an element of the input changes; none:
-/// before none of them.
-struct Epoch {
-  static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
-  std::int64_t calls = 1;
-  std::int64_t change_before = none;
-};
-
-class Cell {
+/// A cell in the memory of the host, timed by who calls it.
+class HostCell : public Cell {
  public:
-  static constexpr std::int64_t few_calls = 5;  ///< the bound of so many tells much
-  virtual ~Cell() = default;
-  Cell(const Cell&) = delete;
-  Cell& operator=(const Cell&) = delete;
-
-  std::string label() const { return row.kernel + "|" + row.workload; }
-  /// Does everything untimed that comes before a repetition. Returns false if there is a refusal.
-  /// Without `refill` the buffers stay as the last call left them, which is for working sets larger
-  /// than any cache.
-  bool ready(bool refill = true);
-  /// Draws what changes in an epoch of so many calls, once the cell is ready: an element, and the
-  /// call before which it changes. That is any call in half of the epochs, one of the last eight in
-  /// the others, and one of the last few where the outputs drift. In place it turns forward, as
+  /// The change comes before any call in half of the epochs, before one of the last eight in the
+  /// others, and before one of the last few where the outputs drift. In place it turns forward, as
   /// forward and back in turn bring back the first input there.
-  Epoch draw_epoch(std::int64_t calls, std::uint64_t& random);
-  /// Makes the calls of an epoch, which the caller times. The positions move on before each call,
-  /// in place forward and back in turn before each call forward. Returns false if a call failed;
-  /// then there is a refusal.
-  virtual bool run(const Epoch& epoch) = 0;
-  /// To be called after a ready() and an epoch. Refuses as BROKEN unless the buffers hold the right
-  /// values (recheck.h). Returns true if there was something to judge and it held.
-  virtual bool judge(Oracle&, std::uint64_t) { return false; }
-  /// To be called after run(), untimed. Refuses as BROKEN if a call wrote into its problem,
-  /// operands or positions, or past the end of its workspace or an output. Returns true if there is
-  /// no refusal.
-  virtual bool keeps_arguments() { return true; }
-  /// Releases what the kernel prepared. Nothing runs here after that. Returns what the release did
-  /// that it may not do; empty if nothing. The destructor does the same, but reports to nobody.
-  virtual std::string release() { return {}; }
-
-  /// The kernel that is called; NULL for a ceiling.
-  virtual const rope_kernel* kernel() const { return nullptr; }
-
-  report::TimingRow row;  ///< everything but outcome and samples
-  std::string note;       ///< a remark for people, shown beside the numbers
-  std::optional<Refusal> refusal;
+  Epoch draw_epoch(std::int64_t calls, std::uint64_t& random) override;
 
  protected:
-  Cell(const Workload& workload, LazyData& data) : workload_(workload), lazy_(data) {}
-  virtual void prepare() = 0;  ///< called once, when the data is there; may refuse
+  HostCell(const Workload& workload, LazyData& data) : Cell(workload), lazy_(data) {}
+  void prepare() final;
+  void make_ready(bool refill) override;
+  virtual void prepare_here() = 0;  ///< called once, when the data is there; may refuse
   /// Whether many calls leave what no bound can tell: in place in 16 bits, or all forward.
   virtual bool drifts() const { return false; }
-  void refuse(report::Outcome outcome, std::string reason) {
-    refusal = Refusal{outcome, std::move(reason)};
-  }
-  /// Calls call(i) for an epoch, i counting from the last ready(), and moves positions and input
-  /// between. Ends early if it returns false. `every`: how many calls share their positions.
+  /// Calls call(i) for an epoch, i counting from the last ready(), and moves input and positions
+  /// between: before each call, in place forward and back in turn before each call forward. Ends
+  /// early if it returns false. `every`: how many calls share their positions.
   template <class Call>
   void make_calls(const Epoch& epoch, std::uint64_t every, Call&& call) {
     WorkloadData& data = lazy_.here();
@@ -103,14 +55,10 @@ class Cell {
     call_count_ = i;
     data.moving() = moving;
   }
-  const Workload& workload_;
   LazyData& lazy_;
   std::uint64_t call_count_ = 0;             ///< since the last ready()
   bool is_refilled_ = false;                 ///< that gave the buffers the input
   std::optional<std::uint64_t> changed_at_;  ///< calls until the input changed, since then
-
- private:
-  bool prepared_ = false;
 };
 
 /// Why no kernel of this memory and with these flags (rope_kernel.h) is ever timed; empty if it may
@@ -147,7 +95,7 @@ std::unique_ptr<Cell> make_kernel_cell(const rope_kernel& kernel, KernelPlan pla
                                        const Workload& workload, LazyData& data);
 /// A cell that calls nothing: a row without numbers.
 std::unique_ptr<Cell> make_refused_cell(const Refusal& refusal, KernelPlan plan,
-                                        const Workload& workload, LazyData& data);
+                                        const Workload& workload);
 
 /// What is known of a row before anything is timed. `table`: the kernel reads its angles from a
 /// table.

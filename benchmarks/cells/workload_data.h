@@ -15,7 +15,8 @@
 #include <vector>
 
 #include "benchmarks/ceilings/ceilings.h"
-#include "benchmarks/engine/moving_positions.h"
+#include "benchmarks/cells/judged_rows.h"
+#include "benchmarks/cells/moving_positions.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workloads.h"
 #include "harness/cases/problem.h"
@@ -74,7 +75,7 @@ class SealedBytes {
 ///
 /// What a call is given differs from call to call, at the same addresses: its positions (moving),
 /// and once an epoch an element of the input (change).
-class WorkloadData {
+class WorkloadData final : public JudgedRows {
  public:
   WorkloadData(const Workload& workload, std::uint64_t seed);
   /// In place, gives the buffers the input again; out of place, overwrites the outputs with NaN.
@@ -102,18 +103,22 @@ class WorkloadData {
   }
   /// After a call of change(), in place: `input` has the new value, or again the old one.
   void take_change(bool taken);
-  struct Change {
-    std::size_t tensor = 0;
-    std::int64_t token = 0, head = 0;  ///< the token of the whole batch
-    std::int64_t element = 0;          ///< counted from the head's first
+  struct Change : Changed {
     std::size_t bytes = 0;
     std::byte value[8] = {}, before[8] = {};
     std::byte* to = nullptr;
     const std::byte* window = nullptr;
   };
-  const Change& last_change() const { return change_; }
-  /// The window of the element, in place, as the call after the last change() found it.
-  const std::byte* witness() const { return witness_.data(); }
+  const Change& last_change() const override { return change_; }
+  const std::byte* witness() const override { return witness_.data(); }
+  const std::byte* changed_window() const override { return change_.window; }
+  std::vector<std::int32_t> last_positions() const override { return positions(); }
+  const std::byte* given(std::size_t tensor, std::int64_t token, std::int64_t head) const override {
+    return input(tensor) + row(tensor, token, head) * element_bytes(workload_);
+  }
+  const std::byte* left(std::size_t tensor, std::int64_t token, std::int64_t head) const override {
+    return output(tensor) + row(tensor, token, head) * element_bytes(workload_);
+  }
 
   /// The first element of a tensor.
   const std::byte* input(std::size_t tensor) const {
@@ -133,8 +138,8 @@ class WorkloadData {
     const bool first = work_[0].is_whole();
     return work_[1].is_whole() && first;
   }
-  const std::byte* cos() const { return cos_.data(); }
-  const std::byte* sin() const { return sin_.data(); }
+  const std::byte* cos() const override { return cos_.data(); }
+  const std::byte* sin() const override { return sin_.data(); }
   rope_operands operands(bool table) const;
   std::vector<CeilingSpan> spans() const;
   const std::vector<double>& inv_freq(bool f32) const { return f32 ? inv_freq_f32_ : inv_freq_; }

@@ -1,4 +1,4 @@
-#include "benchmarks/engine/recheck.h"
+#include "benchmarks/cells/recheck.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "benchmarks/engine/cells.h"
+#include "benchmarks/cells/cells.h"
 #include "benchmarks/testing/toys.h"
 
 namespace ropewalk::bench {

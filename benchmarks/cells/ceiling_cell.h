@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "benchmarks/engine/cells.h"
+#include "benchmarks/cells/cells.h"
 
 namespace ropewalk::bench {
 

@@ -1,0 +1,98 @@
+// A cell: one kernel or ceiling on one workload, ready to be called n times.
+//
+// prepare(), workspace and buffers stay outside the timed region. A cell does not know Google
+// Benchmark: it runs passes, and states what it refuses and why.
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "benchmarks/workloads/workloads.h"
+#include "kernels/api/rope_kernel.h"
+#include "reference/oracle.h"
+#include "reports/record/record.h"
+
+namespace ropewalk::bench {
+
+/// Why a cell has no numbers.
+struct Refusal {
+  report::Outcome outcome = report::Outcome::broken;  ///< broken or skipped
+  std::string reason;
+};
+
+/// The calls that are timed together. Before one of them an element of the input changes; none:
+/// before none of them.
+struct Epoch {
+  static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+  std::int64_t calls = 1;
+  std::int64_t change_before = none;
+};
+
+class Cell {
+ public:
+  static constexpr std::int64_t few_calls = 5;  ///< the bound of so many tells much
+  virtual ~Cell() = default;
+  Cell(const Cell&) = delete;
+  Cell& operator=(const Cell&) = delete;
+
+  std::string label() const { return row.kernel + "|" + row.workload; }
+  /// Does everything untimed that comes before a repetition. Returns false if there is a refusal.
+  /// Without `refill` the buffers stay as the last call left them, which is for working sets larger
+  /// than any cache.
+  bool ready(bool refill = true) {
+    if (!prepared_ && !refusal) {
+      prepared_ = true;
+      prepare();
+    }
+    if (!refusal) make_ready(refill);
+    return !refusal;
+  }
+  /// Draws what changes in an epoch of so many calls, once the cell is ready: an element, and the
+  /// call before which it changes.
+  virtual Epoch draw_epoch(std::int64_t calls, std::uint64_t& random) = 0;
+  /// Makes the calls of an epoch. Returns false if a call failed; then there is a refusal.
+  virtual bool run(const Epoch& epoch) = 0;
+  /// The time of the last run() in s, by the cell's own clock; empty: who calls it takes the time.
+  virtual std::optional<double> own_s() const { return {}; }
+  /// With a clock of its own, the calls of an epoch: a multiple of the first number, and at most
+  /// the second.
+  struct Calls {
+    std::int64_t step = 1, most = 1;
+  };
+  virtual std::optional<Calls> own_calls() const { return {}; }
+  /// To be called after a ready() and an epoch. Refuses as BROKEN unless the buffers hold the right
+  /// values (recheck.h). Returns true if there was something to judge and it held.
+  virtual bool judge(Oracle&, std::uint64_t) { return false; }
+  /// To be called after run(), untimed. Refuses as BROKEN if a call wrote into its problem,
+  /// operands or positions, or past the end of its workspace or an output. Returns true if there is
+  /// no refusal.
+  virtual bool keeps_arguments() { return true; }
+  /// To be called after the last run(). Refuses as BROKEN by what all runs together tell. Returns
+  /// true if there is no refusal.
+  virtual bool end_rounds() { return true; }
+  /// Releases what the kernel prepared. Nothing runs here after that. Returns what the release did
+  /// that it may not do; empty if nothing. The destructor does the same, but reports to nobody.
+  virtual std::string release() { return {}; }
+
+  /// The kernel that is called; NULL for a ceiling.
+  virtual const rope_kernel* kernel() const { return nullptr; }
+
+  report::TimingRow row;  ///< everything but outcome and samples
+  std::string note;       ///< a remark for people, shown beside the numbers
+  std::optional<Refusal> refusal;
+
+ protected:
+  explicit Cell(const Workload& workload) : workload_(workload) {}
+  virtual void prepare() = 0;                ///< called once; may refuse
+  virtual void make_ready(bool refill) = 0;  ///< called after prepare(); may refuse
+  void refuse(report::Outcome outcome, std::string reason) {
+    refusal = Refusal{outcome, std::move(reason)};
+  }
+  const Workload& workload_;
+
+ private:
+  bool prepared_ = false;
+};
+
+}  // namespace ropewalk::bench

@@ -1,0 +1,83 @@
+// The problems by which a kernel is called while it is timed, and the states that it prepared for
+// them.
+#pragma once
+#include <cxxabi.h>
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/printable.h"
+#include "benchmarks/cells/cells.h"
+#include "harness/process/float_state.h"
+
+namespace ropewalk::bench {
+
+/// Runs a kernel's code. Returns in words what it threw; empty if it threw nothing. Allocates
+/// nothing by itself.
+template <class Code>
+std::string thrown_by(Code&& code) {
+  try {
+    code();
+    return {};
+  } catch (const abi::__forced_unwind&) {  // must be rethrown
+    throw;
+  } catch (const std::exception& e) {
+    return "an exception left the kernel: " + printable_start(e.what(), 400);
+  } catch (...) {
+    return "an exception left the kernel";
+  }
+}
+std::string changed_floats(const harness::FloatState& before, const harness::FloatState& after);
+/// Runs a function other than apply. Returns in words what it threw, or what it changed in this
+/// thread's floating-point unit; empty if all is well.
+std::string entered(const std::string& entry, const std::function<void()>& code);
+/// The operation that undoes the workload's own.
+Operation back_from(const Workload& workload);
+
+class KernelStates {
+ public:
+  /// Kernel and workload outlive the states.
+  KernelStates(const rope_kernel& kernel, KernelPlan plan, const Workload& workload)
+      : kernel_(kernel), plan_(plan), workload_(workload) {}
+  ~KernelStates() { release(false); }
+  KernelStates(const KernelStates&) = delete;
+  KernelStates& operator=(const KernelStates&) = delete;
+
+  /// Makes the problems, has workspace taken, which may throw std::bad_alloc, and prepares the
+  /// states. Tells in the row what that took. `inv_freq` outlives the states.
+  std::optional<Refusal> begin(const std::vector<double>& inv_freq,
+                               const std::function<void(std::int64_t bytes)>& take_workspace,
+                               report::TimingRow& row);
+  /// Call `i` turns forward and back in turn, forward first, if the plan alternates.
+  std::int32_t apply(std::uint64_t i, const rope_operands& operands) const {
+    const Call& call = calls_[plan_.alternates ? i & 1 : 0];
+    return kernel_.apply(&call.problem, &operands, call.state);
+  }
+  bool have_begun() const { return shown_count_ > 0; }
+  /// In words, if the entry wrote into a problem.
+  std::string changed_problem(const std::string& entry) const;
+  /// Releases the states. In words what that did that it may not do; `and_problems`: also whether
+  /// it wrote into a problem.
+  std::string release(bool and_problems);
+
+ private:
+  struct Call {
+    rope_problem problem, shown;  // equal copies; the kernel knows the address of the first alone
+    void* state = nullptr;
+  };
+  std::optional<Refusal> try_to_begin(const std::vector<double>& inv_freq,
+                                      const std::function<void(std::int64_t bytes)>& take_workspace,
+                                      report::TimingRow& row);
+
+  const rope_kernel& kernel_;
+  KernelPlan plan_;
+  const Workload& workload_;
+  Call calls_[2];
+  int prepared_count_ = 0, shown_count_ = 0;
+};
+
+}  // namespace ropewalk::bench

@@ -1,0 +1,23 @@
+// Random numbers of the engine.
+#pragma once
+#include <cstdint>
+#include <random>
+
+namespace ropewalk::bench {
+
+/// A generator that gives the same numbers on every machine (SplitMix64).
+inline std::uint64_t next_random(std::uint64_t& state) {
+  std::uint64_t z = state += 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+/// A seed that no kernel can know. Which rounds are judged, and on which inputs, must not follow
+/// from --seed.
+inline std::uint64_t fresh_seed() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+}  // namespace ropewalk::bench

@@ -1,0 +1,59 @@
+// Where the buffers of a workload lie, and the cells that work there.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "benchmarks/cells/cells.h"
+#include "benchmarks/cells/workload_data.h"
+
+namespace ropewalk::bench {
+
+class GroupMemory {
+ public:
+  /// The workload outlives it.
+  explicit GroupMemory(const Workload& workload) : workload_(workload) {}
+  virtual ~GroupMemory() = default;
+  GroupMemory(const GroupMemory&) = delete;
+  GroupMemory& operator=(const GroupMemory&) = delete;
+
+  const Workload& workload() const { return workload_; }
+  /// The board of its rows. `table`: the kernels read their angles from a table.
+  virtual std::string board(bool table) const { return board_of(workload_, angles(table)); }
+  virtual std::unique_ptr<Cell> kernel_cell(const rope_kernel& kernel, KernelPlan plan,
+                                            int thread) = 0;
+  /// `variant`: the loop that was found to be the fastest; empty: not known.
+  virtual std::unique_ptr<Cell> ceiling_cell(const std::string& variant, int thread) = 0;
+  /// Cells that show the least time of a call, beside the ceiling.
+  virtual std::vector<std::unique_ptr<Cell>> floor_cells() { return {}; }
+  /// Has the next round get new inputs. Every round does so, or some of them if a working set is
+  /// larger than any cache.
+  virtual void refresh(int thread, std::uint64_t seed) = 0;
+  virtual bool refreshes_always() const = 0;
+  /// Tells in the rows of a group what the machine was like in its rounds.
+  virtual void begin_group() {}
+  virtual void end_group(report::TimingRow&) {}
+
+ protected:
+  static const char* angles(bool table) { return table ? "table" : "computed"; }
+  const Workload& workload_;
+};
+
+/// The host's memory, with a set of buffers for each thread.
+class HostGroupMemory final : public GroupMemory {
+ public:
+  HostGroupMemory(const Workload& workload, std::uint64_t seed, int threads);
+  std::unique_ptr<Cell> kernel_cell(const rope_kernel& kernel, KernelPlan plan,
+                                    int thread) override;
+  std::unique_ptr<Cell> ceiling_cell(const std::string& variant, int thread) override;
+  void refresh(int thread, std::uint64_t seed) override { set(thread).here().refresh(seed); }
+  bool refreshes_always() const override;
+
+ private:
+  LazyData& set(int thread) { return sets_[static_cast<std::size_t>(thread)]; }
+  std::deque<LazyData> sets_;
+};
+
+}  // namespace ropewalk::bench
