@@ -42,6 +42,7 @@ set(cases "base/|harness/cases/|${truth}")
 set(suite "base/|harness/|${truth}|reports/record/")
 set(layers
   "kernels/(api|common)/[a-z0-9_]+_test.cpp=kernels/(api|common)/|reference/"
+  "benchmarks/ceilings/device_[a-z_]+_test.cpp=base/|benchmarks/|harness/(device|process)/|${truth}"
   "(harness|benchmarks|reports)/[a-z]+/[a-z0-9_]+_test.cpp=base/|@1/|${truth}"
   "properties/[a-z]+/[a-z0-9_]+_test.cpp=properties/|${suite}"
   "base/=base/"
