@@ -42,6 +42,7 @@ set(cases "base/|harness/cases/|${truth}")
 set(suite "base/|harness/|${truth}|reports/record/")
 set(layers
   "kernels/(api|common)/[a-z0-9_]+_test.cpp=kernels/(api|common)/|reference/"
+  "benchmarks/ceilings/device_[a-z_]+_test.cpp=base/|benchmarks/|harness/(device|process)/|${truth}"
   "(harness|benchmarks|reports)/[a-z]+/[a-z0-9_]+_test.cpp=base/|@1/|${truth}"
   "properties/[a-z]+/[a-z0-9_]+_test.cpp=properties/|${suite}"
   "base/=base/"
@@ -88,6 +89,7 @@ set(layers
 # have it.
 set(request "tools/launches/board_request(_test)?.cpp")
 set(host "tools/host/worker_library")
+set(driver "device/(cuda_driver|device_health)")
 set(owners
   "rapidcheck=properties/search/run_property.cpp"
   "boost/multiprecision=reference/(frequencies|oracle|second_derivation).cpp"
@@ -99,7 +101,7 @@ set(owners
   "nlohmann/=reports/record/record(_test)?.cpp|benchmarks/workloads/json_fields.cpp|${request}"
   "kainjow/=reports/pages/[a-z0-9_]+.(cpp|h)"
   "cuda[a-z0-9_]*[.]h=kernels/cuda/[a-z0-9_/]+.cu"
-  "dlfcn.h=harness/(watch/heap_watch|process/loaded_kernels|device/cuda_driver).cpp|${host}.cpp")
+  "dlfcn.h=harness/(watch/heap_watch|process/loaded_kernels|${driver}).cpp|${host}.cpp")
 
 function(check_include file line header)
   foreach(owner IN LISTS owners)

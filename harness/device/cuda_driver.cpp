@@ -32,6 +32,7 @@ std::string find_all(void* library, Driver& d) {
   symbols.find(d.DeviceGetCount, "cuDeviceGetCount");
   symbols.find(d.DeviceGet, "cuDeviceGet");
   symbols.find(d.DeviceGetName, "cuDeviceGetName");
+  symbols.find(d.DeviceGetPCIBusId, "cuDeviceGetPCIBusId");
   symbols.find(d.DeviceGetAttribute, "cuDeviceGetAttribute");
   symbols.find(d.DevicePrimaryCtxSetFlags, "cuDevicePrimaryCtxSetFlags_v2");
   symbols.find(d.DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");

@@ -45,6 +45,7 @@ struct Driver {
   Result (*DeviceGetCount)(int* count);
   Result (*DeviceGet)(DeviceIndex* device, int ordinal);
   Result (*DeviceGetName)(char* name, int bytes, DeviceIndex device);
+  Result (*DeviceGetPCIBusId)(char* id, int bytes, DeviceIndex device);
   Result (*DeviceGetAttribute)(int* value, int attribute, DeviceIndex device);
   Result (*DevicePrimaryCtxSetFlags)(DeviceIndex device, unsigned flags);  // _v2
   Result (*DevicePrimaryCtxRetain)(ContextHandle* context, DeviceIndex device);

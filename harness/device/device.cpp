@@ -65,7 +65,7 @@ std::string Device::open_first() {
   const Driver& d = driver_;
   int version = 0, count = 0, major = 0, minor = 0;
   DeviceIndex device = 0;
-  char name[128] = {};
+  char name[128] = {}, bus_id[32] = {};
   if (const Result error = d.Init(0); error != success)
     return error == no_device ? "the CUDA driver finds no device"
                               : "the CUDA driver does not start: " + error_text(d, error);
@@ -80,6 +80,7 @@ std::string Device::open_first() {
   };
   Result error = d.DeviceGet(&device, 0);
   if (error == success) error = d.DeviceGetName(name, sizeof name - 1, device);
+  if (error == success) error = d.DeviceGetPCIBusId(bus_id, sizeof bus_id - 1, device);
   for (const auto& [attribute, value] : {std::pair{capability_major, &major},
                                          {capability_minor, &minor},
                                          {multiprocessor_count, &multiprocessors_},
@@ -87,6 +88,7 @@ std::string Device::open_first() {
     if (error == success) error = d.DeviceGetAttribute(value, attribute, device);
   if (error != success) return fail(error);
   name_ = name;
+  bus_id_ = bus_id;
   capability_ = 10 * major + minor;
   d.DevicePrimaryCtxSetFlags(device, context_waits_by_blocking);
   error = d.DevicePrimaryCtxRetain(&context_, device);

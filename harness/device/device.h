@@ -22,8 +22,9 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  const std::string& name() const { return name_; }  ///< as the driver tells it
-  int capability() const { return capability_; }     ///< 90: compute capability 9.0
+  const std::string& name() const { return name_; }      ///< as the driver tells it
+  const std::string& bus_id() const { return bus_id_; }  ///< on PCI, like 0000:3b:00.0
+  int capability() const { return capability_; }         ///< 90: compute capability 9.0
   int multiprocessors() const { return multiprocessors_; }
   int l2_bytes() const { return l2_bytes_; }
   const cuda::Driver& driver() const { return driver_; }
@@ -61,7 +62,7 @@ class Device {
   cuda::Driver driver_{};
   cuda::ContextHandle context_ = nullptr;
   cuda::StreamHandle copies_ = nullptr;
-  std::string name_;
+  std::string name_, bus_id_;
   int capability_ = 0, multiprocessors_ = 0, l2_bytes_ = 0;
   std::atomic<bool> lost_{false};  // any thread may meet the error
 };

@@ -1,7 +1,7 @@
 // A stand-in for the CUDA driver, so that the device path of the worker is judged on a machine
 // without a device. standin_api.cpp has the functions of harness/device/cuda_driver.h, and
 // cuLaunchHostFunc, by which the kernels of the tests put their work on a stream.
-// standin_modules.cpp has modules, whose functions are functions of the host.
+// standin_modules.cpp has modules, whose functions are functions of the host. nvml.cpp has clocks.
 //
 // - Device memory is host memory between forbidden pages. It can be touched only while work of a
 //   stream runs, so an entry that reads it is a fault.
@@ -30,6 +30,8 @@
 namespace ropewalk::standin {
 
 using Address = unsigned long long;
+
+inline constexpr const char* bus_id_of_device = "0000:07:00.0";
 
 struct Stream;
 

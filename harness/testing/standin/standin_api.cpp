@@ -66,6 +66,10 @@ StandInAnswer cuDeviceGetName(char* name, int bytes, int) {
   std::strncpy(name, "stand-in", static_cast<std::size_t>(bytes));
   return success;
 }
+StandInAnswer cuDeviceGetPCIBusId(char* id, int bytes, int) {
+  std::strncpy(id, bus_id_of_device, static_cast<std::size_t>(bytes));
+  return success;
+}
 StandInAnswer cuDeviceGetAttribute(int* value, int attribute, int) {
   const std::size_t capability = number("capability", 90);
   const std::map<int, std::size_t> values{{16, number("multiprocessors", 4)},
