@@ -107,7 +107,7 @@ void add_shares(const Summary& summary, std::vector<Figure>& figures) {
     for (const auto& [kernel, entries] : kernels)
       for (const BoardEntry* entry : entries)
         figure.table.lines.push_back({count_text(entry->row->tokens), kernel,
-                                      percent_text(entry->percent_of_ceiling),
+                                      fmt::format("{:.1f} %", entry->percent_of_ceiling),
                                       number_text(entry->ns), number_text(entry->gb_per_s)});
     figures.push_back(std::move(figure));
   }

@@ -108,6 +108,8 @@ TEST(DeviceFigures, ShowPrefillDecodeAndTheHostBeside) {
   ASSERT_EQ(figures.size(), 3u);
   EXPECT_EQ(figures[0].name, "llama-3-8b, half_split / f32 / in place / cuda");
   EXPECT_EQ(figures[0].picture.series.size(), 3u) << "three kernels";
+  EXPECT_EQ(figures[0].table.lines[0],
+            (std::vector<std::string>{"2,048", "cuda", "95.5 %", "15.3", "2,677"}));
   EXPECT_EQ(figures[1].picture.series.size(), 5u) << "and two floors";
   EXPECT_EQ(figures[1].picture.series.back().draw, Draw::line);
   EXPECT_EQ(figures[1].table.lines[0],
