@@ -163,7 +163,7 @@ std::string axes(const ChartRequest& request, ChartSize size) {
         "set nonlinear x via log10(1 + x) inverse 10**x - 1\nset xrange [0:{:.9g}]\n", x.high);
   if (request.x_scale == Scale::logarithmic) {
     for (const ChartPlace& mark : request.x_marks) x.take({mark.x});
-    const double room = request.y_rows.empty() ? 1.5 : 1.06;
+    const double room = request.boxes.empty() ? 1.5 : 1.06;
     // A box reaches as far as twice and half the points' range. A larger box would push the points
     // together.
     for (const ChartBox& box : request.boxes)

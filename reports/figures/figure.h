@@ -34,4 +34,15 @@ struct Figure {
 LegendItem legend_item(std::size_t index, const ChartSeries& series, std::string name,
                        std::string note);
 
+/// Foreign names with other letters than these are replaced by a number, so that gnuplot never sees
+/// them.
+std::string row_label(const std::string& name, std::size_t number);
+
+/// Ticks 1, 2, 5, 10 ... around low .. high, of a logarithmic axis; both are above 0. Over more
+/// than three decades they are powers of ten.
+std::vector<ChartPlace> log_ticks(double low, double high);
+
+/// The model of a workload: "llama-3-8b/set-16" gives "llama-3-8b".
+std::string model_of(const std::string& workload);
+
 }  // namespace ropewalk::report

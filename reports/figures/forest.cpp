@@ -43,17 +43,6 @@ std::size_t kind_of(const BoardEntry& entry) {
                                   std::begin(kinds));
 }
 
-/// Foreign names with other letters than these are replaced by a number, so that gnuplot never sees
-/// them.
-std::string label_of(const std::string& name, std::size_t number) {
-  const bool plain =
-      !name.empty() && name.size() <= 44 && std::all_of(name.begin(), name.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               std::string_view(" ._-/()").find(c) != std::string_view::npos;
-      });
-  return plain ? name : fmt::format("no. {}", number);
-}
-
 std::vector<ForestLine> lines_of(const Board& board) {
   std::vector<ForestLine> lines;
   for (const Contest& contest : board.contests)
@@ -108,13 +97,13 @@ void draw(const std::vector<ForestLine>& lines, Figure& figure) {
       const double floor = line.contest->group->noise_floor;
       picture.boxes.push_back({std::max(1 - floor, 1e-6), 1 + floor, y - 0.5, y - 0.5});
       const std::string name = line.contest->of->workload;
-      picture.y_rows.push_back({y, label_of(name, number) + ":"});
+      picture.y_rows.push_back({y, row_label(name, number) + ":"});
       last = line.contest;
     }
     y -= 1;
     picture.boxes.back().y_low = y - 0.5;
     ++drawn;
-    picture.y_rows.push_back({y, label_of(line.entry->row->kernel, number)});
+    picture.y_rows.push_back({y, row_label(line.entry->row->kernel, number)});
     ChartSeries& to = series[kind_of(*line.entry)];
     to.x.push_back(interval.ratio);
     to.y.push_back(y);

@@ -50,7 +50,7 @@ void take(const Results& results, const Board& board, const Contest& contest, Tr
   const BoardName name(board.name);
   const std::string dtype(name.dtype()), angles(name.angles());
   for (const BoardEntry& entry : contest.entries) {
-    if (!entry.has_speed || entry.row->is_ceiling() || entry.row->is_twin()) continue;
+    if (!entry.has_speed || entry.row->is_reference() || entry.row->is_twin()) continue;
     if (const auto error = error_of(results, entry.row->kernel, dtype))
       trade.points.push_back({entry.row->kernel, angles, entry.ns, *error});
     else
@@ -91,22 +91,6 @@ bool is_best(const TradePoint& point, const std::vector<TradePoint>& all) {
   });
 }
 
-std::vector<ChartPlace> ticks_of(const std::vector<TradePoint>& points) {
-  double low = points.front().ns, high = low;
-  for (const TradePoint& point : points) {
-    low = std::min(low, point.ns);
-    high = std::max(high, point.ns);
-  }
-  std::vector<ChartPlace> ticks;
-  for (int power = 0; power < 9; ++power)
-    for (const double digit : {1.0, 2.0, 5.0}) {
-      const double value = digit * std::pow(10, power);
-      if (value >= low / 1.5 && value <= high * 1.5)
-        ticks.push_back({value, count_text(std::llround(value))});
-    }
-  return ticks;
-}
-
 Figure figure_of(Trade trade) {
   std::sort(trade.points.begin(), trade.points.end(), [](const TradePoint& a, const TradePoint& b) {
     return std::pair(a.ns, a.kernel) < std::pair(b.ns, b.kernel);
@@ -119,7 +103,7 @@ Figure figure_of(Trade trade) {
   picture.x_scale = Scale::logarithmic;
   picture.y_scale = Scale::logarithmic;
   picture.y_floor = error_floor;
-  picture.x_ticks = ticks_of(trade.points);
+  picture.x_ticks = log_ticks(trade.points.front().ns, trade.points.back().ns);
   figure.name = fmt::format("{}, {}", clean_line(trade.board), clean_line(trade.of->of->workload));
   figure.how_to_read =
       "Points to the left are faster, lower points are more accurate. The error is the largest one "

@@ -25,18 +25,13 @@ using Points = std::map<std::string, SizePoint>;
 
 /// Everything in one picture: the same model, pairing, dtype and placement.
 struct Walk {
-  std::string name;
+  std::string name, board;  ///< board: without its angle source
   /// Workload -> working set of the ceiling, or the least of the kernels.
   std::map<std::string, std::int64_t> sizes;
   std::map<std::string, Points> kernels;
   Points ceiling;
   std::map<std::string, Outcome> without_speed;  ///< kernel -> its outcome
 };
-
-/// The model of a workload: "llama-3-8b/set-16" gives "llama-3-8b".
-std::string model_of(const std::string& workload) {
-  return workload.substr(0, workload.rfind('/'));
-}
 
 SizePoint point_of(const BoardEntry& entry) {
   const TimingRow& row = *entry.row;
@@ -56,7 +51,7 @@ bool can_be_drawn(const SizePoint& p) {
 void take(const Contest& contest, Walk& walk) {
   const std::string& workload = contest.of->workload;
   for (const BoardEntry& entry : contest.entries) {
-    if (entry.row->is_twin()) continue;
+    if (entry.row->is_twin() || entry.row->is_floor()) continue;
     if (!entry.has_speed) {
       if (!entry.row->is_ceiling()) walk.without_speed[entry.row->kernel] = entry.outcome;
       continue;
@@ -84,6 +79,7 @@ std::vector<Walk> find_walks(const Summary& summary) {
       if (walk == walks.end()) {
         walk = walks.emplace(walk);
         walk->name = name;
+        walk->board = BoardName(board.name).without_angles();
       }
       take(contest, *walk);
     }
@@ -263,7 +259,9 @@ std::vector<Figure> working_set_figures(const Results& results, const Summary& s
   std::vector<Figure> figures;
   for (const Walk& walk : find_walks(summary)) {
     // A single size makes no curve.
-    if (walk.sizes.size() >= 2) figures.push_back(figure_of(walk, caches));
+    if (walk.sizes.size() < 2) continue;
+    const bool of_device = BoardName(walk.board).is_of_device();
+    figures.push_back(figure_of(walk, of_device ? std::vector<Cache>{} : caches));
   }
   return figures;
 }

@@ -21,6 +21,7 @@ class BoardName {
   std::string_view dtype() const;
   std::string_view pairing() const { return one_of({"half_split", "interleaved"}); }
   std::string_view angles() const { return one_of({"table", "computed"}); }
+  bool is_of_device() const { return has("cuda"); }
   /// "half_split / f32 / in place", i.e. the name without its angle source.
   std::string without_angles() const;
 

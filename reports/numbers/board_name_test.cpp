@@ -13,6 +13,8 @@ TEST(BoardName, HasTheWordsOfItsParts) {
   EXPECT_EQ(name.without_angles(), "half_split / bf16 / in place");
   EXPECT_TRUE(name.has("in place"));
   EXPECT_FALSE(name.has("place"));
+  EXPECT_FALSE(name.is_of_device());
+  EXPECT_TRUE(BoardName("half_split / bf16 / in place / table / cuda").is_of_device());
 }
 
 TEST(BoardName, OfACeilingIsPartOfItsBoards) {

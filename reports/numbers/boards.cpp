@@ -97,10 +97,10 @@ BoardEntry make_entry(const Claim& claim) {
   return entry;
 }
 
-/// Ceilings stand first, then contestants by speed, then those without a speed. Ties go by name.
+/// References stand first, then contestants by speed, then those without a speed. Ties go by name.
 bool stands_before(const BoardEntry& a, const BoardEntry& b) {
   const auto group = [](const BoardEntry& entry) {
-    return !entry.has_speed ? 2 : entry.row->is_ceiling() ? 0 : 1;
+    return !entry.has_speed ? 2 : entry.row->is_reference() ? 0 : 1;
   };
   if (group(a) != group(b)) return group(a) < group(b);
   if (a.ns != b.ns) return a.ns < b.ns;
@@ -112,12 +112,24 @@ bool is_ranked(const BoardEntry& entry) {
   return entry.outcome != Outcome::unresolved && entry.outcome != Outcome::invalid;
 }
 
+void set_floors(Contest& contest) {
+  for (const BoardEntry& floor : contest.entries) {
+    if (!floor.has_speed || !floor.row->is_floor()) continue;
+    double BoardEntry::*ratio = floor.row->kernel == floor_name        ? &BoardEntry::of_floor
+                                : floor.row->kernel == floor_copy_name ? &BoardEntry::of_floor_copy
+                                                                       : nullptr;
+    if (ratio == nullptr) continue;
+    for (BoardEntry& entry : contest.entries)
+      if (entry.has_speed && !entry.row->is_reference()) entry.*ratio = entry.ns / floor.ns;
+  }
+}
+
 void rank(Contest& contest) {
   std::stable_sort(contest.entries.begin(), contest.entries.end(), stands_before);
   double ceiling_gb = 0;
   int next = 1;
   for (BoardEntry& entry : contest.entries) {
-    if (!entry.has_speed) continue;
+    if (!entry.has_speed || entry.row->is_floor()) continue;
     contest.fastest_ns =
         contest.fastest_ns > 0 ? std::min(contest.fastest_ns, entry.ns_min) : entry.ns_min;
     if (entry.row->is_ceiling())
@@ -127,13 +139,14 @@ void rank(Contest& contest) {
   }
   // A baseline has won nothing if no other contestant beside it is resolved.
   const auto others = [](const BoardEntry& entry) {
-    return entry.is_compared() && !entry.row->is_twin() && !entry.row->is_ceiling();
+    return entry.is_compared() && !entry.row->is_twin();
   };
   if (std::any_of(contest.entries.begin(), contest.entries.end(), others) && next == 2)
     for (BoardEntry& entry : contest.entries)
       if (entry.row->role == Role::baseline) entry.rank = 0;
+  set_floors(contest);
   for (BoardEntry& entry : contest.entries) {
-    if (!entry.has_speed || !(ceiling_gb > 0)) continue;
+    if (!entry.has_speed || !(ceiling_gb > 0) || entry.row->is_floor()) continue;
     const double share = entry.claim->ceiling_share;
     entry.percent_of_ceiling =
         100 * (share > 0 && !entry.row->is_ceiling() ? share : entry.gb_per_s / ceiling_gb);
@@ -164,8 +177,9 @@ class BoardTable {
   std::map<std::tuple<std::string, std::string, std::int64_t>, std::size_t> contest_index_;
 };
 
-/// A ceiling is shown on every board with a name that has all parts of its own board's name.
-void add_ceilings(const std::vector<BoardEntry>& ceilings, BoardTable& table) {
+/// A reference is shown on every board with a name that has all parts of its own board's name. That
+/// of the host is shown on no board of a device.
+void add_references(const std::vector<BoardEntry>& references, BoardTable& table) {
   std::map<std::pair<std::string, std::int64_t>, std::vector<Contest*>> by_workload;
   std::map<const Contest*, BoardName> names;
   for (Board& board : table.boards)
@@ -174,11 +188,12 @@ void add_ceilings(const std::vector<BoardEntry>& ceilings, BoardTable& table) {
       names.emplace(&contest, board.name);
     }
   std::vector<BoardEntry> alone;
-  for (const BoardEntry& entry : ceilings) {
+  for (const BoardEntry& entry : references) {
     const BoardName own(entry.row->board);
     bool used = false;
     for (Contest* contest : by_workload[{entry.row->workload, entry.row->threads}]) {
-      if (!names.at(contest).has_all_of(own)) continue;
+      const BoardName& name = names.at(contest);
+      if (!name.has_all_of(own) || name.is_of_device() != own.is_of_device()) continue;
       contest->entries.push_back(entry);
       used = true;
     }
@@ -196,7 +211,7 @@ std::vector<TimingRow> gated_timings(const Results& results) {
   for (TimingRow& row : rows) {
     if (row.outcome == Outcome::skipped) continue;
     Gap gap;
-    if (!row.is_ceiling()) gap = verification_gap(row, BoardName(row.board), verdicts);
+    if (!row.is_reference()) gap = verification_gap(row, BoardName(row.board), verdicts);
     const bool measured = row.outcome == Outcome::measured;
     const std::vector<double> speeds = speeds_of(row);
     if (measured && gap.reason.empty() && speeds.empty())
@@ -221,22 +236,22 @@ std::vector<Board> make_boards(const std::vector<TimingRow>& timings, const Clai
   // Boards and contests keep the order of the rows, whatever else was timed between them.
   BoardTable table;
   for (const TimingRow& row : timings)
-    if (!row.is_ceiling()) table.of(row);
-  std::vector<BoardEntry> ceilings;
+    if (!row.is_reference()) table.of(row);
+  std::vector<BoardEntry> references;
   for (const ClaimGroup& group : claims.groups)
     for (const Claim& claim : group.claims) {
       BoardEntry entry = make_entry(claim);
       // A run with a null twin that differs makes no claim at all.
       if (!claims.valid && entry.is_compared()) entry.outcome = Outcome::invalid;
-      if (claim.role == Role::ceiling) {
-        ceilings.push_back(entry);
+      if (is_reference(claim.role)) {
+        references.push_back(entry);
         continue;
       }
       Contest& contest = table.of(*entry.row);
       contest.entries.push_back(entry);
       contest.group = &group;
     }
-  add_ceilings(ceilings, table);
+  add_references(references, table);
   for (Board& board : table.boards)
     for (Contest& contest : board.contests) rank(contest);
   return std::move(table.boards);

@@ -193,7 +193,7 @@ void compare(ClaimGroup& group, double twin_error) {
       claim_error / static_cast<double>(std::max<std::int64_t>(group.comparisons, 1));
   if (const Claim* ceiling = ceiling_of(group))
     for (Claim& claim : group.claims)
-      if (claim.has_speed && claim.role != Role::ceiling) hold_to_ceiling(claim, *ceiling, error);
+      if (claim.has_speed && !is_reference(claim.role)) hold_to_ceiling(claim, *ceiling, error);
   const Claim* baseline = with_role(group, Role::baseline);
   if (baseline == nullptr || !baseline->has_speed) return;
   group.baseline = baseline->kernel;

@@ -74,7 +74,7 @@ struct ClaimGroup {
   double noise_floor = 0;  ///< a claimed ratio is at least this far from 1; never below least_floor
   bool valid = true;       ///< false: the null twin differs from the baseline
   std::int64_t comparisons = 0;
-  std::vector<Claim> claims;  ///< in the order of the rows; holds baseline, twin and ceilings too
+  std::vector<Claim> claims;  ///< in the order of the rows; holds baseline, twin and references too
 };
 
 struct Claims {

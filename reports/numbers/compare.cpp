@@ -37,7 +37,7 @@ PlacedKernels cells_of(const Summary& summary) {
   for (const Board& board : summary.boards)
     for (const Contest& contest : board.contests)
       for (const BoardEntry& entry : contest.entries) {
-        if (entry.row->is_ceiling() || entry.row->is_twin()) continue;
+        if (entry.row->is_reference() || entry.row->is_twin()) continue;
         const Key key{board.name, contest.of->workload, contest.of->threads, entry.row->kernel};
         if (cells.by_key.try_emplace(key, Place{&contest, &entry}).second)
           cells.order.push_back(key);
@@ -279,6 +279,13 @@ bool is_passing(const std::string& key) {
   return keys.count(key) > 0;
 }
 
+/// The device on which the run timed kernels; empty if there is none.
+std::string timed_device(const Results& results) {
+  for (const TimingRow& row : results.timings)
+    if (!row.device.empty()) return clean_line(row.device);
+  return "";
+}
+
 void tell_differences(const Results& a, const Results& b, const Summary& of_a, const Summary& of_b,
                       Comparison& out) {
   const auto tell = [&out](const std::string& what, const std::string& one,
@@ -290,6 +297,7 @@ void tell_differences(const Results& a, const Results& b, const Summary& of_a, c
   tell("version", a.run.version, b.run.version);
   tell("profile", a.run.profile, b.run.profile);
   tell("seed", std::to_string(a.run.seed), std::to_string(b.run.seed));
+  tell("device", timed_device(a), timed_device(b));
   std::map<std::string, std::pair<std::string, std::string>> both;
   for (const auto& [key, value] : a.run.environment) both[key].first = value;
   for (const auto& [key, value] : b.run.environment) both[key].second = value;
@@ -351,7 +359,14 @@ Comparison compare_runs(const Results& a, const Results& b, const std::string& n
                         const std::string& name_b, double max_regression) {
   Comparison out;
   out.machine = machine_class(a, name_a);
-  if (const std::string other = machine_class(b, name_b); other != out.machine)
+  std::string other = machine_class(b, name_b);
+  // A run without a device has no row that another device could change. A new driver is told.
+  const std::string device_a = timed_device(a), device_b = timed_device(b);
+  if (!device_a.empty() && !device_b.empty()) {
+    out.machine += "; " + device_a.substr(0, device_a.find(", driver "));
+    other += "; " + device_b.substr(0, device_b.find(", driver "));
+  }
+  if (other != out.machine)
     throw BadFile(
         fmt::format("{} and {} are of different machine classes: {} and {}; only runs "
                     "on one class compare",

@@ -1,5 +1,6 @@
 #include "reports/numbers/summary.h"
 #include "reports/numbers/boards.h"
+#include "reports/numbers/devices.h"
 
 #include <fmt/format.h>
 
@@ -95,7 +96,7 @@ void take_timing(const TimingRow& row, KernelSummary& kernel) {
 void take_implausible(const Claims& claims, KernelTable& table) {
   for (const ClaimGroup& group : claims.groups)
     for (const Claim& claim : group.claims) {
-      if (claim.outcome != Outcome::implausible || claim.role == Role::ceiling) continue;
+      if (claim.outcome != Outcome::implausible || is_reference(claim.role)) continue;
       TimingRow row = *claim.rows.front();
       row.outcome = claim.outcome;
       row.reason = claim.reason;
@@ -107,7 +108,7 @@ void summarize_kernels(const Results& results, Summary& summary) {
   KernelTable table;
   for (const VerdictRow& row : results.verdicts) take_verdict(row, table.of(kernel_key(row)));
   for (const TimingRow& row : results.timings)
-    if (!row.is_ceiling()) take_timing(row, table.of(kernel_of(row)));
+    if (!row.is_reference()) take_timing(row, table.of(kernel_of(row)));
   take_implausible(summary.claims, table);
   summary.kernels = std::move(table.kernels);
   for (const KernelSummary& kernel : summary.kernels) {
@@ -260,6 +261,7 @@ Summary summarize(const Results& results) {
   summary.timings = gated_timings(results);
   summary.claims = claims_of(summary.timings);
   summary.boards = make_boards(summary.timings, summary.claims);
+  summary.devices = devices_of(results);
   summarize_kernels(results, summary);
   summarize_properties(results, summary);
   make_matrix(results, summary);

@@ -56,11 +56,11 @@ struct MatrixRow {
   const VerdictRow* whole = nullptr;  ///< a verdict on all properties at once, if there is one
 };
 
-/// One contestant: a kernel, twin or ceiling on one workload and board, over its launches.
+/// One contestant: a kernel, twin, ceiling or floor on one workload and board, over its launches.
 struct BoardEntry {
   const TimingRow* row = nullptr;          ///< row of its first launch, for names and sizes
   std::vector<const TimingRow*> launches;  ///< launches with a speed, in order
-  int rank = 0;            ///< from 1; 0 for a ceiling or twin, without a speed, or if UNRESOLVED
+  int rank = 0;            ///< from 1; 0 for a reference or twin, without a speed, or if UNRESOLVED
   bool has_speed = false;  ///< false: no format prints a number for it
   Outcome outcome = Outcome::skipped;  ///< the outcome that the report shows
   std::string reason;                  ///< why it has no speed
@@ -69,22 +69,30 @@ struct BoardEntry {
   double ns_min = 0, ns_max = 0;       ///< of the launches' medians, or of a single launch's rounds
   double gb_per_s = 0;                 ///< GB/s at `ns`
   double percent_of_ceiling = 0;       ///< 0 without a ceiling
-  const Claim* claim = nullptr;        ///< the claim of its rounds; NULL without a speed
+  double of_floor = 0, of_floor_copy = 0;  ///< ns / that of the floor; 0 without it
+  const Claim* claim = nullptr;            ///< the claim of its rounds; NULL without a speed
   bool is_compared() const { return claim != nullptr && claim->interval.rounds > 0; }
 };
 
-/// One contest is like work: the same board, workload and threads. Ceilings stand first, then
+/// One contest is like work: the same board, workload and threads. References stand first, then
 /// ranked kernels, then the rest.
 struct Contest {
   const TimingRow* of = nullptr;  ///< gives workload, phase, source and sizes
   std::vector<BoardEntry> entries;
-  double fastest_ns = 0;              ///< the fastest of all contestants; its bar has full length
+  double fastest_ns = 0;              ///< the fastest but for floors; its bar has full length
   const ClaimGroup* group = nullptr;  ///< gives baseline and noise floor; NULL if nothing ran
 };
 
 struct Board {
   std::string name;
   std::vector<Contest> contests;
+};
+
+/// A device that rows name.
+struct DeviceSummary {
+  std::string name;           ///< TimingRow::device, or its name alone if nothing was timed on it
+  std::int64_t verdicts = 0;  ///< number of verdicts that rest on it
+  std::string slowed;         ///< by what its speeds may be too low, in one line; empty: nothing
 };
 
 struct Summary {
@@ -104,6 +112,7 @@ struct Summary {
   std::vector<TimingRow> timings;  ///< the run's rows; BROKEN if the verdicts allow no speed
   Claims claims;                   ///< the claims of `timings`
   std::vector<Board> boards;
+  std::vector<DeviceSummary> devices;  ///< in the order of the rows, timings first
   Summary() = default;
   Summary(Summary&&) = default;  // a copy would point into the original
   Summary& operator=(Summary&&) = default;

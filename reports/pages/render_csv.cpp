@@ -63,6 +63,11 @@ constexpr std::array columns = {"row",
                                 "steal_ms",
                                 "off_cpu_share_max",
                                 "reverified",
+                                "device",
+                                "sets",
+                                "host_ns_per_token",
+                                "of_floor",
+                                "of_floor_copy",
                                 "reason",
                                 "known",
                                 "where",
@@ -172,6 +177,16 @@ void add_census(const BoardEntry& entry, CsvLine& line) {
   line.count("reverified", reverified);
 }
 
+void add_device(const BoardEntry& entry, CsvLine& line) {
+  double host = entry.row->host_ns_per_token;
+  for (const TimingRow* row : entry.launches) host = std::min(host, row->host_ns_per_token);
+  line.text("device", entry.row->device);
+  line.count("sets", entry.row->sets);
+  line.number("host_ns_per_token", host);
+  if (entry.of_floor > 0) line.number("of_floor", entry.of_floor);
+  if (entry.of_floor_copy > 0) line.number("of_floor_copy", entry.of_floor_copy);
+}
+
 void append_entry(const BoardEntry& entry, const Contest& contest, const Board& board,
                   std::string& out) {
   CsvLine line;
@@ -198,6 +213,7 @@ void append_entry(const BoardEntry& entry, const Contest& contest, const Board& 
     if (entry.percent_of_ceiling > 0) line.number("percent_of_ceiling", entry.percent_of_ceiling);
     line.count("table_bytes", row.table_bytes);
     line.count("workspace_bytes", row.workspace_bytes);
+    if (!row.device.empty()) add_device(entry, line);
     add_claim(entry, contest, line);
     add_census(entry, line);
   }

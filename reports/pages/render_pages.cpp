@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "reports/figures/curves.h"
+#include "reports/figures/device.h"
 #include "reports/figures/forest.h"
 #include "reports/figures/trade.h"
 #include "reports/figures/working_set.h"
@@ -33,12 +34,12 @@ void add_own_code(const Results& results, const Summary& summary, View& view) {
 }
 
 struct Figures {
-  std::vector<Figure> walks, forests, trades, curves;
+  std::vector<Figure> walks, forests, trades, curves, devices;
 };
 
 Figures figures_of(const Results& results, const Summary& summary) {
   return {working_set_figures(results, summary), forest_figures(summary),
-          trade_figures(results, summary), curve_figures(results)};
+          trade_figures(results, summary), curve_figures(results), device_figures(summary)};
 }
 
 /// Everything but the figures, which each format shows in its own way (template `figure`).
@@ -50,6 +51,7 @@ View page_view(const Results& results, const Summary& summary, const Figures& fi
   view.set("has_forests", flag(!figures.forests.empty()));
   view.set("has_trades", flag(!figures.trades.empty()));
   view.set("has_charts", flag(!figures.curves.empty()));
+  view.set("has_device_figures", flag(!figures.devices.empty()));
   return view;
 }
 
@@ -64,6 +66,7 @@ std::string html_of(const Results& results, const Summary& summary, const std::s
   view.set("forests", figure_pictures(figures.forests, "forest", gnuplot));
   view.set("trades", figure_pictures(figures.trades, "trade", gnuplot));
   view.set("charts", figure_pictures(figures.curves, "chart", gnuplot));
+  view.set("device_figures", figure_pictures(figures.devices, "device", gnuplot));
   return fill_template("report.html.mustache", view, kainjow::mustache::html_escape<std::string>);
 }
 
@@ -75,6 +78,7 @@ std::string markdown_of(const Results& results, const Summary& summary) {
   view.set("forests", figure_tables(figures.forests));
   view.set("trades", figure_tables(figures.trades));
   view.set("charts", figure_tables(figures.curves));
+  view.set("device_figures", figure_tables(figures.devices));
   return fill_template("report.md.mustache", view,
                        [](const std::string& text) { return markdown_code(text); });
 }

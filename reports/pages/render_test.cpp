@@ -197,7 +197,7 @@ const std::string hostile =
     "{{headline}}\x1b\xff";
 
 Results hostile_results() {
-  Results results = sample_results();
+  Results results = sample_device_results();
   results.run.command = results.run.version = results.run.profile = hostile;
   results.run.started_at = hostile;
   results.run.environment[hostile] = hostile;
@@ -211,6 +211,9 @@ Results hostile_results() {
     row.kernel = row.summary = row.source = row.phase = row.reason = hostile;
     row.workload += hostile;
     row.board += hostile;
+    if (row.device.empty()) continue;
+    row.board += " / cuda";
+    row.device = row.throttled = hostile;
   }
   for (CurveRow& row : results.curves) {
     row.chart += hostile;

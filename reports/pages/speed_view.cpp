@@ -57,6 +57,18 @@ void set_claim(const BoardEntry& entry, View& item) {
   item.set("claim_needs", needs);
 }
 
+/// For decode on a device: "3.12 us a call, 1.078 × floor_copy, 1.720 × floor".
+std::string call_text(const BoardEntry& entry) {
+  const TimingRow& row = *entry.row;
+  if (row.device.empty() || row.phase != word(WorkloadPhase::decode)) return "";
+  std::string text =
+      fmt::format("{} us a call", number_text(entry.ns * static_cast<double>(row.tokens) / 1000));
+  for (const auto& [ratio, name] :
+       {std::pair(entry.of_floor_copy, floor_copy_name), std::pair(entry.of_floor, floor_name)})
+    if (ratio > 0) text += fmt::format(", {} × {}", ratio_text(ratio), name);
+  return text;
+}
+
 View entry_view(const BoardEntry& entry, double fastest_ns) {
   const TimingRow& row = *entry.row;
   View item;
@@ -67,14 +79,15 @@ View entry_view(const BoardEntry& entry, double fastest_ns) {
   item.set("entry_variant", clean_line(row.variant));
   item.set("has_variant", flag(!row.variant.empty()));
   item.set("is_ceiling", flag(row.is_ceiling()));
+  item.set("is_floor", flag(row.is_floor()));
   item.set("is_baseline", flag(row.role == Role::baseline));
   item.set("is_twin", flag(row.is_twin()));
   item.set("has_speed", flag(entry.has_speed));
-  item.set("entry_class", !entry.has_speed   ? "broken"
-                          : row.is_ceiling() ? "ceiling"
-                          : row.is_twin()    ? "twin"
-                          : entry.rank == 0  ? "unranked"
-                                             : "ranked");
+  item.set("entry_class", !entry.has_speed     ? "broken"
+                          : row.is_reference() ? "ceiling"
+                          : row.is_twin()      ? "twin"
+                          : entry.rank == 0    ? "unranked"
+                                               : "ranked");
   item.set("entry_rank", entry.rank > 0 ? std::to_string(entry.rank) : "");
   item.set("entry_outcome", std::string(word(entry.outcome)));
   item.set("entry_reason", clean_line(entry.reason));
@@ -87,7 +100,12 @@ View entry_view(const BoardEntry& entry, double fastest_ns) {
   item.set("entry_ns_min", number_text(entry.ns_min));
   item.set("entry_ns_max", number_text(entry.ns_max));
   item.set("has_spread", flag(entry.launches.size() > 1 || row.ns_per_token.size() > 1));
-  item.set("entry_gb", entry.gb_per_s > 0 ? number_text(entry.gb_per_s) : "");
+  const bool has_gb = entry.gb_per_s > 0 && !row.is_floor();
+  item.set("has_gb", flag(has_gb));
+  item.set("entry_gb", has_gb ? number_text(entry.gb_per_s) : "");
+  const std::string call = call_text(entry);
+  item.set("has_call", flag(!call.empty()));
+  item.set("entry_call", call);
   item.set("has_percent", flag(entry.percent_of_ceiling > 0));
   item.set("entry_percent",
            entry.percent_of_ceiling > 0 ? percent_text(entry.percent_of_ceiling) : "");
@@ -97,6 +115,13 @@ View entry_view(const BoardEntry& entry, double fastest_ns) {
   item.set("bar_spread", fmt::format("{:.2f}", 100 * fastest_ns / entry.ns_min -
                                                    100 * fastest_ns / entry.ns_max));
   return item;
+}
+
+/// Round how many sets of buffers the calls on a device went.
+std::string sets_text(const TimingRow& row) {
+  if (row.sets == 0) return "";
+  return row.sets == 1 ? ", one set of buffers (hot)"
+                       : fmt::format(", {} sets of buffers (cold)", count_text(row.sets));
 }
 
 std::string threads_text(const TimingRow& row) {
@@ -132,7 +157,8 @@ View contest_view(const Contest& contest, const std::string& board) {
   item.set("has_source", flag(!row.source.empty()));
   item.set("workload_size", fmt::format("{} token{}, {} moved in a call, working set {}",
                                         count_text(row.tokens), row.tokens == 1 ? "" : "s",
-                                        bytes_text(row.bytes), bytes_text(row.working_set_bytes)));
+                                        bytes_text(row.bytes), bytes_text(row.working_set_bytes)) +
+                                sets_text(row));
   View entries{View::type::list};
   for (const BoardEntry& entry : contest.entries) entries << entry_view(entry, contest.fastest_ns);
   const std::string samples = samples_text(contest);
@@ -155,6 +181,9 @@ View boards(const Summary& summary) {
     View item;
     item.set("board_id", fmt::format("board-{}", ++number));
     item.set("board", clean_line(board.name));
+    const std::string& device = board.contests.front().of->device;
+    item.set("has_device", flag(!device.empty()));
+    item.set("board_device", clean_line(device));
     View contests{View::type::list};
     for (const Contest& contest : board.contests) contests << contest_view(contest, board.name);
     item.set("contests", std::move(contests));
@@ -178,7 +207,7 @@ std::vector<std::string> columns_of(const Board& board) {
   std::vector<std::string> names;
   for (const Contest& contest : board.contests)
     for (const BoardEntry& entry : contest.entries)
-      if (!entry.row->is_ceiling() && !entry.row->is_twin() &&
+      if (!entry.row->is_reference() && !entry.row->is_twin() &&
           std::find(names.begin(), names.end(), entry.row->kernel) == names.end())
         names.push_back(entry.row->kernel);
   return names;
@@ -188,7 +217,7 @@ View heat_cell(const Contest& contest, const std::string& kernel) {
   View cell;
   const auto entry = std::find_if(contest.entries.begin(), contest.entries.end(),
                                   [&kernel](const BoardEntry& each) {
-                                    return each.row->kernel == kernel && !each.row->is_ceiling();
+                                    return each.row->kernel == kernel && !each.row->is_reference();
                                   });
   const bool there = entry != contest.entries.end(), speed = there && entry->has_speed;
   cell.set("heat_class", speed ? heat_class(entry->percent_of_ceiling) : "hx");

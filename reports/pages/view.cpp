@@ -70,6 +70,20 @@ View facts(const Results& results, const Summary& summary) {
     item.set("word_symbol", speeds.mark.symbol);
     out << std::move(item);
   }
+  for (const DeviceSummary& device : summary.devices) {
+    add("device",
+        fmt::format("{}; {} on it", device.name,
+                    device.verdicts == 0   ? "no verdict rests"
+                    : device.verdicts == 1 ? "1 verdict rests"
+                                           : count_text(device.verdicts) + " verdicts rest"));
+    if (device.slowed.empty()) continue;
+    View item = named("clocks", device.slowed);
+    item.set("has_word", flag(true));
+    item.set("word", "slowed");
+    item.set("word_class", "slow");
+    item.set("word_symbol", "▼");
+    out << std::move(item);
+  }
   add("command", results.run.command);
   add("profile", results.run.profile);
   add("seed", std::to_string(results.run.seed));
@@ -226,6 +240,7 @@ View make_view(const Results& results, const Summary& summary) {
   view.set("has_host_note", flag(!host_note.empty()));
   view.set("host_note", host_note);
   view.set("kernels", kernels(summary));
+  view.set("has_devices", flag(!summary.devices.empty()));
   add_speeds(results, summary, view);
   view.set("has_matrix", flag(!summary.matrix.empty()));
   view.set("has_properties", flag(!summary.properties.empty()));

@@ -2,6 +2,8 @@
 // checks of both follow from that list.
 #include "reports/record/record.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,6 +15,7 @@
 
 #include "reports/record/certificate_fields.h"
 #include "reports/record/record_file.h"
+#include "reports/record/timing_fields.h"
 
 namespace ropewalk::report {
 namespace {
@@ -65,48 +68,6 @@ void each_field(Row& row, Visit&& visit) {
   visit("coverage", row.coverage);
   visit("not_offered", row.not_offered);
   visit("not_met", row.not_met);
-}
-
-template <RowOf<TimingRow> Row, class Visit>
-void each_field(Row& row, Visit&& visit) {
-  visit("kernel", row.kernel);
-  visit("summary", row.summary);
-  visit("workload", row.workload);
-  visit("source", row.source);
-  visit("phase", row.phase);
-  visit("board", row.board);
-  visit("outcome", row.outcome);
-  visit("reason", row.reason);
-  visit("known", row.known);
-  visit("tokens", row.tokens);
-  visit("bytes", row.bytes);
-  visit("working_set_bytes", row.working_set_bytes);
-  visit("ns_per_token", row.ns_per_token);
-  visit("iterations", row.iterations);
-  visit("ns_per_token_median", row.ns_per_token_median);
-  visit("gb_per_s_median", row.gb_per_s_median);
-  visit("role", row.role);
-  visit("engine", row.engine);
-  visit("launch", row.launch);
-  visit("threads", row.threads);
-  visit("processors", row.processors);
-  visit("variant", row.variant);
-  visit("table_bytes", row.table_bytes);
-  visit("workspace_bytes", row.workspace_bytes);
-  visit("judged_on", row.judged_on);
-  visit("heap_calls", row.heap_calls);
-  visit("mapped_bytes", row.mapped_bytes);
-  visit("prepare_s", row.prepare_s);
-  visit("kept_bytes", row.kept_bytes);
-  visit("slow_calls", row.slow_calls);
-  visit("slow_times", row.slow_times);
-  visit("spin_ns_before", row.spin_ns_before);
-  visit("spin_ns_after", row.spin_ns_after);
-  visit("involuntary_switches", row.involuntary_switches);
-  visit("page_faults", row.page_faults);
-  visit("steal_ms", row.steal_ms);
-  visit("off_cpu_share", row.off_cpu_share);
-  visit("reverified", row.reverified);
 }
 
 template <RowOf<CurveRow> Row, class Visit>
@@ -165,10 +126,13 @@ template <class Row>
 std::string row_line(const char* kind, const Row& row) {
   std::string line(record_line_start);
   line += std::to_string(results_schema_version) + R"(,"row":")" + kind + '"';
-  each_field(row, [&line](const char* name, const auto& value) {
+  const auto write = [&line](const char* name, const auto& value) {
     line += std::string(",\"") + name + "\":";
     line += to_json(value).dump(-1, ' ', false, json::error_handler_t::replace);
-  });
+  };
+  each_field(row, write);
+  if constexpr (TimingRowLike<Row>)
+    if (!row.device.empty()) each_device_field(row, write);
   return line + '}';
 }
 
@@ -243,7 +207,7 @@ void from_json_value(const json& value, std::map<std::string, std::string>& out)
 template <class Row>
 Row parse_row(const json& object) {
   Row row;
-  each_field(row, [&object](const char* name, auto& value) {
+  const auto read = [&object](const char* name, auto& value) {
     const auto found = object.find(name);
     if (found == object.end()) throw FieldError{std::string("field '") + name + "' is missing"};
     try {
@@ -251,7 +215,10 @@ Row parse_row(const json& object) {
     } catch (const FieldError& error) {
       throw FieldError{std::string("field '") + name + "' " + error.what};
     }
-  });
+  };
+  each_field(row, read);
+  if constexpr (TimingRowLike<Row>)
+    if (object.contains("device")) each_device_field(row, read);
   return row;
 }
 
@@ -317,6 +284,12 @@ class ResultsReader {
       throw FieldError{"field 'outcome' is not a word of this schema"};
     if (row.launch < 0) throw FieldError{"field 'launch' is negative"};
     if (row.threads < 1) throw FieldError{"field 'threads' is below 1"};
+    if (row.sets < 0) throw FieldError{"field 'sets' is negative"};
+    for (const auto& [name, value] : {std::pair("host_ns_per_token", row.host_ns_per_token),
+                                      std::pair("sm_mhz_before", row.sm_mhz_before),
+                                      std::pair("sm_mhz_after", row.sm_mhz_after)})
+      if (!(std::isfinite(value) && value >= 0))
+        throw FieldError{fmt::format("field '{}' is negative or not finite", name)};
     if (row.iterations.size() != row.ns_per_token.size())
       throw FieldError{"fields 'ns_per_token' and 'iterations' differ in length"};
     results.timings.push_back(std::move(row));

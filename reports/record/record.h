@@ -75,9 +75,11 @@ struct VerdictRow {
 inline constexpr std::string_view everything = "everything";
 bool is_on_everything(const VerdictRow& row);
 
-/// Three words of VerdictRow::judged_on. A verdict by the host launcher says nothing about a GPU.
+/// Words of VerdictRow::judged_on. A verdict by the host launcher says nothing about a GPU.
 inline constexpr std::string_view natively = "native";
 inline constexpr std::string_view by_host_launcher = "host launcher";
+/// What the words of a kernel begin with that ran on a device.
+inline constexpr std::string_view by_device = "cuda: ";
 /// What the words of an interpreted kernel begin with: "interpreted: python 3.11.7, numpy 2.4.6".
 inline constexpr std::string_view interpreted = "interpreted: ";
 /// What stands beside the kernel's name wherever its verdict is shown. It is empty for a native
@@ -97,7 +99,9 @@ struct TimingRow {
   std::string kernel, summary;
   std::string workload, source;  ///< the workload's name, and the source of its shape
   std::string phase;             ///< a word of WorkloadPhase; a foreign file may hold other words
-  std::string board;             ///< pairing/dtype/placement/angle source: the group that is ranked
+  /// pairing/dtype/placement/angle source: the group that is ranked. That of a device ends in
+  /// " / cuda".
+  std::string board;
   Outcome outcome = Outcome::broken;  ///< MEASURED, BROKEN, SKIPPED or IMPLAUSIBLE
   std::string reason;                 ///< for BROKEN: the failing property
   std::string known;                  ///< for BROKEN by a known failure: VerdictRow::known of it
@@ -138,9 +142,22 @@ struct TimingRow {
   double steal_ms = 0;          ///< summed over all processors, from /proc/stat
   double off_cpu_share = 0;     ///< 1 - CPU time / wall time
   std::int64_t reverified = 0;  ///< number of rounds with outputs that were judged again
+  // Of a device only; a row of the host has none of these, and its line leaves them out.
+  std::string device;     ///< name, compute capability, multiprocessors, L2, driver; empty: host
+  std::int64_t sets = 0;  ///< number of sets of buffers that the calls went round; 1: hot
+  /// The least time by the host's clock around launch and wait. ns_per_token is the device's own.
+  double host_ns_per_token = 0;
+  double sm_mhz_before = 0, sm_mhz_after = 0;  ///< clock of the multiprocessors; 0: not known
+  std::string throttled;  ///< why the device slowed down, in words; empty: it did not, or not known
   bool is_ceiling() const { return role == Role::ceiling; }
+  bool is_floor() const { return role == Role::floor; }
+  bool is_reference() const { return report::is_reference(role); }
   bool is_twin() const { return role == Role::null_twin; }
 };
+
+/// The two rows of role floor: an empty kernel, and one that reads a position, its table row and x,
+/// and writes x back.
+inline constexpr std::string_view floor_name = "floor", floor_copy_name = "floor_copy";
 
 /// The null twin of kernel X is called 'X (twin)'. No kernel can have such a name.
 inline constexpr std::string_view twin_suffix = " (twin)";

@@ -80,6 +80,8 @@ TEST_F(Record, EveryKindOfRowComesBack) {
   results.verdicts[5].planned = std::numeric_limits<std::int64_t>::min();
   results.timings[0].ns_per_token = {0.1, 5e-324, 1.7976931348623157e308, infinity};
   results.timings[0].iterations = {1, 2, 3, 4};
+  results.timings[1] = sample_device_timing();
+  results.timings[1].role = Role::floor;
   results.curves[0].y[0] = -0.0;
   {
     RecordWriter writer(file);
@@ -101,6 +103,10 @@ TEST_F(Record, EveryKindOfRowComesBack) {
   EXPECT_EQ(read.certificates[0].judged_on, "host launcher");
   EXPECT_EQ(read.verdicts[2].margin, infinity);
   EXPECT_EQ(read.timings[0].ns_per_token, results.timings[0].ns_per_token);
+  EXPECT_EQ(read.timings[0].device, "");
+  EXPECT_EQ(read.timings[1].device, results.timings[1].device);
+  EXPECT_EQ(read.timings[1].sm_mhz_after, results.timings[1].sm_mhz_after);
+  EXPECT_TRUE(read.timings[1].is_reference());
   EXPECT_TRUE(std::signbit(read.curves[0].y[0]));
   EXPECT_EQ(read.end.exit_code, 1);
 }
@@ -239,7 +245,7 @@ TEST_F(Record, WhatIsRefusedNamesFileAndLine) {
 }
 
 TEST_F(Record, TimingRowsKnowTheirRoles) {
-  const std::string timing = to_json_line(sample_timing());
+  std::string timing = to_json_line(sample_timing());
   const auto expect = [&](const std::string& from, const std::string& to, const std::string& why) {
     std::string line = timing;
     const std::size_t at = line.find(from);
@@ -254,6 +260,14 @@ TEST_F(Record, TimingRowsKnowTheirRoles) {
   expect(R"("threads":1)", R"("threads":0)", "'threads' is below 1");
   expect(R"("launch":0)", R"("launch":-1)", "'launch' is negative");
   expect("[1000,1000,1000]", "[1000]", "differ in length");
+  const std::string host = timing;
+  timing = to_json_line(sample_device_timing());
+  expect("cuda", "cuda", "");
+  expect(R"("sets":24)", R"("sets":-1)", "'sets' is negative");
+  expect(R"("sets":24)", R"("sats":24)", "'sets' is missing");
+  expect(R"("sm_mhz_after":1980.0)", R"("sm_mhz_after":"nan")", "negative or not finite");
+  expect(R"("host_ns_per_token":0.55)", R"("host_ns_per_token":-1)", "negative or not finite");
+  EXPECT_EQ(host.find("sm_mhz"), std::string::npos) << "a row of the host has none of this";
   TimingRow twin = sample_timing();
   twin.kernel = "plain (twin)";
   EXPECT_EQ(kernel_of(twin), "plain (twin)");
@@ -312,7 +326,7 @@ TEST(ResultsSchema, DescribesEveryField) {
   const std::map<std::string, std::string> lines = {
       {"run", to_json_line(results.run)},
       {"verdict", to_json_line(results.verdicts[0])},
-      {"timing", to_json_line(results.timings[0])},
+      {"timing", to_json_line(sample_device_timing())},
       {"curve", to_json_line(results.curves[0])},
       {"certificate", to_json_line(results.certificates[0])},
       {"kernel", to_json_line(KernelRow{})},
@@ -325,7 +339,9 @@ TEST(ResultsSchema, DescribesEveryField) {
     EXPECT_EQ(fields.at("row").at("const"), kind);
     EXPECT_EQ(fields.at("schema").at("const"), results_schema_version);
     EXPECT_EQ(fields.size(), row.size()) << kind;
-    EXPECT_EQ(definition.at("required").size(), row.size()) << kind;
+    std::size_t required = definition.at("required").size();
+    if (kind == "timing") required += 1 + definition.at("dependentRequired").at("device").size();
+    EXPECT_EQ(required, row.size()) << kind;
     for (const auto& item : row.items()) {
       ASSERT_TRUE(fields.contains(item.key())) << kind << " " << item.key();
       EXPECT_TRUE(fields.at(item.key()).contains("description") || item.key() == "row" ||

@@ -33,8 +33,14 @@ enum class Outcome {
   added,
 };
 
-/// A null twin runs the baseline's code a second time.
-enum class Role { kernel, baseline, null_twin, ceiling };
+/// A null twin runs the baseline's code a second time. A ceiling moves a kernel's bytes and
+/// computes nothing. A floor, of a device alone, is what a launch costs.
+enum class Role { kernel, baseline, null_twin, ceiling, floor };
+
+/// Whether the rows stand beside the kernels for comparison: never ranked, never claimed about.
+constexpr bool is_reference(Role role) {
+  return role == Role::ceiling || role == Role::floor;
+}
 
 enum class Engine { paired, gbench };
 
@@ -55,8 +61,8 @@ inline constexpr std::array<std::string_view, 12> words_of<Outcome> = {
     "MEASURED", "BROKEN",     "SKIPPED", "IMPLAUSIBLE", "FASTER", "SLOWER",
     "SAME",     "UNRESOLVED", "INVALID", "CHANGED",     "GONE",   "NEW"};
 template <>
-inline constexpr std::array<std::string_view, 4> words_of<Role> = {"kernel", "baseline",
-                                                                   "null_twin", "ceiling"};
+inline constexpr std::array<std::string_view, 5> words_of<Role> = {"kernel", "baseline",
+                                                                   "null_twin", "ceiling", "floor"};
 template <>
 inline constexpr std::array<std::string_view, 2> words_of<Engine> = {"paired", "gbench"};
 template <>

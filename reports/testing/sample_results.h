@@ -6,9 +6,12 @@ namespace ropewalk::report {
 
 /// Four kernels that hold, and a plugin that rotates the wrong way, on three workloads.
 Results sample_results();
+/// The same with kernels that were timed on a device, in six workloads.
+Results sample_device_results();
 
 VerdictRow sample_verdict();
 TimingRow sample_timing();
+TimingRow sample_device_timing();  ///< the same of kernel `cuda` on a device
 CertificateRow sample_certificate();
 
 }  // namespace ropewalk::report

@@ -34,7 +34,7 @@ std::string claim_text(const Claim& claim) {
   if (claim.ceiling_share > 0)
     text += fmt::format(" {:>5.1f} % of ceiling", 100 * claim.ceiling_share);
   else
-    text += fmt::format(" {:>18}", claim.role == Role::ceiling ? "ceiling" : "");
+    text += fmt::format(" {:>18}", is_reference(claim.role) ? word(claim.role) : "");
   const std::string words = claim.rows.empty() ? "" : words_beside(*claim.rows.front());
   const std::string end = words.empty() ? "\n" : fmt::format("\n{:>29}{}\n", "", words);
   if (claim.role == Role::baseline) return text + "  baseline" + end;

@@ -24,7 +24,7 @@ std::string unknown_name(const TimingRow& row, const BoardRequest& request) {
       std::any_of(request.workloads.begin(), request.workloads.end(),
                   [&](const bench::Workload& w) { return w.name == row.workload; });
   if (!known_workload) return "workload '" + shown(row.workload) + "'";
-  if (!row.is_ceiling() && !request.contestants.contains(kernel_of(row)))
+  if (!row.is_reference() && !request.contestants.contains(kernel_of(row)))
     return "kernel '" + shown(row.kernel) + "'";
   return {};
 }
@@ -53,6 +53,8 @@ TimingRow board_row_from(const std::string& json, const BoardRequest& request) {
   row.summary = shown(row.summary);
   row.reason = shown(row.reason);
   row.judged_on = shown(row.judged_on);
+  row.device = shown(row.device);
+  row.throttled = shown(row.throttled);
   row.steal_ms = std::max(row.steal_ms, 0.0);  // some hypervisors take ticks back
   return row;
 }

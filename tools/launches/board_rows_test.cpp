@@ -48,6 +48,12 @@ TEST(BoardRows, ARowIsTakenAsItCame) {
   EXPECT_EQ(taken.ns_per_token, row.ns_per_token);
   EXPECT_EQ(taken.steal_ms, 0);
   EXPECT_EQ(taken.summary, "a\\x1b[2J");
+  row.role = Role::floor;
+  row.kernel = floor_name;
+  row.device = row.throttled = "a\x1b[2J";
+  const TimingRow floor = board_row_from(to_json_line(row), toy_board("mine", 4));
+  EXPECT_EQ(floor.device, "a\\x1b[2J");
+  EXPECT_EQ(floor.throttled, "a\\x1b[2J");
 }
 
 TEST(BoardRows, NamesAndNumbersThatCannotBeAreRefused) {
@@ -65,6 +71,7 @@ TEST(BoardRows, NamesAndNumbersThatCannotBeAreRefused) {
       [](TimingRow& r) { r.outcome = Outcome::skipped; },
       [=](TimingRow& r) { r.gb_per_s_median = inf; },
       [=](TimingRow& r) { r.off_cpu_share = -1; },
+      [=](TimingRow& r) { r.device = "a", r.host_ns_per_token = inf; },
   };
   for (std::size_t i = 0; i < std::size(faults); ++i) {
     TimingRow row = measured();

@@ -353,8 +353,9 @@ void Launches::say_what_none_takes(std::FILE* to) const {
 
 int Launches::exit_code() const {
   const auto any = [&](Outcome outcome) {
-    return std::any_of(rows_.begin(), rows_.end(),
-                       [&](const TimingRow& r) { return !r.is_ceiling() && r.outcome == outcome; });
+    return std::any_of(rows_.begin(), rows_.end(), [&](const TimingRow& r) {
+      return !r.is_reference() && r.outcome == outcome;
+    });
   };
   if (gate_.has_news() || any(Outcome::implausible)) return 1;
   if (!valid_) return 3;
