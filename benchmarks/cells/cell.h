@@ -81,6 +81,7 @@ class Cell {
   report::TimingRow row;  ///< everything but outcome and samples
   std::string note;       ///< a remark for people, shown beside the numbers
   std::optional<Refusal> refusal;
+  bool is_fatal = false;  ///< nothing can be timed in this process after this refusal
 
  protected:
   explicit Cell(const Workload& workload) : workload_(workload) {}

@@ -194,9 +194,8 @@ class RefusedCell final : public Cell {
 }  // namespace
 
 std::string why_never_timed(std::int32_t memory, std::uint32_t flags) {
-  if (memory != ROPE_HOST) return "runs on a CUDA device: not timed";
   if ((flags & ROPE_HOST_LAUNCHER) != 0) return "judged by the host launcher: not timed";
-  if ((flags & ROPE_OWN_THREADS) != 0 && allowed_cpus().size() > 1)
+  if (memory == ROPE_HOST && (flags & ROPE_OWN_THREADS) != 0 && allowed_cpus().size() > 1)
     return "threads of its own may run: timed on one processor only (taskset -c 0 ropewalk ...)";
   return {};
 }
@@ -204,7 +203,7 @@ std::string why_never_timed(std::int32_t memory, std::uint32_t flags) {
 KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
   KernelPlan plan;
   if (!why_never_timed(kernel.memory, kernel.flags).empty()) return plan;
-  if (!missing_cpu_feature(kernel.cpu_features).empty()) return plan;
+  if (kernel.memory == ROPE_HOST && !missing_cpu_feature(kernel.cpu_features).empty()) return plan;
   if ((kernel.flags & ROPE_NEEDS_ALIGN_64) != 0 && !begins_aligned(workload)) return plan;
   plan.table = kernel.angle_contract == ROPE_CONTRACT_TABLE;
   const bool f32 = kernel.angle_contract == ROPE_CONTRACT_F32_ANGLE;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "benchmarks/cells/cell.h"
 #include "benchmarks/cells/workload_data.h"
@@ -83,6 +84,9 @@ struct Contestant {
   std::string broken_reason;
   std::set<std::string> unverified = {};  ///< workloads that it refused when it was verified
 };
+inline bool is_on_device(const Contestant& contestant) {
+  return contestant.kernel != nullptr && contestant.kernel->memory == ROPE_CUDA;
+}
 /// The same for a contestant. A broken kernel is not asked, since the question may crash it. It is
 /// shown on every workload.
 KernelPlan plan_of(const Contestant& contestant, const Workload& workload);
@@ -97,6 +101,8 @@ std::unique_ptr<Cell> make_kernel_cell(const rope_kernel& kernel, KernelPlan pla
 std::unique_ptr<Cell> make_refused_cell(const Refusal& refusal, KernelPlan plan,
                                         const Workload& workload);
 
+/// What the name of a device's board ends in. It is never ranked with the host's.
+inline constexpr std::string_view device_board = " / cuda";
 /// What is known of a row before anything is timed. `table`: the kernel reads its angles from a
 /// table.
 report::TimingRow known_row(const Workload& workload, bool table);

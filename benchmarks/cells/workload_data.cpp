@@ -69,6 +69,24 @@ void scatter_all(std::int32_t* positions, std::int64_t held, std::uint64_t& rand
 
 }  // namespace
 
+std::vector<std::int32_t> first_positions_of(const Workload& w, std::uint64_t& random) {
+  std::vector<std::int32_t> first(static_cast<std::size_t>(positions_held(w)));
+  if (w.cold) scatter_all(first.data(), std::ssize(first), random);
+  for (std::int64_t i = 0; i < w.batch * w.tokens && !w.cold; ++i) {
+    const auto scattered = below(scattered_position_count, random);
+    first[static_cast<std::size_t>(i)] =
+        static_cast<std::int32_t>(w.scattered ? scattered : i % w.tokens);
+  }
+  return first;
+}
+
+void fill_tables(const Workload& w, const std::vector<double>& inv_freq, std::byte* cos,
+                 std::byte* sin) {
+  with_floating_type(harness::table_dtype(w), [&]<class Data>(std::type_identity<Data>) {
+    fill_table<Data>(cos, sin, max_position_of(w) + 1, inv_freq);
+  });
+}
+
 AlignedBytes::AlignedBytes(std::int64_t bytes) : bytes_(static_cast<std::size_t>(bytes)) {
   const std::size_t rounded = (bytes_ + tail_bytes + 63) / 64 * 64;
   data_.reset(static_cast<std::byte*>(std::aligned_alloc(64, rounded)));
@@ -151,9 +169,7 @@ WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
   const std::int64_t table_bytes = rows * (w.rotary_dim / 2) * table_element_bytes(w);
   cos_ = SealedBytes(table_bytes);
   sin_ = SealedBytes(table_bytes);
-  with_floating_type(harness::table_dtype(w), [&]<class Data>(std::type_identity<Data>) {
-    fill_table<Data>(cos_.data(), sin_.data(), rows, inv_freq_);
-  });
+  fill_tables(w, inv_freq_, cos_.data(), sin_.data());
   fill_positions(random);
   std::uint64_t unforeseen = fresh_seed();  // not even by who knows --seed
   if (!is_in_place(w)) open_rows(unforeseen);
@@ -163,16 +179,10 @@ WorkloadData::WorkloadData(const Workload& w, std::uint64_t seed)
 
 void WorkloadData::fill_positions(std::uint64_t& random) {
   const Workload& w = workload_;
-  std::vector<std::int32_t>& first = first_positions_;
-  first.resize(static_cast<std::size_t>(positions_held(w)));
-  if (w.cold) scatter_all(first.data(), std::ssize(first), random);
-  for (std::int64_t i = 0; i < tokens_ && !w.cold; ++i) {
-    const auto scattered = below(scattered_position_count, random);
-    first[static_cast<std::size_t>(i)] =
-        static_cast<std::int32_t>(w.scattered ? scattered : i % w.tokens);
-  }
+  first_positions_ = first_positions_of(w, random);
   positions_ = AlignedBytes(position_bytes(w, tokens_));
-  moving_ = {first.data(), positions_.data(), tokens_, w.cold, w.position_dtype == Dtype::i64};
+  moving_ = {first_positions_.data(), positions_.data(), tokens_, w.cold,
+             w.position_dtype == Dtype::i64};
   moving_.write();
 }
 

@@ -70,6 +70,12 @@ class SealedBytes {
   std::map<std::size_t, Pages> opened_;  ///< second mappings, by the first byte that they show
 };
 
+/// The positions before the first step, as MovingPositions has them.
+std::vector<std::int32_t> first_positions_of(const Workload& workload, std::uint64_t& random);
+/// Fills the tables by position, of max_position_of() + 1 rows, with cosines and sines of libm.
+void fill_tables(const Workload& workload, const std::vector<double>& inv_freq, std::byte* cos,
+                 std::byte* sin);
+
 /// The buffers of one workload, shared by all its cells. Only one cell runs at a time. Tables are
 /// cosines of libm, which is precise enough for timing. Correctness is judged elsewhere.
 ///

@@ -29,9 +29,8 @@
 #include <string_view>
 #include <utility>
 
-#include "benchmarks/cells/ceiling_cell.h"
 #include "benchmarks/cells/random.h"
-#include "benchmarks/cells/workload_data.h"
+#include "benchmarks/engine/board_cells.h"
 #include "benchmarks/engine/process_watch.h"
 
 namespace ropewalk::bench {
@@ -61,7 +60,7 @@ void announce(const BoardPlan& plan, const std::string& label) {
 
 /// What all repetitions share.
 struct Session {
-  explicit Session(const BoardPlan& of) : plan(of) {}
+  explicit Session(const BoardPlan& of) : plan(of), watch(of.device != nullptr) {}
   const BoardPlan& plan;
   Oracle oracle;
   ProcessWatch watch;
@@ -96,6 +95,7 @@ void time_watched(benchmark::State& state, Cell& cell, Session& session) {
     const auto start = std::chrono::steady_clock::now();
     const bool all_ran = cell.run(epoch);
     elapsed = std::chrono::steady_clock::now() - start;
+    if (const auto own_s = cell.own_s()) elapsed = std::chrono::duration<double>(*own_s);
     session.watch.end(!all_ran);
     if (!all_ran || !cell.keeps_arguments()) return refuse();
     state.SetIterationTime(elapsed.count());
@@ -106,6 +106,7 @@ void time_watched(benchmark::State& state, Cell& cell, Session& session) {
   if (!cell.refusal && cell.ready() && cell.run(cell.draw_epoch(early, random)))
     cell.judge(session.oracle, random);
   session.watch.check("apply");
+  if (cell.is_fatal) throw std::runtime_error(cell.refusal->reason);
   if (cell.refusal) return refuse();
   // Iteration-invariant rates are divided by the manual time of one call.
   state.counters["bytes_per_s"] = benchmark::Counter(static_cast<double>(cell.row.bytes),
@@ -226,38 +227,6 @@ class Collector final : public benchmark::BenchmarkReporter {
   std::ostringstream text_, notes_;
   std::set<const Cell*> handed_out_, refusals_shown_;
 };
-
-/// All cells of a plan, in the order workload, ceiling, kernels.
-struct BoardCells {
-  std::vector<std::unique_ptr<LazyData>> data;
-  std::vector<std::unique_ptr<Cell>> all;  // destroyed before data
-};
-
-BoardCells make_cells(const BoardPlan& plan, ProcessWatch& watch) {
-  BoardCells cells;
-  for (const Workload& workload : plan.workloads) {
-    cells.data.push_back(std::make_unique<LazyData>(workload, plan.seed));
-    LazyData& data = *cells.data.back();
-    std::vector<std::unique_ptr<Cell>> contestants;
-    for (const Contestant& contestant : plan.contestants) {
-      announce(plan, contestant.name + "|" + workload.name);
-      const KernelPlan kernel_plan = plan_of(contestant, workload);
-      watch.check("supports");
-      if (!kernel_plan.supported) continue;
-      const auto refusal = refusal_of(contestant, workload);
-      auto cell = refusal ? make_refused_cell(*refusal, kernel_plan, workload)
-                          : make_kernel_cell(*contestant.kernel, kernel_plan, workload, data);
-      cell->row.kernel = contestant.name;
-      cell->row.summary = contestant.summary;
-      contestants.push_back(std::move(cell));
-    }
-    if (contestants.empty()) continue;
-    cells.all.push_back(make_ceiling_cell(workload, data));
-    for (auto& cell : contestants) cells.all.push_back(std::move(cell));
-  }
-  announce(plan, "");
-  return cells;
-}
 
 bool starts_with(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;

@@ -9,6 +9,7 @@
 
 #include "benchmarks/cells/cells.h"
 #include "benchmarks/workloads/workloads.h"
+#include "harness/device/device.h"
 #include "reports/record/record.h"
 
 namespace ropewalk::bench {
@@ -18,9 +19,10 @@ struct BoardPlan {
   std::vector<Contestant> contestants;
   /// The user's own --benchmark_* flags. They override the defaults of the board.
   std::vector<std::string> benchmark_args;
-  std::uint64_t seed = 1;  ///< seed of values and scattered positions
-  bool quick = false;      ///< profile smoke: short repetitions
-  bool silent = false;     ///< shows neither table nor context
+  harness::Device* device = nullptr;  ///< as in PairedPlan
+  std::uint64_t seed = 1;             ///< seed of values and scattered positions
+  bool quick = false;                 ///< profile smoke: short repetitions
+  bool silent = false;                ///< shows neither table nor context
   /// Called with each finished row (MEASURED, BROKEN or SKIPPED) as soon as its repetitions are
   /// complete.
   std::function<void(const report::TimingRow&)> on_row;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 
 #include "base/fingerprint.h"
 #include "benchmarks/cells/random.h"
@@ -136,6 +137,7 @@ class GroupRounds {
     for (const auto& cell : e.cells) {
       if (!cell->refusal && cell->keeps_arguments()) continue;
       e.cell().refusal = cell->refusal;
+      if (cell->is_fatal) throw std::runtime_error(cell->refusal->reason);
       return {};
     }
     if (const auto own_s = e.cell().own_s()) time.wall_s = *own_s;
@@ -220,7 +222,7 @@ class GroupRounds {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       Entrant& e = entrants_[i];
       TimingRow& row = e.cell().row;
-      if (row.is_ceiling() || steps[i] < late_step * usual) continue;
+      if (row.is_reference() || steps[i] < late_step * usual) continue;
       any = true;
       std::int64_t calls = 0;
       for (const Entrant::WarmUp& each : e.warm_ups) calls += each.calls;
@@ -335,7 +337,7 @@ class GroupRounds {
     e.called += calls * crew_.size();
     e.wall_s += time->wall_s * crew_.size();
     e.cpu_s += time->cpu_s;
-    if (!round.judged || row.is_ceiling()) return true;
+    if (!round.judged || row.is_reference()) return true;
     const auto judged = static_cast<std::uint64_t>(row.reverified++);
     return holds(e, judged, oracle) && ends_early(e, round.fresh) && holds(e, judged, oracle);
   }

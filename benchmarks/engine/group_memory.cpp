@@ -25,4 +25,40 @@ bool HostGroupMemory::refreshes_always() const {
   return ceiling_working_set_bytes(workload_) <= up_to_bytes;
 }
 
+DeviceGroupMemory::DeviceGroupMemory(const Workload& workload, std::uint64_t seed,
+                                     const DeviceModule& module)
+    : GroupMemory(workload), sets_(workload, seed, module) {}
+
+std::string DeviceGroupMemory::board(bool table) const {
+  return GroupMemory::board(table) + std::string(device_board);
+}
+
+std::unique_ptr<Cell> DeviceGroupMemory::kernel_cell(const rope_kernel& kernel, KernelPlan plan,
+                                                     int) {
+  return make_device_cell(kernel, plan, workload_, sets_);
+}
+
+// Other variants are for other devices, so what was found in another process says nothing.
+std::unique_ptr<Cell> DeviceGroupMemory::ceiling_cell(const std::string&, int) {
+  return make_device_ceiling(workload_, sets_, ceiling_variant_);
+}
+
+std::vector<std::unique_ptr<Cell>> DeviceGroupMemory::floor_cells() {
+  std::vector<std::unique_ptr<Cell>> cells;
+  cells.push_back(make_device_floor(workload_, sets_, false));
+  if (has_floor_copy(workload_)) cells.push_back(make_device_floor(workload_, sets_, true));
+  return cells;
+}
+
+void DeviceGroupMemory::name_device(report::TimingRow& row) const {
+  row.device = sets_.module().facts();
+}
+
+void DeviceGroupMemory::end_group(report::TimingRow& row) {
+  const harness::DeviceHealth::Now now = sets_.module().health().now();
+  row.sm_mhz_before = before_.sm_mhz;
+  row.sm_mhz_after = now.sm_mhz;
+  row.throttled = now.throttled;
+}
+
 }  // namespace ropewalk::bench

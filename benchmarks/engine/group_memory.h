@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "benchmarks/cells/cells.h"
+#include "benchmarks/cells/device_cells.h"
+#include "benchmarks/cells/device_module.h"
 #include "benchmarks/cells/workload_data.h"
+#include "harness/device/device_health.h"
 
 namespace ropewalk::bench {
 
@@ -28,6 +31,8 @@ class GroupMemory {
   virtual std::unique_ptr<Cell> ceiling_cell(const std::string& variant, int thread) = 0;
   /// Cells that show the least time of a call, beside the ceiling.
   virtual std::vector<std::unique_ptr<Cell>> floor_cells() { return {}; }
+  /// Tells the device in a row of its boards.
+  virtual void name_device(report::TimingRow&) const {}
   /// Has the next round get new inputs. Every round does so, or some of them if a working set is
   /// larger than any cache.
   virtual void refresh(int thread, std::uint64_t seed) = 0;
@@ -54,6 +59,28 @@ class HostGroupMemory final : public GroupMemory {
  private:
   LazyData& set(int thread) { return sets_[static_cast<std::size_t>(thread)]; }
   std::deque<LazyData> sets_;
+};
+
+/// The memory of a device, which has one set of buffers or many (device_sets.h).
+class DeviceGroupMemory final : public GroupMemory {
+ public:
+  /// The module outlives it.
+  DeviceGroupMemory(const Workload& workload, std::uint64_t seed, const DeviceModule& module);
+  std::string board(bool table) const override;
+  std::unique_ptr<Cell> kernel_cell(const rope_kernel& kernel, KernelPlan plan,
+                                    int thread) override;
+  std::unique_ptr<Cell> ceiling_cell(const std::string& variant, int thread) override;
+  std::vector<std::unique_ptr<Cell>> floor_cells() override;
+  void name_device(report::TimingRow& row) const override;
+  void refresh(int, std::uint64_t) override {}  // inputs are new before each epoch
+  bool refreshes_always() const override { return true; }
+  void begin_group() override { before_ = sets_.module().health().now(); }
+  void end_group(report::TimingRow& row) override;
+
+ private:
+  LazyDeviceSets sets_;
+  harness::DeviceHealth::Now before_;
+  std::string ceiling_variant_;
 };
 
 }  // namespace ropewalk::bench

@@ -36,14 +36,18 @@ class Group {
         threads_(threads),
         oracle_(oracle),
         members_(std::move(members)) {
-    for (Member& m : members_)
-      if (threads_ > 1 && !m.refusal && (m.contestant->kernel->flags & ROPE_THREAD_SAFE) == 0)
+    for (Member& m : members_) {
+      if (threads_ == 1 || m.refusal) continue;
+      if (m.contestant->kernel->memory == ROPE_CUDA)
+        m.refusal = Refusal{Outcome::skipped, "runs on a device: threads are those of the host"};
+      else if ((m.contestant->kernel->flags & ROPE_THREAD_SAFE) == 0)
         m.refusal = Refusal{Outcome::skipped, "does not promise ROPE_THREAD_SAFE"};
+    }
   }
 
   void run() {
     Crew crew(threads_ == 1 ? std::vector<int>{} : processors_for(threads_, allowed_cpus()));
-    ProcessWatch watch;  // made while the crew's threads exist
+    ProcessWatch watch(plan_.device != nullptr);  // made while the crew's threads exist
     std::vector<Entrant> entrants;
     for (;;) {
       drop(entrants, watch);
@@ -87,6 +91,7 @@ class Group {
     TimingRow& row = e.cell().row;
     row.kernel = c.name;
     row.summary = c.summary;
+    if (!e.cell().note.empty()) row.summary += "; " + e.cell().note;
     row.role = role;
     if (role == Role::null_twin) row.kernel += twin_suffix;
     entrants.push_back(std::move(e));
@@ -114,6 +119,7 @@ class Group {
       if (!m.refusal) continue;
       auto cell = make_refused_cell(*m.refusal, m.plan, workload_);
       cell->row.board = board();
+      memory_.name_device(cell->row);
       cell->row.kernel = m.contestant->name;
       cell->row.summary = m.contestant->summary;
       cell->row.launch = plan_.launch;
@@ -151,21 +157,23 @@ class Group {
   std::vector<Member> members_;
 };
 
-/// The kernels that accept a workload, in two groups: those that read tables and those that
-/// compute.
+/// The kernels that accept a workload, in groups: those of the host and those of a device, each
+/// those that read tables and those that compute.
 std::vector<std::vector<Group::Member>> groups_on(const PairedPlan& plan, const Workload& w) {
-  std::vector<Group::Member> by_table[2];
-  ProcessWatch watch;
+  std::vector<Group::Member> groups[4];
+  ProcessWatch watch(plan.device != nullptr);
   for (const Contestant& c : plan.contestants) {
     if (plan.now_running) plan.now_running(c.name + "|" + w.name);
+    if (is_on_device(c) && plan.device == nullptr) continue;
     const KernelPlan kernel_plan = plan_of(c, w);
     watch.check("supports");
     if (!kernel_plan.supported) continue;
-    by_table[kernel_plan.table ? 0 : 1].push_back({&c, kernel_plan, refusal_of(c, w)});
+    const int group = (kernel_plan.table ? 0 : 1) + (is_on_device(c) ? 2 : 0);
+    groups[group].push_back({&c, kernel_plan, refusal_of(c, w)});
   }
   if (plan.now_running) plan.now_running("");
   std::vector<std::vector<Group::Member>> out;
-  for (auto& members : by_table)
+  for (auto& members : groups)
     if (!members.empty()) out.push_back(std::move(members));
   return out;
 }
@@ -182,14 +190,20 @@ template <class Function>
 }
 
 int run_groups(const PairedPlan& plan) {
+  std::optional<DeviceModule> module;
+  if (plan.device != nullptr) module.emplace(*plan.device);
   bool any = false;
   Oracle oracle;
   for (const Workload& workload : plan.workloads) {
     HostGroupMemory host(workload, plan.seed, plan.threads);
+    std::optional<DeviceGroupMemory> device;
+    if (module) device.emplace(workload, plan.seed, *module);
     for (const auto& members : groups_on(plan, workload)) {
       any = true;
       for (const int threads : plan.threads > 1 ? std::vector{1, plan.threads} : std::vector{1}) {
-        Group group(plan, host, threads, oracle, members);
+        GroupMemory& memory =
+            is_on_device(*members.front().contestant) ? static_cast<GroupMemory&>(*device) : host;
+        Group group(plan, memory, threads, oracle, members);
         if (!plan.done.contains(group.name())) group.run();
       }
     }

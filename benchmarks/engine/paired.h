@@ -21,6 +21,7 @@
 
 #include "benchmarks/engine/board.h"
 #include "benchmarks/workloads/workloads.h"
+#include "harness/device/device.h"
 #include "reports/record/record.h"
 
 namespace ropewalk::bench {
@@ -40,6 +41,7 @@ struct PairedPlan {
   double group_s = 30;
   std::int64_t launch = 0;
   std::uint64_t seed = 1;
+  harness::Device* device = nullptr;  ///< of this process; NULL: kernels of a device are skipped
   /// Called with a group's rows, all together when the group is done. The ceiling's row comes last.
   std::function<void(const report::TimingRow&)> on_row;
   /// As in BoardPlan.

@@ -16,6 +16,9 @@ namespace ropewalk::bench {
 /// may be timed in the process after that.
 class ProcessWatch {
  public:
+  /// `has_driver`: the driver of a device runs in this process, with threads and memory of its own,
+  /// which are not watched then.
+  explicit ProcessWatch(bool has_driver = false) : has_driver_(has_driver) {}
   /// Call it just before a kernel is timed; NULL stands for a ceiling.
   void begin(const rope_kernel* kernel);
   /// Call it just after. `refused`: a call failed, and the harness has allocated memory to report
@@ -37,6 +40,7 @@ class ProcessWatch {
  private:
   void compare(const std::string& what_ran, const std::string& seen);
 
+  bool has_driver_;
   bool may_allocate_ = false;
   harness::ProcessState state_;
   harness::OutputWatch output_;

@@ -44,6 +44,7 @@ std::string find_all(void* library, Driver& d) {
   symbols.find(d.MemGetInfo, "cuMemGetInfo_v2");
   symbols.find(d.MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2");
   symbols.find(d.MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2");
+  symbols.find(d.MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2");
   symbols.find(d.MemsetD8Async, "cuMemsetD8Async");
   symbols.find(d.StreamCreate, "cuStreamCreate");
   symbols.find(d.StreamSynchronize, "cuStreamSynchronize");

@@ -59,6 +59,8 @@ struct Driver {
                             StreamHandle stream);  // _v2
   Result (*MemcpyDtoHAsync)(void* to, DeviceAddress from, std::size_t bytes,
                             StreamHandle stream);  // _v2
+  Result (*MemcpyDtoDAsync)(DeviceAddress to, DeviceAddress from, std::size_t bytes,
+                            StreamHandle stream);  // _v2
   Result (*MemsetD8Async)(DeviceAddress to, unsigned char value, std::size_t bytes,
                           StreamHandle stream);
   Result (*StreamCreate)(StreamHandle* stream, unsigned flags);

@@ -216,7 +216,8 @@ class BoardWire {
   TimedRow message_{};
 };
 
-void time_board(Wire& wire, const TimingHandler& timing, const std::vector<LoadedKernel>& loaded) {
+void time_board(Wire& wire, const TimingHandler& timing, const std::vector<LoadedKernel>& loaded,
+                Device* device) {
   std::vector<const rope_kernel*> kernels;
   for (const LoadedKernel& k : loaded) kernels.push_back(k.kernel);
   BoardWire board(wire);
@@ -229,10 +230,13 @@ void time_board(Wire& wire, const TimingHandler& timing, const std::vector<Loade
   control->now_running[0] = 0;
   set_phase(*control, Phase::timing);
   try {
-    const int code = timing(wire.text(), kernels, sinks);
+    const int code = timing(wire.text(), kernels, device, sinks);
     set_phase(*control, Phase::idle);
     board.send(Timed::end);
     wire.answer(Status::ok, {}, {.exit_code = static_cast<std::uint32_t>(code)});
+  } catch (const StepFailed& failed) {
+    board.send(Timed::end);
+    wire.answer(Status::failed, failed.text);
   } catch (const std::exception& e) {
     copy_text(control->last_words, e.what());  // a kernel may have closed the socket
     board.send(Timed::end);
@@ -310,7 +314,7 @@ class Callers {
     on_device_.emplace(*control, *device_memory_, true);
   }
 
-  const Device* device() const { return device_.get(); }
+  Device* device() const { return device_.get(); }
   /// NULL for a kernel of a device that is not there, or not any more.
   Caller* of(const rope_kernel& kernel) {
     if (kernel.memory != ROPE_CUDA) return &host_;
@@ -378,7 +382,7 @@ void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) 
       load_error.empty() ? wire.answer(Status::ok, loaded().unwatched, {.kernels = count})
                          : wire.answer(Status::failed, load_error);
     } else if (command == Command::time) {
-      time_board(wire, timing, kernels);
+      time_board(wire, timing, kernels, callers.device());
       callers.accept_output();
     } else if (request->kernel >= kernels.size()) {
       wire.answer(Status::failed, "no such kernel");

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/device/device.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk::harness {
@@ -17,11 +18,11 @@ struct TimingSinks {
   std::function<void(const std::string& text, bool remark)> show;
 };
 
-/// Times a board. It gets the text of the request and all kernels of the worker. Returns an exit
-/// code.
+/// Times a board. It gets the text of the request, all kernels of the worker, and its device, or
+/// NULL. Returns an exit code.
 using TimingHandler =
     std::function<int(const std::string& text, const std::vector<const rope_kernel*>& kernels,
-                      const TimingSinks& sinks)>;
+                      Device* device, const TimingSinks& sinks)>;
 
 struct WorkerArguments {
   std::vector<std::string> plugins;

@@ -21,20 +21,27 @@ std::string why_not_timed(const KernelFacts& k) {
 }  // namespace
 
 Entrants entrants_of(const BenchOptions& options) {
-  Entrants entrants{worker_options(options), {}};
-  const PluginKernels found = kernels_by_plugin(entrants.worker);
+  Entrants entrants;
+  const WorkerOptions given = worker_options(options);
+  const PluginKernels found = kernels_by_plugin(given);
   require_kernels(found.kernels, options);
   for (KernelFacts k : found.kernels) {
     const std::string why = why_not_timed(k);
-    if (why.empty() || !matches(options.kernels, k.name)) continue;
+    if (!matches(options.kernels, k.name)) continue;
+    if (why.empty()) entrants.workers[k.memory] = given;
+    if (why.empty()) continue;
     k.cannot_run = why;
     entrants.never_timed.push_back(std::move(k));
   }
-  std::erase_if(entrants.worker.plugins, [&](const std::string& plugin) {
-    return std::none_of(found.kernels.begin(), found.kernels.end(), [&](const KernelFacts& k) {
-      return k.plugin == plugin && why_not_timed(k).empty();
+  if (entrants.workers.empty()) entrants.workers[ROPE_HOST] = given;
+  for (auto& [memory, worker] : entrants.workers) {
+    worker.with_device = memory == ROPE_CUDA;
+    std::erase_if(worker.plugins, [&, there = memory](const std::string& plugin) {
+      return std::none_of(found.kernels.begin(), found.kernels.end(), [&](const KernelFacts& k) {
+        return k.plugin == plugin && k.memory == there && why_not_timed(k).empty();
+      });
     });
-  });
+  }
   return entrants;
 }
 

@@ -1,6 +1,8 @@
 // Decides, before anything is verified, which kernels bench can time at all, and which plugins the
 // process that times them loads.
 #pragma once
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,8 +12,10 @@
 namespace ropewalk::tools {
 
 struct Entrants {
-  /// Of the process that times. A plugin is left out if none of its kernels is ever timed.
-  harness::WorkerOptions worker;
+  /// Of the processes that time, by the memory of their kernels: ROPE_HOST, and ROPE_CUDA if such a
+  /// kernel is timed. The driver of a device would disturb kernels of the host. A plugin is left
+  /// out if none of its kernels is timed there.
+  std::map<std::int32_t, harness::WorkerOptions> workers;
   /// The kernels that were asked for and are not timed here, with the reason in `cannot_run`.
   std::vector<harness::KernelFacts> never_timed;
 };

@@ -39,17 +39,18 @@ Case own_case(const Workload& w, const KernelFacts& facts, std::uint64_t seed,
 
 }  // namespace
 
-Gate::Gate(const BenchOptions& options, const std::vector<Workload>& workloads, Worker& worker,
-           Progress& progress)
+Gate::Gate(const BenchOptions& options, const std::vector<Workload>& workloads,
+           std::map<std::int32_t, Worker>& workers, Progress& progress)
     : options_(options),
       workloads_(workloads),
-      worker_(worker),
+      workers_(workers),
       progress_(progress),
       known_(known_failures(options.known_failures)) {
-  for (const KernelFacts& k : worker_.kernels())
-    if (matches(options.kernels, k.name) && k.cannot_run.empty() &&
-        why_never_timed(k.memory, k.flags).empty())
-      kernels_.push_back(k);
+  for (auto& [memory, worker] : workers_)
+    for (const KernelFacts& k : worker.kernels())
+      if (k.memory == memory && matches(options.kernels, k.name) && k.cannot_run.empty() &&
+          why_never_timed(k.memory, k.flags).empty())
+        kernels_.push_back(k);
 }
 
 bool Gate::knows(const std::string& kernel) const {
@@ -71,20 +72,21 @@ VerifyPlan Gate::plan() const {
 }
 
 // A crash replaces the process. All remaining kernels must then be verified in the new one.
-void Gate::verify(bool whole) {
+void Gate::verify(std::int32_t memory, bool whole) {
+  Worker& worker = workers_.at(memory);
   int starts = 0;
   do {
-    worker_.kernels();
-    starts = worker_.starts();
+    worker.kernels();
+    starts = worker.starts();
     for (const KernelFacts& k : kernels_)
-      if (whole && !broken_.contains(k.name)) verify_one(k);
-    check_own_shapes("");
-  } while (worker_.starts() != starts);
+      if (whole && k.memory == memory && !broken_.contains(k.name)) verify_one(k);
+    check_own_shapes(memory, "");
+  } while (worker.starts() != starts);
 }
 
 void Gate::verify_one(const KernelFacts& facts) {
   std::erase_if(verdicts_, [&](const VerdictRow& row) { return row.kernel == facts.name; });
-  Subject subject{worker_, oracle_, facts};
+  Subject subject{workers_.at(facts.memory), oracle_, facts};
   verify_kernel(
       subject, plan(),
       [&](VerdictRow row) {
@@ -117,7 +119,7 @@ bool Gate::passed(const KernelFacts& facts, const Workload& w) const {
 
 // If the kernel refuses the reduced token count, the gate checks the full count.
 Finding Gate::own_shape(const KernelFacts& facts, const Workload& w) {
-  Subject subject{worker_, oracle_, facts};
+  Subject subject{workers_.at(facts.memory), oracle_, facts};
   if ((facts.flags & ROPE_NEEDS_ALIGN_64) != 0 && !begins_aligned(w)) {
     Finding f;
     f.kind = Finding::Kind::unsupported;
@@ -140,10 +142,10 @@ Finding Gate::own_shape(const KernelFacts& facts, const Workload& w) {
   }
 }
 
-void Gate::check_own_shapes(const std::string& when) {
+void Gate::check_own_shapes(std::int32_t memory, const std::string& when) {
   for (const Workload& w : workloads_)
     for (const KernelFacts& facts : kernels_) {
-      if (broken_.contains(facts.name)) continue;
+      if (facts.memory != memory || broken_.contains(facts.name)) continue;
       progress_.show(fmt::format("verifying {} on {}", facts.name, w.name));
       const Finding f = own_shape(facts, w);
       if (!f.ran() || !passed(facts, w)) unverified_.insert({facts.name, w.name});

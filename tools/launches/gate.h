@@ -26,14 +26,14 @@ class Gate {
  public:
   /// Keeps references to all its arguments.
   Gate(const BenchOptions& options, const std::vector<bench::Workload>& workloads,
-       harness::Worker& worker, Progress& progress);
+       std::map<std::int32_t, harness::Worker>& workers, Progress& progress);
 
-  /// Verifies the kernels that are not broken in the worker's present process. If a crash replaces
-  /// the process, it verifies them again in the next one. `whole` uses all properties; else only
-  /// the workloads' own shapes.
-  void verify(bool whole);
+  /// Verifies the kernels of this memory that are not broken, in their worker's present process. If
+  /// a crash replaces the process, it verifies them again in the next one. `whole` uses all
+  /// properties; else only the workloads' own shapes.
+  void verify(std::int32_t memory, bool whole);
   /// Checks the workloads' own shapes only. `when` becomes part of the message.
-  void check_own_shapes(const std::string& when);
+  void check_own_shapes(std::int32_t memory, const std::string& when);
   /// Takes the kernel's speed away. Of several failures, the first unknown one is the reason that
   /// is shown.
   void break_off(const std::string& kernel, const std::string& why, const std::string& known = {});
@@ -62,7 +62,7 @@ class Gate {
 
   const BenchOptions& options_;
   const std::vector<bench::Workload>& workloads_;
-  harness::Worker& worker_;
+  std::map<std::int32_t, harness::Worker>& workers_;  // by the memory of their kernels
   Progress& progress_;
   harness::KnownFailures known_;
   Oracle oracle_;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "benchmarks/cells/cells.h"
 #include "benchmarks/engine/crew.h"
 #include "benchmarks/engine/paired.h"
 #include "benchmarks/machine/environment.h"
@@ -36,6 +37,16 @@ std::string kernel_of_label(const std::string& label) {
   std::string kernel = label.substr(0, label.find('|'));
   if (kernel.ends_with(twin_suffix)) kernel.resize(kernel.size() - twin_suffix.size());
   return kernel;
+}
+
+std::int32_t memory_of(const TimingRow& row) {
+  return row.board.ends_with(device_board) ? ROPE_CUDA : ROPE_HOST;
+}
+
+std::map<std::int32_t, Worker> workers_of(const Entrants& entrants) {
+  std::map<std::int32_t, Worker> workers;
+  for (const auto& [memory, options] : entrants.workers) workers.try_emplace(memory, options);
+  return workers;
 }
 
 std::string group_of(const TimingRow& row) {
@@ -85,8 +96,8 @@ Launches::Launches(const BenchOptions& options, std::vector<Workload> workloads)
       journal_(options),
       progress_(options.quiet),
       entrants_(entrants_of(options)),
-      worker_(entrants_.worker),
-      gate_(options, workloads_, worker_, progress_) {
+      workers_(workers_of(entrants_)),
+      gate_(options, workloads_, workers_, progress_) {
   if (!options.baseline.empty() && !gate_.knows(options.baseline))
     throw UsageError("--baseline: no kernel '" + options.baseline +
                      "' is timed here (ropewalk list shows them)");
@@ -129,21 +140,34 @@ int Launches::run_all() {
   return 0;
 }
 
-void Launches::verify() {
-  gate_.verify(gate_.verdicts().empty());
+void Launches::verify(std::int32_t memory) {
+  gate_.verify(memory, verified_.insert(memory).second);
   // A known failure may not recur. Its kernel stays broken, as it does without an interruption.
   for (const TimingRow& row : journal_.resumed())
     if (row.outcome == Outcome::broken) gate_.keep_broken(row.kernel, {row.reason, row.known});
 }
 
+// Returns 3 if no kernel takes any workload, wherever it runs.
 int Launches::run_launch(std::int64_t launch) {
+  int code = 3;
+  for (const auto& [memory, worker] : workers_) {
+    const int here = run_launch(launch, memory);
+    if (here != 0 && here != 3) return here;
+    code = std::min(code, here);
+  }
+  return code;
+}
+
+int Launches::run_launch(std::int64_t launch, std::int32_t memory) {
+  Worker& worker = workers_.at(memory);
   for (;;) {
-    worker_.restart();
-    verify();
-    if (!paired()) rows_.clear();
+    worker.restart();
+    verify(memory);
+    if (!paired())
+      std::erase_if(rows_, [&](const TimingRow& row) { return memory_of(row) == memory; });
     for (const auto& [kernel, why] : gate_.broken()) forget_groups_led_by(kernel);
-    const BoardRequest request = request_for(launch);
-    const Worker::TimeResult timed = time_board(request, launch);
+    const BoardRequest request = request_for(launch, memory);
+    const Worker::TimeResult timed = time_board(request, launch, worker);
     if (timed.result.kind == CallResult::Kind::ok) {
       if (timed.exit_code != 0) return timed.exit_code;
       break;
@@ -151,7 +175,7 @@ int Launches::run_launch(std::int64_t launch) {
     blame(timed);
   }
   const auto broken_before = gate_.broken();
-  gate_.check_own_shapes(" after it was timed");
+  gate_.check_own_shapes(memory, " after it was timed");
   for (const auto& [kernel, why] : gate_.broken())
     if (!broken_before.contains(kernel)) forget_groups_led_by(kernel);
   return 0;
@@ -172,15 +196,17 @@ void Launches::blame(const Worker::TimeResult& timed) {
 // Ceilings are picked in a process of their own and measured in those of the launches. The best of
 // many looks too fast in the run that picked it.
 int Launches::pick_ceilings() {
-  BoardRequest request = request_for(0);
+  const auto host = workers_.find(ROPE_HOST);
+  if (host == workers_.end()) return 0;
+  BoardRequest request = request_for(0, ROPE_HOST);
   request.ceilings_only = true;
   request.contestants.clear();
   // No kernel runs here, so no plugin is loaded, and no thread of a plugin runs beside it.
-  WorkerOptions without_plugins = entrants_.worker;
+  WorkerOptions without_plugins = entrants_.workers.at(ROPE_HOST);
   without_plugins.plugins.clear();
-  std::vector<KernelFacts> own = worker_.kernels();
+  std::vector<KernelFacts> own = host->second.kernels();
   std::erase_if(own, [](const KernelFacts& k) { return !k.plugin.empty(); });
-  worker_.restart();
+  host->second.restart();
   Worker worker(without_plugins, own);
   for (;;) {
     std::erase_if(request.workloads, [&](const Workload& w) { return ceilings_.contains(w.name); });
@@ -194,7 +220,7 @@ int Launches::pick_ceilings() {
   }
 }
 
-BoardRequest Launches::request_for(std::int64_t launch) const {
+BoardRequest Launches::request_for(std::int64_t launch, std::int32_t memory) const {
   BoardRequest request;
   request.engine = paired() ? Engine::paired : Engine::gbench;
   request.seed = options_.seed;
@@ -202,6 +228,7 @@ BoardRequest Launches::request_for(std::int64_t launch) const {
   request.silent = is_silent(options_);
   request.workloads = workloads_;
   for (const KernelFacts& k : gate_.kernels()) {
+    if (k.memory != memory) continue;
     const auto broken = gate_.broken().find(k.name);
     request.contestants[k.name] = broken == gate_.broken().end() ? "" : broken->second.reason;
   }
@@ -220,15 +247,16 @@ BoardRequest Launches::request_for(std::int64_t launch) const {
   return request;
 }
 
-Worker::TimeResult Launches::time_board(const BoardRequest& request, std::int64_t launch) {
+Worker::TimeResult Launches::time_board(const BoardRequest& request, std::int64_t launch,
+                                        Worker& worker) {
   progress_.clear();
   flush_output();
   // Groups that a process did not end are timed again.
   std::erase_if(rows_, [&](const TimingRow& row) {
     return row.launch == launch && !request.done.contains(group_of(row));
   });
-  return worker_.time(to_text(request), silence_limit_s,
-                      sinks_of(request, launch, [&](TimingRow row) { take(std::move(row)); }));
+  return worker.time(to_text(request), silence_limit_s,
+                     sinks_of(request, launch, [&](TimingRow row) { take(std::move(row)); }));
 }
 
 // With gbench, Google Benchmark's own table is shown. With --json, standard output holds only rows.
@@ -274,7 +302,7 @@ void Launches::take_up() {
     // This run's verification judges known failures first, by the file of today.
     if (row.outcome == Outcome::broken && row.known.empty() && gate_.knows(row.kernel))
       gate_.break_off(row.kernel, row.reason);
-    if (row.is_ceiling()) ceilings_[row.workload] = row.variant;
+    if (row.is_ceiling() && memory_of(row) == ROPE_HOST) ceilings_[row.workload] = row.variant;
   }
   const auto whole = whole_groups(journal_.resumed());
   for (const auto& [group, rows] : whole) rows_.insert(rows_.end(), rows.begin(), rows.end());

@@ -44,13 +44,15 @@ class Launches {
  private:
   int run_all();
   int run_launch(std::int64_t launch);
-  void verify();
+  int run_launch(std::int64_t launch, std::int32_t memory);
+  void verify(std::int32_t memory);
   int pick_ceilings();
-  harness::Worker::TimeResult time_board(const BoardRequest& request, std::int64_t launch);
+  harness::Worker::TimeResult time_board(const BoardRequest& request, std::int64_t launch,
+                                         harness::Worker& worker);
   void blame(const harness::Worker::TimeResult& timed);
   harness::Worker::BoardSinks sinks_of(const BoardRequest& request, std::int64_t launch,
                                        const std::function<void(report::TimingRow)>& on_row);
-  BoardRequest request_for(std::int64_t launch) const;
+  BoardRequest request_for(std::int64_t launch, std::int32_t memory) const;
   void break_off(const std::string& kernel, const std::string& why);
   void forget_groups_led_by(const std::string& kernel);
   void take_up();
@@ -70,8 +72,9 @@ class Launches {
   Journal journal_;
   Progress progress_;
   Entrants entrants_;
-  harness::Worker worker_;
+  std::map<std::int32_t, harness::Worker> workers_;  // by the memory of their kernels
   Gate gate_;
+  std::set<std::int32_t> verified_;  // memories whose kernels were verified in full
   std::map<std::string, std::string> ceilings_;
   std::set<std::int64_t> complete_;  // numbers of launches
   std::vector<report::TimingRow> rows_;

@@ -20,6 +20,7 @@ PairedPlan paired_plan(const BoardRequest& request, const BoardPlan& board) {
   plan.contestants = board.contestants;
   plan.on_row = board.on_row;
   plan.now_running = board.now_running;
+  plan.device = board.device;
   plan.seed = request.seed;
   plan.rounds = request.rounds;
   plan.launch = request.launch;
@@ -35,10 +36,11 @@ PairedPlan paired_plan(const BoardRequest& request, const BoardPlan& board) {
 }  // namespace
 
 TimingHandler timing_handler() {
-  return [](const std::string& text, const std::vector<const rope_kernel*>& kernels,
+  return [](const std::string& text, const std::vector<const rope_kernel*>& kernels, Device* device,
             const TimingSinks& sinks) {
     const BoardRequest request = board_request_from(text);
     BoardPlan plan;
+    plan.device = device;
     plan.seed = request.seed;
     plan.quick = request.quick;
     plan.silent = request.silent;

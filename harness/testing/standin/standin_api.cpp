@@ -148,6 +148,11 @@ StandInAnswer cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, St
   return put_copy(stream, from, bytes,
                   [=](std::byte* from_view) { std::memcpy(to, from_view, bytes); });
 }
+StandInAnswer cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, Stream* stream) {
+  return put(stream, {[=] {
+               std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+             }});
+}
 StandInAnswer cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, Stream* stream) {
   return put_copy(stream, to, bytes, [=](std::byte* view) { std::memset(view, value, bytes); });
 }

@@ -1,0 +1,378 @@
+#include "benchmarks/cells/device_cells.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "benchmarks/ceilings/ceilings.h"
+#include "benchmarks/ceilings/device_functions.h"
+#include "benchmarks/cells/kernel_states.h"
+#include "benchmarks/cells/recheck.h"
+#include "benchmarks/workloads/traffic.h"
+#include "harness/device/device_clock.h"
+#include "harness/process/float_state.h"
+#include "harness/process/script_host.h"
+#include "harness/process/step_failed.h"
+
+namespace ropewalk::bench {
+using namespace harness;
+using namespace report;
+namespace {
+
+constexpr const char* memcpy_variant = "memcpy";
+
+/// Call i works on set i mod sets().
+class DeviceCell : public Cell {
+ public:
+  Epoch draw_epoch(std::int64_t calls, std::uint64_t&) override { return {calls}; }
+
+  bool run(const Epoch& epoch) override {
+    return guarded([&] {
+      DeviceTime all{0, 0};
+      for (std::int64_t left = epoch.calls; left > 0;) {
+        const std::int64_t calls = std::min(left, own_calls()->most);
+        const DeviceTime time = timed(calls, left / calls);
+        all.device_s += time.device_s;
+        all.host_s += time.host_s;
+        left %= calls;
+      }
+      call_count_ += epoch.calls;
+      device_s_ = all.device_s;
+      least_late_s_ = std::min(least_late_s_, all.host_s - most_late * all.device_s);
+      least_host_s_ = std::min(least_host_s_, all.host_s / static_cast<double>(epoch.calls));
+    });
+  }
+
+  std::optional<double> own_s() const override { return device_s_; }
+  std::optional<Calls> own_calls() const override {
+    const std::int64_t two_rounds = 2 * sets_;
+    return Calls{sets_, std::max<std::int64_t>(most_graph_calls / two_rounds, 1) * two_rounds};
+  }
+
+  bool end_rounds() override {
+    row.host_ns_per_token = least_host_s_ * 1e9 / static_cast<double>(row.tokens);
+    if (!refusal && least_late_s_ > late_s)
+      refuse(Outcome::broken,
+             fmt::format("works outside its stream: {:.0f} us after its events, or more",
+                         least_late_s_ * 1e6));
+    return !refusal;
+  }
+
+ protected:
+  DeviceCell(const Workload& workload, LazyDeviceSets& lazy)
+      : Cell(workload), lazy_(lazy), sets_(sets_of(workload, device().l2_bytes())) {
+    if (2 * sets_ > most_graph_calls)
+      refuse(Outcome::skipped,
+             fmt::format("is not offered on this device: {} sets of buffers are three times its "
+                         "cache, and a graph has {} calls",
+                         sets_, most_graph_calls));
+    row = known_row(workload, false);
+    row.board = board_of(workload, "") + std::string(device_board);
+    row.device = lazy.module().facts();
+    row.sets = sets_;
+  }
+
+  virtual void prepare_here() {}
+  /// Puts call i on the stream. Throws StepFailed.
+  virtual void put(std::int64_t i) = 0;
+  virtual bool as_graph() const { return true; }
+
+  Device& device() const { return lazy_.module().device(); }
+  std::int64_t sets() const { return sets_; }
+  DeviceTime timed(std::int64_t calls, std::int64_t times) {
+    if (as_graph()) return clock().replay(graph_of(calls), times);
+    return clock().time([&] {
+      for (std::int64_t i = 0; i < calls * times; ++i) put(i);
+    });
+  }
+  /// Runs what may fail on the device. Returns whether there is no refusal.
+  template <class Code>
+  bool guarded(Code&& code) {
+    try {
+      code();
+    } catch (const StepFailed& failed) {
+      const bool skipped = failed.status == protocol::Status::skipped;
+      refuse(skipped ? Outcome::skipped : Outcome::broken,
+             skipped ? failed.text : failed.text + " while timed");
+      if (device().is_lost()) is_fatal = true;
+    }
+    return !refusal;
+  }
+
+  LazyDeviceSets& lazy_;
+  std::int64_t call_count_ = 0;  ///< since the last ready()
+
+ private:
+  static constexpr double most_late = 1.2, late_s = 100e-6;
+  static constexpr std::size_t most_graphs = 3;
+  struct Recorded {
+    std::int64_t calls;
+    CapturedGraph graph;
+  };
+
+  void prepare() final {
+    guarded([&] {
+      lazy_.here();
+      prepare_here();
+    });
+  }
+  void make_ready(bool) override {
+    guarded([&] { lazy_.here().renew(); });
+    call_count_ = 0;
+  }
+  DeviceClock& clock() {
+    if (!clock_) clock_.emplace(device(), lazy_.module().stream());
+    return *clock_;
+  }
+  /// The last one that was used stands last.
+  CapturedGraph& graph_of(std::int64_t calls) {
+    auto found = std::find_if(graphs_.begin(), graphs_.end(),
+                              [&](const Recorded& r) { return r.calls == calls; });
+    if (found != graphs_.end()) {
+      std::rotate(found, found + 1, graphs_.end());
+      return graphs_.back().graph;
+    }
+    if (graphs_.size() == most_graphs) graphs_.erase(graphs_.begin());
+    graphs_.push_back({calls, clock().record([&] {
+                         for (std::int64_t i = 0; i < calls; ++i) put(i);
+                       })});
+    return graphs_.back().graph;
+  }
+
+  std::int64_t sets_;
+  std::optional<DeviceClock> clock_;
+  std::vector<Recorded> graphs_;
+  double device_s_ = 0;
+  double least_late_s_ = std::numeric_limits<double>::infinity();
+  double least_host_s_ = std::numeric_limits<double>::infinity();
+};
+
+/// In place, all sets are turned forward in one round, and back in the next.
+class DeviceKernelCell final : public DeviceCell {
+ public:
+  DeviceKernelCell(const rope_kernel& kernel, KernelPlan plan, const Workload& workload,
+                   LazyDeviceSets& lazy)
+      : DeviceCell(workload, lazy), kernel_(kernel), plan_(plan), states_(kernel, plan, workload) {
+    const TimingRow known = known_row(workload, plan.table);
+    row.board = known.board + std::string(device_board);
+    row.bytes = known.bytes;
+    row.working_set_bytes = known.working_set_bytes * sets();
+    row.table_bytes = known.table_bytes;
+    if (!as_graph()) note = "timed by events around its calls, not as a graph";
+  }
+
+  const rope_kernel* kernel() const override { return &kernel_; }
+  std::string release() override { return states_.release(!refusal); }
+
+  bool keeps_arguments() override {
+    if (refusal || !states_.have_begun() || call_count_ == 0) return !refusal;
+    guarded([&] {
+      std::string wrong = states_.changed_problem("apply");
+      for (std::size_t i = 0; i < operands_.size() && wrong.empty(); ++i)
+        if (std::memcmp(&operands_[i], &shown_[i], sizeof shown_[i]) != 0)
+          wrong = "apply wrote into its rope_operands";
+      if (!workspace_.is_whole()) wrong = "apply wrote past the end of its workspace";
+      if (wrong.empty()) wrong = lazy_.here().wrong_bytes();
+      if (wrong.empty()) wrong = device().left_changed();
+      if (!wrong.empty()) refuse(Outcome::broken, wrong + " while timed");
+    });
+    return !refusal;
+  }
+
+  bool judge(Oracle& oracle, std::uint64_t seed) override {
+    if (call_count_ == 0 || refusal) return false;
+    return guarded([&] {
+      const std::int64_t set = turned_set(static_cast<std::int64_t>(seed >> 1));
+      DeviceSets& data = lazy_.here();
+      data.choose(set, seed);
+      Expected expected;
+      const auto calls = static_cast<std::uint64_t>(turns_of(set));
+      if (is_in_place(workload_)) expected.all.calls = calls;
+      const bool drifts =
+          is_in_place(workload_) && (!plan_.alternates || element_bytes(workload_) == 2);
+      if (drifts && calls > static_cast<std::uint64_t>(few_calls)) {
+        expected.rows = Expected::Rows::by_length;
+      } else {
+        const std::uint64_t turning = !is_in_place(workload_) ? 1
+                                      : plan_.alternates      ? calls % 2
+                                                              : calls;
+        expected.all.by.assign(turning, data.last_positions());
+      }
+      const std::string wrong = recheck(kernel_, workload_, data, expected, oracle, seed);
+      if (!wrong.empty()) refuse(Outcome::broken, "while timed: " + wrong);
+    });
+  }
+
+ private:
+  /// How often the calls since ready() turned a set.
+  std::int64_t turns_of(std::int64_t set) const {
+    return (call_count_ - set + sets() - 1) / sets();
+  }
+  /// A set that calls turned, and that is not turned back, if there is one: what was never turned
+  /// looks like what was turned back.
+  std::int64_t turned_set(std::int64_t any) const {
+    const std::int64_t called = std::min(call_count_, sets());
+    const std::int64_t first = any % called;
+    for (std::int64_t i = 0; i < called; ++i)
+      if (turns_of((first + i) % called) % 2 == 1) return (first + i) % called;
+    return first;
+  }
+  bool as_graph() const override { return (kernel_.flags & ROPE_INTERPRETED) == 0; }
+
+  void prepare_here() override {
+    DeviceSets& data = lazy_.here();
+    for (std::int64_t set = 0; set < sets(); ++set)
+      operands_.push_back(data.operands(plan_.table, set));
+    const auto take_workspace = [&](std::int64_t bytes) {
+      if (bytes > 0) workspace_ = DeviceBytes(device(), bytes, "the workspace");
+      for (rope_operands& o : operands_)
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): the driver's addresses are integers
+        o.workspace = reinterpret_cast<void*>(workspace_.address());
+      shown_ = operands_;
+    };
+    refusal = states_.begin(data.inv_freq(kernel_.angle_contract == ROPE_CONTRACT_F32_ANGLE),
+                            take_workspace, row);
+  }
+
+  void put(std::int64_t i) override {
+    std::int32_t status = ROPE_OK;
+    const FloatState before = FloatState::now();
+    std::string wrong = thrown_by([&] {
+      status = states_.apply(static_cast<std::uint64_t>(i / sets()),
+                             operands_[static_cast<std::size_t>(i % sets())]);
+    });
+    const FloatState after = FloatState::now();
+    before.restore();
+    if (wrong.empty() && status != ROPE_OK)
+      wrong = fmt::format("apply returned {}{}", status, why_failed());
+    if (wrong.empty() && after != before) wrong = changed_floats(before, after);
+    if (!wrong.empty()) throw StepFailed{protocol::Status::failed, wrong};
+  }
+
+  const rope_kernel& kernel_;
+  KernelPlan plan_;
+  std::vector<rope_operands> operands_, shown_;
+  DeviceBytes workspace_;
+  KernelStates states_;  // released before the workspace goes
+};
+
+/// Moves the bytes of a set, side by side, by a function of the harness or by the driver's memcpy.
+class DeviceCeilingCell final : public DeviceCell {
+ public:
+  DeviceCeilingCell(const Workload& workload, LazyDeviceSets& lazy, std::string& variant)
+      : DeviceCell(workload, lazy), variant_(variant) {
+    row.kernel = is_in_place(workload) ? "ceiling_update" : "ceiling_copy";
+    row.role = Role::ceiling;
+    row.bytes = ceiling_traffic_bytes(workload);
+    row.working_set_bytes = ceiling_working_set_bytes(workload) * sets();
+    name();
+  }
+
+ private:
+  std::vector<DeviceLoop> loops() const {
+    std::vector<DeviceLoop> all =
+        is_in_place(workload_) ? device_update_loops() : device_copy_loops();
+    if (!is_in_place(workload_)) all.push_back({memcpy_variant, 0, false});
+    return all;
+  }
+  void name() {
+    row.variant = variant_;
+    row.summary = is_in_place(workload_) ? "turns the signs over in the same number of bytes"
+                                         : "a copy of the same number of bytes";
+    if (!variant_.empty()) row.summary += "; the best of its variants in a trial: " + variant_;
+    note = variant_;
+  }
+
+  void prepare_here() override {
+    if (variant_.empty()) pick();
+    for (const DeviceLoop& loop : loops())
+      if (loop.name == variant_) loop_ = loop;
+    name();
+  }
+  /// The variant with the smallest median over interleaved graphs.
+  void pick() {
+    constexpr int rounds = 5;
+    constexpr std::int64_t trial_calls = 64;
+    const std::int64_t calls = (trial_calls / sets() + 1) * sets();
+    DeviceClock clock(device(), lazy_.module().stream());
+    std::vector<CapturedGraph> graphs;
+    const std::vector<DeviceLoop> all = loops();
+    for (const DeviceLoop& loop : all) {
+      loop_ = loop;
+      graphs.push_back(clock.record([&] {
+        for (std::int64_t i = 0; i < calls; ++i) put(i);
+      }));
+    }
+    std::vector<std::vector<double>> times_s(all.size());
+    for (int round = 0; round <= rounds; ++round)  // the first is a warm-up
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const double device_s = clock.replay(graphs[i], 1).device_s;
+        if (round > 0) times_s[i].push_back(device_s);
+      }
+    std::size_t best = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      std::nth_element(times_s[i].begin(), times_s[i].begin() + rounds / 2, times_s[i].end());
+      if (times_s[i][rounds / 2] < times_s[best][rounds / 2]) best = i;
+    }
+    variant_ = all[best].name;
+  }
+
+  void put(std::int64_t i) override {
+    DeviceSets& data = lazy_.here();
+    const std::int64_t set = i % sets();
+    const cuda::DeviceAddress from = data.in(set), to = data.out(set);
+    const std::uint64_t vectors = data.vectors();
+    if (loop_.name == memcpy_variant)
+      return device().check(device().driver().MemcpyDtoDAsync(
+                                to, from, vectors * device_vector_bytes, lazy_.module().stream()),
+                            "while memory was copied");
+    const std::uint64_t blocks = blocks_for(vectors, loop_.vectors);
+    if (is_in_place(workload_))
+      lazy_.module().launch(loop_.name, blocks, {to, vectors, sign_flips(workload_.dtype)});
+    else
+      lazy_.module().launch(loop_.name, blocks, {to, from, vectors});
+  }
+
+  std::string& variant_;
+  DeviceLoop loop_{};
+};
+
+class DeviceFloorCell final : public DeviceCell {
+ public:
+  DeviceFloorCell(const Workload& workload, LazyDeviceSets& lazy, bool copies)
+      : DeviceCell(workload, lazy), copies_(copies) {
+    row.kernel = copies ? "floor_copy" : "floor";
+    row.summary = copies ? "reads a position, its row of the table and x, and writes x back"
+                         : "an empty function, one in each node of the graph";
+    row.role = Role::floor;
+    row.bytes = copies ? known_row(workload, true).bytes : 0;
+  }
+
+ private:
+  void put(std::int64_t i) override {
+    copies_ ? lazy_.here().put_floor_copy(i % sets()) : lazy_.module().launch("floor", 1, {});
+  }
+
+  bool copies_;
+};
+
+}  // namespace
+
+std::unique_ptr<Cell> make_device_cell(const rope_kernel& kernel, KernelPlan plan,
+                                       const Workload& workload, LazyDeviceSets& sets) {
+  return std::make_unique<DeviceKernelCell>(kernel, plan, workload, sets);
+}
+std::unique_ptr<Cell> make_device_ceiling(const Workload& workload, LazyDeviceSets& sets,
+                                          std::string& variant) {
+  return std::make_unique<DeviceCeilingCell>(workload, sets, variant);
+}
+std::unique_ptr<Cell> make_device_floor(const Workload& workload, LazyDeviceSets& sets,
+                                        bool copies) {
+  return std::make_unique<DeviceFloorCell>(workload, sets, copies);
+}
+
+}  // namespace ropewalk::bench

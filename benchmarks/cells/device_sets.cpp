@@ -1,0 +1,245 @@
+#include "benchmarks/cells/device_sets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/fingerprint.h"
+#include "benchmarks/ceilings/device_functions.h"
+#include "benchmarks/cells/random.h"
+#include "benchmarks/cells/workload_data.h"
+#include "benchmarks/workloads/traffic.h"
+#include "harness/process/step_failed.h"
+
+namespace ropewalk::bench {
+using namespace harness;
+namespace {
+
+constexpr std::int64_t tail_bytes = 256, alignment = 256;
+constexpr unsigned char tail_value = 0xa5, poison = 0xff;  // a NaN in every type
+constexpr std::int64_t vector_bytes = device_vector_bytes;
+
+std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+void* pointer(cuda::DeviceAddress address) {
+  return reinterpret_cast<void*>(address);  // NOLINT: the driver's addresses are integers
+}
+
+std::string fill_function(Dtype dtype) {
+  return "fill_" + std::string(data_type(dtype).word);
+}
+
+/// Of a row of cosines.
+std::int64_t table_vectors(const Workload& w) {
+  return w.rotary_dim / 2 * table_element_bytes(w) / vector_bytes;
+}
+
+}  // namespace
+
+bool has_floor_copy(const Workload& w) {
+  return table_vectors(w) > 0 && data_bytes_one_way(w) / vector_bytes >= w.batch * w.tokens;
+}
+
+std::int64_t sets_of(const Workload& w, std::int64_t cache_bytes) {
+  if (w.phase == report::WorkloadPhase::decode) return 1;
+  const std::int64_t bytes = std::max<std::int64_t>(ceiling_working_set_bytes(w), 1);
+  return std::max<std::int64_t>((3 * cache_bytes + bytes - 1) / bytes, 1);
+}
+
+DeviceBytes::DeviceBytes(Device& device, std::int64_t bytes, const std::string& what)
+    : device_(&device), bytes_(bytes) {
+  address_ = device.allocate(static_cast<std::size_t>(bytes + tail_bytes));
+  if (address_ == 0)
+    throw StepFailed{protocol::Status::skipped,
+                     fmt::format("{} needs {} MiB of device memory, and {} are free", what,
+                                 (bytes + tail_bytes) >> 20, device.free_bytes() >> 20)};
+  device.fill(address_ + static_cast<std::uint64_t>(bytes), tail_value, tail_bytes);
+}
+
+DeviceBytes::~DeviceBytes() {
+  if (address_ != 0) device_->release(address_);
+}
+
+DeviceBytes& DeviceBytes::operator=(DeviceBytes&& other) noexcept {
+  std::swap(device_, other.device_);
+  std::swap(address_, other.address_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+bool DeviceBytes::is_whole() const {
+  if (address_ == 0) return true;
+  unsigned char tail[tail_bytes];
+  device_->read(tail, address_ + static_cast<std::uint64_t>(bytes_), tail_bytes);
+  return std::all_of(tail, tail + tail_bytes, [](unsigned char c) { return c == tail_value; });
+}
+
+DeviceSets::DeviceSets(const Workload& w, std::uint64_t seed, const DeviceModule& module)
+    : workload_(w),
+      module_(module),
+      device_(module.device()),
+      inv_freq_(inv_freq_of(w, false)),
+      inv_freq_f32_(inv_freq_of(w, true)),
+      asked_(make_problem(w, inv_freq_, ROPE_ANGLES_TABLE, Operation::forward)),
+      tokens_(w.batch * w.tokens),
+      count_(sets_of(w, device_.l2_bytes())),
+      random_(fresh_seed()) {
+  std::uint64_t random = seed_of_name(seed, w.name);
+  const std::int64_t q_bytes = aligned(room_bytes(w, w.tensors[0])),
+                     k_bytes = aligned(room_bytes(w, w.tensors[1]));
+  k_begins_at_ = w.fused ? 0 : q_bytes;
+  set_bytes_ = saturating_sum({q_bytes, k_bytes});
+  const std::int64_t all = saturating_product({count_, set_bytes_});
+  if (all > workload_bytes_max)
+    throw StepFailed{protocol::Status::skipped,
+                     fmt::format("{} sets of {} MiB are too much", count_, set_bytes_ >> 20)};
+  const std::string sets = fmt::format("{} {} of buffers", count_, count_ == 1 ? "set" : "sets");
+  inputs_ = DeviceBytes(device_, all, sets);
+  if (!is_in_place(w)) outputs_ = DeviceBytes(device_, all, sets);
+
+  first_positions_ = first_positions_of(w, random);
+  given_positions_.resize(static_cast<std::size_t>(count_ * call_positions_bytes()));
+  positions_ = DeviceBytes(device_, std::ssize(given_positions_), "the positions");
+  moving_ = {first_positions_.data(), nullptr, tokens_, w.cold, w.position_dtype == Dtype::i64};
+  const std::vector<std::int64_t> wide(first_positions_.begin(),
+                                       first_positions_.begin() + tokens_);
+  wide_positions_ = DeviceBytes(device_, tokens_ * 8, "the positions");
+  device_.write(wide_positions_.address(), wide.data(), wide.size() * 8);
+
+  const std::int64_t table_bytes =
+      (max_position_of(w) + 1) * (w.rotary_dim / 2) * table_element_bytes(w);
+  for (std::vector<std::byte>* table : {&cos_, &sin_})
+    table->resize(static_cast<std::size_t>(table_bytes));
+  fill_tables(w, inv_freq_, cos_.data(), sin_.data());
+  for (const auto& [table, there] : {std::pair{&cos_, &cos_there_}, {&sin_, &sin_there_}}) {
+    *there = DeviceBytes(device_, table_bytes, "the table");
+    device_.write(there->address(), table->data(), table->size());
+  }
+}
+
+std::int64_t DeviceSets::call_positions_bytes() const {
+  return position_bytes(workload_, tokens_);
+}
+
+cuda::DeviceAddress DeviceSets::in(std::int64_t set) const {
+  return inputs_.address() + static_cast<std::uint64_t>(set * set_bytes_);
+}
+cuda::DeviceAddress DeviceSets::out(std::int64_t set) const {
+  return outputs().address() + static_cast<std::uint64_t>(set * set_bytes_);
+}
+std::uint64_t DeviceSets::vectors() const {
+  return static_cast<std::uint64_t>(data_bytes_one_way(workload_) / vector_bytes);
+}
+
+rope_operands DeviceSets::operands(bool table, std::int64_t set) const {
+  rope_operands o{};
+  o.struct_size = sizeof(o);
+  o.stream = module_.stream();
+  o.positions =
+      pointer(positions_.address() + static_cast<std::uint64_t>(set * call_positions_bytes()));
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const std::int64_t begin =
+        (i == 0 ? 0 : k_begins_at_) + workload_.tensors[i].in_at * element_bytes(workload_);
+    o.tensor[i].in = pointer(in(set) + static_cast<std::uint64_t>(begin));
+    o.tensor[i].out = pointer(out(set) + static_cast<std::uint64_t>(begin));
+    o.tensor[i].cos = table ? pointer(cos_there_.address()) : nullptr;
+    o.tensor[i].sin = table ? pointer(sin_there_.address()) : nullptr;
+  }
+  return o;
+}
+
+void DeviceSets::renew() {
+  seed_ = next_random(random_);
+  const auto elements = static_cast<std::uint64_t>(inputs_.bytes() / element_bytes(workload_));
+  const std::uint64_t blocks = std::min<std::uint64_t>(blocks_for(elements, 1), 1 << 16);
+  module_.launch(fill_function(workload_.dtype), blocks, {inputs_.address(), elements, seed_});
+  if (!is_in_place(workload_))
+    device_.fill(outputs_.address(), poison, static_cast<std::size_t>(outputs_.bytes()));
+  for (std::int64_t set = 0; set < count_; ++set) {
+    moving_.read = given_positions_.data() + set * call_positions_bytes();
+    moving_.move_on();
+  }
+  device_.write(positions_.address(), given_positions_.data(), given_positions_.size());
+  device_.wait(module_.stream(), "while inputs were made");
+  left_token_ = -1;
+}
+
+std::string DeviceSets::wrong_bytes() const {
+  std::vector<std::byte> now(given_positions_.size());
+  device_.read(now.data(), positions_.address(), now.size());
+  if (now != given_positions_ || !positions_.is_whole()) return "apply wrote into its positions";
+  return outputs().is_whole() ? "" : "apply wrote past the end of an output";
+}
+
+void DeviceSets::choose(std::int64_t set, std::uint64_t& random) {
+  const auto below = [&](std::int64_t count) {
+    return static_cast<std::int64_t>(next_random(random) % static_cast<std::uint64_t>(count));
+  };
+  judged_set_ = set;
+  judged_.token = below(tokens_);
+  left_token_ = -1;
+}
+
+void DeviceSets::put_floor_copy(std::int64_t set) const {
+  const auto rows = static_cast<std::uint64_t>(tokens_);
+  const std::uint64_t row_vectors = vectors() / rows;
+  module_.launch("floor_copy", blocks_for(row_vectors * rows, 1),
+                 {in(set), row_vectors, rows, wide_positions_.address(), cos_there_.address(),
+                  sin_there_.address(), static_cast<std::uint64_t>(table_vectors(workload_))});
+}
+
+std::vector<std::int32_t> DeviceSets::last_positions() const {
+  return moving_.positions(count_ - 1 - judged_set_);
+}
+
+std::int64_t DeviceSets::first_element(std::size_t tensor, std::int64_t token,
+                                       std::int64_t head) const {
+  const std::int64_t buffer = tensor == 0 ? 0 : k_begins_at_ / element_bytes(workload_);
+  return buffer + workload_.tensors[tensor].in_at +
+         in_index(asked_, static_cast<std::uint32_t>(tensor), token / workload_.tokens,
+                  token % workload_.tokens, head);
+}
+
+const std::byte* DeviceSets::given(std::size_t tensor, std::int64_t token,
+                                   std::int64_t head) const {
+  const std::int64_t first =
+      judged_set_ * set_bytes_ / element_bytes(workload_) + first_element(tensor, token, head);
+  const std::int64_t head_dim = workload_.tensors[tensor].head_dim;
+  given_.resize(static_cast<std::size_t>(head_dim * element_bytes(workload_)));
+  with_floating_type(workload_.dtype, [&]<class Data>(std::type_identity<Data>) {
+    for (std::int64_t i = 0; i < head_dim; ++i) {
+      const double value =
+          input_value(workload_.dtype, seed_, static_cast<std::uint64_t>(first + i));
+      const Data element{static_cast<TableOf<Data>>(value)};
+      std::memcpy(given_.data() + i * static_cast<std::int64_t>(sizeof element), &element,
+                  sizeof element);
+    }
+  });
+  return given_.data();
+}
+
+// One copy brings all heads of a token, unless they lie far apart.
+const std::byte* DeviceSets::left(std::size_t tensor, std::int64_t token, std::int64_t head) const {
+  const TensorCase& t = workload_.tensors[tensor];
+  const std::int64_t bytes = element_bytes(workload_);
+  const std::int64_t apart = asked_.tensor[tensor].in_head_stride;
+  const std::int64_t span = (t.heads - 1) * apart + t.head_dim;
+  const bool together = span <= 4 * t.heads * t.head_dim;
+  const std::int64_t first = together ? 0 : head;
+  if (!together || left_token_ != token || left_tensor_ != static_cast<std::int64_t>(tensor)) {
+    left_.resize(static_cast<std::size_t>((together ? span : t.head_dim) * bytes));
+    device_.read(
+        left_.data(),
+        out(judged_set_) + static_cast<std::uint64_t>(first_element(tensor, token, first) * bytes),
+        left_.size());
+    left_token_ = token;
+    left_tensor_ = static_cast<std::int64_t>(tensor);
+  }
+  return left_.data() + (head - first) * apart * bytes;
+}
+
+}  // namespace ropewalk::bench
