@@ -182,20 +182,19 @@ constexpr void turn_together(const LaunchTensor& tensor, RowOffsets begin, Index
   }
 }
 
-/// Turns one unit of the heads group, group + groups, ... `begin` is where their row begins.
-template <class S, class Index, class Access>
-constexpr void turn_heads(const LaunchTensor& tensor, RowOffsets begin, Index group,
+/// Turns one unit of the heads head, head + groups, ..., `count` at once, then half of it, until
+/// none is left. `begin` is where their row begins.
+template <class S, std::size_t count, class Index, class Access>
+constexpr void turn_heads(const LaunchTensor& tensor, RowOffsets begin, Index head,
                           std::int64_t unit, const Turns<S::pairs>& turns, float scale,
                           const Access& access) {
   const auto groups = static_cast<Index>(tensor.groups.divisor);
   const auto heads = static_cast<Index>(tensor.heads);
-  const Index ahead = groups * static_cast<Index>(S::heads_at_once - 1);
-  Index head = group;
+  const Index ahead = groups * static_cast<Index>(count - 1);
   for (; head + ahead < heads; head += ahead + groups)
-    turn_together<S, S::heads_at_once>(tensor, begin, head, unit, turns, scale, access);
-  if constexpr (S::heads_at_once > 1)
-    for (; head < heads; head += groups)
-      turn_together<S, 1>(tensor, begin, head, unit, turns, scale, access);
+    turn_together<S, count>(tensor, begin, head, unit, turns, scale, access);
+  if constexpr (count > 1)
+    turn_heads<S, count / 2>(tensor, begin, head, unit, turns, scale, access);
 }
 
 /// Copies one access of the heads group, group + groups, ..., bit for bit. `begin` is where their
@@ -233,7 +232,8 @@ constexpr void work_on_item(const Launch& launch, Index item, const Access& acce
         token.batch * tensor.out_batch + token.index * tensor.out_token + tensor.window_begin};
     const Turns<S::pairs> turns =
         Angles::template turns<S::pairs>(launch, tensor, token, number, access);
-    turn_heads<S>(tensor, begin, row.remainder, number, turns, launch.scale, access);
+    turn_heads<S, S::heads_at_once>(tensor, begin, row.remainder, number, turns, launch.scale,
+                                    access);
   } else {
     const Parts<Index> token = split(launch.tokens, row.quotient);
     const auto batch = static_cast<std::int64_t>(token.quotient);
