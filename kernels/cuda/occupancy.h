@@ -2,7 +2,6 @@
 // needed: the bytes that arrive while one load is on its way (docs/cuda-kernels.md).
 #pragma once
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -26,7 +25,8 @@ struct InFlight {
   double waves;           ///< how often the blocks of the launch fill the device
 };
 
-/// Of a wide launch. `resident` is that of resident_threads(). Range: both counts are above 0.
+/// Of a wide launch, where no item has fewer heads than the last one of its tensor. `resident` is
+/// that of resident_threads(). Range: both counts are above 0.
 inline InFlight in_flight(const Launch& launch, double multiprocessors, double resident) {
   const double lanes = static_cast<double>(launch.grid.blocks.x) * launch.grid.threads.x;
   const auto items = static_cast<double>(launch.items);
@@ -37,7 +37,7 @@ inline InFlight in_flight(const Launch& launch, double multiprocessors, double r
     const LaunchTensor& t = launch.tensor[i];
     const std::uint64_t end =
         i + 1 < launch.tensors ? launch.tensor[i + 1].first_item : launch.items;
-    const std::uint64_t heads = std::bit_floor(std::min(t.heads / t.groups.divisor, most));
+    const std::uint64_t heads = std::min(t.heads / t.groups.divisor, most);
     const double bytes = static_cast<double>(heads) * (launch.pairing == ROPE_HALF_SPLIT ? 32 : 16);
     out.bytes += out.threads * bytes * static_cast<double>(end - t.first_item) / items;
   }

@@ -115,9 +115,9 @@ TEST(Occupancy, ABodyLoadsAtOnceWhatTheArithmeticSays) {
         LaunchFault fault;
         std::size_t loaded = 0;
         bool stored = false;
+        const auto last = static_cast<std::uint32_t>(all.launch[0].items - 1);
         with_body<CudaBodies>(all.launch[0], [&](auto body) {
-          const Grid& grid = all.launch[0].grid;
-          body(all.launch[0], Lane{{0, 0, 0}, {0, 0, 0}, grid.blocks, grid.threads},
+          body(all.launch[0], Lane{{last, 0, 0}, {0, 0, 0}, {1 << 20}, {1}},
                CountingAccess{HostAccess(fault), &loaded, &stored});
         });
         EXPECT_EQ(fault.text(), std::string());
