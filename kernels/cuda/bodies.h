@@ -15,8 +15,10 @@
 // Products and sums are written out, and both compilers are told to fuse none, so the device and
 // the host give the same bits. NaNs are the exception: their payloads differ.
 #pragma once
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/api/rope_kernel.h"
 #include "kernels/common/integer_phase.h"
@@ -158,44 +160,48 @@ struct RowOffsets {
   std::int64_t in, out;
 };
 
-/// Turns one unit of `count` heads: loads all of them, then turns and stores one after the other.
-template <class S, std::size_t count, class Index, class Access>
-constexpr void turn_together(const LaunchTensor& tensor, RowOffsets begin, Index head,
-                             std::int64_t unit, const Turns<S::pairs>& turns, float scale,
-                             const Access& access) {
-  const auto apart = static_cast<std::int64_t>(tensor.groups.divisor);
-  typename S::Unit x[count][S::accesses];
-  for (std::size_t k = 0; k < count; ++k)
-    for (std::size_t a = 0; a < S::accesses; ++a) {
-      const std::int64_t h = static_cast<std::int64_t>(head) + static_cast<std::int64_t>(k) * apart;
-      x[k][a] = access.template load<typename S::Unit>(
-          tensor.in, begin.in + h * tensor.in_head + S::offset(unit, a, tensor.window_bytes));
-    }
-  for (std::size_t k = 0; k < count; ++k) {
-    turn_unit<S>(x[k], turns, scale, access);
-    for (std::size_t a = 0; a < S::accesses; ++a) {
-      const std::int64_t h = static_cast<std::int64_t>(head) + static_cast<std::int64_t>(k) * apart;
-      access.store(tensor.out,
-                   begin.out + h * tensor.out_head + S::offset(unit, a, tensor.window_bytes),
-                   x[k][a]);
-    }
+/// One unit of the heads head, head + groups, ..., as many as a lane loads at once. They are words
+/// of 32 bits: nvcc takes two registers for two elements of 16 bits that may not have been loaded.
+template <class S>
+struct HeadUnits {
+  using Unit = typename S::Unit;
+  using Loaded = std::conditional_t<sizeof(Unit) % 4 == 0,
+                                    Elements<std::uint32_t, (sizeof(Unit) + 3) / 4>, Unit>;
+  Loaded at[S::heads_at_once][S::accesses];
+};
+
+/// Loads the units of those heads that there are. `begin` is where their row begins.
+template <class S, class Index, class Access>
+constexpr void load_heads(HeadUnits<S>& x, const LaunchTensor& tensor, RowOffsets begin, Index head,
+                          std::int64_t unit, const Access& access) {
+  for (std::size_t k = 0; k < S::heads_at_once; ++k) {
+    const Index h = head + static_cast<Index>(k) * static_cast<Index>(tensor.groups.divisor);
+    if (h >= static_cast<Index>(tensor.heads)) continue;
+    for (std::size_t a = 0; a < S::accesses; ++a)
+      x.at[k][a] = access.template load<typename HeadUnits<S>::Loaded>(
+          tensor.in, begin.in + static_cast<std::int64_t>(h) * tensor.in_head +
+                         S::offset(unit, a, tensor.window_bytes));
   }
 }
 
-/// Turns one unit of the heads group, group + groups, ... `begin` is where their row begins.
+/// Turns what load_heads() loaded, and stores it.
 template <class S, class Index, class Access>
-constexpr void turn_heads(const LaunchTensor& tensor, RowOffsets begin, Index group,
+constexpr void turn_heads(HeadUnits<S>& x, const LaunchTensor& tensor, RowOffsets begin, Index head,
                           std::int64_t unit, const Turns<S::pairs>& turns, float scale,
                           const Access& access) {
-  const auto groups = static_cast<Index>(tensor.groups.divisor);
-  const auto heads = static_cast<Index>(tensor.heads);
-  const Index ahead = groups * static_cast<Index>(S::heads_at_once - 1);
-  Index head = group;
-  for (; head + ahead < heads; head += ahead + groups)
-    turn_together<S, S::heads_at_once>(tensor, begin, head, unit, turns, scale, access);
-  if constexpr (S::heads_at_once > 1)
-    for (; head < heads; head += groups)
-      turn_together<S, 1>(tensor, begin, head, unit, turns, scale, access);
+  for (std::size_t k = 0; k < S::heads_at_once; ++k) {
+    const Index h = head + static_cast<Index>(k) * static_cast<Index>(tensor.groups.divisor);
+    if (h >= static_cast<Index>(tensor.heads)) continue;
+    typename S::Unit one[S::accesses];
+    for (std::size_t a = 0; a < S::accesses; ++a)
+      one[a] = std::bit_cast<typename S::Unit>(x.at[k][a]);
+    turn_unit<S>(one, turns, scale, access);
+    for (std::size_t a = 0; a < S::accesses; ++a)
+      access.store(tensor.out,
+                   begin.out + static_cast<std::int64_t>(h) * tensor.out_head +
+                       S::offset(unit, a, tensor.window_bytes),
+                   one[a]);
+  }
 }
 
 /// Copies one access of the heads group, group + groups, ..., bit for bit. `begin` is where their
@@ -231,9 +237,17 @@ constexpr void work_on_item(const Launch& launch, Index item, const Access& acce
     const RowOffsets begin{
         token.batch * tensor.in_batch + token.index * tensor.in_token + tensor.window_begin,
         token.batch * tensor.out_batch + token.index * tensor.out_token + tensor.window_begin};
+    HeadUnits<S> x{};
+    Index head = row.remainder;
+    load_heads(x, tensor, begin, head, number, access);  // on its way while the angles are made
     const Turns<S::pairs> turns =
         Angles::template turns<S::pairs>(launch, tensor, token, number, access);
-    turn_heads<S>(tensor, begin, row.remainder, number, turns, launch.scale, access);
+    while (true) {
+      turn_heads(x, tensor, begin, head, number, turns, launch.scale, access);
+      head += static_cast<Index>(tensor.groups.divisor) * static_cast<Index>(S::heads_at_once);
+      if (head >= static_cast<Index>(tensor.heads)) break;
+      load_heads(x, tensor, begin, head, number, access);
+    }
   } else {
     const Parts<Index> token = split(launch.tokens, row.quotient);
     const auto batch = static_cast<std::int64_t>(token.quotient);

@@ -16,7 +16,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-constexpr DeviceSize small_device{.threads_of_block = 32, .most_blocks = 3, .items_wanted = 64};
+constexpr DeviceSize small_device{.threads_of_block = 32, .most_blocks = 3, .threads_at_once = 64};
 
 // The launches of a call, by one of the three kernels.
 template <class Bodies>

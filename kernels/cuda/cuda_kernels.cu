@@ -131,11 +131,14 @@ __device__ Lane this_lane() {
 // ---- the functions of the device
 
 // One __global__ function for each body. They have C names, so that a tool needs no demangler.
-#define ROPEWALK_GLOBAL(kernel, angles, type, data, pairing, layout, path, shape, bits)         \
-  extern "C" __global__ void __launch_bounds__(DeviceSize{}.threads_of_block)                   \
-      rope_##kernel##_##type##_##pairing##_##path##_i##bits(const __grid_constant__ Launch l) { \
-    rotate_items<shape<data, layout>, angles, std::uint##bits##_t>(l, this_lane(),              \
-                                                                   DeviceAccess{});             \
+// With 64-bit indices four blocks of a multiprocessor are asked for, else some registers spill.
+// With 32 bits that would cost registers, as nvcc then takes all that it may
+// (docs/cuda-kernels.md).
+#define ROPEWALK_GLOBAL(kernel, angles, type, data, pairing, layout, path, shape, bits)           \
+  extern "C" __global__ void __launch_bounds__(DeviceSize{}.threads_of_block, bits == 32 ? 0 : 4) \
+      rope_##kernel##_##type##_##pairing##_##path##_i##bits(const __grid_constant__ Launch l) {   \
+    rotate_items<shape<data, layout>, angles, std::uint##bits##_t>(l, this_lane(),                \
+                                                                   DeviceAccess{});               \
   }
 #define ROPEWALK_INDICES(...) ROPEWALK_GLOBAL(__VA_ARGS__, 32) ROPEWALK_GLOBAL(__VA_ARGS__, 64)
 #define ROPEWALK_PAIRINGS(kernel, angles, type, data, path, shape)                       \
@@ -222,16 +225,12 @@ std::int32_t answer(cudaError_t error) {
   return ROPE_FAILED;
 }
 
-// A full device holds 2048 threads a multiprocessor. A launch has eight times as many blocks as
-// fit at once, so that the last ones even out what the first ones take.
 cudaError_t measure_device(State& state) {
   int device = 0, processors = 0;
   cudaError_t error = cudaGetDevice(&device);
   if (error == cudaSuccess)
     error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-  const auto threads = static_cast<std::uint64_t>(processors) * 2048;
-  state.device.items_wanted = threads;
-  state.device.most_blocks = threads / state.device.threads_of_block * 8;
+  state.device = device_of(static_cast<std::uint64_t>(processors));
   return error;
 }
 

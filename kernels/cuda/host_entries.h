@@ -12,7 +12,7 @@ namespace ropewalk::cuda {
 /// A device of the smallest size that goes through every loop of a body: a longer call has more
 /// items than lanes, and a shorter one has fewer heads in an item. Its blocks are small, so that
 /// few lanes have no item.
-constexpr DeviceSize small_device{.threads_of_block = 32, .most_blocks = 16, .items_wanted = 64};
+constexpr DeviceSize small_device{.threads_of_block = 32, .most_blocks = 16, .threads_at_once = 64};
 
 using Options = PlanOptions (*)(const DeviceSize&);
 

@@ -5,6 +5,7 @@
 // a function of the device too, so the device and the host run the same source.
 #pragma once
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "kernels/api/rope_kernel.h"
@@ -73,6 +74,12 @@ template <class Index>
 constexpr Parts<Index> split(const Divisor& by, Index n) {
   const Index quotient = by.quotient(n);
   return {quotient, static_cast<Index>(n - quotient * static_cast<Index>(by.divisor))};
+}
+
+/// A lane loads a unit of so many heads before it stores the first: 128 bytes of a wide path.
+constexpr std::size_t heads_at_once(std::int32_t pairing, bool wide) {
+  if (!wide) return 2;
+  return pairing == ROPE_HALF_SPLIT ? 4 : 8;
 }
 
 /// One tensor of a launch. All strides are in bytes, and 0 for an axis of size 1.

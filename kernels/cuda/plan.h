@@ -14,15 +14,30 @@ struct DeviceSize {
   std::uint32_t threads_of_block = 128;
   /// The grid has at most so many blocks. Range: 1 to 2^31 - 1.
   std::uint64_t most_blocks = 0x7fffffff;
-  /// An item has fewer heads where the launch would have fewer items than this.
-  std::uint64_t items_wanted = 0;
+  /// The device holds so many threads at once; group_heads() says what follows from it.
+  std::uint64_t threads_at_once = 0;
 };
+
+/// Blocks of 128 threads that a multiprocessor holds at once, as no body with 32-bit indices has
+/// more than 96 registers (occupancy.h has the arithmetic; a test reads the registers).
+inline constexpr std::uint32_t blocks_at_once = 5;
+
+/// A launch has at most 32 times as many blocks as fit at once: the last ones even out what the
+/// first ones take.
+inline DeviceSize device_of(std::uint64_t multiprocessors) {
+  DeviceSize device;
+  const std::uint64_t blocks = multiprocessors * blocks_at_once;
+  device.most_blocks = 32 * blocks;
+  device.threads_at_once = blocks * device.threads_of_block;
+  return device;
+}
 
 /// How a kernel cuts its work.
 struct PlanOptions {
   /// Whether a tensor is worked on by 16-byte accesses. It is asked for each tensor of each call.
   bool (*fits_wide)(const rope_problem&, const rope_operands&, std::uint32_t tensor) = nullptr;
-  /// An item has at most so many heads, which share their cos and sin.
+  /// An item of a long call has so many heads, which share their cos and sin, if a body does not
+  /// load more at once. With 1 it always has one. Range: a power of two.
   std::uint64_t heads_of_item = 1;
   DeviceSize device;
 };
@@ -82,30 +97,43 @@ inline LaunchTensor placed(const rope_problem& p, const rope_operands& o, std::u
   return t;
 }
 
-inline std::uint64_t groups_of(std::uint64_t heads, std::uint64_t heads_of_item) {
-  return (heads + heads_of_item - 1) / heads_of_item;
-}
-
 /// The number of items of a tensor, and how its heads are grouped.
 struct TensorItems {
   std::uint64_t rotated_units, units, groups, items;
 };
-inline TensorItems items_of(const rope_problem& p, const rope_tensor& s, bool wide,
-                            const PlanOptions& options) {
+/// With one head in an item.
+inline TensorItems items_of(const rope_problem& p, const rope_tensor& s, bool wide) {
   const UnitSize size = unit_size(p, wide);
   TensorItems out{};
   if (s.rotate != 0)
     out.rotated_units = static_cast<std::uint64_t>(p.rotary_dim / (size.width * size.accesses));
   out.units = out.rotated_units + static_cast<std::uint64_t>(copied_elements(p, s) / size.width);
-  const auto heads = static_cast<std::uint64_t>(s.heads);
+  out.groups = static_cast<std::uint64_t>(s.heads);
   const auto rows = static_cast<std::uint64_t>(p.batch) * static_cast<std::uint64_t>(p.tokens);
-  std::uint64_t together = std::min(heads, options.heads_of_item);
-  while (together > 1 &&
-         rows * out.units * groups_of(heads, together) < options.device.items_wanted)
-    together = (together + 1) / 2;
-  out.groups = groups_of(heads, together);
   out.items = rows * out.units * out.groups;
   return out;
+}
+
+/// Groups the heads of the tensors of a launch. An item has the fewest heads, a power of two, with
+/// which the device holds all items at once. It has at most those that a body loads at once, so
+/// that as much is in flight, and up to heads_of_item where these still fill the device.
+inline void group_heads(Launch& launch, TensorItems* items, std::uint64_t at_once,
+                        const PlanOptions& options) {
+  if (options.heads_of_item == 1) return;
+  const std::uint64_t threads = options.device.threads_at_once;
+  std::uint64_t fewest = 1;
+  while (fewest < at_once && launch.items > threads * fewest) fewest *= 2;
+  launch.items = 0;
+  for (std::uint32_t i = 0; i < launch.tensors; ++i) {
+    TensorItems& t = items[i];
+    const std::uint64_t heads = t.groups, units = t.items / heads;
+    std::uint64_t together = fewest;
+    while (together < options.heads_of_item && units * (heads / (2 * together)) >= threads)
+      together *= 2;
+    t.groups = std::max<std::uint64_t>(heads / together, 1);
+    t.items = units * t.groups;
+    launch.items += t.items;
+  }
 }
 
 /// Gives the tensors of a launch their items, and the launch its grid.
@@ -171,13 +199,14 @@ inline Launches launches_of(const rope_problem& p, const rope_operands& o,
     launch = Launch{};
     for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
       if ((options.fits_wide != nullptr && options.fits_wide(p, o, i)) != wide) continue;
-      const detail::TensorItems of_tensor = detail::items_of(p, p.tensor[i], wide, options);
+      const detail::TensorItems of_tensor = detail::items_of(p, p.tensor[i], wide);
       if (of_tensor.items == 0) continue;
       launch.items += of_tensor.items;
       items[launch.tensors] = of_tensor;
       launch.tensor[launch.tensors++] = detail::placed(p, o, i);
     }
     if (launch.items == 0) continue;
+    detail::group_heads(launch, items, heads_at_once(p.pairing, wide), options);
     launch.data_type = p.tensor[0].in_dtype;
     launch.pairing = p.pairing;
     launch.wide = wide;

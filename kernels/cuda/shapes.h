@@ -8,12 +8,12 @@
 
 namespace ropewalk::cuda {
 
-/// The shape of a wide path: 16 bytes an access, and 128 bytes of loads in flight.
+/// The shape of a wide path: 16 bytes an access.
 template <class Data, std::int32_t pairing>
-using Wide = Shape<Data, pairing, 16 / sizeof(Data), pairing == ROPE_HALF_SPLIT ? 4 : 8>;
+using Wide = Shape<Data, pairing, 16 / sizeof(Data), heads_at_once(pairing, true)>;
 /// The shape of the general path: an element an access, for any size, stride and alignment.
 template <class Data, std::int32_t pairing>
-using General = Shape<Data, pairing, 1, 2>;
+using General = Shape<Data, pairing, 1, heads_at_once(pairing, false)>;
 /// The shape of cuda_naive: one pair of one head.
 template <class Data, std::int32_t pairing>
 using Naive = Shape<Data, pairing, 1, 1>;
