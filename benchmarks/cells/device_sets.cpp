@@ -45,7 +45,7 @@ bool has_floor_copy(const Workload& w) {
 }
 
 std::int64_t sets_of(const Workload& w, std::int64_t cache_bytes) {
-  if (w.phase == report::WorkloadPhase::decode) return 1;
+  if (w.phase != report::WorkloadPhase::prefill) return 1;
   const std::int64_t bytes = std::max<std::int64_t>(ceiling_working_set_bytes(w), 1);
   return std::max<std::int64_t>((3 * cache_bytes + bytes - 1) / bytes, 1);
 }

@@ -17,8 +17,8 @@ namespace ropewalk::bench {
 /// The most calls in a graph.
 inline constexpr std::int64_t most_graph_calls = 4096;
 
-/// The number of sets: 1 for a decode step, whose data the call before left in the cache; else so
-/// many that together they are three times its size.
+/// The number of sets: 1, whose data stay in the cache if they fit there, as those of a decode step
+/// do; for a prefill so many that together they are three times the cache.
 std::int64_t sets_of(const Workload& workload, std::int64_t cache_bytes);
 
 /// Whether a row of the table and one of the data have a whole vector.

@@ -34,7 +34,6 @@ std::string find_all(void* library, Driver& d) {
   symbols.find(d.DeviceGetName, "cuDeviceGetName");
   symbols.find(d.DeviceGetPCIBusId, "cuDeviceGetPCIBusId");
   symbols.find(d.DeviceGetAttribute, "cuDeviceGetAttribute");
-  symbols.find(d.DevicePrimaryCtxSetFlags, "cuDevicePrimaryCtxSetFlags_v2");
   symbols.find(d.DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
   symbols.find(d.CtxSetCurrent, "cuCtxSetCurrent");
   symbols.find(d.CtxGetCurrent, "cuCtxGetCurrent");

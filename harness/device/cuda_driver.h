@@ -28,8 +28,7 @@ using Owned = std::unique_ptr<Tag, Result (*)(Tag*)>;
 
 inline constexpr Result success = 0, out_of_memory = 2, no_device = 100;
 inline constexpr Result capture_unsupported = 900;  ///< also what waits while a stream is captured
-inline constexpr unsigned context_waits_by_blocking = 4;    ///< CU_CTX_SCHED_BLOCKING_SYNC
-inline constexpr unsigned stream_non_blocking = 1;          ///< CU_STREAM_NON_BLOCKING
+inline constexpr unsigned stream_non_blocking = 1;  ///< CU_STREAM_NON_BLOCKING
 inline constexpr int node_allocates = 10, node_frees = 11;  ///< CUgraphNodeType
 inline constexpr int capture_global = 0;                    ///< CU_STREAM_CAPTURE_MODE_GLOBAL
 inline constexpr int multiprocessor_count = 16, l2_cache_bytes = 38;  ///< CUdevice_attribute
@@ -47,7 +46,6 @@ struct Driver {
   Result (*DeviceGetName)(char* name, int bytes, DeviceIndex device);
   Result (*DeviceGetPCIBusId)(char* id, int bytes, DeviceIndex device);
   Result (*DeviceGetAttribute)(int* value, int attribute, DeviceIndex device);
-  Result (*DevicePrimaryCtxSetFlags)(DeviceIndex device, unsigned flags);  // _v2
   Result (*DevicePrimaryCtxRetain)(ContextHandle* context, DeviceIndex device);
   Result (*CtxSetCurrent)(ContextHandle context);
   Result (*CtxGetCurrent)(ContextHandle* context);

@@ -90,7 +90,6 @@ std::string Device::open_first() {
   name_ = name;
   bus_id_ = bus_id;
   capability_ = 10 * major + minor;
-  d.DevicePrimaryCtxSetFlags(device, context_waits_by_blocking);
   error = d.DevicePrimaryCtxRetain(&context_, device);
   if (error == success) error = d.CtxSetCurrent(context_);
   if (error == success) error = d.StreamCreate(&copies_, stream_non_blocking);
@@ -157,9 +156,17 @@ bool Device::is_used_by_others() {
   return false;
 }
 
-void Device::write(DeviceAddress to, const void* from, std::size_t bytes) {
+void Device::queue_write(DeviceAddress to, const void* from, std::size_t bytes) {
   check(driver_.MemcpyHtoDAsync(to, from, bytes, copies_), "while a buffer was copied in");
-  wait(copies_, "while a buffer was copied in");
+}
+
+void Device::queue_fill(DeviceAddress to, unsigned char value, std::size_t bytes) {
+  check(driver_.MemsetD8Async(to, value, bytes, copies_), "while a buffer was filled");
+}
+
+void Device::write(DeviceAddress to, const void* from, std::size_t bytes) {
+  queue_write(to, from, bytes);
+  wait_for_queued();
 }
 
 void Device::read(void* to, DeviceAddress from, std::size_t bytes) {
@@ -168,8 +175,8 @@ void Device::read(void* to, DeviceAddress from, std::size_t bytes) {
 }
 
 void Device::fill(DeviceAddress to, unsigned char value, std::size_t bytes) {
-  check(driver_.MemsetD8Async(to, value, bytes, copies_), "while a buffer was filled");
-  wait(copies_, "while a buffer was filled");
+  queue_fill(to, value, bytes);
+  wait_for_queued();
 }
 
 StreamHandle Device::make_stream() {

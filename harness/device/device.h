@@ -45,10 +45,14 @@ class Device {
   /// Looks for 0.2 s. True if free memory changes, which is another process as no entry runs.
   bool is_used_by_others();
 
-  /// These three are done when they return.
+  /// These three are done when they return, and all that was queued before.
   void write(cuda::DeviceAddress to, const void* from, std::size_t bytes);
   void read(void* to, cuda::DeviceAddress from, std::size_t bytes);
   void fill(cuda::DeviceAddress to, unsigned char value, std::size_t bytes);
+  /// These are done after a wait_for_queued(). `from` is free when they return.
+  void queue_write(cuda::DeviceAddress to, const void* from, std::size_t bytes);
+  void queue_fill(cuda::DeviceAddress to, unsigned char value, std::size_t bytes);
+  void wait_for_queued() { wait(copies_, "while buffers were copied in"); }
 
   cuda::StreamHandle make_stream();
   void wait(cuda::StreamHandle stream, const char* when);

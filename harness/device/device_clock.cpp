@@ -12,8 +12,6 @@ constexpr const char* timed = "while work was timed";
 DeviceClock::DeviceClock(Device& device, cuda::StreamHandle stream)
     : device_(&device), stream_(stream), begin_(make_event()), end_(make_event()) {}
 
-// Without the flag for blocking waits, a wait for the event polls. It ends sooner than that for a
-// context, which sleeps.
 cuda::Owned<cuda::EventTag> DeviceClock::make_event() {
   cuda::EventHandle event = nullptr;
   device_->check(device_->driver().EventCreate(&event, 0), "while an event was made");

@@ -73,8 +73,8 @@ void DeviceMemory::allocate(Block& block, std::size_t shift) {
                      fmt::format("{} needs {} bytes of device memory, and {} are free", block.name,
                                  wanted, device_.free_bytes())};
   if (zone_bytes_ == 0) return;
-  device_.fill(block.begin, poison, block.zone);
-  device_.fill(block.data() + block.bytes, poison, zone_bytes_);
+  device_.queue_fill(block.begin, poison, block.zone);
+  device_.queue_fill(block.data() + block.bytes, poison, zone_bytes_);
 }
 
 // The last workspace stays, full of poison, until another one was used. So no two calls that follow
@@ -84,7 +84,7 @@ void DeviceMemory::retire(const Block& workspace) {
     return device_.release(workspace.begin);
   if (retired_) device_.release(retired_->begin);
   retired_ = workspace;
-  device_.fill(retired_->data(), poison, retired_->bytes);
+  device_.queue_fill(retired_->data(), poison, retired_->bytes);
 }
 
 void DeviceMemory::check_retired() {
@@ -161,14 +161,14 @@ void DeviceMemory::copy_in(Block& block) {
     block.given.push_back({at, read_shared(block.file_offset + at, end - begin)});
     held += end - begin;
   }
-  if (held != block.bytes) device_.fill(block.data(), 0, block.bytes);
+  if (held != block.bytes) device_.queue_fill(block.data(), 0, block.bytes);
   write_given(block);
 }
 
 void DeviceMemory::write_given(const Block& block) {
   for (const Extent& extent : block.given)
-    device_.write(block.data() + (extent.at - block.first), extent.content.data(),
-                  extent.content.size());
+    device_.queue_write(block.data() + (extent.at - block.first), extent.content.data(),
+                        extent.content.size());
 }
 
 void DeviceMemory::write_all_given() {
@@ -177,6 +177,7 @@ void DeviceMemory::write_all_given() {
 }
 
 rope_operands DeviceMemory::operands(const Workspace& workspace, std::uint32_t caller) {
+  device_.wait_for_queued();
   rope_operands o = operands_at(addresses_, workspace);
   o.stream = streams_[caller];
   return o;
@@ -204,11 +205,11 @@ Workspace DeviceMemory::workspace(std::size_t bytes, bool at_end) {
   block.is_placed = true;
   // A workspace is a multiple of 64 bytes from 0, and in one of the two calls of no more.
   allocate(block, at_end ? 64 : 0);
-  device_.fill(block.data(), poison, bytes);
+  device_.queue_fill(block.data(), poison, bytes);
   w.address = host_pointer(block.data());
   if (!at_end && !left_in_workspace_.empty())
-    device_.write(block.data(), left_in_workspace_.data(),
-                  std::min(bytes, left_in_workspace_.size()));
+    device_.queue_write(block.data(), left_in_workspace_.data(),
+                        std::min(bytes, left_in_workspace_.size()));
   control_.mapped[workspace_region] = {block.data(), bytes};
   blocks_.push_back(std::move(block));
   return w;
@@ -240,15 +241,16 @@ void DeviceMemory::fill_all_with_poison() {
   for (const Block& block : blocks_)
     for (const Extent& extent : block.given)
       if (block.is_placed)
-        device_.fill(block.data() + (extent.at - block.first), poison, extent.content.size());
+        device_.queue_fill(block.data() + (extent.at - block.first), poison, extent.content.size());
 }
 
 // The buffers hold poison while apply's work is captured. So work that apply puts on another
 // stream, and that no graph repeats, finds nothing but poison.
 void DeviceMemory::begin_apply(const rope_operands& o, bool as_graph) {
   end_capture();
+  if (as_graph) fill_all_with_poison();
+  device_.wait_for_queued();
   if (!as_graph) return;
-  fill_all_with_poison();
   const auto stream = static_cast<cuda::StreamHandle>(o.stream);
   device_.check(device_.driver().StreamBeginCapture(stream, cuda::capture_global),
                 "while a capture began");
@@ -293,6 +295,7 @@ void DeviceMemory::launch_graph(cuda::StreamHandle stream) {
   const cuda::GraphExecHandle exec = captured.exec(device_);
   const auto launched = [&] {
     write_all_given();
+    device_.wait_for_queued();
     device_.check(d.GraphLaunch(exec, stream), "while apply's graph was launched");
     device_.wait(stream, in_apply);
     return outputs();

@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "base/printable.h"
-#include "benchmarks/cells/cells.h"
 #include "benchmarks/engine/crew.h"
 #include "benchmarks/engine/paired.h"
 #include "benchmarks/machine/environment.h"
 #include "reports/numbers/claims.h"
 #include "tools/command/claims_text.h"
 #include "tools/launches/board_rows.h"
+#include "tools/launches/row_groups.h"
 
 namespace ropewalk::tools {
 using namespace bench;
@@ -32,39 +32,10 @@ bool is_silent(const BenchOptions& options) {
   return options.quiet || options.part_of_run;
 }
 
-// A label is KERNEL|WORKLOAD. For a twin, the kernel is the original.
-std::string kernel_of_label(const std::string& label) {
-  std::string kernel = label.substr(0, label.find('|'));
-  if (kernel.ends_with(twin_suffix)) kernel.resize(kernel.size() - twin_suffix.size());
-  return kernel;
-}
-
-std::int32_t memory_of(const TimingRow& row) {
-  return row.board.ends_with(device_board) ? ROPE_CUDA : ROPE_HOST;
-}
-
 std::map<std::int32_t, Worker> workers_of(const Entrants& entrants) {
   std::map<std::int32_t, Worker> workers;
   for (const auto& [memory, options] : entrants.workers) workers.try_emplace(memory, options);
   return workers;
-}
-
-std::string group_of(const TimingRow& row) {
-  return group_name(row.workload, row.board, row.threads);
-}
-
-// A group ends with its ceiling's row. A group that was cut off, or that a broken kernel led, was
-// measured again, so the last row of each name counts.
-std::map<std::pair<std::int64_t, std::string>, std::vector<TimingRow>> whole_groups(
-    const std::vector<TimingRow>& measured) {
-  std::map<std::pair<std::int64_t, std::string>, std::vector<TimingRow>> open, whole;
-  for (const TimingRow& row : measured) {
-    const auto group = std::pair(row.launch, group_of(row));
-    std::erase_if(open[group], [&](const TimingRow& r) { return r.kernel == row.kernel; });
-    open[group].push_back(row);
-    if (row.is_ceiling()) whole[group] = std::exchange(open[group], {});
-  }
-  return whole;
 }
 
 void take_numbers_away(TimingRow& row, Outcome outcome, const std::string& why) {

@@ -80,9 +80,6 @@ StandInAnswer cuDeviceGetAttribute(int* value, int attribute, int) {
   *value = at == values.end() ? 0 : static_cast<int>(at->second);
   return success;
 }
-StandInAnswer cuDevicePrimaryCtxSetFlags_v2(int, unsigned) {
-  return success;
-}
 StandInAnswer cuDevicePrimaryCtxRetain(Context** context, int) {
   *context = &stand_in().context;
   return success;
@@ -141,8 +138,10 @@ StandInAnswer cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
 }
 StandInAnswer cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes,
                                    Stream* stream) {
+  const auto* first = static_cast<const std::byte*>(from);
+  const auto staged = std::make_shared<std::vector<std::byte>>(first, first + bytes);
   return put_copy(stream, to, bytes,
-                  [=](std::byte* to_view) { std::memcpy(to_view, from, bytes); });
+                  [=](std::byte* to_view) { std::memcpy(to_view, staged->data(), bytes); });
 }
 StandInAnswer cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, Stream* stream) {
   return put_copy(stream, from, bytes,
