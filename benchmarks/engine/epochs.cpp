@@ -254,17 +254,21 @@ class GroupRounds {
   /// the clock resolves it. The number is odd, so that an alternating kernel ends turned forward;
   /// some rounds make one call more, so that others end turned back. A contestant gets fewer calls
   /// if it is far_slower than the baseline, which comes first, and would take longest_epoch.
-  /// With clocks of their own, the fastest contestant runs for a whole epoch.
+  /// With clocks of their own, the fastest contestant runs for a whole epoch. Floors, which are
+  /// compared with nobody round by round, have a number of calls of their own.
   void choose_calls() {
     if (const auto own = entrants_.front().cell().own_calls()) {
       double fastest_s = entrants_.front().call_s;
-      for (const Entrant& e : entrants_) fastest_s = std::min(fastest_s, e.call_s);
-      const double wanted = std::ceil(plan_.epoch_s / fastest_s / static_cast<double>(own->step));
-      // In place an odd number of steps ends turned forward.
-      const std::int64_t steps = static_cast<std::int64_t>(std::min(wanted, 1e6)) | 1;
+      for (const Entrant& e : entrants_)
+        if (!e.cell().row.is_floor()) fastest_s = std::min(fastest_s, e.call_s);
       const std::int64_t most = (own->most / own->step - 1) | 1;
+      // In place an odd number of steps ends turned forward.
+      const auto calls_for = [&](double call_s) {
+        const double steps = std::ceil(plan_.epoch_s / call_s / static_cast<double>(own->step));
+        return std::min(static_cast<std::int64_t>(std::min(steps, 1e6)) | 1, most) * own->step;
+      };
       for (Entrant& e : entrants_)
-        e.calls = std::max<std::int64_t>(std::min(steps, most), 1) * own->step;
+        e.calls = calls_for(e.cell().row.is_floor() ? e.call_s : fastest_s);
       return;
     }
     const double base_s = entrants_.front().call_s;

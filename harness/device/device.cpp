@@ -137,7 +137,9 @@ DeviceAddress Device::allocate(std::size_t bytes) {
 }
 
 void Device::release(DeviceAddress address) {
-  if (!lost_) driver_.MemFree(address);
+  if (lost_) return;
+  driver_.StreamSynchronize(copies_);  // what is queued may be for this memory
+  driver_.MemFree(address);
 }
 
 std::size_t Device::free_bytes() {

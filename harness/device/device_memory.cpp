@@ -21,7 +21,6 @@ namespace {
 using namespace protocol;
 
 constexpr unsigned char poison = 0xff;  // a NaN in every type
-constexpr std::size_t piece_bytes = std::size_t{16} << 20;
 constexpr std::size_t small_bytes = std::size_t{1} << 20;
 constexpr const char* in_apply = "in apply";
 
@@ -342,25 +341,36 @@ void DeviceMemory::write_back(const Block& block, const Extent& extent, const By
   if (now != extent.content) write_shared(now, block.file_offset + extent.at);
 }
 
-// Bytes of the block that the shared memory does not hold must still be zero.
+void DeviceMemory::check_zero(const Block& block, std::uint64_t begin, std::uint64_t end) {
+  const Bytes bytes = copy(host_pointer(block.data() + (begin - block.first)), end - begin);
+  const auto written =
+      std::find_if(bytes.begin(), bytes.end(), [](std::byte b) { return b != std::byte{0}; });
+  if (written != bytes.end())
+    fail(fmt::format("apply wrote outside its rows: {}, byte offset {}", block.name,
+                     begin + static_cast<std::uint64_t>(written - bytes.begin())));
+}
+
+// Bytes of the block that the shared memory does not hold must still be zero. Holes of gigabytes
+// are not copied back as a whole: both ends are, and some pieces by chance.
 void DeviceMemory::check_holes(const Block& block) {
-  std::uint64_t at = block.first;
-  const auto check_until = [&](std::uint64_t end) {
-    for (; at < end; at += std::min<std::uint64_t>(piece_bytes, end - at)) {
-      const Bytes piece = copy(host_pointer(block.data() + (at - block.first)),
-                               std::min<std::uint64_t>(piece_bytes, end - at));
-      const auto written =
-          std::find_if(piece.begin(), piece.end(), [](std::byte b) { return b != std::byte{0}; });
-      if (written != piece.end())
-        fail(fmt::format("apply wrote outside its rows: {}, byte offset {}", block.name,
-                         at + static_cast<std::uint64_t>(written - piece.begin())));
+  constexpr std::uint64_t end_bytes = std::uint64_t{1} << 20, piece_bytes = end_bytes / 16;
+  constexpr int pieces = 8;
+  const auto check = [&](std::uint64_t begin, std::uint64_t end) {
+    if (end - begin <= 2 * end_bytes) return check_zero(block, begin, end);
+    check_zero(block, begin, begin + end_bytes);
+    check_zero(block, end - end_bytes, end);
+    std::uniform_int_distribution<std::uint64_t> any(begin, end - piece_bytes);
+    for (int i = 0; i < pieces; ++i) {
+      const std::uint64_t at = any(chance_);
+      check_zero(block, at, at + piece_bytes);
     }
   };
+  std::uint64_t at = block.first;
   for (const Extent& extent : block.given) {
-    check_until(extent.at);
+    if (at < extent.at) check(at, extent.at);
     at = extent.at + extent.content.size();
   }
-  check_until(block.first + block.bytes);
+  if (at < block.first + block.bytes) check(at, block.first + block.bytes);
 }
 
 void DeviceMemory::collect_block(Block& block) {

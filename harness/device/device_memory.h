@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <list>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -93,6 +94,7 @@ class DeviceMemory final : public CallMemory {
   void fill_all_with_poison();
   void check_zones(const Block& block);
   void check_unchanged(const Block& block, const Extent& extent, const Bytes& now);
+  void check_zero(const Block& block, std::uint64_t begin, std::uint64_t end);
   void check_holes(const Block& block);
   void write_back(const Block& block, const Extent& extent, const Bytes& now);
   void collect_block(Block& block);
@@ -105,6 +107,7 @@ class DeviceMemory final : public CallMemory {
   Device& device_;
   HostMemory host_;  ///< of inv_freq
   std::size_t zone_bytes_ = usual_zone_bytes;
+  std::minstd_rand chance_{std::random_device{}()};
   std::list<Block> blocks_;
   std::optional<Block> retired_;  // the workspace of an earlier call
   std::byte* addresses_[protocol::region_count] = {};

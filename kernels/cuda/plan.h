@@ -22,12 +22,9 @@ struct DeviceSize {
 /// more than 96 registers (occupancy.h has the arithmetic; a test reads the registers).
 inline constexpr std::uint32_t blocks_at_once = 5;
 
-/// A launch has at most 32 times as many blocks as fit at once: the last ones even out what the
-/// first ones take.
 inline DeviceSize device_of(std::uint64_t multiprocessors) {
   DeviceSize device;
   const std::uint64_t blocks = multiprocessors * blocks_at_once;
-  device.most_blocks = 32 * blocks;
   device.threads_at_once = blocks * device.threads_of_block;
   return device;
 }
