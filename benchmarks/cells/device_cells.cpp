@@ -55,7 +55,7 @@ class DeviceCell : public Cell {
 
   bool end_rounds() override {
     row.host_ns_per_token = least_host_s_ * 1e9 / static_cast<double>(row.tokens);
-    if (!refusal && least_late_s_ > late_s)
+    if (!refusal && kernel() != nullptr && least_late_s_ > late_s)
       refuse(Outcome::broken,
              fmt::format("works outside its stream: {:.0f} us after its events, or more",
                          least_late_s_ * 1e6));

@@ -15,14 +15,14 @@ using namespace harness;
 DeviceModule::DeviceModule(Device& device)
     : device_(device),
       stream_(device.make_stream()),
-      health_(DeviceHealth::open(device.bus_id())),
       module_(nullptr, device.driver().ModuleUnload) {}
 
 std::string DeviceModule::facts() const {
   std::string facts =
       fmt::format("{}, sm_{}, {} multiprocessors, L2 {} KiB", device_.name(), device_.capability(),
                   device_.multiprocessors(), device_.l2_bytes() >> 10);
-  if (!health_.driver_version().empty()) facts += ", driver " + health_.driver_version();
+  const std::string& driver = device_.health().driver_version();
+  if (!driver.empty()) facts += ", driver " + driver;
   return facts;
 }
 

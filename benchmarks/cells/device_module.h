@@ -6,7 +6,6 @@
 #include <string>
 
 #include "harness/device/device.h"
-#include "harness/device/device_health.h"
 
 namespace ropewalk::bench {
 
@@ -16,7 +15,6 @@ class DeviceModule {
   explicit DeviceModule(harness::Device& device);
 
   harness::Device& device() const { return device_; }
-  const harness::DeviceHealth& health() const { return health_; }
   /// TimingRow::device
   std::string facts() const;
   harness::cuda::StreamHandle stream() const { return stream_; }
@@ -31,7 +29,6 @@ class DeviceModule {
 
   harness::Device& device_;
   harness::cuda::StreamHandle stream_;
-  harness::DeviceHealth health_;
   mutable harness::cuda::Owned<harness::cuda::ModuleTag> module_;
 };
 

@@ -55,7 +55,7 @@ void DeviceGroupMemory::name_device(report::TimingRow& row) const {
 }
 
 void DeviceGroupMemory::end_group(report::TimingRow& row) {
-  const harness::DeviceHealth::Now now = sets_.module().health().now();
+  const harness::DeviceHealth::Now now = sets_.module().device().health().now();
   row.sm_mhz_before = before_.sm_mhz;
   row.sm_mhz_after = now.sm_mhz;
   row.throttled = now.throttled;

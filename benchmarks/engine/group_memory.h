@@ -74,7 +74,7 @@ class DeviceGroupMemory final : public GroupMemory {
   void name_device(report::TimingRow& row) const override;
   void refresh(int, std::uint64_t) override {}  // inputs are new before each epoch
   bool refreshes_always() const override { return true; }
-  void begin_group() override { before_ = sets_.module().health().now(); }
+  void begin_group() override { before_ = sets_.module().device().health().now(); }
   void end_group(report::TimingRow& row) override;
 
  private:

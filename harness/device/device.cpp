@@ -97,6 +97,7 @@ std::string Device::open_first() {
   error = d.StreamBeginCapture(copies_, capture_global);
   if (error == success) error = CapturedGraph(d, copies_).ended();
   if (error != success) return "the CUDA driver captures no graphs: " + error_text(d, error);
+  health_ = DeviceHealth::open(bus_id_);
   try {
     const DeviceAddress first = allocate(64);
     if (first == 0) return "the CUDA device has no memory left";

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "harness/device/cuda_driver.h"
+#include "harness/device/device_health.h"
 
 namespace ropewalk::harness {
 
@@ -28,6 +29,8 @@ class Device {
   int multiprocessors() const { return multiprocessors_; }
   int l2_bytes() const { return l2_bytes_; }
   const cuda::Driver& driver() const { return driver_; }
+  /// Opened with the device, as it takes descriptors.
+  const DeviceHealth& health() const { return health_; }
 
   /// Throws StepFailed if a function of the driver failed. `when` is like "in apply".
   void check(cuda::Result result, const char* when);
@@ -68,6 +71,7 @@ class Device {
   cuda::StreamHandle copies_ = nullptr;
   std::string name_, bus_id_;
   int capability_ = 0, multiprocessors_ = 0, l2_bytes_ = 0;
+  DeviceHealth health_;
   std::atomic<bool> lost_{false};  // any thread may meet the error
 };
 

@@ -104,8 +104,8 @@ int Launches::run_all() {
       ++launch;
       continue;
     }
+    complete_.insert(launch);  // unless a kernel breaks after it has led groups
     if (const int code = run_launch(launch); code != 0) return code;
-    complete_.insert(launch);
     launch = 0;
   }
   return 0;
@@ -138,7 +138,7 @@ int Launches::run_launch(std::int64_t launch, std::int32_t memory) {
       std::erase_if(rows_, [&](const TimingRow& row) { return memory_of(row) == memory; });
     for (const auto& [kernel, why] : gate_.broken()) forget_groups_led_by(kernel);
     const BoardRequest request = request_for(launch, memory);
-    const Worker::TimeResult timed = time_board(request, launch, worker);
+    const Worker::TimeResult timed = time_board(request, launch, memory);
     if (timed.result.kind == CallResult::Kind::ok) {
       if (timed.exit_code != 0) return timed.exit_code;
       break;
@@ -219,15 +219,17 @@ BoardRequest Launches::request_for(std::int64_t launch, std::int32_t memory) con
 }
 
 Worker::TimeResult Launches::time_board(const BoardRequest& request, std::int64_t launch,
-                                        Worker& worker) {
+                                        std::int32_t memory) {
   progress_.clear();
   flush_output();
   // Groups that a process did not end are timed again.
   std::erase_if(rows_, [&](const TimingRow& row) {
-    return row.launch == launch && !request.done.contains(group_of(row));
+    return row.launch == launch && memory_of(row) == memory &&
+           !request.done.contains(group_of(row));
   });
-  return worker.time(to_text(request), silence_limit_s,
-                     sinks_of(request, launch, [&](TimingRow row) { take(std::move(row)); }));
+  return workers_.at(memory).time(
+      to_text(request), silence_limit_s,
+      sinks_of(request, launch, [&](TimingRow row) { take(std::move(row)); }));
 }
 
 // With gbench, Google Benchmark's own table is shown. With --json, standard output holds only rows.

@@ -48,7 +48,7 @@ class Launches {
   void verify(std::int32_t memory);
   int pick_ceilings();
   harness::Worker::TimeResult time_board(const BoardRequest& request, std::int64_t launch,
-                                         harness::Worker& worker);
+                                         std::int32_t memory);
   void blame(const harness::Worker::TimeResult& timed);
   harness::Worker::BoardSinks sinks_of(const BoardRequest& request, std::int64_t launch,
                                        const std::function<void(report::TimingRow)>& on_row);

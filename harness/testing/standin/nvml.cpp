@@ -1,6 +1,8 @@
 // The functions of NVML that harness/device/device_health.cpp calls. They are in the library of the
 // stand-in driver, so ROPEWALK_NVML names that too. ROPEWALK_STANDIN has words for them: sm_mhz=N,
 // sm_mhz_max=N, memory_mhz=N, throttle=BITS, no_nvml.
+#include <fcntl.h>
+
 #include <cstring>
 #include <string_view>
 
@@ -12,7 +14,8 @@ extern "C" {
 
 // NOLINTBEGIN
 int nvmlInit_v2() {
-  return setting("no_nvml") != nullptr ? unknown : success;
+  static const int kept = open("/dev/null", O_RDONLY | O_CLOEXEC);  // as the real one keeps some
+  return kept < 0 || setting("no_nvml") != nullptr ? unknown : success;
 }
 int nvmlSystemGetDriverVersion(char* version, unsigned bytes) {
   std::strncpy(version, "999.01", bytes);
