@@ -4,7 +4,7 @@
 //
 // The name of a __global__ function has five parts:
 //
-//   rope_KERNEL_(f32|f16|bf16)_(half_split|interleaved)_(wide|general)_i(32|64)
+//   rope_KERNEL_(f32|f16|bf16)_(half_split|interleaved)_(wide|short|general)_i(32|64)
 //
 // The last part is the width of an item's index. Offsets in memory have 64 bits in all of them.
 #include <cuda_bf16.h>
@@ -150,8 +150,10 @@ __device__ Lane this_lane() {
   ROPEWALK_PAIRINGS(kernel, angles, bf16, Bf16, path, shape)
 
 ROPEWALK_TYPES(cuda, TableAngles, wide, Wide)
+ROPEWALK_TYPES(cuda, TableAngles, short, Short)
 ROPEWALK_TYPES(cuda, TableAngles, general, General)
 ROPEWALK_TYPES(cuda_phase, PhaseAngles, wide, Wide)
+ROPEWALK_TYPES(cuda_phase, PhaseAngles, short, Short)
 ROPEWALK_TYPES(cuda_phase, PhaseAngles, general, General)
 ROPEWALK_TYPES(cuda_naive, TableAngles, general, Naive)
 
@@ -190,19 +192,21 @@ struct Functions {
 
 struct Cuda {
   static constexpr Functions wide{ROPEWALK_TABLE(cuda, wide)};
+  static constexpr Functions one_head{ROPEWALK_TABLE(cuda, short)};
   static constexpr Functions general{ROPEWALK_TABLE(cuda, general)};
   static constexpr bool own_angles = false;
   static constexpr auto options = table_options;
 };
 struct CudaPhase {
   static constexpr Functions wide{ROPEWALK_TABLE(cuda_phase, wide)};
+  static constexpr Functions one_head{ROPEWALK_TABLE(cuda_phase, short)};
   static constexpr Functions general{ROPEWALK_TABLE(cuda_phase, general)};
   static constexpr bool own_angles = true;
   static constexpr auto options = phase_options;
 };
 struct CudaNaive {
   static constexpr Functions general{ROPEWALK_TABLE(cuda_naive, general)};
-  static constexpr Functions wide = general;  // never used
+  static constexpr Functions wide = general, one_head = general;  // never used
   static constexpr bool own_angles = false;
   static constexpr auto options = naive_options;
 };
@@ -249,7 +253,7 @@ cudaError_t copy_fractions(const rope_problem& p, State& state) {
 // The functions are loaded here, as loading one takes memory of the device.
 template <class Kernel>
 cudaError_t load_functions(const rope_problem& p) {
-  for (const Functions* path : {&Kernel::wide, &Kernel::general})
+  for (const Functions* path : {&Kernel::wide, &Kernel::one_head, &Kernel::general})
     for (const bool small_index : {true, false}) {
       cudaFuncAttributes attributes{};
       const auto function = path->of(p.tensor[0].in_dtype, p.pairing, small_index);
@@ -286,7 +290,9 @@ std::int32_t apply(const rope_problem* p, const rope_operands* o, void* prepared
   const Launches launches = launches_of(*p, *o, Kernel::options(state.device), state.fractions);
   for (int i = 0; i < launches.count; ++i) {
     const Launch& launch = launches.launch[i];
-    const Functions& functions = launch.wide ? Kernel::wide : Kernel::general;
+    const Functions& functions = !launch.wide      ? Kernel::general
+                                 : launch.one_head ? Kernel::one_head
+                                                   : Kernel::wide;
     const Global function = functions.of(launch.data_type, launch.pairing, launch.small_index);
     cudaLaunchConfig_t configuration{};
     const Extent &blocks = launch.grid.blocks, &threads = launch.grid.threads;

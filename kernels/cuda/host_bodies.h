@@ -46,9 +46,11 @@ void with_width(const Launch& launch, Use& use) {
   using Angles = typename Bodies::Angles;
   if constexpr (Bodies::naive)
     with_index<Angles, Naive<Data, pairing>>(launch, use);
+  else if (!launch.wide)
+    with_index<Angles, General<Data, pairing>>(launch, use);
   else
-    launch.wide ? with_index<Angles, Wide<Data, pairing>>(launch, use)
-                : with_index<Angles, General<Data, pairing>>(launch, use);
+    launch.one_head ? with_index<Angles, Short<Data, pairing>>(launch, use)
+                    : with_index<Angles, Wide<Data, pairing>>(launch, use);
 }
 
 template <class Bodies, class Data, class Use>

@@ -106,6 +106,7 @@ struct Launch {
   std::uint32_t tensors = 0;
   std::int32_t data_type = ROPE_F32, pairing = ROPE_HALF_SPLIT;
   bool wide = false;           ///< 16 bytes an access; else an element an access
+  bool one_head = false;       ///< of a wide one: each item has one head
   bool small_index = true;     ///< items are counted in 32 bits
   bool wide_positions = true;  ///< int64, else int32
   bool row_by_token = false;   ///< the table row is batch * tokens + token; positions may be NULL

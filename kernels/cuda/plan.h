@@ -207,6 +207,9 @@ inline Launches launches_of(const rope_problem& p, const rope_operands& o,
     launch.data_type = p.tensor[0].in_dtype;
     launch.pairing = p.pairing;
     launch.wide = wide;
+    launch.one_head = wide;
+    for (std::uint32_t i = 0; i < launch.tensors; ++i)
+      launch.one_head = launch.one_head && items[i].groups == launch.tensor[i].heads;
     launch.wide_positions = p.position_dtype == ROPE_I64;
     launch.row_by_token =
         p.angle_source == ROPE_ANGLES_TABLE && p.table_rows_by == ROPE_ROW_BY_TOKEN;
