@@ -42,8 +42,7 @@ class DeviceCell : public Cell {
       }
       call_count_ += epoch.calls;
       device_s_ = all.device_s;
-      least_late_s_ = std::min(least_late_s_, all.host_s - most_late * all.device_s);
-      least_host_s_ = std::min(least_host_s_, all.host_s / static_cast<double>(epoch.calls));
+      take_host_time(epoch.calls, all);
     });
   }
 
@@ -96,9 +95,10 @@ class DeviceCell : public Cell {
       code();
     } catch (const StepFailed& failed) {
       const bool skipped = failed.status == protocol::Status::skipped;
-      refuse(skipped ? Outcome::skipped : Outcome::broken,
+      // What a ceiling or a floor cannot do is no kernel's fault.
+      refuse(skipped || kernel() == nullptr ? Outcome::skipped : Outcome::broken,
              skipped ? failed.text : failed.text + " while timed");
-      if (device().is_lost()) is_fatal = true;
+      is_fatal = device().is_lost();
     }
     return !refusal;
   }
@@ -116,7 +116,7 @@ class DeviceCell : public Cell {
 
   void prepare() final {
     guarded([&] {
-      lazy_.here();
+      lazy_.here().renew();  // also loads the functions, which no capture may do
       prepare_here();
     });
   }
@@ -137,16 +137,46 @@ class DeviceCell : public Cell {
       return graphs_.back().graph;
     }
     if (graphs_.size() == most_graphs) graphs_.erase(graphs_.begin());
-    graphs_.push_back({calls, clock().record([&] {
-                         for (std::int64_t i = 0; i < calls; ++i) put(i);
-                       })});
+    graphs_.push_back({calls, recorded(calls)});
+    hold_nodes(calls, graphs_.back().graph);
     return graphs_.back().graph;
+  }
+  CapturedGraph recorded(std::int64_t calls) {
+    return clock().record([&] {
+      for (std::int64_t i = 0; i < calls; ++i) put(i);
+    });
+  }
+  /// Each call must put as many nodes into a graph as the first one of its kind, forward or back: a
+  /// call that does nothing may leave what is right.
+  void hold_nodes(std::int64_t calls, const CapturedGraph& graph) {
+    if (forward_nodes_ == 0) {
+      forward_nodes_ = recorded(1).nodes();
+      back_nodes_ = recorded(sets_ + 1).nodes() - forward_nodes_ * static_cast<std::size_t>(sets_);
+    }
+    std::size_t wanted = 0;
+    for (std::int64_t i = 0; i < calls; ++i)
+      wanted += i / sets_ % 2 == 0 ? forward_nodes_ : back_nodes_;
+    if (forward_nodes_ == 0 || graph.nodes() != wanted)
+      throw StepFailed{protocol::Status::failed,
+                       fmt::format("put {} nodes into a graph of {} calls, where {} of one call",
+                                   graph.nodes(), calls, forward_nodes_)};
+  }
+  /// Long epochs tell: a short one begins and ends slowly by the host's clock.
+  void take_host_time(std::int64_t calls, const DeviceTime& all) {
+    if (calls > host_calls_)
+      least_late_s_ = least_host_s_ = std::numeric_limits<double>::infinity();
+    if (calls < host_calls_) return;
+    host_calls_ = calls;
+    least_late_s_ = std::min(least_late_s_, all.host_s - most_late * all.device_s);
+    least_host_s_ = std::min(least_host_s_, all.host_s / static_cast<double>(calls));
   }
 
   std::int64_t sets_;
   std::optional<DeviceClock> clock_;
   std::vector<Recorded> graphs_;
+  std::size_t forward_nodes_ = 0, back_nodes_ = 0;  ///< of one call
   double device_s_ = 0;
+  std::int64_t host_calls_ = 0;
   double least_late_s_ = std::numeric_limits<double>::infinity();
   double least_host_s_ = std::numeric_limits<double>::infinity();
 };
@@ -202,7 +232,8 @@ class DeviceKernelCell final : public DeviceCell {
                                                               : calls;
         expected.all.by.assign(turning, data.last_positions());
       }
-      const std::string wrong = recheck(kernel_, workload_, data, expected, oracle, seed);
+      std::string wrong = recheck(kernel_, workload_, data, expected, oracle, seed);
+      if (wrong.empty()) wrong = data.changed_constants();
       if (!wrong.empty()) refuse(Outcome::broken, "while timed: " + wrong);
     });
   }

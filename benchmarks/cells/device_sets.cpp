@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/fingerprint.h"
+#include "base/system/memory_limits.h"
 #include "benchmarks/ceilings/device_functions.h"
 #include "benchmarks/cells/random.h"
 #include "benchmarks/cells/workload_data.h"
@@ -75,7 +76,10 @@ bool DeviceBytes::is_whole() const {
   if (address_ == 0) return true;
   unsigned char tail[tail_bytes];
   device_->read(tail, address_ + static_cast<std::uint64_t>(bytes_), tail_bytes);
-  return std::all_of(tail, tail + tail_bytes, [](unsigned char c) { return c == tail_value; });
+  const bool whole =
+      std::all_of(tail, tail + tail_bytes, [](unsigned char c) { return c == tail_value; });
+  if (!whole) device_->fill(address_ + static_cast<std::uint64_t>(bytes_), tail_value, tail_bytes);
+  return whole;
 }
 
 DeviceSets::DeviceSets(const Workload& w, std::uint64_t seed, const DeviceModule& module)
@@ -110,8 +114,9 @@ DeviceSets::DeviceSets(const Workload& w, std::uint64_t seed, const DeviceModule
   wide_positions_ = DeviceBytes(device_, tokens_ * 8, "the positions");
   device_.write(wide_positions_.address(), wide.data(), wide.size() * 8);
 
-  const std::int64_t table_bytes =
-      (max_position_of(w) + 1) * (w.rotary_dim / 2) * table_element_bytes(w);
+  const std::int64_t table_bytes = bench::table_bytes(w) / 2;
+  if (const std::string why = memory_refusal(2 * table_bytes); !why.empty())
+    throw StepFailed{protocol::Status::skipped, why};
   for (std::vector<std::byte>* table : {&cos_, &sin_})
     table->resize(static_cast<std::size_t>(table_bytes));
   fill_tables(w, inv_freq_, cos_.data(), sin_.data());
@@ -172,7 +177,34 @@ std::string DeviceSets::wrong_bytes() const {
   std::vector<std::byte> now(given_positions_.size());
   device_.read(now.data(), positions_.address(), now.size());
   if (now != given_positions_ || !positions_.is_whole()) return "apply wrote into its positions";
-  return outputs().is_whole() ? "" : "apply wrote past the end of an output";
+  for (const DeviceBytes* bytes : {&inputs_, &outputs_, &cos_there_, &sin_there_})
+    if (!bytes->is_whole()) return "apply wrote past the end of a buffer";
+  return {};
+}
+
+std::string DeviceSets::changed_constants() const {
+  constexpr std::int64_t most_bytes = std::int64_t{8} << 20;
+  std::vector<std::byte> now;
+  const auto differs = [&](cuda::DeviceAddress there, const std::byte* given, std::size_t bytes) {
+    now.resize(bytes);
+    device_.read(now.data(), there, bytes);
+    return std::memcmp(now.data(), given, bytes) != 0;
+  };
+  const auto table_bytes = static_cast<std::size_t>(std::min(cos_there_.bytes(), most_bytes));
+  if (differs(cos_there_.address(), cos_.data(), table_bytes) ||
+      differs(sin_there_.address(), sin_.data(), table_bytes))
+    return "apply wrote into a table";
+  if (is_in_place(workload_)) return {};
+  const std::int64_t bytes = element_bytes(workload_);
+  for (const std::size_t tensor : {std::size_t{0}, std::size_t{1}}) {
+    const TensorCase& t = workload_.tensors[tensor];
+    for (std::int64_t head = 0; head < t.heads; ++head)
+      if (differs(in(judged_set_) + static_cast<std::uint64_t>(
+                                        first_element(tensor, judged_.token, head) * bytes),
+                  given(tensor, judged_.token, head), static_cast<std::size_t>(t.head_dim * bytes)))
+        return "apply wrote into its inputs";
+  }
+  return {};
 }
 
 void DeviceSets::choose(std::int64_t set, std::uint64_t& random) {

@@ -35,7 +35,8 @@ class DeviceBytes {
   DeviceBytes& operator=(DeviceBytes&& other) noexcept;
   harness::cuda::DeviceAddress address() const { return address_; }
   std::int64_t bytes() const { return bytes_; }
-  /// False once something was written behind its end.
+  /// False once something was written behind its end. It says so once, so no other kernel is
+  /// blamed.
   bool is_whole() const;
 
  private:
@@ -60,6 +61,8 @@ class DeviceSets final : public JudgedRows {
   void renew();
   /// What a call wrote where it may not, in words.
   std::string wrong_bytes() const;
+  /// What a call wrote into the tables, or into the chosen token's inputs, in words.
+  std::string changed_constants() const;
   /// What is judged from now on: this set, and the token among others.
   void choose(std::int64_t set, std::uint64_t& random);
 

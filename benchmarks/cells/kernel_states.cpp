@@ -11,6 +11,7 @@
 
 #include "benchmarks/workloads/workload_layout.h"
 #include "harness/process/script_host.h"
+#include "harness/process/step_failed.h"
 #include "harness/watch/shown_problem.h"
 
 namespace ropewalk::bench {
@@ -81,6 +82,8 @@ std::optional<Refusal> KernelStates::try_to_begin(
     take_workspace(static_cast<std::int64_t>(workspace_bytes));
   } catch (const std::bad_alloc&) {
     return Refusal{Outcome::skipped, "memory for its workspace could not be had"};
+  } catch (const StepFailed& failed) {
+    return Refusal{Outcome::skipped, failed.text};
   }
   row.workspace_bytes = static_cast<std::int64_t>(workspace_bytes);
   for (int i = 0; i <= (plan_.alternates ? 1 : 0); ++i) {

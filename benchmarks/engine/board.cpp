@@ -81,6 +81,7 @@ void skip(benchmark::State& state, const std::string& why) {
 /// One repetition, or one step of the library's search for their number. Throws as the watch does.
 void time_watched(benchmark::State& state, Cell& cell, Session& session) {
   const auto refuse = [&] {
+    if (cell.is_fatal) throw std::runtime_error(cell.refusal->reason);
     skip(state, fmt::format("{}: {}", cell.refusal->outcome, cell.refusal->reason));
   };
   const bool is_ready = cell.ready();
@@ -106,7 +107,6 @@ void time_watched(benchmark::State& state, Cell& cell, Session& session) {
   if (!cell.refusal && cell.ready() && cell.run(cell.draw_epoch(early, random)))
     cell.judge(session.oracle, random);
   session.watch.check("apply");
-  if (cell.is_fatal) throw std::runtime_error(cell.refusal->reason);
   if (cell.refusal) return refuse();
   // Iteration-invariant rates are divided by the manual time of one call.
   state.counters["bytes_per_s"] = benchmark::Counter(static_cast<double>(cell.row.bytes),
@@ -207,6 +207,7 @@ class Collector final : public benchmark::BenchmarkReporter {
   void hand_out(Cell& cell) {
     if (!handed_out_.insert(&cell).second) return;
     TimingRow& row = cell.row;
+    cell.end_rounds();
     row.engine = Engine::gbench;
     row.outcome = cell.refusal ? cell.refusal->outcome : Outcome::measured;
     if (cell.refusal) {

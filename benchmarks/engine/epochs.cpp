@@ -136,12 +136,16 @@ class GroupRounds {
     Crew::Time time = crew_.run([&](int i) { task(*e.cells[static_cast<std::size_t>(i)], i); });
     for (const auto& cell : e.cells) {
       if (!cell->refusal && cell->keeps_arguments()) continue;
-      e.cell().refusal = cell->refusal;
-      if (cell->is_fatal) throw std::runtime_error(cell->refusal->reason);
+      take_refusal(e, *cell);
       return {};
     }
     if (const auto own_s = e.cell().own_s()) time.wall_s = *own_s;
     return time;
+  }
+
+  static void take_refusal(Entrant& e, const Cell& of) {
+    e.cell().refusal = of.refusal;
+    if (of.is_fatal) throw std::runtime_error(of.refusal->reason);
   }
 
   bool get_ready(Entrant& e) {
@@ -187,8 +191,7 @@ class GroupRounds {
     return true;
   }
 
-  /// The same for a cell with a clock of its own, which takes time to begin: ever more calls, until
-  /// they fill an epoch, and then some epochs of them.
+  /// By a cell's own clock: ever more calls, until they fill an epoch, and some epochs of them.
   bool settle_by_own_clock(Entrant& e, const Cell::Calls& own) {
     constexpr int epochs = 5;
     std::int64_t calls = own.step;
@@ -242,8 +245,7 @@ class GroupRounds {
   static double later_median(const std::vector<double>& rounds) {
     return median({rounds.begin() + std::ssize(rounds) / 2, rounds.end()});
   }
-  /// The median of the first quarter of the rounds, as a multiple of that of the last half. There
-  /// are six rounds or more.
+  /// The median of the first quarter of six rounds or more, as a multiple of the last half's.
   static double step_of(const std::vector<double>& rounds) {
     const auto first = std::max<std::ptrdiff_t>(std::ssize(rounds) / 4, 3);
     return median({rounds.begin(), rounds.begin() + first}) / later_median(rounds);
@@ -254,8 +256,7 @@ class GroupRounds {
   /// the clock resolves it. The number is odd, so that an alternating kernel ends turned forward;
   /// some rounds make one call more, so that others end turned back. A contestant gets fewer calls
   /// if it is far_slower than the baseline, which comes first, and would take longest_epoch.
-  /// With clocks of their own, the fastest contestant runs for a whole epoch. Floors, which are
-  /// compared with nobody round by round, have a number of calls of their own.
+  /// With clocks of their own, the fastest runs for a whole epoch. Floors have their own number.
   void choose_calls() {
     if (const auto own = entrants_.front().cell().own_calls()) {
       double fastest_s = entrants_.front().call_s;
@@ -263,12 +264,15 @@ class GroupRounds {
         if (!e.cell().row.is_floor()) fastest_s = std::min(fastest_s, e.call_s);
       const std::int64_t most = (own->most / own->step - 1) | 1;
       // In place an odd number of steps ends turned forward.
-      const auto calls_for = [&](double call_s) {
-        const double steps = std::ceil(plan_.epoch_s / call_s / static_cast<double>(own->step));
+      const auto calls_for = [&](double call_s, double epochs) {
+        const double steps =
+            std::ceil(epochs * plan_.epoch_s / call_s / static_cast<double>(own->step));
         return std::min(static_cast<std::int64_t>(std::min(steps, 1e6)) | 1, most) * own->step;
       };
       for (Entrant& e : entrants_)
-        e.calls = calls_for(e.cell().row.is_floor() ? e.call_s : fastest_s);
+        e.calls = e.cell().row.is_floor()
+                      ? calls_for(e.call_s, 1)
+                      : std::min(calls_for(fastest_s, 1), calls_for(e.call_s, longest_epoch));
       return;
     }
     const double base_s = entrants_.front().call_s;
@@ -360,7 +364,7 @@ class GroupRounds {
     crew_.run([&, seed = next_random(random_)](int member) {
       if (member == static_cast<int>(i)) e.cells[i]->judge(oracle, seed);
     });
-    e.cell().refusal = e.cells[i]->refusal;
+    take_refusal(e, *e.cells[i]);
     watch_.check("apply");  // the calls that were judged are this kernel's own
     return !e.cell().refusal;
   }

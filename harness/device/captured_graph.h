@@ -31,6 +31,11 @@ class CapturedGraph {
                        true};
   }
 
+  std::size_t nodes() const {
+    std::size_t count = 0;
+    driver_->GraphGetNodes(graph_.get(), nullptr, &count);
+    return count;
+  }
   /// True if the captured work takes or frees device memory, which a capture allows.
   bool allocates() const {
     std::size_t count = 0;

@@ -61,6 +61,7 @@ std::string find_all(void* library, Driver& d) {
   symbols.find(d.GraphGetNodes, "cuGraphGetNodes");
   symbols.find(d.GraphNodeGetType, "cuGraphNodeGetType");
   symbols.find(d.GraphInstantiateWithFlags, "cuGraphInstantiateWithFlags");
+  symbols.find(d.GraphUpload, "cuGraphUpload");
   symbols.find(d.GraphLaunch, "cuGraphLaunch");
   symbols.find(d.GraphExecDestroy, "cuGraphExecDestroy");
   symbols.find(d.GraphDestroy, "cuGraphDestroy");

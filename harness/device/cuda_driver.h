@@ -82,6 +82,7 @@ struct Driver {
   Result (*GraphNodeGetType)(GraphNodeHandle node, int* type);
   Result (*GraphInstantiateWithFlags)(GraphExecHandle* exec, GraphHandle graph,
                                       unsigned long long flags);
+  Result (*GraphUpload)(GraphExecHandle exec, StreamHandle stream);
   Result (*GraphLaunch)(GraphExecHandle exec, StreamHandle stream);
   Result (*GraphExecDestroy)(GraphExecHandle exec);
   Result (*GraphDestroy)(GraphHandle graph);

@@ -115,7 +115,8 @@ void Device::check(Result result, const char* when) {
   // Only an error that stays ends the context. A capture that is not ended refuses the wait.
   const Result state = driver_.CtxSynchronize();
   if (state != success && state != capture_unsupported) lost_ = true;
-  throw StepFailed{protocol::Status::failed, text, lost_};
+  const bool has_room = result != out_of_memory;
+  throw StepFailed{has_room ? protocol::Status::failed : protocol::Status::skipped, text, lost_};
 }
 
 void Device::make_current() {

@@ -29,7 +29,7 @@ CapturedGraph DeviceClock::record(const std::function<void()>& put) {
   }
   CapturedGraph graph(d, stream_);
   graph.check("the work");
-  graph.exec(*device_);
+  device_->check(d.GraphUpload(graph.exec(*device_), stream_), "while a graph was made ready");
   return graph;
 }
 

@@ -341,29 +341,26 @@ void DeviceMemory::write_back(const Block& block, const Extent& extent, const By
   if (now != extent.content) write_shared(now, block.file_offset + extent.at);
 }
 
-void DeviceMemory::check_zero(const Block& block, std::uint64_t begin, std::uint64_t end) {
-  const Bytes bytes = copy(host_pointer(block.data() + (begin - block.first)), end - begin);
-  const auto written =
-      std::find_if(bytes.begin(), bytes.end(), [](std::byte b) { return b != std::byte{0}; });
-  if (written != bytes.end())
+void DeviceMemory::check_zero(const Block& block, std::uint64_t begin, std::uint64_t bytes) {
+  const Bytes part = copy(host_pointer(block.data() + (begin - block.first)), bytes);
+  const auto end = part.end();
+  const auto at = std::find_if(part.begin(), end, [](std::byte b) { return b != std::byte{0}; });
+  if (at != end)
     fail(fmt::format("apply wrote outside its rows: {}, byte offset {}", block.name,
-                     begin + static_cast<std::uint64_t>(written - bytes.begin())));
+                     begin + static_cast<std::uint64_t>(at - part.begin())));
 }
 
-// Bytes of the block that the shared memory does not hold must still be zero. Holes of gigabytes
-// are not copied back as a whole: both ends are, and some pieces by chance.
+// What the shared memory does not hold must still be zero. Of large holes both ends are copied
+// back, and some pieces by chance.
 void DeviceMemory::check_holes(const Block& block) {
   constexpr std::uint64_t end_bytes = std::uint64_t{1} << 20, piece_bytes = end_bytes / 16;
   constexpr int pieces = 8;
   const auto check = [&](std::uint64_t begin, std::uint64_t end) {
-    if (end - begin <= 2 * end_bytes) return check_zero(block, begin, end);
-    check_zero(block, begin, begin + end_bytes);
-    check_zero(block, end - end_bytes, end);
+    if (end - begin <= 2 * end_bytes) return check_zero(block, begin, end - begin);
+    check_zero(block, begin, end_bytes);
+    check_zero(block, end - end_bytes, end_bytes);
     std::uniform_int_distribution<std::uint64_t> any(begin, end - piece_bytes);
-    for (int i = 0; i < pieces; ++i) {
-      const std::uint64_t at = any(chance_);
-      check_zero(block, at, at + piece_bytes);
-    }
+    for (int i = 0; i < pieces; ++i) check_zero(block, any(chance_), piece_bytes);
   };
   std::uint64_t at = block.first;
   for (const Extent& extent : block.given) {

@@ -60,9 +60,8 @@ std::string fault_of(const rope_kernel* k) {
   if (!well_formed_name(k->name))
     return "the kernel name " + shown(k->name) + " is not 1 to 63 of [a-z0-9_]";
   const std::string name(k->name);
-  if (name.starts_with("ceiling_"))
-    return "the kernel name " + shown(k->name) +
-           " begins with ceiling_, which is reserved for rows of bench";
+  if (name.starts_with("ceiling_") || name == "floor" || name == "floor_copy")
+    return "the kernel name " + shown(k->name) + " is reserved for rows of bench";
   if (k->supports == nullptr) return name + ": supports is NULL, but it is required";
   if (k->apply == nullptr) return name + ": apply is NULL, but it is required";
   if ((k->flags & ~known_flags) != 0)

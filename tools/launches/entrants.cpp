@@ -25,13 +25,21 @@ Entrants entrants_of(const BenchOptions& options) {
   const WorkerOptions given = worker_options(options);
   const PluginKernels found = kernels_by_plugin(given);
   require_kernels(found.kernels, options);
+  const auto takes = [&](const KernelFacts& k, std::int32_t memory) {
+    return matches(options.kernels, k.name) && why_not_timed(k).empty() && k.memory == memory;
+  };
+  const bool has_host = std::any_of(found.kernels.begin(), found.kernels.end(),
+                                    [&](const KernelFacts& k) { return takes(k, ROPE_HOST); });
   for (KernelFacts k : found.kernels) {
-    const std::string why = why_not_timed(k);
     if (!matches(options.kernels, k.name)) continue;
-    if (why.empty()) entrants.workers[k.memory] = given;
-    if (why.empty()) continue;
-    k.cannot_run = why;
-    entrants.never_timed.push_back(std::move(k));
+    k.cannot_run = why_not_timed(k);
+    if (k.cannot_run.empty() && k.memory == ROPE_CUDA && has_host &&
+        options.engine == report::Engine::gbench)
+      k.cannot_run = "Google Benchmark times kernels of a device alone (--kernel chooses them)";
+    if (k.cannot_run.empty())
+      entrants.workers[k.memory] = given;
+    else
+      entrants.never_timed.push_back(std::move(k));
   }
   if (entrants.workers.empty()) entrants.workers[ROPE_HOST] = given;
   for (auto& [memory, worker] : entrants.workers) {
