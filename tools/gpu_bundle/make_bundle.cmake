@@ -1,5 +1,5 @@
 # Copies files into one folder, with the shared libraries that they need beside those of glibc:
-#   cmake -DFOLDER=dir "-DPROGRAMS=file;..." "-DMODULES=file;..." -DSCRIPT=file -P make_bundle.cmake
+#   cmake -DFOLDER=dir -DPROGRAMS="file;..." -DMODULES=... -DFILES=... -P make_bundle.cmake
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER}/lib)
@@ -9,7 +9,7 @@ file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${PROGRAMS} MODULES ${MODULES}
 if(missing)
   message(FATAL_ERROR "the bundle needs ${missing}, which this machine does not have")
 endif()
-file(COPY ${PROGRAMS} ${MODULES} ${SCRIPT} DESTINATION ${FOLDER})
+file(COPY ${PROGRAMS} ${MODULES} ${FILES} DESTINATION ${FOLDER})
 set(names "")
 foreach(library IN LISTS libraries)
   get_filename_component(name ${library} NAME)

@@ -1,22 +1,26 @@
 #!/bin/sh
-# Judges the CUDA kernels on this machine. It needs this folder, a CUDA driver, and the glibc of
-# Debian 12 or newer.
+# Judges and times the CUDA kernels on this machine. It needs this folder, a CUDA driver, and the
+# glibc of Debian 12 or newer.
 #
-#   ./run.sh [OUT]              verifies, compares bits, and writes to the folder OUT (default: gpu-results)
+#   ./run.sh [OUT]              verifies, compares bits, times, and writes to OUT (default: gpu-results)
 #   ./run.sh --stand-in [OUT]   the same with a stand-in for the driver: it tries this script, not a GPU
 #
-# OUT gets results.jsonl, table.txt and the output of each step. Exit code: 0 all steps hold; 1 one
-# does not; 2 bad usage; 3 no kernel of a device can run here.
+# OUT gets results.jsonl, report.html, table.txt and the output of each step. Exit code: 0 all steps
+# hold; 1 one does not; 2 bad usage; 3 no kernel of a device can run here. It is made to take at most
+# 8 minutes: what comes after the timing is left out or cut off where the time is short.
 set -u
+begun=$(date +%s)
+gone() { echo $(($(date +%s) - begun)); }
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd) || exit 2
 driver='' plugin="$here/ropewalk_cuda.so" tests=Gpu
 names='cuda cuda_phase cuda_naive'
-profile=standard
+# 18 rounds are whole designs of six contestants (20 of five): 54 replays or more in three launches.
+effort='--rounds 18 --launches 3' workloads='*' timed=$names
 if [ "${1-}" = --stand-in ]; then
   shift
   driver="$here/ropewalk_standin_driver.so" plugin="$here/ropewalk_device_mutants.so" tests=StandIn
   names='control_device_cuda_table control_device_cuda_phase_exact control_device_cuda_naive_table'
-  profile=smoke
+  effort='--rounds 6 --launches 1' workloads=llama-3-8b-f32/decode-1 timed=control_device_cuda_table
 fi
 case ${1-} in
 -*) echo "run.sh: no such option: $1; usage: ./run.sh [--stand-in] [OUT]" >&2; exit 2 ;;
@@ -29,14 +33,20 @@ rm -f "$out/results.jsonl"
 export ROPEWALK_REQUIRE_GPU=1
 failed=0
 
-row() { printf '%-38s %-8s %s\n' "$1" "$2" "$3" | tee -a "$out/table.txt"; }
+row() { printf '%-38s %-10s %s\n' "$1" "$2" "$3" | tee -a "$out/table.txt"; }
 
 # step TITLE LOG PATTERN COMMAND...: the lines of the output that match are shown, or else its last one.
 step() {
   title=$1 log=$out/$2.log pattern=$3
   shift 3
   begin=$(date +%s)
-  if "$@" >"$log" 2>&1; then said=ok; else said="FAIL ($?)"; failed=1; fi
+  "$@" >"$log" 2>&1
+  code=$?
+  case $code in
+  0) said=ok ;;
+  124) said='cut off' ;;  # by timeout
+  *) said="FAIL ($code)" failed=1 ;;
+  esac
   took=$(($(date +%s) - begin))
   lines=$(grep -E "$pattern" "$log" | awk '!seen[$0]++')
   [ -n "$lines" ] || lines=$(tail -n 1 "$log")
@@ -57,7 +67,7 @@ why=$("$here/ropewalk" list --no-cuda --plugin "$plugin" --kernel "$1" 2>&1 | se
 if [ -n "$why" ]; then row kernels SKIPPED "$why"; exit 3; fi
 for name in $names; do
   step "verify $name" "verify_$name" 'claims hold' "$here/ropewalk" verify --no-cuda --plugin "$plugin" \
-    --kernel "$name" --profile "$profile" --out "$out"
+    --kernel "$name" --profile smoke --out "$out"
 done
 step 'same bits as the host' same_bits 'the same bits on|SKIPPED|Failure' \
   "$here/same_bits_test" "--gtest_filter=*OnGeneratedCases/$tests"
@@ -65,9 +75,34 @@ step 'conversions' conversions 'values of f32|SKIPPED|Failure' \
   "$here/same_bits_test" "--gtest_filter=*InConversions/$tests"
 step 'controls of these two' controls 'PASSED|FAILED' \
   "$here/same_bits_test" '--gtest_filter=DifferentBits.*'
+# Profile smoke has short checks of each shape before and after a launch. --workload replaces its choice.
+if [ -z "$driver" ] && [ "$(gone)" -ge 240 ]; then effort='--rounds 26 --launches 2'; fi
+step bench bench '^bench:|^INVALID|^SKIPPED|^BROKEN' "$here/ropewalk" bench --no-cuda --plugin "$plugin" \
+  $(printf -- '--kernel %s ' $timed) --profile smoke $effort --workload-file "$here/workloads.toml" \
+  --workload "$workloads" --out "$out"
+# A kernel's line has the time of a token. Behind the last - of a workload's name stand the tokens of a call.
+awk '/^[^ ]+  \(/ { workload = $1; tokens = $1; sub(/.*-/, "", tokens) }
+  !/^  [a-z]/ || workload == "" || /\(twin\)|floor$|ceiling$/ { next }
+  $3 == "ns/token" {
+    share = $5 == "%" ? ", " $4 " % of ceiling" : ""
+    printf "%-38s %-10s %s: %.2f us%s\n", "time " $1, $(share ? 8 : 4), workload, $2 * tokens / 1000, share
+    next
+  }
+  { said = $2; sub(/:$/, "", said); name = $1; sub(/^ *[^ ]+ +[^ ]+ /, "")
+    printf "%-38s %-10s %s: %s\n", "time " name, said, workload, $0 }' "$out/bench.log" | tee -a "$out/table.txt"
+step report report '^report:' "$here/ropewalk" report "$out/results.jsonl"
+
+# late TITLE LOG PATTERN COMMAND...: a step that fits into the time that is left, or is cut off.
+late() {
+  if [ "$(gone)" -ge 300 ]; then row "$1" 'not run' "5 minutes are gone"; return; fi
+  title=$1 log=$2 pattern=$3
+  shift 3
+  step "$title" "$log" "$pattern" timeout $((470 - $(gone))) "$@"
+}
+
 if command -v compute-sanitizer >/dev/null 2>&1 && [ -z "$driver" ]; then
   export ROPEWALK_DEVICE_MEMORY=exact
-  step memcheck memcheck 'ERROR SUMMARY' compute-sanitizer --tool memcheck --target-processes all \
+  late memcheck memcheck 'ERROR SUMMARY' compute-sanitizer --tool memcheck --target-processes all \
     --error-exitcode 9 "$here/ropewalk" verify --no-cuda --plugin "$plugin" --jobs 1 --profile smoke \
     --kernel "$1" --kernel "$2" --kernel "$3" --property agreement --property sizes --property strides \
     --property alignment --property placement
@@ -76,7 +111,7 @@ else
   row memcheck 'not run' 'compute-sanitizer was not found, or there is no device'
 fi
 unset ROPEWALK_CUDA_DRIVER  # mutants uses the stand-in by itself
-step 'device mutants (stand-in)' mutants 'mutants killed' "$here/ropewalk" mutants --profile smoke \
+late 'device mutants (stand-in)' mutants 'mutants killed' "$here/ropewalk" mutants --profile smoke \
   --kernel 'mutant_device_*' --first-kill
-echo "written: $out/table.txt, $out/results.jsonl and the output of each step"
+echo "written: $out/table.txt, $out/results.jsonl, $out/report.html and the output of each step"
 exit $failed

@@ -1,4 +1,4 @@
-// Kernels of device memory, and kernels that the host launcher runs, are judged and never timed.
+// Kernels of a device without a driver, and kernels that the host launcher runs, are not timed.
 #include <gtest/gtest.h>
 
 #include <filesystem>
