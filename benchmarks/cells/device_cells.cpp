@@ -116,7 +116,7 @@ class DeviceCell : public Cell {
 
   void prepare() final {
     guarded([&] {
-      lazy_.here().renew();  // also loads the functions, which no capture may do
+      lazy_.here();
       prepare_here();
     });
   }
@@ -156,7 +156,7 @@ class DeviceCell : public Cell {
     std::size_t wanted = 0;
     for (std::int64_t i = 0; i < calls; ++i)
       wanted += i / sets_ % 2 == 0 ? forward_nodes_ : back_nodes_;
-    if (forward_nodes_ == 0 || graph.nodes() != wanted)
+    if (graph.nodes() != wanted)
       throw StepFailed{protocol::Status::failed,
                        fmt::format("put {} nodes into a graph of {} calls, where {} of one call",
                                    graph.nodes(), calls, forward_nodes_)};

@@ -207,8 +207,8 @@ class Collector final : public benchmark::BenchmarkReporter {
   void hand_out(Cell& cell) {
     if (!handed_out_.insert(&cell).second) return;
     TimingRow& row = cell.row;
-    cell.end_rounds();
     row.engine = Engine::gbench;
+    if (!cell.refusal) cell.end_rounds();
     row.outcome = cell.refusal ? cell.refusal->outcome : Outcome::measured;
     if (cell.refusal) {
       row.reason = cell.refusal->reason;

@@ -89,8 +89,7 @@ void DeviceMemory::retire(const Block& workspace) {
 void DeviceMemory::check_retired() {
   if (!retired_) return;
   check_zones(*retired_);
-  const Bytes content = copy(host_pointer(retired_->data()), retired_->bytes);
-  if (std::any_of(content.begin(), content.end(), is_touched))
+  if (!is_poison(copy(host_pointer(retired_->data()), retired_->bytes)))
     fail("apply wrote into the workspace of an earlier call");
 }
 
@@ -337,10 +336,6 @@ void DeviceMemory::check_unchanged(const Block& block, const Extent& extent, con
                    offset - begin));
 }
 
-void DeviceMemory::write_back(const Block& block, const Extent& extent, const Bytes& now) {
-  if (now != extent.content) write_shared(now, block.file_offset + extent.at);
-}
-
 void DeviceMemory::check_zero(const Block& block, std::uint64_t begin, std::uint64_t bytes) {
   const Bytes part = copy(host_pointer(block.data() + (begin - block.first)), bytes);
   const auto end = part.end();
@@ -353,7 +348,7 @@ void DeviceMemory::check_zero(const Block& block, std::uint64_t begin, std::uint
 // What the shared memory does not hold must still be zero. Of large holes both ends are copied
 // back, and some pieces by chance.
 void DeviceMemory::check_holes(const Block& block) {
-  constexpr std::uint64_t end_bytes = std::uint64_t{1} << 20, piece_bytes = end_bytes / 16;
+  constexpr std::uint64_t end_bytes = std::uint64_t{32} << 20, piece_bytes = end_bytes / 512;
   constexpr int pieces = 8;
   const auto check = [&](std::uint64_t begin, std::uint64_t end) {
     if (end - begin <= 2 * end_bytes) return check_zero(block, begin, end - begin);
@@ -377,7 +372,8 @@ void DeviceMemory::collect_block(Block& block) {
   for (const Extent& extent : block.given) {
     const Bytes now =
         copy(host_pointer(block.data() + (extent.at - block.first)), extent.content.size());
-    block.writable ? write_back(block, extent, now) : check_unchanged(block, extent, now);
+    if (!block.writable) check_unchanged(block, extent, now);
+    if (now != extent.content) write_shared(now, block.file_offset + extent.at);
   }
 }
 

@@ -96,7 +96,6 @@ class DeviceMemory final : public CallMemory {
   void check_unchanged(const Block& block, const Extent& extent, const Bytes& now);
   void check_zero(const Block& block, std::uint64_t begin, std::uint64_t bytes);
   void check_holes(const Block& block);
-  void write_back(const Block& block, const Extent& extent, const Bytes& now);
   void collect_block(Block& block);
   std::vector<Bytes> outputs();
   void release_blocks();

@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"name_space", "the kernel name 'test right' is not 1 to 63 of [a-z0-9_]"},
         Refused{"name_long", "_the_contract_and_refuse' is not 1 to 63 of [a-z0-9_]"},
         Refused{"name_ceiling",
-                "name 'ceiling_update' begins with ceiling_, which is reserved for"},
+                "name 'ceiling_update' is reserved for"},
         Refused{"name_of_the_tree", "a kernel named plain is there already, from the command"},
         Refused{"name_twice", "a kernel named test_refuses is there already, from "},
         Refused{"no_supports", "test_right: supports is NULL, but it is required"},

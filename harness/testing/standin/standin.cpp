@@ -154,6 +154,10 @@ StandInAnswer drain(std::unique_lock<std::mutex>& held, Stream& stream) {
   while (!stream.work.empty() && m.sticky == success) {
     const Work work = std::move(stream.work.front());
     stream.work.pop_front();
+    if (work.graph != nullptr) {
+      stream.work.insert(stream.work.begin(), work.graph->begin(), work.graph->end());
+      continue;
+    }
     if (work.awaited != nullptr) {
       if (!work.awaited->is_reached) drain(held, *work.other);
       continue;

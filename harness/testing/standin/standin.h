@@ -53,6 +53,7 @@ struct Work {
   Stream* other = nullptr;
   std::shared_ptr<Moment> reached = nullptr;
   bool allocates = false;
+  std::shared_ptr<const std::vector<Work>> graph = nullptr;  ///< of a launch: all that it runs
 };
 
 // The work of a stream that is captured, and of streams that were forked from it.
@@ -100,7 +101,7 @@ struct Event {
 };
 
 struct Graph {
-  std::vector<Work> work;
+  std::shared_ptr<const std::vector<Work>> work;
 };
 
 struct Context {

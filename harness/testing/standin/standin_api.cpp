@@ -183,7 +183,7 @@ StandInAnswer cuStreamEndCapture(Stream* stream, Graph** graph) {
   *graph = nullptr;
   if (capture->is_spoiled) return capture_invalidated;
   if (!capture->unjoined.empty()) return capture_unjoined;
-  *graph = new Graph{capture->work};
+  *graph = new Graph{std::make_shared<const std::vector<Work>>(std::move(capture->work))};
   return success;
 }
 StandInAnswer cuEventCreate(Event** event, unsigned) {
@@ -236,9 +236,8 @@ StandInAnswer cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {
   return put(stream, std::move(work));
 }
 StandInAnswer cuGraphGetNodes(Graph* graph, const Work** nodes, std::size_t* count) {
-  *count = graph->work.size();
-  for (std::size_t i = 0; nodes != nullptr && i < graph->work.size(); ++i)
-    nodes[i] = &graph->work[i];
+  *count = graph->work->size();
+  for (std::size_t i = 0; nodes != nullptr && i < *count; ++i) nodes[i] = &(*graph->work)[i];
   return success;
 }
 StandInAnswer cuGraphNodeGetType(const Work* node, int* type) {
@@ -255,9 +254,9 @@ StandInAnswer cuGraphUpload(Graph*, Stream*) {
   return success;
 }
 StandInAnswer cuGraphLaunch(Graph* exec, Stream* stream) {
-  for (const Work& work : exec->work)
-    if (const StandInAnswer result = put(stream, work); result != success) return result;
-  return success;
+  Work all;
+  all.graph = exec->work;
+  return put(stream, std::move(all));
 }
 StandInAnswer cuGraphExecDestroy(Graph* exec) {
   delete exec;

@@ -1,0 +1,144 @@
+// Kernels of a device beside those of the host, in both engines. The device is the stand-in for the
+// driver, so nothing is claimed about times.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "benchmarks/engine/board.h"
+#include "benchmarks/machine/environment.h"
+#include "benchmarks/testing/device_toys.h"
+#include "benchmarks/testing/paired_run.h"
+
+namespace ropewalk::bench {
+using namespace report;
+namespace {
+
+const rope_kernel first = toy_kernel("first"), second = toy_kernel("second"),
+                  there = device_toy("there"), there_too = device_toy("there_too");
+void nothing(const rope_problem&, const rope_operands&) {}
+constexpr const char* host_board = "half_split / f32 / in place / table";
+
+TEST(DeviceGroups, StandBesideTheHostsWithTwinFloorsAndCeiling) {
+  const auto device = open_stand_in("l2=1024");
+  rope_kernel interpreted = device_toy("interpreted");
+  interpreted.flags |= ROPE_INTERPRETED;
+  const PairedOutcome outcome =
+      run({&there_too, &first, &interpreted, &there, &second}, [&](PairedPlan& p) {
+        p.device = device.get();
+        p.baseline = "there";
+      });
+  EXPECT_EQ(outcome.status, 0);
+  const struct {
+    const char* kernel;
+    Role role;
+  } rows[] = {{"first", Role::baseline},        {"first (twin)", Role::null_twin},
+              {"second", Role::kernel},         {"ceiling_update", Role::ceiling},
+              {"there", Role::baseline},        {"there (twin)", Role::null_twin},
+              {"there_too", Role::kernel},      {"interpreted", Role::kernel},
+              {"floor", Role::floor},           {"floor_copy", Role::floor},
+              {"ceiling_update", Role::ceiling}};
+  ASSERT_EQ(outcome.rows.size(), std::size(rows));
+  std::vector<std::int64_t> calls;
+  for (std::size_t i = 0; i < std::size(rows); ++i) {
+    const TimingRow& row = outcome.rows[i];
+    const bool on_device = i >= 4;
+    EXPECT_EQ(row.kernel, rows[i].kernel);
+    EXPECT_EQ(row.role, rows[i].role) << row.kernel;
+    EXPECT_EQ(row.outcome, Outcome::measured) << row.kernel << row.reason;
+    EXPECT_EQ(row.board, std::string(host_board) + (on_device ? " / cuda" : ""));
+    EXPECT_EQ(row.device, on_device ? "stand-in, sm_90, 4 multiprocessors, L2 1 KiB" : "");
+    EXPECT_EQ(row.sets, on_device ? 6 : 0);
+    EXPECT_EQ(row.host_ns_per_token > 0, on_device);
+    EXPECT_EQ(row.reverified > 0, !row.is_reference()) << row.kernel;
+    EXPECT_GE(row.ns_per_token.size(), 6u);
+    EXPECT_GT(row.ns_per_token_median, 0);
+    if (!on_device) continue;
+    for (const std::int64_t n : row.iterations) EXPECT_EQ(n % 6, 0);
+    if (row.is_floor()) continue;
+    if (calls.empty()) calls = row.iterations;
+    EXPECT_EQ(row.iterations, calls) << row.kernel;
+    EXPECT_EQ(row.iterations.back() / 6 % 2, 1) << "it ends turned forward";
+  }
+  EXPECT_NE(outcome.of("interpreted")->summary.find("timed by events around its calls"),
+            std::string::npos);
+}
+
+TEST(DeviceGroups, OneThatBreaksHasNoNumberAndTheRestComplete) {
+  const auto device = open_stand_in("l2=1024");
+  const rope_kernel wrong = device_toy("plain", apply_there<nothing>);
+  const PairedOutcome outcome =
+      run({&there, &wrong}, [&](PairedPlan& p) { p.device = device.get(); });
+  expect_broken(outcome, "plain", "is not rotated");
+  EXPECT_EQ(outcome.of("plain")->device, outcome.of("there")->device);
+  EXPECT_EQ(outcome.of("there")->role, Role::baseline);
+  EXPECT_EQ(outcome.of("there")->outcome, Outcome::measured);
+}
+
+TEST(DeviceGroups, WithoutRoomAllAreSkippedWithTheReason) {
+  const auto device = open_stand_in("memory=8912896");
+  const PairedOutcome outcome = run({&there, &there_too}, [&](PairedPlan& p) {
+    p.device = device.get();
+    p.workloads[0].tokens = 1 << 16;
+  });
+  ASSERT_EQ(outcome.rows.size(), 2u);
+  for (const TimingRow& row : outcome.rows) {
+    EXPECT_EQ(row.outcome, Outcome::skipped);
+    EXPECT_NE(row.reason.find("buffers needs 12 MiB of device memory, and 8 are free"),
+              std::string::npos)
+        << row.reason;
+  }
+}
+
+TEST(DeviceGroups, ThreadsAreThoseOfTheHost) {
+  if (allowed_cpus().size() < 2) GTEST_SKIP() << "one processor";
+  const auto device = open_stand_in("l2=1024");
+  const PairedOutcome outcome = run({&first, &there}, [&](PairedPlan& p) {
+    p.device = device.get();
+    p.threads = 2;
+  });
+  for (const TimingRow& row : outcome.rows) {
+    const bool is_skipped = row.threads == 2 && row.kernel == "there";
+    EXPECT_EQ(row.outcome, is_skipped ? Outcome::skipped : Outcome::measured) << row.kernel;
+    EXPECT_EQ(row.reason, is_skipped ? "runs on a device: threads are those of the host" : "");
+    EXPECT_FALSE(row.threads == 2 && row.kernel == "floor");
+  }
+  EXPECT_EQ(std::count_if(outcome.rows.begin(), outcome.rows.end(),
+                          [](const TimingRow& row) { return row.kernel == "there"; }),
+            2);
+}
+
+// What is captured calls apply once; a replay does not.
+TEST(DeviceGroups, GoogleBenchmarkTakesTheTimeOfTheDevice) {
+  const auto device = open_stand_in("l2=1024");
+  const rope_kernel slow_to_put =
+      device_toy("slow_to_put", [](const rope_problem* p, const rope_operands* o, void*) {
+        usleep(500);
+        return put_on(o->stream, turn<float>, *p, *o);
+      });
+  BoardPlan plan;
+  plan.workloads = {small_workload("toy/a")};
+  plan.contestants = {{&slow_to_put, "slow_to_put", "", ""}};
+  plan.device = device.get();
+  plan.benchmark_args = {"--benchmark_min_time=0.0001", "--benchmark_repetitions=3"};
+  plan.show = [](const std::string&, bool) {};
+  std::vector<TimingRow> rows;
+  plan.on_row = [&](const TimingRow& row) { rows.push_back(row); };
+  EXPECT_EQ(run_board(plan), 0);
+  ASSERT_EQ(rows.size(), 2u);
+  for (const TimingRow& row : rows) {
+    EXPECT_EQ(row.outcome, Outcome::measured) << row.reason;
+    EXPECT_EQ(row.board, row.is_ceiling() ? "half_split / f32 / in place / cuda"
+                                          : std::string(host_board) + " / cuda");
+    EXPECT_EQ(row.sets, 6);
+    EXPECT_EQ(row.device, "stand-in, sm_90, 4 multiprocessors, L2 1 KiB");
+    EXPECT_GT(row.ns_per_token_median, 0);
+    EXPECT_GT(row.host_ns_per_token, 0);
+    EXPECT_LT(row.ns_per_token_median * 6, 250e3) << "six tokens";
+  }
+}
+
+}  // namespace
+}  // namespace ropewalk::bench
