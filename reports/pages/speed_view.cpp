@@ -120,8 +120,10 @@ View entry_view(const BoardEntry& entry, double fastest_ns) {
 /// Round how many sets of buffers the calls on a device went.
 std::string sets_text(const TimingRow& row) {
   if (row.sets == 0) return "";
-  return row.sets == 1 ? ", one set of buffers (hot)"
-                       : fmt::format(", {} sets of buffers (cold)", count_text(row.sets));
+  if (row.sets == 1)
+    return row.phase == word(WorkloadPhase::decode) ? ", one set of buffers (hot)"
+                                                    : ", one set of buffers";
+  return fmt::format(", {} sets of buffers (cold)", count_text(row.sets));
 }
 
 std::string threads_text(const TimingRow& row) {

@@ -42,7 +42,7 @@ const DeviceBreach device_breaches[] = {
     {"host_reads", "agreement", "SIGSEGV in apply: read in read-only positions, byte offset 0"},
     {"counts_launches", "agreement", "apply's graph gave other bits when it was launched again"},
     {"no_context", "agreement", "apply left no CUDA context current"},
-    {"shares_scratch", "threads", "with the same input gave other bits"},
+    {"shares_scratch", "threads", "gave other bits"},
 };
 
 // Work on a stream that nobody waits for may also run when the memory of its call is gone. Which of
