@@ -183,9 +183,11 @@ const PlantedCause planted[] = {
      [](Seen& s) { s.y = s.x * std::conj(s.r); },
      {"rotates the other way (", "rotates the other way, or loses the sign of negative"}},
     {"the sign of sin in second elements alone",
-     [](Seen& s) { s.y = C(s.truth.real(), (s.x * std::conj(s.r)).imag()); }},
+     [](Seen& s) { s.y = C(s.truth.real(), (s.x * std::conj(s.r)).imag()); },
+     {"subtracts in second elements where it should add ("}},
     {"the sign of sin in first elements alone",
-     [](Seen& s) { s.y = C((s.x * std::conj(s.r)).real(), s.truth.imag()); }},
+     [](Seen& s) { s.y = C((s.x * std::conj(s.r)).real(), s.truth.imag()); },
+     {"adds in first elements where it should subtract ("}},
     {"zeros in second elements", [](Seen& s) { s.y = s.truth.real(); }},
     {"zeros in first elements", [](Seen& s) { s.y = C(0, s.truth.imag()); }},
     {"first elements are copies", [](Seen& s) { s.y = C(s.x.real(), s.truth.imag()); }},
@@ -210,9 +212,13 @@ const PlantedCause planted[] = {
     {"elements of the input exchanged", [](Seen& s) { s.y = C(s.x.imag(), s.x.real()) * s.r; }},
     {"turned twice",
      [](Seen& s) { s.y = s.truth * s.r; },
-     {"phase error grows with the position: frequencies are off by +1 relative ("}},
+     {"turns twice (",
+      "phase error grows with the position: frequencies are off by +1 relative ("}},
     {"a tenth of a radian more", [](Seen& s) { s.y = turned_by(s.truth, 0.1); }},
     {"a radian more", [](Seen& s) { s.y = turned_by(s.truth, 1); }},
+    {"positions divided by the frequency",
+     [](Seen& s) { s.y = turned_by(s.x, static_cast<double>(s.position) / frequency_of(s)); },
+     {"divides positions by the frequency, where it should multiply ("}},
     {"half the angle",
      [](Seen& s) { s.y = turned_by(s.x, static_cast<double>(s.position) * frequency_of(s) / 2); },
      {"phase error grows with the position: frequencies are off by -0.5 relative ("}},
@@ -235,7 +241,8 @@ const PlantedCause planted[] = {
     {"positions in steps of four", [](Seen& s) { s.y = at_position(s, s.position / 4 * 4); }},
     {"twice the position",
      [](Seen& s) { s.y = at_position(s, 2 * s.position); },
-     {"phase error grows with the position: frequencies are off by +1 relative ("}},
+     {"turns twice (",
+      "phase error grows with the position: frequencies are off by +1 relative ("}},
     {"the last token's position plus one",
      [](Seen& s) { s.y = at_position(s, s.position + 1); },
      {"positions are off by +1 ("}},
@@ -300,7 +307,8 @@ TEST_F(Diagnoses, ErrorsThatHaveANameGetIt) {
 
 TEST_F(Diagnoses, SaysWhichElementsOfPairsAreWrong) {
   const auto second = [](Seen& s) { s.y = {s.truth.real(), (s.x * std::conj(s.r)).imag()}; };
-  EXPECT_EQ(to_text(of_spoiled(second)), "second elements alone");
+  const auto more = [](Seen& s) { s.y = {s.truth.real(), s.truth.imag() + 0.25}; };
+  EXPECT_EQ(to_text(of_spoiled(more)), "second elements alone");
   // For the input (1, 0), only the second element is wrong here as well. Turning the other way
   // would look the same.
   const std::string one = "rotary_dim=2 positions=1 q.heads=1 q.head_dim=2 q.values=1,0";
