@@ -128,6 +128,12 @@ void add_values(const Facts& k, List& list) {
   list.push_back(
       {k.backward() ? "rotates forward where the transpose is asked for" : "rotates the other way",
        [&k](const Seen& s) -> Output { return k.turned(s.x, std::conj(s.r)); }});
+  list.push_back({"divides positions by the frequency, where it should multiply",
+                  [&k](const Seen& s) -> Output {
+                    const double f = k.frequency(s.pair);
+                    if (f <= 0) return {};
+                    return k.turned(s.x, turn(static_cast<double>(s.position), 1 / f));
+                  }});
   list.push_back({"turns twice",
                   [&k](const Seen& s) -> Output { return k.turned(s.truth, s.r) / k.scale(); }});
   list.push_back(
@@ -241,10 +247,6 @@ void add_angles(const Facts& k, List& list) {
   };
   add("turns pair i by the frequency of pair i - 1", neighbour(-1));
   add("turns pair i by the frequency of pair i + 1", neighbour(1));
-  add("divides positions by the frequency, where it should multiply", [&k](const Seen& s) {
-    const double f = k.frequency(s.pair);
-    return f > 0 ? std::optional(turn(static_cast<double>(s.position), 1 / f)) : std::nullopt;
-  });
   add("turns every pair by the frequency of pair 0",
       [&k](const Seen& s) { return k.rotation_of_pair(s, 0); });
   add("computes frequencies from head_dim, not rotary_dim", [&k](const Seen& s) {

@@ -11,8 +11,7 @@ namespace ropewalk::properties {
 
 /// The cases of a property that makes sequences. `shift` tells which: last_sequence or less.
 inline constexpr std::int64_t last_sequence = -2;
-std::vector<harness::Case> sequence_cases(const harness::Offer& offer,
-                                          const std::string& property);
+std::vector<harness::Case> sequence_cases(const harness::Offer& offer, const std::string& property);
 
 /// Makes the calls of the case's sequence. Each is held to the bound of agreement.
 harness::Finding check_sequence(harness::Subject& subject, const harness::Case& c);
