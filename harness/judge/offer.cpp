@@ -294,19 +294,6 @@ Case widened(Case c, const Offer& offer) {
 
 namespace {
 
-// The contract has no such data.
-std::optional<Probe> never_judged(const Subject& subject, Dtype dtype) {
-  if (subject.facts.angle_contract != ROPE_CONTRACT_F32_ANGLE ||
-      data_type(dtype).computed_in == Dtype::f32)
-    return {};
-  Probe none;
-  none.last_refusal.kind = CallResult::Kind::unsupported;
-  none.last_refusal.text =
-      fmt::format("{} data is not judged under the f32_angle contract", data_type(dtype).word);
-  none.reasons = {none.last_refusal.text};
-  return none;
-}
-
 struct Base {
   Case c;
   Form form;
@@ -317,6 +304,36 @@ std::optional<Base> first_accepted(Prober& prober,
   for (const auto& [form, c] : cases)
     if (prober.accepts_basic(c)) return Base{c, form};
   return {};
+}
+
+std::vector<std::pair<Form, Case>> packed(const std::vector<Case>& cases) {
+  std::vector<std::pair<Form, Case>> out;
+  for (const Case& c : cases) out.emplace_back(Form{}, c);
+  return out;
+}
+
+// The contract has no such data. A kernel that accepts it is told that this cell is skipped. It is
+// asked as a kernel of the exact contract, as a case of this one would be refused.
+std::optional<Probe> never_judged(const Subject& subject, Pairing pairing, Dtype dtype) {
+  if (subject.facts.angle_contract != ROPE_CONTRACT_F32_ANGLE ||
+      data_type(dtype).computed_in == Dtype::f32)
+    return {};
+  Subject exact = subject;
+  exact.facts.angle_contract = ROPE_CONTRACT_EXACT;
+  Prober prober(exact);
+  Probe none;
+  const auto accepted = first_accepted(prober, packed(basic_cases(exact, pairing, dtype)));
+  none.last_refusal = prober.refusal;
+  none.asked = prober.asked;
+  if (prober.died()) return none;
+  none.last_refusal.kind = accepted ? CallResult::Kind::skipped : CallResult::Kind::unsupported;
+  none.last_refusal.text =
+      fmt::format("{} data is not judged under the f32_angle contract{}", data_type(dtype).word,
+                  accepted ? ", but supports accepts it" : "");
+  none.asked.pairing = pairing;
+  none.asked.dtype = dtype;
+  none.reasons = {none.last_refusal.text};
+  return none;
 }
 
 // All questions beyond the base.
@@ -336,18 +353,12 @@ Probe probed(Prober& prober, const Subject& subject, const std::optional<Base>& 
   return probe;
 }
 
-std::vector<std::pair<Form, Case>> packed(const std::vector<Case>& cases) {
-  std::vector<std::pair<Form, Case>> out;
-  for (const Case& c : cases) out.emplace_back(Form{}, c);
-  return out;
-}
-
 }  // namespace
 
 Probe probe_offer(Subject& subject, Pairing pairing, Dtype dtype) {
   if (subject.shapes != nullptr && subject.shapes->only)
     return probe_shapes(subject, pairing, dtype, {*subject.shapes->only});
-  if (const auto never = never_judged(subject, dtype)) return *never;
+  if (const auto never = never_judged(subject, pairing, dtype)) return *never;
   Prober prober(subject);
   auto base = first_accepted(prober, packed(basic_cases(subject, pairing, dtype)));
   if (!base) base = first_accepted(prober, packed(unusual_cases(subject, pairing, dtype)));
@@ -357,7 +368,7 @@ Probe probe_offer(Subject& subject, Pairing pairing, Dtype dtype) {
 
 Probe probe_shapes(Subject& subject, Pairing pairing, Dtype dtype,
                    const std::vector<ModelShape>& shapes) {
-  if (const auto never = never_judged(subject, dtype)) return *never;
+  if (const auto never = never_judged(subject, pairing, dtype)) return *never;
   Prober prober(subject);
   const auto base = first_accepted(prober, shaped_cases(subject, pairing, dtype, shapes));
   return probed(prober, subject, base);

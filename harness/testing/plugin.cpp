@@ -156,6 +156,7 @@ KernelInfo with_fault() {
   if (fault("unknown_flags")) k.flags |= 1u << 30;
   if (fault("host_launcher")) k.flags |= ROPE_HOST_LAUNCHER;  // a mark, and no fault
   if (fault("no_form")) k.flags = ROPE_THREAD_SAFE;
+  if (fault("f32_angle")) k.angle_contract = ROPE_CONTRACT_F32_ANGLE;  // and accepts f64 data
   if (fault("unknown_contract")) k.angle_contract = 3;
   if (fault("unknown_memory")) k.memory = 7;
   if (fault("bound_large")) k.error_bound = 17;

@@ -186,8 +186,9 @@ class Combination {
 
 constexpr std::string_view first_to_ask = "agreement";
 
-// The verdict on a kernel that crashes or hangs in supports, with a line that asks it again.
-VerdictRow died_when_asked(const KernelFacts& facts, const Probe& probe) {
+// The verdict on a kernel that crashes or hangs in supports, with a line that asks it again. One on
+// a cell that cannot be judged is SKIPPED, without a line.
+VerdictRow not_judged(const KernelFacts& facts, const Probe& probe) {
   Execution execution;
   execution.result = probe.last_refusal;
   VerdictRow row = row_for(facts);
@@ -197,6 +198,7 @@ VerdictRow died_when_asked(const KernelFacts& facts, const Probe& probe) {
   row.claim = property_named(first_to_ask).claim;
   row.verdict = verdict_of(failure_of(execution));
   row.reason = probe.last_refusal.text;
+  if (row.verdict == Verdict::skipped) return row;
   row.planned = row.executed = row.compared_cases = 1;
   Case c = probe.asked;
   c.property = row.property;
@@ -297,8 +299,9 @@ class KernelRun {
         if (!probe.offer) {
           for (const std::string& reason : probe.reasons) add_reason(reasons_, reason);
           if (probe.last_refusal.kind == CallResult::Kind::unsupported) continue;
-          on_row_(died_when_asked(subject_.facts, probe));
-          return false;
+          on_row_(not_judged(subject_.facts, probe));
+          if (probe.last_refusal.kind != CallResult::Kind::skipped) return false;
+          continue;
         }
         any_offer_ = true;
         if (!judge_cell(*probe.offer)) return false;

@@ -202,6 +202,23 @@ TEST(JudgedOn, AKernelOfTheHostLauncherIsNamedSo) {
   }
 }
 
+// The cell is skipped in a line, no case of f64 is made beside another type, and the other cells
+// are judged.
+TEST(Declared, AnF32AngleKernelThatAcceptsF64IsSkippedThere) {
+  for (const bool f32_angle : {true, false}) {
+    setenv("TEST_PLUGIN_FAULT", f32_angle ? "f32_angle" : "", 1);
+    const Result r = ropewalk("verify --profile smoke --cases 3 --property tensors_apart" + one);
+    unsetenv("TEST_PLUGIN_FAULT");
+    EXPECT_EQ(r.code, 1) << "it is wrong in other types" << r.err;
+    EXPECT_TRUE(contains(r.out, "test_right (interleaved f16 ")) << r.out;
+    EXPECT_EQ(contains(r.out,
+                       "SKIPPED test_right (f32_angle): agreement: f64 data is not judged "
+                       "under the f32_angle contract, but supports accepts it"),
+              f32_angle)
+        << r.out;
+  }
+}
+
 // A declared error_bound that is larger than f32 needs stands beside every PASS, and a smaller one
 // does not. Neither changes the exit code.
 TEST(Declared, ABoundBeyondTheTypeIsNoPlainPass) {
