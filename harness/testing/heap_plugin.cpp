@@ -62,6 +62,36 @@ std::int32_t overrun(const rope_problem*, void** state) {
   return ROPE_OK;
 }
 const RegisteredKernel overruns{with_prepare("heap_overruns", overrun<24, 24, 4024>)};
+// Never frees, and is wrong in the third prepare of a process alone.
+KernelInfo in_third_prepare() {
+  KernelInfo k = with_prepare("heap_overruns_in_third_prepare", [](const rope_problem*, void**) {
+    static int calls = 0;
+    char* const kept = hidden(std::malloc(24));
+    if (++calls == 3) write(kept, 24, 4024);
+    return std::int32_t{ROPE_OK};
+  });
+  k.release = nullptr;
+  return k;
+}
+const RegisteredKernel third{in_third_prepare()};
+// Keeps 10,000 blocks from its first prepare, and overruns the oldest without pages in the second.
+KernelInfo overruns_an_old_one() {
+  KernelInfo k = with_prepare("heap_overruns_an_old_one", [](const rope_problem*, void**) {
+    static char* old = nullptr;
+    if (old != nullptr) {
+      write(old, 40, 4040);
+      return std::int32_t{ROPE_OK};
+    }
+    for (int i = 0; i < 10'000; ++i) {
+      char* const kept = hidden(std::malloc(40));
+      if (i == 40) old = kept;
+    }
+    return std::int32_t{ROPE_OK};
+  });
+  k.release = nullptr;
+  return k;
+}
+const RegisteredKernel old{overruns_an_old_one()};
 const RegisteredKernel by_one{with_prepare("heap_overruns_by_one", overrun<25, 25, 26>)};
 const RegisteredKernel before{with_prepare("heap_writes_before", overrun<24, -8, 0>)};
 const RegisteredKernel reads{with_prepare("heap_reads_past", [](const rope_problem*, void** state) {

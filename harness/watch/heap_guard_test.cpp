@@ -85,6 +85,23 @@ TEST_F(HeapGuard, BlocksBeyondTheBudgetHavePatterns) {
          "prepare wrote up to 8 bytes past the end of a malloc of 40 bytes in prepare");
 }
 
+TEST_F(HeapGuard, ABlockThatIsNeverFreedIsCompared) {
+  for (int call = 1; call <= 2; ++call)
+    expect("heap_overruns_in_third_prepare", false, Kind::ok, "");
+  expect("heap_overruns_in_third_prepare", false, Kind::failed,
+         "prepare wrote up to 4000 bytes past the end of a malloc of 24 bytes in prepare");
+}
+
+// An entry compares the newest 128 KiB of patterns and 128 KiB in turn: 10,000 blocks take seven.
+TEST_F(HeapGuard, OldBlocksAreComparedInTurn) {
+  expect("heap_overruns_an_old_one", true, Kind::ok, "");
+  CallResult found;
+  for (int call = 0; call < 2 && found.kind == Kind::ok; ++call)
+    found = run("heap_overruns_an_old_one", true);
+  EXPECT_EQ(found.kind, Kind::failed);
+  EXPECT_NE(found.text.find("of a malloc of 40 bytes in prepare"), std::string::npos) << found.text;
+}
+
 TEST_F(HeapGuard, AWrongFreeIsNamed) {
   expect("heap_frees_twice", true, Kind::failed,
          "prepare freed a malloc of 100 bytes in prepare twice");
