@@ -118,9 +118,7 @@ class RepeatedCalls {
   void begin_together(const Caller& caller) {
     const auto wait_for_others = [&] {
       --waiting_;
-      // Two callers begin as near to each other as they can, so at first none gives its place up.
-      for (int look = 0; waiting_ > 0; ++look)
-        if (look > 10'000) std::this_thread::yield();
+      while (waiting_ > 0) std::this_thread::yield();
     };
     try {
       caller.site.writable.space().begin_thread();
@@ -133,7 +131,7 @@ class RepeatedCalls {
 
   void repeat(Caller& caller, std::uint64_t wanted, bool alone) {
     for (std::uint64_t call = alone ? 2 : 1; !stop_ && counted_ < wanted && has_time(); ++call) {
-      if (alone || call > 1) caller.site.writable.restore(caller.before);  // or it is as it was
+      caller.site.writable.restore(caller.before);
       const bool met_one = inside_.fetch_add(1) > 0;
       caller.failure = call_once(caller);
       const bool met_later = inside_.fetch_sub(1) > 1;

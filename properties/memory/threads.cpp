@@ -6,8 +6,7 @@
 // overlapping calls are counted (harness/watch/repeated_calls.h), and the callers go on until there
 // are 800, or for 0.25 s. `compared` is the count. With 800, a race that shows in 1 of 100 calls is
 // missed with probability 0.99^800 < 4e-4. If no calls overlap within 5 s, the case is SKIPPED.
-// Their first calls are made together too, since a first call may complete the state, and in fresh
-// workers two callers make the first calls of a process. Two callers
+// Their first calls are made together too, since a first call may complete the state. Two callers
 // have the inputs of one placement, and two those of the other, so a result in the wrong place
 // shows.
 //
@@ -28,9 +27,7 @@ using namespace harness;
 namespace {
 
 constexpr std::uint32_t usual_callers = 4, rounds = 200;
-constexpr std::int64_t in_fresh_workers = -2;  // `shift` of that case
-constexpr int workers = 8;                     // of the usual pairing and type, else one
-constexpr std::uint32_t few_rounds = 20;       // of a row of the array, of which there are many
+constexpr std::uint32_t few_rounds = 20;  // of a row of the array, of which there are many
 
 Finding call_together(Subject& subject, const Problem& problem, std::uint32_t rounds_wanted) {
   const Case& c = problem.source;
@@ -60,25 +57,8 @@ Finding call_together(Subject& subject, const Problem& problem, std::uint32_t ro
   return f;
 }
 
-// What a process makes at its first call is made once, so each pair of callers gets a fresh worker.
-Finding first_of_process(Subject& subject, const Problem& problem) {
-  const Case& c = problem.source;
-  const bool is_usual = c.dtype == Dtype::f32 && c.pairing == Pairing::half_split;
-  Finding all;
-  for (int worker = 0; worker < (is_usual ? workers : 1); ++worker) {
-    subject.worker.restart();
-    const Finding f = call_together(subject, problem, 1);
-    if (!f.holds() || f.kind != Finding::Kind::measured) return f;
-    all.compared += f.compared;
-    all.bound_unit = f.bound_unit;
-  }
-  return all;
-}
-
 Finding check(Subject& subject, const Case& c) {
-  const Problem problem = make_problem(c, subject.oracle);
-  return c.shift == in_fresh_workers ? first_of_process(subject, problem)
-                                     : call_together(subject, problem, rounds);
+  return call_together(subject, make_problem(c, subject.oracle), rounds);
 }
 
 Finding judge(Subject& subject, const Problem& problem, const Execution&, const RowSample&) {
@@ -108,9 +88,6 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
     c.shift = shift;
     cases.push_back(c);
   };
-  Case first = narrow;
-  first.callers = 2;
-  add(first, in_fresh_workers, 7, 3);
   // Short calls of a few microseconds, so there are many.
   add(narrow, 0, 7, 3);
   Case part = narrow;

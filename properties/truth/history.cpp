@@ -2,7 +2,6 @@
 // problems that differ in one thing or in nothing. Their calls alternate, with both placements'
 // inputs, at old and new addresses. One state is released and prepared again while the other is in
 // use. One call is repeated past the 65,536th. At last each has a state while the other has none.
-// And one state makes sequences of calls at equal addresses with new contents (sequences.h).
 //
 // Bound: the first call with each input at each place is held to the bound of agreement. A later
 // call with the same input, placed alike, must give the same bits as the first. This needs no
@@ -23,7 +22,6 @@
 
 #include "harness/judge/judge.h"
 #include "properties/property.h"
-#include "properties/truth/sequences.h"
 #include "properties/two_runs.h"
 
 namespace ropewalk::properties {
@@ -247,7 +245,6 @@ bool fails_alone(Subject& subject, const Case& c) {
 }
 
 Finding check(Subject& subject, const Case& c) {
-  if (c.shift <= last_sequence) return check_sequence(subject, c);
   const auto which = static_cast<std::size_t>(std::max<std::int64_t>(c.shift, 0));
   Case other = with_positions(c, [](std::int64_t p) { return p; });
   differences[which % std::size(differences)].apply(other);
@@ -308,8 +305,6 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   c.shift = 0;
   c.rows_by = ROPE_ROW_BY_TOKEN;
   if (offer.rows_by_token && offer.tokens) cases.push_back(c);
-  const std::vector<Case> sequences = sequence_cases(offer, "history");
-  cases.insert(cases.end(), sequences.begin(), sequences.end());
   return cases;
 }
 
