@@ -4,6 +4,7 @@
 #include <immintrin.h>
 #endif
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cfenv>
@@ -55,6 +56,52 @@ KernelInfo third_call_info() {
   return info;
 }
 const RegisteredKernel third_call{third_call_info()};
+
+// What a state holds of a call with one token, whose position it turns by ever after.
+struct Held {
+  std::int64_t calls = 0;
+  std::int32_t position = 0;
+  const void* positions = nullptr;
+};
+std::int32_t turned_at(const rope_problem* p, const rope_operands* o,
+                       const std::int32_t& position) {
+  rope_operands seen = *o;
+  seen.positions = &position;
+  return apply<Correct>(p, &seen, nullptr);
+}
+bool has_one_position(const rope_problem& p, const rope_operands& o) {
+  return p.batch * p.tokens == 1 && p.position_dtype == ROPE_I32 && o.positions != nullptr;
+}
+
+// From the seventh call with positions at one address on, the position of the sixth: what a graph
+// that was captured then would replay.
+KernelInfo captured_info() {
+  KernelInfo info = with_state<Held>("mutant_position_of_call_6_table");
+  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
+    Held& held = *static_cast<Held*>(state);
+    if (!has_one_position(*p, *o)) return turned(p, o, false);
+    held.calls = o->positions == held.positions ? held.calls + 1 : 1;
+    held.positions = o->positions;
+    if (held.calls <= 6) held.position = *static_cast<const std::int32_t*>(o->positions);
+    return turned_at(p, o, held.position);
+  };
+  return info;
+}
+const RegisteredKernel captured{captured_info()};
+
+// Positions end at the largest of the first three calls, or at 4,096: a table that grew once.
+KernelInfo grown_once_info() {
+  KernelInfo info = with_state<Held>("mutant_grown_once_table");
+  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
+    Held& held = *static_cast<Held*>(state);
+    if (!has_one_position(*p, *o)) return turned(p, o, false);
+    const std::int32_t now = *static_cast<const std::int32_t*>(o->positions);
+    if (++held.calls <= 3) held.position = std::max({held.position, now, 4096});
+    return turned_at(p, o, std::min(now, held.position));
+  };
+  return info;
+}
+const RegisteredKernel grown_once{grown_once_info()};
 
 // Correct outputs, and a misdeed in every hundredth call on a state.
 template <void (*misdeed)()>
