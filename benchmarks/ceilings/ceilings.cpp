@@ -74,6 +74,17 @@ std::uint64_t sign_flips(Dtype dtype) {
   return out;
 }
 
+std::size_t fastest_of(std::vector<std::vector<double>>& times_of_variants) {
+  std::vector<double> medians;
+  for (std::vector<double>& times : times_of_variants) {
+    const auto middle = times.begin() + std::ssize(times) / 2;
+    std::nth_element(times.begin(), middle, times.end());
+    medians.push_back(*middle);
+  }
+  return static_cast<std::size_t>(std::min_element(medians.begin(), medians.end()) -
+                                  medians.begin());
+}
+
 const CeilingLoop& pick_fastest(const std::vector<CeilingLoop>& loops,
                                 const std::vector<CeilingSpan>& spans) {
   constexpr int rounds = 5;
@@ -86,12 +97,7 @@ const CeilingLoop& pick_fastest(const std::vector<CeilingLoop>& loops,
   for (int round = 0; round < rounds; ++round)
     for (std::size_t i = 0; i < loops.size(); ++i)
       times_ns[i].push_back(trial_ns(loops[i], spans, passes));
-  std::size_t best = 0;
-  for (std::size_t i = 0; i < loops.size(); ++i) {
-    std::nth_element(times_ns[i].begin(), times_ns[i].begin() + rounds / 2, times_ns[i].end());
-    if (times_ns[i][rounds / 2] < times_ns[best][rounds / 2]) best = i;
-  }
-  return loops[best];
+  return loops[fastest_of(times_ns)];
 }
 
 }  // namespace ropewalk::bench

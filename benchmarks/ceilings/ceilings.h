@@ -5,6 +5,7 @@
 // To pick the smallest of many samples would flatter the ceiling. The paired engine chooses in one
 // process and measures in others. The engine gbench chooses in a short trial.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -21,6 +22,9 @@ std::vector<CeilingLoop> copy_loops();
 /// The bits of an update of this type: it turns over the sign of each element, by an exclusive-or.
 /// So it moves what a rotation moves, and repeating it does not drift.
 std::uint64_t sign_flips(Dtype dtype);
+
+/// The index of the smallest median. Reorders the times, of which each variant has an odd number.
+std::size_t fastest_of(std::vector<std::vector<double>>& times_of_variants);
 
 /// The variant with the smallest median over short interleaved trials. A variant takes about 1 ms,
 /// or longer if one pass takes longer.

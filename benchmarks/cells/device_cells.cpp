@@ -344,12 +344,7 @@ class DeviceCeilingCell final : public DeviceCell {
         const double device_s = clock.replay(graphs[i], 1).device_s;
         if (round > 0) times_s[i].push_back(device_s);
       }
-    std::size_t best = 0;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      std::nth_element(times_s[i].begin(), times_s[i].begin() + rounds / 2, times_s[i].end());
-      if (times_s[i][rounds / 2] < times_s[best][rounds / 2]) best = i;
-    }
-    variant_ = all[best].name;
+    variant_ = all[fastest_of(times_s)].name;
   }
 
   void put(std::int64_t i) override {

@@ -54,10 +54,6 @@ bool failed(const Run& run) {
     return run.skipped != decltype(run.skipped){};
 }
 
-void announce(const BoardPlan& plan, const std::string& label) {
-  if (plan.now_running) plan.now_running(label);
-}
-
 /// What all repetitions share.
 struct Session {
   explicit Session(const BoardPlan& of) : plan(of), watch(of.device != nullptr) {}

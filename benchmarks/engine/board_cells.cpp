@@ -3,11 +3,12 @@
 #include <utility>
 
 namespace ropewalk::bench {
-namespace {
 
 void announce(const BoardPlan& plan, const std::string& label) {
   if (plan.now_running) plan.now_running(label);
 }
+
+namespace {
 
 /// Adds those of the kernels of a device, or those of the host's.
 void add_cells(const BoardPlan& plan, const Workload& workload, bool on_device, BoardCells& cells,

@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "benchmarks/engine/board.h"
@@ -16,6 +17,9 @@ struct BoardCells {
   std::vector<std::unique_ptr<GroupMemory>> memories;
   std::vector<std::unique_ptr<Cell>> all;  // destroyed before the others
 };
+
+/// Tells what is about to run, if the plan wants to know.
+void announce(const BoardPlan& plan, const std::string& label);
 
 BoardCells make_cells(const BoardPlan& plan, ProcessWatch& watch);
 

@@ -7,7 +7,7 @@
 namespace ropewalk::harness {
 namespace {
 
-constexpr int sm_clock = 1, memory_clock = 2;  // nvmlClockType_t
+constexpr int sm_clock = 1;  // nvmlClockType_t
 
 // Calls a function of the library. Returns false if there is none or if it fails.
 template <class... Arguments>
@@ -40,23 +40,17 @@ DeviceHealth DeviceHealth::open(const std::string& bus_id) {
   void* device = nullptr;
   if (call(health.library_, "nvmlDeviceGetHandleByPciBusId_v2", bus_id.c_str(), &device))
     health.device_ = device;
-  health.sm_mhz_max_ = health.mhz("nvmlDeviceGetMaxClockInfo", sm_clock);
   return health;
-}
-
-int DeviceHealth::mhz(const char* function, int clock) const {
-  unsigned mhz = 0;
-  const bool is_known = device_ != nullptr && call(library_, function, device_, clock, &mhz);
-  return is_known ? static_cast<int>(mhz) : 0;
 }
 
 DeviceHealth::Now DeviceHealth::now() const {
   Now now;
-  now.sm_mhz = mhz("nvmlDeviceGetClockInfo", sm_clock);
-  now.memory_mhz = mhz("nvmlDeviceGetClockInfo", memory_clock);
+  if (device_ == nullptr) return now;
+  unsigned mhz = 0;
+  if (call(library_, "nvmlDeviceGetClockInfo", device_, sm_clock, &mhz))
+    now.sm_mhz = static_cast<int>(mhz);
   unsigned long long reasons = 0;
-  if (device_ != nullptr &&
-      call(library_, "nvmlDeviceGetCurrentClocksThrottleReasons", device_, &reasons))
+  if (call(library_, "nvmlDeviceGetCurrentClocksThrottleReasons", device_, &reasons))
     for (const auto& reason : slow_reasons)
       if ((reasons & reason.bits) != 0)
         now.throttled += (now.throttled.empty() ? "" : ", ") + std::string(reason.words);

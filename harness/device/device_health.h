@@ -12,22 +12,18 @@ class DeviceHealth {
   static DeviceHealth open(const std::string& bus_id);
 
   struct Now {
-    int sm_mhz = 0, memory_mhz = 0;  ///< 0: not known
+    int sm_mhz = 0;  ///< of the multiprocessors; 0: not known
     /// The reasons that slow the clocks, like "power cap, thermal". An idle device and clocks that
     /// a user has set are none.
     std::string throttled;
   };
   Now now() const;
   const std::string& driver_version() const { return driver_version_; }  ///< like 580.82.07
-  int sm_mhz_max() const { return sm_mhz_max_; }                         ///< 0: not known
 
  private:
-  int mhz(const char* function, int clock) const;
-
   void* library_ = nullptr;  // never unloaded
   void* device_ = nullptr;   // NULL: not found
   std::string driver_version_;
-  int sm_mhz_max_ = 0;
 };
 
 }  // namespace ropewalk::harness

@@ -1,6 +1,6 @@
 // The functions of NVML that harness/device/device_health.cpp calls. They are in the library of the
 // stand-in driver, so ROPEWALK_NVML names that too. ROPEWALK_STANDIN has words for them: sm_mhz=N,
-// sm_mhz_max=N, memory_mhz=N, throttle=BITS, no_nvml.
+// throttle=BITS, no_nvml.
 #include <fcntl.h>
 
 #include <cstring>
@@ -27,12 +27,8 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, void** device) {
 }
 int nvmlDeviceGetClockInfo(void*, int type, unsigned* mhz) {
   constexpr int sm = 1;
-  *mhz = static_cast<unsigned>(type == sm ? number("sm_mhz", 1000) : number("memory_mhz", 2000));
-  return success;
-}
-int nvmlDeviceGetMaxClockInfo(void*, int, unsigned* mhz) {
-  *mhz = static_cast<unsigned>(number("sm_mhz_max", 1500));
-  return success;
+  *mhz = static_cast<unsigned>(number("sm_mhz", 1000));
+  return type == sm ? success : invalid_value;
 }
 int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* reasons) {
   *reasons = number("throttle", 0);
