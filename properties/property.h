@@ -29,6 +29,9 @@ struct Property {
   /// Turns a generated case into a case that this property can check; NULL: no cases are generated.
   /// It is called before the memory layout is chosen.
   void (*shape)(harness::Case&, const harness::Offer&) = nullptr;
+  /// Makes a generated case, laid out, the first call of a sequence; NULL: the property has no
+  /// sequences.
+  void (*add_calls)(harness::Case&, const harness::Offer&) = nullptr;
   /// Cases that every run checks beside the generated ones; NULL: none.
   std::vector<harness::Case> (*fixed_cases)(const harness::Offer&, Profile) = nullptr;
   /// Runs the kernel on a shaped case and measures it. Deterministic: a replay gives the same

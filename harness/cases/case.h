@@ -49,7 +49,10 @@ enum class DataPattern : std::int32_t {
   subnormal,
   edge,
   span,
-  zero_heads
+  zero_heads,
+  zeros,
+  small,
+  large
 };
 
 /// True for the patterns so near the ends of a type that only the property agreement has bounds for
@@ -93,6 +96,8 @@ struct Case {
   bool own_tables = false;           ///< true: each tensor has its own table, with other angles
   /// true: all tensors share cos; each tensor after the first has a sin of its own, negated
   bool own_sin = false;
+  /// the table's rows hold the angles of positions so much nearer to 0, whatever inv_freq says
+  std::int64_t table_apart = 0;
   double attention_scale = 0;
   DataPattern data = DataPattern::unit;
   std::uint64_t seed = 1;
@@ -101,8 +106,15 @@ struct Case {
   std::int64_t callers = 1;  ///< threads that call at once, for the property threads
   bool fused = false;        ///< true: all inputs share one buffer, and all outputs share one
   std::vector<TensorCase> tensors{TensorCase{}};
+  std::int64_t state = 0;  ///< of a sequence: which state this call is made with
+  bool moved = false;      ///< of a sequence: this call's buffers lie at the other addresses
+  /// The calls of a sequence after this one, which have none themselves. Calls of one state ask the
+  /// same problem (validate).
+  std::vector<Case> calls;
   bool operator==(const Case&) const = default;
 };
+
+inline constexpr std::int64_t most_calls = 1000, most_states = 4;  ///< of a sequence
 
 /// The factor on rotated elements. A stored 0 means 1.
 inline double scale_of(const Case& c) {
@@ -127,6 +139,13 @@ inline Dtype table_dtype(const Case& c) {
 
 /// Writes the case as the words of a replay line. Fields with their default value are left out.
 std::string to_text(const Case& c);
+
+/// Calls change(Case&) for the case and for each later call of its sequence.
+template <class Change>
+void in_each_call(Case& c, Change&& change) {
+  change(c);
+  for (Case& call : c.calls) change(call);
+}
 
 /// Reads the words of a replay line. Throws BadCase, which names the word. The result is not yet
 /// validated.

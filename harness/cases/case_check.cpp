@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "harness/cases/case.h"
 #include "harness/cases/checked.h"
 #include "harness/cases/names.h"
+#include "harness/cases/problem.h"
 #include "reference/frequency_rule.h"
 
 namespace ropewalk::harness {
@@ -23,6 +25,11 @@ void check_sizes(const Case& c) {
   require(is_floating(in_contract(table_dtype(c))), "table_dtype must be a floating-point type");
   require(c.position_dtype == Dtype::i32 || c.position_dtype == Dtype::i64,
           "position_dtype must be i32 or i64");
+  constexpr std::int64_t most_apart = 1 << 20;
+  require(c.table_apart >= 0 && c.table_apart <= most_apart, "table_apart must be 0 to {}",
+          most_apart);
+  require(c.state >= 0 && c.state < most_states, "state {} is not there: 0 to {}", c.state,
+          most_states - 1);
   require(!(c.own_tables && c.own_sin), "own_tables and own_sin exclude each other");
   constexpr std::int64_t most_callers = 8;
   require(c.callers >= 1 && c.callers <= most_callers, "callers must be 1 to {}", most_callers);
@@ -97,6 +104,35 @@ void check_positions(const Case& c, const std::vector<std::int64_t>& positions) 
     }
 }
 
+// Calls of one state are given equal problems, apart from positions and table rows, which the
+// sequence makes equal.
+void check_calls(const Case& c) {
+  require(std::ssize(c.calls) < most_calls, "a sequence has at most {} calls", most_calls);
+  const Case* of_state[most_states] = {};
+  of_state[c.state] = &c;
+  for (std::size_t i = 0; i < c.calls.size(); ++i) {
+    const Case& call = c.calls[i];
+    const std::size_t number = i + 2;
+    require(call.kernel == c.kernel && call.plugin == c.plugin && call.property == c.property &&
+                call.contract == c.contract && call.callers == c.callers &&
+                call.before == c.before && call.shift == c.shift && call.calls.empty(),
+            "call {}: the kernel, the property, the contract, callers, before and shift are those "
+            "of the whole sequence",
+            number);
+    require(call.tensors.size() == c.tensors.size(),
+            "call {}: all calls of a sequence have the same tensors", number);
+    validate(call);
+    const Case*& other = of_state[call.state];
+    if (other == nullptr) other = &call;
+    const rope_problem mine = without_positions(call), theirs = without_positions(*other);
+    require(std::memcmp(&mine, &theirs, sizeof mine) == 0 &&
+                frequencies_of(call) == frequencies_of(*other) &&
+                call.table_spare_rows == other->table_spare_rows,
+            "call {} asks another problem than state {} was made for: give it another state",
+            number, call.state);
+  }
+}
+
 }  // namespace
 
 void validate(const Case& c) {
@@ -111,6 +147,7 @@ void validate(const Case& c) {
   // Properties add it to positions, which must not overflow.
   require(c.shift > -far && c.shift < far, "shift must lie within 2^32, got {}", c.shift);
   check_positions(c, positions_of(c));
+  check_calls(c);
 }
 
 }  // namespace ropewalk::harness

@@ -70,6 +70,9 @@ class FieldDraw {
   }
 
   void positions_of(Case& c) {
+    c.positions.clear();
+    c.position_from = c.position_to = 0;
+    c.position_step = 1;
     c.position_rule = static_cast<PositionRule>(below(3));
     switch (c.position_rule) {
       case PositionRule::list:
@@ -83,6 +86,26 @@ class FieldDraw {
         c.position_from = integer();
         c.position_to = integer();
     }
+  }
+
+  /// With later calls, of which each keeps some fields of the one before.
+  Case any_sequence() {
+    Case c = any_case();
+    Case call = c;
+    for (auto n = below(4); n > 0; --n) {
+      const Case other = any_case();
+      if (coin()) call.data = other.data;
+      if (coin()) call.tokens = other.tokens;
+      if (coin()) call.inv_freq = other.inv_freq;
+      if (coin()) call.table_dtype = other.table_dtype;
+      if (coin()) call.tensors[0] = other.tensors[0];
+      if (coin()) positions_of(call);
+      call.seed = coin() ? call.seed + 1 : random_();
+      call.state = integer();
+      call.moved = coin();
+      c.calls.push_back(call);
+    }
+    return c;
   }
 
   Case any_case() {
@@ -113,8 +136,9 @@ class FieldDraw {
     c.callers = 1 + word(8);
     if (coin()) c.table_dtype = Dtype{word(6)};
     c.own_tables = coin();
+    c.table_apart = integer();
     c.attention_scale = number();
-    c.data = static_cast<DataPattern>(below(5));
+    c.data = static_cast<DataPattern>(below(14));
     c.seed = random_();
     c.shift = integer();
     c.fused = coin();
@@ -133,6 +157,7 @@ bool has_nan(const Case& c) {
     for (const double f : *list) found = found || std::isnan(f);
   for (const TensorCase& t : c.tensors)
     for (const double v : t.values) found = found || std::isnan(v);
+  for (const Case& call : c.calls) found = found || has_nan(call);
   return found;
 }
 
@@ -152,7 +177,7 @@ bool one_line(const std::string& text) {
 TEST(CaseText, RoundTripsEveryField) {
   FieldDraw draw(1);
   for (int n = 0; n < 3'000; ++n) {
-    const Case c = draw.any_case();
+    const Case c = draw.any_sequence();
     const std::string line = to_text(c);
     ASSERT_TRUE(one_line(line)) << line;
     const Case back = case_from_text(line);
@@ -233,6 +258,29 @@ TEST(CaseText, KnownLineMeansWhatItMeant) {
   EXPECT_TRUE(case_from_text("") == Case{});
 }
 
+TEST(CaseText, ACallHasWhatTheCallBeforeItHadAndItsChanges) {
+  const Case c = case_from_text(
+      "positions=from:5:1 inv_freq=1 seed=0x7 calls=5 call.2.position_from=6 call.3.data=zeros "
+      "call.3.seed=0x9 call.4.inv_freq= call.4.state=1 call.4.q.heads=3 call.4.positions=8");
+  ASSERT_EQ(c.calls.size(), 4u);
+  EXPECT_EQ(c.calls[0].position_from, 6);
+  EXPECT_EQ(c.calls[0].seed, 8u);
+  EXPECT_EQ(c.calls[1].position_from, 6) << "what a call changes stays";
+  EXPECT_EQ(c.calls[1].data, DataPattern::zeros);
+  EXPECT_EQ(c.calls[1].seed, 9u);
+  EXPECT_EQ(c.calls[2].inv_freq, std::vector<double>{});
+  EXPECT_EQ(c.calls[2].tensors[0].heads, 3);
+  EXPECT_EQ(c.calls[3].positions, std::vector<std::int64_t>{8});
+  EXPECT_EQ(c.calls[3].seed, 11u);
+  EXPECT_EQ(to_text(c),
+            "inv_freq=1 seed=0x7 positions=from:5:1 q.heads=1 calls=5 call.2.position_from=6 "
+            "call.3.data=zeros call.4.inv_freq= call.4.state=1 call.4.positions=8 "
+            "call.4.q.heads=3");
+  EXPECT_EQ(case_from_text("call.3.data=zeros").calls.size(), 2u) << "the last one that is named";
+  EXPECT_TRUE(case_from_text("calls=1").calls.empty());
+  EXPECT_EQ(case_from_text("calls=1000").calls.size(), 999u);
+}
+
 TEST(CaseText, WhatCannotBeReadIsNamed) {
   const std::pair<const char*, const char*> bad[] = {
       {"speed=3", "unknown word 'speed'"},
@@ -266,6 +314,19 @@ TEST(CaseText, WhatCannotBeReadIsNamed) {
       {"positions=1,x", "positions=x is not an integer"},
       {"plugin=a%2", "plugin=a%2 is not"},
       {"plugin=a%zz", "plugin=a%zz is not"},
+      {"calls=1001", "calls=1001 is not 1 to 1000"},
+      {"calls=0", "calls=0 is not 1 to 1000"},
+      {"calls=2 call.3.data=zeros", "call 3 is not there: calls=2"},
+      {"call.1.data=zeros", "'call.1.data' names no call"},
+      {"call.1001.data=zeros", "'call.1001.data' names no call"},
+      {"call.x.data=zeros", "'call.x.data' names no call"},
+      {"call.2=zeros", "'call.2' names no call"},
+      {"call.2.speed=1", "unknown word 'call.2.speed'"},
+      {"call.2.calls=2", "unknown word 'call.2.calls'"},
+      {"call.2.data=zeros call.2.data=zeros", "'call.2.data' is given twice"},
+      {"call.2.tokens=", "call.2.tokens= is not an integer"},
+      {"positions=3 call.2.position_from=1", "is not for a call after positions=from"},
+      {"position_from=1", "unknown word 'position_from'"},
   };
   for (const auto& [line, part] : bad) {
     const std::string message = refusal(line);
@@ -273,6 +334,9 @@ TEST(CaseText, WhatCannotBeReadIsNamed) {
     EXPECT_TRUE(one_line(message)) << line;
   }
   EXPECT_NE(refusal(std::string(2 << 20, 'x')).find("1 MiB"), std::string::npos);
+  std::string values = "q.values=1";
+  for (int i = 0; i < 2'000; ++i) values += ",1";
+  EXPECT_NE(refusal(values + " calls=1000").find("a million listed values"), std::string::npos);
 }
 
 // Any bytes give a case or BadCase, and nothing else.
@@ -281,7 +345,7 @@ TEST(CaseText, DamagedLinesParseOrAreRefused) {
   int parsed = 0, refused = 0;
   std::string line;
   for (int n = 0; n < 20'000; ++n) {
-    if (n % 10 == 0) line = to_text(draw.any_case());
+    if (n % 10 == 0) line = to_text(n % 20 == 0 ? draw.any_sequence() : draw.any_case());
     std::string damaged = line;
     for (auto edits = 1 + draw.below(3); edits > 0 && !damaged.empty(); --edits) {
       const std::size_t at = draw.below(damaged.size());

@@ -125,9 +125,10 @@ inline void round_sizes(Case& c, const Form& form) {
   for (TensorCase& t : c.tensors) round(t.heads, form.head_step);
 }
 
-/// The case in this form, and packed otherwise. A plain form changes nothing.
+/// The case in this form, and packed otherwise, with its later calls. A plain form changes nothing.
 inline Case in_form(Case c, const Form& form) {
   if (form == Form{}) return c;
+  for (Case& call : c.calls) call = in_form(call, form);
   if (form.has_layout()) lay_plainly(c);
   round_sizes(c, form);
   if (!form.has_layout()) return c;

@@ -343,10 +343,10 @@ std::int64_t out_index(const rope_problem& p, std::uint32_t tensor, std::int64_t
 Rotation given_rotation(const Problem& p, Oracle& oracle, std::uint32_t tensor,
                         std::int64_t position, std::int64_t i) {
   // The shift is towards 0, so the extreme positions of int32 stay inside int32.
-  const std::int64_t apart = 1000 * static_cast<std::int64_t>(tensor);
   const bool table = p.asked.angle_source == ROPE_ANGLES_TABLE;
-  const bool own = p.source.own_tables && table;
-  const std::int64_t at = !own ? position : position - (position >= 0 ? apart : -apart);
+  const std::int64_t own = p.source.own_tables ? 1000 * static_cast<std::int64_t>(tensor) : 0;
+  const std::int64_t apart = table ? own + p.source.table_apart : 0;
+  const std::int64_t at = position - (position >= 0 ? apart : -apart);
   Rotation r = oracle.at(p.inv_freq[static_cast<std::size_t>(i)], at);
   if (p.source.own_sin && table && tensor > 0) r.im = -r.im;  // negated angle: the same cos
   return r;

@@ -46,6 +46,12 @@ double element_value(const Case& c, const DataType& type, std::uint64_t head_has
     }
     case DataPattern::zero_heads:
       return head_hash % 2 == 0 ? 0 : unit_value(bits, mantissa);
+    case DataPattern::zeros:
+      return 0;
+    case DataPattern::small:
+      return unit_value(bits, mantissa) * 0x1p-10;
+    case DataPattern::large:
+      return unit_value(bits, mantissa) * 0x1p10;
     case DataPattern::unit:
       return unit_value(bits, mantissa);
   }

@@ -183,7 +183,11 @@ CallResult hold_to_flags(Subject& subject, const Problem& problem, CallResult re
     return refusal;
   const std::optional<Case> other = in_other_form(problem.source);
   if (!other) return refusal;
-  const CallResult answer = ask(subject, make_question(*other));
+  Problem question = make_question(*other);  // about the calls that this problem is for
+  question.asked.min_position = problem.asked.min_position;
+  question.asked.max_position = problem.asked.max_position;
+  question.asked.table_rows = problem.asked.table_rows;
+  const CallResult answer = ask(subject, question);
   // Neither answer says that the other form is accepted.
   if (answer.kind == CallResult::Kind::unsupported || answer.kind == CallResult::Kind::skipped)
     return refusal;

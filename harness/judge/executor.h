@@ -62,6 +62,8 @@ struct Call {
   /// at_end.
   std::function<std::uint64_t(std::size_t)> lead = nullptr;
   protocol::Growth growth = protocol::as_in_header;  ///< of the structs that the kernel is shown
+  /// Bytes for which buffer i has pages at least, so that buffers of other sizes lie where it does.
+  std::vector<std::size_t> room = {};
 };
 
 /// Makes the call. Writes the result, stray writes and unwritten elements to `execution`, and the

@@ -94,7 +94,8 @@ std::vector<Placed> place_buffers(const Problem& problem, const Call& call, bool
     Placed p;
     p.offset = next;
     if (call.lead) p.lead = call.lead(places.size());
-    p.pages_bytes = whole_pages(p.lead + b.content.size());
+    const std::size_t room = places.size() < call.room.size() ? call.room[places.size()] : 0;
+    p.pages_bytes = whole_pages(p.lead + std::max(b.content.size(), room));
     const std::uint64_t alignment = align_64 ? 64 : static_cast<std::uint64_t>(b.element_bytes());
     if (call.at_end && !call.lead)
       p.lead = (p.pages_bytes - b.content.size()) / alignment * alignment;

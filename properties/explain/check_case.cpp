@@ -1,6 +1,7 @@
 #include "properties/explain/check_case.h"
 
 #include <new>
+#include <string>
 
 #include "base/system/memory_limits.h"
 
@@ -18,6 +19,8 @@ Finding skipped(const std::string& reason) {
 }  // namespace
 
 Finding check_case(const Property& property, Subject& subject, const Case& c) {
+  if (!c.calls.empty() && property.add_calls == nullptr)
+    throw BadCase("calls: the property " + std::string(property.name) + " has no sequences");
   try {
     return property.check(subject, c);
   } catch (const NoMemory& e) {

@@ -24,10 +24,12 @@ bool fails_like(const Finding& f, const Finding& first) {
   return f.kind == first.kind && !f.holds() && !vacuous;
 }
 
+// Of all calls.
 std::int64_t elements(const Case& c) {
-  std::int64_t heads = 0;
+  std::int64_t heads = 0, later = 0;
   for (const TensorCase& t : c.tensors) heads += t.heads * t.head_dim;
-  return c.batch * c.tokens * heads;
+  for (const Case& call : c.calls) later += elements(call);
+  return c.batch * c.tokens * heads + later;
 }
 
 bool rotates(const Case& c) {
@@ -56,13 +58,16 @@ class Search {
     best_ = {failing, first_, false, failing, first_.margin};
     for (bool changed = true; changed && !tired();) {
       const Case before = best_.smallest;
+      take_calls_out();
       for (const CaseSource source : step_sources())
-        while (take_any(source(best_.smallest))) {
+        while (take_any(in_every_call(source, best_.smallest))) {
         }
       make_sizes_small();
       make_strides_small();
       make_positions_small();
       take_any(basis_vectors(best_.smallest));
+      while (take_any(with_equal_fields(best_.smallest))) {
+      }
       changed = !(best_.smallest == before);
     }
     return best_;
@@ -72,6 +77,14 @@ class Search {
   bool tired() const {
     const int most = fresh_each_ || first_.kind == Finding::Kind::crash ? most_crashes : most_tries;
     return tries_ >= most || hangs_ >= most_hangs || Clock::now() - start_ > most_time;
+  }
+
+  // Takes calls out of a sequence: half of them, a quarter, and at last one at a time.
+  void take_calls_out() {
+    const auto count = [&] { return best_.smallest.calls.size() + 1; };
+    for (std::size_t part = count() / 2; part > 0; part /= 2)
+      for (std::size_t at = 0; at + part <= count() && part < count();)
+        if (!take(without_calls(best_.smallest, at, part))) at += part;
   }
 
   bool take_any(const std::vector<Case>& cases) {
@@ -109,6 +122,16 @@ class Search {
     }
   }
 
+  // Gives each call of a sequence the number.
+  void minimize_in_each(std::int64_t least, std::int64_t now,
+                        const std::function<Case(const Case&, std::int64_t)>& with) {
+    minimize(least, now, [&](std::int64_t n) {
+      Case out = with(best_.smallest, n);
+      for (Case& call : out.calls) call = with(call, n);
+      return out;
+    });
+  }
+
   // Finds the smallest number from `least` up that still fails, by powers of two and halving.
   void minimize(std::int64_t least, std::int64_t now,
                 const std::function<Case(std::int64_t)>& with) {
@@ -129,28 +152,30 @@ class Search {
 
   void make_sizes_small() {
     const auto& c = best_.smallest;
-    minimize(1, c.batch, [&](std::int64_t n) { return part_of(c, 0, n, 0, c.tokens); });
-    minimize(1, c.tokens, [&](std::int64_t n) { return part_of(c, 0, c.batch, 0, n); });
+    minimize_in_each(1, c.batch, [](const Case& of, std::int64_t n) {
+      return part_of(of, 0, std::min(n, of.batch), 0, of.tokens);
+    });
+    minimize_in_each(1, c.tokens, [](const Case& of, std::int64_t n) {
+      return part_of(of, 0, of.batch, 0, std::min(n, of.tokens));
+    });
     std::int64_t heads = 1;
     for (const TensorCase& t : c.tensors) heads = std::max(heads, t.heads);
-    minimize(1, heads, [&](std::int64_t n) { return with_heads(c, n); });
-    minimize(1, c.rotary_dim / 2, [&](std::int64_t n) { return with_pairs(c, n); });
+    minimize_in_each(1, heads, with_heads);
+    minimize_in_each(1, c.rotary_dim / 2, with_pairs);
     for (std::size_t i = 0; i < c.tensors.size(); ++i) {
       const auto sized = [&, i](std::int64_t TensorCase::*field) {
-        return [&, i, field](std::int64_t n) {
-          Case out = c;
+        return [i, field](Case out, std::int64_t n) {
           drop_values(out);
           out.tensors[i].*field = n;
           return out;
         };
       };
       const bool rotated = c.tensors[i].rotate;
-      minimize(0, c.tensors[i].rotary_offset, sized(&TensorCase::rotary_offset));
-      minimize(rotated ? c.rotary_dim + c.tensors[i].rotary_offset : 1, c.tensors[i].head_dim,
-               sized(&TensorCase::head_dim));
+      minimize_in_each(0, c.tensors[i].rotary_offset, sized(&TensorCase::rotary_offset));
+      minimize_in_each(rotated ? c.rotary_dim + c.tensors[i].rotary_offset : 1,
+                       c.tensors[i].head_dim, sized(&TensorCase::head_dim));
     }
-    minimize(0, c.shift, [&](std::int64_t n) {
-      Case out = c;
+    minimize_in_each(0, c.shift, [](Case out, std::int64_t n) {
       out.shift = n;
       return out;
     });
@@ -161,8 +186,7 @@ class Search {
     for (std::size_t i = 0; i < best_.smallest.tensors.size(); ++i)
       for (Strides TensorCase::*side : {&TensorCase::in, &TensorCase::out})
         for (std::int64_t Strides::*axis : {&Strides::batch, &Strides::token, &Strides::head})
-          minimize(0, best_.smallest.tensors[i].*side.*axis, [&](std::int64_t n) {
-            Case out = best_.smallest;
+          minimize_in_each(0, best_.smallest.tensors[i].*side.*axis, [&](Case out, std::int64_t n) {
             TensorCase& t = out.tensors[i];
             t.*side.*axis = n;
             if (t.in_place) t.in = t.out = t.*side;
@@ -173,6 +197,7 @@ class Search {
   // Tries all positions from 0 on, then each position alone. A negative position keeps its sign if
   // the positive one does not fail.
   void make_positions_small() {
+    if (!best_.smallest.calls.empty()) return make_positions_of_calls_small();
     Case counted = best_.smallest;
     counted.position_rule = PositionRule::consecutive;
     counted.positions.clear();
@@ -193,6 +218,22 @@ class Search {
       if (p < 0) take(at(i, -p));
       const std::int64_t now = best_.smallest.positions[i], sign = now < 0 ? -1 : 1;
       minimize(0, sign * now, [&](std::int64_t n) { return at(i, sign * n); });
+    }
+  }
+
+  // All positions as much lower as one, then the first position of each call alone.
+  void make_positions_of_calls_small() {
+    const auto lowest = [&] { return lowest_position(best_.smallest); };
+    for (std::int64_t by = lowest(); by > 0; by = std::min(by / 2, lowest()))
+      take(lowered(best_.smallest, by));
+    const auto call = [](Case& c, std::size_t k) -> Case& { return k == 0 ? c : c.calls[k - 1]; };
+    for (std::size_t k = 0; k <= best_.smallest.calls.size() && !tired(); ++k) {
+      const std::int64_t now = call(best_.smallest, k).position_from, sign = now < 0 ? -1 : 1;
+      minimize(0, sign * now, [&](std::int64_t n) {
+        Case out = best_.smallest;
+        call(out, k).position_from = sign * n;
+        return out;
+      });
     }
   }
 

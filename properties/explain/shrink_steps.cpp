@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <sstream>
+#include <string>
+#include <utility>
 
 #include "harness/cases/layouts.h"
 
@@ -36,10 +39,19 @@ bool overlaps(const Case& c, const TensorCase& t, const Strides& s) {
 std::int64_t largest_position(const Case& c) {
   std::int64_t largest = 0;
   for (const std::int64_t p : positions_of(c)) largest = std::max({largest, p, -p});
+  for (const Case& call : c.calls) largest = std::max(largest, largest_position(call));
   return largest;
 }
 
+std::int64_t lowest_position(const Case& c) {
+  const std::vector<std::int64_t> positions = positions_of(c);
+  std::int64_t lowest = *std::min_element(positions.begin(), positions.end());
+  for (const Case& call : c.calls) lowest = std::min(lowest, lowest_position(call));
+  return lowest;
+}
+
 bool inputs_overlap(const Case& c) {
+  if (std::any_of(c.calls.begin(), c.calls.end(), inputs_overlap)) return true;
   return std::any_of(c.tensors.begin(), c.tensors.end(),
                      [&](const TensorCase& t) { return !c.fused && overlaps(c, t, t.in); });
 }
@@ -91,7 +103,8 @@ Case with_pairs(const Case& c, std::int64_t pairs) {
 std::vector<Case> basis_vectors(const Case& c) {
   constexpr std::int64_t few = 8;
   std::vector<Case> out;
-  if (c.tensors.size() != 1 || !c.tensors[0].values.empty() || c.data != DataPattern::unit)
+  if (c.tensors.size() != 1 || !c.tensors[0].values.empty() || c.data != DataPattern::unit ||
+      !c.calls.empty())
     return out;
   const std::int64_t count = c.batch * c.tokens * c.tensors[0].heads * c.tensors[0].head_dim;
   for (std::int64_t i = 0; i < count && count <= few; ++i) {
@@ -105,7 +118,8 @@ std::vector<Case> basis_vectors(const Case& c) {
 // Lists few positions explicitly. They are easier to read, and each can be made smaller.
 Case with_listed_positions(const Case& c) {
   constexpr std::int64_t few = 32;
-  if (c.position_rule == PositionRule::list || c.batch * c.tokens > few) return c;
+  if (c.position_rule == PositionRule::list || c.batch * c.tokens > few || !c.calls.empty())
+    return c;
   Case listed = c;
   listed.positions = positions_of(c);
   listed.position_rule = PositionRule::list;
@@ -281,6 +295,55 @@ constexpr CaseSource sources[] = {
 };
 
 }  // namespace
+
+Case without_calls(const Case& c, std::size_t at, std::size_t count) {
+  std::vector<Case> calls = c.calls;
+  calls.insert(calls.begin(), c);
+  const auto from = calls.begin() + static_cast<std::ptrdiff_t>(at);
+  calls.erase(from, from + static_cast<std::ptrdiff_t>(count));
+  Case out = calls.front();
+  out.calls.assign(calls.begin() + 1, calls.end());
+  return out;
+}
+
+Case lowered(const Case& c, std::int64_t by) {
+  Case out = c;
+  in_each_call(out, [&](Case& call) {
+    call.position_from -= by;
+    call.position_to -= by;
+    for (std::int64_t& position : call.positions) position -= by;
+  });
+  return out;
+}
+
+std::vector<Case> with_equal_fields(const Case& c) {
+  constexpr std::size_t few = 64;  // each of the new sequences has as many calls
+  std::vector<Case> out;
+  if (c.calls.empty() || c.calls.size() > few) return out;
+  std::istringstream in(to_text(c));
+  const std::vector<std::string> words{std::istream_iterator<std::string>(in), {}};
+  for (std::size_t dropped = 0; dropped < words.size(); ++dropped) {
+    if (!words[dropped].starts_with("call.")) continue;
+    std::string line;
+    for (std::size_t i = 0; i < words.size(); ++i)
+      if (i != dropped) line += words[i] + " ";
+    try {
+      out.push_back(case_from_text(line));
+    } catch (const BadCase&) {  // another word needs this one
+    }
+  }
+  return out;
+}
+
+std::vector<Case> in_every_call(CaseSource source, const Case& c) {
+  std::vector<Case> out = source(c);
+  for (std::size_t k = 0; k < c.calls.size(); ++k) {
+    std::vector<Case> theirs = source(c.calls[k]);
+    out.resize(std::min(out.size(), theirs.size()));
+    for (std::size_t i = 0; i < out.size(); ++i) out[i].calls[k] = std::move(theirs[i]);
+  }
+  return out;
+}
 
 std::vector<CaseSource> step_sources() {
   return {std::begin(sources), std::end(sources)};

@@ -21,9 +21,18 @@ harness::Case with_pairs(const harness::Case& c, std::int64_t pairs);
 harness::Case with_listed_positions(const harness::Case& c);
 std::vector<harness::Case> basis_vectors(const harness::Case& c);
 
+/// Sequences without `count` calls from call `at` on; with positions lower by as much; and with a
+/// call that differs in one field less from the call before.
+harness::Case without_calls(const harness::Case& c, std::size_t at, std::size_t count);
+std::int64_t lowest_position(const harness::Case& c);
+harness::Case lowered(const harness::Case& c, std::int64_t by);
+std::vector<harness::Case> with_equal_fields(const harness::Case& c);
+
 using CaseSource = std::vector<harness::Case> (*)(const harness::Case&);
 /// The sources of steps, big steps first.
 std::vector<CaseSource> step_sources();
+/// The steps of a source, each taken in every call of the sequence.
+std::vector<harness::Case> in_every_call(CaseSource source, const harness::Case& c);
 
 /// Every single step that shrinking may take from this case, for tests.
 std::vector<harness::Case> smaller_cases(const harness::Case& c);

@@ -49,7 +49,7 @@ VerdictRow failure(const std::string& kernel, const std::string& property) {
 }
 
 std::string words_of(Case c) {
-  c.kernel = c.plugin = "";
+  in_each_call(c, [](Case& call) { call.kernel = call.plugin = ""; });
   return to_text(c);
 }
 
@@ -72,6 +72,12 @@ INSTANTIATE_TEST_SUITE_P(
               "property=position_sweep contract=exact positions=70001 q.heads=1 q.values=1,0"},
         Known{"mutant_position_clamped_exact", "agreement",
               "property=agreement contract=exact positions=4096 q.heads=1 q.values=1,0"},
+        Known{"mutant_position_of_call_6_table", "history",
+              "property=history positions=from:0:1 q.heads=1 calls=7 call.7.position_from=1"},
+        Known{"mutant_grown_once_table", "history",
+              "property=history positions=from:0:1 q.heads=1 calls=4 call.4.position_from=4097"},
+        Known{"mutant_row_kept_by_address_table", "history",
+              "property=history positions=from:0:1 q.heads=1 calls=2 call.2.table_apart=3"},
         Known{"mutant_room_for_128_pairs_table", "agreement",
               "property=agreement rotary_dim=258 positions=1 q.heads=1 q.head_dim=258"},
         Known{"mutant_row_zero_for_all_table", "agreement",

@@ -103,6 +103,73 @@ KernelInfo grown_once_info() {
 }
 const RegisteredKernel grown_once{grown_once_info()};
 
+// A state whose first call held zeros alone only copies ever after: what that call measured is kept
+// as the scale of all.
+bool holds_zeros(const rope_problem& p, const rope_operands& o) {
+  bool zeros = p.tensor[0].rotate != 0;
+  for_each_token(p, o, [&](const Token& token) {
+    for (std::int64_t h = 0; h < p.tensor[0].heads && zeros; ++h) {
+      const float* const row =
+          in_row(p, o, 0, token.batch, token.index, h) + p.tensor[0].rotary_offset;
+      zeros = std::all_of(row, row + p.rotary_dim, [](float x) { return x == 0; });
+    }
+  });
+  return zeros;
+}
+KernelInfo first_of_zeros_info() {
+  KernelInfo info = with_state<Counted>("mutant_scale_of_zeros_table");
+  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
+    Counted& seen = *static_cast<Counted*>(state);
+    if (seen.calls++ == 0 && holds_zeros(*p, *o)) seen.tables = p;
+    rope_problem as_is = *p;
+    if (seen.tables != nullptr) for_each_tensor(as_is, [](rope_tensor& t) { t.rotate = 0; });
+    return apply<Correct>(&as_is, o, nullptr);
+  };
+  return info;
+}
+const RegisteredKernel first_of_zeros{first_of_zeros_info()};
+
+// Keeps the table's row while its address and the position stay.
+struct KeptRow {
+  const void* at = nullptr;
+  std::int32_t position = 0;
+  std::vector<float> cos, sin;
+};
+KernelInfo kept_row_info() {
+  KernelInfo info = with_state<KeptRow>("mutant_row_kept_by_address_table");
+  info.prepare = [](const rope_problem* p, void** state) -> std::int32_t {
+    auto* kept = new KeptRow;
+    kept->cos.resize(static_cast<std::size_t>(p->rotary_dim / 2));
+    kept->sin = kept->cos;
+    *state = kept;
+    return ROPE_OK;
+  };
+  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
+    KeptRow& kept = *static_cast<KeptRow*>(state);
+    if (!has_one_position(*p, *o) || p->table_rows_by != ROPE_ROW_BY_POSITION ||
+        p->tensor_count > 1 || o->tensor[0].cos == nullptr)
+      return turned(p, o, false);
+    const std::int32_t position = *static_cast<const std::int32_t*>(o->positions);
+    const auto row = p->table_rows == 1 ? 0 : position * p->table_row_stride;
+    if (kept.at != o->tensor[0].cos || kept.position != position) {
+      std::copy_n(static_cast<const float*>(o->tensor[0].cos) + row, kept.cos.size(),
+                  kept.cos.begin());
+      std::copy_n(static_cast<const float*>(o->tensor[0].sin) + row, kept.sin.size(),
+                  kept.sin.begin());
+    }
+    kept.at = o->tensor[0].cos;
+    kept.position = position;
+    rope_problem one_row = *p;
+    one_row.table_rows = 1;
+    rope_operands given = *o;
+    given.tensor[0].cos = kept.cos.data();
+    given.tensor[0].sin = kept.sin.data();
+    return apply<Correct>(&one_row, &given, nullptr);
+  };
+  return info;
+}
+const RegisteredKernel kept_row{kept_row_info()};
+
 // Correct outputs, and a misdeed in every hundredth call on a state.
 template <void (*misdeed)()>
 KernelInfo on_hundredth_call(const char* name) {

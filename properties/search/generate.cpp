@@ -224,6 +224,7 @@ Case generate_case(const Offer& offer, const Property& property, const Choices& 
   if (property.shape != nullptr) property.shape(c, offer);
   choose_frequencies(c, k);
   choose_layout(c, offer, k);
+  if (property.add_calls != nullptr) property.add_calls(c, offer);
   return c;
 }
 

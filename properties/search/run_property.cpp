@@ -199,7 +199,7 @@ PropertyRun run_property(Subject& subject, const Property& property, const Offer
   }
   const std::vector<Case> fixed =
       property.fixed_cases == nullptr ? std::vector<Case>{} : property.fixed_cases(offer, profile);
-  const bool generates = property.shape != nullptr;
+  const bool generates = property.shape != nullptr || property.add_calls != nullptr;
   if (!runner.failing()) runner.run.planned += std::ssize(fixed) + (generates ? limits.cases : 0);
   const bool fixed_hold = !runner.failing() && runner.all_hold(fixed);
   if (generates && fixed_hold) run_generated(runner, property, offer, limits);

@@ -2,7 +2,7 @@
 // problems that differ in one thing or in nothing. Their calls alternate, with both placements'
 // inputs, at old and new addresses. One state is released and prepared again while the other is in
 // use. One call is repeated past the 65,536th. At last each has a state while the other has none.
-// And one state makes sequences of calls at equal addresses with new contents (sequences.h).
+// And sequences of calls, of one state and of several, change what a call is given (sequences.h).
 //
 // Bound: the first call with each input at each place is held to the bound of agreement. A later
 // call with the same input, placed alike, must give the same bits as the first. This needs no
@@ -12,7 +12,7 @@
 // only if the kernel is right on it in a fresh process. Otherwise the error belongs to that form.
 //
 // Kills by itself: third_call, on_call_65536, one_state, second_state, release_drops
-// Kills by itself: cache_by_first, position_of_call_6, grown_once
+// Kills by itself: cache_by_first, position_of_call_6, grown_once, scale_of_zeros, row_kept_by
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -247,7 +247,7 @@ bool fails_alone(Subject& subject, const Case& c) {
 }
 
 Finding check(Subject& subject, const Case& c) {
-  if (c.shift <= last_sequence) return check_sequence(subject, c);
+  if (!c.calls.empty()) return check_sequence(subject, c);
   const auto which = static_cast<std::size_t>(std::max<std::int64_t>(c.shift, 0));
   Case other = with_positions(c, [](std::int64_t p) { return p; });
   differences[which % std::size(differences)].apply(other);
@@ -318,6 +318,7 @@ const Registered history({
     .order = 250,
     .claim = "a call gives what it gave before, whatever came between",
     .judged_by_oracle = true,
+    .add_calls = draw_calls,
     .fixed_cases = fixed_cases,
     .check = check,
 });

@@ -3,102 +3,117 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <limits>
 #include <utility>
 
 namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-/// The positions of all calls, which have one token a row of the batch.
-struct Sequence {
-  const char* what;
-  std::vector<std::int64_t> positions;
+static_assert(most_states == protocol::most_states);
+
+std::vector<Case> calls_of(const Case& c) {
+  std::vector<Case> calls{c};
+  calls[0].calls.clear();
+  calls.insert(calls.end(), c.calls.begin(), c.calls.end());
+  return calls;
+}
+
+// What the calls of a state have in common.
+struct StateOfCalls {
+  std::size_t first = 0, last = 0;  ///< calls
+  std::int64_t low = std::numeric_limits<std::int64_t>::max(),
+               high = std::numeric_limits<std::int64_t>::min();
+  std::int64_t count = 0;
 };
 
-std::vector<std::int64_t> steps(std::int64_t from, std::int64_t count) {
-  std::vector<std::int64_t> out;
-  for (std::int64_t i = 0; i < count; ++i) out.push_back(from + i);
-  return out;
-}
+class Sequence {
+ public:
+  Sequence(Subject& subject, const Case& c) : subject_(subject), calls_(calls_of(c)) {
+    for (std::size_t k = 0; k < calls_.size(); ++k) {
+      StateOfCalls& state = state_of(k);
+      if (state.count++ == 0) state.first = k;
+      state.last = k;
+      const std::vector<std::int64_t> positions = positions_of(calls_[k]);
+      const auto [low, high] = std::minmax_element(positions.begin(), positions.end());
+      state.low = std::min(state.low, *low);
+      state.high = std::max(state.high, *high);
+    }
+    for (const StateOfCalls& state : states_)
+      if (state.count > 0 && state.count < std::ssize(calls_)) take_room(problem_of(state.first));
+  }
 
-// Beyond what tables and caches usually hold at first: 8,192, and 32,768 as 16 bits begin anew.
-const std::vector<Sequence>& sequences() {
-  static const std::vector<Sequence> all{
-      {"one step on in each call", steps(5, 20)},
-      {"small positions, then large ones", {3, 4, 5, 6, 7, 8, 9001, 9002, 4, 40000, 40001, 3}},
-      {"large positions, then small ones", {40001, 40000, 9001, 9002, 3, 4, 5, 6, 7, 40001, 2}},
-      {"one position", {17, 17, 17, 17, 17, 17, 17, 17, 17, 17, 18, 17, 17}}};
-  return all;
-}
+  Finding run() {
+    Finding worst;
+    for (std::size_t k = 0; k < calls_.size(); ++k) {
+      const StateOfCalls& state = state_of(k);
+      Finding f = judge(k);
+      f.where += fmt::format("{}call {} of {}", f.where.empty() ? "" : ", ", k + 1, calls_.size());
+      if (state.count < std::ssize(calls_))
+        f.where += fmt::format(", of state {}", calls_[k].state);
+      if (f.kind != Finding::Kind::measured) return f;
+      f.compared += worst.compared;
+      if (worst.compared == 0 || !(f.margin <= worst.margin))
+        worst = std::move(f);
+      else
+        worst.compared = f.compared;
+      if (!(worst.margin <= 1)) break;
+    }
+    return worst;
+  }
 
-std::size_t number_of(const Case& c) {
-  return static_cast<std::size_t>(last_sequence - c.shift) % sequences().size();
-}
+ private:
+  StateOfCalls& state_of(std::size_t k) {
+    return states_[static_cast<std::size_t>(calls_[k].state)];
+  }
 
-// Call k. All have the sizes of the largest, and contents of their own.
-Problem call_of(const Subject& subject, const Case& c, const Sequence& sequence, std::size_t k) {
-  const auto [low, high] =
-      std::minmax_element(sequence.positions.begin(), sequence.positions.end());
-  Case each = c;
-  each.seed += k;
-  each.position_rule = PositionRule::list;
-  each.positions.assign(static_cast<std::size_t>(c.batch), sequence.positions[k]);
-  if (c.contract == ROPE_CONTRACT_TABLE && c.rows_by == ROPE_ROW_BY_POSITION)
-    each.table_spare_rows = *high - sequence.positions[k];  // so all tables have as many rows
-  Problem problem = make_problem(each, subject.oracle, SecondPositions::none);
-  problem.asked.min_position = *low;
-  problem.asked.max_position = *high;
-  return problem;
-}
+  Problem problem_of(std::size_t k) {
+    Case call = calls_[k];
+    const StateOfCalls& state = state_of(k);
+    if (call.contract == ROPE_CONTRACT_TABLE && call.rows_by == ROPE_ROW_BY_POSITION) {
+      const std::vector<std::int64_t> positions = positions_of(call);
+      call.table_spare_rows += state.high - *std::max_element(positions.begin(), positions.end());
+    }
+    Problem problem = make_problem(call, subject_.oracle, SecondPositions::none);
+    problem.asked.min_position = state.low;
+    problem.asked.max_position = state.high;
+    return problem;
+  }
+
+  void take_room(const Problem& problem) {
+    room_.resize(std::max(room_.size(), problem.buffers.size()));
+    for (std::size_t i = 0; i < problem.buffers.size(); ++i)
+      room_[i] = std::max(room_[i], problem.buffers[i].content.size());
+  }
+
+  Finding judge(std::size_t k) {
+    const Case& c = calls_[k];
+    const StateOfCalls& state = state_of(k);
+    const Problem problem = problem_of(k);
+    Call call{protocol::step_apply, 0, !c.moved, static_cast<std::uint32_t>(c.state)};
+    call.room = room_;
+    if (k == state.first) call.steps |= protocol::step_supports | protocol::step_prepare;
+    if (k == state.last) call.steps |= protocol::step_release;
+    Execution made;
+    made.outputs.resize(1);
+    perform(subject_, problem, call, made, made.outputs[0]);
+    Finding f = failure_of(made);
+    return f.kind == Finding::Kind::measured
+               ? compare_with_truth(subject_, problem, made, RowSample::of(c))
+               : f;
+  }
+
+  Subject& subject_;
+  std::vector<Case> calls_;
+  StateOfCalls states_[protocol::most_states];
+  std::vector<std::size_t> room_;  ///< of each buffer; empty if all calls have equal sizes
+};
 
 }  // namespace
 
-std::vector<Case> sequence_cases(const Offer& offer, const std::string& property) {
-  std::vector<Case> cases;
-  Case c = offer.base;
-  c.property = property;
-  if (c.tokens != 1 && !offer.tokens) return cases;
-  c.tokens = 1;
-  for (std::size_t i = 0; i < sequences().size(); ++i) {
-    c.shift = last_sequence - static_cast<std::int64_t>(i);
-    c.batch = 1;
-    if (offer.base.batch == 1 || offer.batch) cases.push_back(c);
-    if (i == 0) cases.push_back(widened(c, offer));
-  }
-  return cases;
-}
-
 Finding check_sequence(Subject& subject, const Case& c) {
-  const Sequence& sequence = sequences()[number_of(c)];
-  Case fitting = c;
-  fitting.tokens = 1;
-  Finding worst;
-  for (std::size_t k = 0; k < sequence.positions.size(); ++k) {
-    const Problem problem = call_of(subject, fitting, sequence, k);
-    const bool last = k + 1 == sequence.positions.size();
-    Call call{protocol::step_apply, 0, true, 1};
-    if (k == 0) call.steps |= protocol::step_supports | protocol::step_prepare;
-    if (last) call.steps |= protocol::step_release;
-    Execution made;
-    perform(subject, problem, call, made, made.outputs[0]);
-    Finding f = failure_of(made);
-    if (f.kind != Finding::Kind::measured) {
-      if (f.ran()) f.where = fmt::format("call {} of its state ({})", k + 1, sequence.what);
-      return f;
-    }
-    made.outputs[1] = made.outputs[0];
-    f = compare_with_truth(subject, problem, made);
-    f.compared += worst.compared;
-    if (worst.compared == 0 || !(f.margin <= worst.margin)) {
-      f.where += fmt::format(", call {} of its state ({})", k + 1, sequence.what);
-      worst = std::move(f);
-    } else {
-      worst.compared = f.compared;
-    }
-    if (!(worst.margin <= 1)) break;
-  }
-  return worst;
+  validate(c);
+  return Sequence(subject, c).run();
 }
 
 }  // namespace ropewalk::properties

@@ -1,5 +1,6 @@
-// Sequences of calls of one state, at equal addresses with new contents, as a decode loop makes
-// them.
+// Sequences of calls as a kernel's life has them: a decode loop, a prefill and then a decode, two
+// states in turn. Later calls have other contents, positions, tables, sizes or layouts, at equal
+// addresses or at others.
 #pragma once
 #include <vector>
 
@@ -9,11 +10,16 @@
 
 namespace ropewalk::properties {
 
-/// The cases of a property that makes sequences. `shift` tells which: last_sequence or less.
-inline constexpr std::int64_t last_sequence = -2;
+/// The sequences that every run makes, of 16 calls or more.
 std::vector<harness::Case> sequence_cases(const harness::Offer& offer, const std::string& property);
 
-/// Makes the calls of the case's sequence. Each is held to the bound of agreement.
+/// Makes a case the first call of a sequence of 8 to 16, drawn by its seed.
+void draw_calls(harness::Case& c, const harness::Offer& offer);
+
+/// Makes the calls of a sequence. The positions of a state's problem span all its calls, its table
+/// has the rows that any of them needs, and each buffer has the pages of the largest. A state is
+/// prepared by its first call and released by its last. Each call is held to the bound of
+/// agreement, in full or, if it is large, at the tokens of RowSample.
 harness::Finding check_sequence(harness::Subject& subject, const harness::Case& c);
 
 }  // namespace ropewalk::properties

@@ -1,0 +1,68 @@
+// The fields of a case and of its tensors, with their words in a replay line.
+#pragma once
+#include "harness/cases/case.h"
+#include "harness/cases/names.h"
+
+namespace ropewalk::harness {
+
+inline constexpr Words<14> pattern_words{"unit",       "wide",    "basis",     "decay", "tiny",
+                                         "huge",       "special", "subnormal", "edge",  "span",
+                                         "zero_heads", "zeros",   "small",     "large"};
+inline constexpr Words<3> before_words{"nothing", "other_contents", "other_state"};
+
+/// Calls `visit(name, field, words...)` once for each field of a case, with its word in a replay
+/// line.
+template <class C, class Visit>
+void visit_fields(C& c, Visit&& visit) {
+  visit("kernel", c.kernel);
+  visit("plugin", c.plugin);
+  visit("property", c.property);
+  visit("contract", c.contract, contract_words);
+  visit("op", c.operation, operation_words);
+  visit("pairing", c.pairing, pairing_words);
+  visit("dtype", c.dtype, dtype_words);
+  visit("batch", c.batch);
+  visit("tokens", c.tokens);
+  visit("rotary_dim", c.rotary_dim);
+  visit("rope_theta", c.rope_theta);
+  visit("scaling", c.scaling);
+  visit("scaling_values", c.scaling_values);
+  visit("inv_freq", c.inv_freq);
+  visit("position_dtype", c.position_dtype, dtype_words);
+  visit("positions_null", c.positions_null);
+  visit("position_batch_stride", c.position_batch_stride);
+  visit("position_token_stride", c.position_token_stride);
+  visit("rows_by", c.rows_by, rows_by_words);
+  visit("table_spare_rows", c.table_spare_rows);
+  visit("table_row_stride", c.table_row_stride);
+  visit("table_dtype", c.table_dtype, dtype_words);
+  visit("own_tables", c.own_tables);
+  visit("own_sin", c.own_sin);
+  visit("table_apart", c.table_apart);
+  visit("attention_scale", c.attention_scale);
+  visit("data", c.data, pattern_words);
+  visit("seed", c.seed);
+  visit("shift", c.shift);
+  visit("before", c.before, before_words);
+  visit("callers", c.callers);
+  visit("fused", c.fused);
+  visit("state", c.state);
+  visit("moved", c.moved);
+}
+
+template <class T, class Visit>
+void visit_tensor_fields(T& t, Visit&& visit) {
+  visit("heads", t.heads);
+  visit("head_dim", t.head_dim);
+  visit("dtype", t.dtype, dtype_words);
+  visit("offset", t.rotary_offset);
+  visit("rotate", t.rotate);
+  visit("in_place", t.in_place);
+  visit("in", t.in);
+  visit("out", t.out);
+  visit("in_at", t.in_at);
+  visit("out_at", t.out_at);
+  visit("values", t.values);
+}
+
+}  // namespace ropewalk::harness

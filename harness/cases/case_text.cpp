@@ -1,0 +1,365 @@
+// Reads and writes the words of a replay line.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "base/text_file.h"
+#include "harness/cases/case_fields.h"
+#include "harness/cases/names.h"
+
+namespace ropewalk::harness {
+namespace {
+
+// ---- writing
+
+// A path may hold any bytes. All but plain characters become %XX, so a line has no spaces or
+// quotes.
+std::string show(const std::string& v) {
+  std::string out;
+  for (const char c : v) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view("_./+-").find(c) != std::string_view::npos;
+    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+std::string show(bool v) {
+  return v ? "1" : "0";
+}
+std::string show(std::int64_t v) {
+  return fmt::format("{}", v);
+}
+std::string show(std::uint64_t v) {
+  return fmt::format("{:#x}", v);
+}
+std::string show(double v) {
+  constexpr double plain = 1e6;  // up to here whole numbers are exact in decimal too, and shorter
+  if (v == std::trunc(v) && std::abs(v) <= plain && !(v == 0 && std::signbit(v)))
+    return fmt::format("{}", static_cast<std::int64_t>(v));
+  return fmt::format("{:a}", v);
+}
+std::string show(const Strides& s) {
+  return fmt::format("{},{},{}", s.batch, s.token, s.head);
+}
+template <class T>
+std::string show(const std::vector<T>& list) {
+  std::string out;
+  for (const T& v : list) out += (out.empty() ? "" : ",") + show(v);
+  return out;
+}
+template <class E, std::size_t N>
+std::string show(E value, const Words<N>& words) {
+  return std::string(word_of(words, static_cast<std::int64_t>(value)));
+}
+
+// Empty: the field is left out of the line.
+template <class E, std::size_t N>
+std::string show(const std::optional<E>& value, const Words<N>& words) {
+  return value ? show(*value, words) : "";
+}
+
+std::string show_positions(const Case& c) {
+  switch (c.position_rule) {
+    case PositionRule::list:
+      return show(c.positions);
+    case PositionRule::random:
+      return fmt::format("random:{}:{}", c.position_from, c.position_to);
+    case PositionRule::consecutive:
+      return fmt::format("from:{}:{}", c.position_from, c.position_step);
+  }
+  __builtin_unreachable();
+}
+
+// ---- reading
+
+[[noreturn]] void bad_value(std::string_view name, std::string_view text, std::string_view wanted) {
+  throw BadCase(fmt::format("replay line: {}={} is not {}", name, shown(text), wanted));
+}
+
+std::int64_t read_integer(std::string_view name, std::string_view text) {
+  std::int64_t v = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
+  if (error != std::errc{} || end != text.data() + text.size())
+    bad_value(name, text, "an integer that fits 64 bits");
+  return v;
+}
+
+double read_double(std::string_view name, std::string_view text) {
+  const std::string copy(text);
+  char* end = nullptr;
+  const double v = std::strtod(copy.c_str(), &end);  // accepts hex floats, inf and nan
+  if (copy.empty() || end != copy.c_str() + copy.size()) bad_value(name, text, "a number");
+  return v;
+}
+
+// An empty list or a surplus comma gives an item that is no number, and `read` refuses it.
+template <class Read>
+void for_each_item(std::string_view text, Read&& read) {
+  for (;;) {
+    const auto comma = text.find(',');
+    read(text.substr(0, comma));
+    if (comma == std::string_view::npos) return;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+struct FieldReader {
+  std::string_view name, text;
+  bool may_be_empty;  // a list, or what may be absent
+  void operator()(std::string& v) const {
+    v.clear();
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      unsigned byte = 0;
+      const char* digits = text.data() + i + 1;
+      if (text[i] != '%') {
+        v += text[i];
+      } else if (i + 2 < text.size() &&
+                 std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2) {
+        v += static_cast<char>(byte);
+        i += 2;
+      } else {
+        bad_value(name, text, "a text with %XX for special characters");
+      }
+    }
+  }
+  void operator()(bool& v) const {
+    if (text != "0" && text != "1") bad_value(name, text, "0 or 1");
+    v = text == "1";
+  }
+  void operator()(std::int64_t& v) const { v = read_integer(name, text); }
+  void operator()(std::uint64_t& v) const {
+    const bool hex = text.starts_with("0x");
+    const auto digits = hex ? text.substr(2) : text;
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), v, hex ? 16 : 10);
+    if (error != std::errc{} || end != digits.data() + digits.size())
+      bad_value(name, text, "an unsigned integer");
+  }
+  void operator()(double& v) const { v = read_double(name, text); }
+  void operator()(std::vector<double>& v) const {
+    v.clear();
+    if (text.empty() && may_be_empty) return;
+    for_each_item(text, [&](std::string_view item) { v.push_back(read_double(name, item)); });
+  }
+  void operator()(Strides& s) const {
+    std::vector<std::int64_t> v;
+    for_each_item(text, [&](std::string_view item) { v.push_back(read_integer(name, item)); });
+    if (v.size() != 3) bad_value(name, text, "three strides: batch,token,head");
+    s = {v[0], v[1], v[2]};
+  }
+  template <class E, std::size_t N>
+  void operator()(E& v, const Words<N>& words) const {
+    const auto found = std::find(words.begin(), words.end(), text);
+    if (found == words.end()) {
+      std::string known;
+      for (const auto& w : words) known += (known.empty() ? "" : ", ") + std::string(w);
+      bad_value(name, text, "one of " + known);
+    }
+    v = static_cast<E>(found - words.begin());
+  }
+  template <class E, std::size_t N>
+  void operator()(std::optional<E>& v, const Words<N>& words) const {
+    v.reset();
+    if (!text.empty() || !may_be_empty) (*this)(v.emplace(), words);
+  }
+};
+
+void read_positions(Case& c, std::string_view text) {
+  c.positions.clear();
+  c.position_from = c.position_to = 0;
+  c.position_step = 1;
+  const auto parts = [&](std::string_view rest) {
+    const auto colon = rest.find(':');
+    if (colon == std::string_view::npos) bad_value("positions", text, "WORD:A:B");
+    return std::pair{read_integer("positions", rest.substr(0, colon)),
+                     read_integer("positions", rest.substr(colon + 1))};
+  };
+  if (text.starts_with("from:")) {
+    c.position_rule = PositionRule::consecutive;
+    std::tie(c.position_from, c.position_step) = parts(text.substr(5));
+  } else if (text.starts_with("random:")) {
+    c.position_rule = PositionRule::random;
+    std::tie(c.position_from, c.position_to) = parts(text.substr(7));
+  } else {
+    c.position_rule = PositionRule::list;
+    if (text.empty()) return;  // an empty list is no case, as validate() reports
+    for_each_item(text, [&](std::string_view item) {
+      c.positions.push_back(read_integer("positions", item));
+    });
+  }
+}
+
+// Returns 0 for "q.heads". Makes the tensor when it is first named. -1: the word is not a tensor's.
+int tensor_of(Case& c, std::string_view& name) {
+  for (std::size_t i = 0; i < tensor_words.size(); ++i) {
+    const std::string prefix = std::string(tensor_words[i]) + ".";
+    if (!name.starts_with(prefix)) continue;
+    name.remove_prefix(prefix.size());
+    if (c.tensors.size() <= i) c.tensors.resize(i + 1);
+    return static_cast<int>(i);
+  }
+  return -1;
+}
+
+// Of a call, a list may be empty, and position_from alone may change.
+void read_word(Case& c, std::string_view whole_name, std::string_view name, std::string_view text,
+               bool of_call) {
+  if (name == "positions") return read_positions(c, text);
+  bool known = of_call && name == "position_from";
+  if (known) c.position_from = read_integer(whole_name, text);
+  if (known && c.position_rule != PositionRule::consecutive)
+    bad_value(whole_name, text, "for a call after positions=from:A:STEP");
+  const auto read = [&](std::string_view field, auto& value, const auto&... words) {
+    if (field != name) return;
+    known = true;
+    FieldReader{whole_name, text, of_call}(value, words...);
+  };
+  const int tensor = tensor_of(c, name);
+  if (tensor >= 0)
+    visit_tensor_fields(c.tensors[static_cast<std::size_t>(tensor)], read);
+  else
+    visit_fields(c, read);
+  if (!known)
+    throw BadCase("replay line: unknown word '" + shown(whole_name) +
+                  "' (docs/replay.md lists them)");
+}
+
+struct Word {
+  std::string_view whole_name, name, text;
+};
+
+Word split(std::string_view word) {
+  const auto equals = word.find('=');
+  if (equals == std::string_view::npos)
+    throw BadCase("replay line: '" + shown(word) + "' is not of the form name=value");
+  return {word.substr(0, equals), word.substr(0, equals), word.substr(equals + 1)};
+}
+
+// Takes "call.3." off a word and returns 3. 0: the word is of the first call.
+std::int64_t call_of(Word& word) {
+  constexpr std::string_view prefix = "call.";
+  if (!word.name.starts_with(prefix)) return 0;
+  const auto dot = word.name.find('.', prefix.size());
+  const std::string_view number = word.name.substr(prefix.size(), dot - prefix.size());
+  std::int64_t call = 0;
+  const char* const end = number.data() + number.size();
+  if (dot == std::string_view::npos || std::from_chars(number.data(), end, call).ptr != end ||
+      call < 2 || call > most_calls)
+    throw BadCase(fmt::format("replay line: '{}' names no call: call.2. to call.{}.",
+                              shown(word.whole_name), most_calls));
+  word.name.remove_prefix(dot + 1);
+  return call;
+}
+
+// Makes the later calls, each from the one before, with a seed one larger.
+void read_calls(Case& c, std::int64_t count,
+                const std::map<std::int64_t, std::vector<Word>>& words) {
+  constexpr std::size_t most_listed = 1 << 20;
+  std::size_t listed = c.positions.size() + c.inv_freq.size();
+  for (const TensorCase& t : c.tensors) listed += t.values.size();
+  if (listed * static_cast<std::size_t>(count) > most_listed)
+    throw BadCase("replay line: the calls have more than a million listed values");
+  Case call = c;
+  for (std::int64_t k = 2; k <= count; ++k) {
+    ++call.seed;
+    if (const auto changes = words.find(k); changes != words.end())
+      for (const Word& word : changes->second)
+        read_word(call, word.whole_name, word.name, word.text, true);
+    c.calls.push_back(call);
+  }
+}
+
+// Calls visit(word, value) for all words of a call.
+template <class Visit>
+void for_each_word(const Case& c, Visit&& visit) {
+  visit_fields(c, [&](std::string_view name, const auto& v, const auto&... words) {
+    visit(std::string(name), show(v, words...));
+  });
+  visit("positions", show_positions(c));
+  for (std::size_t i = 0; i < c.tensors.size(); ++i)
+    visit_tensor_fields(c.tensors[i],
+                        [&](std::string_view name, const auto& v, const auto&... words) {
+                          visit(fmt::format("{}.{}", tensor_words[i], name), show(v, words...));
+                        });
+}
+
+std::map<std::string, std::string> words_of(const Case& c) {
+  std::map<std::string, std::string> words;
+  for_each_word(c, [&](const std::string& name, const std::string& text) { words[name] = text; });
+  return words;
+}
+
+// How a call differs from the one before.
+std::string changes_of(const Case& before, const Case& call, std::size_t number) {
+  std::map<std::string, std::string> known = words_of(before);
+  known["seed"] = show(before.seed + 1);
+  const bool only_from = before.position_rule == PositionRule::consecutive &&
+                         call.position_rule == PositionRule::consecutive &&
+                         before.position_step == call.position_step;
+  std::string out;
+  for_each_word(call, [&](const std::string& name, const std::string& text) {
+    if (const auto found = known.find(name); found != known.end() && found->second == text) return;
+    const bool from = name == "positions" && only_from;
+    out += fmt::format(" call.{}.{}={}", number, from ? "position_from" : name,
+                       from ? show(call.position_from) : text);
+  });
+  return out;
+}
+
+}  // namespace
+
+std::string to_text(const Case& c) {
+  static const auto defaults = [] {
+    Case all;
+    all.tensors.resize(ROPE_MAX_TENSORS);
+    return words_of(all);
+  }();
+  std::string out;
+  for_each_word(c, [&](const std::string& name, const std::string& text) {
+    if (text == defaults.at(name) && name != "positions" && !name.ends_with(".heads")) return;
+    out += fmt::format("{}{}={}", out.empty() ? "" : " ", name, text);
+  });
+  if (!c.calls.empty()) out += fmt::format(" calls={}", c.calls.size() + 1);
+  for (std::size_t i = 0; i < c.calls.size(); ++i)
+    out += changes_of(i == 0 ? c : c.calls[i - 1], c.calls[i], i + 2);
+  return out;
+}
+
+Case case_from_text(const std::string& text) {
+  constexpr std::size_t longest = 1 << 20;
+  if (text.size() > longest) throw BadCase("replay line: longer than 1 MiB");
+  Case c;
+  std::istringstream in(text);
+  std::set<std::string> seen;
+  std::map<std::int64_t, std::vector<Word>> of_calls;
+  std::int64_t calls = 0, last_named = 1;
+  std::vector<std::string> all;
+  for (std::string word; in >> word;) all.push_back(word);
+  for (const std::string& each : all) {
+    Word word = split(each);
+    if (!seen.insert(std::string(word.name)).second)
+      throw BadCase("replay line: '" + shown(word.name) + "' is given twice");
+    if (word.name == "calls") {
+      calls = read_integer(word.name, word.text);
+      if (calls < 1 || calls > most_calls)
+        bad_value(word.name, word.text, fmt::format("1 to {}", most_calls));
+    } else if (const std::int64_t call = call_of(word); call > 0) {
+      last_named = std::max(last_named, call);
+      of_calls[call].push_back(word);
+    } else {
+      read_word(c, word.whole_name, word.name, word.text, false);
+    }
+  }
+  if (calls > 0 && last_named > calls)
+    throw BadCase(fmt::format("replay line: call {} is not there: calls={}", last_named, calls));
+  read_calls(c, std::max(calls, last_named), of_calls);
+  return c;
+}
+
+}  // namespace ropewalk::harness

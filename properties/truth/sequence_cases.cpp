@@ -1,0 +1,194 @@
+// The sequences that a run makes: those that every run makes, and drawn ones.
+#include <algorithm>
+#include <iterator>
+
+#include "harness/cases/data.h"
+#include "harness/cases/layouts.h"
+#include "properties/truth/sequences.h"
+
+namespace ropewalk::properties {
+using namespace harness;
+namespace {
+
+constexpr std::size_t usual_calls = 16;
+
+// Adds a call like the one before, with new contents one position on.
+Case& add_call(Case& c) {
+  Case next = c.calls.empty() ? c : c.calls.back();
+  next.calls.clear();
+  ++next.seed;
+  ++next.position_from;
+  return c.calls.emplace_back(std::move(next));
+}
+
+template <class Change>
+Case sequence(Case c, std::size_t count, Change&& change) {
+  change(c, 0);
+  for (std::size_t k = 1; k < count; ++k) change(add_call(c), k);
+  return c;
+}
+
+Case at_positions(const Case& c, const std::vector<std::int64_t>& positions) {
+  return sequence(c, positions.size(),
+                  [&](Case& call, std::size_t k) { call.position_from = positions[k]; });
+}
+
+// Beyond what tables and caches usually hold at first: 8,192, and 32,768 as 16 bits begin anew.
+void add_decode_loops(std::vector<Case>& cases, const Case& c, const Offer& offer) {
+  Case step = c;
+  step.position_from = 5;
+  for (const Case& each : {step, widened(step, offer)})
+    cases.push_back(sequence(each, 20, [](Case&, std::size_t) {}));
+  cases.push_back(at_positions(c, {3, 4, 5, 6, 7, 8, 9001, 9002, 4, 40000, 40001, 3, 4, 5, 6, 7}));
+  cases.push_back(
+      at_positions(c, {40001, 40000, 9001, 9002, 3, 4, 5, 6, 7, 40001, 2, 3, 4, 5, 6, 7}));
+  cases.push_back(
+      at_positions(c, {17, 17, 17, 17, 17, 17, 17, 17, 17, 17, 18, 17, 17, 17, 17, 17}));
+  constexpr std::int64_t last = (std::int64_t{1} << 31) - 100;
+  if (offer.negative_positions)
+    cases.push_back(at_positions(
+        c, {1, -1, 2, -2, 3, last, -last, 70000, -70000, 4, -4, last - 1, 5, -5, 6, -6}));
+}
+
+void add_contents(std::vector<Case>& cases, const Case& c) {
+  constexpr DataPattern patterns[] = {DataPattern::zeros, DataPattern::unit,  DataPattern::small,
+                                      DataPattern::large, DataPattern::zeros, DataPattern::large,
+                                      DataPattern::unit,  DataPattern::small};
+  cases.push_back(sequence(c, usual_calls, [&](Case& call, std::size_t k) {
+    call.data = patterns[k % std::size(patterns)];
+  }));
+  if (c.contract != ROPE_CONTRACT_TABLE) return;
+  constexpr std::int64_t apart[] = {0, 0, 0, 5, 5, 9, 0, 3};
+  cases.push_back(sequence(c, usual_calls, [&](Case& call, std::size_t k) {
+    call.position_from = 17;
+    call.table_apart = apart[k % std::size(apart)];
+  }));
+}
+
+// The buffers of all states begin at equal addresses.
+template <class Differ>
+Case of_states(const Case& c, const std::vector<std::int64_t>& states, Differ&& differ) {
+  return sequence(c, states.size(), [&](Case& call, std::size_t k) {
+    const std::int64_t at = call.position_from;
+    const std::uint64_t seed = call.seed;
+    call = c;
+    call.position_from = at;
+    call.seed = seed;
+    call.state = states[k];
+    call.moved = true;
+    differ(call, states[k]);
+  });
+}
+
+void add_sizes(std::vector<Case>& cases, const Case& c, const Offer& offer) {
+  if (offer.tokens) {  // a prefill, then a decode, twice
+    Case prefill = c;
+    prefill.position_from = 0;
+    cases.push_back(of_states(prefill, {0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1},
+                              [](Case& call, std::int64_t state) {
+                                call.tokens = state == 0 ? 12 : 1;
+                                if (state == 1) call.position_from += 11;
+                              }));
+  }
+  const auto size = [&](Case& call, std::int64_t state) {
+    constexpr std::int64_t tokens[] = {1, 3, 33, 9}, heads[] = {0, 1, 0, 4}, batch[] = {1, 1, 1, 2};
+    if (offer.tokens) call.tokens = tokens[state];
+    if (offer.batch) call.batch = batch[state];
+    for (TensorCase& t : call.tensors)
+      if (offer.many_heads) t.heads += heads[state];
+  };
+  cases.push_back(of_states(c, {0, 0, 1, 1, 3, 3, 2, 2, 0, 1, 3, 2, 0, 1, 3, 2}, size));
+  cases.push_back(of_states(c, {2, 2, 3, 3, 1, 1, 0, 0, 2, 3, 1, 0, 2, 0, 2, 0}, size));
+}
+
+void add_forms(std::vector<Case>& cases, const Case& c, const Offer& offer) {
+  const std::vector<std::int64_t> in_turn{0, 1, 0, 1, 0, 0, 1, 1, 0, 0, 0, 1, 1, 1, 0, 1};
+  if (offer.transpose)
+    cases.push_back(of_states(c, in_turn, [](Case& call, std::int64_t state) {
+      if (state == 1) call.operation = reversed(call.operation);
+    }));
+  if (offer.padded && offer.tokens)
+    cases.push_back(of_states(c, in_turn, [&](Case& call, std::int64_t state) {
+      call.tokens = 3;
+      for (TensorCase& t : call.tensors)
+        if (state == 1) t.in = t.out = padded_strides(call, t, 5);
+    }));
+  cases.push_back(sequence(c, usual_calls, [](Case& call, std::size_t k) {
+    call.moved = k % 4 >= 2;  // two calls at each of two places
+  }));
+}
+
+// The drawn change of one call.
+void change(Case& call, const Offer& offer, std::uint64_t bits) {
+  constexpr DataPattern patterns[] = {DataPattern::zeros, DataPattern::small, DataPattern::large,
+                                      DataPattern::unit};
+  const bool table = call.contract == ROPE_CONTRACT_TABLE;
+  const bool by_position = table && call.rows_by == ROPE_ROW_BY_POSITION;
+  const auto drawn = static_cast<std::int64_t>(bits >> 8);
+  switch (bits % 8) {
+    case 0:
+    case 1:
+      call.data = patterns[drawn % 4];
+      // 1,000 times the largest drawn scale is no number of f16
+      if (call.data == DataPattern::large && !has_wide_range(call.dtype))
+        call.data = DataPattern::unit;
+      break;
+    case 2:
+      if (table) call.table_apart = drawn % 7;
+      break;
+    case 3:
+      call.moved = !call.moved;
+      break;
+    case 4:  // near or far
+      call.position_from = drawn % (by_position || drawn % 2 == 0 ? 2048 : 1 << 30);
+      if (offer.negative_positions && drawn % 4 == 0) call.position_from = -call.position_from;
+      if (call.position_rule == PositionRule::random)
+        call.position_to = call.position_from + 1 + drawn % 100;
+      break;
+    default:
+      break;  // one step on
+  }
+}
+
+// The problem of a second state: backward, longer, or equal.
+Case of_other_state(Case c, const Offer& offer, std::uint64_t bits) {
+  c.state = 1;
+  Case plain = c;
+  lay_plainly(plain);
+  if (offer.transpose && bits % 3 == 0) c.operation = reversed(c.operation);
+  if (offer.tokens && bits % 3 == 1 && plain == c && c.position_rule != PositionRule::list)
+    c.tokens += 1 + static_cast<std::int64_t>(bits >> 8 & 7);
+  return c;
+}
+
+}  // namespace
+
+std::vector<Case> sequence_cases(const Offer& offer, const std::string& property) {
+  Case c = offer.base;
+  c.property = property;
+  c.position_from = 5;
+  if (offer.tokens) c.tokens = 1;
+  if (offer.batch) c.batch = 1;
+  std::vector<Case> cases;
+  add_decode_loops(cases, c, offer);
+  add_contents(cases, c);
+  add_sizes(cases, c, offer);
+  add_forms(cases, c, offer);
+  return cases;
+}
+
+void draw_calls(Case& c, const Offer& offer) {
+  c.shift = 0;
+  Case last[] = {c, of_other_state(c, offer, hash(c.seed, 0x57a7e))};
+  const std::uint64_t count = 8 + hash(c.seed, 0xca115) % 9;
+  for (std::uint64_t k = 1; k < count; ++k) {
+    const std::uint64_t bits = hash(c.seed, 0xca11, k);
+    Case& call = last[bits % 4 == 0 ? 1 : 0];
+    call.seed = c.seed + k;
+    if (call.position_rule == PositionRule::consecutive) ++call.position_from;
+    change(call, offer, bits >> 8);
+    c.calls.push_back(call);
+  }
+}
+
+}  // namespace ropewalk::properties
