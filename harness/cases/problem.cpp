@@ -233,12 +233,6 @@ void add_table(const Case& c, Problem& out, Oracle& oracle, std::uint32_t tensor
             by_token ? other_sin : first_sin);
 }
 
-// The index of a position in its buffer.
-std::int64_t position_index(const rope_problem& p, std::int64_t b, std::int64_t t) {
-  return plus(p.batch > 1 ? times(b, p.position_batch_stride) : 0,
-              p.tokens > 1 ? times(t, p.position_token_stride) : 0);
-}
-
 // Writes positions as a kernel reads them. Elements between them stay poison.
 void write_positions(const Case& c, const rope_problem& p,
                      const std::vector<std::int64_t>& positions, std::vector<std::byte>& content) {
@@ -338,6 +332,11 @@ std::int64_t out_index(const rope_problem& p, std::uint32_t tensor, std::int64_t
   const rope_tensor& s = p.tensor[tensor];
   return (p.batch > 1 ? b * s.out_batch_stride : 0) + (p.tokens > 1 ? t * s.out_token_stride : 0) +
          (s.heads > 1 ? h * s.out_head_stride : 0);
+}
+
+std::int64_t position_index(const rope_problem& p, std::int64_t b, std::int64_t t) {
+  return plus(p.batch > 1 ? times(b, p.position_batch_stride) : 0,
+              p.tokens > 1 ? times(t, p.position_token_stride) : 0);
 }
 
 Rotation given_rotation(const Problem& p, Oracle& oracle, std::uint32_t tensor,

@@ -89,6 +89,9 @@ std::int64_t in_index(const rope_problem& p, std::uint32_t tensor, std::int64_t 
 std::int64_t out_index(const rope_problem& p, std::uint32_t tensor, std::int64_t b, std::int64_t t,
                        std::int64_t h);
 
+/// Index of a token's position in its buffer. Throws BadCase on overflow.
+std::int64_t position_index(const rope_problem& p, std::int64_t b, std::int64_t t);
+
 /// The bytes of a buffer before the first placement (0) or the second (1).
 inline const std::vector<std::byte>& given(const Problem& p, int placement, int buffer) {
   const auto i = static_cast<std::size_t>(buffer);

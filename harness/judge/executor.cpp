@@ -1,13 +1,13 @@
 #include "harness/judge/executor.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 
 #include <cstring>
 #include <optional>
 
+#include "harness/cases/checked.h"
 #include "harness/cases/names.h"
+#include "harness/judge/far_rows.h"
 #include "harness/judge/placed_buffers.h"
 #include "harness/process/guarded_mapping.h"
 
@@ -115,54 +115,6 @@ CallResult ask(Subject& subject, const Problem& problem) {
                              named_regions(problem, room.places));
 }
 
-// True if the parent and its worker can map this many bytes, touched or not.
-bool addresses_for(std::uint64_t bytes) {
-  for (const auto which : {RLIMIT_AS, RLIMIT_FSIZE}) {
-    rlimit limit{};
-    if (getrlimit(which, &limit) != 0 || limit.rlim_cur < 2 * bytes) return false;
-  }
-  void* all =
-      mmap(nullptr, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (all == MAP_FAILED) return false;
-  munmap(all, 2 * bytes);
-  return true;
-}
-
-// Copies the problem with another stride along one axis, for inputs and outputs.
-Problem moved_apart(const Problem& problem, int axis, std::int64_t stride) {
-  Problem far = problem;
-  for (rope_tensor& t : far.asked.tensor) {
-    (axis == 0 ? t.in_batch_stride : axis == 1 ? t.in_token_stride : t.in_head_stride) = stride;
-    (axis == 0 ? t.out_batch_stride : axis == 1 ? t.out_token_stride : t.out_head_stride) = stride;
-  }
-  return far;
-}
-
-bool is_tensor(const Problem& problem, int buffer) {
-  return std::any_of(std::begin(problem.tensor), std::end(problem.tensor),
-                     [&](const TensorPlaces& t) { return t.in == buffer || t.out == buffer; });
-}
-
-// Calls visit(buffer, element in `one`, the same element in `other`, bytes) for every row of every
-// input and output.
-template <class Visit>
-void for_each_row_of(const Problem& one, const Problem& other, Visit&& visit) {
-  const rope_problem& p = one.asked;
-  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
-    for (std::int64_t b = 0; b < p.batch; ++b)
-      for (std::int64_t t = 0; t < p.tokens; ++t)
-        for (std::int64_t h = 0; h < p.tensor[i].heads; ++h) {
-          const TensorPlaces& at = one.tensor[i];
-          const Buffer& in = one.buffers[static_cast<std::size_t>(at.in)];
-          const auto bytes = static_cast<std::uint64_t>(p.tensor[i].head_dim * in.element_bytes());
-          visit(at.in, at.in_at + in_index(p, i, b, t, h),
-                at.in_at + in_index(other.asked, i, b, t, h), bytes);
-          if (at.out != at.in)
-            visit(at.out, at.out_at + out_index(p, i, b, t, h),
-                  at.out_at + out_index(other.asked, i, b, t, h), bytes);
-        }
-}
-
 // The same case with every tensor in place, or out of place. Empty if there is no such case, or if
 // the kernel may refuse its strides.
 std::optional<Case> in_other_form(Case c) {
@@ -243,59 +195,65 @@ void perform(Subject& subject, const Problem& problem, const Call& call, Executi
   }
 }
 
-void perform_far(Subject& subject, const Problem& problem, const Call& call, int axis,
-                 std::int64_t stride, Execution& execution, Outputs& outputs) {
+void perform_far(Subject& subject, const Problem& problem, const rope_problem& asked,
+                 const Call& call, Execution& execution, Outputs& outputs) {
   subject.worker.kernels();
-  const Problem far = moved_apart(problem, axis, stride);
-  std::vector<Placed> places = place_buffers(far, call, false, 0);
-  std::uint64_t end = 0;
-  const auto byte_of = [&](int buffer, std::int64_t element) {
-    const Buffer& b = problem.buffers[static_cast<std::size_t>(buffer)];
-    return static_cast<std::uint64_t>(element * b.element_bytes());
+  Problem far = problem;
+  far.asked = asked;
+  std::vector<Placed> places(problem.buffers.size());
+  const auto at = [&](auto& of, const Piece& piece) -> auto& {
+    return of[static_cast<std::size_t>(piece.buffer)];
   };
-  for_each_row_of(far, problem, [&](int buffer, std::int64_t at, std::int64_t, std::uint64_t row) {
-    Placed& p = places[static_cast<std::size_t>(buffer)];
-    p.lead = 0;
-    p.pages_bytes = std::max<std::uint64_t>(p.pages_bytes, whole_pages(byte_of(buffer, at) + row));
+  const auto byte_of = [&](const Piece& piece, std::int64_t element) {
+    return static_cast<std::uint64_t>(times(element, at(problem.buffers, piece).element_bytes()));
+  };
+  const auto for_each = [&](auto&& visit) {
+    for_each_piece(problem, asked, call.placement, visit);
+  };
+  for_each([&](const Piece& piece) {
+    std::uint64_t& pages = at(places, piece).pages_bytes;
+    pages = std::max<std::uint64_t>(pages, whole_pages(byte_of(piece, piece.far) + piece.bytes));
+    require(pages >> 63 == 0, "the case's sizes overflow 64 bits");
   });
-  for (Placed& p : places) {
-    p.offset = end;
-    end += p.pages_bytes;
-  }
   const Frequencies frequencies(problem);
-  if (!addresses_for(end + frequencies.pages_bytes)) {
+  auto end = static_cast<std::int64_t>(frequencies.pages_bytes);
+  for (Placed& p : places) {
+    p.offset = static_cast<std::uint64_t>(end);
+    end = plus(end, static_cast<std::int64_t>(p.pages_bytes));
+  }
+  if (!addresses_for(static_cast<std::uint64_t>(end))) {
     execution.result = {CallResult::Kind::skipped,
                         "this machine has no addresses for rows that are far apart"};
     return;
   }
-  std::byte* const memory = subject.worker.reserve_buffers(end + frequencies.pages_bytes);
-  frequencies.write(problem, memory + end);
+  std::byte* const memory = subject.worker.reserve_buffers(static_cast<std::uint64_t>(end));
+  frequencies.write(problem, memory);
   outputs.placement = call.placement;
   outputs.resize(problem.buffers.size());
-  for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
-    const auto& content = given(problem, call.placement, static_cast<int>(i));
-    if (!is_tensor(problem, static_cast<int>(i)))
-      write_buffer(problem.buffers[i], content, places[i], memory, poison_of(call.placement));
-    else if (problem.buffers[i].writable)
-      outputs[i] = content;  // poison, or the input if in place
-  }
-  const auto far_row = [&](int buffer, std::int64_t at) {
-    return memory + places[static_cast<std::size_t>(buffer)].offset + byte_of(buffer, at);
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i)
+    if (problem.buffers[i].writable)  // poison, or the input if in place
+      outputs[i] = given(problem, call.placement, static_cast<int>(i));
+  const auto far_bytes = [&](const Piece& piece) {
+    return memory + at(places, piece).offset + byte_of(piece, piece.far);
   };
-  for_each_row_of(
-      far, problem, [&](int buffer, std::int64_t at, std::int64_t near, std::uint64_t row) {
-        std::memcpy(far_row(buffer, at),
-                    given(problem, call.placement, buffer).data() + byte_of(buffer, near), row);
-      });
-  execution.result = subject.worker.call(subject.facts.index, describe(far, places, call, end),
+  for_each([&](const Piece& piece) {
+    const auto& content = given(problem, call.placement, piece.buffer);
+    std::memcpy(far_bytes(piece), content.data() + byte_of(piece, piece.near), piece.bytes);
+  });
+  for_each([&](const Piece& piece) {
+    const auto& content = given(problem, call.placement, piece.buffer);
+    const auto* const near = content.data() + byte_of(piece, piece.near);
+    require(std::memcmp(far_bytes(piece), near, piece.bytes) == 0,
+            "the strides put two positions or rows in the same place");
+  });
+  execution.result = subject.worker.call(subject.facts.index, describe(far, places, call, 0),
                                          call.steps, named_regions(problem, places));
   if (execution.result.kind != CallResult::Kind::ok) return;
-  for_each_row_of(
-      far, problem, [&](int buffer, std::int64_t at, std::int64_t near, std::uint64_t row) {
-        if (problem.buffers[static_cast<std::size_t>(buffer)].writable)
-          std::memcpy(outputs[static_cast<std::size_t>(buffer)].data() + byte_of(buffer, near),
-                      far_row(buffer, at), row);
-      });
+  for_each([&](const Piece& piece) {
+    if (at(problem.buffers, piece).writable)
+      std::memcpy(at(outputs, piece).data() + byte_of(piece, piece.near), far_bytes(piece),
+                  piece.bytes);
+  });
 }
 
 namespace {

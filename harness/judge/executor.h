@@ -71,11 +71,12 @@ struct Call {
 void perform(Subject& subject, const Problem& problem, const Call& call, Execution& execution,
              Outputs& outputs);
 
-/// Makes one call with the rows of every tensor far apart. Along one axis of [batch, tokens, heads]
-/// they are `stride` elements from each other. The memory between them is never touched. `outputs`
-/// are laid out like the problem, near. The result is skipped if the machine lacks the addresses.
-void perform_far(Subject& subject, const Problem& problem, const Call& call, int axis,
-                 std::int64_t stride, Execution& execution, Outputs& outputs);
+/// Makes one call of `asked`: the problem with other strides, and its table by position or by
+/// token. Memory that no row, table row or position lies in is never touched. `outputs` are laid
+/// out like the problem, near. The result is skipped if the machine lacks the addresses. Throws
+/// BadCase if the buffers have 2^63 bytes or more.
+void perform_far(Subject& subject, const Problem& problem, const rope_problem& asked,
+                 const Call& call, Execution& execution, Outputs& outputs);
 
 /// Lets `callers` threads, all at once, repeat one call on a prepared state. Each is wanted
 /// `rounds` times; if there are several callers, time may end it earlier. Pairs of callers get the

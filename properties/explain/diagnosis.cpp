@@ -23,6 +23,7 @@
 #include <set>
 #include <utility>
 
+#include "base/system/memory_limits.h"
 #include "harness/cases/data.h"
 #include "harness/cases/names.h"
 #include "harness/cases/poison.h"
@@ -320,6 +321,8 @@ Look look_at(Subject& subject) {
       if (failure_of(execution).kind != Finding::Kind::measured) return {};
       return scene_of(subject, std::move(problem), execution);
     } catch (const BadCase&) {  // a varied case may not allow these positions
+      return {};
+    } catch (const NoMemory&) {  // a case of far rows is larger when they lie near
       return {};
     }
   };

@@ -249,6 +249,39 @@ struct BytesIn32Bits : Correct {
 const RegisteredKernel bytes_in_32_bits =
     on_table<BytesIn32Bits>("mutant_byte_offsets_in_32_bits_table");
 
+// The same of table rows, and of positions. Seen by far_strides.
+struct TableIn32Bits : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    p.table_row_stride = OffsetsIn32Bits::cut(p.table_row_stride, p.table_rows);
+  }
+};
+const RegisteredKernel table_in_32_bits =
+    on_table<TableIn32Bits>("mutant_table_offset_in_32_bits_table");
+
+struct PositionsIn32Bits : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    p.position_batch_stride = OffsetsIn32Bits::cut(p.position_batch_stride, p.batch);
+    p.position_token_stride = OffsetsIn32Bits::cut(p.position_token_stride, p.tokens);
+  }
+};
+const RegisteredKernel positions_in_32_bits =
+    on_table<PositionsIn32Bits>("mutant_position_offset_in_32_bits_table");
+
+// Keeps a table's row as a number of f32, which holds no odd row beyond 2^24. Seen by far_strides.
+struct RowInF32 : Correct {
+  void locate(const rope_problem&, Token& token) override {
+    token.table_row = static_cast<std::int64_t>(static_cast<float>(token.table_row));
+  }
+};
+const RegisteredKernel row_in_f32 = on_table<RowInF32>("mutant_row_in_f32_table");
+
+// Packs the flat index of a pair into 22 bits. Seen by sizes, not in smoke.
+bool beyond_22_bits(const rope_problem& p) {
+  return p.tensor[0].heads * p.rotary_dim / 2 > 1 << 22;
+}
+const RegisteredKernel flat_index =
+    on_table<WrongWhen<beyond_22_bits>>("mutant_flat_index_of_22_bits_table");
+
 // ---- declared limits: correct kernels pass, and wrong kernels are still judged
 
 template <Condition accepts>

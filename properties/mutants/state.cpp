@@ -237,7 +237,7 @@ KernelInfo row_kept_info() {
   KernelInfo info = table_info<Correct>("mutant_gathered_rows_kept_table");
   info.prepare = [](const rope_problem* p, void** state) -> std::int32_t {
     auto* kept = new KeptRow;
-    if (p->table_rows > 1)
+    if (p->table_rows > 1 && p->table_row_stride < 1 << 20)
       kept->cos.resize(
           static_cast<std::size_t>((p->table_rows - 1) * p->table_row_stride + p->rotary_dim / 2));
     *state = kept;

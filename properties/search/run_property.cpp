@@ -38,6 +38,7 @@ class Runner {
     last_ = f;
     if (refused_) {
       if (run.executed == 0) run.worst = f;  // the reason why no case ran
+      if (f.kind == Finding::Kind::skipped) run.skipped = f.reason;
       return true;
     }
     ++run.executed;

@@ -82,8 +82,10 @@ void fill_verdict(VerdictRow& row, const PropertyRun& run, const std::string& ag
     row.reason =
         fmt::format("{} of {} cases compared nothing", run.executed - run.compared, run.executed);
   } else if (run.gave_up || run.executed < run.planned) {
-    row.verdict = Verdict::unsupported;
-    row.reason = fmt::format("only {} of {} cases were accepted", run.executed, run.planned);
+    const bool skipped = !run.skipped.empty();
+    row.verdict = skipped ? Verdict::skipped : Verdict::unsupported;
+    row.reason = fmt::format("only {} of {} cases {}", run.executed, run.planned,
+                             skipped ? "ran: " + run.skipped : "were accepted");
   } else {
     row.verdict = Verdict::pass;
   }

@@ -1,12 +1,17 @@
-// Far strides: rows may lie more than 2^31 elements apart, because offsets are 64-bit numbers.
-// Three rows lie along one axis, 2^30 + 64 elements from each other. So the third is 2^31 + 128
-// elements behind the first, which 32 bits cannot hold, in elements or in bytes. The memory between
-// them is never touched, so a case takes addresses and hardly any memory. Without the addresses the
-// case is SKIPPED.
+// Far strides: rows may lie more than 2^31 elements apart, because offsets are 64-bit numbers. The
+// case's shift is the axis:
+// 0 to 2  Rows of tensors in another batch row, token or head. Three lie 2^30 + 64 elements from
+//         each other. So the third is 2^31 + 128 elements behind the first, which 32 bits cannot
+//         hold, in elements or in bytes.
+// 3       Table rows and positions, with the strides of the case. Table rows 2^31 + 64 elements
+//         apart, positions that far apart, and rows beyond 2^18 and 2^24 of a packed table.
+// The memory between them is never touched, and only the used rows of a table are made. So a case
+// takes addresses and hardly any memory. Without the addresses the case is SKIPPED.
 //
 // Bound: that of agreement.
 //
-// Kills by itself: offsets_in_32, byte_offsets_in_32
+// Kills by itself: offsets_in_32, byte_offsets_in_32, table_offset_in_32, position_offset_in_32
+// Kills by itself: row_in_f32
 #include <vector>
 
 #include "properties/property.h"
@@ -16,35 +21,74 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-constexpr std::int64_t far_stride = (std::int64_t{1} << 30) + 64;
+constexpr std::int64_t rows_apart = (std::int64_t{1} << 30) + 64;
+constexpr std::int64_t entries_apart = (std::int64_t{1} << 31) + 64;
+constexpr std::int64_t axes = 4;
+
+// The case with packed positions, and with table rows for the used positions alone.
+Case near(Case c) {
+  c.position_batch_stride = c.position_token_stride = c.table_row_stride = contiguous;
+  c.table_spare_rows = 0;
+  if (c.contract == ROPE_CONTRACT_TABLE) c.rows_by = ROPE_ROW_BY_TOKEN;
+  return c;
+}
+
+// What the kernel is asked: the case's own problem, with rows of tensors moved apart.
+rope_problem far(const Case& c) {
+  rope_problem p = make_question(c).asked;
+  const std::int64_t axis = (c.shift % axes + axes) % axes;
+  for (rope_tensor& t : p.tensor) {
+    if (axis == 0) t.in_batch_stride = t.out_batch_stride = rows_apart;
+    if (axis == 1) t.in_token_stride = t.out_token_stride = rows_apart;
+    if (axis == 2) t.in_head_stride = t.out_head_stride = rows_apart;
+  }
+  return p;
+}
 
 Finding check(Subject& subject, const Case& c) {
-  const Problem problem = make_problem(c, subject.oracle);
-  const int axis = static_cast<int>(((c.shift % 3) + 3) % 3);
+  const Problem problem = make_problem(near(c), subject.oracle);
+  const rope_problem asked = far(c);
   Execution e;
   const Call first{protocol::step_supports | protocol::step_prepare | protocol::step_apply, 0,
                    false};
   const Call second{protocol::step_apply | protocol::step_release, 1, false};
-  perform_far(subject, problem, first, axis, far_stride, e, e.outputs[0]);
+  perform_far(subject, problem, asked, first, e, e.outputs[0]);
   if (e.result.kind == CallResult::Kind::ok)
-    perform_far(subject, problem, second, axis, far_stride, e, e.outputs[1]);
+    perform_far(subject, problem, asked, second, e, e.outputs[1]);
   const Finding failure = failure_of(e);
   return failure.kind == Finding::Kind::measured ? compare_with_truth(subject, problem, e)
                                                  : failure;
 }
 
-bool applies(const Offer& offer) {
+bool has_far_positions(const Offer& offer) {
+  return offer.strided_positions && offer.tokens && !offer.base.positions_null;
+}
+bool has_far_rows(const Offer& offer) {
   return offer.padded && (offer.batch || offer.tokens || offer.many_heads);
 }
+bool applies(const Offer& offer) {
+  return has_far_rows(offer) || has_far_positions(offer) || offer.padded_table;
+}
 
-std::vector<Case> fixed_cases(const Offer& offer, Profile) {
-  std::vector<Case> cases;
-  for (std::int64_t axis = 0; axis < 3; ++axis) {
-    Case c = offer.base;
-    c.property = "far_strides";
-    c.position_from = 3;
-    c.shift = axis;
+Case base_case(const Offer& offer, std::int64_t axis) {
+  Case c = offer.base;
+  c.property = "far_strides";
+  c.position_from = 3;
+  c.shift = axis;
+  return c;
+}
+
+// Other code paths: vectors, the backward pass, the second tensor.
+Case turned(Case c, const Offer& offer) {
+  if (offer.transpose) c.operation = Operation::transpose;
+  if (offer.two_tensors && c.tensors.size() == 1) c.tensors.push_back(c.tensors[0]);
+  return widened(c, offer);
+}
+
+void add_tensor_rows(std::vector<Case>& cases, const Offer& offer) {
+  for (std::int64_t axis = 0; axis < 3 && offer.padded; ++axis) {
     if (!(axis == 0 ? offer.batch : axis == 1 ? offer.tokens : offer.many_heads)) continue;
+    Case c = base_case(offer, axis);
     if (axis == 0) c.batch = 3;
     if (axis == 1) c.tokens = 3;
     for (TensorCase& t : c.tensors) {
@@ -52,18 +96,60 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
       t.in_place = offer.in_place && (axis == 1 || !offer.out_of_place);
     }
     cases.push_back(c);
-    // Other code paths: vectors, the backward pass, the second tensor.
-    if (offer.transpose) c.operation = Operation::transpose;
-    if (offer.two_tensors && c.tensors.size() == 1) c.tensors.push_back(c.tensors[0]);
-    cases.push_back(widened(c, offer));
+    cases.push_back(turned(c, offer));
   }
+}
+
+void add_table_rows(std::vector<Case>& cases, const Offer& offer) {
+  if (!offer.padded_table) return;
+  Case c = base_case(offer, 3);
+  c.position_from = 0;
+  c.tokens = 3;
+  c.table_row_stride = entries_apart;
+  cases.push_back(c);
+  if (offer.rows_by_token) c.rows_by = ROPE_ROW_BY_TOKEN;
+  cases.push_back(turned(c, offer));
+}
+
+// Tables of pairs alone, of up to 64 MiB in f32.
+void add_late_rows(std::vector<Case>& cases, const Offer& offer) {
+  if (offer.base.contract != ROPE_CONTRACT_TABLE || offer.base.rows_by == ROPE_ROW_BY_TOKEN) return;
+  Case c = base_case(offer, 3);
+  if (offer.tokens) c.tokens = 3;
+  c.position_step = 1 << 23;
+  c.position_from = (1 << 18) + 1 + (offer.tokens ? 0 : 2 * c.position_step);
+  if (offer.any_size) c.rotary_dim = 2;
+  cases.push_back(c);
+}
+
+void add_positions(std::vector<Case>& cases, const Offer& offer) {
+  if (!has_far_positions(offer)) return;
+  Case c = base_case(offer, 3);
+  c.tokens = 2;
+  if (offer.batch) c.batch = 2;
+  c.position_rule = PositionRule::list;
+  c.positions = {3, 5, 2, 7};
+  c.positions.resize(static_cast<std::size_t>(c.batch * c.tokens));
+  c.position_token_stride = c.position_batch_stride = entries_apart;
+  ++c.position_batch_stride;
+  cases.push_back(c);
+  if (offer.i64_positions) c.position_dtype = Dtype::i64;
+  cases.push_back(turned(c, offer));
+}
+
+std::vector<Case> fixed_cases(const Offer& offer, Profile) {
+  std::vector<Case> cases;
+  add_tensor_rows(cases, offer);
+  add_table_rows(cases, offer);
+  add_late_rows(cases, offer);
+  add_positions(cases, offer);
   return cases;
 }
 
 const Registered far_strides({
     .name = "far_strides",
     .order = 310,
-    .claim = "rows may lie more than 2^31 elements apart",
+    .claim = "rows of tensors and tables and positions may lie more than 2^31 elements apart",
     .judged_by_oracle = true,
     .applies = applies,
     .needs = "strides that leave gaps",

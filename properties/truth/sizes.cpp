@@ -137,6 +137,20 @@ void add_heads_and_rows(std::vector<Case>& cases, const Offer& offer, Profile pr
   cases.push_back(c);
 }
 
+// More than 2^22 pairs in one token: a flat index may have 22 bits. Heads have 3 pairs, if such are
+// supported, as a division by a power of two is exact in f32 as well.
+void add_flat_pairs(std::vector<Case>& cases, const Offer& offer, Profile profile) {
+  if (profile == Profile::smoke || !offer.many_heads) return;
+  Case c = base_case(offer);
+  if (offer.any_size) c.rotary_dim = 6;
+  for (TensorCase& t : c.tensors) {
+    if (offer.any_size) t.head_dim = 6;
+    t.heads = (1 << 22) / (c.rotary_dim / 2) + 3;
+  }
+  turn(c, offer, 2);
+  cases.push_back(c);
+}
+
 struct Width {
   std::int64_t head_dim, rotary_dim, offset;
 };
@@ -216,6 +230,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   add_tokens(cases, offer, profile);
   add_large(cases, offer, profile);
   add_heads_and_rows(cases, offer, profile);
+  add_flat_pairs(cases, offer, profile);
   add_widths(cases, offer);
   add_tensor_sets(cases, offer);
   if (cases.empty()) cases.push_back(base_case(offer));

@@ -89,6 +89,20 @@ TEST(BadInput, ReplayLines) {
       {"odd rotary_dim", replay("rotary_dim=7 q.head_dim=8"), "", {"rotary_dim", "even", "7"}},
       {"outputs that overlap", replay("tokens=2 q.heads=2 q.out=-1,2,1"), "", {"overlap"}},
       {"a table too large", replay("positions=2147483647"), "", {"2 GiB"}},
+      {"far rows that overflow",
+       "replay 'kernel=plain property=far_strides tokens=3 table_row_stride=4611686018427387904'",
+       "",
+       {"overflow 64 bits"}},
+      {"far positions that overflow",
+       "replay 'kernel=plain property=far_strides tokens=2 "
+       "position_token_stride=9223372036854775807'",
+       "",
+       {"overflow 64 bits"}},
+      {"far positions in one place",
+       "replay 'kernel=plain property=far_strides tokens=2 batch=2 positions=1,2,3,4 "
+       "position_token_stride=4294967296 position_batch_stride=4294967296'",
+       "",
+       {"same place"}},
       {"a plugin that is not there", replay("plugin=no/where.so"), "", {"no/where.so"}},
   });
 }

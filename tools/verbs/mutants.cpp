@@ -61,6 +61,7 @@ mutants::Level level_of(Profile profile) {
 }
 
 bool is_due(const std::string& kernel, const MutantsOptions& options) {
+  if (kernel == mutants::too_large_for_smoke && options.profile == Profile::smoke) return false;
   const mutants::Composed* composed = mutants::composed_named(kernel);
   if (composed == nullptr) return options.strength == 0;
   const mutants::Level level = mutants::level_of(*composed);

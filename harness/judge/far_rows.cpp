@@ -1,0 +1,58 @@
+#include "harness/judge/far_rows.h"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "harness/cases/checked.h"
+
+namespace ropewalk::harness {
+namespace {
+
+std::int64_t table_row_at(const rope_problem& p, std::int64_t token, std::int64_t position) {
+  const bool by_token = p.table_rows_by == ROPE_ROW_BY_TOKEN;
+  return p.table_rows == 1 ? 0 : times(by_token ? token : position, p.table_row_stride);
+}
+
+}  // namespace
+
+void for_each_piece(const Problem& near, const rope_problem& far, int placement,
+                    const std::function<void(const Piece&)>& visit) {
+  const rope_problem& p = near.asked;
+  const auto show = [&](int buffer, std::int64_t far_at, std::int64_t near_at, std::int64_t count) {
+    if (buffer < 0) return;
+    const std::int64_t size = near.buffers[static_cast<std::size_t>(buffer)].element_bytes();
+    visit({buffer, far_at, near_at, static_cast<std::uint64_t>(count * size)});
+  };
+  for (std::int64_t b = 0; b < p.batch; ++b)
+    for (std::int64_t t = 0; t < p.tokens; ++t) {
+      show(near.positions_buffer, position_index(far, b, t), position_index(p, b, t), 1);
+      const std::int64_t token = b * p.tokens + t, position = position_of(near, placement, b, t);
+      for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+        const TensorPlaces& at = near.tensor[i];
+        for (const int table : {at.cos, at.sin})
+          show(table, table_row_at(far, token, position), table_row_at(p, token, position),
+               p.rotary_dim / 2);
+        for (std::int64_t h = 0; h < p.tensor[i].heads; ++h) {
+          show(at.in, at.in_at + in_index(far, i, b, t, h), at.in_at + in_index(p, i, b, t, h),
+               p.tensor[i].head_dim);
+          if (at.out != at.in)
+            show(at.out, at.out_at + out_index(far, i, b, t, h),
+                 at.out_at + out_index(p, i, b, t, h), p.tensor[i].head_dim);
+        }
+      }
+    }
+}
+
+bool addresses_for(std::uint64_t bytes) {
+  for (const auto which : {RLIMIT_AS, RLIMIT_FSIZE}) {
+    rlimit limit{};
+    if (getrlimit(which, &limit) != 0 || limit.rlim_cur < 2 * bytes) return false;
+  }
+  void* all =
+      mmap(nullptr, 2 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED) return false;
+  munmap(all, 2 * bytes);
+  return true;
+}
+
+}  // namespace ropewalk::harness
