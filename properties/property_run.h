@@ -22,6 +22,7 @@ struct PropertyRun {
   /// the case with worst_margin, if it shows this margin again
   std::optional<harness::Case> worst_case;
   bool only_after_others = false;  ///< the case passes in a process of its own
+  std::string skipped;             ///< why a case was skipped; empty: none was
   bool gave_up = false;            ///< the kernel refused too many generated cases
 };
 

@@ -35,6 +35,7 @@ class Runner {
                       : takes_any_case() ? check_case(property_, subject_, c)
                                          : check_restricted(c);
     refused_ = !f.ran();
+    if (f.kind == Finding::Kind::skipped) run.skipped = f.reason;
     last_ = f;
     if (refused_) {
       if (run.executed == 0) run.worst = f;  // the reason why no case ran

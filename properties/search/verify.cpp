@@ -82,8 +82,9 @@ void fill_verdict(VerdictRow& row, const PropertyRun& run, const std::string& ag
     row.reason =
         fmt::format("{} of {} cases compared nothing", run.executed - run.compared, run.executed);
   } else if (run.gave_up || run.executed < run.planned) {
-    row.verdict = Verdict::unsupported;
+    row.verdict = run.skipped.empty() ? Verdict::unsupported : Verdict::skipped;
     row.reason = fmt::format("only {} of {} cases were accepted", run.executed, run.planned);
+    if (!run.skipped.empty()) row.reason += " (" + run.skipped + ")";
   } else {
     row.verdict = Verdict::pass;
   }
