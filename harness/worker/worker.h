@@ -107,6 +107,9 @@ class Worker {
   /// What the worker's process cannot watch, in words; empty: nothing.
   const std::string& unwatched() const { return unwatched_; }
 
+  /// A worker with the same options and kernels. Its process starts when it is first needed.
+  Worker another() const { return Worker(options_, kernels_); }
+
   /// Ends the process. The next call starts a new one.
   void restart() { stop(); }
   int starts() const { return starts_; }  ///< number of processes started so far

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "properties/mutants/planted.h"
@@ -169,6 +170,29 @@ KernelInfo kept_row_info() {
   return info;
 }
 const RegisteredKernel kept_row{kept_row_info()};
+
+// The first call of a process chooses the code of all: if it is in place, later ones read their
+// input where they write.
+struct ChosenInPlace : Correct {
+  void see(rope_problem& p, rope_operands& o) override {
+    static const bool is_in_place = o.tensor[0].in == o.tensor[0].out;
+    if (is_in_place) read_from_output(p, o, 0);
+  }
+};
+const RegisteredKernel chosen_in_place =
+    on_table<ChosenInPlace>("mutant_chosen_by_call_1_of_process_table");
+
+// The sign of sin for the backward pass is there from the second call of a process on.
+struct SignMadeLate : Correct {
+  float sin_sign(const rope_problem& p) override { return is_first ? 1 : Correct::sin_sign(p); }
+  void see(rope_problem&, rope_operands&) override {
+    static bool is_known = false;
+    is_first = !std::exchange(is_known, true);
+  }
+  bool is_first = false;
+};
+const RegisteredKernel sign_made_late =
+    on_table<SignMadeLate>("mutant_backward_call_1_of_process_table");
 
 // Correct outputs, and a misdeed in every hundredth call on a state.
 template <void (*misdeed)()>

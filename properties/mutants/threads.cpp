@@ -1,5 +1,6 @@
 // Kernels that break their promise of ROPE_THREAD_SAFE: each is right while only one call at a time
 // is made. Also a correct kernel with memory of its own for every thread.
+#include <atomic>
 #include <cstring>
 #include <new>
 #include <vector>
@@ -56,6 +57,23 @@ const RegisteredKernel backward_static_scratch{
     promised<BackwardStaticScratch>("mutant_backward_static_scratch_table")};
 const RegisteredKernel decode_static_scratch{
     promised<DecodeStaticScratch>("mutant_decode_static_scratch_table")};
+
+// The first call of a process makes what all calls use, and tells too early that it has.
+struct MadeLate : Correct {
+  static inline std::atomic<bool> is_told{false};
+  static inline std::atomic<float> made{0};
+  void see(rope_problem&, rope_operands&) override {
+    if (is_told.exchange(true)) return;
+    for (volatile int work = 0; work < 8'000'000;) work = work + 1;
+    made = 1;
+  }
+  void rotate(const Pair& x) override {
+    Pair mine = x;
+    mine.scale *= made;
+    Correct::rotate(mine);
+  }
+};
+const RegisteredKernel made_late{promised<MadeLate>("mutant_made_late_in_process_table")};
 
 // Keeps the row of the last position for all callers together.
 struct LastPosition : Correct {

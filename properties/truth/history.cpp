@@ -2,7 +2,8 @@
 // problems that differ in one thing or in nothing. Their calls alternate, with both placements'
 // inputs, at old and new addresses. One state is released and prepared again while the other is in
 // use. One call is repeated past the 65,536th. At last each has a state while the other has none.
-// And sequences of calls, of one state and of several, change what a call is given (sequences.h).
+// And sequences of calls, of one state and of several, change what a call is given
+// (sequences.h). Calls of several forms are the first of a process (first_calls.h).
 //
 // Bound: the first call with each input at each place is held to the bound of agreement. A later
 // call with the same input, placed alike, must give the same bits as the first. This needs no
@@ -13,6 +14,7 @@
 //
 // Kills by itself: third_call, on_call_65536, one_state, second_state, release_drops
 // Kills by itself: cache_by_first, position_of_call_6, grown_once, scale_of_zeros, row_kept_by
+// Kills by itself: backward_call_1, chosen_by_call_1
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,6 +25,7 @@
 
 #include "harness/judge/judge.h"
 #include "properties/property.h"
+#include "properties/truth/first_calls.h"
 #include "properties/truth/sequences.h"
 #include "properties/two_runs.h"
 
@@ -248,6 +251,7 @@ bool fails_alone(Subject& subject, const Case& c) {
 
 Finding check(Subject& subject, const Case& c) {
   if (!c.calls.empty()) return check_sequence(subject, c);
+  if (c.shift <= first_of_process) return check_first_call(subject, c);
   const auto which = static_cast<std::size_t>(std::max<std::int64_t>(c.shift, 0));
   Case other = with_positions(c, [](std::int64_t p) { return p; });
   differences[which % std::size(differences)].apply(other);
@@ -310,6 +314,8 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   if (offer.rows_by_token && offer.tokens) cases.push_back(c);
   const std::vector<Case> sequences = sequence_cases(offer, "history");
   cases.insert(cases.end(), sequences.begin(), sequences.end());
+  const std::vector<Case> first_calls = first_call_cases(offer);
+  cases.insert(cases.end(), first_calls.begin(), first_calls.end());
   return cases;
 }
 
