@@ -235,8 +235,11 @@ void perform(Subject& subject, const Problem& problem, const Call& call, Executi
     outputs[i].assign(data, data + b.content.size());
     if (execution.stray_write.empty())
       execution.stray_write = find_stray_write(b, room.places[i], room.memory, poison);
-    find_unwritten(b, outputs[i], poison, execution);
   }
+  if (subject.change) subject.change(problem, outputs);
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i)
+    if (problem.buffers[i].writable)
+      find_unwritten(problem.buffers[i], outputs[i], poison, execution);
 }
 
 void perform_far(Subject& subject, const Problem& problem, const Call& call, int axis,
@@ -292,6 +295,7 @@ void perform_far(Subject& subject, const Problem& problem, const Call& call, int
           std::memcpy(outputs[static_cast<std::size_t>(buffer)].data() + byte_of(buffer, near),
                       far_row(buffer, at), row);
       });
+  if (subject.change) subject.change(problem, outputs);
 }
 
 namespace {

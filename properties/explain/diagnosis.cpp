@@ -309,6 +309,26 @@ Scene scene_of(Subject& subject, Problem moved, const Execution& execution) {
   return scene;
 }
 
+Subject put_right(const Subject& subject) {
+  Subject out = subject;
+  out.change = [as_it_is = subject](const Problem& problem, Outputs& outputs) mutable {
+    Execution execution;
+    execution.outputs = {outputs};
+    for (const Seen& s : scene_of(as_it_is, problem, execution).pairs) {
+      if (!s.wrong) continue;
+      const TensorPlaces& places = problem.tensor[s.at.tensor];
+      const std::int64_t row =
+          places.out_at + out_index(problem.asked, s.at.tensor, s.at.b, s.at.t, s.at.h);
+      const PairIndex e = pair_elements(problem.asked, s.at.tensor, s.pair);
+      auto& bytes = outputs[static_cast<std::size_t>(places.out)];
+      const Dtype dtype = tensor_dtype(problem.source, s.at.tensor);
+      store(bytes, dtype, row + e.first, s.truth.real());
+      store(bytes, dtype, row + e.second, s.truth.imag());
+    }
+  };
+  return out;
+}
+
 Look look_at(Subject& subject) {
   return [&subject](const Case& c) -> std::optional<Scene> {
     std::int64_t pairs = 0;

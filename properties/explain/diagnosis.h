@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/judge/judge.h"
@@ -30,6 +31,12 @@ struct Scene {
 };
 Scene scene_of(harness::Subject& subject, harness::Problem problem,
                const harness::Execution& execution);
+
+/// The same subject, with every wrong pair of a rotated head put right before it is judged.
+harness::Subject put_right(const harness::Subject& subject);
+
+/// Said of a failure without a cause that is one of single pairs: put right, the claim holds.
+inline constexpr std::string_view holds_put_right = "holds once the wrong pairs are put right";
 
 /// Runs a case. Empty if the kernel gives no outputs, or if there are too many pairs to compare.
 using Look = std::function<std::optional<Scene>(const harness::Case&)>;

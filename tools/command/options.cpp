@@ -107,6 +107,7 @@ void define(CLI::App& verb, VerifyOptions& o) {
   dtype->description(dtype->get_description() +
                      "; with --exhaustive the type that is certified (default: f32; not f64)");
   add_json_option(verb, o.json);
+  verb.add_flag("--all", o.all, "print each failure as a block, also those of one cause");
   add_quiet_option(verb, o.quiet, quiet_help);
   add_out_option(verb, o.out, "also append the rows to DIR/results.jsonl");
 }
