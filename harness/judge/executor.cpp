@@ -13,7 +13,6 @@
 
 namespace ropewalk::harness {
 namespace {
-
 using namespace protocol;
 
 Region region_of(const Problem& problem, const std::vector<Placed>& places, int buffer,
@@ -238,8 +237,7 @@ void perform(Subject& subject, const Problem& problem, const Call& call, Executi
   }
   if (subject.change) subject.change(problem, outputs);
   for (std::size_t i = 0; i < problem.buffers.size(); ++i)
-    if (problem.buffers[i].writable)
-      find_unwritten(problem.buffers[i], outputs[i], poison, execution);
+    find_unwritten(problem.buffers[i], outputs[i], poison, execution);
 }
 
 void perform_far(Subject& subject, const Problem& problem, const Call& call, int axis,
@@ -299,7 +297,6 @@ void perform_far(Subject& subject, const Problem& problem, const Call& call, int
 }
 
 namespace {
-
 constexpr std::uint32_t their_state = 1;  // 0 is the state that is judged
 
 // Prepares a state of another problem and calls it where the judged call will be made. A kernel

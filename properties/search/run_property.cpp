@@ -173,6 +173,16 @@ bool is_of_single_pairs(Subject& subject, const Property& property, const Shrunk
   return check_case(property, right, shrunk.smallest).holds();
 }
 
+// True if the case fails in a fresh process, and holds when it is made again there.
+bool fails_at_first(Subject& subject, const Property& property, const Shrunk& shrunk) {
+  const bool ends =
+      shrunk.finding.kind == Finding::Kind::crash || shrunk.finding.kind == Finding::Kind::hang;
+  if (ends || shrunk.only_after_others) return false;
+  subject.worker.restart();
+  const auto holds = [&] { return check_case(property, subject, shrunk.smallest).holds(); };
+  return !holds() && holds() && holds();
+}
+
 // Makes the failing case as small as possible. All that is reported is about that case.
 void shrink_failure(Runner& runner, Subject& subject, const Property& property,
                     const Offer& offer) {
@@ -182,6 +192,10 @@ void shrink_failure(Runner& runner, Subject& subject, const Property& property,
   run.worst = shrunk.finding;
   run.failing = shrunk.smallest;
   run.only_after_others = shrunk.only_after_others;
+  if (fails_at_first(subject, property, shrunk)) {
+    run.worst.reason += " (" + std::string(only_at_first) + ")";
+    return;
+  }
   if (run.worst.kind != Finding::Kind::measured) return;
   keep_worst(run, subject, property, shrunk);
   const Diagnosis diagnosis = diagnose(look_at(subject), shrunk.smallest, first);

@@ -55,4 +55,17 @@ TEST(Causes, AnotherErrorHasABlockOfItsOwn) {
   }
 }
 
+TEST(Causes, AnErrorOfTheFirstCallAloneIsCalledThat) {
+  const std::string words = " (only in the first call of a process)\n";
+  const std::string out = verify("causes_first_call", " --property norm --property order");
+  EXPECT_TRUE(contains(out, words)) << out;
+  EXPECT_FALSE(contains(verify("causes_sign", " --property norm"), words));
+}
+
+// With rows of a table too far apart a kernel reads wrong angles, or what lies between rows.
+TEST(Causes, AWrongDistanceOfRowsIsNamed) {
+  const std::string out = verify("causes_row_distance", " --property agreement");
+  EXPECT_TRUE(contains(out, "head_dim / 2 elements apart, not table_row_stride (")) << out;
+}
+
 }  // namespace

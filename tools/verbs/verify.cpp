@@ -46,17 +46,24 @@ std::string without_cell(const std::string& case_text) {
   return out;
 }
 
-// Two failures of a kernel are of one cause
-// - if their outputs have one name (the counts behind it are of the case alone), or if they crash
-// or
-//   break a rule in the same words,
-// - or if one case fails at one place in several cells.
-std::string cause_key(const VerdictRow& row) {
-  const std::string name = !row.cause.empty() ? row.cause.substr(0, row.cause.find(" ("))
-                           : row.verdict != Verdict::fail ? row.reason
-                                                          : row.property + row.reason + row.where +
-                                                                without_cell(row.shrunk_case);
-  return fmt::format("{}\n{}", row.known, name);
+// Two failures of a kernel are of one cause if they share one of these words: the name of what it
+// does instead (two may fit), the words of a crash or a broken rule, that only the first call of a
+// process fails, or else the same case and place in several cells.
+std::vector<std::string> cause_keys(const VerdictRow& row) {
+  const auto key = [&](const std::string& words) { return row.known + "\n" + words; };
+  if (row.reason.find(only_at_first) != std::string::npos) return {key(std::string(only_at_first))};
+  if (row.cause.empty())
+    return {key(row.verdict != Verdict::fail
+                    ? row.reason
+                    : row.property + row.reason + row.where + without_cell(row.shrunk_case))};
+  std::vector<std::string> keys;
+  constexpr std::string_view between = ", or ";
+  const std::string names = row.cause.substr(0, row.cause.find(" ("));
+  for (std::size_t at = 0, end = 0; end != std::string::npos; at = end + between.size()) {
+    end = names.find(between, at);
+    keys.push_back(key(names.substr(at, end - at)));
+  }
+  return keys;
 }
 
 // Sorts failures of one kernel into causes. A failure that has no name, and is gone once the wrong
@@ -67,17 +74,17 @@ std::vector<OneCause> by_cause(const std::vector<VerdictRow>& failures) {
   for (const VerdictRow& row : failures) {
     const bool put_right = row.diagnosis.ends_with(holds_put_right);
     const std::string cell = row.known + cell_of(row);
-    auto found = by_key.find(cause_key(row));
-    const auto of_cell = by_cell.find(cell);
-    const bool joins = found == by_key.end() && put_right && of_cell != by_cell.end();
-    const std::size_t at = joins                   ? of_cell->second
-                           : found == by_key.end() ? causes.size()
-                                                   : found->second;
+    std::size_t at = causes.size();
+    if (const auto found = by_cell.find(cell); put_right && found != by_cell.end())
+      at = found->second;
+    const auto keys = cause_keys(row);
+    for (const std::string& key : keys)
+      if (const auto found = by_key.find(key); found != by_key.end()) at = found->second;
     if (at == causes.size())
       causes.push_back({row, {}});
     else
       causes[at].more.push_back(row);
-    by_key.emplace(cause_key(row), at);
+    for (const std::string& key : keys) by_key.emplace(key, at);
     if (put_right || !row.cause.empty()) by_cell.emplace(cell, at);
   }
   return causes;
