@@ -49,6 +49,12 @@ C as_complex(const PairValue& z) {
   return {static_cast<double>(z.re), static_cast<double>(z.im)};
 }
 
+bool has_too_many_pairs(const Case& c) {
+  std::int64_t pairs = 0;
+  for (const TensorCase& t : c.tensors) pairs += c.batch * c.tokens * t.heads * c.rotary_dim / 2;
+  return pairs > most_pairs;
+}
+
 double bits_of(const Seen& s) {
   if (!finite(s.y)) return 0;  // NaN fits many names
   const double margin = std::abs(s.y - s.truth) / s.bound;
@@ -326,6 +332,7 @@ Scene scene_of(Subject& subject, Problem moved, const Execution& execution) {
 Subject put_right(const Subject& subject) {
   Subject out = subject;
   out.change = [as_it_is = subject](const Problem& problem, Outputs& outputs) mutable {
+    if (has_too_many_pairs(problem.source)) return;
     Execution execution;
     execution.outputs = {outputs};
     for (const Seen& s : scene_of(as_it_is, problem, execution).pairs) {
@@ -345,9 +352,7 @@ Subject put_right(const Subject& subject) {
 
 Look look_at(Subject& subject) {
   return [&subject](const Case& c) -> std::optional<Scene> {
-    std::int64_t pairs = 0;
-    for (const TensorCase& t : c.tensors) pairs += c.batch * c.tokens * t.heads * c.rotary_dim / 2;
-    if (pairs > most_pairs) return {};
+    if (has_too_many_pairs(c)) return {};
     try {
       Problem problem = make_problem(c, subject.oracle);
       const Execution execution = execute(subject, problem);

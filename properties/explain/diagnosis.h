@@ -33,7 +33,8 @@ struct Scene {
 Scene scene_of(harness::Subject& subject, harness::Problem problem,
                const harness::Execution& execution);
 
-/// The same subject, with every wrong pair of a rotated head put right before it is judged.
+/// The same subject, with every wrong pair of a rotated head put right before it is judged. A case
+/// of more than 2^19 pairs stays as it is.
 harness::Subject put_right(const harness::Subject& subject);
 
 /// Said of a failure without a cause that is one of single pairs: put right, the claim holds.
