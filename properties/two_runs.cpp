@@ -39,6 +39,10 @@ const std::byte* output_row(const Run& run, std::size_t placement, const HeadPla
          row * p.buffers[static_cast<std::size_t>(places.out)].element_bytes();
 }
 
+std::string text_of(const PairValue& z) {
+  return fmt::format("({:g}, {:g})", z.re.hi, z.im.hi);
+}
+
 // The largest loss by underflow when 16-bit results are stored. It is eta / 2 for each component at
 // the least normal number or below, or that number itself if the kernel flushes.
 double lost_on_store(const bounds::Precision& p, const PairValue& y) {
@@ -160,8 +164,13 @@ void compare(const Subject& subject, const Run& first, const Run& second, const 
           f.where = fmt::format("{} pair {}", place_text(at.tensor, at.b, at.t, at.h), i);
           f.bound = rho > 0 ? bound / (rho * precision.unit()) : 0;
           f.bound_unit = "u rho";
-          f.diagnosis = fmt::format("got ({:g}, {:g}), expected ({:g}, {:g})", got.re.hi, got.im.hi,
-                                    expected.re.hi, expected.im.hi);
+          f.diagnosis = fmt::format("{} gave {}", law.first, text_of(before));
+          if (law.expected)
+            f.diagnosis +=
+                fmt::format(", so {} should give {}, and gave", law.second, text_of(expected));
+          else
+            f.diagnosis += fmt::format(", {} gave", law.second);
+          f.diagnosis += " " + text_of(got);
           f.reason = f.margin <= 1 ? "" : law.broken;
         });
       }

@@ -51,6 +51,8 @@ struct Law {
   std::function<double(double rho, std::uint32_t tensor)> bound;
   /// The factor by which an error of the first run's pair grows in `expected`.
   double gain = 1;
+  /// What the runs are called in a diagnosis.
+  const char *first = "the first call", *second = "the second";
 };
 void compare(const harness::Subject& subject, const Run& first, const Run& second, const Law& law,
              harness::Tally& tally);

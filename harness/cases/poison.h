@@ -40,4 +40,12 @@ inline bool is_poison(const std::byte* at, Dtype dtype, Poison which) {
   return std::memcmp(at, &bits, static_cast<std::size_t>(data_type(dtype).bytes)) == 0;
 }
 
+/// The same for what arithmetic makes of poison: it may change the sign, and nothing else.
+inline bool is_poison_of_any_sign(const std::byte* at, Dtype dtype, Poison which) {
+  const auto bytes = static_cast<std::size_t>(data_type(dtype).bytes);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, at, bytes);
+  return (bits ^ poison_bits(which, dtype)) << (65 - 8 * bytes) == 0;
+}
+
 }  // namespace ropewalk::harness

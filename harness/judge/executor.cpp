@@ -13,7 +13,6 @@
 
 namespace ropewalk::harness {
 namespace {
-
 using namespace protocol;
 
 Region region_of(const Problem& problem, const std::vector<Placed>& places, int buffer,
@@ -191,8 +190,10 @@ void perform(Subject& subject, const Problem& problem, const Call& call, Executi
     outputs[i].assign(data, data + b.content.size());
     if (execution.stray_write.empty())
       execution.stray_write = find_stray_write(b, room.places[i], room.memory, poison);
-    find_unwritten(b, outputs[i], poison, execution);
   }
+  if (subject.change) subject.change(problem, outputs);
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i)
+    find_unwritten(problem.buffers[i], outputs[i], poison, execution);
 }
 
 void perform_far(Subject& subject, const Problem& problem, const rope_problem& asked,
@@ -254,10 +255,10 @@ void perform_far(Subject& subject, const Problem& problem, const rope_problem& a
       std::memcpy(at(outputs, piece).data() + byte_of(piece, piece.near), far_bytes(piece),
                   piece.bytes);
   });
+  if (subject.change) subject.change(problem, outputs);
 }
 
 namespace {
-
 constexpr std::uint32_t their_state = 1;  // 0 is the state that is judged
 
 // Prepares a state of another problem and calls it where the judged call will be made. A kernel

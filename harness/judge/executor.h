@@ -17,14 +17,6 @@
 
 namespace ropewalk::harness {
 
-/// The kernel that is judged, its worker and the oracle.
-struct Subject {
-  Worker& worker;
-  Oracle& oracle;
-  KernelFacts facts;
-  const AskedShapes* shapes = nullptr;  ///< NULL: the run says nothing about shapes
-};
-
 /// The outputs of one placement: the bytes of every buffer after the call. Buffers that cannot be
 /// written are empty.
 struct Outputs {
@@ -33,6 +25,16 @@ struct Outputs {
   std::vector<std::byte>& operator[](std::size_t buffer) { return written[buffer]; }
   const std::vector<std::byte>& operator[](std::size_t buffer) const { return written[buffer]; }
   void resize(std::size_t buffers) { written.resize(buffers); }
+};
+
+/// The kernel that is judged, its worker and the oracle.
+struct Subject {
+  Worker& worker;
+  Oracle& oracle;
+  KernelFacts facts;
+  const AskedShapes* shapes = nullptr;  ///< NULL: the run says nothing about shapes
+  /// Changes the outputs of every call before they are judged; NULL: they are judged as they are.
+  std::function<void(const Problem&, Outputs&)> change = nullptr;
 };
 
 struct Execution {

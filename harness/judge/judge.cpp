@@ -27,13 +27,20 @@ double as_double(const DoubleDouble& v) {
   return static_cast<double>(v);
 }
 
-// y / (a x r) = (1 + g) e^(i d), where g is a scale error and d an angle error in rad.
-std::string diagnose(std::complex<double> y, std::complex<double> expected) {
+// y / (a x r) = (1 + g) e^(i d), where g is a scale error and d an angle error in rad. A clear
+// error of the angle is shown with the angle itself.
+std::string diagnose(std::complex<double> x, std::complex<double> y,
+                     std::complex<double> expected) {
   const std::complex<double> q = y / expected;
   if (!std::isfinite(q.real()) || !std::isfinite(q.imag()))
     return fmt::format("got ({:g}, {:g}), expected ({:g}, {:g})", y.real(), y.imag(),
                        expected.real(), expected.imag());
-  return fmt::format("gain {:+.3g}, phase {:+.3g} rad", std::abs(q) - 1, std::arg(q));
+  constexpr double clear = 1e-3;  // rad
+  const std::string error =
+      fmt::format("gain {:+.3g}, phase {:+.3g} rad", std::abs(q) - 1, std::arg(q));
+  if (std::abs(std::arg(q)) < clear || std::abs(y) == 0) return error;
+  return error + fmt::format(" (turned by {:.4g} rad, should be {:.4g} rad)", std::arg(y / x),
+                             std::arg(expected / x));
 }
 
 template <class Wide>
@@ -113,7 +120,7 @@ void compare_pair(const HeadRule& rule, const Complex<Wide>& x, const Complex<Wi
     f.reason = f.margin <= 1 ? "" : "a pair is too far from the exact rotation";
     f.bound = rho > 0 ? bound / (length * rule.precision.unit()) : 0;
     f.bound_unit = "u rho";
-    f.diagnosis = diagnose(as_complex(got), as_complex(expected));
+    f.diagnosis = diagnose(as_complex(from), as_complex(got), as_complex(expected));
   });
 }
 

@@ -143,7 +143,7 @@ std::string find_stray_write(const Buffer& b, const Placed& at, const std::byte*
 
 void find_unwritten(const Buffer& b, const std::vector<std::byte>& bytes, Poison poison,
                     Execution& out) {
-  if (b.holds_input) return;
+  if (b.holds_input || !b.writable) return;
   with_elements(b, bytes.data(), poison, [&](const auto& elements) {
     const std::int64_t count = elements.unwritten(b.owned);
     if (count == 0) return;

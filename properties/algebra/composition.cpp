@@ -48,7 +48,8 @@ Finding check(Subject& subject, const Case& c) {
                                                rotation_error(subject.facts, c, tensor) + delta);
              return rho * (bounds::compound(e, e) + e) + 3 * bounds::underflow(precision, 1) +
                     (1 + e) * bounds::stored_error_of_length(precision, (1 + e) * rho);
-           }},
+           },
+           1, "one turn by the sum", "two turns"},
           tally);
   return tally.finding();
 }

@@ -81,8 +81,12 @@ void compare(const Subject& subject, const Run& here, const Run& there, std::siz
                               place_text(k.tensor, b, n, k.h), c.shift);
         f.bound = before.norms > 0 ? bound / (before.norms * unit) : 0;
         f.bound_unit = "u |q||k|";
+        const auto at = [&](const Run& run, std::int64_t token) {
+          return position_of(run.problem, static_cast<int>(placement), b, token);
+        };
         f.diagnosis =
-            fmt::format("q.k went from {:.9g} to {:.9g}", before.value.hi, after.value.hi);
+            fmt::format("q.k at positions ({}, {}) is {:.9g}, at ({}, {}) {:.9g}", at(here, m),
+                        at(here, n), before.value.hi, at(there, m), at(there, n), after.value.hi);
         f.reason = f.margin <= 1 ? "" : "q.k changed with a shift of all positions";
       });
     }

@@ -27,7 +27,7 @@
 #include "harness/cases/data.h"
 #include "harness/cases/names.h"
 #include "harness/cases/poison.h"
-#include "properties/explain/hypotheses.h"
+#include "properties/explain/elsewhere.h"
 #include "properties/two_runs.h"
 
 namespace ropewalk::properties {
@@ -50,7 +50,14 @@ C as_complex(const PairValue& z) {
   return {static_cast<double>(z.re), static_cast<double>(z.im)};
 }
 
+bool has_too_many_pairs(const Case& c) {
+  std::int64_t pairs = 0;
+  for (const TensorCase& t : c.tensors) pairs += c.batch * c.tokens * t.heads * c.rotary_dim / 2;
+  return pairs > most_pairs;
+}
+
 double bits_of(const Seen& s) {
+  if (!finite(s.y)) return 0;  // NaN fits many names
   const double margin = std::abs(s.y - s.truth) / s.bound;
   return 2 * std::log2(std::clamp(margin / close, 1.0, 0x1p26));
 }
@@ -78,12 +85,16 @@ bool explains(const Hypothesis& h, const Scene& scene) {
     if (!s.wrong) continue;
     const auto output = h.output(s);
     if (!output) return false;
+    if (!finite(s.y) || !finite(*output)) {  // of poison that both read
+      if (finite(s.y) || finite(*output)) return false;
+      continue;
+    }
     const double bound = std::max(s.bound, relative * std::abs(*output));
     if (!(std::abs(s.y - *output) <= close * bound)) return false;
     left += std::norm((s.y - *output) / bound);
     all += std::norm((s.y - s.truth) / bound);
   }
-  return left <= most_left * all && all > 0;
+  return left <= most_left * all;
 }
 
 // True if there are enough wrong pairs to tell a name from chance.
@@ -259,18 +270,26 @@ Named names_of(const Scene& small, const Scene& large, const Scene& again) {
   return {};
 }
 
-bool unwritten(const Problem& p, const Outputs& outputs, const HeadPlace& at, std::int64_t pair) {
+// True if an element of the output pair is this poison. Arithmetic keeps it, except for its sign.
+bool holds_poison(const Problem& p, const Outputs& outputs, const HeadPlace& at, std::int64_t pair,
+                  Poison poison, bool any_sign) {
   const TensorPlaces& places = p.tensor[at.tensor];
   const Buffer& buffer = p.buffers[static_cast<std::size_t>(places.out)];
-  if (buffer.holds_input) return false;
   const std::byte* out = outputs[static_cast<std::size_t>(places.out)].data();
   const std::int64_t row = places.out_at + out_index(p.asked, at.tensor, at.b, at.t, at.h);
   const PairIndex e = pair_elements(p.asked, at.tensor, pair);
-  const Poison poison = outputs.placement == 0 ? Poison::a : Poison::b;
   const auto is_left = [&](std::int64_t element) {
-    return is_poison(out + (row + element) * buffer.element_bytes(), buffer.dtype, poison);
+    const std::byte* value = out + (row + element) * buffer.element_bytes();
+    return any_sign ? is_poison_of_any_sign(value, buffer.dtype, poison)
+                    : is_poison(value, buffer.dtype, poison);
   };
   return is_left(e.first) || is_left(e.second);
+}
+
+bool unwritten(const Problem& p, const Outputs& outputs, const HeadPlace& at, std::int64_t pair) {
+  const Buffer& buffer = p.buffers[static_cast<std::size_t>(p.tensor[at.tensor].out)];
+  return !buffer.holds_input &&
+         holds_poison(p, outputs, at, pair, outputs.placement == 0 ? Poison::a : Poison::b, false);
 }
 
 }  // namespace
@@ -304,17 +323,37 @@ Scene scene_of(Subject& subject, Problem moved, const Execution& execution) {
                                               std::abs(s.r), {{s.truth.real()}, {s.truth.imag()}});
         s.wrong = !(std::abs(s.y - s.truth) <= s.bound);
         s.unwritten = s.wrong && unwritten(problem, outputs, at, i);
+        s.read_poison = s.wrong && holds_poison(problem, outputs, at, i, Poison::read_only, true);
         scene.pairs.push_back(s);
       }
     });
   return scene;
 }
 
+Subject put_right(const Subject& subject) {
+  Subject out = subject;
+  out.change = [as_it_is = subject](const Problem& problem, Outputs& outputs) mutable {
+    if (has_too_many_pairs(problem.source)) return;
+    Execution execution;
+    execution.outputs = {outputs};
+    for (const Seen& s : scene_of(as_it_is, problem, execution).pairs) {
+      if (!s.wrong) continue;
+      const TensorPlaces& places = problem.tensor[s.at.tensor];
+      const std::int64_t row =
+          places.out_at + out_index(problem.asked, s.at.tensor, s.at.b, s.at.t, s.at.h);
+      const PairIndex e = pair_elements(problem.asked, s.at.tensor, s.pair);
+      auto& bytes = outputs[static_cast<std::size_t>(places.out)];
+      const Dtype dtype = tensor_dtype(problem.source, s.at.tensor);
+      store(bytes, dtype, row + e.first, s.truth.real());
+      store(bytes, dtype, row + e.second, s.truth.imag());
+    }
+  };
+  return out;
+}
+
 Look look_at(Subject& subject) {
   return [&subject](const Case& c) -> std::optional<Scene> {
-    std::int64_t pairs = 0;
-    for (const TensorCase& t : c.tensors) pairs += c.batch * c.tokens * t.heads * c.rotary_dim / 2;
-    if (pairs > most_pairs) return {};
+    if (has_too_many_pairs(c)) return {};
     try {
       Problem problem = make_problem(c, subject.oracle);
       const Execution execution = execute(subject, problem);
@@ -330,19 +369,20 @@ Look look_at(Subject& subject) {
 
 Diagnosis diagnose(const Look& look, const Case& c, const Case& larger) {
   const std::optional<Scene> small = look(c);
-  if (!small || wrong_pairs(*small) == 0) return {};
+  if (!small) return {};
+  if (wrong_pairs(*small) == 0) return {"", "a call of this case alone is right"};
   std::vector<const Seen*> moved;  // pairs that a wrong rotation would change
-  bool at_zero = false, none_finite = true, none_written = true;
+  bool at_zero = false, none_finite = true, none_written = true, read_poison = false;
   for (const Seen& s : small->pairs) {
     if (!s.wrong) continue;
     at_zero = at_zero || s.position == 0;
     none_finite = none_finite && !finite(s.y);
     none_written = none_written && s.unwritten;
+    read_poison = read_poison || s.read_poison;
   }
   for (const Seen& s : small->pairs)
     if (std::abs(s.x) > 0 && (at_zero || s.position != 0)) moved.push_back(&s);
   if (none_written) return {"leaves outputs unwritten", scope_of(moved).text};
-  if (none_finite) return {"makes NaN or infinity of finite inputs", scope_of(moved).text};
   const std::optional<Scene> large = look(larger);
   if (large && suffices(*large))
     if (const auto again = look_again(look, larger); again && suffices(*again)) {
@@ -353,11 +393,17 @@ Diagnosis diagnose(const Look& look, const Case& c, const Case& larger) {
                             counts_of(wrong_pairs(*small), wrong_pairs(*large), c == larger)),
                 named.where};
     }
+  if (none_finite)
+    return {read_poison
+                ? "reads poison, which lies around rows and behind tables, where no kernel may read"
+                : "makes NaN or infinity of finite inputs",
+            scope_of(moved).text};
   // Zeros in a pair hide which of its elements are wrong. The same call with other data shows it.
   const auto elements = elements_of(*small);
   const auto again = elements.empty() ? std::nullopt : look_again(look, c);
   const bool shown = again && elements_of(*again) == elements;
-  return {"", joined({scope_of(moved).text, shown ? elements : ""})};
+  return {"",
+          joined({scope_of(moved).text, shown ? elements : "", right_elsewhere(*small, !shown)})};
 }
 
 std::string to_text(const Diagnosis& d) {

@@ -1,5 +1,6 @@
 #include "properties/explain/hypotheses.h"
 #include "kernels/api/half.h"
+#include "properties/explain/elsewhere.h"
 
 #include <fmt/format.h>
 
@@ -355,6 +356,14 @@ std::optional<double> fitted_frequency(const Facts& k, std::vector<const Seen*> 
   return d;
 }
 
+std::string frequency_words(double d) {
+  constexpr double plain = 1e-3;
+  return "phase error grows with the position: frequencies are " +
+         (std::abs(d) < plain
+              ? fmt::format("too {} by {:.2g} of their value", d < 0 ? "low" : "high", std::abs(d))
+              : fmt::format("{:.4g} times what they should be", 1 + d));
+}
+
 }  // namespace
 
 std::vector<Hypothesis> fixed_hypotheses(const Scene& scene) {
@@ -366,6 +375,7 @@ std::vector<Hypothesis> fixed_hypotheses(const Scene& scene) {
   add_angles(*k, list);
   for (Hypothesis& h : list)  // the functions refer to the facts, so the list keeps the facts alive
     h.output = [k, output = std::move(h.output)](const Seen& s) { return output(s); };
+  add_table_rows(scene, list);
   return list;
 }
 
@@ -376,21 +386,19 @@ std::vector<Hypothesis> fitted_hypotheses(const Scene& scene, const Scene& fitte
   const auto gain = fitted_gain(wrong);
   const auto offset = fitted_offset(from, wrong);
   const auto d = fitted_frequency(from, wrong);
-  return {
-      {fmt::format("multiplies by {:.9g} too much", gain.value_or(1)),
-       only_if(gain.has_value(), [gain](const Seen& s) -> Output { return *gain * s.truth; })},
-      {fmt::format("positions are off by {:+d}", offset.value_or(0)),
-       only_if(offset.has_value(),
-               [k, offset](const Seen& s) -> Output {
-                 const auto r = k->rotation(s, s.position + *offset);
-                 return r ? Output(k->turned(s.x, *r)) : Output();
-               })},
-      {fmt::format("phase error grows with the position: frequencies are off by {:+.2g} relative",
-                   d.value_or(0)),
-       only_if(d.has_value(), [k, d](const Seen& s) -> Output {
-         const double extra = *d * static_cast<double>(s.position) * k->frequency(s.pair);
-         return s.truth * std::polar(1.0, k->backward() ? -extra : extra);
-       })}};
+  return {{fmt::format("multiplies by {:.9g} too much", gain.value_or(1)),
+           only_if(gain.has_value(), [gain](const Seen& s) -> Output { return *gain * s.truth; })},
+          {fmt::format("turns by position m {} {}, not m", offset.value_or(0) < 0 ? '-' : '+',
+                       std::abs(offset.value_or(0))),
+           only_if(offset.has_value(),
+                   [k, offset](const Seen& s) -> Output {
+                     const auto r = k->rotation(s, s.position + *offset);
+                     return r ? Output(k->turned(s.x, *r)) : Output();
+                   })},
+          {frequency_words(d.value_or(0)), only_if(d.has_value(), [k, d](const Seen& s) -> Output {
+             const double extra = *d * static_cast<double>(s.position) * k->frequency(s.pair);
+             return s.truth * std::polar(1.0, k->backward() ? -extra : extra);
+           })}};
 }
 
 }  // namespace ropewalk::properties

@@ -3,6 +3,7 @@
 // must stay in one thread.
 #include "properties/search/run_property.h"
 
+#include <fmt/format.h>
 #include <rapidcheck.h>
 #include <rapidcheck/detail/TestListenerAdapter.h>
 
@@ -164,6 +165,25 @@ void keep_worst(PropertyRun& run, Subject& subject, const Property& property,
   if (again.ran() && again.margin == shrunk.worst_margin) run.worst_case = shrunk.worst;
 }
 
+// True if the case holds once the wrong pairs are put right. Otherwise a cause of theirs does not
+// explain the failure. Each process is fresh, as that of the failure was.
+bool is_of_single_pairs(Subject& subject, const Property& property, const Shrunk& shrunk) {
+  if (shrunk.only_after_others) return false;
+  subject.worker.restart();
+  Subject right = put_right(subject);
+  return check_case(property, right, shrunk.smallest).holds();
+}
+
+// True if the case fails in a fresh process, and holds when it is made again there.
+bool fails_at_first(Subject& subject, const Property& property, const Shrunk& shrunk) {
+  const bool ends =
+      shrunk.finding.kind == Finding::Kind::crash || shrunk.finding.kind == Finding::Kind::hang;
+  if (ends || shrunk.only_after_others) return false;
+  subject.worker.restart();
+  const auto holds = [&] { return check_case(property, subject, shrunk.smallest).holds(); };
+  return !holds() && holds() && holds();
+}
+
 // Makes the failing case as small as possible. All that is reported is about that case.
 void shrink_failure(Runner& runner, Subject& subject, const Property& property,
                     const Offer& offer) {
@@ -173,12 +193,19 @@ void shrink_failure(Runner& runner, Subject& subject, const Property& property,
   run.worst = shrunk.finding;
   run.failing = shrunk.smallest;
   run.only_after_others = shrunk.only_after_others;
+  if (fails_at_first(subject, property, shrunk)) {
+    run.worst.reason += " (" + std::string(only_at_first) + ")";
+    return;
+  }
   if (run.worst.kind != Finding::Kind::measured) return;
   keep_worst(run, subject, property, shrunk);
   const Diagnosis diagnosis = diagnose(look_at(subject), shrunk.smallest, first);
-  run.cause = diagnosis.cause;
-  const bool both = !diagnosis.where.empty() && !run.worst.diagnosis.empty();
-  run.worst.diagnosis = diagnosis.where + (both ? "; " : "") + run.worst.diagnosis;
+  const bool explained = is_of_single_pairs(subject, property, shrunk);
+  if (explained) run.cause = diagnosis.cause;
+  std::vector<std::string> parts{diagnosis.where, run.worst.diagnosis};
+  if (explained && run.cause.empty()) parts.emplace_back(holds_put_right);
+  std::erase(parts, "");
+  run.worst.diagnosis = fmt::format("{}", fmt::join(parts, "; "));
 }
 
 }  // namespace

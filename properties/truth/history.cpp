@@ -271,7 +271,11 @@ Finding check(Subject& subject, const Case& c) {
   }
   for (const Finding& f : {two.ours, two.theirs})
     if (f.kind != Finding::Kind::measured) return f;
-  return worse_of(two.ours, two.theirs);
+  Finding worst = worse_of(two.ours, two.theirs);
+  if (fails(worst) && which > 0)
+    worst.where += fmt::format(", beside a state of another {}",
+                               differences[which % std::size(differences)].what);
+  return worst;
 }
 
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {

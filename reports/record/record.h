@@ -31,7 +31,8 @@ struct RunRow {
 
 struct VerdictRow;
 /// Of two failures of a kernel, the reader should see the one that tells more first. An unknown
-/// failure goes before a known one, then one with a cause, then one with a broken rule.
+/// failure goes before a known one, then agreement or one with a cause, then one with a broken
+/// rule.
 bool tells_more(const VerdictRow& a, const VerdictRow& b);
 
 /// The verdict on one kernel and one property.

@@ -12,7 +12,8 @@ namespace ropewalk::report {
 bool tells_more(const VerdictRow& a, const VerdictRow& b) {
   const auto order = [](const VerdictRow& row) {
     const bool measured = row.verdict == Verdict::fail && row.margin > 1;
-    const int kind = !row.cause.empty()                ? 0
+    const bool plain = measured && row.property == "agreement";
+    const int kind = plain || !row.cause.empty()       ? 0
                      : row.verdict == Verdict::vacuous ? 3
                      : measured                        ? 2
                                                        : 1;

@@ -18,6 +18,7 @@ constexpr const char* exit_codes =
     "Exit codes: 0 all claims hold; 1 a claim failed, or compared things differ; 2 usage or bad "
     "input; 3 nothing could be run, the timing is INVALID, or two runs cannot tell; 141 the reader "
     "of standard output left.";
+constexpr const char* all_help = "print each failure as a block, also those of one cause";
 constexpr const char* quiet_help = "print only failures and the summary";
 
 // The parts of the command line that no option of a verb holds.
@@ -107,6 +108,7 @@ void define(CLI::App& verb, VerifyOptions& o) {
   dtype->description(dtype->get_description() +
                      "; with --exhaustive the type that is certified (default: f32; not f64)");
   add_json_option(verb, o.json);
+  verb.add_flag("--all", o.all, all_help);
   add_quiet_option(verb, o.quiet, quiet_help);
   add_out_option(verb, o.out, "also append the rows to DIR/results.jsonl");
 }
@@ -153,6 +155,7 @@ void define(CLI::App& verb, RunOptions& o) {
   add_known_failures_option(verb, o.verify.known_failures);
   add_timing_options(verb, o.bench);
   add_workload_options(verb, o.bench);
+  verb.add_flag("--all", o.verify.all, all_help);
   add_quiet_option(verb, o.verify.quiet, quiet_help);
   add_out_option(verb, o.out, "folder for results and reports (default: ropewalk-out)");
 }

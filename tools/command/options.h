@@ -58,6 +58,7 @@ struct VerifyOptions : JudgingOptions, WorkloadChoice {
   std::string ledger, write_ledger;  ///< paths of files; at most one is given
   std::string out;                   ///< a folder; if empty, no results file is written
   bool json = false, quiet = false;
+  bool all = false;          ///< prints every failure as a block
   bool part_of_run = false;  ///< set by the verb run: the workloads hold nothing to their shape
   bool exhaustive = false;   ///< only an exhaustive run uses the fields below
   bool resume = false;

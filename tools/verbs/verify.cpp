@@ -11,6 +11,7 @@
 #include <set>
 #include <tuple>
 
+#include "properties/explain/diagnosis.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
 #include "tools/suite/ledger.h"
@@ -27,9 +28,88 @@ std::string cell_of(const VerdictRow& row) {
   return fmt::format("{} {} {}", row.pairing, row.dtype, row.angle_contract);
 }
 
-void print_same_failure(const VerdictRow& row) {
-  fmt::print("{:<5} {} ({}): {}: the same\n      replay     {}\n", row.verdict, row.kernel,
-             cell_and_words(row), row.property, row.replay);
+// Failures that the first of them explains.
+struct OneCause {
+  VerdictRow first;
+  std::vector<VerdictRow> more;
+};
+
+// A case's text without what tells its cell.
+std::string without_cell(const std::string& case_text) {
+  std::string out;
+  for (std::size_t at = 0; at < case_text.size();) {
+    const std::size_t end = std::min(case_text.find(' ', at), case_text.size());
+    const std::string word = case_text.substr(at, end - at);
+    if (!word.starts_with("pairing=") && !word.starts_with("dtype=")) out += word + " ";
+    at = end + 1;
+  }
+  return out;
+}
+
+// Two failures of a kernel are of one cause if they share one of these words: the name of what it
+// does instead (two may fit), the words of a crash or a broken rule, that only the first call of a
+// process fails, or else the same case and place in several cells.
+std::vector<std::string> cause_keys(const VerdictRow& row) {
+  const auto key = [&](const std::string& words) { return row.known + "\n" + words; };
+  if (row.reason.find(only_at_first) != std::string::npos) return {key(std::string(only_at_first))};
+  if (row.cause.empty())
+    return {key(row.verdict != Verdict::fail
+                    ? row.reason
+                    : row.property + row.reason + row.where + without_cell(row.shrunk_case))};
+  std::vector<std::string> keys;
+  constexpr std::string_view between = ", or ";
+  const std::string names = row.cause.substr(0, row.cause.find(" ("));
+  for (std::size_t at = 0, end = 0; end != std::string::npos; at = end + between.size()) {
+    end = names.find(between, at);
+    keys.push_back(key(names.substr(at, end - at)));
+  }
+  return keys;
+}
+
+// Sorts failures of one kernel into causes. A failure that has no name, and is gone once the wrong
+// pairs are put right, goes to the first error of pairs in its cell.
+std::vector<OneCause> by_cause(const std::vector<VerdictRow>& failures) {
+  std::vector<OneCause> causes;
+  std::map<std::string, std::size_t> by_key, by_cell;
+  for (const VerdictRow& row : failures) {
+    const bool put_right = row.diagnosis.ends_with(holds_put_right);
+    const std::string cell = row.known + cell_of(row);
+    std::size_t at = causes.size();
+    if (const auto found = by_cell.find(cell); put_right && found != by_cell.end())
+      at = found->second;
+    const auto keys = cause_keys(row);
+    for (const std::string& key : keys)
+      if (const auto found = by_key.find(key); found != by_key.end()) at = found->second;
+    if (at == causes.size())
+      causes.push_back({row, {}});
+    else
+      causes[at].more.push_back(row);
+    for (const std::string& key : keys) by_key.emplace(key, at);
+    if (put_right || !row.cause.empty()) by_cell.emplace(cell, at);
+  }
+  return causes;
+}
+
+// One line for all that a block explains: "norm, decay (half_split f32, interleaved f32); ...".
+void print_same_cause(const std::vector<VerdictRow>& rows) {
+  std::vector<std::pair<std::string, std::string>> cells_of;  // properties in order, with cells
+  for (const VerdictRow& row : rows) {
+    const std::string cell = row.pairing + " " + row.dtype;
+    const auto at = std::find_if(cells_of.begin(), cells_of.end(),
+                                 [&](const auto& known) { return known.first == row.property; });
+    if (at == cells_of.end())
+      cells_of.emplace_back(row.property, cell);
+    else
+      at->second += ", " + cell;
+  }
+  std::stable_sort(cells_of.begin(), cells_of.end(),
+                   [](const auto& a, const auto& b) { return a.second < b.second; });
+  std::string text;
+  for (std::size_t i = 0; i < cells_of.size(); ++i) {
+    const bool last = i + 1 == cells_of.size() || cells_of[i + 1].second != cells_of[i].second;
+    text += cells_of[i].first + (last ? fmt::format(" ({}); ", cells_of[i].second) : ", ");
+  }
+  fmt::print("      same cause {}--all shows each\n", text);
 }
 
 // Prints the passes of one kernel, pairing and type as one line, once all are there. Prints
@@ -105,12 +185,13 @@ class Printer {
 
   void print_failures() {
     std::stable_sort(failures_.begin(), failures_.end(), tells_more);
-    for (const VerdictRow& row : failures_) {
-      // One cause often refutes many properties. It is printed in full once.
-      const bool new_cause =
-          row.verdict == Verdict::fail || causes_.emplace(row.kernel, row.reason).second;
-      new_cause ? print_failure(row) : print_same_failure(row);
-    }
+    if (options_.all)
+      for (const VerdictRow& row : failures_) print_failure(row);
+    else
+      for (const OneCause& cause : by_cause(failures_)) {
+        print_failure(cause.first);
+        if (!cause.more.empty()) print_same_cause(cause.more);
+      }
     failures_.clear();
     flush_output();
   }
@@ -118,7 +199,6 @@ class Printer {
   const VerifyOptions& options_;
   VerdictRow first_, worst_;
   std::set<std::tuple<std::string, std::string, std::string>> set_aside_;
-  std::set<std::pair<std::string, std::string>> causes_;
   std::vector<std::string> failed_;
   std::vector<VerdictRow> failures_;
   std::size_t passed_ = 0;

@@ -1,0 +1,134 @@
+// Shifts: the wrong outputs are right ones of another place. Where they belong is an observation
+// and not a cause, so it needs only enough bits to be no chance.
+#include "properties/explain/elsewhere.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace ropewalk::properties {
+using namespace harness;
+namespace {
+
+using C = std::complex<double>;
+
+C as_complex(const PairValue& z) {
+  return {static_cast<double>(z.re), static_cast<double>(z.im)};
+}
+
+C turned(const Case& c, const C& x, const C& r) {
+  return scale_of(c) * x * (c.operation == Operation::transpose ? std::conj(r) : r);
+}
+
+// The rotation in the given table if its rows were so many elements apart. A row behind the table
+// is taken for the last one.
+std::optional<C> table_rotation(const Problem& p, const Seen& s, std::int64_t distance) {
+  if (p.source.contract != ROPE_CONTRACT_TABLE || p.asked.table_rows < 2) return {};
+  const bool by_token = p.asked.table_rows_by == ROPE_ROW_BY_TOKEN;
+  const std::int64_t row = by_token ? s.at.b * p.asked.tokens + s.at.t : s.position;
+  const std::int64_t last = (p.asked.table_rows - 1) * p.asked.table_row_stride;
+  const std::int64_t at = std::min(row * distance, last) + s.pair;
+  const TensorPlaces& t = p.tensor[s.at.tensor];
+  const auto value = [&](int buffer) {
+    return load(given(p, s.placement, buffer), Dtype{p.asked.table_dtype}, at);
+  };
+  return C{value(t.cos), value(t.sin)};
+}
+
+bool in_one_row(const Seen& a, const Seen& b) {
+  return a.placement == b.placement && a.at.tensor == b.at.tensor && a.at.b == b.at.b &&
+         a.at.t == b.at.t && a.at.h == b.at.h;
+}
+
+// The wrong pairs of the first row that has some.
+std::vector<const Seen*> wrong_row(const Scene& scene) {
+  std::vector<const Seen*> row;
+  for (const Seen& s : scene.pairs)
+    if (s.wrong && (row.empty() || in_one_row(s, *row[0]))) row.push_back(&s);
+  return row;
+}
+
+bool are(const std::vector<const Seen*>& row, const std::function<C(const Seen&)>& output) {
+  return std::all_of(row.begin(), row.end(), [&](const Seen* s) {
+    return s->bound > 0 && std::abs(s->y - output(*s)) <= 2 * s->bound;
+  });
+}
+
+// An element of a wrong pair that is that of another pair of its row.
+std::string of_other_pair(const Scene& scene, const std::vector<const Seen*>& row) {
+  constexpr double plain = 1000;  // bounds; a smaller value may be that of many pairs
+  const auto same = [](double got, double truth, double bound) {
+    return bound > 0 && std::abs(got - truth) <= 2 * bound && std::abs(truth) > plain * bound;
+  };
+  for (const Seen* wrong : row)
+    for (const Seen& s : scene.pairs) {
+      if (s.pair == wrong->pair || !in_one_row(s, *wrong)) continue;
+      const bool first = same(wrong->y.real(), s.truth.real(), s.bound);
+      if (first || same(wrong->y.imag(), s.truth.imag(), s.bound))
+        return fmt::format("the {} element of pair {} is that of pair {}",
+                           first ? "first" : "second", wrong->pair, s.pair);
+    }
+  return {};
+}
+
+}  // namespace
+
+void add_table_rows(const Scene& scene, std::vector<Hypothesis>& list) {
+  const Problem& p = scene.problem;
+  const auto add = [&](const char* distance, auto elements) {
+    list.push_back(
+        {fmt::format("reads the tables' rows {} elements apart, not table_row_stride", distance),
+         [&p, elements](const Seen& s) -> std::optional<C> {
+           const auto r = table_rotation(p, s, elements(p.asked.tensor[s.at.tensor].head_dim));
+           return r ? std::optional<C>(turned(p.source, s.x, *r)) : std::nullopt;
+         }});
+  };
+  add("rotary_dim / 2", [&p](std::int64_t) { return p.asked.rotary_dim / 2; });
+  add("rotary_dim", [&p](std::int64_t) { return p.asked.rotary_dim; });
+  add("head_dim / 2", [](std::int64_t head_dim) { return head_dim / 2; });
+  add("head_dim", [](std::int64_t head_dim) { return head_dim; });
+}
+
+std::string right_elsewhere(const Scene& scene, bool whole_pairs) {
+  const Problem& p = scene.problem;
+  const Case& c = p.source;
+  const std::vector<const Seen*> row = wrong_row(scene);
+  if (row.empty()) return {};
+  const HeadPlace& at = row[0]->at;
+  if (std::string other = of_other_pair(scene, row); !other.empty() || !whole_pairs) return other;
+  for (std::int64_t b = 0; b < c.batch; ++b)
+    for (std::int64_t t = 0; t < c.tokens; ++t)
+      for (std::int64_t h = 0; h < p.asked.tensor[at.tensor].heads; ++h) {
+        const HeadPlace from{at.tensor, b, t, h};
+        const auto output = [&](const Seen& s) {
+          return turned(c, as_complex(input_pair(p, s.placement, from, s.pair)), s.r);
+        };
+        if (are(row, output)) return "right for the input of " + place_text(at.tensor, b, t, h);
+      }
+  // By chance an angle is that of one of n positions with probability n times its part of a turn.
+  constexpr std::int64_t near = 64;
+  double chance = 2 * near;
+  for (const Seen* s : row)
+    chance *=
+        std::abs(s->truth) == 0 ? 1 : std::min(1.0, 4 * s->bound / (2 * M_PI * std::abs(s->truth)));
+  if (!(chance < 1e-3)) return {};
+  const bool table = c.contract == ROPE_CONTRACT_TABLE;
+  for (std::int64_t step = 1; step <= near; ++step)
+    for (const std::int64_t position : {row[0]->position + step, row[0]->position - step}) {
+      if (table && (position < 0 || position >= p.asked.table_rows)) continue;
+      const auto output = [&](const Seen& s) {
+        const Rotation r =
+            table ? given_rotation(p, scene.oracle, at.tensor, position, s.pair)
+                  : own_rotation(c.contract, scene.oracle,
+                                 p.inv_freq[static_cast<std::size_t>(s.pair)], position);
+        return turned(c, s.x, {static_cast<double>(r.re), static_cast<double>(r.im)});
+      };
+      if (are(row, output))
+        return fmt::format("right at position {} instead of {}", position, row[0]->position);
+    }
+  return {};
+}
+
+}  // namespace ropewalk::properties

@@ -1,0 +1,71 @@
+// What a run prints of failures: one block for each cause, and a line for all that it explains.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tools/tests/shell.h"
+
+namespace {
+
+const std::string plugin = std::string(" --plugin ") + ROPEWALK_CAUSES_PLUGIN;
+
+std::string verify(const std::string& kernel, const std::string& words = "") {
+  const Result r = ropewalk("verify --profile smoke --kernel " + kernel + plugin + words);
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  return r.out;
+}
+
+int blocks_in(const std::string& text) {
+  int blocks = 0;
+  for (auto at = text.find("      claim "); at != std::string::npos;
+       at = text.find("      claim ", at + 1))
+    ++blocks;
+  return blocks;
+}
+
+TEST(Causes, OneErrorIsOneBlock) {
+  const std::string out = verify("causes_sign");
+  EXPECT_EQ(blocks_in(out), 1) << out;
+  EXPECT_LE(lines_in(out), 40) << out;
+  const auto block = out.find("(half_split f32 table): agreement");
+  ASSERT_NE(block, std::string::npos) << out;
+  EXPECT_TRUE(contains(out, "cause      subtracts in second elements where it should add")) << out;
+  const auto line = out.find("      same cause ");
+  ASSERT_NE(line, std::string::npos) << out;
+  const std::string same = out.substr(line, out.find('\n', line) - line);
+  EXPECT_TRUE(contains(same, "agreement (interleaved f32)")) << same;
+  for (const char* named_or_not : {"norm, ", "composition, ", "far_strides, ", "history"})
+    EXPECT_TRUE(contains(same, named_or_not)) << same;
+  EXPECT_TRUE(same.ends_with("; --all shows each")) << same;
+
+  const std::string all = verify("causes_sign", " --all");
+  EXPECT_GT(blocks_in(all), 20) << all;
+  EXPECT_FALSE(contains(all, "same cause ")) << all;
+}
+
+// Dims beside the rotated ones are no pairs: they stay wrong when the pairs are put right.
+TEST(Causes, AnotherErrorHasABlockOfItsOwn) {
+  const std::string out = verify("causes_two_errors");
+  EXPECT_EQ(blocks_in(out), 2) << out;
+  EXPECT_TRUE(contains(out, "(half_split f32 table): untouched_dims")) << out;
+  for (auto at = out.find("same cause "); at != std::string::npos;
+       at = out.find("same cause ", at + 1)) {
+    const std::string line = out.substr(at, out.find('\n', at) - at);
+    EXPECT_FALSE(contains(line, "untouched_dims") && contains(line, "norm")) << line;
+  }
+}
+
+TEST(Causes, AnErrorOfTheFirstCallAloneIsCalledThat) {
+  const std::string words = " (only in the first call of a process)\n";
+  const std::string out = verify("causes_first_call", " --property norm --property order");
+  EXPECT_TRUE(contains(out, words)) << out;
+  EXPECT_FALSE(contains(verify("causes_sign", " --property norm"), words));
+}
+
+// With rows of a table too far apart a kernel reads wrong angles, or what lies between rows.
+TEST(Causes, AWrongDistanceOfRowsIsNamed) {
+  const std::string out = verify("causes_row_distance", " --property agreement");
+  EXPECT_TRUE(contains(out, "head_dim / 2 elements apart, not table_row_stride (")) << out;
+}
+
+}  // namespace
