@@ -67,8 +67,9 @@ enum class PositionRule : std::int32_t { list, consecutive, random };
 
 /// What the kernel did before the call that is judged (harness/judge/executor.h): nothing, and then
 /// a call at other addresses; a call of the same state whose other contents lay at the very
-/// addresses; or a call of another state, at these addresses too.
-enum class Before : std::int32_t { nothing, other_contents, other_state };
+/// addresses; a call of another state, at these addresses too; or calls whose outputs hold numbers
+/// in place of poison, as memory that is used again does.
+enum class Before : std::int32_t { nothing, other_contents, other_state, numbers };
 
 struct Case {
   /// the kernel judged and by which property; plugin: a path or empty

@@ -8,7 +8,7 @@ namespace ropewalk::harness {
 inline constexpr Words<14> pattern_words{"unit",       "wide",    "basis",     "decay", "tiny",
                                          "huge",       "special", "subnormal", "edge",  "span",
                                          "zero_heads", "zeros",   "small",     "large"};
-inline constexpr Words<3> before_words{"nothing", "other_contents", "other_state"};
+inline constexpr Words<4> before_words{"nothing", "other_contents", "other_state", "numbers"};
 
 /// Calls `visit(name, field, words...)` once for each field of a case, with its word in a replay
 /// line.

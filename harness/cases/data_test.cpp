@@ -6,6 +6,8 @@
 #include <cmath>
 #include <set>
 
+#include "harness/cases/poison.h"
+#include "harness/cases/problem.h"
 #include "kernels/api/kernel.h"
 
 namespace ropewalk::harness {
@@ -179,6 +181,27 @@ TEST(Data, SpanValuesHaveEveryExponentBetweenTheEnds) {
       const int all = std::ilogb(edge_value(0, f, scale)) - std::ilogb(f.normal) + 1;
       EXPECT_EQ(std::ssize(met), all);
     }
+}
+
+TEST(Problem, OutputsHoldNumbersWhereThatIsAsked) {
+  Oracle oracle;
+  const Case c = case_from_text("before=numbers q.heads=2 q.head_dim=2 q.out=-1,-1,3");
+  const Problem p = make_problem(c, oracle);
+  const Buffer& out = p.buffers[static_cast<std::size_t>(p.tensor[0].out)];
+  EXPECT_TRUE(out.holds_input);
+  for (const std::int64_t i : {0, 1, 3, 4})
+    EXPECT_LT(std::abs(load(out.content, Dtype::f32, i)), 1);
+  EXPECT_TRUE(is_poison(out.content.data() + 2 * sizeof(float), Dtype::f32, Poison::a));
+}
+
+TEST(Problem, ATableMayHaveAnglesOfItsOwn) {
+  Oracle oracle;
+  const Problem apart = make_problem(case_from_text("table_apart=3 positions=8 q.heads=1"), oracle);
+  const Problem usual = make_problem(case_from_text("positions=5 q.heads=1"), oracle);
+  const auto cos_of = [](const Problem& p, std::int64_t row) {
+    return load(p.buffers[static_cast<std::size_t>(p.tensor[0].cos)].content, Dtype::f32, row);
+  };
+  EXPECT_EQ(cos_of(apart, 8), cos_of(usual, 5));
 }
 
 }  // namespace

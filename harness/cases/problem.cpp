@@ -115,6 +115,18 @@ void mark_owned(const Case& c, const rope_problem& p, std::uint32_t tensor, std:
       }
 }
 
+// Fills outputs with numbers that no output has to be.
+void put_numbers(const Case& c, Problem& out) {
+  for (Buffer& b : out.buffers) {
+    if (!b.writable || b.holds_input) continue;
+    b.holds_input = true;
+    for (std::size_t i = 0; i < b.owned.size(); ++i)
+      if (b.owned[i] != 0)
+        store(b.content, b.dtype, static_cast<std::int64_t>(i),
+              unit_value(hash(c.seed, 0x01d, i), data_type(b.dtype).format.mantissa));
+  }
+}
+
 void add_tensors(const Case& c, Problem& out) {
   const rope_problem& p = out.asked;
   std::int64_t ins[ROPE_MAX_TENSORS] = {}, outs[ROPE_MAX_TENSORS] = {}, all_in = 0, all_out = 0;
@@ -372,6 +384,7 @@ Problem make_problem(const Case& c, Oracle& oracle, SecondPositions second) {
   Problem out = make_question(c);
   choose_other_positions(out, second);
   add_tensors(c, out);
+  if (c.before == Before::numbers) put_numbers(c, out);
   add_positions(c, out);
   if (out.asked.angle_source == ROPE_ANGLES_TABLE)
     for (std::uint32_t i = 0; i < out.asked.tensor_count; ++i) {

@@ -22,7 +22,7 @@ struct Buffer {
   std::string name;  ///< "q.in", "cos", "positions"
   Dtype dtype = Dtype::f32;
   bool writable = false;
-  /// in place: owned elements hold the input before the call, not poison
+  /// owned elements hold the input before the call (in place), or numbers (Before), not poison
   bool holds_input = false;
   std::vector<std::byte> content;
   /// 1 byte for each element; empty unless the buffer is writable

@@ -245,6 +245,7 @@ void choose_tables(Case& c, const Levels& l, const LevelDraw& draw) {
   c.positions_null = by == level::without_positions;
   c.own_tables = l[Factor::tables] == level::own_tables;
   c.own_sin = l[Factor::tables] == level::own_sin;
+  if (l[Factor::tables] == level::other_angles) c.table_apart = draw.in(q_gap, {1, 99});
   const std::int64_t half = c.rotary_dim / 2;
   switch (static_cast<level::TableRowsLevel>(l[Factor::table_rows])) {
     case level::packed_rows:

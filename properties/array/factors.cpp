@@ -152,7 +152,7 @@ bool placement_has_its_tensors(const Levels& l, Dtype, std::int32_t) {
 
 bool tables_have_their_tensors(const Levels& l, Dtype, std::int32_t) {
   const int set = l[Factor::tensors];
-  return l[Factor::tables] == level::shared_table ||
+  return l[Factor::tables] == level::shared_table || l[Factor::tables] == level::other_angles ||
          (has_second(l) && set != level::copied_second && set != level::copied_first);
 }
 
@@ -275,7 +275,7 @@ const std::array<FactorWords, factor_count>& factor_words() {
       {"operation", {"forward", "backward"}},
       {"placement", {"out of place", "in place", "first in place", "all but first in place"}},
       {"table rows by", {"position", "token", "token, no positions"}},
-      {"tables", {"shared", "own", "own sin"}},
+      {"tables", {"shared", "own", "own sin", "other angles"}},
       {"table rows", {"packed", "with gaps", "cos beside sin", "with spare rows"}},
       {"position type", {"i32", "i64"}},
       {"position strides", {"packed", "token stride", "slice of rows", "one row", "one token"}},
@@ -310,7 +310,8 @@ const std::array<FactorWords, factor_count>& factor_words() {
         "one of each tensor"},
        "tensors of several data types"},
       {"table type", {"usual", "another"}, "a table of another type"},
-      {"before", {"nothing", "other contents at the same addresses", "another state"}},
+      {"before",
+       {"nothing", "other contents at the same addresses", "another state", "numbers in outputs"}},
       {"callers", {"one", "four at once"}, "callers at once"},
   }};
   return words;

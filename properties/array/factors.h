@@ -79,7 +79,7 @@ inline int level_count(Factor f) {
 namespace level {
 enum PlacementLevel { out_of_place, in_place, first_in_place, others_in_place };
 enum RowsByLevel { by_position, by_token, without_positions };
-enum TablesLevel { shared_table, own_tables, own_sin };
+enum TablesLevel { shared_table, own_tables, own_sin, other_angles };
 enum TableRowsLevel { packed_rows, row_gap, cos_beside_sin, spare_rows };
 enum PositionStridesLevel { packed_positions, token_stride, slice, one_row, one_token };
 enum PositionOrderLevel { consecutive, random_order, stepped, descending };
@@ -102,7 +102,7 @@ enum DataLevel { unit, wide, basis, tiny, huge, special, extreme, zero_heads };
 enum FrequenciesLevel { usual_base, large_base, small_base, listed };
 enum TypesLevel { alike, second_differs, others_differ, all_differ };
 enum TableTypeLevel { usual_table, another_table };
-enum BeforeLevel { nothing, other_contents, other_state };
+enum BeforeLevel { nothing, other_contents, other_state, numbers };
 enum CallersLevel { one_caller, four_callers };
 }  // namespace level
 

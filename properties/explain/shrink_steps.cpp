@@ -179,6 +179,7 @@ constexpr Step plain_steps[] = {
     },
     [](Case& c) { c.own_tables = false; },
     [](Case& c) { c.own_sin = false; },
+    [](Case& c) { c.table_apart = 0; },
     [](Case& c) { c.table_spare_rows = 0; },
     [](Case& c) { c.table_dtype.reset(); },
     [](Case& c) {

@@ -1,4 +1,5 @@
 // Errors in the angle itself: its frequency, its precision, its direction.
+#include <algorithm>
 #include <cmath>
 
 #include "properties/mutants/planted.h"
@@ -91,6 +92,44 @@ const RegisteredKernel backward_is_forward_table =
     on_table<BackwardIsForward>("mutant_backward_is_forward_table");
 const RegisteredKernel backward_is_forward_exact =
     on_angles<BackwardIsForward>("mutant_backward_is_forward_exact");
+
+// A cache of the process, with a key of the number of frequencies, the first, the middle and the
+// last one. Seen by history.
+struct KeptFrequencies : Correct {
+  static constexpr std::size_t most = 600;
+  static inline double kept[most];
+  static inline std::int64_t count = 0;
+  double frequency(const rope_problem& p, std::int64_t i) override {
+    return p.rotary_dim / 2 == count ? kept[i] : p.inv_freq[i];
+  }
+  void see(rope_problem& p, rope_operands&) override {
+    const std::int64_t half = p.rotary_dim / 2;
+    const auto* f = p.inv_freq;
+    if (half == count && f[0] == kept[0] && f[half / 2] == kept[half / 2] &&
+        f[half - 1] == kept[half - 1])
+      return;
+    count = half <= static_cast<std::int64_t>(most) ? half : 0;
+    std::copy_n(f, count, kept);
+  }
+};
+const RegisteredKernel kept_frequencies =
+    on_angles<KeptFrequencies>("mutant_frequencies_kept_by_three_exact");
+
+// Makes the angles of the frequencies it is told, correctly, in place of reading the only table.
+// Seen by agreement and history, where a table has other angles.
+struct AnglesForTable : Correct {
+  void see(rope_problem& p, rope_operands& o) override {
+    if (p.tensor_count > 1 || o.positions == nullptr) return;
+    p.angle_source = ROPE_ANGLES_INV_FREQ;
+    o.tensor[0].cos = o.tensor[0].sin = nullptr;
+  }
+};
+KernelInfo angles_for_table_info() {
+  KernelInfo info = table_info<AnglesForTable>("mutant_angles_for_the_only_table");
+  info.workspace_bytes = row_bytes;
+  return info;
+}
+const RegisteredKernel angles_for_table{angles_for_table_info()};
 
 }  // namespace
 }  // namespace ropewalk::mutants

@@ -1,4 +1,5 @@
 // Errors in which memory is read and written, and when.
+#include <cmath>
 #include <utility>
 
 #include "properties/mutants/planted.h"
@@ -197,6 +198,17 @@ struct FlushesSubnormals : Correct {
 };
 const RegisteredKernel flushes_subnormals =
     on_table<FlushesSubnormals>("mutant_flushes_subnormals_table");
+
+// Leaves a pair whose output holds a number: it takes it for done. Seen by agreement where outputs
+// hold numbers before the call.
+struct LeavesNumbers : Correct {
+  void rotate(const Pair& x) override {
+    const bool is_done =
+        x.in != x.out && std::isfinite(x.out[x.at.first]) && std::isfinite(x.out[x.at.second]);
+    if (!is_done) Correct::rotate(x);
+  }
+};
+const RegisteredKernel leaves_numbers = on_table<LeavesNumbers>("mutant_leaves_numbers_table");
 
 }  // namespace
 }  // namespace ropewalk::mutants

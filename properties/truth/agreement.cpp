@@ -9,7 +9,7 @@
 // Kills by itself: one_table_for_all, room_for_128_pairs, range_, half_truncated, half_products
 // Kills by itself: half_accumulates, half_table, half_position, half_overflows, half_flushes
 // Kills by itself: half_wrong_way, even_batch, one_head_only, tokens_by_four, backward_only
-// Kills by itself: scaled_only, grouped_only
+// Kills by itself: scaled_only, grouped_only, rows_alike_by_three, leaves_numbers
 #include "properties/truth/agreement.h"
 
 #include "harness/judge/judge.h"
@@ -81,6 +81,19 @@ void add_prompts(std::vector<Case>& cases, const Offer& offer, Profile profile) 
   cases.push_back(c);
 }
 
+// Rows of a batch that agree in their first, middle and last positions alone.
+void add_rows_alike(std::vector<Case>& cases, const Offer& offer) {
+  if (!offer.tokens || !offer.batch || offer.base.positions_null) return;
+  Case c = offer.base;
+  c.property = "agreement";
+  c.tokens = 8;
+  c.batch = 2;
+  c.position_rule = PositionRule::list;
+  c.positions = {5, 9, 12, 7, 30, 11, 26, 8, 5, 2, 17, 7, 30, 4, 19, 8};
+  cases.push_back(c);
+  cases.push_back(turned_round(c, offer));
+}
+
 // Every usual head size, and shapes with many heads, tokens and batch rows. None of these is left
 // to chance.
 std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
@@ -102,6 +115,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   } crowds[] = {{1, 67, 33}, {9, 3, 5}, {2, 16, 16}};
   add_extremes(cases, offer);
   add_prompts(cases, offer, profile);
+  add_rows_alike(cases, offer);
   for (const auto& crowd : crowds) {
     c.rotary_dim = offer.base.rotary_dim;
     if (offer.batch) c.batch = crowd.batch;

@@ -14,7 +14,7 @@
 //
 // Kills by itself: third_call, on_call_65536, one_state, second_state, release_drops
 // Kills by itself: cache_by_first, position_of_call_6, grown_once, scale_of_zeros, row_kept_by
-// Kills by itself: backward_call_1, chosen_by_call_1
+// Kills by itself: backward_call_1, chosen_by_call_1, frequencies_kept_by_three
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,6 +58,7 @@ struct Difference {
   bool Offer::*needs;  ///< NULL: nothing is needed
   void (*apply)(Case&);
   bool Offer::*needs_too = nullptr;
+  bool of_wide_heads = false;  ///< tried with heads that fill vectors, and with no others
 };
 
 constexpr Difference differences[] = {
@@ -117,6 +118,13 @@ constexpr Difference differences[] = {
        c.inv_freq = frequencies_of(c);
        c.inv_freq[c.inv_freq.size() / 2] *= 0.125;
      }},
+    // Nor the number, the first, the middle and the last one together.
+    {"one frequency of many", nullptr,
+     [](Case& c) {
+       c.inv_freq = frequencies_of(c);
+       if (c.inv_freq.size() > 3) c.inv_freq[1] *= 0.125;
+     },
+     nullptr, true},
     {"the lower frequencies", nullptr,
      [](Case& c) {
        c.inv_freq = frequencies_of(c);
@@ -292,8 +300,8 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
     const auto offered = [&](bool Offer::*needed) { return needed == nullptr || offer.*needed; };
     if (!offered(differences[i].needs) || !offered(differences[i].needs_too)) continue;
     c.shift = static_cast<std::int64_t>(i);
-    cases.push_back(c);
-    if (i < wide_too) cases.push_back(widened(c, offer));
+    if (!differences[i].of_wide_heads) cases.push_back(c);
+    if (i < wide_too || differences[i].of_wide_heads) cases.push_back(widened(c, offer));
   }
   // One state through the steps of a decode loop: one row, or rows at one position. Beside it is no
   // other problem, or one with another base. Then a table by token.

@@ -12,11 +12,34 @@ namespace {
 
 static_assert(most_states == protocol::most_states);
 
+// What a call may have kept of an earlier one, in the words of a diagnosis.
+constexpr struct {
+  const char* what;
+  void (*take)(Case& c, const Case& from);
+} kept[] = {
+    {"at the positions",
+     [](Case& c, const Case& from) {
+       c.position_rule = PositionRule::list;
+       c.positions = positions_of(from);
+     }},
+    {"for the contents",
+     [](Case& c, const Case& from) {
+       c.seed = from.seed;
+       c.data = from.data;
+       for (std::size_t i = 0; i < c.tensors.size(); ++i)
+         c.tensors[i].values = from.tensors[i].values;
+     }},
+    {"with the table", [](Case& c, const Case& from) { c.table_apart = from.table_apart; }}};
+
 std::vector<Case> calls_of(const Case& c) {
   std::vector<Case> calls{c};
   calls[0].calls.clear();
   calls.insert(calls.end(), c.calls.begin(), c.calls.end());
   return calls;
+}
+
+std::int64_t largest_of(const std::vector<std::int64_t>& positions) {
+  return *std::max_element(positions.begin(), positions.end());
 }
 
 // What the calls of a state have in common.
@@ -67,12 +90,11 @@ class Sequence {
     return states_[static_cast<std::size_t>(calls_[k].state)];
   }
 
-  Problem problem_of(std::size_t k) {
-    Case call = calls_[k];
+  Problem problem_of(std::size_t k) { return problem_of(k, calls_[k]); }
+  Problem problem_of(std::size_t k, Case call) {
     const StateOfCalls& state = state_of(k);
     if (call.contract == ROPE_CONTRACT_TABLE && call.rows_by == ROPE_ROW_BY_POSITION) {
-      const std::vector<std::int64_t> positions = positions_of(call);
-      call.table_spare_rows += state.high - *std::max_element(positions.begin(), positions.end());
+      call.table_spare_rows += state.high - largest_of(positions_of(call));
     }
     Problem problem = make_problem(call, subject_.oracle, SecondPositions::none);
     problem.asked.min_position = state.low;
@@ -98,9 +120,28 @@ class Sequence {
     made.outputs.resize(1);
     perform(subject_, problem, call, made, made.outputs[0]);
     Finding f = failure_of(made);
-    return f.kind == Finding::Kind::measured
-               ? compare_with_truth(subject_, problem, made, RowSample::of(c))
-               : f;
+    if (f.kind != Finding::Kind::measured) return f;
+    f = compare_with_truth(subject_, problem, made, RowSample::of(c));
+    if (!f.holds()) f.diagnosis = kept_from_before(k, made) + f.diagnosis;
+    return f;
+  }
+
+  // Says what of an earlier call would make the wrong outputs of call k right. The latest such call
+  // is named.
+  std::string kept_from_before(std::size_t k, const Execution& made) {
+    for (std::size_t j = k; j-- > 0;)
+      for (const auto& each : kept) {
+        if (calls_[j].batch * calls_[j].tokens != calls_[k].batch * calls_[k].tokens) continue;
+        Case call = calls_[k];
+        each.take(call, calls_[j]);
+        if (call == calls_[k]) continue;
+        const std::int64_t most = state_of(k).high;
+        if (largest_of(positions_of(call)) > most) continue;
+        const Finding f =
+            compare_with_truth(subject_, problem_of(k, call), made, RowSample::of(call));
+        if (f.holds()) return fmt::format("right {} of call {}; ", each.what, j + 1);
+      }
+    return "";
   }
 
   Subject& subject_;
