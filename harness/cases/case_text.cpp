@@ -257,20 +257,28 @@ std::int64_t call_of(Word& word) {
   return call;
 }
 
+// Values of lists and letters, which each call has again.
+std::size_t listed_in(const Case& c) {
+  std::size_t listed = c.positions.size() + c.inv_freq.size() + c.scaling_values.size() +
+                       c.kernel.size() + c.plugin.size() + c.property.size() + c.scaling.size();
+  for (const TensorCase& t : c.tensors) listed += t.values.size();
+  return listed;
+}
+
 // Makes the later calls, each from the one before, with a seed one larger.
 void read_calls(Case& c, std::int64_t count,
                 const std::map<std::int64_t, std::vector<Word>>& words) {
   constexpr std::size_t most_listed = 1 << 20;
-  std::size_t listed = c.positions.size() + c.inv_freq.size();
-  for (const TensorCase& t : c.tensors) listed += t.values.size();
-  if (listed * static_cast<std::size_t>(count) > most_listed)
-    throw BadCase("replay line: the calls have more than a million listed values");
+  std::size_t listed = 0;
   Case call = c;
   for (std::int64_t k = 2; k <= count; ++k) {
     ++call.seed;
     if (const auto changes = words.find(k); changes != words.end())
       for (const Word& word : changes->second)
         read_word(call, word.whole_name, word.name, word.text, true);
+    listed += listed_in(call);
+    if (listed > most_listed)
+      throw BadCase("replay line: the calls have more than a million listed values");
     c.calls.push_back(call);
   }
 }

@@ -48,6 +48,7 @@ std::vector<double> sizes_of(const Case& c) {
 bool quick(const Case& c) {
   constexpr double small = 1 << 12, huge = 4.0 * largest_case_bytes;
   const auto sizes = sizes_of(c);
+  if (!std::all_of(c.calls.begin(), c.calls.end(), quick)) return false;
   return std::all_of(sizes.begin(), sizes.end(),
                      [](double size) { return size <= small || size >= huge; });
 }

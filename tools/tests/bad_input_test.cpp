@@ -103,6 +103,18 @@ TEST(BadInput, ReplayLines) {
        "position_token_stride=4294967296 position_batch_stride=4294967296'",
        "",
        {"same place"}},
+      {"too many calls", replay("calls=1001"), "", {"calls=1001", "1 to 1000"}},
+      {"a field that no call has", replay("call.3.speed=1"), "", {"call.3.speed", "unknown word"}},
+      {"a call that is not there", replay("calls=2 call.3.tokens=1"), "", {"call 3"}},
+      {"a state that is not there",
+       "replay 'kernel=plain property=history call.3.state=4'",
+       "",
+       {"state 4", "0 to 3"}},
+      {"another problem of one state",
+       "replay 'kernel=plain property=history call.3.tokens=2'",
+       "",
+       {"call 3", "another state"}},
+      {"calls of a property without sequences", replay("calls=2"), "", {"no sequences"}},
       {"a plugin that is not there", replay("plugin=no/where.so"), "", {"no/where.so"}},
   });
 }
