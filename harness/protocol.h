@@ -140,7 +140,7 @@ struct CallDescriptor {
   std::uint32_t growth;   ///< Growth of the structs that the entries are shown
   std::uint32_t reserved;
 };
-inline constexpr std::uint32_t most_states = 4, most_callers = 4;
+inline constexpr std::uint32_t most_states = 32, most_callers = 4;
 
 /// The rope_problem and rope_operands that a kernel is shown: those of the header, or longer ones,
 /// as a later version of the header may have. step_repeat shows those of the header.

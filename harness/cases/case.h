@@ -97,7 +97,8 @@ struct Case {
   bool own_tables = false;           ///< true: each tensor has its own table, with other angles
   /// true: all tensors share cos; each tensor after the first has a sin of its own, negated
   bool own_sin = false;
-  /// the table's rows hold the angles of positions so much nearer to 0, whatever inv_freq says
+  /// the table's rows hold the angles of positions so much nearer to 0, whatever inv_freq says. If
+  /// it is even, the first of several pairs keeps its own.
   std::int64_t table_apart = 0;
   double attention_scale = 0;
   DataPattern data = DataPattern::unit;
@@ -108,14 +109,15 @@ struct Case {
   bool fused = false;        ///< true: all inputs share one buffer, and all outputs share one
   std::vector<TensorCase> tensors{TensorCase{}};
   std::int64_t state = 0;  ///< of a sequence: which state this call is made with
-  bool moved = false;      ///< of a sequence: this call's buffers lie at the other addresses
+  /// of a sequence: bit i is set if buffer i lies at its other address; -1: all do
+  std::int64_t moved = 0;
   /// The calls of a sequence after this one, which have none themselves. Calls of one state ask the
   /// same problem (validate).
   std::vector<Case> calls;
   bool operator==(const Case&) const = default;
 };
 
-inline constexpr std::int64_t most_calls = 1000, most_states = 4;  ///< of a sequence
+inline constexpr std::int64_t most_calls = 1000, most_states = 32;  ///< of a sequence
 
 /// The factor on rotated elements. A stored 0 means 1.
 inline double scale_of(const Case& c) {

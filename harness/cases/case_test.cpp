@@ -102,7 +102,7 @@ class FieldDraw {
       if (coin()) positions_of(call);
       call.seed = coin() ? call.seed + 1 : random_();
       call.state = integer();
-      call.moved = coin();
+      call.moved = integer();
       c.calls.push_back(call);
     }
     return c;

@@ -356,7 +356,8 @@ Rotation given_rotation(const Problem& p, Oracle& oracle, std::uint32_t tensor,
   // The shift is towards 0, so the extreme positions of int32 stay inside int32.
   const bool table = p.asked.angle_source == ROPE_ANGLES_TABLE;
   const std::int64_t own = p.source.own_tables ? 1000 * static_cast<std::int64_t>(tensor) : 0;
-  const std::int64_t apart = table ? own + p.source.table_apart : 0;
+  const bool keeps_first = p.source.table_apart % 2 == 0 && i == 0 && p.asked.rotary_dim > 2;
+  const std::int64_t apart = table ? own + (keeps_first ? 0 : p.source.table_apart) : 0;
   const std::int64_t at = position - (position >= 0 ? apart : -apart);
   Rotation r = oracle.at(p.inv_freq[static_cast<std::size_t>(i)], at);
   if (p.source.own_sin && table && tensor > 0) r.im = -r.im;  // negated angle: the same cos

@@ -64,6 +64,7 @@ struct Call {
   /// at_end.
   std::function<std::uint64_t(std::size_t)> lead = nullptr;
   protocol::Growth growth = protocol::as_in_header;  ///< of the structs that the kernel is shown
+  std::uint64_t begins = 0;  ///< bit i: buffer i begins at a forbidden page, whatever at_end says
   /// Bytes for which buffer i has pages at least, so that buffers of other sizes lie where it does.
   std::vector<std::size_t> room = {};
 };

@@ -97,7 +97,8 @@ std::vector<Placed> place_buffers(const Problem& problem, const Call& call, bool
     const std::size_t room = places.size() < call.room.size() ? call.room[places.size()] : 0;
     p.pages_bytes = whole_pages(p.lead + std::max(b.content.size(), room));
     const std::uint64_t alignment = align_64 ? 64 : static_cast<std::uint64_t>(b.element_bytes());
-    if (call.at_end && !call.lead)
+    const bool begins = places.size() < 64 && (call.begins >> places.size() & 1) != 0;
+    if (call.at_end && !begins && !call.lead)
       p.lead = (p.pages_bytes - b.content.size()) / alignment * alignment;
     next += p.pages_bytes;
     places.push_back(p);

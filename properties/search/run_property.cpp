@@ -160,7 +160,8 @@ void keep_worst(PropertyRun& run, Subject& subject, const Property& property,
   constexpr double plainly = 1.1;
   if (!(shrunk.worst_margin > plainly * shrunk.finding.margin)) return;
   run.worst_margin = shrunk.worst_margin;
-  if (shrunk.only_after_others) return;
+  constexpr std::size_t longest = 2000;  // letters, of a line that people copy
+  if (shrunk.only_after_others || to_text(shrunk.worst).size() > longest) return;
   const Finding again = property.check(subject, shrunk.worst);
   if (again.ran() && again.margin == shrunk.worst_margin) run.worst_case = shrunk.worst;
 }

@@ -37,17 +37,58 @@ Case at_positions(const Case& c, const std::vector<std::int64_t>& positions) {
 void add_decode_loops(std::vector<Case>& cases, const Case& c, const Offer& offer) {
   Case step = c;
   step.position_from = 5;
-  for (const Case& each : {step, widened(step, offer)})
-    cases.push_back(sequence(each, 20, [](Case&, std::size_t) {}));
+  const auto plain = [](Case&, std::size_t) {};
+  cases.push_back(sequence(step, 300, plain));  // past 8 bits, and into other blocks of a cache
+  cases.push_back(sequence(widened(step, offer), 20, plain));
+  if (offer.transpose) {
+    Case back = step;
+    back.operation = reversed(back.operation);
+    cases.push_back(sequence(back, 24, plain));
+  }
   cases.push_back(at_positions(c, {3, 4, 5, 6, 7, 8, 9001, 9002, 4, 40000, 40001, 3, 4, 5, 6, 7}));
   cases.push_back(
       at_positions(c, {40001, 40000, 9001, 9002, 3, 4, 5, 6, 7, 40001, 2, 3, 4, 5, 6, 7}));
   cases.push_back(
       at_positions(c, {17, 17, 17, 17, 17, 17, 17, 17, 17, 17, 18, 17, 17, 17, 17, 17}));
-  constexpr std::int64_t last = (std::int64_t{1} << 31) - 100;
+  // Neighbours that are equal in 8 or 16 bits, or in f32.
+  cases.push_back(
+      at_positions(c, {3, 259, 3, 65539, 65540, 4, 260, 4, 516, 3, 65539, 3, 32771, 3, 131, 3}));
+  constexpr std::int64_t last = (std::int64_t{1} << 31) - 100, odd = (1 << 24) + 1;
   if (offer.negative_positions)
-    cases.push_back(at_positions(
-        c, {1, -1, 2, -2, 3, last, -last, 70000, -70000, 4, -4, last - 1, 5, -5, 6, -6}));
+    cases.push_back(
+        at_positions(c, {1, -1, 2, last, last + 1, -last, -last - 1, 70000, -70000, odd - 1, odd,
+                         odd + 1, -odd, 1 - odd, 40000000, 40000001, 5, -5}));
+}
+
+// Lists of positions: rows of a batch that step and begin anew, and chunks that continue, jump
+// inside, or are scattered.
+void add_lists(std::vector<Case>& cases, const Case& c, const Offer& offer) {
+  if (c.positions_null || (!offer.batch && !offer.tokens)) return;
+  Case list = c;
+  list.position_rule = PositionRule::list;
+  constexpr std::size_t many = 40;
+  if (offer.batch) {
+    list.batch = 3;
+    cases.push_back(sequence(list, many, [](Case& call, std::size_t k) {
+      const auto n = static_cast<std::int64_t>(k);
+      call.positions = {5 + n, 900 + n - (k < 20 ? 0 : 890), 40 + n % 9};
+      call.positions.resize(static_cast<std::size_t>(call.batch * call.tokens), 7);
+    }));
+  }
+  if (!offer.tokens) return;
+  list.batch = c.batch;
+  list.tokens = 6;
+  if (offer.any_size) list.rotary_dim = 6;
+  for (TensorCase& t : list.tensors)
+    if (offer.any_size) t.head_dim = 6;
+  cases.push_back(sequence(list, many, [](Case& call, std::size_t k) {
+    const auto from = static_cast<std::int64_t>(6 * k);
+    call.positions.clear();
+    for (std::int64_t t = 0; t < call.batch * call.tokens; ++t)
+      call.positions.push_back(k % 4 < 2    ? from + t
+                               : k % 4 == 2 ? from + t - (t % 6 < 3 ? 0 : from + 3)
+                                            : static_cast<std::int64_t>(hash(k, t) % 300));
+  }));
 }
 
 void add_contents(std::vector<Case>& cases, const Case& c) {
@@ -58,7 +99,7 @@ void add_contents(std::vector<Case>& cases, const Case& c) {
     call.data = patterns[k % std::size(patterns)];
   }));
   if (c.contract != ROPE_CONTRACT_TABLE) return;
-  constexpr std::int64_t apart[] = {0, 0, 0, 5, 5, 9, 0, 3};
+  constexpr std::int64_t apart[] = {0, 0, 0, 5, 5, 9, 0, 3, 0, 6, 6, 2};
   cases.push_back(sequence(c, usual_calls, [&](Case& call, std::size_t k) {
     call.position_from = 17;
     call.table_apart = apart[k % std::size(apart)];
@@ -75,7 +116,7 @@ Case of_states(const Case& c, const std::vector<std::int64_t>& states, Differ&& 
     call.position_from = at;
     call.seed = seed;
     call.state = states[k];
-    call.moved = true;
+    call.moved = -1;
     differ(call, states[k]);
   });
 }
@@ -99,6 +140,27 @@ void add_sizes(std::vector<Case>& cases, const Case& c, const Offer& offer) {
   };
   cases.push_back(of_states(c, {0, 0, 1, 1, 3, 3, 2, 2, 0, 1, 3, 2, 0, 1, 3, 2}, size));
   cases.push_back(of_states(c, {2, 2, 3, 3, 1, 1, 0, 0, 2, 3, 1, 0, 2, 0, 2, 0}, size));
+  if (!offer.tokens || !offer.many_heads) return;
+  Case chunk = c;  // of a prompt: calls that are worth more code
+  chunk.tokens = 64;
+  for (TensorCase& t : chunk.tensors) t.heads = 4;
+  cases.push_back(sequence(chunk, 6, [](Case& call, std::size_t k) {
+    call.position_from = 64 * static_cast<std::int64_t>(k);
+  }));
+}
+
+// More states than a pool may hold, of other frequencies. Then one that is released while its equal
+// is alive, before a third is made.
+void add_states(std::vector<Case>& cases, const Case& c) {
+  const auto other_base = [](Case& call, std::int64_t state) {
+    call.rope_theta = 100.0 * static_cast<double>(state + 1);
+  };
+  std::vector<std::int64_t> in_turn;
+  for (std::int64_t k = 0; k < 40; ++k) in_turn.push_back(k % 20);
+  cases.push_back(of_states(c, in_turn, other_base));
+  cases.push_back(of_states(c, {0, 1, 0, 2, 1, 2}, [&](Case& call, std::int64_t state) {
+    other_base(call, state == 2 ? 1 : 0);
+  }));
 }
 
 void add_forms(std::vector<Case>& cases, const Case& c, const Offer& offer) {
@@ -114,7 +176,14 @@ void add_forms(std::vector<Case>& cases, const Case& c, const Offer& offer) {
         if (state == 1) t.in = t.out = padded_strides(call, t, 5);
     }));
   cases.push_back(sequence(c, usual_calls, [](Case& call, std::size_t k) {
-    call.moved = k % 4 >= 2;  // two calls at each of two places
+    call.moved = k % 4 >= 2 ? -1 : 0;  // two calls at each of two places
+  }));
+  // One buffer at a time, for two calls each.
+  Case two = c;
+  if (offer.two_tensors && two.tensors.size() == 1) two.tensors.push_back(two.tensors[0]);
+  constexpr std::size_t most_buffers = 8;
+  cases.push_back(sequence(two, 4 * most_buffers, [](Case& call, std::size_t k) {
+    call.moved = std::int64_t{1} << k / 2 % most_buffers;
   }));
 }
 
@@ -137,7 +206,7 @@ void change(Case& call, const Offer& offer, std::uint64_t bits) {
       if (table) call.table_apart = drawn % 7;
       break;
     case 3:
-      call.moved = !call.moved;
+      call.moved = drawn % 3 == 0 ? 0 : drawn % 3 == 1 ? -1 : drawn >> 2 & 0xff;
       break;
     case 4:  // near or far
       call.position_from = drawn % (by_position || drawn % 2 == 0 ? 2048 : 1 << 30);
@@ -171,7 +240,9 @@ std::vector<Case> sequence_cases(const Offer& offer, const std::string& property
   if (offer.batch) c.batch = 1;
   std::vector<Case> cases;
   add_decode_loops(cases, c, offer);
+  add_lists(cases, c, offer);
   add_contents(cases, c);
+  add_states(cases, c);
   add_sizes(cases, c, offer);
   add_forms(cases, c, offer);
   return cases;
@@ -180,7 +251,7 @@ std::vector<Case> sequence_cases(const Offer& offer, const std::string& property
 void draw_calls(Case& c, const Offer& offer) {
   c.shift = 0;
   Case last[] = {c, of_other_state(c, offer, hash(c.seed, 0x57a7e))};
-  const std::uint64_t count = 8 + hash(c.seed, 0xca115) % 9;
+  const std::uint64_t count = 8 + hash(c.seed, 0xca115) % 33;
   for (std::uint64_t k = 1; k < count; ++k) {
     const std::uint64_t bits = hash(c.seed, 0xca11, k);
     Case& call = last[bits % 4 == 0 ? 1 : 0];

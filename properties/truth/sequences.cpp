@@ -112,7 +112,8 @@ class Sequence {
     const Case& c = calls_[k];
     const StateOfCalls& state = state_of(k);
     const Problem problem = problem_of(k);
-    Call call{protocol::step_apply, 0, !c.moved, static_cast<std::uint32_t>(c.state)};
+    Call call{protocol::step_apply, 0, true, static_cast<std::uint32_t>(c.state)};
+    call.begins = static_cast<std::uint64_t>(c.moved);
     call.room = room_;
     if (k == state.first) call.steps |= protocol::step_supports | protocol::step_prepare;
     if (k == state.last) call.steps |= protocol::step_release;
@@ -129,7 +130,8 @@ class Sequence {
   // Says what of an earlier call would make the wrong outputs of call k right. The latest such call
   // is named.
   std::string kept_from_before(std::size_t k, const Execution& made) {
-    for (std::size_t j = k; j-- > 0;)
+    constexpr std::size_t few = 8;  // each try makes tables anew
+    for (std::size_t j = k; j-- > 0 && j + few >= k;)
       for (const auto& each : kept) {
         if (calls_[j].batch * calls_[j].tokens != calls_[k].batch * calls_[k].tokens) continue;
         Case call = calls_[k];

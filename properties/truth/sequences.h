@@ -10,10 +10,10 @@
 
 namespace ropewalk::properties {
 
-/// The sequences that every run makes, of 16 calls or more.
+/// The sequences that every run makes, of 6 to 300 calls.
 std::vector<harness::Case> sequence_cases(const harness::Offer& offer, const std::string& property);
 
-/// Makes a case the first call of a sequence of 8 to 16, drawn by its seed.
+/// Makes a case the first call of a sequence of 8 to 40, drawn by its seed.
 void draw_calls(harness::Case& c, const harness::Offer& offer);
 
 /// Makes the calls of a sequence. The positions of a state's problem span all its calls, its table
