@@ -107,6 +107,8 @@ struct Case {
   Before before = Before::nothing;
   std::int64_t callers = 1;  ///< threads that call at once, for the property threads
   bool fused = false;        ///< true: all inputs share one buffer, and all outputs share one
+  /// true: inputs lie in the buffer of their outputs, and no element is one of both
+  bool one_buffer = false;
   std::vector<TensorCase> tensors{TensorCase{}};
   std::int64_t state = 0;  ///< of a sequence: which state this call is made with
   /// of a sequence: bit i is set if buffer i lies at its other address; -1: all do

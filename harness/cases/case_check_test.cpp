@@ -117,6 +117,7 @@ TEST(CaseCheck, SizesAndWords) {
           {"q.in_place=1 q.in=4,4,4 q.out=8,8,8", "q: in place needs equal strides"},
           {"q.in_place=1 q.out_at=1", "q: in place needs equal strides and offsets"},
           {"q.in_place=1 k.heads=1 fused=1", "in place all or none"},
+          {"one_buffer=1 k.in_place=1", "k: one_buffer and in_place exclude each other"},
           {"own_tables=1 own_sin=1", "exclude each other"},
           {"callers=0", "callers must be 1 to 8"},
           {"callers=9", "callers must be 1 to 8"},
@@ -191,6 +192,10 @@ TEST(CaseCheck, Overlaps) {
           {"q.heads=2 q.in_place=1 q.in=4,4,1 q.out=4,4,1", "q: output elements overlap"},
           {"fused=1 k.heads=1", "k: output elements overlap"},
           {"fused=1 q.heads=1 k.heads=1 k.out_at=1", "k: output elements overlap"},
+          {"one_buffer=1", "q: an input element is an output element"},
+          {"tokens=2 one_buffer=1 q.out_at=2", "q: an input element is an output element"},
+          {"fused=1 one_buffer=1 q.out_at=2 k.heads=1 k.in_at=3 k.out_at=5",
+           "k: an input element is an output element"},
           {"batch=2 tokens=2 positions=0,1,2,3 position_batch_stride=1",
            "two different positions in the same place"},
       },
@@ -198,17 +203,19 @@ TEST(CaseCheck, Overlaps) {
   // Interleaved but disjoint rows, broadcast inputs and shared positions are fine.
   for (const char* line :
        {"fused=1 k.heads=1 k.out_at=2", "tokens=2 q.heads=2 q.out=9,2,4", "tokens=2 q.in=0,0,0",
+        "tokens=2 one_buffer=1 q.in=8,4,2 q.out=8,4,2 q.out_at=2",
         "batch=2 tokens=2 positions=0,1,1,2 position_batch_stride=1"})
     EXPECT_EQ(layout(line), "") << line;
 }
 
 // Small numbers in every field: each case is laid out, or refused with BadCase.
 TEST(CaseCheck, WhateverIsReadIsLaidOutOrRefused) {
-  const char* const words[] = {"batch",   "tokens",     "rotary_dim",     "position_batch_stride",
-                               "fused",   "own_tables", "positions_null", "position_token_stride",
-                               "q.heads", "q.head_dim", "q.offset",       "table_spare_rows",
-                               "q.in_at", "q.out_at",   "q.in_place",     "table_row_stride",
-                               "k.heads", "k.head_dim", "k.offset",       "k.rotate"};
+  const char* const words[] = {"batch",     "tokens",     "rotary_dim",     "position_batch_stride",
+                               "fused",     "own_tables", "positions_null", "position_token_stride",
+                               "q.heads",   "q.head_dim", "q.offset",       "table_spare_rows",
+                               "q.in_at",   "q.out_at",   "q.in_place",     "table_row_stride",
+                               "k.heads",   "k.head_dim", "k.offset",       "k.rotate",
+                               "one_buffer"};
   std::mt19937_64 random(11);
   Oracle oracle;
   int laid_out = 0;

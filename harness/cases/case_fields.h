@@ -46,6 +46,7 @@ void visit_fields(C& c, Visit&& visit) {
   visit("before", c.before, before_words);
   visit("callers", c.callers);
   visit("fused", c.fused);
+  visit("one_buffer", c.one_buffer);
   visit("state", c.state);
   visit("moved", c.moved);
 }

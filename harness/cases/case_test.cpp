@@ -142,6 +142,7 @@ class FieldDraw {
     c.seed = random_();
     c.shift = integer();
     c.fused = coin();
+    c.one_buffer = coin();
     c.tensors.clear();
     for (auto n = 1 + below(ROPE_MAX_TENSORS); n > 0; --n) c.tensors.push_back(tensor());
     return c;

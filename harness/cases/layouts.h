@@ -52,7 +52,7 @@ inline void fuse(Case& c) {
 
 /// Packs every tensor into a buffer of its own, and packs tables and positions.
 inline void lay_plainly(Case& c) {
-  c.fused = false;
+  c.fused = c.one_buffer = false;
   c.position_batch_stride = c.position_token_stride = contiguous;
   c.table_row_stride = contiguous;
   for (TensorCase& t : c.tensors) {
@@ -68,6 +68,47 @@ inline void part_outputs(Case& c) {
     t.out = {};
     t.out_at = at;
     at += c.batch * c.tokens * t.heads * t.head_dim;
+  }
+}
+
+/// Packs inputs and outputs one behind the other in one buffer. Each begins at a multiple of `step`
+/// elements. `output_first`: an output lies before its input.
+inline void place_behind(Case& c, bool output_first, std::int64_t step) {
+  c.fused = c.one_buffer = true;
+  std::int64_t at = 0;
+  for (TensorCase& t : c.tensors) {
+    const std::int64_t elements = c.batch * c.tokens * t.heads * t.head_dim;
+    const std::int64_t next = at + (elements + step - 1) / step * step;
+    t.in_place = false;
+    t.in = t.out = {};
+    t.in_at = output_first ? next : at;
+    t.out_at = output_first ? at : next;
+    at = 2 * next - at;
+  }
+}
+
+/// Puts the output of every token behind its input, with all tensors in one buffer.
+inline void alternate_tokens(Case& c) {
+  fuse(c);
+  c.one_buffer = true;
+  for (TensorCase& t : c.tensors) {
+    t.in_place = false;
+    t.in.batch *= 2;
+    t.in.token *= 2;
+    t.out = t.in;
+    t.in_at *= 2;
+    t.out_at = t.in_at + t.heads * t.head_dim;
+  }
+}
+
+/// Puts the output of every head behind its input. Each tensor has a buffer of its own.
+inline void alternate_heads(Case& c) {
+  c.one_buffer = true;
+  for (TensorCase& t : c.tensors) {
+    t.in_place = false;
+    const std::int64_t token = 2 * t.heads * t.head_dim;
+    t.in = t.out = {c.tokens * token, token, 2 * t.head_dim};
+    t.out_at = t.head_dim;
   }
 }
 

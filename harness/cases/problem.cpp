@@ -101,17 +101,19 @@ int add_buffer(Problem& out, std::string name, std::int64_t elements, Dtype dtyp
   return static_cast<int>(out.buffers.size()) - 1;
 }
 
-void mark_owned(const Case& c, const rope_problem& p, std::uint32_t tensor, std::int64_t at,
-                Buffer& buffer) {
+// Marks the elements of a tensor's rows, none of which is owned.
+void mark_rows(const rope_problem& p, std::uint32_t tensor, decltype(out_index)* index,
+               std::int64_t at, const std::vector<std::uint8_t>& owned,
+               std::vector<std::uint8_t>& marks, std::string_view wrong) {
   const rope_tensor& s = p.tensor[tensor];
-  for (std::int64_t b = 0; b < c.batch; ++b)
-    for (std::int64_t t = 0; t < c.tokens; ++t)
+  const auto elements = static_cast<std::size_t>(s.head_dim);
+  for (std::int64_t b = 0; b < p.batch; ++b)
+    for (std::int64_t t = 0; t < p.tokens; ++t)
       for (std::int64_t h = 0; h < s.heads; ++h) {
-        auto* const row = buffer.owned.data() + at + out_index(p, tensor, b, t, h);
-        const auto elements = static_cast<std::size_t>(s.head_dim);
-        require(std::memchr(row, 1, elements) == nullptr, "{}: output elements overlap",
-                tensor_words[tensor]);
-        std::memset(row, 1, elements);
+        const std::int64_t row = at + index(p, tensor, b, t, h);
+        require(std::memchr(owned.data() + row, 1, elements) == nullptr, "{}: {}",
+                tensor_words[tensor], wrong);
+        std::memset(marks.data() + row, 1, elements);
       }
 }
 
@@ -124,6 +126,15 @@ void put_numbers(const Case& c, Problem& out) {
       if (b.owned[i] != 0)
         store(b.content, b.dtype, static_cast<std::int64_t>(i),
               unit_value(hash(c.seed, 0x01d, i), data_type(b.dtype).format.mantissa));
+  }
+}
+
+void mark_inputs(Problem& p) {
+  for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i) {
+    Buffer& b = p.buffers[static_cast<std::size_t>(p.tensor[i].in)];
+    b.kept.resize(b.owned.size());
+    mark_rows(p.asked, i, in_index, p.tensor[i].in_at, b.owned, b.kept,
+              "an input element is an output element");
   }
 }
 
@@ -140,12 +151,14 @@ void add_tensors(const Case& c, Problem& out) {
     all_out = std::max(all_out, outs[i]);
   }
   const bool fused_in_place = c.fused && c.tensors[0].in_place;
+  const bool together = fused_in_place || c.one_buffer;
   const Dtype fused = tensor_dtype(c, 0);  // of all tensors that share a buffer
   int fused_in = -1, fused_out = -1;
   if (c.fused)
-    fused_in = add_buffer(out, fused_in_place ? "in_out" : "in", all_in, fused, fused_in_place);
+    fused_in = add_buffer(out, together ? "in_out" : "in",
+                          together ? std::max(all_in, all_out) : all_in, fused, together);
   if (fused_in_place) out.buffers.back().holds_input = true;
-  if (c.fused) fused_out = fused_in_place ? fused_in : add_buffer(out, "out", all_out, fused, true);
+  if (c.fused) fused_out = together ? fused_in : add_buffer(out, "out", all_out, fused, true);
   for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
     const TensorCase& t = c.tensors[i];
     const std::string name(tensor_words[i]);
@@ -156,16 +169,19 @@ void add_tensors(const Case& c, Problem& out) {
     if (c.fused) {
       places.in = fused_in;
       places.out = fused_out;
-    } else if (t.in_place) {
-      places.in = places.out = add_buffer(out, name + ".in_out", ins[i], dtype, true);
-      out.buffers.back().holds_input = true;
+    } else if (t.in_place || c.one_buffer) {
+      places.in = places.out =
+          add_buffer(out, name + ".in_out", std::max(ins[i], outs[i]), dtype, true);
+      out.buffers.back().holds_input = t.in_place;
     } else {
       places.in = add_buffer(out, name + ".in", ins[i], dtype, false);
       places.out = add_buffer(out, name + ".out", outs[i], dtype, true);
     }
     fill_tensor(c, p, i, t.in_at, out.buffers[static_cast<std::size_t>(places.in)].content);
-    mark_owned(c, p, i, t.out_at, out.buffers[static_cast<std::size_t>(places.out)]);
+    auto& owned = out.buffers[static_cast<std::size_t>(places.out)].owned;
+    mark_rows(p, i, out_index, t.out_at, owned, owned, "output elements overlap");
   }
+  if (c.one_buffer) mark_inputs(out);
 }
 
 // The table rows of one tensor, for all positions of a case. They are made frequency by frequency:

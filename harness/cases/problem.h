@@ -27,6 +27,8 @@ struct Buffer {
   std::vector<std::byte> content;
   /// 1 byte for each element; empty unless the buffer is writable
   std::vector<std::uint8_t> owned;
+  /// 1: an input beside the outputs, which must keep its bytes; empty if there is none
+  std::vector<std::uint8_t> kept;
 
   std::int64_t element_bytes() const { return data_type(dtype).bytes; }
 };

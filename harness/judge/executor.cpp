@@ -189,7 +189,9 @@ void perform(Subject& subject, const Problem& problem, const Call& call, Executi
     const std::byte* data = room.memory + room.places[i].offset + room.places[i].lead;
     outputs[i].assign(data, data + b.content.size());
     if (execution.stray_write.empty())
-      execution.stray_write = find_stray_write(b, room.places[i], room.memory, poison);
+      execution.stray_write =
+          find_stray_write(b, given(problem, call.placement, static_cast<int>(i)), room.places[i],
+                           room.memory, poison);
   }
   if (subject.change) subject.change(problem, outputs);
   for (std::size_t i = 0; i < problem.buffers.size(); ++i)

@@ -35,7 +35,7 @@ void for_each_piece(const Problem& near, const rope_problem& far, int placement,
         for (std::int64_t h = 0; h < p.tensor[i].heads; ++h) {
           show(at.in, at.in_at + in_index(far, i, b, t, h), at.in_at + in_index(p, i, b, t, h),
                p.tensor[i].head_dim);
-          if (at.out != at.in)
+          if (at.out != at.in || near.source.one_buffer)
             show(at.out, at.out_at + out_index(far, i, b, t, h),
                  at.out_at + out_index(p, i, b, t, h), p.tensor[i].head_dim);
         }

@@ -116,14 +116,15 @@ void write_buffer(const Buffer& b, const std::vector<std::byte>& content, const 
   const std::size_t after = at.lead + content.size();
   fill_poison(pages + after, at.pages_bytes - after, b.dtype, around);
   if (!b.writable || poison == Poison::a) return;  // content was made with poison a
-  if (!b.holds_input) return fill_poison(data, b.content.size(), b.dtype, poison);
+  const std::vector<std::uint8_t>& inputs = b.holds_input ? b.owned : b.kept;
+  if (inputs.empty()) return fill_poison(data, b.content.size(), b.dtype, poison);
   const auto size = static_cast<std::size_t>(b.element_bytes());
-  for (std::size_t i = 0; i < b.owned.size(); ++i)
-    if (b.owned[i] == 0) fill_poison(data + i * size, size, b.dtype, poison);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i] == 0) fill_poison(data + i * size, size, b.dtype, poison);
 }
 
-std::string find_stray_write(const Buffer& b, const Placed& at, const std::byte* memory,
-                             Poison poison) {
+std::string find_stray_write(const Buffer& b, const std::vector<std::byte>& content,
+                             const Placed& at, const std::byte* memory, Poison poison) {
   const auto size = static_cast<std::size_t>(b.element_bytes());
   const std::size_t before = at.lead / size, inside = b.content.size() / size;
   const std::size_t after = (at.pages_bytes - at.lead - b.content.size()) / size;
@@ -133,13 +134,25 @@ std::string find_stray_write(const Buffer& b, const Placed& at, const std::byte*
       return from + elements.first_changed(count, owned);
     });
   };
+  const auto text = [&](const char* what, std::size_t changed) {
+    const auto element = static_cast<std::int64_t>(changed) - static_cast<std::int64_t>(before);
+    return fmt::format("{}: {}, element {} (of {}), byte offset {}", what, b.name, element, inside,
+                       element * b.element_bytes());
+  };
+  std::vector<std::uint8_t> kept_or_owned;
+  if (!b.kept.empty()) kept_or_owned = b.owned;
+  for (std::size_t i = 0; i < b.kept.size(); ++i) {
+    if (b.kept[i] == 0) continue;
+    kept_or_owned[i] = 1;
+    if (std::memcmp(pages + (before + i) * size, content.data() + i * size, size) != 0)
+      return text("changed its input", before + i);
+  }
+  const auto& not_poison = b.kept.empty() ? b.owned : kept_or_owned;
   std::size_t changed = first_changed(0, before, nullptr);
-  if (changed == before) changed = first_changed(before, inside, b.owned.data());
+  if (changed == before) changed = first_changed(before, inside, not_poison.data());
   if (changed == before + inside) changed = first_changed(changed, after, nullptr);
   if (changed == before + inside + after) return {};
-  const auto element = static_cast<std::int64_t>(changed) - static_cast<std::int64_t>(before);
-  return fmt::format("wrote outside its rows: {}, element {} (of {}), byte offset {}", b.name,
-                     element, inside, element * b.element_bytes());
+  return text("wrote outside its rows", changed);
 }
 
 void find_unwritten(const Buffer& b, const std::vector<std::byte>& bytes, Poison poison,

@@ -26,10 +26,10 @@ std::vector<Placed> place_buffers(const Problem& problem, const Call& call, bool
 void write_buffer(const Buffer& b, const std::vector<std::byte>& content, const Placed& at,
                   std::byte* memory, Poison poison);
 
-/// Everything around the owned elements must still be poison. Returns the first element that is
-/// not, in words.
-std::string find_stray_write(const Buffer& b, const Placed& at, const std::byte* memory,
-                             Poison poison);
+/// Kept inputs must be those of `content`, and everything else around the owned elements must still
+/// be poison. Returns the first element that is not, in words.
+std::string find_stray_write(const Buffer& b, const std::vector<std::byte>& content,
+                             const Placed& at, const std::byte* memory, Poison poison);
 
 /// Notes the owned elements that are still poison.
 void find_unwritten(const Buffer& b, const std::vector<std::byte>& bytes, Poison poison,

@@ -197,6 +197,7 @@ constexpr Step plain_steps[] = {
 // Single simplifications of memory. Each is tried alone, so the first one that a layout bug needs
 // stays out.
 constexpr Step memory_steps[] = {
+    [](Case& c) { c.one_buffer = false; },
     [](Case& c) { c.fused = false; },
     [](Case& c) {
       for (TensorCase& t : c.tensors) t.in_place = false, t.out = {};

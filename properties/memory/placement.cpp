@@ -14,7 +14,7 @@ namespace {
 Finding check(Subject& subject, const Case& c) {
   const auto placed = [&](bool in_place) {
     Case out = c;
-    out.fused = false;
+    out.fused = out.one_buffer = false;
     for (TensorCase& t : out.tensors) {
       t.in_place = in_place;
       if (in_place) t.out = t.in;

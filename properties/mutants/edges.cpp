@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 
 #include "properties/mutants/planted.h"
 
@@ -180,6 +181,24 @@ struct FusedAsDense : Correct {
   }
 };
 const RegisteredKernel fused_as_dense = on_table<FusedAsDense>("mutant_fused_in_place_table");
+
+// Takes ranges of memory that overlap for a tensor in place, and then reads its input from where
+// its output lies.
+struct OverlapIsInPlace : Correct {
+  void see(rope_problem& p, rope_operands& o) override {
+    for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+      const rope_tensor& s = p.tensor[i];
+      const auto elements = (p.batch - 1) * s.in_batch_stride + (p.tokens - 1) * s.in_token_stride +
+                            (s.heads - 1) * s.in_head_stride + s.head_dim;
+      const auto* const in = static_cast<const float*>(o.tensor[i].in);
+      const auto* const out = static_cast<const float*>(o.tensor[i].out);
+      if (std::less_equal<>{}(in, out) && std::less<>{}(out, in + elements))
+        read_from_output(p, o, i);
+    }
+  }
+};
+const RegisteredKernel overlap_is_in_place =
+    on_table<OverlapIsInPlace>("mutant_overlap_is_in_place_table");
 
 bool no_broadcast(const rope_problem& p) {
   for (std::uint32_t i = 0; i < p.tensor_count; ++i) {

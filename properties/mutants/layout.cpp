@@ -112,5 +112,16 @@ struct FourthIsForward : Correct {
 };
 const RegisteredKernel fourth_is_forward = on_table<FourthIsForward>("mutant_fourth_forward_table");
 
+// Where the heads of a fourth tensor share one input, reads the first batch row for all.
+struct FourthOfSharedHeads : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    if (p.tensor_count < 4) return;
+    rope_tensor& s = p.tensor[3];
+    if (s.rotate != 0 && s.heads > 1 && s.in_head_stride == 0) s.in_batch_stride = 0;
+  }
+};
+const RegisteredKernel fourth_of_shared_heads =
+    on_table<FourthOfSharedHeads>("mutant_fourth_of_shared_heads_table");
+
 }  // namespace
 }  // namespace ropewalk::mutants

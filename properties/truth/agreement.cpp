@@ -10,8 +10,10 @@
 // Kills by itself: half_accumulates, half_table, half_position, half_overflows, half_flushes
 // Kills by itself: half_wrong_way, even_batch, one_head_only, tokens_by_four, backward_only
 // Kills by itself: scaled_only, grouped_only, rows_alike_by_three, leaves_numbers
+// Kills by itself: fourth_of_shared_heads
 #include "properties/truth/agreement.h"
 
+#include "harness/cases/layouts.h"
 #include "harness/judge/judge.h"
 #include "properties/property.h"
 
@@ -94,6 +96,48 @@ void add_rows_alike(std::vector<Case>& cases, const Offer& offer) {
   cases.push_back(turned_round(c, offer));
 }
 
+// Four turned tensors in several batch rows, in every layout: the array has few of the combinations
+// of the three.
+void add_fourth(std::vector<Case>& cases, const Offer& offer) {
+  if (!offer.three_tensors || !offer.batch) return;
+  Case c = offer.base;
+  c.property = "agreement";
+  c.position_from = 5;
+  c.batch = 2;
+  if (offer.tokens) c.tokens = 3;
+  if (offer.many_heads) c.tensors[0].heads = 2;
+  c.tensors.assign(ROPE_MAX_TENSORS, TensorCase(c.tensors[0]));
+  const auto add_both = [&](const Case& laid) {
+    cases.push_back(laid);
+    cases.push_back(turned_round(laid, offer));
+  };
+  const TensorCase& t = c.tensors[0];
+  constexpr std::int64_t gap = 4;
+  const std::int64_t token = t.heads * t.head_dim + gap, head = t.head_dim + gap;
+  const Strides layouts[] = {{},
+                             {c.tokens * token, token, t.head_dim},
+                             {c.tokens * t.heads * head, t.heads * head, head},
+                             padded_strides(c, t, gap),
+                             head_major_strides(c, t),
+                             head_major_strides(c, t, gap)};
+  for (const Strides& layout : layouts) {
+    Case laid = c;
+    for (TensorCase& each : laid.tensors) each.in = each.out = layout;
+    add_both(laid);
+  }
+  const auto add_broadcast = [&](bool offered, std::int64_t Strides::*axis) {
+    if (!offered) return;
+    cases.push_back(c);
+    broadcast_input(cases.back(), axis);
+  };
+  add_broadcast(offer.broadcast_batch, &Strides::batch);
+  add_broadcast(offer.broadcast_tokens, &Strides::token);
+  add_broadcast(offer.broadcast_heads, &Strides::head);
+  if (!offer.any_alignment) return;  // fused, all tensors but one begin anywhere
+  fuse(c);
+  add_both(c);
+}
+
 // Every usual head size, and shapes with many heads, tokens and batch rows. None of these is left
 // to chance.
 std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
@@ -116,6 +160,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   add_extremes(cases, offer);
   add_prompts(cases, offer, profile);
   add_rows_alike(cases, offer);
+  add_fourth(cases, offer);
   for (const auto& crowd : crowds) {
     c.rotary_dim = offer.base.rotary_dim;
     if (offer.batch) c.batch = crowd.batch;

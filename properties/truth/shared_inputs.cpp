@@ -1,10 +1,11 @@
 // Shared inputs: several outputs may read the same input. Cases have an input stride of 0 along
-// heads, tokens or batch rows; one input for Q and K; one cos for both with a sin of K's own; and Q
-// and K side by side in one buffer, each in place.
+// heads, tokens or batch rows; one input for Q and K; one cos for both with a sin of K's own; Q and
+// K side by side in one buffer, each in place; and inputs in the buffer of their outputs, but out
+// of place.
 //
 // Bound: that of agreement for every pair. No other element may change.
 //
-// Kills by itself: zero_stride, one_sin, fused_in_place
+// Kills by itself: zero_stride, one_sin, fused_in_place, overlap_is_in_place
 #include <vector>
 
 #include "harness/cases/layouts.h"
@@ -58,6 +59,22 @@ std::vector<Case> with_two_tensors(Case c, const Offer& offer) {
   return cases;
 }
 
+// Inputs in one buffer with their outputs: before them, behind them, and in turn with them.
+void add_one_buffers(std::vector<Case>& cases, Case c, const Offer& offer) {
+  if (!offer.out_of_place) return;
+  round_sizes(c, offer.form);
+  if (offer.two_tensors) c.tensors.resize(2, c.tensors[0]);
+  for (const bool output_first : {false, true}) {
+    cases.push_back(c);
+    place_behind(cases.back(), output_first, offer.any_alignment ? 1 : 64);
+  }
+  if (!offer.any_alignment) return;
+  for (const auto alternate : {alternate_tokens, alternate_heads}) {
+    cases.push_back(c);
+    alternate(cases.back());
+  }
+}
+
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   std::vector<Case> cases;
   for (const bool backwards : {false, true}) {
@@ -70,6 +87,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
     for (const Case& width : {c, widened(c, offer)}) {
       add_broadcasts(cases, width, offer);
       for (const Case& two : with_two_tensors(width, offer)) cases.push_back(two);
+      add_one_buffers(cases, width, offer);
     }
   }
   return cases;
