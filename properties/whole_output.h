@@ -10,11 +10,10 @@ harness::Finding compare_untouched(const harness::Problem& problem,
                                    const harness::Execution& execution,
                                    const harness::RowSample& sample = {});
 
-/// Runs both comparisons of one execution. Returns the worse finding, with the number of
-/// comparisons of both.
-inline harness::Finding check_whole_output(harness::Subject& subject, const harness::Case& c) {
-  const harness::Problem problem = harness::make_problem(c, subject.oracle);
-  const harness::Execution execution = harness::execute(subject, problem);
+/// Makes both comparisons. Returns the worse finding, with the number of comparisons of both.
+inline harness::Finding compare_whole_output(harness::Subject& subject,
+                                             const harness::Problem& problem,
+                                             const harness::Execution& execution) {
   const harness::Finding failure = harness::failure_of(execution);
   if (failure.kind != harness::Finding::Kind::measured) return failure;
   harness::Finding pairs = harness::compare_with_truth(subject, problem, execution);
@@ -24,6 +23,12 @@ inline harness::Finding check_whole_output(harness::Subject& subject, const harn
       others.compared > 0 && !(others.margin <= pairs.margin) ? others : pairs;
   worse.compared = compared;
   return worse;
+}
+
+/// Runs a case and makes both comparisons.
+inline harness::Finding check_whole_output(harness::Subject& subject, const harness::Case& c) {
+  const harness::Problem problem = harness::make_problem(c, subject.oracle);
+  return compare_whole_output(subject, problem, harness::execute(subject, problem));
 }
 
 }  // namespace ropewalk::properties

@@ -249,8 +249,10 @@ void perform_far(Subject& subject, const Problem& problem, const rope_problem& a
     require(std::memcmp(far_bytes(piece), near, piece.bytes) == 0,
             "the strides put two positions or rows in the same place");
   });
-  execution.result = subject.worker.call(subject.facts.index, describe(far, places, call, 0),
-                                         call.steps, named_regions(problem, places));
+  std::vector<NamedRegion> regions = named_regions(problem, places);
+  for (NamedRegion& region : regions) region.bytes = 0;  // not of the near problem
+  execution.result =
+      subject.worker.call(subject.facts.index, describe(far, places, call, 0), call.steps, regions);
   if (execution.result.kind != CallResult::Kind::ok) return;
   for_each([&](const Piece& piece) {
     if (at(problem.buffers, piece).writable)

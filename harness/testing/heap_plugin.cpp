@@ -62,6 +62,13 @@ std::int32_t overrun(const rope_problem*, void** state) {
   return ROPE_OK;
 }
 const RegisteredKernel overruns{with_prepare("heap_overruns", overrun<24, 24, 4024>)};
+const RegisteredKernel far_past{
+    with_prepare("heap_writes_far_past", [](const rope_problem*, void** state) {
+      *state = std::malloc(24);
+      constexpr std::ptrdiff_t far = std::ptrdiff_t{8} << 30;
+      write(hidden(*state), far, far + 1);
+      return std::int32_t{ROPE_OK};
+    })};
 // Never frees, and is wrong in the third prepare of a process alone.
 KernelInfo in_third_prepare() {
   KernelInfo k = with_prepare("heap_overruns_in_third_prepare", [](const rope_problem*, void**) {

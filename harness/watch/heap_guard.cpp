@@ -29,6 +29,8 @@ constexpr int most_paged_an_entry = 32;
 // Fresh memory reads as NaN in every type. In a large block only both ends do, and the rest is 0.
 constexpr int fresh = 0xff, freed = 0xdf;
 constexpr std::size_t filled_at_ends = std::size_t{256} << 10;
+// A fault this far from every block, in bytes, belongs to none.
+constexpr std::ptrdiff_t farthest_fault = std::ptrdiff_t{1} << 20;
 // The number of bytes that are compared after an entry: the newest blocks, then the others in turn.
 // It takes about 10 us for a kernel that allocates.
 constexpr std::size_t compared_bytes = std::size_t{128} << 10;
@@ -193,10 +195,9 @@ bool place_in_heap(std::uintptr_t address, bool is_write, char* text, std::size_
   const HeapBlock* const block = paged.near(at);
   if (block == nullptr) return false;
   const std::ptrdiff_t offset = at - block->at;
-  const char* const where = offset < 0 ? "before"
-                            : offset >= static_cast<std::ptrdiff_t>(block->bytes)
-                                ? "past the end of"
-                                : "inside";
+  const auto bytes = static_cast<std::ptrdiff_t>(block->bytes);
+  if (offset < -farthest_fault || offset >= bytes + farthest_fault) return false;
+  const char* const where = offset < 0 ? "before" : offset >= bytes ? "past the end of" : "inside";
   write_text(text, size, "{} {} a {} of {} bytes in {}, byte offset {}{}{}",
              is_write ? "wrote" : "read", where, block->function, block->bytes, block->allocated_in,
              offset, block->freed_in != nullptr ? ", after it was freed in " : "",

@@ -23,8 +23,8 @@ void choose_heap_placement(bool first_at_end);
 /// Returns writes beside blocks and wrong frees since the last call, in words; empty: none.
 std::string heap_damage();
 
-/// Writes to `text` which block a fault belongs to, and returns false if there is none. A signal
-/// handler may call this.
+/// Writes to `text` which block a fault belongs to, and returns false if none is within 1 MiB. A
+/// signal handler may call this.
 bool place_in_heap(std::uintptr_t address, bool is_write, char* text, std::size_t size);
 
 /// The allocator's functions in heap_watch.cpp call these.

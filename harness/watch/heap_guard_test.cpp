@@ -64,6 +64,13 @@ TEST_F(HeapGuard, AWritePastABlockIsNamed) {
          "apply wrote up to 4 bytes past the end of a malloc of 64 bytes in prepare");
 }
 
+TEST_F(HeapGuard, NoBlockIsBlamedForAFaultFarFromIt) {
+  const CallResult result = run("heap_writes_far_past", true);
+  EXPECT_EQ(result.kind, Kind::crash);
+  EXPECT_EQ(result.text.find("malloc"), std::string::npos) << result.text;
+  EXPECT_NE(result.text.find(", near no buffer"), std::string::npos) << result.text;
+}
+
 TEST_F(HeapGuard, AWriteBeforeABlockIsNamed) {
   expect("heap_writes_before", true, Kind::failed,
          "prepare wrote up to 8 bytes before a malloc of 24 bytes in prepare");

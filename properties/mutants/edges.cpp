@@ -226,11 +226,12 @@ const RegisteredKernel aligned_loads = on_table<AlignedLoads>("mutant_aligned_lo
 
 // ---- far apart
 
-// Computes offsets of rows in 32 bits: of elements, or of bytes without a sign.
-struct OffsetsIn32Bits : Correct {
+// Computes offsets of rows in 32 bits: of elements, with a sign or without, or of bytes.
+template <class Int>
+struct OffsetsIn : Correct {
   static std::int64_t cut(std::int64_t stride, std::int64_t rows) {
     const std::int64_t last = stride * (rows - 1);
-    return rows > 1 && last != static_cast<std::int32_t>(last) ? 0 : stride;
+    return rows > 1 && last != static_cast<Int>(last) ? 0 : stride;
   }
   void see(rope_problem& p, rope_operands&) override {
     for_each_tensor(p, [&](rope_tensor& s) {
@@ -240,8 +241,30 @@ struct OffsetsIn32Bits : Correct {
     });
   }
 };
+using OffsetsIn32Bits = OffsetsIn<std::int32_t>;
 const RegisteredKernel offsets_in_32_bits =
     on_table<OffsetsIn32Bits>("mutant_offsets_in_32_bits_table");
+const RegisteredKernel unsigned_offsets =
+    on_table<OffsetsIn<std::uint32_t>>("mutant_unsigned_offsets_in_32_bits_table");
+
+// Only of the copies out of place: dims behind the window, or a tensor that is not rotated.
+template <bool rotated>
+struct CopiesIn32Bits : Correct {
+  void finish(const rope_problem& p, const rope_operands& o) override {
+    for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+      const rope_tensor& s = p.tensor[i];
+      if ((s.rotate != 0) != rotated || s.in_place != 0) continue;
+      if (rotated && s.rotary_offset + p.rotary_dim == s.head_dim) continue;
+      float* const last = out_row(p, o, i, p.batch - 1, p.tokens - 1, s.heads - 1);
+      const std::int64_t offset = last - static_cast<float*>(o.tensor[i].out);
+      if (offset != static_cast<std::int32_t>(offset)) last[s.head_dim - 1] = 1;
+    }
+  }
+};
+const RegisteredKernel tails_in_32_bits =
+    on_table<CopiesIn32Bits<true>>("mutant_tail_offset_in_32_bits_table");
+const RegisteredKernel copied_in_32_bits =
+    on_table<CopiesIn32Bits<false>>("mutant_copied_offset_in_32_bits_table");
 
 // The same in the vector path, but not in its remainder loop. Seen by far_strides.
 struct WideOffsetsIn32Bits : OffsetsIn32Bits {

@@ -1,21 +1,26 @@
 // Far strides: rows may lie more than 2^31 elements apart, because offsets are 64-bit numbers. The
 // case's shift is the axis:
 // 0 to 2  Rows of tensors in another batch row, token or head. Three lie 2^30 + 64 elements from
-//         each other. So the third is 2^31 + 128 elements behind the first, which 32 bits cannot
-//         hold, in elements or in bytes.
+//         each other. So the third is 2^31 + 128 elements behind the first, which 32 bits with a
+//         sign cannot hold, in elements or in bytes.
 // 3       Table rows and positions, with the strides of the case. Table rows 2^31 + 64 elements
 //         apart, positions that far apart, and rows beyond 2^18 and 2^24 of a packed table.
+// 4 to 6  As 0 to 2, with rows 2^31 + 64 elements apart. The third is 2^32 + 128 elements behind
+//         the first, which 32 bits cannot hold at all.
 // The memory between them is never touched, and only the used rows of a table are made. So a case
 // takes addresses and hardly any memory. Without the addresses the case is SKIPPED.
 //
-// Bound: that of agreement.
+// Bound: that of agreement. What is not rotated is copied bit for bit.
 //
 // Kills by itself: offsets_in_32, byte_offsets_in_32, table_offset_in_32, position_offset_in_32
-// Kills by itself: row_in_f32
+// Kills by itself: row_in_f32, unsigned_offsets_in_32_bits, tail_offset_in_32_bits
+// Kills by itself: copied_offset_in_32_bits
+#include <algorithm>
 #include <vector>
 
 #include "properties/property.h"
 #include "properties/two_runs.h"
+#include "properties/whole_output.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -37,10 +42,11 @@ Case near(Case c) {
 rope_problem far(const Case& c) {
   rope_problem p = make_question(c).asked;
   const std::int64_t axis = (c.shift % axes + axes) % axes;
+  const std::int64_t apart = c.shift < axes ? rows_apart : entries_apart;
   for (rope_tensor& t : p.tensor) {
-    if (axis == 0) t.in_batch_stride = t.out_batch_stride = rows_apart;
-    if (axis == 1) t.in_token_stride = t.out_token_stride = rows_apart;
-    if (axis == 2) t.in_head_stride = t.out_head_stride = rows_apart;
+    if (axis == 0) t.in_batch_stride = t.out_batch_stride = apart;
+    if (axis == 1) t.in_token_stride = t.out_token_stride = apart;
+    if (axis == 2) t.in_head_stride = t.out_head_stride = apart;
   }
   return p;
 }
@@ -55,9 +61,7 @@ Finding check(Subject& subject, const Case& c) {
   perform_far(subject, problem, asked, first, e, e.outputs[0]);
   if (e.result.kind == CallResult::Kind::ok)
     perform_far(subject, problem, asked, second, e, e.outputs[1]);
-  const Finding failure = failure_of(e);
-  return failure.kind == Finding::Kind::measured ? compare_with_truth(subject, problem, e)
-                                                 : failure;
+  return compare_whole_output(subject, problem, e);
 }
 
 bool has_far_positions(const Offer& offer) {
@@ -78,11 +82,37 @@ Case base_case(const Offer& offer, std::int64_t axis) {
   return c;
 }
 
+// The same rows twice as far apart, out of place where the kernel offers it, or in place.
+Case farther(Case c, const Offer& offer, bool in_place) {
+  c.shift += axes;
+  for (TensorCase& t : c.tensors) t.in_place = in_place ? offer.in_place : !offer.out_of_place;
+  return c;
+}
+
 // Other code paths: vectors, the backward pass, the second tensor.
 Case turned(Case c, const Offer& offer) {
   if (offer.transpose) c.operation = Operation::transpose;
   if (offer.two_tensors && c.tensors.size() == 1) c.tensors.push_back(c.tensors[0]);
   return widened(c, offer);
+}
+
+// Heads have dims outside their window, and the second tensor is not rotated: both are copied.
+// Returns false if the kernel offers neither.
+bool copies(Case& c, const Offer& offer) {
+  const auto size = std::find_if(offer.sizes.begin(), offer.sizes.end(),
+                                 [](const HeadSize& s) { return s.rotary_dim < s.head_dim; });
+  const bool partial = offer.window_offset || size != offer.sizes.end();
+  if (partial && !offer.window_offset) c.rotary_dim = size->rotary_dim;
+  for (TensorCase& t : c.tensors) {
+    if (partial) t.head_dim = offer.window_offset ? c.rotary_dim + 64 : size->head_dim;
+    if (offer.window_offset) t.rotary_offset = 32;
+  }
+  if (offer.unrotated_tensor) {
+    c.tensors.resize(2, c.tensors[0]);
+    c.tensors[1].rotate = false;
+    c.tensors[1].rotary_offset = 0;
+  }
+  return partial || offer.unrotated_tensor;
 }
 
 void add_tensor_rows(std::vector<Case>& cases, const Offer& offer) {
@@ -91,12 +121,15 @@ void add_tensor_rows(std::vector<Case>& cases, const Offer& offer) {
     Case c = base_case(offer, axis);
     if (axis == 0) c.batch = 3;
     if (axis == 1) c.tokens = 3;
+    const bool in_place = offer.in_place && (axis == 1 || !offer.out_of_place);
     for (TensorCase& t : c.tensors) {
       if (axis == 2) t.heads = 3;
-      t.in_place = offer.in_place && (axis == 1 || !offer.out_of_place);
+      t.in_place = in_place;
     }
     cases.push_back(c);
-    cases.push_back(turned(c, offer));
+    cases.push_back(turned(farther(c, offer, !in_place), offer));
+    Case copied = farther(c, offer, false);
+    if (copies(copied, offer)) cases.push_back(copied);
   }
 }
 
