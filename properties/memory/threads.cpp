@@ -8,15 +8,17 @@
 // missed with probability 0.99^800 < 4e-4. If no calls overlap within 5 s, the case is SKIPPED.
 // Their first calls are made together too, since a first call may complete the state. Two callers
 // have the inputs of one placement, and two those of the other, so a result in the wrong place
-// shows.
+// shows. Their positions differ too, in calls of one row as well.
 //
-// Two callers also make the first calls of a process, in fresh workers. With one processor they
-// cannot begin together, so this case is SKIPPED.
+// Two callers also make the first calls of a process, in fresh workers, and in several forms, as a
+// path may make what it needs when it is first met. With one processor they cannot begin together,
+// so these cases are SKIPPED.
 //
 // Rows of the covering array with four callers make 80 calls, so that callers meet beside every
 // other level.
 //
 // Kills by itself: made_late, static_scratch, shared_last, scratch_in_state, prepared_thread
+// Kills by itself: backward_made_late, shared_row_of_decode
 #include <fmt/format.h>
 #include <sched.h>
 
@@ -31,10 +33,8 @@ using namespace harness;
 namespace {
 
 constexpr std::uint32_t usual_callers = 4, rounds = 200;
-constexpr std::int64_t in_fresh_workers = -102;  // `shift` of that case
-// Fresh workers for f32, and for other types. A start with a device or an interpreter takes a
-// second, so such kernels get fewer.
-constexpr int workers = 8, workers_of_other_types = 2;
+// `shift` of the first case in fresh workers. Each later one is of another form and has 1 less.
+constexpr std::int64_t in_fresh_workers = -102;
 constexpr std::uint32_t few_rounds = 20;  // of a row of the array, of which there are many
 
 Finding call_together(Subject& subject, const Problem& problem, std::uint32_t rounds_wanted) {
@@ -47,7 +47,7 @@ Finding call_together(Subject& subject, const Problem& problem, std::uint32_t ro
   };
   if (!made(protocol::step_supports | protocol::step_prepare)) return failure_of(execution);
   const bool shared = c.shift % 2 == 1;
-  const std::uint32_t callers = c.shift == in_fresh_workers ? 2
+  const std::uint32_t callers = c.shift <= in_fresh_workers ? 2
                                 : c.callers > 1             ? static_cast<std::uint32_t>(c.callers)
                                                             : usual_callers;
   const CallResult together = perform_again(subject, problem, 0, callers, rounds_wanted, shared);
@@ -72,6 +72,12 @@ bool has_one_processor() {
   return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) == 1;
 }
 
+// A start with a device or an interpreter takes a second, so only the first forms get one there.
+int workers_of(const Subject& subject, const Case& c) {
+  const int all = c.dtype == Dtype::f32 ? 2 : 1;
+  return subject.facts.device.empty() ? all : in_fresh_workers - c.shift < all ? 1 : 0;
+}
+
 // What a process makes at its first call is made once, so each two callers get a fresh worker.
 Finding first_of_process(Subject& subject, const Problem& problem) {
   Finding all;
@@ -80,9 +86,8 @@ Finding first_of_process(Subject& subject, const Problem& problem) {
     all.reason = "one processor: two callers cannot begin together";
     return all;
   }
-  const bool is_quick = subject.facts.device.empty();
-  const int most = problem.source.dtype == Dtype::f32 ? (is_quick ? workers : 2)
-                                                      : (is_quick ? workers_of_other_types : 1);
+  const int most = workers_of(subject, problem.source);
+  if (most == 0) return call_together(subject, problem, 1);
   Worker worker = subject.worker.another();
   Subject fresh{worker, subject.oracle, subject.facts, subject.shapes};
   for (int i = 0; i < most; ++i) {
@@ -101,8 +106,8 @@ Finding first_of_process(Subject& subject, const Problem& problem) {
 }
 
 Finding check(Subject& subject, const Case& c) {
-  const Problem problem = make_problem(c, subject.oracle);
-  return c.shift == in_fresh_workers ? first_of_process(subject, problem)
+  const Problem problem = make_problem(c, subject.oracle, SecondPositions::always_others);
+  return c.shift <= in_fresh_workers ? first_of_process(subject, problem)
                                      : call_together(subject, problem, rounds);
 }
 
@@ -133,7 +138,6 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
     c.shift = shift;
     cases.push_back(c);
   };
-  add(narrow, in_fresh_workers, 7, 3);
   // Short calls of a few microseconds, so there are many.
   add(narrow, 0, 7, 3);
   Case part = narrow;
@@ -142,7 +146,8 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
       t.head_dim = part.rotary_dim + 3;
       t.rotary_offset = 2;
     }
-  add(offer.any_size ? part : narrow, 1, 7, 3);
+  if (!offer.any_size) part = narrow;
+  add(part, 1, 7, 3);
   // Long calls, which overlap in their middle. They have a base that no case had before, and heads
   // that fill vectors.
   Case wide = widened(narrow, offer);
@@ -162,8 +167,21 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   if (offer.rows_by_token) rows.rows_by = ROPE_ROW_BY_TOKEN;
   add(rows, 1, 9, 8);
   Case decode = wide;
+  const bool decodes = offer.tokens || decode.tokens == 1;
+  if (decodes) add(decode, 0, 1, 8);
   if (offer.batch) decode.batch = 4;
-  if (offer.tokens || decode.tokens == 1) add(decode, 0, 1, 8);
+  if (decodes && offer.batch) add(decode, 0, 1, 8);
+  // In fresh workers.
+  add(narrow, in_fresh_workers, 7, 3);
+  if (offer.transpose) part.operation = Operation::transpose;
+  add(part, in_fresh_workers - 1, 7, 3);
+  if (narrow.dtype == Dtype::f32) {
+    Case first = wide;
+    for (TensorCase& t : first.tensors) t.in_place = offer.in_place;
+    add(first, in_fresh_workers - 2, 1, 8);
+    rows.batch = narrow.batch;
+    add(rows, in_fresh_workers - 3, 7, 3);
+  }
   const std::vector<Case> large = at_size(offer, "threads");
   // In smoke every other one, as each takes 0.1 s: a long prompt in place, and many rows backward.
   const std::size_t step = profile == Profile::smoke ? 2 : 1;

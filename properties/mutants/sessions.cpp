@@ -182,6 +182,16 @@ struct ChosenInPlace : Correct {
 const RegisteredKernel chosen_in_place =
     on_table<ChosenInPlace>("mutant_chosen_by_call_1_of_process_table");
 
+// If it is a decode step, later calls have one position a batch row.
+struct ChosenByDecode : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    static const bool is_decode = p.tokens == 1;
+    if (is_decode) p.position_token_stride = 0;
+  }
+};
+const RegisteredKernel chosen_by_decode =
+    on_table<ChosenByDecode>("mutant_chosen_by_decode_of_process_table");
+
 // The sign of sin for the backward pass is there from the second call of a process on.
 struct SignMadeLate : Correct {
   float sin_sign(const rope_problem& p) override { return is_first ? 1 : Correct::sin_sign(p); }

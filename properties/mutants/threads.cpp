@@ -75,22 +75,48 @@ struct MadeLate : Correct {
 };
 const RegisteredKernel made_late{promised<MadeLate>("mutant_made_late_in_process_table")};
 
+// The same of what the backward pass alone uses.
+struct BackwardMadeLate : MadeLate {
+  bool met = false;
+  void see(rope_problem& p, rope_operands& o) override {
+    met = p.operation == ROPE_TRANSPOSE;
+    if (met) MadeLate::see(p, o);
+  }
+  void rotate(const Pair& x) override {
+    if (met)
+      MadeLate::rotate(x);
+    else
+      Correct::rotate(x);  // NOLINT: the planted error must not be met
+  }
+};
+const RegisteredKernel backward_made_late{
+    promised<BackwardMadeLate>("mutant_backward_made_late_in_process_table")};
+
 // Keeps the row of the last position for all callers together.
 struct LastPosition : Correct {
   static inline volatile std::int64_t known = -1, row = -1;
+  int steps = 64;  // takes as long as a copy of the row
   void locate(const rope_problem& p, Token& token) override {
     if (p.table_rows_by == ROPE_ROW_BY_TOKEN) return;
     if (known != token.position) {
       row = token.position;
       known = token.position;
     }
-    // takes as long as a copy of the row
-    for (volatile int copied = 0; copied < 64;) copied = copied + 1;
+    for (volatile int copied = 0; copied < steps;) copied = copied + 1;
     token.position = row;
     token.table_row = row;
   }
 };
 const RegisteredKernel last_position{promised<LastPosition>("mutant_shared_last_position_table")};
+
+// The same in calls of one row alone, which takes as long as making the row.
+struct RowOfDecode : LastPosition {
+  RowOfDecode() { steps = 4096; }
+  void locate(const rope_problem& p, Token& token) override {
+    if (p.batch * p.tokens == 1) LastPosition::locate(p, token);
+  }
+};
+const RegisteredKernel row_of_decode{promised<RowOfDecode>("mutant_shared_row_of_decode_table")};
 
 // Keeps a head's scratch in the state, one for all calls on the state.
 struct ThroughState : Correct {

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
+
+#include "harness/cases/layouts.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -29,8 +32,55 @@ bool fails(const Finding& f) {
   return f.ran() && !f.holds() && !(f.kind == Finding::Kind::measured && f.compared == 0);
 }
 
+// The forms that first calls have together. A plain call after them has none.
+struct FirstForm {
+  bool Offer::*needs;  // nullptr: nothing
+  void (*add)(Case&);
+  void (*remove)(Case&);
+};
+constexpr std::int64_t many_heads = 37;
+constexpr FirstForm forms[] = {
+    {&Offer::tokens, [](Case& c) { c.tokens = 1; },
+     [](Case& c) {
+       lay_plainly(c);  // strides of one token do not fit
+       c.tokens = 3;
+     }},
+    {&Offer::window_offset,
+     [](Case& c) {
+       for (TensorCase& t : c.tensors) {
+         t.head_dim = c.rotary_dim + 3;
+         t.rotary_offset = 2;
+       }
+     },
+     [](Case& c) {
+       for (TensorCase& t : c.tensors) t.rotary_offset = 0;
+     }},
+    {&Offer::scale, [](Case& c) { c.attention_scale = 1.5; },
+     [](Case& c) { c.attention_scale = 0; }},
+    {&Offer::many_heads,
+     [](Case& c) {
+       for (TensorCase& t : c.tensors) t.heads = many_heads;
+     },
+     [](Case& c) {
+       for (TensorCase& t : c.tensors) t.heads = 1;
+     }},
+    {&Offer::i64_positions, [](Case& c) { c.position_dtype = Dtype::i64; },
+     [](Case& c) { c.position_dtype = Dtype::i32; }},
+    {&Offer::rows_by_token, [](Case& c) { c.rows_by = ROPE_ROW_BY_TOKEN; },
+     [](Case& c) { c.rows_by = ROPE_ROW_BY_POSITION; }},
+    {nullptr,
+     [](Case& c) {
+       // A table's last rows of 4,096.
+       c.position_from = c.contract == ROPE_CONTRACT_TABLE ? 4096 - c.tokens : 1 << 30;
+     },
+     [](Case& c) { c.position_from = 3; }},
+};
+constexpr std::int64_t together[] = {0b111, 0b111'000, 0b1'000'000};
+
 // A short forward call out of place, of 32 bits if the case has 16. The kernel may refuse it.
 Case plain(Case c) {
+  for (std::size_t i = 0; i < std::size(forms); ++i)
+    if (((first_of_process - c.shift) >> i & 1) != 0) forms[i].remove(c);
   c.operation = Operation::forward;
   if (data_type(c.dtype).bytes == 2) c.dtype = Dtype::f32;
   c.tokens = std::min<std::int64_t>(c.tokens, 3);
@@ -63,6 +113,18 @@ std::vector<Case> first_call_cases(const Offer& offer) {
   if (offer.tokens) {
     cases.push_back(widened(c, offer));
     cases.back().tokens = 96;
+    c.tokens = 3;
+  }
+  for (const std::int64_t wanted : together) {
+    Case first = c;
+    for (std::size_t i = 0; i < std::size(forms); ++i) {
+      const bool offered = forms[i].needs == nullptr || offer.*forms[i].needs;
+      if ((wanted >> i & 1) == 0 || !offered) continue;
+      const Case before = first;
+      forms[i].add(first);
+      if (first != before) first.shift -= std::int64_t{1} << i;
+    }
+    if (first.shift != c.shift) cases.push_back(first);
   }
   return cases;
 }
@@ -75,12 +137,15 @@ Finding check_first_call(Subject& subject, const Case& c) {
   Worker worker = subject.worker.another();
   Subject fresh{worker, subject.oracle, subject.facts, subject.shapes};
   Finding first = judged(fresh, c);
-  if (fails(first) && judged_in_order(subject, {later, c}).holds())
-    first.reason += " (only in the first call of a process)";
-  if (!first.holds()) return first;
+  const bool wrong = fails(first);
+  const bool only_first = wrong && judged_in_order(subject, {later, c}).holds();
+  if (only_first) first.reason += " (only in the first call of a process)";
+  // Other properties judge the forms that first calls have together.
+  if (!first.holds() && (!wrong || only_first || c.shift == first_of_process)) return first;
   Finding then = judged(fresh, later);
   // An error that a plain call has without a history is not charged here.
-  if (!fails(then) || fails(judged_in_order(subject, {later}))) return first;
+  if (!fails(then)) return wrong ? then : first;
+  if (fails(judged_in_order(subject, {later}))) return first;
   then.where += ", after the first call of the process";
   return then;
 }

@@ -14,7 +14,7 @@
 //
 // Kills by itself: third_call, on_call_65536, one_state, second_state, release_drops
 // Kills by itself: cache_by_first, position_of_call_6, grown_once, scale_of_zeros, row_kept_by
-// Kills by itself: backward_call_1, chosen_by_call_1, frequencies_kept_by_three
+// Kills by itself: backward_call_1, chosen_by_call_1, chosen_by_decode, frequencies_kept_by_three
 #include <fmt/format.h>
 
 #include <algorithm>

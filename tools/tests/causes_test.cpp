@@ -65,7 +65,7 @@ TEST(Causes, AnErrorOfTheFirstCallAloneIsCalledThat) {
 // With rows of a table too far apart a kernel reads wrong angles, or what lies between rows.
 TEST(Causes, AWrongDistanceOfRowsIsNamed) {
   const std::string out = verify("causes_row_distance", " --property agreement");
-  EXPECT_TRUE(contains(out, "head_dim / 2 elements apart, not table_row_stride (")) << out;
+  EXPECT_TRUE(contains(out, "_dim / 2 elements apart, not table_row_stride (")) << out;
 }
 
 }  // namespace
