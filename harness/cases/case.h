@@ -52,7 +52,8 @@ enum class DataPattern : std::int32_t {
   zero_heads,
   zeros,
   small,
-  large
+  large,
+  prompt
 };
 
 /// True for the patterns so near the ends of a type that only the property agreement has bounds for

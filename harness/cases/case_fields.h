@@ -5,9 +5,9 @@
 
 namespace ropewalk::harness {
 
-inline constexpr Words<14> pattern_words{"unit",       "wide",    "basis",     "decay", "tiny",
+inline constexpr Words<15> pattern_words{"unit",       "wide",    "basis",     "decay", "tiny",
                                          "huge",       "special", "subnormal", "edge",  "span",
-                                         "zero_heads", "zeros",   "small",     "large"};
+                                         "zero_heads", "zeros",   "small",     "large", "prompt"};
 inline constexpr Words<4> before_words{"nothing", "other_contents", "other_state", "numbers"};
 
 /// Calls `visit(name, field, words...)` once for each field of a case, with its word in a replay

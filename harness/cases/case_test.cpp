@@ -138,7 +138,7 @@ class FieldDraw {
     c.own_tables = coin();
     c.table_apart = integer();
     c.attention_scale = number();
-    c.data = static_cast<DataPattern>(below(14));
+    c.data = static_cast<DataPattern>(below(15));
     c.seed = random_();
     c.shift = integer();
     c.fused = coin();

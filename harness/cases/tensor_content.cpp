@@ -52,6 +52,7 @@ double element_value(const Case& c, const DataType& type, std::uint64_t head_has
       return unit_value(bits, mantissa) * 0x1p-10;
     case DataPattern::large:
       return unit_value(bits, mantissa) * 0x1p10;
+    case DataPattern::prompt:  // fill_tensor() takes another seed for the first token
     case DataPattern::unit:
       return unit_value(bits, mantissa);
   }
@@ -142,9 +143,10 @@ void fill_tensor(const Case& c, const rope_problem& p, std::uint32_t tensor, std
         ++count;
         // hash() is a fold: the coordinates that a head's elements share are hashed once.
         const std::uint64_t outside = hash(c.seed, 0xb175, tensor, b, t, h);
+        const bool is_bos = c.data == DataPattern::prompt && t == 0;  // of any prompt
         fill_copied(dtype, outside, 0, window, row, bytes);
         if (given.rotate)
-          fill_window(c, dtype, hash(c.seed, tensor, b, t, h), h, row + window, bytes);
+          fill_window(c, dtype, hash(is_bos ? 0 : c.seed, tensor, b, t, h), h, row + window, bytes);
         fill_copied(dtype, outside, window_end, s.head_dim, row, bytes);
       }
 }

@@ -140,7 +140,12 @@ void add_sizes(std::vector<Case>& cases, const Case& c, const Offer& offer) {
   };
   cases.push_back(of_states(c, {0, 0, 1, 1, 3, 3, 2, 2, 0, 1, 3, 2, 0, 1, 3, 2}, size));
   cases.push_back(of_states(c, {2, 2, 3, 3, 1, 1, 0, 0, 2, 3, 1, 0, 2, 0, 2, 0}, size));
-  if (!offer.tokens || !offer.many_heads) return;
+  if (!offer.tokens) return;
+  Case prompt = c;  // others at one place, all with one first token
+  prompt.tokens = 5;
+  prompt.data = DataPattern::prompt;
+  cases.push_back(sequence(prompt, 8, [](Case& call, std::size_t) { call.position_from = 0; }));
+  if (!offer.many_heads) return;
   Case chunk = c;  // of a prompt: calls that are worth more code
   chunk.tokens = 64;
   for (TensorCase& t : chunk.tensors) t.heads = 4;

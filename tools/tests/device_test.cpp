@@ -30,7 +30,8 @@ const DeviceBreach device_breaches[] = {
     {"allocates_at_first_call", "agreement", "as it cannot be captured into a graph: CUDA error"},
     {"no_context_on_threads", "threads", "apply left no CUDA context current"},
     {"workspace_at_256", "agreement", "behind the pages of the workspace"},
-    {"keeps_workspace", "agreement", "apply wrote into the workspace of an earlier call"},
+    // into that of an earlier call, or, if it lies there, behind the present one
+    {"keeps_workspace", "agreement", " the workspace"},
     {"prepare_faults", "agreement",
      "CUDA error 700 (an illegal memory access was encountered) in prepare"},
     {"keeps_memory", "history", "bytes of device memory, and again when its calls were repeated"},
