@@ -120,8 +120,9 @@ class Combination {
     }
     RunLimits limits;
     limits.cases = plan_.cases > 0 ? plan_.cases : cases_of(plan_.profile);
-    // The covering array judges these too.
-    if (plan_.cases == 0 && property.judge != nullptr) limits.cases /= 2;
+    // The covering array judges the first too, and a sequence is many calls.
+    if (plan_.cases == 0 && (property.judge != nullptr || property.add_calls != nullptr))
+      limits.cases /= 2;
     limits.shrink = plan_.shrink;
     // The seed depends on the property alone, so every kernel gets the same cases, as far as it
     // offers them.
