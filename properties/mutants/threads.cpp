@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 #include <new>
+#include <thread>
 #include <vector>
 
 #include "properties/mutants/planted.h"
@@ -95,23 +96,27 @@ const RegisteredKernel backward_made_late{
 // Keeps the row of the last position for all callers together.
 struct LastPosition : Correct {
   static inline volatile std::int64_t known = -1, row = -1;
-  int steps = 64;  // takes as long as a copy of the row
+  virtual void copy_row() {
+    for (volatile int copied = 0; copied < 64;) copied = copied + 1;
+  }
   void locate(const rope_problem& p, Token& token) override {
     if (p.table_rows_by == ROPE_ROW_BY_TOKEN) return;
     if (known != token.position) {
       row = token.position;
       known = token.position;
     }
-    for (volatile int copied = 0; copied < steps;) copied = copied + 1;
+    copy_row();
     token.position = row;
     token.table_row = row;
   }
 };
 const RegisteredKernel last_position{promised<LastPosition>("mutant_shared_last_position_table")};
 
-// The same in calls of one row alone, which takes as long as making the row.
+// The same in calls of one row alone, which let others run while they make the row.
 struct RowOfDecode : LastPosition {
-  RowOfDecode() { steps = 4096; }
+  void copy_row() override {
+    for (int pair = 0; pair < 16; ++pair) std::this_thread::yield();
+  }
   void locate(const rope_problem& p, Token& token) override {
     if (p.batch * p.tokens == 1) LastPosition::locate(p, token);
   }
