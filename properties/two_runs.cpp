@@ -114,6 +114,16 @@ Run run_changed(Subject& subject, const Run& first,
   return run(subject, std::move(problem));
 }
 
+bool fails(const Finding& f) {
+  return f.ran() && !f.holds() && !(f.kind == Finding::Kind::measured && f.compared == 0);
+}
+
+Finding worse_of(const Finding& a, const Finding& b) {
+  Finding worst = a.compared == 0 || !(b.margin <= a.margin) ? b : a;
+  worst.compared = a.compared + b.compared;
+  return worst;
+}
+
 Finding not_for_this_case(const char* why) {
   Finding f;
   f.kind = Finding::Kind::unsupported;

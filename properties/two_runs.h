@@ -25,6 +25,12 @@ Run run_like(harness::Subject& subject, const harness::Problem& problem, harness
 Run run_changed(harness::Subject& subject, const Run& first,
                 const std::function<harness::PairValue(const harness::PairValue&)>& change);
 
+/// True if the finding refutes its claim.
+bool fails(const harness::Finding& f);
+
+/// The finding with the larger margin, with the comparisons of both.
+harness::Finding worse_of(const harness::Finding& a, const harness::Finding& b);
+
 /// The finding for a case that tells nothing. Another case is generated in its place.
 harness::Finding not_for_this_case(const char* why);
 

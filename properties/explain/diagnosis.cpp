@@ -46,10 +46,6 @@ bool finite(const C& z) {
   return std::isfinite(z.real()) && std::isfinite(z.imag());
 }
 
-C as_complex(const PairValue& z) {
-  return {static_cast<double>(z.re), static_cast<double>(z.im)};
-}
-
 bool has_too_many_pairs(const Case& c) {
   std::int64_t pairs = 0;
   for (const TensorCase& t : c.tensors) pairs += c.batch * c.tokens * t.heads * c.rotary_dim / 2;

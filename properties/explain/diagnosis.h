@@ -12,6 +12,10 @@
 
 namespace ropewalk::properties {
 
+inline std::complex<double> as_complex(const harness::PairValue& z) {
+  return {static_cast<double>(z.re), static_cast<double>(z.im)};
+}
+
 /// One pair of the outputs beside the truth, in double, which is finer than any error that has a
 /// name.
 struct Seen {

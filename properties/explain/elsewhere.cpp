@@ -14,10 +14,6 @@ namespace {
 
 using C = std::complex<double>;
 
-C as_complex(const PairValue& z) {
-  return {static_cast<double>(z.re), static_cast<double>(z.im)};
-}
-
 C turned(const Case& c, const C& x, const C& r) {
   return scale_of(c) * x * (c.operation == Operation::transpose ? std::conj(r) : r);
 }
@@ -123,7 +119,7 @@ std::string right_elsewhere(const Scene& scene, bool whole_pairs) {
             table ? given_rotation(p, scene.oracle, at.tensor, position, s.pair)
                   : own_rotation(c.contract, scene.oracle,
                                  p.inv_freq[static_cast<std::size_t>(s.pair)], position);
-        return turned(c, s.x, {static_cast<double>(r.re), static_cast<double>(r.im)});
+        return turned(c, s.x, as_complex(r));
       };
       if (are(row, output))
         return fmt::format("right at position {} instead of {}", position, row[0]->position);

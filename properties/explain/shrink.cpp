@@ -10,6 +10,7 @@
 
 #include "properties/explain/check_case.h"
 #include "properties/explain/shrink_steps.h"
+#include "properties/two_runs.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -20,8 +21,7 @@ constexpr int most_tries = 1000, most_crashes = 200, most_hangs = 2;
 constexpr std::chrono::milliseconds most_time{2000};
 
 bool fails_like(const Finding& f, const Finding& first) {
-  const bool vacuous = f.kind == Finding::Kind::measured && f.compared == 0;
-  return f.kind == first.kind && !f.holds() && !vacuous;
+  return f.kind == first.kind && fails(f);
 }
 
 // Of all calls.

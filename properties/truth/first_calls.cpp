@@ -1,35 +1,23 @@
 #include "properties/truth/first_calls.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
-#include <utility>
 
 #include "harness/cases/layouts.h"
+#include "properties/truth/agreement.h"
+#include "properties/two_runs.h"
 
 namespace ropewalk::properties {
 using namespace harness;
 namespace {
-
-Finding judged(Subject& subject, const Case& c) {
-  const Problem problem = make_problem(c, subject.oracle);
-  const Execution made = execute(subject, problem);
-  const Finding f = failure_of(made);
-  return f.kind == Finding::Kind::measured ? compare_with_truth(subject, problem, made) : f;
-}
 
 // Judges several cases in a worker that has made no other calls. Returns the last one's finding.
 Finding judged_in_order(Subject& subject, const std::vector<Case>& cases) {
   Worker worker = subject.worker.another();
   Subject fresh{worker, subject.oracle, subject.facts, subject.shapes};
   Finding last;
-  for (const Case& c : cases) last = judged(fresh, c);
+  for (const Case& c : cases) last = check_agreement(fresh, c);
   return last;
-}
-
-bool fails(const Finding& f) {
-  return f.ran() && !f.holds() && !(f.kind == Finding::Kind::measured && f.compared == 0);
 }
 
 // The forms that first calls have together. A plain call after them has none.
@@ -133,16 +121,16 @@ Finding check_first_call(Subject& subject, const Case& c) {
   const Case later = plain(c);
   // A start with a device or an interpreter takes a second, so only the usual form gets it there.
   const bool is_usual = c.dtype == Dtype::f32 && c.pairing == Pairing::half_split;
-  if (!subject.facts.device.empty() && !is_usual) return judged(subject, c);
+  if (!subject.facts.device.empty() && !is_usual) return check_agreement(subject, c);
   Worker worker = subject.worker.another();
   Subject fresh{worker, subject.oracle, subject.facts, subject.shapes};
-  Finding first = judged(fresh, c);
+  Finding first = check_agreement(fresh, c);
   const bool wrong = fails(first);
   const bool only_first = wrong && judged_in_order(subject, {later, c}).holds();
   if (only_first) first.reason += " (only in the first call of a process)";
   // Other properties judge the forms that first calls have together.
   if (!first.holds() && (!wrong || only_first || c.shift == first_of_process)) return first;
-  Finding then = judged(fresh, later);
+  Finding then = check_agreement(fresh, later);
   // An error that a plain call has without a history is not charged here.
   if (!fails(then)) return wrong ? then : first;
   if (fails(judged_in_order(subject, {later}))) return first;

@@ -45,13 +45,6 @@ std::vector<std::int64_t> twice(std::vector<std::int64_t> positions) {
   return positions;
 }
 
-// The finding with the larger margin, with the comparisons of both.
-Finding worse_of(const Finding& a, const Finding& b) {
-  Finding worst = a.compared == 0 || !(b.margin <= a.margin) ? b : a;
-  worst.compared = a.compared + b.compared;
-  return worst;
-}
-
 // How the second problem differs from the first. `shift` of the case selects it.
 struct Difference {
   const char* what;
@@ -238,10 +231,6 @@ BothJudged judge(Subject& subject, const Case& c, const Case& other, bool first_
   if (!played && a.failure().kind != Finding::Kind::measured) return {a.failure(), {}};
   if (!played && b.failure().kind != Finding::Kind::measured) return {{}, b.failure()};
   return {worse_of(a.repeated.finding(), a.truth()), worse_of(b.repeated.finding(), b.truth())};
-}
-
-bool fails(const Finding& f) {
-  return f.ran() && !f.holds() && !(f.kind == Finding::Kind::measured && f.compared == 0);
 }
 
 // True if the kernel is wrong on a problem in a process that has run no other.

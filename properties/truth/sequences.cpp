@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
+
+#include "properties/two_runs.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -75,12 +76,10 @@ class Sequence {
       if (state.count < std::ssize(calls_))
         f.where += fmt::format(", of state {}", calls_[k].state);
       if (f.kind != Finding::Kind::measured) return f;
-      f.compared += worst.compared;
-      if (worst.compared == 0 || !(f.margin <= worst.margin))
-        worst = std::move(f);
-      else
-        worst.compared = f.compared;
-      if (!(worst.margin <= 1)) break;
+      worst = worse_of(worst, f);
+      if (worst.margin <= 1) continue;
+      release_after(k);
+      break;
     }
     return worst;
   }
@@ -93,13 +92,24 @@ class Sequence {
   Problem problem_of(std::size_t k) { return problem_of(k, calls_[k]); }
   Problem problem_of(std::size_t k, Case call) {
     const StateOfCalls& state = state_of(k);
-    if (call.contract == ROPE_CONTRACT_TABLE && call.rows_by == ROPE_ROW_BY_POSITION) {
+    if (call.contract == ROPE_CONTRACT_TABLE && call.rows_by == ROPE_ROW_BY_POSITION)
       call.table_spare_rows += state.high - largest_of(positions_of(call));
-    }
     Problem problem = make_problem(call, subject_.oracle, SecondPositions::none);
     problem.asked.min_position = state.low;
     problem.asked.max_position = state.high;
     return problem;
+  }
+
+  // Releases the states that a sequence without the calls after k leaves prepared.
+  void release_after(std::size_t k) {
+    for (const StateOfCalls& state : states_) {
+      if (state.count == 0 || state.first > k || state.last <= k) continue;
+      Execution made;
+      Outputs none;
+      const auto number = static_cast<std::uint32_t>(calls_[state.first].state);
+      perform(subject_, problem_of(state.first), {protocol::step_release, 0, true, number}, made,
+              none);
+    }
   }
 
   void take_room(const Problem& problem) {
