@@ -38,6 +38,11 @@ class WritableMemory {
 
   void add(std::byte* at, std::size_t bytes) { parts_.emplace_back(at, bytes); }
 
+  std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (const auto& [at, bytes] : parts_) sum += bytes;
+    return sum;
+  }
   Copy copy() const {
     Copy out;
     for (const auto& [at, bytes] : parts_) out.push_back(space_->copy(at, bytes));

@@ -363,7 +363,7 @@ void ProcessState::about(const rope_kernel* kernel) {
 
 void ProcessState::begin_alone() {
   others_ran_ = false;
-  wait_for_rest();
+  if (!is_known_to_keep_) wait_for_rest();
   begun_ = usage();
 }
 

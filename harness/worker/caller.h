@@ -2,12 +2,14 @@
 // leave unchanged. Where the buffers lie is the matter of call_memory.h.
 #pragma once
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -250,6 +252,21 @@ class Caller {
       throw StepFailed{protocol::Status::failed, "apply wrote outside its workspace"};
     if (answer != ROPE_OK) throw apply_failed(answer);
     memory_.launch(o);
+    constexpr std::uint32_t threads = ROPE_USES_THREADS | ROPE_KEEPS_THREADS;
+    if ((kernel.exceptions & threads) != 0) hold_outputs(memory_.writable(call));
+  }
+
+  // Threads of the kernel may not finish its outputs later. The first calls and some of the others
+  // are looked at, as each look takes 2 ms.
+  void hold_outputs(const WritableMemory& outputs) {
+    constexpr int always = 32, one_in = 16;
+    constexpr std::size_t most_bytes = std::size_t{64} << 20;  // rows far apart span more
+    if (outputs.bytes() > most_bytes) return;
+    if (const int call = held_++; call >= always && call % one_in != 0) return;
+    const WritableMemory::Copy at_once = outputs.copy();
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    if (!outputs.equals(at_once))
+      throw StepFailed{protocol::Status::failed, "apply changed its outputs after it had returned"};
   }
 
   Workspace make_workspace(const rope_kernel& kernel, const rope_problem& p, bool at_end) {
@@ -320,6 +337,7 @@ class Caller {
   EntryWatch watch_;
   const rope_kernel* placed_for_ = nullptr;
   bool has_applied_ = false;  // the kernel that the memory is placed for
+  int held_ = 0;              // calls of hold_outputs()
   Prepared states_[protocol::most_states];
   Prepared* live_ = states_;                          // the state that the current call is about
   protocol::Growth growth_ = protocol::as_in_header;  // of the current call

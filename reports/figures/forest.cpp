@@ -73,7 +73,8 @@ FigureTable table_of(const std::vector<ForestLine>& lines) {
         std::isfinite(interval.high)
             ? fmt::format("{} – {}", ratio_text(interval.low), ratio_text(interval.high))
             : "too few rounds";
-    table.lines.push_back({count_text(static_cast<std::int64_t>(i + 1)), claim.kernel,
+    table.lines.push_back({count_text(static_cast<std::int64_t>(i + 1)),
+                           ranked_name(*lines[i].entry->row),
                            lines[i].contest->of->workload, ratio_text(interval.ratio), range,
                            fmt::format("{:.2f} %", 100 * interval.coverage),
                            count_text(interval.rounds), launches_text(claim),
@@ -103,7 +104,7 @@ void draw(const std::vector<ForestLine>& lines, Figure& figure) {
     y -= 1;
     picture.boxes.back().y_low = y - 0.5;
     ++drawn;
-    picture.y_rows.push_back({y, row_label(line.entry->row->kernel, number)});
+    picture.y_rows.push_back({y, row_label(ranked_name(*line.entry->row), number)});
     ChartSeries& to = series[kind_of(*line.entry)];
     to.x.push_back(interval.ratio);
     to.y.push_back(y);

@@ -52,7 +52,7 @@ void take(const Results& results, const Board& board, const Contest& contest, Tr
   for (const BoardEntry& entry : contest.entries) {
     if (!entry.has_speed || entry.row->is_reference() || entry.row->is_twin()) continue;
     if (const auto error = error_of(results, entry.row->kernel, dtype))
-      trade.points.push_back({entry.row->kernel, angles, entry.ns, *error});
+      trade.points.push_back({ranked_name(*entry.row), angles, entry.ns, *error});
     else
       trade.without_error.push_back(entry.row->kernel + ": its error was not measured");
   }

@@ -95,6 +95,8 @@ inline std::string words_beside(const VerdictRow& row) {
 struct TimingRow;
 /// The same with what the calls of a framework allocate, and with a long prepare.
 std::string words_beside(const TimingRow& row);
+/// The kernel's name as a ranking shows it: that of a framework says so.
+std::string ranked_name(const TimingRow& row);
 
 /// One contestant on one workload in one launch. A launch is a fresh process.
 struct TimingRow {

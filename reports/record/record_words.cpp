@@ -63,6 +63,10 @@ std::string words_beside(const TimingRow& row) {
   return words;
 }
 
+std::string ranked_name(const TimingRow& row) {
+  return row.kernel + (row.judged_on.starts_with(framework) ? " (framework)" : "");
+}
+
 std::string words_beside(const std::string& judged_on, const std::string& declared) {
   const std::string words = words_beside(judged_on);
   return words + (words.empty() || declared.empty() ? "" : "; ") + declared;
