@@ -6,8 +6,8 @@
 // angles in f32: the position times a power of the base, by repeated products.
 #include <ggml-cpu.h>
 
+#include <algorithm>
 #include <cmath>
-#include <new>
 #include <vector>
 
 #include "kernels/api/kernel.h"
@@ -69,7 +69,10 @@ float base_of(const rope_problem& p, std::vector<float>& factors) {
     base = std::pow(last, -count / (count - 1));
   if (std::abs(base - std::round(base)) < 1e-6 * base) base = std::round(base);
   bool geometric = true;
-  factors.resize(static_cast<std::size_t>(p.tensor[0].head_dim / 2), 1.0F);
+  std::int64_t longest = 0;  // ggml reads head_dim / 2 factors, although it uses `pairs` of them
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+    longest = std::max(longest, p.tensor[i].head_dim);
+  factors.resize(static_cast<std::size_t>(longest / 2), 1.0F);
   for (std::int64_t i = 0; i < pairs; ++i) {
     const double factor = std::pow(base, -static_cast<double>(i) / count) / p.inv_freq[i];
     factors[static_cast<std::size_t>(i)] = static_cast<float>(factor);
@@ -81,15 +84,14 @@ float base_of(const rope_problem& p, std::vector<float>& factors) {
 
 void release(void* pointer) {
   auto* state = static_cast<State*>(pointer);
-  if (state->pool != nullptr) ggml_threadpool_free(state->pool);
-  if (state->context != nullptr) ggml_free(state->context);
+  ggml_threadpool_free(state->pool);
+  ggml_free(state->context);
   delete state;
 }
 
 std::int32_t prepare(const rope_problem* p, void** result) {
   ggml_cpu_init();
-  auto* state = new (std::nothrow) State;
-  if (state == nullptr) return ROPE_FAILED;
+  auto* state = new State;
   *result = state;
   state->context = ggml_init({ggml_tensor_overhead() * (2 * ROPE_MAX_TENSORS + 2) +
                                   ggml_graph_overhead_custom(4 * ROPE_MAX_TENSORS, false),
@@ -108,15 +110,14 @@ std::int32_t prepare(const rope_problem* p, void** result) {
   for (std::uint32_t i = 0; i < p->tensor_count; ++i) {
     const rope_tensor& t = p->tensor[i];
     const auto type = t.in_dtype == ROPE_F32 ? GGML_TYPE_F32 : GGML_TYPE_F16;
-    const auto bytes = [&](std::int64_t stride) {
-      return static_cast<std::size_t>(stride) * ggml_type_size(type);
-    };
+    const std::size_t size = ggml_type_size(type);
     ggml_tensor* in = ggml_new_tensor_3d(context, type, t.head_dim, t.heads, p->batch * p->tokens);
     ggml_tensor* out = rope(context, in, state->positions, factors, static_cast<int>(p->rotary_dim),
                             p->pairing == ROPE_HALF_SPLIT ? GGML_ROPE_TYPE_NEOX : 0, 0, base, 1, 0,
                             static_cast<float>(scale_of(*p)), 32, 1);
-    if (t.heads > 1) in->nb[1] = bytes(t.in_head_stride);
-    in->nb[2] = bytes(flat_stride(*p, t.in_batch_stride, t.in_token_stride));
+    if (t.heads > 1) in->nb[1] = size * static_cast<std::size_t>(t.in_head_stride);
+    in->nb[2] =
+        size * static_cast<std::size_t>(flat_stride(*p, t.in_batch_stride, t.in_token_stride));
     if (t.in_place != 0)
       for (const int axis : {1, 2}) out->nb[axis] = in->nb[axis];
     ggml_build_forward_expand(state->graph, out);
@@ -142,14 +143,35 @@ std::int32_t apply(const rope_problem* p, const rope_operands* o, void* pointer)
                                                                                : ROPE_FAILED;
 }
 
-const RegisteredKernel registered{{.name = "ggml",
-                                   .summary = "ggml_rope_ext on one thread",
-                                   .source = "ggml",
-                                   .angle_contract = ROPE_CONTRACT_F32_ANGLE,
-                                   .supports = supports,
-                                   .prepare = prepare,
-                                   .apply = apply,
-                                   .release = release}};
+/// Within these limits the declared bound covers the angles.
+std::int32_t supports_near(const rope_problem* p, const char** reason) {
+  if (p->tensor[0].in_dtype != ROPE_F16) return refuse(reason, "only f16 data");
+  if (p->min_position <= -512 || p->max_position >= 512)
+    return refuse(reason, "only positions -511 .. 511, else the angles are off by more than 5 u");
+  return supports(p, reason);
+}
+
+KernelInfo ggml_kernel() {
+  KernelInfo k;
+  k.name = "ggml";
+  k.summary = "ggml_rope_ext on one thread";
+  k.source = "ggml";
+  k.cpu_features = "avx2,fma,f16c";  // those of the wheel
+  k.angle_contract = ROPE_CONTRACT_F32_ANGLE;
+  k.supports = supports;
+  k.prepare = prepare;
+  k.apply = apply;
+  k.release = release;
+  return k;
+}
+const RegisteredKernel any{ggml_kernel()};
+const RegisteredKernel near{[] {
+  KernelInfo k = ggml_kernel();
+  k.name = "ggml_f16";
+  k.supports = supports_near;
+  k.error_bound = 5;
+  return k;
+}()};
 
 }  // namespace
 }  // namespace ropewalk

@@ -39,6 +39,6 @@ cmake --preset release -DROPEWALK_ADAPTERS=ON -DROPEWALK_ADAPTERS_ENV="$env" >"$
   { tail -n 5 "$env/cmake.log"; exit 1; }
 if grep '^-- Adapters: ' "$env/cmake.log"; then code=1; fi
 cmake --build build/release --target ropewalk ropewalk_adapters | tail -n 1
-ls build/release/adapters/*.so
+ls build/release/adapters/*.so 2>/dev/null || echo "adapters: none was built"
 [ "${1-}" != peers ] || tools/adapters/peers.sh "$env"
 exit $code
