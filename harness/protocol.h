@@ -1,4 +1,4 @@
-// The messages between a parent and its worker: docs/worker-protocol.md, version 8.
+// The messages between a parent and its worker: docs/worker-protocol.md, version 9.
 //
 // One SOCK_SEQPACKET socket (descriptor 3 in the worker) carries Request and Reply. One memfd
 // (descriptor 4) carries everything large: a control page, a call descriptor, then the buffers. All
@@ -12,7 +12,7 @@
 
 namespace ropewalk::harness::protocol {
 
-inline constexpr std::uint32_t version = 8;
+inline constexpr std::uint32_t version = 9;
 inline constexpr int socket_descriptor = 3, memory_descriptor = 4;
 
 /// The exit code of a worker that cannot send its answer.
@@ -75,16 +75,28 @@ enum class Status : std::uint32_t {
   skipped = 3,  ///< the worker cannot do it here (workspace too large, ...); see `text`
 };
 
+/// What the entries of a call did to the process besides their answers.
+struct Conduct {
+  std::uint32_t is_unclean;   ///< 1: something that neither the kernel nor the command line allows
+  std::uint32_t has_left;     ///< 1: the process is not as it was, in a way that stays
+  std::uint64_t applies;      ///< calls of apply that the next two count
+  std::uint64_t heap_calls;   ///< calls of the allocator
+  std::int64_t mapped_bytes;  ///< by which the mapped memory grew
+  char text[224];             ///< what is unclean, in words
+};
+static_assert(sizeof(Conduct) == 256);
+
 struct Reply {
   std::uint32_t version = protocol::version;
   Status status = Status::ok;
   std::uint64_t repeated = 0;    ///< for step_repeat: the number of calls, see Step
   std::uint32_t kernels = 0;     ///< for hello: the number of kernels
   std::uint32_t exit_code = 0;   ///< for time
-  std::uint32_t is_spoiled = 0;  ///< for call: 1 asks for a new worker; this one was left changed
+  std::uint32_t is_spoiled = 0;  ///< for call that failed: 1 asks for a new worker
   char text[484] = {};
+  Conduct conduct{};  ///< for call
 };
-static_assert(sizeof(Reply) == 512);
+static_assert(sizeof(Reply) == 768);
 
 /// One kernel of the worker. Strings are cut to fit and end with 0.
 struct KernelEntry {
@@ -97,8 +109,10 @@ struct KernelEntry {
   std::int32_t memory, angle_contract;
   std::uint32_t flags, extensions;
   double error_bound;
+  std::uint32_t exceptions, reads_past;  ///< exceptions: those tolerated included
+  std::uint32_t tolerated, reserved;     ///< tolerated: exceptions that the kernel does not declare
 };
-static_assert(sizeof(KernelEntry) == 1184);
+static_assert(sizeof(KernelEntry) == 1200);
 
 /// The content of a TimedRow.
 enum class Timed : std::uint32_t {

@@ -15,8 +15,8 @@ namespace ropewalk::properties {
 namespace {
 
 TEST(Properties, AreRegistered) {
-  EXPECT_EQ(all_properties().size(), 32u);
-  EXPECT_EQ(all_properties().front()->name, "agreement");
+  EXPECT_EQ(all_properties().size(), 33u);
+  EXPECT_EQ(all_properties().front()->name, "clean_call");
   EXPECT_EQ(all_properties().back()->name, "growth");
   EXPECT_EQ(find_property("exhaustive")->for_replay_alone, true);
   EXPECT_EQ(find_property("nothing"), nullptr);

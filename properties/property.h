@@ -20,6 +20,7 @@ struct Property {
   int order = 0;                  ///< place in reports, ascending; each property has its own
   std::string_view claim;         ///< the claim in one line
   bool judged_by_oracle = false;  ///< false: an algebraic law or a rule about memory judges
+  bool tells_once = false;        ///< a process that fails it once may not fail it again
   bool for_replay_alone = false;  ///< verify skips it; a replay line may name it
 
   /// True if the claim can be checked on what the kernel offers; NULL: always. `needs` says in

@@ -68,6 +68,16 @@ class Cell {
   /// operands or positions, or past the end of its workspace or an output. Returns true if there is
   /// no refusal.
   virtual bool keeps_arguments() { return true; }
+  /// Makes a call, and looks at its outputs at once and 2 ms later. Refuses as BROKEN if they
+  /// changed. Returns true if there is no refusal. Of the host alone.
+  virtual bool completes_calls() { return true; }
+  /// A call after 2 ms in which nothing was called. Its inputs and positions are given before or
+  /// after that time. Empty: there is a refusal, or the cell has none such.
+  struct Gap {
+    double call_s = 0;
+    double spun = 0;  ///< processors that the kernel's own threads used meanwhile
+  };
+  virtual std::optional<Gap> call_after_gap([[maybe_unused]] bool is_given_before) { return {}; }
   /// To be called after the last run(). Refuses as BROKEN by what all runs together tell. Returns
   /// true if there is no refusal.
   virtual bool end_rounds() { return true; }

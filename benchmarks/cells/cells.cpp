@@ -10,6 +10,7 @@
 #include <new>
 #include <stdexcept>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "benchmarks/workloads/workload_shape.h"
 #include "harness/process/float_state.h"
 #include "harness/process/script_host.h"
+#include "harness/watch/left_running.h"
 #include "harness/watch/shown_problem.h"
 #include "kernels/api/cpu_features.h"
 
@@ -124,7 +126,39 @@ class KernelCell final : public HostCell {
 
   const rope_kernel* kernel() const override { return &kernel_; }
 
+  bool completes_calls() override {
+    if (!ready() || !run({})) return false;
+    const std::vector<std::byte> at_once = lazy_.here().outputs();
+    std::this_thread::sleep_for(gap);
+    if (lazy_.here().outputs() != at_once)
+      refuse(Outcome::broken, "its output changed after apply had returned, while timed");
+    return !refusal;
+  }
+
+  std::optional<Gap> call_after_gap(bool is_given_before) override {
+    using Clock = std::chrono::steady_clock;
+    if (!ready()) return {};
+    Gap out;
+    const auto give = [&] {
+      make_ready(true);
+      lazy_.here().moving().move_on();
+    };
+    if (is_given_before) give();
+    const std::int64_t ran_before_ns = own_threads_ns(&kernel_);
+    const auto begun = Clock::now();
+    std::this_thread::sleep_for(gap);
+    out.spun = static_cast<double>(own_threads_ns(&kernel_) - ran_before_ns) /
+               std::chrono::duration<double, std::nano>(Clock::now() - begun).count();
+    if (!is_given_before) give();
+    const auto start = Clock::now();
+    const std::int32_t status = states_.apply(0, operands_);
+    out.call_s = std::chrono::duration<double>(Clock::now() - start).count();
+    if (status != ROPE_OK) refuse(Outcome::broken, "apply failed while timed");
+    return refusal ? std::optional<Gap>() : out;
+  }
+
  private:
+  static constexpr std::chrono::milliseconds gap{2};
   bool drifts() const override {
     return is_in_place(workload_) && (!plan_.alternates || element_bytes(workload_) == 2);
   }
@@ -193,16 +227,13 @@ class RefusedCell final : public Cell {
 
 }  // namespace
 
-std::string why_never_timed(std::int32_t memory, std::uint32_t flags) {
-  if ((flags & ROPE_HOST_LAUNCHER) != 0) return "judged by the host launcher: not timed";
-  if (memory == ROPE_HOST && (flags & ROPE_OWN_THREADS) != 0 && allowed_cpus().size() > 1)
-    return "threads of its own may run: timed on one processor only (taskset -c 0 ropewalk ...)";
-  return {};
+std::string why_never_timed(std::uint32_t flags) {
+  return (flags & ROPE_HOST_LAUNCHER) != 0 ? "judged by the host launcher: not timed" : "";
 }
 
 KernelPlan plan_of(const rope_kernel& kernel, const Workload& workload) {
   KernelPlan plan;
-  if (!why_never_timed(kernel.memory, kernel.flags).empty()) return plan;
+  if (!why_never_timed(kernel.flags).empty()) return plan;
   if (kernel.memory == ROPE_HOST && !missing_cpu_feature(kernel.cpu_features).empty()) return plan;
   if ((kernel.flags & ROPE_NEEDS_ALIGN_64) != 0 && !begins_aligned(workload)) return plan;
   plan.table = kernel.angle_contract == ROPE_CONTRACT_TABLE;

@@ -62,9 +62,14 @@ class HostCell : public Cell {
   std::optional<std::uint64_t> changed_at_;  ///< calls until the input changed, since then
 };
 
-/// Why no kernel of this memory and with these flags (rope_kernel.h) is ever timed; empty if it may
-/// be.
-std::string why_never_timed(std::int32_t memory, std::uint32_t flags);
+/// Why no kernel with these flags (rope_kernel.h) is ever timed; empty if it may be.
+std::string why_never_timed(std::uint32_t flags);
+
+/// Whether threads of its own run while a kernel with these exceptions is called. It is timed where
+/// the process may use as many processors as others get threads.
+inline bool has_own_threads(std::uint32_t exceptions) {
+  return (exceptions & (ROPE_USES_THREADS | ROPE_KEEPS_THREADS)) != 0;
+}
 
 /// What a kernel offers on a workload. In place it alternates forward and transpose if it offers
 /// both, so that thousands of calls on one buffer do not drift.

@@ -15,6 +15,7 @@
 #include "benchmarks/cells/random.h"
 #include "benchmarks/workloads/traffic.h"
 #include "benchmarks/workloads/workload_shape.h"
+#include "harness/process/exceptions.h"
 
 namespace ropewalk::bench {
 namespace {
@@ -105,7 +106,8 @@ bool AlignedBytes::is_whole() {
 
 SealedBytes::SealedBytes(std::int64_t bytes) {
   const std::size_t mapped =
-      (static_cast<std::size_t>(bytes) + offset + page_bytes - 1) / page_bytes * page_bytes;
+      (static_cast<std::size_t>(bytes) + offset + harness::most_read_past + page_bytes - 1) /
+      page_bytes * page_bytes;
   void* pages = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED) throw std::bad_alloc();
   pages_ = {static_cast<std::byte*>(pages), Unmap{mapped}};
@@ -280,6 +282,13 @@ void WorkloadData::refill() {
     else  // all bits are one: a NaN of every type
       std::memset(work_[i].data(), 0xff, bytes);
   }
+}
+
+std::vector<std::byte> WorkloadData::outputs() const {
+  std::vector<std::byte> all;
+  for (std::size_t i = 0; i < buffers_; ++i)
+    all.insert(all.end(), work_[i].data(), work_[i].data() + bytes_[i]);
+  return all;
 }
 
 rope_operands WorkloadData::operands(bool table) const {

@@ -126,6 +126,9 @@ class WorkloadData final : public JudgedRows {
     return output(tensor) + row(tensor, token, head) * element_bytes(workload_);
   }
 
+  /// All bytes that a call may write, and those between them.
+  std::vector<std::byte> outputs() const;
+
   /// The first element of a tensor.
   const std::byte* input(std::size_t tensor) const {
     return pristine_[buffer_of(tensor)].data() + begin_of(tensor);

@@ -80,6 +80,7 @@ void time_watched(benchmark::State& state, Cell& cell, Session& session) {
     if (cell.is_fatal) throw std::runtime_error(cell.refusal->reason);
     skip(state, fmt::format("{}: {}", cell.refusal->outcome, cell.refusal->reason));
   };
+  session.watch.about(cell.kernel());
   const bool is_ready = cell.ready();
   session.watch.check_printing("prepare");
   if (!is_ready) return refuse();
@@ -88,7 +89,7 @@ void time_watched(benchmark::State& state, Cell& cell, Session& session) {
   const Epoch epoch = cell.draw_epoch(calls, random);
   std::chrono::duration<double> elapsed{};
   while (state.KeepRunningBatch(calls)) {
-    session.watch.begin(cell.kernel());
+    session.watch.begin();
     const auto start = std::chrono::steady_clock::now();
     const bool all_ran = cell.run(epoch);
     elapsed = std::chrono::steady_clock::now() - start;
@@ -374,6 +375,7 @@ int run_board(const BoardPlan& plan) {
   }
   for (auto& cell : cells.all) {  // a kernel's release() is its code too
     announce(plan, cell->label());
+    session.watch.about(cell->kernel());
     if (const std::string wrong = cell->release(); !wrong.empty()) throw std::runtime_error(wrong);
     session.watch.check_printing("release");
     cell.reset();

@@ -24,6 +24,7 @@ void add_cells(const BoardPlan& plan, const Workload& workload, bool on_device, 
   for (const Contestant& contestant : plan.contestants) {
     if (is_on_device(contestant) != on_device) continue;
     announce(plan, contestant.name + "|" + workload.name);
+    watch.about(contestant.kernel);
     const KernelPlan kernel_plan = plan_of(contestant, workload);
     watch.check("supports");
     if (!kernel_plan.supported) continue;

@@ -4,12 +4,14 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <stdexcept>
 
 #include "base/fingerprint.h"
 #include "benchmarks/cells/random.h"
+#include "benchmarks/engine/pauses.h"
 #include "benchmarks/engine/rounds.h"
 #include "benchmarks/machine/probes.h"
 #include "benchmarks/workloads/traffic.h"
@@ -38,8 +40,7 @@ constexpr double late_step = 1.5;
 constexpr std::int64_t warm_up_from = 8;
 constexpr std::size_t judged_one_in = 8, fewest_judged = 4;
 constexpr std::uint64_t large_fresh_one_in = 4;
-// Number of samples, which take 4 ms.
-constexpr int spins = 21;
+constexpr int spins = 21;  // samples, which take 4 ms
 
 /// Time in ms that a hypervisor took from all processors; 0 if the system does not tell.
 double stolen_ms() {
@@ -80,16 +81,18 @@ class GroupRounds {
       for (Entrant& e : entrants_) e.forget_rounds();
     }
     for (Entrant& e : entrants_)
-      if (!together(e, [](Cell& cell, int) { cell.end_rounds(); })) return &e;
+      if (!together(e, [](Cell& cell, int) { cell.end_rounds(); }) ||
+          !rests_between_calls(e, entrants_.front(), crew_, watch_))
+        return &e;
     finish(stolen_ms() - stolen_before_ms, spin_ns_before);
     return nullptr;
   }
 
  private:
   void announce(const Entrant& e) const {
+    watch_.about(e.cell().kernel());
     if (!plan_.now_running) return;
-    // The variants of a ceiling share a label, and a label that never changes would look like a
-    // hang.
+    // The variants of a ceiling share a label, which would look like a hang.
     const TimingRow& row = e.cell().row;
     plan_.now_running(e.cell().label() + (row.is_ceiling() ? "|" + row.variant : ""));
   }
@@ -133,7 +136,12 @@ class GroupRounds {
   /// refused.
   template <class Task>
   std::optional<Crew::Time> together(Entrant& e, Task&& task) {
-    Crew::Time time = crew_.run([&](int i) { task(*e.cells[static_cast<std::size_t>(i)], i); });
+    const auto share = [&](int i) {
+      if (!e.has_own_threads) return task(*e.cells[static_cast<std::size_t>(i)], i);
+      for (int each = 0; i == 0 && each < crew_.size(); ++each)
+        task(*e.cells[static_cast<std::size_t>(each)], each);
+    };
+    Crew::Time time = crew_.run(std::ref(share));  // which allocates nothing
     for (const auto& cell : e.cells) {
       if (!cell->refusal && cell->keeps_arguments()) continue;
       take_refusal(e, *cell);
@@ -150,8 +158,7 @@ class GroupRounds {
 
   bool get_ready(Entrant& e) {
     announce(e);
-    // One after the other, each on its thread: only apply has to be thread-safe.
-    bool are_ready = true;
+    bool are_ready = true;  // in turn, each on its thread: only apply has to be thread-safe
     for (int one = 0; one < crew_.size() && are_ready; ++one)
       are_ready = together(e, [&](Cell& cell, int member) {
                     if (member == one) cell.ready();
@@ -238,18 +245,6 @@ class GroupRounds {
     }
     return any;
   }
-  static double median(std::vector<double> of) {
-    std::nth_element(of.begin(), of.begin() + std::ssize(of) / 2, of.end());
-    return of[of.size() / 2];
-  }
-  static double later_median(const std::vector<double>& rounds) {
-    return median({rounds.begin() + std::ssize(rounds) / 2, rounds.end()});
-  }
-  /// The median of the first quarter of six rounds or more, as a multiple of the last half's.
-  static double step_of(const std::vector<double>& rounds) {
-    const auto first = std::max<std::ptrdiff_t>(std::ssize(rounds) / 4, 3);
-    return median({rounds.begin(), rounds.begin() + first}) / later_median(rounds);
-  }
 
   /// Chooses one number of calls for all contestants. A round takes about as many epochs as there
   /// are contestants. The fastest contestant still runs for least_epoch_share of an epoch, so that
@@ -322,7 +317,7 @@ class GroupRounds {
       if (cell.ready(fresh)) epochs[i] = cell.draw_epoch(calls, seeds[i]);
     });
     if (!made_ready) return {};
-    watch_.begin(e.cell().kernel());
+    watch_.begin();
     const auto time = together(
         e, [&](Cell& cell, int member) { cell.run(epochs[static_cast<std::size_t>(member)]); });
     watch_.end(!time);
@@ -339,19 +334,21 @@ class GroupRounds {
     row.ns_per_token.push_back(time->wall_s * 1e9 / static_cast<double>(calls) / tokens);
     row.iterations.push_back(calls);
     row.involuntary_switches += time->involuntary_switches;
-    row.page_faults += time->page_faults;
+    row.page_faults += watch_.page_faults();
+    e.switches += watch_.switches();
     e.heap_calls += watch_.heap_calls();
     e.mapped_bytes += watch_.mapped_bytes();
     e.called += calls * crew_.size();
-    e.wall_s += time->wall_s * crew_.size();
+    if (!e.has_own_threads) e.wall_s += time->wall_s * crew_.size();
     e.cpu_s += time->cpu_s;
     if (!round.judged || row.is_reference()) return true;
     const auto judged = static_cast<std::uint64_t>(row.reverified++);
-    return holds(e, judged, oracle) && ends_early(e, round.fresh) && holds(e, judged, oracle);
+    return holds(e, judged, oracle) && ends_early(e, round.fresh) && holds(e, judged, oracle) &&
+           (!e.has_own_threads ||
+            together(e, [](Cell& cell, int) { cell.completes_calls(); }).has_value());
   }
 
-  /// Another epoch, untimed, of any number of calls: a kernel cannot leave calls out up to the last
-  /// ones, as it does not know which these are.
+  /// Another epoch, untimed, of any number of calls, as a kernel cannot leave out all but the last.
   bool ends_early(Entrant& e, bool fresh) {
     const std::int64_t most = one_in(2) ? e.calls : std::min(e.calls, Cell::few_calls);
     const auto calls = static_cast<std::int64_t>(next_random(random_) % std::uint64_t(most));
@@ -382,6 +379,9 @@ class GroupRounds {
       row.spin_ns_after = spin_ns_after;
       row.heap_calls = static_cast<double>(e.heap_calls) / static_cast<double>(e.called);
       row.mapped_bytes = static_cast<double>(e.mapped_bytes) / static_cast<double>(e.called);
+      if (const rope_kernel* kernel = e.cell().kernel();
+          kernel != nullptr && kernel->exceptions != 0)
+        row.context_switches = static_cast<double>(e.switches) / static_cast<double>(e.called);
       row.off_cpu_share = e.wall_s > 0 ? std::max(0.0, 1 - e.cpu_s / e.wall_s) : 0;
       take_medians(row);
       memory_.end_group(row);
@@ -404,7 +404,7 @@ void Entrant::forget_rounds() {
   row.ns_per_token.clear();
   row.iterations.clear();
   row.involuntary_switches = row.page_faults = 0;
-  heap_calls = mapped_bytes = called = 0;
+  heap_calls = mapped_bytes = switches = called = 0;
   wall_s = cpu_s = 0;
 }
 

@@ -20,8 +20,9 @@ struct Entrant {
   std::vector<std::unique_ptr<Cell>> cells;  ///< one cell a thread; the first has the row
   /// Name of the kernel, also for a twin; empty for a ceiling.
   std::string owner;
-  double call_s = 0;       ///< estimated time of one call, in s, once it has settled
-  std::int64_t calls = 1;  ///< calls in one epoch
+  bool has_own_threads = false;  ///< one caller makes the calls of all cells
+  double call_s = 0;             ///< estimated time of one call, in s, once it has settled
+  std::int64_t calls = 1;        ///< calls in one epoch
   struct WarmUp {
     std::int64_t calls;
     double call_s;
@@ -29,7 +30,7 @@ struct Entrant {
   std::vector<WarmUp> warm_ups;  ///< the calls before the rounds, in their order
   double wall_s = 0, cpu_s = 0;
   /// What all calls together did (process_watch.h), and their number.
-  std::int64_t heap_calls = 0, mapped_bytes = 0, called = 0;
+  std::int64_t heap_calls = 0, mapped_bytes = 0, switches = 0, called = 0;
   Cell& cell() const { return *cells.front(); }
   /// Drops what the rounds so far have noted.
   void forget_rounds();

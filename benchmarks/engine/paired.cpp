@@ -37,7 +37,17 @@ class Group {
         oracle_(oracle),
         members_(std::move(members)) {
     for (Member& m : members_) {
-      if (threads_ == 1 || m.refusal) continue;
+      if (m.refusal) continue;
+      if (has_own_threads(m.contestant->kernel->exceptions)) {
+        const auto may_use = std::ssize(allowed_cpus());
+        if (may_use != threads_)
+          m.refusal = Refusal{Outcome::skipped,
+                              fmt::format("its own threads may use {} processors: timed beside {} "
+                                          "threads of others",
+                                          may_use, may_use)};
+        continue;
+      }
+      if (threads_ == 1) continue;
       if (m.contestant->kernel->memory == ROPE_CUDA)
         m.refusal = Refusal{Outcome::skipped, "runs on a device: threads are those of the host"};
       else if ((m.contestant->kernel->flags & ROPE_THREAD_SAFE) == 0)
@@ -88,6 +98,7 @@ class Group {
     Entrant e = entrant_of(c.name, threads_, [&](int thread) {
       return memory_.kernel_cell(*c.kernel, m.plan, thread);
     });
+    e.has_own_threads = has_own_threads(c.kernel->exceptions);
     TimingRow& row = e.cell().row;
     row.kernel = c.name;
     row.summary = c.summary;
@@ -135,6 +146,7 @@ class Group {
   void drop(std::vector<Entrant>& entrants, ProcessWatch& watch) const {
     for (Entrant& e : entrants) {
       announce(e.owner);
+      watch.about(e.cell().kernel());
       for (auto& cell : e.cells)
         if (const std::string wrong = cell->release(); !wrong.empty())
           throw std::runtime_error(wrong);
@@ -165,6 +177,7 @@ std::vector<std::vector<Group::Member>> groups_on(const PairedPlan& plan, const 
   for (const Contestant& c : plan.contestants) {
     if (plan.now_running) plan.now_running(c.name + "|" + w.name);
     if (is_on_device(c) && plan.device == nullptr) continue;
+    watch.about(c.kernel);
     const KernelPlan kernel_plan = plan_of(c, w);
     watch.check("supports");
     if (!kernel_plan.supported) continue;

@@ -53,4 +53,20 @@ std::vector<std::vector<int>> round_orders(int count, std::int64_t rounds, std::
   return orders;
 }
 
+namespace {
+double median(std::vector<double> of) {
+  std::nth_element(of.begin(), of.begin() + std::ssize(of) / 2, of.end());
+  return of[of.size() / 2];
+}
+}  // namespace
+
+double later_median(const std::vector<double>& rounds) {
+  return median({rounds.begin() + std::ssize(rounds) / 2, rounds.end()});
+}
+
+double step_of(const std::vector<double>& rounds) {
+  const auto first = std::max<std::ptrdiff_t>(std::ssize(rounds) / 4, 3);
+  return median({rounds.begin(), rounds.begin() + first}) / later_median(rounds);
+}
+
 }  // namespace ropewalk::bench

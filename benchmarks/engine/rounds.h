@@ -18,4 +18,9 @@ std::vector<std::vector<int>> williams_design(int count);
 /// shuffled by the seed. Empty for count < 1 or rounds < 1.
 std::vector<std::vector<int>> round_orders(int count, std::int64_t rounds, std::uint64_t seed);
 
+/// The median of the last half of the rounds.
+double later_median(const std::vector<double>& rounds);
+/// The median of the first quarter of six rounds or more, as a multiple of the last half's.
+double step_of(const std::vector<double>& rounds);
+
 }  // namespace ropewalk::bench

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/printable.h"
 #include "harness/cases/checked.h"
 #include "harness/cases/names.h"
 #include "harness/judge/far_rows.h"
@@ -85,8 +86,7 @@ struct Room {
 // address.
 Room lay_out(Subject& subject, const Problem& problem, const Call& call, std::uint64_t begin = 0) {
   Room room;
-  const bool align_64 = (subject.facts.flags & ROPE_NEEDS_ALIGN_64) != 0;
-  room.places = place_buffers(problem, call, align_64, begin);
+  room.places = place_buffers(problem, call, subject.facts, begin);
   const std::uint64_t data =
       room.places.empty() ? begin : room.places.back().offset + room.places.back().pages_bytes;
   const Frequencies frequencies(problem);
@@ -107,11 +107,28 @@ void write_buffers(const Problem& problem, int placement, const Room& room) {
                  room.memory, poison_of(placement));
 }
 
+// Notes what a call did besides its answer.
+CallResult noted(Subject& subject, const Problem& problem, CallResult result) {
+  const Conduct& conduct = result.conduct;
+  Noted more{static_cast<std::int64_t>(conduct.applies),
+             static_cast<std::int64_t>(conduct.heap_calls),
+             conduct.mapped_bytes,
+             {},
+             {}};
+  if (conduct.is_unclean != 0) {
+    more.unclean = printable(text_of(conduct.text));
+    more.at = problem.source;
+  }
+  subject.noted->add(more);
+  return result;
+}
+
 CallResult ask(Subject& subject, const Problem& problem) {
   subject.worker.kernels();
   const Room room = lay_out(subject, problem, {step_supports});
-  return subject.worker.call(subject.facts.index, room.call, step_supports,
-                             named_regions(problem, room.places));
+  return noted(subject, problem,
+               subject.worker.call(subject.facts.index, room.call, step_supports,
+                                   named_regions(problem, room.places)));
 }
 
 // The same case with every tensor in place, or out of place. Empty if there is no such case, or if
@@ -162,6 +179,15 @@ CallResult outside() {
 
 }  // namespace
 
+void Noted::add(const Noted& more) {
+  applies += more.applies;
+  heap_calls += more.heap_calls;
+  mapped_bytes += more.mapped_bytes;
+  if (!unclean.empty() || more.unclean.empty()) return;
+  unclean = more.unclean;
+  at = more.at;
+}
+
 CallResult ask_supports(Subject& subject, const Problem& problem) {
   if (is_outside(subject, problem)) return outside();
   return hold_to_flags(subject, problem, ask(subject, problem));
@@ -178,9 +204,10 @@ void perform(Subject& subject, const Problem& problem, const Call& call, Executi
   const Room room = lay_out(subject, problem, call);
   outputs.placement = call.placement;
   write_buffers(problem, call.placement, room);
-  execution.result = hold_to_flags(subject, problem,
-                                   subject.worker.call(subject.facts.index, room.call, call.steps,
-                                                       named_regions(problem, room.places)));
+  const CallResult result = noted(subject, problem,
+                                  subject.worker.call(subject.facts.index, room.call, call.steps,
+                                                      named_regions(problem, room.places)));
+  execution.result = hold_to_flags(subject, problem, result);
   if (execution.result.kind != CallResult::Kind::ok || (call.steps & step_apply) == 0) return;
   outputs.resize(problem.buffers.size());
   for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
@@ -215,7 +242,8 @@ void perform_far(Subject& subject, const Problem& problem, const rope_problem& a
   };
   for_each([&](const Piece& piece) {
     std::uint64_t& pages = at(places, piece).pages_bytes;
-    pages = std::max<std::uint64_t>(pages, whole_pages(byte_of(piece, piece.far) + piece.bytes));
+    pages = std::max<std::uint64_t>(
+        pages, whole_pages(byte_of(piece, piece.far) + piece.bytes + subject.facts.reads_past));
     require(pages >> 63 == 0, "the case's sizes overflow 64 bits");
   });
   const Frequencies frequencies(problem);
@@ -251,8 +279,9 @@ void perform_far(Subject& subject, const Problem& problem, const rope_problem& a
   });
   std::vector<NamedRegion> regions = named_regions(problem, places);
   for (NamedRegion& region : regions) region.bytes = 0;  // not of the near problem
-  execution.result =
-      subject.worker.call(subject.facts.index, describe(far, places, call, 0), call.steps, regions);
+  execution.result = noted(subject, problem,
+                           subject.worker.call(subject.facts.index, describe(far, places, call, 0),
+                                               call.steps, regions));
   if (execution.result.kind != CallResult::Kind::ok) return;
   for_each([&](const Piece& piece) {
     if (at(problem.buffers, piece).writable)
@@ -347,7 +376,8 @@ CallResult perform_again(Subject& subject, const Problem& problem, std::uint32_t
       share(mine.sin, other.sin);
     }
   }
-  return subject.worker.calls(subject.facts.index, calls, step_repeat, regions);
+  return noted(subject, problem,
+               subject.worker.calls(subject.facts.index, calls, step_repeat, regions));
 }
 
 Finding failure_of(const Execution& execution) {

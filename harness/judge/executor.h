@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,15 @@ struct Outputs {
   void resize(std::size_t buffers) { written.resize(buffers); }
 };
 
+/// What a kernel did to its process in all calls of a subject, besides their answers.
+struct Noted {
+  std::int64_t applies = 0, heap_calls = 0, mapped_bytes = 0;
+  std::string unclean;  ///< the first thing that nothing allows, in words; empty: none
+  Case at;              ///< the case of that call
+
+  void add(const Noted& more);
+};
+
 /// The kernel that is judged, its worker and the oracle.
 struct Subject {
   Worker& worker;
@@ -35,6 +45,10 @@ struct Subject {
   const AskedShapes* shapes = nullptr;  ///< NULL: the run says nothing about shapes
   /// Changes the outputs of every call before they are judged; NULL: they are judged as they are.
   std::function<void(const Problem&, Outputs&)> change = nullptr;
+  std::shared_ptr<Noted> noted = std::make_shared<Noted>();  ///< shared by copies
+
+  /// The same subject in another worker.
+  Subject in(Worker& other) const { return {other, oracle, facts, shapes, change, noted}; }
 };
 
 struct Execution {

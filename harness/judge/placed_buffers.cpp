@@ -87,19 +87,21 @@ auto with_elements(const Buffer& b, const std::byte* from, Poison poison, Use&& 
 
 }  // namespace
 
-std::vector<Placed> place_buffers(const Problem& problem, const Call& call, bool align_64,
-                                  std::uint64_t next) {
+std::vector<Placed> place_buffers(const Problem& problem, const Call& call,
+                                  const KernelFacts& facts, std::uint64_t next) {
+  const bool align_64 = (facts.flags & ROPE_NEEDS_ALIGN_64) != 0;
   std::vector<Placed> places;
   for (const Buffer& b : problem.buffers) {
     Placed p;
     p.offset = next;
     if (call.lead) p.lead = call.lead(places.size());
     const std::size_t room = places.size() < call.room.size() ? call.room[places.size()] : 0;
-    p.pages_bytes = whole_pages(p.lead + std::max(b.content.size(), room));
+    p.past = b.writable && !b.holds_input ? 0 : facts.reads_past;
+    p.pages_bytes = whole_pages(p.lead + std::max(b.content.size(), room) + p.past);
     const std::uint64_t alignment = align_64 ? 64 : static_cast<std::uint64_t>(b.element_bytes());
     const bool begins = places.size() < 64 && (call.begins >> places.size() & 1) != 0;
     if (call.at_end && !begins && !call.lead)
-      p.lead = (p.pages_bytes - b.content.size()) / alignment * alignment;
+      p.lead = (p.pages_bytes - b.content.size() - p.past) / alignment * alignment;
     next += p.pages_bytes;
     places.push_back(p);
   }
@@ -115,6 +117,7 @@ void write_buffer(const Buffer& b, const std::vector<std::byte>& content, const 
   std::memcpy(data, content.data(), content.size());
   const std::size_t after = at.lead + content.size();
   fill_poison(pages + after, at.pages_bytes - after, b.dtype, around);
+  fill_poison(pages + after, at.past, b.dtype, poison);
   if (!b.writable || poison == Poison::a) return;  // content was made with poison a
   const std::vector<std::uint8_t>& inputs = b.holds_input ? b.owned : b.kept;
   if (inputs.empty()) return fill_poison(data, b.content.size(), b.dtype, poison);

@@ -15,12 +15,14 @@ namespace ropewalk::harness {
 /// its pages.
 struct Placed {
   std::uint64_t offset = 0, pages_bytes = 0, lead = 0;
+  std::uint64_t past = 0;  ///< bytes behind an input that the kernel may read
 };
 
 /// With at_end, the buffer ends where its last page ends, so one element more is a fault. A kernel
-/// that asked for 64-byte alignment gets an aligned buffer instead, with poison in the gap.
-std::vector<Placed> place_buffers(const Problem& problem, const Call& call, bool align_64,
-                                  std::uint64_t next);
+/// that asked for 64-byte alignment gets an aligned buffer instead, with poison in the gap. An
+/// input ends so much earlier that the bytes of reads_past are there.
+std::vector<Placed> place_buffers(const Problem& problem, const Call& call,
+                                  const KernelFacts& facts, std::uint64_t next);
 
 /// Writes the content that a placement is given, and the poison around it.
 void write_buffer(const Buffer& b, const std::vector<std::byte>& content, const Placed& at,

@@ -24,7 +24,7 @@ TEST(PlacedBuffers, InputsBetweenOutputsKeepTheirBytes) {
   const Buffer& b = p.buffers[static_cast<std::size_t>(buffer)];
   for (const int placement : {0, 1}) {
     const Poison poison = placement == 0 ? Poison::a : Poison::b;
-    const Placed at = place_buffers(p, {0, placement, true}, false, 0).front();
+    const Placed at = place_buffers(p, {0, placement, true}, {}, 0).front();
     std::vector<std::byte> memory(at.pages_bytes);
     const auto& content = given(p, placement, buffer);
     // What is said when the byte `byte` of the buffer has changed.

@@ -6,13 +6,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
 
+#include "harness/process/exceptions.h"
 #include "harness/process/float_state.h"
 #include "harness/process/script_host.h"
 #include "kernels/api/cpu_features.h"
@@ -26,6 +29,9 @@ constexpr std::uint32_t known_flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_T
                                       ROPE_BITWISE_INVARIANT | ROPE_MIXES_PAIRS |
                                       ROPE_FLUSHES_SUBNORMALS | ROPE_NEEDS_ALIGN_64 |
                                       ROPE_HOST_LAUNCHER | ROPE_INTERPRETED | ROPE_OWN_THREADS;
+constexpr std::uint32_t known_exceptions =
+    ROPE_ALLOCATES | ROPE_USES_THREADS | ROPE_KEEPS_THREADS | ROPE_PRINTS;
+constexpr std::size_t first_size = offsetof(rope_kernel, exceptions);  // of the first header
 
 bool well_formed_name(const char* name) {
   if (name == nullptr) return false;
@@ -51,11 +57,17 @@ std::string abi_fault(std::uint32_t abi) {
          std::to_string(ROPE_ABI_VERSION) + ": build it against this ropewalk's rope_kernel.h";
 }
 
+// Fields that an older header lacks are 0.
+rope_kernel in_this_size(const rope_kernel& k) {
+  rope_kernel whole{};
+  std::memcpy(&whole, &k, std::min<std::size_t>(k.struct_size, sizeof whole));
+  return whole;
+}
+
 // What is wrong with a kernel as registered, in words; empty: nothing.
 std::string fault_of(const rope_kernel* k) {
   if (k == nullptr) return "a kernel pointer is NULL";
-  if (k->struct_size < sizeof(rope_kernel))
-    return size_fault("rope_kernel", k->struct_size, sizeof(rope_kernel));
+  if (k->struct_size < first_size) return size_fault("rope_kernel", k->struct_size, first_size);
   if (k->abi_version != ROPE_ABI_VERSION) return abi_fault(k->abi_version);
   if (!well_formed_name(k->name))
     return "the kernel name " + shown(k->name) + " is not 1 to 63 of [a-z0-9_]";
@@ -75,11 +87,29 @@ std::string fault_of(const rope_kernel* k) {
     return name + ": angle_contract " + std::to_string(k->angle_contract) + " is unknown";
   if (!(k->error_bound >= 0 && k->error_bound <= 16))
     return name + ": error_bound " + std::to_string(k->error_bound) + " is not in [0, 16]";
+  const rope_kernel whole = in_this_size(*k);
+  if ((whole.exceptions & ~known_exceptions) != 0)
+    return name + ": exceptions has bits that ABI 1 does not know: " +
+           std::to_string(whole.exceptions & ~known_exceptions);
+  if (whole.reads_past > most_read_past)
+    return name + ": reads_past is " + std::to_string(whole.reads_past) + ", but 64 is the most";
   return {};
 }
 
+// Copies of a plugin's kernel stay where they are.
+LoadedKernel from_plugin(const rope_kernel* k, const std::string& plugin,
+                         const std::string& cannot_run, std::uint32_t tolerated) {
+  static std::deque<rope_kernel> copies;
+  rope_kernel& copy = copies.emplace_back(in_this_size(*k));
+  if ((k->flags & ROPE_INTERPRETED) != 0) copy.exceptions |= ROPE_ALLOCATES;
+  if ((k->flags & ROPE_OWN_THREADS) != 0) copy.exceptions |= ROPE_KEEPS_THREADS;
+  tolerated &= ~copy.exceptions;
+  copy.exceptions |= tolerated;
+  return {&copy, k, plugin, cannot_run, tolerated};
+}
+
 void add_kernels(std::vector<LoadedKernel>& kernels, const rope_kernel* const* list,
-                 std::size_t count, const std::string& plugin) {
+                 std::size_t count, const std::string& plugin, std::uint32_t tolerated) {
   for (std::size_t i = 0; i < count; ++i) {
     if (const std::string fault = fault_of(list[i]); !fault.empty())
       throw std::runtime_error(fault);
@@ -90,7 +120,8 @@ void add_kernels(std::vector<LoadedKernel>& kernels, const rope_kernel* const* l
     if (const std::string missing = missing_cpu_feature(list[i]->cpu_features); !missing.empty())
       cannot_run = "this machine has no " + missing;
     if (list[i]->memory == ROPE_CUDA) cannot_run = "needs a CUDA device";
-    kernels.push_back({list[i], plugin, cannot_run});
+    kernels.push_back(plugin.empty() ? LoadedKernel{list[i], list[i], plugin, cannot_run}
+                                     : from_plugin(list[i], plugin, cannot_run, tolerated));
   }
 }
 
@@ -147,7 +178,8 @@ const rope_kernel_list* run_library(const std::string& path) {
   return entry();
 }
 
-void open_plugin(std::vector<LoadedKernel>& kernels, const std::string& file) {
+void open_plugin(std::vector<LoadedKernel>& kernels, const std::string& file,
+                 std::uint32_t tolerated) {
   const std::string path = path_of(file);
   if (access(path.c_str(), R_OK) != 0)
     throw std::runtime_error(std::string("cannot be read: ") + strerror(errno));
@@ -161,7 +193,7 @@ void open_plugin(std::vector<LoadedKernel>& kernels, const std::string& file) {
     throw std::runtime_error("its list says " + std::to_string(list->count) + " kernels: 1 to " +
                              std::to_string(most_kernels) + " are taken");
   if (list->kernels == nullptr) throw std::runtime_error("its list of kernels is NULL");
-  add_kernels(kernels, list->kernels, list->count, file);
+  add_kernels(kernels, list->kernels, list->count, file, tolerated);
 }
 
 }  // namespace
@@ -174,19 +206,20 @@ std::string name_is_taken(const std::string& kernel, const std::string& plugin) 
 std::vector<LoadedKernel> in_tree_kernels() {
   std::vector<LoadedKernel> kernels;
   const auto& own = registered_kernels();
-  add_kernels(kernels, own.data(), own.size(), "");
+  add_kernels(kernels, own.data(), own.size(), "", 0);
   std::sort(kernels.begin(), kernels.end(), [](const LoadedKernel& a, const LoadedKernel& b) {
     return std::string_view(a.kernel->name) < b.kernel->name;
   });
   return kernels;
 }
 
-void load_plugin(std::vector<LoadedKernel>& kernels, const std::string& file) {
+void load_plugin(std::vector<LoadedKernel>& kernels, const std::string& file,
+                 std::uint32_t tolerated) {
   // g++ -Ofast puts a constructor into a library that makes the processor flush subnormals. Other
   // kernels, and the suite itself, must run without this mode.
   const FloatState before = FloatState::now();
   try {
-    open_plugin(kernels, file);
+    open_plugin(kernels, file, tolerated);
     before.restore();
   } catch (const std::exception& e) {
     throw std::runtime_error("plugin " + file + ": " + e.what());

@@ -154,6 +154,8 @@ KernelInfo with_fault() {
   if (fault("no_supports")) k.supports = nullptr;
   if (fault("no_apply")) k.apply = nullptr;
   if (fault("unknown_flags")) k.flags |= 1u << 30;
+  if (fault("unknown_exceptions")) k.exceptions = 1u << 4;
+  if (fault("reads_far_past")) k.reads_past = 4096;
   if (fault("host_launcher")) k.flags |= ROPE_HOST_LAUNCHER;  // a mark, and no fault
   if (fault("no_form")) k.flags = ROPE_THREAD_SAFE;
   if (fault("f32_angle")) k.angle_contract = ROPE_CONTRACT_F32_ANGLE;  // and accepts f64 data
@@ -211,7 +213,11 @@ extern "C" [[gnu::visibility("default")]] const rope_kernel_list* rope_kernels_v
   static rope_kernel_list list{sizeof list, ROPE_ABI_VERSION, registered_kernels().size(), kernels};
   std::copy(registered_kernels().begin(), registered_kernels().end(), kernels);
   kernels[0] = fault("kernel_null") ? nullptr : &odd;
-  if (fault("kernel_size")) odd.struct_size -= 8;
+  if (fault("kernel_size")) odd.struct_size = 96;
+  if (fault("older_header")) {  // what lies behind is not the kernel's
+    odd.struct_size = 104;
+    odd.exceptions = ~0u;
+  }
   if (fault("kernel_abi")) odd.abi_version = 2;
   if (fault("list_size")) list.struct_size -= 8;
   if (fault("list_abi")) list.abi_version = 2;

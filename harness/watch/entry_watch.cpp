@@ -51,9 +51,8 @@ void EntryWatch::begin(Entry which) {
   if (has_driver_) return;
   begin_heap_guard(entry_name(which));
   if (which != Entry::apply) return;
-  process_.begin_alone(kernel_);
-  const bool allocates = kernel_ != nullptr && (kernel_->flags & ROPE_INTERPRETED) != 0;
-  if (heap_is_watched() && !allocates) begin_heap_watch();
+  process_.begin_alone();
+  if (heap_is_watched()) begin_heap_watch();
 }
 
 // If an entry ended by an exception, only the exception is reported.
@@ -64,52 +63,68 @@ void EntryWatch::quiet() {
   output_.accept();
 }
 
-void EntryWatch::end(Entry which) {
+// What the process was left with is told once, and is usual from then on.
+void EntryWatch::note(const Deeds& done, const Deeds& left) {
+  const std::uint32_t allowed = kernel_ == nullptr ? 0 : kernel_->exceptions;
+  for (const std::string& text : {done.beyond(allowed), left.beyond(allowed)}) {
+    if (text.empty() || conduct_.is_unclean != 0) continue;
+    conduct_.is_unclean = 1;
+    text.copy(conduct_.text, sizeof conduct_.text - 1);
+  }
+  if (left.empty()) return;
+  if (process_.has_lost_wire()) throw StepFailed{protocol::Status::failed, left.beyond(0), true};
+  conduct_.has_left = 1;
+  process_.accept();
+}
+
+void EntryWatch::end(Entry which, bool is_one_call) {
   end_heap_guard();
-  std::string broken;  // errors that do not outlast the call
-  if (which == Entry::apply && !has_driver_) {
-    broken = end_heap_watch();
-    const std::string ran = process_.end_alone();
-    if (process_.others_ran()) broken.clear();  // those others may have called the allocator
-    append(broken, ran);
-  }
   if (process_.is_copy()) _exit(0);  // a child process must not run the parent's code
-  append(broken, heap_damage());
-  if (may_print(which)) {
+  const std::string name = entry_name(which) + std::string(" ");
+  Deeds done, left;
+  if (which == Entry::apply && !has_driver_) {
+    const std::string allocated = end_heap_watch();  // first, since the code below allocates
+    const auto heap_calls_made = heap_calls();
+    const Deeds ran = process_.end_alone();
+    // Those of other plugins may have called the allocator.
+    if (!process_.others_ran()) done.add(ROPE_ALLOCATES, allocated.empty() ? "" : name + allocated);
+    done.add_all(name, ran);
+    if (is_one_call) {
+      ++conduct_.applies;
+      conduct_.heap_calls += heap_calls_made;
+      conduct_.mapped_bytes += process_.mapped_bytes();
+    }
+  }
+  std::string broken = heap_damage();
+  if (may_print(which))
     output_.accept();
-  } else {
-    append(broken, output_.written());
-  }
+  else if (const std::string printed = output_.written(); !printed.empty())
+    done.add(ROPE_PRINTS, name + printed);
   append(broken, memory_.left_changed());
-  const std::string name = entry_name(which);
-  const std::string blamed = add_name(unwatched_, name);
-  add_name(entered_, name);
-  int& done = compared_in_full_[static_cast<int>(which)];
-  const bool in_full = done < always_in_full;
-  if (!broken.empty()) broken = name + " " + broken;
+  const std::string blamed = add_name(unwatched_, entry_name(which)) + " ";
+  add_name(entered_, entry_name(which));
+  int& compared = compared_in_full_[static_cast<int>(which)];
+  const bool in_full = compared < always_in_full;
   const bool pure = which == Entry::supports || which == Entry::workspace_bytes;
-  if (!in_full && pure) {
-    if (!broken.empty()) throw StepFailed{protocol::Status::failed, broken};
-    return;
+  if (in_full || !pure) {
+    unwatched_.clear();
+    left.add_all(blamed, process_.quick_changes(!has_driver_));
   }
-  unwatched_.clear();
-  std::string left = process_.quick_changes(!has_driver_);
   if (in_full) {
-    ++done;
-    append(left, process_.other_changes());
+    ++compared;
+    left.add_all(blamed, process_.other_changes());
     entered_.clear();
   }
-  const bool spoiled = !left.empty();
-  if (spoiled) append(broken, blamed + " " + left);
-  if (!broken.empty()) throw StepFailed{protocol::Status::failed, broken, spoiled};
+  note(done, left);
+  if (!broken.empty()) throw StepFailed{protocol::Status::failed, name + broken};
 }
 
 void EntryWatch::end_state() {
   if (entered_.empty()) return;
   unwatched_.clear();
-  const std::string suspects = std::exchange(entered_, {});
-  if (const std::string left = process_.other_changes(); !left.empty())
-    throw StepFailed{protocol::Status::failed, "one of the entries " + suspects + " " + left, true};
+  Deeds left;
+  left.add_all("one of the entries " + std::exchange(entered_, {}) + " ", process_.other_changes());
+  note({}, left);
 }
 
 bool EntryWatch::left_changed(bool in_full) const {

@@ -1,5 +1,6 @@
-// Holds the entries of a kernel to what the contract demands besides their answer: registers, the
-// floating-point unit, the process, the heap and the output must stay unchanged.
+// Holds the entries of a kernel to what the contract demands besides their answer. Registers, the
+// floating-point unit and the memory of others must stay unchanged. What an entry allocates, runs
+// and prints, and what it leaves changed in the process, is noted: it makes no result wrong.
 #pragma once
 #include <exception>
 #include <string>
@@ -63,14 +64,20 @@ class EntryWatch {
   EntryWatch(MemorySpace& memory, bool has_driver) : memory_(memory), has_driver_(has_driver) {}
 
   /// Names the kernel of the entries that follow.
-  void about(const rope_kernel& kernel) { kernel_ = &kernel; }
+  void about(const rope_kernel& kernel) {
+    kernel_ = &kernel;
+    process_.about(&kernel);
+  }
+
+  /// What the entries did since the last look.
+  protocol::Conduct take_conduct() { return std::exchange(conduct_, {}); }
 
   /// Accepts output printed since the last entry: it is not an entry's. A benchmark library, for
   /// example, prints.
   void accept_output() { output_.accept(); }
 
-  /// Calls an entry while the process runs nothing else. Throws StepFailed if the entry leaves
-  /// something changed.
+  /// Calls an entry while the process runs nothing else, and notes its conduct. Throws StepFailed
+  /// if the entry wrote where it must not.
   template <class R, class... A>
   R enter(Entry which, R (*entry)(A...), std::type_identity_t<A>... arguments) {
     begin(which);
@@ -95,15 +102,14 @@ class EntryWatch {
     begin(which);
     try {
       code();
-      end(which);
+      end(which, false);
     } catch (...) {
       quiet();
       throw;
     }
   }
 
-  /// Call after release. Compares what takes too long to compare after each entry. Throws
-  /// StepFailed.
+  /// Call after release. Compares what takes too long to compare after each entry.
   void end_state();
 
   /// Call after a failure of another kind. True if the process was left changed as well.
@@ -111,14 +117,16 @@ class EntryWatch {
 
  private:
   void begin(Entry which);
-  void end(Entry which);
+  void end(Entry which, bool is_one_call = true);
   void quiet();
+  void note(const Deeds& done, const Deeds& left);
 
   MemorySpace& memory_;
   bool has_driver_;
   ProcessState process_;
   OutputWatch output_;
   const rope_kernel* kernel_ = nullptr;
+  protocol::Conduct conduct_;
   int compared_in_full_[entries] = {};
   std::string unwatched_;  // entries run since the last quick comparison
   std::string entered_;    // entries run since the last full comparison

@@ -60,6 +60,13 @@ std::vector<Task> tasks_since(int loader) {
   return out;
 }
 
+void add_tasks(const std::vector<Task>& tasks) {
+  for (const Task& task : tasks) {
+    before.push_back(task.id);
+    notes.tasks.push_back(task);
+  }
+}
+
 // True if none of them ran between the two looks, and none waits for a processor.
 bool at_rest(const std::vector<Task>& earlier, const std::vector<Task>& now) {
   return std::all_of(now.begin(), now.end(), [&](const Task& task) {
@@ -111,9 +118,14 @@ void note_before_loading() {
 
 void note_loaded(const std::vector<LoadedKernel>& kernels, std::size_t first, int loader) {
   for (std::size_t i = first; i < kernels.size(); ++i) {
-    Loaded::Table table{kernels[i].kernel, loader, {}, kernels[i].kernel->name};
-    std::memcpy(table.bytes.data(), table.kernel, table.bytes.size());
-    notes.tables.push_back(std::move(table));
+    const rope_kernel* registered = kernels[i].registered;
+    const auto* bytes = reinterpret_cast<const std::byte*>(registered);
+    notes.tables.push_back(
+        {kernels[i].kernel,
+         registered,
+         loader,
+         {bytes, bytes + std::min<std::size_t>(registered->struct_size, sizeof(rope_kernel))},
+         kernels[i].kernel->name});
   }
   if (loader == 0) return;
   constexpr int looks = 100;
@@ -126,10 +138,24 @@ void note_loaded(const std::vector<LoadedKernel>& kernels, std::size_t first, in
     tasks = std::move(now);
     if (done) break;
   }
-  for (const Task& task : tasks) {
-    before.push_back(task.id);
-    notes.tasks.push_back(task);
-  }
+  add_tasks(tasks);
+}
+
+void note_left(int loader) {
+  std::erase_if(notes.tasks, [](const Task& task) {
+    if (cpu_time_ns(task) >= 0) return false;
+    std::erase(before, task.id);
+    return true;
+  });
+  add_tasks(tasks_since(loader));
+}
+
+std::int64_t own_threads_ns(const rope_kernel* kernel) {
+  const int loader = loader_of(kernel);
+  std::int64_t sum = 0;
+  for (const Task& task : notes.tasks)
+    if (task.loader == loader) sum += std::max<std::int64_t>(cpu_time_ns(task), 0);
+  return sum;
 }
 
 int loader_of(const rope_kernel* kernel) {

@@ -3,7 +3,6 @@
 #pragma once
 #include <sys/types.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -29,9 +28,10 @@ std::int64_t cpu_time_ns(const Task& task);
 /// The calling process, as it was when its kernels were loaded.
 struct Loaded {
   struct Table {
-    const rope_kernel* kernel;
+    const rope_kernel* kernel;      ///< as the worker calls it
+    const rope_kernel* registered;  ///< as it lies in the plugin
     int loader;
-    std::array<std::byte, sizeof(rope_kernel)> bytes;  ///< the kernel's struct as it was registered
+    std::vector<std::byte> bytes;  ///< of the registered one, when it was registered
     std::string name;
   };
   std::vector<Table> tables;
@@ -46,6 +46,12 @@ void note_before_loading();
 /// Notes the kernels from index `first` on as those of one loading, and what the loading left
 /// running. Waits up to 1 s until these tasks rest, since a pool of threads may spin at first.
 void note_loaded(const std::vector<LoadedKernel>& kernels, std::size_t first, int loader);
+
+/// Notes what an entry of a kernel of that loading left running.
+void note_left(int loader);
+
+/// The CPU time in ns that the threads and processes which this kernel's plugin began have used.
+std::int64_t own_threads_ns(const rope_kernel* kernel);
 
 /// The loading that brought the kernel; 0: the kernel is the binary's own, or not known.
 int loader_of(const rope_kernel* kernel);

@@ -27,16 +27,6 @@ extern "C" char** environ;  // NOLINT: POSIX's own name
 namespace ropewalk::harness {
 namespace {
 
-// Lists what changed.
-class Words {
- public:
-  void add(const std::string& text) { all_ += (all_.empty() ? "" : "; ") + text; }
-  const std::string& text() const { return all_; }
-
- private:
-  std::string all_;
-};
-
 sigset_t signal_mask() {
   sigset_t mask;
   sigemptyset(&mask);
@@ -108,11 +98,11 @@ std::string variable_name(const std::string& entry) {
 }
 
 template <class Bits>
-void compare_descriptors(Words& words, const Bits& now, const Bits& then, std::size_t from,
+void compare_descriptors(Deeds& deeds, const Bits& now, const Bits& then, std::size_t from,
                          std::size_t end) {
   for (std::size_t i = from; i < end; ++i)
     if (now[i] != then[i])
-      words.add((now[i] ? "left descriptor " : "closed descriptor ") + std::to_string(i) +
+      deeds.add((now[i] ? "left descriptor " : "closed descriptor ") + std::to_string(i) +
                 (now[i] ? " open" : ""));
 }
 
@@ -120,6 +110,10 @@ void compare_descriptors(Words& words, const Bits& now, const Bits& then, std::s
 
 ProcessState::ProcessState() : process_(getpid()), children_of_keeper_(children_file_of_keeper()) {
   task_ = open("/proc/self/task", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  note();
+}
+
+void ProcessState::note() {
   mask_ = signal_mask();
   timers_ = interval_timers();
   locale_ = locale_text();
@@ -139,6 +133,20 @@ ProcessState::ProcessState() : process_(getpid()), children_of_keeper_(children_
   environment_sum_ = environment_sum();
   beside_ = processes_beside();
   stack_pages_ = stack_pages();
+}
+
+bool ProcessState::has_lost_wire() const {
+  const auto now = first_files();
+  return now[3].inode != files_[3].inode || now[4].inode != files_[4].inode;
+}
+
+void ProcessState::accept() {
+  const auto threads_before = threads_;
+  note_left(loader_);
+  note();
+  cpp_locale_ = std::locale();
+  traits_ = ProcessTraits();
+  is_known_to_keep_ |= threads_ > threads_before;
 }
 
 ProcessState::~ProcessState() {
@@ -235,56 +243,57 @@ int ProcessState::processes_beside() const {
   return processes_beside_worker(children_of_keeper_.text(text));
 }
 
-std::string ProcessState::quick_changes(bool with_threads) const {
-  Words words;
+Deeds ProcessState::quick_changes(bool with_threads) const {
+  Deeds deeds;
   const sigset_t mask = signal_mask();
   for (int i = 1; i < signals; ++i)
     if (sigismember(&mask, i) != sigismember(&mask_, i))
-      words.add(fmt::format("left {} {}", signal_name(i),
+      deeds.add(fmt::format("left {} {}", signal_name(i),
                             sigismember(&mask, i) == 1 ? "blocked" : "no longer blocked"));
   const auto timers = interval_timers();
   constexpr const char* timer_names[] = {"ITIMER_REAL (alarm)", "ITIMER_VIRTUAL", "ITIMER_PROF"};
   for (std::size_t i = 0; i < timers.size(); ++i)
-    if (!same(timers[i], timers_[i])) words.add(fmt::format("left {} changed", timer_names[i]));
+    if (!same(timers[i], timers_[i])) deeds.add(fmt::format("left {} changed", timer_names[i]));
   const Descriptors descriptors = open_descriptors(descriptors_low);
-  compare_descriptors(words, descriptors.open, open_.open, 0,
+  compare_descriptors(deeds, descriptors.open, open_.open, 0,
                       std::min(descriptors.count, open_.count));
   if (const char* locale = std::setlocale(LC_ALL, nullptr); locale == nullptr || locale != locale_)
-    words.add(fmt::format("left the locale changed: '{}' became '{}'", locale_, locale_text()));
-  if (std::locale() != cpp_locale_) words.add("left std::locale() changed");
+    deeds.add(fmt::format("left the locale changed: '{}' became '{}'", locale_, locale_text()));
+  if (std::locale() != cpp_locale_) deeds.add("left std::locale() changed");
   if (uselocale(nullptr) != thread_locale_)
-    words.add("left the thread's locale changed (uselocale)");
+    deeds.add("left the thread's locale changed (uselocale)");
   if (const std::string now = directory(); now != directory_)
-    words.add(fmt::format("left the working directory changed: {} became {}", directory_, now));
+    deeds.add(fmt::format("left the working directory changed: {} became {}", directory_, now));
   if (const mode_t now = file_mask(); now != umask_)
-    words.add(fmt::format("left the umask changed: {:03o} became {:03o}", umask_, now));
+    deeds.add(fmt::format("left the umask changed: {:03o} became {:03o}", umask_, now));
   // A thread that was joined may take a moment to end.
   const auto count_more = [&] { return threads() - tasks_alive() - (threads_ - tasks_alive_); };
   std::int64_t more = with_threads ? count_more() : 0;
-  for (int wait = 0; more > 0 && wait < 100; ++wait) {
+  for (int wait = 0; more > 0 && wait < 100 && !is_known_to_keep_; ++wait) {
     usleep(1000);
     more = count_more();
   }
   if (more > 0)
-    words.add(fmt::format("left {} more {} running", more, more == 1 ? "thread" : "threads"));
-  if (left_a_child()) words.add("left a child process");
-  return words.text();
+    deeds.add(ROPE_KEEPS_THREADS,
+              fmt::format("left {} more {} running", more, more == 1 ? "thread" : "threads"));
+  if (left_a_child()) deeds.add("left a child process");
+  return deeds;
 }
 
-std::string ProcessState::other_changes() const {
-  Words words;
+Deeds ProcessState::other_changes() const {
+  Deeds deeds;
   const auto handlers_now = handlers();
   for (int i = 1; i < signals; ++i)
     if (handlers_now[static_cast<std::size_t>(i)] != handlers_[static_cast<std::size_t>(i)])
-      words.add(fmt::format("left {}'s handler changed", signal_name(i)));
-  if (posix_timers() != posix_timers_) words.add("left the POSIX timers changed");
+      deeds.add(fmt::format("left {}'s handler changed", signal_name(i)));
+  if (posix_timers() != posix_timers_) deeds.add("left the POSIX timers changed");
   const Descriptors descriptors = open_descriptors(descriptors_all);
-  compare_descriptors(words, descriptors.open, open_.open, descriptors_low,
+  compare_descriptors(deeds, descriptors.open, open_.open, descriptors_low,
                       std::min(descriptors.count, open_.count));
   const auto files_now = first_files();
   for (std::size_t i = 0; i < files; ++i)
     if (files_now[i] != files_[i] && descriptors.open[i])
-      words.add((files_now[i].inode == files_[i].inode ? "left other flags on descriptor "
+      deeds.add((files_now[i].inode == files_[i].inode ? "left other flags on descriptor "
                                                        : "put another file under descriptor ") +
                 std::to_string(i));
   if (environment_sum() != environment_sum_) {
@@ -293,14 +302,14 @@ std::string ProcessState::other_changes() const {
     std::set_symmetric_difference(environment_now.begin(), environment_now.end(),
                                   environment_.begin(), environment_.end(),
                                   std::back_inserter(different));
-    words.add(fmt::format("left the environment changed: {}", variable_name(different.back())));
+    deeds.add(fmt::format("left the environment changed: {}", variable_name(different.back())));
   }
   for (const Loaded::Table& table : loaded().tables)
-    if (std::memcmp(table.kernel, table.bytes.data(), table.bytes.size()) != 0)
-      words.add(fmt::format("left the rope_kernel of {} changed", table.name));
-  for (const std::string& change : traits_.changes()) words.add(change);
-  if (processes_beside() > beside_) words.add("ran a process beside the worker's");
-  return words.text();
+    if (std::memcmp(table.registered, table.bytes.data(), table.bytes.size()) != 0)
+      deeds.add(fmt::format("left the rope_kernel of {} changed", table.name));
+  for (const std::string& change : traits_.changes()) deeds.add(change);
+  if (processes_beside() > beside_) deeds.add("ran a process beside the worker's");
+  return deeds;
 }
 
 // The clocks cannot be read at one instant, so the time of other threads lies between two bounds.
@@ -347,21 +356,23 @@ void ProcessState::wait_for_rest() {
   }
 }
 
-void ProcessState::begin_alone(const rope_kernel* kernel) {
+void ProcessState::about(const rope_kernel* kernel) {
   loader_ = loader_of(kernel);
-  flags_ = kernel == nullptr ? 0 : kernel->flags;
+  is_known_to_keep_ = kernel != nullptr && (kernel->exceptions & ROPE_KEEPS_THREADS) != 0;
+}
+
+void ProcessState::begin_alone() {
   others_ran_ = false;
   wait_for_rest();
   begun_ = usage();
 }
 
-// Compares the tasks that loading left running. Notes whether those of other plugins ran.
-std::string ProcessState::tasks_that_ran(const Usage& now) {
-  Words words;
+// Compares the tasks that were left running. Notes whether those of other plugins ran.
+void ProcessState::add_tasks_that_ran(const Usage& now, Deeds& to) {
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     std::int64_t ran_ns = now.tasks[i];
-    const bool own = tasks_[i].loader == loader_;
-    if (own && tasks_[i].is_process) {  // its time is written down when it rests
+    const bool own = tasks_[i].loader == loader_, is_process = tasks_[i].is_process;
+    if (own && is_process) {  // its time is written down when it rests
       usleep(1000);
       ran_ns = cpu_time_ns(tasks_[i]);
     }
@@ -370,33 +381,33 @@ std::string ProcessState::tasks_that_ran(const Usage& now) {
     if (!own)
       others_ran_ = true;
     else
-      words.add(fmt::format("ran a {} that loading its plugin began",
-                            tasks_[i].is_process ? "child process" : "thread"));
+      to.add(
+          is_process ? 0u : ROPE_USES_THREADS | ROPE_KEEPS_THREADS,
+          fmt::format("ran a {} that its plugin began", is_process ? "child process" : "thread"));
   }
-  return words.text();
 }
 
-std::string ProcessState::end_alone() {
-  Words words;
+Deeds ProcessState::end_alone() {
+  Deeds deeds;
   const Usage now = usage();
-  if (now.children != begun_.children) words.add("ran a child process");
-  const std::string ran = tasks_that_ran(now);
-  if ((flags_ & ROPE_OWN_THREADS) == 0 && !ran.empty()) words.add(ran);
+  if (now.children != begun_.children) deeds.add("ran a child process");
+  add_tasks_that_ran(now, deeds);
   mapped_bytes_ = (now.pages - begun_.pages) * static_cast<std::int64_t>(page_bytes());
   // An emulator, a sanitizer and a crew of callers run other threads, too.
-  if (threads_ - tasks_alive_ != 1 || others_ran_) return words.text();
-  if (now.other_low_ns > begun_.other_high_ns) words.add("ran another thread");
-  if (now.pages != begun_.pages && (flags_ & ROPE_INTERPRETED) == 0) {
-    // Deep calls grow the stack, which is no allocation. The loader maps a large thread_local once
-    // for each library. Where the loader is not seen, the first growth is taken for that.
-    const std::int64_t stack = stack_pages();
-    if (stack == stack_pages_ && !loader_has_allocated() && grown_++ > 0)
-      words.add(now.pages > begun_.pages
-                    ? fmt::format("mapped {} pages of memory", now.pages - begun_.pages)
-                    : fmt::format("unmapped {} pages of memory", begun_.pages - now.pages));
-    stack_pages_ = stack;
-  }
-  return words.text();
+  if (threads_ - tasks_alive_ != 1 || others_ran_) return deeds;
+  if (now.other_low_ns > begun_.other_high_ns)
+    deeds.add(ROPE_USES_THREADS | (threads() > threads_ ? 1u * ROPE_KEEPS_THREADS : 0u),
+              "ran another thread");
+  if (now.pages == begun_.pages) return deeds;
+  // Deep calls grow the stack, which is no allocation. The loader maps a large thread_local once
+  // for each library. Where the loader is not seen, the first growth is taken for that.
+  const std::int64_t stack = stack_pages();
+  const std::int64_t grown = now.pages - begun_.pages;
+  if (stack == stack_pages_ && !loader_has_allocated() && grown_++ > 0)
+    deeds.add(ROPE_ALLOCATES, fmt::format("{} {} pages of memory",
+                                          grown > 0 ? "mapped" : "unmapped", std::abs(grown)));
+  stack_pages_ = stack;
+  return deeds;
 }
 
 }  // namespace ropewalk::harness

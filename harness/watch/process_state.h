@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/system/kept_file.h"
+#include "harness/watch/deeds.h"
 #include "harness/watch/left_running.h"
 #include "harness/watch/process_traits.h"
 
@@ -30,20 +31,27 @@ class ProcessState {
   ProcessState& operator=(const ProcessState&) = delete;
 
   /// Compares signal mask, interval timers, descriptors below 64, locale, directory, umask, threads
-  /// and children. Takes about 3 us. Returns a text like "left descriptor 7 open"; empty: no
-  /// change. Leaves threads out where others than the kernels begin some.
-  std::string quick_changes(bool with_threads = true) const;
+  /// and children. Takes about 3 us. A deed is like "left descriptor 7 open". Leaves threads out
+  /// where others than the kernels begin some.
+  Deeds quick_changes(bool with_threads = true) const;
 
   /// Compares the rest: handlers of all signals, POSIX timers, higher descriptors, the files of
   /// descriptors 0 to 4, environment, tables of kernels, ProcessTraits. Takes about 20 us.
-  std::string other_changes() const;
+  Deeds other_changes() const;
+
+  /// True if descriptors 3 or 4, by which the worker speaks, are not the files that they were.
+  bool has_lost_wire() const;
+
+  /// Takes the process as it is now for unchanged. What it runs is the kernel's from now on.
+  void accept();
+
+  /// Names the kernel of what follows; NULL: none.
+  void about(const rope_kernel* kernel);
 
   /// Between these calls no thread or process may run and no memory may be mapped, even if it is
-  /// gone by the end. Tasks that another loading left running (loader_of) may run. A kernel with
-  /// ROPE_OWN_THREADS lets those of its own loading run too, and one with ROPE_INTERPRETED may map
-  /// memory. `kernel` NULL: no kernel runs.
-  void begin_alone(const rope_kernel* kernel);
-  std::string end_alone();
+  /// gone by the end. Tasks that another loading left running (loader_of) may run.
+  void begin_alone();
+  Deeds end_alone();
   /// The bytes by which the mapped memory changed in between; 0 if the system does not tell.
   std::int64_t mapped_bytes() const { return mapped_bytes_; }
   /// True if such a task ran since begin_alone(). Its effects look like those of the kernel.
@@ -78,11 +86,12 @@ class ProcessState {
     std::size_t count = 0;  ///< of the descriptors in the range
   };
 
+  void note();
   std::int64_t threads() const;
   std::int64_t tasks_alive() const;
   std::vector<std::int64_t> times_of_tasks() const;
   bool left_a_child() const;
-  std::string tasks_that_ran(const Usage& now);
+  void add_tasks_that_ran(const Usage& now, Deeds& to);
   void wait_for_rest();
   Usage usage() const;
   static Descriptors open_descriptors(int count);
@@ -109,6 +118,7 @@ class ProcessState {
   bool has_children_ = false;
   std::vector<pid_t> children_;
   ProcessTraits traits_;
+  bool is_known_to_keep_ = false;  ///< the kernel has left a thread, or says that it does
   Descriptors open_;
   std::array<File, files> files_;
   std::array<Handler, signals> handlers_;
@@ -117,7 +127,6 @@ class ProcessState {
   int beside_ = 0;  ///< processes_beside()
   Usage begun_{};
   int loader_ = 0;
-  std::uint32_t flags_ = 0;  ///< of the kernel that runs
   std::int64_t mapped_bytes_ = 0;
   bool others_ran_ = false;
   std::int64_t stack_pages_ = 0;

@@ -81,6 +81,9 @@ class Caller {
     return counted;
   }
 
+  /// What the entries did since the last look.
+  protocol::Conduct take_conduct() { return watch_.take_conduct(); }
+
   /// Call after code other than an entry ran in this process.
   void accept_output() { watch_.accept_output(); }
 

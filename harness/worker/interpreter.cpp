@@ -36,8 +36,10 @@ std::string become_interpreter(const WorkerArguments& arguments) {
                                  arguments.cpu_features,
                                  "--kept",
                                  "yes"};
-  for (const std::string& plugin : arguments.plugins)
+  for (const auto& [plugin, tolerated] : arguments.plugins) {
+    if (!tolerated.empty()) words.insert(words.end(), {"--tolerate", tolerated});
     words.insert(words.end(), {"--plugin", plugin});
+  }
   if (arguments.with_device) words.insert(words.end(), {"--device", "cuda"});
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());

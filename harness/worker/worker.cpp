@@ -112,6 +112,7 @@ void Worker::stop() {
     bury();
   }
   running_ = -1;
+  is_changed_ = false;
   if (said_ >= 0) show_watched_output(said_);
   for (int* descriptor : {&printed_, &said_, &socket_}) {
     if (*descriptor >= 0) close(*descriptor);
@@ -302,18 +303,25 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
   if (how != Received::foreign && !damage.empty()) return damaged(damage);
   if (how != Received::message) return end_of(how, regions);
   const std::string text = printable(text_of(reply.text));
+  reply.conduct.text[sizeof reply.conduct.text - 1] = 0;
+  is_changed_ |= reply.conduct.has_left != 0;
   if (reply.is_spoiled != 0) stop();
+  CallResult result{CallResult::Kind::failed, text, 0, reply.conduct};
   switch (reply.status) {
     case Status::ok:
-      return {CallResult::Kind::ok, {}, reply.repeated};
-    case Status::unsupported:
-      return {CallResult::Kind::unsupported, text};
-    case Status::skipped:
-      return {CallResult::Kind::skipped, text};
-    case Status::failed:
+      result.kind = CallResult::Kind::ok;
+      result.repeated = reply.repeated;
       break;
+    case Status::unsupported:
+      result.kind = CallResult::Kind::unsupported;
+      break;
+    case Status::skipped:
+      result.kind = CallResult::Kind::skipped;
+      break;
+    case Status::failed:
+      if (text.empty()) result.text = "failed without a reason";
   }
-  return {CallResult::Kind::failed, text.empty() ? "failed without a reason" : text};
+  return result;
 }
 
 }  // namespace ropewalk::harness

@@ -33,21 +33,28 @@ struct KernelFacts {
   std::int32_t angle_contract = 0;
   std::uint32_t flags = 0;
   double error_bound = 0;
+  std::uint32_t exceptions = 0;  ///< declared or tolerated
+  std::uint32_t reads_past = 0;
+  std::uint32_t tolerated = 0;  ///< exceptions that it does not declare
   /// True if both describe one kernel. Whether it can run may differ between workers.
   bool is_same_as(const KernelFacts& other) const;
 };
 
-/// What a verdict on the kernel rests on: "native", "host launcher", "interpreted: python 3.11.7,
-/// numpy 2.4.6", or "cuda: NAME" with the name of the device, or "cuda" if no device was opened.
+/// What a verdict on the kernel rests on: "native", "host launcher", "framework: " with the
+/// exceptions that the kernel declares or is tolerated ("framework: python 3.11.7, numpy 2.4.6;
+/// allocates"), or "cuda: NAME" with the name of the device, or "cuda" if no device was opened.
 std::string judged_on(const KernelFacts& kernel);
 
 struct WorkerOptions {
   /// Started as: EXECUTABLE worker [--cpu-features L] [--plugin F]...
   std::string executable = worker_executable();
   std::vector<std::string> plugins;
+  std::uint32_t tolerated = 0;  ///< exceptions (rope_kernel.h), of these plugins:
+  std::vector<std::string> tolerated_plugins;
   std::string cpu_features = "all";
-  bool with_device = false;  ///< adds --device cuda, so kernels of memory ROPE_CUDA can run
-  double load_limit_s = 60;  ///< seconds for dlopen and constructors, as imports are slow
+  std::vector<int> processors;  ///< those that the process may use; empty: those of this one
+  bool with_device = false;     ///< adds --device cuda, so kernels of memory ROPE_CUDA can run
+  double load_limit_s = 60;     ///< seconds for dlopen and constructors, as imports are slow
   /// What each plugin listed in the first of several workers. Every other worker must list the
   /// same. If NULL, a worker is compared only with its own first process.
   std::shared_ptr<std::map<std::string, std::vector<KernelFacts>>> first_lists;
@@ -58,6 +65,7 @@ struct CallResult {
   Kind kind = Kind::ok;
   std::string text;            ///< the reason, or what happened and where
   std::uint64_t repeated = 0;  ///< the number of calls of step_repeat
+  protocol::Conduct conduct{};
 };
 
 class Worker {
@@ -112,6 +120,8 @@ class Worker {
 
   /// Ends the process. The next call starts a new one.
   void restart() { stop(); }
+  /// True if a kernel has left the process changed, in a way that made no call fail.
+  bool has_been_changed() const { return is_changed_; }
   int starts() const { return starts_; }  ///< number of processes started so far
 
  private:
@@ -160,6 +170,7 @@ class Worker {
   int printed_ = -1, said_ = -1;  // the worker's stdout and stderr
   std::string foreign_;           // packets that did not answer a request
   int starts_ = 0;
+  bool is_changed_ = false;
 };
 
 }  // namespace ropewalk::harness

@@ -16,9 +16,11 @@
 #include <optional>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "harness/device/device_kernels.h"
 #include "harness/device/device_memory.h"
+#include "harness/process/exceptions.h"
 #include "harness/process/host_memory.h"
 #include "harness/process/keeper.h"
 #include "harness/process/loaded_kernels.h"
@@ -156,22 +158,27 @@ void describe(Wire& wire, const LoadedKernel& loaded, std::uint32_t index, const
   copy_text(entry.cannot_run, loaded.cannot_run.c_str());
   if (device != nullptr && k.memory == ROPE_CUDA) copy_text(entry.device, device->name().c_str());
   if ((k.flags & ROPE_INTERPRETED) != 0 && script_host != nullptr)
-    copy_text(entry.device, script_host->runs_in(&k));
+    copy_text(entry.device, script_host->runs_in(loaded.registered));
   entry.memory = k.memory;
   entry.angle_contract = k.angle_contract;
   entry.flags = k.flags;
   entry.extensions = k.extensions;
   entry.error_bound = k.error_bound;
+  entry.exceptions = k.exceptions;
+  entry.reads_past = k.reads_past;
+  entry.tolerated = loaded.tolerated;
   wire.send(entry);
 }
 
 void run_call(Wire& wire, Caller& caller, const rope_kernel& kernel, std::uint32_t steps,
               const CallDescriptor& call) {
   const auto refuse = [&](Status status, bool is_spoiled, const std::string& text) {
-    wire.answer(status, text, {.is_spoiled = is_spoiled ? 1u : 0u});
+    wire.answer(status, text,
+                {.is_spoiled = is_spoiled ? 1u : 0u, .conduct = caller.take_conduct()});
   };
   try {
-    wire.answer(Status::ok, {}, {.repeated = caller.run(kernel, call, steps)});
+    const std::uint64_t repeated = caller.run(kernel, call, steps);
+    wire.answer(Status::ok, {}, {.repeated = repeated, .conduct = caller.take_conduct()});
   } catch (const StepFailed& failure) {
     // supports is asked hundreds of times. After a refusal only the quick comparison is made; the
     // next state shows any other change.
@@ -290,10 +297,10 @@ std::vector<LoadedKernel> load_all(const WorkerArguments& arguments) {
   const OwnFiles files;
   note_loaded(kernels, 0, 0);
   int loader = 0;
-  for (const std::string& plugin : arguments.plugins) {
+  for (const auto& [plugin, tolerated] : arguments.plugins) {
     copy_text(control->now_running, plugin.c_str());
     const std::size_t first = kernels.size();
-    load_plugin(kernels, plugin);
+    load_plugin(kernels, plugin, tolerated_by(tolerated).value_or(0));
     if (const std::string change = files.change(); !change.empty()) Wire::end_unheard(change);
     note_loaded(kernels, first, ++loader);
   }
@@ -334,9 +341,11 @@ class Callers {
 
 WorkerArguments worker_arguments(int count, const char* const* words) {
   WorkerArguments arguments;
+  std::string tolerated;
   for (int i = 0; i + 1 < count; i += 2) {
     const std::string option = words[i], value = words[i + 1];
-    if (option == "--plugin") arguments.plugins.push_back(value);
+    if (option == "--tolerate") tolerated = value;
+    if (option == "--plugin") arguments.plugins.emplace_back(value, std::exchange(tolerated, {}));
     if (option == "--cpu-features") arguments.cpu_features = value;
     if (option == "--device") arguments.with_device = value == "cuda";
     if (option == "--kept") arguments.is_kept = value == "yes";
@@ -354,8 +363,8 @@ void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) 
     stay_under_keeper();
   else
     continue_under_keeper(*control);
-  const bool has_script =
-      std::any_of(arguments.plugins.begin(), arguments.plugins.end(), is_script);
+  const bool has_script = std::any_of(arguments.plugins.begin(), arguments.plugins.end(),
+                                      [](const auto& plugin) { return is_script(plugin.first); });
   if (has_script && !arguments.is_kept) Wire::end_unheard(become_interpreter(arguments));
   const auto* call =
       reinterpret_cast<const CallDescriptor*>(static_cast<std::byte*>(shared) + call_offset);

@@ -2,6 +2,7 @@
 #pragma once
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/device/device.h"
@@ -25,7 +26,8 @@ using TimingHandler =
                       Device* device, const TimingSinks& sinks)>;
 
 struct WorkerArguments {
-  std::vector<std::string> plugins;
+  /// Each with what it is tolerated (exceptions.h), in words.
+  std::vector<std::pair<std::string, std::string>> plugins;
   std::string cpu_features = "all";
   bool with_device = false;  ///< opens a CUDA device if a kernel needs one
   bool is_kept = false;      ///< this process has its keeper already

@@ -1,6 +1,7 @@
 // Starts a worker, and words what goes wrong at its start.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -12,6 +13,7 @@
 #include <tuple>
 
 #include "base/printable.h"
+#include "harness/process/exceptions.h"
 #include "harness/process/keeper.h"
 #include "harness/process/time_limits.h"
 #include "harness/watch/output_watch.h"
@@ -26,6 +28,29 @@ using namespace protocol;
 
 // The watch covers this many low descriptors. A lower limit (ulimit -n) would leave some unwatched.
 constexpr rlim_t descriptors_needed = 64;
+
+// What is started meanwhile may use these processors only.
+class OnProcessors {
+ public:
+  explicit OnProcessors(const std::vector<int>& processors) {
+    CPU_ZERO(&before_);
+    moved_ = !processors.empty() && sched_getaffinity(0, sizeof before_, &before_) == 0;
+    if (!moved_) return;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int processor : processors) CPU_SET(static_cast<unsigned>(processor), &set);
+    sched_setaffinity(0, sizeof set, &set);
+  }
+  ~OnProcessors() {
+    if (moved_) sched_setaffinity(0, sizeof before_, &before_);
+  }
+  OnProcessors(const OnProcessors&) = delete;
+  OnProcessors& operator=(const OnProcessors&) = delete;
+
+ private:
+  cpu_set_t before_;
+  bool moved_ = false;
+};
 
 void require_descriptors() {
   rlimit limit{};
@@ -87,9 +112,12 @@ void Worker::spawn() {
   posix_spawn_file_actions_adddup2(&actions, child_memory, memory_descriptor);
 
   std::vector<std::string> words{"ropewalk", "worker", "--cpu-features", options_.cpu_features};
+  const auto& tolerant = options_.tolerated_plugins;
   for (const std::string& plugin : options_.plugins) {
-    words.emplace_back("--plugin");
-    words.push_back(plugin);
+    if (options_.tolerated != 0 &&
+        std::find(tolerant.begin(), tolerant.end(), plugin) != tolerant.end())
+      words.insert(words.end(), {"--tolerate", tolerance_words(options_.tolerated)});
+    words.insert(words.end(), {"--plugin", plugin});
   }
   if (options_.with_device) words.insert(words.end(), {"--device", "cuda"});
   std::vector<char*> argv;
@@ -98,6 +126,7 @@ void Worker::spawn() {
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  const OnProcessors placed(options_.processors);
   const int error =
       posix_spawn(&pid_, options_.executable.c_str(), &actions, &attributes, argv.data(), environ);
   posix_spawnattr_destroy(&attributes);
@@ -178,7 +207,8 @@ std::string Worker::list_failure(std::size_t count) {
     const auto shown = [](const auto& field) { return printable(text_of(field)); };
     listed.push_back({i, shown(e.name), shown(e.summary), shown(e.source), shown(e.cpu_features),
                       whole_path(text_of(e.plugin), sizeof e.plugin), shown(e.cannot_run),
-                      shown(e.device), e.memory, e.angle_contract, e.flags, e.error_bound});
+                      shown(e.device), e.memory, e.angle_contract, e.flags, e.error_bound,
+                      e.exceptions, e.reads_past, e.tolerated});
   }
   if (const std::string plugin = changed_plugin(listed); !plugin.empty())
     return fmt::format("plugin {}: lists other kernels than when it was loaded before", plugin);
@@ -189,15 +219,19 @@ std::string Worker::list_failure(std::size_t count) {
 bool KernelFacts::is_same_as(const KernelFacts& other) const {
   const auto identity = [](const KernelFacts& k) {
     return std::tie(k.index, k.name, k.summary, k.source, k.cpu_features, k.plugin, k.memory,
-                    k.angle_contract, k.flags, k.error_bound);
+                    k.angle_contract, k.flags, k.error_bound, k.exceptions, k.reads_past);
   };
   return identity(*this) == identity(other);
 }
 
 std::string judged_on(const KernelFacts& kernel) {
   if (kernel.memory == ROPE_CUDA) return kernel.device.empty() ? "cuda" : "cuda: " + kernel.device;
-  if ((kernel.flags & ROPE_INTERPRETED) != 0) return "interpreted: " + kernel.device;
-  return (kernel.flags & ROPE_HOST_LAUNCHER) != 0 ? "host launcher" : "native";
+  if ((kernel.flags & ROPE_HOST_LAUNCHER) != 0) return "host launcher";
+  std::vector<std::string> words{
+      kernel.device, exception_words(kernel.exceptions & ~kernel.tolerated, kernel.reads_past)};
+  if (kernel.tolerated != 0) words.push_back("tolerated: " + exception_words(kernel.tolerated, 0));
+  std::erase(words, "");
+  return words.empty() ? "native" : fmt::format("framework: {}", fmt::join(words, "; "));
 }
 
 // The plugin that lists other kernels than before, in this worker or in the first worker. Empty:

@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(
                     WireBreach{"close_memory", "closed descriptor 4, the worker's shared memory"},
                     WireBreach{"grow", "changed the size of descriptor 4"},
                     WireBreach{"write_to_socket",
-                               "a packet of 5 bytes, where an answer of version 8 has 512"}),
+                               "a packet of 5 bytes, where an answer of version 9 has 768"}),
     [](const auto& test) { return test.param.first; });
 
 // A kernel may be the cause of a failed start: the call that follows crashes, and the command goes

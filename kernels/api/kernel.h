@@ -40,6 +40,8 @@ struct KernelInfo {
   decltype(rope_kernel::prepare) prepare = nullptr;
   decltype(rope_kernel::apply) apply = nullptr;
   decltype(rope_kernel::release) release = nullptr;
+  std::uint32_t exceptions = 0;
+  std::uint32_t reads_past = 0;
 };
 
 /// One line at namespace scope with this class registers a kernel.
@@ -61,7 +63,9 @@ class [[gnu::visibility("hidden")]] RegisteredKernel {
                 k.workspace_bytes,
                 k.prepare,
                 k.apply,
-                k.release} {
+                k.release,
+                k.exceptions,
+                k.reads_past} {
     registered_kernels().push_back(&kernel_);
   }
   RegisteredKernel(const RegisteredKernel&) = delete;

@@ -93,7 +93,7 @@ VerdictRow Certifier::verdict_at(const Call& call) const {
   Case c = runner_.case_of(call.positions.first, call.positions.count(), call.form);
   c.property = exhaustive_name;
   row.shrunk_case = to_text(c);
-  row.replay = replay_line(row.shrunk_case, row.plugin);
+  row.replay = replay_line(row.shrunk_case, subject_.facts);
   return row;
 }
 

@@ -89,7 +89,7 @@ Finding first_of_process(Subject& subject, const Problem& problem) {
   const int most = workers_of(subject, problem.source);
   if (most == 0) return call_together(subject, problem, 1);
   Worker worker = subject.worker.another();
-  Subject fresh{worker, subject.oracle, subject.facts, subject.shapes};
+  Subject fresh = subject.in(worker);
   for (int i = 0; i < most; ++i) {
     worker.restart();
     Finding f = call_together(fresh, problem, 1);

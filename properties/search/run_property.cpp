@@ -179,7 +179,7 @@ bool is_of_single_pairs(Subject& subject, const Property& property, const Shrunk
 bool fails_at_first(Subject& subject, const Property& property, const Shrunk& shrunk) {
   const bool ends =
       shrunk.finding.kind == Finding::Kind::crash || shrunk.finding.kind == Finding::Kind::hang;
-  if (ends || shrunk.only_after_others) return false;
+  if (ends || shrunk.only_after_others || property.tells_once) return false;
   subject.worker.restart();
   const auto holds = [&] { return check_case(property, subject, shrunk.smallest).holds(); };
   return !holds() && holds() && holds();

@@ -9,10 +9,13 @@
 #include "harness/cases/data.h"
 #include "harness/cases/names.h"
 #include "harness/judge/judge.h"
+#include "harness/process/exceptions.h"
 #include "harness/process/script_host.h"
 #include "properties/array/array_run.h"
 #include "properties/explain/check_case.h"
 #include "properties/search/run_property.h"
+#include "properties/search/verdict_rows.h"
+#include "properties/two_runs.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -23,72 +26,6 @@ std::uint64_t hash_text(std::uint64_t seed, const std::string& text) {
   std::uint64_t h = seed;
   for (const char c : text) h = hash(h, c);
   return h;
-}
-
-// Quotes a text for a shell.
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
-// The words that choose the interpreter of a plugin, unless it is the usual one.
-std::string python_words(const std::string& plugin) {
-  const std::string interpreter = script_interpreter();
-  return is_script(plugin) && interpreter != "python3" ? "--python " + quoted(interpreter) + " "
-                                                       : "";
-}
-
-VerdictRow row_for(const KernelFacts& facts) {
-  VerdictRow row;
-  row.kernel = facts.name;
-  row.summary = facts.summary;
-  row.plugin = facts.plugin;
-  row.angle_contract = word_of(contract_words, facts.angle_contract);
-  row.judged_on = judged_on(facts);
-  return row;
-}
-
-// `again`: the command that repeats the whole property.
-void fill_verdict(VerdictRow& row, const PropertyRun& run, const std::string& again) {
-  const Finding& f = run.worst;
-  row.planned = run.planned;
-  row.executed = run.executed;
-  row.compared_cases = run.compared;
-  row.compared = run.values;
-  row.margin = f.margin;
-  row.bound = f.bound;
-  row.bound_unit = f.bound_unit;
-  row.where = f.where;
-  if (run.failing) {
-    row.verdict = verdict_of(f);
-    row.reason = f.reason;
-    row.cause = run.cause;
-    row.diagnosis = f.diagnosis;
-    row.shrunk_case = to_text(*run.failing);
-    row.replay = replay_line(row.shrunk_case, row.plugin);
-    row.worst_margin = run.worst_margin;
-    if (run.worst_case) row.worst_replay = replay_line(to_text(*run.worst_case), row.plugin);
-    if (run.only_after_others) {
-      row.reason +=
-          " (only in a process that has run other cases before: a replay line would pass)";
-      row.replay = again;
-    }
-  } else if (run.executed == 0) {
-    row.verdict = f.kind == Finding::Kind::skipped ? Verdict::skipped : Verdict::unsupported;
-    row.reason = f.reason.empty() ? "every case was refused" : f.reason;
-  } else if (run.values == 0 || run.compared < run.executed) {
-    row.verdict = Verdict::vacuous;
-    row.reason =
-        fmt::format("{} of {} cases compared nothing", run.executed - run.compared, run.executed);
-  } else if (run.gave_up || run.executed < run.planned) {
-    const bool skipped = !run.skipped.empty();
-    row.verdict = skipped ? Verdict::skipped : Verdict::unsupported;
-    row.reason = fmt::format("only {} of {} cases {}", run.executed, run.planned,
-                             skipped ? "ran: " + run.skipped : "were accepted");
-  } else {
-    row.verdict = Verdict::pass;
-  }
 }
 
 std::vector<const Property*> matching_properties(const VerifyPlan& plan) {
@@ -130,14 +67,50 @@ class Combination {
     const auto start = std::chrono::steady_clock::now();
     const PropertyRun run =
         run_property(subject_, property, offer_, plan_.profile, limits, shared_run(property));
-    fill_verdict(row, run, whole_property(row, limits));
+    fill_verdict(row, run, subject_.facts, whole_property(row, limits));
     if (row.verdict == Verdict::pass && judges_each_case(property)) say_coverage(row);
     if (row.verdict == Verdict::pass) row.reason = subject_.worker.unwatched();
+    if (row.verdict == Verdict::pass && subject_.facts.tolerated != 0)
+      row.reason += (row.reason.empty() ? "" : "; ") +
+                    fmt::format("{} is tolerated what it does not declare: {}", row.kernel,
+                                exception_words(subject_.facts.tolerated, 0));
     row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return row;
   }
 
+  /// Ends the row of clean_call with what the calls of all properties did. The row of a call that
+  /// was not clean has the line that makes this call alone, if that shows it too.
+  void end_conduct(VerdictRow& row) {
+    const Noted noted = *subject_.noted;
+    if (row.verdict != Verdict::pass) return;
+    if (noted.unclean.empty()) {
+      if (noted.heap_calls > 0 || noted.mapped_bytes > 0)
+        row.where = fmt::format("{:.3g} calls of the allocator and {:.3g} KiB mapped a call",
+                                per_call(noted.heap_calls), per_call(noted.mapped_bytes) / 1024);
+      return;
+    }
+    const Property& property = property_named(row.property);
+    PropertyRun run;
+    run.planned = row.planned + 1;
+    run.executed = row.executed + 1;
+    run.compared = row.compared_cases + 1;
+    run.values = row.compared;
+    run.worst.kind = Finding::Kind::broken;
+    run.worst.reason = noted.unclean;
+    Case alone = noted.at;
+    alone.property = row.property;
+    alone.calls.clear();
+    if (!plan_.keeps_worker) subject_.worker.restart();
+    run.only_after_others = plan_.keeps_worker || !fails(check_case(property, subject_, alone));
+    run.failing = alone;
+    fill_verdict(row, run, subject_.facts, whole_cell(row));
+  }
+
  private:
+  double per_call(std::int64_t all) const {
+    return static_cast<double>(all) /
+           static_cast<double>(std::max<std::int64_t>(subject_.noted->applies, 1));
+  }
   static bool judges_each_case(const Property& property) {
     return property.judge != nullptr && property.judges == nullptr;
   }
@@ -172,12 +145,14 @@ class Combination {
     array_->coverage.clear();
   }
 
-  std::string whole_property(const VerdictRow& row, const RunLimits& limits) const {
+  std::string whole_cell(const VerdictRow& row) const {
     std::string plugin = row.plugin.empty() ? "" : " --plugin " + quoted(row.plugin), shape;
     for (const std::string& word : plan_.shape_options) shape += " " + quoted(word);
-    return fmt::format("ropewalk verify{} {}--kernel {} --property {} --cases {} --seed {}{}",
-                       plugin, python_words(row.plugin), row.kernel, row.property, limits.cases,
-                       plan_.seed, shape);
+    return fmt::format("ropewalk verify{} {}--kernel {} --seed {}{}", plugin,
+                       words_for(subject_.facts), row.kernel, plan_.seed, shape);
+  }
+  std::string whole_property(const VerdictRow& row, const RunLimits& limits) const {
+    return whole_cell(row) + fmt::format(" --property {} --cases {}", row.property, limits.cases);
   }
 
   Subject& subject_;
@@ -187,7 +162,7 @@ class Combination {
   std::optional<ArrayResult> array_;
 };
 
-constexpr std::string_view first_to_ask = "agreement";
+constexpr std::string_view first_to_ask = "agreement", of_conduct = "clean_call";
 
 // The verdict on a kernel that crashes or hangs in supports, with a line that asks it again. One on
 // a cell that cannot be judged is SKIPPED, without a line.
@@ -206,15 +181,11 @@ VerdictRow not_judged(const KernelFacts& facts, const Probe& probe) {
   Case c = probe.asked;
   c.property = row.property;
   row.shrunk_case = to_text(c);
-  row.replay = replay_line(row.shrunk_case, row.plugin);
+  row.replay = replay_line(row.shrunk_case, facts);
   return row;
 }
 
 }  // namespace
-
-std::string replay_line(const std::string& case_text, const std::string& plugin) {
-  return "ropewalk replay " + python_words(plugin) + "'" + case_text + "'";
-}
 
 std::int64_t cases_of(Profile profile) {
   switch (profile) {
@@ -224,24 +195,6 @@ std::int64_t cases_of(Profile profile) {
       return 60;
     case Profile::full:
       return 5000;
-  }
-  __builtin_unreachable();
-}
-
-Verdict verdict_of(const Finding& f) {
-  switch (f.kind) {
-    case Finding::Kind::crash:
-      return Verdict::crash;
-    case Finding::Kind::hang:
-      return Verdict::hang;
-    case Finding::Kind::unsupported:
-      return Verdict::unsupported;
-    case Finding::Kind::skipped:
-      return Verdict::skipped;
-    case Finding::Kind::broken:
-      return Verdict::fail;
-    case Finding::Kind::measured:
-      return f.compared == 0 ? Verdict::vacuous : f.holds() ? Verdict::pass : Verdict::fail;
   }
   __builtin_unreachable();
 }
@@ -271,6 +224,7 @@ class KernelRun {
   }
 
   void run() {
+    if (subject_.worker.has_been_changed() && !plan_.keeps_worker) subject_.worker.restart();
     VerdictRow nothing = row_for(subject_.facts);
     nothing.property = everything;
     if (!subject_.facts.cannot_run.empty()) {
@@ -319,16 +273,26 @@ class KernelRun {
       for (const std::string& feature : feature_names(offer))
         plan_.on_offer({facts.name, std::string(word_of(contract_words, facts.angle_contract)),
                         pairing, dtype, offered(feature)});
+    if (subject_.worker.has_been_changed() && !plan_.keeps_worker) subject_.worker.restart();
+    *subject_.noted = {};
     Combination cell(subject_, plan_, offer, large_);
+    std::optional<VerdictRow> conduct;  // its row waits for the calls of the others
     for (const Property* property : plan_.more) on_row_(cell.judge(*property, ""));
     for (const Property* property : matching_properties(plan_)) {
       on_progress_(fmt::format("{} {} {} {}", facts.name, pairing, dtype, property->name));
       const VerdictRow row = cell.judge(*property, hung_in_);
       if (row.verdict == Verdict::hang && hung_in_.empty()) hung_in_ = row.property;
+      if (row.property == of_conduct && row.verdict == Verdict::pass) {
+        conduct = row;
+        continue;
+      }
       on_row_(row);
       if (plan_.until_failure && is_failure(row.verdict)) return false;
     }
-    return true;
+    if (!conduct) return true;
+    cell.end_conduct(*conduct);
+    on_row_(*conduct);
+    return !plan_.until_failure || !is_failure(conduct->verdict);
   }
 
   Subject subject_;

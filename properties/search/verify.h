@@ -27,6 +27,7 @@ struct VerifyPlan {
   std::uint64_t seed = 1;
   bool shrink = true;
   bool until_failure = false;    ///< a kernel's first failure is its last row
+  bool keeps_worker = false;     ///< also if a kernel has left its process changed
   std::int64_t cases = 0;        ///< cases for each property; 0: the profile's number
   std::int64_t array_cases = 0;  ///< at most so many of the covering array; 0: all
   /// Called with each feature that a kernel offers, before the kernel is judged. May be empty.
@@ -48,8 +49,8 @@ void verify_kernel(harness::Subject& subject, const VerifyPlan& plan,
                    const std::function<void(const report::VerdictRow&)>& on_row,
                    const std::function<void(const std::string&)>& on_progress);
 
-/// The command line that judges a case again, of this text and plugin.
-std::string replay_line(const std::string& case_text, const std::string& plugin);
+/// The command line that judges a case of this text again, of a kernel with these facts.
+std::string replay_line(const std::string& case_text, const harness::KernelFacts& facts);
 
 /// The result of running the case of a replay line once: the finding, with its margin, and what
 /// judged it.

@@ -14,7 +14,7 @@ namespace {
 // Judges several cases in a worker that has made no other calls. Returns the last one's finding.
 Finding judged_in_order(Subject& subject, const std::vector<Case>& cases) {
   Worker worker = subject.worker.another();
-  Subject fresh{worker, subject.oracle, subject.facts, subject.shapes};
+  Subject fresh = subject.in(worker);
   Finding last;
   for (const Case& c : cases) last = check_agreement(fresh, c);
   return last;
@@ -123,7 +123,7 @@ Finding check_first_call(Subject& subject, const Case& c) {
   const bool is_usual = c.dtype == Dtype::f32 && c.pairing == Pairing::half_split;
   if (!subject.facts.device.empty() && !is_usual) return check_agreement(subject, c);
   Worker worker = subject.worker.another();
-  Subject fresh{worker, subject.oracle, subject.facts, subject.shapes};
+  Subject fresh = subject.in(worker);
   Finding first = check_agreement(fresh, c);
   const bool wrong = fails(first);
   const bool only_first = wrong && judged_in_order(subject, {later, c}).holds();

@@ -72,6 +72,7 @@ class KernelEntry(C.Structure):
         (PREPARE, "prepare"),
         (c_void_p, "apply"),
         (RELEASE, "release"),
+        (c_uint32, "exceptions reads_past"),
     )
 
 
@@ -83,4 +84,4 @@ class KernelList(C.Structure):
     )
 
 
-assert [C.sizeof(s) for s in (Tensor, Problem, Operands, KernelEntry)] == [120, 616, 168, 104]
+assert [C.sizeof(s) for s in (Tensor, Problem, Operands, KernelEntry)] == [120, 616, 168, 112]

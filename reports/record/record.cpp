@@ -131,8 +131,11 @@ std::string row_line(const char* kind, const Row& row) {
     line += to_json(value).dump(-1, ' ', false, json::error_handler_t::replace);
   };
   each_field(row, write);
-  if constexpr (TimingRowLike<Row>)
+  if constexpr (TimingRowLike<Row>) {
+    const bool has_told = row.context_switches > 0 || row.between_calls > 0;
+    if (has_told || row.judged_on.starts_with(framework)) each_framework_field(row, write);
     if (!row.device.empty()) each_device_field(row, write);
+  }
   return line + '}';
 }
 
@@ -217,8 +220,10 @@ Row parse_row(const json& object) {
     }
   };
   each_field(row, read);
-  if constexpr (TimingRowLike<Row>)
+  if constexpr (TimingRowLike<Row>) {
+    if (object.contains("context_switches")) each_framework_field(row, read);
     if (object.contains("device")) each_device_field(row, read);
+  }
   return row;
 }
 

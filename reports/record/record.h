@@ -81,8 +81,9 @@ inline constexpr std::string_view natively = "native";
 inline constexpr std::string_view by_host_launcher = "host launcher";
 /// What the words of a kernel begin with that ran on a device.
 inline constexpr std::string_view by_device = "cuda: ";
-/// What the words of an interpreted kernel begin with: "interpreted: python 3.11.7, numpy 2.4.6".
-inline constexpr std::string_view interpreted = "interpreted: ";
+/// What the words of a kernel begin with that makes exceptions of the contract, or is tolerated to:
+/// "framework: python 3.11.7, numpy 2.4.6; allocates".
+inline constexpr std::string_view framework = "framework: ";
 /// What stands beside the kernel's name wherever its verdict is shown. It is empty for a native
 /// kernel and if the row does not tell.
 std::string words_beside(const std::string& judged_on);
@@ -92,7 +93,7 @@ inline std::string words_beside(const VerdictRow& row) {
   return words_beside(row.judged_on, row.declared);
 }
 struct TimingRow;
-/// The same with what the calls of an interpreted kernel allocate, and with a long prepare.
+/// The same with what the calls of a framework allocate, and with a long prepare.
 std::string words_beside(const TimingRow& row);
 
 /// One contestant on one workload in one launch. A launch is a fresh process.
@@ -125,9 +126,11 @@ struct TimingRow {
   std::string variant;     ///< of a ceiling: the loop that was used
   std::int64_t table_bytes = 0, workspace_bytes = 0;
   std::string judged_on;  ///< as VerdictRow::judged_on; empty for a ceiling
-  /// What an interpreted kernel does in one call: calls of the allocator, and bytes that it maps
-  /// and keeps.
+  /// What a framework does in one call: calls of the allocator, and bytes that it maps and keeps.
   double heap_calls = 0, mapped_bytes = 0;
+  /// Of a framework only, as a row of the others leaves them out: context switches in one call, and
+  /// the processors that its own threads use between calls.
+  double context_switches = 0, between_calls = 0;
   /// What the kernel's prepare takes, for all states of one set, and the bytes of the heap that it
   /// keeps.
   double prepare_s = 0;

@@ -52,6 +52,13 @@ void each_field(Row& row, Visit&& visit) {
   visit("reverified", row.reverified);
 }
 
+/// The fields of a row of a framework, which other rows leave out.
+template <TimingRowLike Row, class Visit>
+void each_framework_field(Row& row, Visit&& visit) {
+  visit("context_switches", row.context_switches);
+  visit("between_calls", row.between_calls);
+}
+
 /// The fields of a row of a device, which a row of the host leaves out.
 template <TimingRowLike Row, class Visit>
 void each_device_field(Row& row, Visit&& visit) {

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "benchmarks/workloads/model_shape.h"
+#include "harness/process/exceptions.h"
 #include "harness/process/script_host.h"
 
 namespace ropewalk::tools {
@@ -51,12 +52,30 @@ void add_python_option(CLI::App& verb) {
       ->type_name("FILE");
 }
 
+void add_tolerate_option(CLI::App& verb, std::uint32_t& tolerated) {
+  verb.add_option_function<std::string>(
+          "--tolerate",
+          [&tolerated](const std::string& words) {
+            const auto known = harness::tolerated_by(words);
+            if (!known)
+              throw CLI::ValidationError("--tolerate",
+                                         "'" + words +
+                                             "' is none of allocates, threads, prints: only these "
+                                             "can be tolerated");
+            tolerated |= *known;
+          },
+          "let the kernels of --plugin do what they do not declare: allocates, threads or prints. "
+          "Each row says so")
+      ->type_name("LIST");
+}
+
 void add_kernel_options(CLI::App& verb, KernelChoice& choice) {
   add_list(verb, "--kernel", choice.kernels, "GLOB",
            "only kernels with a name that matches this glob (repeatable)");
   add_list(verb, "--plugin", choice.plugins, "FILE",
            "also load the kernels of this shared library (.so) or Python file (.py) (repeatable)");
   add_python_option(verb);
+  add_tolerate_option(verb, choice.tolerated);
   add_cpu_features_option(
       verb, choice.cpu_features,
       "act like an older machine: only these features count as present, e.g. avx2,fma");

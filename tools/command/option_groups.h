@@ -9,6 +9,7 @@ namespace ropewalk::tools {
 
 /// Adds --kernel, --plugin and --cpu-features.
 void add_python_option(CLI::App& verb);
+void add_tolerate_option(CLI::App& verb, std::uint32_t& tolerated);
 void add_kernel_options(CLI::App& verb, KernelChoice& choice);
 /// Adds --no-cuda.
 void add_no_cuda_option(CLI::App& verb, KernelChoice& choice);

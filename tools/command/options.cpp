@@ -182,6 +182,7 @@ void define(CLI::App& verb, ReplayOptions& o) {
   verb.add_option("line", o.line, "the words behind 'ropewalk replay', in quotes")->required();
   add_cpu_features_option(verb, o.cpu_features, "act like an older machine");
   add_python_option(verb);
+  add_tolerate_option(verb, o.tolerated);
 }
 
 void define(CLI::App& verb, ReportOptions& o) {

@@ -25,8 +25,9 @@ struct KernelChoice {
   std::vector<std::string> kernels;  ///< globs of kernel names
   std::vector<std::string> plugins;  ///< paths of shared libraries
   std::string cpu_features = "all";
-  bool no_cuda = false;    ///< without the CUDA plugin that lies beside the command
-  bool baselines = false;  ///< with the baselines that lie beside it
+  bool no_cuda = false;         ///< without the CUDA plugin that lies beside the command
+  bool baselines = false;       ///< with the baselines that lie beside it
+  std::uint32_t tolerated = 0;  ///< exceptions (rope_kernel.h) that plugins need not declare
 };
 
 struct WorkloadChoice {
@@ -77,6 +78,7 @@ struct MergeOptions {
 struct ReplayOptions {
   std::string line;  ///< the words of the case, as a failure printed them
   std::string cpu_features = "all";
+  std::uint32_t tolerated = 0;  ///< as in KernelChoice
   bool json = false;
 };
 

@@ -81,6 +81,8 @@ WorkerOptions worker_options(const KernelChoice& choice) {
   w.first_lists = first_lists;
   w.plugins = choice.plugins;
   w.cpu_features = choice.cpu_features;
+  w.tolerated = choice.tolerated;
+  w.tolerated_plugins = choice.plugins;
   w.plugins = usable_plugins(w);
   const auto take = [&](const char* name, const char* option) {
     if (const std::string found = found_plugin(w, name, option); !found.empty())

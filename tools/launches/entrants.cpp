@@ -4,6 +4,8 @@
 
 #include "base/glob.h"
 #include "benchmarks/cells/cells.h"
+#include "benchmarks/engine/crew.h"
+#include "benchmarks/machine/environment.h"
 #include "harness/worker/own_workers.h"
 #include "tools/command/session.h"
 
@@ -14,7 +16,7 @@ using namespace harness;
 namespace {
 
 std::string why_not_timed(const KernelFacts& k) {
-  const std::string never = why_never_timed(k.memory, k.flags);
+  const std::string never = why_never_timed(k.flags);
   return never.empty() ? k.cannot_run : never;
 }
 
@@ -42,6 +44,11 @@ Entrants entrants_of(const BenchOptions& options) {
       entrants.never_timed.push_back(std::move(k));
   }
   if (entrants.workers.empty()) entrants.workers[ROPE_HOST] = given;
+  // Its pool gets as many processors as others get threads.
+  if (const auto host = entrants.workers.find(ROPE_HOST); host != entrants.workers.end())
+    for (const KernelFacts& k : found.kernels)
+      if (takes(k, ROPE_HOST) && has_own_threads(k.exceptions))
+        host->second.processors = processors_for(options.threads, allowed_cpus());
   for (auto& [memory, worker] : entrants.workers) {
     worker.with_device = memory == ROPE_CUDA;
     std::erase_if(worker.plugins, [&, there = memory](const std::string& plugin) {

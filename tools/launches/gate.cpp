@@ -49,7 +49,7 @@ Gate::Gate(const BenchOptions& options, const std::vector<Workload>& workloads,
   for (auto& [memory, worker] : workers_)
     for (const KernelFacts& k : worker.kernels())
       if (k.memory == memory && matches(options.kernels, k.name) && k.cannot_run.empty() &&
-          why_never_timed(k.memory, k.flags).empty())
+          why_never_timed(k.flags).empty())
         kernels_.push_back(k);
 }
 
@@ -63,7 +63,8 @@ VerifyPlan Gate::plan() const {
   plan.profile = Profile::smoke;
   plan.seed = options_.seed;
   plan.cases = options_.profile == Profile::smoke ? gate_cases_smoke : gate_cases;
-  plan.shrink = false;  // only the verdict matters here
+  plan.shrink = false;       // only the verdict matters here
+  plan.keeps_worker = true;  // what is judged is then timed in the same process
   std::set<Dtype> dtypes;
   for (const Workload& w : workloads_) dtypes.insert(w.dtype);
   plan.dtypes.assign(dtypes.begin(), dtypes.end());
@@ -131,12 +132,19 @@ Finding Gate::own_shape(const KernelFacts& facts, const Workload& w) {
   for (const TensorCase& t : w.tensors) row += t.heads * t.head_dim;
   Case c = own_case(w, facts, options_.seed,
                     std::clamp<std::int64_t>(elements / (w.batch * row), 1, w.tokens));
-  const Finding f = check_case(property_named(asked), subject, c);
+  const auto check = [&](const Case& of) {
+    Finding f = check_case(property_named(asked), subject, of);
+    if (!f.holds() || subject.noted->unclean.empty()) return f;
+    f.kind = Finding::Kind::broken;
+    f.reason = subject.noted->unclean;
+    return f;
+  };
+  const Finding f = check(c);
   if (f.ran() || c.tokens == w.tokens) return f;
   c = own_case(w, facts, options_.seed, w.tokens);
   try {
     const CallResult answer = ask_supports(subject, make_question(c));
-    return answer.kind == CallResult::Kind::ok ? check_case(property_named(asked), subject, c) : f;
+    return answer.kind == CallResult::Kind::ok ? check(c) : f;
   } catch (const BadCase&) {  // too large for a case
     return f;
   }

@@ -81,7 +81,8 @@ TEST(Processes, AKilledCommandLeavesNone) {
 // those do while apply runs.
 
 const std::string with_pool = std::string(" --plugin ") + ROPEWALK_POOL_PLUGIN + " ";
-const std::string verify = "verify --profile smoke --property norm --cases 3 --json --kernel ";
+const std::string verify =
+    "verify --profile smoke --property clean_call --cases 3 --json --kernel ";
 
 // If other threads ran before any kernel was loaded, threads that apply begins and ends are not
 // watched.
@@ -111,7 +112,7 @@ TEST_P(LeftByLoading, MayRestAndServePrepareAndMayNotDoTheWorkOfApply) {
   const std::string task = mode == "child" ? "child process" : "thread";
   auto failed = failures(r.out);
   EXPECT_EQ(failed.size(), 1u) << r.out;
-  EXPECT_EQ(failed["pool_works"], "apply ran a " + task + " that loading its plugin began");
+  EXPECT_EQ(failed["pool_works"], "apply ran a " + task + " that its plugin began");
 }
 INSTANTIATE_TEST_SUITE_P(Each, LeftByLoading, testing::Values("thread", "settles", "child"),
                          [](const auto& test) { return std::string(test.param); });

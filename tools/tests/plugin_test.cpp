@@ -68,6 +68,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"no_supports", "test_right: supports is NULL, but it is required"},
         Refused{"no_apply", "test_right: apply is NULL, but it is required"},
         Refused{"unknown_flags", "test_right: flags has bits that ABI 1 does not know: 1073741824"},
+        Refused{"unknown_exceptions",
+                "test_right: exceptions has bits that ABI 1 does not know: 16"},
+        Refused{"reads_far_past", "test_right: reads_past is 4096, but 64 is the most"},
         Refused{"no_form", "test_right: flags has neither ROPE_IN_PLACE nor ROPE_OUT_OF_PLACE"},
         Refused{"unknown_contract", "test_right: angle_contract 3 is unknown"},
         Refused{"unknown_memory", "test_right: memory 7 is unknown"},
@@ -184,6 +187,12 @@ TEST(SeldomWrong, IsFoundByFixedCases) {
 const std::string one = " --kernel test_right --plugin " + right.string();
 const std::string zero = "verify --profile smoke --cases 3 --property identity_at_zero" + one;
 const std::string pass = "PASS  test_right   half_split f32 table ";
+
+// What lies behind its struct is not read.
+TEST(JudgedOn, AKernelOfAnOlderHeaderKeepsItsVerdict) {
+  const Result r = ropewalk(zero, "TEST_PLUGIN_FAULT=older_header ");
+  EXPECT_TRUE(contains(r.out, pass + "    1 properties")) << r.out << r.err;
+}
 
 TEST(JudgedOn, AKernelOfTheHostLauncherIsNamedSo) {
   for (const bool on_host : {true, false}) {

@@ -15,7 +15,8 @@ using namespace report;
 int run(const ReplayOptions& options) {
   const Case c = case_from_text(options.line);
   WorkerOptions w = worker_options({{}, {}, options.cpu_features, true});
-  if (!c.plugin.empty()) w.plugins = {c.plugin};
+  if (!c.plugin.empty()) w.plugins = w.tolerated_plugins = {c.plugin};
+  w.tolerated = options.tolerated;
   const PluginKernels found = kernels_by_plugin(w);
   KernelFacts wanted;
   wanted.plugin = c.plugin;

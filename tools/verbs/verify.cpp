@@ -52,6 +52,11 @@ std::string without_cell(const std::string& case_text) {
 std::vector<std::string> cause_keys(const VerdictRow& row) {
   const auto key = [&](const std::string& words) { return row.known + "\n" + words; };
   if (row.reason.find(only_at_first) != std::string::npos) return {key(std::string(only_at_first))};
+  if (row.property == "clean_call") {  // counts differ from cell to cell
+    std::string words = row.reason;
+    std::erase_if(words, [](char c) { return c >= '0' && c <= '9'; });
+    return {key(words)};
+  }
   if (row.cause.empty())
     return {key(row.verdict != Verdict::fail
                     ? row.reason
@@ -136,6 +141,7 @@ class Printer {
       values_ += row.compared;
       if (!row.coverage.empty()) coverage_ = row.coverage;
       if (!row.not_offered.empty()) not_offered_ = row.not_offered;
+      if (row.property == "clean_call") conduct_ = row.where;
     } else if (is_failure(row.verdict)) {
       failed_.push_back(row.property);
       failures_.push_back(row);
@@ -170,6 +176,7 @@ class Printer {
     cases_ = values_ = 0;
     coverage_.clear();
     not_offered_.clear();
+    conduct_.clear();
   }
 
   void print_pass() {
@@ -177,6 +184,7 @@ class Printer {
                first_.kernel, cell_and_words(first_, " (", ")"), passed_, cases_, values_,
                worst_.margin, worst_.property);
     if (!coverage_.empty()) fmt::print("      {}\n", coverage_);
+    if (!conduct_.empty()) fmt::print("      {}\n", conduct_);
     // What a kernel refuses is often the same in each pairing and type. It is printed in full once.
     if (not_offered_.empty()) return;
     const bool is_new = refused_.emplace(first_.kernel, not_offered_).second;
@@ -203,7 +211,7 @@ class Printer {
   std::vector<VerdictRow> failures_;
   std::size_t passed_ = 0;
   std::int64_t cases_ = 0, values_ = 0;
-  std::string coverage_, not_offered_;  // of this cell
+  std::string coverage_, not_offered_, conduct_;  // of this cell
   std::set<std::pair<std::string, std::string>> refused_;
 };
 

@@ -1,0 +1,62 @@
+#include "benchmarks/engine/pauses.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace ropewalk::bench {
+using namespace report;
+namespace {
+
+// Pairs of calls after a pause. The 10th and the 31st of 40 sorted quotients bound their median:
+// P(B(40, 1/2) < 10) < 3.4e-4 at either end.
+constexpr std::size_t gap_pairs = 40;
+constexpr double gap_margin = 0.01;
+
+// The time of a call whose inputs came before a pause, over that of one whose inputs came after it,
+// sorted. Empty: there is a refusal, or the cell has none such.
+std::vector<double> quotients_after_gaps(Entrant& e, Crew& crew, ProcessWatch& watch) {
+  watch.about(e.cell().kernel());
+  std::vector<double> out;
+  double spun = 0;
+  for (std::size_t i = 0; i < gap_pairs; ++i) {
+    double call_s[2] = {};
+    for (const bool second : {false, true}) {
+      const bool is_given_before = second == (i % 2 == 0);
+      std::optional<Cell::Gap> gap;
+      crew.run([&](int member) {
+        if (member == 0) gap = e.cell().call_after_gap(is_given_before);
+      });
+      if (!gap) return {};
+      call_s[is_given_before ? 0 : 1] = gap->call_s;
+      spun += gap->spun;
+    }
+    out.push_back(call_s[0] / std::max(call_s[1], 1e-9));
+  }
+  e.cell().row.between_calls = spun / (2 * gap_pairs);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace
+
+// The same calls of the baseline tell what a pause itself does.
+bool rests_between_calls(Entrant& e, Entrant& baseline, Crew& crew, ProcessWatch& watch) {
+  const rope_kernel* kernel = e.cell().kernel();
+  if (kernel == nullptr || (kernel->exceptions & ROPE_KEEPS_THREADS) == 0) return true;
+  const auto own = quotients_after_gaps(e, crew, watch);
+  const auto usual = quotients_after_gaps(baseline, crew, watch);
+  if (own.empty() || usual.empty()) return !e.cell().refusal;
+  const double least = std::min(usual[gap_pairs / 4 - 1], 1.0) - gap_margin;
+  if (own[gap_pairs - gap_pairs / 4] >= least) return true;
+  e.cell().refusal = Refusal{
+      Outcome::broken,
+      fmt::format("works between calls: a call takes {:.0f} % of its time if its inputs are "
+                  "there 2 ms before it",
+                  100 * own[gap_pairs / 2])};
+  return false;
+}
+
+}  // namespace ropewalk::bench

@@ -1,0 +1,14 @@
+// What the threads of a kernel do between its calls.
+#pragma once
+#include "benchmarks/engine/crew.h"
+#include "benchmarks/engine/epochs.h"
+#include "benchmarks/engine/process_watch.h"
+
+namespace ropewalk::bench {
+
+/// Of a kernel that keeps threads: whether a call takes as long after a pause if its inputs are
+/// there before it as if they come after it. Otherwise its threads work between calls, and it has a
+/// refusal. Notes in its row what the threads used meanwhile. True for other kernels.
+bool rests_between_calls(Entrant& e, Entrant& baseline, Crew& crew, ProcessWatch& watch);
+
+}  // namespace ropewalk::bench

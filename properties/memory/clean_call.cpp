@@ -1,0 +1,57 @@
+// Clean call: apply allocates nothing, maps no memory, prints nothing, and runs no thread or
+// process. No entry leaves a thread, a process or another state of the process behind. What the
+// kernel declares as an exception (rope_kernel.h), or --tolerate names, is counted instead.
+//
+// No bound: the watches of the worker (harness/watch) see it or not. They watch the calls of all
+// properties, as a path may allocate that only one of them takes. So this row ends its cell, and
+// tells of the first call that was not clean.
+//
+// Kills by itself: allocates, maps_memory, prints, leaves_
+#include "harness/judge/executor.h"
+#include "properties/property.h"
+
+namespace ropewalk::properties {
+using namespace harness;
+namespace {
+
+Finding check(Subject& subject, const Case& c) {
+  const Problem problem = make_problem(c, subject.oracle);
+  Subject watched = subject;
+  watched.noted = std::make_shared<Noted>();
+  const Execution execution = execute(watched, problem);
+  subject.noted->add(*watched.noted);
+  Finding f = failure_of(execution);
+  if (f.kind != Finding::Kind::measured) return f;
+  f.bound_unit = "calls";
+  f.compared = 2;
+  if (watched.noted->unclean.empty()) return f;
+  f.kind = Finding::Kind::broken;
+  f.compared = 0;
+  f.reason = watched.noted->unclean;
+  return f;
+}
+
+void shape(Case&, const Offer&) {}
+
+std::vector<Case> fixed_cases(const Offer& offer, Profile) {
+  Case narrow = offer.base;
+  narrow.property = "clean_call";
+  narrow.position_from = 3;
+  Case back = narrow;
+  if (offer.transpose) back.operation = Operation::transpose;
+  for (TensorCase& t : back.tensors) t.in_place = offer.in_place;
+  return {narrow, back};
+}
+
+const Registered clean_call({
+    .name = "clean_call",
+    .order = 5,
+    .claim = "a call allocates, prints and runs nothing beside itself, and leaves nothing behind",
+    .tells_once = true,
+    .shape = shape,
+    .fixed_cases = fixed_cases,
+    .check = check,
+});
+
+}  // namespace
+}  // namespace ropewalk::properties

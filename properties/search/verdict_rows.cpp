@@ -1,0 +1,103 @@
+#include "properties/search/verdict_rows.h"
+
+#include <fmt/format.h>
+
+#include "harness/cases/names.h"
+#include "harness/process/exceptions.h"
+#include "harness/process/script_host.h"
+#include "properties/search/verify.h"
+
+namespace ropewalk::properties {
+using namespace harness;
+using namespace report;
+
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string words_for(const KernelFacts& facts) {
+  const std::string interpreter = script_interpreter();
+  std::string words;
+  if (is_script(facts.plugin) && interpreter != "python3")
+    words += "--python " + quoted(interpreter) + " ";
+  if (facts.tolerated != 0) words += "--tolerate " + tolerance_words(facts.tolerated) + " ";
+  return words;
+}
+
+VerdictRow row_for(const KernelFacts& facts) {
+  VerdictRow row;
+  row.kernel = facts.name;
+  row.summary = facts.summary;
+  row.plugin = facts.plugin;
+  row.angle_contract = word_of(contract_words, facts.angle_contract);
+  row.judged_on = judged_on(facts);
+  return row;
+}
+
+void fill_verdict(VerdictRow& row, const PropertyRun& run, const KernelFacts& facts,
+                  const std::string& again) {
+  const Finding& f = run.worst;
+  row.planned = run.planned;
+  row.executed = run.executed;
+  row.compared_cases = run.compared;
+  row.compared = run.values;
+  row.margin = f.margin;
+  row.bound = f.bound;
+  row.bound_unit = f.bound_unit;
+  row.where = f.where;
+  if (run.failing) {
+    row.verdict = verdict_of(f);
+    row.reason = f.reason;
+    row.cause = run.cause;
+    row.diagnosis = f.diagnosis;
+    row.shrunk_case = to_text(*run.failing);
+    row.replay = replay_line(row.shrunk_case, facts);
+    row.worst_margin = run.worst_margin;
+    if (run.worst_case) row.worst_replay = replay_line(to_text(*run.worst_case), facts);
+    if (run.only_after_others) {
+      row.reason +=
+          " (only in a process that has run other cases before: a replay line would pass)";
+      row.replay = again;
+    }
+  } else if (run.executed == 0) {
+    row.verdict = f.kind == Finding::Kind::skipped ? Verdict::skipped : Verdict::unsupported;
+    row.reason = f.reason.empty() ? "every case was refused" : f.reason;
+  } else if (run.values == 0 || run.compared < run.executed) {
+    row.verdict = Verdict::vacuous;
+    row.reason =
+        fmt::format("{} of {} cases compared nothing", run.executed - run.compared, run.executed);
+  } else if (run.gave_up || run.executed < run.planned) {
+    const bool skipped = !run.skipped.empty();
+    row.verdict = skipped ? Verdict::skipped : Verdict::unsupported;
+    row.reason = fmt::format("only {} of {} cases {}", run.executed, run.planned,
+                             skipped ? "ran: " + run.skipped : "were accepted");
+  } else {
+    row.verdict = Verdict::pass;
+  }
+}
+
+std::string replay_line(const std::string& case_text, const KernelFacts& facts) {
+  return "ropewalk replay " + words_for(facts) + "'" + case_text + "'";
+}
+
+Verdict verdict_of(const Finding& f) {
+  switch (f.kind) {
+    case Finding::Kind::crash:
+      return Verdict::crash;
+    case Finding::Kind::hang:
+      return Verdict::hang;
+    case Finding::Kind::unsupported:
+      return Verdict::unsupported;
+    case Finding::Kind::skipped:
+      return Verdict::skipped;
+    case Finding::Kind::broken:
+      return Verdict::fail;
+    case Finding::Kind::measured:
+      return f.compared == 0 ? Verdict::vacuous : f.holds() ? Verdict::pass : Verdict::fail;
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace ropewalk::properties

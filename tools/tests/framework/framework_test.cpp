@@ -1,0 +1,145 @@
+// Frameworks: what the contract forbids and a kernel declares is counted, marked and timed. What it
+// does not declare fails clean_call alone. framework_plugin.cpp has the kernels, among them some
+// that hide behind an exception.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "tools/tests/shell.h"
+#include "tools/tests/timings.h"
+
+namespace {
+
+const std::string plugin = std::string(" --plugin ") + ROPEWALK_FRAMEWORK_PLUGIN;
+const std::string declares_nothing = "TEST_DECLARES=0 ";
+
+Result verify(const std::string& words, const std::string& environment = "") {
+  return ropewalk(
+      "verify --profile smoke --cases 3 --property clean_call --property agreement "
+      "--property norm " +
+          words + plugin,
+      environment);
+}
+
+struct Exception {
+  const char *kernel, *declared, *because, *tolerates;
+};
+const Exception exceptions[] = {
+    {"fw_allocates", "allocates", "apply called the allocator 2 times, first malloc", "allocates"},
+    {"fw_prints", "prints", "apply wrote to stdout: 'a line", "prints"},
+    {"fw_joins", "allocates, uses threads", "apply ran another thread", "allocates,threads"},
+    {"fw_pool", "keeps threads", "prepare left 1 more thread running", "threads"},
+};
+
+TEST(Frameworks, DeclaredAreJudgedOnTheirArithmeticAndMarked) {
+  for (const Exception& e : exceptions) {
+    const Result r = verify(std::string("--kernel ") + e.kernel);
+    EXPECT_EQ(r.code, 0) << r.out << r.err;
+    EXPECT_TRUE(contains(r.out, std::string("(framework: ") + e.declared + ") 3 properties"))
+        << r.out;
+  }
+  const Result counted = verify("--kernel fw_allocates");
+  EXPECT_TRUE(contains(counted.out, "\n      2 calls of the allocator and 0 KiB mapped a call"))
+      << counted.out;
+}
+
+TEST(Frameworks, UndeclaredFailCleanCallAloneAndReplay) {
+  for (const Exception& e : exceptions) {
+    const Result r = verify(std::string("--kernel ") + e.kernel, declares_nothing);
+    EXPECT_EQ(r.code, 1) << r.out << r.err;
+    EXPECT_TRUE(contains(r.out, "1 of 3 properties fail: clean_call\n")) << r.out;
+    EXPECT_TRUE(contains(r.out, std::string("because    ") + e.because) ||
+                contains(r.out, e.because))
+        << r.out;
+    const auto at = r.out.find("ropewalk replay '");
+    ASSERT_NE(at, std::string::npos) << r.out;
+    const std::string line = r.out.substr(at + 9, r.out.find('\n', at) - at - 9);
+    const Result again = ropewalk(line, declares_nothing);
+    EXPECT_EQ(again.code, 1) << again.out << again.err;
+    const Result tolerated = ropewalk(
+        "replay --tolerate " + std::string(e.tolerates) + line.substr(6), declares_nothing);
+    EXPECT_EQ(tolerated.code, 0) << tolerated.out << tolerated.err;
+  }
+}
+
+TEST(Frameworks, ToleranceIsSaidInEveryRow) {
+  const Result r = verify("--json --kernel plain --kernel fw_joins --tolerate allocates,threads",
+                          declares_nothing);
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  std::istringstream lines(r.out);
+  for (std::string row; std::getline(lines, row);) {
+    if (!contains(row, R"("row":"verdict")")) continue;
+    const bool own = field(row, "kernel") == "fw_joins";
+    EXPECT_EQ(field(row, "judged_on"),
+              own ? "framework: tolerated: allocates, uses threads, keeps threads" : "native");
+    EXPECT_EQ(contains(field(row, "reason"), "is tolerated what it does not declare"), own) << row;
+  }
+  const Result other = verify("--kernel fw_joins --tolerate prints", declares_nothing);
+  EXPECT_EQ(other.code, 1) << other.out;
+}
+
+TEST(Frameworks, BytesBehindAnInputMayBeReadAndNotUsed) {
+  const Result reads = verify("--kernel fw_reads_past"), uses = verify("--kernel fw_uses_past");
+  EXPECT_EQ(reads.code, 0) << reads.out << reads.err;
+  EXPECT_TRUE(contains(reads.out, "(framework: reads 4 bytes past) 3 properties")) << reads.out;
+  EXPECT_EQ(uses.code, 1) << uses.out;
+  EXPECT_TRUE(contains(uses.out, "agreement, norm")) << uses.out;
+}
+
+std::map<std::string, Timing> timed(const std::string& words, const std::string& environment,
+                                    int code) {
+  const auto out = fresh();
+  const Result r = ropewalk("bench --profile smoke --launches 1 --rounds 8 --kernel plain --out " +
+                                out.string() + " " + words + plugin,
+                            environment);
+  EXPECT_EQ(r.code, code) << r.out << r.err;
+  std::map<std::string, Timing> rows;
+  for (const Timing& row : timings_of(out / "results.jsonl")) rows.emplace(row.kernel, row);
+  return rows;
+}
+
+TEST(Frameworks, AreTimedAndTellWhatACallDoes) {
+  const auto rows =
+      timed("--shape q=4,d=64,tokens=16 --kernel fw_pool --kernel fw_allocates", "", 0);
+  for (const char* kernel : {"fw_pool", "fw_allocates"}) {
+    const Timing& row = rows.at(kernel);
+    EXPECT_EQ(row.outcome, "MEASURED") << row.line;
+    EXPECT_TRUE(contains(row.line, R"("judged_on":"framework: )")) << row.line;
+    EXPECT_TRUE(contains(row.line, R"("context_switches":)")) << row.line;
+  }
+  EXPECT_TRUE(contains(rows.at("fw_allocates").line, R"("heap_calls":2.0)"));
+  EXPECT_FALSE(contains(rows.at("plain").line, "context_switches"));
+}
+
+TEST(Frameworks, GetNoSpeedForWhatTheyDoNotDeclare) {
+  const auto rows = timed("--shape q=4,d=64,tokens=16 --kernel fw_allocates", declares_nothing, 1);
+  EXPECT_EQ(rows.at("fw_allocates").outcome, "BROKEN");
+  EXPECT_TRUE(contains(rows.at("fw_allocates").line, "FAIL clean_call"))
+      << rows.at("fw_allocates").line;
+  EXPECT_EQ(rows.at("plain").outcome, "MEASURED");
+}
+
+TEST(Frameworks, HideNothingBehindTheirThreads) {
+  const auto later = timed("--shape q=5,d=64,tokens=1009,in_place=no --kernel fw_later", "", 1);
+  EXPECT_EQ(later.at("fw_later").outcome, "BROKEN");
+  EXPECT_TRUE(contains(later.at("fw_later").line, "changed after apply had returned"))
+      << later.at("fw_later").line;
+  const auto ahead = timed("--shape q=5,d=64,tokens=1009,in_place=no --kernel fw_ahead", "", 1);
+  EXPECT_EQ(ahead.at("fw_ahead").outcome, "BROKEN");
+  EXPECT_TRUE(contains(ahead.at("fw_ahead").line, "works between calls"))
+      << ahead.at("fw_ahead").line;
+}
+
+TEST(Frameworks, BadWordsGetOneLine) {
+  for (const std::string words : {"crash", "allocates,", "threads,reads"}) {
+    const Result r = ropewalk("verify --kernel plain --tolerate " + words);
+    EXPECT_EQ(r.code, 2);
+    EXPECT_EQ(lines_in(r.err), 1) << r.err;
+    EXPECT_TRUE(
+        contains(r.err, "--tolerate: '" + words + "' is none of allocates, threads, prints"))
+        << r.err;
+  }
+}
+
+}  // namespace
