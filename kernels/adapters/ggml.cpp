@@ -162,6 +162,7 @@ KernelInfo ggml_kernel() {
   k.prepare = prepare;
   k.apply = apply;
   k.release = release;
+  k.exceptions = ROPE_ALLOCATES;
   return k;
 }
 const RegisteredKernel any{ggml_kernel()};

@@ -214,6 +214,7 @@ const RegisteredKernel registered{{
     .prepare = prepare,
     .apply = apply,
     .release = release,
+    .exceptions = ROPE_ALLOCATES,
 }};
 
 }  // namespace

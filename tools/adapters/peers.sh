@@ -1,11 +1,12 @@
 #!/bin/sh
-# Judges and times the adapters of build/release and writes docs/peers.md: adapters.sh peers. The last
-# section of the page is written by hand, and stays.
+# Judges and times the adapters of build/release, in the profile PROFILE (default: smoke), and writes
+# docs/peers.md: adapters.sh peers. The last section of the page is written by hand, and stays.
 set -eu
-env=$1 page=$PWD/docs/peers.md
+env=$1 page=$PWD/docs/peers.md profile=${PROFILE:-smoke}
 ours='--no-cuda --no-baselines --kernel plain --kernel plain_f32_angle --kernel phase --kernel avx*'
 hand=$(sed -n '/^## Checked by hand/,$p' "$page" 2>/dev/null) || hand=
 cd build/release/adapters
+plugins=$(echo *.so)
 set -f  # the shell leaves the globs of kernels alone
 
 row() { printf '| %s | %s |\n' "$1" "$2"; }
@@ -30,7 +31,6 @@ angles() {  # a table of each kernel of the plugin that makes its own angles
     done
 }
 
-plugins=$(ls | grep '\.so$')
 {
   printf '# Peers\n\nLibraries of other projects, behind the [adapters](../kernels/adapters). The command\n'
   printf '`tools/adapters/adapters.sh peers` wrote all but the last section on %s.\n\n' "$(date +%F)"
@@ -41,17 +41,17 @@ plugins=$(ls | grep '\.so$')
     row "$library" "$("$env/bin/python" -m pip show "$library" 2>/dev/null | sed -n 's/^Version: //p')"
   done
   row machine "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), $(nproc) processors, $(uname -sr)"
-  printf '\n## Verdicts\n\nReplay lines are for the folder `build/release/adapters`.\n'
+  printf '\n## Verdicts\n\nProfile %s. Replay lines are for the folder `build/release/adapters`.\n' "$profile"
   for plugin in $plugins; do
-    ../ropewalk verify --no-cuda --plugin "./$plugin" --kernel "${plugin%.so}*" 2>&1 |
+    ../ropewalk verify --profile "$profile" --no-cuda --plugin "./$plugin" --kernel "${plugin%.so}*" 2>&1 |
       grep -v '^ *not offered' | code
   done
   printf '\n## Angles\n\nThe largest error of a pair, in parts of its length, 64 pairs of base 10,000 in f32. 2 is the\n'
   printf 'opposite direction. A library that is not here takes the table that it is given.\n'
   for plugin in $plugins; do angles "./$plugin" "${plugin%.so}*"; done
-  printf '\n## Speed\n\nOne run, one thread.\n'
+  printf '\n## Speed\n\nOne run of profile %s, one thread.\n' "$profile"
   shape=q=32,k=8,d=128,in_place=no
-  ../ropewalk bench $ours $(for p in $plugins; do printf ' --plugin ./%s --kernel %s*' "$p" "${p%.so}"; done) \
+  ../ropewalk bench --profile "$profile" $ours $(for p in $plugins; do printf ' --plugin ./%s --kernel %s*' "$p" "${p%.so}"; done) \
     $(for words in tokens=1,position_dtype=i64 tokens=64,position_dtype=i64 tokens=64,dtype=f16; do
       printf ' --shape %s,%s' $shape $words; done) 2>/dev/null | code
   printf '\n%s\n' "${hand:-## Checked by hand}"
