@@ -6,7 +6,7 @@
 // properties, as a path may allocate that only one of them takes. So this row ends its cell, and
 // tells of the first call that was not clean.
 //
-// Kills by itself: allocates, maps_memory, prints, leaves_
+// Kills by itself: allocates_table, maps_memory, prints, leaves_thread, leaves_child, joins_thread
 #include "harness/judge/executor.h"
 #include "properties/property.h"
 
