@@ -72,10 +72,6 @@ double reach(const Interval& interval) {
   return std::max(interval.high - 1, 1 - interval.low);
 }
 
-bool is_clear_of(const Interval& interval, double floor) {
-  return interval.rounds > 0 && (interval.high < 1 - floor || interval.low > 1 + floor);
-}
-
 Outcome outcome_of(const Interval& interval, double floor) {
   if (interval.rounds == 0) return Outcome::unresolved;
   if (interval.high < 1 - floor) return Outcome::faster;
@@ -169,8 +165,7 @@ const Claim* ceiling_of(const ClaimGroup& group) {
 }
 
 void hold_to_ceiling(Claim& claim, const Claim& ceiling, double error) {
-  const Paired paired = pair_up(ceiling, claim);
-  claim.of_ceiling = widened(sign_interval(paired.logs, error), paired.launch_ratios);
+  claim.of_ceiling = interval_between(ceiling, claim, error);
   if (claim.of_ceiling.rounds > 0) claim.ceiling_share = ceiling.ns_per_token / claim.ns_per_token;
   if (claim.of_ceiling.rounds > 0 && claim.of_ceiling.low > 1 + roof_allowance)
     without_speed(claim, Outcome::implausible, "faster than memory allows: it beats the ceiling");
@@ -206,8 +201,7 @@ void compare(ClaimGroup& group, double twin_error) {
     claim.interval = widened(claim.pooled, paired.launch_ratios);
     if (claim.role == Role::null_twin) {
       group.noise_floor = std::max(group.noise_floor, reach(claim.interval));
-      group.valid = !is_clear_of(
-          widened(sign_interval(paired.logs, twin_error), paired.launch_ratios), least_floor);
+      group.valid = !is_clear_of(interval_between(claim, *baseline, twin_error), least_floor);
     }
     claim.launch_ratios = std::move(paired.launch_ratios);
   }
@@ -244,6 +238,15 @@ std::vector<ClaimGroup> groups_of(const std::vector<TimingRow>& rows) {
 }
 
 }  // namespace
+
+Interval interval_between(const Claim& a, const Claim& b, double error) {
+  const Paired paired = pair_up(a, b);
+  return widened(sign_interval(paired.logs, error), paired.launch_ratios);
+}
+
+bool is_clear_of(const Interval& interval, double floor) {
+  return interval.rounds > 0 && (interval.high < 1 - floor || interval.low > 1 + floor);
+}
 
 double median_of(std::vector<double> values) {
   if (values.empty()) return 0;

@@ -36,6 +36,14 @@ struct Interval {
 /// of ratios and returns ratios. `error` in (0, 1) is 1 - the requested coverage.
 Interval sign_interval(std::vector<double> log_ratios, double error);
 
+/// An interval for the time of `a` over that of `b`, two contestants of one group, round by round;
+/// widened to hold each launch's median.
+struct Claim;
+Interval interval_between(const Claim& a, const Claim& b, double error);
+
+/// Whether the whole interval is farther from 1 than the floor.
+bool is_clear_of(const Interval& interval, double floor);
+
 /// The smallest number of rounds that gives a finite interval.
 std::int64_t least_rounds(double error);
 

@@ -1,4 +1,5 @@
 #include "reports/numbers/summary.h"
+#include "reports/numbers/answers.h"
 #include "reports/numbers/boards.h"
 #include "reports/numbers/devices.h"
 
@@ -261,6 +262,7 @@ Summary summarize(const Results& results) {
   summary.timings = gated_timings(results);
   summary.claims = claims_of(summary.timings);
   summary.boards = make_boards(summary.timings, summary.claims);
+  summary.answers = answers_of(summary, results);
   summary.devices = devices_of(results);
   summarize_kernels(results, summary);
   summarize_properties(results, summary);

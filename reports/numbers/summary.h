@@ -83,6 +83,20 @@ struct Contest {
   const ClaimGroup* group = nullptr;  ///< gives baseline and noise floor; NULL if nothing ran
 };
 
+/// Which kernel to use for one contest.
+struct KernelAnswer {
+  const Contest* contest = nullptr;
+  const BoardEntry* winner = nullptr;    ///< NULL: nothing is resolved
+  std::vector<const BoardEntry*> alike;  ///< kernels that the rounds do not tell from the winner
+  std::string why;                       ///< why nothing is resolved
+  std::string angles;                    ///< "tables given", "own angles" or "GPU"
+  std::string clause;  ///< what must be said with the winner: its exceptions, f32 angles, a bound
+  /// The first kernel that needs no clause; NULL: none.
+  const BoardEntry* whole = nullptr;
+  double error = 0;  ///< the winner's largest in `position_sweep`, in `error_unit`
+  std::string error_unit;
+};
+
 struct Board {
   std::string name;
   std::vector<Contest> contests;
@@ -112,6 +126,7 @@ struct Summary {
   std::vector<TimingRow> timings;  ///< the run's rows; BROKEN if the verdicts allow no speed
   Claims claims;                   ///< the claims of `timings`
   std::vector<Board> boards;
+  std::vector<KernelAnswer> answers;   ///< of the contests, in the order of the boards
   std::vector<DeviceSummary> devices;  ///< in the order of the rows, timings first
   Summary() = default;
   Summary(Summary&&) = default;  // a copy would point into the original

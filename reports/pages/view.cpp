@@ -8,6 +8,8 @@
 #include <stdexcept>
 
 #include "base/text.h"
+#include "reports/numbers/answers.h"
+#include "reports/numbers/board_name.h"
 #include "reports/pages/matrix_view.h"
 #include "reports/pages/speed_view.h"
 #include "reports/record/found_plugins.h"
@@ -204,6 +206,26 @@ View not_run(const Summary& summary) {
   return out;
 }
 
+View answers(const Summary& summary) {
+  View out{View::type::list};
+  for (const KernelAnswer& answer : summary.answers) {
+    const TimingRow& of = *answer.contest->of;
+    View item;
+    item.set(
+        "answer_workload",
+        clean_line(of.workload + (of.threads > 1 ? fmt::format(", {} threads", of.threads) : "")));
+    item.set("answer_angles", answer.angles);
+    item.set("answer_board", clean_line(BoardName(of.board).without_angles()));
+    item.set("answer_kernel", answer.winner == nullptr
+                                  ? "nothing resolved"
+                                  : clean_line(ranked_name(*answer.winner->row)));
+    item.set("answer_text", clean_line(answer_text(answer)));
+    item.set("answer_class", answer.winner == nullptr ? "none" : "good");
+    out << std::move(item);
+  }
+  return out;
+}
+
 View environment(const Results& results) {
   View out{View::type::list};
   for (const auto& item : results.run.environment)
@@ -232,6 +254,10 @@ View make_view(const Results& results, const Summary& summary) {
   view.set("tone", mark.css_class);
   view.set("tone_symbol", mark.symbol);
   view.set("headline", summary.headline);
+  const std::string answer = answer_sentence(summary.answers);
+  view.set("has_answer", flag(!answer.empty()));
+  view.set("answer", clean_line(answer));
+  view.set("answers", answers(summary));
   view.set("version", clean_line(results.run.version));
   view.set("command", clean_line(results.run.command));
   view.set("facts", facts(results, summary));

@@ -1,4 +1,7 @@
 // Times only kernels that the same process has verified, and checks them again afterwards.
+#include <fmt/format.h>
+
+#include "reports/numbers/answers.h"
 #include "tools/command/journal.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
@@ -21,14 +24,36 @@ int bench_and_print(const BenchOptions& options,
   return launches.run(on_verdict, on_row);
 }
 
+namespace {
+
+// A line for each workload and board, then all in a sentence.
+void print_answers(const Results& results) {
+  const Summary summary = summarize(results);
+  for (const KernelAnswer& answer : summary.answers)
+    fmt::print("{} ({}): {}\n", answer.contest->of->workload, answer.angles, answer_text(answer));
+  if (const std::string all = answer_sentence(summary.answers); !all.empty())
+    fmt::print("{}\n", all);
+}
+
+}  // namespace
+
 int run(const BenchOptions& options) {
   if (!options.out.empty()) go_on_unread();
   print_what_is_not_timed(options, options.quiet);
   Recorder recorder(options, options.out);
+  Results results;
   const int code = bench_and_print(
-      options, [&](const VerdictRow& row) { recorder.write(row); },
-      [&](const TimingRow& row) { recorder.write(row); });
+      options,
+      [&](const VerdictRow& row) {
+        recorder.write(row);
+        results.verdicts.push_back(row);
+      },
+      [&](const TimingRow& row) {
+        recorder.write(row);
+        results.timings.push_back(row);
+      });
   recorder.finish(code);
+  if (!options.json && !options.quiet) print_answers(results);
   Journal::forget(options);
   return code;
 }

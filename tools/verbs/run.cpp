@@ -12,6 +12,7 @@
 #include "properties/observe/decay_curve.h"
 #include "properties/observe/position_curve.h"
 #include "properties/search/verify.h"
+#include "reports/numbers/answers.h"
 #include "reports/pages/render.h"
 #include "reports/pages/write_report.h"
 #include "tools/command/journal.h"
@@ -80,10 +81,12 @@ int run(const RunOptions& options) {
                   [&](const KernelFacts& k) { return matches(options.verify.kernels, k.name); });
   const int code = any_to_verify ? combine(verified, benched) : benched;
   recorder.finish(code);
-  write_report(read_results(recorder.file()), folder);
+  const Results results = read_results(recorder.file());
+  write_report(results, folder);
   Journal::forget(options.bench);
   fmt::print("\nreport: {}\n", (folder / "report.html").string());
   print_where_to_start(rows);
+  if (code == 0) fmt::print("{}\n", answer_sentence(summarize(results).answers));
   return code;
 }
 

@@ -1,0 +1,173 @@
+#include "reports/numbers/answers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "reports/numbers/board_name.h"
+
+namespace ropewalk::report {
+namespace {
+
+bool is_candidate(const BoardEntry& entry) {
+  return entry.has_speed && !entry.row->is_reference() && !entry.row->is_twin();
+}
+
+// What must be said with a recommendation; empty: nothing.
+std::string clause_of(const BoardEntry& entry, const BoardName& board, const Results& results) {
+  std::string clause;
+  const auto add = [&](const std::string& words) {
+    if (words.empty() || clause.find(words) != std::string::npos) return;
+    clause += (clause.empty() ? "" : "; ") + words;
+  };
+  if (entry.row->judged_on.starts_with(framework)) add(entry.row->judged_on);
+  for (const VerdictRow& row : results.verdicts) {
+    if (row.kernel != entry.row->kernel || is_on_everything(row)) continue;
+    if (row.angle_contract == "f32_angle") add("angles rounded to f32");
+    if (row.dtype == board.dtype()) add(row.declared);
+  }
+  return clause;
+}
+
+void take_error(KernelAnswer& answer, const BoardName& board, const Results& results) {
+  for (const VerdictRow& row : results.verdicts) {
+    const bool is_its_own = row.kernel == answer.winner->row->kernel &&
+                            row.pairing == board.pairing() && row.dtype == board.dtype();
+    if (!is_its_own || row.property != "position_sweep" || row.verdict != Verdict::pass) continue;
+    answer.error = row.margin * row.bound;
+    answer.error_unit = row.bound_unit;
+  }
+}
+
+// The kernels by speed. The winner is the first, if its rounds tell it from at least one other.
+KernelAnswer answer_of(const Contest& contest, const BoardName& board, const Results& results) {
+  KernelAnswer answer;
+  answer.contest = &contest;
+  answer.angles = board.is_of_device()        ? "GPU"
+                  : board.angles() == "table" ? "tables given"
+                                              : "own angles";
+  std::vector<const BoardEntry*> kernels;
+  for (const BoardEntry& entry : contest.entries)
+    if (is_candidate(entry)) kernels.push_back(&entry);
+  if (kernels.empty()) {
+    answer.why = "no kernel has a speed";
+    return answer;
+  }
+  if (contest.group == nullptr || !contest.group->valid) {
+    answer.why = "the speeds are INVALID";
+    return answer;
+  }
+  const BoardEntry& first = *kernels.front();
+  const auto others = std::max<std::ptrdiff_t>(std::ssize(kernels) - 1, 1);
+  for (std::size_t i = 1; i < kernels.size(); ++i) {
+    const Interval times = interval_between(*first.claim, *kernels[i]->claim,
+                                            claim_error / static_cast<double>(others));
+    if (!is_clear_of(times, contest.group->noise_floor)) answer.alike.push_back(kernels[i]);
+  }
+  if (!answer.alike.empty() && answer.alike.size() + 1 == kernels.size()) {
+    answer.why = fmt::format("the rounds do not tell {} kernels apart, noise floor {:.1f} %",
+                             kernels.size(), 100 * contest.group->noise_floor);
+    return answer;
+  }
+  answer.winner = &first;
+  answer.clause = clause_of(first, board, results);
+  take_error(answer, board, results);
+  for (const BoardEntry* kernel : kernels)
+    if (answer.whole == nullptr && clause_of(*kernel, board, results).empty())
+      answer.whole = kernel;
+  return answer;
+}
+
+std::string names_of(const std::vector<const BoardEntry*>& kernels) {
+  std::string names;
+  for (const BoardEntry* kernel : kernels)
+    names += (names.empty() ? "" : ", ") + ranked_name(*kernel->row);
+  return names;
+}
+
+// "avx512", "avx512 (4 of 5 workloads), avx2 (1)", with the clauses of those that have one.
+std::string winners_text(const std::vector<const KernelAnswer*>& answers) {
+  std::map<std::string, std::size_t> wins;
+  std::map<std::string, std::string> also;
+  for (const KernelAnswer* answer : answers) {
+    const std::string name =
+        answer->winner == nullptr ? "nothing resolved" : ranked_name(*answer->winner->row);
+    ++wins[name];
+    if (answer->whole == answer->winner) continue;
+    also[name] = ", " +
+                 (answer->whole == nullptr ? std::string("none") : answer->whole->row->kernel) +
+                 " keeps the whole contract";
+  }
+  std::vector<std::pair<std::size_t, std::string>> order;
+  for (const auto& [name, count] : wins) order.emplace_back(count, name);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto& [count, name] = order[i];
+    text += (i == 0 ? "" : ", ") + name;
+    if (order.size() > 1)
+      text += i == 0 ? fmt::format(" ({} of {} workloads)", count, answers.size())
+                     : fmt::format(" ({})", count);
+    text += also[name];
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<KernelAnswer> answers_of(const Summary& summary, const Results& results) {
+  std::vector<KernelAnswer> out;
+  for (const Board& board : summary.boards)
+    for (const Contest& contest : board.contests)
+      out.push_back(answer_of(contest, BoardName(board.name), results));
+  return out;
+}
+
+std::string answer_text(const KernelAnswer& answer) {
+  if (answer.winner == nullptr) return "nothing resolved: " + answer.why;
+  const BoardEntry& winner = *answer.winner;
+  std::string text = fmt::format("{}, {:.4g} ns/token", ranked_name(*winner.row), winner.ns);
+  if (winner.is_compared() && std::isfinite(winner.claim->interval.high))
+    text += fmt::format(", {:.1f} % less time than {} [{:.1f}, {:.1f}]",
+                        100 * (1 - winner.claim->interval.ratio), answer.contest->group->baseline,
+                        100 * (1 - winner.claim->interval.high),
+                        100 * (1 - winner.claim->interval.low));
+  if (winner.percent_of_ceiling > 0)
+    text += fmt::format(", {:.1f} % of the ceiling", winner.percent_of_ceiling);
+  if (!answer.error_unit.empty())
+    text += fmt::format(", error at most {:.2g} {}", answer.error, answer.error_unit);
+  if (!answer.alike.empty()) text += "; not told from it: " + names_of(answer.alike);
+  if (!answer.clause.empty())
+    text += fmt::format("; {}; the first that keeps the whole contract: {}", answer.clause,
+                        answer.whole == nullptr ? "none" : answer.whole->row->kernel);
+  return text;
+}
+
+std::string answer_sentence(const std::vector<KernelAnswer>& answers) {
+  constexpr const char* phases[][2] = {
+      {"decode", "Decode"}, {"prefill", "Prefill"}, {"working_set", "Working set"}};
+  std::string text;
+  for (const auto& [phase, shown] : phases) {
+    std::vector<std::pair<std::string, std::vector<const KernelAnswer*>>> groups;
+    for (const char* angles : {"tables given", "own angles", "GPU"}) {
+      std::vector<const KernelAnswer*> group;
+      for (const KernelAnswer& answer : answers)
+        if (answer.contest->of->phase == phase && answer.contest->of->threads == 1 &&
+            answer.angles == angles)
+          group.push_back(&answer);
+      if (!group.empty()) groups.emplace_back(angles, std::move(group));
+    }
+    if (groups.empty()) continue;
+    text += fmt::format("{}{}: ", text.empty() ? "" : " ", shown);
+    for (std::size_t i = 0; i < groups.size(); ++i)
+      text += fmt::format("{}{}: {}", i == 0 ? "" : "; ", groups[i].first,
+                          winners_text(groups[i].second));
+    text += ".";
+  }
+  return text;
+}
+
+}  // namespace ropewalk::report

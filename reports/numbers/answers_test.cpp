@@ -1,0 +1,122 @@
+// Which kernel to use: the winner of a contest, what must be said with it, and when there is none.
+#include "reports/numbers/answers.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "reports/testing/sample_results.h"
+
+namespace ropewalk::report {
+namespace {
+
+struct TimedKernel {
+  std::string kernel;
+  double ns;
+  std::string judged_on = "native";
+  std::string contract = "table";
+};
+
+// A run in which the first kernel is the baseline. Each round is off by up to `jitter`, each
+// contestant's in a way of its own.
+Results run_of(const std::vector<TimedKernel>& kernels, double jitter = 0.001) {
+  Results results;
+  results.run = sample_results().run;
+  results.complete = true;
+  const auto add = [&](const TimedKernel& timed, Role role, std::size_t phase) {
+    for (std::int64_t launch = 0; launch < 3; ++launch) {
+      TimingRow row = sample_timing();
+      row.kernel = timed.kernel + (role == Role::null_twin ? std::string(twin_suffix) : "");
+      row.role = role;
+      row.launch = launch;
+      row.judged_on = timed.judged_on;
+      row.ns_per_token.clear();
+      for (std::size_t i = 0; i < 40; ++i)
+        row.ns_per_token.push_back(timed.ns *
+                                   (1 + jitter * std::sin(static_cast<double>(7 * i + 3 * phase))));
+      row.iterations.assign(40, 1000);
+      row.ns_per_token_median = median_of(row.ns_per_token);
+      results.timings.push_back(row);
+    }
+  };
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    add(kernels[i], i == 0 ? Role::baseline : Role::kernel, i);
+    if (i == 0) add(kernels[i], Role::null_twin, 11);
+    VerdictRow verdict = sample_verdict();
+    verdict.kernel = kernels[i].kernel;
+    verdict.judged_on = kernels[i].judged_on;
+    verdict.angle_contract = kernels[i].contract;
+    results.verdicts.push_back(verdict);
+  }
+  return results;
+}
+
+const KernelAnswer& only(const Summary& summary) {
+  EXPECT_EQ(summary.answers.size(), 1u);
+  return summary.answers.front();
+}
+
+TEST(Answers, TheFastestThatIsToldFromAnotherWins) {
+  const Results results = run_of({{"plain", 100}, {"fast", 60}, {"slow", 200}});
+  const Summary summary = summarize(results);
+  const KernelAnswer& answer = only(summary);
+  ASSERT_NE(answer.winner, nullptr) << answer.why;
+  EXPECT_EQ(answer.winner->row->kernel, "fast");
+  EXPECT_EQ(answer.whole, answer.winner);
+  EXPECT_TRUE(answer.alike.empty());
+  EXPECT_TRUE(
+      answer_text(answer).starts_with("fast, 59.99 ns/token, 40.0 % less time than plain ["))
+      << answer_text(answer);
+  EXPECT_NE(answer_text(answer).find("% less time than plain ["), std::string::npos);
+  const std::string all = answer_sentence(summary.answers);
+  EXPECT_NE(all.find("tables given: fast."), std::string::npos) << all;
+}
+
+TEST(Answers, OneThatIsNotToldFromItStandsBeside) {
+  const Results results = run_of({{"plain", 100}, {"fast", 60}, {"alike", 60.1}}, 0.01);
+  const Summary summary = summarize(results);
+  const KernelAnswer& answer = only(summary);
+  ASSERT_NE(answer.winner, nullptr) << answer.why;
+  ASSERT_EQ(answer.alike.size(), 1u);
+  EXPECT_NE(answer_text(answer).find("; not told from it: "), std::string::npos);
+}
+
+TEST(Answers, NothingIsResolvedIfAllAreAlike) {
+  const Results results = run_of({{"plain", 100}, {"other", 99.9}}, 0.05);
+  const Summary summary = summarize(results);
+  EXPECT_EQ(only(summary).winner, nullptr);
+  EXPECT_TRUE(answer_text(only(summary))
+                  .starts_with("nothing resolved: the rounds do not tell 2 kernels apart"))
+      << answer_text(only(summary));
+  EXPECT_NE(answer_sentence(summary.answers).find("tables given: nothing resolved."),
+            std::string::npos);
+}
+
+// The word stands with the winner, and beside it the best that needs none.
+TEST(Answers, AFrameworkDoesNotWinWithoutTheWord) {
+  const Results results =
+      run_of({{"plain", 100}, {"pooled", 50, "framework: keeps threads"}, {"fast", 60}});
+  const Summary summary = summarize(results);
+  const KernelAnswer& answer = only(summary);
+  ASSERT_NE(answer.winner, nullptr);
+  ASSERT_NE(answer.whole, nullptr);
+  EXPECT_EQ(answer.whole->row->kernel, "fast");
+  EXPECT_TRUE(answer_text(answer).starts_with("pooled (framework), ")) << answer_text(answer);
+  EXPECT_NE(answer_text(answer).find("framework: keeps threads; the first that keeps the whole "
+                                     "contract: fast"),
+            std::string::npos);
+  EXPECT_NE(
+      answer_sentence(summary.answers).find("pooled (framework), fast keeps the whole contract."),
+      std::string::npos);
+}
+
+TEST(Answers, RoundedAnglesAreSaid) {
+  const Results results =
+      run_of({{"plain", 100}, {"rounds", 50, "native", "f32_angle"}, {"fast", 60}});
+  const Summary summary = summarize(results);
+  EXPECT_EQ(only(summary).clause, "angles rounded to f32");
+  EXPECT_EQ(only(summary).whole->row->kernel, "fast");
+}
+
+}  // namespace
+}  // namespace ropewalk::report
