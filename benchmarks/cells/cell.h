@@ -68,9 +68,9 @@ class Cell {
   /// operands or positions, or past the end of its workspace or an output. Returns true if there is
   /// no refusal.
   virtual bool keeps_arguments() { return true; }
-  /// Makes a call, and looks at its outputs at once and 2 ms later. Refuses as BROKEN if they
-  /// changed. Returns true if there is no refusal. Of the host alone.
-  virtual bool completes_calls() { return true; }
+  /// Makes the calls of an epoch, and looks at the outputs at once and 2 ms later. Refuses as
+  /// BROKEN if they changed. Returns true if there is no refusal. Of the host alone.
+  virtual bool completes_calls(const Epoch&) { return true; }
   /// A call after 2 ms in which nothing was called. Its inputs and positions are given before or
   /// after that time. Empty: there is a refusal, or the cell has none such.
   struct Gap {

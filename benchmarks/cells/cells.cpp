@@ -126,11 +126,11 @@ class KernelCell final : public HostCell {
 
   const rope_kernel* kernel() const override { return &kernel_; }
 
-  bool completes_calls() override {
-    if (!ready() || !run({})) return false;
-    const std::vector<std::byte> at_once = lazy_.here().outputs();
+  bool completes_calls(const Epoch& epoch) override {
+    if (!run(epoch)) return false;
+    const std::size_t at_once = lazy_.here().outputs_fingerprint();
     std::this_thread::sleep_for(gap);
-    if (lazy_.here().outputs() != at_once)
+    if (lazy_.here().outputs_fingerprint() != at_once)
       refuse(Outcome::broken, "its output changed after apply had returned, while timed");
     return !refusal;
   }

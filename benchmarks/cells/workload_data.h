@@ -126,8 +126,8 @@ class WorkloadData final : public JudgedRows {
     return output(tensor) + row(tensor, token, head) * element_bytes(workload_);
   }
 
-  /// All bytes that a call may write, and those between them.
-  std::vector<std::byte> outputs() const;
+  /// Of all bytes that a call may write, and those between them.
+  std::size_t outputs_fingerprint() const;
 
   /// The first element of a tensor.
   const std::byte* input(std::size_t tensor) const {

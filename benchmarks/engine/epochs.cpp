@@ -344,8 +344,7 @@ class GroupRounds {
     if (!round.judged || row.is_reference()) return true;
     const auto judged = static_cast<std::uint64_t>(row.reverified++);
     return holds(e, judged, oracle) && ends_early(e, round.fresh) && holds(e, judged, oracle) &&
-           (!e.has_own_threads ||
-            together(e, [](Cell& cell, int) { cell.completes_calls(); }).has_value());
+           rests_after_calls(e, crew_, watch_, next_random(random_));
   }
 
   /// Another epoch, untimed, of any number of calls, as a kernel cannot leave out all but the last.

@@ -6,7 +6,11 @@
 
 namespace ropewalk::bench {
 
-/// Of a kernel that keeps threads: whether a call takes as long after a pause if its inputs are
+/// Of a kernel with threads, its own or its plugin's: whether the outputs of an epoch stay as its
+/// last call left them. Otherwise it has a refusal. True for other kernels.
+bool rests_after_calls(Entrant& e, Crew& crew, ProcessWatch& watch, std::uint64_t random);
+
+/// Of such a kernel: whether a call takes as long after a pause if its inputs are
 /// there before it as if they come after it. Otherwise its threads work between calls, and it has a
 /// refusal. Notes in its row what the threads used meanwhile. True for other kernels.
 bool rests_between_calls(Entrant& e, Entrant& baseline, Crew& crew, ProcessWatch& watch);

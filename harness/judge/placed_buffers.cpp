@@ -96,7 +96,8 @@ std::vector<Placed> place_buffers(const Problem& problem, const Call& call,
     p.offset = next;
     if (call.lead) p.lead = call.lead(places.size());
     const std::size_t room = places.size() < call.room.size() ? call.room[places.size()] : 0;
-    p.past = b.writable && !b.holds_input ? 0 : facts.reads_past;
+    const bool is_output = b.writable && !b.holds_input && b.kept.empty();
+    p.past = is_output ? 0 : facts.reads_past;
     p.pages_bytes = whole_pages(p.lead + std::max(b.content.size(), room) + p.past);
     const std::uint64_t alignment = align_64 ? 64 : static_cast<std::uint64_t>(b.element_bytes());
     const bool begins = places.size() < 64 && (call.begins >> places.size() & 1) != 0;

@@ -150,6 +150,13 @@ void note_left(int loader) {
   add_tasks(tasks_since(loader));
 }
 
+bool has_own_tasks(const rope_kernel* kernel) {
+  const int loader = loader_of(kernel);
+  return loader != 0 && std::any_of(notes.tasks.begin(), notes.tasks.end(), [&](const Task& task) {
+           return task.loader == loader && cpu_time_ns(task) >= 0;
+         });
+}
+
 std::int64_t own_threads_ns(const rope_kernel* kernel) {
   const int loader = loader_of(kernel);
   std::int64_t sum = 0;

@@ -50,6 +50,9 @@ void note_loaded(const std::vector<LoadedKernel>& kernels, std::size_t first, in
 /// Notes what an entry of a kernel of that loading left running.
 void note_left(int loader);
 
+/// Whether the kernel's plugin began threads or processes that are still there.
+bool has_own_tasks(const rope_kernel* kernel);
+
 /// The CPU time in ns that the threads and processes which this kernel's plugin began have used.
 std::int64_t own_threads_ns(const rope_kernel* kernel);
 
