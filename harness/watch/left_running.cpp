@@ -11,6 +11,7 @@
 #include <ctime>
 #include <fstream>
 #include <memory>
+#include <set>
 
 #include "harness/process/time_limits.h"
 
@@ -18,7 +19,7 @@ namespace ropewalk::harness {
 namespace {
 
 Loaded notes;
-std::vector<pid_t> before;  // processes and threads that ran then
+std::set<pid_t> before;  // processes and threads that ran then
 
 // The ids of the threads of a process.
 std::vector<pid_t> threads_of(const std::string& process) {
@@ -41,15 +42,11 @@ void add_descendants(const std::string& process, std::vector<pid_t>& out) {
   }
 }
 
-bool contains(const std::vector<pid_t>& list, pid_t id) {
-  return std::find(list.begin(), list.end(), id) != list.end();
-}
-
 std::vector<Task> tasks_since(int loader) {
   std::vector<Task> out;
   const auto add = [&](const std::vector<pid_t>& ids, bool is_process) {
     for (const pid_t id : ids) {
-      if (contains(before, id)) continue;
+      if (before.contains(id)) continue;
       Task task{id, is_process, loader, 0};
       task.ran_ns = cpu_time_ns(task);
       if (task.ran_ns >= 0) out.push_back(task);
@@ -62,7 +59,7 @@ std::vector<Task> tasks_since(int loader) {
 
 void add_tasks(const std::vector<Task>& tasks) {
   for (const Task& task : tasks) {
-    before.push_back(task.id);
+    before.insert(task.id);
     notes.tasks.push_back(task);
   }
 }
@@ -106,7 +103,8 @@ std::vector<pid_t> descendants() {
 
 void note_before_loading() {
   notes = {};
-  before = threads_of("self");
+  const std::vector<pid_t> own = threads_of("self");
+  before = {own.begin(), own.end()};
   if (before.empty())
     notes.unwatched = "not watched here: threads, as there is no /proc";
   else if (before.size() > 1)
@@ -144,7 +142,7 @@ void note_loaded(const std::vector<LoadedKernel>& kernels, std::size_t first, in
 void note_left(int loader) {
   std::erase_if(notes.tasks, [](const Task& task) {
     if (cpu_time_ns(task) >= 0) return false;
-    std::erase(before, task.id);
+    before.erase(task.id);
     return true;
   });
   add_tasks(tasks_since(loader));

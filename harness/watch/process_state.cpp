@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -140,7 +141,18 @@ bool ProcessState::has_lost_wire() const {
   return now[3].inode != files_[3].inode || now[4].inode != files_[4].inode;
 }
 
+// Nothing allows a child process, and each call may leave one more.
+void ProcessState::end_new_children() const {
+  if (!has_children()) return;
+  for (const pid_t child : descendants()) {
+    if (std::find(children_.begin(), children_.end(), child) != children_.end()) continue;
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, __WALL);
+  }
+}
+
 void ProcessState::accept() {
+  end_new_children();
   const auto threads_before = threads_;
   note_left(loader_);
   note();

@@ -42,7 +42,8 @@ class ProcessState {
   /// True if descriptors 3 or 4, by which the worker speaks, are not the files that they were.
   bool has_lost_wire() const;
 
-  /// Takes the process as it is now for unchanged. What it runs is the kernel's from now on.
+  /// Takes the process as it is now for unchanged, and ends new child processes. The threads that
+  /// it runs are the kernel's from now on.
   void accept();
 
   /// Names the kernel of what follows; NULL: none.
@@ -87,6 +88,7 @@ class ProcessState {
   };
 
   void note();
+  void end_new_children() const;
   std::int64_t threads() const;
   std::int64_t tasks_alive() const;
   std::vector<std::int64_t> times_of_tasks() const;

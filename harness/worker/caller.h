@@ -244,12 +244,9 @@ class Caller {
     const rope_operands given_operands = o;
     set_phase(control_, protocol::Phase::apply);
     memory_.begin_apply(o, makes_graph(call));
-    std::optional<WritableMemory> outputs = memory_.writable(call);
     std::size_t seen = 0;
-    if (looks_later(kernel, *outputs))
-      watch_.at_return([&] { seen = outputs->fingerprint(); });
-    else
-      outputs.reset();
+    const std::optional<WritableMemory> outputs = looked_at(kernel, call);
+    if (outputs) watch_.at_return([&] { seen = outputs->fingerprint(); });
     const std::int32_t answer = watch_.enter(Entry::apply, kernel.apply, &p, &o, live_->state);
     if (!same_bytes(p, given_problem) || !same_bytes(o, given_operands))
       throw StepFailed{protocol::Status::failed, "apply wrote into rope_problem or rope_operands"};
@@ -263,13 +260,15 @@ class Caller {
 
   // Threads of the kernel may not finish its outputs later. The first calls and some of the others
   // are looked at, as each look takes 2 ms.
-  bool looks_later(const rope_kernel& kernel, const WritableMemory& outputs) {
+  std::optional<WritableMemory> looked_at(const rope_kernel& kernel,
+                                          const protocol::CallDescriptor& call) {
     constexpr std::uint32_t threads = ROPE_USES_THREADS | ROPE_KEEPS_THREADS;
     constexpr int always = 32, one_in = 16;
     constexpr std::size_t most_bytes = std::size_t{64} << 20;  // rows far apart span more
-    if ((kernel.exceptions & threads) == 0 || outputs.bytes() > most_bytes) return false;
-    const int call = held_++;
-    return call < always || call % one_in == 0;
+    if ((kernel.exceptions & threads) == 0) return {};
+    if (held_++ >= always && held_ % one_in != 0) return {};
+    WritableMemory outputs = memory_.writable(call);
+    return outputs.bytes() > most_bytes ? std::nullopt : std::optional(std::move(outputs));
   }
   static void hold_outputs(const WritableMemory& outputs, std::size_t at_return) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
