@@ -169,8 +169,7 @@ const Claim* ceiling_of(const ClaimGroup& group) {
 }
 
 void hold_to_ceiling(Claim& claim, const Claim& ceiling, double error) {
-  const Paired paired = pair_up(ceiling, claim);
-  claim.of_ceiling = widened(sign_interval(paired.logs, error), paired.launch_ratios);
+  claim.of_ceiling = paired_interval(ceiling, claim, error);
   if (claim.of_ceiling.rounds > 0) claim.ceiling_share = ceiling.ns_per_token / claim.ns_per_token;
   if (claim.of_ceiling.rounds > 0 && claim.of_ceiling.low > 1 + roof_allowance)
     without_speed(claim, Outcome::implausible, "faster than memory allows: it beats the ceiling");
@@ -283,6 +282,11 @@ Interval sign_interval(std::vector<double> logs, double error) {
   out.high = std::exp(logs[logs.size() - k]);
   out.coverage = 1 - 2 * coin_cdf(low - 1, out.rounds);
   return out;
+}
+
+Interval paired_interval(const Claim& a, const Claim& b, double error) {
+  const Paired paired = pair_up(a, b);
+  return widened(sign_interval(paired.logs, error), paired.launch_ratios);
 }
 
 Claims claims_of(const std::vector<TimingRow>& rows) {

@@ -66,6 +66,10 @@ struct Claim {
   std::vector<const TimingRow*> rows;  ///< ordered by launch
 };
 
+/// The ratio of the times of two contestants of one group, a / b, by the rounds in which both were
+/// timed. It is widened to hold the median of each launch. `error` is that of sign_interval().
+Interval paired_interval(const Claim& a, const Claim& b, double error);
+
 /// A group holds like work of one run: the contestants that were timed together in rounds.
 struct ClaimGroup {
   std::string workload, board;
