@@ -17,7 +17,7 @@
 
 #include "harness/process/exceptions.h"
 #include "harness/process/float_state.h"
-#include "harness/process/plugin_file.h"
+#include "harness/process/given_plugin.h"
 #include "harness/process/script_host.h"
 #include "kernels/api/cpu_features.h"
 #include "kernels/api/kernel.h"
@@ -114,7 +114,7 @@ LoadedKernel from_plugin(const rope_kernel* k, const std::string& name, const st
 
 void add_kernels(std::vector<LoadedKernel>& kernels, const rope_kernel* const* list,
                  std::size_t count, const std::string& plugin, std::uint32_t tolerated) {
-  const std::string prefix = plugin_file(plugin).prefix;
+  const std::string prefix = given_plugin(plugin).prefix;
   for (std::size_t i = 0; i < count; ++i) {
     if (const std::string fault = fault_of(list[i]); !fault.empty())
       throw std::runtime_error(fault);
@@ -188,7 +188,7 @@ const rope_kernel_list* run_library(const std::string& path) {
 
 void open_plugin(std::vector<LoadedKernel>& kernels, const std::string& plugin,
                  std::uint32_t tolerated) {
-  const std::string path = path_of(plugin_file(plugin).file);
+  const std::string path = path_of(given_plugin(plugin).file);
   if (access(path.c_str(), R_OK) != 0)
     throw std::runtime_error(std::string("cannot be read: ") + strerror(errno));
   const rope_kernel_list* list = is_script(path) ? run_script(path) : run_library(path);

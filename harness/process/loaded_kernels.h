@@ -30,7 +30,7 @@ std::string name_is_taken(const std::string& kernel, const std::string& plugin);
 std::vector<LoadedKernel> in_tree_kernels();
 
 /// Opens a plugin and adds its kernels. This runs the plugin's constructors, so only a worker may
-/// call it. `plugin` is as given to --plugin (plugin_file.h). Throws std::runtime_error: one line
+/// call it. `plugin` is as given to --plugin (given_plugin.h). Throws std::runtime_error: one line
 /// that names it and says what is wrong with it.
 /// `tolerated`: exceptions (rope_kernel.h) that its kernels may make without declaring them.
 void load_plugin(std::vector<LoadedKernel>& kernels, const std::string& plugin,

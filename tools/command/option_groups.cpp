@@ -10,7 +10,7 @@
 
 #include "benchmarks/workloads/model_shape.h"
 #include "harness/process/exceptions.h"
-#include "harness/process/plugin_file.h"
+#include "harness/process/given_plugin.h"
 #include "harness/process/script_host.h"
 
 namespace ropewalk::tools {
@@ -41,7 +41,7 @@ CLI::Option* add_list(CLI::App& verb, const char* name, std::vector<std::string>
 class PrefixCheck {
  public:
   std::string operator()(const std::string& given) {
-    const auto [prefix, file] = harness::plugin_file(given);
+    const auto [prefix, file] = harness::given_plugin(given);
     const std::size_t equals = given.find('=');
     if (prefix.empty() && equals < given.find('/'))
       return "'" + given.substr(0, equals) + "=' is no prefix: only base= and head= are (./" +

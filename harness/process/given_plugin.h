@@ -9,13 +9,13 @@ namespace ropewalk::harness {
 
 inline constexpr std::array<std::string_view, 2> plugin_prefixes = {"base", "head"};
 
-struct PluginFile {
+struct GivenPlugin {
   std::string prefix;  ///< stands before each kernel's name, e.g. "base:"; empty for a plain file
   std::string file;
 };
 
 /// Any other text is a file, also if it has a = in it.
-inline PluginFile plugin_file(const std::string& given) {
+inline GivenPlugin given_plugin(const std::string& given) {
   for (const std::string_view word : plugin_prefixes)
     if (given.starts_with(word) && given.substr(word.size()).starts_with('='))
       return {std::string(word) + ':', given.substr(word.size() + 1)};
