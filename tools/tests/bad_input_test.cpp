@@ -178,7 +178,7 @@ TEST(BadInput, ResultsFiles) {
       {"a foreign file", report, "GIF89a\n", {"FILE:1: ", "not JSON"}},
       {"no runs", "compare", "", {"runs"}},
       {"one run, cut off", "compare FILE", run_row, {"FILE was cut off before its end"}},
-      {"one run without builds", "compare FILE", run_row + end_row, {"--plugin base=FILE"}},
+      {"one run without builds", "compare FILE", run_row + end_row, {"has timed no kernel"}},
       {"a third word", "compare FILE FILE --unresolved maybe", run_row, {"--unresolved"}},
       {"no run", "compare FILE no/where.jsonl", run_row, {"no/where.jsonl"}},
       {"runs that do not say their machine", "compare FILE FILE", run_row, {"cpu_model"}},
