@@ -66,7 +66,7 @@ BuildCell cell_of(const Contest& contest, const Builds& builds, double error,
     if (head == nullptr || head->outcome != Outcome::skipped) cell.answer = BuildAnswer::regressed;
     cell.why = head == nullptr ? "head has no such kernel here" : "head is " + standing_of(*head);
   } else if (contest.group == nullptr || contest.group->baseline.empty()) {
-    cell.why = "no kernel was timed against a baseline";
+    cell.why = "no baseline was timed in paired rounds";
   } else {
     cell.ratio = paired_interval(*head->claim, *base->claim, error);
     cell.launches = static_cast<std::int64_t>(head->launches.size());
