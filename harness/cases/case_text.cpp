@@ -24,7 +24,7 @@ std::string show(const std::string& v) {
   std::string out;
   for (const char c : v) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       std::string_view("_./+-").find(c) != std::string_view::npos;
+                       std::string_view("_./+-:=").find(c) != std::string_view::npos;
     out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   }
   return out;

@@ -17,6 +17,7 @@
 
 #include "harness/process/exceptions.h"
 #include "harness/process/float_state.h"
+#include "harness/process/given_plugin.h"
 #include "harness/process/script_host.h"
 #include "kernels/api/cpu_features.h"
 #include "kernels/api/kernel.h"
@@ -25,6 +26,7 @@ namespace ropewalk::harness {
 namespace {
 
 constexpr std::size_t most_kernels = 4096;
+constexpr std::size_t longest_name = 63;
 constexpr std::uint32_t known_flags = ROPE_IN_PLACE | ROPE_OUT_OF_PLACE | ROPE_THREAD_SAFE |
                                       ROPE_BITWISE_INVARIANT | ROPE_MIXES_PAIRS |
                                       ROPE_FLUSHES_SUBNORMALS | ROPE_NEEDS_ALIGN_64 |
@@ -35,8 +37,8 @@ constexpr std::size_t first_size = offsetof(rope_kernel, exceptions);  // of the
 
 bool well_formed_name(const char* name) {
   if (name == nullptr) return false;
-  const std::size_t length = strnlen(name, 64);
-  if (length == 0 || length > 63) return false;
+  const std::size_t length = strnlen(name, longest_name + 1);
+  if (length == 0 || length > longest_name) return false;
   return std::all_of(name, name + length, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
   });
@@ -96,11 +98,13 @@ std::string fault_of(const rope_kernel* k) {
   return {};
 }
 
-// Copies of a plugin's kernel stay where they are.
-LoadedKernel from_plugin(const rope_kernel* k, const std::string& plugin,
+// Copies of a plugin's kernel and its name stay where they are.
+LoadedKernel from_plugin(const rope_kernel* k, const std::string& name, const std::string& plugin,
                          const std::string& cannot_run, std::uint32_t tolerated) {
   static std::deque<rope_kernel> copies;
+  static std::deque<std::string> names;
   rope_kernel& copy = copies.emplace_back(in_this_size(*k));
+  copy.name = names.emplace_back(name).c_str();
   if ((k->flags & ROPE_INTERPRETED) != 0) copy.exceptions |= ROPE_ALLOCATES;
   if ((k->flags & ROPE_OWN_THREADS) != 0) copy.exceptions |= ROPE_KEEPS_THREADS;
   tolerated &= ~copy.exceptions;
@@ -110,10 +114,14 @@ LoadedKernel from_plugin(const rope_kernel* k, const std::string& plugin,
 
 void add_kernels(std::vector<LoadedKernel>& kernels, const rope_kernel* const* list,
                  std::size_t count, const std::string& plugin, std::uint32_t tolerated) {
+  const std::string prefix = given_plugin(plugin).prefix;
   for (std::size_t i = 0; i < count; ++i) {
     if (const std::string fault = fault_of(list[i]); !fault.empty())
       throw std::runtime_error(fault);
-    const std::string name = list[i]->name;
+    const std::string name = prefix + list[i]->name;
+    if (name.size() > longest_name)
+      throw std::runtime_error("the kernel name " + shown(list[i]->name) + " is too long to have " +
+                               prefix + " before it: at most 63 together");
     for (const LoadedKernel& other : kernels)
       if (other.kernel->name == name) throw std::runtime_error(name_is_taken(name, other.plugin));
     std::string cannot_run;
@@ -121,7 +129,7 @@ void add_kernels(std::vector<LoadedKernel>& kernels, const rope_kernel* const* l
       cannot_run = "this machine has no " + missing;
     if (list[i]->memory == ROPE_CUDA) cannot_run = "needs a CUDA device";
     kernels.push_back(plugin.empty() ? LoadedKernel{list[i], list[i], plugin, cannot_run}
-                                     : from_plugin(list[i], plugin, cannot_run, tolerated));
+                                     : from_plugin(list[i], name, plugin, cannot_run, tolerated));
   }
 }
 
@@ -178,12 +186,12 @@ const rope_kernel_list* run_library(const std::string& path) {
   return entry();
 }
 
-void open_plugin(std::vector<LoadedKernel>& kernels, const std::string& file,
+void open_plugin(std::vector<LoadedKernel>& kernels, const std::string& plugin,
                  std::uint32_t tolerated) {
-  const std::string path = path_of(file);
+  const std::string path = path_of(given_plugin(plugin).file);
   if (access(path.c_str(), R_OK) != 0)
     throw std::runtime_error(std::string("cannot be read: ") + strerror(errno));
-  const rope_kernel_list* list = is_script(file) ? run_script(path) : run_library(path);
+  const rope_kernel_list* list = is_script(path) ? run_script(path) : run_library(path);
   if (list == nullptr) throw std::runtime_error("rope_kernels_v1 returned NULL, not a list");
   if (list->struct_size < sizeof(rope_kernel_list))
     throw std::runtime_error(
@@ -193,7 +201,7 @@ void open_plugin(std::vector<LoadedKernel>& kernels, const std::string& file,
     throw std::runtime_error("its list says " + std::to_string(list->count) + " kernels: 1 to " +
                              std::to_string(most_kernels) + " are taken");
   if (list->kernels == nullptr) throw std::runtime_error("its list of kernels is NULL");
-  add_kernels(kernels, list->kernels, list->count, file, tolerated);
+  add_kernels(kernels, list->kernels, list->count, plugin, tolerated);
 }
 
 }  // namespace
@@ -213,18 +221,18 @@ std::vector<LoadedKernel> in_tree_kernels() {
   return kernels;
 }
 
-void load_plugin(std::vector<LoadedKernel>& kernels, const std::string& file,
+void load_plugin(std::vector<LoadedKernel>& kernels, const std::string& plugin,
                  std::uint32_t tolerated) {
   // g++ -Ofast puts a constructor into a library that makes the processor flush subnormals. Other
   // kernels, and the suite itself, must run without this mode.
   const FloatState before = FloatState::now();
   try {
-    open_plugin(kernels, file, tolerated);
+    open_plugin(kernels, plugin, tolerated);
     before.restore();
   } catch (const std::exception& e) {
-    throw std::runtime_error("plugin " + file + ": " + e.what());
+    throw std::runtime_error("plugin " + plugin + ": " + e.what());
   } catch (...) {
-    throw std::runtime_error("plugin " + file + ": threw something while it was loaded");
+    throw std::runtime_error("plugin " + plugin + ": threw something while it was loaded");
   }
 }
 

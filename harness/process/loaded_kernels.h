@@ -10,8 +10,8 @@
 namespace ropewalk::harness {
 
 struct LoadedKernel {
-  /// A plugin's is a copy, in this header's size. Its `exceptions` include those that its flags
-  /// stand for, and those that are tolerated.
+  /// A plugin's is a copy, in this header's size, with the prefix before its name. Its `exceptions`
+  /// include those that its flags stand for, and those that are tolerated.
   const rope_kernel* kernel;
   const rope_kernel* registered;  ///< as it lies in the plugin; may be of an older header
   std::string plugin;             ///< as given to --plugin; empty for an in-tree kernel
@@ -30,9 +30,10 @@ std::string name_is_taken(const std::string& kernel, const std::string& plugin);
 std::vector<LoadedKernel> in_tree_kernels();
 
 /// Opens a plugin and adds its kernels. This runs the plugin's constructors, so only a worker may
-/// call it. Throws std::runtime_error: one line that names the file and what is wrong with it.
+/// call it. `plugin` is as given to --plugin (given_plugin.h). Throws std::runtime_error: one line
+/// that names it and says what is wrong with it.
 /// `tolerated`: exceptions (rope_kernel.h) that its kernels may make without declaring them.
-void load_plugin(std::vector<LoadedKernel>& kernels, const std::string& file,
+void load_plugin(std::vector<LoadedKernel>& kernels, const std::string& plugin,
                  std::uint32_t tolerated);
 
 }  // namespace ropewalk::harness

@@ -175,7 +175,7 @@ def kernels_of(path):
     path = os.path.abspath(path)
     files.add(path)
     sys.path.insert(0, os.path.dirname(path))
-    spec = importlib.util.spec_from_file_location(f"ropewalk_plugin_{len(files)}", path)
+    spec = importlib.util.spec_from_file_location(f"ropewalk_plugin_{len(alive)}", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)

@@ -73,12 +73,11 @@ FigureTable table_of(const std::vector<ForestLine>& lines) {
         std::isfinite(interval.high)
             ? fmt::format("{} – {}", ratio_text(interval.low), ratio_text(interval.high))
             : "too few rounds";
-    table.lines.push_back({count_text(static_cast<std::int64_t>(i + 1)),
-                           ranked_name(*lines[i].entry->row),
-                           lines[i].contest->of->workload, ratio_text(interval.ratio), range,
-                           fmt::format("{:.2f} %", 100 * interval.coverage),
-                           count_text(interval.rounds), launches_text(claim),
-                           std::string(word(lines[i].entry->outcome))});
+    table.lines.push_back(
+        {count_text(static_cast<std::int64_t>(i + 1)), ranked_name(*lines[i].entry->row),
+         lines[i].contest->of->workload, ratio_text(interval.ratio), range,
+         fmt::format("{:.2f} %", 100 * interval.coverage), count_text(interval.rounds),
+         launches_text(claim), std::string(word(lines[i].entry->outcome))});
   }
   return table;
 }

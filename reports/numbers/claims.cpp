@@ -165,7 +165,7 @@ const Claim* ceiling_of(const ClaimGroup& group) {
 }
 
 void hold_to_ceiling(Claim& claim, const Claim& ceiling, double error) {
-  claim.of_ceiling = interval_between(ceiling, claim, error);
+  claim.of_ceiling = paired_interval(ceiling, claim, error);
   if (claim.of_ceiling.rounds > 0) claim.ceiling_share = ceiling.ns_per_token / claim.ns_per_token;
   if (claim.of_ceiling.rounds > 0 && claim.of_ceiling.low > 1 + roof_allowance)
     without_speed(claim, Outcome::implausible, "faster than memory allows: it beats the ceiling");
@@ -201,7 +201,7 @@ void compare(ClaimGroup& group, double twin_error) {
     claim.interval = widened(claim.pooled, paired.launch_ratios);
     if (claim.role == Role::null_twin) {
       group.noise_floor = std::max(group.noise_floor, reach(claim.interval));
-      group.valid = !is_clear_of(interval_between(claim, *baseline, twin_error), least_floor);
+      group.valid = !is_clear_of(paired_interval(claim, *baseline, twin_error), least_floor);
     }
     claim.launch_ratios = std::move(paired.launch_ratios);
   }
@@ -238,11 +238,6 @@ std::vector<ClaimGroup> groups_of(const std::vector<TimingRow>& rows) {
 }
 
 }  // namespace
-
-Interval interval_between(const Claim& a, const Claim& b, double error) {
-  const Paired paired = pair_up(a, b);
-  return widened(sign_interval(paired.logs, error), paired.launch_ratios);
-}
 
 bool is_clear_of(const Interval& interval, double floor) {
   return interval.rounds > 0 && (interval.high < 1 - floor || interval.low > 1 + floor);
@@ -286,6 +281,11 @@ Interval sign_interval(std::vector<double> logs, double error) {
   out.high = std::exp(logs[logs.size() - k]);
   out.coverage = 1 - 2 * coin_cdf(low - 1, out.rounds);
   return out;
+}
+
+Interval paired_interval(const Claim& a, const Claim& b, double error) {
+  const Paired paired = pair_up(a, b);
+  return widened(sign_interval(paired.logs, error), paired.launch_ratios);
 }
 
 Claims claims_of(const std::vector<TimingRow>& rows) {

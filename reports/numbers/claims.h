@@ -36,11 +36,6 @@ struct Interval {
 /// of ratios and returns ratios. `error` in (0, 1) is 1 - the requested coverage.
 Interval sign_interval(std::vector<double> log_ratios, double error);
 
-/// An interval for the time of `a` over that of `b`, two contestants of one group, round by round;
-/// widened to hold each launch's median.
-struct Claim;
-Interval interval_between(const Claim& a, const Claim& b, double error);
-
 /// Whether the whole interval is farther from 1 than the floor.
 bool is_clear_of(const Interval& interval, double floor);
 
@@ -73,6 +68,10 @@ struct Claim {
   double ceiling_share = 0;
   std::vector<const TimingRow*> rows;  ///< ordered by launch
 };
+
+/// The ratio of the times of two contestants of one group, a / b, by the rounds in which both were
+/// timed. It is widened to hold the median of each launch. `error` is that of sign_interval().
+Interval paired_interval(const Claim& a, const Claim& b, double error);
 
 /// A group holds like work of one run: the contestants that were timed together in rounds.
 struct ClaimGroup {

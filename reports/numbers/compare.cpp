@@ -246,27 +246,6 @@ std::array<std::string, 5> claim_of(const VerdictRow& row) {
   return {row.kernel, row.pairing, row.dtype, row.angle_contract, row.property};
 }
 
-/// Kernels that held before and fail now, and new failures of kernels that failed before.
-void compare_verdicts(const Results& a, const Results& b, const Summary& of_a, const Summary& of_b,
-                      Comparison& out) {
-  std::set<std::array<std::string, 5>> held;
-  for (const VerdictRow& row : a.verdicts)
-    if (verdict_of(row) == Verdict::pass) held.insert(claim_of(row));
-  for (const KernelSummary& before : of_a.kernels)
-    for (const KernelSummary& after : of_b.kernels) {
-      if (before.name != after.name || after.standing != Standing::failed) continue;
-      std::string news = before.standing == Standing::verified ? after.reason : "";
-      for (const VerdictRow& row : b.verdicts)
-        if (news.empty() && row.kernel == after.name && row.known.empty() &&
-            is_failure(verdict_of(row)) && held.contains(claim_of(row)))
-          news = fmt::format("{} {} on {} {}: {}", row.property, verdict_of(row), row.pairing,
-                             row.dtype, row.reason);
-      if (news.empty()) continue;
-      out.verdicts.push_back(before.name + ": " + news);
-      ++out.regressions;
-    }
-}
-
 /// Facts that always differ and say nothing about the comparison.
 bool is_passing(const std::string& key) {
   static const std::set<std::string> keys = {"cpu_quota_throttled_periods",
@@ -349,6 +328,27 @@ std::string machine_class(const Results& results, const std::string& name) {
 
 }  // namespace
 
+std::vector<std::string> new_failures(const Results& a, const Results& b, const Summary& of_a,
+                                      const Summary& of_b) {
+  std::vector<std::string> failures;
+  std::set<std::array<std::string, 5>> held;
+  for (const VerdictRow& row : a.verdicts)
+    if (verdict_of(row) == Verdict::pass) held.insert(claim_of(row));
+  for (const KernelSummary& before : of_a.kernels)
+    for (const KernelSummary& after : of_b.kernels) {
+      if (before.name != after.name || after.standing != Standing::failed) continue;
+      std::string news = before.standing == Standing::verified ? after.reason : "";
+      for (const VerdictRow& row : b.verdicts)
+        if (news.empty() && row.kernel == after.name && row.known.empty() &&
+            is_failure(verdict_of(row)) && held.contains(claim_of(row)))
+          news = fmt::format("{} {} on {} {}: {}", row.property, verdict_of(row), row.pairing,
+                             row.dtype, row.reason);
+      if (news.empty()) continue;
+      failures.push_back(before.name + ": " + news);
+    }
+  return failures;
+}
+
 int exit_code_of(const Comparison& comparison) {
   if (!comparison.invalid.empty()) return 3;
   if (comparison.regressions > 0) return 1;
@@ -381,7 +381,8 @@ Comparison compare_runs(const Results& a, const Results& b, const std::string& n
   out.max_regression = max_regression;
   tell_differences(a, b, of_a, of_b, out);
   if (!out.invalid.empty()) return out;
-  compare_verdicts(a, b, of_a, of_b, out);
+  out.verdicts = new_failures(a, b, of_a, of_b);
+  out.regressions = std::ssize(out.verdicts);
   compare_cells(of_a, of_b, out);
   const bool any = std::any_of(out.cells.begin(), out.cells.end(), [](const ComparedCell& cell) {
     return cell.ratio.rounds > 0 || cell.regression;

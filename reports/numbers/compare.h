@@ -11,6 +11,7 @@
 
 #include "reports/numbers/claims.h"
 #include "reports/numbers/launch_interval.h"
+#include "reports/numbers/summary.h"
 #include "reports/record/record.h"
 
 namespace ropewalk::report {
@@ -48,6 +49,10 @@ struct Comparison {
 /// 0.05.
 Comparison compare_runs(const Results& a, const Results& b, const std::string& name_a,
                         const std::string& name_b, double max_regression);
+
+/// The kernels that held in `a` and fail in `b`, and new failures of those that failed in `a`.
+std::vector<std::string> new_failures(const Results& a, const Results& b, const Summary& of_a,
+                                      const Summary& of_b);
 
 /// The command's exit code: 1 for a regression, 3 if nothing was compared or a contestant is
 /// undecided, else 0.

@@ -48,6 +48,43 @@ std::string cell_line(const ComparedCell& cell) {
                      spread, times, launches, markdown_code(cell.note));
 }
 
+/// In percent, to tenths, rounded down or up.
+double percent_below(double ratio) {
+  return std::floor(1000 * (ratio - 1)) / 10;
+}
+double percent_above(double ratio) {
+  return std::ceil(1000 * (ratio - 1)) / 10;
+}
+
+std::string answer_of(const BuildCell& cell) {
+  switch (cell.answer) {
+    case BuildAnswer::regressed:
+      return cell.ratio.rounds == 0
+                 ? "regressed"
+                 : fmt::format("regressed by at least {:.1f} %", percent_below(cell.ratio.low));
+    case BuildAnswer::no_worse:
+      return fmt::format("no worse than {:.1f} %", percent_above(cell.ratio.high));
+    case BuildAnswer::cannot_tell:
+      return "cannot tell";
+    case BuildAnswer::not_compared:
+      return "not compared";
+  }
+  __builtin_unreachable();
+}
+
+std::string build_line(const BuildCell& cell) {
+  std::string out = fmt::format("- {}: {} on {}, {}", answer_of(cell), markdown_code(cell.kernel),
+                                markdown_code(cell.workload), markdown_code(cell.board));
+  if (cell.threads > 1) out += fmt::format(", {} threads", cell.threads);
+  const bool is_ours = cell.ratio.rounds > 0;  // else it may quote a kernel
+  if (!cell.why.empty()) out += "; " + (is_ours ? cell.why : markdown_code(cell.why));
+  if (is_ours && std::isfinite(cell.ratio.high))
+    out += fmt::format("; {:+.1f} % to {:+.1f} % in {} rounds of {} launches",
+                       percent_below(cell.ratio.low), percent_above(cell.ratio.high),
+                       cell.ratio.rounds, cell.launches);
+  return out + "\n";
+}
+
 constexpr const char* table_head =
     "| outcome | regression | kernel | workload | board | ratio | spread | ns/token | launches | "
     "|\n"
@@ -128,6 +165,18 @@ std::string comparison_markdown(const Comparison& comparison, const std::string&
     out += "\n</details>\n\n";
   }
   if (comparison.invalid.empty()) out += how_to_read(comparison);
+  return out;
+}
+
+std::string builds_markdown(const BuildComparison& comparison, const std::string& name) {
+  std::string out =
+      fmt::format("head against base in {}: {} of {} regressed, cannot tell for {}; allowed {}\n\n",
+                  markdown_code(name), comparison.regressions,
+                  std::ssize(comparison.cells) + std::ssize(comparison.failures),
+                  comparison.cannot_tell, percent_text(100 * comparison.max_regression));
+  for (const std::string& failure : comparison.failures)
+    out += fmt::format("- regressed: {}\n", markdown_code(failure));
+  for (const BuildCell& cell : comparison.cells) out += build_line(cell);
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/printable.h"
+#include "harness/process/given_plugin.h"
 #include "harness/worker/own_workers.h"
 
 namespace ropewalk::tools {
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 bool is_given(const WorkerOptions& given, const std::string& file) {
   std::error_code error;
   for (const std::string& plugin : given.plugins)
-    if (fs::equivalent(plugin, file, error)) return true;
+    if (fs::equivalent(given_plugin(plugin).file, file, error)) return true;
   return false;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/fingerprint.h"
 #include "benchmarks/machine/environment.h"
+#include "harness/process/given_plugin.h"
 #include "reports/record/record_file.h"
 #include "tools/command/session.h"
 
@@ -33,7 +34,7 @@ RunRow identity_of(const BenchOptions& options) {
       run.environment.insert(*found);
   run.environment["program"] = print_of(own_executable());
   for (const std::string& plugin : worker_options(options).plugins)
-    run.environment["plugin " + plugin] = print_of(plugin);
+    run.environment["plugin " + plugin] = print_of(given_plugin(plugin).file);
   if (!options.workload_file.empty())
     run.environment["workload_file"] = print_of(options.workload_file);
   for (const std::string& config : options.configs)

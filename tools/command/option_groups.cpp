@@ -6,9 +6,11 @@
 #include <cstdlib>
 #include <map>
 #include <random>
+#include <set>
 
 #include "benchmarks/workloads/model_shape.h"
 #include "harness/process/exceptions.h"
+#include "harness/process/given_plugin.h"
 #include "harness/process/script_host.h"
 
 namespace ropewalk::tools {
@@ -29,10 +31,30 @@ std::string read_seed(const std::string& text, std::uint64_t& seed) {
   return {};
 }
 
-void add_list(CLI::App& verb, const char* name, std::vector<std::string>& list, const char* type,
-              const std::string& help) {
-  verb.add_option(name, list, help)->type_name(type)->expected(1)->take_all();
+CLI::Option* add_list(CLI::App& verb, const char* name, std::vector<std::string>& list,
+                      const char* type, const std::string& help) {
+  return verb.add_option(name, list, help)->type_name(type)->expected(1)->take_all();
 }
+
+// Says what is wrong with a value of --plugin; empty: nothing. A file with a = in its name is given
+// as ./FILE.
+class PrefixCheck {
+ public:
+  std::string operator()(const std::string& given) {
+    const auto [prefix, file] = harness::given_plugin(given);
+    const std::size_t equals = given.find('=');
+    if (prefix.empty() && equals < given.find('/'))
+      return "'" + given.substr(0, equals) + "=' is no prefix: only base= and head= are (./" +
+             given + " is a file of this name)";
+    if (!prefix.empty() && file.empty()) return "'" + given + "' names no file";
+    if (!prefix.empty() && !seen_.insert(prefix).second)
+      return "two files have the prefix '" + prefix + "': one can have it";
+    return {};
+  }
+
+ private:
+  std::set<std::string> seen_;
+};
 
 }  // namespace
 
@@ -72,8 +94,12 @@ void add_tolerate_option(CLI::App& verb, std::uint32_t& tolerated) {
 void add_kernel_options(CLI::App& verb, KernelChoice& choice) {
   add_list(verb, "--kernel", choice.kernels, "GLOB",
            "only kernels with a name that matches this glob (repeatable)");
-  add_list(verb, "--plugin", choice.plugins, "FILE",
-           "also load the kernels of this shared library (.so) or Python file (.py) (repeatable)");
+  add_list(
+      verb, "--plugin", choice.plugins, "FILE",
+      "also load the kernels of this shared library (.so) or Python file (.py) (repeatable). "
+      "base=FILE and head=FILE put base: and head: before the names of its kernels: two builds "
+      "of one plugin in one run, for compare")
+      ->check(PrefixCheck(), "");
   add_python_option(verb);
   add_tolerate_option(verb, choice.tolerated);
   add_cpu_features_option(

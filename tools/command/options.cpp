@@ -16,7 +16,8 @@ namespace {
 
 constexpr const char* exit_codes =
     "Exit codes: 0 all claims hold; 1 a claim failed, or compared things differ; 2 usage or bad "
-    "input; 3 nothing could be run, the timing is INVALID, or two runs cannot tell; 141 the reader "
+    "input; 3 nothing could be run, the timing is INVALID, or a comparison cannot tell; 141 the "
+    "reader "
     "of standard output left.";
 constexpr const char* all_help = "print each failure as a block, also those of one cause";
 constexpr const char* quiet_help = "print only failures and the summary";
@@ -57,16 +58,23 @@ void add_exhaustive_options(CLI::App& verb, VerifyOptions& o) {
 }
 
 void add_compare_options(CLI::App& verb, CompareOptions& o) {
-  verb.add_option("runs", o.files, "the results.jsonl of two runs, the older first")
+  verb.add_option("runs", o.files,
+                  "the results.jsonl of one run with --plugin base=FILE --plugin head=FILE, whose "
+                  "builds are compared; or those of two runs, the older first")
       ->required()
-      ->expected(2)
-      ->type_name("A B");
+      ->expected(1, 2)
+      ->type_name("RUN | A B");
   verb.add_option("--max-regression", o.max_regression,
                   "the percentage by which a kernel may become slower; if a larger regression may "
                   "hide in the noise, a line says so, and the exit code is 3")
       ->type_name("PERCENT")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1000.0, "0 to 1000"));
+  verb.add_option("--unresolved", o.unresolved,
+                  "what it means if it cannot tell: pass is exit code 0 with a warning line (the "
+                  "default for one run), fail is exit code 3 (the default for two)")
+      ->type_name("pass|fail")
+      ->check(CLI::IsMember({"pass", "fail"}));
   verb.add_option("--markdown", o.markdown, "write the comparison to this file")
       ->type_name("FILE.md");
 }
@@ -304,7 +312,9 @@ constexpr Verb verbs[] = {
      "  ropewalk report ropewalk-out/results.jsonl\n"
      "  ropewalk report results.jsonl --out somewhere"},
     {"compare", add_verb<CompareOptions>,
-     "two runs on one machine class: what became faster, slower, broken",
+     "two builds in one run, or two runs on one machine class: what became slower or broken",
+     "  ropewalk bench --plugin base=before.so --plugin head=after.so --out out\n"
+     "  ropewalk compare out/results.jsonl\n"
      "  ropewalk compare before/results.jsonl after/results.jsonl\n"
      "  ropewalk compare before.jsonl after.jsonl --max-regression 10 --markdown comment.md"},
     {"run", add_verb<RunOptions>, "verify, bench and report in one go",

@@ -112,8 +112,9 @@ struct ReportOptions {
 };
 
 struct CompareOptions {
-  std::vector<std::string> files;  ///< two runs, the older first
+  std::vector<std::string> files;  ///< two runs, the older first; or one run of base and head
   double max_regression = 5;       ///< percent
+  std::string unresolved;          ///< pass or fail; empty: pass for one run, fail for two
   std::string markdown;            ///< the path of a file to write; may be empty
 };
 

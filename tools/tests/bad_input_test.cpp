@@ -165,6 +165,9 @@ const std::string run_row =
     R"("profile":"smoke","seed":1,"environment":{}})"
     "\n";
 
+const std::string end_row = R"({"schema":1,"row":"end","exit_code":0,"seconds":0,"finished_at":""})"
+                            "\n";
+
 TEST(BadInput, ResultsFiles) {
   const std::string report = "report FILE --out OUT";
   check({
@@ -173,7 +176,10 @@ TEST(BadInput, ResultsFiles) {
       {"an endless file", "report /dev/zero --out OUT", "", {"/dev/zero:1: "}},
       {"an empty file", report, "\n", {"FILE:1: "}},
       {"a foreign file", report, "GIF89a\n", {"FILE:1: ", "not JSON"}},
-      {"one run", "compare FILE", run_row, {"runs"}},
+      {"no runs", "compare", "", {"runs"}},
+      {"one run, cut off", "compare FILE", run_row, {"FILE was cut off before its end"}},
+      {"one run without builds", "compare FILE", run_row + end_row, {"has timed no kernel"}},
+      {"a third word", "compare FILE FILE --unresolved maybe", run_row, {"--unresolved"}},
       {"no run", "compare FILE no/where.jsonl", run_row, {"no/where.jsonl"}},
       {"runs that do not say their machine", "compare FILE FILE", run_row, {"cpu_model"}},
       {"a share of words", "compare FILE FILE --max-regression some", run_row, {"some"}},

@@ -127,6 +127,41 @@ TEST(Names, AreUniqueAmongPlugins) {
   }
 }
 
+TEST(Prefixes, LetTwoBuildsStandInOneRun) {
+  const std::string both = " --plugin base=" + right.string() + " --plugin head=" + right.string();
+  const Result r =
+      ropewalk("verify --profile smoke --cases 3 --property identity_at_zero --kernel base:" +
+               std::string("test_right --kernel '*:test_illegal'") + both);
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  for (const char* line :
+       {"\nPASS  base:test_right ", "\nCRASH base:test_illegal (", "\nCRASH head:test_illegal ("})
+    EXPECT_TRUE(contains("\n" + r.out, line)) << r.out;
+  EXPECT_FALSE(contains(r.out, "head:test_right")) << r.out;
+  const auto at = r.out.find("ropewalk replay 'kernel=head:test_illegal plugin=head=");
+  ASSERT_NE(at, std::string::npos) << r.out;
+  const Result again = ropewalk(r.out.substr(at + 9, r.out.find('\n', at) - at - 9));
+  EXPECT_EQ(again.code, 1) << again.out << again.err;
+  EXPECT_TRUE(contains(again.out, "CRASH head:test_illegal (")) << again.out;
+}
+
+TEST(Prefixes, AreTwoWordsWithOneFileEach) {
+  const std::string it = right.string();
+  for (const auto& [options, part] :
+       {std::pair("--plugin base=" + it + " --plugin base=" + it, "two files have the prefix"),
+        std::pair("--plugin 'b*=" + it + "'", "'b*=' is no prefix: only base= and head= are"),
+        std::pair(std::string("--plugin main=x.so"), "(./main=x.so is a file of this name)"),
+        std::pair(std::string("--plugin head="), "'head=' names no file")})
+    EXPECT_TRUE(contains(refusal(options), part)) << options;
+  EXPECT_TRUE(refusal("--plugin head=./not_there.so").starts_with("ropewalk: plugin head=./not_"));
+  const fs::path file = scratch() / "base=x.so";
+  fs::copy_file(right, file, fs::copy_options::overwrite_existing);
+  const std::string list = " list --quiet --kernel test_right --plugin ";
+  for (const std::string& given : {file.string(), std::string("./base=x.so")}) {
+    const Result r = shell("cd " + scratch().string() + "; " + ROPEWALK_EXECUTABLE + list + given);
+    EXPECT_TRUE(contains(r.out, "\n  test_right ")) << r.out << r.err;
+  }
+}
+
 // ---- kernels that load and then break what they declare
 
 using Liar = std::array<std::string, 3>;  // the kernel, its verdict and the reason

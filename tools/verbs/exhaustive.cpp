@@ -10,6 +10,7 @@
 #include "base/fingerprint.h"
 #include "benchmarks/workloads/workloads.h"
 #include "harness/cases/names.h"
+#include "harness/process/given_plugin.h"
 #include "harness/worker/own_workers.h"
 #include "properties/exhaustive/certify.h"
 #include "properties/search/verify.h"
@@ -68,7 +69,7 @@ std::string fingerprint_of(const std::string& file) {
 
 // The file that holds apply: this program, or a plugin.
 std::string code_of(const KernelFacts& facts) {
-  return facts.plugin.empty() ? own_executable() : facts.plugin;
+  return facts.plugin.empty() ? own_executable() : given_plugin(facts.plugin).file;
 }
 
 // The tables of one angle contract, made once for both pairings and all kernels.

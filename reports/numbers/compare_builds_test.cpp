@@ -1,0 +1,180 @@
+#include "reports/numbers/compare_builds.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "reports/pages/compare_markdown.h"
+#include "reports/testing/sample_results.h"
+
+namespace ropewalk::report {
+namespace {
+
+/// A run in which both builds of `turn` have the times of `elementwise`, head's times `factor`.
+Results run_of(double factor) {
+  Results results = sample_results();
+  results.complete = true;
+  const auto build = [&](auto rows, const std::string& kernel) {
+    std::erase_if(rows, [](const auto& row) { return row.kernel != "elementwise"; });
+    for (auto& row : rows) row.kernel = kernel;
+    return rows;
+  };
+  for (const std::string kernel : {"base:turn", "head:turn"}) {
+    const auto verdicts = build(results.verdicts, kernel);
+    results.verdicts.insert(results.verdicts.end(), verdicts.begin(), verdicts.end());
+    for (TimingRow& row : build(results.timings, kernel)) {
+      for (double& ns : row.ns_per_token) ns *= kernel == "head:turn" ? factor : 1;
+      results.timings.push_back(row);
+    }
+  }
+  return results;
+}
+
+/// The times of head's round i are multiplied by factor_of(i).
+template <class Factor>
+Results changed(Results results, Factor&& factor_of) {
+  for (TimingRow& row : results.timings)
+    for (std::size_t i = 0; row.kernel == "head:turn" && i < row.ns_per_token.size(); ++i)
+      row.ns_per_token[i] *= factor_of(i);
+  return results;
+}
+
+template <class Change>
+Results with_head(Results results, Change&& change) {
+  for (TimingRow& row : results.timings)
+    if (row.kernel == "head:turn") change(row);
+  return results;
+}
+
+void break_off(TimingRow& row) {
+  row.outcome = Outcome::broken;
+  row.reason = "agreement FAIL";
+  row.ns_per_token.clear();
+  row.iterations.clear();
+  row.ns_per_token_median = 0;
+}
+
+BuildComparison compare(const Results& run, double max_regression = 0.05) {
+  return compare_builds(run, "run.jsonl", max_regression);
+}
+
+/// The answer of all cells, which all have the same.
+BuildAnswer answer_of(const BuildComparison& comparison) {
+  EXPECT_EQ(comparison.cells.size(), 12u) << "six workloads, two pairings";
+  for (const BuildCell& cell : comparison.cells) {
+    EXPECT_EQ(cell.kernel, "turn");
+    EXPECT_EQ(cell.answer, comparison.cells.front().answer) << cell.why;
+  }
+  return comparison.cells.front().answer;
+}
+
+TEST(CompareBuilds, FindsTheSlowerBuildAndNoOther) {
+  const BuildComparison equal = compare(run_of(1)), twice = compare(run_of(2)),
+                        faster = compare(run_of(0.9));
+  EXPECT_EQ(answer_of(equal), BuildAnswer::no_worse);
+  EXPECT_EQ(exit_code_of(equal), 0);
+  EXPECT_EQ(answer_of(faster), BuildAnswer::no_worse);
+  EXPECT_EQ(answer_of(twice), BuildAnswer::regressed);
+  EXPECT_EQ(twice.regressions, 12);
+  EXPECT_EQ(exit_code_of(twice), 1);
+  EXPECT_NEAR(twice.cells.front().ratio.ratio, 2, 1e-9);
+  EXPECT_EQ(twice.cells.front().launches, 2);
+  // Noise of both builds in a round is no noise of the ratio.
+  EXPECT_NEAR(equal.cells.front().ratio.low, 1, 1e-9);
+  // A slowdown that is allowed.
+  EXPECT_EQ(answer_of(compare(run_of(1.2), 0.25)), BuildAnswer::no_worse);
+  EXPECT_EQ(answer_of(compare(run_of(1.2), 0.15)), BuildAnswer::regressed);
+}
+
+TEST(CompareBuilds, NoiseIsNoAnswer) {
+  const auto uneven = [](std::size_t round) { return round % 2 == 0 ? 0.8 : 1.3; };
+  const BuildComparison noisy = compare(changed(run_of(1), uneven));
+  EXPECT_EQ(answer_of(noisy), BuildAnswer::cannot_tell);
+  EXPECT_EQ(exit_code_of(noisy), 3);
+  // One launch that was faster as a whole.
+  const auto one_launch = [](TimingRow& row) {
+    if (row.launch == 1)
+      for (double& ns : row.ns_per_token) ns *= 0.5;
+  };
+  EXPECT_EQ(answer_of(compare(with_head(run_of(2), one_launch))), BuildAnswer::cannot_tell);
+  // The twin differs from the baseline by more than head from base.
+  Results invalid = run_of(1.2);
+  for (TimingRow& row : invalid.timings)
+    for (double& ns : row.ns_per_token) ns *= row.is_twin() ? 1.3 : 1;
+  EXPECT_EQ(answer_of(compare(invalid)), BuildAnswer::cannot_tell);
+  const auto doubled = [](std::size_t) { return 2; };
+  EXPECT_EQ(answer_of(compare(changed(invalid, doubled))), BuildAnswer::regressed);
+  // Too few rounds for an interval.
+  Results short_run = run_of(2);
+  for (TimingRow& row : short_run.timings)
+    row.ns_per_token.resize(std::min<std::size_t>(row.ns_per_token.size(), 2));
+  EXPECT_EQ(answer_of(compare(short_run)), BuildAnswer::cannot_tell);
+}
+
+TEST(CompareBuilds, AKernelWithoutASpeed) {
+  EXPECT_EQ(answer_of(compare(with_head(run_of(1), break_off))), BuildAnswer::regressed);
+  const auto skip = [](TimingRow& row) {
+    break_off(row);
+    row.outcome = Outcome::skipped;
+  };
+  EXPECT_EQ(answer_of(compare(with_head(run_of(1), skip))), BuildAnswer::cannot_tell);
+  Results base_broken = run_of(1);
+  for (TimingRow& row : base_broken.timings)
+    if (row.kernel == "base:turn") break_off(row);
+  EXPECT_EQ(answer_of(compare(base_broken)), BuildAnswer::not_compared);
+  EXPECT_EQ(exit_code_of(compare(base_broken)), 3) << "nothing was compared";
+  // Head has lost the kernel, and has a new one.
+  const auto rename = [](TimingRow& row) { row.kernel = "head:other"; };
+  Results renamed = with_head(run_of(1), rename);
+  for (VerdictRow& row : renamed.verdicts)
+    if (row.kernel == "head:turn") row.kernel = "head:other";
+  const BuildComparison lost = compare(renamed);
+  EXPECT_EQ(lost.regressions, 12);
+  EXPECT_EQ(lost.cells.front().kernel, "turn");
+  EXPECT_EQ(lost.cells.back().answer, BuildAnswer::not_compared);
+}
+
+TEST(CompareBuilds, AVerdictThatFailsInHeadAlone) {
+  Results results = run_of(1);
+  for (VerdictRow& row : results.verdicts)
+    if (row.kernel.ends_with(":turn") && row.dtype == "f64" && row.property == "norm") {
+      row.verdict = Verdict::fail;  // of a type that is not timed
+      row.reason = "too long";
+    }
+  EXPECT_EQ(exit_code_of(compare(results)), 0) << "base fails too";
+  for (VerdictRow& row : results.verdicts)
+    if (row.kernel == "base:turn") row.verdict = Verdict::pass;
+  const BuildComparison fails = compare(results);
+  ASSERT_EQ(fails.failures.size(), 1u);
+  EXPECT_TRUE(fails.failures.front().starts_with("turn: norm")) << fails.failures.front();
+  EXPECT_EQ(exit_code_of(fails), 1);
+}
+
+TEST(CompareBuilds, RefusesARunThatCannotBeCompared) {
+  Results cut = run_of(1);
+  cut.complete = false;
+  EXPECT_THROW(compare(cut), BadFile);
+  EXPECT_THROW(compare(with_head(run_of(1), [](TimingRow& row) { row.kernel = "x"; })), BadFile);
+  EXPECT_THROW(compare(sample_results()), BadFile);
+}
+
+TEST(CompareBuilds, ALineBeginsWithItsAnswer) {
+  const auto text = [](const Results& run) { return builds_markdown(compare(run), "run.jsonl"); };
+  const auto has = [](const std::string& lines, const char* part) {
+    return lines.find(part) != std::string::npos;
+  };
+  const std::string twice = text(run_of(2)), less = text(run_of(1.0123));
+  EXPECT_TRUE(twice.starts_with("head against base in `run.jsonl`: 12 of 12 regressed")) << twice;
+  EXPECT_TRUE(has(twice, "\n- regressed by at least 99.9 %: `turn` on `llama-3-8b/decode-1`, ") ||
+              has(twice, "\n- regressed by at least 100.0 %: `turn` on `llama-3-8b/decode-1`, "))
+      << twice;
+  EXPECT_TRUE(has(less, "\n- no worse than 1.3 %: `turn` on ")) << "rounded up: " << less;
+  const std::string broken = text(with_head(run_of(1), break_off));
+  EXPECT_TRUE(has(broken, "\n- regressed: `turn` on ")) << broken;
+  EXPECT_TRUE(has(broken, "`head is BROKEN: agreement FAIL`\n")) << broken;
+}
+
+}  // namespace
+}  // namespace ropewalk::report
