@@ -3,6 +3,7 @@
 // prepare(), workspace and buffers stay outside the timed region. A cell does not know Google
 // Benchmark: it runs passes, and states what it refuses and why.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -71,13 +72,13 @@ class Cell {
   /// Makes the calls of an epoch, and looks at the outputs at once and 2 ms later. Refuses as
   /// BROKEN if they changed. Returns true if there is no refusal. Of the host alone.
   virtual bool completes_calls(const Epoch&) { return true; }
-  /// A call after 2 ms in which nothing was called. Its inputs and positions are given before or
+  /// A call after a pause in which nothing was called. Its inputs and positions are given before or
   /// after that time. Empty: there is a refusal, or the cell has none such.
   struct Gap {
     double call_s = 0;
-    double spun = 0;  ///< processors that the kernel's own threads used meanwhile
+    double spun = 0;  ///< processors that the threads of its plugin used meanwhile
   };
-  virtual std::optional<Gap> call_after_gap([[maybe_unused]] bool is_given_before) { return {}; }
+  virtual std::optional<Gap> call_after_gap(bool, std::chrono::microseconds) { return {}; }
   /// To be called after the last run(). Refuses as BROKEN by what all runs together tell. Returns
   /// true if there is no refusal.
   virtual bool end_rounds() { return true; }

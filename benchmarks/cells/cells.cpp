@@ -129,13 +129,14 @@ class KernelCell final : public HostCell {
   bool completes_calls(const Epoch& epoch) override {
     if (!run(epoch)) return false;
     const std::size_t at_once = lazy_.here().outputs_fingerprint();
-    std::this_thread::sleep_for(gap);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
     if (lazy_.here().outputs_fingerprint() != at_once)
       refuse(Outcome::broken, "its output changed after apply had returned, while timed");
     return !refusal;
   }
 
-  std::optional<Gap> call_after_gap(bool is_given_before) override {
+  std::optional<Gap> call_after_gap(bool is_given_before,
+                                    std::chrono::microseconds pause) override {
     using Clock = std::chrono::steady_clock;
     if (!ready()) return {};
     Gap out;
@@ -146,7 +147,7 @@ class KernelCell final : public HostCell {
     if (is_given_before) give();
     const std::int64_t ran_before_ns = own_threads_ns(&kernel_);
     const auto begun = Clock::now();
-    std::this_thread::sleep_for(gap);
+    std::this_thread::sleep_for(pause);
     out.spun = static_cast<double>(own_threads_ns(&kernel_) - ran_before_ns) /
                std::chrono::duration<double, std::nano>(Clock::now() - begun).count();
     if (!is_given_before) give();
@@ -158,7 +159,6 @@ class KernelCell final : public HostCell {
   }
 
  private:
-  static constexpr std::chrono::milliseconds gap{2};
   bool drifts() const override {
     return is_in_place(workload_) && (!plan_.alternates || element_bytes(workload_) == 2);
   }

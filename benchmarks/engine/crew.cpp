@@ -115,6 +115,16 @@ void Crew::take_part(int member) {
   times_[i].page_faults = after.ru_minflt + after.ru_majflt - before.ru_minflt - before.ru_majflt;
 }
 
+Crew::Time Crew::run_alone(const std::function<void()>& task) {
+  if (!processors_.empty()) pin(processors_);
+  Time time;
+  const double began_s = seconds_on(CLOCK_MONOTONIC);
+  task();
+  time.wall_s = seconds_on(CLOCK_MONOTONIC) - began_s;
+  if (!processors_.empty()) pin({processors_.front()});
+  return time;
+}
+
 Crew::Time Crew::run(const std::function<void(int)>& task) {
   task_ = &task;
   waiting_ = 0;

@@ -43,6 +43,9 @@ class Crew {
   /// Runs task(0) .. task(size() - 1), each on its thread. They start together. A task must not
   /// throw.
   Time run(const std::function<void(int)>& task);
+  /// Runs the task on the caller alone, which may use all processors of the crew meanwhile, and so
+  /// may threads that it begins.
+  Time run_alone(const std::function<void()>& task);
 
  private:
   void work(int member);

@@ -82,7 +82,8 @@ class GroupRounds {
     }
     for (Entrant& e : entrants_)
       if (!together(e, [](Cell& cell, int) { cell.end_rounds(); }) ||
-          !rests_between_calls(e, entrants_.front(), crew_, watch_))
+          !rests_after_calls(e, crew_, watch_, next_random(random_)) ||
+          !rests_between_calls(e, entrants_.front(), crew_, watch_, next_random(random_)))
         return &e;
     finish(stolen_ms() - stolen_before_ms, spin_ns_before);
     return nullptr;
@@ -136,12 +137,12 @@ class GroupRounds {
   /// refused.
   template <class Task>
   std::optional<Crew::Time> together(Entrant& e, Task&& task) {
-    const auto share = [&](int i) {
-      if (!e.has_own_threads) return task(*e.cells[static_cast<std::size_t>(i)], i);
-      for (int each = 0; i == 0 && each < crew_.size(); ++each)
-        task(*e.cells[static_cast<std::size_t>(each)], each);
+    const auto share = [&](int i) { task(*e.cells[static_cast<std::size_t>(i)], i); };
+    const auto all = [&] {
+      for (int i = 0; i < crew_.size(); ++i) share(i);
     };
-    Crew::Time time = crew_.run(std::ref(share));  // which allocates nothing
+    Crew::Time time =
+        e.has_own_threads ? crew_.run_alone(std::ref(all)) : crew_.run(std::ref(share));
     for (const auto& cell : e.cells) {
       if (!cell->refusal && cell->keeps_arguments()) continue;
       take_refusal(e, *cell);
@@ -344,7 +345,7 @@ class GroupRounds {
     if (!round.judged || row.is_reference()) return true;
     const auto judged = static_cast<std::uint64_t>(row.reverified++);
     return holds(e, judged, oracle) && ends_early(e, round.fresh) && holds(e, judged, oracle) &&
-           rests_after_calls(e, crew_, watch_, next_random(random_));
+           (!may_hide_work(e) || rests_after_calls(e, crew_, watch_, next_random(random_)));
   }
 
   /// Another epoch, untimed, of any number of calls, as a kernel cannot leave out all but the last.

@@ -43,7 +43,7 @@ std::array<itimerval, 3> interval_timers() {
   return out;
 }
 
-// A running timer counts down, so only whether it runs and its interval can be compared.
+// A running timer counts down.
 bool same(const itimerval& a, const itimerval& b) {
   const auto runs = [](const itimerval& t) {
     return t.it_value.tv_sec != 0 || t.it_value.tv_usec != 0;
@@ -86,7 +86,6 @@ std::int64_t stack_pages() {
   return kib * 1024 / sysconf(_SC_PAGESIZE);
 }
 
-// The sum ignores the order: a variable that was removed and put back is no change.
 std::size_t environment_sum() {
   std::size_t sum = 0;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
@@ -141,7 +140,6 @@ bool ProcessState::has_lost_wire() const {
   return now[3].inode != files_[3].inode || now[4].inode != files_[4].inode;
 }
 
-// Nothing allows a child process, and each call may leave one more.
 void ProcessState::end_new_children() const {
   if (!has_children()) return;
   for (const pid_t child : descendants()) {
@@ -186,7 +184,6 @@ std::int64_t ProcessState::tasks_alive() const {
                        [](const Task& task) { return !task.is_process && cpu_time_ns(task) >= 0; });
 }
 
-// If the system does not list children, an earlier child hides new ones.
 bool ProcessState::left_a_child() const {
   if (!has_children()) return false;
   if (!has_children_) return true;
@@ -345,6 +342,7 @@ ProcessState::Usage ProcessState::usage() const {
   getrusage(RUSAGE_CHILDREN, &children);
   u.children = children.ru_minflt + children.ru_utime.tv_usec + children.ru_stime.tv_usec +
                children.ru_utime.tv_sec + children.ru_stime.tv_sec;
+  u.threads = threads();
   u.pages = -1;
 #if !defined(ROPEWALK_SANITIZED)
   char text[128];
@@ -354,9 +352,8 @@ ProcessState::Usage ProcessState::usage() const {
   return u;
 }
 
-// A thread that served prepare may be on its way back to sleep. A thread that does not rest is
-// waited for only once, and counts as running in every later apply. The limit is CPU time, since
-// other processes may use the processors.
+// A thread that served prepare may be on its way back to sleep. One that does not rest is waited
+// for only once, and counts as running in every later apply. The limit is CPU time.
 void ProcessState::wait_for_rest() {
   constexpr std::int64_t most_ns = 10'000'000;
   for (Task& task : tasks_) {
@@ -379,7 +376,6 @@ void ProcessState::begin_alone() {
   begun_ = usage();
 }
 
-// Compares the tasks that were left running. Notes whether those of other plugins ran.
 void ProcessState::add_tasks_that_ran(const Usage& now, Deeds& to) {
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     std::int64_t ran_ns = now.tasks[i];
@@ -408,11 +404,10 @@ Deeds ProcessState::end_alone() {
   // An emulator, a sanitizer and a crew of callers run other threads, too.
   if (threads_ - tasks_alive_ != 1 || others_ran_) return deeds;
   if (now.other_low_ns > begun_.other_high_ns)
-    deeds.add(ROPE_USES_THREADS | (threads() > threads_ ? 1u * ROPE_KEEPS_THREADS : 0u),
+    deeds.add(ROPE_USES_THREADS | (now.threads > begun_.threads ? 1u * ROPE_KEEPS_THREADS : 0u),
               "ran another thread");
   if (now.pages == begun_.pages) return deeds;
-  // Deep calls grow the stack, which is no allocation. The loader maps a large thread_local once
-  // for each library. Where the loader is not seen, the first growth is taken for that.
+  // Deep calls grow the stack, which is no allocation. The loader maps a large thread_local once.
   const std::int64_t stack = stack_pages();
   const std::int64_t grown = now.pages - begun_.pages;
   if (stack == stack_pages_ && !loader_has_allocated() && grown_++ > 0)

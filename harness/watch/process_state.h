@@ -78,6 +78,7 @@ class ProcessState {
     std::int64_t other_low_ns, other_high_ns;
     std::int64_t children;            ///< page faults and time of those waited for
     std::int64_t pages;               ///< mapped; -1: not known
+    std::int64_t threads;
     std::vector<std::int64_t> tasks;  ///< CPU time of each of tasks_; -1: it has ended
   };
   static constexpr int signals = 65, files = 5, descriptors_low = 64, descriptors_all = 1024;

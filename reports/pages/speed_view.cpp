@@ -72,8 +72,8 @@ std::string call_text(const BoardEntry& entry) {
 View entry_view(const BoardEntry& entry, double fastest_ns) {
   const TimingRow& row = *entry.row;
   View item;
-  item.set("entry_kernel", clean_line(row.kernel));
-  item.set("entry_pieces", pieces(clean_line(row.kernel)));
+  item.set("entry_kernel", clean_line(ranked_name(row)));
+  item.set("entry_pieces", pieces(clean_line(ranked_name(row))));
   const std::string words = words_beside(row);
   item.set("entry_summary", clean_line(row.summary + (words.empty() ? "" : "; " + words)));
   item.set("entry_variant", clean_line(row.variant));

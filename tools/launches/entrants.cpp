@@ -38,6 +38,9 @@ Entrants entrants_of(const BenchOptions& options) {
     if (k.cannot_run.empty() && k.memory == ROPE_CUDA && has_host &&
         options.engine == report::Engine::gbench)
       k.cannot_run = "Google Benchmark times kernels of a device alone (--kernel chooses them)";
+    if (k.cannot_run.empty() && has_own_threads(k.exceptions) &&
+        options.engine == report::Engine::gbench)
+      k.cannot_run = "has threads: only the paired engine tells whether they work between calls";
     if (k.cannot_run.empty())
       entrants.workers[k.memory] = given;
     else
