@@ -73,7 +73,8 @@ Crew::Crew(std::vector<int> processors)
       gate_(static_cast<std::ptrdiff_t>(times_.size())) {
   if (processors_.empty()) return;
   before_ = allowed_cpus();
-  pin({processors_.front()});
+  first_ = {processors_.front()};
+  pin(first_);
   for (int member = 1; member < size(); ++member)
     threads_.emplace_back([this, member] { work(member); });
 }
@@ -121,7 +122,7 @@ Crew::Time Crew::run_alone(const std::function<void()>& task) {
   const double began_s = seconds_on(CLOCK_MONOTONIC);
   task();
   time.wall_s = seconds_on(CLOCK_MONOTONIC) - began_s;
-  if (!processors_.empty()) pin({processors_.front()});
+  if (!processors_.empty()) pin(first_);
   return time;
 }
 

@@ -51,7 +51,7 @@ class Crew {
   void work(int member);
   void take_part(int member);
 
-  std::vector<int> processors_, before_;
+  std::vector<int> processors_, first_, before_;
   std::vector<Time> times_;
   std::vector<double> began_s_, ended_s_;
   const std::function<void(int)>* task_ = nullptr;  // NULL: the threads end

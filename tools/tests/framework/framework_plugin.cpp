@@ -163,7 +163,7 @@ void turn(Ahead& a) {
     kept.tensor[i].in = a.in[i].data();
     kept.tensor[i].out = a.out[i].data();
   }
-  for (int again = 0; again < 4; ++again) right(&a.problem, &kept, nullptr);
+  for (int again = 0; again < 2; ++again) right(&a.problem, &kept, nullptr);
 }
 Ahead& ahead() {
   static auto& kept = *new Ahead;
