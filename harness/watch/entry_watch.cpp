@@ -67,8 +67,9 @@ void EntryWatch::quiet() {
 // What the process was left with is told once, and is usual from then on.
 void EntryWatch::note(const Deeds& done, const Deeds& left) {
   const std::uint32_t allowed = kernel_ == nullptr ? 0 : kernel_->exceptions;
-  for (const std::string& text : {done.beyond(allowed), left.beyond(allowed)}) {
-    if (text.empty() || conduct_.is_unclean != 0) continue;
+  std::string text = done.beyond(allowed);
+  append(text, left.beyond(allowed));
+  if (!text.empty() && conduct_.is_unclean == 0) {
     conduct_.is_unclean = 1;
     text.copy(conduct_.text, sizeof conduct_.text - 1);
   }

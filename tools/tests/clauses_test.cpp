@@ -76,7 +76,8 @@ TEST(Clauses, EachBreachIsToldInWords) {
 #endif
   std::string kernels;
   for (const ClauseBreach& b : breaches) kernels += std::string(" --kernel mutant_") + b.kernel;
-  const Result r = ropewalk("mutants --first-kill --json --property norm" + kernels);
+  const Result r =
+      ropewalk("mutants --first-kill --json --property clean_call --property norm" + kernels);
   EXPECT_EQ(r.code, 0) << r.err;
   std::map<std::string, std::string> told;  // one row of each kernel that is not PASS
   std::istringstream lines(r.out);
@@ -97,7 +98,7 @@ TEST(Clauses, WhatTheHundredthCallDoesIsToldToo) {
   GTEST_SKIP() << "sanitizers change some of the words";
 #endif
   const Result r = ropewalk(
-      "mutants --profile smoke --json --property history --property threads "
+      "mutants --profile smoke --json --property clean_call --property history --property threads "
       "--kernel 'mutant_*_on_100th_call*'");
   EXPECT_EQ(r.code, 0) << r.out << r.err;
   EXPECT_TRUE(contains(r.out, "apply called the allocator ")) << r.out;
@@ -121,10 +122,10 @@ TEST(Clauses, WhatKernelsPrintIsKeptApartAndACrashIsStillSeen) {
 TEST(Clauses, NoProcessOfAKernelOutlivesTheRun) {
   if (!fs::exists("/proc/self/cmdline")) GTEST_SKIP() << "no /proc here";
   const fs::path mutants = own_mutants();
-  const Result r =
-      ropewalk("verify --profile smoke --property norm --cases 2 --plugin '" + mutants.string() +
-               "' --kernel mutant_leaves_child_table --kernel mutant_child_goes_on_table "
-               "--kernel mutant_leaves_thread_table");
+  const Result r = ropewalk(
+      "verify --profile smoke --property clean_call --cases 2 --plugin '" + mutants.string() +
+      "' --kernel mutant_leaves_child_table --kernel mutant_child_goes_on_table "
+      "--kernel mutant_leaves_thread_table");
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   EXPECT_TRUE(gone_in_time(mutants.string(), "cmdline"));
 }
