@@ -76,8 +76,8 @@ class ProcessState {
   struct Usage {
     /// CPU time of all other threads: lower and upper limit
     std::int64_t other_low_ns, other_high_ns;
-    std::int64_t children;            ///< page faults and time of those waited for
-    std::int64_t pages;               ///< mapped; -1: not known
+    std::int64_t children;  ///< page faults and time of those waited for
+    std::int64_t pages;     ///< mapped; -1: not known
     std::int64_t threads;
     std::vector<std::int64_t> tasks;  ///< CPU time of each of tasks_; -1: it has ended
   };
