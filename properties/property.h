@@ -13,6 +13,9 @@
 
 namespace ropewalk::properties {
 
+/// The property whose row ends its cell, as it watches the calls of all others.
+inline constexpr std::string_view conduct_property = "clean_call";
+
 enum class Profile { smoke, standard, full };
 
 struct Property {

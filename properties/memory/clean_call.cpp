@@ -35,7 +35,7 @@ void shape(Case&, const Offer&) {}
 
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   Case narrow = offer.base;
-  narrow.property = "clean_call";
+  narrow.property = conduct_property;
   narrow.position_from = 3;
   Case back = narrow;
   if (offer.transpose) back.operation = Operation::transpose;
@@ -44,7 +44,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
 }
 
 const Registered clean_call({
-    .name = "clean_call",
+    .name = conduct_property,
     .order = 5,
     .claim = "a call allocates, prints and runs nothing beside itself, and leaves nothing behind",
     .tells_once = true,

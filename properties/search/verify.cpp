@@ -162,7 +162,7 @@ class Combination {
   std::optional<ArrayResult> array_;
 };
 
-constexpr std::string_view first_to_ask = "agreement", of_conduct = "clean_call";
+constexpr std::string_view first_to_ask = "agreement";
 
 // The verdict on a kernel that crashes or hangs in supports, with a line that asks it again. One on
 // a cell that cannot be judged is SKIPPED, without a line.
@@ -224,7 +224,7 @@ class KernelRun {
   }
 
   void run() {
-    if (subject_.worker.has_been_changed() && !plan_.keeps_worker) subject_.worker.restart();
+    leave_changed_process();
     VerdictRow nothing = row_for(subject_.facts);
     nothing.property = everything;
     if (!subject_.facts.cannot_run.empty()) {
@@ -248,6 +248,10 @@ class KernelRun {
   }
 
  private:
+  void leave_changed_process() {
+    if (subject_.worker.has_been_changed() && !plan_.keeps_worker) subject_.worker.restart();
+  }
+
   // False: nothing more is to be judged.
   bool judge_cells(const std::function<Probe(Pairing, Dtype)>& probe_cell) {
     for (const Pairing pairing : plan_.pairings)
@@ -273,7 +277,7 @@ class KernelRun {
       for (const std::string& feature : feature_names(offer))
         plan_.on_offer({facts.name, std::string(word_of(contract_words, facts.angle_contract)),
                         pairing, dtype, offered(feature)});
-    if (subject_.worker.has_been_changed() && !plan_.keeps_worker) subject_.worker.restart();
+    leave_changed_process();
     *subject_.noted = {};
     Combination cell(subject_, plan_, offer, large_);
     std::optional<VerdictRow> conduct;  // its row waits for the calls of the others
@@ -282,7 +286,7 @@ class KernelRun {
       on_progress_(fmt::format("{} {} {} {}", facts.name, pairing, dtype, property->name));
       const VerdictRow row = cell.judge(*property, hung_in_);
       if (row.verdict == Verdict::hang && hung_in_.empty()) hung_in_ = row.property;
-      if (row.property == of_conduct && row.verdict == Verdict::pass) {
+      if (row.property == conduct_property && row.verdict == Verdict::pass) {
         conduct = row;
         continue;
       }

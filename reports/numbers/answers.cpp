@@ -55,8 +55,12 @@ KernelAnswer answer_of(const Contest& contest, const BoardName& board, const Res
     answer.why = "no kernel has a speed";
     return answer;
   }
-  if (contest.group == nullptr || !contest.group->valid) {
+  if (contest.group != nullptr && !contest.group->valid) {
     answer.why = "the speeds are INVALID";
+    return answer;
+  }
+  if (contest.group == nullptr || (kernels.size() > 1 && contest.group->baseline.empty())) {
+    answer.why = "no two kernels were timed in the same rounds";
     return answer;
   }
   const BoardEntry& first = *kernels.front();
@@ -80,6 +84,10 @@ KernelAnswer answer_of(const Contest& contest, const BoardName& board, const Res
   return answer;
 }
 
+std::string whole_name(const KernelAnswer& answer) {
+  return answer.whole == nullptr ? "none" : answer.whole->row->kernel;
+}
+
 std::string names_of(const std::vector<const BoardEntry*>& kernels) {
   std::string names;
   for (const BoardEntry* kernel : kernels)
@@ -96,8 +104,8 @@ std::string winners_text(const std::vector<const KernelAnswer*>& answers) {
         answer->winner == nullptr ? "nothing resolved" : ranked_name(*answer->winner->row);
     ++wins[name];
     if (answer->whole == answer->winner) continue;
-    also[name] = ", " +
-                 (answer->whole == nullptr ? std::string("none") : answer->whole->row->kernel) +
+    const bool is_said = answer->clause.starts_with(framework);  // by its name
+    also[name] = (is_said ? "" : " (" + answer->clause + ")") + ", " + whole_name(*answer) +
                  " keeps the whole contract";
   }
   std::vector<std::pair<std::size_t, std::string>> order;
@@ -142,7 +150,7 @@ std::string answer_text(const KernelAnswer& answer) {
   if (!answer.alike.empty()) text += "; not told from it: " + names_of(answer.alike);
   if (!answer.clause.empty())
     text += fmt::format("; {}; the first that keeps the whole contract: {}", answer.clause,
-                        answer.whole == nullptr ? "none" : answer.whole->row->kernel);
+                        whole_name(answer));
   return text;
 }
 

@@ -116,6 +116,18 @@ TEST(Answers, RoundedAnglesAreSaid) {
   const Summary summary = summarize(results);
   EXPECT_EQ(only(summary).clause, "angles rounded to f32");
   EXPECT_EQ(only(summary).whole->row->kernel, "fast");
+  EXPECT_NE(answer_sentence(summary.answers)
+                .find("rounds (angles rounded to f32), fast keeps the whole contract."),
+            std::string::npos);
+}
+
+// Google Benchmark times one after the other.
+TEST(Answers, WithoutCommonRoundsNothingIsResolved) {
+  Results results = run_of({{"plain", 100}, {"fast", 60}});
+  for (TimingRow& row : results.timings) row.engine = Engine::gbench;
+  const Summary summary = summarize(results);
+  EXPECT_EQ(only(summary).winner, nullptr);
+  EXPECT_EQ(only(summary).why, "no two kernels were timed in the same rounds");
 }
 
 }  // namespace

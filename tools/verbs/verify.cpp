@@ -52,7 +52,7 @@ std::string without_cell(const std::string& case_text) {
 std::vector<std::string> cause_keys(const VerdictRow& row) {
   const auto key = [&](const std::string& words) { return row.known + "\n" + words; };
   if (row.reason.find(only_at_first) != std::string::npos) return {key(std::string(only_at_first))};
-  if (row.property == "clean_call") {  // counts differ from cell to cell
+  if (row.property == conduct_property) {  // counts differ from cell to cell
     std::string words = row.reason;
     std::erase_if(words, [](char c) { return c >= '0' && c <= '9'; });
     return {key(words)};
@@ -141,7 +141,7 @@ class Printer {
       values_ += row.compared;
       if (!row.coverage.empty()) coverage_ = row.coverage;
       if (!row.not_offered.empty()) not_offered_ = row.not_offered;
-      if (row.property == "clean_call") conduct_ = row.where;
+      if (row.property == conduct_property) conduct_ = row.where;
     } else if (is_failure(row.verdict)) {
       failed_.push_back(row.property);
       failures_.push_back(row);
