@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -11,6 +10,7 @@
 
 #include "base/fingerprint.h"
 #include "benchmarks/cells/random.h"
+#include "benchmarks/engine/epoch_choice.h"
 #include "benchmarks/engine/pauses.h"
 #include "benchmarks/engine/rounds.h"
 #include "benchmarks/machine/probes.h"
@@ -20,36 +20,30 @@ namespace ropewalk::bench {
 using namespace report;
 namespace {
 
-constexpr double least_epoch_share = 0.05;  // of epoch_s: the least time of the fastest contestant
-constexpr double slow_factor = 20;          // times the fastest: a slower contestant counts as this
-constexpr double far_slower = 8;            // times the baseline
-constexpr double longest_epoch = 20;        // of epoch_s: a slower contestant gets fewer calls
-constexpr std::int64_t most_calls = 10'000'000;
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
 
 // A kernel may be slow at first. Each makes this many calls before it counts, but takes no longer
 // than so many epochs; if it then seems far slower than the fastest, it gets more time for them.
-constexpr std::int64_t warm_calls = 100;
+constexpr std::int64_t warm_calls = 100, most_warm_calls = 10'000'000;
 constexpr double warm_epochs = 100, warm_epochs_if_slow = 2000, seems_slow = 3;
 // A start that takes less is not told: it is that of caches and clock rates.
 constexpr double slow_start = 5;
 constexpr std::int64_t told_calls = 8;
-// The first rounds against the last ones, beside the others' (docs/decisions/0049).
-constexpr double late_step = 1.5;
 
 // In epochs of at least this many calls, one more call is made first, untimed.
 constexpr std::int64_t warm_up_from = 8;
 constexpr std::size_t judged_one_in = 8, fewest_judged = 4;
 constexpr std::uint64_t large_fresh_one_in = 4;
-constexpr int spins = 21;  // samples, which take 4 ms
+// Fewer rounds of each launch give no interval.
+constexpr std::size_t fewest_rounds = 6;
+constexpr double overhead = 2;  // a first guess: the time of a round over that of its epochs
+constexpr int spins = 21;       // samples, which take 4 ms
 
 /// Time in ms that a hypervisor took from all processors; 0 if the system does not tell.
 double stolen_ms() {
-  std::FILE* file = std::fopen("/proc/stat", "re");
-  if (file == nullptr) return 0;
-  long long ticks = 0;  // user nice system idle iowait irq softirq steal
-  const int found = std::fscanf(file, "cpu %*d %*d %*d %*d %*d %*d %*d %lld", &ticks);
-  std::fclose(file);
-  return found == 1 ? static_cast<double>(ticks) * 10 : 0;  // USER_HZ is 100
+  const auto ticks = cpu_ticks(SystemFiles(), "cpu");
+  return ticks ? static_cast<double>(ticks->stolen) * 10 : 0;  // USER_HZ is 100
 }
 
 /// The rounds of all contestants on one workload.
@@ -59,9 +53,12 @@ class GroupRounds {
               std::vector<Entrant>& entrants, ProcessWatch& watch)
       : plan_(plan),
         memory_(of.memory),
+        name_(of.name),
+        until_(of.until),
         crew_(crew),
         entrants_(entrants),
         watch_(watch),
+        epoch_s_(of.until && !entrants.front().cell().own_calls() ? usual_epoch_s : plan.epoch_s),
         order_seed_(seed_of(plan, of.name)),
         adds_calls_(is_in_place(of.memory.workload()) && !entrants.front().cell().own_calls()) {}
 
@@ -74,12 +71,8 @@ class GroupRounds {
       if (e.call_s > seems_slow * least_s && !settle(e, warm_epochs_if_slow)) return &e;
     memory_.begin_group();
     const double stolen_before_ms = stolen_ms(), spin_ns_before = spin_probe(spins).ns_a_step;
-    for (const bool again : {false, true}) {
-      choose_calls();
-      if (Entrant* refused = run_rounds(oracle)) return refused;
-      if (again || !note_late_ones()) break;
-      for (Entrant& e : entrants_) e.forget_rounds();
-    }
+    if (!choose_epoch()) return &entrants_.front();
+    if (Entrant* refused = until_ ? run_designs(oracle) : run_as_many(oracle)) return refused;
     for (Entrant& e : entrants_)
       if (!together(e, [](Cell& cell, int) { cell.end_rounds(); }) ||
           !rests_after_calls(e, crew_, watch_, next_random(random_)) ||
@@ -98,17 +91,55 @@ class GroupRounds {
     plan_.now_running(e.cell().label() + (row.is_ceiling() ? "|" + row.variant : ""));
   }
 
-  Entrant* run_rounds(Oracle& oracle) {
-    const auto orders =
-        shortened(round_orders(static_cast<int>(entrants_.size()), plan_.rounds, order_seed_));
-    const std::vector<bool> judged = judged_rounds(orders.size());
+  /// As many rounds as the plan says, and once more if some contestant was slow in the first ones.
+  Entrant* run_as_many(Oracle& oracle) {
+    for (const bool again : {false, true}) {
+      choose_calls(entrants_, epoch_s_);
+      const auto orders = shortened(round_orders(count(), plan_.rounds, order_seed_));
+      if (Entrant* refused = run_rounds(orders, {fewest_judged, true}, oracle)) return refused;
+      if (again || !note_late_ones(entrants_)) break;
+      for (Entrant& e : entrants_) e.forget_rounds();
+    }
+    return nullptr;
+  }
+
+  /// As many designs as fit into the time, but at least a part of one. If some contestant was slow
+  /// in the first, it does not count.
+  Entrant* run_designs(Oracle& oracle) {
+    choose_calls(entrants_, epoch_s_);
+    std::uint64_t seed = order_seed_;
+    double design_s = overhead * round_s() * 2 * count();
+    bool is_first = true;
+    for (bool ends = false; !ends; is_first = false) {
+      auto orders = round_orders(count(), 1, next_random(seed));
+      const double share = Seconds(*until_ - Clock::now()).count() / design_s;
+      ends = share < 2;
+      const double fit = std::clamp(share, 0.0, 1.0) * static_cast<double>(orders.size());
+      orders.resize(
+          std::min(std::max(static_cast<std::size_t>(fit), fewest_rounds), orders.size()));
+      const auto began = Clock::now();
+      const Batch batch{is_first ? fewest_judged : 1, ends};
+      if (Entrant* refused = run_rounds(orders, batch, oracle)) return refused;
+      design_s = Seconds(Clock::now() - began).count();
+      if (!is_first || ends || orders.size() < fewest_rounds || !note_late_ones(entrants_))
+        continue;
+      for (Entrant& e : entrants_) e.forget_rounds();
+      choose_calls(entrants_, epoch_s_);
+    }
+    return nullptr;
+  }
+
+  struct Batch {
+    std::size_t judged;  ///< at least so many of its rounds
+    bool is_last;
+  };
+  Entrant* run_rounds(const std::vector<std::vector<int>>& orders, const Batch& batch,
+                      Oracle& oracle) {
+    const std::vector<bool> judged = judged_rounds(orders.size(), batch);
     for (std::size_t round = 0; round < orders.size(); ++round) {
-      const bool last = round + 1 == orders.size();
+      const bool last = batch.is_last && round + 1 == orders.size();
       const bool fresh = memory_.refreshes_always() || last || one_in(large_fresh_one_in);
-      if (fresh) {
-        const std::uint64_t seed = next_random(random_);
-        crew_.run([&](int i) { memory_.refresh(i, seed + static_cast<std::uint64_t>(i)); });
-      }
+      if (fresh) refresh();
       const bool even = adds_calls_ && !last && one_in(2);
       for (const int i : orders[round]) {
         Entrant& e = entrants_[static_cast<std::size_t>(i)];
@@ -118,19 +149,57 @@ class GroupRounds {
     return nullptr;
   }
 
+  void refresh() {
+    const std::uint64_t seed = next_random(random_);
+    crew_.run([&](int i) { memory_.refresh(i, seed + static_cast<std::uint64_t>(i)); });
+  }
+
+  int count() const { return static_cast<int>(entrants_.size()); }
+  double round_s() const {
+    double sum = 0;
+    for (const Entrant& e : entrants_) sum += e.call_s * static_cast<double>(e.calls);
+    return sum;
+  }
+
   /// Which rounds are judged: some of them by chance, and the last, so that a lasting error is
   /// seen.
-  std::vector<bool> judged_rounds(std::size_t rounds) {
+  std::vector<bool> judged_rounds(std::size_t rounds, const Batch& batch) {
     std::vector<bool> judged(rounds, false);
-    judged.back() = true;
-    const std::size_t wanted = std::min(std::max(rounds / judged_one_in, fewest_judged), rounds);
-    for (std::size_t chosen = 1; chosen < wanted;) {
+    judged.back() = batch.is_last;
+    const std::size_t wanted = std::min(std::max(rounds / judged_one_in, batch.judged), rounds);
+    for (std::size_t chosen = batch.is_last ? 1 : 0; chosen < wanted;) {
       const std::size_t round = next_random(random_) % rounds;
       if (judged[round]) continue;
       judged[round] = true;
       ++chosen;
     }
     return judged;
+  }
+
+  /// The epochs of the group, if its time counts: those of an earlier launch, or chosen by pairs of
+  /// the baseline and its twin. Returns false if one refused.
+  bool choose_epoch() {
+    if (!until_ || entrants_.front().cell().own_calls()) return true;
+    if (const auto known = plan_.epochs_s.find(name_); known != plan_.epochs_s.end()) {
+      epoch_s_ = known->second;
+      return true;
+    }
+    if (entrants_.size() < 2 || !entrants_[1].cell().row.is_twin()) return true;
+    const auto chosen = epoch_of_least_cost(entrants_.front().call_s, [&](std::int64_t calls) {
+      double wall_s[2] = {};
+      refresh();
+      for (const std::size_t i : {0u, 1u}) {
+        Entrant& e = entrants_[i];
+        announce(e);
+        e.calls = calls;
+        const auto time = make_epoch(e, calls, true);
+        if (!time) return 0.0;
+        wall_s[i] = time->wall_s;
+      }
+      return wall_s[0] / wall_s[1];
+    });
+    if (chosen) epoch_s_ = *chosen;
+    return chosen.has_value();
   }
 
   /// Runs task(cell, member) for each cell of a contestant at the same time. Returns nothing if one
@@ -176,8 +245,8 @@ class GroupRounds {
     if (const auto own = e.cell().own_calls()) return settle_by_own_clock(e, *own);
     double took = 0;
     for (std::int64_t calls = 0;
-         took < epochs * plan_.epoch_s && (calls < warm_calls || took < plan_.epoch_s);) {
-      const std::int64_t more = std::clamp(calls / 8, std::int64_t{1}, most_calls);
+         took < epochs * epoch_s_ && (calls < warm_calls || took < epoch_s_);) {
+      const std::int64_t more = std::clamp(calls / 8, std::int64_t{1}, most_warm_calls);
       const auto time = together(e, [&](Cell& cell, int) { cell.run({more}); });
       if (!time) return false;
       took += time->wall_s;
@@ -207,7 +276,7 @@ class GroupRounds {
       const auto time = together(e, [&](Cell& cell, int) { cell.ready() && cell.run({calls}); });
       if (!time) return false;
       e.call_s = std::max(time->wall_s / static_cast<double>(calls), 1e-9);
-      const bool is_full = time->wall_s >= plan_.epoch_s || calls + own.step > own.most;
+      const bool is_full = time->wall_s >= epoch_s_ || calls + own.step > own.most;
       is_full ? ++full : calls = std::min(2 * calls, own.most / own.step * own.step);
     }
     watch_.check("apply");
@@ -220,77 +289,9 @@ class GroupRounds {
     e.cell().row.slow_times = times;
   }
 
-  /// Finds contestants whose first rounds took longer than the later ones, while the others' did
-  /// not, and notes that in their rows. Returns whether there are any: then the rounds tell two
-  /// things.
-  bool note_late_ones() {
-    std::vector<double> steps, sorted;
-    for (const Entrant& e : entrants_) steps.push_back(step_of(e.cell().row.ns_per_token));
-    sorted = steps;
-    std::nth_element(sorted.begin(), sorted.begin() + std::ssize(sorted) / 2, sorted.end());
-    const double usual = std::max(sorted[sorted.size() / 2], 1.0);
-    bool any = false;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      Entrant& e = entrants_[i];
-      TimingRow& row = e.cell().row;
-      if (row.is_reference() || steps[i] < late_step * usual) continue;
-      any = true;
-      std::int64_t calls = 0;
-      for (const Entrant::WarmUp& each : e.warm_ups) calls += each.calls;
-      const double later = later_median(row.ns_per_token);
-      for (std::size_t k = 0; k < row.iterations.size() && row.ns_per_token[k] > 1.25 * later; ++k)
-        calls += row.iterations[k];
-      row.slow_calls = calls;
-      row.slow_times = steps[i];
-      entrants_[i].call_s = later * static_cast<double>(row.tokens * crew_.size()) * 1e-9;
-    }
-    return any;
-  }
-
-  /// Chooses one number of calls for all contestants. A round takes about as many epochs as there
-  /// are contestants. The fastest contestant still runs for least_epoch_share of an epoch, so that
-  /// the clock resolves it. The number is odd, so that an alternating kernel ends turned forward;
-  /// some rounds make one call more, so that others end turned back. A contestant gets fewer calls
-  /// if it is far_slower than the baseline, which comes first, and would take longest_epoch.
-  /// With clocks of their own, the fastest runs for a whole epoch. Floors have their own number.
-  void choose_calls() {
-    if (const auto own = entrants_.front().cell().own_calls()) {
-      double fastest_s = entrants_.front().call_s;
-      for (const Entrant& e : entrants_)
-        if (!e.cell().row.is_floor()) fastest_s = std::min(fastest_s, e.call_s);
-      const std::int64_t most = (own->most / own->step - 1) | 1;
-      // In place an odd number of steps ends turned forward.
-      const auto calls_for = [&](double call_s, double epochs) {
-        const double steps =
-            std::ceil(epochs * plan_.epoch_s / call_s / static_cast<double>(own->step));
-        return std::min(static_cast<std::int64_t>(std::min(steps, 1e6)) | 1, most) * own->step;
-      };
-      for (Entrant& e : entrants_)
-        e.calls = e.cell().row.is_floor()
-                      ? calls_for(e.call_s, 1)
-                      : std::min(calls_for(fastest_s, 1), calls_for(e.call_s, longest_epoch));
-      return;
-    }
-    const double base_s = entrants_.front().call_s;
-    double least_s = base_s, sum_s = 0;
-    for (const Entrant& e : entrants_) least_s = std::min(least_s, e.call_s);
-    for (const Entrant& e : entrants_) sum_s += std::min(e.call_s, slow_factor * least_s);
-    const double shared = plan_.epoch_s * static_cast<double>(entrants_.size()) / sum_s;
-    const double least = plan_.epoch_s * least_epoch_share / least_s;
-    const double calls = std::clamp(std::max(shared, least), 1.0, double(most_calls));
-    for (Entrant& e : entrants_) {
-      const bool slow = e.call_s > far_slower * base_s && !e.cell().row.is_twin();
-      const double most = std::max(longest_epoch * plan_.epoch_s / e.call_s, 1.0);
-      e.calls = static_cast<std::int64_t>(slow ? std::min(calls, most) : calls) | 1;
-    }
-  }
-
   std::vector<std::vector<int>> shortened(std::vector<std::vector<int>> orders) const {
-    double round_s = 0;
-    for (const Entrant& e : entrants_) round_s += e.call_s * static_cast<double>(e.calls);
-    const auto affordable = static_cast<std::int64_t>(plan_.group_s / round_s);
-    // Fewer rounds give no interval: least_rounds() of reports/numbers/claims.h, for as many claims
-    // or one more.
+    const auto affordable = static_cast<std::int64_t>(plan_.group_s / round_s());
+    // Fewer rounds of three launches may give no interval.
     const auto fewest = static_cast<std::int64_t>(6 + std::bit_width(entrants_.size()));
     const auto most = static_cast<std::size_t>(std::max(affordable, fewest));
     if (orders.size() > most) orders.resize(most);
@@ -372,6 +373,7 @@ class GroupRounds {
       TimingRow& row = e.cell().row;
       row.outcome = Outcome::measured;
       row.launch = plan_.launch;
+      row.epoch_us = 1e6 * epoch_s_;
       row.threads = crew_.size();
       row.processors = crew_.processors();
       row.steal_ms = stolen;
@@ -390,23 +392,17 @@ class GroupRounds {
 
   const PairedPlan& plan_;
   GroupMemory& memory_;
+  const std::string& name_;
+  const RoundsOf::Until& until_;
   Crew& crew_;
   std::vector<Entrant>& entrants_;
   ProcessWatch& watch_;
+  double epoch_s_;
   std::uint64_t order_seed_, random_ = fresh_seed(), first_judged_ = next_random(random_);
   bool adds_calls_;
 };
 
 }  // namespace
-
-void Entrant::forget_rounds() {
-  TimingRow& row = cell().row;
-  row.ns_per_token.clear();
-  row.iterations.clear();
-  row.involuntary_switches = row.page_faults = 0;
-  heap_calls = mapped_bytes = switches = called = 0;
-  wall_s = cpu_s = 0;
-}
 
 std::uint64_t seed_of(const PairedPlan& plan, const std::string& name) {
   return seed_of_name(plan.seed ^ (static_cast<std::uint64_t>(plan.launch) << 32), name);

@@ -1,8 +1,10 @@
 // The rounds of one group: how many calls each contestant makes, and each epoch from fresh inputs
 // to the judge.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,8 +51,11 @@ Entrant entrant_of(const std::string& owner, int threads, Make&& make) {
 std::uint64_t seed_of(const PairedPlan& plan, const std::string& name);
 
 struct RoundsOf {
+  using Until = std::optional<std::chrono::steady_clock::time_point>;
   GroupMemory& memory;
   std::string name;  ///< seeds the order of the rounds
+  /// When the group ought to be done, if its time counts and not its rounds.
+  Until until = {};
 };
 
 /// Times all contestants, each with a cell for each member of the crew. Afterwards their rows are

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -55,7 +56,7 @@ class Group {
     }
   }
 
-  void run() {
+  void run(const RoundsOf::Until& until) {
     Crew crew(threads_ == 1 ? std::vector<int>{} : processors_for(threads_, allowed_cpus()));
     ProcessWatch watch(plan_.device != nullptr);  // made while the crew's threads exist
     std::vector<Entrant> entrants;
@@ -63,7 +64,8 @@ class Group {
       drop(entrants, watch);
       enter_all(entrants);
       if (entrants.empty()) break;
-      Entrant* refused = time_rounds(plan_, {memory_, name()}, crew, entrants, oracle_, watch);
+      Entrant* refused =
+          time_rounds(plan_, {memory_, name(), until}, crew, entrants, oracle_, watch);
       if (refused == nullptr) break;
       for (Member& m : members_)  // a ceiling belongs to no kernel
         if (m.contestant->name == refused->owner) m.refusal = *refused->cell().refusal;
@@ -202,26 +204,54 @@ template <class Function>
   return code;
 }
 
+/// The time of a plan, shared out in equal parts.
+class Shares {
+ public:
+  Shares(double all_s, std::int64_t parts) : all_s_(all_s), parts_(parts) {}
+  /// When the next part ends; empty: time does not count.
+  RoundsOf::Until next() {
+    if (all_s_ <= 0) return {};
+    const std::chrono::duration<double> all(all_s_), gone = Clock::now() - began_;
+    const auto share = (all - gone) / static_cast<double>(std::max<std::int64_t>(parts_--, 1));
+    return Clock::now() + std::chrono::duration_cast<Clock::duration>(share);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point began_ = Clock::now();
+  double all_s_;
+  std::int64_t parts_;
+};
+
+std::vector<int> threads_of(const PairedPlan& plan) {
+  return plan.threads > 1 ? std::vector{1, plan.threads} : std::vector{1};
+}
+
 int run_groups(const PairedPlan& plan) {
   std::optional<DeviceModule> module;
   if (plan.device != nullptr) module.emplace(*plan.device);
-  bool any = false;
-  Oracle oracle;
+  std::vector<std::vector<std::vector<Group::Member>>> groups;  // by workload
+  std::int64_t count = 0;
   for (const Workload& workload : plan.workloads) {
+    groups.push_back(groups_on(plan, workload));
+    count += std::ssize(groups.back()) * std::ssize(threads_of(plan));
+  }
+  Shares shares(plan.launch_s, count - std::ssize(plan.done));
+  Oracle oracle;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const Workload& workload = plan.workloads[i];
     HostGroupMemory host(workload, plan.seed, plan.threads);
     std::optional<DeviceGroupMemory> device;
     if (module) device.emplace(workload, plan.seed, *module);
-    for (const auto& members : groups_on(plan, workload)) {
-      any = true;
-      for (const int threads : plan.threads > 1 ? std::vector{1, plan.threads} : std::vector{1}) {
+    for (const auto& members : groups[i])
+      for (const int threads : threads_of(plan)) {
         GroupMemory& memory =
             is_on_device(*members.front().contestant) ? static_cast<GroupMemory&>(*device) : host;
         Group group(plan, memory, threads, oracle, members);
-        if (!plan.done.contains(group.name())) group.run();
+        if (!plan.done.contains(group.name())) group.run(shares.next());
       }
-    }
   }
-  return any ? 0 : 3;
+  return count > 0 ? 0 : 3;
 }
 
 }  // namespace
@@ -238,6 +268,7 @@ int run_paired(const PairedPlan& plan) {
 }
 
 int pick_ceilings(const PairedPlan& plan) {
+  Shares shares(plan.launch_s, std::ssize(plan.workloads));
   for (const Workload& workload : plan.workloads) {
     HostGroupMemory host(workload, plan.seed, 1);
     const auto loops = is_in_place(workload) ? update_loops() : copy_loops();
@@ -248,7 +279,8 @@ int pick_ceilings(const PairedPlan& plan) {
     Oracle oracle;
     Crew alone;
     ProcessWatch watch;
-    if (time_rounds(plan, {host, workload.name}, alone, entrants, oracle, watch) != nullptr)
+    if (time_rounds(plan, {host, workload.name, shares.next()}, alone, entrants, oracle, watch) !=
+        nullptr)
       continue;
     const auto best = std::min_element(entrants.begin(), entrants.end(), [](auto& a, auto& b) {
       return a.cell().row.ns_per_token_median < b.cell().row.ns_per_token_median;

@@ -39,6 +39,11 @@ struct PairedPlan {
   double epoch_s = 1e-3;       ///< target time of one contestant in one round, in s
   /// In s. A group that would take longer gets fewer rounds, at least 6.
   double group_s = 30;
+  /// In s; above 0, all groups together take about as long: each has an equal share of what is left
+  /// when it begins, for as many designs as fit. `rounds` and `group_s` do not count then, and each
+  /// group of the host chooses its epochs (epoch_choice.h).
+  double launch_s = 0;
+  std::map<std::string, double> epochs_s;  ///< by group: chosen in an earlier launch
   std::int64_t launch = 0;
   std::uint64_t seed = 1;
   harness::Device* device = nullptr;  ///< of this process; NULL: kernels of a device are skipped

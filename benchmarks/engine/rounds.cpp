@@ -54,19 +54,56 @@ std::vector<std::vector<int>> round_orders(int count, std::int64_t rounds, std::
 }
 
 namespace {
+
+constexpr double late_step = 1.5;
+
 double median(std::vector<double> of) {
   std::nth_element(of.begin(), of.begin() + std::ssize(of) / 2, of.end());
   return of[of.size() / 2];
 }
-}  // namespace
 
+/// The median of the last half of the rounds.
 double later_median(const std::vector<double>& rounds) {
   return median({rounds.begin() + std::ssize(rounds) / 2, rounds.end()});
 }
 
+/// The median of the first quarter of six rounds or more, as a multiple of the last half's.
 double step_of(const std::vector<double>& rounds) {
   const auto first = std::max<std::ptrdiff_t>(std::ssize(rounds) / 4, 3);
   return median({rounds.begin(), rounds.begin() + first}) / later_median(rounds);
+}
+
+}  // namespace
+
+void Entrant::forget_rounds() {
+  report::TimingRow& row = cell().row;
+  row.ns_per_token.clear();
+  row.iterations.clear();
+  row.involuntary_switches = row.page_faults = 0;
+  heap_calls = mapped_bytes = switches = called = 0;
+  wall_s = cpu_s = 0;
+}
+
+bool note_late_ones(std::vector<Entrant>& entrants) {
+  std::vector<double> steps;
+  for (const Entrant& e : entrants) steps.push_back(step_of(e.cell().row.ns_per_token));
+  const double usual = std::max(median(steps), 1.0);
+  bool any = false;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    Entrant& e = entrants[i];
+    report::TimingRow& row = e.cell().row;
+    if (row.is_reference() || steps[i] < late_step * usual) continue;
+    any = true;
+    std::int64_t calls = 0;
+    for (const Entrant::WarmUp& each : e.warm_ups) calls += each.calls;
+    const double later = later_median(row.ns_per_token);
+    for (std::size_t k = 0; k < row.iterations.size() && row.ns_per_token[k] > 1.25 * later; ++k)
+      calls += row.iterations[k];
+    row.slow_calls = calls;
+    row.slow_times = steps[i];
+    e.call_s = later * static_cast<double>(row.tokens * std::ssize(e.cells)) * 1e-9;
+  }
+  return any;
 }
 
 }  // namespace ropewalk::bench

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "benchmarks/engine/epochs.h"
+
 namespace ropewalk::bench {
 
 /// The rows of the design for contestants 0 .. count - 1. There are count rows, or 2 count for an
@@ -18,9 +20,9 @@ std::vector<std::vector<int>> williams_design(int count);
 /// shuffled by the seed. Empty for count < 1 or rounds < 1.
 std::vector<std::vector<int>> round_orders(int count, std::int64_t rounds, std::uint64_t seed);
 
-/// The median of the last half of the rounds.
-double later_median(const std::vector<double>& rounds);
-/// The median of the first quarter of six rounds or more, as a multiple of the last half's.
-double step_of(const std::vector<double>& rounds);
+/// Finds contestants whose first rounds took longer than the later ones, while the others' did not,
+/// and notes that in their rows and in call_s (docs/decisions/0049). Returns whether there are any:
+/// then the rounds tell two things.
+bool note_late_ones(std::vector<Entrant>& entrants);
 
 }  // namespace ropewalk::bench

@@ -26,13 +26,12 @@ struct Kind {
   std::optional<Outcome> outcome;  ///< none: the null twin
   const char* note;
 };
-constexpr Kind kinds[] = {
-    {Outcome::faster, "the whole interval lies beyond the noise floor, below 1"},
-    {Outcome::slower, "the whole interval lies beyond the noise floor, above 1"},
-    {Outcome::same, "the interval lies within 1 % of the baseline"},
-    {Outcome::unresolved, "the interval allows both faster and slower"},
-    {std::nullopt, "the baseline a second time, which shows noise alone"},
-    {Outcome::invalid, "the null twin differs, so there is no claim"}};
+constexpr Kind kinds[] = {{Outcome::faster, "the whole interval lies beyond the margin, below 1"},
+                          {Outcome::slower, "the whole interval lies beyond the margin, above 1"},
+                          {Outcome::same, "the interval lies within 1 % of the baseline"},
+                          {Outcome::unresolved, "the interval allows both faster and slower"},
+                          {std::nullopt, "the baseline a second time, which shows noise alone"},
+                          {Outcome::invalid, "the null twin differs, so there is no claim"}};
 
 std::size_t kind_of(const BoardEntry& entry) {
   std::optional<Outcome> outcome;
@@ -94,8 +93,8 @@ void draw(const std::vector<ForestLine>& lines, Figure& figure) {
     if (!can_be_drawn(interval) || drawn == rows_max) continue;
     if (line.contest != last) {
       y -= 1;
-      const double floor = line.contest->group->noise_floor;
-      picture.boxes.push_back({std::max(1 - floor, 1e-6), 1 + floor, y - 0.5, y - 0.5});
+      const double margin = line.contest->group->margin;
+      picture.boxes.push_back({std::max(1 - margin, 1e-6), 1 + margin, y - 0.5, y - 0.5});
       const std::string name = line.contest->of->workload;
       picture.y_rows.push_back({y, row_label(name, number) + ":"});
       last = line.contest;
@@ -154,8 +153,10 @@ std::vector<Figure> forest_figures(const Summary& summary) {
     figure.name = board.name;
     figure.how_to_read =
         "A mark is the median ratio of all rounds, and its line is the interval of the claim. The "
-        "interval is exact, corrected for the number of comparisons, and wide enough for every "
-        "launch. A grey box is the noise floor of its workload: a ratio that reaches into it shows "
+        "interval is corrected for the number of comparisons and of looks, and that of the "
+        "launches if "
+        "they scatter. A grey box is the margin of its workload: a ratio that reaches into it "
+        "shows "
         "no difference. The null twin is the baseline under another name, so it belongs on 1.";
     figure.picture.x_marks.push_back({1, ""});
     draw(lines, figure);

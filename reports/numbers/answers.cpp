@@ -68,11 +68,14 @@ KernelAnswer answer_of(const Contest& contest, const BoardName& board, const Res
   for (std::size_t i = 1; i < kernels.size(); ++i) {
     const Interval times = paired_interval(*first.claim, *kernels[i]->claim,
                                            claim_error / static_cast<double>(others));
-    if (!is_clear_of(times, contest.group->noise_floor)) answer.alike.push_back(kernels[i]);
+    if (!is_clear_of(times, contest.group->margin)) answer.alike.push_back(kernels[i]);
   }
   if (!answer.alike.empty() && answer.alike.size() + 1 == kernels.size()) {
-    answer.why = fmt::format("the rounds do not tell {} kernels apart, noise floor {:.1f} %",
-                             kernels.size(), 100 * contest.group->noise_floor);
+    const auto launches = std::ssize(first.launches);
+    answer.why = launches < least_launches
+                     ? fmt::format("{} launches of at least {}", launches, least_launches)
+                     : fmt::format("the rounds do not tell {} kernels apart by more than {:.2g} %",
+                                   kernels.size(), 100 * contest.group->margin);
     return answer;
   }
   answer.winner = &first;

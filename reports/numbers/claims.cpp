@@ -1,7 +1,8 @@
 #include "reports/numbers/claims.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <boost/math/distributions/binomial.hpp>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -14,12 +15,6 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 bool is_time(double ns) {
   return std::isfinite(ns) && ns > 0;
-}
-
-/// P(at most k of n tosses of a fair coin).
-double coin_cdf(std::int64_t k, std::int64_t n) {
-  const boost::math::binomial_distribution<double> coin(static_cast<double>(n), 0.5);
-  return boost::math::cdf(coin, static_cast<double>(k));
 }
 
 /// log(time of a / time of b) for each round in which both were timed.
@@ -38,32 +33,16 @@ const TimingRow* row_of_launch(const Claim& claim, std::int64_t launch) {
   return nullptr;
 }
 
-/// The compared rounds of two contestants in all launches, and each launch's median.
-struct Paired {
-  std::vector<double> logs;
-  std::vector<double> launch_ratios;
-};
-Paired pair_up(const Claim& a, const Claim& b) {
-  Paired out;
+/// The compared rounds of two contestants, by launch.
+LaunchLogs pair_up(const Claim& a, const Claim& b) {
+  LaunchLogs out;
   for (const TimingRow* row : a.rows) {
     const TimingRow* other = row_of_launch(b, row->launch);
     if (other == nullptr) continue;
-    const std::vector<double> logs = log_ratios(*row, *other);
-    if (logs.empty()) continue;
-    out.launch_ratios.push_back(std::exp(median_of(logs)));
-    out.logs.insert(out.logs.end(), logs.begin(), logs.end());
+    std::vector<double> logs = log_ratios(*row, *other);
+    if (!logs.empty()) out.push_back(std::move(logs));
   }
   return out;
-}
-
-/// Rounds of one launch are correlated: same addresses, same pages. An interval of pooled rounds is
-/// too narrow if launches differ. It therefore grows until it holds each launch's own median.
-Interval widened(Interval interval, const std::vector<double>& launch_ratios) {
-  for (const double ratio : launch_ratios) {
-    interval.low = std::min(interval.low, ratio);
-    interval.high = std::max(interval.high, ratio);
-  }
-  return interval;
 }
 
 /// The larger distance from 1 of the interval's two ends.
@@ -72,32 +51,23 @@ double reach(const Interval& interval) {
   return std::max(interval.high - 1, 1 - interval.low);
 }
 
-Outcome outcome_of(const Interval& interval, double floor) {
-  if (interval.rounds == 0) return Outcome::unresolved;
-  if (interval.high < 1 - floor) return Outcome::faster;
-  if (interval.low > 1 + floor) return Outcome::slower;
-  return reach(interval) <= same_within && floor <= same_within ? Outcome::same
-                                                                : Outcome::unresolved;
+Outcome outcome_of(const Interval& interval, double margin, double asked) {
+  if (is_clear_of(interval, margin)) return interval.high < 1 ? Outcome::faster : Outcome::slower;
+  return reach(interval) <= asked ? Outcome::same : Outcome::unresolved;
 }
 
-/// The number of rounds after which a claim is settled. An interval narrows with the square root of
-/// the rounds. It is settled once it excludes the floor, or once it lies within SAME. Returns 0 if
-/// the rounds alone have settled it already.
-std::int64_t rounds_to_settle(const Claim& claim, double floor, double error) {
-  constexpr double most = 1e9;
-  if (claim.pooled.rounds == 0) return 0;
-  if (!std::isfinite(claim.pooled.high)) return least_rounds(error);
-  if (outcome_of(claim.pooled, floor) != Outcome::unresolved) return 0;
-  // More rounds also narrow the noise floor, but never below least_floor.
-  const double off = std::abs(claim.pooled.ratio - 1);
-  const double room = std::max(off - least_floor, same_within - off);
-  const double half = std::max({claim.pooled.high - claim.pooled.ratio,
-                                claim.pooled.ratio - claim.pooled.low, std::min(floor, 1.0)});
-  if (room <= 0 || half <= 0) return 0;
-  const double growth = half / room * (half / room);
-  const double needed = std::ceil(static_cast<double>(claim.pooled.rounds) * growth);
-  return static_cast<std::int64_t>(
-      std::clamp(needed, static_cast<double>(claim.pooled.rounds + 1), most));
+/// An interval narrows with the square root of the time. The claim is settled once the interval
+/// has left one of the margin's two sides.
+void take_needs(Claim& claim, double margin, double asked) {
+  constexpr double far_too_long = 10;
+  const Interval& interval = claim.interval;
+  if (!std::isfinite(interval.high) || !std::isfinite(margin)) return;
+  const double off = std::abs(interval.ratio - 1);
+  const double room = std::max(off - margin, asked - off);
+  const double half = std::max(interval.high - interval.ratio, interval.ratio - interval.low);
+  const double times = room > 0 ? half / room * (half / room) : infinity;
+  claim.is_at_margin = half <= margin && times > far_too_long;
+  if (!claim.is_at_margin && std::isfinite(times)) claim.times_needed = std::max(times, 1.0);
 }
 
 /// The ratio of upper to lower quartile of a row's rounds, less 1.
@@ -144,8 +114,7 @@ void without_speed(Claim& claim, Outcome outcome, std::string reason) {
   claim.has_speed = false;
   claim.ns_per_token = claim.launch_spread = claim.round_spread = claim.ceiling_share = 0;
   claim.launch_ratios.clear();
-  claim.pooled = claim.interval = claim.of_ceiling = Interval{};
-  claim.rounds_needed = 0;
+  claim.interval = claim.of_ceiling = Interval{};
 }
 
 const Claim* with_role(const ClaimGroup& group, Role role) {
@@ -165,7 +134,7 @@ const Claim* ceiling_of(const ClaimGroup& group) {
 }
 
 void hold_to_ceiling(Claim& claim, const Claim& ceiling, double error) {
-  claim.of_ceiling = paired_interval(ceiling, claim, error);
+  claim.of_ceiling = pooled_interval(pair_up(ceiling, claim), error);
   if (claim.of_ceiling.rounds > 0) claim.ceiling_share = ceiling.ns_per_token / claim.ns_per_token;
   if (claim.of_ceiling.rounds > 0 && claim.of_ceiling.low > 1 + roof_allowance)
     without_speed(claim, Outcome::implausible, "faster than memory allows: it beats the ceiling");
@@ -193,36 +162,40 @@ void compare(ClaimGroup& group, double twin_error) {
   if (baseline == nullptr || !baseline->has_speed) return;
   group.baseline = baseline->kernel;
   const Claim* twin = with_role(group, Role::null_twin);
-  group.noise_floor = twin != nullptr && twin->has_speed ? least_floor : infinity;  // not known
+  if (twin == nullptr || !twin->has_speed) group.margin = group.noise_floor = infinity;
   for (Claim& claim : group.claims) {
     if (!is_compared(claim)) continue;
-    Paired paired = pair_up(claim, *baseline);
-    claim.pooled = sign_interval(paired.logs, error);
-    claim.interval = widened(claim.pooled, paired.launch_ratios);
-    if (claim.role == Role::null_twin) {
-      group.noise_floor = std::max(group.noise_floor, reach(claim.interval));
-      group.valid = !is_clear_of(paired_interval(claim, *baseline, twin_error), least_floor);
-    }
-    claim.launch_ratios = std::move(paired.launch_ratios);
+    const LaunchLogs logs = pair_up(claim, *baseline);
+    claim.interval = ratio_interval(logs, error);
+    for (const auto& launch : logs) claim.launch_ratios.push_back(std::exp(median_of(launch)));
+    if (claim.role != Role::null_twin) continue;
+    group.noise_floor = reach(claim.interval);
+    group.margin = std::max(group.margin, std::abs(claim.interval.ratio - 1));
+    group.valid = !is_clear_of(ratio_interval(logs, twin_error), group.asked_margin);
   }
   for (Claim& claim : group.claims) {
     if (!is_compared(claim)) continue;
-    // The floor is made from the twin, so the twin itself is held to least_floor.
-    const double floor = claim.role == Role::null_twin ? least_floor : group.noise_floor;
-    claim.outcome = outcome_of(claim.interval, floor);
-    if (claim.outcome == Outcome::unresolved)
-      claim.rounds_needed = rounds_to_settle(claim, floor, error);
+    // The margin is made from the twin, so the twin itself is held to what was asked.
+    const double margin = claim.role == Role::null_twin ? group.asked_margin : group.margin;
+    claim.outcome = outcome_of(claim.interval, margin, group.asked_margin);
+    if (claim.outcome == Outcome::unresolved) take_needs(claim, margin, group.asked_margin);
   }
 }
 
-std::vector<ClaimGroup> groups_of(const std::vector<TimingRow>& rows) {
+std::vector<ClaimGroup> groups_of(const std::vector<TimingRow>& rows, double margin) {
   std::vector<ClaimGroup> groups;
   std::map<std::tuple<std::string, std::string, std::int64_t, Engine>, std::size_t> group_at;
   std::map<std::tuple<std::size_t, std::string, Role>, std::size_t> claim_at;
   for (const TimingRow& row : rows) {
     const auto [group, is_new] =
         group_at.try_emplace({row.workload, row.board, row.threads, row.engine}, groups.size());
-    if (is_new) groups.push_back({row.workload, row.board, row.threads, "", 0, true, 0, {}});
+    if (is_new) {
+      ClaimGroup& added = groups.emplace_back();
+      added.workload = row.workload;
+      added.board = row.board;
+      added.threads = row.threads;
+      added.asked_margin = added.margin = margin;
+    }
     // A kernel may be the baseline in one launch and ordinary in another. It is one contestant.
     const bool ordinary = row.role == Role::kernel || row.role == Role::baseline;
     auto& claims = groups[group->second].claims;
@@ -237,60 +210,75 @@ std::vector<ClaimGroup> groups_of(const std::vector<TimingRow>& rows) {
   return groups;
 }
 
+/// The time of all epochs, in s.
+double timed_s(const ClaimGroup& group) {
+  double ns = 0;
+  for (const Claim& claim : group.claims)
+    for (const TimingRow* row : claim.rows)
+      for (std::size_t i = 0; i < std::min(row->ns_per_token.size(), row->iterations.size()); ++i)
+        ns += row->ns_per_token[i] *
+              static_cast<double>(row->iterations[i] * row->tokens * row->threads);
+  return ns * 1e-9;
+}
+
+std::string time_text(double s) {
+  if (s < 100) return fmt::format("{:.0f} s", std::max(s, 1.0));
+  if (s < 6000) return fmt::format("{:.0f} min", s / 60);
+  return s < 90'000 ? fmt::format("{:.0f} h", s / 3600) : "more than a day";
+}
+
+/// What disturbed a contestant's rounds.
+std::string disturbances(const Claim& claim) {
+  double steal_ms = 0, off_cpu = 0;
+  for (const TimingRow* row : claim.rows) {
+    steal_ms += row->steal_ms;
+    off_cpu = std::max(off_cpu, row->off_cpu_share);
+  }
+  std::string text;
+  if (steal_ms > 0) text += fmt::format(", {:.0f} ms stolen by other machines", steal_ms);
+  if (off_cpu >= 0.01)
+    text += fmt::format(", {:.0f} % of the time off the processor", 100 * off_cpu);
+  return text;
+}
+
 }  // namespace
 
-bool is_clear_of(const Interval& interval, double floor) {
-  return interval.rounds > 0 && (interval.high < 1 - floor || interval.low > 1 + floor);
-}
-
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
-std::int64_t least_rounds(double error) {
-  // Both ends are extremes: the interval misses the median with probability 2 * 2^-n.
-  return static_cast<std::int64_t>(std::ceil(1 - std::log2(error)));
-}
-
-Interval sign_interval(std::vector<double> logs, double error) {
-  Interval out;
-  out.rounds = static_cast<std::int64_t>(logs.size());
-  if (logs.empty()) return out;
-  std::sort(logs.begin(), logs.end());
-  out.ratio = std::exp(median_of(logs));
-  if (out.rounds < least_rounds(error)) {
-    out.high = infinity;
-    out.coverage = 1;
-    return out;
-  }
-  // The largest k with 2 P(Binomial(n, 1/2) <= k - 1) <= error: the ends are the k-th values from
-  // either side.
-  std::int64_t low = 1, high = (out.rounds + 1) / 2;
-  while (low < high) {
-    const std::int64_t k = (low + high + 1) / 2;
-    if (2 * coin_cdf(k - 1, out.rounds) <= error)
-      low = k;
-    else
-      high = k - 1;
-  }
-  const auto k = static_cast<std::size_t>(low);
-  out.low = std::exp(logs[k - 1]);
-  out.high = std::exp(logs[logs.size() - k]);
-  out.coverage = 1 - 2 * coin_cdf(low - 1, out.rounds);
-  return out;
-}
-
 Interval paired_interval(const Claim& a, const Claim& b, double error) {
-  const Paired paired = pair_up(a, b);
-  return widened(sign_interval(paired.logs, error), paired.launch_ratios);
+  return ratio_interval(pair_up(a, b), error);
 }
 
-Claims claims_of(const std::vector<TimingRow>& rows) {
+bool is_open(const ClaimGroup& group) {
+  return std::any_of(group.claims.begin(), group.claims.end(), [](const Claim& claim) {
+    return claim.role == Role::kernel && claim.outcome == Outcome::unresolved &&
+           !claim.is_at_margin;
+  });
+}
+
+std::string why_open(const Claim& claim, const ClaimGroup& group) {
+  const auto launches = std::ssize(claim.launch_ratios);
+  const double margin = 100 * group.margin;
+  if (launches < least_launches)
+    return fmt::format("{} launches of at least {}", launches, least_launches);
+  if (!std::isfinite(claim.interval.high)) return "too few rounds";
+  if (!std::isfinite(margin)) return "no null twin";
+  if (claim.is_at_margin)
+    return fmt::format("lies at the margin of {:.2g} %: more time decides nothing", margin);
+  const auto [least, most] =
+      std::minmax_element(claim.launch_ratios.begin(), claim.launch_ratios.end());
+  if (claim.interval.is_of_launches)
+    return fmt::format("launches differ by {:.2g} %", 100 * (*most / *least - 1));
+  const double spent_s = timed_s(group);
+  return "too noisy" +
+         (claim.times_needed > 0
+              ? fmt::format(": needs about {}, had {}", time_text(spent_s * claim.times_needed),
+                            time_text(spent_s))
+              : "") +
+         disturbances(claim);
+}
+
+Claims claims_of(const std::vector<TimingRow>& rows, double margin) {
   Claims out;
-  out.groups = groups_of(rows);
+  out.groups = groups_of(rows, margin);
   std::int64_t twins = 0;
   for (ClaimGroup& group : out.groups)
     for (Claim& claim : group.claims) {

@@ -8,41 +8,18 @@
 #include <string>
 #include <vector>
 
+#include "reports/numbers/ratio_interval.h"
 #include "reports/record/record.h"
 
 namespace ropewalk::report {
 
 inline constexpr double claim_error = 0.05;   ///< shared by all claims of a group
-inline constexpr double same_within = 0.01;   ///< SAME: the whole interval lies in 1 -+ this
-inline constexpr double least_floor = 0.005;  ///< a smaller difference is never claimed
+inline constexpr double usual_margin = 0.01;  ///< a smaller difference is none (--margin)
 /// A noise floor above this share hides the differences that users look for. It equals the default
 /// of compare --max-regression.
 inline constexpr double useful_floor = 0.05;
-/// An estimate above this number of rounds is not printed. Its error grows with the square of the
-/// unknown.
-inline constexpr std::int64_t rounds_told_max = 1000;
 inline constexpr double roof_allowance =
     0.05;  ///< the share by which a measured ceiling may miss the true one
-
-/// An interval for the median of ratios. With too few rounds for any interval it is 0 .. infinity.
-struct Interval {
-  double ratio = 0;  ///< the median itself
-  double low = 0, high = 0;
-  double coverage = 0;      ///< a lower limit, exact for independent rounds (binomial)
-  std::int64_t rounds = 0;  ///< 0: nothing was compared
-};
-
-/// The sign test's interval for a median: exact, and valid for any distribution. Takes logarithms
-/// of ratios and returns ratios. `error` in (0, 1) is 1 - the requested coverage.
-Interval sign_interval(std::vector<double> log_ratios, double error);
-
-/// Whether the whole interval is farther from 1 than the floor.
-bool is_clear_of(const Interval& interval, double floor);
-
-/// The smallest number of rounds that gives a finite interval.
-std::int64_t least_rounds(double error);
-
-double median_of(std::vector<double> values);  ///< returns 0 for an empty list
 
 /// The claim about one contestant of a group, over all launches.
 struct Claim {
@@ -58,11 +35,11 @@ struct Claim {
   double launch_spread = 0;  ///< largest / smallest of those medians, less 1
   double round_spread = 0;   ///< upper / lower quartile of rounds, less 1; median over launches
   std::vector<double> launch_ratios;  ///< the median ratio of each launch
-  Interval pooled;                    ///< from the rounds of all launches
-  Interval interval;  ///< the claim's interval: pooled, widened to hold each launch's median
-  /// Set for UNRESOLVED: the total number of rounds that would settle it. 0 means that more rounds
-  /// would not settle it, although more launches may.
-  std::int64_t rounds_needed = 0;
+  Interval interval;                  ///< ratio_interval() of all launches
+  /// Set for UNRESOLVED: how many times the time of its group would settle it; 0: not known.
+  double times_needed = 0;
+  /// Set for UNRESOLVED: it lies so close to the margin that more time decides nothing.
+  bool is_at_margin = false;
   Interval of_ceiling;  ///< the ceiling's time / its time, round by round; 1 is the ceiling itself
   /// The same of ns_per_token: what is shown beside it. 0 without a ceiling in the same rounds.
   double ceiling_share = 0;
@@ -70,16 +47,20 @@ struct Claim {
 };
 
 /// The ratio of the times of two contestants of one group, a / b, by the rounds in which both were
-/// timed. It is widened to hold the median of each launch. `error` is that of sign_interval().
+/// timed. `error` is that of ratio_interval().
 Interval paired_interval(const Claim& a, const Claim& b, double error);
 
 /// A group holds like work of one run: the contestants that were timed together in rounds.
 struct ClaimGroup {
   std::string workload, board;
   std::int64_t threads = 1;
-  std::string baseline;    ///< empty if nothing is compared
-  double noise_floor = 0;  ///< a claimed ratio is at least this far from 1; never below least_floor
-  bool valid = true;       ///< false: the null twin differs from the baseline
+  std::string baseline;                ///< empty if nothing is compared
+  double asked_margin = usual_margin;  ///< SAME: the whole interval lies in 1 -+ this
+  /// FASTER, SLOWER: the whole interval lies beyond 1 -+ this. It is the asked margin, or what the
+  /// median of the null twin is off by, if that is more; infinity without a twin.
+  double margin = usual_margin;
+  double noise_floor = 0;  ///< how far the interval of the null twin reaches from 1
+  bool valid = true;       ///< false: the null twin differs from the baseline by the margin
   std::int64_t comparisons = 0;
   std::vector<Claim> claims;  ///< in the order of the rows; holds baseline, twin and references too
 };
@@ -93,8 +74,14 @@ struct Claims {
 
 /// Computes the claims of a run. The rows must outlive the claims. A contestant that is BROKEN in
 /// one launch is BROKEN. Rows of engine gbench come back as MEASURED, since they have no paired
-/// rounds.
-Claims claims_of(const std::vector<TimingRow>& rows);
-Claims claims_of(const std::vector<TimingRow>&&) = delete;
+/// rounds. `margin` is a share, above 0.
+Claims claims_of(const std::vector<TimingRow>& rows, double margin = usual_margin);
+Claims claims_of(const std::vector<TimingRow>&&, double = usual_margin) = delete;
+
+/// Whether another launch may settle a claim of the group.
+bool is_open(const ClaimGroup& group);
+
+/// Why a claim is UNRESOLVED, in a few words: what it needs, or that more time decides nothing.
+std::string why_open(const Claim& claim, const ClaimGroup& group);
 
 }  // namespace ropewalk::report

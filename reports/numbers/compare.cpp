@@ -19,6 +19,8 @@
 namespace ropewalk::report {
 namespace {
 
+constexpr double least_floor = 0.005;  // a smaller difference is never claimed
+
 using Key = std::tuple<std::string, std::string, std::int64_t, std::string>;
 
 struct Place {
@@ -81,7 +83,7 @@ std::vector<LaunchTime> launches_of(const BoardEntry& entry, const BoardEntry* c
 }
 
 void judge(ComparedCell& cell, double max_regression) {
-  const bool inside = cell.ratio.low >= 1 - same_within && cell.ratio.high <= 1 + same_within;
+  const bool inside = cell.ratio.low >= 1 - usual_margin && cell.ratio.high <= 1 + usual_margin;
   if (cell.ratio.high < 1 - least_floor)
     cell.outcome = Outcome::faster;
   else if (cell.ratio.low > 1 + least_floor)

@@ -36,7 +36,7 @@ std::string standing_of(const BoardEntry& entry) {
 
 /// Answers for a cell with a ratio.
 void judge(BuildCell& cell, const ClaimGroup& group, double max_regression) {
-  const double limit = 1 + max_regression, floor = 1 + group.noise_floor;
+  const double limit = 1 + max_regression, floor = 1 + group.margin;
   if (cell.ratio.low > std::max(limit, floor))
     cell.answer = BuildAnswer::regressed;
   else if (!std::isfinite(cell.ratio.high))
@@ -47,7 +47,7 @@ void judge(BuildCell& cell, const ClaimGroup& group, double max_regression) {
     cell.answer = BuildAnswer::no_worse;
   else if (cell.ratio.low > limit)
     cell.why =
-        fmt::format("two copies of the baseline differ by up to {:.1f} %", 100 * group.noise_floor);
+        fmt::format("two copies of the baseline differ by up to {:.1f} %", 100 * group.margin);
   else
     cell.why = "a regression above the limit may hide in the noise";
 }

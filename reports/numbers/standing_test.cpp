@@ -152,7 +152,7 @@ TEST(Trade, TakesTheErrorsThatRunsMeasure) {
   EXPECT_TRUE(trade_figures(other, summarize(other)).empty()) << "of another type";
 }
 
-/// Six rounds a launch, one of which disturbs either the twin or all kernels but the baseline.
+/// Six rounds a launch, two of which disturb either the twin or all kernels but the baseline.
 Results with_noise(bool twin, double factor) {
   Results results = with_a_known_failure();
   results.verdicts.erase(results.verdicts.end() - 1);
@@ -160,7 +160,8 @@ Results with_noise(bool twin, double factor) {
     row.ns_per_token.resize(6);
     row.iterations.resize(6);
     const bool hit = twin ? row.is_twin() : row.role == Role::kernel || row.is_twin();
-    if (hit) row.ns_per_token[0] *= factor;
+    for (const std::size_t round : {0u, 1u})
+      if (hit) row.ns_per_token[round] *= factor;
   }
   return results;
 }
@@ -184,7 +185,7 @@ TEST(Speeds, ANoisyRunIsNotCalledValid) {
 }
 
 TEST(Speeds, WhatIsUnresolvedHasNoRank) {
-  const Results noisy = with_noise(true, 8.69);
+  const Results noisy = with_noise(false, 0.1);
   const Summary summary = summarize(noisy);
   int unresolved = 0, ranked = 0;
   for (const Board& board : summary.boards)
@@ -210,19 +211,11 @@ TEST(Speeds, WhatIsUnresolvedHasNoRank) {
       EXPECT_EQ(contest.entries[1].rank, contest.entries[1].row->is_twin() ? 0 : 1);
 }
 
-TEST(Speeds, NoEstimateOfRoundsIsAboveAThousand) {
+TEST(Speeds, WhatStaysOpenSaysWhy) {
   const Results noisy = with_noise(true, 8.69);
-  const Summary summary = summarize(noisy);
-  std::int64_t most = 0;
-  for (const ClaimGroup& group : summary.claims.groups)
-    for (const Claim& claim : group.claims) most = std::max(most, claim.rounds_needed);
-  ASSERT_GT(most, rounds_told_max) << "the noise of this test asks for more";
-  for (const std::string& text : {render_html(noisy, "/"), render_markdown(noisy)}) {
-    EXPECT_TRUE(contains(text, "needs more than 1,000 rounds"));
-    EXPECT_FALSE(contains(text, count_text(most) + " rounds"));
-  }
-  EXPECT_TRUE(contains(render_csv(noisy), ",more than 1000,"));
-  EXPECT_FALSE(contains(render_csv(noisy), "," + std::to_string(most) + ","));
+  for (const std::string& text :
+       {render_html(noisy, "/"), render_markdown(noisy), render_csv(noisy)})
+    EXPECT_TRUE(contains(text, "too noisy: needs about"));
 }
 
 // Within a kernel, the order is by what a failure tells, whatever the order of the rows. Known

@@ -260,7 +260,7 @@ bool is_worse(const VerdictRow& a, const VerdictRow& b) {
 Summary summarize(const Results& results) {
   Summary summary;
   summary.timings = gated_timings(results);
-  summary.claims = claims_of(summary.timings);
+  summary.claims = claims_of(summary.timings, results.run.margin);
   summary.boards = make_boards(summary.timings, summary.claims);
   summary.answers = answers_of(summary, results);
   summary.devices = devices_of(results);

@@ -52,7 +52,7 @@ constexpr std::array columns = {"row",
                                 "ratio_low",
                                 "ratio_high",
                                 "ratio_coverage",
-                                "rounds_needed",
+                                "why_unresolved",
                                 "noise_floor",
                                 "launch_spread",
                                 "round_spread",
@@ -149,10 +149,8 @@ void add_claim(const BoardEntry& entry, const Contest& contest, CsvLine& line) {
   line.number("ratio_low", claim.interval.low);
   line.number("ratio_high", claim.interval.high);
   line.number("ratio_coverage", claim.interval.coverage);
-  if (entry.outcome == Outcome::unresolved && claim.rounds_needed <= rounds_told_max)
-    line.count("rounds_needed", claim.rounds_needed);
-  else if (entry.outcome == Outcome::unresolved)
-    line.text("rounds_needed", fmt::format("more than {}", rounds_told_max));
+  if (entry.outcome == Outcome::unresolved)
+    line.text("why_unresolved", why_open(claim, *contest.group));
   line.number("noise_floor", contest.group->noise_floor);
 }
 

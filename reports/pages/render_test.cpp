@@ -293,7 +293,7 @@ TEST(Hostile, IsInertInCsv) {
   EXPECT_TRUE(contains(text, "\nverdict,'=cmd()|'/c calc'!A1,"));
   EXPECT_TRUE(contains(text, "\"a,\"\"b\"\" c\""));
   EXPECT_EQ(count(text, "\n"),
-            1 + results.verdicts.size() + results.timings.size() / 2);  // of two launches each
+            1 + results.verdicts.size() + results.timings.size() / 3);  // of two launches each
 }
 
 TEST(Hostile, IsInertInXml) {

@@ -34,16 +34,7 @@ std::string floor_text(double floor) {
   return std::isfinite(floor) ? percent_text(100 * floor) : "not known";
 }
 
-std::string needs_text(const Claim& claim) {
-  if (claim.outcome != Outcome::unresolved) return "";
-  if (claim.rounds_needed > rounds_told_max)
-    return fmt::format("needs more than {} rounds", count_text(rounds_told_max));
-  if (claim.rounds_needed > 0)
-    return fmt::format("needs about {} rounds", count_text(claim.rounds_needed));
-  return "needs more launches";
-}
-
-void set_claim(const BoardEntry& entry, View& item) {
+void set_claim(const BoardEntry& entry, const Contest& contest, View& item) {
   const bool compared = entry.is_compared();
   item.set("is_compared", flag(compared));
   if (!compared) return;
@@ -52,7 +43,8 @@ void set_claim(const BoardEntry& entry, View& item) {
   item.set("claim_symbol", mark.symbol);
   item.set("claim_ratio", ratio_text(entry.claim->interval.ratio));
   item.set("claim_interval", interval_text(entry.claim->interval));
-  const std::string needs = entry.outcome == Outcome::invalid ? "" : needs_text(*entry.claim);
+  const std::string needs =
+      entry.outcome == Outcome::unresolved ? why_open(*entry.claim, *contest.group) : "";
   item.set("has_needs", flag(!needs.empty()));
   item.set("claim_needs", needs);
 }
@@ -69,7 +61,7 @@ std::string call_text(const BoardEntry& entry) {
   return text;
 }
 
-View entry_view(const BoardEntry& entry, double fastest_ns) {
+View entry_view(const BoardEntry& entry, const Contest& contest) {
   const TimingRow& row = *entry.row;
   View item;
   item.set("entry_kernel", clean_line(ranked_name(row)));
@@ -91,9 +83,9 @@ View entry_view(const BoardEntry& entry, double fastest_ns) {
   item.set("entry_rank", entry.rank > 0 ? std::to_string(entry.rank) : "");
   item.set("entry_outcome", std::string(word(entry.outcome)));
   item.set("entry_reason", clean_line(entry.reason));
-  set_claim(entry, item);
+  set_claim(entry, contest, item);
   if (!entry.has_speed) return item;
-  const auto percent_of_bar = [fastest_ns](double ns) {
+  const auto percent_of_bar = [fastest_ns = contest.fastest_ns](double ns) {
     return fmt::format("{:.2f}", 100 * fastest_ns / ns);
   };
   item.set("entry_ns", number_text(entry.ns));
@@ -112,8 +104,8 @@ View entry_view(const BoardEntry& entry, double fastest_ns) {
   item.set("bar", percent_of_bar(entry.ns));
   item.set("bar_low", percent_of_bar(entry.ns_max));
   item.set("bar_high", percent_of_bar(entry.ns_min));
-  item.set("bar_spread", fmt::format("{:.2f}", 100 * fastest_ns / entry.ns_min -
-                                                   100 * fastest_ns / entry.ns_max));
+  item.set("bar_spread", fmt::format("{:.2f}", 100 * contest.fastest_ns / entry.ns_min -
+                                                   100 * contest.fastest_ns / entry.ns_max));
   return item;
 }
 
@@ -162,7 +154,7 @@ View contest_view(const Contest& contest, const std::string& board) {
                                         bytes_text(row.bytes), bytes_text(row.working_set_bytes)) +
                                 sets_text(row));
   View entries{View::type::list};
-  for (const BoardEntry& entry : contest.entries) entries << entry_view(entry, contest.fastest_ns);
+  for (const BoardEntry& entry : contest.entries) entries << entry_view(entry, contest);
   const std::string samples = samples_text(contest);
   item.set("has_samples", flag(!samples.empty()));
   item.set("samples", samples);

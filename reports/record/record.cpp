@@ -32,6 +32,7 @@ void each_field(Row& row, Visit&& visit) {
   visit("started_at", row.started_at);
   visit("profile", row.profile);
   visit("seed", row.seed);
+  visit("margin", row.margin);
   visit("environment", row.environment);
 }
 
@@ -210,8 +211,13 @@ void from_json_value(const json& value, std::map<std::string, std::string>& out)
 template <class Row>
 Row parse_row(const json& object) {
   Row row;
+  constexpr bool is_verdict = std::same_as<Row, VerdictRow>;  // its margin is another
   const auto read = [&object](const char* name, auto& value) {
     const auto found = object.find(name);
+    const std::string_view younger[] = {"margin", "epoch_us"};  // older files lack them
+    if (found == object.end() &&
+        std::find(std::begin(younger), std::end(younger), name) != std::end(younger) && !is_verdict)
+      return;
     if (found == object.end()) throw FieldError{std::string("field '") + name + "' is missing"};
     try {
       from_json_value(*found, value);
@@ -220,6 +226,8 @@ Row parse_row(const json& object) {
     }
   };
   each_field(row, read);
+  if constexpr (std::same_as<Row, RunRow>)
+    if (!(row.margin > 0 && row.margin <= 0.5)) throw FieldError{"field 'margin' is no share"};
   if constexpr (TimingRowLike<Row>) {
     if (object.contains("context_switches")) each_framework_field(row, read);
     if (object.contains("device")) each_device_field(row, read);

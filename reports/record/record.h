@@ -26,6 +26,7 @@ struct RunRow {
   std::string started_at;  ///< UTC, ISO 8601
   std::string profile;     ///< smoke, standard, full
   std::uint64_t seed = 0;
+  double margin = 0.01;  ///< a share: FASTER and SLOWER mean by more (bench --margin)
   std::map<std::string, std::string> environment;  ///< e.g. cpu, caches, compiler, libraries
 };
 
@@ -121,6 +122,7 @@ struct TimingRow {
   Role role = Role::kernel;
   Engine engine = Engine::paired;
   std::int64_t launch = 0;  ///< counted from 0
+  double epoch_us = 0;      ///< the aimed time of a round of an ordinary contestant, in us
   /// Threads that run at the same time. Each works on its own set of `tokens`, `bytes` and
   /// `working_set_bytes`. ns_per_token and GB/s are those of all threads together.
   std::int64_t threads = 1;

@@ -31,6 +31,7 @@ void each_field(Row& row, Visit&& visit) {
   visit("role", row.role);
   visit("engine", row.engine);
   visit("launch", row.launch);
+  visit("epoch_us", row.epoch_us);
   visit("threads", row.threads);
   visit("processors", row.processors);
   visit("variant", row.variant);

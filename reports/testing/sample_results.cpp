@@ -147,7 +147,7 @@ void add_timings(Results& results) {
   std::uint64_t salt = 0;
   for (const char* pairing : {"half_split", "interleaved"})
     for (const Size& size : sizes)
-      for (std::int64_t launch = 0; launch < 2; ++launch) {
+      for (std::int64_t launch = 0; launch < 3; ++launch) {
         const std::string board = std::string(pairing) + " / f32 / in place";
         const auto add = [&](const std::string& name, const std::string& angles, double ns) {
           results.timings.push_back(

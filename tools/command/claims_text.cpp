@@ -20,14 +20,7 @@ std::string floor_text(double floor) {
   return fmt::format("{:.2f} %{}", 100 * floor, floor > useful_floor ? " (noisy)" : "");
 }
 
-std::string needs_text(const Claim& claim) {
-  if (claim.rounds_needed > rounds_told_max)
-    return fmt::format("needs more than {} rounds", rounds_told_max);
-  return claim.rounds_needed > 0 ? fmt::format("needs {} rounds", claim.rounds_needed)
-                                 : "launches disagree";
-}
-
-std::string claim_text(const Claim& claim) {
+std::string claim_text(const Claim& claim, const ClaimGroup& group) {
   std::string text = fmt::format("  {:<26} ", claim.kernel);
   if (!claim.has_speed) return text + fmt::format("{}: {}\n", claim.outcome, claim.reason);
   text += fmt::format("{:>10.2f} ns/token", claim.ns_per_token);
@@ -39,10 +32,11 @@ std::string claim_text(const Claim& claim) {
   const std::string end = words.empty() ? "\n" : fmt::format("\n{:>29}{}\n", "", words);
   if (claim.role == Role::baseline) return text + "  baseline" + end;
   if (claim.interval.rounds == 0) return text + end;
-  text += fmt::format("  {:<10} {:>7} % of time [{}, {}]", claim.outcome,
-                      percents(claim.interval.ratio), percents(claim.interval.low),
-                      percents(claim.interval.high));
-  if (claim.outcome == Outcome::unresolved) text += ", " + needs_text(claim);
+  text += fmt::format("  {:<10} {:>7} % of time", claim.outcome, percents(claim.interval.ratio));
+  if (std::isfinite(claim.interval.high))
+    text += fmt::format(" [{}, {}]", percents(claim.interval.low), percents(claim.interval.high));
+  if (claim.interval.is_of_launches) text += " over launches";
+  if (claim.outcome == Outcome::unresolved) text += ", " + why_open(claim, group);
   return text + end;
 }
 
@@ -61,7 +55,7 @@ std::string claims_as_text(const Claims& claims) {
     std::stable_sort(ordered.begin(), ordered.end(), [](const Claim* a, const Claim* b) {
       return std::pair(!a->has_speed, a->ns_per_token) < std::pair(!b->has_speed, b->ns_per_token);
     });
-    for (const Claim* claim : ordered) text += claim_text(*claim);
+    for (const Claim* claim : ordered) text += claim_text(*claim, group);
   }
   if (!claims.valid) text += "INVALID: " + claims.invalid_because + "\n";
   return text;

@@ -212,14 +212,28 @@ void add_timing_options(CLI::App& verb, BenchOptions& options) {
           "its own) or both")
       ->type_name("forward|transpose|both")
       ->check(CLI::IsMember({"forward", "transpose", "both"}));
+  CLI::Option* budget =
+      verb.add_option("--budget", options.budget_s,
+                      "the time of the bench from start to end, with verification and ceilings "
+                      "(default: 30 for --shape, 20 in smoke, 300 in standard, 1800 in full). It "
+                      "ends sooner if all claims are settled")
+          ->type_name("SECONDS")
+          ->check(CLI::Range(1.0, 1e6, "1 to 1000000"));
+  verb.add_option_function<double>(
+          "--margin", [&options](double percent) { options.margin = percent / 100; },
+          "FASTER and SLOWER mean by more than this, SAME by no more (default 1)")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(0.01, 50.0, "0.01 to 50"));
   verb.add_option("--rounds", options.rounds,
-                  "the least number of rounds of a launch (default: the profile's number)")
+                  "no budget: the least number of rounds of each launch (default: 24)")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{6}, std::int64_t{800}, "6 to 800"));
+      ->check(CLI::Range(std::int64_t{6}, std::int64_t{800}, "6 to 800"))
+      ->excludes(budget);
   verb.add_option("--launches", options.launches,
-                  "fresh processes that time (default: the profile's number)")
+                  "no budget: fresh processes that time (default: 3); fewer than 3 claim nothing")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100}, "1 to 100"));
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{100}, "1 to 100"))
+      ->excludes(budget);
   verb.add_option("--threads", options.threads,
                   "also time N threads at once, each on a processor and a data set of its own")
       ->type_name("N")

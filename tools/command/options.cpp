@@ -229,9 +229,9 @@ void finish(BenchOptions& o, const CLI::App& verb, const Typed& typed) {
     throw CLI::ValidationError("--", fault);
   if (!engine_named && !o.benchmark_args.empty()) o.engine = report::Engine::gbench;
   if (o.engine == report::Engine::gbench &&
-      (o.rounds > 0 || o.launches > 0 || o.resume || !o.baseline.empty()))
+      (o.rounds > 0 || o.launches > 0 || o.budget_s > 0 || o.resume || !o.baseline.empty()))
     throw CLI::ValidationError("--engine gbench",
-                               "takes no --rounds, --launches, --baseline or --resume");
+                               "takes no --budget, --rounds, --launches, --baseline or --resume");
   if (o.resume && o.out.empty() && !o.part_of_run)
     throw CLI::ValidationError("--resume", "needs the --out of the run that was cut off");
 }
@@ -239,6 +239,7 @@ void finish(BenchOptions& o, const CLI::App& verb, const Typed& typed) {
 // CLI11 stored the options that both parts of `run` share in `verify`. They are copied to `bench`.
 void finish(RunOptions& o, const CLI::App& verb, const Typed& typed) {
   o.verify.command_line = typed.command_line;
+  o.verify.margin = o.bench.margin;
   static_cast<RunIdentity&>(o.bench) = o.verify;
   const bool baselines = o.bench.baselines;
   static_cast<KernelChoice&>(o.bench) = o.verify;

@@ -1,6 +1,7 @@
 // The command line as plain data, with one struct of options for each verb. Only options.cpp and
 // option_groups.{h,cpp} use CLI11.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -19,6 +20,7 @@ struct RunIdentity {
   std::string command_line;  ///< as typed
   properties::Profile profile = properties::Profile::standard;
   std::uint64_t seed = default_seed;
+  double margin = 0.01;  ///< a share: FASTER and SLOWER mean by more
 };
 
 struct KernelChoice {
@@ -94,7 +96,9 @@ struct BenchOptions : RunIdentity, KernelChoice, WorkloadChoice {
   std::string known_failures, out;  ///< as in VerifyOptions
   std::string baseline;             ///< if empty: the kernel plain, or else a board's first kernel
   report::Engine engine = report::Engine::paired;
-  std::int64_t rounds = 0, launches = 0;    ///< 0 means the profile's number
+  std::int64_t rounds = 0, launches = 0;  ///< above 0: the effort is fixed, and no budget counts
+  double budget_s = 0;                    ///< wall clock of the bench; 0 means the usual one
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
   int threads = 1;                          ///< each kernel is timed with 1 and with this many
   std::vector<std::string> benchmark_args;  ///< Google Benchmark's flags, given after --
   bool json = false, quiet = false, resume = false;

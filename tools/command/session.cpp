@@ -39,6 +39,7 @@ RunRow run_row(const RunIdentity& run) {
   row.started_at = utc_now();
   row.profile = profile_name(run.profile);
   row.seed = run.seed;
+  row.margin = run.margin;
   row.environment = describe_environment();
   return row;
 }

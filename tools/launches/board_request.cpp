@@ -44,7 +44,8 @@ namespace ropewalk::tools {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BoardRequest, engine, ceilings_only, seed, quick, silent,
                                    workloads, contestants, unverified, benchmark_args, rounds,
-                                   launch, epoch_us, group_ms, threads, baseline, ceilings, done)
+                                   launch, epoch_us, group_ms, launch_ms, epochs_s, threads,
+                                   baseline, ceilings, done)
 
 std::string to_text(const BoardRequest& request) {
   return nlohmann::json(request).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -57,6 +58,7 @@ BoardRequest board_request_from(const std::string& text) try {
     throw std::runtime_error("a field is unknown or its value does not fit");
   for (const auto number : {request.rounds, request.epoch_us, request.group_ms, request.threads})
     if (number < 1) throw std::runtime_error("rounds, times and threads must be at least 1");
+  if (request.launch_ms < 0) throw std::runtime_error("launch_ms is negative");
   for (const bench::Workload& w : request.workloads)
     if (const auto fault = bench::shape_fault(w))
       throw std::runtime_error("workload '" + w.name + "': " + fault->what);

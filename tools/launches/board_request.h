@@ -25,6 +25,8 @@ struct BoardRequest {
   std::vector<std::string> benchmark_args;
   // Only the paired engine uses the fields below (benchmarks/engine/paired.h).
   std::int64_t rounds = 20, launch = 0, epoch_us = 1000, group_ms = 30000, threads = 1;
+  std::int64_t launch_ms = 0;              ///< 0: rounds count and not the time
+  std::map<std::string, double> epochs_s;  ///< group, its epochs
   std::string baseline;
   std::map<std::string, std::string> ceilings;  ///< workload, variant
   std::set<std::string> done;                   ///< groups to leave out

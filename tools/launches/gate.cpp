@@ -20,6 +20,8 @@ namespace {
 // Generated cases of each property, by profile. They are few, because verify judges kernels
 // thoroughly.
 constexpr std::int64_t gate_cases_smoke = 3, gate_cases = 12;
+// The first cases of the covering array, which cover most of its pairs.
+constexpr std::int64_t gate_array_smoke = 32, gate_array = 64;
 // Elements of a workload's own shape, by profile. Larger shapes get fewer tokens.
 constexpr std::int64_t gate_elements_smoke = 1 << 18, gate_elements = 1 << 21;
 
@@ -65,8 +67,14 @@ VerifyPlan Gate::plan() const {
   plan.cases = options_.profile == Profile::smoke ? gate_cases_smoke : gate_cases;
   plan.shrink = false;       // only the verdict matters here
   plan.keeps_worker = true;  // what is judged is then timed in the same process
+  plan.array_cases = options_.profile == Profile::smoke ? gate_array_smoke : gate_array;
   std::set<Dtype> dtypes;
-  for (const Workload& w : workloads_) dtypes.insert(w.dtype);
+  std::set<Pairing> pairings;
+  for (const Workload& w : workloads_) {
+    dtypes.insert(w.dtype);
+    pairings.insert(w.pairing);
+  }
+  plan.pairings.assign(pairings.begin(), pairings.end());
   plan.dtypes.assign(dtypes.begin(), dtypes.end());
   ask_shapes(workloads_, plan);
   return plan;

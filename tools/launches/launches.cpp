@@ -1,7 +1,6 @@
 #include "tools/launches/launches.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -51,20 +50,11 @@ void take_numbers_away(TimingRow& row, Outcome outcome, const std::string& why) 
 
 }  // namespace
 
-Effort effort_of(const BenchOptions& options) {
-  Effort e{3, 24, 1000, 20'000};
-  if (options.profile == Profile::smoke) e = {2, 12, 500, 1'000};
-  if (options.profile == Profile::full) e = {5, 40, 1000, 120'000};
-  if (options.rounds > 0) e.rounds = options.rounds;
-  if (options.launches > 0) e.launches = options.launches;
-  if (options.engine != Engine::paired) e.launches = 1;
-  return e;
-}
-
 Launches::Launches(const BenchOptions& options, std::vector<Workload> workloads)
     : options_(options),
       workloads_(std::move(workloads)),
       effort_(effort_of(options)),
+      budget_(effort_.budget_s, options.began, options.margin),
       journal_(options),
       progress_(options.quiet),
       entrants_(entrants_of(options)),
@@ -105,7 +95,9 @@ int Launches::run_all() {
       ++launch;
       continue;
     }
+    if (budget_.ends_before(std::ssize(complete_), rows_)) break;
     complete_.insert(launch);  // unless a kernel breaks after it has led groups
+    budget_.begin_launch();
     if (const int code = run_launch(launch); code != 0) return code;
     launch = 0;
   }
@@ -137,10 +129,12 @@ int Launches::run_launch(std::int64_t launch, std::int32_t memory) {
     if (!paired())
       std::erase_if(rows_, [&](const TimingRow& row) { return memory_of(row) == memory; });
     for (const auto& [kernel, why] : gate_.broken()) forget_groups_led_by(kernel);
+    const double before_s = budget_.left_s();
     const BoardRequest request = request_for(launch, memory);
     const Worker::TimeResult timed = time_board(request, launch, memory);
     if (timed.result.kind == CallResult::Kind::ok) {
       if (timed.exit_code != 0) return timed.exit_code;
+      budget_.spend(before_s - budget_.left_s());
       break;
     }
     blame(timed);
@@ -171,6 +165,7 @@ int Launches::pick_ceilings() {
   if (host == workers_.end()) return 0;
   BoardRequest request = request_for(0, ROPE_HOST);
   request.ceilings_only = true;
+  if (budget_.counts()) request.launch_ms = budget_.share_ms(20);
   request.contestants.clear();
   // No kernel runs here, so no plugin is loaded, and no thread of a plugin runs beside it.
   WorkerOptions without_plugins = entrants_.workers.at(ROPE_HOST);
@@ -209,12 +204,19 @@ BoardRequest Launches::request_for(std::int64_t launch, std::int32_t memory) con
   request.epoch_us = effort_.epoch_us;
   request.group_ms = effort_.group_ms;
   request.launch = launch;
+  if (budget_.counts()) {
+    const auto launches = effort_.launches - std::ssize(complete_) + 1;
+    request.launch_ms = budget_.share_ms(launches * std::ssize(workers_));
+    request.done = budget_.settled_groups(rows_);
+  }
   request.threads = options_.threads;
   request.baseline = options_.baseline;
   request.ceilings = ceilings_;
-  for (const TimingRow& row : rows_)
+  for (const TimingRow& row : rows_) {
     if (row.launch == launch && row.is_ceiling())  // the last row of a group
       request.done.insert(group_of(row));
+    if (row.epoch_us > 0) request.epochs_s[group_of(row)] = 1e-6 * row.epoch_us;
+  }
   return request;
 }
 
@@ -315,7 +317,7 @@ void Launches::settle() {
     return std::tuple(place_of(a.workload), a.board, a.threads, a.launch, a.kernel) <
            std::tuple(place_of(b.workload), b.board, b.threads, b.launch, b.kernel);
   });
-  const Claims claims = claims_of(rows_);
+  const Claims claims = claims_of(rows_, options_.margin);
   valid_ = claims.valid;
   std::set<const TimingRow*> implausible;
   for (const ClaimGroup& group : claims.groups)
@@ -337,8 +339,10 @@ void Launches::emit(const std::function<void(const TimingRow&)>& on_row) {
   }
   std::FILE* to = options_.json ? stderr : stdout;
   const bool gbench_told = !paired() && !options_.part_of_run;
-  if (!options_.quiet && !gbench_told) fmt::print(to, "{}", claims_as_text(claims_of(rows_)));
+  if (!options_.quiet && !gbench_told)
+    fmt::print(to, "{}", claims_as_text(claims_of(rows_, options_.margin)));
   if (options_.quiet && !valid_) fmt::print(to, "INVALID\n");
+  if (!budget_.too_small().empty()) fmt::print(stderr, "error: {}\n", budget_.too_small());
   say_what_none_takes(to);
   for (const auto& [kernel, why] : gate_.broken())
     fmt::print(to, "BROKEN {}: {}\n", kernel, why.reason);
@@ -359,7 +363,7 @@ int Launches::exit_code() const {
     });
   };
   if (gate_.has_news() || any(Outcome::implausible)) return 1;
-  if (!valid_) return 3;
+  if (!valid_ || !budget_.too_small().empty()) return 3;
   return !gate_.broken().empty() || any(Outcome::measured) ? 0 : 3;
 }
 
@@ -379,9 +383,10 @@ void Launches::say_plan() const {
   fmt::print(to, "bench: profile {}, seed {}, {} workloads, at most {} groups of {} kernels",
              profile_name(options_.profile), options_.seed, workloads_.size(),
              workloads_.size() * by_table.size(), gate_.kernels().size());
-  if (paired())
-    fmt::print(to, "; {} launches of {} rounds or more, about {} ms an epoch", effort_.launches,
-               effort_.rounds, static_cast<double>(effort_.epoch_us) / 1000);
+  if (budget_.counts())
+    fmt::print(to, "; {:.4g} s, at most {} launches", effort_.budget_s, effort_.launches);
+  else if (paired())
+    fmt::print(to, "; {} launches of {} rounds or more", effort_.launches, effort_.rounds);
   if (options_.threads > 1)
     fmt::print(to, "; with 1 thread and with {}, on processors {} (a + joins siblings of a core)",
                options_.threads, processors_text(processors_for(options_.threads, allowed_cpus())));

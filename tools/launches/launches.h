@@ -16,16 +16,11 @@
 #include "tools/command/options.h"
 #include "tools/command/session.h"
 #include "tools/launches/board_request.h"
+#include "tools/launches/budget.h"
 #include "tools/launches/entrants.h"
 #include "tools/launches/gate.h"
 
 namespace ropewalk::tools {
-
-/// How much a profile measures. Options override it.
-struct Effort {
-  std::int64_t launches, rounds, epoch_us, group_ms;
-};
-Effort effort_of(const BenchOptions& options);
 
 /// Boards ended again and again while no kernel's code ran. The command exits with 1.
 struct BoardLost : std::runtime_error {
@@ -69,6 +64,7 @@ class Launches {
   const BenchOptions& options_;
   std::vector<bench::Workload> workloads_;
   Effort effort_;
+  Budget budget_;
   Journal journal_;
   Progress progress_;
   Entrants entrants_;

@@ -25,6 +25,8 @@ PairedPlan paired_plan(const BoardRequest& request, const BoardPlan& board) {
   plan.rounds = request.rounds;
   plan.launch = request.launch;
   plan.epoch_s = 1e-6 * static_cast<double>(request.epoch_us);
+  plan.launch_s = 1e-3 * static_cast<double>(request.launch_ms);
+  plan.epochs_s = request.epochs_s;
   plan.group_s = 1e-3 * static_cast<double>(request.group_ms);
   plan.threads = static_cast<int>(request.threads);
   plan.baseline = request.baseline;

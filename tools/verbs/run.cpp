@@ -40,7 +40,7 @@ int run(const RunOptions& options) {
   require_workloads(options.bench);
   require_kernels(options.bench);  // the baselines among them
   print_what_is_not_timed(options.bench, options.bench.quiet);
-  Recorder recorder(options.verify, folder.string());
+  Recorder recorder(options.bench, folder.string());
   fmt::print("== verify ({})\n", profile_name(options.verify.profile));
   flush_output();
   std::set<std::string> passing, failing;
@@ -64,11 +64,13 @@ int run(const RunOptions& options) {
   }
   fmt::print("\n== bench\n");
   flush_output();
+  BenchOptions bench = options.bench;
+  bench.began = std::chrono::steady_clock::now();
   // Only the process that times the baselines judges them.
   std::set<std::string> judged;
   for (const VerdictRow& row : rows) judged.insert(row.kernel);
   const int benched = bench_and_print(
-      options.bench,
+      bench,
       [&](const VerdictRow& row) {
         if (judged.contains(row.kernel)) return;
         recorder.write(row);

@@ -1,0 +1,221 @@
+#include "reports/numbers/ratio_interval.h"
+
+#include <algorithm>
+#include <boost/math/distributions/binomial.hpp>
+#include <boost/math/distributions/chi_squared.hpp>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace ropewalk::report {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double correlation_left = 0.02;  // between neighbouring blocks
+constexpr std::int64_t least_blocks = 4;   // of a launch
+constexpr double scatter_error = 0.1;      // how often launches that differ by chance only scatter
+
+/// P(at most k of n tosses of a fair coin).
+double coin_cdf(std::int64_t k, std::int64_t n) {
+  const boost::math::binomial_distribution<double> coin(static_cast<double>(n), 0.5);
+  return boost::math::cdf(coin, static_cast<double>(k));
+}
+
+/// The signs of a launch's rounds about its median; 0 for the median itself.
+std::vector<int> signs_of(const std::vector<double>& logs) {
+  const double median = median_of(logs);
+  std::vector<int> signs;
+  for (const double log : logs) signs.push_back((log > median) - (log < median));
+  return signs;
+}
+
+/// The correlation of signs that are `lag` rounds apart, and by how many pairs.
+std::pair<double, std::int64_t> correlation_of(const std::vector<std::vector<int>>& launches,
+                                               std::size_t lag) {
+  std::int64_t sum = 0, pairs = 0;
+  for (const std::vector<int>& signs : launches)
+    for (std::size_t i = lag; i < signs.size(); ++i, ++pairs) sum += signs[i] * signs[i - lag];
+  return {pairs == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(pairs), pairs};
+}
+
+/// The medians of blocks. What is left at the end of a launch joins its last block.
+std::vector<double> blocks_of(const std::vector<double>& logs, std::int64_t block) {
+  std::vector<double> medians;
+  const auto count = std::max<std::int64_t>(std::ssize(logs) / block, 1);
+  for (std::int64_t i = 0; i < count; ++i)
+    medians.push_back(median_of(
+        {logs.begin() + i * block, i + 1 == count ? logs.end() : logs.begin() + (i + 1) * block}));
+  return medians;
+}
+
+/// What the launches say, each by its median.
+struct LaunchMedians {
+  std::vector<double> medians;
+  bool scatter = false;
+};
+LaunchMedians launches_of(const LaunchLogs& launches, std::int64_t block) {
+  LaunchMedians out;
+  std::vector<double> off;
+  std::vector<std::int64_t> blocks;
+  for (const auto& logs : launches) {
+    out.medians.push_back(median_of(logs));
+    const std::vector<double> of = blocks_of(logs, block);
+    blocks.push_back(std::ssize(of));
+    const double middle = median_of(of);
+    for (const double value : of) off.push_back(std::abs(value - middle));
+  }
+  // Of normal values, the standard deviation is 1.4826 times the median distance from the median,
+  // and the median of n scatters sqrt(pi / 2) times as far as their mean.
+  const double deviation = 1.4826 * std::sqrt(std::acos(-1.0) / 2) * median_of(off);
+  double weights = 0, mean = 0, scatter = 0;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    weights += static_cast<double>(blocks[i]);
+    mean += static_cast<double>(blocks[i]) * out.medians[i];
+  }
+  mean /= weights;
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    scatter += static_cast<double>(blocks[i]) * (out.medians[i] - mean) * (out.medians[i] - mean);
+  const boost::math::chi_squared_distribution<double> by_chance(
+      static_cast<double>(std::ssize(launches) - 1));
+  const double most = boost::math::quantile(boost::math::complement(by_chance, scatter_error));
+  out.scatter = scatter > most * deviation * deviation;
+  return out;
+}
+
+/// Student's interval for the mean of the launches' medians.
+Interval interval_of_launches(const std::vector<double>& medians, double error) {
+  const auto count = static_cast<double>(medians.size());
+  double mean = 0, squares = 0;
+  for (const double median : medians) mean += median / count;
+  for (const double median : medians) squares += (median - mean) * (median - mean);
+  const boost::math::students_t_distribution<double> student(count - 1);
+  const double half = boost::math::quantile(boost::math::complement(student, error / 2)) *
+                      std::sqrt(squares / (count - 1) / count);
+  Interval out;
+  out.low = std::exp(mean - half);
+  out.high = std::exp(mean + half);
+  return out;
+}
+
+}  // namespace
+
+double median_of(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+bool is_clear_of(const Interval& interval, double margin) {
+  return interval.rounds > 0 && (interval.high < 1 - margin || interval.low > 1 + margin);
+}
+
+std::int64_t least_values(double error) {
+  // Both ends are extremes: the interval misses the median with probability 2 * 2^-n.
+  return static_cast<std::int64_t>(std::ceil(1 - std::log2(error)));
+}
+
+Interval sign_interval(std::vector<double> logs, double error) {
+  Interval out;
+  out.rounds = std::ssize(logs);
+  if (logs.empty()) return out;
+  std::sort(logs.begin(), logs.end());
+  out.ratio = std::exp(median_of(logs));
+  if (out.rounds < least_values(error)) {
+    out.high = infinity;
+    out.coverage = 1;
+    return out;
+  }
+  // The largest k with 2 P(Binomial(n, 1/2) <= k - 1) <= error: the ends are the k-th values from
+  // either side.
+  std::int64_t low = 1, high = (out.rounds + 1) / 2;
+  while (low < high) {
+    const std::int64_t k = (low + high + 1) / 2;
+    if (2 * coin_cdf(k - 1, out.rounds) <= error)
+      low = k;
+    else
+      high = k - 1;
+  }
+  const auto k = static_cast<std::size_t>(low);
+  out.low = std::exp(logs[k - 1]);
+  out.high = std::exp(logs[logs.size() - k]);
+  out.coverage = 1 - 2 * coin_cdf(low - 1, out.rounds);
+  return out;
+}
+
+// With correlations r_k, neighbouring blocks of n rounds correlate by about sum(k r_k) / (n tau),
+// where tau = 1 + 2 sum(r_k). Both sums end before the first r_k that chance explains.
+std::int64_t block_of(const LaunchLogs& launches) {
+  std::vector<std::vector<int>> signs;
+  std::size_t shortest = std::numeric_limits<std::size_t>::max();
+  for (const auto& logs : launches) {
+    signs.push_back(signs_of(logs));
+    shortest = std::min(shortest, logs.size());
+  }
+  double tau = 1, weighted = 0;
+  for (std::size_t lag = 1; lag < shortest / 2; ++lag) {
+    const auto [r, pairs] = correlation_of(signs, lag);
+    if (r * std::sqrt(static_cast<double>(pairs)) < 2) break;
+    tau += 2 * r;
+    weighted += static_cast<double>(lag) * r;
+  }
+  const auto wanted = static_cast<std::int64_t>(std::ceil(weighted / tau / correlation_left));
+  const auto most = static_cast<std::int64_t>(shortest) / least_blocks;
+  return std::max<std::int64_t>(std::min(wanted, most), 1);
+}
+
+Interval pooled_interval(const LaunchLogs& launches, double error) {
+  if (launches.empty()) return {};
+  const std::int64_t block = block_of(launches);
+  std::vector<double> all, joined;
+  for (const auto& logs : launches) {
+    all.insert(all.end(), logs.begin(), logs.end());
+    const std::vector<double> blocks = blocks_of(logs, block);
+    joined.insert(joined.end(), blocks.begin(), blocks.end());
+  }
+  Interval out = sign_interval(std::move(joined), error);
+  out.rounds = std::ssize(all);
+  out.block = block;
+  out.ratio = std::clamp(std::exp(median_of(std::move(all))), out.low, out.high);
+  return out;
+}
+
+double share_of_look(std::int64_t launches) {
+  switch (launches) {
+    case 3:
+      return 0.1;
+    case 4:
+      return 0.2;
+    case most_looks:
+      return 0.7;
+    default:  // a run with more launches looks once
+      return 1;
+  }
+}
+
+Interval ratio_interval(const LaunchLogs& launches, double error) {
+  const double spent = error * share_of_look(std::ssize(launches));
+  Interval out = pooled_interval(launches, spent);
+  if (out.rounds == 0) return out;
+  if (std::ssize(launches) < least_launches) {
+    out.low = 0;
+    out.high = infinity;
+    return out;
+  }
+  const LaunchMedians by_launch = launches_of(launches, out.block);
+  if (by_launch.scatter) {
+    const Interval wide = interval_of_launches(by_launch.medians, spent);
+    out.is_of_launches = true;
+    out.low = std::min(out.low, wide.low);
+    out.high = std::max(out.high, wide.high);
+  }
+  for (const double median : by_launch.medians) {
+    if ((median > 0) == (out.ratio > 1)) continue;
+    out.low = std::min(out.low, std::exp(median));
+    out.high = std::max(out.high, std::exp(median));
+  }
+  return out;
+}
+
+}  // namespace ropewalk::report

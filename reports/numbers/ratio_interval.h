@@ -1,0 +1,59 @@
+// How much longer one contestant takes than another, with an interval, by the rounds of all
+// launches in which both were timed (docs/METHODOLOGY.md derives it).
+#pragma once
+#include <cstdint>
+#include <vector>
+
+namespace ropewalk::report {
+
+/// No interval is told of fewer launches, as they cannot show how far launches differ.
+inline constexpr std::int64_t least_launches = 3;
+/// A run looks at its claims after each launch from the third to the fifth, and then ends.
+inline constexpr std::int64_t most_looks = 5;
+
+/// An interval for the median of ratios. With too few rounds or launches for any it is 0 ..
+/// infinity.
+struct Interval {
+  double ratio = 0;  ///< the median itself
+  double low = 0, high = 0;
+  double coverage = 0;      ///< a lower limit, exact for independent blocks (binomial)
+  std::int64_t rounds = 0;  ///< 0: nothing was compared
+  std::int64_t block = 1;   ///< rounds that were joined into one value
+  /// The medians of the launches scatter more than their rounds explain: the interval is that of
+  /// the launches, by Student's t.
+  bool is_of_launches = false;
+};
+
+/// The logarithms of the ratios of each launch, in the order of its rounds.
+using LaunchLogs = std::vector<std::vector<double>>;
+
+double median_of(std::vector<double> values);  ///< returns 0 for an empty list
+
+/// The sign test's interval for a median: exact, and valid for any distribution of independent
+/// values. Takes logarithms of ratios and returns ratios. `error` in (0, 1) is 1 - the requested
+/// coverage.
+Interval sign_interval(std::vector<double> log_ratios, double error);
+
+/// The smallest number of values that gives a finite interval.
+std::int64_t least_values(double error);
+
+/// Whether the whole interval is farther from 1 than the margin.
+bool is_clear_of(const Interval& interval, double margin);
+
+/// How many rounds form a block, so that neighbouring blocks correlate by about 0.02 or less. It is
+/// made from the correlations of the rounds' signs about the median of their launch, as the sign
+/// test counts nothing but these. A launch keeps four blocks.
+std::int64_t block_of(const LaunchLogs& launches);
+
+/// The sign test's interval of the blocks of all launches.
+Interval pooled_interval(const LaunchLogs& launches, double error);
+
+/// The share of the error that a look after so many launches may use. The shares add up to 1, so
+/// the claims of all looks together err no more often than `error` says.
+double share_of_look(std::int64_t launches);
+
+/// The interval of a claim: pooled_interval() with the share of this look, widened to hold the
+/// median of a launch on the other side of 1. If the launches scatter, it holds their interval too.
+Interval ratio_interval(const LaunchLogs& launches, double error);
+
+}  // namespace ropewalk::report

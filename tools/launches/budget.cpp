@@ -1,0 +1,80 @@
+#include "tools/launches/budget.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "benchmarks/engine/paired.h"
+#include "reports/numbers/claims.h"
+#include "tools/launches/row_groups.h"
+
+namespace ropewalk::tools {
+using namespace bench;
+using namespace properties;
+using namespace report;
+namespace {
+
+constexpr double for_the_end = 0.1;  // of a share: a launch is judged again, and rows are written
+
+double usual_budget_s(const BenchOptions& options) {
+  if (options.profile == Profile::smoke) return 20;
+  if (options.profile == Profile::full) return 1800;
+  const bool only_shapes =
+      !options.shapes.empty() && options.workload_file.empty() && options.configs.empty();
+  return only_shapes ? 30 : 300;
+}
+
+}  // namespace
+
+Effort effort_of(const BenchOptions& options) {
+  Effort e{3, 24, 1000, 20'000};
+  if (options.profile == Profile::smoke) e = {2, 12, 500, 1'000};
+  if (options.profile == Profile::full) e = {5, 40, 1000, 120'000};
+  const bool is_fixed = options.rounds > 0 || options.launches > 0;
+  if (!is_fixed && options.engine == Engine::paired) {
+    e.launches = most_looks;
+    e.budget_s = options.budget_s > 0 ? options.budget_s : usual_budget_s(options);
+  }
+  if (options.rounds > 0) e.rounds = options.rounds;
+  if (options.launches > 0) e.launches = options.launches;
+  if (options.engine != Engine::paired) e.launches = 1;
+  return e;
+}
+
+double Budget::left_s() const {
+  return all_s_ - std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+}
+
+std::int64_t Budget::share_ms(std::int64_t parts) const {
+  const double share_s = (1 - for_the_end) * left_s() / static_cast<double>(parts);
+  return std::max<std::int64_t>(static_cast<std::int64_t>(1000 * share_s), 1);
+}
+
+bool Budget::ends_before(std::int64_t done, const std::vector<TimingRow>& rows) {
+  if (!counts()) return false;
+  if (done >= least_launches) {
+    std::set<std::string> timed;
+    for (const TimingRow& row : rows) timed.insert(group_of(row));
+    return settled_groups(rows).size() == timed.size() || left_s() < launch_s_ / 2;
+  }
+  const double needed_s = launch_s_ * static_cast<double>(least_launches - done);
+  if (done == 0 ? left_s() > 0 : left_s() > 0.8 * needed_s) return false;
+  too_small_ = fmt::format("a budget of {:.4g} s is too small: {} of {} launches took {:.1f} s",
+                           all_s_, done, least_launches, all_s_ - left_s());
+  return true;
+}
+
+std::set<std::string> Budget::settled_groups(const std::vector<TimingRow>& rows) const {
+  std::map<std::string, std::set<std::int64_t>> launches;
+  for (const TimingRow& row : rows) launches[group_of(row)].insert(row.launch);
+  std::set<std::string> settled;
+  const Claims claims = claims_of(rows, margin_);
+  for (const ClaimGroup& group : claims.groups) {
+    const std::string name = group_name(group.workload, group.board, group.threads);
+    if (std::ssize(launches[name]) >= least_launches && !is_open(group)) settled.insert(name);
+  }
+  return settled;
+}
+
+}  // namespace ropewalk::tools

@@ -1,0 +1,48 @@
+// How much a bench measures, and when it has measured enough.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "reports/record/record.h"
+#include "tools/command/options.h"
+
+namespace ropewalk::tools {
+
+/// How much a profile measures. Options override it.
+struct Effort {
+  std::int64_t launches, rounds, epoch_us, group_ms;
+  double budget_s = 0;  ///< above 0: the time from the start to the end counts, and no rounds
+};
+Effort effort_of(const BenchOptions& options);
+
+/// The wall clock of a bench from its start to its end. Verification and ceilings are paid from it
+/// first; what is left is shared out equally to the launches. Without a budget, nothing counts.
+class Budget {
+ public:
+  Budget(double all_s, std::chrono::steady_clock::time_point began, double margin)
+      : all_s_(all_s), margin_(margin), began_(began) {}
+  bool counts() const { return all_s_ > 0; }
+  double left_s() const;
+  /// One of so many equal parts of what is left, at least 1.
+  std::int64_t share_ms(std::int64_t parts) const;
+  void begin_launch() { launch_s_ = 0; }
+  /// Adds to the time of the launch.
+  void spend(double s) { launch_s_ += s; }
+  /// Whether the bench ends here: more launches would settle nothing, or there is no time for one.
+  /// `done`: the number of launches in `rows`.
+  bool ends_before(std::int64_t done, const std::vector<report::TimingRow>& rows);
+  /// The groups of which more launches would settle nothing.
+  std::set<std::string> settled_groups(const std::vector<report::TimingRow>& rows) const;
+  /// What is wrong if the bench ended with fewer launches than a claim needs; else empty.
+  const std::string& too_small() const { return too_small_; }
+
+ private:
+  double all_s_, margin_, launch_s_ = 0;
+  std::chrono::steady_clock::time_point began_;
+  std::string too_small_;
+};
+
+}  // namespace ropewalk::tools
