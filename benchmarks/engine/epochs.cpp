@@ -13,6 +13,7 @@
 #include "benchmarks/engine/epoch_choice.h"
 #include "benchmarks/engine/pauses.h"
 #include "benchmarks/engine/rounds.h"
+#include "benchmarks/engine/stack_offset.h"
 #include "benchmarks/machine/probes.h"
 #include "benchmarks/workloads/traffic.h"
 
@@ -119,7 +120,9 @@ class GroupRounds {
           std::min(std::max(static_cast<std::size_t>(fit), fewest_rounds), orders.size()));
       const auto began = Clock::now();
       const Batch batch{is_first ? fewest_judged : 1, ends};
-      if (Entrant* refused = run_rounds(orders, batch, oracle)) return refused;
+      const std::size_t offset = next_random(random_) % (stack_page / stack_step) * stack_step;
+      Entrant* refused = at_stack_offset(offset, [&] { return run_rounds(orders, batch, oracle); });
+      if (refused != nullptr) return refused;
       design_s = Seconds(Clock::now() - began).count();
       if (!is_first || ends || orders.size() < fewest_rounds || !note_late_ones(entrants_))
         continue;

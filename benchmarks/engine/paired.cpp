@@ -1,6 +1,5 @@
 #include "benchmarks/engine/paired.h"
 
-#include <alloca.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "benchmarks/cells/cells.h"
 #include "benchmarks/engine/crew.h"
 #include "benchmarks/engine/epochs.h"
+#include "benchmarks/engine/stack_offset.h"
 #include "benchmarks/machine/environment.h"
 
 namespace ropewalk::bench {
@@ -193,17 +193,6 @@ std::vector<std::vector<Group::Member>> groups_on(const PairedPlan& plan, const 
   return out;
 }
 
-/// Calls `function` with the stack `bytes` further down. Its place changes the speed of some loops
-/// by percents.
-template <class Function>
-[[gnu::noinline]] int at_stack_offset(std::size_t bytes, Function&& function) {
-  volatile auto* room = static_cast<volatile char*>(alloca(bytes + 16));
-  room[0] = 0;
-  const int code = function();
-  room[bytes] = 0;  // prevents a tail call, so the room stays
-  return code;
-}
-
 /// The time of a plan, shared out in equal parts.
 class Shares {
  public:
@@ -262,8 +251,7 @@ std::string group_name(const std::string& workload, const std::string& board,
 }
 
 int run_paired(const PairedPlan& plan) {
-  constexpr std::uint64_t page = 4096, step = 16;
-  const std::uint64_t offset = seed_of(plan, "stack") % (page / step) * step;
+  const std::uint64_t offset = seed_of(plan, "stack") % (stack_page / stack_step) * stack_step;
   return at_stack_offset(plan.launch == 0 ? 0 : offset, [&] { return run_groups(plan); });
 }
 
