@@ -38,8 +38,10 @@ struct Figures {
 };
 
 Figures figures_of(const Results& results, const Summary& summary) {
-  return {working_set_figures(results, summary), forest_figures(summary),
-          trade_figures(results, summary), curve_figures(results), device_figures(summary)};
+  const KernelColours colours(results, summary);
+  return {working_set_figures(results, summary, colours), forest_figures(summary, colours),
+          trade_figures(results, summary, colours), curve_figures(results, colours),
+          device_figures(summary, colours)};
 }
 
 /// Everything but the figures, which each format shows in its own way (template `figure`).
