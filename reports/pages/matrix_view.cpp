@@ -211,27 +211,6 @@ View matrix_view(const Summary& summary) {
 
 View standouts_view(const Summary& summary) {
   constexpr std::size_t failures_max = 6, closest_max = 3;
-  View out{View::type::list};
-  const auto add = [&](const VerdictRow& row, const std::string& word, const std::string& id) {
-    const bool failed = !id.empty();
-    const bool number = row.verdict == Verdict::fail || !failed;
-    View item;
-    item.set("standout_failed", flag(failed));
-    item.set("standout_id", id);
-    item.set("standout_word", word);
-    item.set("standout_kernel", clean_line(row.kernel));
-    item.set("standout_text",
-             clean_line(fmt::format(
-                 "{} of {} {}{}", is_on_everything(row) ? std::string(everything) : row.property,
-                 row.pairing, row.dtype,
-                 number ? fmt::format(": {} of the bound", margin_text(row.margin)) : "")));
-    out << std::move(item);
-  };
-  const FailureIds ids = failure_ids(summary);
-  for (std::size_t i = 0; i < std::min(summary.failures.size(), failures_max); ++i) {
-    const VerdictRow& row = *summary.failures[i];
-    add(row, std::string(word(verdict_of(row))), ids.at(&row));
-  }
   const auto used = [](const VerdictRow* row) {
     return std::isnan(row->margin) ? std::numeric_limits<double>::infinity() : row->margin;
   };
@@ -245,8 +224,27 @@ View standouts_view(const Summary& summary) {
   std::erase(closest, nullptr);
   std::stable_sort(closest.begin(), closest.end(),
                    [&](const auto* a, const auto* b) { return used(a) > used(b); });
-  for (std::size_t i = 0; i < std::min(closest.size(), closest_max); ++i)
-    add(*closest[i], "closest", "");
+  closest.resize(std::min(closest.size(), closest_max));
+  std::vector<const VerdictRow*> rows = summary.failures;
+  rows.resize(std::min(rows.size(), failures_max));
+  rows.insert(rows.end(), closest.begin(), closest.end());
+  const FailureIds ids = failure_ids(summary);
+  View out{View::type::list};
+  for (const VerdictRow* row : rows) {
+    const auto verdict = verdict_of(*row);
+    std::string text =
+        fmt::format("{} of {} {}", is_on_everything(*row) ? everything : row->property,
+                    row->pairing, row->dtype);
+    if (verdict == Verdict::pass || verdict == Verdict::fail)
+      text += fmt::format(": {} of the bound", margin_text(row->margin));
+    View item;
+    item.set("standout_failed", flag(is_failure(verdict)));
+    item.set("standout_id", is_failure(verdict) ? ids.at(row) : "");
+    item.set("standout_word", std::string(is_failure(verdict) ? word(verdict) : "closest"));
+    item.set("standout_kernel", clean_line(row->kernel));
+    item.set("standout_text", clean_line(text));
+    out << std::move(item);
+  }
   return out;
 }
 

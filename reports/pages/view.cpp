@@ -207,31 +207,27 @@ View not_run(const Summary& summary) {
   return out;
 }
 
-// The last of the phases is the working set: its many sizes stand last.
+// The angle sources of a workload stand together, and the many sizes of a working set last.
 View answers(const Summary& summary) {
-  std::vector<const KernelAnswer*> order;
-  for (const KernelAnswer& answer : summary.answers) order.push_back(&answer);
-  const auto place = [&](const KernelAnswer* answer) {
-    const TimingRow& of = *answer->contest->of;
-    const auto first =
-        std::find_if(summary.answers.begin(), summary.answers.end(),
-                     [&](const KernelAnswer& a) { return a.contest->of->workload == of.workload; });
-    return std::tuple(of.phase == word(WorkloadPhase::working_set), of.phase,
-                      first - summary.answers.begin());
+  std::vector<KernelAnswer> order = summary.answers;
+  const auto place = [](const KernelAnswer& answer) {
+    const TimingRow& of = *answer.contest->of;
+    return std::tuple(of.phase == word(WorkloadPhase::working_set), of.phase, of.tokens,
+                      of.workload);
   };
   std::stable_sort(order.begin(), order.end(),
-                   [&](const auto* a, const auto* b) { return place(a) < place(b); });
+                   [&](const auto& a, const auto& b) { return place(a) < place(b); });
   View out{View::type::list};
-  for (const KernelAnswer* answer : order) {
-    const TimingRow& of = *answer->contest->of;
-    const AnswerWords words = answer_words(*answer);
+  for (const KernelAnswer& answer : order) {
+    const TimingRow& of = *answer.contest->of;
+    const AnswerWords words = answer_words(answer);
     View item;
     const auto add = [&](const std::string& name, const std::string& text) {
       item.set("has_answer_" + name, flag(!text.empty()));
       item.set("answer_" + name, clean_line(text));
     };
     add("workload", of.workload + (of.threads > 1 ? fmt::format(", {} threads", of.threads) : ""));
-    add("angles", answer->angles);
+    add("angles", answer.angles);
     add("board", BoardName(of.board).without_angles());
     add("kernel", words.kernel);
     add("time", words.time);
@@ -239,7 +235,7 @@ View answers(const Summary& summary) {
     add("ceiling", words.ceiling);
     add("error", words.error);
     add("beside", words.beside);
-    item.set("answer_class", answer->winner == nullptr ? "none" : "good");
+    item.set("answer_class", answer.winner == nullptr ? "none" : "good");
     out << std::move(item);
   }
   return out;
