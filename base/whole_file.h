@@ -10,4 +10,7 @@ namespace ropewalk {
 /// file.
 void write_whole_file(const std::filesystem::path& path, std::string_view text);
 
+/// Throws what write_whole_file would throw, before there is a text. The file stays as it is.
+void require_writable(const std::filesystem::path& path);
+
 }  // namespace ropewalk

@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t line_points_max = 800;
 constexpr std::size_t pixels_a_mark = 18;
+constexpr std::size_t band_middle = 999;  // the number of its data, behind those of all series
 
 // Colours that stand for CSS variables: #0102NN. The page's theme gives their real values.
 constexpr int ink_code = 0xA0, grid_code = 0xA1, paper_code = 0xA2, band_code = 0xA3;
@@ -191,9 +192,11 @@ std::string axes(const ChartRequest& request, ChartSize size) {
 }
 
 std::string style_of(const ChartSeries& series, std::size_t index, ChartSize size) {
-  if (series.draw == Draw::line) return "lines lw 1.5";
-  constexpr std::array marks = {6, 4, 8, 12, 10, 1, 2, 14};
-  const std::string mark = fmt::format("pt {}", marks[index % marks.size()]);
+  if (series.draw == Draw::line)
+    return series.style.mark == 0 ? "lines lw 1.5" : "lines lw 1.5 dt 2";
+  constexpr std::array<int, series_marks> marks = {6, 4, 8, 12, 10, 1, 2, 14};
+  const std::string mark =
+      fmt::format("pt {}", marks.at(static_cast<std::size_t>(series.style.mark)));
   if (!series.x_low.empty()) return fmt::format("xerrorbars {} ps 0.9 lw 1.5", mark);
   // Kernels that agree overlap. Each further mark is smaller, so that all stay visible.
   const double scale = std::max(0.5, 1.9 - 0.28 * static_cast<double>(index));
@@ -210,21 +213,22 @@ std::pair<std::string, std::string> band_of(const ChartBand& band, ChartSize siz
     data += fmt::format("{:.9g} {:.9g} {:.9g}\n", band.x[i], band.low[i], band.high[i]);
   if (count == 0) return {};
   const ChartSeries middle{band.x, band.middle, Draw::line};
-  return {data + "EOD\n" + data_block(chart_series_max, middle, size),
+  return {data + "EOD\n" + data_block(band_middle, middle, size),
           fmt::format("$band using 1:2:3 with filledcurves lc {} fs solid 0.5 noborder, "
                       "$d{} with lines dt 2 lw 1.5 lc {}",
-                      gnuplot_colour(band_code), chart_series_max, gnuplot_colour(ink_code))};
+                      gnuplot_colour(band_code), band_middle, gnuplot_colour(ink_code))};
 }
 
 /// Empty if there is nothing to draw.
 std::string script_of(const ChartRequest& request, ChartSize size) {
   auto [data, plots] = band_of(request.band, size);
-  for (std::size_t i = 0; i < std::min(request.series.size(), chart_series_max); ++i) {
+  for (std::size_t i = 0; i < request.series.size(); ++i) {
     const ChartSeries& series = request.series[i];
     if (!has_points(series)) continue;
     data += data_block(i, series, size);
-    plots += fmt::format("{}$d{} with {} lc {}", plots.empty() ? "" : ", ", i,
-                         style_of(series, i, size), gnuplot_colour(static_cast<int>(i)));
+    plots +=
+        fmt::format("{}$d{} with {} lc {}", plots.empty() ? "" : ", ", i, style_of(series, i, size),
+                    gnuplot_colour(series.style.colour == grey ? ink_code : series.style.colour));
   }
   if (plots.empty()) return "";
   std::string script = fmt::format(

@@ -8,10 +8,19 @@ namespace ropewalk::report {
 
 enum class Draw { line, points, joined };  ///< joined: points with a line through them
 
+inline constexpr int grey = -1, series_colours = 12, series_marks = 8;
+
+/// The colour is var(--series-COLOUR), or grey. For a line, mark 0 is solid and others are dashed.
+struct SeriesStyle {
+  int colour = grey;  ///< below series_colours
+  int mark = 0;       ///< below series_marks
+};
+
 struct ChartSeries {
   std::vector<double> x, y;  ///< of equal length; points that are not finite are left out
   Draw draw = Draw::points;
   std::vector<double> x_low = {}, x_high = {};  ///< empty, or as many as x: bars beside the points
+  SeriesStyle style = {};
 };
 
 /// The area between two curves, with a line in its middle.
@@ -45,8 +54,8 @@ struct ChartRequest {
   Scale y_scale = Scale::linear;   ///< logarithmic only if all y are above 0
   /// Above 0 it gives a logarithmic axis from here, labelled with powers of ten.
   double y_floor = 0;
-  std::vector<ChartSeries> series;  ///< at most chart_series_max are drawn
-  ChartBand band;                   ///< drawn behind the series; may be empty
+  std::vector<ChartSeries> series;
+  ChartBand band;  ///< drawn behind the series; may be empty
 };
 
 /// Pixels at which text has its natural size; css scales a picture with the page. The narrow
@@ -60,11 +69,12 @@ inline constexpr ChartSize wide_chart{"wide", 860, 360, 13}, narrow_chart{"narro
 /// The same size, but as high as the request's rows need.
 ChartSize sized_for(const ChartRequest& request, ChartSize size);
 
+/// The most lines or kernels that a figure draws over an axis: more are hard to tell apart.
 inline constexpr std::size_t chart_series_max = 8;
 
 /// Either a picture, or one line that says why there is none.
 struct Chart {
-  std::string svg;  ///< an <svg> element for a page; series i has the colour var(--series-i)
+  std::string svg;  ///< an <svg> element for a page
   std::string error;
 };
 

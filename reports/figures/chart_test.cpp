@@ -18,8 +18,9 @@ ChartRequest sample_request() {
   request.title = "A <title>";
   request.x_label = "x";
   request.y_label = "y";
-  request.series.push_back({{0, 1, 2}, {3, 2, 1}, Draw::line});
-  request.series.push_back({{0, 2}, {3, std::numeric_limits<double>::quiet_NaN()}});
+  request.series.push_back({{0, 1, 2}, {3, 2, 1}, Draw::line, {}, {}, {0, 0}});
+  request.series.push_back(
+      {.x = {0, 2}, .y = {3, std::numeric_limits<double>::quiet_NaN()}, .style = {1, 1}});
   return request;
 }
 

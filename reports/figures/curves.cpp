@@ -197,7 +197,7 @@ void say_once(Figure& figure) {
 
 }  // namespace
 
-std::vector<Figure> curve_figures(const Results& results) {
+std::vector<Figure> curve_figures(const Results& results, const KernelColours& colours) {
   std::vector<Figure> figures;
   for (const auto& [chart, group] : group_by_chart(results)) {
     std::vector<Shared> curves = shared_curves(group);
@@ -216,8 +216,9 @@ std::vector<Figure> curve_figures(const Results& results) {
         continue;
       }
       figure.picture.series.push_back(series_of(*curve.row, figure.picture.y_floor));
+      figure.picture.series.back().style = colours.of(curve.row->series);
       figure.legend.push_back(
-          legend_item(i, figure.picture.series.back(), curve.names, curve.row->note));
+          legend_item(figure.picture.series.back(), curve.names, curve.row->note));
     }
     say_once(figure);
     figure.table = table_of(figure.picture.x_label, curves);

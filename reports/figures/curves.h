@@ -2,12 +2,13 @@
 #pragma once
 #include <vector>
 
+#include "reports/figures/colours.h"
 #include "reports/figures/figure.h"
 #include "reports/record/record.h"
 
 namespace ropewalk::report {
 
 /// The charts of the curve rows, in the order of their first row.
-std::vector<Figure> curve_figures(const Results& results);
+std::vector<Figure> curve_figures(const Results& results, const KernelColours& colours);
 
 }  // namespace ropewalk::report

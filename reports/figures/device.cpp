@@ -54,11 +54,13 @@ std::map<std::string, ByKernel> entries_of(const Summary& summary, WorkloadPhase
 }
 
 /// Draws kernels as points, and floors as thin lines after them.
-void draw_over_tokens(const ByKernel& kernels, const Value& value, Figure& figure) {
+void draw_over_tokens(const ByKernel& kernels, const Value& value, const KernelColours& colours,
+                      Figure& figure) {
   ChartRequest& picture = figure.picture;
   picture.x_label = "tokens in a call";
   picture.x_scale = Scale::logarithmic;
   std::map<std::int64_t, std::string> ticks;
+  int grey_lines = 0;
   for (const bool floors : {false, true})
     for (const auto& [kernel, entries] : kernels) {
       if (entries.front()->row->is_floor() != floors) continue;
@@ -73,7 +75,8 @@ void draw_over_tokens(const ByKernel& kernels, const Value& value, Figure& figur
         series.y.push_back(value(*entry));
         ticks[entry->row->tokens] = count_text(entry->row->tokens);
       }
-      figure.legend.push_back(legend_item(picture.series.size(), series, kernel, ""));
+      series.style = floors ? SeriesStyle{grey, grey_lines++} : colours.of(kernel);
+      figure.legend.push_back(legend_item(series, kernel, ""));
       picture.series.push_back(std::move(series));
     }
   for (const auto& [tokens, text] : ticks)
@@ -91,7 +94,8 @@ double share_of(const BoardEntry& entry) {
   return entry.row->is_reference() ? 0 : entry.percent_of_ceiling;
 }
 
-void add_shares(const Summary& summary, std::vector<Figure>& figures) {
+void add_shares(const Summary& summary, const KernelColours& colours,
+                std::vector<Figure>& figures) {
   for (const auto& [name, kernels] : entries_of(summary, WorkloadPhase::prefill, share_of)) {
     if (!has_a_curve(kernels)) continue;
     Figure figure;
@@ -102,7 +106,7 @@ void add_shares(const Summary& summary, std::vector<Figure>& figures) {
         "Each point is the ceiling's time divided by the kernel's, both timed on the device in the "
         "same rounds. The ceiling moves the same bytes and computes nothing, so 100 % is all that "
         "the memory allows. The buffers of the calls together are larger than the L2.";
-    draw_over_tokens(kernels, share_of, figure);
+    draw_over_tokens(kernels, share_of, colours, figure);
     figure.table.columns = {"tokens", "kernel", "% of ceiling", "ns a token", "GB/s"};
     for (const auto& [kernel, entries] : kernels)
       for (const BoardEntry* entry : entries)
@@ -117,7 +121,7 @@ double call_of(const BoardEntry& entry) {
   return entry.row->is_ceiling() ? 0 : us_of_call(entry);
 }
 
-void add_calls(const Summary& summary, std::vector<Figure>& figures) {
+void add_calls(const Summary& summary, const KernelColours& colours, std::vector<Figure>& figures) {
   for (const auto& [name, kernels] : entries_of(summary, WorkloadPhase::decode, call_of)) {
     if (!has_a_curve(kernels)) continue;
     Figure figure;
@@ -129,7 +133,7 @@ void add_calls(const Summary& summary, std::vector<Figure>& figures) {
         "the floors, timed in the same rounds: floor is an empty kernel, and floor_copy reads a "
         "position, its table row and x, and writes x back. All calls use one set of buffers, which "
         "stays in the L2.";
-    draw_over_tokens(kernels, call_of, figure);
+    draw_over_tokens(kernels, call_of, colours, figure);
     double low = 0, high = 0;
     figure.table.columns = {"tokens", "kernel", "us a call", "/ floor_copy", "/ floor"};
     const auto ratio = [](double value) { return value > 0 ? ratio_text(value) : ""; };
@@ -183,9 +187,10 @@ std::string size_of(const std::string& workload) {
   return workload.substr(workload.rfind('/') + 1);
 }
 
-void draw_sides(const SideBySide& workloads, Figure& figure) {
+void draw_sides(const SideBySide& workloads, const KernelColours& colours, Figure& figure) {
   ChartRequest& picture = figure.picture;
-  ChartSeries device, host;
+  constexpr int on_device = 0, on_host = 1;  // marks
+  std::map<std::pair<int, std::string>, ChartSeries> series;
   double y = 0, low = 0, high = 0;
   std::size_t number = 0;
   for (const auto& [key, sides] : workloads) {
@@ -198,7 +203,9 @@ void draw_sides(const SideBySide& workloads, Figure& figure) {
       for (const BoardEntry* entry : entries) {
         figure.table.lines.push_back({workload, where, entry->row->kernel, number_text(entry->ns)});
         if (!drawn) continue;
-        ChartSeries& to = where == "cuda" ? device : host;
+        const int side = where == "cuda" ? on_device : on_host;
+        ChartSeries& to = series[{side, entry->row->kernel}];
+        to.style = {colours.of(entry->row->kernel).colour, side};
         to.x.push_back(entry->ns);
         to.y.push_back(y);
         low = low > 0 ? std::min(low, entry->ns) : entry->ns;
@@ -207,12 +214,14 @@ void draw_sides(const SideBySide& workloads, Figure& figure) {
     }
   }
   picture.x_ticks = log_ticks(low, high);
-  figure.legend = {legend_item(0, device, "kernels on the device", ""),
-                   legend_item(1, host, "kernels on the host", "")};
-  picture.series = {std::move(device), std::move(host)};
+  for (auto& [key, of] : series) {
+    figure.legend.push_back(
+        legend_item(of, key.second, key.first == on_device ? "on the device" : "on the host"));
+    picture.series.push_back(std::move(of));
+  }
 }
 
-void add_sides(const Summary& summary, std::vector<Figure>& figures) {
+void add_sides(const Summary& summary, const KernelColours& colours, std::vector<Figure>& figures) {
   for (const auto& [name, workloads] : side_by_side(summary)) {
     Figure figure;
     figure.name = name;
@@ -224,18 +233,18 @@ void add_sides(const Summary& summary, std::vector<Figure>& figures) {
         "and device are two machines with two memories: they share this picture, but no board, no "
         "rounds and no ranking. Copies between host and device are in no time.";
     figure.table.columns = {"workload", "where", "kernel", "ns a token"};
-    draw_sides(workloads, figure);
+    draw_sides(workloads, colours, figure);
     figures.push_back(std::move(figure));
   }
 }
 
 }  // namespace
 
-std::vector<Figure> device_figures(const Summary& summary) {
+std::vector<Figure> device_figures(const Summary& summary, const KernelColours& colours) {
   std::vector<Figure> figures;
-  add_shares(summary, figures);
-  add_calls(summary, figures);
-  add_sides(summary, figures);
+  add_shares(summary, colours, figures);
+  add_calls(summary, colours, figures);
+  add_sides(summary, colours, figures);
   return figures;
 }
 

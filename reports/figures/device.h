@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include "reports/figures/colours.h"
 #include "reports/figures/figure.h"
 #include "reports/numbers/summary.h"
 
@@ -9,6 +10,6 @@ namespace ropewalk::report {
 
 /// In this order: the share of the ceiling over the tokens of prefill, the time of a call of decode
 /// beside the floors, and host and device side by side.
-std::vector<Figure> device_figures(const Summary& summary);
+std::vector<Figure> device_figures(const Summary& summary, const KernelColours& colours);
 
 }  // namespace ropewalk::report

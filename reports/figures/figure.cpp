@@ -12,13 +12,16 @@
 
 namespace ropewalk::report {
 
-LegendItem legend_item(std::size_t index, const ChartSeries& series, std::string name,
-                       std::string note) {
+LegendItem legend_item(const ChartSeries& series, std::string name, std::string note) {
   // The marks that chart.cpp asks gnuplot for: 6 circle, 4 square, 8 triangle, 12 diamond, 10 down,
   // 1, 2, 14
-  constexpr const char* marks[] = {"○", "□", "△", "◇", "▽", "+", "×", "⬠"};
-  return {std::move(name), std::move(note), fmt::format("s{}", index),
-          series.draw == Draw::line ? "━" : marks[index % std::size(marks)]};
+  constexpr const char* marks[series_marks] = {"○", "□", "△", "◇", "▽", "+", "×", "⬠"};
+  const auto [colour, mark] = series.style;
+  return {std::move(name), std::move(note),
+          colour == grey ? std::string("mark") : fmt::format("s{}", colour),
+          series.draw != Draw::line ? marks[mark]
+          : mark == 0               ? "━"
+                                    : "╍"};
 }
 
 std::string row_label(const std::string& name, std::size_t number) {

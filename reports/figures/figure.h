@@ -17,7 +17,7 @@ struct FigureTable {
 /// Explains one colour, mark or line of the picture.
 struct LegendItem {
   std::string name, note;
-  std::string css_class;  ///< s0 .. s7 as in the picture, or band, or mark
+  std::string css_class;  ///< s0 .. s11 as in the picture, or band, or mark: grey
   std::string symbol;
 };
 
@@ -30,9 +30,8 @@ struct Figure {
   FigureTable table;                ///< all numbers, also those that the picture leaves out
 };
 
-/// The legend's line for series i, with the colour and mark that draw_chart gives it.
-LegendItem legend_item(std::size_t index, const ChartSeries& series, std::string name,
-                       std::string note);
+/// The legend's line for a series, with the colour and mark that draw_chart gives it.
+LegendItem legend_item(const ChartSeries& series, std::string name, std::string note);
 
 /// Foreign names with other letters than these are replaced by a number, so that gnuplot never sees
 /// them.

@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "reports/figures/curves.h"
+#include "reports/figures/forest.h"
+#include "reports/figures/trade.h"
 #include "reports/figures/working_set.h"
 #include "reports/testing/sample_results.h"
 
@@ -49,7 +53,7 @@ TEST(ErrorOverPosition, ShowsEveryContractFirstAndSharesWhatIsEqual) {
   results.curves.push_back(error_curve("twin", "table", 1e-7));
   results.curves.push_back(error_curve("phase", "exact", 1e-7));
   results.curves.push_back(error_curve("angle", "f32_angle", 1e-3));
-  const auto figures = curve_figures(results);
+  const auto figures = curve_figures(results, {});
   const Figure& figure = named(figures, "Error over the position");
   const auto names = legend_names(figure);
   ASSERT_EQ(names.size(), chart_series_max);
@@ -63,7 +67,7 @@ TEST(ErrorOverPosition, ShowsEveryContractFirstAndSharesWhatIsEqual) {
 TEST(ErrorOverPosition, DrawsZeroAtItsFloor) {
   Results results;
   results.curves.push_back(error_curve("plain", "table", 6e-8));
-  const auto figures = curve_figures(results);
+  const auto figures = curve_figures(results, {});
   const Figure& figure = named(figures, "Error over the position");
   EXPECT_EQ(figure.picture.series.at(0).y, (std::vector<double>{1e-9, 6e-8}));
   EXPECT_EQ(figure.table.lines.at(0), (std::vector<std::string>{"0", "0"}));
@@ -73,14 +77,37 @@ TEST(Curves, OfTheSameSeriesAndNoteTheLastCounts) {
   Results results;
   results.curves.push_back(error_curve("plain", "table", 1));
   results.curves.push_back(error_curve("plain", "table", 6e-8));
-  const auto figures = curve_figures(results);
+  const auto figures = curve_figures(results, {});
   EXPECT_EQ(named(figures, "Error over the position").table.lines.at(1).at(1), "6e-08");
+}
+
+// In every figure, whatever stands beside it there.
+TEST(KernelColours, AreOneAKernelAndGreyForTheBaseline) {
+  const Results results = sample_results();
+  const Summary summary = summarize(results);
+  const KernelColours colours(results, summary);
+  std::map<std::string, std::set<std::string>> classes;
+  for (const auto& figures :
+       {working_set_figures(results, summary, colours), trade_figures(results, summary, colours)})
+    for (const Figure& figure : figures)
+      for (const LegendItem& each : figure.legend) classes[each.name].insert(each.css_class);
+  EXPECT_EQ(classes.at("plain"), std::set<std::string>{"mark"});
+  std::set<std::string> seen;
+  for (const char* kernel : {"elementwise", "phase", "dense"}) {
+    EXPECT_EQ(classes.at(kernel).size(), 1u) << kernel;
+    EXPECT_TRUE(seen.insert(*classes.at(kernel).begin()).second) << kernel;
+  }
+  EXPECT_EQ(colours.of("plain (twin)").colour, grey);
+  EXPECT_EQ(curve_figures(results, colours).at(0).legend.at(0).css_class, "mark");  // reference
+  for (const Figure& forest : forest_figures(summary, colours))
+    for (const ChartSeries& series : forest.picture.series)
+      EXPECT_LT(series.style.colour, series_colours);
 }
 
 TEST(WorkingSet, HasTheCeilingTheKernelsAndTheCaches) {
   const Results results = sample_results();
   const Summary summary = summarize(results);
-  const auto figures = working_set_figures(results, summary);
+  const auto figures = working_set_figures(results, summary, {});
   ASSERT_EQ(figures.size(), 2u);
   const Figure& figure = figures[0];
   EXPECT_EQ(figure.name, "llama-3-8b, half_split / f32 / in place");
@@ -108,7 +135,7 @@ TEST(WorkingSet, GivesNoNumberToWhoDidNotVerify) {
   for (VerdictRow& row : results.verdicts)
     if (row.kernel == "plain" && row.pairing == "half_split") row.verdict = Verdict::fail;
   const Summary summary = summarize(results);
-  const auto figures = working_set_figures(results, summary);
+  const auto figures = working_set_figures(results, summary, {});
   const auto names = legend_names(figures.at(0));
   EXPECT_EQ(std::count(names.begin(), names.end(), "plain"), 0);
   EXPECT_EQ(std::count(figures[0].absent.begin(), figures[0].absent.end(), "plain: BROKEN"), 1);
@@ -135,7 +162,7 @@ TEST(WorkingSet, SaysWhoIsLeftOut) {
     }
   }
   const Summary summary = summarize(results);
-  const auto figures = working_set_figures(results, summary);
+  const auto figures = working_set_figures(results, summary, {});
   const Figure& figure = figures.at(0);
   EXPECT_EQ(figure.picture.series.size(), chart_series_max);
   EXPECT_EQ(figure.table.columns.size(), 2u + 12u);
@@ -148,7 +175,7 @@ TEST(WorkingSet, OneSizeIsNoPicture) {
   for (TimingRow& row : results.timings)
     if (row.workload != "llama-3-8b/set-16") row.phase = "prefill";
   const Summary summary = summarize(results);
-  EXPECT_TRUE(working_set_figures(results, summary).empty());
+  EXPECT_TRUE(working_set_figures(results, summary, {}).empty());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 
 #include "base/text.h"
@@ -81,9 +82,9 @@ FigureTable table_of(const std::vector<ForestLine>& lines) {
   return table;
 }
 
-void draw(const std::vector<ForestLine>& lines, Figure& figure) {
+void draw(const std::vector<ForestLine>& lines, const KernelColours& colours, Figure& figure) {
   ChartRequest& picture = figure.picture;
-  std::vector<ChartSeries> series(std::size(kinds));
+  std::map<std::pair<std::size_t, int>, ChartSeries> series;  // by kind and colour
   const Contest* last = nullptr;
   double y = 0;
   std::size_t drawn = 0, number = 0;
@@ -103,7 +104,10 @@ void draw(const std::vector<ForestLine>& lines, Figure& figure) {
     picture.boxes.back().y_low = y - 0.5;
     ++drawn;
     picture.y_rows.push_back({y, row_label(ranked_name(*line.entry->row), number)});
-    ChartSeries& to = series[kind_of(*line.entry)];
+    const std::size_t kind = kind_of(*line.entry);
+    const int colour = colours.of(line.entry->row->kernel).colour;
+    ChartSeries& to = series[{kind, colour}];
+    to.style = {colour, static_cast<int>(kind)};
     to.x.push_back(interval.ratio);
     to.y.push_back(y);
     to.x_low.push_back(interval.low);
@@ -112,13 +116,16 @@ void draw(const std::vector<ForestLine>& lines, Figure& figure) {
   if (drawn < lines.size())
     figure.absent.push_back(fmt::format("{} of {} lines, which the numbers below show",
                                         lines.size() - drawn, lines.size()));
-  // Empty series are included, so that an outcome has the same mark and colour in every picture.
-  for (std::size_t i = 0; i < series.size(); ++i)
-    if (!series[i].x.empty())
-      figure.legend.push_back(legend_item(
-          i, series[i], std::string(kinds[i].outcome ? word(*kinds[i].outcome) : "null twin"),
-          kinds[i].note));
-  picture.series = std::move(series);
+  std::size_t kinds_told = 0;
+  for (auto& [key, of] : series) {
+    const Kind& kind = kinds[key.first];
+    if (key.first >= kinds_told)
+      figure.legend.push_back(
+          legend_item({{}, {}, Draw::points, {}, {}, {grey, of.style.mark}},
+                      std::string(kind.outcome ? word(*kind.outcome) : "null twin"), kind.note));
+    kinds_told = key.first + 1;
+    picture.series.push_back(std::move(of));
+  }
 }
 
 std::vector<ChartPlace> ratio_ticks(const ChartRequest& picture) {
@@ -141,7 +148,7 @@ std::vector<ChartPlace> ratio_ticks(const ChartRequest& picture) {
 
 }  // namespace
 
-std::vector<Figure> forest_figures(const Summary& summary) {
+std::vector<Figure> forest_figures(const Summary& summary, const KernelColours& colours) {
   std::vector<Figure> figures;
   for (const Board& board : summary.boards) {
     const std::vector<ForestLine> lines = lines_of(board);
@@ -152,14 +159,13 @@ std::vector<Figure> forest_figures(const Summary& summary) {
     figure.picture.x_scale = Scale::logarithmic;
     figure.name = board.name;
     figure.how_to_read =
-        "A mark is the median ratio of all rounds, and its line is the interval of the claim. The "
-        "interval is corrected for the number of comparisons and of looks, and that of the "
-        "launches if "
-        "they scatter. A grey box is the margin of its workload: a ratio that reaches into it "
-        "shows "
+        "A mark is the median ratio of all rounds, and its line is the interval of the claim. "
+        "The shape is the outcome, the colour is the kernel's in all pictures. The interval is "
+        "corrected for the number of comparisons and of looks, and that of the launches if they "
+        "scatter. A grey box is the margin of its workload: a ratio that reaches into it shows "
         "no difference. The null twin is the baseline under another name, so it belongs on 1.";
     figure.picture.x_marks.push_back({1, ""});
-    draw(lines, figure);
+    draw(lines, colours, figure);
     figure.picture.x_ticks = ratio_ticks(figure.picture);
     figure.table = table_of(lines);
     figures.push_back(std::move(figure));

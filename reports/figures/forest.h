@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include "reports/figures/colours.h"
 #include "reports/figures/figure.h"
 #include "reports/numbers/summary.h"
 
@@ -9,6 +10,6 @@ namespace ropewalk::report {
 
 /// Ratios to the baseline with their intervals, including the null twin. There is one picture a
 /// board.
-std::vector<Figure> forest_figures(const Summary& summary);
+std::vector<Figure> forest_figures(const Summary& summary, const KernelColours& colours);
 
 }  // namespace ropewalk::report

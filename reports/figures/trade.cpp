@@ -21,6 +21,7 @@ constexpr double error_floor = 1e-9;
 
 struct TradePoint {
   std::string kernel, angles;
+  SeriesStyle style;
   double ns = 0, error = 0;
 };
 
@@ -46,13 +47,15 @@ std::optional<double> error_of(const Results& results, const std::string& kernel
   return worst;
 }
 
-void take(const Results& results, const Board& board, const Contest& contest, Trade& trade) {
+void take(const Results& results, const Board& board, const Contest& contest,
+          const KernelColours& colours, Trade& trade) {
   const BoardName name(board.name);
   const std::string dtype(name.dtype()), angles(name.angles());
   for (const BoardEntry& entry : contest.entries) {
     if (!entry.has_speed || entry.row->is_reference() || entry.row->is_twin()) continue;
     if (const auto error = error_of(results, entry.row->kernel, dtype))
-      trade.points.push_back({ranked_name(*entry.row), angles, entry.ns, *error});
+      trade.points.push_back(
+          {ranked_name(*entry.row), angles, colours.of(entry.row->kernel), entry.ns, *error});
     else
       trade.without_error.push_back(entry.row->kernel + ": its error was not measured");
   }
@@ -60,7 +63,8 @@ void take(const Results& results, const Board& board, const Contest& contest, Tr
 
 /// One trade for each pairing, dtype and placement, on its smallest workload: there the kernel
 /// matters most and memory least.
-std::vector<Trade> trades_of(const Results& results, const Summary& summary) {
+std::vector<Trade> trades_of(const Results& results, const Summary& summary,
+                             const KernelColours& colours) {
   std::vector<Trade> trades;
   const auto smaller = [](const Contest& a, const Contest& b) {
     return a.of->working_set_bytes < b.of->working_set_bytes;
@@ -79,7 +83,7 @@ std::vector<Trade> trades_of(const Results& results, const Summary& summary) {
         if (trade.board == BoardName(board.name).without_angles() &&
             trade.of->of->workload == contest.of->workload &&
             trade.of->of->threads == contest.of->threads)
-          take(results, board, contest, trade);
+          take(results, board, contest, colours, trade);
   return trades;
 }
 
@@ -123,8 +127,9 @@ Figure figure_of(Trade trade) {
       continue;
     }
     ChartSeries series{{point.ns}, {std::max(point.error, error_floor)}, Draw::points};
-    figure.legend.push_back(legend_item(picture.series.size(), series, point.kernel,
-                                        best ? point.angles + ", best" : point.angles));
+    series.style = point.style;
+    figure.legend.push_back(
+        legend_item(series, point.kernel, best ? point.angles + ", best" : point.angles));
     picture.series.push_back(std::move(series));
   }
   return figure;
@@ -132,9 +137,10 @@ Figure figure_of(Trade trade) {
 
 }  // namespace
 
-std::vector<Figure> trade_figures(const Results& results, const Summary& summary) {
+std::vector<Figure> trade_figures(const Results& results, const Summary& summary,
+                                  const KernelColours& colours) {
   std::vector<Figure> figures;
-  for (Trade& trade : trades_of(results, summary))
+  for (Trade& trade : trades_of(results, summary, colours))
     if (trade.points.size() >= 2) figures.push_back(figure_of(std::move(trade)));
   return figures;
 }

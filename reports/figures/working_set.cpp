@@ -190,7 +190,7 @@ void add_ceiling(const Walk& walk, Figure& figure) {
     figure.legend.push_back({"ceiling", "median; the band spans its repetitions", "band", "▒"});
 }
 
-Figure figure_of(const Walk& walk, const std::vector<Cache>& caches) {
+Figure figure_of(const Walk& walk, const std::vector<Cache>& caches, const KernelColours& colours) {
   Figure figure;
   ChartRequest& picture = figure.picture;
   picture.title = "GB/s over the working set";
@@ -217,7 +217,8 @@ Figure figure_of(const Walk& walk, const std::vector<Cache>& caches) {
       series.x.push_back(p.bytes);
       series.y.push_back(p.gb);
     }
-    figure.legend.push_back(legend_item(picture.series.size(), series, kernel, ""));
+    series.style = colours.of(kernel);
+    figure.legend.push_back(legend_item(series, kernel, ""));
     picture.series.push_back(std::move(series));
   }
   for (const auto& [kernel, outcome] : walk.without_speed)
@@ -252,7 +253,8 @@ std::vector<Cache> caches_of(const std::string& text) {
   return caches;
 }
 
-std::vector<Figure> working_set_figures(const Results& results, const Summary& summary) {
+std::vector<Figure> working_set_figures(const Results& results, const Summary& summary,
+                                        const KernelColours& colours) {
   const auto& environment = results.run.environment;
   const auto found = environment.find("cpu_caches");
   const auto caches = caches_of(found == environment.end() ? "" : found->second);
@@ -261,7 +263,7 @@ std::vector<Figure> working_set_figures(const Results& results, const Summary& s
     // A single size makes no curve.
     if (walk.sizes.size() < 2) continue;
     const bool of_device = BoardName(walk.board).is_of_device();
-    figures.push_back(figure_of(walk, of_device ? std::vector<Cache>{} : caches));
+    figures.push_back(figure_of(walk, of_device ? std::vector<Cache>{} : caches, colours));
   }
   return figures;
 }

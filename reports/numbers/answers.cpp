@@ -137,30 +137,50 @@ std::vector<KernelAnswer> answers_of(const Summary& summary, const Results& resu
   return out;
 }
 
-std::string answer_text(const KernelAnswer& answer) {
-  if (answer.winner == nullptr) return "nothing resolved: " + answer.why;
+AnswerWords answer_words(const KernelAnswer& answer) {
+  AnswerWords words;
+  if (answer.winner == nullptr) {
+    words.kernel = "nothing resolved";
+    words.beside = answer.why;
+    return words;
+  }
   const BoardEntry& winner = *answer.winner;
-  std::string text = fmt::format("{}, {:.4g} ns/token", ranked_name(*winner.row), winner.ns);
-  if (winner.is_compared() && std::isfinite(winner.claim->interval.high))
-    text += fmt::format(", {:.1f} % less time than {} [{:.1f}, {:.1f}]",
-                        100 * (1 - winner.claim->interval.ratio), answer.contest->group->baseline,
-                        100 * (1 - winner.claim->interval.high),
-                        100 * (1 - winner.claim->interval.low));
+  words.kernel = ranked_name(*winner.row);
+  words.time = fmt::format("{:.4g} ns/token", winner.ns);
+  if (winner.row->role == Role::baseline)
+    words.against = "the baseline";
+  else if (winner.is_compared() && std::isfinite(winner.claim->interval.high))
+    words.against = fmt::format(
+        "{:.1f} % less time than {} [{:.1f}, {:.1f}]", 100 * (1 - winner.claim->interval.ratio),
+        answer.contest->group->baseline, 100 * (1 - winner.claim->interval.high),
+        100 * (1 - winner.claim->interval.low));
   if (winner.percent_of_ceiling > 0)
-    text += fmt::format(", {:.1f} % of the ceiling", winner.percent_of_ceiling);
+    words.ceiling = fmt::format("{:.1f} %", winner.percent_of_ceiling);
   if (!answer.error_unit.empty())
-    text += fmt::format(", error at most {:.2g} {}", answer.error, answer.error_unit);
-  if (!answer.alike.empty()) text += "; not told from it: " + names_of(answer.alike);
+    words.error = fmt::format("{:.2g} {}", answer.error, answer.error_unit);
+  if (!answer.alike.empty()) words.beside = "not told from it: " + names_of(answer.alike);
   if (!answer.clause.empty())
-    text += fmt::format("; {}; the first that keeps the whole contract: {}", answer.clause,
-                        whole_name(answer));
-  return text;
+    words.beside +=
+        fmt::format("{}{}; the first that keeps the whole contract: {}",
+                    words.beside.empty() ? "" : "; ", answer.clause, whole_name(answer));
+  return words;
 }
 
-std::string answer_sentence(const std::vector<KernelAnswer>& answers) {
+std::string answer_text(const KernelAnswer& answer) {
+  const AnswerWords words = answer_words(answer);
+  if (answer.winner == nullptr) return words.kernel + ": " + words.beside;
+  std::string text = words.kernel;
+  for (const std::string& part : {words.time, words.against})
+    if (!part.empty()) text += ", " + part;
+  if (!words.ceiling.empty()) text += ", " + words.ceiling + " of the ceiling";
+  if (!words.error.empty()) text += ", error at most " + words.error;
+  return text + (words.beside.empty() ? "" : "; " + words.beside);
+}
+
+std::vector<std::string> answer_sentences(const std::vector<KernelAnswer>& answers) {
   constexpr const char* phases[][2] = {
       {"decode", "Decode"}, {"prefill", "Prefill"}, {"working_set", "Working set"}};
-  std::string text;
+  std::vector<std::string> sentences;
   for (const auto& [phase, shown] : phases) {
     std::vector<std::pair<std::string, std::vector<const KernelAnswer*>>> groups;
     for (const char* angles : {"tables given", "own angles", "GPU"}) {
@@ -172,13 +192,17 @@ std::string answer_sentence(const std::vector<KernelAnswer>& answers) {
       if (!group.empty()) groups.emplace_back(angles, std::move(group));
     }
     if (groups.empty()) continue;
-    text += fmt::format("{}{}: ", text.empty() ? "" : " ", shown);
+    std::string text = fmt::format("{}: ", shown);
     for (std::size_t i = 0; i < groups.size(); ++i)
       text += fmt::format("{}{}: {}", i == 0 ? "" : "; ", groups[i].first,
                           winners_text(groups[i].second));
-    text += ".";
+    sentences.push_back(text + ".");
   }
-  return text;
+  return sentences;
+}
+
+std::string answer_sentence(const std::vector<KernelAnswer>& answers) {
+  return fmt::format("{}", fmt::join(answer_sentences(answers), " "));
 }
 
 }  // namespace ropewalk::report

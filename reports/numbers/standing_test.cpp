@@ -131,7 +131,7 @@ TEST(Hostile, NamesInFiguresAreInert) {
     if (row.kernel == "plain") row.kernel = hostile;
   for (CurveRow& row : results.curves)
     if (row.series == "plain") row.series = hostile;
-  ASSERT_FALSE(trade_figures(results, summarize(results)).empty());
+  ASSERT_FALSE(trade_figures(results, summarize(results), {}).empty());
   const std::string text = render_markdown(results);
   EXPECT_TRUE(contains(text, "Accuracy against speed"));
   EXPECT_FALSE(contains(text, "<img"));
@@ -143,13 +143,13 @@ TEST(Hostile, NamesInFiguresAreInert) {
 // The rows have the form that properties/observe/position_curve.cpp writes.
 TEST(Trade, TakesTheErrorsThatRunsMeasure) {
   const Results results = sample_results();
-  const auto figures = trade_figures(results, summarize(results));
+  const auto figures = trade_figures(results, summarize(results), {});
   ASSERT_FALSE(figures.empty());
   EXPECT_GE(figures.front().table.lines.size(), 4u);
   Results other = results;
   for (CurveRow& row : other.curves)
     if (row.dtype == "f32") row.dtype = "f64";
-  EXPECT_TRUE(trade_figures(other, summarize(other)).empty()) << "of another type";
+  EXPECT_TRUE(trade_figures(other, summarize(other), {}).empty()) << "of another type";
 }
 
 /// Six rounds a launch, two of which disturb either the twin or all kernels but the baseline.

@@ -104,7 +104,7 @@ TEST(Banner, NamesTheDeviceAndWhatRestsOnIt) {
 
 TEST(DeviceFigures, ShowPrefillDecodeAndTheHostBeside) {
   const Results results = sample_device_results();
-  const std::vector<Figure> figures = device_figures(summarize(results));
+  const std::vector<Figure> figures = device_figures(summarize(results), {});
   ASSERT_EQ(figures.size(), 3u);
   EXPECT_EQ(figures[0].name, "llama-3-8b, half_split / f32 / in place / cuda");
   EXPECT_EQ(figures[0].picture.series.size(), 3u) << "three kernels";
@@ -118,7 +118,7 @@ TEST(DeviceFigures, ShowPrefillDecodeAndTheHostBeside) {
   EXPECT_EQ(figures[2].picture.y_rows.size(), 6u) << "two workloads that both have";
   for (const auto& line : figures[2].table.lines) EXPECT_FALSE(contains(line[2], "floor"));
   const Results host = sample_results();
-  EXPECT_TRUE(device_figures(summarize(host)).empty());
+  EXPECT_TRUE(device_figures(summarize(host), {}).empty());
 }
 
 TEST(DeviceRows, StandInTheTables) {

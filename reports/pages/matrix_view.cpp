@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
 
@@ -44,6 +45,11 @@ const char* shade_of(double margin) {
   return margin < 0.5 ? "far" : margin < 0.9 ? "mid" : "near";
 }
 
+/// The same as a shape: the more of the bound is used, the fuller.
+const char* shape_of(double margin) {
+  return margin < 0.5 ? "○" : margin < 0.9 ? "◐" : "●";
+}
+
 View cell_view(const VerdictRow* row, const FailureIds& ids) {
   View item;
   item.set("has_cell", flag(row != nullptr));
@@ -53,6 +59,7 @@ View cell_view(const VerdictRow* row, const FailureIds& ids) {
   const bool holds = !is_failure(verdict) && !is_not_run(verdict);
   item.set("cell_class", holds ? fmt::format("good {}", shade_of(row->margin)) : mark.css_class);
   item.set("cell_symbol", mark.symbol);
+  item.set("cell_mark", holds ? shape_of(row->margin) : mark.symbol);
   item.set("cell_text", cell_text(*row));
   item.set("cell_short", holds ? short_margin(row->margin) : cell_text(*row));
   item.set("cell_title",
@@ -127,7 +134,15 @@ View group_view(const MatrixRow* begin, const MatrixRow* end, const FailureIds& 
   group.set("has_group_judged_on", flag(!judged_on.empty()));
   group.set("group_contract", clean_line(begin->of->angle_contract));
   group.set("group_cells", cell_views(worst_cells(begin, end), ids));
-  for (const MatrixRow* row = begin; row != end; ++row) lines << line_view(*row, ids);
+  const VerdictRow* worst = nullptr;
+  for (const MatrixRow* row = begin; row != end; ++row) {
+    lines << line_view(*row, ids);
+    if (row->whole != nullptr && (worst == nullptr || is_worse(*row->whole, *worst)))
+      worst = row->whole;
+  }
+  View whole{View::type::list};
+  if (worst != nullptr) whole << cell_view(worst, ids);
+  group.set("group_whole", std::move(whole));
   group.set("lines", std::move(lines));
   return group;
 }
@@ -190,6 +205,45 @@ View matrix_view(const Summary& summary) {
         std::find_if(row, end, [row](const MatrixRow& other) { return !same_kernel(*row, other); });
     out << group_view(row, next, ids);
     row = next;
+  }
+  return out;
+}
+
+View standouts_view(const Summary& summary) {
+  constexpr std::size_t failures_max = 6, closest_max = 3;
+  const auto used = [](const VerdictRow* row) {
+    return std::isnan(row->margin) ? std::numeric_limits<double>::infinity() : row->margin;
+  };
+  std::vector<const VerdictRow*> closest(summary.properties.size());  // one a property
+  for (const MatrixRow& row : summary.matrix)
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      const VerdictRow* cell = row.cells[i];
+      if (cell == nullptr || verdict_of(*cell) != Verdict::pass) continue;
+      if (closest[i] == nullptr || used(cell) > used(closest[i])) closest[i] = cell;
+    }
+  std::erase(closest, nullptr);
+  std::stable_sort(closest.begin(), closest.end(),
+                   [&](const auto* a, const auto* b) { return used(a) > used(b); });
+  closest.resize(std::min(closest.size(), closest_max));
+  std::vector<const VerdictRow*> rows = summary.failures;
+  rows.resize(std::min(rows.size(), failures_max));
+  rows.insert(rows.end(), closest.begin(), closest.end());
+  const FailureIds ids = failure_ids(summary);
+  View out{View::type::list};
+  for (const VerdictRow* row : rows) {
+    const auto verdict = verdict_of(*row);
+    std::string text =
+        fmt::format("{} of {} {}", is_on_everything(*row) ? everything : row->property,
+                    row->pairing, row->dtype);
+    if (verdict == Verdict::pass || verdict == Verdict::fail)
+      text += fmt::format(": {} of the bound", margin_text(row->margin));
+    View item;
+    item.set("standout_failed", flag(is_failure(verdict)));
+    item.set("standout_id", is_failure(verdict) ? ids.at(row) : "");
+    item.set("standout_word", std::string(is_failure(verdict) ? word(verdict) : "closest"));
+    item.set("standout_kernel", clean_line(row->kernel));
+    item.set("standout_text", clean_line(text));
+    out << std::move(item);
   }
   return out;
 }

@@ -9,6 +9,9 @@ namespace ropewalk::report {
 View matrix_view(const Summary& summary);
 View failures_view(const Summary& summary);
 
+/// The first failures, and the cells that hold with the least room, of three properties.
+View standouts_view(const Summary& summary);
+
 /// What the cases of the covering array met: one item for each kernel and each text that some of
 /// its pairings and types share.
 View coverage_view(const Results& results);

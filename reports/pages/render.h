@@ -9,6 +9,10 @@ namespace ropewalk::report {
 /// The report as Markdown.
 std::string render_markdown(const Results& results);
 
+/// The answers as Markdown, fit for a pull request: a line about the run, and a table with a line
+/// for each workload and board.
+std::string render_export(const Results& results);
+
 /// The report as one page. It requests nothing over the network. Without its script it only loses
 /// sorting and filtering. `gnuplot` draws the charts; empty means the one found when this was
 /// built. Without gnuplot the page says so in their place.

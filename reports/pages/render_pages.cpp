@@ -38,8 +38,10 @@ struct Figures {
 };
 
 Figures figures_of(const Results& results, const Summary& summary) {
-  return {working_set_figures(results, summary), forest_figures(summary),
-          trade_figures(results, summary), curve_figures(results), device_figures(summary)};
+  const KernelColours colours(results, summary);
+  return {working_set_figures(results, summary, colours), forest_figures(summary, colours),
+          trade_figures(results, summary, colours), curve_figures(results, colours),
+          device_figures(summary, colours)};
 }
 
 /// Everything but the figures, which each format shows in its own way (template `figure`).
@@ -74,6 +76,7 @@ std::string markdown_of(const Results& results, const Summary& summary) {
   const Figures figures = figures_of(results, summary);
   View view = page_view(results, summary, figures, "figure.md.mustache");
   view.set("fingerprint", fingerprint_of(results));
+  view.set("answer_table", part("answers.md.mustache"));
   view.set("walks", figure_tables(figures.walks));
   view.set("forests", figure_tables(figures.forests));
   view.set("trades", figure_tables(figures.trades));
@@ -89,6 +92,20 @@ std::string render_html(const Results& results, const std::string& gnuplot) {
 
 std::string render_markdown(const Results& results) {
   return markdown_of(results, summarize(results));
+}
+
+std::string render_export(const Results& results) {
+  const Summary summary = summarize(results);
+  View view = make_view(results, summary);
+  view.set("answer_table", part("answers.md.mustache"));
+  for (const auto& [name, key] :
+       {std::pair("machine", "cpu_model"), {"revision", "git_revision"}}) {
+    const auto found = results.run.environment.find(key);
+    view.set(name,
+             clean_line(found == results.run.environment.end() ? "not known" : found->second));
+  }
+  return fill_template("export.md.mustache", view,
+                       [](const std::string& text) { return markdown_code(text); });
 }
 
 }  // namespace ropewalk::report

@@ -326,7 +326,9 @@ TEST(Html, AsksForNothing) {
 
 TEST(Html, LeadsFromAFailedCellToItsCase) {
   const std::string page = render_html(sample_results());
-  EXPECT_EQ(count(page, "<a href=\"#failure-"), 6u + 3u) << "each cell, and the worst of a kernel";
+  EXPECT_EQ(count(page, "<a href=\"#failure-"), 6u + 3u + 3u)
+      << "each cell, and the worst of a kernel there and in the map";
+  EXPECT_EQ(count(page, "<a class=\"pill bad\" href=\"#failure-"), 6u) << "in words";
   for (int i = 1; i <= 6; ++i)
     EXPECT_EQ(count(page, "<dl id=\"failure-" + std::to_string(i) + "\""), 1u);
   EXPECT_TRUE(contains(page, "ropewalk replay &apos;kernel=wrong_way"));

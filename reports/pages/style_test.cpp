@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "reports/figures/chart.h"
 #include "reports/pages/view.h"
 
 namespace ropewalk::report {
@@ -80,7 +81,7 @@ TEST(Style, TextStandsOutInLightDarkAndPrint) {
         EXPECT_GE(contrast(colours.at(text), colours.at(ground)), 4.5)
             << text << " " << colours.at(text) << " on " << ground << " " << colours.at(ground);
     EXPECT_GE(contrast(colours.at("--edge"), colours.at("--card")), 3);  // of what is typed into
-    for (int i = 0; i < 8; ++i)                                          // marks and lines: 3 to 1
+    for (int i = 0; i < series_colours; ++i)                             // marks and lines: 3 to 1
       EXPECT_GE(contrast(colours.at("--series-" + std::to_string(i)), colours.at("--card")), 3);
   }
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <stdexcept>
+#include <tuple>
 
 #include "base/text.h"
 #include "reports/numbers/answers.h"
@@ -206,20 +207,34 @@ View not_run(const Summary& summary) {
   return out;
 }
 
+// The angle sources of a workload stand together, and the many sizes of a working set last.
 View answers(const Summary& summary) {
-  View out{View::type::list};
-  for (const KernelAnswer& answer : summary.answers) {
+  std::vector<KernelAnswer> order = summary.answers;
+  const auto place = [](const KernelAnswer& answer) {
     const TimingRow& of = *answer.contest->of;
+    return std::tuple(of.phase == word(WorkloadPhase::working_set), of.phase, of.tokens,
+                      of.workload);
+  };
+  std::stable_sort(order.begin(), order.end(),
+                   [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  View out{View::type::list};
+  for (const KernelAnswer& answer : order) {
+    const TimingRow& of = *answer.contest->of;
+    const AnswerWords words = answer_words(answer);
     View item;
-    item.set(
-        "answer_workload",
-        clean_line(of.workload + (of.threads > 1 ? fmt::format(", {} threads", of.threads) : "")));
-    item.set("answer_angles", answer.angles);
-    item.set("answer_board", clean_line(BoardName(of.board).without_angles()));
-    item.set("answer_kernel", answer.winner == nullptr
-                                  ? "nothing resolved"
-                                  : clean_line(ranked_name(*answer.winner->row)));
-    item.set("answer_text", clean_line(answer_text(answer)));
+    const auto add = [&](const std::string& name, const std::string& text) {
+      item.set("has_answer_" + name, flag(!text.empty()));
+      item.set("answer_" + name, clean_line(text));
+    };
+    add("workload", of.workload + (of.threads > 1 ? fmt::format(", {} threads", of.threads) : ""));
+    add("angles", answer.angles);
+    add("board", BoardName(of.board).without_angles());
+    add("kernel", words.kernel);
+    add("time", words.time);
+    add("against", words.against);
+    add("ceiling", words.ceiling);
+    add("error", words.error);
+    add("beside", words.beside);
     item.set("answer_class", answer.winner == nullptr ? "none" : "good");
     out << std::move(item);
   }
@@ -254,9 +269,11 @@ View make_view(const Results& results, const Summary& summary) {
   view.set("tone", mark.css_class);
   view.set("tone_symbol", mark.symbol);
   view.set("headline", summary.headline);
-  const std::string answer = answer_sentence(summary.answers);
-  view.set("has_answer", flag(!answer.empty()));
-  view.set("answer", clean_line(answer));
+  View sentences{View::type::list};
+  for (const std::string& sentence : answer_sentences(summary.answers))
+    sentences << View(clean_line(sentence));
+  view.set("has_answer", flag(!sentences.list_value().empty()));
+  view.set("sentences", std::move(sentences));
   view.set("answers", answers(summary));
   view.set("version", clean_line(results.run.version));
   view.set("command", clean_line(results.run.command));
@@ -272,6 +289,7 @@ View make_view(const Results& results, const Summary& summary) {
   view.set("has_properties", flag(!summary.properties.empty()));
   view.set("properties", properties(summary));
   view.set("matrix", matrix_view(summary));
+  view.set("standouts", standouts_view(summary));
   View met = coverage_view(results);
   view.set("has_met", flag(!met.list_value().empty()));
   view.set("met", std::move(met));

@@ -253,6 +253,12 @@ void add_quiet_option(CLI::App& verb, bool& quiet, const char* help) {
   verb.add_flag("--quiet", quiet, help);
 }
 
+void add_export_option(CLI::App& verb, std::string& file) {
+  verb.add_option("--export", file,
+                  "also write which kernel to use to this file, as a table for a pull request")
+      ->type_name("FILE.md");
+}
+
 void add_out_option(CLI::App& verb, std::string& out, const char* help) {
   verb.add_option("--out", out, help)->type_name("DIR");
 }

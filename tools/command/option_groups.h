@@ -28,6 +28,8 @@ void add_known_failures_option(CLI::App& verb, std::string& file);
 void add_timing_options(CLI::App& verb, BenchOptions& options);
 void add_json_option(CLI::App& verb, bool& json);
 void add_quiet_option(CLI::App& verb, bool& quiet, const char* help);
+/// Adds --export.
+void add_export_option(CLI::App& verb, std::string& file);
 void add_out_option(CLI::App& verb, std::string& out, const char* help);
 
 }  // namespace ropewalk::tools

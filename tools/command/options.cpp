@@ -153,6 +153,7 @@ void define(CLI::App& verb, BenchOptions& o) {
   add_workload_options(verb, o);
   add_json_option(verb, o.json);
   add_quiet_option(verb, o.quiet, quiet_help);
+  add_export_option(verb, o.export_file);
   add_out_option(verb, o.out, "also append the rows to DIR/results.jsonl");
 }
 
@@ -165,6 +166,7 @@ void define(CLI::App& verb, RunOptions& o) {
   add_workload_options(verb, o.bench);
   verb.add_flag("--all", o.verify.all, all_help);
   add_quiet_option(verb, o.verify.quiet, quiet_help);
+  add_export_option(verb, o.bench.export_file);
   add_out_option(verb, o.out, "folder for results and reports (default: ropewalk-out)");
 }
 
@@ -195,6 +197,7 @@ void define(CLI::App& verb, ReplayOptions& o) {
 
 void define(CLI::App& verb, ReportOptions& o) {
   verb.add_option("results", o.results_file, "a results.jsonl")->required()->type_name("FILE");
+  add_export_option(verb, o.export_file);
   add_out_option(verb, o.out, "folder for the reports (default: where the results are)");
 }
 
@@ -311,7 +314,7 @@ constexpr Verb verbs[] = {
     {"report", add_verb<ReportOptions>,
      "make report.html, report.md, results.csv and junit.xml from a results file",
      "  ropewalk report ropewalk-out/results.jsonl\n"
-     "  ropewalk report results.jsonl --out somewhere"},
+     "  ropewalk report results.jsonl --out somewhere --export answers.md"},
     {"compare", add_verb<CompareOptions>,
      "two builds in one run, or two runs on one machine class: what became slower or broken",
      "  ropewalk bench --plugin base=before.so --plugin head=after.so --out out\n"

@@ -94,6 +94,7 @@ struct MutantsOptions : JudgingOptions {
 
 struct BenchOptions : RunIdentity, KernelChoice, WorkloadChoice {
   std::string known_failures, out;  ///< as in VerifyOptions
+  std::string export_file;          ///< the path of a Markdown file to write; may be empty
   std::string baseline;             ///< if empty: the kernel plain, or else a board's first kernel
   report::Engine engine = report::Engine::paired;
   std::int64_t rounds = 0, launches = 0;  ///< above 0: the effort is fixed, and no budget counts
@@ -112,7 +113,8 @@ struct DoctorOptions : WorkloadChoice {
 
 struct ReportOptions {
   std::string results_file;
-  std::string out;  ///< a folder; if empty, the folder of the results
+  std::string out;          ///< a folder; if empty, the folder of the results
+  std::string export_file;  ///< as in BenchOptions
 };
 
 struct CompareOptions {

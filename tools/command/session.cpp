@@ -32,18 +32,6 @@ std::string utc_now() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", utc);
 }
 
-RunRow run_row(const RunIdentity& run) {
-  RunRow row;
-  row.version = ROPEWALK_VERSION;
-  row.command = run.command_line;
-  row.started_at = utc_now();
-  row.profile = profile_name(run.profile);
-  row.seed = run.seed;
-  row.margin = run.margin;
-  row.environment = describe_environment();
-  return row;
-}
-
 bool left_a_plugin_out = false;
 
 // The given plugins less those that cannot be loaded. One line tells of each of those. If no other
@@ -69,6 +57,18 @@ std::vector<std::string> usable_plugins(const WorkerOptions& given) {
 }
 
 }  // namespace
+
+RunRow run_row(const RunIdentity& run) {
+  RunRow row;
+  row.version = ROPEWALK_VERSION;
+  row.command = run.command_line;
+  row.started_at = utc_now();
+  row.profile = profile_name(run.profile);
+  row.seed = run.seed;
+  row.margin = run.margin;
+  row.environment = describe_environment();
+  return row;
+}
 
 int final_exit_code(int code) {
   return left_a_plugin_out ? 2 : code;

@@ -27,6 +27,9 @@ harness::WorkerOptions worker_options(const KernelChoice& choice);
 int final_exit_code(int code);
 properties::VerifyPlan verify_plan(const JudgingOptions& options);
 
+/// The row with which the results of a run begin. Describing the machine takes time.
+report::RunRow run_row(const RunIdentity& run);
+
 /// The file of --known-failures, judged by today's date (UTC). Throws BadFile.
 harness::KnownFailures known_failures(const std::string& file);
 

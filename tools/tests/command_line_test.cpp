@@ -16,12 +16,12 @@ TEST(CommandLine, AnEmptyTextNamesNothing) {
   const std::string in_folder = "cd " + folder.string() + " && ";
   for (const char* arguments :
        {"run --out ''", "verify --out ''", "bench --out ''", "report x --out ''", "report ''",
-        "merge x --out ''", "compare x y --markdown ''", "mutants --markdown ''",
-        "verify --ledger ''", "verify --write-ledger ''", "verify --known-failures ''",
-        "verify --plugin ''", "list --workload-file ''", "list --config ''", "bench --shape ''",
-        "bench --baseline ''", "verify --seed ''", "verify --exhaustive --shard ''",
-        "verify --exhaustive --positions ''", "verify --kernel ''", "verify --property ''",
-        "list --workload ''", "replay ''",
+        "merge x --out ''", "bench --export ''", "report x --export ''",
+        "compare x y --markdown ''", "mutants --markdown ''", "verify --ledger ''",
+        "verify --write-ledger ''", "verify --known-failures ''", "verify --plugin ''",
+        "list --workload-file ''", "list --config ''", "bench --shape ''", "bench --baseline ''",
+        "verify --seed ''", "verify --exhaustive --shard ''", "verify --exhaustive --positions ''",
+        "verify --kernel ''", "verify --property ''", "list --workload ''", "replay ''",
         // not only in the last place
         "merge '' --out y", "compare '' ''"}) {
     const Result r = ropewalk(arguments, in_folder);

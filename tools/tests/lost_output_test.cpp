@@ -33,6 +33,19 @@ TEST(BadInput, AFullDiskIsOneLineAndNoHalfReport) {
   EXPECT_FALSE(std::filesystem::exists(report)) << "something is left behind";
 }
 
+// It is found before anything is measured, and leaves no file.
+TEST(BadInput, AnExportThatCannotBeWrittenStopsTheRunAtOnce) {
+  const auto out = fresh();
+  const std::string bad = scratch().string();  // a folder
+  for (const std::string& verb : {"run --out " + out.string(), std::string("bench")}) {
+    const Result r = ropewalk(verb + " --export " + bad);
+    EXPECT_EQ(r.code, 2) << r.out << r.err;
+    EXPECT_EQ(r.err, "ropewalk: " + bad + ": cannot be written: Is a directory\n");
+    EXPECT_FALSE(contains(r.out, "== ")) << r.out;
+  }
+  EXPECT_FALSE(std::filesystem::exists(out / "results.jsonl"));
+}
+
 TEST(BadInput, AClosedStandardOutputIsAnError) {
   const auto out = scratch() / "out";
   const std::string to_full = " >/dev/full", with_out = "verify " + quick + "--out " + out.string();

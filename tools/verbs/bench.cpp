@@ -1,7 +1,9 @@
 // Times only kernels that the same process has verified, and checks them again afterwards.
 #include <fmt/format.h>
 
+#include "base/whole_file.h"
 #include "reports/numbers/answers.h"
+#include "reports/pages/render.h"
 #include "tools/command/journal.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
@@ -42,6 +44,10 @@ int run(const BenchOptions& options) {
   print_what_is_not_timed(options, options.quiet);
   Recorder recorder(options, options.out);
   Results results;
+  if (!options.export_file.empty()) {
+    require_writable(options.export_file);
+    results.run = run_row(options);
+  }
   const int code = bench_and_print(
       options,
       [&](const VerdictRow& row) {
@@ -53,6 +59,11 @@ int run(const BenchOptions& options) {
         results.timings.push_back(row);
       });
   recorder.finish(code);
+  if (!options.export_file.empty()) {
+    results.complete = true;
+    results.end.exit_code = final_exit_code(code);
+    write_whole_file(options.export_file, render_export(results));
+  }
   if (!options.json && !options.quiet) print_answers(results);
   Journal::forget(options);
   return code;

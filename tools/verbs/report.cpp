@@ -3,6 +3,8 @@
 
 #include <filesystem>
 
+#include "base/whole_file.h"
+#include "reports/pages/render.h"
 #include "reports/pages/write_report.h"
 #include "tools/verbs/verbs.h"
 
@@ -14,6 +16,7 @@ int run(const ReportOptions& options) {
       options.out.empty() ? std::filesystem::path(options.results_file).parent_path()
                           : std::filesystem::path(options.out);
   write_report(results, folder.empty() ? "." : folder);
+  if (!options.export_file.empty()) write_whole_file(options.export_file, render_export(results));
   fmt::print("report: {}\n", (folder / "report.html").string());
   return 0;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/glob.h"
+#include "base/whole_file.h"
 #include "harness/worker/own_workers.h"
 #include "properties/observe/decay_curve.h"
 #include "properties/observe/position_curve.h"
@@ -41,6 +42,7 @@ int run(const RunOptions& options) {
   require_kernels(options.bench);  // the baselines among them
   print_what_is_not_timed(options.bench, options.bench.quiet);
   Recorder recorder(options.bench, folder.string());
+  if (!options.bench.export_file.empty()) require_writable(options.bench.export_file);
   fmt::print("== verify ({})\n", profile_name(options.verify.profile));
   flush_output();
   std::set<std::string> passing, failing;
@@ -85,6 +87,8 @@ int run(const RunOptions& options) {
   recorder.finish(code);
   const Results results = read_results(recorder.file());
   write_report(results, folder);
+  if (!options.bench.export_file.empty())
+    write_whole_file(options.bench.export_file, render_export(results));
   Journal::forget(options.bench);
   fmt::print("\nreport: {}\n", (folder / "report.html").string());
   print_where_to_start(rows);
