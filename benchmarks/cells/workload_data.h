@@ -194,6 +194,7 @@ class LazyData {
   /// Why the data cannot be had; empty if `here` may be called.
   std::string refusal();
   WorkloadData& here() { return *data_; }
+  void drop() { data_.reset(); }
 
  private:
   const Workload& workload_;

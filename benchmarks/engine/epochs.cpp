@@ -59,25 +59,24 @@ class GroupRounds {
         crew_(crew),
         entrants_(entrants),
         watch_(watch),
-        epoch_s_(of.until && !entrants.front().cell().own_calls() ? usual_epoch_s : plan.epoch_s),
-        order_seed_(seed_of(plan, of.name)),
+        is_first_(of.placement == 0),
+        epoch_s_(of.epoch_s > 0                                     ? of.epoch_s
+                 : of.until && !entrants.front().cell().own_calls() ? usual_epoch_s
+                                                                    : plan.epoch_s),
+        order_seed_(seed_of(plan, of.name) + static_cast<std::uint64_t>(of.placement)),
         adds_calls_(is_in_place(of.memory.workload()) && !entrants.front().cell().own_calls()) {}
 
   Entrant* run(Oracle& oracle) {
-    for (Entrant& e : entrants_)
-      if (!get_ready(e) || !settle(e, warm_epochs)) return &e;
-    double least_s = entrants_.front().call_s;
-    for (const Entrant& e : entrants_) least_s = std::min(least_s, e.call_s);
-    for (Entrant& e : entrants_)
-      if (e.call_s > seems_slow * least_s && !settle(e, warm_epochs_if_slow)) return &e;
+    if (Entrant* refused = settle_all()) return refused;
     memory_.begin_group();
     const double stolen_before_ms = stolen_ms(), spin_ns_before = spin_probe(spins).ns_a_step;
-    if (!choose_epoch()) return &entrants_.front();
+    if (is_first_ && !choose_epoch()) return &entrants_.front();
     if (Entrant* refused = until_ ? run_designs(oracle) : run_as_many(oracle)) return refused;
     for (Entrant& e : entrants_)
       if (!together(e, [](Cell& cell, int) { cell.end_rounds(); }) ||
-          !rests_after_calls(e, crew_, watch_, next_random(random_)) ||
-          !rests_between_calls(e, entrants_.front(), crew_, watch_, next_random(random_)))
+          (is_first_ &&
+           (!rests_after_calls(e, crew_, watch_, next_random(random_)) ||
+            !rests_between_calls(e, entrants_.front(), crew_, watch_, next_random(random_)))))
         return &e;
     finish(stolen_ms() - stolen_before_ms, spin_ns_before);
     return nullptr;
@@ -110,7 +109,7 @@ class GroupRounds {
     choose_calls(entrants_, epoch_s_);
     std::uint64_t seed = order_seed_;
     double design_s = overhead * round_s() * 2 * count();
-    bool is_first = true;
+    bool is_first = is_first_;
     for (bool ends = false; !ends; is_first = false) {
       auto orders = round_orders(count(), 1, next_random(seed));
       const double share = Seconds(*until_ - Clock::now()).count() / design_s;
@@ -238,6 +237,26 @@ class GroupRounds {
                   }).has_value();
     watch_.check_printing("prepare");
     return are_ready;
+  }
+
+  Entrant* settle_all() {
+    for (Entrant& e : entrants_)
+      if (!get_ready(e) || !(is_first_ ? settle(e, warm_epochs) : warm_up(e))) return &e;
+    if (!is_first_) return nullptr;
+    double least_s = entrants_.front().call_s;
+    for (const Entrant& e : entrants_) least_s = std::min(least_s, e.call_s);
+    for (Entrant& e : entrants_)
+      if (e.call_s > seems_slow * least_s && !settle(e, warm_epochs_if_slow)) return &e;
+    return nullptr;
+  }
+
+  /// Makes the calls of an epoch.
+  bool warm_up(Entrant& e) {
+    announce(e);
+    const auto calls = static_cast<std::int64_t>(epoch_s_ / e.call_s) + 1;
+    if (!together(e, [&](Cell& cell, int) { cell.run({calls}); })) return false;
+    watch_.check("apply");
+    return true;
   }
 
   /// Makes calls until there are warm_calls, and an epoch's time has passed, but none after so many
@@ -400,6 +419,7 @@ class GroupRounds {
   Crew& crew_;
   std::vector<Entrant>& entrants_;
   ProcessWatch& watch_;
+  bool is_first_;
   double epoch_s_;
   std::uint64_t order_seed_, random_ = fresh_seed(), first_judged_ = next_random(random_);
   bool adds_calls_;

@@ -23,7 +23,7 @@ struct Entrant {
   /// Name of the kernel, also for a twin; empty for a ceiling.
   std::string owner;
   bool has_own_threads = false;  ///< one caller makes the calls of all cells
-  double call_s = 0;             ///< estimated time of one call, in s, once it has settled
+  double call_s = 0;             ///< estimated time of a settled call, in s; 0: not known yet
   std::int64_t calls = 1;        ///< calls in one epoch
   struct WarmUp {
     std::int64_t calls;
@@ -56,6 +56,10 @@ struct RoundsOf {
   std::string name;  ///< seeds the order of the rounds
   /// When the group ought to be done, if its time counts and not its rounds.
   Until until = {};
+  /// How often the group's buffers were placed before. The first time, contestants settle, epochs
+  /// are chosen and pauses are watched; later ones know their call_s.
+  int placement = 0;
+  double epoch_s = 0;  ///< chosen at the first placement
 };
 
 /// Times all contestants, each with a cell for each member of the crew. Afterwards their rows are

@@ -11,6 +11,7 @@
 
 #include "benchmarks/cells/ceiling_cell.h"
 #include "benchmarks/cells/cells.h"
+#include "benchmarks/cells/random.h"
 #include "benchmarks/engine/crew.h"
 #include "benchmarks/engine/epochs.h"
 #include "benchmarks/engine/stack_offset.h"
@@ -19,6 +20,34 @@
 namespace ropewalk::bench {
 using namespace report;
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Where its buffers lie changes the time of a loop by as much as another process does.
+constexpr std::int64_t most_placements = 8;
+
+/// Puts the rounds of `earlier` before those of `row`.
+void put_before(const TimingRow& earlier, TimingRow& row) {
+  const auto before = static_cast<double>(earlier.ns_per_token.size());
+  const double share = before / (before + static_cast<double>(row.ns_per_token.size()));
+  for (double TimingRow::*mean : {&TimingRow::off_cpu_share, &TimingRow::heap_calls,
+                                  &TimingRow::mapped_bytes, &TimingRow::context_switches})
+    row.*mean += share * (earlier.*mean - row.*mean);
+  for (std::int64_t TimingRow::*sum :
+       {&TimingRow::involuntary_switches, &TimingRow::page_faults, &TimingRow::reverified})
+    row.*sum += earlier.*sum;
+  const auto put = [](const auto& from, auto& to) {
+    to.insert(to.begin(), from.begin(), from.end());
+  };
+  put(earlier.ns_per_token, row.ns_per_token);
+  put(earlier.iterations, row.iterations);
+  row.steal_ms += earlier.steal_ms;
+  row.spin_ns_before = earlier.spin_ns_before;
+  row.between_calls = std::max(row.between_calls, earlier.between_calls);
+  row.slow_calls = earlier.slow_calls;
+  row.slow_times = earlier.slow_times;
+  take_medians(row);
+}
 
 /// One board on one workload: the kernels that may be ranked together.
 class Group {
@@ -60,19 +89,26 @@ class Group {
     Crew crew(threads_ == 1 ? std::vector<int>{} : processors_for(threads_, allowed_cpus()));
     ProcessWatch watch(plan_.device != nullptr);  // made while the crew's threads exist
     std::vector<Entrant> entrants;
-    for (;;) {
+    RoundsOf of{memory_, name()};
+    for (std::int64_t left = until ? most_placements : 1; left > 0;) {
       drop(entrants, watch);
+      if (of.placement > 0 && !memory_.place_anew(next_random(random_))) break;
       enter_all(entrants);
       if (entrants.empty()) break;
-      Entrant* refused =
-          time_rounds(plan_, {memory_, name(), until}, crew, entrants, oracle_, watch);
-      if (refused == nullptr) break;
-      for (Member& m : members_)  // a ceiling belongs to no kernel
-        if (m.contestant->name == refused->owner) m.refusal = *refused->cell().refusal;
-      if (refused->owner.empty()) {  // its memory cannot be had, so no other contestant's can
-        for (Member& m : members_)
-          if (!m.refusal) m.refusal = *refused->cell().refusal;
+      const auto began = Clock::now();
+      if (until) of.until = began + (*until - began) / left;
+      if (const Entrant* refused = time_rounds(plan_, of, crew, entrants, oracle_, watch)) {
+        take_refusal(*refused);
+        of.placement = 0;
+        of.epoch_s = 0;
+        continue;
       }
+      take_rounds(entrants, of.placement++ > 0);
+      of.epoch_s = 1e-6 * entrants.front().cell().row.epoch_us;
+      // A placement that took longer than its share leaves time for fewer.
+      --left;
+      if (until && Clock::now() > *of.until)
+        left = std::min<std::int64_t>(left, (*until - Clock::now()) / (Clock::now() - began));
     }
     hand_out(entrants);
     drop(entrants, watch);
@@ -82,6 +118,24 @@ class Group {
   std::string name() const { return group_name(workload_.name, board(), threads_); }
 
  private:
+  void take_refusal(const Entrant& refused) {
+    for (Member& m : members_)  // a ceiling belongs to no kernel
+      if (m.contestant->name == refused.owner ||
+          (refused.owner.empty() && !m.refusal))  // no memory for it, and so for no other
+        m.refusal = *refused.cell().refusal;
+  }
+
+  /// Puts the rounds of earlier placements before those of this one.
+  void take_rounds(std::vector<Entrant>& entrants, bool are_more) {
+    for (Entrant& e : entrants) {
+      TimingRow& row = e.cell().row;
+      const auto earlier = rows_.find(row.kernel);
+      if (are_more && earlier != rows_.end()) put_before(earlier->second, row);
+      rows_[row.kernel] = row;
+      call_s_[row.kernel] = e.call_s;
+    }
+  }
+
   const Member* baseline() const {
     const Member* found = nullptr;
     const auto rank = [&](const Member& m) {
@@ -123,7 +177,10 @@ class Group {
       entrants.push_back(entrant_of("", 1, [&](int) { return std::move(cell); }));
     entrants.push_back(entrant_of(
         "", threads_, [&](int thread) { return memory_.ceiling_cell(variant, thread); }));
-    for (Entrant& e : entrants) e.cell().row.board = board();
+    for (Entrant& e : entrants) {
+      e.cell().row.board = board();
+      e.call_s = call_s_[e.cell().row.kernel];
+    }
   }
 
   void hand_out(const std::vector<Entrant>& entrants) const {
@@ -169,6 +226,10 @@ class Group {
   int threads_;
   Oracle& oracle_;
   std::vector<Member> members_;
+  // Of the placements before, by the name of the row.
+  std::map<std::string, TimingRow> rows_;
+  std::map<std::string, double> call_s_;
+  std::uint64_t random_ = fresh_seed();
 };
 
 /// The kernels that accept a workload, in groups: those of the host and those of a device, each
@@ -206,7 +267,6 @@ class Shares {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
   Clock::time_point began_ = Clock::now();
   double all_s_;
   std::int64_t parts_;

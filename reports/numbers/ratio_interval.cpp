@@ -13,7 +13,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double correlation_left = 0.02;  // between neighbouring blocks
-constexpr std::int64_t least_blocks = 4;   // of a launch
+constexpr std::int64_t least_blocks = 8;   // of a launch: as many as it has placements
 constexpr double scatter_error = 0.1;      // how often launches that differ by chance only scatter
 
 /// P(at most k of n tosses of a fair coin).

@@ -42,7 +42,7 @@ bool is_clear_of(const Interval& interval, double margin);
 
 /// How many rounds form a block, so that neighbouring blocks correlate by about 0.02 or less. It is
 /// made from the correlations of the rounds' signs about the median of their launch, as the sign
-/// test counts nothing but these. A launch keeps four blocks.
+/// test counts nothing but these. A launch keeps eight blocks.
 std::int64_t block_of(const LaunchLogs& launches);
 
 /// The sign test's interval of the blocks of all launches.

@@ -182,7 +182,7 @@ TEST(Blocks, AreAsLongAsTheRoundsCorrelate) {
   const double half = block(0.5), most = block(0.8);
   EXPECT_GT(half, 8);
   EXPECT_GT(most, half);
-  EXPECT_LE(most, 50) << "four blocks a launch";
+  EXPECT_LE(most, 25) << "eight blocks a launch";
 }
 
 }  // namespace
