@@ -138,7 +138,7 @@ class WindowJudge {
     const std::function<std::string(std::int64_t)> where = [](std::int64_t pair) {
       return fmt::format("pair {} is not rotated", pair);
     };
-    Tally tally;
+    Tally tally(1);  // only a fault is told
     HeadRule rule(facts_, c, times);
     rule.stored_before = a_call_of_many * static_cast<double>(turns.calls - 1);
     compare_head(rule, {w_.pairing, in, out, where}, rotations, tally);

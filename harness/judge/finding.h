@@ -26,13 +26,15 @@ struct Finding {
 /// Keeps the worst of many comparisons. NaN is worse than any number and is never overwritten.
 class Tally {
  public:
+  /// Describes no comparison with a margin up to `least`.
+  explicit Tally(double least = 0) : least_(least) { finding_.margin = least; }
   /// Notes one comparison, which holds if error <= bound. An error of 0 always holds. `describe` is
   /// called only for a new worst.
   template <class Describe>
   void add(double error, double bound, Describe&& describe) {
     ++finding_.compared;
     const double margin = ratio(error, bound);
-    if (finding_.compared > 1 && margin <= finding_.margin) return;
+    if ((least_ > 0 || finding_.compared > 1) && margin <= finding_.margin) return;
     finding_.margin = margin;
     finding_.bound = bound;
     describe(finding_);
@@ -48,6 +50,7 @@ class Tally {
     return margin <= std::numeric_limits<double>::max() ? margin
                                                         : std::numeric_limits<double>::infinity();
   }
+  double least_;
   Finding finding_;
 };
 
