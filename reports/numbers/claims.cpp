@@ -247,10 +247,28 @@ Interval paired_interval(const Claim& a, const Claim& b, double error) {
   return ratio_interval(pair_up(a, b), error);
 }
 
+// Also the fastest kernel's ratios to the others tell which to use.
 bool is_open(const ClaimGroup& group) {
-  return std::any_of(group.claims.begin(), group.claims.end(), [](const Claim& claim) {
-    return claim.role == Role::kernel && claim.outcome == Outcome::unresolved &&
-           !claim.is_at_margin;
+  const auto is_settled = [](const Claim& claim) {
+    return claim.outcome != Outcome::unresolved || claim.is_at_margin;
+  };
+  const Claim* fastest = nullptr;
+  for (const Claim& claim : group.claims) {
+    if (claim.role == Role::kernel && !is_settled(claim)) return true;
+    const bool may_win = claim.role == Role::kernel || claim.role == Role::baseline;
+    if (may_win && claim.has_speed &&
+        (fastest == nullptr || claim.ns_per_token < fastest->ns_per_token))
+      fastest = &claim;
+  }
+  const auto others = static_cast<double>(std::max<std::int64_t>(group.comparisons, 1));
+  return std::any_of(group.claims.begin(), group.claims.end(), [&](const Claim& claim) {
+    if (fastest == nullptr || fastest->role == Role::baseline) return false;
+    if (!is_compared(claim) || claim.role != Role::kernel || &claim == fastest) return false;
+    Claim pair;
+    pair.interval = paired_interval(*fastest, claim, claim_error / others);
+    pair.outcome = outcome_of(pair.interval, group.margin, group.asked_margin);
+    if (pair.outcome == Outcome::unresolved) take_needs(pair, group.margin, group.asked_margin);
+    return !is_settled(pair);
   });
 }
 
@@ -265,7 +283,7 @@ std::string why_open(const Claim& claim, const ClaimGroup& group) {
     return fmt::format("lies at the margin of {:.2g} %: more time decides nothing", margin);
   const auto [least, most] =
       std::minmax_element(claim.launch_ratios.begin(), claim.launch_ratios.end());
-  if (claim.interval.is_of_launches)
+  if (claim.interval.launches_differ)
     return fmt::format("launches differ by {:.2g} %", 100 * (*most / *least - 1));
   const double spent_s = timed_s(group);
   return "too noisy" +

@@ -19,9 +19,9 @@ struct Interval {
   double coverage = 0;      ///< a lower limit, exact for independent blocks (binomial)
   std::int64_t rounds = 0;  ///< 0: nothing was compared
   std::int64_t block = 1;   ///< rounds that were joined into one value
-  /// The medians of the launches scatter more than their rounds explain: the interval is that of
-  /// the launches, by Student's t.
+  /// The medians of the launches scatter, so the interval holds theirs too, by Student's t.
   bool is_of_launches = false;
+  bool launches_differ = false;  ///< they scatter more than their rounds explain (19 times of 20)
 };
 
 /// The logarithms of the ratios of each launch, in the order of its rounds.

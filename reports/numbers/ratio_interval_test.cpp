@@ -151,6 +151,12 @@ TEST(Looks, LaunchesThatDifferAreNoClaim) {
     EXPECT_LE(claimed({truth, 0, 0.03}, simulated), 0.01) << truth;
 }
 
+// An intermediate scatter is the hardest to notice.
+TEST(Looks, LaunchesThatDifferALittleAreNoClaimEither) {
+  for (const double sd : {0.002, 0.003, 0.005})
+    EXPECT_LE(claimed({0.99, 0, sd}, simulated), 0.01) << sd;
+}
+
 TEST(Looks, ControlWithoutBlocksErrsTooOften) {
   EXPECT_GT(claimed({1.01, 0.5, 0, false}, simulated), 0.005);
   EXPECT_GT(claimed({1.01, 0, 0.03, false}, simulated), 0.01);
