@@ -1,8 +1,11 @@
 // Threads that do the same work at the same time, each on its own processor. They show what a shape
 // costs when every processor works on its own set (weak scaling).
 #pragma once
+#include <alloca.h>
+
 #include <atomic>
 #include <barrier>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -21,6 +24,20 @@ std::vector<int> processors_for(int threads, const std::vector<int>& allowed,
 /// For example "0+4,1", where 0 and 4 are threads of one core.
 std::string processors_text(const std::vector<int>& processors,
                             const SystemFiles& files = SystemFiles());
+
+// Where the stack lies changes the time of some loops by percents.
+/// Offsets are multiples of the step below a page.
+inline constexpr std::size_t stack_page = 4096, stack_step = 16;
+
+/// Calls `function` with the stack `bytes` further down.
+template <class Function>
+[[gnu::noinline]] auto at_stack_offset(std::size_t bytes, Function&& function) {
+  volatile auto* room = static_cast<volatile char*>(alloca(bytes + 16));
+  room[0] = 0;
+  const auto result = function();
+  room[bytes] = 0;  // prevents a tail call, so the room stays
+  return result;
+}
 
 class Crew {
  public:

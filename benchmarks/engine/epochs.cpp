@@ -10,10 +10,10 @@
 
 #include "base/fingerprint.h"
 #include "benchmarks/cells/random.h"
+#include "benchmarks/engine/callers.h"
 #include "benchmarks/engine/epoch_choice.h"
 #include "benchmarks/engine/pauses.h"
 #include "benchmarks/engine/rounds.h"
-#include "benchmarks/engine/stack_offset.h"
 #include "benchmarks/machine/probes.h"
 #include "benchmarks/workloads/traffic.h"
 
@@ -23,14 +23,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
-
-// A kernel may be slow at first. Each makes this many calls before it counts, but takes no longer
-// than so many epochs; if it then seems far slower than the fastest, it gets more time for them.
-constexpr std::int64_t warm_calls = 100, most_warm_calls = 10'000'000;
-constexpr double warm_epochs = 100, warm_epochs_if_slow = 2000, seems_slow = 3;
-// A start that takes less is not told: it is that of caches and clock rates.
-constexpr double slow_start = 5;
-constexpr std::int64_t told_calls = 8;
 
 // In epochs of at least this many calls, one more call is made first, untimed.
 constexpr std::int64_t warm_up_from = 8;
@@ -48,17 +40,15 @@ double stolen_ms() {
 }
 
 /// The rounds of all contestants on one workload.
-class GroupRounds {
+class GroupRounds : Callers {
  public:
   GroupRounds(const PairedPlan& plan, const RoundsOf& of, Crew& crew,
               std::vector<Entrant>& entrants, ProcessWatch& watch)
-      : plan_(plan),
+      : Callers(plan, crew, watch),
         memory_(of.memory),
         name_(of.name),
         until_(of.until),
-        crew_(crew),
         entrants_(entrants),
-        watch_(watch),
         is_first_(of.placement == 0),
         epoch_s_(of.epoch_s > 0                                     ? of.epoch_s
                  : of.until && !entrants.front().cell().own_calls() ? usual_epoch_s
@@ -67,7 +57,7 @@ class GroupRounds {
         adds_calls_(is_in_place(of.memory.workload()) && !entrants.front().cell().own_calls()) {}
 
   Entrant* run(Oracle& oracle) {
-    if (Entrant* refused = settle_all()) return refused;
+    if (Entrant* refused = settle_all(entrants_, epoch_s_, is_first_)) return refused;
     memory_.begin_group();
     const double stolen_before_ms = stolen_ms(), spin_ns_before = spin_probe(spins).ns_a_step;
     if (is_first_ && !choose_epoch()) return &entrants_.front();
@@ -83,14 +73,6 @@ class GroupRounds {
   }
 
  private:
-  void announce(const Entrant& e) const {
-    watch_.about(e.cell().kernel());
-    if (!plan_.now_running) return;
-    // The variants of a ceiling share a label, which would look like a hang.
-    const TimingRow& row = e.cell().row;
-    plan_.now_running(e.cell().label() + (row.is_ceiling() ? "|" + row.variant : ""));
-  }
-
   /// As many rounds as the plan says, and once more if some contestant was slow in the first ones.
   Entrant* run_as_many(Oracle& oracle) {
     for (const bool again : {false, true}) {
@@ -204,113 +186,6 @@ class GroupRounds {
     return chosen.has_value();
   }
 
-  /// Runs task(cell, member) for each cell of a contestant at the same time. Returns nothing if one
-  /// refused.
-  template <class Task>
-  std::optional<Crew::Time> together(Entrant& e, Task&& task) {
-    const auto share = [&](int i) { task(*e.cells[static_cast<std::size_t>(i)], i); };
-    const auto all = [&] {
-      for (int i = 0; i < crew_.size(); ++i) share(i);
-    };
-    Crew::Time time =
-        e.has_own_threads ? crew_.run_alone(std::ref(all)) : crew_.run(std::ref(share));
-    for (const auto& cell : e.cells) {
-      if (!cell->refusal && cell->keeps_arguments()) continue;
-      take_refusal(e, *cell);
-      return {};
-    }
-    if (const auto own_s = e.cell().own_s()) time.wall_s = *own_s;
-    return time;
-  }
-
-  static void take_refusal(Entrant& e, const Cell& of) {
-    e.cell().refusal = of.refusal;
-    if (of.is_fatal) throw std::runtime_error(of.refusal->reason);
-  }
-
-  bool get_ready(Entrant& e) {
-    announce(e);
-    bool are_ready = true;  // in turn, each on its thread: only apply has to be thread-safe
-    for (int one = 0; one < crew_.size() && are_ready; ++one)
-      are_ready = together(e, [&](Cell& cell, int member) {
-                    if (member == one) cell.ready();
-                  }).has_value();
-    watch_.check_printing("prepare");
-    return are_ready;
-  }
-
-  Entrant* settle_all() {
-    for (Entrant& e : entrants_)
-      if (!get_ready(e) || !(is_first_ ? settle(e, warm_epochs) : warm_up(e))) return &e;
-    if (!is_first_) return nullptr;
-    double least_s = entrants_.front().call_s;
-    for (const Entrant& e : entrants_) least_s = std::min(least_s, e.call_s);
-    for (Entrant& e : entrants_)
-      if (e.call_s > seems_slow * least_s && !settle(e, warm_epochs_if_slow)) return &e;
-    return nullptr;
-  }
-
-  /// Makes the calls of an epoch.
-  bool warm_up(Entrant& e) {
-    announce(e);
-    const auto calls = static_cast<std::int64_t>(epoch_s_ / e.call_s) + 1;
-    if (!together(e, [&](Cell& cell, int) { cell.run({calls}); })) return false;
-    watch_.check("apply");
-    return true;
-  }
-
-  /// Makes calls until there are warm_calls, and an epoch's time has passed, but none after so many
-  /// epochs. Takes the time of a call from the last half of all, the least, since other processes
-  /// disturb it.
-  bool settle(Entrant& e, double epochs) {
-    announce(e);
-    if (const auto own = e.cell().own_calls()) return settle_by_own_clock(e, *own);
-    double took = 0;
-    for (std::int64_t calls = 0;
-         took < epochs * epoch_s_ && (calls < warm_calls || took < epoch_s_);) {
-      const std::int64_t more = std::clamp(calls / 8, std::int64_t{1}, most_warm_calls);
-      const auto time = together(e, [&](Cell& cell, int) { cell.run({more}); });
-      if (!time) return false;
-      took += time->wall_s;
-      calls += more;
-      e.warm_ups.push_back({more, std::max(time->wall_s / static_cast<double>(more), 1e-9)});
-    }
-    watch_.check("apply");
-    e.call_s = std::numeric_limits<double>::infinity();
-    for (std::size_t i = e.warm_ups.size() / 2; i < e.warm_ups.size(); ++i)
-      e.call_s = std::min(e.call_s, e.warm_ups[i].call_s);
-    std::int64_t slow = 0;
-    double slow_s = 0;
-    for (const Entrant::WarmUp& each : e.warm_ups) {
-      if (each.call_s < 2 * e.call_s) break;
-      slow += each.calls;
-      slow_s += each.call_s * static_cast<double>(each.calls);
-    }
-    if (slow > 0) note_start(e, slow, slow_s / static_cast<double>(slow) / e.call_s);
-    return true;
-  }
-
-  /// By a cell's own clock: ever more calls, until they fill an epoch, and some epochs of them.
-  bool settle_by_own_clock(Entrant& e, const Cell::Calls& own) {
-    constexpr int epochs = 5;
-    std::int64_t calls = own.step;
-    for (int full = 0; full < epochs;) {
-      const auto time = together(e, [&](Cell& cell, int) { cell.ready() && cell.run({calls}); });
-      if (!time) return false;
-      e.call_s = std::max(time->wall_s / static_cast<double>(calls), 1e-9);
-      const bool is_full = time->wall_s >= epoch_s_ || calls + own.step > own.most;
-      is_full ? ++full : calls = std::min(2 * calls, own.most / own.step * own.step);
-    }
-    watch_.check("apply");
-    return true;
-  }
-
-  static void note_start(Entrant& e, std::int64_t calls, double times) {
-    if (calls < told_calls || times < slow_start) return;
-    e.cell().row.slow_calls = calls;
-    e.cell().row.slow_times = times;
-  }
-
   std::vector<std::vector<int>> shortened(std::vector<std::vector<int>> orders) const {
     const auto affordable = static_cast<std::int64_t>(plan_.group_s / round_s());
     // Fewer rounds of three launches may give no interval.
@@ -412,13 +287,10 @@ class GroupRounds {
     }
   }
 
-  const PairedPlan& plan_;
   GroupMemory& memory_;
   const std::string& name_;
   const RoundsOf::Until& until_;
-  Crew& crew_;
   std::vector<Entrant>& entrants_;
-  ProcessWatch& watch_;
   bool is_first_;
   double epoch_s_;
   std::uint64_t order_seed_, random_ = fresh_seed(), first_judged_ = next_random(random_);

@@ -14,7 +14,6 @@
 #include "benchmarks/cells/random.h"
 #include "benchmarks/engine/crew.h"
 #include "benchmarks/engine/epochs.h"
-#include "benchmarks/engine/stack_offset.h"
 #include "benchmarks/machine/environment.h"
 
 namespace ropewalk::bench {

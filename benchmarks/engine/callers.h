@@ -1,0 +1,68 @@
+// How the entrants of a group are called, one at a time: by all members of the crew at once,
+// watched and announced, and until they have settled.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "benchmarks/engine/epochs.h"
+
+namespace ropewalk::bench {
+
+class Callers {
+ public:
+  /// All three outlive it.
+  Callers(const PairedPlan& plan, Crew& crew, ProcessWatch& watch)
+      : plan_(plan), crew_(crew), watch_(watch) {}
+
+  /// Prepares all, and has each make calls: at first until it has settled, which gives its call_s;
+  /// later for an epoch. Returns NULL if all went well, else the entrant that has a refusal now.
+  Entrant* settle_all(std::vector<Entrant>& entrants, double epoch_s, bool is_first);
+
+ protected:
+  void announce(const Entrant& e) const {
+    watch_.about(e.cell().kernel());
+    if (!plan_.now_running) return;
+    // The variants of a ceiling share a label, which would look like a hang.
+    const report::TimingRow& row = e.cell().row;
+    plan_.now_running(e.cell().label() + (row.is_ceiling() ? "|" + row.variant : ""));
+  }
+
+  /// Runs task(cell, member) for each cell of a contestant at the same time. Returns nothing if one
+  /// refused.
+  template <class Task>
+  std::optional<Crew::Time> together(Entrant& e, Task&& task) {
+    const auto share = [&](int i) { task(*e.cells[static_cast<std::size_t>(i)], i); };
+    const auto all = [&] {
+      for (int i = 0; i < crew_.size(); ++i) share(i);
+    };
+    Crew::Time time =
+        e.has_own_threads ? crew_.run_alone(std::ref(all)) : crew_.run(std::ref(share));
+    for (const auto& cell : e.cells) {
+      if (!cell->refusal && cell->keeps_arguments()) continue;
+      take_refusal(e, *cell);
+      return {};
+    }
+    if (const auto own_s = e.cell().own_s()) time.wall_s = *own_s;
+    return time;
+  }
+
+  static void take_refusal(Entrant& e, const Cell& of) {
+    e.cell().refusal = of.refusal;
+    if (of.is_fatal) throw std::runtime_error(of.refusal->reason);
+  }
+
+  const PairedPlan& plan_;
+  Crew& crew_;
+  ProcessWatch& watch_;
+
+ private:
+  bool get_ready(Entrant& e);
+  bool warm_up(Entrant& e, double epoch_s);
+  bool settle(Entrant& e, double epoch_s, double epochs);
+  bool settle_by_own_clock(Entrant& e, double epoch_s, const Cell::Calls& own);
+};
+
+}  // namespace ropewalk::bench
