@@ -10,7 +10,7 @@
 
 #include "base/fingerprint.h"
 #include "benchmarks/cells/random.h"
-#include "benchmarks/engine/callers.h"
+#include "benchmarks/engine/entrant_calls.h"
 #include "benchmarks/engine/epoch_choice.h"
 #include "benchmarks/engine/pauses.h"
 #include "benchmarks/engine/rounds.h"
@@ -40,11 +40,11 @@ double stolen_ms() {
 }
 
 /// The rounds of all contestants on one workload.
-class GroupRounds : Callers {
+class GroupRounds : EntrantCalls {
  public:
   GroupRounds(const PairedPlan& plan, const RoundsOf& of, Crew& crew,
               std::vector<Entrant>& entrants, ProcessWatch& watch)
-      : Callers(plan, crew, watch),
+      : EntrantCalls(plan, crew, watch),
         memory_(of.memory),
         name_(of.name),
         until_(of.until),

@@ -1,4 +1,4 @@
-#include "benchmarks/engine/callers.h"
+#include "benchmarks/engine/entrant_calls.h"
 
 #include <algorithm>
 #include <limits>
@@ -22,7 +22,7 @@ void note_start(Entrant& e, std::int64_t calls, double times) {
 
 }  // namespace
 
-bool Callers::get_ready(Entrant& e) {
+bool EntrantCalls::get_ready(Entrant& e) {
   announce(e);
   bool are_ready = true;  // in turn, each on its thread: only apply has to be thread-safe
   for (int one = 0; one < crew_.size() && are_ready; ++one)
@@ -33,7 +33,7 @@ bool Callers::get_ready(Entrant& e) {
   return are_ready;
 }
 
-Entrant* Callers::settle_all(std::vector<Entrant>& entrants, double epoch_s, bool is_first) {
+Entrant* EntrantCalls::settle_all(std::vector<Entrant>& entrants, double epoch_s, bool is_first) {
   for (Entrant& e : entrants)
     if (!get_ready(e) || !(is_first ? settle(e, epoch_s, warm_epochs) : warm_up(e, epoch_s)))
       return &e;
@@ -46,7 +46,7 @@ Entrant* Callers::settle_all(std::vector<Entrant>& entrants, double epoch_s, boo
 }
 
 /// Makes the calls of an epoch.
-bool Callers::warm_up(Entrant& e, double epoch_s) {
+bool EntrantCalls::warm_up(Entrant& e, double epoch_s) {
   announce(e);
   const auto calls = static_cast<std::int64_t>(epoch_s / e.call_s) + 1;
   if (!together(e, [&](Cell& cell, int) { cell.run({calls}); })) return false;
@@ -57,7 +57,7 @@ bool Callers::warm_up(Entrant& e, double epoch_s) {
 /// Makes calls until there are warm_calls, and an epoch's time has passed, but none after so many
 /// epochs. Takes the time of a call from the last half of all, the least, since other processes
 /// disturb it.
-bool Callers::settle(Entrant& e, double epoch_s, double epochs) {
+bool EntrantCalls::settle(Entrant& e, double epoch_s, double epochs) {
   announce(e);
   if (const auto own = e.cell().own_calls()) return settle_by_own_clock(e, epoch_s, *own);
   double took = 0;
@@ -85,7 +85,7 @@ bool Callers::settle(Entrant& e, double epoch_s, double epochs) {
 }
 
 /// By a cell's own clock: ever more calls, until they fill an epoch, and some epochs of them.
-bool Callers::settle_by_own_clock(Entrant& e, double epoch_s, const Cell::Calls& own) {
+bool EntrantCalls::settle_by_own_clock(Entrant& e, double epoch_s, const Cell::Calls& own) {
   constexpr int epochs = 5;
   std::int64_t calls = own.step;
   for (int full = 0; full < epochs;) {

@@ -11,10 +11,10 @@
 
 namespace ropewalk::bench {
 
-class Callers {
+class EntrantCalls {
  public:
   /// All three outlive it.
-  Callers(const PairedPlan& plan, Crew& crew, ProcessWatch& watch)
+  EntrantCalls(const PairedPlan& plan, Crew& crew, ProcessWatch& watch)
       : plan_(plan), crew_(crew), watch_(watch) {}
 
   /// Prepares all, and has each make calls: at first until it has settled, which gives its call_s;
