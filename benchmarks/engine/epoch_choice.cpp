@@ -1,7 +1,6 @@
 #include "benchmarks/engine/epoch_choice.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 namespace ropewalk::bench {
@@ -29,19 +28,20 @@ double variance_of(std::vector<double> ratios) {
 
 }  // namespace
 
-std::optional<double> epoch_of_least_cost(double call_s,
-                                          const std::function<double(std::int64_t)>& ratio_of) {
+std::optional<double> epoch_of_least_cost(
+    double call_s, const std::function<std::optional<TrialPair>(std::int64_t)>& time_pair) {
   if (2 * call_s > usual_epoch_s) return usual_epoch_s;
   const auto cost_of = [&](double epoch_s) -> std::optional<double> {
     const auto calls = static_cast<std::int64_t>(epoch_s / call_s) | 1;
-    const auto began = std::chrono::steady_clock::now();
+    double took_s = 0;
     std::vector<double> ratios;
     while (ratios.size() < trial_pairs) {
-      ratios.push_back(ratio_of(calls));
-      if (ratios.back() == 0) return {};
+      const auto pair = time_pair(calls);
+      if (!pair) return {};
+      ratios.push_back(pair->ratio);
+      took_s += pair->took_s;
     }
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-    return variance_of(std::move(ratios)) * took.count();
+    return variance_of(std::move(ratios)) * took_s;
   };
   double best_s = usual_epoch_s;
   auto least = cost_of(best_s);

@@ -169,7 +169,8 @@ class GroupRounds : EntrantCalls {
       return true;
     }
     if (entrants_.size() < 2 || !entrants_[1].cell().row.is_twin()) return true;
-    const auto chosen = epoch_of_least_cost(entrants_.front().call_s, [&](std::int64_t calls) {
+    const auto time_pair = [&](std::int64_t calls) -> std::optional<TrialPair> {
+      const auto began = Clock::now();
       double wall_s[2] = {};
       refresh();
       for (const std::size_t i : {0u, 1u}) {
@@ -177,11 +178,12 @@ class GroupRounds : EntrantCalls {
         announce(e);
         e.calls = calls;
         const auto time = make_epoch(e, calls, true);
-        if (!time) return 0.0;
+        if (!time) return {};
         wall_s[i] = time->wall_s;
       }
-      return wall_s[0] / wall_s[1];
-    });
+      return TrialPair{wall_s[0] / wall_s[1], Seconds(Clock::now() - began).count()};
+    };
+    const auto chosen = epoch_of_least_cost(entrants_.front().call_s, time_pair);
     if (chosen) epoch_s_ = *chosen;
     return chosen.has_value();
   }

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "benchmarks/engine/epoch_choice.h"
 #include "benchmarks/testing/paired_run.h"
 
 namespace ropewalk::bench {
@@ -126,6 +129,71 @@ TEST(Rounds, ASlowStartIsToldAndNotTimed) {
     EXPECT_NE(words_beside(row).find("timed settled"), std::string::npos);
     EXPECT_EQ(outcome.of("good")->slow_calls, 0);
   }
+}
+
+// ---- groups whose time counts
+
+int prepared = 0, breaks_at = 0;
+std::int32_t prepare_counted(const rope_problem*, void**) {
+  ++prepared;
+  return ROPE_OK;
+}
+std::int32_t apply_breaking(const rope_problem* p, const rope_operands* o, void*) {
+  return breaks_at > 0 && prepared >= breaks_at ? 7 : apply_toy(p, o, nullptr);
+}
+
+TEST(TimedGroups, ArePlacedAnewAndKeepAllRounds) {
+  const rope_kernel good = toy_kernel("good");
+  rope_kernel counted = toy_kernel("counted");
+  counted.prepare = prepare_counted;
+  counted.apply = apply_breaking;
+  for (const bool breaks : {false, true}) {
+    prepared = 0;
+    breaks_at = breaks ? 3 : 0;
+    const PairedOutcome outcome = run({&counted, &good}, [](PairedPlan& p) { p.launch_s = 0.8; });
+    const TimingRow &row = *outcome.of("good"), &own = *outcome.of("counted");
+    EXPECT_EQ(own.outcome, breaks ? Outcome::broken : Outcome::measured) << own.reason;
+    EXPECT_EQ(row.outcome, Outcome::measured) << row.reason;
+    EXPECT_GE(prepared, 3);
+    EXPECT_GE(row.ns_per_token.size(), 6u);
+    EXPECT_EQ(row.iterations.size(), row.ns_per_token.size());
+    EXPECT_GE(row.epoch_us, 1e6 * usual_epoch_s);
+    for (const TimingRow& each : outcome.rows)
+      if (each.outcome == Outcome::measured) {
+        EXPECT_EQ(each.ns_per_token.size(), row.ns_per_token.size()) << each.kernel;
+      }
+  }
+}
+
+TEST(TimedGroups, TheEpochsOfAnEarlierLaunchStay) {
+  const rope_kernel good = toy_kernel("good");
+  const PairedOutcome outcome = run({&good}, [](PairedPlan& p) {
+    p.launch_s = 0.2;
+    p.epochs_s["toy/a|half_split / f32 / in place / table|1"] = 5e-4;
+  });
+  EXPECT_DOUBLE_EQ(outcome.of("good")->epoch_us, 500);
+}
+
+TEST(EpochChoice, TakesALongerEpochOnlyIfItIsBetterByFar) {
+  // A pair takes as long as its calls, of 1 us. Its noise falls with the root of that, or faster.
+  const auto choose = [](double power) {
+    int drawn = 0;
+    return epoch_of_least_cost(1e-6, [&](std::int64_t calls) -> std::optional<TrialPair> {
+      const auto us = static_cast<double>(calls);
+      const double noise = std::pow(us / 250, -power) * (++drawn % 8 - 3.5);
+      return TrialPair{std::exp(0.01 * noise), 2e-6 * us};
+    });
+  };
+  EXPECT_DOUBLE_EQ(choose(0.5).value(), usual_epoch_s);
+  EXPECT_DOUBLE_EQ(choose(2).value(), 4 * usual_epoch_s);
+  int trials = 0;
+  const auto refuses = [&](std::int64_t) -> std::optional<TrialPair> {
+    return ++trials, std::nullopt;
+  };
+  EXPECT_FALSE(epoch_of_least_cost(1e-6, refuses).has_value());
+  EXPECT_EQ(trials, 1);
+  EXPECT_DOUBLE_EQ(epoch_of_least_cost(1e-3, refuses).value(), usual_epoch_s);
+  EXPECT_EQ(trials, 1) << "a call that takes longer leaves no choice";
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ step 'conversions' conversions 'values of f32|SKIPPED|Failure' \
 step 'controls of these two' controls 'PASSED|FAILED' \
   "$here/same_bits_test" '--gtest_filter=DifferentBits.*'
 # Profile smoke has short checks of each shape before and after a launch. --workload replaces its choice.
-if [ -z "$driver" ] && [ "$(gone)" -ge 240 ]; then effort='--rounds 26 --launches 2'; fi
+if [ -z "$driver" ] && [ "$(gone)" -ge 240 ]; then effort='--rounds 12 --launches 3'; fi
 step bench bench '^bench:|^INVALID|^SKIPPED|^BROKEN' "$here/ropewalk" bench --no-cuda --plugin "$plugin" \
   $(printf -- '--kernel %s ' $timed) --profile smoke $effort --workload-file "$here/workloads.toml" \
   --workload "$workloads" --out "$out"

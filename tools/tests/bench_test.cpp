@@ -256,17 +256,66 @@ TEST(GoogleBenchmark, LongRowsTravelWhole) {
   }
 }
 
+TEST(PairedBench, ABudgetIsSpentInLaunchesUntilAllIsSettled) {
+  const std::filesystem::path out = fresh();
+  const Result r = ropewalk(
+      "bench --no-cuda --no-baselines --profile smoke --budget 15 --kernel plain --kernel dense "
+      "--shape "
+      "q=4,k=2,d=64,tokens=16 --out " +
+      out.string());
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_TRUE(contains(r.out, "; 15 s, at most 5 launches")) << r.out;
+  EXPECT_TRUE(contains(r.out, "dense")) << r.out;
+  EXPECT_TRUE(contains(r.out, "SLOWER")) << r.out;
+  std::set<std::int64_t> launches;
+  std::map<std::int64_t, std::set<std::size_t>> rounds;
+  for (const Timing& row : rows_of(out)) {
+    launches.insert(row.launch);
+    rounds[row.launch].insert(row.rounds);
+    EXPECT_TRUE(contains(row.line, "\"epoch_us\":")) << row.line;
+    EXPECT_FALSE(contains(row.line, "\"epoch_us\":0,")) << row.line;
+  }
+  EXPECT_GE(launches.size(), 3u);
+  EXPECT_LE(launches.size(), 5u);
+  for (const auto& [launch, counts] : rounds) EXPECT_EQ(counts.size(), 1u) << launch;
+}
+
+TEST(PairedBench, ABudgetThatIsTooSmallIsSaid) {
+  const Result r = ropewalk(
+      "bench --no-cuda --no-baselines --kernel plain --kernel dense --budget 1 --shape "
+      "q=32,k=8,d=128,tokens=8192");
+  EXPECT_EQ(r.code, 3) << r.out << r.err;
+  EXPECT_TRUE(contains(r.err, "error: a budget of 1 s is too small: ")) << r.err;
+}
+
 TEST(PairedBench, OptionsThatDoNotFitAreToldInOneLine) {
-  for (const char* arguments :
-       {"bench --engine warp", "bench --rounds 5", "bench --launches 0", "bench --resume",
-        "bench --baseline nobody", "bench --engine paired -- --benchmark_filter=x",
-        "bench --rounds 20 -- --benchmark_filter=x", "bench --engine gbench --launches 2",
-        "bench -- --benchmark_filter=[", "bench -- --benchmark_min_time=soon",
-        "bench -- --benchmark_min_time=", "bench -- --benchmark_repetitions=many",
-        "bench -- --benchmark_repetitions=0", "bench -- --benchmark_repetitions=300001",
-        "bench -- --benchmark_format=xml", "bench -- --benchmark_nonsense=1",
-        "bench -- --benchmark_out=/nowhere/at/all", "bench -- --benchmark_time_unit=h",
-        "bench -- --frequency=7"}) {
+  for (const char* arguments : {"bench --engine warp",
+                                "bench --rounds 5",
+                                "bench --launches 0",
+                                "bench --resume",
+                                "bench --baseline nobody",
+                                "bench --engine paired -- --benchmark_filter=x",
+                                "bench --rounds 20 -- --benchmark_filter=x",
+                                "bench --engine gbench --launches 2",
+                                "bench -- --benchmark_filter=[",
+                                "bench -- --benchmark_min_time=soon",
+                                "bench -- --benchmark_min_time=",
+                                "bench -- --benchmark_repetitions=many",
+                                "bench -- --benchmark_repetitions=0",
+                                "bench -- --benchmark_repetitions=300001",
+                                "bench -- --benchmark_format=xml",
+                                "bench -- --benchmark_nonsense=1",
+                                "bench -- --benchmark_out=/nowhere/at/all",
+                                "bench -- --benchmark_time_unit=h",
+                                "bench -- --frequency=7",
+                                "bench --budget 0",
+                                "bench --budget -1",
+                                "bench --budget soon",
+                                "bench --margin 0",
+                                "bench --margin 50.1",
+                                "bench --budget 20 --rounds 24",
+                                "bench --budget 20 --launches 3",
+                                "bench --engine gbench --budget 20"}) {
     const Result r = ropewalk(arguments);
     EXPECT_EQ(r.code, 2) << arguments << r.out << r.err;
     EXPECT_EQ(r.out, "") << arguments;

@@ -1,0 +1,94 @@
+// When a bench has measured enough, and when its time is too short.
+#include "tools/launches/budget.h"
+
+#include <gtest/gtest.h>
+
+namespace ropewalk::tools {
+namespace {
+
+using namespace report;
+using Clock = std::chrono::steady_clock;
+
+/// Launches of a baseline, its twin and a kernel on two boards. On the second board the kernel
+/// takes `ratio` times as long; `spread` is the noise of its rounds.
+std::vector<TimingRow> rows_of(std::int64_t launches, double ratio, double spread) {
+  std::vector<TimingRow> rows;
+  for (const char* board : {"first", "second"})
+    for (std::int64_t launch = 0; launch < launches; ++launch)
+      for (const Role role : {Role::baseline, Role::null_twin, Role::kernel}) {
+        TimingRow row;
+        row.kernel = role == Role::kernel     ? "mine"
+                     : role == Role::baseline ? "plain"
+                                              : "plain (twin)";
+        row.role = role;
+        row.workload = "toy";
+        row.board = board;
+        row.launch = launch;
+        row.outcome = Outcome::measured;
+        row.tokens = 1;
+        const bool is_noisy = role == Role::kernel && std::string_view(board) == "second";
+        for (std::int64_t i = 0; i < 64; ++i) {
+          const auto step = static_cast<double>((37 * i + 11 * launch) % 64) / 63 - 0.5;
+          row.ns_per_token.push_back(100 * (is_noisy               ? ratio * (1 + spread * step)
+                                            : role == Role::kernel ? 2 + 0.001 * step
+                                                                   : 1 + 0.0001 * step));
+          row.iterations.push_back(1000);
+        }
+        row.ns_per_token_median = 100;
+        rows.push_back(row);
+      }
+  return rows;
+}
+
+TEST(Budget, EndsWhenAllIsSettled) {
+  Budget budget(3600, Clock::now(), 0.01);
+  EXPECT_FALSE(budget.ends_before(0, {}));
+  EXPECT_FALSE(budget.ends_before(2, rows_of(2, 1.5, 0.001))) << "no claim of two launches";
+  EXPECT_TRUE(budget.settled_groups(rows_of(2, 1.5, 0.001)).empty());
+  EXPECT_EQ(budget.settled_groups(rows_of(3, 1.5, 0.001)).size(), 2u);
+  EXPECT_TRUE(budget.ends_before(3, rows_of(3, 1.5, 0.001)));
+  // A board whose claim is open keeps the run going, alone.
+  const auto noisy = rows_of(3, 1.02, 0.3);
+  EXPECT_EQ(budget.settled_groups(noisy), std::set<std::string>{"toy|first|1"});
+  EXPECT_FALSE(budget.ends_before(3, noisy));
+  EXPECT_TRUE(budget.too_small().empty());
+}
+
+TEST(Budget, EndsWhenThereIsNoTimeForAnotherLaunch) {
+  const auto noisy = rows_of(3, 1.02, 0.3);
+  Budget nearly_over(100, Clock::now() - std::chrono::seconds(90), 0.01);
+  nearly_over.spend(30);
+  EXPECT_TRUE(nearly_over.ends_before(3, noisy));
+  EXPECT_TRUE(nearly_over.too_small().empty()) << "three launches make claims";
+  EXPECT_TRUE(nearly_over.ends_before(2, rows_of(2, 1.02, 0.3)));
+  EXPECT_TRUE(
+      nearly_over.too_small().starts_with("a budget of 100 s is too small: 2 of 3 launches"))
+      << nearly_over.too_small();
+  Budget over(1, Clock::now() - std::chrono::seconds(2), 0.01);
+  EXPECT_TRUE(over.ends_before(0, {}));
+  EXPECT_EQ(over.share_ms(3), 1);
+}
+
+TEST(Budget, WithoutOneNothingCounts) {
+  Budget none(0, Clock::now() - std::chrono::hours(1), 0.01);
+  EXPECT_FALSE(none.counts());
+  EXPECT_FALSE(none.ends_before(3, rows_of(3, 1.5, 0.001)));
+}
+
+TEST(Budget, TheEffortOfOptions) {
+  BenchOptions options;
+  EXPECT_EQ(effort_of(options).budget_s, 300);
+  options.shapes = {"q=1"};
+  EXPECT_EQ(effort_of(options).budget_s, 30);
+  options.profile = properties::Profile::smoke;
+  EXPECT_EQ(effort_of(options).budget_s, 20);
+  options.budget_s = 7;
+  EXPECT_EQ(effort_of(options).budget_s, 7);
+  options.budget_s = 0;
+  options.rounds = 12;
+  EXPECT_EQ(effort_of(options).budget_s, 0) << "a fixed effort";
+  EXPECT_EQ(effort_of(options).rounds, 12);
+}
+
+}  // namespace
+}  // namespace ropewalk::tools
