@@ -167,6 +167,7 @@ void compare(ClaimGroup& group, double twin_error) {
     if (!is_compared(claim)) continue;
     const LaunchLogs logs = pair_up(claim, *baseline);
     claim.interval = ratio_interval(logs, error);
+    group.block = std::max(group.block, claim.interval.block);
     for (const auto& launch : logs) claim.launch_ratios.push_back(std::exp(median_of(launch)));
     if (claim.role != Role::null_twin) continue;
     group.noise_floor = reach(claim.interval);
@@ -196,6 +197,8 @@ std::vector<ClaimGroup> groups_of(const std::vector<TimingRow>& rows, double mar
       added.threads = row.threads;
       added.asked_margin = added.margin = margin;
     }
+    double& epoch_us = groups[group->second].epoch_us;
+    epoch_us = std::max(epoch_us, row.epoch_us);
     // A kernel may be the baseline in one launch and ordinary in another. It is one contestant.
     const bool ordinary = row.role == Role::kernel || row.role == Role::baseline;
     auto& claims = groups[group->second].claims;

@@ -62,6 +62,8 @@ struct ClaimGroup {
   double noise_floor = 0;  ///< how far the interval of the null twin reaches from 1
   bool valid = true;       ///< false: the null twin differs from the baseline by the margin
   std::int64_t comparisons = 0;
+  double epoch_us = 0;     ///< the longest of its launches
+  std::int64_t block = 1;  ///< the longest of its intervals, in rounds
   std::vector<Claim> claims;  ///< in the order of the rows; holds baseline, twin and references too
 };
 

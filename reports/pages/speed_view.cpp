@@ -163,6 +163,7 @@ View contest_view(const Contest& contest, const std::string& board) {
   if (compared) {
     item.set("baseline", clean_line(contest.group->baseline));
     item.set("floor", floor_text(contest.group->noise_floor));
+    item.set("block", count_text(contest.group->block));
   }
   item.set("entries", std::move(entries));
   return item;
