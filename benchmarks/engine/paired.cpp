@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Where its buffers lie changes the time of a loop by as much as another process does.
-constexpr std::int64_t most_placements = 8;
+constexpr std::int64_t most_placements = 4;
 
 /// Puts the rounds of `earlier` before those of `row`.
 void put_before(const TimingRow& earlier, TimingRow& row) {

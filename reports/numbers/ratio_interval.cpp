@@ -13,7 +13,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double correlation_left = 0.02;  // between neighbouring blocks
-constexpr std::int64_t least_blocks = 8;   // of a launch: as many as it has placements
+constexpr std::int64_t least_blocks = 4;   // of a launch: as many as it has placements
 // Launches count as scattering unless they scatter less than so many that differ by chance alone.
 // A strict test would overlook a scatter of a third of a percent, and then one claim in thirty at
 // the margin is wrong; this one costs no power (docs/decisions/0057).
@@ -189,14 +189,18 @@ Interval pooled_interval(const LaunchLogs& launches, double error) {
 }
 
 double share_of_look(std::int64_t launches) {
+  constexpr double first = 0.2, second = 0.3;
   switch (launches) {
-    case 3:
-      return 0.1;
-    case 4:
-      return 0.2;
-    case most_looks:
-      return 0.7;
-    default:  // a run with more launches looks once
+    case 6:
+      return first;
+    case 7:  // its time ended after the first look
+      return 1 - first;
+    case 8:
+      return second;
+    case 9:
+    case 10:
+      return 1 - first - second;
+    default:  // it looked once
       return 1;
   }
 }

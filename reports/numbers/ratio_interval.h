@@ -8,8 +8,9 @@ namespace ropewalk::report {
 
 /// No interval is told of fewer launches, as they cannot show how far launches differ.
 inline constexpr std::int64_t least_launches = 3;
-/// A run looks at its claims after each launch from the third to the fifth, and then ends.
-inline constexpr std::int64_t most_looks = 5;
+/// A run with a budget looks at its claims after so many launches, and ends after the last look.
+inline constexpr std::int64_t looks_after[] = {6, 8, 10};
+inline constexpr std::int64_t most_launches = 10;
 
 /// An interval for the median of ratios. With too few rounds or launches for any it is 0 ..
 /// infinity.
@@ -42,14 +43,15 @@ bool is_clear_of(const Interval& interval, double margin);
 
 /// How many rounds form a block, so that neighbouring blocks correlate by about 0.02 or less. It is
 /// made from the correlations of the rounds' signs about the median of their launch, as the sign
-/// test counts nothing but these. A launch keeps eight blocks.
+/// test counts nothing but these. A launch keeps four blocks.
 std::int64_t block_of(const LaunchLogs& launches);
 
 /// The sign test's interval of the blocks of all launches.
 Interval pooled_interval(const LaunchLogs& launches, double error);
 
-/// The share of the error that a look after so many launches may use. The shares add up to 1, so
-/// the claims of all looks together err no more often than `error` says.
+/// The share of the error that a look after so many launches may use. The shares of all looks of a
+/// run add up to 1 at most, whenever its time ends, so its claims together err no more often than
+/// `error` says.
 double share_of_look(std::int64_t launches);
 
 /// The interval of a claim: pooled_interval() with the share of this look, widened to hold the

@@ -33,7 +33,7 @@ Effort effort_of(const BenchOptions& options) {
   if (options.profile == Profile::full) e = {5, 40, 1000, 120'000};
   const bool is_fixed = options.rounds > 0 || options.launches > 0;
   if (!is_fixed && options.engine == Engine::paired) {
-    e.launches = most_looks;
+    e.launches = most_launches;
     e.budget_s = options.budget_s > 0 ? options.budget_s : usual_budget_s(options);
   }
   if (options.rounds > 0) e.rounds = options.rounds;
@@ -72,7 +72,10 @@ std::set<std::string> Budget::settled_groups(const std::vector<TimingRow>& rows)
   const Claims claims = claims_of(rows, margin_);
   for (const ClaimGroup& group : claims.groups) {
     const std::string name = group_name(group.workload, group.board, group.threads);
-    if (std::ssize(launches[name]) >= least_launches && !is_open(group)) settled.insert(name);
+    const auto& looks = looks_after;
+    if (std::count(std::begin(looks), std::end(looks), std::ssize(launches[name])) > 0 &&
+        !is_open(group))
+      settled.insert(name);
   }
   return settled;
 }

@@ -44,13 +44,16 @@ TEST(Budget, EndsWhenAllIsSettled) {
   Budget budget(3600, Clock::now(), 0.01);
   EXPECT_FALSE(budget.ends_before(0, {}));
   EXPECT_FALSE(budget.ends_before(2, rows_of(2, 1.5, 0.001))) << "no claim of two launches";
-  EXPECT_TRUE(budget.settled_groups(rows_of(2, 1.5, 0.001)).empty());
-  EXPECT_EQ(budget.settled_groups(rows_of(3, 1.5, 0.001)).size(), 2u);
-  EXPECT_TRUE(budget.ends_before(3, rows_of(3, 1.5, 0.001)));
+  for (std::int64_t launches = 3; launches < 10; ++launches) {
+    const bool is_look = launches == 6 || launches == 8;
+    const auto rows = rows_of(launches, 1.5, 0.001);
+    EXPECT_EQ(budget.settled_groups(rows).size(), is_look ? 2u : 0u) << launches;
+    EXPECT_EQ(budget.ends_before(launches, rows), is_look) << launches;
+  }
   // A board whose claim is open keeps the run going, alone.
-  const auto noisy = rows_of(3, 1.02, 0.3);
+  const auto noisy = rows_of(6, 1.02, 0.3);
   EXPECT_EQ(budget.settled_groups(noisy), std::set<std::string>{"toy|first|1"});
-  EXPECT_FALSE(budget.ends_before(3, noisy));
+  EXPECT_FALSE(budget.ends_before(6, noisy));
   EXPECT_TRUE(budget.too_small().empty());
 }
 
