@@ -48,7 +48,9 @@ Entrant* EntrantCalls::settle_all(std::vector<Entrant>& entrants, double epoch_s
 /// Makes the calls of an epoch.
 bool EntrantCalls::warm_up(Entrant& e, double epoch_s) {
   announce(e);
-  const auto calls = static_cast<std::int64_t>(epoch_s / e.call_s) + 1;
+  const double an_epoch = epoch_s / e.call_s;
+  const double wanted = std::clamp(double{warm_calls}, an_epoch, 4 * an_epoch);
+  const auto calls = static_cast<std::int64_t>(wanted) + 1;
   if (!together(e, [&](Cell& cell, int) { cell.run({calls}); })) return false;
   watch_.check("apply");
   return true;

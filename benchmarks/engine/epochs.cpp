@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "base/fingerprint.h"
 #include "benchmarks/cells/random.h"
@@ -42,11 +43,11 @@ double stolen_ms() {
 /// The rounds of all contestants on one workload.
 class GroupRounds : EntrantCalls {
  public:
-  GroupRounds(const PairedPlan& plan, const RoundsOf& of, Crew& crew,
-              std::vector<Entrant>& entrants, ProcessWatch& watch)
+  GroupRounds(const PairedPlan& plan, RoundsOf& of, Crew& crew, std::vector<Entrant>& entrants,
+              ProcessWatch& watch)
       : EntrantCalls(plan, crew, watch),
         memory_(of.memory),
-        name_(of.name),
+        of_(of),
         until_(of.until),
         entrants_(entrants),
         is_first_(of.placement == 0),
@@ -60,14 +61,16 @@ class GroupRounds : EntrantCalls {
     if (Entrant* refused = settle_all(entrants_, epoch_s_, is_first_)) return refused;
     memory_.begin_group();
     const double stolen_before_ms = stolen_ms(), spin_ns_before = spin_probe(spins).ns_a_step;
-    if (is_first_ && !choose_epoch()) return &entrants_.front();
+    if (Entrant* refused = choose_epoch()) return refused;
     if (Entrant* refused = until_ ? run_designs(oracle) : run_as_many(oracle)) return refused;
+    const bool watches_pauses = is_first_ || one_in(4);  // they take long
     for (Entrant& e : entrants_)
       if (!together(e, [](Cell& cell, int) { cell.end_rounds(); }) ||
-          (is_first_ &&
-           (!rests_after_calls(e, crew_, watch_, next_random(random_)) ||
-            !rests_between_calls(e, entrants_.front(), crew_, watch_, next_random(random_)))))
+          !rests_after_calls(e, crew_, watch_, next_random(random_)) ||
+          (watches_pauses &&
+           !rests_between_calls(e, entrants_.front(), crew_, watch_, next_random(random_))))
         return &e;
+    of_.epoch_s = epoch_s_;
     finish(stolen_ms() - stolen_before_ms, spin_ns_before);
     return nullptr;
   }
@@ -90,25 +93,26 @@ class GroupRounds : EntrantCalls {
   Entrant* run_designs(Oracle& oracle) {
     choose_calls(entrants_, epoch_s_);
     std::uint64_t seed = order_seed_;
-    double design_s = overhead * round_s() * 2 * count();
-    bool is_first = is_first_;
-    for (bool ends = false; !ends; is_first = false) {
+    double& round_s = of_.round_s;
+    if (round_s == 0) round_s = overhead * epochs_s();
+    bool checks_starts = is_first_;
+    for (bool ends = false; !ends;) {
       auto orders = round_orders(count(), 1, next_random(seed));
-      const double share = Seconds(*until_ - Clock::now()).count() / design_s;
-      ends = share < 2;
-      const double fit = std::clamp(share, 0.0, 1.0) * static_cast<double>(orders.size());
-      orders.resize(
-          std::min(std::max(static_cast<std::size_t>(fit), fewest_rounds), orders.size()));
+      const double fit = std::max(Seconds(*until_ - Clock::now()).count() / round_s, 0.0);
+      ends = fit < 2 * static_cast<double>(orders.size());
+      if (fit < static_cast<double>(orders.size()))
+        orders.resize(
+            std::min(std::max(static_cast<std::size_t>(fit), fewest_rounds), orders.size()));
       const auto began = Clock::now();
-      const Batch batch{is_first ? fewest_judged : 1, ends};
       const std::size_t offset = next_random(random_) % (stack_page / stack_step) * stack_step;
+      const Batch batch{checks_starts ? fewest_judged : 2, ends};
       Entrant* refused = at_stack_offset(offset, [&] { return run_rounds(orders, batch, oracle); });
       if (refused != nullptr) return refused;
-      design_s = Seconds(Clock::now() - began).count();
-      if (!is_first || ends || orders.size() < fewest_rounds || !note_late_ones(entrants_))
-        continue;
+      round_s = Seconds(Clock::now() - began).count() / static_cast<double>(orders.size());
+      if (!std::exchange(checks_starts, false) || !note_late_ones(entrants_)) continue;
       for (Entrant& e : entrants_) e.forget_rounds();
       choose_calls(entrants_, epoch_s_);
+      ends = false;
     }
     return nullptr;
   }
@@ -139,7 +143,7 @@ class GroupRounds : EntrantCalls {
   }
 
   int count() const { return static_cast<int>(entrants_.size()); }
-  double round_s() const {
+  double epochs_s() const {  // of a round
     double sum = 0;
     for (const Entrant& e : entrants_) sum += e.call_s * static_cast<double>(e.calls);
     return sum;
@@ -150,25 +154,22 @@ class GroupRounds : EntrantCalls {
   std::vector<bool> judged_rounds(std::size_t rounds, const Batch& batch) {
     std::vector<bool> judged(rounds, false);
     judged.back() = batch.is_last;
-    const std::size_t wanted = std::min(std::max(rounds / judged_one_in, batch.judged), rounds);
-    for (std::size_t chosen = batch.is_last ? 1 : 0; chosen < wanted;) {
-      const std::size_t round = next_random(random_) % rounds;
-      if (judged[round]) continue;
-      judged[round] = true;
-      ++chosen;
-    }
+    const std::size_t wanted = std::max(rounds / judged_one_in, batch.judged);
+    for (std::size_t drawn = 0; drawn < wanted; ++drawn)
+      judged[next_random(random_) % rounds] = true;
     return judged;
   }
 
-  /// The epochs of the group, if its time counts: those of an earlier launch, or chosen by pairs of
-  /// the baseline and its twin. Returns false if one refused.
-  bool choose_epoch() {
-    if (!until_ || entrants_.front().cell().own_calls()) return true;
-    if (const auto known = plan_.epochs_s.find(name_); known != plan_.epochs_s.end()) {
+  /// The epochs of the group, if its time counts: those of an earlier placement or launch, or
+  /// chosen by pairs of the baseline and its twin. Returns one that refused; NULL: none.
+  Entrant* choose_epoch() {
+    if (!until_ || !is_first_ || entrants_.front().cell().own_calls()) return nullptr;
+    if (const auto known = plan_.epochs_s.find(of_.name); known != plan_.epochs_s.end()) {
       epoch_s_ = known->second;
-      return true;
+      return nullptr;
     }
-    if (entrants_.size() < 2 || !entrants_[1].cell().row.is_twin()) return true;
+    if (entrants_.size() < 2 || !entrants_[1].cell().row.is_twin()) return nullptr;
+    Entrant* refused = nullptr;
     const auto time_pair = [&](std::int64_t calls) -> std::optional<TrialPair> {
       const auto began = Clock::now();
       double wall_s[2] = {};
@@ -178,18 +179,19 @@ class GroupRounds : EntrantCalls {
         announce(e);
         e.calls = calls;
         const auto time = make_epoch(e, calls, true);
+        if (!time) refused = &e;
         if (!time) return {};
         wall_s[i] = time->wall_s;
       }
       return TrialPair{wall_s[0] / wall_s[1], Seconds(Clock::now() - began).count()};
     };
-    const auto chosen = epoch_of_least_cost(entrants_.front().call_s, time_pair);
-    if (chosen) epoch_s_ = *chosen;
-    return chosen.has_value();
+    if (const auto chosen = epoch_of_least_cost(entrants_.front().call_s, time_pair))
+      epoch_s_ = *chosen;
+    return refused;
   }
 
   std::vector<std::vector<int>> shortened(std::vector<std::vector<int>> orders) const {
-    const auto affordable = static_cast<std::int64_t>(plan_.group_s / round_s());
+    const auto affordable = static_cast<std::int64_t>(plan_.group_s / epochs_s());
     // Fewer rounds of three launches may give no interval.
     const auto fewest = static_cast<std::int64_t>(6 + std::bit_width(entrants_.size()));
     const auto most = static_cast<std::size_t>(std::max(affordable, fewest));
@@ -290,7 +292,7 @@ class GroupRounds : EntrantCalls {
   }
 
   GroupMemory& memory_;
-  const std::string& name_;
+  RoundsOf& of_;
   const RoundsOf::Until& until_;
   std::vector<Entrant>& entrants_;
   bool is_first_;
@@ -305,7 +307,7 @@ std::uint64_t seed_of(const PairedPlan& plan, const std::string& name) {
   return seed_of_name(plan.seed ^ (static_cast<std::uint64_t>(plan.launch) << 32), name);
 }
 
-Entrant* time_rounds(const PairedPlan& plan, const RoundsOf& of, Crew& crew,
+Entrant* time_rounds(const PairedPlan& plan, RoundsOf& of, Crew& crew,
                      std::vector<Entrant>& entrants, Oracle& oracle, ProcessWatch& watch) {
   return GroupRounds(plan, of, crew, entrants, watch).run(oracle);
 }

@@ -59,13 +59,14 @@ struct RoundsOf {
   /// How often the group's buffers were placed before. The first time, contestants settle, epochs
   /// are chosen and pauses are watched; later ones know their call_s.
   int placement = 0;
-  double epoch_s = 0;  ///< chosen at the first placement
+  // Found at the first placement, in s.
+  double epoch_s = 0, round_s = 0;
 };
 
 /// Times all contestants, each with a cell for each member of the crew. Afterwards their rows are
 /// complete. Returns NULL if all went well, else the contestant that has a refusal now. Throws
 /// std::runtime_error if `watch` does; `now_running` has named the kernel by then.
-Entrant* time_rounds(const PairedPlan& plan, const RoundsOf& of, Crew& crew,
+Entrant* time_rounds(const PairedPlan& plan, RoundsOf& of, Crew& crew,
                      std::vector<Entrant>& entrants, Oracle& oracle, ProcessWatch& watch);
 
 }  // namespace ropewalk::bench

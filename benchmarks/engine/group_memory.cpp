@@ -25,11 +25,10 @@ bool HostGroupMemory::refreshes_always() const {
   return ceiling_working_set_bytes(workload_) <= up_to_bytes;
 }
 
-bool HostGroupMemory::place_anew(std::uint64_t random) {
+void HostGroupMemory::place_anew(std::uint64_t random) {
   constexpr std::int64_t step = 64, steps = 1024;
   for (LazyData& set : sets_) set.drop();
   before_ = AlignedBytes(static_cast<std::int64_t>(random % steps) * step);
-  return true;
 }
 
 DeviceGroupMemory::DeviceGroupMemory(const Workload& workload, std::uint64_t seed,

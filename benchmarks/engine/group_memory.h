@@ -37,9 +37,10 @@ class GroupMemory {
   /// larger than any cache.
   virtual void refresh(int thread, std::uint64_t seed) = 0;
   virtual bool refreshes_always() const = 0;
-  /// Drops the buffers, whose cells are gone, so that the next cells get others elsewhere. Returns
-  /// false if it cannot.
-  virtual bool place_anew(std::uint64_t) { return false; }
+  virtual bool can_move() const { return false; }
+  /// Drops the buffers, whose cells are gone, so that the next cells get others elsewhere. Only if
+  /// it can move.
+  virtual void place_anew(std::uint64_t) {}
   /// Tells in the rows of a group what the machine was like in its rounds.
   virtual void begin_group() {}
   virtual void end_group(report::TimingRow&) {}
@@ -58,7 +59,8 @@ class HostGroupMemory final : public GroupMemory {
   std::unique_ptr<Cell> ceiling_cell(const std::string& variant, int thread) override;
   void refresh(int thread, std::uint64_t seed) override { set(thread).here().refresh(seed); }
   bool refreshes_always() const override;
-  bool place_anew(std::uint64_t random) override;
+  bool can_move() const override { return true; }
+  void place_anew(std::uint64_t random) override;
 
  private:
   LazyData& set(int thread) { return sets_[static_cast<std::size_t>(thread)]; }

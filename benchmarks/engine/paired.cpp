@@ -89,21 +89,24 @@ class Group {
     ProcessWatch watch(plan_.device != nullptr);  // made while the crew's threads exist
     std::vector<Entrant> entrants;
     RoundsOf of{memory_, name()};
-    for (std::int64_t left = until ? most_placements : 1; left > 0;) {
+    for (std::int64_t left = until && memory_.can_move() ? most_placements : 1; left > 0;) {
+      const auto began = Clock::now();
       drop(entrants, watch);
-      if (of.placement > 0 && !memory_.place_anew(next_random(random_))) break;
+      if (of.placement > 0) memory_.place_anew(next_random(random_));
       enter_all(entrants);
       if (entrants.empty()) break;
-      const auto began = Clock::now();
       if (until) of.until = began + (*until - began) / left;
       if (const Entrant* refused = time_rounds(plan_, of, crew, entrants, oracle_, watch)) {
+        // Without their baseline, the rounds of earlier placements are useless.
+        if (refused->owner.empty() || refused->owner == entrants.front().owner) {
+          rows_.clear();
+          of.placement = 0;
+        }
         take_refusal(*refused);
-        of.placement = 0;
-        of.epoch_s = 0;
         continue;
       }
-      take_rounds(entrants, of.placement++ > 0);
-      of.epoch_s = 1e-6 * entrants.front().cell().row.epoch_us;
+      take_rounds(entrants);
+      ++of.placement;
       // A placement that took longer than its share leaves time for fewer.
       --left;
       if (until && Clock::now() > *of.until)
@@ -125,11 +128,11 @@ class Group {
   }
 
   /// Puts the rounds of earlier placements before those of this one.
-  void take_rounds(std::vector<Entrant>& entrants, bool are_more) {
+  void take_rounds(std::vector<Entrant>& entrants) {
     for (Entrant& e : entrants) {
       TimingRow& row = e.cell().row;
       const auto earlier = rows_.find(row.kernel);
-      if (are_more && earlier != rows_.end()) put_before(earlier->second, row);
+      if (earlier != rows_.end()) put_before(earlier->second, row);
       rows_[row.kernel] = row;
       call_s_[row.kernel] = e.call_s;
     }
@@ -275,16 +278,27 @@ std::vector<int> threads_of(const PairedPlan& plan) {
   return plan.threads > 1 ? std::vector{1, plan.threads} : std::vector{1};
 }
 
+bool is_to_run(const PairedPlan& plan, const Workload& w, const std::vector<Group::Member>& members,
+               int threads) {
+  std::string board = board_of(w, members.front().plan.table ? "table" : "computed");
+  if (is_on_device(*members.front().contestant)) board += device_board;
+  return !plan.done.contains(group_name(w.name, board, threads));
+}
+
 int run_groups(const PairedPlan& plan) {
   std::optional<DeviceModule> module;
   if (plan.device != nullptr) module.emplace(*plan.device);
   std::vector<std::vector<std::vector<Group::Member>>> groups;  // by workload
-  std::int64_t count = 0;
+  std::int64_t to_run = 0;
+  bool any = false;
   for (const Workload& workload : plan.workloads) {
     groups.push_back(groups_on(plan, workload));
-    count += std::ssize(groups.back()) * std::ssize(threads_of(plan));
+    any = any || !groups.back().empty();
+    for (const auto& members : groups.back())
+      for (const int threads : threads_of(plan))
+        to_run += is_to_run(plan, workload, members, threads);
   }
-  Shares shares(plan.launch_s, count - std::ssize(plan.done));
+  Shares shares(plan.launch_s, to_run);
   Oracle oracle;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const Workload& workload = plan.workloads[i];
@@ -293,13 +307,13 @@ int run_groups(const PairedPlan& plan) {
     if (module) device.emplace(workload, plan.seed, *module);
     for (const auto& members : groups[i])
       for (const int threads : threads_of(plan)) {
+        if (!is_to_run(plan, workload, members, threads)) continue;
         GroupMemory& memory =
             is_on_device(*members.front().contestant) ? static_cast<GroupMemory&>(*device) : host;
-        Group group(plan, memory, threads, oracle, members);
-        if (!plan.done.contains(group.name())) group.run(shares.next());
+        Group(plan, memory, threads, oracle, members).run(shares.next());
       }
   }
-  return count > 0 ? 0 : 3;
+  return any ? 0 : 3;
 }
 
 }  // namespace
@@ -326,9 +340,8 @@ int pick_ceilings(const PairedPlan& plan) {
     Oracle oracle;
     Crew alone;
     ProcessWatch watch;
-    if (time_rounds(plan, {host, workload.name, shares.next()}, alone, entrants, oracle, watch) !=
-        nullptr)
-      continue;
+    RoundsOf of{host, workload.name, shares.next()};
+    if (time_rounds(plan, of, alone, entrants, oracle, watch) != nullptr) continue;
     const auto best = std::min_element(entrants.begin(), entrants.end(), [](auto& a, auto& b) {
       return a.cell().row.ns_per_token_median < b.cell().row.ns_per_token_median;
     });

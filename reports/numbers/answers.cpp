@@ -64,11 +64,11 @@ KernelAnswer answer_of(const Contest& contest, const BoardName& board, const Res
     return answer;
   }
   const BoardEntry& first = *kernels.front();
-  const auto others = std::max<std::ptrdiff_t>(std::ssize(kernels) - 1, 1);
   for (std::size_t i = 1; i < kernels.size(); ++i) {
-    const Interval times = paired_interval(*first.claim, *kernels[i]->claim,
-                                           claim_error / static_cast<double>(others));
-    if (!is_clear_of(times, contest.group->margin)) answer.alike.push_back(kernels[i]);
+    const Interval times =
+        paired_interval(*first.claim, *kernels[i]->claim, error_of_pairs(std::ssize(kernels)));
+    if (!(times.rounds > 0 && times.high < 1 - contest.group->margin))
+      answer.alike.push_back(kernels[i]);
   }
   if (!answer.alike.empty() && answer.alike.size() + 1 == kernels.size()) {
     const auto launches = std::ssize(first.launches);

@@ -23,7 +23,7 @@ std::vector<double> log_ratios(const TimingRow& a, const TimingRow& b) {
   const std::size_t rounds = std::min(a.ns_per_token.size(), b.ns_per_token.size());
   for (std::size_t i = 0; i < rounds; ++i)
     if (is_time(a.ns_per_token[i]) && is_time(b.ns_per_token[i]))
-      out.push_back(std::log(a.ns_per_token[i] / b.ns_per_token[i]));
+      out.push_back(std::log(a.ns_per_token[i]) - std::log(b.ns_per_token[i]));
   return out;
 }
 
@@ -219,8 +219,8 @@ double timed_s(const ClaimGroup& group) {
   for (const Claim& claim : group.claims)
     for (const TimingRow* row : claim.rows)
       for (std::size_t i = 0; i < std::min(row->ns_per_token.size(), row->iterations.size()); ++i)
-        ns += row->ns_per_token[i] *
-              static_cast<double>(row->iterations[i] * row->tokens * row->threads);
+        ns += row->ns_per_token[i] * static_cast<double>(row->iterations[i]) *
+              static_cast<double>(row->tokens) * static_cast<double>(row->threads);
   return ns * 1e-9;
 }
 
@@ -246,33 +246,44 @@ std::string disturbances(const Claim& claim) {
 
 }  // namespace
 
+double error_of_pairs(std::int64_t kernels) {
+  return claim_error / static_cast<double>(std::max<std::int64_t>(kernels * (kernels - 1) / 2, 1));
+}
+
 Interval paired_interval(const Claim& a, const Claim& b, double error) {
   return ratio_interval(pair_up(a, b), error);
 }
 
-// Also the fastest kernel's ratios to the others tell which to use.
+// Two ratios more may be open: the fastest kernel's to the others tell which to use, and those of
+// two builds are what their run is for.
 bool is_open(const ClaimGroup& group) {
   const auto is_settled = [](const Claim& claim) {
     return claim.outcome != Outcome::unresolved || claim.is_at_margin;
   };
-  const Claim* fastest = nullptr;
+  std::vector<const Claim*> timed;
   for (const Claim& claim : group.claims) {
     if (claim.role == Role::kernel && !is_settled(claim)) return true;
-    const bool may_win = claim.role == Role::kernel || claim.role == Role::baseline;
-    if (may_win && claim.has_speed &&
-        (fastest == nullptr || claim.ns_per_token < fastest->ns_per_token))
-      fastest = &claim;
+    if (claim.has_speed && (claim.role == Role::kernel || claim.role == Role::baseline))
+      timed.push_back(&claim);
   }
-  const auto others = static_cast<double>(std::max<std::int64_t>(group.comparisons, 1));
-  return std::any_of(group.claims.begin(), group.claims.end(), [&](const Claim& claim) {
-    if (fastest == nullptr || fastest->role == Role::baseline) return false;
-    if (!is_compared(claim) || claim.role != Role::kernel || &claim == fastest) return false;
-    Claim pair;
-    pair.interval = paired_interval(*fastest, claim, claim_error / others);
-    pair.outcome = outcome_of(pair.interval, group.margin, group.asked_margin);
-    if (pair.outcome == Outcome::unresolved) take_needs(pair, group.margin, group.asked_margin);
-    return !is_settled(pair);
+  if (timed.size() < 3) return false;  // the claims have told it
+  const Claim& fastest = **std::min_element(timed.begin(), timed.end(), [](auto* a, auto* b) {
+    return a->ns_per_token < b->ns_per_token;
   });
+  const auto is_pair = [&](const Claim& a, const Claim& b) {
+    return &a == &fastest || (a.kernel.starts_with("head:") && b.kernel.starts_with("base:") &&
+                              a.kernel.substr(5) == b.kernel.substr(5));
+  };
+  for (const Claim* a : timed)
+    for (const Claim* b : timed) {
+      if (a == b || !is_pair(*a, *b)) continue;
+      Claim pair;
+      pair.interval = paired_interval(*a, *b, error_of_pairs(std::ssize(timed)));
+      pair.outcome = outcome_of(pair.interval, group.margin, group.asked_margin);
+      if (pair.outcome == Outcome::unresolved) take_needs(pair, group.margin, group.asked_margin);
+      if (!is_settled(pair)) return true;
+    }
+  return false;
 }
 
 std::string why_open(const Claim& claim, const ClaimGroup& group) {

@@ -50,6 +50,9 @@ struct Claim {
 /// timed. `error` is that of ratio_interval().
 Interval paired_interval(const Claim& a, const Claim& b, double error);
 
+/// The share of claim_error for each pair of so many kernels, of which the data choose the first.
+double error_of_pairs(std::int64_t kernels);
+
 /// A group holds like work of one run: the contestants that were timed together in rounds.
 struct ClaimGroup {
   std::string workload, board;
@@ -62,8 +65,8 @@ struct ClaimGroup {
   double noise_floor = 0;  ///< how far the interval of the null twin reaches from 1
   bool valid = true;       ///< false: the null twin differs from the baseline by the margin
   std::int64_t comparisons = 0;
-  double epoch_us = 0;     ///< the longest of its launches
-  std::int64_t block = 1;  ///< the longest of its intervals, in rounds
+  double epoch_us = 0;        ///< the longest of its launches
+  std::int64_t block = 1;     ///< the longest of its intervals, in rounds
   std::vector<Claim> claims;  ///< in the order of the rows; holds baseline, twin and references too
 };
 

@@ -142,7 +142,7 @@ TEST(Claims, AnUnresolvedOneSaysWhatItNeeds) {
   EXPECT_GT(claim.times_needed, 1);
   EXPECT_TRUE(why_open(claim, claims.groups[0]).starts_with("too noisy: needs about"));
   EXPECT_TRUE(is_open(claims.groups[0]));
-  const auto few = make_run(random, 2, 1.3);
+  const auto few = make_run(random, 1, 1.3);
   const Claims too_few = claims_of(few);
   EXPECT_EQ(why_open(claim_on(too_few, "other"), too_few.groups[0]), "too few rounds");
 }

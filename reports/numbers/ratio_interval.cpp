@@ -45,6 +45,7 @@ std::pair<double, std::int64_t> correlation_of(const std::vector<std::vector<int
 /// The medians of blocks. What is left at the end of a launch joins its last block.
 std::vector<double> blocks_of(const std::vector<double>& logs, std::int64_t block) {
   std::vector<double> medians;
+  block = std::max<std::int64_t>(std::min(block, std::ssize(logs) / least_blocks), 1);
   const auto count = std::max<std::int64_t>(std::ssize(logs) / block, 1);
   for (std::int64_t i = 0; i < count; ++i)
     medians.push_back(median_of(
@@ -154,22 +155,25 @@ Interval sign_interval(std::vector<double> logs, double error) {
 // With correlations r_k, neighbouring blocks of n rounds correlate by about sum(k r_k) / (n tau),
 // where tau = 1 + 2 sum(r_k). Both sums end before the first r_k that chance explains.
 std::int64_t block_of(const LaunchLogs& launches) {
+  // Of very many rounds, neighbours are joined beforehand: each lag costs a pass through all.
+  constexpr std::int64_t most_values = 4096;
+  std::int64_t longest = 0;
+  for (const auto& logs : launches) longest = std::max(longest, std::ssize(logs));
+  const std::int64_t joined = (longest + most_values - 1) / most_values;
   std::vector<std::vector<int>> signs;
-  std::size_t shortest = std::numeric_limits<std::size_t>::max();
-  for (const auto& logs : launches) {
-    signs.push_back(signs_of(logs));
-    shortest = std::min(shortest, logs.size());
-  }
-  double tau = 1, weighted = 0;
-  for (std::size_t lag = 1; lag < shortest / 2; ++lag) {
+  for (const auto& logs : launches)
+    signs.push_back(signs_of(joined > 1 ? blocks_of(logs, joined) : logs));
+  const double most =
+      static_cast<double>(longest / std::max<std::int64_t>(joined, 1) / least_blocks);
+  double tau = 1, weighted = 0, wanted = 1;
+  for (std::size_t lag = 1; wanted < most; ++lag) {
     const auto [r, pairs] = correlation_of(signs, lag);
     if (r * std::sqrt(static_cast<double>(pairs)) < 2) break;
     tau += 2 * r;
     weighted += static_cast<double>(lag) * r;
+    wanted = std::ceil(weighted / tau / correlation_left);
   }
-  const auto wanted = static_cast<std::int64_t>(std::ceil(weighted / tau / correlation_left));
-  const auto most = static_cast<std::int64_t>(shortest) / least_blocks;
-  return std::max<std::int64_t>(std::min(wanted, most), 1);
+  return std::max<std::int64_t>(static_cast<std::int64_t>(std::min(wanted, most)), 1) * joined;
 }
 
 Interval pooled_interval(const LaunchLogs& launches, double error) {

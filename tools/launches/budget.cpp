@@ -29,7 +29,7 @@ double usual_budget_s(const BenchOptions& options) {
 
 Effort effort_of(const BenchOptions& options) {
   Effort e{3, 24, 1000, 20'000};
-  if (options.profile == Profile::smoke) e = {2, 12, 500, 1'000};
+  if (options.profile == Profile::smoke) e = {3, 12, 500, 1'000};
   if (options.profile == Profile::full) e = {5, 40, 1000, 120'000};
   const bool is_fixed = options.rounds > 0 || options.launches > 0;
   if (!is_fixed && options.engine == Engine::paired) {
@@ -65,19 +65,21 @@ bool Budget::ends_before(std::int64_t done, const std::vector<TimingRow>& rows) 
   return true;
 }
 
-std::set<std::string> Budget::settled_groups(const std::vector<TimingRow>& rows) const {
+const std::set<std::string>& Budget::settled_groups(const std::vector<TimingRow>& rows) {
+  if (rows.size() == rows_seen_) return settled_;
+  rows_seen_ = rows.size();
+  settled_.clear();
   std::map<std::string, std::set<std::int64_t>> launches;
   for (const TimingRow& row : rows) launches[group_of(row)].insert(row.launch);
-  std::set<std::string> settled;
   const Claims claims = claims_of(rows, margin_);
   for (const ClaimGroup& group : claims.groups) {
     const std::string name = group_name(group.workload, group.board, group.threads);
     const auto& looks = looks_after;
     if (std::count(std::begin(looks), std::end(looks), std::ssize(launches[name])) > 0 &&
         !is_open(group))
-      settled.insert(name);
+      settled_.insert(name);
   }
-  return settled;
+  return settled_;
 }
 
 }  // namespace ropewalk::tools

@@ -35,7 +35,7 @@ class Budget {
   /// `done`: the number of launches in `rows`.
   bool ends_before(std::int64_t done, const std::vector<report::TimingRow>& rows);
   /// The groups of which more launches would settle nothing.
-  std::set<std::string> settled_groups(const std::vector<report::TimingRow>& rows) const;
+  const std::set<std::string>& settled_groups(const std::vector<report::TimingRow>& rows);
   /// What is wrong if the bench ended with fewer launches than a claim needs; else empty.
   const std::string& too_small() const { return too_small_; }
 
@@ -43,6 +43,8 @@ class Budget {
   double all_s_, margin_, launch_s_ = 0;
   std::chrono::steady_clock::time_point began_;
   std::string too_small_;
+  std::size_t rows_seen_ = 0;
+  std::set<std::string> settled_;  // of so many rows
 };
 
 }  // namespace ropewalk::tools

@@ -47,7 +47,7 @@ class Launches {
   void blame(const harness::Worker::TimeResult& timed);
   harness::Worker::BoardSinks sinks_of(const BoardRequest& request, std::int64_t launch,
                                        const std::function<void(report::TimingRow)>& on_row);
-  BoardRequest request_for(std::int64_t launch, std::int32_t memory) const;
+  BoardRequest request_for(std::int64_t launch, std::int32_t memory);
   void break_off(const std::string& kernel, const std::string& why);
   void forget_groups_led_by(const std::string& kernel);
   void take_up();

@@ -44,6 +44,7 @@ int run(const BenchOptions& options) {
   print_what_is_not_timed(options, options.quiet);
   Recorder recorder(options, options.out);
   Results results;
+  results.run.margin = options.margin;
   if (!options.export_file.empty()) {
     require_writable(options.export_file);
     results.run = run_row(options);
