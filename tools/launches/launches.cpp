@@ -397,27 +397,18 @@ void Launches::say_plan() const {
     fmt::print(to, "SKIPPED {}: {}\n", k.name, k.cannot_run);
 }
 
-// Estimates by the share of workloads that are done, at the pace since the first epoch.
-std::string Launches::time_left(std::int64_t launch, const std::string& label) {
-  const auto now = std::chrono::steady_clock::now();
+std::string Launches::time_left(std::int64_t launch, const std::string& label) const {
   const std::size_t bar = label.find('|');
   const std::size_t place =
       bar == std::string::npos
           ? 0
           : place_of(label.substr(bar + 1, label.find('|', bar + 1) - bar - 1));
-  const auto count = static_cast<double>(workloads_.size());
-  const double share = (static_cast<double>(launch) + static_cast<double>(place) / count) /
-                       static_cast<double>(effort_.launches);
-  if (first_share_ < 0) {
-    first_share_ = share;
-    first_timed_ = now;
-  }
-  std::string left;
-  const double elapsed_s = std::chrono::duration<double>(now - first_timed_).count();
-  if (share > first_share_ + 0.02)
-    left = fmt::format(", about {:.0f} s left", elapsed_s / (share - first_share_) * (1 - share));
-  return fmt::format("launch {} of {}, {:.0f} %{}: {}", launch + 1, effort_.launches, 100 * share,
-                     left, label);
+  const double done = static_cast<double>(place) / static_cast<double>(workloads_.size());
+  const std::string left =
+      budget_.counts() ? fmt::format(", at most {:.0f} s left", std::max(budget_.left_s(), 0.0))
+                       : "";
+  return fmt::format("launch {} of {}, {:.0f} % of it{}: {}", launch + 1, effort_.launches,
+                     100 * done, left, label);
 }
 
 }  // namespace ropewalk::tools

@@ -1,7 +1,6 @@
 // Runs a bench from its first launch to its last. Each launch is a fresh process that verifies what
 // it times. It is restarted without the kernels that failed.
 #pragma once
-#include <chrono>
 #include <cstdio>
 #include <functional>
 #include <map>
@@ -56,7 +55,7 @@ class Launches {
   void say_what_none_takes(std::FILE* to) const;
   void emit(const std::function<void(const report::TimingRow&)>& on_row);
   void say_plan() const;
-  std::string time_left(std::int64_t launch, const std::string& label);
+  std::string time_left(std::int64_t launch, const std::string& label) const;
   std::size_t place_of(const std::string& workload) const;
   int exit_code() const;
   bool paired() const { return options_.engine == report::Engine::paired; }
@@ -76,8 +75,6 @@ class Launches {
   std::vector<report::TimingRow> rows_;
   bool valid_ = true;
   int lost_ = 0;  // boards that ended while no kernel's code ran
-  std::chrono::steady_clock::time_point first_timed_;
-  double first_share_ = -1;  // share of the work at which the first timing began
 };
 
 }  // namespace ropewalk::tools
