@@ -65,7 +65,10 @@ int run(const BenchOptions& options) {
     results.end.exit_code = final_exit_code(code);
     write_whole_file(options.export_file, render_export(results));
   }
-  if (!options.json && !options.quiet) print_answers(results);
+  if (!options.json && !options.quiet) {
+    print_answers(results);
+    print_where_to_start(results.verdicts);
+  }
   Journal::forget(options);
   return code;
 }
