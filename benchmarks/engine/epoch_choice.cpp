@@ -10,6 +10,7 @@ constexpr double least_epoch_share = 0.05;  // of an epoch: the least time of th
 constexpr double slow_factor = 20;          // times the fastest: a slower contestant counts as this
 constexpr double far_slower = 8;            // times the baseline
 constexpr double longest_epoch = 4;         // in epochs: a slower contestant gets fewer calls
+constexpr double longest_own = 20;          // the same with clocks of their own
 constexpr std::int64_t most_calls = 10'000'000;
 
 constexpr std::size_t trial_pairs = 24;
@@ -71,7 +72,7 @@ void choose_calls(std::vector<Entrant>& entrants, double epoch_s) {
     for (Entrant& e : entrants)
       e.calls = e.cell().row.is_floor()
                     ? calls_for(e.call_s, 1)
-                    : std::min(calls_for(fastest_s, 1), calls_for(e.call_s, longest_epoch));
+                    : std::min(calls_for(fastest_s, 1), calls_for(e.call_s, longest_own));
     return;
   }
   const double base_s = entrants.front().call_s;

@@ -25,8 +25,9 @@ Mark mark_of_outcome(Outcome outcome) {
 }
 
 std::string interval_text(const Interval& interval) {
-  if (!std::isfinite(interval.high)) return "too few rounds";
-  return fmt::format("{} – {}", ratio_text(interval.low), ratio_text(interval.high));
+  if (!std::isfinite(interval.high)) return "no interval";
+  return fmt::format("{} – {}{}", ratio_text(interval.low), ratio_text(interval.high),
+                     interval.is_of_launches ? " over launches" : "");
 }
 
 /// The floor is infinite, i.e. unknown, without a null twin.

@@ -15,7 +15,8 @@ using namespace properties;
 using namespace report;
 namespace {
 
-constexpr double for_the_end = 0.1;  // of a share: a launch is judged again, and rows are written
+constexpr double for_overhead = 0.4;  // of what is left, at most
+constexpr double for_the_end = 0.1;   // of a share: a launch is judged again, and rows are written
 
 double usual_budget_s(const BenchOptions& options) {
   if (options.profile == Profile::smoke) return 20;
@@ -44,6 +45,13 @@ Effort effort_of(const BenchOptions& options) {
 
 double Budget::left_s() const {
   return all_s_ - std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+}
+
+std::int64_t Budget::launches_left(std::int64_t done) const {
+  const std::int64_t most = std::max<std::int64_t>(most_launches - done, 1);
+  if (overhead_s_ <= 0) return most;
+  const auto affordable = static_cast<std::int64_t>(for_overhead * left_s() / overhead_s_);
+  return std::clamp(affordable, std::clamp<std::int64_t>(least_launches - done, 1, most), most);
 }
 
 std::int64_t Budget::share_ms(std::int64_t parts) const {

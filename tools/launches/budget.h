@@ -1,5 +1,6 @@
 // How much a bench measures, and when it has measured enough.
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <set>
@@ -28,9 +29,15 @@ class Budget {
   double left_s() const;
   /// One of so many equal parts of what is left, at least 1.
   std::int64_t share_ms(std::int64_t parts) const;
-  void begin_launch() { launch_s_ = 0; }
-  /// Adds to the time of the launch.
-  void spend(double s) { launch_s_ += s; }
+  void begin_launch() { launch_s_ = overhead_s_ = 0; }
+  /// Adds to the time of the launch. `timed_s` of it was to be for rounds.
+  void spend(double s, double timed_s) {
+    launch_s_ += s;
+    overhead_s_ += std::max(s - timed_s, 0.0);
+  }
+  /// How many launches follow those that are done: fewer, if what a launch costs beside its rounds
+  /// would take too much of the time.
+  std::int64_t launches_left(std::int64_t done) const;
   /// Whether the bench ends here: more launches would settle nothing, or there is no time for one.
   /// `done`: the number of launches in `rows`.
   bool ends_before(std::int64_t done, const std::vector<report::TimingRow>& rows);
@@ -40,7 +47,7 @@ class Budget {
   const std::string& too_small() const { return too_small_; }
 
  private:
-  double all_s_, margin_, launch_s_ = 0;
+  double all_s_, margin_, launch_s_ = 0, overhead_s_ = 0;
   std::chrono::steady_clock::time_point began_;
   std::string too_small_;
   std::size_t rows_seen_ = 0;

@@ -60,7 +60,7 @@ TEST(Budget, EndsWhenAllIsSettled) {
 TEST(Budget, EndsWhenThereIsNoTimeForAnotherLaunch) {
   const auto noisy = rows_of(3, 1.02, 0.3);
   Budget nearly_over(100, Clock::now() - std::chrono::seconds(90), 0.01);
-  nearly_over.spend(30);
+  nearly_over.spend(30, 25);
   EXPECT_TRUE(nearly_over.ends_before(3, noisy));
   EXPECT_TRUE(nearly_over.too_small().empty()) << "three launches make claims";
   EXPECT_TRUE(nearly_over.ends_before(2, rows_of(2, 1.02, 0.3)));
@@ -70,6 +70,19 @@ TEST(Budget, EndsWhenThereIsNoTimeForAnotherLaunch) {
   Budget over(1, Clock::now() - std::chrono::seconds(2), 0.01);
   EXPECT_TRUE(over.ends_before(0, {}));
   EXPECT_EQ(over.share_ms(3), 1);
+}
+
+TEST(Budget, CostlyLaunchesAreFewer) {
+  const auto planned = [](double overhead_s, std::int64_t done) {
+    Budget budget(100, Clock::now(), 0.01);
+    budget.spend(5 + overhead_s, 5);
+    return budget.launches_left(done);
+  };
+  EXPECT_EQ(Budget(100, Clock::now(), 0.01).launches_left(0), 10);
+  EXPECT_EQ(planned(1, 1), 9);
+  EXPECT_EQ(planned(7.9, 1), 5);
+  EXPECT_EQ(planned(50, 1), 2) << "three are needed";
+  EXPECT_EQ(planned(50, 9), 1);
 }
 
 TEST(Budget, WithoutOneNothingCounts) {

@@ -89,7 +89,7 @@ void Gate::verify(std::int32_t memory, bool whole) {
     starts = worker.starts();
     for (const KernelFacts& k : kernels_)
       if (whole && k.memory == memory && !broken_.contains(k.name)) verify_one(k);
-    check_own_shapes(memory, "");
+    check_own_shapes(memory, "", whole);
   } while (worker.starts() != starts);
 }
 
@@ -127,7 +127,7 @@ bool Gate::passed(const KernelFacts& facts, const Workload& w) const {
 }
 
 // If the kernel refuses the reduced token count, the gate checks the full count.
-Finding Gate::own_shape(const KernelFacts& facts, const Workload& w) {
+Finding Gate::own_shape(const KernelFacts& facts, const Workload& w, bool whole) {
   Subject subject{workers_.at(facts.memory), oracle_, facts};
   if ((facts.flags & ROPE_NEEDS_ALIGN_64) != 0 && !begins_aligned(w)) {
     Finding f;
@@ -135,7 +135,7 @@ Finding Gate::own_shape(const KernelFacts& facts, const Workload& w) {
     return f;
   }
   const std::int64_t elements =
-      options_.profile == Profile::smoke ? gate_elements_smoke : gate_elements;
+      options_.profile == Profile::smoke || !whole ? gate_elements_smoke : gate_elements;
   std::int64_t row = 0;
   for (const TensorCase& t : w.tensors) row += t.heads * t.head_dim;
   Case c = own_case(w, facts, options_.seed,
@@ -158,12 +158,12 @@ Finding Gate::own_shape(const KernelFacts& facts, const Workload& w) {
   }
 }
 
-void Gate::check_own_shapes(std::int32_t memory, const std::string& when) {
+void Gate::check_own_shapes(std::int32_t memory, const std::string& when, bool whole) {
   for (const Workload& w : workloads_)
     for (const KernelFacts& facts : kernels_) {
       if (facts.memory != memory || broken_.contains(facts.name)) continue;
       progress_.show(fmt::format("verifying {} on {}", facts.name, w.name));
-      const Finding f = own_shape(facts, w);
+      const Finding f = own_shape(facts, w, whole);
       if (!f.ran() || !passed(facts, w)) unverified_.insert({facts.name, w.name});
       if (!f.ran() || f.holds()) continue;
       break_off(facts.name,

@@ -32,8 +32,9 @@ class Gate {
   /// a crash replaces the process, it verifies them again in the next one. `whole` uses all
   /// properties; else only the workloads' own shapes.
   void verify(std::int32_t memory, bool whole);
-  /// Checks the workloads' own shapes only. `when` becomes part of the message.
-  void check_own_shapes(std::int32_t memory, const std::string& when);
+  /// Checks the workloads' own shapes only. `when` becomes part of the message. Unless `whole`,
+  /// long workloads are checked with as few tokens as in smoke.
+  void check_own_shapes(std::int32_t memory, const std::string& when, bool whole);
   /// Takes the kernel's speed away. Of several failures, the first unknown one is the reason that
   /// is shown.
   void break_off(const std::string& kernel, const std::string& why, const std::string& known = {});
@@ -56,7 +57,8 @@ class Gate {
 
  private:
   bool passed(const harness::KernelFacts& facts, const bench::Workload& workload) const;
-  harness::Finding own_shape(const harness::KernelFacts& facts, const bench::Workload& workload);
+  harness::Finding own_shape(const harness::KernelFacts& facts, const bench::Workload& workload,
+                             bool whole);
   void verify_one(const harness::KernelFacts& facts);
   properties::VerifyPlan plan() const;
 

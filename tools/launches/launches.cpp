@@ -135,13 +135,13 @@ int Launches::run_launch(std::int64_t launch, std::int32_t memory) {
     const Worker::TimeResult timed = time_board(request, launch, memory);
     if (timed.result.kind == CallResult::Kind::ok) {
       if (timed.exit_code != 0) return timed.exit_code;
-      budget_.spend(before_s - budget_.left_s());
+      budget_.spend(before_s - budget_.left_s(), 1e-3 * static_cast<double>(request.launch_ms));
       break;
     }
     blame(timed);
   }
   const auto broken_before = gate_.broken();
-  gate_.check_own_shapes(memory, " after it was timed");
+  gate_.check_own_shapes(memory, " after it was timed", false);
   for (const auto& [kernel, why] : gate_.broken())
     if (!broken_before.contains(kernel)) forget_groups_led_by(kernel);
   return 0;
@@ -206,7 +206,7 @@ BoardRequest Launches::request_for(std::int64_t launch, std::int32_t memory) {
   request.group_ms = effort_.group_ms;
   request.launch = launch;
   if (budget_.counts()) {
-    const auto launches = effort_.launches - std::ssize(complete_) + 1;
+    const auto launches = budget_.launches_left(std::ssize(complete_) - 1);
     request.launch_ms = budget_.share_ms(launches * std::ssize(workers_));
     request.done = budget_.settled_groups(rows_);
   }
