@@ -225,9 +225,9 @@ double timed_s(const ClaimGroup& group) {
 }
 
 std::string time_text(double s) {
-  if (s < 100) return fmt::format("{:.0f} s", std::max(s, 1.0));
-  if (s < 6000) return fmt::format("{:.0f} min", s / 60);
-  return s < 90'000 ? fmt::format("{:.0f} h", s / 3600) : "more than a day";
+  if (s < 100) return fmt::format("about {:.0f} s", std::max(s, 1.0));
+  if (s < 6000) return fmt::format("about {:.0f} min", s / 60);
+  return s < 90'000 ? fmt::format("about {:.0f} h", s / 3600) : "more than a day";
 }
 
 /// What disturbed a contestant's rounds.
@@ -302,7 +302,7 @@ std::string why_open(const Claim& claim, const ClaimGroup& group) {
   const double spent_s = timed_s(group);
   return "too noisy" +
          (claim.times_needed > 0
-              ? fmt::format(": needs about {}, had {}", time_text(spent_s * claim.times_needed),
+              ? fmt::format(": needs {}, had {}", time_text(spent_s * claim.times_needed),
                             time_text(spent_s))
               : "") +
          disturbances(claim);
