@@ -66,6 +66,21 @@ TEST(DeviceGroups, StandBesideTheHostsWithTwinFloorsAndCeiling) {
             std::string::npos);
 }
 
+// Its buffers stay where they are, so a group is not placed anew.
+TEST(DeviceGroups, KeepTheirRowsIfTheirTimeCounts) {
+  const auto device = open_stand_in("l2=1024");
+  const PairedOutcome outcome = run({&first, &there, &there_too}, [&](PairedPlan& p) {
+    p.device = device.get();
+    p.launch_s = 0.6;
+  });
+  EXPECT_EQ(outcome.status, 0);
+  for (const char* kernel : {"first", "there", "there_too"}) {
+    ASSERT_NE(outcome.of(kernel), nullptr) << kernel;
+    EXPECT_EQ(outcome.of(kernel)->outcome, Outcome::measured) << outcome.of(kernel)->reason;
+    EXPECT_GE(outcome.of(kernel)->ns_per_token.size(), 6u);
+  }
+}
+
 TEST(DeviceGroups, OneThatBreaksHasNoNumberAndTheRestComplete) {
   const auto device = open_stand_in("l2=1024");
   const rope_kernel wrong = device_toy("plain", apply_there<nothing>);
