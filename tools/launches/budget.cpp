@@ -35,7 +35,8 @@ Effort effort_of(const BenchOptions& options) {
   const bool is_fixed = options.rounds > 0 || options.launches > 0;
   if (!is_fixed && options.engine == Engine::paired) {
     e.launches = most_launches;
-    e.budget_s = options.budget_s > 0 ? options.budget_s : usual_budget_s(options);
+    e.is_usual = options.budget_s <= 0;
+    e.budget_s = e.is_usual ? usual_budget_s(options) : options.budget_s;
   }
   if (options.rounds > 0) e.rounds = options.rounds;
   if (options.launches > 0) e.launches = options.launches;
@@ -66,6 +67,7 @@ bool Budget::ends_before(std::int64_t done, const std::vector<TimingRow>& rows) 
     for (const TimingRow& row : rows) timed.insert(group_of(row));
     return settled_groups(rows).size() == timed.size() || left_s() < launch_s_ / 2;
   }
+  if (is_usual_) return false;
   const double needed_s = launch_s_ * static_cast<double>(least_launches - done);
   if (done == 0 ? left_s() > 0 : left_s() > 0.8 * needed_s) return false;
   too_small_ = fmt::format("a budget of {:.4g} s is too small: {} of {} launches took {:.1f} s",

@@ -15,7 +15,8 @@ namespace ropewalk::tools {
 /// How much a profile measures. Options override it.
 struct Effort {
   std::int64_t launches, rounds, epoch_us, group_ms;
-  double budget_s = 0;  ///< above 0: the time from the start to the end counts, and no rounds
+  double budget_s = 0;    ///< above 0: the time from the start to the end counts, and no rounds
+  bool is_usual = false;  ///< the budget is not the user's: too small, it is exceeded
 };
 Effort effort_of(const BenchOptions& options);
 
@@ -23,8 +24,10 @@ Effort effort_of(const BenchOptions& options);
 /// first; what is left is shared out equally to the launches. Without a budget, nothing counts.
 class Budget {
  public:
-  Budget(double all_s, std::chrono::steady_clock::time_point began, double margin)
-      : all_s_(all_s), margin_(margin), began_(began) {}
+  Budget(const Effort& effort, std::chrono::steady_clock::time_point began, double margin)
+      : all_s_(effort.budget_s), margin_(margin), is_usual_(effort.is_usual), began_(began) {}
+  /// Has it count from now on.
+  void begin() { began_ = std::chrono::steady_clock::now(); }
   bool counts() const { return all_s_ > 0; }
   double left_s() const;
   /// One of so many equal parts of what is left, at least 1.
@@ -48,6 +51,7 @@ class Budget {
 
  private:
   double all_s_, margin_, launch_s_ = 0, overhead_s_ = 0;
+  bool is_usual_;
   std::chrono::steady_clock::time_point began_;
   std::string too_small_;
   std::size_t rows_seen_ = 0;

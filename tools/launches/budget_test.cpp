@@ -41,7 +41,7 @@ std::vector<TimingRow> rows_of(std::int64_t launches, double ratio, double sprea
 }
 
 TEST(Budget, EndsWhenAllIsSettled) {
-  Budget budget(3600, Clock::now(), 0.01);
+  Budget budget(Effort{10, 0, 0, 0, 3600, false}, Clock::now(), 0.01);
   EXPECT_FALSE(budget.ends_before(0, {}));
   EXPECT_FALSE(budget.ends_before(2, rows_of(2, 1.5, 0.001))) << "no claim of two launches";
   for (std::int64_t launches = 3; launches < 10; ++launches) {
@@ -59,7 +59,8 @@ TEST(Budget, EndsWhenAllIsSettled) {
 
 TEST(Budget, EndsWhenThereIsNoTimeForAnotherLaunch) {
   const auto noisy = rows_of(3, 1.02, 0.3);
-  Budget nearly_over(100, Clock::now() - std::chrono::seconds(90), 0.01);
+  Budget nearly_over(Effort{10, 0, 0, 0, 100, false}, Clock::now() - std::chrono::seconds(90),
+                     0.01);
   nearly_over.spend(30, 25);
   EXPECT_TRUE(nearly_over.ends_before(3, noisy));
   EXPECT_TRUE(nearly_over.too_small().empty()) << "three launches make claims";
@@ -67,18 +68,21 @@ TEST(Budget, EndsWhenThereIsNoTimeForAnotherLaunch) {
   EXPECT_TRUE(
       nearly_over.too_small().starts_with("a budget of 100 s is too small: 2 of 3 launches"))
       << nearly_over.too_small();
-  Budget over(1, Clock::now() - std::chrono::seconds(2), 0.01);
+  Budget over(Effort{10, 0, 0, 0, 1, false}, Clock::now() - std::chrono::seconds(2), 0.01);
   EXPECT_TRUE(over.ends_before(0, {}));
+  Budget usual(Effort{10, 0, 0, 0, 1, true}, Clock::now() - std::chrono::seconds(2), 0.01);
+  EXPECT_FALSE(usual.ends_before(2, rows_of(2, 1.02, 0.3))) << "three launches whatever they take";
+  EXPECT_TRUE(usual.ends_before(3, rows_of(3, 1.02, 0.3))) << "and no more";
   EXPECT_EQ(over.share_ms(3), 1);
 }
 
 TEST(Budget, CostlyLaunchesAreFewer) {
   const auto planned = [](double overhead_s, std::int64_t done) {
-    Budget budget(100, Clock::now(), 0.01);
+    Budget budget(Effort{10, 0, 0, 0, 100, false}, Clock::now(), 0.01);
     budget.spend(5 + overhead_s, 5);
     return budget.launches_left(done);
   };
-  EXPECT_EQ(Budget(100, Clock::now(), 0.01).launches_left(0), 10);
+  EXPECT_EQ(Budget(Effort{10, 0, 0, 0, 100, false}, Clock::now(), 0.01).launches_left(0), 10);
   EXPECT_EQ(planned(1, 1), 9);
   EXPECT_EQ(planned(7.9, 1), 5);
   EXPECT_EQ(planned(50, 1), 2) << "three are needed";
@@ -86,7 +90,7 @@ TEST(Budget, CostlyLaunchesAreFewer) {
 }
 
 TEST(Budget, WithoutOneNothingCounts) {
-  Budget none(0, Clock::now() - std::chrono::hours(1), 0.01);
+  Budget none(Effort{10, 0, 0, 0, 0, false}, Clock::now() - std::chrono::hours(1), 0.01);
   EXPECT_FALSE(none.counts());
   EXPECT_FALSE(none.ends_before(3, rows_of(3, 1.5, 0.001)));
 }

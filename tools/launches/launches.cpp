@@ -53,7 +53,7 @@ Launches::Launches(const BenchOptions& options, std::vector<Workload> workloads)
     : options_(options),
       workloads_(std::move(workloads)),
       effort_(effort_of(options)),
-      budget_(effort_.budget_s, options.began, options.margin),
+      budget_(effort_, options.began, options.margin),
       journal_(options),
       progress_(options.quiet),
       entrants_(entrants_of(options)),
@@ -127,7 +127,8 @@ int Launches::run_launch(std::int64_t launch, std::int32_t memory) {
     double before_s = budget_.left_s();
     const bool is_first = !verified_.contains(memory);
     verify(memory);
-    if (is_first) before_s = budget_.left_s();  // later launches verify less
+    if (is_first && options_.part_of_run) budget_.begin();  // what run judges is not its bench's
+    if (is_first) before_s = budget_.left_s();              // later launches verify less
     if (!paired())
       std::erase_if(rows_, [&](const TimingRow& row) { return memory_of(row) == memory; });
     for (const auto& [kernel, why] : gate_.broken()) forget_groups_led_by(kernel);
