@@ -33,15 +33,17 @@ bool EntrantCalls::get_ready(Entrant& e) {
   return are_ready;
 }
 
-Entrant* EntrantCalls::settle_all(std::vector<Entrant>& entrants, double epoch_s, bool is_first) {
+Entrant* EntrantCalls::settle_all(std::vector<Entrant>& entrants, double epoch_s, bool is_first,
+                                  double patience_s) {
   for (Entrant& e : entrants)
     if (!get_ready(e) || !(is_first ? settle(e, epoch_s, warm_epochs) : warm_up(e, epoch_s)))
       return &e;
   if (!is_first) return nullptr;
   double least_s = entrants.front().call_s;
   for (const Entrant& e : entrants) least_s = std::min(least_s, e.call_s);
+  const double epochs = std::clamp(patience_s / 20 / epoch_s, warm_epochs, warm_epochs_if_slow);
   for (Entrant& e : entrants)
-    if (e.call_s > seems_slow * least_s && !settle(e, epoch_s, warm_epochs_if_slow)) return &e;
+    if (e.call_s > seems_slow * least_s && !settle(e, epoch_s, epochs)) return &e;
   return nullptr;
 }
 

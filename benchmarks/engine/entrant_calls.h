@@ -18,8 +18,10 @@ class EntrantCalls {
       : plan_(plan), crew_(crew), watch_(watch) {}
 
   /// Prepares all, and has each make calls: at first until it has settled, which gives its call_s;
-  /// later for an epoch. Returns NULL if all went well, else the entrant that has a refusal now.
-  Entrant* settle_all(std::vector<Entrant>& entrants, double epoch_s, bool is_first);
+  /// later for an epoch. One that seems slow gets a twentieth of `patience_s` more to settle,
+  /// within limits. Returns NULL if all went well, else the entrant that has a refusal now.
+  Entrant* settle_all(std::vector<Entrant>& entrants, double epoch_s, bool is_first,
+                      double patience_s);
 
  protected:
   void announce(const Entrant& e) const {

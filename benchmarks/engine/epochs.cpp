@@ -31,6 +31,7 @@ constexpr std::size_t judged_one_in = 8, fewest_judged = 4;
 constexpr std::uint64_t large_fresh_one_in = 4;
 // Fewer rounds of each launch give no interval.
 constexpr std::size_t fewest_rounds = 6;
+constexpr double worth_a_trial_s = 0.25;  // of a placement; the trial takes a tenth of a second
 constexpr double overhead = 2;  // a first guess: the time of a round over that of its epochs
 constexpr int spins = 21;       // samples, which take 4 ms
 
@@ -58,7 +59,9 @@ class GroupRounds : EntrantCalls {
         adds_calls_(is_in_place(of.memory.workload()) && !entrants.front().cell().own_calls()) {}
 
   Entrant* run(Oracle& oracle) {
-    if (Entrant* refused = settle_all(entrants_, epoch_s_, is_first_)) return refused;
+    const double time_s =
+        until_ ? Seconds(*until_ - Clock::now()).count() : std::numeric_limits<double>::infinity();
+    if (Entrant* refused = settle_all(entrants_, epoch_s_, is_first_, time_s)) return refused;
     memory_.begin_group();
     const double stolen_before_ms = stolen_ms(), spin_ns_before = spin_probe(spins).ns_a_step;
     if (Entrant* refused = choose_epoch()) return refused;
@@ -169,6 +172,7 @@ class GroupRounds : EntrantCalls {
       return nullptr;
     }
     if (entrants_.size() < 2 || !entrants_[1].cell().row.is_twin()) return nullptr;
+    if (Seconds(*until_ - Clock::now()).count() < worth_a_trial_s) return nullptr;
     Entrant* refused = nullptr;
     const auto time_pair = [&](std::int64_t calls) -> std::optional<TrialPair> {
       const auto began = Clock::now();

@@ -56,10 +56,10 @@ struct RoundsOf {
   std::string name;  ///< seeds the order of the rounds
   /// When the group ought to be done, if its time counts and not its rounds.
   Until until = {};
-  /// How often the group's buffers were placed before. The first time, contestants settle, epochs
-  /// are chosen and pauses are watched; later ones know their call_s.
+  /// How often the group's buffers were placed before. The first time, contestants settle and
+  /// epochs are chosen; later ones know their call_s.
   int placement = 0;
-  // Found at the first placement, in s.
+  // Found by the placements before, in s; 0: not yet.
   double epoch_s = 0, round_s = 0;
 };
 

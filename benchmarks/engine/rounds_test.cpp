@@ -150,7 +150,7 @@ TEST(TimedGroups, ArePlacedAnewAndKeepAllRounds) {
   for (const bool breaks : {false, true}) {
     prepared = 0;
     breaks_at = breaks ? 3 : 0;
-    const PairedOutcome outcome = run({&counted, &good}, [](PairedPlan& p) { p.launch_s = 0.8; });
+    const PairedOutcome outcome = run({&counted, &good}, [](PairedPlan& p) { p.launch_s = 1.6; });
     const TimingRow &row = *outcome.of("good"), &own = *outcome.of("counted");
     EXPECT_EQ(own.outcome, breaks ? Outcome::broken : Outcome::measured) << own.reason;
     EXPECT_EQ(row.outcome, Outcome::measured) << row.reason;

@@ -225,7 +225,8 @@ double timed_s(const ClaimGroup& group) {
 }
 
 std::string time_text(double s) {
-  if (s < 100) return fmt::format("about {:.0f} s", std::max(s, 1.0));
+  if (s < 10) return fmt::format("about {:.1g} s", s);
+  if (s < 100) return fmt::format("about {:.0f} s", s);
   if (s < 6000) return fmt::format("about {:.0f} min", s / 60);
   return s < 90'000 ? fmt::format("about {:.0f} h", s / 3600) : "more than a day";
 }
@@ -271,8 +272,9 @@ bool is_open(const ClaimGroup& group) {
     return a->ns_per_token < b->ns_per_token;
   });
   const auto is_pair = [&](const Claim& a, const Claim& b) {
-    return &a == &fastest || (a.kernel.starts_with("head:") && b.kernel.starts_with("base:") &&
-                              a.kernel.substr(5) == b.kernel.substr(5));
+    return &a == &fastest ||
+           (a.kernel.starts_with(head_prefix) && b.kernel.starts_with(base_prefix) &&
+            a.kernel.substr(head_prefix.size()) == b.kernel.substr(base_prefix.size()));
   };
   for (const Claim* a : timed)
     for (const Claim* b : timed) {

@@ -6,6 +6,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/numbers/ratio_interval.h"
@@ -13,6 +14,8 @@
 
 namespace ropewalk::report {
 
+/// Before the names of the kernels of two builds (compare_builds.h).
+inline constexpr std::string_view base_prefix = "base:", head_prefix = "head:";
 inline constexpr double claim_error = 0.05;   ///< shared by all claims of a group
 inline constexpr double usual_margin = 0.01;  ///< a smaller difference is none (--margin)
 /// A noise floor above this share hides the differences that users look for. It equals the default

@@ -90,13 +90,13 @@ Results verdicts_of(const Results& run, std::string_view prefix) {
 
 BuildComparison compare_builds(const Results& run, const std::string& name, double max_regression) {
   if (!run.complete) throw BadFile(name + " was cut off before its end: finish it first");
-  for (const char* prefix : {base_prefix, head_prefix})
+  for (const std::string_view prefix : {base_prefix, head_prefix})
     if (std::none_of(run.timings.begin(), run.timings.end(),
                      [&](const TimingRow& row) { return row.kernel.starts_with(prefix); }))
       throw BadFile(
           fmt::format("{} has timed no kernel of --plugin {}=FILE: one run compares two "
                       "builds, else name two runs",
-                      name, std::string_view(prefix).substr(0, 4)));
+                      name, prefix.substr(0, 4)));
   BuildComparison out;
   out.max_regression = max_regression;
   const Results base = verdicts_of(run, base_prefix), head = verdicts_of(run, head_prefix);

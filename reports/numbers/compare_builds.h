@@ -12,8 +12,6 @@
 
 namespace ropewalk::report {
 
-inline constexpr const char *base_prefix = "base:", *head_prefix = "head:";
-
 /// not_compared: base has no speed, so head cannot be slower.
 enum class BuildAnswer { regressed, cannot_tell, no_worse, not_compared };
 

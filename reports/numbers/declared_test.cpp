@@ -5,16 +5,13 @@
 #include "reports/pages/certificate.h"
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
+#include "reports/testing/text.h"
 
 namespace ropewalk::report {
 namespace {
 
 const std::string in_bf16 = "declared 16 u of bf16 = 6.2 %, derived 5 u";
 const std::string in_f32 = "declared 16 u of f32 = 9.5e-07, derived 5 u";
-
-bool contains(const std::string& text, const std::string& what) {
-  return text.find(what) != std::string::npos;
-}
 
 VerdictRow verdict_in(const std::string& kernel, const std::string& dtype,
                       const std::string& declared) {

@@ -8,6 +8,7 @@
 #include "reports/pages/certificate.h"
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
+#include "reports/testing/text.h"
 
 namespace ropewalk::report {
 namespace {
@@ -15,17 +16,6 @@ namespace {
 const std::string device = "cuda: NVIDIA H100 80GB HBM3";
 const std::string note =
     "1 of 3 verified kernels was judged by the host launcher: its verdict says nothing about a GPU";
-
-bool contains(const std::string& text, const std::string& what) {
-  return text.find(what) != std::string::npos;
-}
-
-std::size_t count(const std::string& text, const std::string& what) {
-  std::size_t times = 0;
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += what.size())
-    ++times;
-  return times;
-}
 
 /// The lines of `text` that hold `what`.
 std::string lines_with(const std::string& text, const std::string& what) {

@@ -9,8 +9,10 @@ namespace ropewalk::report {
 /// No interval is told of fewer launches, as they cannot show how far launches differ.
 inline constexpr std::int64_t least_launches = 3;
 /// A run with a budget looks at its claims after so many launches, and ends after the last look.
-inline constexpr std::int64_t looks_after[] = {6, 8, 10};
-inline constexpr std::int64_t most_launches = 10;
+inline constexpr std::int64_t first_look = 6, most_launches = 10;
+constexpr bool is_look(std::int64_t launches) {
+  return launches == first_look || launches == 8 || launches == most_launches;
+}
 
 /// An interval for the median of ratios. With too few rounds or launches for any it is 0 ..
 /// infinity.

@@ -123,8 +123,7 @@ double claimed(const SimulatedRun& run, int runs) {
     bool any = false;
     while (std::ssize(launches) < most_launches) {
       launches.push_back(draw_launch(random, run));
-      const auto& looks = looks_after;
-      if (std::count(std::begin(looks), std::end(looks), std::ssize(launches)) == 0) continue;
+      if (!is_look(std::ssize(launches))) continue;
       if (run.in_blocks) {
         any |= is_clear_of(ratio_interval(launches, error), margin);
         continue;
@@ -171,10 +170,9 @@ TEST(Looks, FindTwoPercent) {
 
 TEST(Looks, ShareTheWholeError) {
   double looked = 0;
-  for (std::int64_t launches = looks_after[0]; launches <= most_launches; ++launches) {
+  for (std::int64_t launches = first_look; launches <= most_launches; ++launches) {
     EXPECT_LE(looked + share_of_look(launches), 1 + 1e-12) << "the time ends after " << launches;
-    const bool is_look = std::count(std::begin(looks_after), std::end(looks_after), launches) > 0;
-    if (is_look) looked += share_of_look(launches);
+    if (is_look(launches)) looked += share_of_look(launches);
   }
   EXPECT_DOUBLE_EQ(looked, 1);
   EXPECT_EQ(share_of_look(3), 1) << "looked at once";

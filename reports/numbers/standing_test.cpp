@@ -10,13 +10,10 @@
 #include "reports/numbers/summary.h"
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
+#include "reports/testing/text.h"
 
 namespace ropewalk::report {
 namespace {
-
-bool contains(const std::string& text, const std::string& what) {
-  return text.find(what) != std::string::npos;
-}
 
 int count(const std::string& text, const std::string& what) {
   int found = 0;

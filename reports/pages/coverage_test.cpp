@@ -3,13 +3,10 @@
 
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
+#include "reports/testing/text.h"
 
 namespace ropewalk::report {
 namespace {
-
-bool contains(const std::string& text, const std::string& what) {
-  return text.find(what) != std::string::npos;
-}
 
 VerdictRow row_of(const std::string& dtype, const std::string& not_offered) {
   VerdictRow row = sample_verdict();

@@ -7,13 +7,10 @@
 #include "reports/numbers/summary.h"
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
+#include "reports/testing/text.h"
 
 namespace ropewalk::report {
 namespace {
-
-bool contains(const std::string& text, const std::string& what) {
-  return text.find(what) != std::string::npos;
-}
 
 /// The sample with a device, without its other launches and workloads, and a ceiling of the host
 /// that names no part of a board.

@@ -5,20 +5,10 @@
 
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
+#include "reports/testing/text.h"
 
 namespace ropewalk::report {
 namespace {
-
-bool contains(const std::string& text, const std::string& what) {
-  return text.find(what) != std::string::npos;
-}
-
-std::size_t count(const std::string& text, const std::string& what) {
-  std::size_t times = 0;
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += what.size())
-    ++times;
-  return times;
-}
 
 /// One kernel that holds, timed once.
 Results small_results() {

@@ -26,8 +26,7 @@ Mark mark_of_outcome(Outcome outcome) {
 
 std::string interval_text(const Interval& interval) {
   if (!std::isfinite(interval.high)) return "no interval";
-  return fmt::format("{} – {}{}", ratio_text(interval.low), ratio_text(interval.high),
-                     interval.is_of_launches ? " over launches" : "");
+  return fmt::format("{} – {}", ratio_text(interval.low), ratio_text(interval.high));
 }
 
 /// The floor is infinite, i.e. unknown, without a null twin.
@@ -44,6 +43,7 @@ void set_claim(const BoardEntry& entry, const Contest& contest, View& item) {
   item.set("claim_symbol", mark.symbol);
   item.set("claim_ratio", ratio_text(entry.claim->interval.ratio));
   item.set("claim_interval", interval_text(entry.claim->interval));
+  item.set("is_of_launches", flag(entry.claim->interval.is_of_launches));
   const std::string needs =
       entry.outcome == Outcome::unresolved ? why_open(*entry.claim, *contest.group) : "";
   item.set("has_needs", flag(!needs.empty()));
@@ -164,7 +164,8 @@ View contest_view(const Contest& contest, const std::string& board) {
   if (compared) {
     item.set("baseline", clean_line(contest.group->baseline));
     item.set("floor", floor_text(contest.group->noise_floor));
-    item.set("block", count_text(contest.group->block));
+    const std::int64_t block = contest.group->block;
+    item.set("block", block == 1 ? "of 1 round" : fmt::format("of {} rounds", count_text(block)));
   }
   item.set("entries", std::move(entries));
   return item;

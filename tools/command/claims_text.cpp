@@ -48,9 +48,9 @@ std::string claims_as_text(const Claims& claims) {
     text += fmt::format("{}  ({}", group.workload, group.board);
     if (group.threads > 1) text += fmt::format(", {} threads", group.threads);
     if (!group.baseline.empty())
-      text +=
-          fmt::format("; to {}, noise floor {}, epochs of {:.0f} us, blocks of {} rounds",
-                      group.baseline, floor_text(group.noise_floor), group.epoch_us, group.block);
+      text += fmt::format("; to {}, noise floor {}, epochs of {:.0f} us, blocks of {} round{}",
+                          group.baseline, floor_text(group.noise_floor), group.epoch_us,
+                          group.block, group.block == 1 ? "" : "s");
     text += ")\n";
     std::vector<const Claim*> ordered;
     for (const Claim& claim : group.claims) ordered.push_back(&claim);

@@ -226,13 +226,16 @@ void add_timing_options(CLI::App& verb, BenchOptions& options) {
           "FASTER and SLOWER mean by more than this, SAME by no more (default 1)")
       ->type_name("PERCENT")
       ->check(CLI::Range(0.01, 50.0, "0.01 to 50"));
-  verb.add_option("--rounds", options.rounds,
-                  "no budget: the least number of rounds of each launch (default: 24)")
+  verb.add_option(
+          "--rounds", options.rounds,
+          "no budget: the least number of rounds of each launch (default: 24; 12 in smoke, 40 in "
+          "full)")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{6}, std::int64_t{800}, "6 to 800"))
       ->excludes(budget);
   verb.add_option("--launches", options.launches,
-                  "no budget: fresh processes that time (default: 3); fewer than 3 claim nothing")
+                  "no budget: fresh processes that time (default: 3; 5 in full); fewer than 3 "
+                  "claim nothing")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100}, "1 to 100"))
       ->excludes(budget);

@@ -84,10 +84,7 @@ const std::set<std::string>& Budget::settled_groups(const std::vector<TimingRow>
   const Claims claims = claims_of(rows, margin_);
   for (const ClaimGroup& group : claims.groups) {
     const std::string name = group_name(group.workload, group.board, group.threads);
-    const auto& looks = looks_after;
-    if (std::count(std::begin(looks), std::end(looks), std::ssize(launches[name])) > 0 &&
-        !is_open(group))
-      settled_.insert(name);
+    if (is_look(std::ssize(launches[name])) && !is_open(group)) settled_.insert(name);
   }
   return settled_;
 }

@@ -257,14 +257,17 @@ TEST(GoogleBenchmark, LongRowsTravelWhole) {
 }
 
 TEST(PairedBench, ABudgetIsSpentInLaunchesUntilAllIsSettled) {
+#ifdef ROPEWALK_SANITIZED
+  GTEST_SKIP() << "sanitized ceilings are slower than kernels, which are then IMPLAUSIBLE";
+#endif
   const std::filesystem::path out = fresh();
   const Result r = ropewalk(
-      "bench --no-cuda --no-baselines --profile smoke --budget 15 --kernel plain --kernel dense "
+      "bench --no-cuda --no-baselines --profile smoke --kernel plain --kernel dense "
       "--shape "
       "q=4,k=2,d=64,tokens=16 --out " +
       out.string());
   EXPECT_EQ(r.code, 0) << r.out << r.err;
-  EXPECT_TRUE(contains(r.out, "; 15 s, at most 10 launches")) << r.out;
+  EXPECT_TRUE(contains(r.out, "; 20 s, at most 10 launches")) << r.out;
   EXPECT_TRUE(contains(r.out, "dense")) << r.out;
   EXPECT_TRUE(contains(r.out, "SLOWER")) << r.out;
   std::set<std::int64_t> launches;
