@@ -77,6 +77,7 @@ set(layers
   "properties/(exhaustive|observe)/=${suite}|properties/(@1/|explain/|search/|[a-z_]+[.]h)"
   "properties/=${cases}|harness/judge/|properties/[a-z_]+[.]h"
   "benchmarks/workloads/=${cases}|reports/record/|benchmarks/workloads/"
+  "benchmarks/configs/=${cases}|benchmarks/(workloads|configs)/"
   "benchmarks/machine/=base/|kernels/api/|benchmarks/(machine/|[a-z_]+[.]h)"
   "benchmarks/ceilings/=benchmarks/ceilings/|kernels/api/"
   "benchmarks/=${suite}|benchmarks/"
@@ -98,7 +99,7 @@ set(owners
   "CLI/=tools/command/(options.cpp|option_groups.h)"
   "toml\\+\\+/=benchmarks/workloads/workloads.cpp|${host}_parts.cpp"
   "benchmark/benchmark.h=benchmarks/engine/board.cpp"
-  "nlohmann/=reports/record/record(_test)?.cpp|benchmarks/workloads/json_fields.cpp|${request}"
+  "nlohmann/=reports/record/record(_test)?.cpp|benchmarks/configs/json_fields.cpp|${request}"
   "kainjow/=reports/pages/[a-z0-9_]+.(cpp|h)"
   "cuda[a-z0-9_]*[.]h=kernels/cuda/[a-z0-9_/]+.cu"
   "dlfcn.h=harness/(watch/heap_watch|process/loaded_kernels|${driver}).cpp|${host}.cpp")

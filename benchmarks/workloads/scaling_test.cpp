@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "benchmarks/workloads/model_config.h"
+#include "benchmarks/configs/model_config.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "reference/frequencies.h"
 

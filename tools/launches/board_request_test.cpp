@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "benchmarks/workloads/model_config.h"
+#include "benchmarks/configs/model_config.h"
 #include "benchmarks/workloads/workload_layout.h"
 
 namespace ropewalk::tools {

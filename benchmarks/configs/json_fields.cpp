@@ -1,5 +1,5 @@
 // The only file of benchmarks that knows JSON.
-#include "benchmarks/workloads/json_fields.h"
+#include "benchmarks/configs/json_fields.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 // the halves of a head (its rotate_half) or neighbours (rotate_every_two, or a complex view). The
 // facts come from knowledge of that code, not of its every release: `list --config` shows what was
 // assumed. For a type that is missing here, the command asks for --pairing.
-#include "benchmarks/workloads/model_types.h"
+#include "benchmarks/configs/model_types.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "benchmarks/workloads/model_config.h"
+#include "benchmarks/configs/model_config.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "benchmarks/workloads/json_fields.h"
+#include "benchmarks/configs/json_fields.h"
 
 #include <gtest/gtest.h>
 

@@ -1,16 +1,14 @@
-#include "benchmarks/workloads/model_config.h"
+#include "benchmarks/configs/model_config.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
+#include <map>
 #include <optional>
-#include <set>
 
 #include "base/text_file.h"
-#include "benchmarks/workloads/json_fields.h"
-#include "benchmarks/workloads/model_types.h"
+#include "benchmarks/configs/config_fields.h"
+#include "benchmarks/configs/model_types.h"
 #include "benchmarks/workloads/scaling.h"
 #include "benchmarks/workloads/workload_shape.h"
 #include "harness/cases/names.h"
@@ -18,134 +16,6 @@
 namespace ropewalk::bench {
 using namespace harness;
 namespace {
-
-// More heads, or a longer head, are taken for a typing error.
-constexpr std::int64_t size_max = 1 << 20;
-
-std::string text_of(const JsonValue& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return "'" + shown(*text, 40) + "'";
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *integer);
-  if (const auto* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
-  if (const auto* word = std::get_if<bool>(&value)) return *word ? "true" : "false";
-  constexpr std::array kinds = {"null", "an object", "a list"};
-  return kinds[static_cast<std::size_t>(std::get<JsonKind>(value))];
-}
-
-/// The fields of the part about text. Each has a note of whether it was used.
-class ConfigReader {
- public:
-  ConfigReader(JsonFields fields, const std::string& file, ModelConfig& config)
-      : fields_(std::move(fields)), file_(file), config_(config) {
-    const auto text_part = fields_.find("text_config");
-    if (text_part != fields_.end() && text_part->second == JsonValue(JsonKind::object)) {
-      prefix_ = "text_config.";
-      config_.read.emplace_back("text_config = the part that is read");
-    }
-  }
-
-  [[noreturn]] void fail(const std::string& key, const std::string& what) const {
-    throw BadFile(fmt::format("{}: {}{}: {}", file_, prefix_, shown(key), what));
-  }
-
-  /// NULL if the key is missing or null.
-  const JsonValue* find(const std::string& key) {
-    const auto found = fields_.find(prefix_ + key);
-    if (found == fields_.end()) return nullptr;
-    if (used_.insert(key).second)
-      config_.read.push_back(fmt::format("{}{} = {}", prefix_, key, text_of(found->second)));
-    return found->second == JsonValue(JsonKind::null) ? nullptr : &found->second;
-  }
-  /// The same; what the part about text leaves out may stand beside it.
-  const JsonValue* find_beside(const std::string& key) {
-    if (const JsonValue* found = find(key)) return found;
-    const std::string within = std::exchange(prefix_, "");
-    const JsonValue* found = find(key);
-    prefix_ = within;
-    return found;
-  }
-  bool holds(const std::string& key) const {
-    const auto found = fields_.find(prefix_ + key);
-    return found != fields_.end() && found->second != JsonValue(JsonKind::null);
-  }
-  bool is_object(const std::string& key) const {
-    const auto found = fields_.find(prefix_ + key);
-    return found != fields_.end() && found->second == JsonValue(JsonKind::object);
-  }
-
-  std::optional<std::int64_t> size(const std::string& key, std::int64_t largest = size_max) {
-    const JsonValue* value = find(key);
-    if (value == nullptr) return std::nullopt;
-    const auto* integer = std::get_if<std::int64_t>(value);
-    if (integer == nullptr || *integer < 1 || *integer > largest)
-      fail(key, fmt::format("is {}; it must be an integer from 1 to {}", text_of(*value), largest));
-    return *integer;
-  }
-  std::optional<double> number(const std::string& key) {
-    const JsonValue* value = find(key);
-    if (value == nullptr) return std::nullopt;
-    if (const auto* integer = std::get_if<std::int64_t>(value))
-      return static_cast<double>(*integer);
-    const auto* number = std::get_if<double>(value);
-    if (number == nullptr) fail(key, fmt::format("is {}; it must be a number", text_of(*value)));
-    return *number;
-  }
-  std::optional<std::string> word(const std::string& key) {
-    const JsonValue* value = find(key);
-    if (value == nullptr) return std::nullopt;
-    const auto* text = std::get_if<std::string>(value);
-    if (text == nullptr) fail(key, fmt::format("is {}; it must be a string", text_of(*value)));
-    return *text;
-  }
-  std::optional<bool> flag(const std::string& key) {
-    const JsonValue* value = find(key);
-    if (value == nullptr) return std::nullopt;
-    const auto* word = std::get_if<bool>(value);
-    if (word == nullptr) fail(key, fmt::format("is {}; it must be true or false", text_of(*value)));
-    return *word;
-  }
-
-  /// The common value of keys that mean the same. They may not differ.
-  template <class Value>
-  std::optional<Value> one_of(const std::vector<std::string>& keys,
-                              std::optional<Value> (ConfigReader::*read)(const std::string&)) {
-    std::optional<Value> value;
-    std::string first;
-    for (const std::string& key : keys) {
-      const auto found = (this->*read)(key);
-      if (found && value && *found != *value)
-        fail(key, fmt::format("is {}, but {} is {}: leave one", *found, first, *value));
-      if (found && !value) value = found, first = key;
-    }
-    return value;
-  }
-  std::optional<std::int64_t> plain_size(const std::string& key) { return size(key); }
-
-  void assume(const std::string& what) { config_.assumed.push_back(what); }
-  void leave_out(const std::string& what) { config_.not_timed.push_back(what); }
-
-  /// Reports fields about positions or heads that were not used.
-  void report_ignored() {
-    for (const auto& [whole, value] : fields_) {
-      if (!whole.starts_with(prefix_)) continue;
-      const std::string key = whole.substr(prefix_.size());
-      const auto mentions = [&](std::string_view part) { return key.find(part) != key.npos; };
-      const bool ours = mentions("rope") || mentions("rotary") || mentions("head_dim") ||
-                        mentions("position") || mentions("_heads") || mentions("sliding");
-      const bool elsewhere = mentions("vision_config.") || mentions("text_config.") ||
-                             mentions("audio_config.") || mentions("quantization_config.");
-      if (ours && !elsewhere && !used_.contains(key) && value != JsonValue(JsonKind::null) &&
-          config_.ignored.size() < 100)
-        config_.ignored.push_back(fmt::format("{}{} = {}", prefix_, shown(key), text_of(value)));
-    }
-  }
-
- private:
-  JsonFields fields_;
-  const std::string& file_;
-  ModelConfig& config_;
-  std::string prefix_;
-  std::set<std::string> used_;
-};
 
 /// Refuses fields that change the shape in a way that is not known here.
 void refuse_what_is_foreign(ConfigReader& in) {
@@ -202,7 +72,7 @@ void read_latent_heads(ConfigReader& in, Workload& w) {
 
 void read_heads(ConfigReader& in, const ModelType* type, Workload& w) {
   const auto heads =
-      in.one_of<std::int64_t>({"num_attention_heads", "n_head"}, &ConfigReader::plain_size);
+      in.one_of<std::int64_t>({"num_attention_heads", "n_head"}, &ConfigReader::size);
   if (!heads) in.fail("num_attention_heads", "is missing (and so is n_head)");
   w.tensors[0].heads = *heads;
   if (in.holds("qk_rope_head_dim")) return read_latent_heads(in, w);
@@ -215,8 +85,7 @@ void read_heads(ConfigReader& in, const ModelType* type, Workload& w) {
   w.tensors[1].heads = k_heads.value_or(*heads);
   auto head_dim = in.size("head_dim");
   if (!head_dim) {
-    const auto width =
-        in.one_of<std::int64_t>({"hidden_size", "n_embd"}, &ConfigReader::plain_size);
+    const auto width = in.one_of<std::int64_t>({"hidden_size", "n_embd"}, &ConfigReader::size);
     if (!width || (type != nullptr && !type->even_head_dim))
       in.fail("head_dim", "is missing, and it cannot be told from the rest");
     if (*width % *heads != 0)
