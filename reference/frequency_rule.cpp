@@ -1,10 +1,13 @@
 #include "reference/frequency_rule.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <map>
 #include <stdexcept>
-#include <string>
+#include <tuple>
 
 namespace ropewalk {
 namespace {
@@ -22,23 +25,64 @@ const FrequencyRule* first_that(Holds holds) {
   return found == all.end() ? nullptr : *found;
 }
 
-bool holds(const FrequencyRule& rule, std::span<const double> values, std::size_t i) {
-  const RuleParameter& parameter = rule.parameters[i];
-  const double value = values[i];
-  if (!std::isfinite(value) || value < parameter.least || value > parameter.most) return false;
-  if (parameter.count && (value < 1 || std::floor(value) != value)) return false;
-  for (std::size_t other = 0; other < values.size(); ++other)
-    if (rule.parameters[other].key == parameter.below && value >= values[other]) return false;
-  return true;
+std::size_t values_of(const RuleParameter& parameter, std::int64_t rotary_dim) {
+  return parameter.list ? static_cast<std::size_t>(rotary_dim / 2) : 1;
 }
 
-void need_right_values(const FrequencyRule& rule, std::span<const double> values) {
-  if (values.size() != rule.parameters.size() || wrong_parameter(rule, values) != nullptr)
-    throw std::invalid_argument("the rule " + std::string(rule.name) +
-                                " cannot be given these values");
+/// "1", "2^31" or "1e9".
+std::string end_of_range(double value) {
+  int exponent = 0;
+  if (std::frexp(value, &exponent) == 0.5 && exponent > 20)
+    return fmt::format("2^{}", exponent - 1);
+  std::string text = fmt::format("{:g}", value);
+  for (const std::string_view padding : {"e+0", "e-0"}) {
+    const auto at = text.find(padding);
+    if (at != text.npos) text.replace(at, padding.size(), padding == "e-0" ? "e-" : "e");
+  }
+  return text;
+}
+
+bool in_range(const RuleParameter& parameter, double value) {
+  return std::isfinite(value) && value >= parameter.least && value <= parameter.most &&
+         (!parameter.count || std::floor(value) == value);
+}
+
+RuleFault out_of_range(const RuleParameter& p, double value) {
+  return {std::string(p.key),
+          fmt::format("{} is {}; it must be {}{} to {}{}{}", p.meaning.empty() ? p.key : p.meaning,
+                      value, p.count ? "an integer from " : "", end_of_range(p.least),
+                      end_of_range(p.most), p.at_most.empty() ? "" : " and at most ", p.at_most)};
+}
+
+void need_no_fault(const RuleInput& in) {
+  if (const auto fault = rule_fault(in.rule, in.rope_theta, in.rotary_dim, in.values))
+    throw std::invalid_argument("the rule " + std::string(in.rule.name) + ": " + fault->what);
+}
+
+// A rule takes milliseconds, and a run asks for the same few hundred again and again.
+constexpr std::size_t most_kept = 4096;
+
+std::vector<double> kept_frequencies(FrequencyFunction compute, const RuleInput& in) {
+  using Key = std::tuple<FrequencyFunction, double, std::int64_t, std::vector<double>>;
+  thread_local std::map<Key, std::vector<double>> kept;
+  const Key key(compute, in.rope_theta, in.rotary_dim, {in.values.begin(), in.values.end()});
+  if (const auto found = kept.find(key); found != kept.end()) return found->second;
+  need_no_fault(in);
+  if (kept.size() >= most_kept) kept.clear();
+  return kept[key] = compute(in);
 }
 
 }  // namespace
+
+std::span<const double> RuleInput::list(std::string_view key) const {
+  std::size_t at = 0;
+  for (const RuleParameter& parameter : rule.parameters) {
+    const std::size_t count = values_of(parameter, rotary_dim);
+    if (parameter.key == key) return values.subspan(at, count);
+    at += count;
+  }
+  throw std::logic_error("the rule " + std::string(rule.name) + " has no " + std::string(key));
+}
 
 RegisteredRule::RegisteredRule(const FrequencyRule& rule) {
   registry().push_back(rule);
@@ -66,25 +110,52 @@ const FrequencyRule* find_rule_of_config(std::string_view type) {
   });
 }
 
-const RuleParameter* wrong_parameter(const FrequencyRule& rule, std::span<const double> values) {
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (!holds(rule, values, i)) return &rule.parameters[i];
-  return nullptr;
+std::size_t value_count(const FrequencyRule& rule, std::int64_t rotary_dim) {
+  std::size_t count = 0;
+  for (const RuleParameter& parameter : rule.parameters) count += values_of(parameter, rotary_dim);
+  return count;
+}
+
+std::optional<RuleFault> rule_fault(const FrequencyRule& rule, double rope_theta,
+                                    std::int64_t rotary_dim, std::span<const double> values) {
+  if (rotary_dim < rule.least_rotary_dim)
+    return RuleFault{"rotary_dim", fmt::format("rotary_dim is {}; {} needs at least {}", rotary_dim,
+                                               rule.name, rule.least_rotary_dim)};
+  if (!(rope_theta > rule.theta_above))
+    return RuleFault{"rope_theta", fmt::format("rope_theta is {}; {} needs more than {}",
+                                               rope_theta, rule.name, rule.theta_above)};
+  const std::size_t count = value_count(rule, rotary_dim);
+  if (values.size() != count)
+    return RuleFault{"scaling_values", fmt::format("scaling {} needs {} scaling_values, got {}",
+                                                   rule.name, count, values.size())};
+  const RuleInput in{rule, rope_theta, rotary_dim, values};
+  for (const RuleParameter& parameter : rule.parameters)
+    for (const double value : in.list(parameter.key))
+      if (!in_range(parameter, value) ||
+          (!parameter.at_most.empty() && value > in.number(parameter.at_most)))
+        return out_of_range(parameter, value);
+  return std::nullopt;
 }
 
 std::vector<double> rule_frequencies(const FrequencyRule& rule, double rope_theta,
                                      std::int64_t rotary_dim, std::span<const double> values) {
-  need_right_values(rule, values);
-  return rule.inv_freq(rope_theta, rotary_dim, values);
+  return kept_frequencies(rule.inv_freq, {rule, rope_theta, rotary_dim, values});
 }
 
 std::vector<double> rule_frequencies_f32(const FrequencyRule& rule, double rope_theta,
                                          std::int64_t rotary_dim, std::span<const double> values) {
-  need_right_values(rule, values);
-  if (rule.inv_freq_f32 != nullptr) return rule.inv_freq_f32(rope_theta, rotary_dim, values);
-  std::vector<double> out = rule.inv_freq(rope_theta, rotary_dim, values);
+  if (rule.inv_freq_f32 != nullptr)
+    return kept_frequencies(rule.inv_freq_f32, {rule, rope_theta, rotary_dim, values});
+  std::vector<double> out = rule_frequencies(rule, rope_theta, rotary_dim, values);
   for (double& frequency : out) frequency = static_cast<double>(static_cast<float>(frequency));
   return out;
+}
+
+double rule_scale(const FrequencyRule& rule, double rope_theta, std::int64_t rotary_dim,
+                  std::span<const double> values) {
+  const RuleInput in{rule, rope_theta, rotary_dim, values};
+  need_no_fault(in);
+  return rule.attention_scale == nullptr ? 1 : rule.attention_scale(in);
 }
 
 }  // namespace ropewalk

@@ -4,37 +4,58 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 namespace ropewalk {
 
-/// A number that a model gives to its rule.
+/// A number that a model gives to its rule, or a list with a number for each pair.
 struct RuleParameter {
   std::string_view key;           ///< in a workload file
   std::string_view config_key;    ///< in rope_scaling or rope_parameters of a config.json
   std::string_view meaning = {};  ///< in errors; empty: the key
   double least = 1, most = 1e9;   ///< inclusive
-  bool count = false;             ///< an integer of at least 1
-  /// The key of a parameter of the same rule that must be larger; empty: none.
-  std::string_view below = {};
+  bool count = false;             ///< an integer
+  bool list = false;              ///< rotary_dim / 2 numbers, of which each lies in the range
+  /// The key of a parameter of the same rule that must not be smaller; empty: none.
+  std::string_view at_most = {};
   /// The value where a model gives none; without it, a model must give one.
   std::optional<double> otherwise = std::nullopt;
 };
 
-/// Computes inv_freq, [rotary_dim / 2], finite and in [0, 2 pi].
-/// Range: that of inverse_frequencies(); `values` holds the rule's parameters in their order, and
-/// wrong_parameter() finds no fault in them.
-using FrequencyFunction = std::vector<double> (*)(double rope_theta, std::int64_t rotary_dim,
-                                                  std::span<const double> values);
+struct FrequencyRule;
+
+/// What a rule is given. `values` has the parameters in their order, a list element by element.
+struct RuleInput {
+  const FrequencyRule& rule;
+  double rope_theta;
+  std::int64_t rotary_dim;
+  std::span<const double> values;
+
+  /// The value of a parameter by its key. Throws std::logic_error if the rule has none of that key.
+  double number(std::string_view key) const { return list(key).front(); }
+  /// Its values: [rotary_dim / 2] for a list, else one.
+  std::span<const double> list(std::string_view key) const;
+};
+
+/// Computes inv_freq, [rotary_dim / 2], finite and in [0, 2 pi]. Each is the double that is nearest
+/// to the real number of the formula, with the parameters as they are.
+/// Range: that of inverse_frequencies(), and rule_fault() finds none.
+using FrequencyFunction = std::vector<double> (*)(const RuleInput& in);
 
 struct FrequencyRule {
-  std::string_view name;                       ///< [a-z0-9_]+; `scaling` in a workload file
-  std::vector<std::string_view> config_types;  ///< `rope_type` or `type` in a config.json
+  std::string_view name;  ///< [a-z0-9_]+; `scaling` in a workload file
+  /// `rope_type` or `type` in a config.json; empty for a rule that is chosen by its name alone
+  std::vector<std::string_view> config_types = {};
   std::vector<RuleParameter> parameters = {};
   FrequencyFunction inv_freq = nullptr;
   /// What a kernel of ROPE_CONTRACT_F32_ANGLE is given; NULL: inv_freq, rounded once to f32.
   FrequencyFunction inv_freq_f32 = nullptr;
+  /// The factor on cos and sin, above 0; NULL: 1.
+  double (*attention_scale)(const RuleInput& in) = nullptr;
+  std::int64_t least_rotary_dim = 2;
+  double theta_above = 0;  ///< rope_theta must be larger
 };
 
 /// A constant of this class in a rule's file registers the rule for the whole run.
@@ -50,15 +71,24 @@ const std::vector<const FrequencyRule*>& all_frequency_rules();
 const FrequencyRule* find_frequency_rule(std::string_view name);
 const FrequencyRule* find_rule_of_config(std::string_view type);
 
-/// The first parameter with a value that the rule cannot be given; NULL: there is none. `values`
-/// are as many as the rule has parameters.
-const RuleParameter* wrong_parameter(const FrequencyRule& rule, std::span<const double> values);
+/// How many values the parameters have together.
+std::size_t value_count(const FrequencyRule& rule, std::int64_t rotary_dim);
 
-/// inv_freq by the rule, and the f32 values widened to double. Throws std::invalid_argument for
-/// values that the rule cannot be given.
+struct RuleFault {
+  std::string key;   ///< of the parameter; or rope_theta, rotary_dim or scaling_values
+  std::string what;  ///< the whole complaint
+};
+/// The first thing that the rule cannot be given.
+std::optional<RuleFault> rule_fault(const FrequencyRule& rule, double rope_theta,
+                                    std::int64_t rotary_dim, std::span<const double> values);
+
+/// inv_freq by the rule, the f32 values widened to double, and the factor on cos and sin. They
+/// throw std::invalid_argument for what rule_fault() finds.
 std::vector<double> rule_frequencies(const FrequencyRule& rule, double rope_theta,
                                      std::int64_t rotary_dim, std::span<const double> values);
 std::vector<double> rule_frequencies_f32(const FrequencyRule& rule, double rope_theta,
                                          std::int64_t rotary_dim, std::span<const double> values);
+double rule_scale(const FrequencyRule& rule, double rope_theta, std::int64_t rotary_dim,
+                  std::span<const double> values);
 
 }  // namespace ropewalk

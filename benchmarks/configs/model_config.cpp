@@ -192,9 +192,9 @@ void read_scaling(ConfigReader& in, const std::string& rope, Workload& w) {
     in.fail(rope + ".type", "differs from rope_type: leave one");
   if (!now && !before && rope == "rope_scaling") in.fail(rope + ".rope_type", "is missing");
   const std::string type = now ? *now : before.value_or("default");
-  if (const FrequencyRule* rule = find_rule_of_config(type))
-    return read_parameters(in, rope, *rule, type, w);
   const char* note = stand_in_note(type);
+  const FrequencyRule* rule = find_rule_of_config(type);
+  if (note == nullptr && rule != nullptr) return read_parameters(in, rope, *rule, type, w);
   if (note == nullptr)
     in.fail(rope + (now ? ".rope_type" : ".type"),
             fmt::format("'{}' is not known here; known: {}", shown(type), known_rope_types()));

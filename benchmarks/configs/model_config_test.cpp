@@ -216,9 +216,9 @@ TEST(ModelConfig, ScalingThatIsRefused) {
                  "FILE: rope_scaling.type: ", "leave one");
   expect_refused(scaling("\"type\": \"llama3\", \"factor\": 8"),
                  "FILE: rope_scaling.low_freq_factor: ", "is missing");
-  expect_refused(scaling("\"type\": \"llama3\", \"factor\": 8, \"low_freq_factor\": 4, "
+  expect_refused(scaling("\"type\": \"llama3\", \"factor\": 8, \"low_freq_factor\": 5, "
                          "\"high_freq_factor\": 4, \"original_max_position_embeddings\": 1"),
-                 "FILE: rope_scaling: low_freq_factor is 4", "below high_freq_factor");
+                 "FILE: rope_scaling: low_freq_factor is 5", "at most high_freq_factor");
   expect_refused(scaling("\"type\": \"llama3\", \"factor\": 8, \"low_freq_factor\": 1, "
                          "\"high_freq_factor\": 4, \"original_max_position_embeddings\": 0.5"),
                  "FILE: rope_scaling.original_max_position_embeddings: is 0.5",

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/fingerprint.h"
+#include "benchmarks/workloads/scaling.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
 
@@ -189,6 +190,7 @@ Workload model_of(const ShapeWords& words) {
   w.scaling = rest.scaling;
   w.scaling_values = rest.scaling_values;
   w.table_dtype = rest.table_dtype;
+  if (!words.holds("scale")) take_rule_scale(w);
   return w;
 }
 

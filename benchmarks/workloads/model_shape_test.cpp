@@ -159,7 +159,7 @@ TEST(Shape, BadOnesAreRefusedInOneLine) {
   expect_refused("q=4,d=64,table_dtype=i32", "no value that is timed");
   expect_refused("q=4,d=64,table_dtype=bf16", "a table of bf16 needs out of place");
   expect_refused("q=4,d=64,scaling=stretch", "scaling stretch is unknown");
-  expect_refused("q=4,d=64,scaling=linear", "needs other parameters");
+  expect_refused("q=4,d=64,scaling=linear", "needs 1 scaling_values, got 0");
   expect_refused("q=4,d=64,scaling=linear,scaling_values=2,x", "scaling_values=x is not a number");
   expect_refused("d=64", "'q=' is missing");
   expect_refused("q=4", "'d=' is missing");

@@ -15,6 +15,9 @@ namespace ropewalk::bench {
 /// of "scaling" if the rule is unknown or has another number of parameters.
 std::optional<ShapeFault> scaling_fault(const harness::Case& workload);
 
+/// Gives the workload the factor on cos and sin of its rule, if the rule can be computed.
+void take_rule_scale(harness::Case& workload);
+
 /// The keys of a rule's parameters, and the names of all rules with a parameter of this key. Both
 /// are for a workload file.
 std::vector<std::string_view> keys_of(const FrequencyRule& rule);

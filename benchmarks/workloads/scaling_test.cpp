@@ -16,7 +16,7 @@ namespace {
 
 const RegisteredRule steps({
     .name = "test_steps",
-    .config_types = {"test_steps", "su"},  // su has a stand-in in this file's absence
+    .config_types = {"test_steps", "test_stairs"},
     .parameters = {{.key = "step_divisor", .config_key = "divisor", .least = 0x1p-30},
                    {.key = "first_pair",
                     .config_key = "from",
@@ -25,10 +25,10 @@ const RegisteredRule steps({
                     .count = true,
                     .otherwise = 2}},
     .inv_freq =
-        [](double rope_theta, std::int64_t rotary_dim, std::span<const double> values) {
-          auto out = inverse_frequencies(rope_theta, rotary_dim);
-          for (auto i = static_cast<std::size_t>(values[1]); i < out.size(); ++i)
-            out[i] /= values[0];
+        [](const RuleInput& in) {
+          auto out = inverse_frequencies(in.rope_theta, in.rotary_dim);
+          for (auto i = static_cast<std::size_t>(in.number("first_pair")); i < out.size(); ++i)
+            out[i] /= in.number("step_divisor");
           return out;
         },
 });
@@ -102,7 +102,7 @@ TEST(Scaling, ARuleOfOneFileIsReadFromAWorkloadFile) {
 }
 
 TEST(Scaling, ARuleOfOneFileIsReadFromAConfig) {
-  for (const char* type : {"test_steps", "su"}) {
+  for (const char* type : {"test_steps", "test_stairs"}) {
     const auto config =
         from_config("\"rope_type\": \"" + std::string(type) + "\", \"divisor\": 4, \"from\": 3");
     expect_steps_from(3, config.shape);
@@ -132,8 +132,8 @@ TEST(Scaling, WhatItsDataDoNotAllowIsRefusedInWords) {
                 .find("toy.toml:19: workload 'toy/one': scaling_factor is for "),
             std::string::npos);
   EXPECT_NE(refusal_of_toml("scaling = \"spiral\"\n").find("test_steps"), std::string::npos);
-  EXPECT_EQ(refusal_of_config(R"("type": "su")"),
-            "FILE: rope_scaling.divisor: is missing, and su needs it");
+  EXPECT_EQ(refusal_of_config(R"("type": "test_stairs")"),
+            "FILE: rope_scaling.divisor: is missing, and test_stairs needs it");
   EXPECT_EQ(refusal_of_config(R"("type": "test_steps", "divisor": 4, "from": 101)"),
             "FILE: rope_scaling.from: is 101; it must be an integer from 1 to 100");
   EXPECT_EQ(refusal_of_config(R"("type": "test_steps", "divisor": 0)"),
@@ -146,14 +146,6 @@ TEST(Scaling, NoKeyOfARuleIsTaken) {
     for (const std::string_view key : keys_of(*rule))
       EXPECT_EQ(refusal_of_toml(std::string(key) + " = 7\n"),
                 "toy.toml:18: workload 'toy/one': " + std::string(key) + " without scaling");
-}
-
-TEST(Scaling, AStandInEndsWhereARuleComputes) {
-  EXPECT_NE(known_rope_types().find("test_steps"), std::string::npos) << known_rope_types();
-  EXPECT_NE(known_rope_types().find(", and (timed without) "), std::string::npos);
-  EXPECT_EQ(stand_in_note("su"), nullptr) << "the rule above computes it";
-  EXPECT_NE(stand_in_note("longrope"), nullptr);
-  EXPECT_EQ(stand_in_note("spiral"), nullptr);
 }
 
 }  // namespace

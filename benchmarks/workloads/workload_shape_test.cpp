@@ -46,7 +46,7 @@ TEST(WorkloadShape, FaultsNameTheKey) {
   EXPECT_EQ(with([](Workload& x) { x.rope_theta = NAN; }), "rope_theta");
   EXPECT_EQ(with([](Workload& x) { x.scaling_values[0] = 0.5; }), "scaling_factor");
   EXPECT_EQ(with([](Workload& x) { x.scaling_values[0] = INFINITY; }), "scaling_factor");
-  EXPECT_EQ(with([](Workload& x) { x.scaling_values[1] = 4; }), "low_freq_factor");
+  EXPECT_EQ(with([](Workload& x) { x.scaling_values[1] = 4.5; }), "low_freq_factor");
   EXPECT_EQ(with([](Workload& x) { x.scaling_values[1] = 0; }), "low_freq_factor");
   EXPECT_EQ(with([](Workload& x) { x.scaling_values[3] = 0; }), "original_positions");
   EXPECT_EQ(with([](Workload& x) { x.tokens = (std::int64_t{1} << 31) - 15; }), "batch");

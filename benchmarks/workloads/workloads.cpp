@@ -112,6 +112,14 @@ class TableEntry {
     if (!node.is_number()) fail(key, fmt::format("{} must be a number", key));
     return *node.value<double>();
   }
+  std::vector<double> numbers(std::string_view key) const {
+    const toml::array* array = need(key).as_array();
+    std::vector<double> out;
+    if (array != nullptr)
+      for (const toml::node& node : *array) out.push_back(node.value_or(std::nan("")));
+    if (out.empty()) fail(key, fmt::format("{} must be a list of numbers", key));
+    return out;
+  }
 
   bool holds(std::string_view key) const { return find(key) != nullptr; }
 
@@ -184,10 +192,17 @@ void read_scaling(const TableEntry& entry, Workload& w) {
   w.scaling = entry.choice("scaling", names);
   const FrequencyRule& rule = *find_frequency_rule(w.scaling);
   refuse_foreign_keys(entry, &rule);
-  for (const RuleParameter& p : rule.parameters)
-    w.scaling_values.push_back(p.otherwise && !entry.holds(p.key) ? *p.otherwise
-                               : p.count ? static_cast<double>(entry.size(p.key))
-                                         : entry.number(p.key));
+  for (const RuleParameter& p : rule.parameters) {
+    const std::vector<double> values = p.otherwise && !entry.holds(p.key)
+                                           ? std::vector{*p.otherwise}
+                                       : p.list ? entry.numbers(p.key)
+                                                : std::vector{entry.number(p.key)};
+    if (p.list && std::ssize(values) != w.rotary_dim / 2)
+      entry.fail(p.key, fmt::format("{} has {} numbers; rotary_dim {} needs {}", p.key,
+                                    values.size(), w.rotary_dim, w.rotary_dim / 2));
+    w.scaling_values.insert(w.scaling_values.end(), values.begin(), values.end());
+  }
+  take_rule_scale(w);
 }
 
 /// Reads the keys that may be missing.

@@ -254,6 +254,24 @@ TEST(Workloads, FrequenciesMayBeScaled) {
                  "unknown key 'scaling'");
 }
 
+TEST(Workloads, ARuleMayHaveListsAndAFactor) {
+  const auto of_lists = [](const std::string& short_factor) {
+    return with("rotary_dim", "rotary_dim = 4") +
+           "scaling = \"longrope\"\noriginal_positions = 10\nscaling_factor = 1000\n"
+           "long_factor = [2, 4]\nshort_factor = " +
+           short_factor + "\n";
+  };
+  const Workload w = parse_workloads(of_lists("[1, 1.5]"), "toy.toml")[0];
+  EXPECT_EQ(w.scaling_values, (std::vector<double>{1, 1.5, 2, 4, 10, 0, 1000, 0}));
+  EXPECT_EQ(w.attention_scale, 2) << "sqrt(1 + ln(1000) / ln(10))";
+  std::string in_place = of_lists("[1, 1.5]");
+  in_place.replace(in_place.find("out_of_place"), 12, "in_place");
+  expect_refused(in_place, "toy.toml:", "needs out of place");
+  expect_refused(of_lists("[1]"), "toy.toml:22: ", "short_factor has 1 numbers; rotary_dim 4");
+  expect_refused(of_lists("[1, \"a\"]"), "toy.toml:22: ", "short_factor is nan");
+  expect_refused(of_lists("4"), "toy.toml:22: ", "short_factor must be a list of numbers");
+}
+
 TEST(Workloads, UnreadableAndHugeFiles) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::temp_directory_path() / ("ropewalk_" + std::to_string(getpid()));

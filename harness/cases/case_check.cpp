@@ -39,11 +39,8 @@ void check_sizes(const Case& c) {
           "inv_freq needs rotary_dim / 2 = {} values, got {}", c.rotary_dim / 2, c.inv_freq.size());
   const FrequencyRule* rule = find_frequency_rule(c.scaling);
   require(rule != nullptr, "scaling '{}' is unknown", c.scaling);
-  const std::size_t parameters = rule->parameters.size();
-  require(c.scaling_values.size() == parameters, "scaling {} needs {} scaling_values, got {}",
-          c.scaling, parameters, c.scaling_values.size());
-  if (const RuleParameter* wrong = wrong_parameter(*rule, c.scaling_values))
-    require(false, "scaling {}: its {} is out of range", c.scaling, wrong->key);
+  if (const auto fault = rule_fault(*rule, c.rope_theta, c.rotary_dim, c.scaling_values))
+    throw BadCase(fault->what);
   for (const double f : c.inv_freq)
     require(f >= 0 && f <= 0x1.921fb54442d18p+2, "inv_freq must lie in [0, 2 pi]");
   std::int64_t all_bytes = 0;  // size of inputs and outputs, as if contiguous

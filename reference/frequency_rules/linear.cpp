@@ -1,18 +1,16 @@
 // linear: each frequency is divided by the factor, so a context is as many times longer.
 //
-// Error: one rounding of the quotient of a correctly rounded frequency.
 // Source: position interpolation (arXiv:2306.15595), section 3.2.
-#include "reference/frequencies.h"
 #include "reference/frequency_rule.h"
+#include "reference/real.h"
 
 namespace ropewalk {
 namespace {
 
-std::vector<double> divided(double rope_theta, std::int64_t rotary_dim,
-                            std::span<const double> values) {
-  std::vector<double> out = inverse_frequencies(rope_theta, rotary_dim);
-  for (double& frequency : out) frequency /= values[0];
-  return out;
+std::vector<double> divided(const RuleInput& in) {
+  auto out = real_frequencies(in.rope_theta, in.rotary_dim, in.rotary_dim / 2);
+  for (Real& frequency : out) frequency /= in.number("scaling_factor");
+  return rounded(out);
 }
 
 const RegisteredRule linear({

@@ -1,29 +1,26 @@
 // llama3: the rule of Llama 3.1. It counts the turns of each pair within the original context.
 // Pairs above high_freq_factor turns keep their frequency. Those below low_freq_factor turns are
 // divided by the factor. Between the two, the share that is kept grows linearly with the turns.
+// Equal factors make a step, as in Llama 4.
 //
-// Error: with u = 2^-53, at most 4 u factor low / (high - low) + 12 u of a frequency, which is 23 u
-// for Llama 3.1. The turns are off by 4 u, which the difference to low_freq_factor enlarges.
 // Source: apply_scaling in llama_models/llama3/model.py of Meta's llama-models.
-#include <numbers>
-
-#include "reference/frequencies.h"
 #include "reference/frequency_rule.h"
+#include "reference/real.h"
 
 namespace ropewalk {
 namespace {
 
-std::vector<double> by_turns(double rope_theta, std::int64_t rotary_dim,
-                             std::span<const double> values) {
-  const double factor = values[0], low = values[1], high = values[2], original = values[3];
-  std::vector<double> out = inverse_frequencies(rope_theta, rotary_dim);
-  for (double& frequency : out) {
-    const double turns = original * frequency / (2 * std::numbers::pi);
+std::vector<double> by_turns(const RuleInput& in) {
+  const Real factor = in.number("scaling_factor"), low = in.number("low_freq_factor"),
+             high = in.number("high_freq_factor");
+  auto out = real_frequencies(in.rope_theta, in.rotary_dim, in.rotary_dim / 2);
+  for (Real& frequency : out) {
+    const Real turns = turns_in(in.number("original_positions"), frequency);
     if (turns > high) continue;
-    const double kept = turns < low ? 0 : (turns - low) / (high - low);
+    const Real kept = turns < low || low == high ? Real(0) : (turns - low) / (high - low);
     frequency = (1 - kept) * frequency / factor + kept * frequency;
   }
-  return out;
+  return rounded(out);
 }
 
 const RegisteredRule llama3({
@@ -35,7 +32,7 @@ const RegisteredRule llama3({
                    {.key = "low_freq_factor",
                     .config_key = "low_freq_factor",
                     .least = 1e-9,
-                    .below = "high_freq_factor"},
+                    .at_most = "high_freq_factor"},
                    {.key = "high_freq_factor", .config_key = "high_freq_factor", .least = 1e-9},
                    {.key = "original_positions",
                     .config_key = "original_max_position_embeddings",

@@ -10,12 +10,10 @@ namespace {
 const RegisteredRule none({
     .name = "none",
     .config_types = {"default"},
-    .inv_freq = [](double rope_theta, std::int64_t rotary_dim,
-                   std::span<const double>) { return inverse_frequencies(rope_theta, rotary_dim); },
+    .inv_freq =
+        [](const RuleInput& in) { return inverse_frequencies(in.rope_theta, in.rotary_dim); },
     .inv_freq_f32 =
-        [](double rope_theta, std::int64_t rotary_dim, std::span<const double>) {
-          return inverse_frequencies_f32(rope_theta, rotary_dim);
-        },
+        [](const RuleInput& in) { return inverse_frequencies_f32(in.rope_theta, in.rotary_dim); },
 });
 
 }  // namespace
