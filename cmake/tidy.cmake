@@ -97,7 +97,7 @@ set(owners
   "boost/math/distributions=reports/numbers/ratio_interval.cpp"
   "Eigen/=kernels/dense/[a-z0-9_]+.cpp|kernels/api/half_test.cpp|reference/second_derivation.cpp"
   "CLI/=tools/command/(options.cpp|option_groups.h)"
-  "toml\\+\\+/=benchmarks/workloads/workloads.cpp|${host}_parts.cpp"
+  "toml\\+\\+/=benchmarks/(workloads/workloads|configs/model_types).cpp|${host}_parts.cpp"
   "benchmark/benchmark.h=benchmarks/engine/board.cpp"
   "nlohmann/=reports/record/record(_test)?.cpp|benchmarks/configs/json_fields.cpp|${request}"
   "kainjow/=reports/pages/[a-z0-9_]+.(cpp|h)"
