@@ -6,8 +6,8 @@
 
 namespace ropewalk {
 
-std::string read_text_file(const std::filesystem::path& file) {
-  constexpr std::size_t bytes_max = std::size_t{1} << 20;
+std::string read_text_file(const std::filesystem::path& file, std::size_t mib_max) {
+  const std::size_t bytes_max = mib_max << 20;
   const std::string name = shown_path(file);
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
@@ -18,7 +18,9 @@ std::string read_text_file(const std::filesystem::path& file) {
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (!in.is_open() || in.bad()) throw BadFile(name + ": cannot be read");
   text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > bytes_max) throw BadFile(name + ": larger than 1 MiB");
+  if (text.size() > bytes_max)
+    throw BadFile(name + ": larger than " + std::to_string(mib_max) + " MiB, with " +
+                  std::to_string(std::filesystem::file_size(file, error)) + " bytes");
   return text;
 }
 

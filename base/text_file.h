@@ -10,8 +10,9 @@
 
 namespace ropewalk {
 
-/// Returns the whole text. Throws BadFile unless it is a readable regular file of at most 1 MiB.
-std::string read_text_file(const std::filesystem::path& file);
+/// Returns the whole text. Throws BadFile unless it is a readable regular file of at most `mib_max`
+/// MiB.
+std::string read_text_file(const std::filesystem::path& file, std::size_t mib_max = 1);
 
 /// Calls visit(line, number) for each line, numbered from 1. A carriage return before the newline
 /// is dropped, and so is an empty last line.

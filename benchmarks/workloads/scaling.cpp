@@ -3,28 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 namespace ropewalk::bench {
-namespace {
-
-struct RopeTypeNote {
-  std::string_view type;
-  const char* note;
-};
-constexpr const char* without_factor =
-    "timed with the plain frequencies of rope_theta and no factor on the result; a table costs the "
-    "same";
-constexpr std::array<RopeTypeNote, 4> stand_ins = {{
-    {"dynamic", "timed with the plain frequencies, as within the first context"},
-    {"yarn", without_factor},
-    {"longrope", without_factor},
-    {"su", without_factor},  // the first name of longrope
-}};
-
-}  // namespace
-
 std::optional<ShapeFault> scaling_fault(const harness::Case& w) {
   const FrequencyRule* rule = find_frequency_rule(w.scaling);
   if (rule == nullptr)
@@ -56,22 +36,12 @@ std::vector<std::string_view> rules_with(std::string_view key) {
   return out;
 }
 
-const char* stand_in_note(std::string_view type) {
-  for (const RopeTypeNote& each : stand_ins)
-    if (each.type == type) return each.note;
-  return nullptr;
-}
-
 std::string known_rope_types() {
-  std::vector<std::string_view> computed, stood_in;
+  std::vector<std::string_view> types;
   for (const FrequencyRule* rule : all_frequency_rules())
-    for (const std::string_view type : rule->config_types)
-      if (stand_in_note(type) == nullptr) computed.push_back(type);
-  std::sort(computed.begin(), computed.end());
-  for (const RopeTypeNote& each : stand_ins)
-    if (each.type != "su" && stand_in_note(each.type) != nullptr) stood_in.push_back(each.type);
-  return fmt::format("{}, and (timed without) {}", fmt::join(computed, ", "),
-                     fmt::join(stood_in, ", "));
+    types.insert(types.end(), rule->config_types.begin(), rule->config_types.end());
+  std::sort(types.begin(), types.end());
+  return fmt::format("{}", fmt::join(types, ", "));
 }
 
 }  // namespace ropewalk::bench

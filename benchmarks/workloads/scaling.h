@@ -23,9 +23,6 @@ void take_rule_scale(harness::Case& workload);
 std::vector<std::string_view> keys_of(const FrequencyRule& rule);
 std::vector<std::string_view> rules_with(std::string_view key);
 
-/// What a row says about a rope type that no rule computes, so that plain frequencies are timed;
-/// NULL if plain frequencies cannot stand in for that type, or if it is not known.
-const char* stand_in_note(std::string_view type);
 /// The rope types of a config.json that are known, in words.
 std::string known_rope_types();
 

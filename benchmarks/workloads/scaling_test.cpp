@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "benchmarks/workloads/model_config.h"
+#include "benchmarks/configs/model_config.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "reference/frequencies.h"
 
@@ -63,7 +63,7 @@ std::string config_text(const std::string& members) {
 }
 
 ModelConfig from_config(const std::string& members) {
-  return parse_model_config(config_text(members), "FILE", "", "toy");
+  return parse_model_config(config_text(members), "FILE", {}, "toy");
 }
 
 std::string refusal_of(const std::function<void()>& read) {
@@ -137,7 +137,7 @@ TEST(Scaling, WhatItsDataDoNotAllowIsRefusedInWords) {
   EXPECT_EQ(refusal_of_config(R"("type": "test_steps", "divisor": 4, "from": 101)"),
             "FILE: rope_scaling.from: is 101; it must be an integer from 1 to 100");
   EXPECT_EQ(refusal_of_config(R"("type": "test_steps", "divisor": 0)"),
-            "FILE: rope_scaling: step_divisor is 0; it must be 9.31323e-10 to 1e9");
+            "FILE: rope_scaling.divisor: step_divisor is 0; it must be 9.31323e-10 to 1e9");
 }
 
 // A key of a rule that is also another key of a workload file would be read twice.

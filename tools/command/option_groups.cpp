@@ -56,6 +56,40 @@ class PrefixCheck {
   std::set<std::string> seen_;
 };
 
+// What a config.json leaves out.
+void add_answers(CLI::App& verb, bench::ConfigAnswers& answers) {
+  CLI::Option* config = verb.get_option("--config");
+  verb.add_option("--pairing", answers.pairing,
+                  "for --config: which pairs the model rotates, if its model_type is not known")
+      ->type_name("half_split|interleaved")
+      ->check(CLI::IsMember({"half_split", "interleaved"}))
+      ->needs(config);
+  verb.add_option("--theta", answers.theta, "for --config: the base of the frequencies")
+      ->type_name("N")
+      ->check(CLI::Range(1.0, 1e300, "1 to 1e300"))
+      ->needs(config);
+  const std::pair<const char*, std::optional<std::int64_t>&> sizes[] = {
+      {"--heads", answers.heads}, {"--kv-heads", answers.kv_heads}};
+  for (const auto& [name, value] : sizes)
+    verb.add_option(name, value,
+                    fmt::format("for --config: how many heads {} has",
+                                &value == &answers.heads ? "Q" : "K"))
+        ->type_name("N")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1 << 20}, "1 to 1048576"))
+        ->needs(config);
+  verb.add_option("--context", answers.context,
+                  "for --config: the tokens of a sequence, on which the frequencies of some models "
+                  "depend (default: within the original context)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31, "1 to 2147483648"))
+      ->needs(config);
+  verb.add_option("--layer", answers.layer,
+                  "for --config: the kind of layers that are timed, of a model whose layers rotate "
+                  "differently (default: the first kind that list --config shows)")
+      ->type_name("NAME")
+      ->needs(config);
+}
+
 }  // namespace
 
 void add_cpu_features_option(CLI::App& verb, std::string& cpu_features, const char* help) {
@@ -171,11 +205,7 @@ void add_workload_options(CLI::App& verb, WorkloadChoice& choice) {
   add_list(verb, "--config", choice.configs, "config.json",
            "a model's config.json (Hugging Face): its shape through all phases (repeatable); list "
            "--config shows what was read");
-  verb.add_option("--pairing", choice.pairing,
-                  "for --config: which pairs the model rotates, if its model_type is not known")
-      ->type_name("half_split|interleaved")
-      ->check(CLI::IsMember({"half_split", "interleaved"}))
-      ->needs(verb.get_option("--config"));
+  add_answers(verb, choice.answers);
   verb.add_option(
           "--dtype", choice.dtype,
           "the data type of every workload (default: its own; of a config.json its dtype or "

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "benchmarks/configs/model_config.h"
 #include "properties/property.h"
 #include "properties/search/judges.h"
 #include "reports/record/record_words.h"
@@ -38,7 +39,7 @@ struct WorkloadChoice {
   std::string workload_file;          ///< the path of a TOML file
   std::vector<std::string> configs;   ///< paths of config.json files
   std::vector<std::string> shapes;    ///< e.g. "q=32,k=8,d=128,tokens=512"
-  std::string pairing;                ///< of the configs; if empty, the files state it
+  bench::ConfigAnswers answers;       ///< what the configs leave out
   std::string dtype;                  ///< of all workloads; if empty, each has its own
   std::string operation = "forward";  ///< forward, transpose or both
   bool chooses() const {              ///< whether the user gave any of the first four

@@ -52,7 +52,13 @@ std::vector<std::string> options_of(const WorkloadChoice& choice) {
   add("--workload", choice.workloads);
   if (!choice.workload_file.empty()) add("--workload-file", {choice.workload_file});
   add("--config", choice.configs);
-  if (!choice.pairing.empty()) add("--pairing", {choice.pairing});
+  const ConfigAnswers& a = choice.answers;
+  if (!a.pairing.empty()) add("--pairing", {a.pairing});
+  if (a.theta) add("--theta", {fmt::format("{}", *a.theta)});
+  if (a.heads) add("--heads", {fmt::format("{}", *a.heads)});
+  if (a.kv_heads) add("--kv-heads", {fmt::format("{}", *a.kv_heads)});
+  if (a.context) add("--context", {fmt::format("{}", *a.context)});
+  if (!a.layer.empty()) add("--layer", {a.layer});
   if (!choice.dtype.empty()) add("--dtype", {choice.dtype});
   add("--shape", choice.shapes);
   return out;
@@ -68,7 +74,7 @@ UsageError no_workload(const WorkloadChoice& choice) {
 std::vector<ModelConfig> read_configs(const WorkloadChoice& choice) {
   std::vector<ModelConfig> configs;
   for (const std::string& file : choice.configs)
-    configs.push_back(load_model_config(file, choice.pairing));
+    configs.push_back(load_model_config(file, choice.answers));
   return configs;
 }
 

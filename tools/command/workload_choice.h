@@ -3,7 +3,7 @@
 #pragma once
 #include <vector>
 
-#include "benchmarks/workloads/model_config.h"
+#include "benchmarks/configs/model_config.h"
 #include "benchmarks/workloads/workloads.h"
 #include "harness/judge/asked_shapes.h"
 #include "properties/search/verify.h"

@@ -1,6 +1,6 @@
 // A config.json is refused by BadFile, or gives workloads that read the same after they were
 // written. Its description is in lines that can be shown.
-#include "benchmarks/workloads/model_config.h"
+#include "benchmarks/configs/model_config.h"
 #include "base/text_file.h"
 #include "benchmarks/workloads/workload_layout.h"
 #include "benchmarks/workloads/workload_shape.h"
@@ -11,9 +11,9 @@ namespace ropewalk::fuzz {
 using namespace bench;
 namespace {
 
-void take(std::string_view text, std::string_view pairing) {
+void take(std::string_view text, const ConfigAnswers& answers) {
   const auto config =
-      unless_refused<BadFile>([&] { return parse_model_config(text, "FILE", pairing, "toy"); });
+      unless_refused<BadFile>([&] { return parse_model_config(text, "FILE", answers, "toy"); });
   if (!config) return;
   for (const auto* lines : {&config->read, &config->assumed, &config->ignored, &config->not_timed})
     for (const std::string& line : *lines) claim_message(line);
@@ -35,8 +35,9 @@ void take(std::string_view text, std::string_view pairing) {
 }  // namespace
 
 void run(std::string_view text) {
-  take(text, "");
-  take(text, "interleaved");
+  take(text, {});
+  take(text,
+       {.pairing = "interleaved", .theta = 10000, .heads = 4, .kv_heads = 2, .context = 65536});
 }
 
 }  // namespace ropewalk::fuzz

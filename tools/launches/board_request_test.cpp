@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "benchmarks/workloads/model_config.h"
+#include "benchmarks/configs/model_config.h"
 #include "benchmarks/workloads/workload_layout.h"
 
 namespace ropewalk::tools {
@@ -51,7 +51,7 @@ TEST(BoardRequest, WorkloadsReadAsTheyWereWritten) {
 TEST(BoardRequest, EveryCommittedConfigReadsAsItWasWritten) {
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(MODEL_CONFIGS "/configs")) {
-    const auto all = through_phases(load_model_config(entry.path(), "").shape, "FILE");
+    const auto all = through_phases(load_model_config(entry.path(), {}).shape, "FILE");
     EXPECT_EQ(sent(all), all) << entry.path();
     ++files;
   }

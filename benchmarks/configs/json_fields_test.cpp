@@ -1,6 +1,9 @@
-#include "benchmarks/workloads/json_fields.h"
+#include "benchmarks/configs/json_fields.h"
 
 #include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
 
 #include "base/text_file.h"
 
@@ -19,7 +22,7 @@ std::string message_of(const std::string& text) {
 TEST(JsonFields, NamesOnTheWayToAValue) {
   const JsonFields f = parse_json_fields(
       R"({"a": 1, "b": {"c": {)"
-      R"("d": 2.5, "e": {"f": 3, "r": {"s": 3}}}}, "g": [1, {"h": 4}], "i": null, "j": "k",)"
+      R"("d": 2.5, "e": {"f": {"r": 3, "s": {"t": 3}}}}}, "g": [1, {"h": 4}], "i": null, "j": "k",)"
       R"( "l": false, "m": 9223372036854775808,)"
       R"( "b.c": 5, "n.o": {"p": 6}, "q": []})",
       "FILE");
@@ -32,13 +35,37 @@ TEST(JsonFields, NamesOnTheWayToAValue) {
   EXPECT_EQ(f.at("j"), JsonValue(std::string("k")));
   EXPECT_EQ(f.at("l"), JsonValue(false));
   EXPECT_EQ(f.at("m"), JsonValue(0x1p63));  // no integer of 64 bits
-  EXPECT_EQ(f.size(), 13u) << "nothing of lists, nothing five names deep, no dots";
+  EXPECT_EQ(f.at("q"), JsonValue(std::vector<double>{}));
+  EXPECT_EQ(f.size(), 15u) << "nothing of lists, nothing seven names deep, no dots";
+}
+
+TEST(JsonFields, ListsAndTheWordsOfPython) {
+  const JsonFields f = parse_json_fields(
+      R"({"a": [1, 2.5, Infinity], "b": ["x", "NaN"], "c": [1, "x"], "d": [[1]], "e": -Infinity,)"
+      R"( "f": NaN, "g": "\"NaN"})",
+      "FILE");
+  const double infinite = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(f.at("a"), JsonValue(std::vector<double>{1, 2.5, infinite}));
+  EXPECT_EQ(f.at("b"), JsonValue(std::vector<std::string>{"x", "NaN"}));
+  EXPECT_EQ(f.at("c"), JsonValue(JsonKind::list));
+  EXPECT_EQ(f.at("d"), JsonValue(JsonKind::list));
+  EXPECT_EQ(f.at("e"), JsonValue(-infinite));
+  EXPECT_TRUE(std::isnan(std::get<double>(f.at("f"))));
+  EXPECT_EQ(f.at("g"), JsonValue(std::string("\"NaN")));
+  std::string zeros;
+  for (std::size_t i = 0; i < list_members_max; ++i) zeros += "0,";
+  const auto kept = [&](const std::string& list) {
+    return parse_json_fields(list, "FILE").at("l");
+  };
+  EXPECT_TRUE(
+      std::holds_alternative<std::vector<double>>(kept("{\"l\": [" + zeros.substr(2) + "0]}")));
+  EXPECT_EQ(kept("{\"l\": [" + zeros + "0]}"), JsonValue(JsonKind::list));
 }
 
 TEST(JsonFields, WhatIsRefusedIsOneLine) {
   EXPECT_EQ(message_of(""), "FILE:1: is no JSON");
   EXPECT_EQ(message_of("{\"a\": 1"), "FILE:1: is no JSON");
-  EXPECT_EQ(message_of("{\n\"a\": NaN}"), "FILE:2: is no JSON");
+  EXPECT_EQ(message_of("{\n\"a\": NaNs}"), "FILE:2: is no JSON");
   EXPECT_EQ(message_of("{\"a\": \"\xff\"}"), "FILE:1: is no JSON");
   EXPECT_EQ(message_of("{} {}"), "FILE:1: is no JSON");
   EXPECT_EQ(message_of("{\"a\": 1e999}"), "FILE: a: a number out of range");

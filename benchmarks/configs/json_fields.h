@@ -6,17 +6,23 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace ropewalk::bench {
 
 enum class JsonKind { null, object, list };
 
-/// The value of a field. Of an object or a list it is only the kind. The members of an object are
-/// fields of their own; the members of a list are not kept.
-using JsonValue = std::variant<JsonKind, bool, std::int64_t, double, std::string>;
+/// The value of a field. Of an object it is only the kind: its members are fields of their own. Of
+/// a list it is the members if all are numbers or all are strings, else the kind.
+using JsonValue = std::variant<JsonKind, bool, std::int64_t, double, std::string,
+                               std::vector<double>, std::vector<std::string>>;
 
-/// Maps "rope_scaling.factor" to 8. Members more than four names deep are left out, and so are
-/// members with a dot in their name.
+/// A list with more members is only a kind.
+inline constexpr std::size_t list_members_max = 4096;
+
+/// Maps "rope_scaling.factor" to 8. Members more than six names deep are left out, and so are
+/// members with a dot in their name. Infinity, -Infinity and NaN are numbers, as Python writes
+/// them.
 using JsonFields = std::map<std::string, JsonValue, std::less<>>;
 
 /// Throws BadFile, with `file` and, if known, the line or the name, for

@@ -1,0 +1,229 @@
+#include "benchmarks/configs/config_fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "base/text_file.h"
+
+namespace ropewalk::bench {
+namespace {
+
+using Keys = std::vector<std::string>;
+
+const std::map<std::string_view, std::string> usual_keys = {
+    {"heads", "num_attention_heads"},
+    {"kv_heads", "num_key_value_heads"},
+    {"width", "hidden_size"},
+    {"head_dim", "head_dim"},
+    {"theta", "rope_theta"},
+    {"share", "partial_rotary_factor"},
+    {"rotary_dim", "rotary_dim"},
+    {"positions", "max_position_embeddings"},
+    {"nope_head_dim", "qk_nope_head_dim"},
+    {"rope_head_dim", "qk_rope_head_dim"},
+    {"original", "original_max_position_embeddings"}};
+
+/// The other spelling that a type may have which is not known.
+const std::map<std::string_view, std::string> other_keys = {{"heads", "n_head"},
+                                                            {"width", "n_embd"},
+                                                            {"theta", "rotary_emb_base"},
+                                                            {"share", "rotary_pct"}};
+
+std::string number_text(double value) {
+  return std::isnan(value) ? "NaN" : fmt::format("{}", value);
+}
+
+}  // namespace
+
+std::string text_of(const JsonValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return "'" + shown(*text, 40) + "'";
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *integer);
+  if (const auto* number = std::get_if<double>(&value)) return number_text(*number);
+  if (const auto* word = std::get_if<bool>(&value)) return *word ? "true" : "false";
+  if (const auto* list = std::get_if<std::vector<double>>(&value))
+    return fmt::format("a list of {} numbers", list->size());
+  if (const auto* list = std::get_if<Keys>(&value))
+    return fmt::format("a list of {} strings", list->size());
+  constexpr std::array kinds = {"null", "an object", "a list"};
+  return kinds[static_cast<std::size_t>(std::get<JsonKind>(value))];
+}
+
+ConfigReader::ConfigReader(JsonFields fields, const std::string& file, ModelConfig& config)
+    : fields_(std::move(fields)), file_(file), config_(config) {
+  find_type();
+  if (type_ == nullptr) return;
+  for (const auto& [fact, value] : type_->facts) defaults_.emplace(keys_of(fact).front(), value);
+  const bool has_rope = !members("rope_parameters").empty() || !members("rope_scaling").empty();
+  for (const auto& [key, value] : type_->rope)
+    if (!has_rope) defaults_.emplace("rope_parameters." + key, value);
+  for (const auto& [key, value] : type_->layer_rope)
+    defaults_.emplace("rope_parameters." + key, value);
+}
+
+/// Goes from the whole file to its part about text, and notes that part's type.
+void ConfigReader::find_type() {
+  std::string name = word("model_type").value_or("");
+  for (int levels = 0; levels < 4; ++levels) {
+    type_ = find_model_type(name);
+    const bool whole = type_ == nullptr && prefix_.empty();
+    const std::string part = whole ? "text_config" : type_ == nullptr ? "" : type_->part;
+    if (part.empty()) break;
+    if (is_object(part)) {
+      config_.read.push_back(fmt::format("{}{} = the part that is read", prefix_, part));
+      prefix_ += part + ".";
+      used_.erase("model_type");
+      const auto own = word("model_type");
+      if (!own && type_ == nullptr) continue;
+      name = own ? *own : type_->part_type;
+    } else if (type_ != nullptr && !type_->part_type.empty()) {
+      name = type_->part_type;
+    } else {
+      break;
+    }
+  }
+  config_.model_type = name;
+}
+
+void ConfigReader::fail(const std::string& key, const std::string& what) const {
+  throw BadFile(fmt::format("{}: {}{}: {}", file_, prefix_, shown(key), what));
+}
+
+const JsonValue* ConfigReader::find(const std::string& key) {
+  const bool unread =
+      type_ != nullptr && std::count(type_->ignores.begin(), type_->ignores.end(), key);
+  const auto found = unread ? fields_.end() : fields_.find(prefix_ + key);
+  if (found != fields_.end() && used_.insert(key).second)
+    config_.read.push_back(fmt::format("{}{} = {}", prefix_, key, text_of(found->second)));
+  if (found != fields_.end() && found->second != JsonValue(JsonKind::null)) return &found->second;
+  const auto taken = defaults_.find(key);
+  if (taken == defaults_.end()) return nullptr;
+  if (used_.insert(key).second || is_null(key))
+    assume(fmt::format("{} {}, of the code of {}", key, text_of(taken->second), type_name()));
+  return &taken->second;
+}
+
+const JsonValue* ConfigReader::find_beside(const std::string& key) {
+  if (const JsonValue* found = find(key)) return found;
+  const std::string within = std::exchange(prefix_, "");
+  const JsonValue* found = find(key);
+  prefix_ = within;
+  return found;
+}
+
+bool ConfigReader::is(const std::string& key, JsonKind kind) const {
+  const auto found = fields_.find(prefix_ + key);
+  return found != fields_.end() && found->second == JsonValue(kind);
+}
+
+bool ConfigReader::holds(const std::string& key) const {
+  return fields_.contains(prefix_ + key) && !is_null(key) &&
+         (type_ == nullptr || !std::count(type_->ignores.begin(), type_->ignores.end(), key));
+}
+
+Keys ConfigReader::members(const std::string& object) const {
+  Keys out;
+  const std::string start = prefix_ + object + ".";
+  for (auto each = fields_.lower_bound(start);
+       each != fields_.end() && each->first.starts_with(start); ++each)
+    if (each->first.find('.', start.size()) == std::string::npos)
+      out.push_back(each->first.substr(start.size()));
+  return out;
+}
+
+bool ConfigReader::same(const std::string& a, const std::string& b) const {
+  const Keys names = members(a);
+  return names == members(b) && std::all_of(names.begin(), names.end(), [&](const auto& name) {
+           const std::string one = fmt::format("{}.{}", a, name),
+                             two = fmt::format("{}.{}", b, name);
+           return is_object(one) ? same(one, two)
+                                 : fields_.at(prefix_ + one) == fields_.at(prefix_ + two);
+         });
+}
+
+std::optional<std::int64_t> ConfigReader::size(const std::string& key, std::int64_t largest) {
+  const JsonValue* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  const auto* integer = std::get_if<std::int64_t>(value);
+  if (integer == nullptr || *integer < 1 || *integer > largest)
+    fail(key, fmt::format("is {}; it must be an integer from 1 to {}", text_of(*value), largest));
+  return *integer;
+}
+
+std::optional<double> ConfigReader::number(const std::string& key) {
+  const JsonValue* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  if (const auto* integer = std::get_if<std::int64_t>(value)) return static_cast<double>(*integer);
+  const auto* number = std::get_if<double>(value);
+  if (number == nullptr || !std::isfinite(*number))
+    fail(key, fmt::format("is {}; it must be a finite number", text_of(*value)));
+  return *number;
+}
+
+std::optional<std::string> ConfigReader::word(const std::string& key) {
+  const JsonValue* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  const auto* text = std::get_if<std::string>(value);
+  if (text == nullptr) fail(key, fmt::format("is {}; it must be a string", text_of(*value)));
+  return *text;
+}
+
+std::optional<bool> ConfigReader::flag(const std::string& key) {
+  const JsonValue* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  const auto* word = std::get_if<bool>(value);
+  if (word == nullptr) fail(key, fmt::format("is {}; it must be true or false", text_of(*value)));
+  return *word;
+}
+
+std::optional<std::vector<double>> ConfigReader::numbers(const std::string& key) {
+  const JsonValue* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  const auto* list = std::get_if<std::vector<double>>(value);
+  if (list == nullptr ||
+      !std::all_of(list->begin(), list->end(), [](double each) { return std::isfinite(each); }))
+    fail(key, fmt::format("is {}; it must be a list of at most {} finite numbers", text_of(*value),
+                          list_members_max));
+  return *list;
+}
+
+std::optional<Keys> ConfigReader::words(const std::string& key) {
+  const JsonValue* value = find(key);
+  if (value == nullptr) return std::nullopt;
+  const auto* list = std::get_if<Keys>(value);
+  if (list == nullptr)
+    fail(key, fmt::format("is {}; it must be a list of at most {} strings", text_of(*value),
+                          list_members_max));
+  return *list;
+}
+
+Keys ConfigReader::keys_of(std::string_view fact) const {
+  Keys keys = {usual_keys.at(fact)};
+  if (type_ == nullptr) {
+    const auto other = other_keys.find(fact);
+    if (other != other_keys.end()) keys.push_back(other->second);
+  } else if (const auto own = type_->names.find(fact); own != type_->names.end()) {
+    keys = own->second;
+  }
+  return keys;
+}
+
+void ConfigReader::report_ignored() {
+  for (const auto& [whole, value] : fields_) {
+    if (!whole.starts_with(prefix_)) continue;
+    const std::string key = whole.substr(prefix_.size());
+    const auto mentions = [&](std::string_view part) { return key.find(part) != key.npos; };
+    const bool ours = mentions("rope") || mentions("rotary") || mentions("head_dim") ||
+                      mentions("position") || mentions("_heads") || mentions("sliding");
+    const bool elsewhere = mentions("vision_config.") || mentions("text_config.") ||
+                           mentions("audio_config.") || mentions("quantization_config.");
+    if (ours && !elsewhere && !used_.contains(key) && value != JsonValue(JsonKind::null) &&
+        value != JsonValue(JsonKind::object) && config_.ignored.size() < 100)
+      config_.ignored.push_back(fmt::format("{}{} = {}", prefix_, shown(key), text_of(value)));
+  }
+}
+
+}  // namespace ropewalk::bench

@@ -1,0 +1,123 @@
+// How many heads a model has, how long they are, and which elements make a pair.
+#include <fmt/format.h>
+
+#include "base/text_file.h"
+#include "benchmarks/configs/config.h"
+#include "harness/cases/names.h"
+
+namespace ropewalk::bench {
+using namespace harness;
+namespace {
+
+void read_pairing(ConfigReader& in, const std::string& answer, Workload& w) {
+  const ModelType* type = in.type();
+  std::optional<Pairing> own;
+  if (type != nullptr) own = type->pairing;
+  const std::string key = type == nullptr ? "rope_interleave" : type->pairing_key;
+  if (const auto interleave = key.empty() ? std::nullopt : in.flag(key))
+    own = *interleave ? Pairing::interleaved : Pairing::half_split;
+  if (!answer.empty()) {
+    w.pairing =
+        answer == word_of(Pairing::interleaved) ? Pairing::interleaved : Pairing::half_split;
+    return in.assume(fmt::format("pairing {}, as --pairing says{}", answer,
+                                 !own || own == w.pairing ? "" : " (the file says otherwise)"));
+  }
+  if (!own)
+    in.fail(
+        "model_type",
+        fmt::format("{}: give --pairing half_split or --pairing interleaved, as the model pairs "
+                    "its elements",
+                    in.type_name().empty() ? "is missing"
+                                           : text_of(in.type_name()) + " is not known here"));
+  w.pairing = *own;
+  in.assume(fmt::format("pairing {}, as model_type{}{} says", word_of(*own),
+                        key.empty() ? "" : " or ", key));
+}
+
+std::int64_t needed(ConfigReader& in, const std::string& key) {
+  const auto value = in.size(key);
+  if (!value) in.fail(key, "is missing");
+  return *value;
+}
+
+/// Multi-head latent attention: the end of each query head is rotated, and one key shared by all
+/// heads.
+void read_latent_heads(ConfigReader& in, Workload& w) {
+  const std::int64_t plain = needed(in, in.keys_of("nope_head_dim").front());
+  if (in.type() == nullptr) needed(in, "kv_lora_rank");
+  w.rotary_dim = needed(in, in.keys_of("rope_head_dim").front());
+  w.tensors[0].head_dim = plain + w.rotary_dim;
+  w.tensors[0].rotary_offset = plain;
+  w.tensors[1].head_dim = w.rotary_dim;
+  in.assume("one rotated key for all heads: latent attention");
+}
+
+/// Falcon's number of key heads depends on two flags.
+std::optional<std::int64_t> falcon_k_heads(ConfigReader& in, std::int64_t heads) {
+  const bool grouped = in.flag("new_decoder_architecture").value_or(false);
+  const auto shared = in.flag("multi_query");
+  if (!grouped && !shared) in.assume("multi_query true, of the code of falcon");
+  if (!grouped) return shared.value_or(true) ? 1 : heads;
+  return in.size("num_kv_heads").value_or(heads);
+}
+
+std::int64_t k_heads_of(ConfigReader& in, const ConfigAnswers& answers, std::int64_t heads) {
+  const auto keys = in.keys_of("kv_heads");
+  if (in.type_name() == "falcon" && !answers.kv_heads) return *falcon_k_heads(in, heads);
+  // A null stands for as many as Q, whatever a missing key means.
+  const bool like_q = in.type() != nullptr && (in.type()->k_like_q || in.is_null(keys.front()));
+  std::optional<std::int64_t> found;
+  if (!like_q || answers.kv_heads || in.holds(keys.front()) || in.holds(keys.back()))
+    found = in.answered(answers.kv_heads, "--kv-heads", keys, &ConfigReader::size);
+  if (found) return *found;
+  if (!like_q)
+    in.fail(
+        keys.front(),
+        "is missing, and what that means for this model_type is not known here: give --kv-heads");
+  in.assume(fmt::format("{} is missing: K has as many heads as Q", keys.front()));
+  return heads;
+}
+
+std::int64_t head_dim_of(ConfigReader& in, std::int64_t heads) {
+  const auto keys = in.keys_of("head_dim"), wide = in.keys_of("width");
+  if (const auto said = in.one_of<std::int64_t>(keys, &ConfigReader::size)) return *said;
+  const auto width = in.one_of<std::int64_t>(wide, &ConfigReader::size);
+  if (!width) in.fail(keys.front(), "is missing, and so is " + wide.front());
+  if (*width % heads != 0)
+    in.fail(wide.front(), fmt::format("{} is no multiple of {} heads", *width, heads));
+  in.assume(fmt::format("head_dim {}, the width over the heads", *width / heads));
+  return *width / heads;
+}
+
+}  // namespace
+
+void refuse_what_is_foreign(ConfigReader& in) {
+  if (in.type() != nullptr && !in.type()->refused.empty())
+    in.fail("model_type", fmt::format("'{}' {}", in.type_name(), in.type()->refused));
+  if (in.holds("alibi") && in.flag("alibi").value_or(false))
+    in.fail("alibi", "is true: this model rotates nothing");
+  const std::string kind = "position_embedding_type";
+  if (in.is_null(kind)) in.fail(kind, "is null: this model rotates nothing");
+  const auto word = in.word(kind);
+  if (word && *word != "rope" && *word != "rotary")
+    in.fail(kind, "is " + text_of(*word) + ": this model rotates nothing");
+  if (in.type() != nullptr) return;
+  for (const char* key : {"multi_query", "multi_query_attention", "new_decoder_architecture",
+                          "multi_query_group_num", "kv_channels", "attn_config", "rope_ratio"})
+    if (in.holds(key) && *in.find(key) != JsonValue(false))
+      in.fail(key, "is not understood for this model_type; give the shape with --shape");
+}
+
+void read_heads(ConfigReader& in, const ConfigAnswers& answers, Workload& w) {
+  read_pairing(in, answers.pairing, w);
+  const auto keys = in.keys_of("heads");
+  const auto heads = in.answered(answers.heads, "--heads", keys, &ConfigReader::size);
+  if (!heads) in.fail(keys.front(), "is missing: give --heads");
+  w.tensors[0].heads = *heads;
+  if (in.type() == nullptr ? in.holds("qk_rope_head_dim") : in.type()->latent)
+    return read_latent_heads(in, w);
+  w.tensors[1].heads = k_heads_of(in, answers, *heads);
+  w.tensors[0].head_dim = w.tensors[1].head_dim = head_dim_of(in, *heads);
+}
+
+}  // namespace ropewalk::bench

@@ -1,0 +1,52 @@
+// What a config.json leaves out because the model's own code knows it: model_types.toml.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "benchmarks/configs/json_fields.h"
+#include "kernels/api/types.h"
+
+namespace ropewalk::bench {
+
+/// How the sections of M-RoPE lie over the pairs. chunked: consecutive blocks. interleaved: t h w t
+/// h w and so on, then t. alternating: h w h w and so on, then t.
+enum class Axes { one, chunked, interleaved, alternating };
+
+/// One model_type of Hugging Face's transformers. The head of model_types.toml says more.
+struct ModelType {
+  std::string refused;          ///< why no config of this type can be timed; empty: it can
+  std::string part, part_type;  ///< where the text model's fields lie, and of which type they are
+  std::optional<Pairing> pairing;  ///< of the weights as stored there
+  std::string pairing_key;         ///< a flag of the file that decides; true: interleaved
+  /// The file's keys of a fact ("heads" -> "n_head") that has not the usual one.
+  std::map<std::string, std::vector<std::string>, std::less<>> names;
+  JsonFields facts;                  ///< what a missing key means, by the name of the fact
+  bool k_like_q = false;             ///< a missing kv_heads: K has as many heads as Q
+  std::vector<std::string> ignores;  ///< keys that this type's code does not read
+  bool latent = false;               ///< multi-head latent attention, with one rotated key
+  JsonFields rope;                   ///< the rope parameters where the file has none
+  std::vector<std::string> layers;   ///< layer types with rope parameters of their own
+  JsonFields layer_rope;             ///< their defaults: "sliding_attention.rope_theta"
+  std::string local_theta;           ///< the old key of the base of the sliding layers
+  std::string unrotated;             ///< which layers are not rotated, in words
+  Axes axes = Axes::one;
+  std::vector<double> sections;  ///< the default of mrope_section
+};
+
+using ModelTypes = std::map<std::string, ModelType, std::less<>>;
+
+/// Reads such a table. Throws BadFile, which names `file`, line, type and key, for an unknown key
+/// or a wrong type.
+ModelTypes parse_model_types(std::string_view text, const std::string& file);
+
+/// benchmarks/configs/model_types.toml as it was when this binary was built.
+const ModelTypes& all_model_types();
+std::string_view model_types_text();
+
+/// NULL for a type that is not known.
+const ModelType* find_model_type(std::string_view name);
+
+}  // namespace ropewalk::bench
