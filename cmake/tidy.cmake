@@ -93,7 +93,7 @@ set(host "tools/host/worker_library")
 set(driver "device/(cuda_driver|device_health)")
 set(owners
   "rapidcheck=properties/search/run_property.cpp"
-  "boost/multiprecision=reference/(frequencies|oracle|second_derivation).cpp"
+  "boost/multiprecision=reference/(real.h|oracle.cpp|second_derivation.cpp)"
   "boost/math/distributions=reports/numbers/ratio_interval.cpp"
   "Eigen/=kernels/dense/[a-z0-9_]+.cpp|kernels/api/half_test.cpp|reference/second_derivation.cpp"
   "CLI/=tools/command/(options.cpp|option_groups.h)"

@@ -12,6 +12,17 @@ bool is_like(const rope_tensor& t, const ModelTensor& wanted) {
 
 }  // namespace
 
+ModelAngles angles_of(const Case& c) {
+  return {c.rope_theta, c.scaling, c.scaling_values, c.attention_scale};
+}
+
+void take_angles(Case& c, const ModelAngles& angles) {
+  c.rope_theta = angles.rope_theta;
+  c.scaling = angles.scaling;
+  c.scaling_values = angles.scaling_values;
+  c.attention_scale = angles.attention_scale;
+}
+
 bool has_shape(const rope_problem& p, const ModelShape& shape) {
   if (p.rotary_dim != shape.rotary_dim) return false;
   if (shape.batch > 0 && p.batch != shape.batch) return false;

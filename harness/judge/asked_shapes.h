@@ -4,8 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "harness/cases/case.h"
 #include "kernels/api/rope_kernel.h"
 
 namespace ropewalk::harness {
@@ -16,22 +18,36 @@ struct ModelTensor {
   bool operator==(const ModelTensor&) const = default;
 };
 
+/// How fast the pairs of a model turn, and its factor on the result. A case says the same.
+struct ModelAngles {
+  double rope_theta = 10000;
+  std::string scaling = "none";
+  std::vector<double> scaling_values;
+  double attention_scale = 0;
+  bool operator==(const ModelAngles&) const = default;
+};
+ModelAngles angles_of(const Case& c);
+void take_angles(Case& c, const ModelAngles& angles);
+
 /// Q and K of a model, and how many tokens a call has.
 struct ModelShape {
   std::array<ModelTensor, 2> tensors;  ///< Q and K
   std::int64_t rotary_dim = 2;
   std::int64_t batch = 0, tokens = 0;  ///< 0: any
+  std::optional<ModelAngles> angles;   ///< empty: any
   bool operator==(const ModelShape&) const = default;
 };
 
 /// What a run says about shapes. By default it says nothing.
 struct AskedShapes {
-  std::optional<ModelShape> only;  ///< a case of another shape counts as refused
+  /// A case of another shape counts as refused. Its angles are those of all cases but the ones that
+  /// a property lists, or the covering array has, for the sake of others.
+  std::optional<ModelShape> only;
   std::vector<ModelShape> models;  ///< for a kernel that refuses every basic case
 };
 
-/// True if a problem has the shape. Q or K may stand alone. Each tensor after the second has the
-/// shape of K. A tensor that is only copied may have any rotary_offset.
+/// True if a problem has the shape, with any angles. Q or K may stand alone. Each tensor after the
+/// second has the shape of K. A tensor that is only copied may have any rotary_offset.
 bool has_shape(const rope_problem& problem, const ModelShape& shape);
 
 }  // namespace ropewalk::harness

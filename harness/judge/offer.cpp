@@ -356,8 +356,11 @@ Probe probed(Prober& prober, const Subject& subject, const std::optional<Base>& 
 }  // namespace
 
 Probe probe_offer(Subject& subject, Pairing pairing, Dtype dtype) {
-  if (subject.shapes != nullptr && subject.shapes->only)
-    return probe_shapes(subject, pairing, dtype, {*subject.shapes->only});
+  if (subject.shapes != nullptr && subject.shapes->only) {
+    Probe probe = probe_shapes(subject, pairing, dtype, {*subject.shapes->only});
+    if (probe.offer) probe.offer->one_model = subject.shapes->only->angles.has_value();
+    return probe;
+  }
   if (const auto never = never_judged(subject, pairing, dtype)) return *never;
   Prober prober(subject);
   auto base = first_accepted(prober, packed(basic_cases(subject, pairing, dtype)));

@@ -194,6 +194,7 @@ std::vector<std::pair<Form, Case>> shaped_cases(const Subject& subject, Pairing 
   Case c = empty_case(subject, pairing, dtype);
   for (const ModelShape& shape : shapes) {
     c.rotary_dim = shape.rotary_dim;
+    take_angles(c, shape.angles.value_or(ModelAngles{}));
     for (const auto& [batch, tokens] : calls_of(shape)) {
       c.batch = batch;
       c.tokens = tokens;

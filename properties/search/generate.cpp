@@ -117,7 +117,7 @@ void choose_positions(Case& c, const Offer& offer, const Choices& k) {
   }
   if (offer.i64_positions && k.wide_positions == 1) c.position_dtype = Dtype::i64;
   constexpr double thetas[] = {10000, 500000, 2.5, 10000};  // choose_frequencies replaces the last
-  c.rope_theta = thetas[k.theta];
+  if (!offer.one_model) c.rope_theta = thetas[k.theta];
   if (table && offer.spare_rows) c.table_spare_rows = k.spare_rows;
   if (table && offer.own_tables && c.tensors.size() > 1 && k.own_tables == 2) c.own_tables = true;
   c.shift = 1 + k.shift;
@@ -131,7 +131,7 @@ void choose_arithmetic(Case& c, const Offer& offer, const Choices& k) {
       0.001, 0x1p40, -0x1p40, 0x1p-40};
   // A type of narrow range has no room for the last five values, their squares, or parts of them.
   const std::int64_t room = has_wide_range(c.dtype) ? k.scale : k.scale % 12;
-  if (offer.scale) c.attention_scale = scales[room];
+  if (offer.scale && !offer.one_model) c.attention_scale = scales[room];
   constexpr DataPattern patterns[] = {DataPattern::unit,  DataPattern::unit,   DataPattern::unit,
                                       DataPattern::basis, DataPattern::wide,   DataPattern::tiny,
                                       DataPattern::huge,  DataPattern::special};
@@ -222,7 +222,7 @@ Case generate_case(const Offer& offer, const Property& property, const Choices& 
   choose_positions(c, offer, k);
   choose_arithmetic(c, offer, k);
   if (property.shape != nullptr) property.shape(c, offer);
-  choose_frequencies(c, k);
+  if (!offer.one_model) choose_frequencies(c, k);
   choose_layout(c, offer, k);
   if (property.add_calls != nullptr) property.add_calls(c, offer);
   return c;

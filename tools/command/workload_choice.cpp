@@ -141,26 +141,35 @@ void hold_to_shape(const WorkloadChoice& choice, VerifyPlan& plan) {
   ModelShape shape = heads_of(first);
   shape.batch = first.batch;
   shape.tokens = first.tokens;
-  bool one_pairing = true;
-  for (const Workload& w : chosen) {
-    const ModelShape other = heads_of(w);
-    if (other.tensors != shape.tensors || other.rotary_dim != shape.rotary_dim)
-      throw UsageError(fmt::format(
-          "verify judges one shape at a time, but the heads of {} and {} differ (name one: "
-          "--workload 'GLOB')",
-          first.name, w.name));
-    if (w.batch != shape.batch) shape.batch = 0;
-    if (w.tokens != shape.tokens) shape.tokens = 0;
-    one_pairing = one_pairing && w.pairing == first.pairing;
-  }
   const auto all_state = [&](const char* word) {
     return std::all_of(choice.shapes.begin(), choice.shapes.end(),
                        [&](const std::string& each) { return shape_states(each, word); });
   };
+  const bool of_models = !choice.configs.empty(), of_shapes = !choice.shapes.empty();
+  if (of_models || (of_shapes && (all_state("theta") || all_state("scaling"))))
+    shape.angles = angles_of(first);
+  bool one_pairing = true;
+  for (const Workload& w : chosen) {
+    const ModelShape other = heads_of(w);
+    const bool heads = other.tensors != shape.tensors || other.rotary_dim != shape.rotary_dim;
+    if (heads || (shape.angles && angles_of(w) != *shape.angles))
+      throw UsageError(fmt::format(
+          "verify judges one shape at a time, but the {} of {} and {} differ (name one: "
+          "--workload 'GLOB')",
+          heads ? "heads" : "frequencies", first.name, w.name));
+    if (w.batch != shape.batch) shape.batch = 0;
+    if (w.tokens != shape.tokens) shape.tokens = 0;
+    one_pairing = one_pairing && w.pairing == first.pairing;
+  }
   plan.shapes.only = shape;
   plan.shape_options = options_of(choice);
   if (one_pairing && all_state("pairing")) plan.pairings = {first.pairing};
-  if (!choice.shapes.empty() && all_state("dtype")) plan.dtypes = {first.dtype};
+  if (of_models || (of_shapes && all_state("dtype"))) {
+    plan.dtypes.clear();
+    for (const Workload& w : chosen)
+      if (std::find(plan.dtypes.begin(), plan.dtypes.end(), w.dtype) == plan.dtypes.end())
+        plan.dtypes.push_back(w.dtype);
+  }
 }
 
 void print_what_is_not_timed(const WorkloadChoice& choice, bool quiet) {
