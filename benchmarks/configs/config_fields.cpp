@@ -74,6 +74,7 @@ ConfigReader::ConfigReader(JsonFields fields, const std::string& file, ModelConf
       defaults_.emplace(whole, value);
   }
   for (const auto& [key, value] : type_->layer_shape) {
+    if (value == JsonValue(JsonKind::object)) continue;
     const auto name = type_->layer_keys.find(key);
     const bool named = name != type_->layer_keys.end();
     // A word stands for twice as many as the other layers have.

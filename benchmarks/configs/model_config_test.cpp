@@ -276,9 +276,9 @@ TEST(ModelConfig, ScalingThatIsRefused) {
   for (const auto& each : faults)
     expect_refused(scaling(each.members), std::string("FILE: rope_scaling.") + each.start,
                    each.part);
-  expect_refused(
-      and_also("\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 4}"),
-      "FILE: rope_scaling.original_max_position_embeddings: ", "max_position_embeddings");
+  expect_refused(unknown_and("\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 4}"),
+                 "FILE: rope_scaling.original_max_position_embeddings: ", "max_position_embeddings",
+                 halves);
   expect_refused(scaling("\"type\": \"default\"").insert(1, "\"rope_parameters\": {\"a\": 1},"),
                  "FILE: rope_scaling: ", "leave one");
   expect_refused(and_also("\"rope_parameters\": {\"rope_theta\": 2}"),
