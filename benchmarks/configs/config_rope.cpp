@@ -105,8 +105,10 @@ class RotationReader {
     auto keys = place_.theta_keys;
     if (!place_.object.empty() && in_.holds(of_rope("rope_theta")) && nested()) keys.clear();
     if (!place_.object.empty()) keys.push_back(of_rope("rope_theta"));
-    if (in_.type_name() == "chatglm" && !answers_.theta && in_.number("rope_ratio").value_or(1) != 1)
-      in_.fail("rope_ratio", "stretches the base in some releases and positions in others: give --theta");
+    if (in_.type_name() == "chatglm" && !answers_.theta &&
+        in_.number("rope_ratio").value_or(1) != 1)
+      in_.fail("rope_ratio",
+               "stretches the base in some releases and positions in others: give --theta");
     const auto answer = place_.layer.empty() ? answers_.theta : std::nullopt;
     const auto theta = in_.answered(answer, "--theta", keys, &ConfigReader::number);
     if (!theta)
