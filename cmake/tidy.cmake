@@ -89,6 +89,7 @@ set(layers
 
 # Libraries that are heavy or belong to one file: a pattern of #include, and the only files that may
 # have it.
+set(fields "benchmarks/configs/(json_fields|released_configs_test).cpp")
 set(request "tools/launches/board_request(_test)?.cpp")
 set(host "tools/host/worker_library")
 set(driver "device/(cuda_driver|device_health)")
@@ -100,7 +101,7 @@ set(owners
   "CLI/=tools/command/(options.cpp|option_groups.h)"
   "toml\\+\\+/=benchmarks/(workloads/workloads|configs/model_types).cpp|${host}_parts.cpp"
   "benchmark/benchmark.h=benchmarks/engine/board.cpp"
-  "nlohmann/=reports/record/record(_test)?.cpp|benchmarks/configs/json_fields.cpp|${request}"
+  "nlohmann/=reports/record/record(_test)?.cpp|${fields}|${request}"
   "kainjow/=reports/pages/[a-z0-9_]+.(cpp|h)"
   "cuda[a-z0-9_]*[.]h=kernels/cuda/[a-z0-9_/]+.cu"
   "dlfcn.h=harness/(watch/heap_watch|process/loaded_kernels|${driver}).cpp|${host}.cpp")
