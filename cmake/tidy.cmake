@@ -89,8 +89,8 @@ set(layers
 
 # Libraries that are heavy or belong to one file: a pattern of #include, and the only files that may
 # have it.
-set(fields "benchmarks/configs/(json_fields|released_configs_test).cpp")
 set(request "tools/launches/board_request(_test)?.cpp")
+set(fields "benchmarks/configs/(json_fields|released_configs_test).cpp")
 set(host "tools/host/worker_library")
 set(driver "device/(cuda_driver|device_health)")
 set(owners

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 
 #include "base/text_file.h"
@@ -14,13 +15,15 @@ namespace {
 
 using Keys = std::vector<std::string>;
 
+const std::string share_key = "partial_rotary_factor";
+
 const std::map<std::string_view, std::string> usual_keys = {
     {"heads", "num_attention_heads"},
     {"kv_heads", "num_key_value_heads"},
     {"width", "hidden_size"},
     {"head_dim", "head_dim"},
     {"theta", "rope_theta"},
-    {"share", "partial_rotary_factor"},
+    {"share", share_key},
     {"rotary_dim", "rotary_dim"},
     {"positions", "max_position_embeddings"},
     {"nope_head_dim", "qk_nope_head_dim"},
@@ -56,12 +59,29 @@ ConfigReader::ConfigReader(JsonFields fields, const std::string& file, ModelConf
     : fields_(std::move(fields)), file_(file), config_(config) {
   find_type();
   if (type_ == nullptr) return;
-  for (const auto& [fact, value] : type_->facts) defaults_.emplace(keys_of(fact).front(), value);
   const bool has_rope = !members("rope_parameters").empty() || !members("rope_scaling").empty();
+  for (const auto& [fact, value] : type_->facts) {
+    const bool alone = fact.ends_with("_alone");  // of a file that has rope parameters without it
+    const std::string name = alone ? fact.substr(0, fact.size() - 6) : fact;
+    if (alone == (has_rope && (alone || type_->facts.contains(fact + "_alone"))))
+      defaults_.emplace(keys_of(name).front(), value);
+  }
   for (const auto& [key, value] : type_->rope)
     if (!has_rope) defaults_.emplace("rope_parameters." + key, value);
-  for (const auto& [key, value] : type_->layer_rope)
-    defaults_.emplace("rope_parameters." + key, value);
+  for (const auto& [key, value] : type_->layer_rope) {
+    const std::string whole = "rope_parameters." + key;
+    if (!is_object(whole.substr(0, whole.rfind('.'))) || key.ends_with(".rope_theta"))
+      defaults_.emplace(whole, value);
+  }
+  for (const auto& [key, value] : type_->layer_shape) {
+    if (value == JsonValue(JsonKind::object)) continue;
+    const auto name = type_->layer_keys.find(key);
+    const bool named = name != type_->layer_keys.end();
+    // A word stands for twice as many as the other layers have.
+    const auto others = one_of<std::int64_t>(keys_of("kv_heads"), &ConfigReader::size);
+    defaults_.emplace(named ? std::get<std::string>(name->second) : key,
+                      std::holds_alternative<std::string>(value) ? JsonValue(2 * *others) : value);
+  }
 }
 
 /// Goes from the whole file to its part about text, and notes that part's type.
@@ -79,8 +99,10 @@ void ConfigReader::find_type() {
       const auto own = word("model_type");
       if (!own && type_ == nullptr) continue;
       name = own ? *own : type_->part_type;
-    } else if (type_ != nullptr && !type_->part_type.empty()) {
+    } else if (type_ != nullptr && type_->flat) {
       name = type_->part_type;
+    } else if (type_ != nullptr) {
+      fail(part, "is missing: the fields of the text model lie there");
     } else {
       break;
     }
@@ -92,16 +114,27 @@ void ConfigReader::fail(const std::string& key, const std::string& what) const {
   throw BadFile(fmt::format("{}: {}{}: {}", file_, prefix_, shown(key), what));
 }
 
+bool ConfigReader::ignores(const std::string& key) const {
+  return type_ != nullptr && key != share_key &&
+         std::count(type_->ignores.begin(), type_->ignores.end(), key) > 0;
+}
+
+bool ConfigReader::plain_rule_ignores_share() const {
+  return type_ != nullptr &&
+         std::count(type_->ignores.begin(), type_->ignores.end(), share_key) > 0;
+}
+
 const JsonValue* ConfigReader::find(const std::string& key) {
-  const bool unread =
-      type_ != nullptr && std::count(type_->ignores.begin(), type_->ignores.end(), key);
-  const auto found = unread ? fields_.end() : fields_.find(prefix_ + key);
+  const auto found = ignores(key) ? fields_.end() : fields_.find(prefix_ + key);
   if (found != fields_.end() && used_.insert(key).second)
     config_.read.push_back(fmt::format("{}{} = {}", prefix_, key, text_of(found->second)));
   if (found != fields_.end() && found->second != JsonValue(JsonKind::null)) return &found->second;
   const auto taken = defaults_.find(key);
+  if (type_ != nullptr && std::count(type_->disputed.begin(), type_->disputed.end(), key) > 0)
+    fail(key, "is missing, and releases of transformers take different values for it");
   if (taken == defaults_.end()) return nullptr;
-  if (used_.insert(key).second || is_null(key))
+  if (is_null(key)) fail(key, "is null, and what that means for this model_type is not known here");
+  if (used_.insert(key).second)
     assume(fmt::format("{} {}, of the code of {}", key, text_of(taken->second), type_name()));
   return &taken->second;
 }
@@ -120,8 +153,7 @@ bool ConfigReader::is(const std::string& key, JsonKind kind) const {
 }
 
 bool ConfigReader::holds(const std::string& key) const {
-  return fields_.contains(prefix_ + key) && !is_null(key) &&
-         (type_ == nullptr || !std::count(type_->ignores.begin(), type_->ignores.end(), key));
+  return fields_.contains(prefix_ + key) && !is_null(key) && !ignores(key);
 }
 
 Keys ConfigReader::members(const std::string& object) const {
@@ -200,15 +232,43 @@ std::optional<Keys> ConfigReader::words(const std::string& key) {
   return *list;
 }
 
+void ConfigReader::read_for(const std::string& layer) {
+  layer_ = layer;
+  layer_object_.clear();
+  const Keys types = layer.empty() || !holds("layer_types") ? Keys{} : *words("layer_types");
+  for (const std::string& index : members("per_layer_config")) {
+    const std::size_t i = std::strtoul(index.c_str(), nullptr, 10);
+    if (layer_object_.empty() && i < types.size() && types[i] == layer)
+      layer_object_ = "per_layer_config." + index + ".";
+  }
+}
+
 Keys ConfigReader::keys_of(std::string_view fact) const {
   Keys keys = {usual_keys.at(fact)};
+  if (!layer_object_.empty() && holds(layer_object_ + keys.front()))
+    return {layer_object_ + keys.front()};
   if (type_ == nullptr) {
     const auto other = other_keys.find(fact);
     if (other != other_keys.end()) keys.push_back(other->second);
-  } else if (const auto own = type_->names.find(fact); own != type_->names.end()) {
-    keys = own->second;
+    return keys;
   }
-  return keys;
+  const std::string of_layer = fmt::format("{}.{}", layer_, fact);
+  const auto key = type_->layer_keys.find(of_layer);
+  const std::string named =
+      key == type_->layer_keys.end() ? of_layer : std::get<std::string>(key->second);
+  // Gemma 4 reads this key if keys are values too.
+  const auto equal = fields_.find(prefix_ + "attention_k_eq_v");
+  if (named == "num_global_key_value_heads" && equal != fields_.end() &&
+      equal->second == JsonValue(false))
+    return keys;
+  if (!layer_.empty() && (holds(named) || type_->layer_shape.contains(of_layer))) return {named};
+  const auto own = type_->names.find(fact);
+  return own == type_->names.end() ? keys : own->second;
+}
+
+void ConfigReader::assume(const std::string& what) {
+  auto& all = config_.assumed;  // layers of several kinds may assume the same
+  if (std::count(all.begin(), all.end(), what) == 0) all.push_back(what);
 }
 
 void ConfigReader::report_ignored() {

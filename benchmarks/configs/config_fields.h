@@ -34,6 +34,11 @@ class ConfigReader {
   const JsonValue* find(const std::string& key);
   /// The same in the text part or the whole file, without the type.
   const JsonValue* find_beside(const std::string& key);
+  /// Whether the code of the type does not read the key.
+  bool ignores(const std::string& key) const;
+  /// A type may not read the rotated share itself, but all rules of transformers except the plain
+  /// one do.
+  bool plain_rule_ignores_share() const;
   /// Whether the file has the key, and a value that is not null.
   bool holds(const std::string& key) const;
   bool is_null(const std::string& key) const { return is(key, JsonKind::null); }
@@ -54,6 +59,9 @@ class ConfigReader {
   std::optional<std::vector<double>> numbers(const std::string& key);  ///< each finite
   std::optional<std::vector<std::string>> words(const std::string& key);
 
+  /// From here on a fact is that of these layers, which layer_types calls so; empty: of all.
+  void read_for(const std::string& layer);
+  const std::string& layer() const { return layer_; }
   /// The file's keys of a fact of model_types.h, as the type calls them. The first is for messages.
   std::vector<std::string> keys_of(std::string_view fact) const;
   /// The common value of keys that mean the same: the file's, which may not differ, or the type's.
@@ -86,7 +94,7 @@ class ConfigReader {
     return answer;
   }
 
-  void assume(const std::string& what) { config_.assumed.push_back(what); }
+  void assume(const std::string& what);
   void leave_out(const std::string& what) { config_.not_timed.push_back(what); }
 
   /// Reports fields about positions or heads that were not used.
@@ -103,6 +111,7 @@ class ConfigReader {
   const ModelType* type_ = nullptr;
   JsonFields defaults_;  ///< what the type's code takes, by the keys of a file
   std::set<std::string> used_;
+  std::string layer_, layer_object_;  ///< the layers that are read, and where 5.x keeps their sizes
 };
 
 }  // namespace ropewalk::bench

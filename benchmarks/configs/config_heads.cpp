@@ -9,31 +9,6 @@ namespace ropewalk::bench {
 using namespace harness;
 namespace {
 
-void read_pairing(ConfigReader& in, const std::string& answer, Workload& w) {
-  const ModelType* type = in.type();
-  std::optional<Pairing> own;
-  if (type != nullptr) own = type->pairing;
-  const std::string key = type == nullptr ? "rope_interleave" : type->pairing_key;
-  if (const auto interleave = key.empty() ? std::nullopt : in.flag(key))
-    own = *interleave ? Pairing::interleaved : Pairing::half_split;
-  if (!answer.empty()) {
-    w.pairing =
-        answer == word_of(Pairing::interleaved) ? Pairing::interleaved : Pairing::half_split;
-    return in.assume(fmt::format("pairing {}, as --pairing says{}", answer,
-                                 !own || own == w.pairing ? "" : " (the file says otherwise)"));
-  }
-  if (!own)
-    in.fail(
-        "model_type",
-        fmt::format("{}: give --pairing half_split or --pairing interleaved, as the model pairs "
-                    "its elements",
-                    in.type_name().empty() ? "is missing"
-                                           : text_of(in.type_name()) + " is not known here"));
-  w.pairing = *own;
-  in.assume(fmt::format("pairing {}, as model_type{}{} says", word_of(*own),
-                        key.empty() ? "" : " or ", key));
-}
-
 std::int64_t needed(ConfigReader& in, const std::string& key) {
   const auto value = in.size(key);
   if (!value) in.fail(key, "is missing");
@@ -61,9 +36,29 @@ std::optional<std::int64_t> falcon_k_heads(ConfigReader& in, std::int64_t heads)
   return in.size("num_kv_heads").value_or(heads);
 }
 
+/// The heads of Q that a list of all layers gives to the layers that are read.
+std::optional<std::int64_t> listed_heads(ConfigReader& in) {
+  const std::string key = in.type() == nullptr ? "" : in.type()->layer_heads;
+  if (key.empty() || in.layer().empty() || !in.holds(key)) return std::nullopt;
+  const auto list = *in.numbers(key);
+  const auto types = *in.words("layer_types");
+  if (list.size() != types.size())
+    in.fail(key, fmt::format("has {} numbers for {} layers", list.size(), types.size()));
+  std::optional<std::int64_t> heads;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (types[i] != in.layer()) continue;
+    const auto here = static_cast<std::int64_t>(list[i]);
+    if (static_cast<double>(here) != list[i] || here < 1 || here != heads.value_or(here))
+      in.fail(key, fmt::format("is {} for one of the {} layers", list[i], in.layer()));
+    heads = here;
+  }
+  return heads;
+}
+
 std::int64_t k_heads_of(ConfigReader& in, const ConfigAnswers& answers, std::int64_t heads) {
   const auto keys = in.keys_of("kv_heads");
   if (in.type_name() == "falcon" && !answers.kv_heads) return *falcon_k_heads(in, heads);
+  if (in.type_name() == "chatglm" && !in.flag("multi_query_attention").value_or(false)) return heads;
   // A null stands for as many as Q, whatever a missing key means.
   const bool like_q = in.type() != nullptr && (in.type()->k_like_q || in.is_null(keys.front()));
   std::optional<std::int64_t> found;
@@ -83,21 +78,56 @@ std::int64_t head_dim_of(ConfigReader& in, std::int64_t heads) {
   if (const auto said = in.one_of<std::int64_t>(keys, &ConfigReader::size)) return *said;
   const auto width = in.one_of<std::int64_t>(wide, &ConfigReader::size);
   if (!width) in.fail(keys.front(), "is missing, and so is " + wide.front());
-  if (*width % heads != 0)
+  const std::int64_t share = in.type() == nullptr ? 1 : in.type()->width_share;
+  if (*width * share % heads != 0)
     in.fail(wide.front(), fmt::format("{} is no multiple of {} heads", *width, heads));
-  in.assume(fmt::format("head_dim {}, the width over the heads", *width / heads));
-  return *width / heads;
+  in.assume(fmt::format("head_dim {}, {}the width over the heads", *width * share / heads,
+                        share == 1 ? "" : "twice "));
+  return *width * share / heads;
 }
 
 }  // namespace
 
+void read_pairing(ConfigReader& in, const std::string& answer, Workload& w) {
+  const ModelType* type = in.type();
+  std::optional<Pairing> own;
+  if (type != nullptr) own = type->pairing;
+  const std::string key = type == nullptr ? "rope_interleave" : type->pairing_key;
+  if (const auto interleave = key.empty() ? std::nullopt : in.flag(key))
+    own = *interleave ? Pairing::interleaved : Pairing::half_split;
+  if (!answer.empty()) {
+    w.pairing =
+        answer == word_of(Pairing::interleaved) ? Pairing::interleaved : Pairing::half_split;
+    return in.assume(fmt::format("pairing {}, as --pairing says{}", answer,
+                                 !own || own == w.pairing ? "" : " (the file says otherwise)"));
+  }
+  if (!own)
+    in.fail(
+        "model_type",
+        fmt::format("{}: give --pairing half_split or --pairing interleaved, as the model pairs "
+                    "its elements",
+                    in.type_name().empty() ? "is missing"
+                                           : text_of(in.type_name()) + " is not known here"));
+  w.pairing = *own;
+  in.assume(fmt::format("pairing {}, as model_type{}{} says", word_of(*own),
+                        key.empty() ? "" : " or ", key));
+}
+
 void refuse_what_is_foreign(ConfigReader& in) {
   if (in.type() != nullptr && !in.type()->refused.empty())
     in.fail("model_type", fmt::format("'{}' {}", in.type_name(), in.type()->refused));
+  const std::string kind = "position_embedding_type";
   if (in.holds("alibi") && in.flag("alibi").value_or(false))
     in.fail("alibi", "is true: this model rotates nothing");
-  const std::string kind = "position_embedding_type";
   if (in.is_null(kind)) in.fail(kind, "is null: this model rotates nothing");
+  if (in.type() != nullptr) {
+    for (const auto& [key, value] : in.type()->rotates_if)
+      if (!in.holds(key) || *in.find(key) != value)
+        in.fail(key, fmt::format("is not {}: this model rotates nothing", text_of(value)));
+    for (const auto& [key, value] : in.type()->refused_if)
+      if (in.holds(key) && *in.find(key) == value)
+        in.fail(key, fmt::format("is {}: this model rotates nothing", text_of(value)));
+  }
   const auto word = in.word(kind);
   if (word && *word != "rope" && *word != "rotary")
     in.fail(kind, "is " + text_of(*word) + ": this model rotates nothing");
@@ -109,9 +139,9 @@ void refuse_what_is_foreign(ConfigReader& in) {
 }
 
 void read_heads(ConfigReader& in, const ConfigAnswers& answers, Workload& w) {
-  read_pairing(in, answers.pairing, w);
   const auto keys = in.keys_of("heads");
-  const auto heads = in.answered(answers.heads, "--heads", keys, &ConfigReader::size);
+  std::optional<std::int64_t> heads = listed_heads(in);
+  if (!heads) heads = in.answered(answers.heads, "--heads", keys, &ConfigReader::size);
   if (!heads) in.fail(keys.front(), "is missing: give --heads");
   w.tensors[0].heads = *heads;
   if (in.type() == nullptr ? in.holds("qk_rope_head_dim") : in.type()->latent)

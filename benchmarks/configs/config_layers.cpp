@@ -54,17 +54,27 @@ Names layer_types(ConfigReader& in) {
   return types;
 }
 
+/// The place of one kind of layers. Older files have no object for each: `object` is rope_scaling,
+/// and the base of each kind has a key of its own, if the type reads them at all.
 RopePlace place_of(ConfigReader& in, const std::string& layer, const std::string& object,
                    const Names& types) {
-  RopePlace place{.layer = layer, .object = now + "." + layer, .theta_keys = in.keys_of("theta")};
-  const bool sliding = layer == "sliding_attention";
-  if (in.type() != nullptr && !in.type()->local_theta.empty() && sliding)
-    place.theta_keys = {in.type()->local_theta};
-  place.theta_keys.push_back(place.object + ".rope_theta");
+  RopePlace place{.layer = layer, .object = now + "." + layer};
+  const std::string theta = place.object + ".rope_theta";
+  const ModelType* type = in.type();
+  const bool sliding = layer == "sliding_attention", olmo = in.type_name() == "olmo3";
+  const bool reads_old = type == nullptr || !type->local_theta.empty() || olmo;
+  if (object == before && !reads_old)
+    in.fail(before, "is not read by this type, which has rope_parameters for each kind of layers");
+  if (reads_old && !sliding) place.theta_keys = in.keys_of("theta");
+  if (reads_old && sliding && !olmo && type != nullptr) place.theta_keys = {type->local_theta};
+  if (olmo && sliding && in.holds("rope_theta") && !in.is_object(place.object) &&
+      in.number("rope_theta") != in.number(theta))
+    in.fail("rope_theta", "is for all layers in some releases and for some layers in others");
+  place.theta_keys.push_back(theta);
   place.count = std::count(types.begin(), types.end(), layer);
   place.rotated = !in.is_null(place.object);
-  // Files of old have parameters for the layers with full attention alone.
-  if (object == before && !sliding) place.object = before;
+  if (object == before && (!sliding || in.type_name().starts_with("modernbert")))
+    place.object = before;
   return place;
 }
 
@@ -96,9 +106,30 @@ void add_unrotated(ConfigReader& in, const Names& types, std::vector<RopePlace>&
   places.push_back(none);
 }
 
+/// One place for each base of a list with the base of each layer.
+std::vector<RopePlace> places_by_theta(ConfigReader& in) {
+  const std::string key = in.type()->layer_thetas;
+  const auto thetas = *in.numbers(key);
+  std::vector<RopePlace> places, unrotated;
+  for (const double theta : thetas) {
+    auto& kind = theta == 0 ? unrotated : places;
+    const std::string name = theta == 0 ? "without rotation" : fmt::format("theta-{}", theta);
+    auto place = std::find_if(kind.begin(), kind.end(),
+                              [&](const RopePlace& each) { return each.layer == name; });
+    if (place == kind.end())
+      place =
+          kind.insert(kind.end(), RopePlace{.layer = name, .theta = theta, .rotated = theta != 0});
+    ++place->count;
+  }
+  places.insert(places.end(), unrotated.begin(), unrotated.end());
+  if (places.size() == 1) places[0].layer.clear();
+  return places;
+}
+
 }  // namespace
 
 std::vector<RopePlace> rope_places(ConfigReader& in) {
+  if (in.type() != nullptr && in.holds(in.type()->layer_thetas)) return places_by_theta(in);
   const std::string object = rope_object(in);
   const Names types = layer_types(in);
   Names layers = nested_layers(in, types);
@@ -108,11 +139,16 @@ std::vector<RopePlace> rope_places(ConfigReader& in) {
       if (!contains(layers, name)) layers.push_back(name);
   if (!nested && !layers.empty() && !in.members(now).empty())
     in.fail(now, fmt::format("does not say which layers it is for: {}", fmt::join(layers, ", ")));
+  // Where there are layers with full attention, they are timed.
+  std::stable_partition(layers.begin(), layers.end(),
+                        [](const std::string& each) { return each == "full_attention"; });
   std::vector<RopePlace> places;
   for (const std::string& layer : layers) {
     if (!types.empty() && !contains(types, layer)) continue;
     places.push_back(place_of(in, layer, object, types));
   }
+  std::stable_partition(places.begin(), places.end(),
+                        [](const RopePlace& each) { return each.rotated; });
   if (places.empty())
     places.push_back({.layer = "", .object = object, .theta_keys = in.keys_of("theta")});
   add_unrotated(in, types, places);

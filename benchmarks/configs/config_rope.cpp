@@ -66,14 +66,21 @@ class RotationReader {
   void read_window() {
     const std::int64_t head_dim = w_.tensors[0].head_dim;
     auto names = in_.keys_of("share");
-    if (!place_.object.empty()) names.insert(names.begin(), of_rope("partial_rotary_factor"));
+    const std::string own = of_rope("partial_rotary_factor");
+    if (nested() && in_.holds(own)) names = {own};
+    if (!place_.object.empty() && names.front() != own) names.insert(names.begin(), own);
     if (w_.tensors[0].rotary_offset > 0) return;  // latent attention has set the window already
-    share_ = in_.one_of<double>(names, &ConfigReader::number).value_or(1);
+    const bool unread = in_.plain_rule_ignores_share();
+    if (!unread || !is("none"))
+      share_ = in_.one_of<double>(names, &ConfigReader::number).value_or(1);
     if (!(share_ > 0 && share_ <= 1))
       in_.fail(names.back(),
                fmt::format("is {}; the part of a head that is rotated must be above 0 "
                            "and at most 1",
                            share_));
+    if (unread && share_ != 1 && !is("proportional"))
+      in_.fail(names.back(),
+               fmt::format("is {}, which {} cannot use with {}", share_, in_.type_name(), type_));
     // Truncated, as in the models' own code.
     const auto by_share = static_cast<std::int64_t>(static_cast<double>(head_dim) * share_);
     w_.rotary_dim = is("proportional") ? head_dim : by_share;
@@ -91,9 +98,15 @@ class RotationReader {
   }
 
   void read_theta() {
+    if (place_.theta) {
+      w_.rope_theta = *place_.theta;
+      return;
+    }
     auto keys = place_.theta_keys;
     if (!place_.object.empty() && in_.holds(of_rope("rope_theta")) && nested()) keys.clear();
     if (!place_.object.empty()) keys.push_back(of_rope("rope_theta"));
+    if (in_.type_name() == "chatglm" && !answers_.theta && in_.number("rope_ratio").value_or(1) != 1)
+      in_.fail("rope_ratio", "stretches the base in some releases and positions in others: give --theta");
     const auto answer = place_.layer.empty() ? answers_.theta : std::nullopt;
     const auto theta = in_.answered(answer, "--theta", keys, &ConfigReader::number);
     if (!theta)
@@ -118,16 +131,35 @@ class RotationReader {
     return in_.one_of<std::int64_t>(in_.keys_of("positions"), &ConfigReader::positions);
   }
 
+  /// Older releases read the length in one of its two places alone: of longrope beside the rope
+  /// parameters, else among them.
+  void refuse_half_read(const std::vector<std::string>& keys, std::optional<std::int64_t> said) {
+    if (!said || place_.object != "rope_scaling" || in_.type_name() == "phimoe") return;
+    const std::string& read = is("longrope") ? keys.back() : keys.front();
+    const std::string& there = is("longrope") ? keys.front() : keys.back();
+    if (!in_.holds(read) && said != trained_positions())
+      in_.fail(there, fmt::format("is read by some releases alone: others look for {}", read));
+  }
+
   std::int64_t original_positions() {
     const auto& all = find_frequency_rule(w_.scaling)->parameters;
     const bool needed = std::any_of(all.begin(), all.end(), [](const RuleParameter& each) {
       return each.config_key == original_key;
     });
     if (!needed) return trained_positions().value_or(0);
-    std::optional<std::int64_t> said;
     std::vector<std::string> keys = {of_rope(original_key)};
-    if (!nested()) keys.push_back(in_.keys_of("original").front());
-    if (!is("dynamic")) said = in_.one_of<std::int64_t>(keys, &ConfigReader::positions);
+    std::optional<std::int64_t> said;
+    // A type with a value of its own reads it beside the rope parameters alone.
+    const ModelType* type = in_.type();
+    if (type != nullptr && type->facts.contains("original")) {
+      said = in_.positions(in_.keys_of("original").front());
+      if (const auto other = in_.positions(keys.front()); other && other != said)
+        in_.fail(keys.front(),
+                 fmt::format("is {}, but {} takes {}", *other, in_.type_name(), *said));
+    } else if (!is("dynamic")) {
+      if (!nested()) keys.push_back(in_.keys_of("original").front());
+      said = in_.one_of<std::int64_t>(keys, &ConfigReader::positions);
+    }
     if (said) return *said;
     const auto trained = trained_positions();
     const std::string name = in_.keys_of("positions").front();
@@ -176,6 +208,10 @@ class RotationReader {
     const double ratio =
         static_cast<double>(trained.value_or(original_)) / static_cast<double>(original_);
     if (const auto said = in_.number(key)) {
+      if (is("longrope") && place_.object == "rope_scaling" && *said != ratio &&
+          in_.holds(original_key) && !in_.holds(of_rope("attention_factor")))
+        in_.fail(key, fmt::format("is {}, and some releases take {}, the ratio of the contexts",
+                                  *said, ratio));
       if (ratio > 1 && *said != ratio && (by_ratio || is("yarn")))
         in_.assume(fmt::format(
             "factor {} as stated; some releases took {}, the ratio of the contexts", *said, ratio));

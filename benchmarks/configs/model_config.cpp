@@ -45,11 +45,13 @@ const RopePlace& chosen_of(ConfigReader& in, const std::vector<RopePlace>& place
 void read_layers(ConfigReader& in, const ConfigAnswers& answers, ModelConfig& config) {
   const auto places = rope_places(in);
   const RopePlace& chosen = chosen_of(in, places, answers.layer);
-  const Workload heads = config.shape;
+  const Workload common = config.shape;
   for (const RopePlace& place : places) {
     ModelLayers layers{place.layer.empty() ? "rotated" : place.layer, place.count, place.rotated,
-                       heads};
+                       common};
     std::int64_t original = 0;
+    in.read_for(place.layer);
+    if (place.rotated) read_heads(in, answers, layers.shape);
     if (place.rotated) original = read_rotation(in, place, answers, layers.shape);
     if (&place == &chosen) config.shape = layers.shape, config.original_positions = original;
     if (places.size() > 1) config.layers.push_back(layers);
@@ -76,7 +78,7 @@ ModelConfig parse_model_config(std::string_view text, const std::string& file,
   ConfigReader in(parse_json_fields(text, file), file, config);
   config.shape.name = config.shape.model = name;
   refuse_what_is_foreign(in);
-  read_heads(in, answers, config.shape);
+  read_pairing(in, answers.pairing, config.shape);
   read_dtype(in, config.shape);
   read_layers(in, answers, config);
   in.report_ignored();

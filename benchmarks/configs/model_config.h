@@ -15,11 +15,11 @@ namespace ropewalk::bench {
 
 /// What the command line says about a model, where its file leaves it out.
 struct ConfigAnswers {
-  std::string pairing;  ///< half_split or interleaved
-  std::optional<double> theta;
-  std::optional<std::int64_t> heads, kv_heads;
-  std::optional<std::int64_t> context;  ///< tokens of a sequence, for a rule that depends on it
-  std::string layer;                    ///< the name of the layers that are timed
+  std::string pairing = {};  ///< half_split or interleaved
+  std::optional<double> theta = {};
+  std::optional<std::int64_t> heads = {}, kv_heads = {};
+  std::optional<std::int64_t> context = {};  ///< tokens of a sequence, for a rule that needs them
+  std::string layer = {};                    ///< the name of the layers that are timed
   bool operator==(const ConfigAnswers&) const = default;
 };
 

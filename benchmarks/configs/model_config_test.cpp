@@ -176,7 +176,7 @@ TEST(ModelConfig, KeysOfTheWrongKind) {
   expect_refused(with("4,", "[4],"), "FILE: num_attention_heads: is a list", "integer from 1");
   expect_refused(with("4,", "1048577,"), "FILE: num_attention_heads: ", "to 1048576");
   expect_refused(with("4,", "18446744073709551616,"), "FILE: num_attention_heads: ", "integer");
-  expect_refused(with("4,", "null,"), "FILE: num_attention_heads: ", "is missing");
+  expect_refused(with("4,", "null,"), "FILE: num_attention_heads: ", "is null");
   expect_refused(with("10000", "\"big\""), "FILE: rope_theta: is 'big'", "number");
   expect_refused(with("10000", "0.1"), "FILE: rope_theta: ", "at least 1");
   expect_refused(with("10000", "1e999"), "FILE: rope_theta: ", "out of range");
@@ -276,9 +276,9 @@ TEST(ModelConfig, ScalingThatIsRefused) {
   for (const auto& each : faults)
     expect_refused(scaling(each.members), std::string("FILE: rope_scaling.") + each.start,
                    each.part);
-  expect_refused(
-      and_also("\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 4}"),
-      "FILE: rope_scaling.original_max_position_embeddings: ", "max_position_embeddings");
+  expect_refused(unknown_and("\"rope_scaling\": {\"type\": \"yarn\", \"factor\": 4}"),
+                 "FILE: rope_scaling.original_max_position_embeddings: ", "max_position_embeddings",
+                 halves);
   expect_refused(scaling("\"type\": \"default\"").insert(1, "\"rope_parameters\": {\"a\": 1},"),
                  "FILE: rope_scaling: ", "leave one");
   expect_refused(and_also("\"rope_parameters\": {\"rope_theta\": 2}"),

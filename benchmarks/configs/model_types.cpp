@@ -92,8 +92,9 @@ class TypeEntry {
 };
 
 const std::vector<std::string_view> fact_names = {
-    "heads",      "kv_heads",  "width",         "head_dim",      "theta",   "share",
-    "rotary_dim", "positions", "nope_head_dim", "rope_head_dim", "original"};
+    "heads",    "kv_heads",    "width",      "head_dim",      "theta",
+    "share",    "rotary_dim",  "positions",  "nope_head_dim", "rope_head_dim",
+    "original", "theta_alone", "share_alone"};
 
 bool is_fact(std::string_view key) {
   return std::find(fact_names.begin(), fact_names.end(), key) != fact_names.end();
@@ -104,7 +105,8 @@ void read_fact(const TypeEntry& in, const std::string& key, const toml::node& no
   if (key == "kv_heads" && node.is_string()) {
     type.k_like_q = in.choice<bool>(node, key, {{"heads", true}});
   } else if (key == "head_dim" && node.is_string()) {
-    in.choice<bool>(node, key, {{"width / heads", true}});
+    type.width_share =
+        in.choice<std::int64_t>(node, key, {{"width / heads", 1}, {"2 * width / heads", 2}});
   } else {
     if (!node.is_number()) in.fail(node, key, "must be a number");
     type.facts.emplace(key, in.value(node, key));
@@ -122,13 +124,18 @@ void read_names(const TypeEntry& in, const toml::node& node, ModelType& type) {
 void read_key(const TypeEntry& in, const std::string& key, const toml::node& node,
               ModelType& type) {
   const std::map<std::string_view, std::string*> words = {
-      {"refused", &type.refused},         {"part", &type.part},
-      {"part_type", &type.part_type},     {"pairing_key", &type.pairing_key},
-      {"local_theta", &type.local_theta}, {"unrotated", &type.unrotated}};
+      {"refused", &type.refused},           {"part", &type.part},
+      {"part_type", &type.part_type},       {"pairing_key", &type.pairing_key},
+      {"local_theta", &type.local_theta},   {"unrotated", &type.unrotated},
+      {"layer_thetas", &type.layer_thetas}, {"layer_heads", &type.layer_heads}};
   const std::map<std::string_view, JsonFields*> fields = {{"rope", &type.rope},
-                                                          {"layer_rope", &type.layer_rope}};
-  const std::map<std::string_view, std::vector<std::string>*> lists = {{"ignores", &type.ignores},
-                                                                       {"layers", &type.layers}};
+                                                          {"layer_rope", &type.layer_rope},
+                                                          {"layer_keys", &type.layer_keys},
+                                                          {"layer_shape", &type.layer_shape},
+                                                          {"rotates_if", &type.rotates_if},
+                                                          {"refused_if", &type.refused_if}};
+  const std::map<std::string_view, std::vector<std::string>*> lists = {
+      {"ignores", &type.ignores}, {"layers", &type.layers}, {"disputed", &type.disputed}};
   if (const auto found = words.find(key); found != words.end())
     *found->second = in.word(node, key);
   else if (const auto tables = fields.find(key); tables != fields.end())
@@ -142,8 +149,8 @@ void read_key(const TypeEntry& in, const std::string& key, const toml::node& nod
   else if (key == "pairing")
     type.pairing = in.choice<Pairing>(
         node, key, {{"half_split", Pairing::half_split}, {"interleaved", Pairing::interleaved}});
-  else if (key == "latent")
-    type.latent = in.flag(node, key);
+  else if (key == "latent" || key == "flat")
+    (key == "flat" ? type.flat : type.latent) = in.flag(node, key);
   else if (key == "axes")
     type.axes = in.choice<Axes>(node, key,
                                 {{"chunked", Axes::chunked},

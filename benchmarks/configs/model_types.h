@@ -15,23 +15,35 @@ namespace ropewalk::bench {
 /// h w and so on, then t. alternating: h w h w and so on, then t.
 enum class Axes { one, chunked, interleaved, alternating };
 
-/// One model_type of Hugging Face's transformers. The head of model_types.toml says more.
+/// One model_type of Hugging Face's transformers. A fact is heads, kv_heads, width, head_dim,
+/// theta, share (of a head that is rotated), rotary_dim, positions, original (positions of the
+/// training), nope_head_dim or rope_head_dim.
 struct ModelType {
   std::string refused;          ///< why no config of this type can be timed; empty: it can
   std::string part, part_type;  ///< where the text model's fields lie, and of which type they are
+  bool flat = false;            ///< they may lie beside a part that is missing
   std::optional<Pairing> pairing;  ///< of the weights as stored there
   std::string pairing_key;         ///< a flag of the file that decides; true: interleaved
   /// The file's keys of a fact ("heads" -> "n_head") that has not the usual one.
   std::map<std::string, std::vector<std::string>, std::less<>> names;
-  JsonFields facts;                  ///< what a missing key means, by the name of the fact
+  JsonFields facts;                  ///< what a missing key means
   bool k_like_q = false;             ///< a missing kv_heads: K has as many heads as Q
+  std::int64_t width_share = 1;      ///< a missing head_dim is as many times width / heads
   std::vector<std::string> ignores;  ///< keys that this type's code does not read
-  bool latent = false;               ///< multi-head latent attention, with one rotated key
-  JsonFields rope;                   ///< the rope parameters where the file has none
-  std::vector<std::string> layers;   ///< layer types with rope parameters of their own
-  JsonFields layer_rope;             ///< their defaults: "sliding_attention.rope_theta"
-  std::string local_theta;           ///< the old key of the base of the sliding layers
-  std::string unrotated;             ///< which layers are not rotated, in words
+  std::vector<std::string>
+      disputed;  ///< keys that releases replace differently if they are missing
+  JsonFields rotates_if, refused_if;  ///< a key and its value, without which, or with which, the
+                                      ///< model rotates nothing
+  bool latent = false;                ///< multi-head latent attention, with one rotated key
+  JsonFields rope;                    ///< the rope parameters where the file has none
+  std::vector<std::string> layers;    ///< layer types with rope parameters of their own
+  JsonFields layer_rope;              ///< their defaults: "sliding_attention.rope_theta"
+  JsonFields layer_keys;              ///< their keys of a fact: "full_attention.head_dim"
+  JsonFields layer_shape;             ///< and its defaults
+  std::string layer_thetas;           ///< the key of a list with the base of each layer; 0: none
+  std::string layer_heads;            ///< the key of a list with the heads of Q of each layer
+  std::string local_theta;            ///< the old key of the base of the sliding layers
+  std::string unrotated;              ///< which layers are not rotated, in words
   Axes axes = Axes::one;
   std::vector<double> sections;  ///< the default of mrope_section
 };

@@ -29,7 +29,7 @@ void take(std::string_view text, const ConfigAnswers& answers) {
   claim(frequencies.size() * 2 == static_cast<std::size_t>(config->shape.rotary_dim),
         "a frequency for each pair");
   for (const double frequency : frequencies)
-    claim(frequency >= 0 && frequency <= 1, "a frequency lies in [0, 1]");
+    claim(frequency >= 0 && frequency <= 6.2832, "a frequency lies in [0, 2 pi]");
 }
 
 }  // namespace
