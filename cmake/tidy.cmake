@@ -51,6 +51,7 @@ set(layers
   "kernels/example/=kernels/api/"
   "kernels/baselines/=kernels/(api|common|plain|complex)/"
   "kernels/([a-z0-9_]+)/=kernels/(api|common|@1)/"
+  "reference/frequency_rules/[a-z0-9_]+_test.cpp=reference/"
   "reference/frequency_rules/=reference/[a-z_]+.h"
   "reference/=base/|reference/|kernels/api/(rope_kernel|types).h"
   "reports/record/=base/|reports/record/"
@@ -94,7 +95,7 @@ set(host "tools/host/worker_library")
 set(driver "device/(cuda_driver|device_health)")
 set(owners
   "rapidcheck=properties/search/run_property.cpp"
-  "boost/multiprecision=reference/(real.h|oracle.cpp|second_derivation.cpp)"
+  "boost/multiprecision=reference/(real.h|oracle.cpp|second_derivation.cpp|testing/second_form.h)"
   "boost/math/distributions=reports/numbers/ratio_interval.cpp"
   "Eigen/=kernels/dense/[a-z0-9_]+.cpp|kernels/api/half_test.cpp|reference/second_derivation.cpp"
   "CLI/=tools/command/(options.cpp|option_groups.h)"

@@ -1,28 +1,47 @@
+// linear against position interpolation as the paper says it: position m turns by the angles of
+// position m / factor, so a pair needs as many times more positions for 1 rad.
 #include <gtest/gtest.h>
 
-#include <vector>
-
-#include "reference/frequencies.h"
-#include "reference/frequency_rule.h"
+#include "reference/testing/second_form.h"
 
 namespace ropewalk {
 namespace {
 
-// Position interpolation turns position m by the angles of position m / factor.
-TEST(LinearRule, TheAngleAtAPositionIsThatOfThePositionOverTheFactor) {
-  const auto plain = inverse_frequencies(500000, 128);
-  const auto differing = [&](double factor) {
-    const std::vector<double> values = {factor};
-    const auto scaled = rule_frequencies(*find_frequency_rule("linear"), 500000, 128, values);
-    EXPECT_EQ(scaled.size(), plain.size());
-    int count = 0;
-    for (std::size_t i = 0; i < plain.size(); ++i)
-      count += 4096 * scaled[i] != 4096 / factor * plain[i] ? 1 : 0;
-    return count;
+StretchedPairs derived(const GivenToRule& given, std::string_view error) {
+  const Wide factor = given.get("scaling_factor");
+  StretchedPairs out;
+  for (const Wide& length : radian_lengths(given))
+    out.inv_freq.push_back(Wide(error == "exponent" ? exp(-factor * natural_log(length))  //
+                                : error == "times"  ? factor / length
+                                                    : 1 / (factor * length))
+                               .convert_to<double>());
+  return out;
+}
+
+TEST(LinearRule, EqualsASecondDerivationToTheLastBit) {
+  const auto draw = [](SeededDraw& seeded) {
+    GivenToRule given = seeded.base();
+    given.lists = {{"scaling_factor", {seeded.factor()}}};
+    return given;
   };
-  for (const double factor : {1.0, 4.0, 8.0}) EXPECT_EQ(differing(factor), 0) << factor;
-  // Negative control: with a factor that is not exact, the two roundings show.
-  EXPECT_GT(differing(3), 0);
+  expect_equal("linear", draw, derived, {"exponent", "times"});
+}
+
+// The f32 values are of transformers 5.23.0, _compute_linear_scaling_rope_parameters. The exponent
+// 2i / 2^k is exact. powf is off by 1 ulp, 2 u, the quotients by 1 u each: 4 u.
+TEST(LinearRule, HasThePublishedFrequencies) {
+  // deepseek-coder-6.7b
+  EXPECT_LT(distance_in_u("linear", {1e5, 128, {{"scaling_factor", {4}}}}, {0, 1, 31, 63},
+                          {0.25F, 0.20884064F, 0.00094637886F, 2.9927126e-06F}),
+            4);
+  // gemma-3-4b, its full attention
+  EXPECT_LT(distance_in_u("linear", {1e6, 256, {{"scaling_factor", {8}}}}, {0, 1, 64, 127},
+                          {0.125F, 0.11221089F, 0.000125F, 1.3924674e-07F}),
+            4);
+}
+
+TEST(LinearRule, RefusesAFactorBelowOne) {
+  EXPECT_EQ(refused_key("linear", {1e4, 64, {{"scaling_factor", {0.5}}}}), "scaling_factor");
 }
 
 }  // namespace
