@@ -80,7 +80,7 @@ ConfigReader::ConfigReader(JsonFields fields, const std::string& file, ModelConf
     const bool named = name != type_->layer_keys.end();
     // A word stands for twice as many as the other layers have.
     const auto others = one_of<std::int64_t>(keys_of("kv_heads"), &ConfigReader::size);
-    defaults_.emplace(named ? std::get<std::string>(name->second) : key,
+    defaults_.emplace(named ? name->second.front() : key,
                       std::holds_alternative<std::string>(value) ? JsonValue(2 * *others) : value);
   }
 }
@@ -254,15 +254,16 @@ Keys ConfigReader::keys_of(std::string_view fact) const {
     return keys;
   }
   const std::string of_layer = fmt::format("{}.{}", layer_, fact);
-  const auto key = type_->layer_keys.find(of_layer);
-  const std::string named =
-      key == type_->layer_keys.end() ? of_layer : std::get<std::string>(key->second);
+  const auto found = type_->layer_keys.find(of_layer);
+  const Keys named = found == type_->layer_keys.end() ? Keys{of_layer} : found->second;
+  const bool stated =
+      std::any_of(named.begin(), named.end(), [&](const std::string& key) { return holds(key); });
   // Gemma 4 reads this key if keys are values too.
   const auto equal = fields_.find(prefix_ + "attention_k_eq_v");
-  if (named == "num_global_key_value_heads" && equal != fields_.end() &&
+  if (named.front() == "num_global_key_value_heads" && equal != fields_.end() &&
       equal->second == JsonValue(false))
     return keys;
-  if (!layer_.empty() && (holds(named) || type_->layer_shape.contains(of_layer))) return {named};
+  if (!layer_.empty() && (stated || type_->layer_shape.contains(of_layer))) return named;
   const auto own = type_->names.find(fact);
   return own == type_->names.end() ? keys : own->second;
 }

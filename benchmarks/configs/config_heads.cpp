@@ -33,7 +33,7 @@ std::optional<std::int64_t> falcon_k_heads(ConfigReader& in, std::int64_t heads)
   const auto shared = in.flag("multi_query");
   if (!grouped && !shared) in.assume("multi_query true, of the code of falcon");
   if (!grouped) return shared.value_or(true) ? 1 : heads;
-  return in.size("num_kv_heads").value_or(heads);
+  return in.holds("num_kv_heads") ? in.size("num_kv_heads") : heads;
 }
 
 /// The heads of Q that a list of all layers gives to the layers that are read.

@@ -88,37 +88,48 @@ void add_unrotated(ConfigReader& in, const Names& types, std::vector<RopePlace>&
   for (const std::string& name : others)
     places.push_back(
         {.layer = name, .count = std::count(types.begin(), types.end(), name), .rotated = false});
-  const ModelType* type = in.type();
-  if (type == nullptr || type->unrotated.empty()) return;
-  RopePlace none{.layer = type->unrotated, .rotated = false};
-  if (const auto flags = in.holds("no_rope_layers") ? in.numbers("no_rope_layers") : std::nullopt;
-      flags && !flags->empty()) {
-    const auto layers = in.size("num_hidden_layers");
+  const bool listed = std::any_of(places.begin(), places.end(),
+                                  [](const RopePlace& place) { return !place.rotated; });
+  if (in.type() == nullptr || in.type()->unrotated.empty() || listed) return;
+  RopePlace none{.layer = in.type()->unrotated, .rotated = false};
+  std::vector<bool> plain;  // of each layer: whether it is not rotated
+  const auto layers = in.size("num_hidden_layers");
+  const auto flags = in.holds("no_rope_layers") ? in.numbers("no_rope_layers") : std::nullopt;
+  if (flags && !flags->empty()) {
     if (layers && static_cast<std::int64_t>(flags->size()) != *layers)
       in.fail("no_rope_layers",
               fmt::format("has {} numbers, but num_hidden_layers is {}", flags->size(), *layers));
-    none.count = std::count(flags->begin(), flags->end(), 0);
-    if (none.count == 0) return;
-    if (none.count == static_cast<std::int64_t>(flags->size()))
-      in.fail("no_rope_layers", "is 0 for each layer: this model rotates nothing");
-    none.layer = "no_rope_layers";
+    for (const double flag : *flags) plain.push_back(flag == 0);
+  } else if (none.layer.find("no_rope_layer_interval") != none.layer.npos && layers) {
+    const auto interval = in.size("no_rope_layer_interval").value_or(4);
+    for (std::int64_t i = 1; i <= *layers; ++i) plain.push_back(i % interval == 0);
+  } else if (none.layer.find("'full_attention'") != none.layer.npos) {
+    const bool any =
+        none.layer.find("sliding_window") == none.layer.npos || in.holds("sliding_window");
+    for (const std::string& type : types) plain.push_back(any && type == "full_attention");
   }
+  none.count = std::count(plain.begin(), plain.end(), true);
+  if (!plain.empty() && none.count == 0) return;
+  if (!plain.empty() && none.count == static_cast<std::int64_t>(plain.size()))
+    in.fail(flags ? "no_rope_layers" : "layer_types", "this model rotates nothing");
   places.push_back(none);
 }
 
-/// One place for each base of a list with the base of each layer.
-std::vector<RopePlace> places_by_theta(ConfigReader& in) {
-  const std::string key = in.type()->layer_thetas;
-  const auto thetas = *in.numbers(key);
+/// One place for each base of a list with the base of each layer. Of some types the list only says
+/// which layers are rotated.
+std::vector<RopePlace> places_by_theta(ConfigReader& in, const std::string& object) {
+  const bool bases = !in.type_name().starts_with("muse");
   std::vector<RopePlace> places, unrotated;
+  const std::vector<double> thetas = *in.numbers(in.type()->layer_thetas);
   for (const double theta : thetas) {
     auto& kind = theta == 0 ? unrotated : places;
-    const std::string name = theta == 0 ? "without rotation" : fmt::format("theta-{}", theta);
+    RopePlace next{.layer = theta == 0 ? "without rotation" : "rotated", .rotated = theta != 0};
+    next.object = object;
+    next.theta_keys = in.keys_of("theta");
+    if (bases && next.rotated) next.theta = theta, next.layer = fmt::format("theta-{}", theta);
     auto place = std::find_if(kind.begin(), kind.end(),
-                              [&](const RopePlace& each) { return each.layer == name; });
-    if (place == kind.end())
-      place =
-          kind.insert(kind.end(), RopePlace{.layer = name, .theta = theta, .rotated = theta != 0});
+                              [&](const RopePlace& each) { return each.layer == next.layer; });
+    if (place == kind.end()) place = kind.insert(kind.end(), next);
     ++place->count;
   }
   places.insert(places.end(), unrotated.begin(), unrotated.end());
@@ -129,8 +140,8 @@ std::vector<RopePlace> places_by_theta(ConfigReader& in) {
 }  // namespace
 
 std::vector<RopePlace> rope_places(ConfigReader& in) {
-  if (in.type() != nullptr && in.holds(in.type()->layer_thetas)) return places_by_theta(in);
   const std::string object = rope_object(in);
+  if (in.type() != nullptr && in.holds(in.type()->layer_thetas)) return places_by_theta(in, object);
   const Names types = layer_types(in);
   Names layers = nested_layers(in, types);
   const bool nested = !layers.empty();

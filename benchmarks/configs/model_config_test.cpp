@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text_file.h"
+#include "benchmarks/testing/config_toys.h"
 #include "benchmarks/testing/toys.h"
 #include "benchmarks/workloads/workload_shape.h"
 
@@ -21,11 +22,6 @@ const fs::path configs = fs::path(MODEL_CONFIGS) / "configs";
 
 ModelConfig load(const std::string& name) {
   return load_model_config(configs / (name + ".json"), {});
-}
-
-bool has(const std::vector<std::string>& lines, const std::string& part) {
-  return std::any_of(lines.begin(), lines.end(),
-                     [&](const std::string& line) { return line.find(part) != std::string::npos; });
 }
 
 // Compares each config with workloads.toml, which was written by hand from the same configurations.
@@ -121,36 +117,6 @@ TEST(ModelConfig, SaysWhatWasReadAndWhatWasNot) {
   EXPECT_TRUE(has(load("gpt-j-6b").assumed, "rope_theta 10000"));
 }
 
-const std::string toy = R"({"model_type": "llama", "num_attention_heads": 4,
-"num_key_value_heads": 2, "hidden_size": 64, "rope_theta": 10000})";
-
-/// The toy with one piece replaced. A piece that is not there is an error of the test.
-std::string with(const std::string& from, const std::string& to) {
-  std::string text = toy;
-  text.replace(text.find(from), from.size(), to);
-  return text;
-}
-std::string and_also(const std::string& more) {
-  return with("10000", "10000, " + more);
-}
-
-ModelConfig parse(const std::string& text, const ConfigAnswers& answers = {}) {
-  return parse_model_config(text, "FILE", answers, "toy");
-}
-
-void expect_refused(const std::string& text, const std::string& start, const std::string& part,
-                    const ConfigAnswers& answers = {}) {
-  try {
-    parse(text, answers);
-    ADD_FAILURE() << "accepted: " << text;
-  } catch (const BadFile& error) {
-    const std::string message = error.what();
-    EXPECT_TRUE(message.starts_with(start)) << message;
-    EXPECT_NE(message.find(part), std::string::npos) << message;
-    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
-  }
-}
-
 TEST(ModelConfig, ThePairingIsNeverGuessed) {
   EXPECT_EQ(parse(toy).shape.pairing, Pairing::half_split);
   expect_refused(with("\"llama\"", "\"lama\""), "FILE: model_type: 'lama'", "--pairing");
@@ -186,13 +152,6 @@ TEST(ModelConfig, KeysOfTheWrongKind) {
   expect_refused(with("10000", "NaN"), "FILE: rope_theta: is NaN", "finite");
   expect_refused(with("10000", "Infinity"), "FILE: rope_theta: is inf", "finite");
   expect_refused(and_also("\"rope_scaling\": 8"), "FILE: rope_scaling: ", "object or null");
-}
-
-// A type that is not known takes every spelling.
-const ConfigAnswers halves = {.pairing = "half_split"};
-std::string unknown_and(const std::string& more) {
-  std::string text = and_also(more);
-  return text.replace(text.find("llama"), 5, "lama");
 }
 
 TEST(ModelConfig, WhatIsMissingOrAtOdds) {
@@ -308,64 +267,6 @@ TEST(ModelConfig, EachRuleIsGivenItsParameters) {
                             .shape;
   EXPECT_EQ(part.rotary_dim, 16);
   EXPECT_EQ(part.scaling_values, (Values{0.25, 1}));
-}
-
-TEST(ModelConfig, LayersThatRotateDifferently) {
-  const auto gemma = [](const std::string& more) {
-    return R"({"model_type": "gemma3_text", "num_attention_heads": 4, "num_key_value_heads": 2,
-               "head_dim": 16, "rope_theta": 1000000)" +
-           more + "}";
-  };
-  const std::string old = gemma(R"(, "rope_local_base_freq": 5000,
-      "rope_scaling": {"rope_type": "linear", "factor": 8},
-      "layer_types": ["sliding_attention", "sliding_attention", "full_attention"])");
-  const ModelConfig config = parse(old);
-  ASSERT_EQ(config.layers.size(), 2u);
-  EXPECT_EQ(config.layers[0].name, "full_attention");
-  EXPECT_EQ(config.layers[0].count, 1);
-  EXPECT_EQ(config.layers[0].shape,
-            config.shape.name.empty() ? Workload() : config.layers[0].shape);
-  EXPECT_EQ(config.shape.scaling, "linear");
-  EXPECT_EQ(config.layers[1].count, 2);
-  EXPECT_EQ(config.layers[1].shape.rope_theta, 5000);
-  EXPECT_EQ(config.layers[1].shape.scaling, "none");
-  const ModelConfig sliding = parse(old, {.layer = "sliding_attention"});
-  EXPECT_EQ(sliding.shape.rope_theta, 5000);
-  expect_refused(old, "FILE: layer_types: --layer other ", "sliding_attention", {.layer = "other"});
-  expect_refused(toy, "FILE: layer_types: --layer other: ", "alike", {.layer = "other"});
-  EXPECT_EQ(parse(gemma("")).layers[1].shape.rope_theta, 10000) << "of the code of the type";
-  expect_refused(gemma(R"(, "rope_parameters": {"rope_type": "linear", "factor": 8})"),
-                 "FILE: rope_parameters: ", "does not say which layers");
-  expect_refused(
-      gemma(R"(, "rope_parameters": {"odd": {"factor": 8}}, "layer_types": ["sliding_attention"])"),
-      "FILE: rope_parameters.odd: ", "no layer of this model");
-  expect_refused(gemma(R"(, "num_hidden_layers": 3, "layer_types": ["full_attention"])"),
-                 "FILE: layer_types: has 1 words", "num_hidden_layers is 3");
-}
-
-TEST(ModelConfig, LayersWithoutRotation) {
-  const ModelConfig hybrid =
-      parse(and_also("\"layer_types\": [\"linear_attention\", \"full_attention\", \"conv\"]"));
-  ASSERT_EQ(hybrid.layers.size(), 3u);
-  EXPECT_TRUE(hybrid.layers[0].rotated);
-  EXPECT_FALSE(hybrid.layers[1].rotated);
-  EXPECT_EQ(hybrid.layers[2].name, "conv");
-  EXPECT_TRUE(parse(and_also("\"layer_types\": [\"full_attention\"]")).layers.empty());
-}
-
-TEST(ModelConfig, TheAxesOfThePairs) {
-  const auto axes = [](const std::string& type, const std::string& sections) {
-    return parse(R"({"model_type": ")" + type + R"(", "num_attention_heads": 4, "rope_theta": 10000,
-        "num_key_value_heads": 2, "hidden_size": 64, "rope_scaling": {"type": "default",
-        "mrope_section": )" +
-                 sections + "}}");
-  };
-  const ModelConfig chunked = axes("qwen2_vl", "[2, 3, 3]");
-  EXPECT_EQ(chunked.axes, (std::vector<std::int32_t>{0, 0, 1, 1, 1, 2, 2, 2}));
-  EXPECT_TRUE(has(chunked.not_timed, "all are equal, as in text"));
-  expect_refused(R"({"model_type": "qwen2_vl", "num_attention_heads": 4, "rope_theta": 10000,
-      "num_key_value_heads": 2, "hidden_size": 64})",
-                 "FILE: rope_parameters.mrope_section: 16, 24, 24 ", "8 pairs");
 }
 
 TEST(ModelConfig, NamesComeFromTheFileOrItsFolder) {

@@ -113,11 +113,13 @@ void read_fact(const TypeEntry& in, const std::string& key, const toml::node& no
   }
 }
 
-void read_names(const TypeEntry& in, const toml::node& node, ModelType& type) {
+/// Keys of facts, of the whole type or of the layers whose name `layer` begins with.
+void read_names(const TypeEntry& in, const toml::node& node, const std::string& layer,
+                std::map<std::string, std::vector<std::string>, std::less<>>& names) {
   for (const auto& [fact, keys] : in.table(node, "names")) {
     const std::string name(fact.str());
     if (!is_fact(name)) in.fail(keys, "names", "'" + shown(name) + "' is no fact");
-    type.names.emplace(name, in.words(keys, name));
+    names.emplace(layer + name, in.words(keys, name));
   }
 }
 
@@ -130,7 +132,6 @@ void read_key(const TypeEntry& in, const std::string& key, const toml::node& nod
       {"layer_thetas", &type.layer_thetas}, {"layer_heads", &type.layer_heads}};
   const std::map<std::string_view, JsonFields*> fields = {{"rope", &type.rope},
                                                           {"layer_rope", &type.layer_rope},
-                                                          {"layer_keys", &type.layer_keys},
                                                           {"layer_shape", &type.layer_shape},
                                                           {"rotates_if", &type.rotates_if},
                                                           {"refused_if", &type.refused_if}};
@@ -145,7 +146,10 @@ void read_key(const TypeEntry& in, const std::string& key, const toml::node& nod
   else if (is_fact(key))
     read_fact(in, key, node, type);
   else if (key == "names")
-    read_names(in, node, type);
+    read_names(in, node, "", type.names);
+  else if (key == "layer_keys")
+    for (const auto& [layer, names] : in.table(node, key))
+      read_names(in, names, std::string(layer.str()) + ".", type.layer_keys);
   else if (key == "pairing")
     type.pairing = in.choice<Pairing>(
         node, key, {{"half_split", Pairing::half_split}, {"interleaved", Pairing::interleaved}});

@@ -38,12 +38,13 @@ struct ModelType {
   JsonFields rope;                    ///< the rope parameters where the file has none
   std::vector<std::string> layers;    ///< layer types with rope parameters of their own
   JsonFields layer_rope;              ///< their defaults: "sliding_attention.rope_theta"
-  JsonFields layer_keys;              ///< their keys of a fact: "full_attention.head_dim"
-  JsonFields layer_shape;             ///< and its defaults
-  std::string layer_thetas;           ///< the key of a list with the base of each layer; 0: none
-  std::string layer_heads;            ///< the key of a list with the heads of Q of each layer
-  std::string local_theta;            ///< the old key of the base of the sliding layers
-  std::string unrotated;              ///< which layers are not rotated, in words
+  /// Their keys of a fact: "full_attention.head_dim" -> "global_head_dim".
+  std::map<std::string, std::vector<std::string>, std::less<>> layer_keys;
+  JsonFields layer_shape;    ///< and its defaults
+  std::string layer_thetas;  ///< the key of a list with the base of each layer; 0: none
+  std::string layer_heads;   ///< the key of a list with the heads of Q of each layer
+  std::string local_theta;   ///< the old key of the base of the sliding layers
+  std::string unrotated;     ///< which layers are not rotated, in words
   Axes axes = Axes::one;
   std::vector<double> sections;  ///< the default of mrope_section
 };

@@ -1,0 +1,157 @@
+// Layers of several kinds, axes of positions, and types with keys of their own.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "benchmarks/testing/config_toys.h"
+#include "benchmarks/testing/toys.h"
+
+namespace ropewalk::bench {
+namespace {
+
+TEST(ConfigLayers, LayersThatRotateDifferently) {
+  const auto gemma = [](const std::string& more) {
+    return R"({"model_type": "gemma3_text", "num_attention_heads": 4, "num_key_value_heads": 2,
+               "head_dim": 16, "rope_theta": 1000000)" +
+           more + "}";
+  };
+  const std::string old = gemma(R"(, "rope_local_base_freq": 5000,
+      "rope_scaling": {"rope_type": "linear", "factor": 8},
+      "layer_types": ["sliding_attention", "sliding_attention", "full_attention"])");
+  const ModelConfig config = parse(old);
+  ASSERT_EQ(config.layers.size(), 2u);
+  EXPECT_EQ(config.layers[0].name, "full_attention");
+  EXPECT_EQ(config.layers[0].count, 1);
+  EXPECT_EQ(config.layers[0].shape,
+            config.shape.name.empty() ? Workload() : config.layers[0].shape);
+  EXPECT_EQ(config.shape.scaling, "linear");
+  EXPECT_EQ(config.layers[1].count, 2);
+  EXPECT_EQ(config.layers[1].shape.rope_theta, 5000);
+  EXPECT_EQ(config.layers[1].shape.scaling, "none");
+  const ModelConfig sliding = parse(old, {.layer = "sliding_attention"});
+  EXPECT_EQ(sliding.shape.rope_theta, 5000);
+  expect_refused(old, "FILE: layer_types: --layer other ", "sliding_attention", {.layer = "other"});
+  expect_refused(toy, "FILE: layer_types: --layer other: ", "alike", {.layer = "other"});
+  EXPECT_EQ(parse(gemma("")).layers[1].shape.rope_theta, 10000) << "of the code of the type";
+  expect_refused(gemma(R"(, "rope_parameters": {"rope_type": "linear", "factor": 8})"),
+                 "FILE: rope_parameters: ", "does not say which layers");
+  expect_refused(
+      gemma(R"(, "rope_parameters": {"odd": {"factor": 8}}, "layer_types": ["sliding_attention"])"),
+      "FILE: rope_parameters.odd: ", "no layer of this model");
+  expect_refused(gemma(R"(, "num_hidden_layers": 3, "layer_types": ["full_attention"])"),
+                 "FILE: layer_types: has 1 words", "num_hidden_layers is 3");
+}
+
+TEST(ConfigLayers, LayersWithoutRotation) {
+  const ModelConfig hybrid =
+      parse(and_also("\"layer_types\": [\"linear_attention\", \"full_attention\", \"conv\"]"));
+  ASSERT_EQ(hybrid.layers.size(), 3u);
+  EXPECT_TRUE(hybrid.layers[0].rotated);
+  EXPECT_FALSE(hybrid.layers[1].rotated);
+  EXPECT_EQ(hybrid.layers[2].name, "conv");
+  EXPECT_TRUE(parse(and_also("\"layer_types\": [\"full_attention\"]")).layers.empty());
+  const auto unrotated = [](const std::string& type, const std::string& more) {
+    return parse(R"({"model_type": ")" + type + R"(", "num_attention_heads": 4, "rope_theta": 10000,
+        "num_key_value_heads": 2, "hidden_size": 64, "num_hidden_layers": 4, )" +
+                 more + "}")
+        .layers;
+  };
+  const auto count = [&](const std::string& type, const std::string& more) {
+    const auto layers = unrotated(type, more);
+    return layers.empty() ? 0 : layers.back().count;
+  };
+  EXPECT_EQ(count("smollm3", "\"no_rope_layers\": [1, 0, 1, 0]"), 2);
+  EXPECT_EQ(count("smollm3", "\"no_rope_layers\": [1, 1, 1, 1]"), 0);
+  EXPECT_EQ(count("smollm3", "\"no_rope_layer_interval\": 2"), 2);
+  EXPECT_EQ(count("smollm3", "\"x\": 1"), 1);
+  const std::string types = R"("layer_types": ["sliding_attention", "sliding_attention",
+      "sliding_attention", "full_attention"])";
+  EXPECT_EQ(count("cohere2", types), 1);
+  EXPECT_EQ(count("exaone4", types + ", \"sliding_window\": 4096"), 1);
+  EXPECT_EQ(count("exaone4", types + ", \"sliding_window\": null"), 0);
+  const std::string toy4 = with("\"llama\"", "\"smollm3\", \"num_hidden_layers\": 4");
+  const auto of_toy4 = [&](std::string more) { return std::string(toy4).insert(1, more + ", "); };
+  expect_refused(of_toy4("\"no_rope_layers\": [0, 0, 0, 0]"),
+                 "FILE: no_rope_layers: ", "rotates nothing");
+  expect_refused(of_toy4("\"no_rope_layers\": [1, 0]"), "FILE: no_rope_layers: has 2 numbers",
+                 "num_hidden_layers is 4");
+  const auto swa = unrotated("granite_swa", "\"layer_rope_theta\": [10000, 0, 5000, 10000]");
+  ASSERT_EQ(swa.size(), 3u);
+  EXPECT_EQ(swa[0].count, 2);
+  EXPECT_EQ(swa[1].shape.rope_theta, 5000);
+  EXPECT_FALSE(swa[2].rotated);
+}
+
+TEST(ConfigLayers, SizesByKindOfLayers) {
+  const auto gemma = [](const std::string& more) {
+    return parse(R"({"model_type": "gemma4_text", "head_dim": 256,
+        "layer_types": ["sliding_attention", "full_attention"])" +
+                 more + "}")
+        .layers;
+  };
+  EXPECT_TRUE(has_heads(gemma("")[0].shape.tensors[1], 4, 512, 0)) << "of the code of the type";
+  EXPECT_TRUE(has_heads(gemma("")[1].shape.tensors[1], 4, 256, 0));
+  EXPECT_EQ(gemma("")[0].shape.scaling, "proportional");
+  const auto sized = gemma(R"(, "global_head_dim": 128, "num_global_key_value_heads": 2)");
+  EXPECT_TRUE(has_heads(sized[0].shape.tensors[1], 2, 128, 0));
+  const auto equal = gemma(R"(, "num_global_key_value_heads": 2, "attention_k_eq_v": false)");
+  EXPECT_EQ(equal[0].shape.tensors[1].heads, 4);
+  const auto saved = gemma(R"(, "per_layer_config": {"01": {"head_dim": 64}})");
+  EXPECT_EQ(saved[0].shape.tensors[0].head_dim, 64);
+  EXPECT_EQ(saved[1].shape.tensors[0].head_dim, 256);
+}
+
+TEST(ConfigLayers, TypesWithKeysOfTheirOwn) {
+  const auto k_heads = [](const std::string& more) {
+    return parse(R"({"model_type": "falcon", "num_attention_heads": 8, "hidden_size": 64)" + more +
+                 "}")
+        .shape.tensors[1]
+        .heads;
+  };
+  EXPECT_EQ(k_heads(""), 1);
+  EXPECT_EQ(k_heads(", \"multi_query\": false"), 8);
+  EXPECT_EQ(k_heads(", \"new_decoder_architecture\": true, \"num_kv_heads\": 2"), 2);
+  EXPECT_EQ(k_heads(", \"new_decoder_architecture\": true"), 8);
+  expect_refused(R"({"model_type": "falcon", "alibi": true})", "FILE: alibi: ", "rotates nothing");
+  const std::string glm = R"({"model_type": "chatglm", "num_attention_heads": 8, "kv_channels": 32,
+      "multi_query_attention": true, "multi_query_group_num": 2)";
+  const Workload chat = parse(glm + "}").shape;
+  EXPECT_TRUE(has_heads(chat.tensors[1], 2, 32, 0));
+  EXPECT_EQ(chat.rotary_dim, 16);
+  EXPECT_EQ(chat.pairing, Pairing::interleaved);
+  expect_refused(glm + ", \"rope_ratio\": 500}", "FILE: rope_ratio: ", "--theta");
+  EXPECT_EQ(parse(glm + ", \"rope_ratio\": 500}", {.theta = 5e6}).shape.rope_theta, 5e6);
+  const Workload alpha = parse(R"({"model_type": "hunyuan_v1_dense", "head_dim": 64,
+      "rope_theta": 10000, "rope_scaling": {"type": "dynamic", "alpha": 1000, "factor": 1}})")
+                             .shape;
+  EXPECT_EQ(alpha.scaling, "none");
+  EXPECT_DOUBLE_EQ(alpha.rope_theta, 10000 * std::pow(1000, 64.0 / 62));
+  expect_refused(R"({"model_type": "nemotron_h"})", "FILE: model_type: 'nemotron_h' ",
+                 "rotates nothing", halves);
+  expect_refused(R"({"model_type": "granitemoehybrid"})",
+                 "FILE: position_embedding_type: ", "rotates nothing", halves);
+  expect_refused(R"({"model_type": "cohere"})", "FILE: rope_theta: ", "releases");
+  expect_refused(R"({"model_type": "gemma3"})", "FILE: text_config: ", "is missing");
+}
+
+TEST(ConfigLayers, TheAxesOfThePairs) {
+  const auto axes = [](const std::string& type, const std::string& sections) {
+    return parse(R"({"model_type": ")" + type + R"(", "num_attention_heads": 4, "rope_theta": 10000,
+        "num_key_value_heads": 2, "head_dim": 16, "rope_scaling": {"type": "default",
+        "mrope_section": )" +
+                 sections + "}}");
+  };
+  const ModelConfig chunked = axes("qwen2_vl", "[2, 3, 3]");
+  EXPECT_EQ(chunked.axes, (std::vector<std::int32_t>{0, 0, 1, 1, 1, 2, 2, 2}));
+  EXPECT_TRUE(has(chunked.not_timed, "all are equal, as in text"));
+  expect_refused(R"({"model_type": "qwen2_vl", "num_attention_heads": 4, "rope_theta": 10000,
+      "num_key_value_heads": 2, "hidden_size": 64})",
+                 "FILE: rope_parameters.mrope_section: 16, 24, 24 ", "8 pairs");
+  EXPECT_EQ(axes("qwen3_vl_text", "[4, 2, 2]").axes,
+            (std::vector<std::int32_t>{0, 1, 2, 0, 1, 2, 0, 0}));
+  EXPECT_EQ(axes("ernie4_5_vl_moe_text", "[3, 3, 2]").axes,
+            (std::vector<std::int32_t>{1, 2, 1, 2, 1, 2, 0, 0}));
+}
+
+}  // namespace
+}  // namespace ropewalk::bench
