@@ -59,6 +59,7 @@ ConfigReader::ConfigReader(JsonFields fields, const std::string& file, ModelConf
     : fields_(std::move(fields)), file_(file), config_(config) {
   find_type();
   if (type_ == nullptr) return;
+  for (const auto& [fact, value] : outer_facts_) defaults_.emplace(keys_of(fact).front(), value);
   const bool has_rope = !members("rope_parameters").empty() || !members("rope_scaling").empty();
   for (const auto& [fact, value] : type_->facts) {
     const bool alone = fact.ends_with("_alone");  // of a file that has rope parameters without it
@@ -93,6 +94,7 @@ void ConfigReader::find_type() {
     const bool whole = type_ == nullptr && prefix_.empty();
     const std::string part = whole ? "text_config" : type_ == nullptr ? "" : type_->part;
     if (part.empty()) break;
+    if (type_ != nullptr) outer_facts_.insert(type_->facts.begin(), type_->facts.end());
     if (is_object(part)) {
       config_.read.push_back(fmt::format("{}{} = the part that is read", prefix_, part));
       prefix_ += part + ".";

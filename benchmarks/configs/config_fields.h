@@ -109,7 +109,8 @@ class ConfigReader {
   ModelConfig& config_;
   std::string prefix_;  ///< the place of the text part: empty, or names that end with a dot
   const ModelType* type_ = nullptr;
-  JsonFields defaults_;  ///< what the type's code takes, by the keys of a file
+  JsonFields outer_facts_;  ///< what types around the text part take for a key that it lacks
+  JsonFields defaults_;     ///< what the type's code takes, by the keys of a file
   std::set<std::string> used_;
   std::string layer_, layer_object_;  ///< the layers that are read, and where 5.x keeps their sizes
 };

@@ -248,6 +248,8 @@ class RotationReader {
 
   /// The code reads it beside the layers' own parameters.
   double truncate() {
+    if (!place_.layer.empty() && !nested() && !in_.flag(of_rope("truncate")).value_or(true))
+      in_.fail(of_rope("truncate"), "is false, which some releases read and others do not");
     const std::string outer = place_.object.substr(0, place_.object.find('.'));
     return in_.flag(outer + ".truncate").value_or(true) ? 1 : 0;
   }
