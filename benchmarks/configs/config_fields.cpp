@@ -66,6 +66,7 @@ ConfigReader::ConfigReader(JsonFields fields, const std::string& file, ModelConf
     if (alone == (has_rope && (alone || type_->facts.contains(fact + "_alone"))))
       defaults_.emplace(keys_of(name).front(), value);
   }
+  if (!has_rope && type_->rope.contains("rope_theta")) defaults_.erase(keys_of("theta").front());
   for (const auto& [key, value] : type_->rope)
     if (!has_rope) defaults_.emplace("rope_parameters." + key, value);
   for (const auto& [key, value] : type_->layer_rope) {

@@ -58,7 +58,8 @@ std::optional<std::int64_t> listed_heads(ConfigReader& in) {
 std::int64_t k_heads_of(ConfigReader& in, const ConfigAnswers& answers, std::int64_t heads) {
   const auto keys = in.keys_of("kv_heads");
   if (in.type_name() == "falcon" && !answers.kv_heads) return *falcon_k_heads(in, heads);
-  if (in.type_name() == "chatglm" && !in.flag("multi_query_attention").value_or(false)) return heads;
+  if (in.type_name() == "chatglm" && !in.flag("multi_query_attention").value_or(false))
+    return heads;
   // A null stands for as many as Q, whatever a missing key means.
   const bool like_q = in.type() != nullptr && (in.type()->k_like_q || in.is_null(keys.front()));
   std::optional<std::int64_t> found;

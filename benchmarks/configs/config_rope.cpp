@@ -105,8 +105,10 @@ class RotationReader {
     auto keys = place_.theta_keys;
     if (!place_.object.empty() && in_.holds(of_rope("rope_theta")) && nested()) keys.clear();
     if (!place_.object.empty()) keys.push_back(of_rope("rope_theta"));
-    if (in_.type_name() == "chatglm" && !answers_.theta && in_.number("rope_ratio").value_or(1) != 1)
-      in_.fail("rope_ratio", "stretches the base in some releases and positions in others: give --theta");
+    if (in_.type_name() == "chatglm" && !answers_.theta &&
+        in_.number("rope_ratio").value_or(1) != 1)
+      in_.fail("rope_ratio",
+               "stretches the base in some releases and positions in others: give --theta");
     const auto answer = place_.layer.empty() ? answers_.theta : std::nullopt;
     const auto theta = in_.answered(answer, "--theta", keys, &ConfigReader::number);
     if (!theta)
@@ -114,6 +116,11 @@ class RotationReader {
           keys.front(),
           "is missing, and what that means for this model_type is not known here: give --theta");
     w_.rope_theta = *theta;
+    const std::string own = of_rope("rope_theta");
+    if (!answer && in_.type() != nullptr && in_.type()->rope.contains("rope_theta") &&
+        in_.members(place_.object).empty() && in_.number(own) != theta)
+      in_.fail(keys.front(), fmt::format("is {}, but {} takes {} with its own rope_parameters",
+                                         *theta, in_.type_name(), *in_.number(own)));
   }
 
   /// Hunyuan calls a base that an alpha stretches once and for all "dynamic".
@@ -302,7 +309,9 @@ std::vector<std::int32_t> read_axes(ConfigReader& in, const RopePlace& place, co
   const auto pairs = static_cast<std::size_t>(w.rotary_dim / 2);
   double sum = 0;
   for (const double each : *sections) sum += each >= 0 && each == std::floor(each) ? each : NAN;
-  if (!(sum == static_cast<double>(pairs)) || (kind != Axes::one && sections->size() != 3))
+  const bool stated = in.holds(key) || kind != Axes::interleaved;  // its code cuts what is too much
+  if ((stated && !(sum == static_cast<double>(pairs))) ||
+      (kind != Axes::one && sections->size() != 3))
     in.fail(key, fmt::format("{} does not add up to {} pairs in three sections",
                              fmt::join(*sections, ", "), pairs));
   if (kind == Axes::alternating && sections->at(0) != sections->at(1))

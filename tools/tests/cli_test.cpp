@@ -147,9 +147,9 @@ const std::string llama31 =
 TEST(Config, IsReadAndTimedInTheProcessOfTheKernels) {
   const auto file = scratch() / "toy.json", other = scratch() / "long.json", out = fresh();
   spill(file, llama31);
-  std::string longrope = llama31;
-  longrope.replace(longrope.find("llama3\""), 6, "longrope");
-  spill(other, longrope);
+  std::string yarn = llama31;
+  yarn.replace(yarn.find("llama3\""), 6, "yarn").insert(1, "\"dtype\": \"float8\", ");
+  spill(other, yarn);
   const std::string choice = " --kernel plain --config " + file.string() + " ";
   const Result listed = ropewalk("list" + choice);
   EXPECT_EQ(listed.code, 0) << listed.err;
@@ -161,7 +161,7 @@ TEST(Config, IsReadAndTimedInTheProcessOfTheKernels) {
       choice + "--config " + other.string() + " --config " + other.string() +
       " --workload 'shape-*' --out " + out.string() + " -- --benchmark_min_time=0.001");
   EXPECT_EQ(timed.code, 0) << timed.out << timed.err;
-  EXPECT_TRUE(contains(timed.err, "long: not timed: rope type longrope")) << timed.err;
+  EXPECT_TRUE(contains(timed.err, "long: not timed: dtype 'float8'")) << timed.err;
   const std::string rows = slurp(out / "results.jsonl");
   for (const char* workload : {"toy/decode-8", "long-2/decode-1", "shape-q2-k2-d8/t3-b1"})
     EXPECT_TRUE(contains(rows, std::string(R"("workload":")") + workload + '"')) << rows;
