@@ -33,4 +33,8 @@ bool has_shape(const rope_problem& p, const ModelShape& shape) {
   return true;
 }
 
+bool has_angles(const Case& c, const ModelShape& shape) {
+  return !shape.angles || (c.inv_freq.empty() && angles_of(c) == *shape.angles);
+}
+
 }  // namespace ropewalk::harness

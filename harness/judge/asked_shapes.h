@@ -40,14 +40,14 @@ struct ModelShape {
 
 /// What a run says about shapes. By default it says nothing.
 struct AskedShapes {
-  /// A case of another shape counts as refused. Its angles are those of all cases but the ones that
-  /// a property lists, or the covering array has, for the sake of others.
-  std::optional<ModelShape> only;
+  std::optional<ModelShape> only;  ///< a case of another shape, or angles, counts as refused
   std::vector<ModelShape> models;  ///< for a kernel that refuses every basic case
 };
 
 /// True if a problem has the shape, with any angles. Q or K may stand alone. Each tensor after the
 /// second has the shape of K. A tensor that is only copied may have any rotary_offset.
 bool has_shape(const rope_problem& problem, const ModelShape& shape);
+/// True if a case has the shape's angles, or the shape has none.
+bool has_angles(const Case& c, const ModelShape& shape);
 
 }  // namespace ropewalk::harness

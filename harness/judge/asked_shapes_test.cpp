@@ -7,7 +7,7 @@
 namespace ropewalk::harness {
 namespace {
 
-const ModelShape shape{{{{8, 16, 4}, {2, 12, 0}}}, 8, 0, 0};
+const ModelShape shape{{{{8, 16, 4}, {2, 12, 0}}}, 8, 0, 0, {}};
 
 Case fitting() {
   Case c;
@@ -78,6 +78,25 @@ TEST(AskedShapes, TokensAndBatchAreFreeUnlessStated) {
   c.tokens = 4;
   stated.batch = 3;
   EXPECT_FALSE(fits(c, stated));
+}
+
+TEST(AskedShapes, TheAnglesOfAModelAreAllOfItsNumbers) {
+  ModelShape model = shape;
+  EXPECT_TRUE(has_angles(fitting(), model)) << "no model, any angles";
+  model.angles = {500000, "linear", {4}, 1.5};
+  Case c = fitting();
+  EXPECT_FALSE(has_angles(c, model));
+  take_angles(c, *model.angles);
+  EXPECT_TRUE(has_angles(c, model));
+  const auto without = [&](auto change) {
+    Case changed = c;
+    change(changed);
+    return has_angles(changed, model);
+  };
+  EXPECT_FALSE(without([](Case& x) { x.rope_theta = 10000; }));
+  EXPECT_FALSE(without([](Case& x) { x.scaling_values = {8}; }));
+  EXPECT_FALSE(without([](Case& x) { x.attention_scale = 0; }));
+  EXPECT_FALSE(without([](Case& x) { x.inv_freq = {1, 1, 1, 1}; }));
 }
 
 }  // namespace

@@ -168,13 +168,15 @@ CallResult hold_to_flags(Subject& subject, const Problem& problem, CallResult re
                       in_place ? "out of place" : "in place", refusal.text)};
 }
 
-// A run that is held to one shape takes a case of another shape for one that the kernel refuses.
+// A run that is held to one model takes a case of another shape, or with other angles, for one that
+// the kernel refuses.
 bool is_outside(const Subject& subject, const Problem& problem) {
   return subject.shapes != nullptr && subject.shapes->only &&
-         !has_shape(problem.asked, *subject.shapes->only);
+         !(has_shape(problem.asked, *subject.shapes->only) &&
+           has_angles(problem.source, *subject.shapes->only));
 }
 CallResult outside() {
-  return {CallResult::Kind::unsupported, "not of the shape that was asked for"};
+  return {CallResult::Kind::unsupported, "not of the shape, or the scale, that was asked for"};
 }
 
 }  // namespace

@@ -164,8 +164,14 @@ DataPattern data_of_level(int data) {
   __builtin_unreachable();
 }
 
-void choose_frequencies(Case& c, const Levels& l, const LevelDraw& draw) {
-  constexpr double bases[] = {10000, 500000, 2.5}, edges[] = {0, 1e-9, 6.25, 1, 0.125, 3.25};
+// The first level is that of the base, which may be a model's; 10000 is the usual one.
+void choose_frequencies(Case& c, const Case& base, const Levels& l, const LevelDraw& draw) {
+  constexpr double edges[] = {0, 1e-9, 6.25, 1, 0.125, 3.25};
+  const double bases[] = {base.rope_theta, 500000, 2.5};
+  if (l[Factor::frequencies] == 0) {
+    c.scaling = base.scaling;
+    c.scaling_values = base.scaling_values;
+  }
   if (l[Factor::frequencies] != level::listed) {
     c.rope_theta = bases[l[Factor::frequencies]];
     return;
@@ -355,9 +361,10 @@ std::optional<Case> case_of(const Levels& l, const Case& base, const Sizes& size
   add_tensors(c, l, sizes, draw);
   place(c, l);
   choose_types(c, l, sizes, draw);
-  c.attention_scale = scale_of_level(l[Factor::scale], draw);
+  const bool own_scale = base.attention_scale != 0 && l[Factor::scale] == level::usual;
+  c.attention_scale = own_scale ? base.attention_scale : scale_of_level(l[Factor::scale], draw);
   c.data = data_of_level(l[Factor::data]);
-  choose_frequencies(c, l, draw);
+  choose_frequencies(c, base, l, draw);
   choose_positions(c, l, draw);
   choose_tables(c, l, draw);
   lay_out(c, l, draw);

@@ -95,6 +95,14 @@ void define(CLI::App& verb, ListOptions& o) {
   add_no_cuda_option(verb, o);
   add_no_baselines_option(verb, o);
   add_workload_options(verb, o);
+  verb.add_flag("--pairs", o.pairs,
+                "for --config: each pair with its frequency, wavelength and turns")
+      ->needs(verb.get_option("--config"));
+  verb.add_option("--inv-freq", o.inv_freq,
+                  "for --config: compare its frequencies with the numbers in this file, as Python "
+                  "prints a list or a tensor of them")
+      ->type_name("FILE")
+      ->needs(verb.get_option("--config"));
   add_json_option(verb, o.json);
   add_quiet_option(verb, o.quiet, "leave out properties and workloads");
 }
@@ -285,7 +293,9 @@ constexpr Verb verbs[] = {
     {"list", add_verb<ListOptions>,
      "kernels, properties and workloads, and what each kernel offers",
      "  ropewalk list\n  ropewalk list --plugin ./my_kernel.so\n  ropewalk list "
-     "--cpu-features ''\n  ropewalk list --config Meta-Llama-3-8B/config.json"},
+     "--cpu-features ''\n  ropewalk list --config Meta-Llama-3-8B/config.json --pairs\n"
+     "  ropewalk list --config old/config.json --config new/config.json\n"
+     "  ropewalk list --config config.json --inv-freq inv_freq.txt"},
     {"verify", add_verb<VerifyOptions>, "judge whether kernels are right",
      "  ropewalk verify\n  ropewalk verify --profile smoke --kernel 'p*'\n"
      "  ropewalk verify --plugin ./my_kernel.so --kernel my_kernel --property norm --property "

@@ -54,6 +54,8 @@ struct JudgingOptions : RunIdentity, KernelChoice {
 };
 
 struct ListOptions : KernelChoice, WorkloadChoice {
+  bool pairs = false;    ///< of each config, all pairs too
+  std::string inv_freq;  ///< the path of a file with numbers to compare with; may be empty
   bool json = false, quiet = false;
 };
 

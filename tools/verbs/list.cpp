@@ -86,20 +86,18 @@ void list_json(const KernelFacts& k) {
   fmt::print("{}\n", to_json_line(row));
 }
 
-void list_config(const ModelConfig& config) {
-  fmt::print("\nConfiguration {}\n", config.shape.name);
-  const std::pair<const char*, const std::vector<std::string>&> parts[] = {
-      {"read", config.read},
-      {"taken", config.assumed},
-      {"not timed", config.not_timed},
-      {"ignored", config.ignored}};
-  for (const auto& [what, lines] : parts)
-    for (const std::string& line : lines) fmt::print("  {:<10} {}\n", what, line);
-}
-
 }  // namespace
 
+void print_workloads(const WorkloadChoice& choice) {
+  fmt::print("\nWorkloads\n");
+  for (const Workload& w : all_workloads(choice))
+    if (matches(choice.workloads, w.name))
+      fmt::print("  {:<28} {}; profiles {}\n", w.name, board_of(w, ""),
+                 fmt::join(w.profiles, ", "));
+}
+
 int run(const ListOptions& options) {
+  if (!options.configs.empty()) return list_configs(options);
   const auto workloads = all_workloads(options);
   const PluginKernels found = kernels_by_plugin(worker_options(options));
   require_kernels(found.kernels, options);
@@ -117,12 +115,7 @@ int run(const ListOptions& options) {
   fmt::print("\nProperties\n");
   for (const Property* p : all_properties())
     fmt::print("  {:<20} {}{}\n", p->name, p->claim, p->judged_by_oracle ? " (oracle)" : "");
-  for (const ModelConfig& config : read_configs(options)) list_config(config);
-  fmt::print("\nWorkloads\n");
-  for (const Workload& w : workloads)
-    if (matches(options.workloads, w.name))
-      fmt::print("  {:<28} {}; profiles {}\n", w.name, board_of(w, ""),
-                 fmt::join(w.profiles, ", "));
+  print_workloads(options);
   return 0;
 }
 

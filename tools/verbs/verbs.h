@@ -22,6 +22,10 @@ int run(const ReportOptions& options);
 int run(const CompareOptions& options);
 int run(const RunOptions& options);
 
+/// The verb list with --config: what the configs come to, and how they differ.
+int list_configs(const ListOptions& options);
+void print_workloads(const WorkloadChoice& choice);
+
 /// Verifies kernels and prints each one when it is judged. Every row goes to on_row at once. Both
 /// `verify` and `run` use it.
 int verify_and_print(const VerifyOptions& options,

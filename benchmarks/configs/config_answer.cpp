@@ -1,0 +1,157 @@
+#include "benchmarks/configs/config_answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/text.h"
+#include "benchmarks/workloads/workload_layout.h"
+#include "harness/cases/names.h"
+#include "reference/frequencies.h"
+#include "reference/frequency_rule.h"
+
+namespace ropewalk::bench {
+namespace {
+
+std::string named(const char* what, const std::string& text) {
+  return fmt::format("{:<10} {}", what, text);
+}
+
+std::string heads_of(const harness::TensorCase& t) {
+  return fmt::format("{} head{} of {}", t.heads, t.heads == 1 ? "" : "s", t.head_dim);
+}
+
+// "llama3: scaling_factor 8, low_freq_factor 1". Of a list its two ends.
+std::string scaling_of(const Workload& w) {
+  const FrequencyRule& rule = *find_frequency_rule(w.scaling);
+  const RuleInput in{rule, w.rope_theta, w.rotary_dim, w.scaling_values};
+  std::vector<std::string> parts;
+  for (const RuleParameter& p : rule.parameters) {
+    const auto values = in.list(p.key);
+    parts.push_back(p.list ? fmt::format("{} {} .. {}", p.key, values.front(), values.back())
+                           : fmt::format("{} {}", p.key, values.front()));
+  }
+  return parts.empty() ? w.scaling : fmt::format("{}: {}", w.scaling, fmt::join(parts, ", "));
+}
+
+std::string context_of(const ModelConfig& config) {
+  if (config.context > 0) return fmt::format("{} positions", config.context);
+  if (config.original_positions == 0) return "any: the file names no original one";
+  return fmt::format("within the original {} positions", config.original_positions);
+}
+
+std::string axes_of(const std::vector<std::int32_t>& axes) {
+  std::string out =
+      fmt::format("{} pairs of t, {} of h, {} of w:", std::count(axes.begin(), axes.end(), 0),
+                  std::count(axes.begin(), axes.end(), 1), std::count(axes.begin(), axes.end(), 2));
+  out += ' ';
+  for (const std::int32_t axis : axes) out += "thw"[static_cast<std::size_t>(axis)];
+  return out;
+}
+
+std::string layer_line(const ModelLayers& layers, const Workload& timed) {
+  std::string out =
+      layers.count > 0 ? fmt::format("{} x {}", layers.count, layers.name) : layers.name;
+  if (!layers.rotated) return out + ": not rotated";
+  const Workload& w = layers.shape;
+  out +=
+      fmt::format(": q {}, k {}, rotary_dim {}, rope_theta {}, scaling {}", heads_of(w.tensors[0]),
+                  heads_of(w.tensors[1]), w.rotary_dim, w.rope_theta, w.scaling);
+  const bool same = w.tensors == timed.tensors && w.rotary_dim == timed.rotary_dim &&
+                    w.rope_theta == timed.rope_theta && w.scaling == timed.scaling &&
+                    w.scaling_values == timed.scaling_values;
+  return out + (same ? " (timed)" : "");
+}
+
+std::string json_list(const std::vector<std::string>& lines) {
+  std::vector<std::string> out;
+  for (const std::string& line : lines) out.push_back(json_text(line));
+  return fmt::format("[{}]", fmt::join(out, ","));
+}
+
+// The members that each kind of layers has of its own.
+std::string shape_json(const Workload& w) {
+  const harness::TensorCase &q = w.tensors[0], &k = w.tensors[1];
+  return fmt::format(
+      R"("q_heads":{},"k_heads":{},"head_dim":{},"k_head_dim":{},"rotary_dim":{},"q_offset":{},)"
+      R"("k_offset":{},"rope_theta":{},"pairing":"{}","scaling":"{}","scaling_values":[{}],)"
+      R"("attention_scale":{},"dtype":"{}","inv_freq":[{}])",
+      q.heads, k.heads, q.head_dim, k.head_dim, w.rotary_dim, q.rotary_offset, k.rotary_offset,
+      w.rope_theta, harness::word_of(w.pairing), w.scaling, fmt::join(w.scaling_values, ","),
+      harness::scale_of(w), data_type(w.dtype).word, fmt::join(inv_freq_of(w, false), ","));
+}
+
+}  // namespace
+
+std::vector<std::string> shape_lines(const ModelConfig& config) {
+  const Workload& w = config.shape;
+  const harness::TensorCase &q = w.tensors[0], &k = w.tensors[1];
+  std::vector<std::pair<const char*, std::string>> lines = {
+      {"q", heads_of(q)},
+      {"k", heads_of(k)},
+      {"rotary_dim", fmt::format("{}, from element {}{}", w.rotary_dim, q.rotary_offset,
+                                 k.rotary_offset == q.rotary_offset
+                                     ? ""
+                                     : fmt::format(" of q and {} of k", k.rotary_offset))},
+      {"rope_theta", fmt::format("{}", w.rope_theta)},
+      {"pairing", std::string(harness::word_of(w.pairing))},
+      {"scaling", scaling_of(w)},
+      {"scale", fmt::format("{} on cos and sin", harness::scale_of(w))},
+      {"context", context_of(config)},
+      {"dtype", std::string(data_type(w.dtype).word)}};
+  std::vector<std::string> out;
+  for (const auto& [what, text] : lines) out.push_back(named(what, text));
+  return out;
+}
+
+std::vector<std::string> answer_lines(const ModelConfig& config) {
+  std::vector<std::string> out = shape_lines(config);
+  if (!config.axes.empty()) out.push_back(named("axes", axes_of(config.axes)));
+  for (const ModelLayers& layers : config.layers)
+    out.push_back(named("layers", layer_line(layers, config.shape)));
+  return out;
+}
+
+std::vector<std::string> pair_lines(const ModelConfig& config) {
+  const Workload& w = config.shape;
+  const auto found = inv_freq_of(w, false), plain = inverse_frequencies(w.rope_theta, w.rotary_dim);
+  const auto original = static_cast<double>(config.original_positions);
+  std::vector<std::string> out = {
+      fmt::format("{:>4} {:>24} {:>12} {:>10} {:>12}{}", "pair", "inv_freq", "wavelength",
+                  "divided by", original > 0 ? fmt::format("turns in {}", original) : "",
+                  config.axes.empty() ? "" : "  axis")};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const double turn = 2 * std::numbers::pi;
+    out.push_back(
+        fmt::format("{:>4} {:>24} {:>12} {:>10} {:>12}{}", i, found[i],
+                    found[i] > 0 ? fmt::format("{:.6g}", turn / found[i]) : "never",
+                    found[i] > 0 ? fmt::format("{:.6g}", plain[i] / found[i]) : "-",
+                    original > 0 ? fmt::format("{:.4g}", original * found[i] / turn) : "",
+                    config.axes.empty()
+                        ? ""
+                        : fmt::format("     {}", "thw"[static_cast<std::size_t>(config.axes[i])])));
+  }
+  return out;
+}
+
+std::string config_json(const ModelConfig& config) {
+  std::string out =
+      fmt::format(R"({{"config":{},"model_type":{},{},"context":{},)"
+                  R"("original_positions":{})",
+                  json_text(config.shape.name), json_text(config.model_type),
+                  shape_json(config.shape), config.context, config.original_positions);
+  if (!config.axes.empty()) out += fmt::format(R"(,"axes":[{}])", fmt::join(config.axes, ","));
+  std::vector<std::string> layers;
+  for (const ModelLayers& each : config.layers)
+    layers.push_back(fmt::format(
+        R"({{"layer":{},"count":{},"rotated":{}{}{}}})", json_text(each.name), each.count,
+        each.rotated, each.rotated ? "," : "", each.rotated ? shape_json(each.shape) : ""));
+  if (!layers.empty()) out += fmt::format(R"(,"layers":[{}])", fmt::join(layers, ","));
+  return out + fmt::format(R"(,"read":{},"taken":{},"not_timed":{},"ignored":{}}})",
+                           json_list(config.read), json_list(config.assumed),
+                           json_list(config.not_timed), json_list(config.ignored));
+}
+
+}  // namespace ropewalk::bench

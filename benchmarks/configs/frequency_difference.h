@@ -1,0 +1,38 @@
+// Compares the frequencies of two models, or of a model with numbers from elsewhere.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ropewalk::bench {
+
+/// What differs between two lists of inv_freq of the same length.
+struct FrequencyDifference {
+  std::size_t first = 0, largest = 0;  ///< pairs; the largest by the size of the difference
+  std::size_t count = 0;               ///< of the pairs that differ; 0: none does
+};
+
+/// `allowed`: by how much two frequencies may be apart, each as a share of the second; empty: they
+/// must be equal.
+FrequencyDifference difference_of(std::span<const double> a, std::span<const double> b,
+                                  std::span<const double> allowed = {});
+
+/// Lines that tell the first and the largest pair that differ, and by what angle after 2^10 to 2^20
+/// positions. `a_name` and `b_name` are shown.
+std::vector<std::string> difference_lines(std::span<const double> a, std::span<const double> b,
+                                          const FrequencyDifference& difference,
+                                          const std::string& a_name, const std::string& b_name);
+
+/// How far the f32 numbers of a model's own code may be from inv_freq, as a share of each pair's:
+/// with u = 2^-24 and x the exponent, 4 u for the power, the quotient and two operations of a rule,
+/// each rounded once, and x ln(theta) u for the rounding of the exponent.
+std::vector<double> f32_rounding(double rope_theta, std::int64_t rotary_dim);
+
+/// Numbers that stand between commas, brackets and space, as a Python list or a tensor is printed.
+/// Throws BadFile for other text and for numbers that are not finite. `file` is shown.
+std::vector<double> parse_frequencies(std::string_view text, const std::string& file);
+
+}  // namespace ropewalk::bench

@@ -1,0 +1,51 @@
+#include "benchmarks/configs/frequency_difference.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text_file.h"
+#include "reference/frequencies.h"
+
+namespace ropewalk::bench {
+namespace {
+
+TEST(FrequencyDifference, TellsTheFirstAndTheLargestPair) {
+  const std::vector<double> a = {1, 0.5, 0.25, 0}, b = {1, 0.5 + 0x1p-20, 0.125, 0.01};
+  const FrequencyDifference found = difference_of(a, b);
+  EXPECT_EQ(found.count, 3U);
+  EXPECT_EQ(found.first, 1U);
+  EXPECT_EQ(found.largest, 2U);
+  const auto lines = difference_lines(a, b, found, "A", "B");
+  ASSERT_EQ(lines.size(), 5U);
+  EXPECT_EQ(lines[0], "3 of 4 pairs differ");
+  EXPECT_NE(lines[2].find("0.000977 rad at 2^10,"), std::string::npos) << lines[2];
+  EXPECT_NE(lines[2].find("1 rad at 2^20"), std::string::npos) << lines[2];
+  EXPECT_EQ(lines[3], "largest: pair 2: 0.25 in A, 0.125 in B (x 0.5)");
+  EXPECT_NE(lines[4].find("20.37 turns at 2^10"), std::string::npos) << lines[4];
+  EXPECT_EQ(difference_of(a, a).count, 0U);
+}
+
+// The f32 numbers of training code are within the rounding; a pair that is off by 1e-5 is not.
+TEST(FrequencyDifference, AllowsTheRoundingOfF32AndNoMore) {
+  for (const std::int64_t rotary_dim : {64, 96, 128})
+    for (const double theta : {1e4, 5e5, 1e7}) {
+      const auto exact = inverse_frequencies(theta, rotary_dim);
+      auto narrow = inverse_frequencies_f32(theta, rotary_dim);
+      const auto allowed = f32_rounding(theta, rotary_dim);
+      EXPECT_EQ(difference_of(narrow, exact, allowed).count, 0U) << theta << " " << rotary_dim;
+      narrow[3] *= 1 + 1e-5;
+      EXPECT_EQ(difference_of(narrow, exact, allowed).first, 3U);
+    }
+}
+
+TEST(FrequencyDifference, ReadsListsAsPythonPrintsThem) {
+  const std::vector<double> wanted = {1, 0.5, 1e-7};
+  for (const char* text :
+       {"[1.0, 0.5, 1e-07]", "tensor([1.0000e+00, 5.0000e-01, 1.0000e-07])\n", "1\n.5\n1e-7\n"})
+    EXPECT_EQ(parse_frequencies(text, "FILE"), wanted) << text;
+  EXPECT_TRUE(parse_frequencies("[]", "FILE").empty());
+  for (const char* text : {"1, two", "nan", "[1e999]", "0x10", "1 tensor", "1;2"})
+    EXPECT_THROW(parse_frequencies(text, "FILE"), BadFile) << text;
+}
+
+}  // namespace
+}  // namespace ropewalk::bench

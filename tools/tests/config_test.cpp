@@ -1,0 +1,75 @@
+// A model's config.json on the command line: what it comes to, how two differ, and that kernels are
+// judged by the model's own frequencies, scale and data type.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tools/tests/shell.h"
+
+namespace {
+
+std::string config(const std::string& name, const std::string& members) {
+  const auto file = scratch() / (name + ".json");
+  spill(file, R"({"num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 32,)"
+              R"("max_position_embeddings": 64, "rope_theta": 10000, "torch_dtype": "float32",)" +
+                  members + "}");
+  return " --config " + file.string();
+}
+
+std::string llama(const std::string& name, const std::string& scaling) {
+  return config(name, R"("model_type": "llama", "rope_scaling": {)" + scaling + "}");
+}
+
+const std::string yarn = R"("rope_type": "yarn", "factor": 4,)"
+                         R"("original_max_position_embeddings": 16)";
+
+TEST(Config, TwoThatDifferAreTold) {
+  const std::string a = llama("a", R"("type": "linear", "factor": 2)"),
+                    b = llama("b", R"("type": "linear", "factor": 4)");
+  const Result differ = ropewalk("list" + a + b);
+  EXPECT_EQ(differ.code, 1) << differ.out << differ.err;
+  EXPECT_TRUE(contains(differ.out, "scaling    linear: scaling_factor 2")) << differ.out;
+  EXPECT_TRUE(contains(differ.out, "16 of 16 pairs differ")) << differ.out;
+  EXPECT_TRUE(contains(differ.out, "first: pair 0: 0.5 in a, 0.25 in b (x 0.5)")) << differ.out;
+  const Result equal = ropewalk("list" + a + a);
+  EXPECT_EQ(equal.code, 0) << equal.out;
+  EXPECT_TRUE(contains(equal.out, "no difference")) << equal.out;
+}
+
+TEST(Config, NumbersFromElsewhereAreCompared) {
+  const std::string model =
+      config("plain", R"("model_type": "stablelm", "partial_rotary_factor": 0.25)");
+  const auto with = [&](const std::string& numbers) {
+    spill(scratch() / "inv_freq.txt", numbers);
+    return ropewalk("list" + model + " --inv-freq " + (scratch() / "inv_freq.txt").string());
+  };
+  const Result right = with("[1.0, 0.1, 0.01, 0.001]");
+  EXPECT_EQ(right.code, 0) << right.out << right.err;
+  EXPECT_TRUE(contains(right.out, "its 4 numbers are those of plain")) << right.out;
+  const Result wrong = with("[1.0, 0.1, 0.01, 0.0011]");
+  EXPECT_EQ(wrong.code, 1) << wrong.out << wrong.err;
+  EXPECT_TRUE(contains(wrong.out, "1 of 4 pairs differ")) << wrong.out;
+  EXPECT_TRUE(contains(wrong.out, "first: pair 3: 0.0011 in ")) << wrong.out;
+  const Result few = with("[1.0, 0.1, 0.01]");
+  EXPECT_EQ(few.code, 2) << few.out;
+  EXPECT_TRUE(contains(few.err, "has 3 numbers; rotary_dim 8 has 4 pairs")) << few.err;
+}
+
+// What a rule makes of the frequencies and the scale is what the kernels are judged by.
+TEST(Config, KernelsAreJudgedByTheModelsOwnNumbers) {
+  const std::string verify =
+      "verify --profile smoke --cases 10 --property agreement --kernel plain --plugin "
+      "'" ROPEWALK_MUTANTS
+      "' --kernel mutant_not_scaled_table --kernel mutant_frequency_in_bf16_exact";
+  const Result r = ropewalk(verify + llama("yarn", yarn));
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_TRUE(contains("\n" + r.out, "\nPASS  plain")) << r.out;
+  for (const char* wrong : {"mutant_not_scaled_table", "mutant_frequency_in_bf16_exact"})
+    EXPECT_TRUE(contains(r.out, std::string("FAIL  ") + wrong)) << wrong << r.out;
+  EXPECT_TRUE(contains(r.out, "scaling=yarn scaling_values=4,16,32,1,0,0,0,1")) << r.out;
+  EXPECT_TRUE(contains(r.out, "attention_scale=0x1.237d")) << r.out;
+  for (const char* other : {"bf16 table", "attention_scale=-", "rope_theta="})
+    EXPECT_FALSE(contains(r.out, other)) << other << r.out;
+}
+
+}  // namespace
