@@ -60,17 +60,18 @@ std::int64_t k_heads_of(ConfigReader& in, const ConfigAnswers& answers, std::int
   if (in.type_name() == "falcon" && !answers.kv_heads) return *falcon_k_heads(in, heads);
   if (in.type_name() == "chatglm" && !in.flag("multi_query_attention").value_or(false))
     return heads;
+  const bool known = in.type() != nullptr;
   // A null stands for as many as Q, whatever a missing key means.
-  const bool like_q = in.type() != nullptr && (in.type()->k_like_q || in.is_null(keys.front()));
-  std::optional<std::int64_t> found;
-  if (!like_q || answers.kv_heads || in.holds(keys.front()) || in.holds(keys.back()))
-    found = in.answered(answers.kv_heads, "--kv-heads", keys, &ConfigReader::size);
+  const bool null = known && in.is_null(keys.front()) && !answers.kv_heads;
+  const auto found =
+      null ? std::nullopt : in.answered(answers.kv_heads, "--kv-heads", keys, &ConfigReader::size);
   if (found) return *found;
-  if (!like_q)
+  if (!null && (!known || !in.type()->k_like_q))
     in.fail(
         keys.front(),
         "is missing, and what that means for this model_type is not known here: give --kv-heads");
-  in.assume(fmt::format("{} is missing: K has as many heads as Q", keys.front()));
+  in.assume(
+      fmt::format("{} is {}: K has as many heads as Q", keys.front(), null ? "null" : "missing"));
   return heads;
 }
 
