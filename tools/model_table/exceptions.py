@@ -16,6 +16,7 @@ EXPERTS = {"n_routed_experts": 4, "n_shared_experts": 1, "num_experts_per_tok": 
            "topk_group": 1}
 DROPOUT = {"dropout_rate": 0.0}
 NEEDED = {
+    "bamba": {"attn_layer_indices": [1]},
     "chameleon": {"vocabulary_map": {"<image>": 4, "IMGIMGA": 5}},
     "cohere_compass_text": {"rope_parameters": {"full_attention": {
         "rope_type": "default", "rope_theta": 10000.0, "mrope_section": [24, 20, 20]}}},
@@ -35,8 +36,6 @@ NEEDED = {
     "nemotron": {"num_key_value_heads": 48},
     "qwen3_omni_moe_talker_text": {"shared_expert_intermediate_size": 64},
     "qwen3_omni_moe_text": HEAD,
-    "qwen4_exp_text": {"indexer_budget": 2048, "indexer_compress_ratio": 64, "indexer_n_heads": 4,
-                       "indexer_kv_heads": 1, "indexer_head_dim": 256},
     "t5gemma2_decoder": DROPOUT,
     "t5gemma2_text": DROPOUT,
     "zamba2": {"use_mem_rope": True},
@@ -49,7 +48,8 @@ KEYS = {"dbrx": {"kv_heads": "attn_config.kv_n_heads"}, "falcon": {"kv_heads": "
 # The file's keys of theta and of the rotated share, as convert_rope_params_to_dict pops them.
 NEOX = {"theta": "rotary_emb_base", "share": "rotary_pct"}
 NAMES = {"gpt_neox": NEOX, "gpt_neox_japanese": NEOX, "modernbert": {"theta": "global_rope_theta"},
-         "modernbert-decoder": {"theta": "global_rope_theta"}}
+         "modernbert-decoder": {"theta": "global_rope_theta"},
+         "minimax_m2": {"rotary_dim": "rotary_dim"}}
 
 GLOBAL = {"layer_keys": {"full_attention": {"head_dim": "global_head_dim",
                                             "kv_heads": "num_global_key_value_heads"}},
@@ -57,7 +57,8 @@ GLOBAL = {"layer_keys": {"full_attention": {"head_dim": "global_head_dim",
 FULL = {"unrotated": "layers whose layer_types entry is 'full_attention'"}
 SLIDING_ONLY = FULL["unrotated"] + " while sliding_window is a number"
 ZERO = {"unrotated": "layers whose layer_rope_theta entry is 0", "layer_thetas": "layer_rope_theta"}
-FLAGS = {"unrotated": "layers whose no_rope_layers entry is 0"}
+FLAGS = {"unrotated": "layers whose no_rope_layers entry is 0; without that list, each "
+                      "no_rope_layer_interval-th layer (4th)"}
 OLD_LOCAL = {"local_theta": "rope_local_base_freq"}
 # What no experiment above asks for: words, layers and the keys that decide.
 MORE = {
@@ -81,6 +82,12 @@ MORE = {
             "rope_head_dim": "swa_qk_rope_head_dim"}},
         "layer_shape": {"sliding_attention": {"heads": 64, "nope_head_dim": 192}}},
     "codegen": {"theta": 10000.0}, "gptj": {"theta": 10000.0},
+    "step3p5": {
+        "layers": ["full_attention", "sliding_attention"],
+        "layer_rope": {kind: {"rope_type": "default", "rope_theta": 10000.0}
+                       for kind in ("full_attention", "sliding_attention")},
+        "layer_keys": {"sliding_attention": {"heads": [
+            "num_sliding_attention_heads", "attention_other_setting.num_attention_heads"]}}},
     "esm": {"rotates_if": {"position_embedding_type": "rotary"}},
     "granitemoehybrid": {"rotates_if": {"position_embedding_type": "rope"}},
     "zamba2": {"rotates_if": {"use_mem_rope": True}},
@@ -92,7 +99,9 @@ DISPUTED = {
                    "qwen3_vl_text", "qwen3_vl_moe_text"),
     "local_rope_theta": ("modernbert-decoder",),
 }
-ALL_LAYERS = {"muse_glimmer_text", "muse_spark_text"}
+# Types that few layers are not enough for: their lists or patterns count all of them.
+ALL_LAYERS = {"gemma3n_text", "granitemoehybrid", "lfm2_moe", "muse_glimmer_text", "muse_spark_text",
+              "zamba2"}
 # Composites that read the fields of a missing part beside it.
 FLAT = {"qwen2_vl", "qwen2_5_vl", "paddleocr_vl", "hunyuan_vl", "fuyu"}
 # Composites whose text part has another place than TEXT_PARTS says, or rope fields of its own.
@@ -153,6 +162,10 @@ MANUAL = {
     "nemotron3_5_transcribe_word_timestamp": {
         "pairing": "half_split", "heads": 16, "kv_heads": 16, "width": 1280, "theta": 10000.0,
         "share": 0.5, "share_alone": 1.0, "positions": 5000},
+    # Its indexer wants a mask before it rotates.
+    "qwen4_exp_text": {
+        "pairing": "half_split", "axes": "interleaved", "sections": [11, 11, 10], "heads": 16,
+        "kv_heads": 2, "width": 2048, "head_dim": 256, "theta": 10000.0, "positions": 32768},
     # Its table is made as _init_weight of the position embedding says; rotary_value turns V too.
     "roformer": {"pairing": "interleaved", "heads": 12, "kv_heads": "heads", "width": 768,
                  "ignores": ["head_dim", "num_key_value_heads", "rope_theta"], "theta": 10000.0,
@@ -163,6 +176,11 @@ MANUAL = {
                             "kv_heads": ["decoder_num_key_value_heads", "num_key_value_heads"]},
                   "theta": 10000.0, "share": 0.9, "positions": 512},
 }
+# Of no release of transformers: its code lies beside the models.
+ELSEWHERE = {"chatglm": {
+    "pairing": "interleaved", "names": {"kv_heads": "multi_query_group_num",
+                                        "head_dim": "kv_channels", "positions": "seq_length"},
+    "ignores": ["rope_theta"], "kv_heads": 1, "theta": 10000.0, "share": 0.5}}
 # Types whose attention cannot be called alone, with another of the same shape and code.
 SAME = {"t5gemma2_decoder": "t5gemma2_text"}
 

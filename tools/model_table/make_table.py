@@ -73,13 +73,14 @@ class Type:
             except Exception:  # noqa: BLE001
                 return None
 
-    def bare(self):
-        """The rope parameters of a file that names the default rule and no number."""
-        try:
-            return rope_of(config_of(self.name, {**self.keys, "rope_parameters": {
-                "rope_type": "default"}}))
-        except Exception:  # noqa: BLE001
-            return {}
+    def free(self, keys):
+        """A config of nothing but these keys, if transformers takes it, else with those needed."""
+        for more in ({}, self.keys):
+            try:
+                return config_of(self.name, more | keys)
+            except Exception:  # noqa: BLE001
+                continue
+        return self.base
 
     def rope(self, **parameters):
         """Rope parameters in the form that this type takes, for all its layers."""
@@ -125,14 +126,14 @@ def shape_entries(t, first, row):
     else:
         follows = wide and wide["k_heads"] == wide["q_heads"] and first["k_heads"] == head_count
         row["kv_heads"] = "heads" if follows else first["k_heads"]
-        follows = wide and wide["head_dim"] == 2 * first["head_dim"]
-        if not wide:
-            follows = width_count and first["head_dim"] == width_count // head_count
         row["width"] = width_count
-        if follows and first["head_dim"] != width_count // head_count:
-            row["head_dim"] = f"{first['head_dim'] * head_count // width_count} * width / heads"
-        elif not follows:
+        usual = width_count and first["head_dim"] == width_count // head_count
+        if wide and wide["head_dim"] == first["head_dim"] or not (wide or usual):
             row["head_dim"] = first["head_dim"]
+        elif not usual:
+            row["head_dim"] = f"{first['head_dim'] * head_count // width_count} * width / heads"
+        if "head_dim" in t.keys:
+            row.pop("head_dim", None)
         other = t.seen(**{t.file_key["head_dim"]: 2 * first["head_dim"]}, **longer)
         if other and other["head_dim"] == first["head_dim"]:
             row["ignores"].append("head_dim")
@@ -148,42 +149,53 @@ def shape_entries(t, first, row):
 
 def rope_entries(t, first, row):
     """Theta, the rotated share, the rule and the layers with parameters of their own."""
-    kinds, rope = kinds_of(t.base), rope_of(t.base)
+    kinds = kinds_of(t.base)
+    share = 1.0
     if kinds == [None]:
-        rule = {k: v for k, v in rope.items() if v is not None and k not in ("type", "mrope_section")}
-        row["theta"] = theta = rule.pop("rope_theta", plain(t.base).get("rope_theta"))
-        share = rule.pop("partial_rotary_factor", 1.0)
-        bare = t.bare()
-        if bare.get("rope_theta", theta) != theta:
-            row["theta_alone"] = bare["rope_theta"]
-        if rule.get("rope_type", "default") != "default":
-            row["rope"] = rule
+        share = flat_rope(t, row)
     else:
-        row["layers"] = kinds
         latent = {"partial_rotary_factor"} if first["q_offset"] else set()
-        row["layer_rope"] = {k: {n: v for n, v in rope[k].items() if v is not None and n not in latent}
-                             for k in kinds}
-        share = 1.0
+        row["layers"] = kinds
+        row["layer_rope"] = {
+            k: {n: v for n, v in rope_of(t.base)[k].items() if v is not None and n not in latent}
+            for k in kinds}
     changed = [t.seen(rope_theta=12345.0), t.seen(rope_parameters=t.rope(rope_theta=12345.0))]
-    if not any(c and c["inv_freq"] != first["inv_freq"] for c in changed):
+    if all(changed) and not any(c["inv_freq"] != first["inv_freq"] for c in changed):
         row["ignores"].append("rope_theta")
     if first["q_offset"]:
         return
-    if kinds == [None] and int(first["head_dim"] * share) != first["rotary_dim"]:
+    rotated = rope_of(t.base).get("partial_rotary_factor", 1.0) * first["head_dim"]
+    if kinds == [None] and (int(rotated) + 1) // 2 != len(first["inv_freq"]):
         row["rotary_dim"] = first["rotary_dim"]
         return
     half = [t.seen(partial_rotary_factor=0.5), t.seen(rope_parameters=t.rope(partial_rotary_factor=0.5))]
-    if share == 1 and not any(h and share_of(h) == 0.5 for h in half):
+    if share_of(first) == 1 and not any(h and share_of(h) == 0.5 for h in half):
         row["ignores"].append("partial_rotary_factor")
-    elif kinds == [None] and share != 1:
-        if "rope_parameters" not in t.keys:
-            row["share"] = share
-        if bare.get("partial_rotary_factor", 1.0) != row.get("share", 1.0):
-            row["share_alone"] = 1.0
+    elif share != 1:
+        row["share"] = share
     if hasattr(t.base, "rotary_dim"):
         other = t.seen(rotary_dim=first["rotary_dim"] // 2)
         if other and other["rotary_dim"] == first["rotary_dim"]:
             row["ignores"].append("rotary_dim")
+
+
+def flat_rope(t, row):
+    """Theta and share where a file's rope parameters leave them out, and the rope parameters of a
+    file that has none, as far as they say more. Returns the share."""
+    default = rope_of(t.free({}))
+    bare = rope_of(t.free({"rope_parameters": {"rope_type": "default"}})) or default
+    above = rope_of(t.free({"rope_theta": 12345.0}))
+    theta = bare.get("rope_theta", plain(t.base).get("rope_theta"))
+    row["theta"] = theta if theta is None else float(theta)
+    fixed = default.get("rope_theta") == above.get("rope_theta") and t.name not in known.NAMES
+    rule = {k: v for k, v in default.items()
+            if v is not None and k not in ("type", "mrope_section") and bare.get(k) != v}
+    if default and (rule):
+        rule["rope_type"] = default["rope_type"]
+        if fixed:
+            rule["rope_theta"] = float(default["rope_theta"])
+        row["rope"] = rule
+    return bare.get("partial_rotary_factor", 1.0)
 
 
 def text_part(config):
@@ -235,9 +247,16 @@ def entry(name):
     shape_entries(t, first, row)
     rope_entries(t, first, row)
     row["positions"] = t.value("positions")
+    row["original"] = plain(t.base).get("original_max_position_embeddings")
     row["disputed"] = [key for key, names in known.DISPUTED.items() if name in names]
     row |= known.MORE.get(name, {})
     return {k: v for k, v in row.items() if v not in ([], {}, None)}
+
+
+def show(name, row, source=None):
+    print(f"\n[{toml_key(name)}]")
+    for key, value in (row | ({"source": source} if source else {})).items():
+        print(f"{key} = {toml(value)}", flush=True)
 
 
 def main():
@@ -247,14 +266,11 @@ def main():
     print("# benchmarks/configs/model_types.h says what each key means.")
     for name in sys.argv[1:] or known.types(CONFIG_MAPPING):
         try:
-            row = entry(name)
+            show(name, entry(name), "models/" + CONFIG_MAPPING[name].__module__.split(".")[-2])
         except Exception as fault:  # noqa: BLE001
             print(f"{name}: {type(fault).__name__}: {fault}"[:200], file=sys.stderr)
-            continue
-        print(f"\n[{toml_key(name)}]")
-        for key, value in row.items():
-            print(f"{key} = {toml(value)}")
-        print(f'source = "models/{CONFIG_MAPPING[name].__module__.split(".")[-2]}"', flush=True)
+    for name, row in known.ELSEWHERE.items():
+        show(name, row)
 
 
 if __name__ == "__main__":

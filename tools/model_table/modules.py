@@ -67,7 +67,8 @@ def build(config):
 
 
 def calls_of(model):
-    """[(module, function, args, keywords)] of every rotation of one forward pass."""
+    """[(module, function, args, keywords)] of every rotation of one forward pass, and behind them
+    what it raised, if it did."""
     calls, stack, undo = [], [], []
     spaces = {inspect.getmodule(type(m)) for m in model.modules()}
     for space in [s for s in spaces if s and s.__name__.startswith("transformers.models")]:
@@ -249,7 +250,8 @@ def window_of(module, tensor):
     if hasattr(module, "kv_lora_rank") or hasattr(module, "qk_nope_head_dim"):
         if heads == 1:
             return 1, tensor.shape[-1], 0
-        return heads, size, tensor.storage_offset()
+        # The end of a head, by where it lies; a product, such as a scaled one, lies alone.
+        return heads, size, tensor.storage_offset() or getattr(module, "qk_nope_head_dim", 0)
     return heads, size or tensor.shape[-1], 0
 
 
@@ -268,6 +270,8 @@ def facts(config, context=0):
         word = next((t.source[1] for t in tensors if hasattr(t, "source")), None)
         seen.setdefault(module, []).extend((function, args, keywords, word, t) for t in plain[:2])
     for module, rotated in seen.items():
+        if len(rotated) < 2:  # it takes the K of an earlier layer
+            continue
         windows = [window_of(module, t) for *_, t in rotated]
         q, k = max(windows), min(windows)
         function, args, keywords, word, _ = max(rotated, key=lambda r: window_of(module, r[4]))
