@@ -86,8 +86,7 @@ MORE = {
         "layers": ["full_attention", "sliding_attention"],
         "layer_rope": {kind: {"rope_type": "default", "rope_theta": 10000.0}
                        for kind in ("full_attention", "sliding_attention")},
-        "layer_keys": {"sliding_attention": {"heads": [
-            "num_sliding_attention_heads", "attention_other_setting.num_attention_heads"]}}},
+        "layer_keys": {"sliding_attention": {"heads": "num_sliding_attention_heads"}}},
     "esm": {"rotates_if": {"position_embedding_type": "rotary"}},
     "granitemoehybrid": {"rotates_if": {"position_embedding_type": "rope"}},
     "zamba2": {"rotates_if": {"use_mem_rope": True}},

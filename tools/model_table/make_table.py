@@ -185,6 +185,7 @@ def flat_rope(t, row):
     default = rope_of(t.free({}))
     bare = rope_of(t.free({"rope_parameters": {"rope_type": "default"}})) or default
     above = rope_of(t.free({"rope_theta": 12345.0}))
+    bare = {k: v for k, v in default.items() if k == "rope_theta"} | bare
     theta = bare.get("rope_theta", plain(t.base).get("rope_theta"))
     row["theta"] = theta if theta is None else float(theta)
     fixed = default.get("rope_theta") == above.get("rope_theta") and t.name not in known.NAMES
@@ -207,6 +208,29 @@ def text_part(config):
     return None
 
 
+def part_entry(name, key, text):
+    """Where the text part lies, and the sizes that a missing key of it means, if the composite fills
+    them in itself."""
+    row = {"part": key, "part_type": text.model_type}
+    row |= {"flat": True} if name in known.FLAT else {}
+    try:
+        filled = getattr(config_of(name, {key: {"model_type": text.model_type}}), key)
+        usual = config_of(text.model_type)
+    except Exception:  # noqa: BLE001
+        return row
+    for fact, usual_key in USUAL.items():
+        value = plain(filled).get(usual_key)
+        if value is not None and value != plain(usual).get(usual_key):
+            row[fact] = value
+    length = plain(filled).get("head_dim")
+    if "width" in row and length not in (None, row["width"] // plain(filled)[USUAL["heads"]]):
+        row["head_dim"] = length
+    theta = rope_of(filled).get("rope_theta")
+    if theta != rope_of(usual).get("rope_theta"):
+        row["theta"] = float(theta)
+    return row
+
+
 def entry(name):
     row, name = {"ignores": []}, known.SAME.get(name, name)
     if name in known.REFUSED:
@@ -221,8 +245,7 @@ def entry(name):
         return {"refused": known.PATCHES}
     part = text_part(config)
     if part and not rope_of(config):
-        row = {"part": part[0], "part_type": part[1].model_type}
-        return row | ({"flat": True} if name in known.FLAT else {})
+        return part_entry(name, *part)
     t = Type(name)
     kinds = facts(t.base)
     if not kinds:
