@@ -34,6 +34,16 @@ RULES = {
 }
 
 
+# Pairs of a head, of the types that are asked with LongRoPE.
+PAIRS = {"llama": 64, "phi3": 48, "phimoe": 64, "qwen2": 64}
+
+
+def long_rope(pairs):
+    return {"rope_type": "longrope", "short_factor": [1 + i / pairs for i in range(pairs)],
+            "long_factor": [2.5 + i for i in range(pairs)], "short_mscale": 1.1, "long_mscale": 1.2,
+            "original_max_position_embeddings": 4096}
+
+
 def load(model_type, file):
     keys = json.loads(json.dumps(file, default=str))  # a file, and one that nobody changes
     return CONFIG_MAPPING[model_type].from_dict(keys)
@@ -84,6 +94,9 @@ def variants(name):
     yield "share", few | {"partial_rotary_factor": 0.5}
     for rule, values in RULES.items():
         yield rule, few | {"rope_theta": 54321.0, "rope_scaling": {"rope_type": rule, **values}}
+    if name in PAIRS:
+        yield "longrope", few | {"max_position_embeddings": 131072, "rope_scaling": long_rope(
+            PAIRS[name]), "original_max_position_embeddings": 4096}
     yield "rope_parameters", few | {"rope_parameters": {"rope_type": "default", "rope_theta": 777.0}}
 
 
@@ -95,15 +108,15 @@ def fuzzed(count, seed):
     for _ in range(count):
         name = rng.choice(types)
         heads = rng.choice((4, 8, 16, 32))
-        file = {"model_type": name, "num_hidden_layers": 2, "num_attention_heads": heads,
+        file = {"model_type": name, **known.NEEDED.get(name, {}), "num_hidden_layers": 2,
+                "num_attention_heads": heads, "num_key_value_heads": rng.choice((1, 2, heads)),
                 "hidden_size": heads * rng.choice((64, 80, 96, 128))}
-        some = {"num_key_value_heads": rng.choice((1, 2, heads)), "head_dim": rng.choice((64, 128)),
-                "rope_theta": rng.choice((10000.0, 500000, 1e6)),
+        some = {"head_dim": rng.choice((64, 128)), "rope_theta": rng.choice((10000.0, 500000, 1e6)),
                 "max_position_embeddings": rng.choice((2048, 4096, 131072)),
                 "partial_rotary_factor": rng.choice((0.25, 0.5, 1.0)), "rotary_pct": 0.5,
                 "rotary_emb_base": 25000, "original_max_position_embeddings": 4096,
                 "num_experts": 4, "rope_interleave": rng.random() < 0.5}
-        file |= {k: v for k, v in some.items() if rng.random() < 0.4} | known.NEEDED.get(name, {})
+        file |= {k: v for k, v in some.items() if rng.random() < 0.4}
         rule = rng.choice((None, None, *RULES))
         if rule:
             values = RULES[rule] | {"factor": rng.choice((1.0, 2.0, 8.0, 40.0)),
@@ -115,12 +128,13 @@ def fuzzed(count, seed):
         yield name, "fuzzed", file
 
 
-def answer(ropewalk, file):
+def answer(ropewalk, file, context=0):
     with tempfile.NamedTemporaryFile("w", suffix=".json") as out:
         json.dump(file, out)
         out.flush()
-        done = subprocess.run([ropewalk, "list", "--config", out.name, "--json"], text=True,
-                              capture_output=True, timeout=60)
+        words = [ropewalk, "list", "--config", out.name, "--json"]
+        words += ["--context", str(context)] if context else []
+        done = subprocess.run(words, text=True, capture_output=True, timeout=60)
     if done.returncode != 0:
         return {"refused": done.stderr.strip().splitlines()[-1] if done.stderr else "no words"}
     return json.loads(done.stdout)
@@ -159,8 +173,8 @@ def judge(said, kinds):
 
 def main():
     options = argparse.ArgumentParser()
-    for option, kind in (("--ropewalk", str), ("--fuzz", int), ("--seed", int)):
-        options.add_argument(option, type=kind, default=None)
+    for option, kind in (("--ropewalk", str), ("--fuzz", int), ("--seed", int), ("--context", int)):
+        options.add_argument(option, type=kind)
     options.add_argument("--truth", action="store_true")
     options.add_argument("--only", default="", help="labels of files, with commas")
     options.add_argument("types", nargs="*")
@@ -172,13 +186,13 @@ def main():
     for name, label, file in files:
         if given.only and label not in given.only.split(","):
             continue
-        said = None if given.truth else answer(given.ropewalk, file)
+        said = None if given.truth else answer(given.ropewalk, file, given.context)
         if said and said.get("refused"):
             counts[label]["refused"] += 1
             print(f"refused {name} ({label}): {said['refused']}")
             continue
         try:
-            kinds = truth(name, file)
+            kinds = truth(name, file, given.context or 0)
         except Exception as fault:  # noqa: BLE001
             counts[label]["transformers fails"] += 1
             print(f"no truth {name} ({label}): {type(fault).__name__}: {fault}"[:200], file=sys.stderr)

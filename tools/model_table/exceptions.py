@@ -92,9 +92,10 @@ MORE = {
     "zamba2": {"rotates_if": {"use_mem_rope": True}},
     "falcon": {"refused_if": {"alibi": True}},
 }
-# Releases disagree on what a missing key means: 4.57.1 has another default than 5.23.0.
+# Releases disagree on what a missing key means: 4.57.1 has another default than 5.23.0, or, for dbrx,
+# reads attn_config.rope_theta, which 5.23.0 does not.
 DISPUTED = {
-    "rope_theta": ("cohere", "falcon_h1", "kyutai_speech_to_text", "olmo3", "persimmon",
+    "rope_theta": ("cohere", "dbrx", "falcon_h1", "kyutai_speech_to_text", "olmo3", "persimmon",
                    "qwen3_vl_text", "qwen3_vl_moe_text"),
     "local_rope_theta": ("modernbert-decoder",),
 }
@@ -123,6 +124,7 @@ REFUSED = {
     "jetmoe": "its query heads belong to the experts that a token is sent to",
     "lightglue": "rotates by a learned function of the coordinates of key points",
     "mistral_large4_text": "scales its frequencies by numbers learned with the weights (alpha)",
+    "nanochat": "turns each pair backwards, by minus the angle",
     "neomme": "two position axes, of rows and columns, alternate from pair to pair",
     "neucodec": HEADS, "xcodec2": HEADS,
     "qwen2_5_omni_dit": "rotates the first head of a layer alone",

@@ -125,6 +125,7 @@ def shape_entries(t, first, row):
         row["nope_head_dim"], row["rope_head_dim"] = first["q_offset"], first["rotary_dim"]
     else:
         follows = wide and wide["k_heads"] == wide["q_heads"] and first["k_heads"] == head_count
+        follows = follows or t.file_key["kv_heads"] in t.keys
         row["kv_heads"] = "heads" if follows else first["k_heads"]
         row["width"] = width_count
         usual = width_count and first["head_dim"] == width_count // head_count
@@ -156,7 +157,7 @@ def rope_entries(t, first, row):
     else:
         latent = {"partial_rotary_factor"} if first["q_offset"] else set()
         row["layers"] = kinds
-        row["layer_rope"] = {
+        row["layer_rope"] = {} if "rope_parameters" in t.keys else {
             k: {n: v for n, v in rope_of(t.base)[k].items() if v is not None and n not in latent}
             for k in kinds}
     changed = [t.seen(rope_theta=12345.0), t.seen(rope_parameters=t.rope(rope_theta=12345.0))]

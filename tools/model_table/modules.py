@@ -272,9 +272,9 @@ def facts(config, context=0):
     for module, rotated in seen.items():
         if len(rotated) < 2:  # it takes the K of an earlier layer
             continue
-        windows = [window_of(module, t) for *_, t in rotated]
-        q, k = max(windows), min(windows)
-        function, args, keywords, word, _ = max(rotated, key=lambda r: window_of(module, r[4]))
+        # Q first; where it is not, as in GPT-J, K has the same heads.
+        q, k = (window_of(module, r[4]) for r in rotated[:2])
+        function, args, keywords, word, _ = rotated[0]
         name = word or getattr(module, "layer_type", None) or ""
         config = next((id(t.source[0].config) for t in args if hasattr(t, "source")), 0)
         key = (name, q, k, config)
