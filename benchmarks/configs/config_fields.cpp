@@ -100,11 +100,11 @@ void ConfigReader::find_type() {
       prefix_ += part + ".";
       used_.erase("model_type");
       const auto own = word("model_type");
-      if (!own && type_ == nullptr) continue;
+      if (!own && (type_ == nullptr || type_->part_type.empty())) break;
       name = own ? *own : type_->part_type;
     } else if (type_ != nullptr && type_->flat) {
       name = type_->part_type;
-    } else if (type_ != nullptr) {
+    } else if (type_ != nullptr && type_->refused.empty()) {
       fail(part, "is missing: the fields of the text model lie there");
     } else {
       break;

@@ -128,6 +128,10 @@ TEST(ConfigLayers, TypesWithKeysOfTheirOwn) {
   EXPECT_DOUBLE_EQ(alpha.rope_theta, 10000 * std::pow(1000, 64.0 / 62));
   expect_refused(R"({"model_type": "nemotron_h"})", "FILE: model_type: 'nemotron_h' ",
                  "rotates nothing", halves);
+  expect_refused(R"({"model_type": "bert", "num_attention_heads": 4, "hidden_size": 64})",
+                 "FILE: model_type: 'bert' ", "rotates nothing", halves);
+  EXPECT_EQ(parse(R"({"model_type": "blip-2", "text_config": {"model_type": "llama"}})").model_type,
+            "llama");
   expect_refused(R"({"model_type": "granitemoehybrid"})",
                  "FILE: position_embedding_type: ", "rotates nothing", halves);
   expect_refused(R"({"model_type": "cohere"})", "FILE: rope_theta: ", "releases");

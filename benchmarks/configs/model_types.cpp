@@ -183,6 +183,13 @@ ModelTypes parse_model_types(std::string_view text, const std::string& file) {
   ModelTypes types;
   for (const auto& [name, node] : parsed(text, file)) {
     const TypeEntry in(file, name.str());
+    if (name.str() == "rotates_nothing") {
+      for (const std::string& type : in.words(node, "it")) {
+        types[type].refused = "rotates nothing in transformers";
+        types[type].part = "text_config";
+      }
+      continue;
+    }
     ModelType& type = types[std::string(name.str())];
     for (const auto& [key, value] : in.table(node, "it"))
       read_key(in, std::string(key.str()), value, type);

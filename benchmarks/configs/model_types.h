@@ -51,7 +51,8 @@ struct ModelType {
 
 using ModelTypes = std::map<std::string, ModelType, std::less<>>;
 
-/// Reads such a table. Throws BadFile, which names `file`, line, type and key, for an unknown key
+/// Reads such a table. The types of the list rotates_nothing are refused, unless they have a
+/// text_config of another type. Throws BadFile, which names `file`, line, type and key, for an unknown key
 /// or a wrong type.
 ModelTypes parse_model_types(std::string_view text, const std::string& file);
 

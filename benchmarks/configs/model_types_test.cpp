@@ -11,7 +11,7 @@ namespace {
 TEST(ModelTypes, TheTableHolds) {
   for (const auto& [name, type] : all_model_types()) {
     EXPECT_EQ(find_model_type(name), &type);
-    EXPECT_EQ(type.part.empty(), type.part_type.empty()) << name;
+    EXPECT_TRUE(type.part.empty() == type.part_type.empty() || !type.refused.empty()) << name;
     EXPECT_FALSE(type.axes == Axes::one && !type.sections.empty()) << name;
     for (const auto& [fact, value] : type.facts)
       EXPECT_TRUE(fact.starts_with("theta") || fact.starts_with("share") ||
@@ -36,6 +36,8 @@ TEST(ModelTypes, WhatIsRefusedNamesTypeAndKey) {
   EXPECT_EQ(of_llama("theta = 10000.0"), "accepted");
   EXPECT_EQ(message_of("[llama]\n"), "FILE:1: [llama] pairing: is missing");
   EXPECT_EQ(message_of("[llama]\nrefused = \"rotates nothing\""), "accepted");
+  EXPECT_EQ(parse_model_types("rotates_nothing = [\"bert\"]", "FILE").at("bert").refused,
+            "rotates nothing in transformers");
   EXPECT_EQ(of_llama("thetas = 1"), "FILE:3: [llama] thetas: is unknown");
   EXPECT_EQ(of_llama("theta = \"1\""), "FILE:3: [llama] theta: must be a number");
   EXPECT_EQ(of_llama("kv_heads = \"q\""), "FILE:3: [llama] kv_heads: is none of the words for it");

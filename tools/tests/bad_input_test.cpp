@@ -146,7 +146,7 @@ TEST(BadInput, ConfigsAndShapes) {
       {"a folder", "list --config /", "", {"/: not a regular file"}},
       {"an endless config", "list --config /dev/zero", "", {"/dev/zero"}},
       {"half a file", list, llama + ",\n", {"FILE:2: is no JSON"}},
-      {"a model of another kind", list, "{\"model_type\": \"bert\"}", {"'bert'", "--pairing"}},
+      {"a model of another kind", list, "{\"model_type\": \"toy\"}", {"'toy'", "--pairing"}},
       {"a pairing nobody knows", list + " --pairing neox", llama + "}", {"--pairing", "neox"}},
       {"a pairing of nothing", "list --pairing half_split", "", {"--pairing", "--config"}},
       {"too large", list, llama + R"(, "head_dim": 1048576})", {"FILE: ", "/prefill", "64 GiB"}},
