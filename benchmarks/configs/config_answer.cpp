@@ -38,8 +38,13 @@ std::string scaling_of(const Workload& w) {
 
 std::string context_of(const ModelConfig& config) {
   if (config.context > 0) return fmt::format("{} positions", config.context);
-  if (config.original_positions == 0) return "any: the file names no original one";
-  return fmt::format("within the original {} positions", config.original_positions);
+  const auto& parameters = find_frequency_rule(config.shape.scaling)->parameters;
+  const bool counts = std::any_of(parameters.begin(), parameters.end(),
+                                  [](const RuleParameter& p) { return p.key == "context"; });
+  const std::int64_t original = config.original_positions;
+  return fmt::format(
+      "{}; the original one {}", counts ? "not above the original" : "any",
+      original == 0 ? "is not in the file" : fmt::format("has {} positions", original));
 }
 
 std::string axes_of(const std::vector<std::int32_t>& axes) {

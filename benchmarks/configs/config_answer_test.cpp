@@ -26,7 +26,7 @@ TEST(ConfigAnswer, TheLinesNameWhatIsTimed) {
         "rope_theta 500000", "pairing    half_split",
         "scaling    llama3: scaling_factor 8, low_freq_factor 1, high_freq_factor 4, "
         "original_positions 8192",
-        "scale      1 on cos and sin", "context    within the original 8192 positions",
+        "scale      1 on cos and sin", "context    any; the original one has 8192 positions",
         "dtype      bf16"})
     EXPECT_TRUE(has(lines, line)) << line;
   const auto latent = answer_lines(load("deepseek-v3"));
@@ -34,6 +34,8 @@ TEST(ConfigAnswer, TheLinesNameWhatIsTimed) {
   EXPECT_TRUE(has(latent, "rotary_dim 64, from element 128 of q and 0 of k"));
   EXPECT_TRUE(has(answer_lines(load("phi-3-mini-128k", {.context = 131072})),
                   "context    131072 positions"));
+  EXPECT_TRUE(has(answer_lines(load("phi-3-mini-128k")),
+                  "context    not above the original; the original one has 4096 positions"));
   ModelConfig config = load("llama-3-8b");
   config.axes = {0, 1, 2, 0};
   config.layers = {{.name = "a", .count = 3, .rotated = false, .shape = {}},

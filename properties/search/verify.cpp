@@ -238,9 +238,10 @@ class KernelRun {
     const auto of_models = [&](Pairing p, Dtype d) {
       return probe_shapes(subject_, p, d, plan_.shapes.models);
     };
-    if (!judge_cells(basic)) return;
+    if (!judge_cells(basic, plan_.dtypes)) return;
+    if (!any_offer_ && !judge_cells(basic, plan_.other_dtypes)) return;
     if (!any_offer_ && !plan_.shapes.only && !plan_.shapes.models.empty())
-      if (!judge_cells(of_models)) return;
+      if (!judge_cells(of_models, plan_.dtypes)) return;
     if (any_offer_) return;
     nothing.verdict = Verdict::unsupported;
     nothing.reason = fmt::format("{}", fmt::join(reasons_, "; "));
@@ -253,9 +254,10 @@ class KernelRun {
   }
 
   // False: nothing more is to be judged.
-  bool judge_cells(const std::function<Probe(Pairing, Dtype)>& probe_cell) {
+  bool judge_cells(const std::function<Probe(Pairing, Dtype)>& probe_cell,
+                   const std::vector<Dtype>& dtypes) {
     for (const Pairing pairing : plan_.pairings)
-      for (const Dtype dtype : plan_.dtypes) {
+      for (const Dtype dtype : dtypes) {
         const Probe probe = probe_cell(pairing, dtype);
         if (!probe.offer) {
           for (const std::string& reason : probe.reasons) add_reason(reasons_, reason);

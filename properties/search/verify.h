@@ -18,6 +18,7 @@ namespace ropewalk::properties {
 struct VerifyPlan {
   std::vector<std::string> kernels, properties;  ///< globs; empty: all
   std::vector<Dtype> dtypes{tensor_dtypes.begin(), tensor_dtypes.end()};
+  std::vector<Dtype> other_dtypes;  ///< for a kernel that offers none of `dtypes`
   std::vector<Pairing> pairings{Pairing::half_split, Pairing::interleaved};
   harness::AskedShapes shapes;
   /// The options that chose `shapes.only`, for a line that repeats a property.

@@ -170,6 +170,11 @@ void hold_to_shape(const WorkloadChoice& choice, VerifyPlan& plan) {
       if (std::find(plan.dtypes.begin(), plan.dtypes.end(), w.dtype) == plan.dtypes.end())
         plan.dtypes.push_back(w.dtype);
   }
+  // What is wrong with a model's numbers shows in any type.
+  if (of_models && !of_shapes && choice.dtype.empty())
+    for (const Dtype dtype : tensor_dtypes)
+      if (std::find(plan.dtypes.begin(), plan.dtypes.end(), dtype) == plan.dtypes.end())
+        plan.other_dtypes.push_back(dtype);
 }
 
 void print_what_is_not_timed(const WorkloadChoice& choice, bool quiet) {
