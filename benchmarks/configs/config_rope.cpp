@@ -109,6 +109,9 @@ class RotationReader {
         in_.number("rope_ratio").value_or(1) != 1)
       in_.fail("rope_ratio",
                "stretches the base in some releases and positions in others: give --theta");
+    const std::string old = "attn_config.rope_theta";
+    if (in_.type_name() == "dbrx" && in_.holds(old) && !answers_.theta && !in_.holds("rope_theta"))
+      in_.fail(old, "is read by some releases and not by others: give --theta");
     const auto answer = place_.layer.empty() ? answers_.theta : std::nullopt;
     const auto theta = in_.answered(answer, "--theta", keys, &ConfigReader::number);
     if (!theta)

@@ -32,12 +32,12 @@ struct ModelType {
   std::vector<std::string> ignores;  ///< keys that this type's code does not read
   std::vector<std::string>
       disputed;  ///< keys that releases replace differently if they are missing
-  JsonFields rotates_if, refused_if;  ///< a key and its value, without which, or with which, the
-                                      ///< model rotates nothing
-  bool latent = false;                ///< multi-head latent attention, with one rotated key
-  JsonFields rope;                    ///< the rope parameters where the file has none
-  std::vector<std::string> layers;    ///< layer types with rope parameters of their own
-  JsonFields layer_rope;              ///< their defaults: "sliding_attention.rope_theta"
+  /// A key and its value, without which, or with which, the model rotates nothing.
+  JsonFields rotates_if, refused_if;
+  bool latent = false;              ///< multi-head latent attention, with one rotated key
+  JsonFields rope;                  ///< the rope parameters where the file has none
+  std::vector<std::string> layers;  ///< layer types with rope parameters of their own
+  JsonFields layer_rope;            ///< their defaults: "sliding_attention.rope_theta"
   /// Their keys of a fact: "full_attention.head_dim" -> "global_head_dim".
   std::map<std::string, std::vector<std::string>, std::less<>> layer_keys;
   JsonFields layer_shape;    ///< and its defaults
@@ -52,8 +52,8 @@ struct ModelType {
 using ModelTypes = std::map<std::string, ModelType, std::less<>>;
 
 /// Reads such a table. The types of the list rotates_nothing are refused, unless they have a
-/// text_config of another type. Throws BadFile, which names `file`, line, type and key, for an unknown key
-/// or a wrong type.
+/// text_config of another type. Throws BadFile, which names `file`, line, type and key, for an
+/// unknown key or a wrong type.
 ModelTypes parse_model_types(std::string_view text, const std::string& file);
 
 /// benchmarks/configs/model_types.toml as it was when this binary was built.
