@@ -122,6 +122,11 @@ bool ConfigReader::ignores(const std::string& key) const {
          std::count(type_->ignores.begin(), type_->ignores.end(), key) > 0;
 }
 
+bool ConfigReader::contradicts(const std::string& key, const JsonValue& value) const {
+  const auto found = fields_.find(prefix_ + key);
+  return ignores(key) && found != fields_.end() && !is_null(key) && found->second != value;
+}
+
 bool ConfigReader::plain_rule_ignores_share() const {
   return type_ != nullptr &&
          std::count(type_->ignores.begin(), type_->ignores.end(), share_key) > 0;

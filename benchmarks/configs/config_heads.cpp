@@ -83,9 +83,13 @@ std::int64_t head_dim_of(ConfigReader& in, std::int64_t heads) {
   const std::int64_t share = in.type() == nullptr ? 1 : in.type()->width_share;
   if (*width * share % heads != 0)
     in.fail(wide.front(), fmt::format("{} is no multiple of {} heads", *width, heads));
-  in.assume(fmt::format("head_dim {}, {}the width over the heads", *width * share / heads,
-                        share == 1 ? "" : "twice "));
-  return *width * share / heads;
+  const std::int64_t head_dim = *width * share / heads;
+  if (in.contradicts(keys.front(), head_dim))
+    in.fail(keys.front(), fmt::format("is at odds with {} over the heads, which {} takes: {}",
+                                      wide.front(), in.type_name(), head_dim));
+  in.assume(
+      fmt::format("head_dim {}, {}the width over the heads", head_dim, share == 1 ? "" : "twice "));
+  return head_dim;
 }
 
 }  // namespace
