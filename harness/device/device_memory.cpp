@@ -32,9 +32,9 @@ bool is_touched(std::byte b) {
   return b != std::byte{poison};
 }
 
-// Most zones are as they were, and memcmp sees that faster than a loop over bytes.
-bool is_poison(const std::vector<std::byte>& bytes) {
-  return bytes.empty() || (!is_touched(bytes.front()) &&
+// Most bytes are as they were, and memcmp sees that faster than a loop over them.
+bool are_all(const std::vector<std::byte>& bytes, unsigned char value) {
+  return bytes.empty() || (bytes.front() == std::byte{value} &&
                            std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
 }
 
@@ -89,7 +89,7 @@ void DeviceMemory::retire(const Block& workspace) {
 void DeviceMemory::check_retired() {
   if (!retired_) return;
   check_zones(*retired_);
-  if (!is_poison(copy(host_pointer(retired_->data()), retired_->bytes)))
+  if (!are_all(copy(host_pointer(retired_->data()), retired_->bytes), poison))
     fail("apply wrote into the workspace of an earlier call");
 }
 
@@ -305,18 +305,16 @@ void DeviceMemory::check_zones(const Block& block) {
   if (block.zone == 0) return;
   Bytes zone(block.zone);
   device_.read(zone.data(), block.begin, zone.size());
-  const auto last =
-      is_poison(zone) ? zone.rend() : std::find_if(zone.rbegin(), zone.rend(), is_touched);
-  if (last != zone.rend())
+  if (!are_all(zone, poison))
     fail(fmt::format("apply wrote outside its buffers: {} bytes before the pages of {}",
-                     last - zone.rbegin() + 1, block.name));
+                     std::find_if(zone.rbegin(), zone.rend(), is_touched) - zone.rbegin() + 1,
+                     block.name));
   zone.resize(zone_bytes_);
   device_.read(zone.data(), block.data() + block.bytes, zone.size());
-  const auto first =
-      is_poison(zone) ? zone.end() : std::find_if(zone.begin(), zone.end(), is_touched);
-  if (first != zone.end())
+  if (!are_all(zone, poison))
     fail(fmt::format("apply wrote outside its buffers: {} bytes behind the pages of {}",
-                     first - zone.begin(), block.name));
+                     std::find_if(zone.begin(), zone.end(), is_touched) - zone.begin(),
+                     block.name));
 }
 
 void DeviceMemory::check_unchanged(const Block& block, const Extent& extent, const Bytes& now) {
@@ -338,17 +336,17 @@ void DeviceMemory::check_unchanged(const Block& block, const Extent& extent, con
 
 void DeviceMemory::check_zero(const Block& block, std::uint64_t begin, std::uint64_t bytes) {
   const Bytes part = copy(host_pointer(block.data() + (begin - block.first)), bytes);
-  const auto end = part.end();
-  const auto at = std::find_if(part.begin(), end, [](std::byte b) { return b != std::byte{0}; });
-  if (at != end)
-    fail(fmt::format("apply wrote outside its rows: {}, byte offset {}", block.name,
-                     begin + static_cast<std::uint64_t>(at - part.begin())));
+  if (are_all(part, 0)) return;
+  const auto is_set = [](std::byte b) { return b != std::byte{0}; };
+  const auto at = std::find_if(part.begin(), part.end(), is_set) - part.begin();
+  fail(fmt::format("apply wrote outside its rows: {}, byte offset {}", block.name,
+                   begin + static_cast<std::uint64_t>(at)));
 }
 
 // What the shared memory does not hold must still be zero. Of large holes both ends are copied
 // back, and some pieces by chance.
 void DeviceMemory::check_holes(const Block& block) {
-  constexpr std::uint64_t end_bytes = std::uint64_t{32} << 20, piece_bytes = end_bytes / 512;
+  constexpr std::uint64_t end_bytes = std::uint64_t{1} << 20, piece_bytes = end_bytes / 16;
   constexpr int pieces = 8;
   const auto check = [&](std::uint64_t begin, std::uint64_t end) {
     if (end - begin <= 2 * end_bytes) return check_zero(block, begin, end - begin);

@@ -153,7 +153,6 @@ ROPEWALK_TYPES(cuda, TableAngles, wide, Wide)
 ROPEWALK_TYPES(cuda, TableAngles, short, Short)
 ROPEWALK_TYPES(cuda, TableAngles, general, General)
 ROPEWALK_TYPES(cuda_phase, PhaseAngles, wide, Wide)
-ROPEWALK_TYPES(cuda_phase, PhaseAngles, short, Short)
 ROPEWALK_TYPES(cuda_phase, PhaseAngles, general, General)
 ROPEWALK_TYPES(cuda_naive, TableAngles, general, Naive)
 
@@ -199,7 +198,7 @@ struct Cuda {
 };
 struct CudaPhase {
   static constexpr Functions wide{ROPEWALK_TABLE(cuda_phase, wide)};
-  static constexpr Functions one_head{ROPEWALK_TABLE(cuda_phase, short)};
+  static constexpr Functions one_head = wide;  // faster than one of its own (docs/cuda-kernels.md)
   static constexpr Functions general{ROPEWALK_TABLE(cuda_phase, general)};
   static constexpr bool own_angles = true;
   static constexpr auto options = phase_options;

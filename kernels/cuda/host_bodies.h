@@ -2,6 +2,7 @@
 // functions in cuda_kernels.cu does on a device.
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/api/half.h"
 #include "kernels/cuda/bodies.h"
@@ -44,12 +45,14 @@ void with_index(const Launch& launch, Use& use) {
 template <class Bodies, class Data, std::int32_t pairing, class Use>
 void with_width(const Launch& launch, Use& use) {
   using Angles = typename Bodies::Angles;
+  using OneHead = std::conditional_t<std::is_same_v<Angles, TableAngles>, Short<Data, pairing>,
+                                     Wide<Data, pairing>>;
   if constexpr (Bodies::naive)
     with_index<Angles, Naive<Data, pairing>>(launch, use);
   else if (!launch.wide)
     with_index<Angles, General<Data, pairing>>(launch, use);
   else
-    launch.one_head ? with_index<Angles, Short<Data, pairing>>(launch, use)
+    launch.one_head ? with_index<Angles, OneHead>(launch, use)
                     : with_index<Angles, Wide<Data, pairing>>(launch, use);
 }
 

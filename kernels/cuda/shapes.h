@@ -11,7 +11,8 @@ namespace ropewalk::cuda {
 /// The shape of a wide path: 16 bytes an access.
 template <class Data, std::int32_t pairing>
 using Wide = Shape<Data, pairing, 16 / sizeof(Data), heads_at_once(pairing, true)>;
-/// The same for items of one head. A short call ends before the code of more heads has come.
+/// The same for items of one head, of a table alone. A short call ends before the code of more
+/// heads has come.
 template <class Data, std::int32_t pairing>
 using Short = Shape<Data, pairing, 16 / sizeof(Data), 1>;
 /// The shape of the general path: an element an access, for any size, stride and alignment.

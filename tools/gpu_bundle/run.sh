@@ -71,9 +71,7 @@ for name in $names; do
 done
 step 'same bits as the host' same_bits 'the same bits on|SKIPPED|Failure' \
   "$here/same_bits_test" "--gtest_filter=*OnGeneratedCases/$tests"
-step 'conversions' conversions 'values of f32|SKIPPED|Failure' \
-  "$here/same_bits_test" "--gtest_filter=*InConversions/$tests"
-step 'controls of these two' controls 'PASSED|FAILED' \
+step 'controls of the bits' controls 'PASSED|FAILED' \
   "$here/same_bits_test" '--gtest_filter=DifferentBits.*'
 # Profile smoke has short checks of each shape before and after a launch. --workload replaces its choice.
 if [ -z "$driver" ] && [ "$(gone)" -ge 240 ]; then effort='--rounds 12 --launches 3'; fi
@@ -113,5 +111,7 @@ fi
 unset ROPEWALK_CUDA_DRIVER  # mutants uses the stand-in by itself
 late 'device mutants (stand-in)' mutants 'mutants killed' "$here/ropewalk" mutants --profile smoke \
   --kernel 'mutant_device_*' --first-kill
+late conversions conversions 'values of f32|SKIPPED|Failure' \
+  "$here/same_bits_test" "--gtest_filter=*InConversions/$tests"  # the longest, by far
 echo "written: $out/table.txt, $out/results.jsonl, $out/report.html and the output of each step"
 exit $failed
