@@ -72,7 +72,8 @@ ConfigReader::ConfigReader(JsonFields fields, const std::string& file, ModelConf
     if (!has_rope) defaults_.emplace("rope_parameters." + key, value);
   for (const auto& [key, value] : type_->layer_rope) {
     const std::string whole = "rope_parameters." + key;
-    if (!is_object(whole.substr(0, whole.rfind('.'))) || key.ends_with(".rope_theta"))
+    const bool of_layer = is_object(whole.substr(0, whole.rfind('.')));
+    if (!of_layer || (key.ends_with(".rope_theta") && reads_old_layers()))
       defaults_.emplace(whole, value);
   }
   for (const auto& [key, value] : type_->layer_shape) {
@@ -122,6 +123,11 @@ bool ConfigReader::ignores(const std::string& key) const {
          std::count(type_->ignores.begin(), type_->ignores.end(), key) > 0;
 }
 
+bool ConfigReader::reads_old_layers() const {
+  return type_ == nullptr || type_->layers.empty() || !type_->local_theta.empty() ||
+         type_name() == "olmo3";
+}
+
 bool ConfigReader::contradicts(const std::string& key, const JsonValue& value) const {
   const auto found = fields_.find(prefix_ + key);
   return ignores(key) && found != fields_.end() && !is_null(key) && found->second != value;
@@ -166,6 +172,7 @@ bool ConfigReader::holds(const std::string& key) const {
 
 Keys ConfigReader::members(const std::string& object) const {
   Keys out;
+  if (ignores(object)) return out;
   const std::string start = prefix_ + object + ".";
   for (auto each = fields_.lower_bound(start);
        each != fields_.end() && each->first.starts_with(start); ++each)

@@ -36,6 +36,8 @@ class ConfigReader {
   const JsonValue* find_beside(const std::string& key);
   /// Whether the code of the type does not read the key.
   bool ignores(const std::string& key) const;
+  /// Whether the type reads rope keys beside its rope_parameters for each kind of layers.
+  bool reads_old_layers() const;
   /// Whether the file gives another value than this to a key that is not read.
   bool contradicts(const std::string& key, const JsonValue& value) const;
   /// A type may not read the rotated share itself, but all rules of transformers except the plain

@@ -62,11 +62,12 @@ RopePlace place_of(ConfigReader& in, const std::string& layer, const std::string
   const std::string theta = place.object + ".rope_theta";
   const ModelType* type = in.type();
   const bool sliding = layer == "sliding_attention", olmo = in.type_name() == "olmo3";
-  const bool reads_old = type == nullptr || !type->local_theta.empty() || olmo;
+  const bool reads_old = in.reads_old_layers();
   if (object == before && !reads_old)
     in.fail(before, "is not read by this type, which has rope_parameters for each kind of layers");
-  if (reads_old && !sliding) place.theta_keys = in.keys_of("theta");
-  if (reads_old && sliding && !olmo && type != nullptr) place.theta_keys = {type->local_theta};
+  const bool local = sliding && type != nullptr && !type->local_theta.empty();
+  if (local) place.theta_keys = {type->local_theta};
+  if (reads_old && !local && !(olmo && sliding)) place.theta_keys = in.keys_of("theta");
   if (olmo && sliding && in.holds("rope_theta") && !in.is_object(place.object) &&
       in.number("rope_theta") != in.number(theta))
     in.fail("rope_theta", "is for all layers in some releases and for some layers in others");

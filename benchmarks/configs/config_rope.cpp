@@ -67,7 +67,7 @@ class RotationReader {
     const std::int64_t head_dim = w_.tensors[0].head_dim;
     auto names = in_.keys_of("share");
     const std::string own = of_rope("partial_rotary_factor");
-    if (nested() && in_.holds(own)) names = {own};
+    if (nested() && (in_.holds(own) || !in_.reads_old_layers())) names = {own};
     if (!place_.object.empty() && names.front() != own) names.insert(names.begin(), own);
     if (w_.tensors[0].rotary_offset > 0) return;  // latent attention has set the window already
     const bool unread = in_.plain_rule_ignores_share();
