@@ -84,6 +84,7 @@ MORE = {
         "layer_shape": {"sliding_attention": {"heads": 64, "nope_head_dim": 192}}},
     "codegen": {"theta": 10000.0}, "gptj": {"theta": 10000.0},
     "step3p5": {
+        "local_theta": "rope_theta",
         "layers": ["full_attention", "sliding_attention"],
         "layer_rope": {kind: {"rope_type": "default", "rope_theta": 10000.0}
                        for kind in ("full_attention", "sliding_attention")},
