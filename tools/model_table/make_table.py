@@ -49,7 +49,7 @@ def rope_of(config):
 
 def kinds_of(config):
     """The layer types that have rope parameters of their own; one None if there are none."""
-    return [k for k, v in rope_of(config).items() if isinstance(v, dict)] or [None]
+    return sorted(k for k, v in rope_of(config).items() if isinstance(v, dict)) or [None]
 
 
 class Type:
