@@ -4,8 +4,8 @@
     python tools/model_table/check_table.py --truth > truth.jsonl     (without the command)
 
 Each type is asked with its default config.json, with keys left out and with keys changed. A
-frequency f may differ by (4 + |ln f| + 2 s) u of its value, u = 2^-24, with the factor s of its rule:
-the modules compute in f32. They round the exponent 2i/d, unless d is a power of two, which costs
+frequency f may differ by (4 + |ln f| + 2 s) u of its value, u = 2^-24, with the factor s of its
+rule: the modules compute in f32. They round the exponent 2i/d, unless d is a power of two, which costs
 |ln f| u. The power and the quotient cost 4 u. A blend of f and f / s costs s u for each of its two
 weights, since a small weight is the rest of 1. Exit status 1 if an answer is wrong.
 """
