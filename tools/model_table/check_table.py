@@ -4,9 +4,10 @@
     python tools/model_table/check_table.py --truth > truth.jsonl     (without the command)
 
 Each type is asked with its default config.json, with keys left out and with keys changed. A
-frequency f may differ by (4 + |ln f|) u, u = 2^-24, of its value: the modules compute in f32. They
-round the exponent 2i/d, unless d is a power of two, and that costs |ln f| u; the power, the quotient
-and a rule cost 4 u. Exit status 1 if an answer is wrong.
+frequency f may differ by (4 + |ln f| + 2 s) u of its value, u = 2^-24, with the factor s of its
+rule: the modules compute in f32. They round the exponent 2i/d, unless d is a power of two, which costs
+|ln f| u. The power and the quotient cost 4 u. A blend of f and f / s costs s u for each of its two
+weights, since a small weight is the rest of 1. Exit status 1 if an answer is wrong.
 """
 
 import argparse
@@ -28,7 +29,8 @@ SAME = ("q_heads", "k_heads", "head_dim", "k_head_dim", "rotary_dim", "q_offset"
 RULES = {
     "linear": {"factor": 4.0},
     "dynamic": {"factor": 4.0},
-    "yarn": {"factor": 8.0, "original_max_position_embeddings": 1024, "beta_fast": 16, "beta_slow": 2},
+    "yarn": {"factor": 8.0, "original_max_position_embeddings": 1024, "beta_fast": 16,
+             "beta_slow": 2},
     "llama3": {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
                "original_max_position_embeddings": 1024},
 }
@@ -50,7 +52,7 @@ def load(model_type, file):
 
 
 def truth(model_type, file, context=0):
-    """The kinds of layers of the model's text part, equal kinds once. Raises as transformers does."""
+    """The kinds of layers of the text part, equal kinds once. Raises as transformers does."""
     config = load(model_type, file)
     text = config if getattr(config, "rope_parameters", None) else config.get_text_config()
     if model_type in known.PART:
@@ -63,7 +65,9 @@ def truth(model_type, file, context=0):
     for kind in kinds:
         bare = {k: v for k, v in kind.items() if k not in ("name", "count", "pairs", "sections")}
         if not any(all(o[k] == v for k, v in bare.items()) for o in out):
-            out.append({"name": kind["name"]} | bare)
+            rope = getattr(text, "rope_parameters", None) or {}
+            factor = (rope.get(kind["name"]) or rope).get("factor") or 1
+            out.append({"name": kind["name"], "factor": factor} | bare)
     return out
 
 
@@ -81,13 +85,14 @@ def variants(name):
     yield "default", whole
     few = ({} if name in known.ALL_LAYERS else {"num_hidden_layers": FEW}) | bare
     yield "bare", few
-    if any(hasattr(v, "to_dict") for v in vars(default).values()) and name not in known.MANUAL:
+    if any(hasattr(v, "to_dict") for v in vars(default).values()) or name in known.MANUAL:
         return
     names = {v: type(default).attribute_map.get(v, v) for v in
              ("num_attention_heads", "hidden_size", "num_key_value_heads")}
     heads, width = (whole.get(names[k]) for k in ("num_attention_heads", "hidden_size"))
     if isinstance(heads, int) and isinstance(width, int):
-        yield "wide", few | {names["num_attention_heads"]: 2 * heads, names["hidden_size"]: 4 * width}
+        yield "wide", few | {names["num_attention_heads"]: 2 * heads,
+                             names["hidden_size"]: 4 * width}
         yield "one key head", few | {names["num_key_value_heads"]: 1}
     yield "head_dim", few | {"head_dim": 48}
     yield "theta", few | {"rope_theta": 54321.0}
@@ -97,14 +102,15 @@ def variants(name):
     if name in PAIRS:
         yield "longrope", few | {"max_position_embeddings": 131072, "rope_scaling": long_rope(
             PAIRS[name]), "original_max_position_embeddings": 4096}
-    yield "rope_parameters", few | {"rope_parameters": {"rope_type": "default", "rope_theta": 777.0}}
+    now = {"rope_type": "default", "rope_theta": 777.0}
+    yield "rope_parameters", few | {"rope_parameters": now}
 
 
 def fuzzed(count, seed):
     """Old-format files of types that transformers can build: keys at random, some at odds."""
     rng = random.Random(seed)
-    types = ("llama mistral qwen2 qwen3 gemma phi phi3 gpt_neox stablelm glm cohere olmo2 starcoder2 "
-             "granite mixtral persimmon nemotron deepseek_v3 qwen2_moe smollm3 ernie4_5").split()
+    types = ("llama mistral qwen2 qwen3 gemma phi phi3 gpt_neox stablelm glm cohere olmo2 granite "
+             "mixtral persimmon nemotron deepseek_v3 qwen2_moe smollm3 ernie4_5 starcoder2").split()
     for _ in range(count):
         name = rng.choice(types)
         heads = rng.choice((4, 8, 16, 32))
@@ -124,7 +130,8 @@ def fuzzed(count, seed):
                                     "mscale_all_dim": rng.choice((0.7, 1.0)), "truncate": False}
             spelled = rng.choice(("type", "rope_type"))
             file[rng.choice(("rope_scaling", "rope_scaling", "rope_parameters"))] = {
-                spelled: rule, **{k: v for k, v in values.items() if rng.random() < 0.7 or k == "factor"}}
+                spelled: rule,
+                **{k: v for k, v in values.items() if rng.random() < 0.7 or k == "factor"}}
         yield name, "fuzzed", file
 
 
@@ -147,7 +154,8 @@ def differences(said, kind):
     if len(said["inv_freq"]) != len(kind["inv_freq"]):
         return [*out, f"{len(said['inv_freq'])} frequencies, not {len(kind['inv_freq'])}"]
     for i, (f, true) in enumerate(zip(said["inv_freq"], kind["inv_freq"])):
-        if abs(f - true) > (4 + abs(math.log(true or 1))) * UNIT * true:
+        units = 4 + abs(math.log(true or 1)) + 2 * kind.get("factor", 1)
+        if abs(f - true) > units * UNIT * true:
             out.append(f"inv_freq[{i}] {f}, not {true}")
             break
     if kind.get("axes") and said.get("axes") != kind["axes"]:
@@ -195,7 +203,8 @@ def main():
             kinds = truth(name, file, given.context or 0)
         except Exception as fault:  # noqa: BLE001
             counts[label]["transformers fails"] += 1
-            print(f"no truth {name} ({label}): {type(fault).__name__}: {fault}"[:200], file=sys.stderr)
+            words = f"no truth {name} ({label}): {type(fault).__name__}: {fault}"
+            print(words.replace("\n", " ")[:200], file=sys.stderr)
             continue
         if given.truth:
             print(json.dumps({"type": name, "variant": label, "file": file, "truth": kinds},

@@ -77,12 +77,14 @@ MORE = {
     "laguna": {"layer_heads": "num_attention_heads_per_layer"},
     "mimo_v2_flash": {"layer_shape": {"sliding_attention": {"kv_heads": "2 * kv_heads"}}},
     "dots3_note_text": {
+        "local_theta": "swa_rope_theta",
         "layer_keys": {"sliding_attention": {
             "heads": "swa_num_attention_heads", "nope_head_dim": "swa_qk_nope_head_dim",
             "rope_head_dim": "swa_qk_rope_head_dim"}},
         "layer_shape": {"sliding_attention": {"heads": 64, "nope_head_dim": 192}}},
     "codegen": {"theta": 10000.0}, "gptj": {"theta": 10000.0},
     "step3p5": {
+        "local_theta": "rope_theta",
         "layers": ["full_attention", "sliding_attention"],
         "layer_rope": {kind: {"rope_type": "default", "rope_theta": 10000.0}
                        for kind in ("full_attention", "sliding_attention")},
@@ -92,16 +94,16 @@ MORE = {
     "zamba2": {"rotates_if": {"use_mem_rope": True}},
     "falcon": {"refused_if": {"alibi": True}},
 }
-# Releases disagree on what a missing key means: 4.57.1 has another default than 5.23.0, or, for dbrx,
-# reads attn_config.rope_theta, which 5.23.0 does not.
+# Releases disagree on what a missing key means: 4.57.1 has another default than 5.23.0, or, for
+# dbrx, reads attn_config.rope_theta, which 5.23.0 does not.
 DISPUTED = {
     "rope_theta": ("cohere", "dbrx", "falcon_h1", "kyutai_speech_to_text", "olmo3", "persimmon",
                    "qwen3_vl_text", "qwen3_vl_moe_text"),
     "local_rope_theta": ("modernbert-decoder",),
 }
 # Types that few layers are not enough for: their lists or patterns count all of them.
-ALL_LAYERS = {"gemma3n_text", "granitemoehybrid", "lfm2_moe", "muse_glimmer_text", "muse_spark_text",
-              "zamba2"}
+ALL_LAYERS = {"gemma3n_text", "granitemoehybrid", "lfm2_moe", "muse_glimmer_text",
+              "muse_spark_text", "zamba2"}
 # Composites that read the fields of a missing part beside it.
 FLAT = {"qwen2_vl", "qwen2_5_vl", "paddleocr_vl", "hunyuan_vl", "fuyu"}
 # Composites whose text part has another place than TEXT_PARTS says, or rope fields of its own.

@@ -15,6 +15,12 @@ from modules import CONFIG_MAPPING, config_of, facts
 USUAL = {"heads": "num_attention_heads", "kv_heads": "num_key_value_heads", "width": "hidden_size",
          "head_dim": "head_dim", "positions": "max_position_embeddings"}
 FEW = 8  # layers in an experiment: each kind is among them
+HEAD = """\
+# What a config.json leaves out because the model's own code knows it, for each model_type of
+# transformers {} that rotates, or looks as if it did. Made by make_table.py, which asks the
+# installed modules, and reviewed. benchmarks/configs/model_types.h says what each key means.
+# To make it again: python tools/model_table/make_table.py > benchmarks/configs/model_types.toml
+"""
 
 
 def toml(value):
@@ -43,7 +49,7 @@ def rope_of(config):
 
 def kinds_of(config):
     """The layer types that have rope parameters of their own; one None if there are none."""
-    return [k for k, v in rope_of(config).items() if isinstance(v, dict)] or [None]
+    return sorted(k for k, v in rope_of(config).items() if isinstance(v, dict)) or [None]
 
 
 class Type:
@@ -115,8 +121,11 @@ def shape_entries(t, first, row):
     head_count, width_count = first["q_heads"], t.value("width")
     row["heads"] = head_count
     sections = first.get("sections")
-    longer = {"rope_parameters": t.rope(mrope_section=[2 * n for n in sections])} if sections else {}
-    wide = t.seen(**{heads: 2 * head_count, width: 4 * width_count}, **longer) if width_count else None
+    longer, wide = {}, None
+    if sections:
+        longer = {"rope_parameters": t.rope(mrope_section=[2 * n for n in sections])}
+    if width_count:
+        wide = t.seen(**{heads: 2 * head_count, width: 4 * width_count}, **longer)
     if not wide and width_count:  # head_dim is constant, or it would not fit the sections
         wide = t.seen(**{heads: 2 * head_count, width: 2 * width_count})
     latent = first["q_offset"] > 0
@@ -153,7 +162,7 @@ def rope_entries(t, first, row):
     kinds = kinds_of(t.base)
     share = 1.0
     if kinds == [None]:
-        share = flat_rope(t, row)
+        share = flat_rope(t, first, row)
     else:
         latent = {"partial_rotary_factor"} if first["q_offset"] else set()
         row["layers"] = kinds
@@ -169,7 +178,8 @@ def rope_entries(t, first, row):
     if kinds == [None] and (int(rotated) + 1) // 2 != len(first["inv_freq"]):
         row["rotary_dim"] = first["rotary_dim"]
         return
-    half = [t.seen(partial_rotary_factor=0.5), t.seen(rope_parameters=t.rope(partial_rotary_factor=0.5))]
+    inner = t.rope(partial_rotary_factor=0.5)
+    half = [t.seen(partial_rotary_factor=0.5), t.seen(rope_parameters=inner)]
     if share_of(first) == 1 and not any(h and share_of(h) == 0.5 for h in half):
         row["ignores"].append("partial_rotary_factor")
     elif share != 1:
@@ -180,7 +190,7 @@ def rope_entries(t, first, row):
             row["ignores"].append("rotary_dim")
 
 
-def flat_rope(t, row):
+def flat_rope(t, first, row):
     """Theta and share where a file's rope parameters leave them out, and the rope parameters of a
     file that has none, as far as they say more. Returns the share."""
     default = rope_of(t.free({}))
@@ -192,11 +202,16 @@ def flat_rope(t, row):
     fixed = default.get("rope_theta") == above.get("rope_theta") and t.name not in known.NAMES
     rule = {k: v for k, v in default.items()
             if v is not None and k not in ("type", "mrope_section") and bare.get(k) != v}
-    if default and (rule):
+    if default and (rule or fixed):
         rule["rope_type"] = default["rope_type"]
         if fixed:
             rule["rope_theta"] = float(default["rope_theta"])
         row["rope"] = rule
+    old = t.seen(rope_scaling={"rope_type": "linear", "factor": 4.0})
+    now = t.seen(rope_parameters=t.rope(rope_theta=12345.0))
+    for key, other in (("rope_scaling", old), ("rope_parameters", now)):
+        if other and other["inv_freq"] == first["inv_freq"]:
+            row["ignores"].append(key)
     return bare.get("partial_rotary_factor", 1.0)
 
 
@@ -210,8 +225,8 @@ def text_part(config):
 
 
 def part_entry(name, key, text):
-    """Where the text part lies, and the sizes that a missing key of it means, if the composite fills
-    them in itself."""
+    """Where the text part lies, and the sizes that a missing key of it means, if the composite
+    fills them in itself."""
     row = {"part": key, "part_type": text.model_type}
     row |= {"flat": True} if name in known.FLAT else {}
     try:
@@ -284,10 +299,7 @@ def show(name, row, source=None):
 
 
 def main():
-    print("# What a config.json leaves out because the model's own code knows it, for each model_type")
-    print(f"# of transformers {modules.transformers.__version__} that rotates, or looks as if it did.")
-    print("# Made by tools/model_table/make_table.py, which asks the installed modules, and reviewed.")
-    print("# benchmarks/configs/model_types.h says what each key means.")
+    print(HEAD.format(modules.transformers.__version__), end="")
     for name in sys.argv[1:] or known.types(CONFIG_MAPPING):
         try:
             show(name, entry(name), "models/" + CONFIG_MAPPING[name].__module__.split(".")[-2])

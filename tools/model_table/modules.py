@@ -40,7 +40,8 @@ def build(config):
     """The smallest model class of this config, on the meta device; the error of the best one."""
     name = type(config).__name__
     try:
-        space = importlib.import_module(type(config).__module__.replace("configuration_", "modeling_"))
+        place = type(config).__module__.replace("configuration_", "modeling_")
+        space = importlib.import_module(place)
     except ModuleNotFoundError:  # such as internlm3, whose model is Llama's
         with torch.device("meta"):
             return transformers.MODEL_MAPPING[type(config)](config).eval()
@@ -90,7 +91,9 @@ def calls_of(model):
         if is_rotary(module):
 
             # Without the update of dynamic rules, which looks at positions: here they have none.
-            def tagged(*args, _old=inspect.unwrap(type(module).forward), _module=module, **keywords):
+            plain = inspect.unwrap(type(module).forward)
+
+            def tagged(*args, _old=plain, _module=module, **keywords):
                 words = [w for w in (*args, *keywords.values()) if isinstance(w, str)]
                 try:
                     out = _old(_module, *args, **keywords)
