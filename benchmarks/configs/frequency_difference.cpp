@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <numbers>
@@ -15,6 +16,18 @@ namespace {
 std::string angle_text(double angle) {
   const double turns = angle / (2 * std::numbers::pi);
   return turns > 1 ? fmt::format("{:.4g} turns", turns) : fmt::format("{:.3g} rad", angle);
+}
+
+// Half a unit of the last digit: 0.00005 for "1.0000", 0.000005 for "7.4989e-01".
+double half_digit(std::string_view number) {
+  const std::size_t e = std::min(number.find_first_of("eE"), number.size());
+  const std::size_t point = number.substr(0, e).find('.');
+  int power = 0;
+  if (e < number.size())
+    std::from_chars(number.data() + e + (number[e + 1] == '+' ? 2 : 1),
+                    number.data() + number.size(), power);
+  const auto decimals = point == number.npos ? 0 : static_cast<int>(e - point - 1);
+  return 0.5 * std::pow(10.0, power - decimals);
 }
 
 }  // namespace
@@ -62,9 +75,10 @@ std::vector<double> f32_rounding(double rope_theta, std::int64_t rotary_dim) {
   return out;
 }
 
-std::vector<double> parse_frequencies(std::string_view text, const std::string& file) {
+PrintedFrequencies parse_frequencies(std::string_view text, const std::string& file) {
   constexpr std::string_view between = " \t\r\n,[]()";
-  std::vector<double> out;
+  const bool rounds = text.find("tensor(") != text.npos || text.find("array(") != text.npos;
+  PrintedFrequencies out;
   while (true) {
     text.remove_prefix(std::min(text.find_first_not_of(between), text.size()));
     if (text.empty()) break;
@@ -72,10 +86,13 @@ std::vector<double> parse_frequencies(std::string_view text, const std::string& 
     text.remove_prefix(word.size());
     double value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (word == "tensor" && out.empty()) continue;
-    if (error != std::errc{} || end != word.data() + word.size() || !std::isfinite(value))
+    const bool number = error == std::errc{} && end == word.data() + word.size();
+    const bool name = std::isalpha(static_cast<unsigned char>(word.front())) != 0;
+    if (!number && ((name && out.values.empty()) || word.find('=') != word.npos)) continue;
+    if (!number || !std::isfinite(value))
       throw BadFile(fmt::format("{}: '{}' is no finite number", file, shown(word, 40)));
-    out.push_back(value);
+    out.values.push_back(value);
+    out.half_digits.push_back(rounds ? half_digit(word) : 0);
   }
   return out;
 }

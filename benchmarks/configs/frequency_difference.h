@@ -31,8 +31,17 @@ std::vector<std::string> difference_lines(std::span<const double> a, std::span<c
 /// each rounded once, and x ln(theta) u for the rounding of the exponent.
 std::vector<double> f32_rounding(double rope_theta, std::int64_t rotary_dim);
 
-/// Numbers that stand between commas, brackets and space, as a Python list or a tensor is printed.
-/// Throws BadFile for other text and for numbers that are not finite. `file` is shown.
-std::vector<double> parse_frequencies(std::string_view text, const std::string& file);
+/// Numbers as a program printed them.
+struct PrintedFrequencies {
+  std::vector<double> values;
+  /// Half a unit of the last digit of each, if a tensor or an array was printed, which rounds; else
+  /// 0, as a list has all digits.
+  std::vector<double> half_digits;
+};
+
+/// Numbers between commas, brackets and space, as Python prints a list, a tensor or an array, with
+/// the words before them and `name=...` among them left out. Throws BadFile for other text and for
+/// numbers that are not finite. `file` is shown.
+PrintedFrequencies parse_frequencies(std::string_view text, const std::string& file);
 
 }  // namespace ropewalk::bench

@@ -40,11 +40,22 @@ TEST(FrequencyDifference, AllowsTheRoundingOfF32AndNoMore) {
 TEST(FrequencyDifference, ReadsListsAsPythonPrintsThem) {
   const std::vector<double> wanted = {1, 0.5, 1e-7};
   for (const char* text :
-       {"[1.0, 0.5, 1e-07]", "tensor([1.0000e+00, 5.0000e-01, 1.0000e-07])\n", "1\n.5\n1e-7\n"})
-    EXPECT_EQ(parse_frequencies(text, "FILE"), wanted) << text;
-  EXPECT_TRUE(parse_frequencies("[]", "FILE").empty());
+       {"[1.0, 0.5, 1e-07]", "1\n.5\n1e-7\n", "inv_freq = [1, 0.5, 1e-7]",
+        "tensor([1.0000e+00, 5.0000e-01, 1.0000e-07], device='cuda:0', dtype=torch.float64)\n",
+        "Parameter containing:\ntensor([1.0000e+00, 5.0000e-01, 1.0000e-07])",
+        "array([1.e+00, 5.e-01, 1.e-07], dtype=float32)"})
+    EXPECT_EQ(parse_frequencies(text, "FILE").values, wanted) << text;
+  EXPECT_TRUE(parse_frequencies("[]", "FILE").values.empty());
   for (const char* text : {"1, two", "nan", "[1e999]", "0x10", "1 tensor", "1;2"})
     EXPECT_THROW(parse_frequencies(text, "FILE"), BadFile) << text;
+}
+
+TEST(FrequencyDifference, ATensorIsPrintedRounded) {
+  const auto of = [](const char* text) { return parse_frequencies(text, "FILE").half_digits; };
+  EXPECT_EQ(of("[0.75, 7.5e-1]"), (std::vector<double>{0, 0}));
+  const auto printed = of("tensor([7.4989e-01, 0.0100, 3., 12, 1.5e+02])");
+  const double wanted[] = {5e-6, 5e-5, 0.5, 0.5, 5};
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(printed[i] / wanted[i], 1, 1e-12) << i;
 }
 
 }  // namespace

@@ -50,9 +50,13 @@ TEST(Config, NumbersFromElsewhereAreCompared) {
   EXPECT_EQ(wrong.code, 1) << wrong.out << wrong.err;
   EXPECT_TRUE(contains(wrong.out, "1 of 4 pairs differ")) << wrong.out;
   EXPECT_TRUE(contains(wrong.out, "first: pair 3: 0.0011 in ")) << wrong.out;
+  const Result rounded = with("tensor([1.0000, 0.1000, 0.0100, 0.0010], device='cuda:0')");
+  EXPECT_EQ(rounded.code, 0) << rounded.out << rounded.err;
+  EXPECT_TRUE(contains(rounded.out, "off by 5 % would not show")) << rounded.out;
   const Result few = with("[1.0, 0.1, 0.01]");
   EXPECT_EQ(few.code, 2) << few.out;
   EXPECT_TRUE(contains(few.err, "has 3 numbers; rotary_dim 8 has 4 pairs")) << few.err;
+  EXPECT_EQ(few.out, "");
 }
 
 // What a rule makes of the frequencies and the scale is what the kernels are judged by.
