@@ -109,9 +109,6 @@ class RotationReader {
         in_.number("rope_ratio").value_or(1) != 1)
       in_.fail("rope_ratio",
                "stretches the base in some releases and positions in others: give --theta");
-    const std::string old = "attn_config.rope_theta";
-    if (in_.type_name() == "dbrx" && in_.holds(old) && !answers_.theta && !in_.holds("rope_theta"))
-      in_.fail(old, "is read by some releases and not by others: give --theta");
     const auto answer = place_.layer.empty() ? answers_.theta : std::nullopt;
     const auto theta = in_.answered(answer, "--theta", keys, &ConfigReader::number);
     if (!theta)
@@ -119,6 +116,9 @@ class RotationReader {
           keys.front(),
           "is missing, and what that means for this model_type is not known here: give --theta");
     w_.rope_theta = *theta;
+    const std::string old = "attn_config.rope_theta";
+    if (in_.type_name() == "dbrx" && !answer && in_.holds(old) && in_.number(old) != theta)
+      in_.fail(old, "is read by some releases and not by others: give --theta");
     const std::string own = of_rope("rope_theta");
     if (!answer && in_.type() != nullptr && in_.type()->rope.contains("rope_theta") &&
         in_.members(place_.object).empty() && in_.number(own) != theta)
