@@ -49,7 +49,15 @@ KEYS = {"dbrx": {"kv_heads": "attn_config.kv_n_heads"}, "falcon": {"kv_heads": "
 NEOX = {"theta": "rotary_emb_base", "share": "rotary_pct"}
 NAMES = {"gpt_neox": NEOX, "gpt_neox_japanese": NEOX, "modernbert": {"theta": "global_rope_theta"},
          "modernbert-decoder": {"theta": "global_rope_theta"},
-         "minimax_m2": {"rotary_dim": "rotary_dim"}}
+         "minimax_m2": {"rotary_dim": "rotary_dim"},
+         # Its own partial_rotary_factor, 0.5, goes over the one beside the rope parameters.
+         "bamba": {"share": "rope_parameters.partial_rotary_factor"},
+         "glm4_moe_lite": {"rope_head_dim": ["qk_rope_head_dim", "head_dim"]}}
+# Keys that transformers fails on, or reads in one of two places, so that no experiment tells.
+UNREAD = {"codegen": ["partial_rotary_factor"], "gptj": ["partial_rotary_factor"]} | dict.fromkeys(
+    "axk1 blt_global_transformer blt_local_decoder blt_local_encoder blt_patcher deepseek_v3 esm "
+    "esmc falcon gpt_neox_japanese longcat_flash mistral4 mllama_text_model modernbert "
+    "modernbert-decoder olmoe persimmon qwen2_vl_text qwen2_5_vl_text stablelm youtu".split(), ["head_dim"])
 
 GLOBAL = {"layer_keys": {"full_attention": {"head_dim": "global_head_dim",
                                             "kv_heads": "num_global_key_value_heads"}},
