@@ -7,6 +7,7 @@ what its modules then do (modules.py). exceptions.py holds the rest, each with a
 """
 
 import sys
+import textwrap
 
 import exceptions as known
 import modules
@@ -301,6 +302,9 @@ def show(name, row, source=None):
 
 def main():
     print(HEAD.format(modules.transformers.__version__), end="")
+    rest = sorted(set(CONFIG_MAPPING) - set(known.types(CONFIG_MAPPING)))
+    words = textwrap.fill(", ".join(f'"{name}"' for name in rest), 98, break_on_hyphens=False)
+    print("\nrotates_nothing = [", words, "]", sep="\n")
     for name in sys.argv[1:] or known.types(CONFIG_MAPPING):
         try:
             show(name, entry(name), "models/" + CONFIG_MAPPING[name].__module__.split(".")[-2])

@@ -150,6 +150,8 @@ TEST(BadInput, ConfigsAndShapes) {
       {"a pairing nobody knows", list + " --pairing neox", llama + "}", {"--pairing", "neox"}},
       {"a pairing of nothing", "list --pairing half_split", "", {"--pairing", "--config"}},
       {"too large", list, llama + R"(, "head_dim": 1048576})", {"FILE: ", "/prefill", "64 GiB"}},
+      {"numbers for no config", "list --inv-freq FILE", "", {"--inv-freq", "--config"}},
+      {"a config for numbers", list + " --inv-freq FILE", llama + "}", {"FILE: '{\"model"}},
       {"an unknown word", shape("q=4,d=64,wings=2"), "", {"--shape: 'wings'"}},
       {"a bad shape of verify", "verify --out OUT --shape q=4", "", {"--shape: 'd='"}},
       {"two shapes", held + " --shape q=4,d=32", "", {"one shape at a", "-d64/", "-d32/"}},

@@ -107,6 +107,9 @@ int list_configs(const ListOptions& options) {
   const std::vector<ModelConfig> configs = read_configs(options);
   if (!options.inv_freq.empty() && configs.size() != 1)
     throw UsageError("--inv-freq is for one --config");
+  const bool alone = configs.size() == 1 && options.inv_freq.empty();
+  const bool shows_workloads = alone && !options.json && !options.quiet;
+  if (shows_workloads) (void)all_workloads(options);  // before anything is printed
   PrintedFrequencies numbers;
   if (!options.inv_freq.empty()) numbers = numbers_for(configs[0], options.inv_freq);
   for (const ModelConfig& config : configs)
@@ -118,9 +121,8 @@ int list_configs(const ListOptions& options) {
   for (std::size_t i = 1; i < configs.size(); ++i)
     out |= differ(configs[0], configs[i], options.json);
   if (!options.inv_freq.empty())
-    out = differs_from_file(configs[0], options.inv_freq, options.json);
-  if (!options.json && !options.quiet && configs.size() == 1 && options.inv_freq.empty())
-    print_workloads(options);
+    out = differs_from(numbers, configs[0], options.inv_freq, options.json);
+  if (shows_workloads) print_workloads(options);
   return out ? 1 : 0;
 }
 
