@@ -89,6 +89,7 @@ bool attends(const std::string& type) {
 /// Adds the layers that no key of the rope parameters names.
 void add_unrotated(ConfigReader& in, const Names& types, std::vector<RopePlace>& places) {
   Names others;
+  if (places[0].layer.empty()) places[0].count = std::count_if(types.begin(), types.end(), attends);
   for (const std::string& type : types)
     if (!attends(type) && !contains(others, type)) others.push_back(type);
   for (const std::string& name : others)
@@ -98,6 +99,8 @@ void add_unrotated(ConfigReader& in, const Names& types, std::vector<RopePlace>&
                                   [](const RopePlace& place) { return !place.rotated; });
   if (in.type() == nullptr || in.type()->unrotated.empty() || listed) return;
   RopePlace none{.layer = in.type()->unrotated, .rotated = false};
+  if (none.layer.ends_with("sliding_window is null") && in.is_null("sliding_window"))
+    in.fail("sliding_window", "is null: this model rotates nothing");
   std::vector<bool> plain;  // of each layer: whether it is not rotated
   const auto layers = in.size("num_hidden_layers");
   const auto flags = in.holds("no_rope_layers") ? in.numbers("no_rope_layers") : std::nullopt;
@@ -111,10 +114,11 @@ void add_unrotated(ConfigReader& in, const Names& types, std::vector<RopePlace>&
     for (std::int64_t i = 1; i <= *layers; ++i) plain.push_back(i % interval == 0);
   } else if (none.layer.find("'full_attention'") != none.layer.npos) {
     const bool any =
-        none.layer.find("sliding_window") == none.layer.npos || in.holds("sliding_window");
+        !none.layer.ends_with("sliding_window is a number") || !in.is_null("sliding_window");
     for (const std::string& type : types) plain.push_back(any && type == "full_attention");
   }
   none.count = std::count(plain.begin(), plain.end(), true);
+  if (!plain.empty() && places.size() == 1) places[0].count = std::ssize(plain) - none.count;
   if (!plain.empty() && none.count == 0) return;
   if (!plain.empty() && none.count == static_cast<std::int64_t>(plain.size()))
     in.fail(flags ? "no_rope_layers" : "layer_types", "this model rotates nothing");

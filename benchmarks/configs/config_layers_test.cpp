@@ -47,6 +47,8 @@ TEST(ConfigLayers, LayersWithoutRotation) {
       parse(and_also("\"layer_types\": [\"linear_attention\", \"full_attention\", \"conv\"]"));
   ASSERT_EQ(hybrid.layers.size(), 3u);
   EXPECT_TRUE(hybrid.layers[0].rotated);
+  EXPECT_EQ(hybrid.layers[0].count, 1);
+  EXPECT_TRUE(has(hybrid.not_timed, "layers that are not rotated"));
   EXPECT_FALSE(hybrid.layers[1].rotated);
   EXPECT_EQ(hybrid.layers[2].name, "conv");
   EXPECT_TRUE(parse(and_also("\"layer_types\": [\"full_attention\"]")).layers.empty());
@@ -164,6 +166,10 @@ TEST(ConfigLayers, WhatTheTypeCannotUse) {
        "rope_scaling: ", "longrope alone"},
       {R"("qwen2", "num_attention_heads": 16)", "num_attention_heads: is 16", "32 heads of K"},
       {R"("llama", "torch_dtype": "float16", "dtype": "bfloat16")", "torch_dtype: ", "leave one"},
+      {R"("cohere2", "sliding_window": null)", "sliding_window: ", "rotates nothing"},
+      {R"("modernbert", "original_max_position_embeddings": 1024,
+          "rope_scaling": {"rope_type": "yarn", "factor": 8})",
+       "original_max_position_embeddings: ", "some releases"},
       {R"("granite_swa", "num_hidden_layers": 4, "layer_rope_theta": [10000, 0])",
        "layer_rope_theta: has 2 numbers", "is 4"},
       {R"("gemma4_text", "num_hidden_layers": 4, "per_layer_config": {"7": {"head_dim": 64}})",

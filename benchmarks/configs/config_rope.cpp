@@ -157,13 +157,16 @@ class RotationReader {
   }
 
   /// Older releases read the length in one of its two places alone: of longrope beside the rope
-  /// parameters, else among them.
+  /// parameters, else among them. Newer ones read it among those of a kind of layers alone.
   void refuse_half_read(const std::vector<std::string>& keys, std::optional<std::int64_t> said) {
     if (!said || place_.object != "rope_scaling" || in_.type_name() == "phimoe") return;
-    const std::string& read = is("longrope") ? keys.back() : keys.front();
-    const std::string& there = is("longrope") ? keys.front() : keys.back();
-    if (!in_.holds(read) && said != trained_positions())
-      in_.fail(there, fmt::format("is read by some releases alone: others look for {}", read));
+    const bool within = in_.holds(keys.front()), beside = in_.holds(keys.back());
+    const bool needs_within = !is("longrope") || !place_.layer.empty();
+    const bool all = (within || !needs_within) && (beside || !is("longrope"));
+    if (!all && said != trained_positions())
+      in_.fail(
+          keys[within ? 0 : 1],
+          fmt::format("is read by some releases alone: others look for {}", keys[within ? 1 : 0]));
   }
 
   std::int64_t original_positions() {

@@ -63,16 +63,17 @@ GLOBAL = {"layer_keys": {"full_attention": {"head_dim": "global_head_dim",
                                             "kv_heads": "num_global_key_value_heads"}},
           "layer_shape": {"full_attention": {"head_dim": 512}}}
 FULL = {"unrotated": "layers whose layer_types entry is 'full_attention'"}
-SLIDING_ONLY = FULL["unrotated"] + " while sliding_window is a number"
+NULL = {"unrotated": FULL["unrotated"] + ", and all where sliding_window is null"}
+SLIDING_ONLY = {"unrotated": FULL["unrotated"] + " while sliding_window is a number"}
 ZERO = {"unrotated": "layers whose layer_rope_theta entry is 0", "layer_thetas": "layer_rope_theta"}
 FLAGS = {"unrotated": "layers whose no_rope_layers entry is 0; without that list, each "
                       "no_rope_layer_interval-th layer (4th)"}
 OLD_LOCAL = {"local_theta": "rope_local_base_freq"}
 # What no experiment above asks for: words, layers and the keys that decide.
 MORE = {
-    "afmoe": FULL, "cohere2": FULL, "cohere2_moe": FULL, "flint": FULL, "kolibri1": FULL,
+    "afmoe": FULL, "cohere2": NULL, "cohere2_moe": NULL, "flint": NULL, "kolibri1": SLIDING_ONLY,
     "beam": {"unrotated": "layers whose layer_types entry has null rope parameters"},
-    "exaone4": {"unrotated": SLIDING_ONLY}, "exaone_moe": {"unrotated": SLIDING_ONLY},
+    "exaone4": SLIDING_ONLY, "exaone_moe": SLIDING_ONLY,
     "granite_swa": ZERO, "granitemoe_swa": ZERO, "muse_glimmer_text": ZERO, "muse_spark_text": ZERO,
     "llama4_text": FLAGS, "smollm3": FLAGS,
     "gemma4_text": GLOBAL, "gemma4_unified_text": GLOBAL, "diffusion_gemma_text": GLOBAL,
