@@ -80,7 +80,8 @@ std::int64_t k_heads_of(ConfigReader& in, const ConfigAnswers& answers, std::int
 
 std::int64_t head_dim_of(ConfigReader& in, std::int64_t heads) {
   const auto keys = in.keys_of("head_dim"), wide = in.keys_of("width");
-  if (const auto said = in.one_of<std::int64_t>(keys, &ConfigReader::size)) return *said;
+  if (!in.is_null(keys.front()))  // a null stands for the quotient, whatever a missing key means
+    if (const auto said = in.one_of<std::int64_t>(keys, &ConfigReader::size)) return *said;
   const auto width = in.one_of<std::int64_t>(wide, &ConfigReader::size);
   if (!width) in.fail(keys.front(), "is missing, and so is " + wide.front());
   const std::int64_t share = in.type() == nullptr ? 1 : in.type()->width_share;

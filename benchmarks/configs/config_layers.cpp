@@ -108,7 +108,10 @@ void add_unrotated(ConfigReader& in, const Names& types, std::vector<RopePlace>&
     if (layers && static_cast<std::int64_t>(flags->size()) != *layers)
       in.fail("no_rope_layers",
               fmt::format("has {} numbers, but num_hidden_layers is {}", flags->size(), *layers));
-    for (const double flag : *flags) plain.push_back(flag == 0);
+    for (const double flag : *flags) {
+      if (flag != 0 && flag != 1) in.fail("no_rope_layers", fmt::format("{} is not 0 or 1", flag));
+      plain.push_back(flag == 0);
+    }
   } else if (none.layer.find("no_rope_layer_interval") != none.layer.npos && layers) {
     const auto interval = in.size("no_rope_layer_interval").value_or(4);
     for (std::int64_t i = 1; i <= *layers; ++i) plain.push_back(i % interval == 0);

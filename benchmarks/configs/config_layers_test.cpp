@@ -75,6 +75,7 @@ TEST(ConfigLayers, LayersWithoutRotation) {
   const auto of_toy4 = [&](std::string more) { return std::string(toy4).insert(1, more + ", "); };
   expect_refused(of_toy4("\"no_rope_layers\": [0, 0, 0, 0]"),
                  "FILE: no_rope_layers: ", "rotates nothing");
+  expect_refused(of_toy4("\"no_rope_layers\": [1, 0, 1, 2]"), "FILE: no_rope_layers: 2 ", "0 or 1");
   expect_refused(of_toy4("\"no_rope_layers\": [1, 0]"), "FILE: no_rope_layers: has 2 numbers",
                  "num_hidden_layers is 4");
   const auto swa = unrotated("granite_swa", "\"layer_rope_theta\": [10000, 0, 5000, 10000]");
@@ -193,6 +194,7 @@ TEST(ConfigLayers, WhatTheTypeReadsElsewhere) {
       {R"("gpt_neox_japanese", "rotary_pct": 0.25)", 20, ""},
       {R"("bamba", "partial_rotary_factor": 1)", 64, "partial_rotary_factor"},
       {R"("bamba", "rope_parameters": {"partial_rotary_factor": 1})", 128, ""},
+      {R"("ernie4_5", "head_dim": null, "hidden_size": 1024)", 64, ""},
       {R"("glm4_moe_lite", "head_dim": 128)", 128, ""}};
   for (const auto& each : files) {
     const ModelConfig config = parse(std::string(R"({"model_type": )") + each.members + "}");

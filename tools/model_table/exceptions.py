@@ -54,10 +54,11 @@ NAMES = {"gpt_neox": NEOX, "gpt_neox_japanese": NEOX, "modernbert": {"theta": "g
          "bamba": {"share": "rope_parameters.partial_rotary_factor"},
          "glm4_moe_lite": {"rope_head_dim": ["qk_rope_head_dim", "head_dim"]}}
 # Keys that transformers fails on, or reads in one of two places, so that no experiment tells.
-UNREAD = {"codegen": ["partial_rotary_factor"], "gptj": ["partial_rotary_factor"]} | dict.fromkeys(
+UNREAD = dict.fromkeys(("codegen", "gptj"), ["partial_rotary_factor"]) | dict.fromkeys(
     "axk1 blt_global_transformer blt_local_decoder blt_local_encoder blt_patcher deepseek_v3 esm "
     "esmc falcon gpt_neox_japanese longcat_flash mistral4 mllama_text_model modernbert "
-    "modernbert-decoder olmoe persimmon qwen2_vl_text qwen2_5_vl_text stablelm youtu".split(), ["head_dim"])
+    "modernbert-decoder olmoe persimmon qwen2_vl_text qwen2_5_vl_text stablelm youtu".split(),
+    ["head_dim"])
 
 GLOBAL = {"layer_keys": {"full_attention": {"head_dim": "global_head_dim",
                                             "kv_heads": "num_global_key_value_heads"}},
@@ -67,7 +68,7 @@ NULL = {"unrotated": FULL["unrotated"] + ", and all where sliding_window is null
 SLIDING_ONLY = {"unrotated": FULL["unrotated"] + " while sliding_window is a number"}
 ZERO = {"unrotated": "layers whose layer_rope_theta entry is 0", "layer_thetas": "layer_rope_theta"}
 FLAGS = {"unrotated": "layers whose no_rope_layers entry is 0; without that list, each "
-                      "no_rope_layer_interval-th layer (4th)"}
+                      "no_rope_layer_interval-th layer (4th if not stated)"}
 OLD_LOCAL = {"local_theta": "rope_local_base_freq"}
 # What no experiment above asks for: words, layers and the keys that decide.
 MORE = {
