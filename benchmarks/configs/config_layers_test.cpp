@@ -207,8 +207,8 @@ TEST(ConfigLayers, WhatTheTypeReadsElsewhere) {
 TEST(ConfigLayers, TheAxesOfThePairs) {
   const auto axes = [](const std::string& type, const std::string& sections) {
     return parse(R"({"model_type": ")" + type + R"(", "num_attention_heads": 4, "rope_theta": 10000,
-        "num_key_value_heads": 2, "hidden_size": 64, "head_dim": 16, "rope_scaling": {"type": "default",
-        "mrope_section": )" +
+        "num_key_value_heads": 2, "hidden_size": 64, "head_dim": 16,
+        "rope_scaling": {"type": "default", "mrope_section": )" +
                  sections + "}}");
   };
   const ModelConfig chunked = axes("qwen2_vl", "[2, 3, 3]");

@@ -29,10 +29,10 @@ class RotationReader {
     if (rule_ == nullptr)
       in_.fail(of_rope(in_.holds(of_rope("rope_type")) ? "rope_type" : "type"),
                fmt::format("{} is not known here; known: {}", text_of(type_), known_rope_types()));
-    if (in_.type_name().starts_with("phi") && in_.type_name() != "phi" && !is("none") &&
+    const std::string& model = in_.type_name();
+    if ((model == "phi3" || model == "phi4_multimodal" || model == "phimoe") && !is("none") &&
         !is("longrope"))
-      in_.fail(place_.object,
-               fmt::format("{} takes longrope alone, not {}", in_.type_name(), type_));
+      in_.fail(place_.object, fmt::format("{} takes longrope alone, not {}", model, type_));
     w_.scaling = rule_->name;
     read_window();
     read_theta();
