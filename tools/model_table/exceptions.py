@@ -52,6 +52,7 @@ NAMES = {"gpt_neox": NEOX, "gpt_neox_japanese": NEOX, "modernbert": {"theta": "g
          "minimax_m2": {"rotary_dim": "rotary_dim"},
          # Its own partial_rotary_factor, 0.5, goes over the one beside the rope parameters.
          "bamba": {"share": "rope_parameters.partial_rotary_factor"},
+         "step3p5": {"share": "partial_rotary_factors"},  # a list, refused
          "glm4_moe_lite": {"rope_head_dim": ["qk_rope_head_dim", "head_dim"]}}
 # Keys that transformers fails on, or reads in one of two places, so that no experiment tells.
 UNREAD = dict.fromkeys(("codegen", "gptj"), ["partial_rotary_factor"]) | dict.fromkeys(
