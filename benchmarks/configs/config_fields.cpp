@@ -253,6 +253,10 @@ void ConfigReader::read_for(const std::string& layer) {
   const Keys types = layer.empty() || !holds("layer_types") ? Keys{} : *words("layer_types");
   for (const std::string& index : members("per_layer_config")) {
     const std::size_t i = std::strtoul(index.c_str(), nullptr, 10);
+    const auto layers = size("num_hidden_layers");
+    if (index.find_first_not_of("0123456789") != index.npos ||
+        (layers && i >= static_cast<std::size_t>(*layers)))
+      fail("per_layer_config." + index, "is no layer of this model");
     if (layer_object_.empty() && i < types.size() && types[i] == layer)
       layer_object_ = "per_layer_config." + index + ".";
   }
@@ -296,8 +300,9 @@ void ConfigReader::report_ignored() {
                       mentions("position") || mentions("_heads") || mentions("sliding");
     const bool elsewhere = mentions("vision_config.") || mentions("text_config.") ||
                            mentions("audio_config.") || mentions("quantization_config.");
-    if (ours && !elsewhere && !used_.contains(key) && value != JsonValue(JsonKind::null) &&
-        value != JsonValue(JsonKind::object) && config_.ignored.size() < 100)
+    if (ours && !elsewhere && (!used_.contains(key) || ignores(key)) &&
+        value != JsonValue(JsonKind::null) && value != JsonValue(JsonKind::object) &&
+        config_.ignored.size() < 100)
       config_.ignored.push_back(fmt::format("{}{} = {}", prefix_, shown(key), text_of(value)));
   }
 }

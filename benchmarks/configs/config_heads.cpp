@@ -9,19 +9,22 @@ namespace ropewalk::bench {
 using namespace harness;
 namespace {
 
-std::int64_t needed(ConfigReader& in, const std::string& key) {
-  const auto value = in.size(key);
-  if (!value) in.fail(key, "is missing");
+std::int64_t needed(ConfigReader& in, const std::vector<std::string>& keys) {
+  const auto value = in.one_of<std::int64_t>(keys, &ConfigReader::size);
+  if (!value) in.fail(keys.front(), "is missing");
   return *value;
 }
 
 /// Multi-head latent attention: the end of each query head is rotated, and one key shared by all
 /// heads.
 void read_latent_heads(ConfigReader& in, Workload& w) {
-  const std::int64_t plain = needed(in, in.keys_of("nope_head_dim").front());
-  if (in.type() == nullptr) needed(in, "kv_lora_rank");
-  w.rotary_dim = needed(in, in.keys_of("rope_head_dim").front());
+  const std::int64_t plain = needed(in, in.keys_of("nope_head_dim"));
+  if (in.type() == nullptr) needed(in, {"kv_lora_rank"});
+  w.rotary_dim = needed(in, in.keys_of("rope_head_dim"));
   w.tensors[0].head_dim = plain + w.rotary_dim;
+  if (in.contradicts("head_dim", w.rotary_dim) && in.contradicts("head_dim", w.tensors[0].head_dim))
+    in.fail("head_dim", fmt::format("is neither {} nor {}, the elements that are rotated and all",
+                                    w.rotary_dim, w.tensors[0].head_dim));
   w.tensors[0].rotary_offset = plain;
   w.tensors[1].head_dim = w.rotary_dim;
   in.assume("one rotated key for all heads: latent attention");
@@ -77,7 +80,8 @@ std::int64_t k_heads_of(ConfigReader& in, const ConfigAnswers& answers, std::int
 
 std::int64_t head_dim_of(ConfigReader& in, std::int64_t heads) {
   const auto keys = in.keys_of("head_dim"), wide = in.keys_of("width");
-  if (const auto said = in.one_of<std::int64_t>(keys, &ConfigReader::size)) return *said;
+  if (!in.is_null(keys.front()))  // a null stands for the quotient, whatever a missing key means
+    if (const auto said = in.one_of<std::int64_t>(keys, &ConfigReader::size)) return *said;
   const auto width = in.one_of<std::int64_t>(wide, &ConfigReader::size);
   if (!width) in.fail(keys.front(), "is missing, and so is " + wide.front());
   const std::int64_t share = in.type() == nullptr ? 1 : in.type()->width_share;
@@ -152,7 +156,9 @@ void read_heads(ConfigReader& in, const ConfigAnswers& answers, Workload& w) {
   w.tensors[0].heads = *heads;
   if (in.type() == nullptr ? in.holds("qk_rope_head_dim") : in.type()->latent)
     return read_latent_heads(in, w);
-  w.tensors[1].heads = k_heads_of(in, answers, *heads);
+  const std::int64_t k_heads = w.tensors[1].heads = k_heads_of(in, answers, *heads);
+  if (*heads % k_heads != 0)
+    in.fail(keys.front(), fmt::format("is {}, no multiple of {} heads of K", *heads, k_heads));
   w.tensors[0].head_dim = w.tensors[1].head_dim = head_dim_of(in, *heads);
 }
 

@@ -33,10 +33,10 @@ Names nested_layers(ConfigReader& in, const Names& types) {
   Names out;
   for (const std::string& name : in.members(now)) {
     const std::string key = now + "." + name;
-    const bool known =
-        contains(types, name) || (in.type() != nullptr && contains(in.type()->layers, name));
-    if (in.is_object(key) && !known && !types.empty())
-      in.fail(key, "no layer of this model is of this kind");
+    const Names own = in.type() == nullptr ? types : in.type()->layers;
+    const bool known = contains(own, name) || (!own.empty() && contains(types, name));
+    if (in.is_object(key) && !known && (in.type() != nullptr || !types.empty()))
+      in.fail(key, "no layer of this model has rope parameters of this name");
     if (in.is_object(key) || (known && in.is_null(key))) out.push_back(name);
   }
   return out;
@@ -65,6 +65,8 @@ RopePlace place_of(ConfigReader& in, const std::string& layer, const std::string
   const bool reads_old = in.reads_old_layers();
   if (object == before && !reads_old)
     in.fail(before, "is not read by this type, which has rope_parameters for each kind of layers");
+  if (object == before && in.holds("rope_scaling.type") && !in.holds("rope_scaling.rope_type"))
+    in.fail("rope_scaling.type", "is read by some releases and not by others: call it rope_type");
   const bool local = sliding && type != nullptr && !type->local_theta.empty();
   if (local) place.theta_keys = {type->local_theta};
   if (reads_old && !local && !(olmo && sliding)) place.theta_keys = in.keys_of("theta");
@@ -79,13 +81,17 @@ RopePlace place_of(ConfigReader& in, const std::string& layer, const std::string
   return place;
 }
 
+bool attends(const std::string& type) {
+  const auto says = [&](const char* word) { return type.find(word) != type.npos; };
+  return (says("attention") && !says("linear")) || says("hybrid") || type == "minimax_m3_sparse";
+}
+
 /// Adds the layers that no key of the rope parameters names.
 void add_unrotated(ConfigReader& in, const Names& types, std::vector<RopePlace>& places) {
   Names others;
-  for (const std::string& type : types) {
-    const bool attends = type.find("attention") != type.npos && type.find("linear") == type.npos;
-    if (!attends && !contains(others, type)) others.push_back(type);
-  }
+  if (places[0].layer.empty()) places[0].count = std::count_if(types.begin(), types.end(), attends);
+  for (const std::string& type : types)
+    if (!attends(type) && !contains(others, type)) others.push_back(type);
   for (const std::string& name : others)
     places.push_back(
         {.layer = name, .count = std::count(types.begin(), types.end(), name), .rotated = false});
@@ -93,6 +99,8 @@ void add_unrotated(ConfigReader& in, const Names& types, std::vector<RopePlace>&
                                   [](const RopePlace& place) { return !place.rotated; });
   if (in.type() == nullptr || in.type()->unrotated.empty() || listed) return;
   RopePlace none{.layer = in.type()->unrotated, .rotated = false};
+  if (none.layer.ends_with("sliding_window is null") && in.is_null("sliding_window"))
+    in.fail("sliding_window", "is null: this model rotates nothing");
   std::vector<bool> plain;  // of each layer: whether it is not rotated
   const auto layers = in.size("num_hidden_layers");
   const auto flags = in.holds("no_rope_layers") ? in.numbers("no_rope_layers") : std::nullopt;
@@ -100,16 +108,20 @@ void add_unrotated(ConfigReader& in, const Names& types, std::vector<RopePlace>&
     if (layers && static_cast<std::int64_t>(flags->size()) != *layers)
       in.fail("no_rope_layers",
               fmt::format("has {} numbers, but num_hidden_layers is {}", flags->size(), *layers));
-    for (const double flag : *flags) plain.push_back(flag == 0);
+    for (const double flag : *flags) {
+      if (flag != 0 && flag != 1) in.fail("no_rope_layers", fmt::format("{} is not 0 or 1", flag));
+      plain.push_back(flag == 0);
+    }
   } else if (none.layer.find("no_rope_layer_interval") != none.layer.npos && layers) {
     const auto interval = in.size("no_rope_layer_interval").value_or(4);
     for (std::int64_t i = 1; i <= *layers; ++i) plain.push_back(i % interval == 0);
   } else if (none.layer.find("'full_attention'") != none.layer.npos) {
     const bool any =
-        none.layer.find("sliding_window") == none.layer.npos || in.holds("sliding_window");
+        !none.layer.ends_with("sliding_window is a number") || !in.is_null("sliding_window");
     for (const std::string& type : types) plain.push_back(any && type == "full_attention");
   }
   none.count = std::count(plain.begin(), plain.end(), true);
+  if (!plain.empty() && places.size() == 1) places[0].count = std::ssize(plain) - none.count;
   if (!plain.empty() && none.count == 0) return;
   if (!plain.empty() && none.count == static_cast<std::int64_t>(plain.size()))
     in.fail(flags ? "no_rope_layers" : "layer_types", "this model rotates nothing");
@@ -122,6 +134,10 @@ std::vector<RopePlace> places_by_theta(ConfigReader& in, const std::string& obje
   const bool bases = !in.type_name().starts_with("muse");
   std::vector<RopePlace> places, unrotated;
   const std::vector<double> thetas = *in.numbers(in.type()->layer_thetas);
+  const auto layers = in.size("num_hidden_layers");
+  if (layers && static_cast<std::int64_t>(thetas.size()) != *layers)
+    in.fail(in.type()->layer_thetas,
+            fmt::format("has {} numbers, but num_hidden_layers is {}", thetas.size(), *layers));
   for (const double theta : thetas) {
     auto& kind = theta == 0 ? unrotated : places;
     RopePlace next{.layer = theta == 0 ? "without rotation" : "rotated", .rotated = theta != 0};
@@ -161,6 +177,9 @@ std::vector<RopePlace> rope_places(ConfigReader& in) {
   }
   std::stable_partition(places.begin(), places.end(),
                         [](const RopePlace& each) { return each.rotated; });
+  if (places.empty() && !types.empty() &&
+      (!layers.empty() || std::none_of(types.begin(), types.end(), attends)))
+    in.fail("layer_types", "no layer of this model is of a kind that is rotated");
   if (places.empty())
     places.push_back({.layer = "", .object = object, .theta_keys = in.keys_of("theta")});
   add_unrotated(in, types, places);

@@ -47,6 +47,8 @@ TEST(ConfigLayers, LayersWithoutRotation) {
       parse(and_also("\"layer_types\": [\"linear_attention\", \"full_attention\", \"conv\"]"));
   ASSERT_EQ(hybrid.layers.size(), 3u);
   EXPECT_TRUE(hybrid.layers[0].rotated);
+  EXPECT_EQ(hybrid.layers[0].count, 1);
+  EXPECT_TRUE(has(hybrid.not_timed, "layers that are not rotated"));
   EXPECT_FALSE(hybrid.layers[1].rotated);
   EXPECT_EQ(hybrid.layers[2].name, "conv");
   EXPECT_TRUE(parse(and_also("\"layer_types\": [\"full_attention\"]")).layers.empty());
@@ -73,6 +75,7 @@ TEST(ConfigLayers, LayersWithoutRotation) {
   const auto of_toy4 = [&](std::string more) { return std::string(toy4).insert(1, more + ", "); };
   expect_refused(of_toy4("\"no_rope_layers\": [0, 0, 0, 0]"),
                  "FILE: no_rope_layers: ", "rotates nothing");
+  expect_refused(of_toy4("\"no_rope_layers\": [1, 0, 1, 2]"), "FILE: no_rope_layers: 2 ", "0 or 1");
   expect_refused(of_toy4("\"no_rope_layers\": [1, 0]"), "FILE: no_rope_layers: has 2 numbers",
                  "num_hidden_layers is 4");
   const auto swa = unrotated("granite_swa", "\"layer_rope_theta\": [10000, 0, 5000, 10000]");
@@ -142,11 +145,72 @@ TEST(ConfigLayers, TypesWithKeysOfTheirOwn) {
   expect_refused(R"({"model_type": "gemma3"})", "FILE: text_config: ", "is missing");
 }
 
+TEST(ConfigLayers, WhatTheTypeCannotUse) {
+  const struct {
+    const char *members, *start, *part;
+  } faults[] = {
+      {R"("gemma3_text", "rope_scaling": {"type": "linear", "factor": 4})",
+       "rope_scaling.type: ", "some releases"},
+      {R"("llama", "layer_types": ["linear_attention", "odd"])", "layer_types: ", "is rotated"},
+      {R"("gemma3_text", "layer_types": ["chunked_attention"])", "layer_types: ", "is rotated"},
+      {R"("llama", "rope_parameters": {"odd": {"rope_theta": 3}})",
+       "rope_parameters.odd: ", "no layer"},
+      {R"("gemma3_text", "rope_parameters": {"odd": {"rope_theta": 3}})",
+       "rope_parameters.odd: ", "no layer"},
+      {R"("llama", "rope_parameters": {"full_attention": {"rope_theta": 3}},
+          "layer_types": ["full_attention"])",
+       "rope_parameters.full_attention: ", "no layer"},
+      {R"("glm4_moe_lite", "qk_rope_head_dim": 64, "head_dim": 128)", "head_dim: ", "leave one"},
+      {R"("longcat_flash", "head_dim": 128)", "head_dim: is neither 64", "192"},
+      {R"("stablelm", "head_dim": 128)", "head_dim: ", "at odds"},
+      {R"("phi3", "rope_scaling": {"type": "linear", "factor": 4})",
+       "rope_scaling: ", "longrope alone"},
+      {R"("qwen2", "num_attention_heads": 16)", "num_attention_heads: is 16", "32 heads of K"},
+      {R"("llama", "torch_dtype": "float16", "dtype": "bfloat16")", "torch_dtype: ", "leave one"},
+      {R"("step3p5", "partial_rotary_factors": [0.5, 1])", "partial_rotary_factors: ", "finite"},
+      {R"("cohere2", "sliding_window": null)", "sliding_window: ", "rotates nothing"},
+      {R"("modernbert", "original_max_position_embeddings": 1024,
+          "rope_scaling": {"rope_type": "yarn", "factor": 8})",
+       "original_max_position_embeddings: ", "some releases"},
+      {R"("granite_swa", "num_hidden_layers": 4, "layer_rope_theta": [10000, 0])",
+       "layer_rope_theta: has 2 numbers", "is 4"},
+      {R"("gemma4_text", "num_hidden_layers": 4, "per_layer_config": {"7": {"head_dim": 64}})",
+       "per_layer_config.7: ", "no layer"},
+      {R"("gemma4_text", "per_layer_config": {"x": {"head_dim": 64}})",
+       "per_layer_config.x: ", "no layer"}};
+  for (const auto& each : faults)
+    expect_refused(std::string(R"({"model_type": )") + each.members + "}",
+                   std::string("FILE: ") + each.start, each.part);
+}
+
+TEST(ConfigLayers, WhatTheTypeReadsElsewhere) {
+  const struct {
+    const char* members;
+    std::int64_t rotary_dim;
+    const char* ignored;
+  } files[] = {
+      {R"("gptj", "rope_theta": 5)", 64, "rope_theta = 5"},
+      {R"("gptj", "rope_scaling": {"type": "linear", "factor": 4})", 64, "rope_scaling.factor"},
+      {R"("gptj", "partial_rotary_factor": 0.5)", 64, "partial_rotary_factor"},
+      {R"("gpt_neox_japanese", "rotary_pct": 0.25)", 20, ""},
+      {R"("step3p5", "partial_rotary_factor": 0.5)", 128, "partial_rotary_factor"},
+      {R"("bamba", "partial_rotary_factor": 1)", 64, "partial_rotary_factor"},
+      {R"("bamba", "rope_parameters": {"partial_rotary_factor": 1})", 128, ""},
+      {R"("ernie4_5", "head_dim": null, "hidden_size": 1024)", 64, ""},
+      {R"("glm4_moe_lite", "head_dim": 128)", 128, ""}};
+  for (const auto& each : files) {
+    const ModelConfig config = parse(std::string(R"({"model_type": )") + each.members + "}");
+    EXPECT_EQ(config.shape.rotary_dim, each.rotary_dim) << each.members;
+    EXPECT_EQ(config.shape.scaling, "none") << each.members;
+    EXPECT_TRUE(has(config.ignored, each.ignored) || !*each.ignored) << each.members;
+  }
+}
+
 TEST(ConfigLayers, TheAxesOfThePairs) {
   const auto axes = [](const std::string& type, const std::string& sections) {
     return parse(R"({"model_type": ")" + type + R"(", "num_attention_heads": 4, "rope_theta": 10000,
-        "num_key_value_heads": 2, "head_dim": 16, "rope_scaling": {"type": "default",
-        "mrope_section": )" +
+        "num_key_value_heads": 2, "hidden_size": 64, "head_dim": 16,
+        "rope_scaling": {"type": "default", "mrope_section": )" +
                  sections + "}}");
   };
   const ModelConfig chunked = axes("qwen2_vl", "[2, 3, 3]");

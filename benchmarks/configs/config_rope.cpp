@@ -29,6 +29,10 @@ class RotationReader {
     if (rule_ == nullptr)
       in_.fail(of_rope(in_.holds(of_rope("rope_type")) ? "rope_type" : "type"),
                fmt::format("{} is not known here; known: {}", text_of(type_), known_rope_types()));
+    const std::string& model = in_.type_name();
+    if ((model == "phi3" || model == "phi4_multimodal" || model == "phimoe") && !is("none") &&
+        !is("longrope"))
+      in_.fail(place_.object, fmt::format("{} takes longrope alone, not {}", model, type_));
     w_.scaling = rule_->name;
     read_window();
     read_theta();
@@ -71,8 +75,10 @@ class RotationReader {
     if (!place_.object.empty() && names.front() != own) names.insert(names.begin(), own);
     if (w_.tensors[0].rotary_offset > 0) return;  // latent attention has set the window already
     const bool unread = in_.plain_rule_ignores_share();
-    if (!unread || !is("none"))
+    if (!unread || !is("none")) {
       share_ = in_.one_of<double>(names, &ConfigReader::number).value_or(1);
+      refuse_new_key(own, in_.keys_of("share"), share_, 1);
+    }
     if (!(share_ > 0 && share_ <= 1))
       in_.fail(names.back(),
                fmt::format("is {}; the part of a head that is rotated must be above 0 "
@@ -95,6 +101,14 @@ class RotationReader {
     if (said) w_.rotary_dim = *said;
     if (!said && share_ == 1 && type == nullptr)
       in_.assume("the whole head is rotated, since nothing says otherwise");
+  }
+
+  /// Older releases read theta and the share beside rope_scaling alone.
+  void refuse_new_key(const std::string& own, const std::vector<std::string>& beside, double taken,
+                      double otherwise) {
+    if (place_.object == "rope_scaling" && in_.holds(own) &&
+        in_.one_of<double>(beside, &ConfigReader::number).value_or(otherwise) != taken)
+      in_.fail(own, "is read by some releases and not by others: put it beside rope_scaling");
   }
 
   void read_theta() {
@@ -120,6 +134,7 @@ class RotationReader {
     if (in_.type_name() == "dbrx" && !answer && in_.holds(old) && in_.number(old) != theta)
       in_.fail(old, "is read by some releases and not by others: give --theta");
     const std::string own = of_rope("rope_theta");
+    if (!answer) refuse_new_key(own, place_.theta_keys, *theta, 0);
     if (!answer && in_.type() != nullptr && in_.type()->rope.contains("rope_theta") &&
         in_.members(place_.object).empty() && in_.number(own) != theta)
       in_.fail(keys.front(), fmt::format("is {}, but {} takes {} with its own rope_parameters",
@@ -142,13 +157,16 @@ class RotationReader {
   }
 
   /// Older releases read the length in one of its two places alone: of longrope beside the rope
-  /// parameters, else among them.
+  /// parameters, else among them. Newer ones read it among those of a kind of layers alone.
   void refuse_half_read(const std::vector<std::string>& keys, std::optional<std::int64_t> said) {
     if (!said || place_.object != "rope_scaling" || in_.type_name() == "phimoe") return;
-    const std::string& read = is("longrope") ? keys.back() : keys.front();
-    const std::string& there = is("longrope") ? keys.front() : keys.back();
-    if (!in_.holds(read) && said != trained_positions())
-      in_.fail(there, fmt::format("is read by some releases alone: others look for {}", read));
+    const bool within = in_.holds(keys.front()), beside = in_.holds(keys.back());
+    const bool needs_within = !is("longrope") || !place_.layer.empty();
+    const bool all = (within || !needs_within) && (beside || !is("longrope"));
+    if (!all && said != trained_positions())
+      in_.fail(
+          keys[within ? 0 : 1],
+          fmt::format("is read by some releases alone: others look for {}", keys[within ? 1 : 0]));
   }
 
   std::int64_t original_positions() {
@@ -169,6 +187,7 @@ class RotationReader {
     } else if (!is("dynamic")) {
       if (!nested()) keys.push_back(in_.keys_of("original").front());
       said = in_.one_of<std::int64_t>(keys, &ConfigReader::positions);
+      refuse_half_read(keys, said);
     }
     if (said) return *said;
     const auto trained = trained_positions();
@@ -231,8 +250,9 @@ class RotationReader {
       if (!each.otherwise) in_.fail(key, fmt::format("is missing, and {} needs it", type_));
       return *each.otherwise;
     }
-    in_.assume(fmt::format("factor {}, the ratio of the contexts", std::max(ratio, 1.0)));
-    return std::max(ratio, 1.0);
+    const double taken = is("longrope") ? std::max(ratio, 1.0) : ratio;
+    in_.assume(fmt::format("factor {}, the ratio of the contexts", taken));
+    return taken;
   }
 
   /// 0: the rule computes it. Phi-3.5-MoE has one for either context.

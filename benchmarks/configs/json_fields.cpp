@@ -107,6 +107,7 @@ JsonFields parse_json_fields(std::string_view text, const std::string& file) {
     }
     return true;
   };
+  if (text.find('\0') != text.npos) throw BadFile(file + ": has a byte of 0");  // ends json::parse
   const std::string marked = with_words_marked(text);
   try {
     const json all = json::parse(marked, take);

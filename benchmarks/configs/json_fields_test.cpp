@@ -73,6 +73,7 @@ TEST(JsonFields, WhatIsRefusedIsOneLine) {
             "FILE: b.a: a number out of range");
   EXPECT_EQ(message_of("{\"a.b\": 1e999}"), "FILE: a number out of range");
   EXPECT_EQ(message_of("1e999"), "FILE: a number out of range");
+  EXPECT_EQ(message_of(std::string("{}\0", 3)), "FILE: has a byte of 0");
   EXPECT_EQ(message_of("[1]"), "FILE: is no JSON object");
   EXPECT_EQ(message_of("7"), "FILE: is no JSON object");
   EXPECT_EQ(message_of(R"({"a": 1, "a": 2})"), "FILE: 'a' stands twice");

@@ -17,8 +17,14 @@ void read_dtype(ConfigReader& in, Workload& w) {
                                                           {"float64", Dtype::f64},
                                                           {"float16", Dtype::f16},
                                                           {"bfloat16", Dtype::bf16}};
-  const JsonValue* value = in.find_beside("dtype");
-  if (value == nullptr) value = in.find_beside("torch_dtype");
+  const auto either = [&](auto find) {
+    const JsonValue *now = (in.*find)("dtype"), *before = (in.*find)("torch_dtype");
+    if (now != nullptr && before != nullptr && *now != *before)
+      in.fail("torch_dtype", "differs from dtype: leave one");
+    return now == nullptr ? before : now;
+  };
+  const JsonValue* value = either(&ConfigReader::find);
+  if (value == nullptr) value = either(&ConfigReader::find_beside);
   if (value == nullptr) return in.assume("data of f32: neither dtype nor torch_dtype is there");
   const auto* text = std::get_if<std::string>(value);
   const auto found = text == nullptr ? types.end() : types.find(*text);
@@ -59,7 +65,9 @@ void read_layers(ConfigReader& in, const ConfigAnswers& answers, ModelConfig& co
   config.axes = read_axes(in, chosen, config.shape);
   config.context = answers.context.value_or(0);
   if (config.layers.empty()) return;
-  in.leave_out(fmt::format("other layers than {} (--layer names them)", chosen.layer));
+  in.leave_out(chosen.layer.empty()
+                   ? "layers that are not rotated"
+                   : fmt::format("other layers than {} (--layer names them)", chosen.layer));
 }
 
 std::string source_of(const ModelConfig& config) {

@@ -223,6 +223,8 @@ TEST(ModelConfig, ScalingThatIsRefused) {
        "low_freq_factor: ", "high_freq_factor"},
       {"\"type\": \"yarn\", \"factor\": 4, \"original_max_position_embeddings\": 0.5",
        "original_max_position_embeddings: is 0.5", "an integer from 1 to 2147483648"},
+      {"\"type\": \"yarn\", \"factor\": null, \"original_max_position_embeddings\": 4096",
+       "factor: ", "must be 1 to 1e9"},
       {"\"type\": \"yarn\", \"factor\": 4, \"attention_factor\": 0", "attention_factor: is 0",
        "above 0"},
       {"\"type\": \"longrope\", \"long_factor\": [1, 1, 1, 1, 1, 1, 1, 1]",
@@ -240,6 +242,12 @@ TEST(ModelConfig, ScalingThatIsRefused) {
                  halves);
   expect_refused(scaling("\"type\": \"default\"").insert(1, "\"rope_parameters\": {\"a\": 1},"),
                  "FILE: rope_scaling: ", "leave one");
+  const std::string base = R"({"model_type": "llama", "max_position_embeddings": 2048)";
+  expect_refused(base + R"(, "rope_scaling": {"type": "linear", "factor": 4, "rope_theta": 5000}})",
+                 "FILE: rope_scaling.rope_theta: ", "some releases");
+  expect_refused(base + R"(, "original_max_position_embeddings": 1024,
+      "rope_scaling": {"type": "yarn", "factor": 4}})",
+                 "FILE: original_max_position_embeddings: ", "some releases");
   expect_refused(and_also("\"rope_parameters\": {\"rope_theta\": 2}"),
                  "FILE: rope_parameters.rope_theta: is 2", "rope_theta is 10000");
 }

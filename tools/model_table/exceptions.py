@@ -49,22 +49,33 @@ KEYS = {"dbrx": {"kv_heads": "attn_config.kv_n_heads"}, "falcon": {"kv_heads": "
 NEOX = {"theta": "rotary_emb_base", "share": "rotary_pct"}
 NAMES = {"gpt_neox": NEOX, "gpt_neox_japanese": NEOX, "modernbert": {"theta": "global_rope_theta"},
          "modernbert-decoder": {"theta": "global_rope_theta"},
-         "minimax_m2": {"rotary_dim": "rotary_dim"}}
+         "minimax_m2": {"rotary_dim": "rotary_dim"},
+         # Its own partial_rotary_factor, 0.5, goes over the one beside the rope parameters.
+         "bamba": {"share": "rope_parameters.partial_rotary_factor"},
+         "step3p5": {"share": "partial_rotary_factors"},  # a list, refused
+         "glm4_moe_lite": {"rope_head_dim": ["qk_rope_head_dim", "head_dim"]}}
+# Keys that transformers fails on, or reads in one of two places, so that no experiment tells.
+UNREAD = dict.fromkeys(("codegen", "gptj"), ["partial_rotary_factor"]) | dict.fromkeys(
+    "axk1 blt_global_transformer blt_local_decoder blt_local_encoder blt_patcher deepseek_v3 esm "
+    "esmc falcon gpt_neox_japanese longcat_flash mistral4 mllama_text_model modernbert "
+    "modernbert-decoder olmoe persimmon qwen2_vl_text qwen2_5_vl_text stablelm youtu".split(),
+    ["head_dim"])
 
 GLOBAL = {"layer_keys": {"full_attention": {"head_dim": "global_head_dim",
                                             "kv_heads": "num_global_key_value_heads"}},
           "layer_shape": {"full_attention": {"head_dim": 512}}}
 FULL = {"unrotated": "layers whose layer_types entry is 'full_attention'"}
-SLIDING_ONLY = FULL["unrotated"] + " while sliding_window is a number"
+NULL = {"unrotated": FULL["unrotated"] + ", and all where sliding_window is null"}
+SLIDING_ONLY = {"unrotated": FULL["unrotated"] + " while sliding_window is a number"}
 ZERO = {"unrotated": "layers whose layer_rope_theta entry is 0", "layer_thetas": "layer_rope_theta"}
 FLAGS = {"unrotated": "layers whose no_rope_layers entry is 0; without that list, each "
-                      "no_rope_layer_interval-th layer (4th)"}
+                      "no_rope_layer_interval-th layer (4th if not stated)"}
 OLD_LOCAL = {"local_theta": "rope_local_base_freq"}
 # What no experiment above asks for: words, layers and the keys that decide.
 MORE = {
-    "afmoe": FULL, "cohere2": FULL, "cohere2_moe": FULL, "flint": FULL, "kolibri1": FULL,
+    "afmoe": FULL, "cohere2": NULL, "cohere2_moe": NULL, "flint": NULL, "kolibri1": SLIDING_ONLY,
     "beam": {"unrotated": "layers whose layer_types entry has null rope parameters"},
-    "exaone4": {"unrotated": SLIDING_ONLY}, "exaone_moe": {"unrotated": SLIDING_ONLY},
+    "exaone4": SLIDING_ONLY, "exaone_moe": SLIDING_ONLY,
     "granite_swa": ZERO, "granitemoe_swa": ZERO, "muse_glimmer_text": ZERO, "muse_spark_text": ZERO,
     "llama4_text": FLAGS, "smollm3": FLAGS,
     "gemma4_text": GLOBAL, "gemma4_unified_text": GLOBAL, "diffusion_gemma_text": GLOBAL,

@@ -181,7 +181,8 @@ def rope_entries(t, first, row):
         return
     inner = t.rope(partial_rotary_factor=0.5)
     half = [t.seen(partial_rotary_factor=0.5), t.seen(rope_parameters=inner)]
-    if share_of(first) == 1 and not any(h and share_of(h) == 0.5 for h in half):
+    named = "share" in row.get("names", {})
+    if share_of(first) == 1 and not (named or any(h and share_of(h) == 0.5 for h in half)):
         row["ignores"].append("partial_rotary_factor")
     elif share != 1:
         row["share"] = share
@@ -289,6 +290,7 @@ def entry(name):
     row["positions"] = t.value("positions")
     row["original"] = plain(t.base).get("original_max_position_embeddings")
     row["disputed"] = [key for key, names in known.DISPUTED.items() if name in names]
+    row["ignores"] += known.UNREAD.get(name, [])
     row |= known.MORE.get(name, {})
     return {k: v for k, v in row.items() if v not in ([], {}, None)}
 
