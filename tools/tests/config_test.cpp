@@ -10,7 +10,7 @@ namespace {
 
 std::string config(const std::string& name, const std::string& members) {
   const auto file = scratch() / (name + ".json");
-  spill(file, R"({"num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 32,)"
+  spill(file, R"({"num_attention_heads": 2, "num_key_value_heads": 1, "hidden_size": 64,)"
               R"("max_position_embeddings": 64, "rope_theta": 10000, "torch_dtype": "float32",)" +
                   members + "}");
   return " --config " + file.string();
