@@ -176,7 +176,8 @@ bool is_outside(const Subject& subject, const Problem& problem) {
            has_angles(problem.source, *subject.shapes->only));
 }
 CallResult outside() {
-  return {CallResult::Kind::unsupported, "not of the shape, frequencies or scale that was asked for"};
+  return {CallResult::Kind::unsupported,
+          "not of the shape, frequencies or scale that was asked for"};
 }
 
 }  // namespace
