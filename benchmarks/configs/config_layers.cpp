@@ -86,6 +86,28 @@ bool attends(const std::string& type) {
   return (says("attention") && !says("linear")) || says("hybrid") || type == "minimax_m3_sparse";
 }
 
+std::string words_of(Unrotated kind) {
+  const std::string full = "layers whose layer_types entry is 'full_attention'";
+  switch (kind) {
+    case Unrotated::none:
+      return "";
+    case Unrotated::flags:
+      return "layers whose no_rope_layers entry is 0; without that list, each "
+             "no_rope_layer_interval-th layer (4th if not stated)";
+    case Unrotated::full:
+      return full;
+    case Unrotated::full_if_sliding:
+      return full + " while sliding_window is a number";
+    case Unrotated::full_or_all:
+      return full + ", and all where sliding_window is null";
+    case Unrotated::null_parameters:
+      return "layers whose layer_types entry has null rope parameters";
+    case Unrotated::zero_theta:
+      return "layers whose layer_rope_theta entry is 0";
+  }
+  __builtin_unreachable();
+}
+
 /// Adds the layers that no key of the rope parameters names.
 void add_unrotated(ConfigReader& in, const Names& types, std::vector<RopePlace>& places) {
   Names others;
@@ -97,9 +119,10 @@ void add_unrotated(ConfigReader& in, const Names& types, std::vector<RopePlace>&
         {.layer = name, .count = std::count(types.begin(), types.end(), name), .rotated = false});
   const bool listed = std::any_of(places.begin(), places.end(),
                                   [](const RopePlace& place) { return !place.rotated; });
-  if (in.type() == nullptr || in.type()->unrotated.empty() || listed) return;
-  RopePlace none{.layer = in.type()->unrotated, .rotated = false};
-  if (none.layer.ends_with("sliding_window is null") && in.is_null("sliding_window"))
+  const Unrotated kind = in.type() == nullptr ? Unrotated::none : in.type()->unrotated;
+  if (kind == Unrotated::none || listed) return;
+  const bool no_window = in.is_null("sliding_window");
+  if (kind == Unrotated::full_or_all && no_window)
     in.fail("sliding_window", "is null: this model rotates nothing");
   std::vector<bool> plain;  // of each layer: whether it is not rotated
   const auto layers = in.size("num_hidden_layers");
@@ -112,15 +135,17 @@ void add_unrotated(ConfigReader& in, const Names& types, std::vector<RopePlace>&
       if (flag != 0 && flag != 1) in.fail("no_rope_layers", fmt::format("{} is not 0 or 1", flag));
       plain.push_back(flag == 0);
     }
-  } else if (none.layer.find("no_rope_layer_interval") != none.layer.npos && layers) {
+  } else if (kind == Unrotated::flags && layers) {
     const auto interval = in.size("no_rope_layer_interval").value_or(4);
     for (std::int64_t i = 1; i <= *layers; ++i) plain.push_back(i % interval == 0);
-  } else if (none.layer.find("'full_attention'") != none.layer.npos) {
-    const bool any =
-        !none.layer.ends_with("sliding_window is a number") || !in.is_null("sliding_window");
+  } else if (kind == Unrotated::full || kind == Unrotated::full_or_all ||
+             kind == Unrotated::full_if_sliding) {
+    const bool any = kind != Unrotated::full_if_sliding || !no_window;
     for (const std::string& type : types) plain.push_back(any && type == "full_attention");
   }
-  none.count = std::count(plain.begin(), plain.end(), true);
+  const RopePlace none{.layer = words_of(kind),
+                       .count = std::count(plain.begin(), plain.end(), true),
+                       .rotated = false};
   if (!plain.empty() && places.size() == 1) places[0].count = std::ssize(plain) - none.count;
   if (!plain.empty() && none.count == 0) return;
   if (!plain.empty() && none.count == static_cast<std::int64_t>(plain.size()))

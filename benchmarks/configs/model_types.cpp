@@ -92,9 +92,8 @@ class TypeEntry {
 };
 
 const std::vector<std::string_view> fact_names = {
-    "heads",    "kv_heads",    "width",      "head_dim",      "theta",
-    "share",    "rotary_dim",  "positions",  "nope_head_dim", "rope_head_dim",
-    "original", "theta_alone", "share_alone"};
+    "heads",      "kv_heads",  "width",         "head_dim",      "theta",    "share",
+    "rotary_dim", "positions", "nope_head_dim", "rope_head_dim", "original", "share_alone"};
 
 bool is_fact(std::string_view key) {
   return std::find(fact_names.begin(), fact_names.end(), key) != fact_names.end();
@@ -126,10 +125,10 @@ void read_names(const TypeEntry& in, const toml::node& node, const std::string& 
 void read_key(const TypeEntry& in, const std::string& key, const toml::node& node,
               ModelType& type) {
   const std::map<std::string_view, std::string*> words = {
-      {"refused", &type.refused},           {"part", &type.part},
-      {"part_type", &type.part_type},       {"pairing_key", &type.pairing_key},
-      {"local_theta", &type.local_theta},   {"unrotated", &type.unrotated},
-      {"layer_thetas", &type.layer_thetas}, {"layer_heads", &type.layer_heads}};
+      {"refused", &type.refused},         {"part", &type.part},
+      {"part_type", &type.part_type},     {"pairing_key", &type.pairing_key},
+      {"local_theta", &type.local_theta}, {"layer_thetas", &type.layer_thetas},
+      {"layer_heads", &type.layer_heads}};
   const std::map<std::string_view, JsonFields*> fields = {{"rope", &type.rope},
                                                           {"layer_rope", &type.layer_rope},
                                                           {"layer_shape", &type.layer_shape},
@@ -160,6 +159,14 @@ void read_key(const TypeEntry& in, const std::string& key, const toml::node& nod
                                 {{"chunked", Axes::chunked},
                                  {"interleaved", Axes::interleaved},
                                  {"alternating", Axes::alternating}});
+  else if (key == "unrotated")
+    type.unrotated = in.choice<Unrotated>(node, key,
+                                          {{"flags", Unrotated::flags},
+                                           {"full", Unrotated::full},
+                                           {"full_if_sliding", Unrotated::full_if_sliding},
+                                           {"full_or_all", Unrotated::full_or_all},
+                                           {"null_parameters", Unrotated::null_parameters},
+                                           {"zero_theta", Unrotated::zero_theta}});
   else if (key == "sections")
     type.sections = in.numbers(node, key);
   else if (key == "source")

@@ -15,6 +15,17 @@ namespace ropewalk::bench {
 /// h w and so on, then t. alternating: h w h w and so on, then t.
 enum class Axes { one, chunked, interleaved, alternating };
 
+/// Which layers of a type are not rotated. With full attention: those that layer_types calls so.
+enum class Unrotated {
+  none,
+  flags,            ///< those of a 0 in no_rope_layers; without it each no_rope_layer_interval-th
+  full,             ///< those with full attention
+  full_if_sliding,  ///< the same, if sliding_window is a number
+  full_or_all,      ///< the same, and all if sliding_window is null
+  null_parameters,  ///< those whose rope parameters are null
+  zero_theta        ///< those of a 0 in the list of bases
+};
+
 /// One model_type of Hugging Face's transformers. A fact is heads, kv_heads, width, head_dim,
 /// theta, share (of a head that is rotated), rotary_dim, positions, original (positions of the
 /// training), nope_head_dim or rope_head_dim.
@@ -44,7 +55,7 @@ struct ModelType {
   std::string layer_thetas;  ///< the key of a list with the base of each layer; 0: none
   std::string layer_heads;   ///< the key of a list with the heads of Q of each layer
   std::string local_theta;   ///< the old key of the base of the sliding layers
-  std::string unrotated;     ///< which layers are not rotated, in words
+  Unrotated unrotated = Unrotated::none;
   Axes axes = Axes::one;
   std::vector<double> sections;  ///< the default of mrope_section
 };

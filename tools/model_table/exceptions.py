@@ -64,17 +64,17 @@ UNREAD = dict.fromkeys(("codegen", "gptj"), ["partial_rotary_factor"]) | dict.fr
 GLOBAL = {"layer_keys": {"full_attention": {"head_dim": "global_head_dim",
                                             "kv_heads": "num_global_key_value_heads"}},
           "layer_shape": {"full_attention": {"head_dim": 512}}}
-FULL = {"unrotated": "layers whose layer_types entry is 'full_attention'"}
-NULL = {"unrotated": FULL["unrotated"] + ", and all where sliding_window is null"}
-SLIDING_ONLY = {"unrotated": FULL["unrotated"] + " while sliding_window is a number"}
-ZERO = {"unrotated": "layers whose layer_rope_theta entry is 0", "layer_thetas": "layer_rope_theta"}
-FLAGS = {"unrotated": "layers whose no_rope_layers entry is 0; without that list, each "
-                      "no_rope_layer_interval-th layer (4th if not stated)"}
+# benchmarks/configs/model_types.h says what each of these words means.
+FULL = {"unrotated": "full"}
+NULL = {"unrotated": "full_or_all"}
+SLIDING_ONLY = {"unrotated": "full_if_sliding"}
+ZERO = {"unrotated": "zero_theta", "layer_thetas": "layer_rope_theta"}
+FLAGS = {"unrotated": "flags"}
 OLD_LOCAL = {"local_theta": "rope_local_base_freq"}
 # What no experiment above asks for: words, layers and the keys that decide.
 MORE = {
     "afmoe": FULL, "cohere2": NULL, "cohere2_moe": NULL, "flint": NULL, "kolibri1": SLIDING_ONLY,
-    "beam": {"unrotated": "layers whose layer_types entry has null rope parameters"},
+    "beam": {"unrotated": "null_parameters"},
     "exaone4": SLIDING_ONLY, "exaone_moe": SLIDING_ONLY,
     "granite_swa": ZERO, "granitemoe_swa": ZERO, "muse_glimmer_text": ZERO, "muse_spark_text": ZERO,
     "llama4_text": FLAGS, "smollm3": FLAGS,
