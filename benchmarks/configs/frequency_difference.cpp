@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "base/text_file.h"
+#include "reference/frequencies.h"
 
 namespace ropewalk::bench {
 namespace {
@@ -66,11 +67,15 @@ std::vector<std::string> difference_lines(std::span<const double> a, std::span<c
   return out;
 }
 
-std::vector<double> f32_rounding(double rope_theta, std::int64_t rotary_dim) {
+std::vector<double> f32_rounding(const harness::Case& model) {
+  const bool blends = model.scaling.starts_with("yarn") || model.scaling == "llama3";
+  const auto plain = inverse_frequencies(model.rope_theta, model.rotary_dim);
+  const auto found = harness::frequencies_of(model);
   std::vector<double> out;
-  for (std::int64_t i = 0; i < rotary_dim / 2; ++i) {
-    const double exponent = static_cast<double>(2 * i) / static_cast<double>(rotary_dim);
-    out.push_back((4 + exponent * std::log(rope_theta)) * 0x1p-24);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const double exponent = static_cast<double>(2 * i) / static_cast<double>(model.rotary_dim);
+    out.push_back((4 + exponent * std::log(model.rope_theta)) * 0x1p-24);
+    if (blends) out.back() += 2 * 0x1p-24 * plain[i] / found[i];
   }
   return out;
 }

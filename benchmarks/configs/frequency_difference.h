@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/cases/case.h"
+
 namespace ropewalk::bench {
 
 /// What differs between two lists of inv_freq of the same length.
@@ -26,10 +28,11 @@ std::vector<std::string> difference_lines(std::span<const double> a, std::span<c
                                           const FrequencyDifference& difference,
                                           const std::string& a_name, const std::string& b_name);
 
-/// How far the f32 numbers of a model's own code may be from inv_freq, as a share of each pair's:
-/// with u = 2^-24 and x the exponent, 4 u for the power, the quotient and two operations of a rule,
-/// each rounded once, and x ln(theta) u for the rounding of the exponent.
-std::vector<double> f32_rounding(double rope_theta, std::int64_t rotary_dim);
+/// How far the f32 numbers of a model's own code may be from inv_freq, as a share of each pair's.
+/// With u = 2^-24 and the exponent x: 4 u for the power, the quotient and two operations of a rule,
+/// each rounded once; x ln(theta) u for the rounding of the exponent; and where a rule blends a
+/// frequency f with a part of it to g, 2 u f / g for the rounding of the two weights.
+std::vector<double> f32_rounding(const harness::Case& model);
 
 /// Numbers as a program printed them.
 struct PrintedFrequencies {

@@ -30,11 +30,27 @@ TEST(FrequencyDifference, AllowsTheRoundingOfF32AndNoMore) {
     for (const double theta : {1e4, 5e5, 1e7}) {
       const auto exact = inverse_frequencies(theta, rotary_dim);
       auto narrow = inverse_frequencies_f32(theta, rotary_dim);
-      const auto allowed = f32_rounding(theta, rotary_dim);
+      harness::Case model;
+      model.rotary_dim = rotary_dim;
+      model.rope_theta = theta;
+      const auto allowed = f32_rounding(model);
       EXPECT_EQ(difference_of(narrow, exact, allowed).count, 0U) << theta << " " << rotary_dim;
       narrow[3] *= 1 + 1e-5;
       EXPECT_EQ(difference_of(narrow, exact, allowed).first, 3U);
     }
+}
+
+// A ramp blends two frequencies, which costs as much more as they are apart.
+TEST(FrequencyDifference, AllowsMoreWhereARuleBlends) {
+  harness::Case model;
+  model.rotary_dim = 64;
+  model.scaling = "yarn";
+  model.scaling_values = {32, 4096, 32, 1, 0, 0, 0, 0};
+  const double last = f32_rounding(model).back();
+  EXPECT_NEAR((f32_rounding(model).front() * 0x1p24), 6, 1e-9) << "the first pair is kept";
+  model.scaling = "none";
+  model.scaling_values.clear();
+  EXPECT_NEAR((last - f32_rounding(model).back()) * 0x1p24, 64, 1e-9);
 }
 
 TEST(FrequencyDifference, ReadsListsAsPythonPrintsThem) {

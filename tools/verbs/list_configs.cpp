@@ -81,7 +81,7 @@ bool differs_from(const PrintedFrequencies& numbers, const ModelConfig& config,
                   const std::string& file, bool json) {
   const std::string name = shown_path(file);
   const auto own = inv_freq_of(config.shape, false);
-  auto allowed = f32_rounding(config.shape.rope_theta, config.shape.rotary_dim);
+  auto allowed = f32_rounding(config.shape);
   double unseen = 0;
   for (std::size_t i = 0; i < own.size(); ++i) {
     if (own[i] == 0) continue;
