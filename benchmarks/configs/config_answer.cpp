@@ -23,13 +23,14 @@ std::string heads_of(const harness::TensorCase& t) {
   return fmt::format("{} head{} of {}", t.heads, t.heads == 1 ? "" : "s", t.head_dim);
 }
 
-// "llama3: scaling_factor 8, low_freq_factor 1". Of a list its two ends.
+// "llama3: scaling_factor 8, low_freq_factor 1". Of a list its two ends; without what is not given.
 std::string scaling_of(const Workload& w) {
   const FrequencyRule& rule = *find_frequency_rule(w.scaling);
   const RuleInput in{rule, w.rope_theta, w.rotary_dim, w.scaling_values};
   std::vector<std::string> parts;
   for (const RuleParameter& p : rule.parameters) {
     const auto values = in.list(p.key);
+    if (p.otherwise == 0.0 && values.front() == 0) continue;
     parts.push_back(p.list ? fmt::format("{} {} .. {}", p.key, values.front(), values.back())
                            : fmt::format("{} {}", p.key, values.front()));
   }

@@ -31,6 +31,9 @@ TEST(ConfigAnswer, TheLinesNameWhatIsTimed) {
     EXPECT_TRUE(has(lines, line)) << line;
   const auto latent = answer_lines(load("deepseek-v3"));
   EXPECT_TRUE(has(latent, "k          1 head of 64"));
+  EXPECT_TRUE(has(latent,
+                  "scaling    yarn: scaling_factor 40, original_positions 4096, beta_fast 32, "
+                  "beta_slow 1, mscale 1, mscale_all_dim 1, truncate 1"));
   EXPECT_TRUE(has(latent, "rotary_dim 64, from element 128 of q and 0 of k"));
   EXPECT_TRUE(has(answer_lines(load("phi-3-mini-128k", {.context = 131072})),
                   "context    131072 positions"));
