@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/glob.h"
 #include "properties/property.h"
 
 namespace ropewalk::properties {
@@ -30,6 +31,14 @@ const std::vector<const Property*>& all_properties() {
     return judged;
   }();
   return list;
+}
+
+std::vector<const Property*> chosen_properties(const std::vector<std::string>& globs,
+                                               Profile profile) {
+  std::vector<const Property*> out;
+  for (const Property* p : all_properties())
+    if (globs.empty() ? p->from <= profile : matches(globs, std::string(p->name))) out.push_back(p);
+  return out;
 }
 
 const Property* find_property(std::string_view name) {

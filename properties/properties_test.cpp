@@ -15,7 +15,7 @@ namespace ropewalk::properties {
 namespace {
 
 TEST(Properties, AreRegistered) {
-  EXPECT_EQ(all_properties().size(), 33u);
+  EXPECT_EQ(all_properties().size(), 35u);
   EXPECT_EQ(all_properties().front()->name, "clean_call");
   EXPECT_EQ(all_properties().back()->name, "growth");
   EXPECT_EQ(find_property("exhaustive")->for_replay_alone, true);

@@ -2,6 +2,7 @@
 // file of its own and registers itself. A new property is one new file in truth/, algebra/ or
 // memory/, and nothing else.
 #pragma once
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace ropewalk::properties {
 /// The property whose row ends its cell, as it watches the calls of all others.
 inline constexpr std::string_view conduct_property = "clean_call";
 
-enum class Profile { smoke, standard, full };
+enum class Profile { smoke, standard, full };  ///< from the shortest to the longest
 
 struct Property {
   std::string_view name;          ///< [a-z_]+; --property globs match it
@@ -25,6 +26,8 @@ struct Property {
   bool judged_by_oracle = false;  ///< false: an algebraic law or a rule about memory judges
   bool tells_once = false;        ///< a process that fails it once may not fail it again
   bool for_replay_alone = false;  ///< verify skips it; a replay line may name it
+  /// The shortest profile that judges it. A run whose globs name it judges it in each profile.
+  Profile from = Profile::smoke;
 
   /// True if the claim can be checked on what the kernel offers; NULL: always. `needs` says in
   /// words what it takes.
@@ -59,6 +62,10 @@ class Registered {
 
 /// The properties that verify judges, sorted by order.
 const std::vector<const Property*>& all_properties();
+
+/// What a run judges: the properties that match a glob, or, without globs, those of its profile.
+std::vector<const Property*> chosen_properties(const std::vector<std::string>& globs,
+                                               Profile profile);
 
 /// Finds any property, also one for replay alone. NULL: no property has that name.
 const Property* find_property(std::string_view name);

@@ -114,6 +114,32 @@ Run run_changed(Subject& subject, const Run& first,
   return run(subject, std::move(problem));
 }
 
+HeadSource source_of(const CasePart& part) {
+  return [part](HeadPlace at) {
+    at.b += part.first_row;
+    at.t += part.first_token;
+    return at;
+  };
+}
+
+Run run_part(Subject& subject, const Run& whole, const CasePart& part) {
+  const Case& c = whole.problem.source;
+  Case alone = with_positions(c, [](std::int64_t p) { return p; });
+  std::vector<std::int64_t> kept;
+  for (std::int64_t b = part.first_row; b < part.first_row + part.rows; ++b)
+    for (std::int64_t t = part.first_token; t < part.first_token + part.tokens; ++t)
+      kept.push_back(alone.positions[static_cast<std::size_t>(b * c.tokens + t)]);
+  alone.positions = kept;
+  // the part's values are copied from the whole
+  for (TensorCase& t : alone.tensors) t.values.clear();
+  alone.batch = part.rows;
+  alone.tokens = part.tokens;
+  Problem problem = make_problem(alone, subject.oracle);
+  copy_heads(whole.problem, problem, source_of(part));
+  keep_positions(problem);
+  return run(subject, std::move(problem));
+}
+
 bool fails(const Finding& f) {
   return f.ran() && !f.holds() && !(f.kind == Finding::Kind::measured && f.compared == 0);
 }

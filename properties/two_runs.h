@@ -25,6 +25,16 @@ Run run_like(harness::Subject& subject, const harness::Problem& problem, harness
 Run run_changed(harness::Subject& subject, const Run& first,
                 const std::function<harness::PairValue(const harness::PairValue&)>& change);
 
+/// A part of a case: some of its batch rows, and some of its tokens.
+struct CasePart {
+  std::int64_t first_row, rows, first_token, tokens;
+};
+/// Where a head of a part lies in the whole.
+harness::HeadSource source_of(const CasePart& part);
+/// Runs a part of the first run's problem alone, with the same inputs. Both placements of the part
+/// have the positions of the first; the whole must have them too (keep_positions).
+Run run_part(harness::Subject& subject, const Run& whole, const CasePart& part);
+
 /// True if the finding refutes its claim.
 bool fails(const harness::Finding& f);
 

@@ -59,4 +59,13 @@ inline DoubleDouble operator*(const DoubleDouble& a, const DoubleDouble& b) {
   return quick_two_sum(p.hi, p.lo + cross);
 }
 
+/// Off by less than 2^-98 of the quotient.
+inline DoubleDouble operator/(const DoubleDouble& a, const DoubleDouble& b) {
+  const double first = a.hi / b.hi;
+  const DoubleDouble left = a - b * first;
+  const double second = left.hi / b.hi;
+  const double third = (left - b * second).hi / b.hi;
+  return quick_two_sum(first, second) + third;
+}
+
 }  // namespace ropewalk

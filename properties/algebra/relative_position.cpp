@@ -12,70 +12,27 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <vector>
 
 #include "harness/cases/checked.h"
-#include "harness/judge/judge.h"
 #include "properties/property.h"
-#include "properties/two_runs.h"
+#include "properties/shifted_runs.h"
 
 namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-struct HeadRef {
-  std::uint32_t tensor;
-  std::int64_t h;
-};
-
-struct Dot {
-  DoubleDouble value;  ///< q.k of the outputs
-  double norms;        ///< |q| |k| of the inputs
-  double stored;       ///< largest change of value by storing the outputs
-};
-
-Dot dot(const Subject& subject, const Run& run, std::size_t placement, std::int64_t b, HeadRef q,
-        std::int64_t m, HeadRef k, std::int64_t n) {
-  const Case& c = run.problem.source;
-  const bounds::Precision of_q = precision_of(subject.facts, c, q.tensor),
-                          of_k = precision_of(subject.facts, c, k.tensor);
-  const Problem& p = run.problem;
-  const Outputs& outputs = run.execution.outputs[placement];
-  DoubleDouble sum, q2, k2;
-  double stored = 0;
-  for (std::int64_t i = 0; i < p.asked.rotary_dim / 2; ++i) {
-    const PairValue yq = output_pair(p, outputs, q.tensor, b, m, q.h, i);
-    const PairValue yk = output_pair(p, outputs, k.tensor, b, n, k.h, i);
-    sum = sum + (yq.re * yk.re + yq.im * yk.im);
-    if (of_q.stored_u > 0 || of_k.stored_u > 0) {
-      const double dq = stored_error(of_q, yq), dk = stored_error(of_k, yk);
-      stored += dq * magnitude(yk) + magnitude(yq) * dk + dq * dk;
-    }
-    const PairValue xq = input_pair(p, outputs, q.tensor, b, m, q.h, i);
-    const PairValue xk = input_pair(p, outputs, k.tensor, b, n, k.h, i);
-    q2 = q2 + (xq.re * xq.re + xq.im * xq.im);
-    k2 = k2 + (xk.re * xk.re + xk.im * xk.im);
-  }
-  return {sum, std::sqrt(static_cast<double>(q2) * static_cast<double>(k2)), stored};
-}
-
 // Compares every pair of tokens of one batch row and placement.
-void compare(const Subject& subject, const Run& here, const Run& there, std::size_t placement,
-             std::int64_t b, HeadRef q, HeadRef k, double angle, Tally& tally) {
-  const Case& c = here.problem.source;
-  const double scale = scale_of(c);
-  // Relative to its length, how far an output of this tensor may be from the exact rotation.
-  const auto error_of = [&](std::uint32_t tensor) {
-    return bounds::compound(bounds::product(precision_of(subject.facts, c, tensor).u, scale != 1),
-                            rotation_error(subject.facts, c, tensor) + angle);
-  };
-  const double error = bounds::compound(error_of(q.tensor), error_of(k.tensor));
+void compare(const Subject& subject, const ShiftedRuns& runs, std::size_t placement, std::int64_t b,
+             HeadRef q, HeadRef k, Tally& tally) {
+  const Case& c = runs.here.problem.source;
+  const ShiftBound bound_of(subject, runs, q.tensor, k.tensor);
   const double unit = precision_of(subject.facts, c, q.tensor).unit();
   for (std::int64_t m = 0; m < c.tokens; ++m)
     for (std::int64_t n = 0; n < c.tokens; ++n) {
-      const Dot before = dot(subject, here, placement, b, q, m, k, n);
-      const Dot after = dot(subject, there, placement, b, q, m, k, n);
-      const double bound = 2 * scale * scale * before.norms * error + before.stored + after.stored;
+      const Dot before = dot(subject, runs.here, {placement, b, q, m, k, n});
+      const Dot after = dot(subject, runs.there, {placement, b, q, m, k, n});
+      const double bound = bound_of(before, after);
       tally.add(std::abs(static_cast<double>(before.value - after.value)), bound, [&](Finding& f) {
         f.where = fmt::format("{} . {} shifted by {}", place_text(q.tensor, b, m, q.h),
                               place_text(k.tensor, b, n, k.h), c.shift);
@@ -84,9 +41,9 @@ void compare(const Subject& subject, const Run& here, const Run& there, std::siz
         const auto at = [&](const Run& run, std::int64_t token) {
           return position_of(run.problem, static_cast<int>(placement), b, token);
         };
-        f.diagnosis =
-            fmt::format("q.k at positions ({}, {}) is {:.9g}, at ({}, {}) {:.9g}", at(here, m),
-                        at(here, n), before.value.hi, at(there, m), at(there, n), after.value.hi);
+        f.diagnosis = fmt::format("q.k at positions ({}, {}) is {:.9g}, at ({}, {}) {:.9g}",
+                                  at(runs.here, m), at(runs.here, n), before.value.hi,
+                                  at(runs.there, m), at(runs.there, n), after.value.hi);
         f.reason = f.margin <= 1 ? "" : "q.k changed with a shift of all positions";
       });
     }
@@ -95,27 +52,18 @@ void compare(const Subject& subject, const Run& here, const Run& there, std::siz
 Finding check(Subject& subject, const Case& c) {
   require(!c.own_tables,
           "relative_position: needs own_tables=0, as q and k must turn by the same angles");
-  const Run here = run(subject, c);
-  if (here.failed()) return here.failure;
-  Problem moved =
-      make_problem(with_positions(c, [&](std::int64_t p) { return p + c.shift; }), subject.oracle);
-  copy_heads(here.problem, moved, [](const HeadPlace& at) { return at; });
-  const Run there = run(subject, std::move(moved));
-  if (there.failed()) return there.failure;
-
-  const double angle = std::max(angle_error(here.problem), angle_error(there.problem));
+  const ShiftedRuns runs = run_shifted(subject, make_problem(c, subject.oracle));
+  if (runs.failure.kind != Finding::Kind::measured) return runs.failure;
+  const rope_problem& asked = runs.here.problem.asked;
   std::vector<HeadRef> heads;
-  for (std::uint32_t i = 0; i < here.problem.asked.tensor_count; ++i)
-    for (std::int64_t h = 0;
-         h < here.problem.asked.tensor[i].heads && here.problem.asked.tensor[i].rotate != 0; ++h)
+  for (std::uint32_t i = 0; i < asked.tensor_count; ++i)
+    for (std::int64_t h = 0; h < asked.tensor[i].heads && asked.tensor[i].rotate != 0; ++h)
       heads.push_back({i, h});
   Tally tally;
-  if (heads.empty()) return tally.finding();
   for (std::size_t placement = 0; placement < 2; ++placement)
     for (std::int64_t b = 0; b < c.batch; ++b)
       for (std::size_t i = 0; i < heads.size(); ++i)
-        compare(subject, here, there, placement, b, heads[i], heads[(i + 1) % heads.size()], angle,
-                tally);
+        compare(subject, runs, placement, b, heads[i], heads[(i + 1) % heads.size()], tally);
   return tally.finding();
 }
 

@@ -18,32 +18,6 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-// A part of a case: some of its batch rows, or some of its tokens.
-struct CasePart {
-  std::int64_t first_row, rows, first_token, tokens;
-};
-
-Case part_of(const Case& c, const CasePart& part) {
-  Case out = with_positions(c, [](std::int64_t p) { return p; });
-  std::vector<std::int64_t> kept;
-  for (std::int64_t b = part.first_row; b < part.first_row + part.rows; ++b)
-    for (std::int64_t t = part.first_token; t < part.first_token + part.tokens; ++t)
-      kept.push_back(out.positions[static_cast<std::size_t>(b * c.tokens + t)]);
-  out.positions = kept;
-  // the part's values are copied from the whole
-  for (TensorCase& t : out.tensors) t.values.clear();
-  out.batch = part.rows;
-  out.tokens = part.tokens;
-  return out;
-}
-
-// Runs both placements with the positions of the first. In the second placement a part would
-// otherwise get other positions than the whole.
-Run run_as_it_stands(Subject& subject, Problem problem) {
-  keep_positions(problem);
-  return run(subject, std::move(problem));
-}
-
 std::vector<CasePart> parts_of(const Case& c) {
   std::vector<CasePart> parts;
   if (c.tokens > 1) {
@@ -60,20 +34,15 @@ std::vector<CasePart> parts_of(const Case& c) {
 
 Finding check(Subject& subject, const Case& c) {
   if (c.tokens < 2 && c.batch < 2) return not_for_this_case("one token has no two parts");
-  const Run whole = run_as_it_stands(subject, make_problem(c, subject.oracle));
+  Problem problem = make_problem(c, subject.oracle);
+  keep_positions(problem);  // of the first placement: a part would get others than the whole
+  const Run whole = run(subject, std::move(problem));
   if (whole.failed()) return whole.failure;
   Tally tally;
   for (const CasePart& part : parts_of(c)) {
-    const auto source = [part](HeadPlace at) {
-      at.b += part.first_row;
-      at.t += part.first_token;
-      return at;
-    };
-    Problem problem = make_problem(part_of(c, part), subject.oracle);
-    copy_heads(whole.problem, problem, source);
-    const Run alone = run_as_it_stands(subject, std::move(problem));
+    const Run alone = run_part(subject, whole, part);
     if (alone.failed()) return alone.failure;
-    compare_same(subject, whole, alone, source, "a part differs from the whole", tally);
+    compare_same(subject, whole, alone, source_of(part), "a part differs from the whole", tally);
   }
   return tally.finding();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 
 #include "properties/mutants/planted.h"
@@ -174,6 +175,32 @@ struct UntouchedPlusZero : Correct {
 };
 const RegisteredKernel untouched_plus_zero =
     on_table<UntouchedPlusZero>("mutant_untouched_plus_zero_table");
+
+// Turns every tensor after the first the other way, out of place: keys by the conjugate of the
+// table that turns the queries. For a pair, x conj(r) is x^2 conj(y) / |x|^2 of the right y = x r.
+// norm and transpose hold. Seen by agreement, relative_position, attention, linear_attention.
+struct KeysTurnedBack : Correct {
+  void finish(const rope_problem& p, const rope_operands& o) override {
+    for_each_token(p, o, [&](const Token& token) {
+      for (std::uint32_t i = 1; i < p.tensor_count; ++i)
+        for (std::int64_t h = 0; h < p.tensor[i].heads; ++h)
+          if (p.tensor[i].rotate != 0 && p.tensor[i].in_place == 0)
+            turn_back(p, in_row(p, o, i, token.batch, token.index, h) + p.tensor[i].rotary_offset,
+                      out_row(p, o, i, token.batch, token.index, h) + p.tensor[i].rotary_offset);
+    });
+  }
+  static void turn_back(const rope_problem& p, const float* in, float* out) {
+    for (std::int64_t i = 0; i < p.rotary_dim / 2; ++i) {
+      const PairIndex at = pair_index(p.pairing, i, p.rotary_dim / 2);
+      const std::complex<double> x(in[at.first], in[at.second]), y(out[at.first], out[at.second]);
+      if (std::norm(x) == 0) continue;
+      const std::complex<double> back = x * x * std::conj(y) / std::norm(x);
+      out[at.first] = static_cast<float>(back.real());
+      out[at.second] = static_cast<float>(back.imag());
+    }
+  }
+};
+const RegisteredKernel keys_turned_back = on_table<KeysTurnedBack>("mutant_keys_turned_back_table");
 
 }  // namespace
 }  // namespace ropewalk::mutants

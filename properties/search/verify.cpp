@@ -28,13 +28,6 @@ std::uint64_t hash_text(std::uint64_t seed, const std::string& text) {
   return h;
 }
 
-std::vector<const Property*> matching_properties(const VerifyPlan& plan) {
-  std::vector<const Property*> out;
-  for (const Property* p : all_properties())
-    if (matches(plan.properties, std::string(p->name))) out.push_back(p);
-  return out;
-}
-
 // Runs one pairing and data type of one kernel.
 class Combination {
  public:
@@ -121,7 +114,7 @@ class Combination {
     if (property.judge == nullptr) return nullptr;
     if (!array_) {
       std::vector<const Property*> judged;
-      for (const Property* each : matching_properties(plan_))
+      for (const Property* each : chosen_properties(plan_.properties, plan_.profile))
         if (each->judge != nullptr && (each->applies == nullptr || each->applies(offer_)))
           judged.push_back(each);
       ArrayLimits limits;
@@ -284,7 +277,7 @@ class KernelRun {
     Combination cell(subject_, plan_, offer, large_);
     std::optional<VerdictRow> conduct;  // its row waits for the calls of the others
     for (const Property* property : plan_.more) on_row_(cell.judge(*property, ""));
-    for (const Property* property : matching_properties(plan_)) {
+    for (const Property* property : chosen_properties(plan_.properties, plan_.profile)) {
       on_progress_(fmt::format("{} {} {} {}", facts.name, pairing, dtype, property->name));
       const VerdictRow row = cell.judge(*property, hung_in_);
       if (row.verdict == Verdict::hang && hung_in_.empty()) hung_in_ = row.property;

@@ -26,9 +26,11 @@ std::FILE* stream(const VerifyOptions& options) {
   return options.json ? stderr : stdout;
 }
 
+// Those of smoke, the profile of the ledger, whatever profile runs.
 std::set<std::string> properties_and_features() {
   std::set<std::string> all;
-  for (const properties::Property* property : properties::all_properties())
+  for (const properties::Property* property :
+       properties::chosen_properties({}, properties::Profile::smoke))
     all.emplace(property->name);
   for (const std::string& feature : feature_names()) all.insert(offered(feature));
   return all;
@@ -53,6 +55,7 @@ void LedgerCheck::on_offer(const LedgerKey& feature) {
 }
 
 void LedgerCheck::on_row(const VerdictRow& row) {
+  if (!row.pairing.empty() && !all_.contains(row.property)) return;
   const std::string what =
       fmt::format("{}{}{}", row.verdict, row.reason.empty() ? "" : ": ", row.reason);
   if (row.verdict == Verdict::pass)

@@ -114,7 +114,8 @@ int run(const ListOptions& options) {
   if (options.json || options.quiet) return 0;
   fmt::print("\nProperties\n");
   for (const Property* p : all_properties())
-    fmt::print("  {:<20} {}{}\n", p->name, p->claim, p->judged_by_oracle ? " (oracle)" : "");
+    fmt::print("  {:<20} {}{}{}\n", p->name, p->claim, p->judged_by_oracle ? " (oracle)" : "",
+               p->from == Profile::smoke ? "" : " (from the profile standard on)");
   print_workloads(options);
   return 0;
 }

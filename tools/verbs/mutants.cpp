@@ -42,8 +42,8 @@ void add_mutants(WorkerOptions& w) {
 
 std::vector<std::string> columns(const MutantsOptions& options) {
   std::vector<std::string> out;
-  for (const Property* p : all_properties())
-    if (matches(options.properties, std::string(p->name))) out.emplace_back(p->name);
+  for (const Property* p : chosen_properties(options.properties, options.profile))
+    out.emplace_back(p->name);
   return out;
 }
 

@@ -1,0 +1,81 @@
+#include "properties/shifted_runs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "harness/cases/data.h"
+
+namespace ropewalk::properties {
+using namespace harness;
+
+ShiftedRuns run_shifted(Subject& subject, Problem problem) {
+  ShiftedRuns out;
+  const Case c = problem.source;
+  out.here = run(subject, std::move(problem));
+  out.failure = out.here.failure;
+  if (out.here.failed()) return out;
+  Problem moved =
+      make_problem(with_positions(c, [&](std::int64_t p) { return p + c.shift; }), subject.oracle);
+  copy_heads(out.here.problem, moved, [](const HeadPlace& at) { return at; });
+  if (out.here.problem.other_positions == out.here.problem.positions) keep_positions(moved);
+  out.there = run(subject, std::move(moved));
+  out.failure = out.there.failure;
+  if (out.there.failed()) return out;
+  out.angle = std::max(angle_error(out.here.problem), angle_error(out.there.problem));
+  return out;
+}
+
+Dot dot(const Subject& subject, const Run& run, const DotPlace& at) {
+  const Problem& p = run.problem;
+  const bounds::Precision of_q = precision_of(subject.facts, p.source, at.q.tensor),
+                          of_k = precision_of(subject.facts, p.source, at.k.tensor);
+  const Outputs& outputs = run.execution.outputs[at.placement];
+  DoubleDouble sum, q2, k2;
+  double stored = 0;
+  for (std::int64_t i = 0; i < p.asked.rotary_dim / 2; ++i) {
+    const PairValue yq = output_pair(p, outputs, at.q.tensor, at.b, at.m, at.q.h, i);
+    const PairValue yk = output_pair(p, outputs, at.k.tensor, at.b, at.n, at.k.h, i);
+    sum = sum + (yq.re * yk.re + yq.im * yk.im);
+    if (of_q.stored_u > 0 || of_k.stored_u > 0) {
+      const double dq = stored_error(of_q, yq), dk = stored_error(of_k, yk);
+      stored += dq * magnitude(yk) + magnitude(yq) * dk + dq * dk;
+    }
+    const PairValue xq = input_pair(p, outputs, at.q.tensor, at.b, at.m, at.q.h, i);
+    const PairValue xk = input_pair(p, outputs, at.k.tensor, at.b, at.n, at.k.h, i);
+    q2 = q2 + (xq.re * xq.re + xq.im * xq.im);
+    k2 = k2 + (xk.re * xk.re + xk.im * xk.im);
+  }
+  return {sum, std::sqrt(static_cast<double>(q2) * static_cast<double>(k2)), stored};
+}
+
+ShiftBound::ShiftBound(const Subject& subject, const ShiftedRuns& runs, std::uint32_t q,
+                       std::uint32_t k) {
+  const Case& c = runs.here.problem.source;
+  const double scale = scale_of(c);
+  // Relative to its length, how far an output of this tensor may be from the exact rotation.
+  const auto error_of = [&](std::uint32_t tensor) {
+    return bounds::compound(bounds::product(precision_of(subject.facts, c, tensor).u, scale != 1),
+                            rotation_error(subject.facts, c, tensor) + runs.angle);
+  };
+  relative_ = 2 * scale * scale * bounds::compound(error_of(q), error_of(k));
+}
+
+std::vector<std::uint32_t> rotated_tensors(const Problem& problem) {
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t i = 0; i < problem.asked.tensor_count && out.size() < 2; ++i)
+    if (problem.asked.tensor[i].rotate != 0) out.push_back(i);
+  if (out.size() == 1) out.push_back(out[0]);
+  return out;
+}
+
+std::vector<std::vector<double>> attention_values(const Case& c, std::int64_t b,
+                                                  std::int64_t head) {
+  std::vector<std::vector<double>> out(static_cast<std::size_t>(c.tokens));
+  for (std::size_t t = 0; t < out.size(); ++t)
+    for (int e = 0; e < 4; ++e)
+      out[t].push_back(unit_value(hash(c.seed, 0x7a1, b, head, t, e), 24));
+  return out;
+}
+
+}  // namespace ropewalk::properties

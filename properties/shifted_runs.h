@@ -1,0 +1,63 @@
+// For laws about q.k: two runs whose positions differ by a shift, and the dot products of their
+// outputs.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "properties/two_runs.h"
+
+namespace ropewalk::properties {
+
+/// Two runs with the same inputs. In the second, each position is larger by the case's shift.
+struct ShiftedRuns {
+  Run here, there;
+  harness::Finding failure;  ///< its kind is measured if there are outputs of both
+  double angle = 0;          ///< the larger angle_error of the two
+};
+ShiftedRuns run_shifted(harness::Subject& subject, harness::Problem problem);
+
+struct HeadRef {
+  std::uint32_t tensor;
+  std::int64_t h;
+};
+
+/// Where the two vectors of a dot product lie: q at token m, k at token n.
+struct DotPlace {
+  std::size_t placement;
+  std::int64_t b;
+  HeadRef q;
+  std::int64_t m;
+  HeadRef k;
+  std::int64_t n;
+};
+
+struct Dot {
+  DoubleDouble value;  ///< q.k of the outputs, over the rotated dims
+  double norms;        ///< |q| |k| of the inputs
+  double stored;       ///< largest change of value by storing the outputs
+};
+Dot dot(const harness::Subject& subject, const Run& run, const DotPlace& at);
+
+/// The bound on the change of a dot product by the shift, for heads of these two tensors.
+/// relative_position.cpp derives it.
+class ShiftBound {
+ public:
+  ShiftBound(const harness::Subject& subject, const ShiftedRuns& runs, std::uint32_t q,
+             std::uint32_t k);
+  double operator()(const Dot& before, const Dot& after) const {
+    return before.norms * relative_ + before.stored + after.stored;
+  }
+
+ private:
+  double relative_;
+};
+
+/// The tensors that a case rotates, which are the queries and the keys: the first two, or one that
+/// is both. Empty: the case rotates nothing.
+std::vector<std::uint32_t> rotated_tensors(const harness::Problem& problem);
+
+/// Values of attention that no kernel touches: [token][4], each component in (-1, 1).
+std::vector<std::vector<double>> attention_values(const harness::Case& c, std::int64_t b,
+                                                  std::int64_t head);
+
+}  // namespace ropewalk::properties
