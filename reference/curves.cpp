@@ -80,7 +80,7 @@ double product(const Rounding& way, const Pairs& q, std::int64_t m, const Pairs&
 std::vector<NamedCurve> decay_bound_curves(Oracle& oracle) {
   constexpr std::int64_t each = 256, last = 65536;
   const std::vector<double> inv_freq = inverse_frequencies(base, rotary_dim);
-  NamedCurve bound{"B(D)", {}, {}}, rises{"rises up to 256", {}, {}};
+  NamedCurve bound{"B(D)", {}, {}}, rises{"where it rises, up to 256 (some are marked)", {}, {}};
   for (std::int64_t d = 0; d <= last; d = d < each ? d + 1 : d * 102 / 100) {
     const double b = mean_prefix_magnitude(prefix_sums(oracle, inv_freq, d));
     if (d > 0 && d <= each && b > bound.y.back()) {

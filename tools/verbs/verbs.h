@@ -26,6 +26,12 @@ int run(const RunOptions& options);
 int list_configs(const ListOptions& options);
 void print_workloads(const WorkloadChoice& choice);
 
+/// The verb encodings: the section of its page about curves, and the files of --curves (CSV, and
+/// SVG for wide and narrow pages), in a folder that is made. Throws std::runtime_error without
+/// gnuplot.
+std::string curves_section();
+void write_curves(const std::string& folder);
+
 /// Verifies kernels and prints each one when it is judged. Every row goes to on_row at once. Both
 /// `verify` and `run` use it.
 int verify_and_print(const VerifyOptions& options,
