@@ -51,8 +51,9 @@ set(layers
   "kernels/example/=kernels/api/"
   "kernels/baselines/=kernels/(api|common|plain|complex)/"
   "kernels/([a-z0-9_]+)/=kernels/(api|common|@1)/"
-  "reference/frequency_rules/[a-z0-9_]+_test.cpp=reference/"
+  "reference/(frequency_rules|encodings)/[a-z0-9_]+_test.cpp=reference/"
   "reference/frequency_rules/=reference/[a-z_]+.h"
+  "reference/encodings/=reference/(encodings/)?[a-z_]+.h"
   "reference/=base/|reference/|kernels/api/(rope_kernel|types).h"
   "reports/record/=base/|reports/record/"
   "reports/numbers/=base/|reports/(record|numbers)/|kernels/api/types.h"
@@ -242,11 +243,11 @@ foreach(file IN LISTS sources)
     check_document(${file})
   endif()
   # What a file implements lies beside it in NAME.h. For a part of a class, the header has the first
-  # words of NAME. Verbs share a header; properties, frequency rules and plugins register themselves
-  # and need none.
+  # words of NAME. Verbs share a header; properties, plugins and what lies in folders of reference/
+  # register themselves and need none.
   if(file MATCHES "^(base|harness|properties|reports|benchmarks|tools|reference)/.*\\.cpp$" AND
       NOT file MATCHES "_test\\.cpp$|/test(s|ing)/|/(mutants|fuzz|verbs|truth|algebra|memory)/" AND
-      NOT file MATCHES "/frequency_rules/|^(tools/ropewalk|properties/properties)\\.cpp$")
+      NOT file MATCHES "^reference/[a-z_]+/|^(tools/ropewalk|properties/properties)\\.cpp$")
     string(REGEX REPLACE "\\.cpp$" "" name ${file})
     while(NOT EXISTS ${SOURCE_DIR}/${name}.h AND name MATCHES "_[a-z0-9]+$")
       string(REGEX REPLACE "_[a-z0-9]+$" "" name ${name})

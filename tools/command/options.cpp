@@ -185,6 +185,17 @@ void define(CLI::App& verb, DoctorOptions& o) {
   add_quiet_option(verb, o.quiet, "print only what makes measurements worse, and the summary");
 }
 
+void define(CLI::App& verb, EncodingsOptions& o) {
+  CLI::Option* const names =
+      verb.add_option("names", o.names, "only these encodings, each with all laws")
+          ->type_name("NAME");
+  verb.add_option("--curves", o.curves,
+                  "write the page's curves into this folder, as CSV and as pictures, and print no "
+                  "page")
+      ->type_name("DIR")
+      ->excludes(names);
+}
+
 void define(CLI::App& verb, MergeOptions& o) {
   add_json_option(verb, o.json);
   add_quiet_option(verb, o.quiet, "print nothing");
@@ -321,6 +332,10 @@ constexpr Verb verbs[] = {
     {"doctor", add_verb<DoctorOptions>,
      "what about this machine makes measurements worse, and what to do about each",
      "  ropewalk doctor\n  ropewalk doctor --quiet\n  ropewalk doctor --json --profile full"},
+    {"encodings", add_verb<EncodingsOptions>,
+     "RoPE beside nine other encodings of positions: which laws hold, with counterexamples",
+     "  ropewalk encodings\n  ropewalk encodings rope alibi\n  ropewalk encodings --curves "
+     "docs/curves"},
     {"report", add_verb<ReportOptions>,
      "make report.html, report.md, results.csv and junit.xml from a results file",
      "  ropewalk report ropewalk-out/results.jsonl\n"

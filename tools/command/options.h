@@ -114,6 +114,11 @@ struct DoctorOptions : WorkloadChoice {
   bool json = false, quiet = false;
 };
 
+struct EncodingsOptions {
+  std::vector<std::string> names;  ///< if empty, all, and what surrounds them on the page
+  std::string curves;              ///< a folder: the files of the curves are all that is made
+};
+
 struct ReportOptions {
   std::string results_file;
   std::string out;          ///< a folder; if empty, the folder of the results
@@ -133,9 +138,9 @@ struct RunOptions {
   std::string out = "ropewalk-out";
 };
 
-using VerbOptions =
-    std::variant<ListOptions, VerifyOptions, MergeOptions, ReplayOptions, MutantsOptions,
-                 BenchOptions, DoctorOptions, ReportOptions, CompareOptions, RunOptions>;
+using VerbOptions = std::variant<ListOptions, VerifyOptions, MergeOptions, ReplayOptions,
+                                 MutantsOptions, BenchOptions, DoctorOptions, EncodingsOptions,
+                                 ReportOptions, CompareOptions, RunOptions>;
 
 /// Returns smoke, standard or full.
 std::string profile_name(properties::Profile profile);

@@ -18,6 +18,7 @@ int run(const ReplayOptions& options);
 int run(const MutantsOptions& options);
 int run(const BenchOptions& options);
 int run(const DoctorOptions& options);
+int run(const EncodingsOptions& options);
 int run(const ReportOptions& options);
 int run(const CompareOptions& options);
 int run(const RunOptions& options);

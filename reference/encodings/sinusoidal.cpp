@@ -1,0 +1,41 @@
+// sinusoidal: a fixed vector of sines and cosines is added to x before the projections.
+//
+// Source: "Attention Is All You Need" (arXiv:1706.03762), section 3.5. The factor sqrt(d) on x that
+// its section 3.4 adds is part of x here.
+#include "reference/encodings/pieces.h"
+
+namespace ropewalk {
+namespace {
+
+Vector placed(const Learned& learned, std::string_view matrix, const Vector& x, std::int64_t at) {
+  return learned.times(matrix, sum(x, sinusoid(learned.dim, at)));
+}
+
+Vector query(const Learned& learned, const Vector& x, std::int64_t m) {
+  return placed(learned, "W_q", x, m);
+}
+
+Vector key(const Learned& learned, const Vector& x, std::int64_t n, std::int64_t) {
+  return placed(learned, "W_k", x, n);
+}
+
+Vector value(const Learned& learned, const Vector& x, std::int64_t n, std::int64_t) {
+  return placed(learned, "W_v", x, n);
+}
+
+const RegisteredEncoding sinusoidal({
+    .name = "sinusoidal",
+    .title = "Sinusoidal, added to x",
+    .source = "Vaswani et al. 2017, arXiv:1706.03762, section 3.5",
+    .f_q = "W_q (x_m + p_m), p_m[2i] = sin(m 10000^(-2i/d)), p_m[2i+1] = cos(m 10000^(-2i/d)), "
+           "i = 0 .. d/2 - 1",
+    .f_k = "W_k (x_n + p_n)",
+    .f_v = "W_v (x_n + p_n)",
+    .formula = "q.k / sqrt(d)",
+    .query = query,
+    .key = key,
+    .value = value,
+});
+
+}  // namespace
+}  // namespace ropewalk
