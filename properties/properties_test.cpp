@@ -23,6 +23,17 @@ TEST(Properties, AreRegistered) {
   EXPECT_THROW(property_named("nothing"), std::logic_error);
 }
 
+TEST(Properties, AreChosenByProfileOrByName) {
+  const auto has = [](const std::vector<const Property*>& chosen) {
+    return std::find(chosen.begin(), chosen.end(), &property_named("attention")) != chosen.end();
+  };
+  EXPECT_EQ(chosen_properties({}, Profile::smoke).size(), 33u);
+  EXPECT_FALSE(has(chosen_properties({}, Profile::smoke)));
+  EXPECT_EQ(chosen_properties({}, Profile::standard), all_properties());
+  EXPECT_TRUE(has(chosen_properties({"att*"}, Profile::smoke)));
+  EXPECT_FALSE(has(chosen_properties({"norm"}, Profile::full)));
+}
+
 // A sweep of positions takes every position of small heads, and as many of large ones as the
 // profile has time for, in cases of bounded size.
 TEST(Properties, ASweepOfManyHeadsIsCut) {

@@ -4,8 +4,10 @@
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "base/system/program.h"
+#include "reports/pages/picture_file.h"
 #include "reports/pages/render.h"
 #include "reports/testing/sample_results.h"
 
@@ -22,6 +24,17 @@ ChartRequest sample_request() {
   request.series.push_back(
       {.x = {0, 2}, .y = {3, std::numeric_limits<double>::quiet_NaN()}, .style = {1, 1}});
   return request;
+}
+
+// A whole document: the colours of both schemes, a background, and a legend with its names escaped.
+TEST(Chart, IsAFileOfItsOwn) {
+  const std::string svg = picture_file(sample_request(), narrow_chart, {"a < b", "second"});
+  EXPECT_EQ(svg, picture_file(sample_request(), narrow_chart, {"a < b", "second"}));
+  for (const char* wanted : {"xmlns=\"http://www.w3.org/2000/svg\"", "prefers-color-scheme: dark",
+                             "--series-1: ", "fill=\"var(--card)\"", "a &lt; b</text>",
+                             "second</text>", "viewBox=\"0 0 312 385\""})
+    EXPECT_NE(svg.find(wanted), std::string::npos) << wanted;
+  EXPECT_THROW(picture_file({}, narrow_chart, {}), std::runtime_error);
 }
 
 TEST(Chart, FitsIntoAPage) {

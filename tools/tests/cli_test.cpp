@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <map>
 #include <string>
 
 #include "tools/tests/shell.h"
@@ -181,6 +182,34 @@ TEST(Doctor, TellsAndReturnsZero) {
   EXPECT_TRUE(json.out.starts_with(R"({"check":"build","health":")")) << json.out;
   EXPECT_FALSE(contains(quiet.out, "\ngood")) << quiet.out;
   EXPECT_EQ(ropewalk("doctor --workload nothing").code, 2);
+}
+
+TEST(Encodings, CurvesAreTheSameFilesTwice) {
+  const std::filesystem::path folder = fresh("curves");
+  const std::string curves = "encodings --curves " + folder.string();
+  std::map<std::string, std::string> first;
+  for (int run = 0; run < 2; ++run) {
+    const Result r = ropewalk(curves);
+    EXPECT_EQ(r.code, 0) << r.err;
+    for (const auto& file : std::filesystem::directory_iterator(folder)) {
+      const std::string text = slurp(file.path());
+      EXPECT_EQ(first.emplace(file.path().filename().string(), text).first->second, text);
+    }
+  }
+  EXPECT_EQ(first.size(), 12u);  // four curves: numbers, and a wide and a narrow picture
+  EXPECT_TRUE(contains(first["decay-bound.csv"], "\"B(D)\",256,6.5431\n"));
+  EXPECT_TRUE(contains(first["angle-narrow.svg"], "f64 angle, cos and sin in f32</text>"));
+}
+
+TEST(Replay, AttentionOfOneTokenAndOfGroupedQueries) {
+  const std::string heads = "q.heads=6 q.head_dim=4 k.heads=2 k.head_dim=4";
+  for (const char* property : {"attention", "linear_attention"})
+    for (const std::string& words : {std::string("tokens=1"), "tokens=3 rotary_dim=4 " + heads}) {
+      const Result r = ropewalk(std::string("replay 'kernel=plain shift=9 property=") + property +
+                                " " + words + "'");
+      EXPECT_EQ(r.code, 0) << r.out << r.err;
+      EXPECT_FALSE(contains(r.out, " 0 values compared")) << r.out;
+    }
 }
 
 TEST(List, ShowsKernelsPropertiesAndWorkloads) {
