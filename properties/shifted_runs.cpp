@@ -61,12 +61,26 @@ ShiftBound::ShiftBound(const Subject& subject, const ShiftedRuns& runs, std::uin
   relative_ = 2 * scale * scale * bounds::compound(error_of(q), error_of(k));
 }
 
-std::vector<std::uint32_t> rotated_tensors(const Problem& problem) {
-  std::vector<std::uint32_t> out;
-  for (std::uint32_t i = 0; i < problem.asked.tensor_count && out.size() < 2; ++i)
-    if (problem.asked.tensor[i].rotate != 0) out.push_back(i);
-  if (out.size() == 1) out.push_back(out[0]);
-  return out;
+void for_each_query_head(const Problem& problem,
+                         const std::function<void(const DotPlace&)>& visit) {
+  const rope_problem& p = problem.asked;
+  std::vector<std::uint32_t> rotated;
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+    if (p.tensor[i].rotate != 0) rotated.push_back(i);
+  if (rotated.empty()) return;
+  const std::uint32_t q = rotated.front(), k = rotated[rotated.size() > 1 ? 1 : 0];
+  for (std::size_t placement = 0; placement < 2; ++placement)
+    for (std::int64_t b = 0; b < p.batch; ++b)
+      for (std::int64_t h = 0; h < p.tensor[q].heads; ++h)
+        visit({placement, b, {q, h}, 0, {k, h * p.tensor[k].heads / p.tensor[q].heads}, 0});
+}
+
+void shape_for_shift(Case& c, std::int64_t most_tokens) {
+  c.data = DataPattern::unit;
+  c.own_tables = false;  // q and k must turn by the same angles
+  c.tokens = std::clamp<std::int64_t>(c.tokens, 2, most_tokens);
+  c.batch = std::min<std::int64_t>(c.batch, 2);
+  keep_room_for_shift(c);
 }
 
 std::vector<std::vector<double>> attention_values(const Case& c, std::int64_t b,

@@ -2,6 +2,7 @@
 // outputs.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "properties/two_runs.h"
@@ -52,9 +53,14 @@ class ShiftBound {
   double relative_;
 };
 
-/// The tensors that a case rotates, which are the queries and the keys: the first two, or one that
-/// is both. Empty: the case rotates nothing.
-std::vector<std::uint32_t> rotated_tensors(const harness::Problem& problem);
+/// Calls visit with each query head and the key head that it reads, for both placements and each
+/// batch row: `m` and `n` are 0. Queries are the first rotated tensor; keys are the second, or the
+/// first too. Query head h reads key head h * (key heads) / (query heads), as grouped queries do.
+void for_each_query_head(const harness::Problem& problem,
+                         const std::function<void(const DotPlace&)>& visit);
+
+/// Gives a case data, tables and positions for a shift, and 2 to `most_tokens` tokens.
+void shape_for_shift(harness::Case& c, std::int64_t most_tokens);
 
 /// Values of attention that no kernel touches: [token][4], each component in (-1, 1).
 std::vector<std::vector<double>> attention_values(const harness::Case& c, std::int64_t b,

@@ -69,13 +69,12 @@ struct Logits {
 // One query head with its key head, in one batch row and placement.
 class HeadPair {
  public:
-  HeadPair(const Subject& subject, const ShiftedRuns& runs, std::size_t placement, std::int64_t b,
-           HeadRef q, HeadRef k)
+  HeadPair(const Subject& subject, const ShiftedRuns& runs, const DotPlace& heads)
       : subject_(subject),
         runs_(runs),
-        bound_(subject, runs, q.tensor, k.tensor),
-        at_{placement, b, q, 0, k, 0},
-        values_(attention_values(runs.here.problem.source, b, k.h)) {}
+        bound_(subject, runs, heads.q.tensor, heads.k.tensor),
+        at_(heads),
+        values_(attention_values(runs.here.problem.source, heads.b, heads.k.h)) {}
 
   void compare(std::int64_t m, Tally& tally) {
     at_.m = m;
@@ -142,18 +141,11 @@ Finding check(Subject& subject, const Case& c) {
   require(!c.own_tables, "attention: needs own_tables=0, as q and k must turn by the same angles");
   const ShiftedRuns runs = run_shifted(subject, make_problem(c, subject.oracle));
   if (runs.failure.kind != Finding::Kind::measured) return runs.failure;
-  const std::vector<std::uint32_t> rotated = rotated_tensors(runs.here.problem);
   Tally tally;
-  if (rotated.empty()) return tally.finding();
-  const rope_tensor &q = runs.here.problem.asked.tensor[rotated[0]],
-                    &k = runs.here.problem.asked.tensor[rotated[1]];
-  for (std::size_t placement = 0; placement < 2; ++placement)
-    for (std::int64_t b = 0; b < c.batch; ++b)
-      for (std::int64_t h = 0; h < q.heads; ++h) {
-        HeadPair pair(subject, runs, placement, b, {rotated[0], h},
-                      {rotated[1], h * k.heads / q.heads});
-        for (std::int64_t m = 0; m < c.tokens; ++m) pair.compare(m, tally);
-      }
+  for_each_query_head(runs.here.problem, [&](const DotPlace& heads) {
+    HeadPair pair(subject, runs, heads);
+    for (std::int64_t m = 0; m < c.tokens; ++m) pair.compare(m, tally);
+  });
   return tally.finding();
 }
 
@@ -162,11 +154,7 @@ bool applies(const Offer& offer) {
 }
 
 void shape(Case& c, const Offer&) {
-  c.data = DataPattern::unit;
-  c.own_tables = false;
-  c.tokens = std::clamp<std::int64_t>(c.tokens, 2, 8);  // every pair of tokens is compared
-  c.batch = std::min<std::int64_t>(c.batch, 2);
-  keep_room_for_shift(c);
+  shape_for_shift(c, 8);  // every pair of tokens is compared
 }
 
 // Grouped queries, one key head for all, and one token that attends to itself.

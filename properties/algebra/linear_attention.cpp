@@ -45,14 +45,7 @@ double distance(const Numbers& a, const Numbers& b) {
   return length(d);
 }
 
-// A query head and its key head, in one batch row and placement.
-struct QueryAndKey {
-  std::size_t placement;
-  std::int64_t b;
-  HeadRef q, k;
-};
-
-void describe(Finding& f, const Subject& subject, const Case& c, const QueryAndKey& heads,
+void describe(Finding& f, const Subject& subject, const Case& c, const DotPlace& heads,
               std::int64_t m, const std::string& what, const char* broken) {
   f.where = fmt::format("{}, {} against head {}", place_text(heads.q.tensor, heads.b, m, heads.q.h),
                         what, heads.k.h);
@@ -62,7 +55,7 @@ void describe(Finding& f, const Subject& subject, const Case& c, const QueryAndK
 }
 
 // Over the first `count` keys.
-void compare_shift(const Subject& subject, const ShiftedRuns& runs, const QueryAndKey& heads,
+void compare_shift(const Subject& subject, const ShiftedRuns& runs, const DotPlace& heads,
                    std::int64_t m, std::int64_t count, Tally& tally) {
   const Case& c = runs.here.problem.source;
   const ShiftBound bound_of(subject, runs, heads.q.tensor, heads.k.tensor);
@@ -90,7 +83,7 @@ struct Vectors {
 };
 
 Vectors vectors_of(const Subject& subject, const Run& whole, const Run& alone,
-                   const QueryAndKey& heads, HeadRef head, std::int64_t t) {
+                   const DotPlace& heads, HeadRef head, std::int64_t t) {
   const Case& c = whole.problem.source;
   const bounds::Precision precision = precision_of(subject.facts, c, head.tensor);
   const auto outputs_of = [&](const Run& of) -> const Outputs& {
@@ -122,7 +115,7 @@ Numbers components(const std::vector<PairValue>& pairs) {
 
 // Causal: the state has the keys up to the query's token.
 void compare_recurrent(const Subject& subject, const Run& whole, const std::vector<Run>& alone,
-                       const QueryAndKey& heads, Tally& tally) {
+                       const DotPlace& heads, Tally& tally) {
   const Case& c = whole.problem.source;
   const Values values = attention_values(c, heads.b, heads.k.h);
   LinearState state;
@@ -183,20 +176,13 @@ Finding check(Subject& subject, const Case& c) {
   if (failure.kind != Finding::Kind::measured) return failure;
   const std::vector<Run> alone = decode(subject, runs.here, failure);
   if (failure.kind != Finding::Kind::measured) return failure;
-  const std::vector<std::uint32_t> rotated = rotated_tensors(runs.here.problem);
   Tally tally;
-  if (rotated.empty()) return tally.finding();
-  const std::int64_t queries = runs.here.problem.asked.tensor[rotated[0]].heads,
-                     keys = runs.here.problem.asked.tensor[rotated[1]].heads;
-  for (std::size_t placement = 0; placement < 2; ++placement)
-    for (std::int64_t b = 0; b < c.batch; ++b)
-      for (std::int64_t h = 0; h < queries; ++h) {
-        const QueryAndKey heads{placement, b, {rotated[0], h}, {rotated[1], h * keys / queries}};
-        for (std::int64_t m = 0; m < c.tokens; ++m)
-          for (const std::int64_t count : {m + 1, c.tokens})
-            compare_shift(subject, runs, heads, m, count, tally);
-        if (!alone.empty()) compare_recurrent(subject, runs.here, alone, heads, tally);
-      }
+  for_each_query_head(runs.here.problem, [&](const DotPlace& heads) {
+    for (std::int64_t m = 0; m < c.tokens; ++m)
+      for (const std::int64_t count : {m + 1, c.tokens})
+        compare_shift(subject, runs, heads, m, count, tally);
+    if (!alone.empty()) compare_recurrent(subject, runs.here, alone, heads, tally);
+  });
   return tally.finding();
 }
 
@@ -205,11 +191,7 @@ bool applies(const Offer& offer) {
 }
 
 void shape(Case& c, const Offer&) {
-  c.data = DataPattern::unit;
-  c.own_tables = false;
-  c.tokens = std::clamp<std::int64_t>(c.tokens, 2, 5);  // each token is a call too
-  c.batch = std::min<std::int64_t>(c.batch, 2);
-  keep_room_for_shift(c);
+  shape_for_shift(c, 5);  // each token is a call too
 }
 
 const Registered linear_attention({

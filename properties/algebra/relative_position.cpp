@@ -10,7 +10,6 @@
 // Kills by itself: position_in_bf16, position_clamped, one_term_reduction
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -72,11 +71,7 @@ bool applies(const Offer& offer) {
 }
 
 void shape(Case& c, const Offer&) {
-  c.data = DataPattern::unit;
-  c.own_tables = false;                                 // q and k must turn by the same angles
-  c.tokens = std::clamp<std::int64_t>(c.tokens, 2, 4);  // every pair of tokens is compared
-  c.batch = std::min<std::int64_t>(c.batch, 2);
-  keep_room_for_shift(c);
+  shape_for_shift(c, 4);  // every pair of tokens is compared
 }
 
 const Registered relative_position({

@@ -43,19 +43,20 @@ struct ChartBox {
 enum class Scale { linear, logarithmic, from_zero };
 
 struct ChartRequest {
-  std::string id;                ///< letters and digits, [a-z0-9]+, unique in a page
-  std::string title;             ///< never foreign; becomes the picture's accessible name
-  std::string x_label, y_label;  ///< never foreign
+  std::string id = {};                     ///< letters and digits, [a-z0-9]+, unique in a page
+  std::string title = {};                  ///< never foreign; becomes the picture's accessible name
+  std::string x_label = {}, y_label = {};  ///< never foreign
   Scale x_scale = Scale::linear;
-  std::vector<ChartPlace> x_ticks;  ///< empty: gnuplot chooses; a narrow picture drops some
-  std::vector<ChartPlace> x_marks;
-  std::vector<ChartBox> boxes;     ///< drawn behind everything else
-  std::vector<ChartPlace> y_rows;  ///< names of rows by their y, from the top, instead of a y axis
-  Scale y_scale = Scale::linear;   ///< logarithmic only if all y are above 0
+  std::vector<ChartPlace> x_ticks = {};  ///< empty: gnuplot chooses; a narrow picture drops some
+  std::vector<ChartPlace> x_marks = {};
+  std::vector<ChartBox> boxes = {};  ///< drawn behind everything else
+  /// Names of rows by their y, from the top, instead of a y axis.
+  std::vector<ChartPlace> y_rows = {};
+  Scale y_scale = Scale::linear;  ///< logarithmic only if all y are above 0
   /// Above 0 it gives a logarithmic axis from here, labelled with powers of ten.
   double y_floor = 0;
-  std::vector<ChartSeries> series;
-  ChartBand band;  ///< drawn behind the series; may be empty
+  std::vector<ChartSeries> series = {};
+  ChartBand band = {};  ///< drawn behind the series; may be empty
 };
 
 /// Pixels at which text has its natural size; css scales a picture with the page. The narrow

@@ -28,105 +28,70 @@ std::vector<ChartPlace> powers_of_two(int low, int high, int step) {
   return out;
 }
 
-CurvePicture decay_picture(Oracle& oracle) {
-  CurvePicture out;
-  out.name = "decay-bound";
-  out.picture.title = "RoFormer's decay bound B(D)";
-  out.picture.x_label = "distance D";
-  out.picture.y_label = "B(D)";
-  out.picture.x_scale = Scale::from_zero;
-  for (const double x : {0.0, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0, 65536.0})
-    out.picture.x_ticks.push_back({x, fmt::format("{:.0f}", x)});
-  out.curves = decay_bound_curves(oracle);
-  out.supports =
-      "That the bound falls in the mean: from 20.8 over the distances 1 to 15 to 4.7 over 4,096 to "
-      "16,383.";
-  out.does_not = fmt::format(
-      "That q.k decays. B bounds what q.k can be for slowly varying pairs; some q and k reach "
-      "|q||k| at "
-      "each distance (the law `falls` above). B itself rises at {} of the first 256 steps, which "
-      "the "
-      "paper's figure does not show, and past 4096 it no longer falls.",
-      out.curves[1].x.size());
-  return out;
-}
-
-CurvePicture relativity_picture(Oracle& oracle) {
-  CurvePicture out;
-  out.name = "relativity";
-  out.picture.title = "Change of q.k when both positions move";
-  out.picture.x_label = "position m, with m - n = 50";
-  out.picture.y_label = "change of q.k / (|q||k|)";
-  out.picture.x_scale = Scale::logarithmic;
-  out.picture.x_ticks = powers_of_two(6, 20, 2);
-  out.picture.y_floor = 1e-9;
-  out.curves = relativity_curves(oracle);
-  out.supports =
-      "That bf16 breaks the dependence on m - n alone: by up to 8e-4 of |q||k| at any position, "
-      "and by a "
-      "sixth once positions themselves are rounded to bf16.";
-  out.does_not =
-      "That the error of bf16 results or tables grows with the context: it does not. What grows is "
-      "the "
-      "error of an f32 angle, which passes bf16's near 2^19. Frequencies in bf16 keep the law and "
-      "turn by other angles than the model's, which only an oracle sees.";
-  return out;
-}
-
-CurvePicture context_picture() {
-  CurvePicture out;
-  out.name = "context";
-  out.picture.title = "Pairs that turn at least once in L tokens";
-  out.picture.x_label = "tokens L";
-  out.picture.y_label = "share of the pairs";
-  out.picture.x_scale = Scale::logarithmic;
-  out.picture.x_ticks = powers_of_two(7, 20, 1);
-  out.curves = context_curves();
-  out.supports =
-      "That a larger base leaves more pairs without a whole turn in training: of 64 pairs at base "
-      "10000 "
-      "18 in 4096 tokens, at base 500000 32.";
-  out.does_not =
-      "That a model of this base works at that length. The share says which angles training can "
-      "show, "
-      "not what a model makes of them.";
-  return out;
-}
-
-CurvePicture angle_picture(Oracle& oracle) {
-  CurvePicture out;
-  out.name = "angle";
-  out.picture.title = "Error of cos and sin by how the angle is formed";
-  out.picture.x_label = "position";
-  out.picture.y_label = "largest error of a pair";
-  out.picture.x_scale = Scale::logarithmic;
-  out.picture.x_ticks = powers_of_two(0, 31, 4);
-  out.picture.y_floor = 1e-8;
-  out.curves = angle_curves(oracle);
-  out.supports =
-      "That an f32 angle loses a bit at each doubling of the position: 1e-4 at 1,024, 0.01 at "
-      "131,072, "
-      "and nothing is left at 2^24. An angle in f64 costs no accuracy up to 2^28.";
-  out.does_not =
-      "That the exact angle is better for a trained model. A model that was trained with f32 "
-      "angles has "
-      "learned those.";
-  return out;
-}
-
 std::vector<CurvePicture> curve_pictures() {
   Oracle oracle;
-  std::vector<CurvePicture> out{decay_picture(oracle), relativity_picture(oracle),
-                                context_picture(), angle_picture(oracle)};
-  for (CurvePicture& each : out) {
-    int colour = 0;
+  const std::vector<NamedCurve> decay = decay_bound_curves(oracle);
+  std::vector<CurvePicture> out{
+      {.name = "decay-bound",
+       .picture = {.title = "RoFormer's decay bound B(D)",
+                   .x_label = "distance D",
+                   .y_label = "B(D)",
+                   .x_scale = Scale::from_zero,
+                   .x_ticks = powers_of_two(0, 16, 2)},
+       .supports = "That the bound falls in the mean: from 20.8 over the distances 1 to 15 to 4.7 "
+                   "over 4,096 to 16,383.",
+       .does_not =
+           fmt::format("That q.k decays. B bounds what q.k can be for slowly varying pairs; some q "
+                       "and k reach |q||k| at each distance (the law `falls` above). B itself "
+                       "rises at {} of the first 256 steps, which the paper's figure does not "
+                       "show, and past 4096 it no longer falls.",
+                       decay[1].x.size()),
+       .curves = decay},
+      {.name = "relativity",
+       .picture = {.title = "Change of q.k when both positions move",
+                   .x_label = "position m, with m - n = 50",
+                   .y_label = "change of q.k / (|q||k|)",
+                   .x_scale = Scale::logarithmic,
+                   .x_ticks = powers_of_two(6, 20, 2),
+                   .y_floor = 1e-9},
+       .supports = "That bf16 breaks the dependence on m - n alone: by up to 8e-4 of |q||k| at any "
+                   "position, and by a sixth once positions themselves are rounded to bf16.",
+       .does_not = "That the error of bf16 results or tables grows with the context: it does not. "
+                   "What grows is the error of an f32 angle, which passes bf16's near 2^19. "
+                   "Frequencies in bf16 keep the law and turn by other angles than the model's, "
+                   "which only an oracle sees.",
+       .curves = relativity_curves(oracle)},
+      {.name = "context",
+       .picture = {.title = "Pairs that turn at least once in L tokens",
+                   .x_label = "tokens L",
+                   .y_label = "share of the pairs",
+                   .x_scale = Scale::logarithmic,
+                   .x_ticks = powers_of_two(7, 20, 1)},
+       .supports = "That a larger base leaves more pairs without a whole turn in training: of 64 "
+                   "pairs at base 10000 18 in 4096 tokens, at base 500000 32.",
+       .does_not = "That a model of this base works at that length. The share says which angles "
+                   "training can show, not what a model makes of them.",
+       .curves = context_curves()},
+      {.name = "angle",
+       .picture = {.title = "Error of cos and sin by how the angle is formed",
+                   .x_label = "position",
+                   .y_label = "largest error of a pair",
+                   .x_scale = Scale::logarithmic,
+                   .x_ticks = powers_of_two(0, 31, 4),
+                   .y_floor = 1e-8},
+       .supports =
+           "That an f32 angle loses a bit at each doubling of the position: 1e-4 at 1,024, "
+           "0.01 at 131,072, and nothing is left at 2^24. An angle in f64 costs no accuracy "
+           "up to 2^28.",
+       .does_not = "That the exact angle is better for a trained model. A model that was trained "
+                   "with f32 angles has learned those.",
+       .curves = angle_curves(oracle)}};
+  for (CurvePicture& each : out)
     for (const NamedCurve& curve : each.curves) {
-      const bool rises = each.name == "decay-bound" && colour == 1;
-      each.picture.series.push_back(
-          {curve.x, curve.y, rises ? Draw::points : Draw::line, {}, {}, {colour, 0}});
-      ++colour;
+      const int colour = static_cast<int>(each.picture.series.size());
+      const Draw draw = curve.series == decay[1].series ? Draw::points : Draw::line;
+      each.picture.series.push_back({curve.x, curve.y, draw, {}, {}, {colour, 0}});
     }
-  }
   return out;
 }
 
