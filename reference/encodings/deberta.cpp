@@ -28,9 +28,6 @@ const RegisteredEncoding deberta({
     .name = "deberta",
     .title = "DeBERTa: content meets distance, from both sides",
     .source = "He et al. 2021, arXiv:2006.03654, equations 2 to 4",
-    .f_q = "W_q x_m",
-    .f_k = "W_k x_n",
-    .f_v = "W_v x_n",
     .formula = "(q.k + q.(W_kr P[delta(m, n)]) + k.(W_qr P[delta(n, m)])) / sqrt(3d), "
                "delta(a, b) = clip(a - b, -r, r - 1) + r, P learned",
     .note =

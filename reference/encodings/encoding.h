@@ -55,10 +55,11 @@ Real product_score(const Learned& learned, const Vector& q, const Vector& k, std
 struct Encoding {
   std::string_view name;  ///< [a-z0-9_]+
   std::string_view title, source;
-  std::string_view f_q, f_k, f_v, formula;  ///< as text; `formula` is that of the score
-  std::string_view note = {};               ///< what this file leaves out or takes differently
-  bool has_parameters = false;              ///< its positions have learned parts
-  bool causal = false;                      ///< the paper has no score for n > m
+  std::string_view f_q = "W_q x_m", f_k = "W_k x_n", f_v = "W_v x_n";  ///< as text
+  std::string_view formula = "q.k / sqrt(d)";                          ///< of the score
+  std::string_view note = {};   ///< what this file leaves out or takes differently
+  bool has_parameters = false;  ///< its positions have learned parts
+  bool causal = false;          ///< the paper has no score for n > m
   int factor = 1;  ///< the score of contents is divided by sqrt(factor d); 0: by nothing
   Vector (*query)(const Learned&, const Vector& x, std::int64_t m) = query_without_position;
   Vector (*key)(const Learned&, const Vector& x, std::int64_t n,

@@ -30,7 +30,6 @@ const RegisteredEncoding learned({
     .f_q = "W_q (x_m + p_m), p a learned table with a row for each trained position",
     .f_k = "W_k (x_n + p_n)",
     .f_v = "W_v (x_n + p_n)",
-    .formula = "q.k / sqrt(d)",
     .note = "BERT normalizes the sum and adds segments; both are left out.",
     .has_parameters = true,
     .query = query,

@@ -20,7 +20,6 @@ const RegisteredEncoding rope({
     .source = "Su et al. 2021, arXiv:2104.09864, equations 14 to 16",
     .f_q = "R_m W_q x_m, R_m turns pair i = 0 .. d/2 - 1 by the angle m 10000^(-2i/d)",
     .f_k = "R_n W_k x_n",
-    .f_v = "W_v x_n",
     .formula = "q.k / sqrt(d) = (W_q x_m).(R_(n-m) W_k x_n) / sqrt(d)",
     .query = query,
     .key = key,

@@ -31,7 +31,7 @@ const RegisteredEncoding sinusoidal({
            "i = 0 .. d/2 - 1",
     .f_k = "W_k (x_n + p_n)",
     .f_v = "W_v (x_n + p_n)",
-    .formula = "q.k / sqrt(d)",
+    .note = "Law 5 hangs on its x here: the mean rises for x = -3 (1, .., 1) / sqrt(2).",
     .query = query,
     .key = key,
     .value = value,

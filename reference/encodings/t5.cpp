@@ -16,9 +16,6 @@ const RegisteredEncoding t5({
     .name = "t5",
     .title = "T5: a number for each bucket of distances",
     .source = "Raffel et al. 2020, arXiv:1910.10683, section 2.1, and its code",
-    .f_q = "W_q x_m",
-    .f_k = "W_k x_n",
-    .f_v = "W_v x_n",
     .formula = "q.k + b[bucket(n - m)], b learned",
     .note = "Released models have 32 buckets up to distance 128; here 8 up to 8, so buckets 0 to 3 "
             "are n - m = 0, -1, -2 and -3, -4 and less; 5 to 7 the same ahead.",

@@ -21,9 +21,7 @@ const RegisteredEncoding transformer_xl({
     .name = "transformer_xl",
     .title = "Transformer-XL: a sinusoid of the distance",
     .source = "Dai et al. 2019, arXiv:1901.02860, section 3.3",
-    .f_q = "W_q x_m",
     .f_k = "W_kE x_n",
-    .f_v = "W_v x_n",
     .formula = "(q.k + q.(W_kR R[m-n]) + u.k + v.(W_kR R[m-n])) / sqrt(d), R[j] the sinusoidal "
                "vector of j; u, v learned",
     .note = "The factor is that of its code. The paper looks back only (n <= m); here the formula "

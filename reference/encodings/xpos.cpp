@@ -34,8 +34,6 @@ const RegisteredEncoding xpos({
     .source = "Sun et al. 2022, arXiv:2212.10554, section 3",
     .f_q = "Z^m R_m W_q x_m, Z scales pair i by zeta_i = (i / (d/2) + 0.4) / 1.4",
     .f_k = "Z^-n R_n W_k x_n",
-    .f_v = "W_v x_n",
-    .formula = "q.k / sqrt(d)",
     .note = "The released code has zeta^(1/512) in place of zeta: it falls 512 times slower.",
     .query = query,
     .key = key,
