@@ -12,13 +12,12 @@ namespace {
 constexpr int terms = 3;
 
 /// W P[delta(a, b)], delta from 0 to 2k - 1.
-Vector place(const Learned& learned, std::string_view matrix, std::int64_t a, std::int64_t b) {
+Vector place(const Learned& learned, std::string_view matrix, Position a, Position b) {
   const std::int64_t k = learned.clip;
   return learned.times(matrix, learned.vector("P", std::clamp(a - b, -k, k - 1) + k));
 }
 
-Real score(const Learned& learned, const Vector& q, const Vector& k, std::int64_t m,
-           std::int64_t n) {
+Real score(const Learned& learned, const Vector& q, const Vector& k, Position m, Position n) {
   return scaled(
       dot(q, k) + dot(q, place(learned, "W_kr", m, n)) + dot(k, place(learned, "W_qr", n, m)),
       terms, learned.dim);

@@ -13,7 +13,6 @@ namespace ropewalk {
 namespace {
 
 using Fault = std::optional<std::string>;
-using Position = std::int64_t;
 
 constexpr Position last_position = 8;
 

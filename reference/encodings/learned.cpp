@@ -7,22 +7,6 @@
 namespace ropewalk {
 namespace {
 
-Vector placed(const Learned& learned, std::string_view matrix, const Vector& x, std::int64_t at) {
-  return learned.times(matrix, sum(x, learned.of_position("p", at)));
-}
-
-Vector query(const Learned& learned, const Vector& x, std::int64_t m) {
-  return placed(learned, "W_q", x, m);
-}
-
-Vector key(const Learned& learned, const Vector& x, std::int64_t n, std::int64_t) {
-  return placed(learned, "W_k", x, n);
-}
-
-Vector value(const Learned& learned, const Vector& x, std::int64_t n, std::int64_t) {
-  return placed(learned, "W_v", x, n);
-}
-
 const RegisteredEncoding learned({
     .name = "learned",
     .title = "Learned, added to x",
@@ -32,9 +16,12 @@ const RegisteredEncoding learned({
     .f_v = "W_v (x_n + p_n)",
     .note = "BERT normalizes the sum and adds segments; both are left out.",
     .has_parameters = true,
-    .query = query,
-    .key = key,
-    .value = value,
+    .query = [](const Learned& l, const Vector& x,
+                Position m) { return l.times("W_q", sum(x, l.of_position("p", m))); },
+    .key = [](const Learned& l, const Vector& x, Position n,
+              Position) { return l.times("W_k", sum(x, l.of_position("p", n))); },
+    .value = [](const Learned& l, const Vector& x, Position n,
+                Position) { return l.times("W_v", sum(x, l.of_position("p", n))); },
 });
 
 }  // namespace

@@ -9,18 +9,8 @@
 namespace ropewalk {
 namespace {
 
-Vector placed(const Learned& learned, std::string_view matrix, std::string_view table,
-              const Vector& x, std::int64_t distance) {
-  const std::int64_t clipped = std::clamp(distance, -learned.clip, learned.clip);
-  return sum(learned.times(matrix, x), learned.vector(table, clipped));
-}
-
-Vector key(const Learned& learned, const Vector& x, std::int64_t n, std::int64_t m) {
-  return placed(learned, "W_k", "aK", x, n - m);
-}
-
-Vector value(const Learned& learned, const Vector& x, std::int64_t n, std::int64_t m) {
-  return placed(learned, "W_v", "aV", x, n - m);
+Vector of_distance(const Learned& learned, std::string_view table, Position distance) {
+  return learned.vector(table, std::clamp(distance, -learned.clip, learned.clip));
 }
 
 const RegisteredEncoding shaw({
@@ -31,8 +21,10 @@ const RegisteredEncoding shaw({
     .f_v = "W_v x_n + aV[c], aV learned",
     .note = "The limit r is 2 here.",
     .has_parameters = true,
-    .key = key,
-    .value = value,
+    .key = [](const Learned& l, const Vector& x, Position n,
+              Position m) { return sum(l.times("W_k", x), of_distance(l, "aK", n - m)); },
+    .value = [](const Learned& l, const Vector& x, Position n,
+                Position m) { return sum(l.times("W_v", x), of_distance(l, "aV", n - m)); },
 });
 
 }  // namespace

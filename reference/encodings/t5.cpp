@@ -7,11 +7,6 @@
 namespace ropewalk {
 namespace {
 
-Real score(const Learned& learned, const Vector& q, const Vector& k, std::int64_t m,
-           std::int64_t n) {
-  return dot(q, k) + learned.number("b", t5_bucket(n - m, learned.buckets, learned.last_bucket));
-}
-
 const RegisteredEncoding t5({
     .name = "t5",
     .title = "T5: a number for each bucket of distances",
@@ -21,7 +16,8 @@ const RegisteredEncoding t5({
             "are n - m = 0, -1, -2 and -3, -4 and less; 5 to 7 the same ahead.",
     .has_parameters = true,
     .factor = 0,
-    .score = score,
+    .score = [](const Learned& l, const Vector& q, const Vector& k, Position m, Position n)
+        -> Real { return dot(q, k) + l.number("b", t5_bucket(n - m, l.buckets, l.last_bucket)); },
 });
 
 }  // namespace

@@ -9,8 +9,7 @@
 namespace ropewalk {
 namespace {
 
-Real score(const Learned& learned, const Vector& q, const Vector& k, std::int64_t m,
-           std::int64_t n) {
+Real score(const Learned& learned, const Vector& q, const Vector& k, Position m, Position n) {
   const Vector place = learned.times("W_kR", sinusoid(learned.dim, m - n));
   return scaled(dot(q, k) + dot(q, place) + dot(learned.vector("u", 0), k) +
                     dot(learned.vector("v", 0), place),

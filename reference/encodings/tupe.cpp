@@ -9,8 +9,7 @@ namespace {
 
 constexpr int terms = 2;
 
-Real score(const Learned& learned, const Vector& q, const Vector& k, std::int64_t m,
-           std::int64_t n) {
+Real score(const Learned& learned, const Vector& q, const Vector& k, Position m, Position n) {
   const Real places = dot(learned.times("U_q", learned.of_position("p", m)),
                           learned.times("U_k", learned.of_position("p", n)));
   return scaled(dot(q, k) + places, terms, learned.dim) +
