@@ -30,9 +30,9 @@ const RegisteredEncoding deberta({
     .formula = "(q.k + q.(W_kr P[delta(m, n)]) + k.(W_qr P[delta(n, m)])) / sqrt(3d), "
                "delta(a, b) = clip(a - b, -r, r - 1) + r, P learned",
     .note =
-        "The limit r is 2 here. The absolute positions of its decoder are left out. The released "
-        "code has delta(m, n) in both terms; then law 7 holds. So it does for the paper's form "
-        "if W_kr and W_qr differ.",
+        "The limit r is 2 here. The absolute positions of its decoder are left out. Law 7 depends "
+        "on the draw and on the code: it holds where W_kr and W_qr differ, and with delta(m, n) "
+        "in both terms, as the released code has it.",
     .has_parameters = true,
     .factor = terms,
     .score = score,

@@ -1,6 +1,6 @@
 // shaw: a learned vector of the clipped distance is added to each key and each value.
 //
-// Source: Shaw, Uszkoreit, Vaswani 2018 (arXiv:1803.02155), equations 3 to 5: the vector is added
+// Source: Shaw, Uszkoreit, Vaswani 2018 (arXiv:1803.02155), equations 3 and 4: the vector is added
 // behind W_k and W_v. RoFormer's equation 5 adds it to x instead.
 #include <algorithm>
 
@@ -16,7 +16,7 @@ Vector of_distance(const Learned& learned, std::string_view table, Position dist
 const RegisteredEncoding shaw({
     .name = "shaw",
     .title = "Shaw: vectors of the distance on keys and values",
-    .source = "Shaw et al. 2018, arXiv:1803.02155, equations 3 to 5",
+    .source = "Shaw et al. 2018, arXiv:1803.02155, equations 3 and 4",
     .f_k = "W_k x_n + aK[c], c = clip(n - m, -r, r), aK learned",
     .f_v = "W_v x_n + aV[c], aV learned",
     .note = "The limit r is 2 here.",

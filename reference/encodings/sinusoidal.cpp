@@ -15,7 +15,7 @@ const RegisteredEncoding sinusoidal({
            "i = 0 .. d/2 - 1",
     .f_k = "W_k (x_n + p_n)",
     .f_v = "W_v (x_n + p_n)",
-    .note = "Law 5 hangs on its x here: the mean rises for x = -3 (1, .., 1) / sqrt(2).",
+    .note = "Law 5 depends on x here: the mean rises for x = -3 (1, .., 1) / sqrt(2).",
     .query = [](const Learned& l, const Vector& x,
                 Position m) { return l.times("W_q", sum(x, sinusoid(l.dim, m))); },
     .key = [](const Learned& l, const Vector& x, Position n,
