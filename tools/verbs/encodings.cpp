@@ -164,7 +164,7 @@ void print_encoding(const Encoding& e, const std::vector<LawCell>& cells) {
     if (cells[i].answer != LawCell::holds)
       reasons += fmt::format("- {} **{}**{}: {}.\n", i + 1, all_laws()[i].name,
                              cells[i].answer == LawCell::fails ? ", no" : "", cells[i].text);
-  fmt::print("{}{}", reasons.empty() ? "" : "\n", reasons);
+  if (!reasons.empty()) fmt::print("\nLaws that fail or do not apply:\n\n{}", reasons);
 }
 
 template <std::size_t count>
