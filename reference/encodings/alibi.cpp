@@ -7,25 +7,19 @@
 namespace ropewalk {
 namespace {
 
-Real score(const Learned& learned, const Vector& q, const Vector& k, std::int64_t m,
-           std::int64_t n) {
-  const Real slope = pow(Real(2), Real(-8 * learned.head) / learned.heads);
-  return scaled(dot(q, k), 1, learned.dim) - slope * (m - n);
-}
-
 const RegisteredEncoding alibi({
     .name = "alibi",
     .title = "ALiBi: a slope on the distance",
     .source = "Press et al. 2022, arXiv:2108.12409, section 3",
-    .f_q = "W_q x_m",
-    .f_k = "W_k x_n",
-    .f_v = "W_v x_n",
     .formula = "q.k / sqrt(d) - 2^(-8h/H) (m - n) for n <= m, head h = 1 .. H",
     .note =
         "Head 1 of 8 here: its slope is 1/2. Law 8 is of the formula without the mask: at fixed "
         "contents exp(s) is a constant times exp(-slope m) exp(slope n).",
     .causal = true,
-    .score = score,
+    .score = [](const Learned& l, const Vector& q, const Vector& k, Position m,
+                Position n) -> Real {
+      return scaled(dot(q, k), 1, l.dim) - pow(Real(2), Real(-8 * l.head) / l.heads) * (m - n);
+    },
 });
 
 }  // namespace

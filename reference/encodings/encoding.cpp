@@ -84,7 +84,7 @@ Vector Learned::vector(std::string_view table, std::int64_t index) const {
   return out;
 }
 
-Vector Learned::of_position(std::string_view table, std::int64_t position) const {
+Vector Learned::of_position(std::string_view table, Position position) const {
   if (position < 0 || position >= trained)
     throw std::out_of_range(
         fmt::format("{} has no row: the table has {}", indexed(table, position), trained));
@@ -97,20 +97,19 @@ Real Learned::number(std::string_view table, std::int64_t index) const {
   return out;
 }
 
-Vector query_without_position(const Learned& learned, const Vector& x, std::int64_t) {
+Vector query_without_position(const Learned& learned, const Vector& x, Position) {
   return learned.times("W_q", x);
 }
 
-Vector key_without_position(const Learned& learned, const Vector& x, std::int64_t, std::int64_t) {
+Vector key_without_position(const Learned& learned, const Vector& x, Position, Position) {
   return learned.times("W_k", x);
 }
 
-Vector value_without_position(const Learned& learned, const Vector& x, std::int64_t, std::int64_t) {
+Vector value_without_position(const Learned& learned, const Vector& x, Position, Position) {
   return learned.times("W_v", x);
 }
 
-Real product_score(const Learned& learned, const Vector& q, const Vector& k, std::int64_t,
-                   std::int64_t) {
+Real product_score(const Learned& learned, const Vector& q, const Vector& k, Position, Position) {
   return scaled(dot(q, k), 1, learned.dim);
 }
 

@@ -14,6 +14,7 @@
 namespace ropewalk {
 
 using Vector = std::vector<Real>;
+using Position = std::int64_t;
 
 /// What an encoding learns, drawn: integers from -2 to 2 by a hash of seed, name and index, so that
 /// a counterexample can be recomputed by hand. Drawn matrices are invertible. Limits are small, so
@@ -36,37 +37,34 @@ struct Learned {
   /// A learned vector [dim]: row `index` of a table.
   Vector vector(std::string_view table, std::int64_t index) const;
   /// The same of a table with a row for each trained position. Throws std::out_of_range beyond it.
-  Vector of_position(std::string_view table, std::int64_t position) const;
+  Vector of_position(std::string_view table, Position position) const;
   Real number(std::string_view table, std::int64_t index) const;
 };
 
 struct Encoding;
 
-Vector query_without_position(const Learned& learned, const Vector& x, std::int64_t m);
-Vector key_without_position(const Learned& learned, const Vector& x, std::int64_t n,
-                            std::int64_t m);
-Vector value_without_position(const Learned& learned, const Vector& x, std::int64_t n,
-                              std::int64_t m);
+Vector query_without_position(const Learned& learned, const Vector& x, Position m);
+Vector key_without_position(const Learned& learned, const Vector& x, Position n, Position m);
+Vector value_without_position(const Learned& learned, const Vector& x, Position n, Position m);
 /// q.k / sqrt(d)
-Real product_score(const Learned& learned, const Vector& q, const Vector& k, std::int64_t m,
-                   std::int64_t n);
+Real product_score(const Learned& learned, const Vector& q, const Vector& k, Position m,
+                   Position n);
 
 /// The functions throw std::out_of_range for a position at which the encoding is not defined.
 struct Encoding {
   std::string_view name;  ///< [a-z0-9_]+
   std::string_view title, source;
-  std::string_view f_q, f_k, f_v, formula;  ///< as text; `formula` is that of the score
-  std::string_view note = {};               ///< what this file leaves out or takes differently
-  bool has_parameters = false;              ///< its positions have learned parts
-  bool causal = false;                      ///< the paper has no score for n > m
+  std::string_view f_q = "W_q x_m", f_k = "W_k x_n", f_v = "W_v x_n";  ///< as text
+  std::string_view formula = "q.k / sqrt(d)";                          ///< of the score
+  std::string_view note = {};   ///< what this file leaves out or takes differently
+  bool has_parameters = false;  ///< its positions have learned parts
+  bool causal = false;          ///< the paper has no score for n > m
   int factor = 1;  ///< the score of contents is divided by sqrt(factor d); 0: by nothing
-  Vector (*query)(const Learned&, const Vector& x, std::int64_t m) = query_without_position;
-  Vector (*key)(const Learned&, const Vector& x, std::int64_t n,
-                std::int64_t m) = key_without_position;
-  Vector (*value)(const Learned&, const Vector& x, std::int64_t n,
-                  std::int64_t m) = value_without_position;
-  Real (*score)(const Learned&, const Vector& q, const Vector& k, std::int64_t m,
-                std::int64_t n) = product_score;
+  Vector (*query)(const Learned&, const Vector& x, Position m) = query_without_position;
+  Vector (*key)(const Learned&, const Vector& x, Position n, Position m) = key_without_position;
+  Vector (*value)(const Learned&, const Vector& x, Position n, Position m) = value_without_position;
+  Real (*score)(const Learned&, const Vector& q, const Vector& k, Position m,
+                Position n) = product_score;
 };
 
 /// A constant of this class in an encoding's file registers it for the whole run.

@@ -13,7 +13,6 @@ namespace ropewalk {
 namespace {
 
 using Fault = std::optional<std::string>;
-using Position = std::int64_t;
 
 constexpr Position last_position = 8;
 
@@ -92,18 +91,53 @@ LawCell every_draw(const std::function<Fault(const Learned&)>& fault_of) {
   return {};
 }
 
-// ---- 1
+// ---- 1, 6 and 7
+
+struct ScoreChange {
+  Vector x, y;
+  Pair at;
+};
+
+/// The first positions and contents, with `equal` those with x = y, at which the score is another
+/// than at the positions that `moved` gives.
+std::optional<ScoreChange> first_change(const Encoding& e, const Learned& learned, bool equal,
+                                        Pair (*moved)(Pair)) {
+  const auto contents = equal ? quadratic_corners(learned.dim) : corners(learned.dim);
+  for (const Pair& here : position_pairs(e))
+    for (const Vector& x : contents)
+      for (const Vector& y : equal ? std::vector<Vector>{x} : contents) {
+        const auto [m, n] = moved(here);
+        if (order(score_of(e, learned, x, here.m, y, here.n), score_of(e, learned, x, m, y, n)) !=
+            0)
+          return ScoreChange{x, y, here};
+      }
+  return {};
+}
+
+Pair shifted(Pair pair) {
+  return {pair.m + 1, pair.n + 1};
+}
+
+Pair swapped(Pair pair) {
+  return {pair.n, pair.m};
+}
 
 LawCell relative(const Encoding& e) {
   return every_draw([&](const Learned& learned) -> Fault {
-    const auto contents = corners(learned.dim);
-    for (const auto& [m, n] : position_pairs(e))
-      for (const Vector& x : contents)
-        for (const Vector& y : contents)
-          if (order(score_of(e, learned, x, m, y, n), score_of(e, learned, x, m + 1, y, n + 1)) !=
-              0)
-            return two_scores(e, learned, x, y, {m, n}, {m + 1, n + 1});
-    return {};
+    const auto found = first_change(e, learned, false, shifted);
+    if (!found) return {};
+    return two_scores(e, learned, found->x, found->y, found->at, shifted(found->at));
+  });
+}
+
+LawCell tells_direction(const Encoding& e, bool equal) {
+  if (e.causal) return {LawCell::causal, "s(m, n) is not defined for n > m"};
+  return every_draw([&](Learned learned) -> Fault {
+    learned.same_weights = equal;
+    if (first_change(e, learned, equal, swapped)) return {};
+    const Vector x = basis(learned.dim, 0), y = equal ? x : basis(learned.dim, 1);
+    return two_scores(e, learned, x, y, {1, 0}, {0, 1}) + ", and so for all " +
+           (equal ? "x = y" : "x, y") + " and m, n <= 8";
   });
 }
 
@@ -158,73 +192,58 @@ LawCell neutral(const Encoding& e) {
   });
 }
 
-// ---- 4: d = 2, where the score is x.Ay + a.x + b.y + c.
+// ---- 4
 
-struct AffineScore {
-  Real matrix[2][2], a[2], b[2], c;
-
-  /// The largest score at x = (cos angle, sin angle): the best y lies along A^T x + b.
-  Real best_at(const Real& angle) const {
-    const Real x[2] = {cos(angle), sin(angle)};
-    Real square = 0;
-    for (std::size_t j = 0; j < 2; ++j) {
-      const Real along = matrix[0][j] * x[0] + matrix[1][j] * x[1] + b[j];
-      square += along * along;
-    }
-    return sqrt(square) + a[0] * x[0] + a[1] * x[1] + c;
-  }
-
-  /// The largest over all angles. A grid finds the hill, and golden section its top to 10^-45 in
-  /// the angle, which is 10^-90 in the score.
-  Real best() const {
-    constexpr int grid = 64;
-    const Real step = 2 * boost::math::constants::pi<Real>() / grid;
-    int top = 0;
-    for (int i = 1; i < grid; ++i)
-      if (best_at(step * i) > best_at(step * top)) top = i;
-    const Real golden = (sqrt(Real(5)) - 1) / 2;
-    Real low = step * (top - 1), high = step * (top + 1);
-    Real left = high - golden * (high - low), right = low + golden * (high - low);
-    Real at_left = best_at(left), at_right = best_at(right);
-    while (high - low > Real("1e-45")) {
-      if (at_left > at_right) {
-        high = right, right = left, at_right = at_left;
-        left = high - golden * (high - low), at_left = best_at(left);
-      } else {
-        low = left, left = right, at_left = at_right;
-        right = low + golden * (high - low), at_right = best_at(right);
-      }
-    }
-    return best_at((low + high) / 2);
-  }
-};
-
-AffineScore form_at(const Encoding& e, const Learned& learned, Position distance) {
-  const auto score = [&](const Vector& x, const Vector& y) {
-    return score_of(e, learned, x, distance, y, 0);
-  };
-  AffineScore out;
-  out.c = score(zero(2), zero(2));
-  for (std::size_t i = 0; i < 2; ++i) {
-    out.a[i] = score(basis(2, i), zero(2)) - out.c;
-    out.b[i] = score(zero(2), basis(2, i)) - out.c;
-  }
+/// The largest score of x = (cos angle, sin angle) at D and any y of length 1 at 0. A score is
+/// affine in y, so the best y lies along its slope.
+Real best_of_angle(const Encoding& e, const Learned& learned, Position distance,
+                   const Real& angle) {
+  const Vector x = {cos(angle), sin(angle)};
+  const Real level = score_of(e, learned, x, distance, zero(2), 0);
+  Vector slope;
   for (std::size_t i = 0; i < 2; ++i)
-    for (std::size_t j = 0; j < 2; ++j)
-      out.matrix[i][j] = score(basis(2, i), basis(2, j)) - out.a[i] - out.b[j] - out.c;
+    slope.push_back(score_of(e, learned, x, distance, basis(2, i), 0) - level);
+  return level + sqrt(dot(slope, slope));
+}
+
+/// The top of a hill, by golden section, to 10^-45 in the angle, which is 10^-90 in height.
+Real top_between(Real low, Real high, const std::function<Real(const Real&)>& height) {
+  const Real golden = (sqrt(Real(5)) - 1) / 2;
+  while (high - low > Real("1e-45")) {
+    const Real step = golden * (high - low);
+    if (height(high - step) > height(low + step))
+      high = low + step;
+    else
+      low = high - step;
+  }
+  return height((low + high) / 2);
+}
+
+/// The largest score over all angles: the top of each hill of a grid.
+Real largest_score(const Encoding& e, const Learned& learned, Position distance) {
+  constexpr std::size_t grid = 64;
+  const Real step = 2 * boost::math::constants::pi<Real>() / grid;
+  const auto height = [&](const Real& angle) { return best_of_angle(e, learned, distance, angle); };
+  Vector heights;
+  for (std::size_t i = 0; i < grid; ++i) heights.push_back(height(step * i));
+  Real out = *std::max_element(heights.begin(), heights.end());
+  for (std::size_t i = 0; i < grid; ++i)
+    if (order(heights[i], heights[(i + grid - 1) % grid]) > 0 &&
+        order(heights[i], heights[(i + 1) % grid]) >= 0)
+      out = std::max(out, top_between(step * i - step, step * i + step, height));
   return out;
 }
 
 LawCell falls(const Encoding& e) {
-  const Learned learned{.identity = true};
-  Real before = form_at(e, learned, 0).best();
-  for (Position distance = 1; distance <= 2 * last_position; ++distance) {
-    const Real now = form_at(e, learned, distance).best();
+  const Learned learned;
+  Real before = largest_score(e, learned, 0);
+  for (Position far = 1; far <= 2 * last_position; ++far) {
+    const Real now = largest_score(e, learned, far);
     if (order(now, before) >= 0)
       return {LawCell::fails, example(learned, "", [&](const Learned& l) {
-                (void)form_at(e, l, distance - 1), (void)form_at(e, l, distance);
+                for (const Position used : {far - 1, far}) (void)best_of_angle(e, l, used, 0);
                 return fmt::format("the largest score is {} at D = {}, {} at D = {}", shown(before),
-                                   distance - 1, shown(now), distance);
+                                   far - 1, shown(now), far);
               })};
     before = now;
   }
@@ -265,36 +284,6 @@ LawCell falls_in_the_mean(const Encoding& e) {
     }
   }
   return {};
-}
-
-// ---- 6 and 7
-
-LawCell tells_direction(const Encoding& e) {
-  if (e.causal) return {LawCell::causal, "s(m, n) is not defined for n > m"};
-  return every_draw([&](const Learned& learned) -> Fault {
-    const auto contents = corners(learned.dim);
-    for (const auto& [m, n] : position_pairs(e))
-      for (const Vector& x : contents)
-        for (const Vector& y : contents)
-          if (order(score_of(e, learned, x, m, y, n), score_of(e, learned, x, n, y, m)) != 0)
-            return {};
-    return two_scores(e, learned, contents[1], contents[2], {1, 0}, {0, 1}) +
-           ", and so for all x, y and m, n <= 8";
-  });
-}
-
-LawCell tells_direction_of_equals(const Encoding& e) {
-  if (e.causal) return {LawCell::causal, "s(m, n) is not defined for n > m"};
-  return every_draw([&](Learned learned) -> Fault {
-    learned.same_weights = true;
-    const auto contents = quadratic_corners(learned.dim);
-    for (const auto& [m, n] : position_pairs(e))
-      for (const Vector& x : contents)
-        if (order(score_of(e, learned, x, m, x, n), score_of(e, learned, x, n, x, m)) != 0)
-          return {};
-    return two_scores(e, learned, contents[1], contents[1], {1, 0}, {0, 1}) +
-           ", and so for all x = y and m, n <= 8";
-  });
 }
 
 // ---- 8
@@ -338,9 +327,10 @@ LawCell linear(const Encoding& e) {
 
 LawCell cacheable(const Encoding& e) {
   return every_draw([&](const Learned& learned) -> Fault {
-    for (const auto& [m, n] : position_pairs(e))
+    for (const Pair& pair : position_pairs(e))
       for (const Vector& y : corners(learned.dim))
         for (const bool key : {true, false}) {
+          const Position m = pair.m, n = pair.n;
           const auto f = key ? e.key : e.value;
           if (same(f(learned, y, n, m), f(learned, y, n, n))) continue;
           return example(learned, "y = " + shown(y), [&](const Learned& l) {
@@ -387,7 +377,8 @@ const std::vector<EncodingLaw>& all_laws() {
       {"relative", "s(m + t, n + t) = s(m, n): the score depends on m - n only", relative},
       {"keeps norms", "|f_q(x, m)| = |W_q x|; \"not of vectors\" where f_q takes no position",
        keeps_norms},
-      {"neutral at 0", "s(0, 0) is the score without positions", neutral},
+      {"neutral at 0",
+       "s(0, 0) is (W_q x).(W_k y) with the paper's factor: position 0 changes nothing", neutral},
       {"falls",
        "the largest score of contents of length 1 falls from each distance D = m - n >= 0 to the "
        "next (d = 2, W = I)",
@@ -398,11 +389,13 @@ const std::vector<EncodingLaw>& all_laws() {
        falls_in_the_mean},
       {"tells direction",
        "swapping m and n, and not the contents, changes the score of some x, y, m, n <= 8",
-       tells_direction},
-      {"tells direction, q = k", "the same with x = y and W_q = W_k", tells_direction_of_equals},
+       [](const Encoding& e) { return tells_direction(e, false); }},
+      {"tells direction, q = k", "the same with x = y and W_q = W_k",
+       [](const Encoding& e) { return tells_direction(e, true); }},
       {"linear",
        "with one content for all queries and one for all keys, the N x N matrix of s(m, n), or "
-       "that of exp(s(m, n)), has a rank that does not grow with N",
+       "that of exp(s(m, n)), has a rank that does not grow with N; a causal formula goes on for "
+       "n > m",
        linear},
       {"cacheable", "f_k and f_v do not depend on the query's position m", cacheable},
       {"any length", "s(m, n) is defined beyond the trained length", any_length}};

@@ -30,7 +30,7 @@ const std::vector<EncodingLaw>& all_laws();
 int order(const Real& a, const Real& b);
 
 /// The score of contents x at m and y at n.
-Real score_of(const Encoding& encoding, const Learned& learned, const Vector& x, std::int64_t m,
-              const Vector& y, std::int64_t n);
+Real score_of(const Encoding& encoding, const Learned& learned, const Vector& x, Position m,
+              const Vector& y, Position n);
 
 }  // namespace ropewalk

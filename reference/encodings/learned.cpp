@@ -7,22 +7,6 @@
 namespace ropewalk {
 namespace {
 
-Vector placed(const Learned& learned, std::string_view matrix, const Vector& x, std::int64_t at) {
-  return learned.times(matrix, sum(x, learned.of_position("p", at)));
-}
-
-Vector query(const Learned& learned, const Vector& x, std::int64_t m) {
-  return placed(learned, "W_q", x, m);
-}
-
-Vector key(const Learned& learned, const Vector& x, std::int64_t n, std::int64_t) {
-  return placed(learned, "W_k", x, n);
-}
-
-Vector value(const Learned& learned, const Vector& x, std::int64_t n, std::int64_t) {
-  return placed(learned, "W_v", x, n);
-}
-
 const RegisteredEncoding learned({
     .name = "learned",
     .title = "Learned, added to x",
@@ -30,12 +14,14 @@ const RegisteredEncoding learned({
     .f_q = "W_q (x_m + p_m), p a learned table with a row for each trained position",
     .f_k = "W_k (x_n + p_n)",
     .f_v = "W_v (x_n + p_n)",
-    .formula = "q.k / sqrt(d)",
     .note = "BERT normalizes the sum and adds segments; both are left out.",
     .has_parameters = true,
-    .query = query,
-    .key = key,
-    .value = value,
+    .query = [](const Learned& l, const Vector& x,
+                Position m) { return l.times("W_q", sum(x, l.of_position("p", m))); },
+    .key = [](const Learned& l, const Vector& x, Position n,
+              Position) { return l.times("W_k", sum(x, l.of_position("p", n))); },
+    .value = [](const Learned& l, const Vector& x, Position n,
+                Position) { return l.times("W_v", sum(x, l.of_position("p", n))); },
 });
 
 }  // namespace

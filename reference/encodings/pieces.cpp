@@ -12,7 +12,7 @@ namespace {
 
 using Turns = std::vector<std::array<Real, 2>>;
 
-Turns computed(std::size_t dim, std::int64_t position) {
+Turns computed(std::size_t dim, Position position) {
   Turns out;
   const auto d = static_cast<std::int64_t>(dim);
   for (const Real& frequency : real_frequencies(10000, d, d / 2)) {
@@ -57,7 +57,7 @@ Real scaled(const Real& value, int factor, std::size_t dim) {
   return factor == 0 ? value : value / sqrt(Real(factor) * dim);
 }
 
-Turns turns(std::size_t dim, std::int64_t position) {
+Turns turns(std::size_t dim, Position position) {
   const auto far = static_cast<std::size_t>(std::abs(position));
   if (far > 4096) return computed(dim, position);
   Turns out = kept(dim, far);
@@ -66,7 +66,7 @@ Turns turns(std::size_t dim, std::int64_t position) {
   return out;
 }
 
-Vector turned(const Vector& x, std::int64_t position) {
+Vector turned(const Vector& x, Position position) {
   Vector out = x;
   std::size_t at = 0;
   for (const auto& [c, s] : turns(x.size(), position)) {
@@ -77,13 +77,13 @@ Vector turned(const Vector& x, std::int64_t position) {
   return out;
 }
 
-Vector sinusoid(std::size_t dim, std::int64_t position) {
+Vector sinusoid(std::size_t dim, Position position) {
   Vector out;
   for (const auto& [c, s] : turns(dim, position)) out.insert(out.end(), {s, c});
   return out;
 }
 
-std::int64_t t5_bucket(std::int64_t distance, std::int64_t buckets, std::int64_t last_bucket) {
+std::int64_t t5_bucket(Position distance, std::int64_t buckets, std::int64_t last_bucket) {
   const std::int64_t half = buckets / 2, exact = half / 2, far = std::abs(distance);
   const std::int64_t side = distance > 0 ? half : 0;
   if (far < exact) return side + far;

@@ -6,24 +6,17 @@
 namespace ropewalk {
 namespace {
 
-Vector query(const Learned& learned, const Vector& x, std::int64_t m) {
-  return turned(learned.times("W_q", x), m);
-}
-
-Vector key(const Learned& learned, const Vector& x, std::int64_t n, std::int64_t) {
-  return turned(learned.times("W_k", x), n);
-}
-
 const RegisteredEncoding rope({
     .name = "rope",
     .title = "RoPE: queries and keys turned",
     .source = "Su et al. 2021, arXiv:2104.09864, equations 14 to 16",
     .f_q = "R_m W_q x_m, R_m turns pair i = 0 .. d/2 - 1 by the angle m 10000^(-2i/d)",
     .f_k = "R_n W_k x_n",
-    .f_v = "W_v x_n",
     .formula = "q.k / sqrt(d) = (W_q x_m).(R_(n-m) W_k x_n) / sqrt(d)",
-    .query = query,
-    .key = key,
+    .query = [](const Learned& l, const Vector& x,
+                Position m) { return turned(l.times("W_q", x), m); },
+    .key = [](const Learned& l, const Vector& x, Position n,
+              Position) { return turned(l.times("W_k", x), n); },
 });
 
 }  // namespace

@@ -7,22 +7,6 @@
 namespace ropewalk {
 namespace {
 
-Vector placed(const Learned& learned, std::string_view matrix, const Vector& x, std::int64_t at) {
-  return learned.times(matrix, sum(x, sinusoid(learned.dim, at)));
-}
-
-Vector query(const Learned& learned, const Vector& x, std::int64_t m) {
-  return placed(learned, "W_q", x, m);
-}
-
-Vector key(const Learned& learned, const Vector& x, std::int64_t n, std::int64_t) {
-  return placed(learned, "W_k", x, n);
-}
-
-Vector value(const Learned& learned, const Vector& x, std::int64_t n, std::int64_t) {
-  return placed(learned, "W_v", x, n);
-}
-
 const RegisteredEncoding sinusoidal({
     .name = "sinusoidal",
     .title = "Sinusoidal, added to x",
@@ -31,10 +15,13 @@ const RegisteredEncoding sinusoidal({
            "i = 0 .. d/2 - 1",
     .f_k = "W_k (x_n + p_n)",
     .f_v = "W_v (x_n + p_n)",
-    .formula = "q.k / sqrt(d)",
-    .query = query,
-    .key = key,
-    .value = value,
+    .note = "Law 5 depends on x here: the mean rises for x = -3 (1, .., 1) / sqrt(2).",
+    .query = [](const Learned& l, const Vector& x,
+                Position m) { return l.times("W_q", sum(x, sinusoid(l.dim, m))); },
+    .key = [](const Learned& l, const Vector& x, Position n,
+              Position) { return l.times("W_k", sum(x, sinusoid(l.dim, n))); },
+    .value = [](const Learned& l, const Vector& x, Position n,
+                Position) { return l.times("W_v", sum(x, sinusoid(l.dim, n))); },
 });
 
 }  // namespace

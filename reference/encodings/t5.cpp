@@ -7,24 +7,17 @@
 namespace ropewalk {
 namespace {
 
-Real score(const Learned& learned, const Vector& q, const Vector& k, std::int64_t m,
-           std::int64_t n) {
-  return dot(q, k) + learned.number("b", t5_bucket(n - m, learned.buckets, learned.last_bucket));
-}
-
 const RegisteredEncoding t5({
     .name = "t5",
     .title = "T5: a number for each bucket of distances",
     .source = "Raffel et al. 2020, arXiv:1910.10683, section 2.1, and its code",
-    .f_q = "W_q x_m",
-    .f_k = "W_k x_n",
-    .f_v = "W_v x_n",
     .formula = "q.k + b[bucket(n - m)], b learned",
     .note = "Released models have 32 buckets up to distance 128; here 8 up to 8, so buckets 0 to 3 "
             "are n - m = 0, -1, -2 and -3, -4 and less; 5 to 7 the same ahead.",
     .has_parameters = true,
     .factor = 0,
-    .score = score,
+    .score = [](const Learned& l, const Vector& q, const Vector& k, Position m, Position n)
+        -> Real { return dot(q, k) + l.number("b", t5_bucket(n - m, l.buckets, l.last_bucket)); },
 });
 
 }  // namespace

@@ -9,8 +9,7 @@
 namespace ropewalk {
 namespace {
 
-Real score(const Learned& learned, const Vector& q, const Vector& k, std::int64_t m,
-           std::int64_t n) {
+Real score(const Learned& learned, const Vector& q, const Vector& k, Position m, Position n) {
   const Vector place = learned.times("W_kR", sinusoid(learned.dim, m - n));
   return scaled(dot(q, k) + dot(q, place) + dot(learned.vector("u", 0), k) +
                     dot(learned.vector("v", 0), place),
@@ -21,9 +20,7 @@ const RegisteredEncoding transformer_xl({
     .name = "transformer_xl",
     .title = "Transformer-XL: a sinusoid of the distance",
     .source = "Dai et al. 2019, arXiv:1901.02860, section 3.3",
-    .f_q = "W_q x_m",
     .f_k = "W_kE x_n",
-    .f_v = "W_v x_n",
     .formula = "(q.k + q.(W_kR R[m-n]) + u.k + v.(W_kR R[m-n])) / sqrt(d), R[j] the sinusoidal "
                "vector of j; u, v learned",
     .note = "The factor is that of its code. The paper looks back only (n <= m); here the formula "

@@ -9,8 +9,7 @@ namespace {
 
 constexpr int terms = 2;
 
-Real score(const Learned& learned, const Vector& q, const Vector& k, std::int64_t m,
-           std::int64_t n) {
+Real score(const Learned& learned, const Vector& q, const Vector& k, Position m, Position n) {
   const Real places = dot(learned.times("U_q", learned.of_position("p", m)),
                           learned.times("U_k", learned.of_position("p", n)));
   return scaled(dot(q, k) + places, terms, learned.dim) +
@@ -21,9 +20,6 @@ const RegisteredEncoding tupe({
     .name = "tupe",
     .title = "TUPE: positions with projections of their own",
     .source = "Ke et al. 2021, arXiv:2006.15595, equations 7 and 8",
-    .f_q = "W_q x_m",
-    .f_k = "W_k x_n",
-    .f_v = "W_v x_n",
     .formula = "(q.k + (U_q p_m).(U_k p_n)) / sqrt(2d) + b[bucket(n - m)], p and b learned",
     .note = "The separate scores of the token [CLS] are left out. Buckets as in t5.",
     .has_parameters = true,

@@ -20,25 +20,17 @@ Vector scaled_pairs(Vector x, std::int64_t exponent) {
   return x;
 }
 
-Vector query(const Learned& learned, const Vector& x, std::int64_t m) {
-  return scaled_pairs(turned(learned.times("W_q", x), m), m);
-}
-
-Vector key(const Learned& learned, const Vector& x, std::int64_t n, std::int64_t) {
-  return scaled_pairs(turned(learned.times("W_k", x), n), -n);
-}
-
 const RegisteredEncoding xpos({
     .name = "xpos",
     .title = "xPos: RoPE with a scale that falls with the distance",
     .source = "Sun et al. 2022, arXiv:2212.10554, section 3",
     .f_q = "Z^m R_m W_q x_m, Z scales pair i by zeta_i = (i / (d/2) + 0.4) / 1.4",
     .f_k = "Z^-n R_n W_k x_n",
-    .f_v = "W_v x_n",
-    .formula = "q.k / sqrt(d)",
     .note = "The released code has zeta^(1/512) in place of zeta: it falls 512 times slower.",
-    .query = query,
-    .key = key,
+    .query = [](const Learned& l, const Vector& x,
+                Position m) { return scaled_pairs(turned(l.times("W_q", x), m), m); },
+    .key = [](const Learned& l, const Vector& x, Position n,
+              Position) { return scaled_pairs(turned(l.times("W_k", x), n), -n); },
 });
 
 }  // namespace

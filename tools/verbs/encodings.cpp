@@ -16,11 +16,14 @@ constexpr const char* head =
     R"(# RoPE beside nine other encodings of positions
 
 Attention without positions sees a set of words. An encoding says where each word stands. This page
-asks ten encodings for ten laws and shows why RoPE is used: it is the only one of them that puts
-positions into the vectors and yet gives scores of m - n only, keeps norms, changes nothing at
-position 0, allows a cache of keys, has scores of bounded rank, and needs no trained length. It also
-shows what RoPE does not do: its scores need not fall with the distance, and with q = k it does not
-tell left from right.
+asks ten encodings for ten laws, and shows why models use RoPE.
+
+- RoPE puts positions into queries and keys, and still its scores depend on m - n only (law 1). It
+  keeps norms (2) and changes nothing at position 0 (3). Its keys can be cached (9).
+- Its scores have a bounded rank, so it goes with linear attention (8). It is defined at any length
+  (10). No other encoding here does all of that: xPos changes norms, and ALiBi changes no vector.
+- RoPE does not make the largest score fall with the distance (4). Only a mean over many pairs falls
+  (5). With q = k it does not tell before from behind (7).
 
 The command `ropewalk encodings` computes and prints this page, and a test holds the page to it.
 Each encoding is a file of [reference/encodings](../reference/encodings). Numbers have 100 digits,
@@ -91,8 +94,11 @@ constexpr Misprint formulas[] = {
      "...)`."},
     {"the sign for tensor products between x and the cosines",
      "Element by element. RoFormer prints it so too."},
-    {"\"rotate x_m\", \"by a degree theta\"",
-     "W_q x_m is rotated, not x_m, and R W is not W R. Angles are in radians."},
+    {"`R_m` with the rows `cos, -sin sin, cos`",
+     "A line break is lost: `(cos, -sin)`, `(sin, cos)`."},
+    {"`-(W_q x_m e^(i m theta)) (W_k x_n e^(i n theta))^*`", "Without the minus, and Re of it."},
+    {"\"rotate x_m\", \"by a degree theta\", \"W is the query or the key\"",
+     "W_q x_m is the query, and it is rotated, not x_m; R W is not W R. Angles are in radians."},
 };
 
 constexpr Misprint claims[] = {
@@ -155,7 +161,7 @@ void print_encoding(const Encoding& e, const std::vector<LawCell>& cells) {
     if (cells[i].answer != LawCell::holds)
       reasons += fmt::format("- {} **{}**{}: {}.\n", i + 1, all_laws()[i].name,
                              cells[i].answer == LawCell::fails ? ", no" : "", cells[i].text);
-  fmt::print("{}{}", reasons.empty() ? "" : "\n", reasons);
+  if (!reasons.empty()) fmt::print("\nLaws that fail or do not apply:\n\n{}", reasons);
 }
 
 template <std::size_t count>
