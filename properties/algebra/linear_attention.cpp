@@ -12,7 +12,8 @@
 // quadratic form come from one call. Bound: of two calls with one rotation each pair differs by at
 // most d = 2 e rho plus both storage errors, with e as in the property chunks. So q.k_n differs by
 // at most sum (dq |k| + |q| dk + dq dk) over its pairs. S_m is a running sum, whose rounding grows
-// with the tokens: (tokens + dims + 2) 2^-101 of the sum of |q||k_n||v_n|.
+// with the tokens: (tokens + dims + 2) 2^-101 of the sum of |q||k_n||v_n|.  Of a kernel that
+// refuses calls of one token, the shift alone is compared.
 //
 // Of 396 mutants it kills one in smoke that relative_position and chunks let live, as it draws
 // other scales; attention_scale kills that one too. So it runs from the profile standard on.

@@ -65,7 +65,6 @@ TEST(BadInput, CommandLine) {
       {"an argument too many", "verify plain", "", {"plain"}},
       {"an option without its value", "verify --known-failures", "", {"--known-failures"}},
       {"no results file", "report", "", {"results"}},
-      {"an unknown encoding", "encodings rope rotary", "", {"'rotary'", "alibi", "xpos"}},
       {"unknown profile", "verify --profile huge", "", {"huge"}},
       {"a seed of words", "verify --seed tomorrow", "", {"tomorrow"}},
       {"a negative seed", "verify --seed -1", "", {"-1"}},
