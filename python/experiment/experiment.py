@@ -85,11 +85,12 @@ class Progress:
 
     def step(self, text):
         self.done += 1
-        left = self.minutes() / self.done * (self.runs - self.done)
+        left = (time.monotonic() - self.began) / 60 / self.done * (self.runs - self.done)
         sys.stderr.write(f"{self.done} of {self.runs}, {left:.1f} minutes left: {text}\n")
 
-    def minutes(self):
-        return (time.monotonic() - self.began) / 60
+    def took(self):
+        minutes = (time.monotonic() - self.began) / 60
+        return f"{minutes:.1f} minutes, {time.process_time() / 60:.1f} of them the processor's"
 
 
 def spread(values, form):
@@ -152,7 +153,7 @@ def main():
     table += [
         "",
         f"Median (least..greatest) of {len(SEEDS)} seeds, L = {LENGTH}, {given.steps} steps.",
-        f"Kernel {', '.join(given.kernel)}; {versions()}; {progress.minutes():.1f} minutes.",
+        f"Kernel {', '.join(given.kernel)}; {versions()}; {progress.took()}.",
         f"Command: {' '.join(sys.argv)}",
     ]
     print("\n".join(table))

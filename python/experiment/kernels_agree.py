@@ -74,7 +74,7 @@ def main():
         word = {True: "PASS", False: "FAIL", None: "-"}[holds]
         print(f"{word:5} {kernel.name}: {text}", flush=True)
         failed |= holds is False
-    print(f"{experiment.versions()}; {progress.minutes():.1f} minutes")
+    print(f"{experiment.versions()}; {progress.took()}")
     sys.exit(1 if failed else 0)
 
 
