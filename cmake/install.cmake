@@ -11,7 +11,8 @@ endif()
 if(TARGET ropewalk_worker)
   install(TARGETS ropewalk_worker LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/ropewalk)
   install(DIRECTORY python DESTINATION ${CMAKE_INSTALL_LIBDIR}/ropewalk
-    PATTERN __pycache__ EXCLUDE PATTERN "*.egg-info" EXCLUDE PATTERN build EXCLUDE)
+    PATTERN __pycache__ EXCLUDE PATTERN "*.egg-info" EXCLUDE PATTERN build EXCLUDE
+    PATTERN experiment EXCLUDE)
 endif()
 # Headers go into a folder of their own, so that #include "kernels/api/kernel.h" reads as in the
 # tree.
@@ -37,4 +38,5 @@ install(FILES README.md METHODOLOGY.md SECURITY.md CHANGELOG.md LICENSE
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY kernels/example DESTINATION ${CMAKE_INSTALL_DOCDIR}/kernels
-  PATTERN build EXCLUDE)
+  PATTERN build EXCLUDE
+    PATTERN experiment EXCLUDE)
