@@ -2,7 +2,7 @@
 
 The first --kernel is the base. One with equal bits must give equal curves. One that differs by
 roundings must stay within 1e-4 of the base's loss for 20 steps, and its median must end within the
-spread of the base's seeds. Each seed of a --broken kernel must end outside it. Of a kernel that
+spread of the base's seeds. Each seed of a --broken kernel must end above it. Of a kernel that
 differs by more, nothing is claimed. Exit code 1 if a claim fails."""
 
 import sys
@@ -41,12 +41,12 @@ class Trained:
 def verdict(kernel, trained, base, base_outputs, broken):
     """What holds of a kernel, in words, and whether its claim holds: None if there is none."""
     low, high = min(base.ends), max(base.ends)
-    outside = all(not low <= end <= high for end in trained.ends)
+    above = all(not end <= high for end in trained.ends)
     made = outputs(kernel)
     difference = ((made - base_outputs).abs().max() / base_outputs.abs().max()).item()
     ends = f"ends at {spread(trained.ends, '.6f')}"
     if broken:
-        return f"broken: {ends}, {'out' if outside else 'not all out'}side", outside
+        return f"broken: {ends}, {'above' if above else 'not all above'}", above
     if torch.equal(made, base_outputs):
         equal = trained.curves == base.curves
         return f"equal bits: {'equal' if equal else 'OTHER'} curves, {ends}", equal
