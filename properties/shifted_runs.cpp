@@ -1,9 +1,12 @@
 #include "properties/shifted_runs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "harness/cases/checked.h"
 #include "harness/cases/data.h"
 
 namespace ropewalk::properties {
@@ -12,6 +15,11 @@ using namespace harness;
 ShiftedRuns run_shifted(Subject& subject, Problem problem) {
   ShiftedRuns out;
   const Case c = problem.source;
+  require(!c.own_tables && !c.own_sin && c.data != DataPattern::tiny &&
+              c.data != DataPattern::huge && c.data != DataPattern::special,
+          "{}: needs own_tables=0 and own_sin=0, as q and k must turn by the same angles, and data "
+          "whose products stay in range: not tiny, huge or special",
+          c.property);
   out.here = run(subject, std::move(problem));
   out.failure = out.here.failure;
   if (out.here.failed()) return out;
@@ -83,9 +91,18 @@ void shape_for_shift(Case& c, std::int64_t most_tokens) {
   keep_room_for_shift(c);
 }
 
-std::vector<std::vector<double>> attention_values(const Case& c, std::int64_t b,
-                                                  std::int64_t head) {
-  std::vector<std::vector<double>> out(static_cast<std::size_t>(c.tokens));
+void describe(Finding& f, const Subject& subject, const ShiftedRuns& runs, const DotPlace& at,
+              std::string_view what, const char* broken) {
+  const Case& c = runs.here.problem.source;
+  f.where = fmt::format("{}, {} against head {}, shifted by {}",
+                        place_text(at.q.tensor, at.b, at.m, at.q.h), what, at.k.h, c.shift);
+  f.bound /= precision_of(subject.facts, c, at.q.tensor).unit();
+  f.bound_unit = "u";
+  f.reason = f.margin <= 1 ? "" : broken;
+}
+
+Values attention_values(const Case& c, std::int64_t b, std::int64_t head) {
+  Values out(static_cast<std::size_t>(c.tokens));
   for (std::size_t t = 0; t < out.size(); ++t)
     for (int e = 0; e < 4; ++e)
       out[t].push_back(unit_value(hash(c.seed, 0x7a1, b, head, t, e), 24));

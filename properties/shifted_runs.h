@@ -3,13 +3,16 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <vector>
+#include <string_view>
 
 #include "properties/two_runs.h"
+#include "reference/attention.h"
 
 namespace ropewalk::properties {
 
 /// Two runs with the same inputs. In the second, each position is larger by the case's shift.
+/// Throws BadCase if q and k turn by other angles, or if their products may leave the range of a
+/// type.
 struct ShiftedRuns {
   Run here, there;
   harness::Finding failure;  ///< its kind is measured if there are outputs of both
@@ -62,8 +65,11 @@ void for_each_query_head(const harness::Problem& problem,
 /// Gives a case data, tables and positions for a shift, and 2 to `most_tokens` tokens.
 void shape_for_shift(harness::Case& c, std::int64_t most_tokens);
 
+/// Says of a comparison of attention where it was, its bound in u, and what is broken if it failed.
+void describe(harness::Finding& f, const harness::Subject& subject, const ShiftedRuns& runs,
+              const DotPlace& at, std::string_view what, const char* broken);
+
 /// Values of attention that no kernel touches: [token][4], each component in (-1, 1).
-std::vector<std::vector<double>> attention_values(const harness::Case& c, std::int64_t b,
-                                                  std::int64_t head);
+Values attention_values(const harness::Case& c, std::int64_t b, std::int64_t head);
 
 }  // namespace ropewalk::properties

@@ -5,6 +5,19 @@
 
 namespace ropewalk {
 
+double distance(const Numbers& a, const Numbers& b) {
+  double square = 0;
+  for (std::size_t e = 0; e < a.size(); ++e) {
+    const auto d = static_cast<double>(a[e] - b[e]);
+    square += d * d;
+  }
+  return std::sqrt(square);
+}
+
+double length(const Numbers& a) {
+  return distance(a, Numbers(a.size()));
+}
+
 // exp(x) = 2^k exp(r) with |r| <= ln(2) / 2. The series takes e = exp(r / 2^9) - 1, where thirteen
 // terms leave less than 2^-140 of e. Then exp(2 r) - 1 = e (e + 2), nine times. The product k ln(2)
 // is off by 2^-92 at x = -600, and that is the largest error.
@@ -53,7 +66,7 @@ DoubleDouble linear_denominator(const Numbers& q, const std::vector<Numbers>& ke
   return sum;
 }
 
-void LinearState::add(const Numbers& k, const std::vector<double>& v) {
+void LinearState::add(const Numbers& k, const Numbers& v) {
   state_.resize(k.size(), Numbers(v.size()));
   for (std::size_t i = 0; i < k.size(); ++i)
     for (std::size_t e = 0; e < v.size(); ++e) state_[i][e] = state_[i][e] + k[i] * v[e];

@@ -8,7 +8,11 @@
 namespace ropewalk {
 
 using Numbers = std::vector<DoubleDouble>;
-using Values = std::vector<std::vector<double>>;  ///< [token][component]
+using Values = std::vector<Numbers>;  ///< [token][component]
+
+/// |a - b| and |a|, to a few 2^-53.
+double distance(const Numbers& a, const Numbers& b);
+double length(const Numbers& a);
 
 /// exp(x) for x <= 0, off by less than 2^-90 of itself. 0 for x < -600.
 DoubleDouble exp_of_negative(const DoubleDouble& x);
@@ -30,7 +34,7 @@ DoubleDouble linear_denominator(const Numbers& q, const std::vector<Numbers>& ke
 /// number of tokens: off by at most (tokens + 1) 2^-101 of the sum of |k_n||v_n|.
 class LinearState {
  public:
-  void add(const Numbers& k, const std::vector<double>& v);
+  void add(const Numbers& k, const Numbers& v);
   Numbers read(const Numbers& q) const;
 
  private:

@@ -42,7 +42,7 @@ TEST(Attention, QuotientsAreRight) {
 }
 
 TEST(Attention, WeightsSumToOne) {
-  const Values values{{1, 2}, {1, 4}, {1, -7}};
+  const Values values{{1.0, 2.0}, {1.0, 4.0}, {1.0, -7.0}};
   const Numbers out = softmax_attention({-3.0, 700.0, 699.0}, values).value();
   EXPECT_LT(std::abs(static_cast<double>(out[0] - 1.0)), 0x1p-88);
   const double weight = 1 / (1 + std::exp(-1.0));
@@ -52,9 +52,9 @@ TEST(Attention, WeightsSumToOne) {
 }
 
 TEST(Attention, AMaskThatLeavesNothingIsSaid) {
-  EXPECT_FALSE(softmax_attention({}, {{1, 2}}).has_value());
+  EXPECT_FALSE(softmax_attention({}, {{1.0, 2.0}}).has_value());
   EXPECT_FALSE(softmax_attention({}, {}).has_value());
-  EXPECT_TRUE(linear_numerator({}, {{1, 2}}).empty());
+  EXPECT_TRUE(linear_numerator({}, {{1.0, 2.0}}).empty());
   EXPECT_TRUE(LinearState().read({1.0, 1.0}).empty());
   EXPECT_EQ(linear_denominator({1.0}, {}).hi, 0);
 }
@@ -108,13 +108,8 @@ TEST(Attention, TheRecurrentFormIsTheQuadraticOne) {
     const Numbers k{number(), number(), number(), number()};
     values.push_back({number(), number()});
     state.add(k, values.back());
-    DoubleDouble dot, square;
-    for (std::size_t i = 0; i < k.size(); ++i) {
-      dot = dot + q[i] * k[i];
-      square = square + k[i] * k[i];
-    }
-    dots.push_back(dot);
-    lengths += std::sqrt(square.hi) * std::hypot(values.back()[0], values.back()[1]);
+    dots.push_back(linear_denominator(q, {k}));
+    lengths += length(k) * length(values.back());
     const Numbers quadratic = linear_numerator(dots, values), recurrent = state.read(q);
     for (std::size_t e = 0; e < 2; ++e)
       EXPECT_LT(std::abs(static_cast<double>(quadratic[e] - recurrent[e])),

@@ -13,7 +13,6 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/cases/checked.h"
 #include "properties/property.h"
 #include "properties/shifted_runs.h"
 
@@ -49,8 +48,6 @@ void compare(const Subject& subject, const ShiftedRuns& runs, std::size_t placem
 }
 
 Finding check(Subject& subject, const Case& c) {
-  require(!c.own_tables,
-          "relative_position: needs own_tables=0, as q and k must turn by the same angles");
   const ShiftedRuns runs = run_shifted(subject, make_problem(c, subject.oracle));
   if (runs.failure.kind != Finding::Kind::measured) return runs.failure;
   const rope_problem& asked = runs.here.problem.asked;

@@ -67,13 +67,18 @@ def processor():
 class Kernel:
     def __init__(self, name, entry):
         self.name, self.entry, self.calls = name, entry, {}
+        newest = entry.struct_size >= C.sizeof(c.KernelEntry)
+        for wrong, why in (
+            (entry.memory, "takes device memory"),
+            (not entry.flags & c.OUT_OF_PLACE, "works in place alone"),
+            (newest and entry.reads_past, "reads past the end"),
+        ):
+            if wrong:
+                refuse(f"{name} {why}")
         needs = (entry.cpu_features or b"").decode().replace("_", "").split(",")
         missing = set(needs) - processor() - {""}
         if missing:
             refuse(f"{name} needs {', '.join(sorted(missing))}, which this processor lacks")
-        newest = entry.struct_size >= C.sizeof(c.KernelEntry)
-        if entry.memory or not entry.flags & c.OUT_OF_PLACE or (newest and entry.reads_past):
-            refuse(f"{name} takes device memory, works in place or reads past the end")
         self.apply = C.cast(entry.apply, APPLY)
 
     def prepared(self, shape, operation):

@@ -380,7 +380,7 @@ const std::vector<EncodingLaw>& all_laws() {
       {"neutral at 0",
        "s(0, 0) is (W_q x).(W_k y) with the paper's factor: position 0 changes nothing", neutral},
       {"falls",
-       "the largest score of contents of length 1 falls from each distance D = m - n >= 0 to the "
+       "the largest s(D, 0) of contents of length 1 falls from each distance D >= 0 to the "
        "next (d = 2, W = I)",
        falls},
       {"falls in the mean",

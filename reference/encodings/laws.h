@@ -24,7 +24,7 @@ struct EncodingLaw {
 /// The ten laws, in the order of the page.
 const std::vector<EncodingLaw>& all_laws();
 
-/// -1, 0 or 1. Equal are numbers within 10^-80 of their size (at least 1): a few hundred operations
+/// -1, 0 or 1. Numbers within 10^-80 of their size (at least 1) are equal: a few hundred operations
 /// of 2^-333 each are below 10^-97, and sums of 4096 below 10^-93. Nothing that is not equal comes
 /// that close, so a difference from 10^-80 to 10^-20 throws std::logic_error.
 int order(const Real& a, const Real& b);

@@ -187,7 +187,7 @@ void define(CLI::App& verb, DoctorOptions& o) {
 
 void define(CLI::App& verb, EncodingsOptions& o) {
   CLI::Option* const names =
-      verb.add_option("names", o.names, "only these encodings, each with all laws")
+      verb.add_option("NAME", o.names, "only these encodings, each with all laws")
           ->type_name("NAME");
   verb.add_option("--curves", o.curves,
                   "write the page's curves into this folder, as CSV and as pictures, and print no "

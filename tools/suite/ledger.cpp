@@ -26,7 +26,7 @@ std::FILE* stream(const VerifyOptions& options) {
   return options.json ? stderr : stdout;
 }
 
-// Those of smoke, the profile of the ledger, whatever profile runs.
+// The ledger lists the properties of smoke, whatever profile runs.
 std::set<std::string> properties_and_features() {
   std::set<std::string> all;
   for (const properties::Property* property :

@@ -197,7 +197,7 @@ TEST(Encodings, CurvesAreTheSameFilesTwice) {
     }
   }
   EXPECT_EQ(first.size(), 12u);  // four curves: numbers, and a wide and a narrow picture
-  EXPECT_TRUE(contains(first["decay-bound.csv"], "\"B(D)\",256,6.5431\n"));
+  EXPECT_TRUE(contains(first["decay-bound.csv"], "\"B(D)\",256,6.543\n"));
   EXPECT_TRUE(contains(first["angle-narrow.svg"], "f64 angle, cos and sin in f32</text>"));
 }
 
