@@ -18,7 +18,7 @@
 // Of 396 mutants it kills one in smoke that relative_position and chunks let live, as it draws
 // other scales; attention_scale kills that one too. So it runs from the profile standard on.
 //
-// Kills by itself: position_in_bf16, position_clamped, keys_turned_back, counts_on
+// Kills by itself: position_in_bf16, position_clamped_exact, keys_turned_back, counts_on
 #include <fmt/format.h>
 
 #include <cmath>
