@@ -39,7 +39,8 @@ struct Property {
   /// Makes a generated case, laid out, the first call of a sequence; NULL: the property has no
   /// sequences.
   void (*add_calls)(harness::Case&, const harness::Offer&) = nullptr;
-  /// Cases that every run checks beside the generated ones; NULL: none.
+  /// Cases that every run checks beside the generated ones; NULL: none. The base of the offer has
+  /// the property's name.
   std::vector<harness::Case> (*fixed_cases)(const harness::Offer&, Profile) = nullptr;
   /// Runs the kernel on a shaped case and measures it. Deterministic: a replay gives the same
   /// margin.
@@ -53,6 +54,9 @@ struct Property {
   /// True if `judge` has something to say about this case; NULL: about every case.
   bool (*judges)(const harness::Case&) = nullptr;
 };
+
+/// The `shape` of a property that can check every generated case.
+inline void any_case(harness::Case&, const harness::Offer&) {}
 
 /// A constant of this class in a property's file registers the property for the whole run.
 class Registered {

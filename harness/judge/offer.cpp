@@ -286,10 +286,7 @@ Case widened(Case c, const Offer& offer) {
   for (const HeadSize size : offer.sizes)
     if (size.head_dim == size.rotary_dim && size.head_dim <= 128)
       widest = std::max(widest, size.head_dim);
-  if (widest <= c.rotary_dim) return c;
-  c.rotary_dim = widest;
-  for (TensorCase& t : c.tensors) t.head_dim = widest;
-  return c;
+  return widest <= c.rotary_dim ? c : resized(c, {widest, widest});
 }
 
 namespace {

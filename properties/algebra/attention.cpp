@@ -138,7 +138,6 @@ void shape(Case& c, const Offer&) {
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   std::vector<Case> cases;
   Case c = widened(offer.base, offer);
-  c.property = "attention";
   c.shift = 4096;
   cases.push_back(c);
   if (!offer.two_tensors || !offer.many_heads || c.tensors.size() > 1) return cases;

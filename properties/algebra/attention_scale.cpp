@@ -9,6 +9,7 @@
 #include <cmath>
 #include <vector>
 
+#include "properties/fixed_cases.h"
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
@@ -53,9 +54,7 @@ bool applies(const Offer& offer) {
 // Factors of any size. No kernel may clamp or approximate them.
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   std::vector<Case> cases;
-  Case c = offer.base;
-  c.property = "attention_scale";
-  c.position_from = 3;
+  Case c = with(offer.base, offer, {.from = 3});
   std::vector<double> factors{1000, 0.001, -128.5, 10, 0.0101};
   if (has_wide_range(c.dtype)) factors.insert(factors.end(), {0x1p40, -0x1p40, 0x1p-40, -0x1p-40});
   for (const double a : factors) {

@@ -34,15 +34,13 @@ bool applies(const Offer& offer) {
   return offer.negative_positions && offer.transpose && offer.base.contract != ROPE_CONTRACT_TABLE;
 }
 
-void shape(Case&, const Offer&) {}
-
 const Registered negative_positions({
     .name = "negative_positions",
     .order = 150,
     .claim = "position -m turns as far back as m turns forward",
     .applies = applies,
     .needs = "angles of the kernel's own at negative positions, and a backward pass",
-    .shape = shape,
+    .shape = any_case,
     .check = check,
 });
 

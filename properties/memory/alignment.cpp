@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/cases/data.h"
-#include "properties/at_size.h"
+#include "properties/fixed_cases.h"
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
@@ -47,23 +47,15 @@ bool applies(const Offer& offer) {
 }
 
 std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
-  std::vector<Case> cases = at_size(offer, "alignment");
-  Case c = offer.base;
-  c.property = "alignment";
-  c.position_from = 3;
-  if (offer.tokens) c.tokens = 3;
+  std::vector<Case> cases = at_size(offer, profile);
+  Case c = with(offer.base, offer, {.from = 3, .tokens = 3});
   const std::int64_t count = profile == Profile::smoke ? 24 : 96;
   for (std::int64_t i = 1; i < count; ++i) {
     c.shift = i;
     const HeadSize size = offer.any_size && i % 4 == 3
                               ? HeadSize{45, 18}
                               : offer.sizes[static_cast<std::size_t>(i) % offer.sizes.size()];
-    c.rotary_dim = size.rotary_dim;
-    for (TensorCase& t : c.tensors) {
-      t.head_dim = size.head_dim;
-      t.in_place = offer.in_place && (i % 3 == 0 || !offer.out_of_place);
-    }
-    cases.push_back(c);
+    cases.push_back(with(resized(c, size), offer, {.in_place = i % 3 == 0}));
   }
   return cases;
 }

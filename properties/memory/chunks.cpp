@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "properties/at_size.h"
+#include "properties/fixed_cases.h"
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
@@ -57,12 +57,11 @@ void shape(Case& c, const Offer& offer) {
 
 // Batch rows at very different places, with the first and the last cut off alone. No row may depend
 // on its neighbours, as a frequency that is stretched for the longest row would.
-std::vector<Case> fixed_cases(const Offer& offer, Profile) {
-  std::vector<Case> cases = at_size(offer, "chunks");
+std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
+  std::vector<Case> cases = at_size(offer, profile);
   std::erase_if(cases, [](const Case& c) { return c.tokens < 2 && c.batch < 2; });
   if (!offer.batch) return cases;
   Case c = offer.base;
-  c.property = "chunks";
   c.position_rule = PositionRule::list;
   const bool table = c.contract == ROPE_CONTRACT_TABLE;
   for (const std::int64_t batch : {2, 4, 9, 17}) {

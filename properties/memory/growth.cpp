@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "harness/judge/judge.h"
+#include "properties/fixed_cases.h"
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
@@ -58,9 +59,7 @@ Finding check(Subject& subject, const Case& c) {
 
 // The simplest case, one with as many tensors as the contract's arrays hold, and a large one.
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
-  Case c = offer.base;
-  c.property = "growth";
-  c.position_from = 3;
+  Case c = with(offer.base, offer, {.from = 3});
   std::vector<Case> cases{c, widened(c, offer)};
   cases.back().seed = 2;
   if (offer.three_tensors) {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "properties/at_size.h"
+#include "properties/fixed_cases.h"
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
@@ -42,20 +42,14 @@ bool applies(const Offer& offer) {
   return offer.batch || offer.tokens || offer.many_heads;
 }
 
-void shape(Case&, const Offer&) {}
-
-std::vector<Case> fixed_cases(const Offer& offer, Profile) {
-  return at_size(offer, "order");
-}
-
 const Registered order({
     .name = "order",
     .order = 200,
     .claim = "another order of rows, heads and tokens gives the same, in that order",
     .applies = applies,
     .needs = "more than one row",
-    .shape = shape,
-    .fixed_cases = fixed_cases,
+    .shape = any_case,
+    .fixed_cases = at_size,
     .check = check,
 });
 

@@ -35,15 +35,12 @@ bool applies(const Offer& offer) {
          offer.padded_table;
 }
 
-void shape(Case&, const Offer&) {}
-
 // One token, whose table has one row. The stride of that row is never used, so it may be anything:
 // less than a row, as in a broadcast, or far beyond the table.
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   std::vector<Case> cases;
   if (!offer.rows_by_token || !offer.padded_table) return cases;
   Case c = offer.base;
-  c.property = "strides";
   // What offers padded tables takes this, though it may refuse a single token.
   c.tokens = std::max<std::int64_t>(c.tokens, 2);
   c.table_row_stride = c.rotary_dim / 2 + 3;
@@ -66,7 +63,7 @@ const Registered strides({
     .claim = "strided memory gives what contiguous memory gives",
     .applies = applies,
     .needs = "memory that is not contiguous",
-    .shape = shape,
+    .shape = any_case,
     .fixed_cases = fixed_cases,
     .check = check,
 });

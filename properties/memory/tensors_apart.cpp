@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/cases/checked.h"
+#include "properties/fixed_cases.h"
 #include "properties/property.h"
 #include "properties/two_runs.h"
 
@@ -64,9 +65,7 @@ void shape(Case& c, const Offer&) {
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   std::vector<Case> cases;
   if (!offer.mixed_types) return cases;
-  Case c = widened(offer.base, offer);
-  c.property = "tensors_apart";
-  c.position_from = 3;
+  Case c = with(widened(offer.base, offer), offer, {.from = 3});
   c.tensors.resize(2, c.tensors[0]);
   for (const Dtype dtype : types_beside(c.dtype)) {
     if (c.contract == ROPE_CONTRACT_F32_ANGLE && dtype == Dtype::f64) continue;

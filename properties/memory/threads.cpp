@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "harness/cases/layouts.h"
-#include "properties/at_size.h"
+#include "properties/fixed_cases.h"
 #include "properties/property.h"
 
 namespace ropewalk::properties {
@@ -126,13 +126,9 @@ bool applies(const Offer& offer) {
 // Callers must meet in every code path, so each case uses other features of the offer.
 std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   std::vector<Case> cases;
-  Case narrow = offer.base;
-  narrow.property = "threads";
-  narrow.position_from = 3;
+  const Case narrow = with(offer.base, offer, {.from = 3});
   const auto add = [&](Case c, std::int64_t shift, std::int64_t tokens, std::int64_t heads) {
-    if (offer.tokens) c.tokens = tokens;
-    if (offer.many_heads)
-      for (TensorCase& t : c.tensors) t.heads = heads;
+    c = with(c, offer, {.tokens = tokens, .heads = heads});
     if (offer.head_major && c.batch > 1 && shift == 1)
       for (TensorCase& t : c.tensors) t.in = t.out = head_major_strides(c, t);
     c.shift = shift;
@@ -140,49 +136,31 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   };
   // Short calls of a few microseconds, so there are many.
   add(narrow, 0, 7, 3);
-  Case part = narrow;
-  if (offer.window_offset)
-    for (TensorCase& t : part.tensors) {
-      t.head_dim = part.rotary_dim + 3;
-      t.rotary_offset = 2;
-    }
-  if (!offer.any_size) part = narrow;
+  const Case part = with(narrow, offer, {.window = offer.any_size});
   add(part, 1, 7, 3);
   // Long calls, which overlap in their middle. They have a base that no case had before, and heads
   // that fill vectors.
-  Case wide = widened(narrow, offer);
+  Case wide = with(widened(narrow, offer), offer, {.second = true});
   wide.rope_theta = 31337;
-  if (offer.two_tensors && wide.tensors.size() == 1) wide.tensors.push_back(wide.tensors[0]);
   add(wide, 0, 32, 4);
-  Case back = wide;
-  if (offer.transpose) back.operation = Operation::transpose;
-  if (offer.scale) back.attention_scale = 1.5;
-  add(back, 1, 32, 4);
+  add(with(wide, offer, {.backward = true, .scale = 1.5}), 1, 32, 4);
   // Calls with many rows or heads, in place, or from a decode loop.
-  Case rows = narrow;
-  if (offer.batch) rows.batch = 3;
-  for (TensorCase& t : rows.tensors) t.in_place = offer.in_place;
+  Case rows = with(narrow, offer, {.batch = 3, .in_place = true});
   add(rows, 0, 9, 8);
-  if (offer.i64_positions) rows.position_dtype = Dtype::i64;
-  if (offer.rows_by_token) rows.rows_by = ROPE_ROW_BY_TOKEN;
+  rows = with(rows, offer, {.i64 = true, .by_token = true});
   add(rows, 1, 9, 8);
-  Case decode = wide;
-  const bool decodes = offer.tokens || decode.tokens == 1;
-  if (decodes) add(decode, 0, 1, 8);
-  if (offer.batch) decode.batch = 4;
-  if (decodes && offer.batch) add(decode, 0, 1, 8);
+  const bool decodes = offer.tokens || wide.tokens == 1;
+  if (decodes) add(wide, 0, 1, 8);
+  if (decodes && offer.batch) add(with(wide, offer, {.batch = 4}), 0, 1, 8);
   // In fresh workers.
   add(narrow, in_fresh_workers, 7, 3);
-  if (offer.transpose) part.operation = Operation::transpose;
-  add(part, in_fresh_workers - 1, 7, 3);
+  add(with(part, offer, {.backward = true}), in_fresh_workers - 1, 7, 3);
   if (narrow.dtype == Dtype::f32) {
-    Case first = wide;
-    for (TensorCase& t : first.tensors) t.in_place = offer.in_place;
-    add(first, in_fresh_workers - 2, 1, 8);
+    add(with(wide, offer, {.in_place = true}), in_fresh_workers - 2, 1, 8);
     rows.batch = narrow.batch;
     add(rows, in_fresh_workers - 3, 7, 3);
   }
-  const std::vector<Case> large = at_size(offer, "threads");
+  const std::vector<Case> large = at_size(offer, profile);
   // In smoke every other one, as each takes 0.1 s: a long prompt in place, and many rows backward.
   const std::size_t step = profile == Profile::smoke ? 2 : 1;
   for (std::size_t i = step - 1; i < large.size(); i += step) cases.push_back(large[i]);

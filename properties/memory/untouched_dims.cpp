@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/judge/judge.h"
+#include "properties/fixed_cases.h"
 #include "properties/property.h"
 #include "properties/whole_output.h"
 
@@ -62,10 +63,9 @@ void shape(Case& c, const Offer& offer) {
     if (!t.rotate || t.head_dim > c.rotary_dim) return;
   const auto size = std::find_if(offer.sizes.begin(), offer.sizes.end(), partial);
   if (offer.any_size) {
-    for (TensorCase& t : c.tensors) t.head_dim = c.rotary_dim + 3;
+    c = resized(c, {c.rotary_dim + 3, c.rotary_dim});
   } else if (size != offer.sizes.end()) {
-    c.rotary_dim = size->rotary_dim;
-    for (TensorCase& t : c.tensors) t.head_dim = size->head_dim;
+    c = resized(c, *size);
   } else {
     c.tensors.resize(2, c.tensors[0]);
     c.tensors[1].rotate = false;
@@ -77,7 +77,6 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   std::vector<Case> cases;
   if (!offer.unrotated_tensor) return cases;
   Case c = offer.base;
-  c.property = "untouched_dims";
   // What offers tensors that are copied takes this, though it may refuse to rotate none.
   c.tensors.resize(2, c.tensors[0]);
   c.tensors[1].rotate = false;

@@ -9,6 +9,7 @@
 
 #include "harness/cases/names.h"
 #include "harness/judge/judge.h"
+#include "properties/fixed_cases.h"
 #include "properties/search/verify.h"
 #include "reference/frequencies.h"
 
@@ -34,15 +35,10 @@ std::vector<std::int64_t> curve_positions(std::int64_t last) {
 }
 
 Case curve_case(const Offer& offer, std::vector<std::int64_t> positions) {
-  Case c = offer.base;
+  Case c = resized(offer.base, {curve_rotary_dim, curve_rotary_dim});
+  c = with(c, offer, {.heads = curve_heads, .by_token = true});
   c.property = "agreement";
-  c.rotary_dim = curve_rotary_dim;
   c.rope_theta = curve_theta;
-  if (offer.rows_by_token) c.rows_by = ROPE_ROW_BY_TOKEN;
-  for (TensorCase& t : c.tensors) {
-    t.head_dim = c.rotary_dim;
-    if (offer.many_heads) t.heads = curve_heads;
-  }
   c.position_rule = PositionRule::list;
   c.tokens = std::ssize(positions);
   c.positions = std::move(positions);

@@ -226,8 +226,10 @@ PropertyRun run_property(Subject& subject, const Property& property, const Offer
     // a kernel may refuse regression cases, so they are not planned
     if (!runner.refused()) ++runner.run.planned;
   }
+  Offer named = offer;
+  named.base.property = property.name;
   const std::vector<Case> fixed =
-      property.fixed_cases == nullptr ? std::vector<Case>{} : property.fixed_cases(offer, profile);
+      property.fixed_cases == nullptr ? std::vector<Case>{} : property.fixed_cases(named, profile);
   const bool generates = property.shape != nullptr || property.add_calls != nullptr;
   if (!runner.failing()) runner.run.planned += std::ssize(fixed) + (generates ? limits.cases : 0);
   const bool fixed_hold = !runner.failing() && runner.all_hold(fixed);

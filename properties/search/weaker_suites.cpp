@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "properties/explain/diagnosis.h"
+#include "properties/fixed_cases.h"
 #include "properties/whole_output.h"
 
 namespace ropewalk::properties {
@@ -48,19 +49,11 @@ Finding check_absolute(Subject& subject, const Case& c) {
 
 // One shape, positions 0 to 40, forward, contiguous.
 std::vector<Case> one_shape(const Offer& offer, Profile) {
-  Case c = offer.base;
-  c.property = "typical_test";
-  if (offer.tokens) c.tokens = 41;
+  const Case c = with(offer.base, offer, {.tokens = 41, .heads = 4, .second = true});
   const auto usual = std::find_if(offer.sizes.begin(), offer.sizes.end(), [](HeadSize s) {
     return s.rotary_dim == 64 && s.head_dim == 64;
   });
-  if (usual != offer.sizes.end()) c.rotary_dim = usual->rotary_dim;
-  for (TensorCase& t : c.tensors) {
-    if (usual != offer.sizes.end()) t.head_dim = usual->head_dim;
-    if (offer.many_heads) t.heads = 4;
-  }
-  if (offer.two_tensors && c.tensors.size() == 1) c.tensors.push_back(c.tensors[0]);
-  return {c};
+  return {usual == offer.sizes.end() ? c : resized(c, *usual)};
 }
 
 Finding check_cosine(Subject& subject, const Case& c) {
@@ -100,12 +93,10 @@ const Property no_array{
     .name = without_array,
     .claim = "whole outputs of agreement's fixed and random cases, without the covering array",
     .judged_by_oracle = true,
-    .shape = [](Case&, const Offer&) {},
+    .shape = any_case,
     .fixed_cases =
         [](const Offer& offer, Profile profile) {
-          std::vector<Case> cases = property_named("agreement").fixed_cases(offer, profile);
-          for (Case& c : cases) c.property = without_array;
-          return cases;
+          return property_named("agreement").fixed_cases(offer, profile);
         },
     .check = check_whole_output,
 };

@@ -15,6 +15,7 @@
 
 #include "harness/cases/layouts.h"
 #include "harness/judge/judge.h"
+#include "properties/fixed_cases.h"
 #include "properties/property.h"
 
 namespace ropewalk::properties {
@@ -30,87 +31,56 @@ Finding check_agreement(Subject& subject, const Case& c) {
 
 namespace {
 
-void shape(Case&, const Offer&) {}
-
 // The same case in the other operation and placement: backward and in place.
-Case turned_round(Case c, const Offer& offer) {
-  if (offer.transpose) c.operation = Operation::transpose;
-  for (TensorCase& t : c.tensors) t.in_place = offer.in_place;
-  return c;
+Case turned_round(const Case& c, const Offer& offer) {
+  return with(c, offer, {.backward = true, .in_place = true});
+}
+
+void add_both(std::vector<Case>& cases, const Case& c, const Offer& offer) {
+  cases.push_back(c);
+  cases.push_back(turned_round(c, offer));
 }
 
 // Values at the upper and lower end of the data type, with and without a scale, forward and
 // backward. Then all magnitudes between the two ends.
 void add_extremes(std::vector<Case>& cases, const Offer& offer) {
-  Case c = offer.base;
-  c.property = "agreement";
-  c.position_from = 3;
+  Case c = with(offer.base, offer, {.from = 3});
+  c.attention_scale = 0;
   for (const DataPattern data : {DataPattern::subnormal, DataPattern::edge}) {
     c.data = data;
-    c.attention_scale = 0;
     cases.push_back(c);
-    if (offer.scale) c.attention_scale = data == DataPattern::edge ? -3 : 1.1386294361119891;
-    cases.push_back(turned_round(c, offer));
+    const double scale = data == DataPattern::edge ? -3 : 1.1386294361119891;
+    cases.push_back(turned_round(with(c, offer, {.scale = scale}), offer));
   }
   c.data = DataPattern::span;
-  c.attention_scale = 0;
-  if (offer.tokens) c.tokens = 4;
-  for (TensorCase& t : c.tensors)
-    if (offer.many_heads) t.heads = 4;
-  cases.push_back(c);
-  cases.push_back(turned_round(c, offer));
+  add_both(cases, with(c, offer, {.tokens = 4, .heads = 4}), offer);
 }
 
 // Q and K of several prompts, with heads that fill vectors.
 void add_prompts(std::vector<Case>& cases, const Offer& offer, Profile profile) {
   if (!offer.tokens) return;
-  Case c = widened(offer.base, offer);
-  c.property = "agreement";
-  c.position_from = 5;
-  c.tokens = 130;
-  if (offer.batch) c.batch = 2;
-  if (offer.two_tensors && c.tensors.size() == 1) c.tensors.push_back(c.tensors[0]);
-  for (TensorCase& t : c.tensors)
-    if (offer.many_heads) t.heads = 4;
-  cases.push_back(c);
-  cases.push_back(turned_round(c, offer));
+  const Case c = with(widened(offer.base, offer), offer, {.from = 5});
+  add_both(cases, with(c, offer, {.batch = 2, .tokens = 130, .heads = 4, .second = true}), offer);
   if (profile == Profile::smoke) return;
-  c.tokens = 512;  // more than a cache holds; some kernels then use other stores
-  c.batch = offer.base.batch;
-  c.tensors.resize(offer.base.tensors.size());
-  for (TensorCase& t : c.tensors)
-    if (offer.many_heads) t.heads = 32;
-  cases.push_back(c);
+  // More than a cache holds: some kernels then use other stores.
+  cases.push_back(with(c, offer, {.tokens = 512, .heads = 32}));
 }
 
 // Rows of a batch that agree in their first, middle and last positions alone.
 void add_rows_alike(std::vector<Case>& cases, const Offer& offer) {
   if (!offer.tokens || !offer.batch || offer.base.positions_null) return;
-  Case c = offer.base;
-  c.property = "agreement";
-  c.tokens = 8;
-  c.batch = 2;
+  Case c = with(offer.base, offer, {.batch = 2, .tokens = 8});
   c.position_rule = PositionRule::list;
   c.positions = {5, 9, 12, 7, 30, 11, 26, 8, 5, 2, 17, 7, 30, 4, 19, 8};
-  cases.push_back(c);
-  cases.push_back(turned_round(c, offer));
+  add_both(cases, c, offer);
 }
 
 // Four turned tensors in several batch rows, in every layout: the array has few of the combinations
 // of the three.
 void add_fourth(std::vector<Case>& cases, const Offer& offer) {
   if (!offer.three_tensors || !offer.batch) return;
-  Case c = offer.base;
-  c.property = "agreement";
-  c.position_from = 5;
-  c.batch = 2;
-  if (offer.tokens) c.tokens = 3;
-  if (offer.many_heads) c.tensors[0].heads = 2;
+  Case c = with(offer.base, offer, {.from = 5, .batch = 2, .tokens = 3, .heads = 2});
   c.tensors.assign(ROPE_MAX_TENSORS, TensorCase(c.tensors[0]));
-  const auto add_both = [&](const Case& laid) {
-    cases.push_back(laid);
-    cases.push_back(turned_round(laid, offer));
-  };
   const TensorCase& t = c.tensors[0];
   constexpr std::int64_t gap = 4;
   const std::int64_t token = t.heads * t.head_dim + gap, head = t.head_dim + gap;
@@ -123,7 +93,7 @@ void add_fourth(std::vector<Case>& cases, const Offer& offer) {
   for (const Strides& layout : layouts) {
     Case laid = c;
     for (TensorCase& each : laid.tensors) each.in = each.out = layout;
-    add_both(laid);
+    add_both(cases, laid, offer);
   }
   const auto add_broadcast = [&](bool offered, std::int64_t Strides::*axis) {
     if (!offered) return;
@@ -135,42 +105,24 @@ void add_fourth(std::vector<Case>& cases, const Offer& offer) {
   add_broadcast(offer.broadcast_heads, &Strides::head);
   if (!offer.any_alignment) return;  // fused, all tensors but one begin anywhere
   fuse(c);
-  add_both(c);
+  add_both(cases, c, offer);
 }
 
 // Every usual head size, and shapes with many heads, tokens and batch rows. None of these is left
 // to chance.
 std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   std::vector<Case> cases;
-  Case c = offer.base;
-  c.property = "agreement";
-  c.position_from = 5;
-  const auto add_both = [&] {
-    cases.push_back(c);
-    cases.push_back(turned_round(c, offer));
-  };
-  for (const HeadSize size : offer.sizes) {
-    c.rotary_dim = size.rotary_dim;
-    for (TensorCase& t : c.tensors) t.head_dim = size.head_dim;
-    add_both();
-  }
-  constexpr struct {
-    std::int64_t batch, tokens, heads;
-  } crowds[] = {{1, 67, 33}, {9, 3, 5}, {2, 16, 16}};
+  const Case c = with(offer.base, offer, {.from = 5});
+  for (const HeadSize size : offer.sizes) add_both(cases, resized(c, size), offer);
   add_extremes(cases, offer);
   add_prompts(cases, offer, profile);
   add_rows_alike(cases, offer);
   add_fourth(cases, offer);
-  for (const auto& crowd : crowds) {
-    c.rotary_dim = offer.base.rotary_dim;
-    if (offer.batch) c.batch = crowd.batch;
-    if (offer.tokens) c.tokens = crowd.tokens;
-    for (TensorCase& t : c.tensors) {
-      t.head_dim = offer.base.tensors[0].head_dim;
-      if (offer.many_heads) t.heads = crowd.heads;
-    }
-    add_both();
-  }
+  const Case equal = resized(c, {c.tensors[0].head_dim, c.rotary_dim});
+  constexpr Wish crowds[] = {{.batch = 1, .tokens = 67, .heads = 33},
+                             {.batch = 9, .tokens = 3, .heads = 5},
+                             {.batch = 2, .tokens = 16, .heads = 16}};
+  for (const Wish& crowd : crowds) add_both(cases, with(equal, offer, crowd), offer);
   return cases;
 }
 
@@ -179,7 +131,7 @@ const Registered agreement({
     .order = 10,
     .claim = "every pair is the exact rotation of its input",
     .judged_by_oracle = true,
-    .shape = shape,
+    .shape = any_case,
     .fixed_cases = fixed_cases,
     .check = check_agreement,
     .judge = compare_with_truth,

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "properties/fixed_cases.h"
 #include "properties/property.h"
 #include "properties/two_runs.h"
 #include "properties/whole_output.h"
@@ -75,9 +76,7 @@ bool applies(const Offer& offer) {
 }
 
 Case base_case(const Offer& offer, std::int64_t axis) {
-  Case c = offer.base;
-  c.property = "far_strides";
-  c.position_from = 3;
+  Case c = with(offer.base, offer, {.from = 3});
   c.shift = axis;
   return c;
 }
@@ -85,15 +84,12 @@ Case base_case(const Offer& offer, std::int64_t axis) {
 // The same rows twice as far apart, out of place where the kernel offers it, or in place.
 Case farther(Case c, const Offer& offer, bool in_place) {
   c.shift += axes;
-  for (TensorCase& t : c.tensors) t.in_place = in_place ? offer.in_place : !offer.out_of_place;
-  return c;
+  return with(c, offer, {.in_place = in_place});
 }
 
 // Other code paths: vectors, the backward pass, the second tensor.
-Case turned(Case c, const Offer& offer) {
-  if (offer.transpose) c.operation = Operation::transpose;
-  if (offer.two_tensors && c.tensors.size() == 1) c.tensors.push_back(c.tensors[0]);
-  return widened(c, offer);
+Case turned(const Case& c, const Offer& offer) {
+  return widened(with(c, offer, {.second = true, .backward = true}), offer);
 }
 
 // Heads have dims outside their window, and the second tensor is not rotated: both are copied.
@@ -102,11 +98,10 @@ bool copies(Case& c, const Offer& offer) {
   const auto size = std::find_if(offer.sizes.begin(), offer.sizes.end(),
                                  [](const HeadSize& s) { return s.rotary_dim < s.head_dim; });
   const bool partial = offer.window_offset || size != offer.sizes.end();
-  if (partial && !offer.window_offset) c.rotary_dim = size->rotary_dim;
-  for (TensorCase& t : c.tensors) {
-    if (partial) t.head_dim = offer.window_offset ? c.rotary_dim + 64 : size->head_dim;
-    if (offer.window_offset) t.rotary_offset = 32;
-  }
+  if (offer.window_offset)
+    set_window(c, 64, 32);
+  else if (partial)
+    c = resized(c, *size);
   if (offer.unrotated_tensor) {
     c.tensors.resize(2, c.tensors[0]);
     c.tensors[1].rotate = false;
@@ -116,18 +111,14 @@ bool copies(Case& c, const Offer& offer) {
 }
 
 void add_tensor_rows(std::vector<Case>& cases, const Offer& offer) {
+  constexpr Wish rows[] = {{.batch = 3, .in_place = false},
+                           {.tokens = 3, .in_place = true},
+                           {.heads = 3, .in_place = false}};
   for (std::int64_t axis = 0; axis < 3 && offer.padded; ++axis) {
     if (!(axis == 0 ? offer.batch : axis == 1 ? offer.tokens : offer.many_heads)) continue;
-    Case c = base_case(offer, axis);
-    if (axis == 0) c.batch = 3;
-    if (axis == 1) c.tokens = 3;
-    const bool in_place = offer.in_place && (axis == 1 || !offer.out_of_place);
-    for (TensorCase& t : c.tensors) {
-      if (axis == 2) t.heads = 3;
-      t.in_place = in_place;
-    }
+    const Case c = with(base_case(offer, axis), offer, rows[axis]);
     cases.push_back(c);
-    cases.push_back(turned(farther(c, offer, !in_place), offer));
+    cases.push_back(turned(farther(c, offer, !c.tensors[0].in_place), offer));
     Case copied = farther(c, offer, false);
     if (copies(copied, offer)) cases.push_back(copied);
   }
@@ -140,15 +131,13 @@ void add_table_rows(std::vector<Case>& cases, const Offer& offer) {
   c.tokens = 3;
   c.table_row_stride = entries_apart;
   cases.push_back(c);
-  if (offer.rows_by_token) c.rows_by = ROPE_ROW_BY_TOKEN;
-  cases.push_back(turned(c, offer));
+  cases.push_back(turned(with(c, offer, {.by_token = true}), offer));
 }
 
 // Tables of pairs alone, of up to 64 MiB in f32.
 void add_late_rows(std::vector<Case>& cases, const Offer& offer) {
   if (offer.base.contract != ROPE_CONTRACT_TABLE || offer.base.rows_by == ROPE_ROW_BY_TOKEN) return;
-  Case c = base_case(offer, 3);
-  if (offer.tokens) c.tokens = 3;
+  Case c = with(base_case(offer, 3), offer, {.tokens = 3});
   c.position_step = 1 << 23;
   c.position_from = (1 << 18) + 1 + (offer.tokens ? 0 : 2 * c.position_step);
   if (offer.any_size) c.rotary_dim = 2;
@@ -157,17 +146,14 @@ void add_late_rows(std::vector<Case>& cases, const Offer& offer) {
 
 void add_positions(std::vector<Case>& cases, const Offer& offer) {
   if (!has_far_positions(offer)) return;
-  Case c = base_case(offer, 3);
-  c.tokens = 2;
-  if (offer.batch) c.batch = 2;
+  Case c = with(base_case(offer, 3), offer, {.batch = 2, .tokens = 2});
   c.position_rule = PositionRule::list;
   c.positions = {3, 5, 2, 7};
   c.positions.resize(static_cast<std::size_t>(c.batch * c.tokens));
   c.position_token_stride = c.position_batch_stride = entries_apart;
   ++c.position_batch_stride;
   cases.push_back(c);
-  if (offer.i64_positions) c.position_dtype = Dtype::i64;
-  cases.push_back(turned(c, offer));
+  cases.push_back(turned(with(c, offer, {.i64 = true}), offer));
 }
 
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "harness/cases/layouts.h"
+#include "properties/fixed_cases.h"
 #include "properties/truth/agreement.h"
 #include "properties/two_runs.h"
 
@@ -33,13 +34,7 @@ constexpr FirstForm forms[] = {
        lay_plainly(c);  // strides of one token do not fit
        c.tokens = 3;
      }},
-    {&Offer::window_offset,
-     [](Case& c) {
-       for (TensorCase& t : c.tensors) {
-         t.head_dim = c.rotary_dim + 3;
-         t.rotary_offset = 2;
-       }
-     },
+    {&Offer::window_offset, [](Case& c) { set_window(c, 3, 2); },
      [](Case& c) {
        for (TensorCase& t : c.tensors) t.rotary_offset = 0;
      }},
@@ -85,24 +80,13 @@ Case plain(Case c) {
 
 std::vector<Case> first_call_cases(const Offer& offer) {
   std::vector<Case> cases;
-  Case c = offer.base;
-  c.property = "history";
+  Case c = with(offer.base, offer, {.from = 3});
   c.shift = first_of_process;
-  c.position_from = 3;
   if (c.dtype != Dtype::f32) cases.push_back(c);
-  if (offer.in_place) {
-    cases.push_back(c);
-    for (TensorCase& t : cases.back().tensors) t.in_place = true;
-  }
-  if (offer.transpose) {
-    cases.push_back(c);
-    cases.back().operation = Operation::transpose;
-  }
-  if (offer.tokens) {
-    cases.push_back(widened(c, offer));
-    cases.back().tokens = 96;
-    c.tokens = 3;
-  }
+  if (offer.in_place) cases.push_back(with(c, offer, {.in_place = true}));
+  if (offer.transpose) cases.push_back(with(c, offer, {.backward = true}));
+  if (offer.tokens) cases.push_back(with(widened(c, offer), offer, {.tokens = 96}));
+  c = with(c, offer, {.tokens = 3});
   for (const std::int64_t wanted : together) {
     Case first = c;
     for (std::size_t i = 0; i < std::size(forms); ++i) {

@@ -18,7 +18,6 @@ namespace {
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   std::vector<Case> cases;
   Case c = offer.base;
-  c.property = "frequencies";
   const bool table = c.contract == ROPE_CONTRACT_TABLE;
   if (offer.tokens) {
     c.tokens = 8;

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "harness/judge/judge.h"
+#include "properties/fixed_cases.h"
 #include "properties/property.h"
 #include "properties/truth/first_calls.h"
 #include "properties/truth/sequences.h"
@@ -83,16 +84,9 @@ constexpr Difference differences[] = {
      [](Case& c) { c.position_dtype = c.position_dtype == Dtype::i64 ? Dtype::i32 : Dtype::i64; }},
     {"rotary_dim", &Offer::any_size,
      [](Case& c) {
-       c.rotary_dim += 8;
-       for (TensorCase& t : c.tensors) t.head_dim = c.rotary_dim;
+       c = resized(c, {c.rotary_dim + 8, c.rotary_dim + 8});
      }},
-    {"window", &Offer::window_offset,
-     [](Case& c) {
-       for (TensorCase& t : c.tensors) {
-         t.head_dim = c.rotary_dim + 3;
-         t.rotary_offset = 2;
-       }
-     }},
+    {"window", &Offer::window_offset, [](Case& c) { set_window(c, 3, 2); }},
     {"place", &Offer::in_place,
      [](Case& c) {
        for (TensorCase& t : c.tensors) t.in_place = !t.in_place;
@@ -277,9 +271,7 @@ Finding check(Subject& subject, const Case& c) {
 
 std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   std::vector<Case> cases;
-  Case c = offer.base;
-  c.property = "history";
-  if (offer.tokens) c.tokens = 8;
+  Case c = with(offer.base, offer, {.tokens = 8});
   // Equal at both ends, forwards and backwards, and in all sums, so a key made of these is not
   // enough.
   c.position_rule = PositionRule::list;
@@ -294,26 +286,20 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   }
   // One state through the steps of a decode loop: one row, or rows at one position. Beside it is no
   // other problem, or one with another base. Then a table by token.
-  Case step = offer.base;
-  step.property = "history";
-  step.position_from = 5;
-  if (offer.tokens) step.tokens = 1;
+  const Case step = with(offer.base, offer, {.from = 5, .tokens = 1});
   const auto add_two = [&](Case each) {
     for (each.shift = 0; each.shift < 2; ++each.shift) cases.push_back(each);
   };
-  Case repeated = step;
-  repeated.shift = long_one;
-  if (offer.batch) repeated.batch = 1;
-  cases.push_back(repeated);
+  cases.push_back(with(step, offer, {.batch = 1}));
+  cases.back().shift = long_one;
   if (step.tokens == 1) {
     add_two(step);
-    if (offer.batch) step.batch = 3;
-    if (offer.batch) add_two(step);
+    if (offer.batch) add_two(with(step, offer, {.batch = 3}));
   }
   c.shift = 0;
   c.rows_by = ROPE_ROW_BY_TOKEN;
   if (offer.rows_by_token && offer.tokens) cases.push_back(c);
-  const std::vector<Case> sequences = sequence_cases(offer, "history");
+  const std::vector<Case> sequences = sequence_cases(offer);
   cases.insert(cases.end(), sequences.begin(), sequences.end());
   const std::vector<Case> first_calls = first_call_cases(offer);
   cases.insert(cases.end(), first_calls.begin(), first_calls.end());

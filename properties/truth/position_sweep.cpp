@@ -7,6 +7,7 @@
 // Kills by itself: one_position_off, half_position, far_, run_taken, wrong_in_reach
 #include <algorithm>
 
+#include "properties/fixed_cases.h"
 #include "properties/property.h"
 #include "properties/truth/agreement.h"
 
@@ -43,16 +44,8 @@ std::vector<Positions> edge_positions(bool negative, bool beyond_table) {
 }
 
 Case sweep_case(const Offer& offer, HeadSize size) {
-  Case c = offer.base;
-  c.property = "position_sweep";
+  Case c = with(resized(offer.base, size), offer, {.heads = 3});
   c.data = DataPattern::basis;
-  c.rotary_dim = size.rotary_dim;
-  c.tensors.resize(1, c.tensors[0]);
-  if (!offer.base.tensors.empty() && offer.base.tensors.size() > 1) c.tensors = offer.base.tensors;
-  for (TensorCase& t : c.tensors) {
-    t.head_dim = size.head_dim;
-    if (offer.many_heads) t.heads = 3;
-  }
   return c;
 }
 
@@ -79,8 +72,7 @@ void add_sweep(std::vector<Case>& cases, const Offer& offer, HeadSize size, std:
       // One full-mantissa head is enough beside the narrow sweep. And a table by position would
       // have to be laid out up to the last row each time.
       c.data = DataPattern::unit;
-      for (TensorCase& t : c.tensors) t.heads = offer.many_heads ? 1 : t.heads;
-      if (offer.rows_by_token) c.rows_by = ROPE_ROW_BY_TOKEN;
+      c = with(c, offer, {.heads = 1, .by_token = true});
     }
     cases.push_back(c);
   }
@@ -89,9 +81,8 @@ void add_sweep(std::vector<Case>& cases, const Offer& offer, HeadSize size, std:
 // A kernel that accepts only one token a call runs the edges one by one.
 void add_edges(std::vector<Case>& cases, const Offer& offer, HeadSize size) {
   const bool table = offer.base.contract == ROPE_CONTRACT_TABLE;
-  Case c = sweep_case(offer, size);
+  Case c = with(sweep_case(offer, size), offer, {.by_token = table});
   if (size.rotary_dim > 16) c.data = DataPattern::unit;
-  if (table && offer.rows_by_token) c.rows_by = ROPE_ROW_BY_TOKEN;
   c.position_rule = PositionRule::list;
   for (const Positions& edges :
        edge_positions(offer.negative_positions, !table || offer.rows_by_token)) {

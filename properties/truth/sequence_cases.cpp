@@ -4,6 +4,7 @@
 
 #include "harness/cases/data.h"
 #include "harness/cases/layouts.h"
+#include "properties/fixed_cases.h"
 #include "properties/truth/sequences.h"
 
 namespace ropewalk::properties {
@@ -35,13 +36,11 @@ Case at_positions(const Case& c, const std::vector<std::int64_t>& positions) {
 
 // Beyond what tables and caches usually hold at first: 8,192, and 32,768 as 16 bits begin anew.
 void add_decode_loops(std::vector<Case>& cases, const Case& c, const Offer& offer) {
-  Case step = c;
-  step.position_from = 5;
   const auto plain = [](Case&, std::size_t) {};
-  cases.push_back(sequence(step, 300, plain));  // past 8 bits, and into other blocks of a cache
-  cases.push_back(sequence(widened(step, offer), 20, plain));
+  cases.push_back(sequence(c, 300, plain));  // past 8 bits, and into other blocks of a cache
+  cases.push_back(sequence(widened(c, offer), 20, plain));
   if (offer.transpose) {
-    Case back = step;
+    Case back = c;
     back.operation = reversed(back.operation);
     cases.push_back(sequence(back, 24, plain));
   }
@@ -78,9 +77,7 @@ void add_lists(std::vector<Case>& cases, const Case& c, const Offer& offer) {
   if (!offer.tokens) return;
   list.batch = c.batch;
   list.tokens = 6;
-  if (offer.any_size) list.rotary_dim = 6;
-  for (TensorCase& t : list.tensors)
-    if (offer.any_size) t.head_dim = 6;
+  if (offer.any_size) list = resized(list, {6, 6});
   cases.push_back(sequence(list, many, [](Case& call, std::size_t k) {
     const auto from = static_cast<std::int64_t>(6 * k);
     call.positions.clear();
@@ -133,22 +130,20 @@ void add_sizes(std::vector<Case>& cases, const Case& c, const Offer& offer) {
   }
   const auto size = [&](Case& call, std::int64_t state) {
     constexpr std::int64_t tokens[] = {1, 3, 33, 9}, heads[] = {0, 1, 0, 4}, batch[] = {1, 1, 1, 2};
-    if (offer.tokens) call.tokens = tokens[state];
-    if (offer.batch) call.batch = batch[state];
+    call = with(call, offer, {.batch = batch[state], .tokens = tokens[state]});
     for (TensorCase& t : call.tensors)
       if (offer.many_heads) t.heads += heads[state];
   };
   cases.push_back(of_states(c, {0, 0, 1, 1, 3, 3, 2, 2, 0, 1, 3, 2, 0, 1, 3, 2}, size));
   cases.push_back(of_states(c, {2, 2, 3, 3, 1, 1, 0, 0, 2, 3, 1, 0, 2, 0, 2, 0}, size));
   if (!offer.tokens) return;
-  Case prompt = c;  // others at one place, all with one first token
-  prompt.tokens = 5;
+  // Others at one place, all with one first token.
+  Case prompt = with(c, offer, {.tokens = 5});
   prompt.data = DataPattern::prompt;
   cases.push_back(sequence(prompt, 8, [](Case& call, std::size_t) { call.position_from = 0; }));
   if (!offer.many_heads) return;
-  Case chunk = c;  // of a prompt: calls that are worth more code
-  chunk.tokens = 64;
-  for (TensorCase& t : chunk.tensors) t.heads = 4;
+  // Chunks of a prompt: calls that are worth more code.
+  const Case chunk = with(c, offer, {.tokens = 64, .heads = 4});
   cases.push_back(sequence(chunk, 6, [](Case& call, std::size_t k) {
     call.position_from = 64 * static_cast<std::int64_t>(k);
   }));
@@ -184,8 +179,7 @@ void add_forms(std::vector<Case>& cases, const Case& c, const Offer& offer) {
     call.moved = k % 4 >= 2 ? -1 : 0;  // two calls at each of two places
   }));
   // One buffer at a time, for two calls each.
-  Case two = c;
-  if (offer.two_tensors && two.tensors.size() == 1) two.tensors.push_back(two.tensors[0]);
+  const Case two = with(c, offer, {.second = true});
   constexpr std::size_t most_buffers = 8;
   cases.push_back(sequence(two, 4 * most_buffers, [](Case& call, std::size_t k) {
     call.moved = std::int64_t{1} << k / 2 % most_buffers;
@@ -237,12 +231,8 @@ Case of_other_state(Case c, const Offer& offer, std::uint64_t bits) {
 
 }  // namespace
 
-std::vector<Case> sequence_cases(const Offer& offer, const std::string& property) {
-  Case c = offer.base;
-  c.property = property;
-  c.position_from = 5;
-  if (offer.tokens) c.tokens = 1;
-  if (offer.batch) c.batch = 1;
+std::vector<Case> sequence_cases(const Offer& offer) {
+  const Case c = with(offer.base, offer, {.from = 5, .batch = 1, .tokens = 1});
   std::vector<Case> cases;
   add_decode_loops(cases, c, offer);
   add_lists(cases, c, offer);

@@ -11,7 +11,7 @@
 namespace ropewalk::properties {
 
 /// The sequences that every run makes, of 6 to 300 calls.
-std::vector<harness::Case> sequence_cases(const harness::Offer& offer, const std::string& property);
+std::vector<harness::Case> sequence_cases(const harness::Offer& offer);
 
 /// Makes a case the first call of a sequence of 8 to 40, drawn by its seed.
 void draw_calls(harness::Case& c, const harness::Offer& offer);

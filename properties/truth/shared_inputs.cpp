@@ -9,19 +9,13 @@
 #include <vector>
 
 #include "harness/cases/layouts.h"
+#include "properties/fixed_cases.h"
 #include "properties/property.h"
 #include "properties/whole_output.h"
 
 namespace ropewalk::properties {
 using namespace harness;
 namespace {
-
-void enlarge(Case& c, const Offer& offer) {
-  if (offer.batch) c.batch = 3;
-  if (offer.tokens) c.tokens = 5;
-  if (offer.many_heads)
-    for (TensorCase& t : c.tensors) t.heads = 3;
-}
 
 void add_broadcasts(std::vector<Case>& cases, Case c, const Offer& offer) {
   const auto add = [&](bool offered, std::int64_t Strides::*axis) {
@@ -79,11 +73,8 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   std::vector<Case> cases;
   for (const bool backwards : {false, true}) {
     if (backwards && !offer.transpose) continue;
-    Case c = offer.base;
-    c.property = "shared_inputs";
-    c.position_from = 5;
-    enlarge(c, offer);
-    if (backwards) c.operation = Operation::transpose;
+    const Wish wish{.from = 5, .batch = 3, .tokens = 5, .heads = 3, .backward = backwards};
+    const Case c = with(offer.base, offer, wish);
     for (const Case& width : {c, widened(c, offer)}) {
       add_broadcasts(cases, width, offer);
       for (const Case& two : with_two_tensors(width, offer)) cases.push_back(two);

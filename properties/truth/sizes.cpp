@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "harness/cases/layouts.h"
+#include "properties/fixed_cases.h"
 #include "properties/property.h"
 #include "properties/whole_output.h"
 
@@ -30,22 +31,15 @@ Counts counts(Counts edges, Profile profile) {
 }
 
 Case base_case(const Offer& offer) {
-  Case c = offer.base;
-  c.property = "sizes";
-  c.position_from = 5;
   const HeadSize small =
       *std::min_element(offer.sizes.begin(), offer.sizes.end(),
                         [](HeadSize a, HeadSize b) { return a.head_dim < b.head_dim; });
-  c.rotary_dim = small.rotary_dim;
-  for (TensorCase& t : c.tensors) t.head_dim = small.head_dim;
-  return c;
+  return resized(with(offer.base, offer, {.from = 5}), small);
 }
 
 // Alternates backward and in place, so each such loop gets its counts.
-void turn(Case& c, const Offer& offer, std::size_t i) {
-  if (offer.transpose && i % 2 == 1) c.operation = Operation::transpose;
-  for (TensorCase& t : c.tensors)
-    t.in_place = offer.in_place && (i % 4 >= 2 || !offer.out_of_place);
+void add_turned(std::vector<Case>& cases, const Case& c, const Offer& offer, std::size_t i) {
+  cases.push_back(with(c, offer, {.backward = i % 2 == 1, .in_place = i % 4 >= 2}));
 }
 
 // Other positions in each batch row.
@@ -62,17 +56,13 @@ void add_tokens(std::vector<Case>& cases, const Offer& offer, Profile profile) {
               32, 33, 36, 48, 63, 64, 65, 96, 100, 127, 128, 129, 255, 256, 257, 1024, 1025},
              profile);
   for (std::size_t i = 0; offer.tokens && i < tokens.size(); ++i) {
-    Case c = base_case(offer);
-    c.tokens = tokens[i];
-    if (offer.many_heads)
-      for (TensorCase& t : c.tensors) t.heads = 1 + static_cast<std::int64_t>(i % 3);
-    if (offer.batch) c.batch = i % 2 == 1 ? 2 + static_cast<std::int64_t>(i % 3) : 1;
-    if (tokens[i] >= 100 && i % 2 == 1) {  // a prompt: each row has its own positions, with Q and K
-      at_random(c);
-      if (offer.two_tensors && c.tensors.size() == 1) c.tensors.push_back(c.tensors[0]);
-    }
-    turn(c, offer, i);
-    cases.push_back(c);
+    // A prompt: each row has its own positions, with Q and K.
+    const bool rows = i % 2 == 1, prompt = rows && tokens[i] >= 100;
+    const std::int64_t heads = 1 + static_cast<std::int64_t>(i % 3), batch = rows ? 1 + heads : 1;
+    const Wish wish{.batch = batch, .tokens = tokens[i], .heads = heads, .second = prompt};
+    Case c = with(base_case(offer), offer, wish);
+    if (prompt) at_random(c);
+    add_turned(cases, c, offer, i);
   }
 }
 
@@ -81,12 +71,9 @@ void add_tokens(std::vector<Case>& cases, const Offer& offer, Profile profile) {
 void add_large(std::vector<Case>& cases, const Offer& offer, Profile profile) {
   if (!offer.tokens) return;
   const auto add = [&](std::int64_t tokens, std::int64_t batch, const Case& from, std::size_t i) {
-    Case c = from;
-    c.tokens = tokens;
-    if (offer.batch) c.batch = batch;
+    Case c = with(from, offer, {.batch = batch, .tokens = tokens});
     at_random(c);
-    turn(c, offer, i);
-    cases.push_back(c);
+    add_turned(cases, c, offer, i);
   };
   add(2100, 3, base_case(offer), 0);
   if (profile == Profile::smoke) return;
@@ -105,34 +92,28 @@ void add_heads_and_rows(std::vector<Case>& cases, const Offer& offer, Profile pr
   const std::size_t count =
       std::max(offer.many_heads ? heads.size() : 0, offer.batch ? rows.size() : 0);
   for (std::size_t i = 0; i < count; ++i) {
-    Case c = base_case(offer);
-    if (offer.many_heads)
-      for (TensorCase& t : c.tensors) t.heads = heads[i % heads.size()];
     // The largest count of one goes with the smallest of the other.
-    if (offer.batch) c.batch = rows[rows.size() - 1 - i % rows.size()];
-    if (offer.many_heads && offer.batch && c.batch * c.tensors[0].heads > 1200 && i < rows.size())
-      for (TensorCase& t : c.tensors) t.heads = 3;
-    if (offer.many_heads && offer.batch && i >= rows.size()) c.batch = 2;
-    if (offer.tokens && i % 3 != 0) c.tokens = 3 - static_cast<std::int64_t>(i % 3);
+    Wish wish{.batch = rows[rows.size() - 1 - i % rows.size()], .heads = heads[i % heads.size()]};
+    const bool both = offer.many_heads && offer.batch;
+    if (both && wish.batch * wish.heads > 1200 && i < rows.size()) wish.heads = 3;
+    if (both && i >= rows.size()) wish.batch = 2;
+    if (i % 3 != 0) wish.tokens = 3 - static_cast<std::int64_t>(i % 3);
+    wish.by_token = i % 3 == 1;
+    Case c = with(base_case(offer), offer, wish);
     at_random(c);
     if (offer.different_shapes && offer.many_heads && c.tensors.size() == 1 && i % 2 == 0) {
       c.tensors.push_back(c.tensors[0]);
       c.tensors[1].heads = heads[(i * 7 + 3) % heads.size()] % 16 + 1;
     }
-    if (offer.rows_by_token && i % 3 == 1) c.rows_by = ROPE_ROW_BY_TOKEN;
     if (offer.head_major && i % 5 >= 3)
       for (TensorCase& t : c.tensors) t.in = t.out = head_major_strides(c, t);
-    turn(c, offer, i);
-    cases.push_back(c);
+    add_turned(cases, c, offer, i);
   }
   // Decode with one head of K for all queries.
   if (!offer.different_shapes || !offer.many_heads || !offer.batch) return;
-  Case c = base_case(offer);
+  Case c = with(base_case(offer), offer, {.batch = 5, .tokens = 1, .heads = 8});
   c.tensors.resize(2, c.tensors[0]);
-  c.tensors[0].heads = 8;
   c.tensors[1].heads = 1;
-  if (offer.tokens) c.tokens = 1;
-  c.batch = 5;
   at_random(c);
   cases.push_back(c);
 }
@@ -141,14 +122,8 @@ void add_heads_and_rows(std::vector<Case>& cases, const Offer& offer, Profile pr
 // supported, as a division by a power of two is exact in f32 as well.
 void add_flat_pairs(std::vector<Case>& cases, const Offer& offer, Profile profile) {
   if (profile == Profile::smoke || !offer.many_heads) return;
-  Case c = base_case(offer);
-  if (offer.any_size) c.rotary_dim = 6;
-  for (TensorCase& t : c.tensors) {
-    if (offer.any_size) t.head_dim = 6;
-    t.heads = (1 << 22) / (c.rotary_dim / 2) + 3;
-  }
-  turn(c, offer, 2);
-  cases.push_back(c);
+  const Case c = offer.any_size ? resized(base_case(offer), {6, 6}) : base_case(offer);
+  add_turned(cases, with(c, offer, {.heads = (1 << 22) / (c.rotary_dim / 2) + 3}), offer, 2);
 }
 
 struct Width {
@@ -166,24 +141,17 @@ void add_widths(std::vector<Case>& cases, const Offer& offer) {
   std::size_t i = 0;
   for (const Width& w : widths) {
     if (!offer.any_size || (w.offset > 0 && !offer.window_offset)) continue;
-    Case c = base_case(offer);
-    if (offer.tokens) c.tokens = 2;
+    Case c = with(base_case(offer), offer, {.tokens = 2, .heads = 2});
     c.rotary_dim = w.rotary_dim;
-    for (TensorCase& t : c.tensors) {
-      t.head_dim = w.head_dim;
-      t.rotary_offset = w.offset;
-      if (offer.many_heads) t.heads = 2;
-    }
-    turn(c, offer, ++i);
-    cases.push_back(c);
+    set_window(c, w.head_dim - w.rotary_dim, w.offset);
+    add_turned(cases, c, offer, ++i);
   }
 }
 
 // Two to four tensors, each with heads, a window and a place of its own.
 void add_tensor_sets(std::vector<Case>& cases, const Offer& offer) {
   if (!offer.two_tensors || offer.base.tensors.size() > 1) return;
-  Case base = base_case(offer);
-  if (offer.tokens) base.tokens = 3;
+  Case base = with(base_case(offer), offer, {.tokens = 3});
   const auto add = [&](std::size_t count, auto&& change) {
     Case c = base;
     c.tensors.resize(count, base.tensors[0]);
@@ -197,8 +165,7 @@ void add_tensor_sets(std::vector<Case>& cases, const Offer& offer) {
     add(4, equal);
     // All offered features at once, so the last tensor must be handled like the first.
     const Case simple = base;
-    if (offer.transpose) base.operation = Operation::transpose;
-    if (offer.scale) base.attention_scale = 1.5;
+    base = with(base, offer, {.backward = true, .scale = 1.5});
     base.own_tables = offer.own_tables;
     add(4, [&](TensorCase& t, std::size_t i) {
       t.in_place = offer.in_place && (i % 2 == 0 || !offer.out_of_place);
