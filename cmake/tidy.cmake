@@ -76,7 +76,7 @@ set(layers
   "properties/explain/=${cases}|harness/judge/|properties/(explain/|[a-z_]+[.]h)"
   "properties/array/=${suite}|properties/(array/|[a-z_]+[.]h)"
   "properties/search/=${suite}|properties/(array/|explain/|search/|[a-z_]+[.]h)"
-  "properties/(exhaustive|observe)/=${suite}|properties/(@1/|explain/|search/|[a-z_]+[.]h)"
+  "properties/(exhaustive|observe)/=${suite}|properties/(@1/|array/|explain/|search/|[a-z_]+[.]h)"
   "properties/=${cases}|harness/judge/|properties/[a-z_]+[.]h"
   "benchmarks/workloads/=${cases}|reports/record/|benchmarks/workloads/"
   "benchmarks/configs/=${cases}|benchmarks/(workloads|configs)/"

@@ -18,10 +18,10 @@ struct HeadSize {
 };
 
 struct Offer {
-  Case base;                    ///< the simplest supported case: forward, contiguous, scale 1
-  Form form;                    ///< the layout of `base`, which other cases need too
-  std::vector<HeadSize> sizes;  ///< the supported sizes of a fixed list
-  bool any_size = false;        ///< odd-shaped heads are supported too: generated sizes are allowed
+  Case base;                         ///< the simplest supported case: forward, contiguous, scale 1
+  Form form;                         ///< the layout of `base`, which other cases need too
+  std::vector<HeadSize> sizes = {};  ///< the supported sizes of a fixed list
+  bool any_size = false;  ///< odd-shaped heads are supported too: generated sizes are allowed
   bool transpose = false, in_place = false, out_of_place = false, batch = false, tokens = false,
        many_heads = false, window_offset = false, two_tensors = false, three_tensors = false,
        different_shapes = false, unrotated_tensor = false, scale = false, i64_positions = false,
@@ -44,25 +44,33 @@ struct Probe {
   std::vector<std::string> reasons;  ///< of its refusals, those heard first
 };
 
+/// Asks a kernel's supports about cases, without buffers. An answer that is neither yes nor an
+/// honest refusal, such as a crash, ends the asking: all later answers are no.
+class Questions {
+ public:
+  explicit Questions(Subject& subject) : subject_(subject) {}
+  bool accepts(const Case& c);
+  bool died() const;
+  const KernelFacts& facts() const { return subject_.facts; }
+
+  Probe heard;  ///< the refusals; nothing is offered
+
+ private:
+  Subject& subject_;
+};
+
 /// Adds a reason that is not among them yet, up to four.
 void add_reason(std::vector<std::string>& reasons, const std::string& reason);
 
-/// In a run that is held to one shape, the base has that shape.
-Probe probe_offer(Subject& subject, Pairing pairing, Dtype dtype);
+/// Asks for the base, its form and the sizes of heads. The features stay false: with_features()
+/// (properties/array/offered_features.h) asks for them. In a run that is held to one shape, the
+/// base has that shape.
+Probe probe_base(Subject& subject, Pairing pairing, Dtype dtype);
 
 /// The same for a kernel that refuses every basic shape of every pairing and type: the base has one
 /// of these shapes.
 Probe probe_shapes(Subject& subject, Pairing pairing, Dtype dtype,
                    const std::vector<ModelShape>& shapes);
-
-/// The first pairing and type that the kernel offers. f32 and half_split are tried before others.
-std::optional<Offer> first_offer(Subject& subject);
-
-/// The optional features by name, in a fixed order. The list ends with any_size, or with each size
-/// as size_HEAD_ROTARY. `list` prints them, and the ledger compares them.
-std::vector<std::string> feature_names(const Offer& offer);
-/// All that an offer can have, but for the single sizes: any_size stands for them.
-std::vector<std::string> feature_names();
 
 /// Returns `c` with the widest supported heads of a usual size up to 128, all rotated. Vector code
 /// turns them in whole steps, while the simplest heads run only its remainder loop. Returns `c`

@@ -85,7 +85,7 @@ class ArrayRun {
     const std::vector<ArrayPhase> phases = phases_of(limits_.profile);
     for (const ArrayPhase& phase : phases)
       if (may_go_on()) run_phase(phase);
-    if (questions_.died) charge_supports();
+    if (questions_.died()) charge_supports();
     if (!is_enough()) count(phases);
     out_.not_offered = not_offered(offered_);
     return std::move(out_);
@@ -104,7 +104,7 @@ class ArrayRun {
   }
   bool may_go_on() const {
     return (limits_.most_cases == 0 || out_.cases < limits_.most_cases) && !is_enough() &&
-           refusals_ <= most_refusals && !questions_.died;
+           refusals_ <= most_refusals && !questions_.died();
   }
 
   CoveringModel model_of(const ArrayPhase& phase) const {
@@ -155,7 +155,7 @@ class ArrayRun {
         if (limits_.large != nullptr && model_.levels_of(*row)[Factor::bytes] >= level::level_2)
           limits_.large->push_back(model_.levels_of(*row));
       } else if (const LevelTuple tuple = refused_together(*row, seed);
-                 !tuple.empty() && !questions_.died) {
+                 !tuple.empty() && !questions_.died()) {
         cover.forbid(tuple);
         forbidden_.push_back(tuple);
       } else {
@@ -250,8 +250,8 @@ class ArrayRun {
   // A crash or hang in supports, or a flag that supports breaks.
   void charge_supports() {
     Execution execution;
-    execution.result = *questions_.died;
-    Case c = questions_.asked;
+    execution.result = questions_.heard.last_refusal;
+    Case c = questions_.heard.asked;
     for (auto& [property, run] : out_.runs) {
       c.property = property;
       if (!run.failing) credit(run, failure_of(execution), c);

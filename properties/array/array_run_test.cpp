@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "properties/array/offered_features.h"
+
 namespace ropewalk::properties {
 namespace {
 using namespace harness;

@@ -53,27 +53,35 @@ Levels levels_of_base(const Case& base) {
   return out;
 }
 
-void take_odd_base(OfferedLevels& offered) {
-  const Case& base = offered.base;
+OfferedLevels base_alone(const Case& base) {
+  OfferedLevels offered;
+  offered.base = base;
+  Levels& simplest = offered.simplest = levels_of_base(base);
+  for (std::size_t f = 0; f < factor_count; ++f) offered.of[f] = {simplest.of[f]};
   const TensorCase& first = base.tensors[0];
-  Levels& simplest = offered.simplest;
+  Sizes& sizes = offered.accepted;
+  sizes.tokens[simplest[Factor::tokens]] = {base.tokens};
+  sizes.batch[simplest[Factor::batch]] = {base.batch};
+  sizes.heads[simplest[Factor::heads]] = {first.heads};
+  sizes.windows[simplest[Factor::rotary_dim]][simplest[Factor::room]][simplest[Factor::window]] = {
+      {first.head_dim, base.rotary_dim, first.rotary_offset}};
   if (simplest[Factor::tensors] == level::grouped) {
     const TensorCase& second = base.tensors[1];
-    offered.accepted.groups[simplest[Factor::heads]] = {{first.heads, second.heads}};
+    sizes.groups[simplest[Factor::heads]] = {{first.heads, second.heads}};
     TensorCase as_many_heads = second;
     as_many_heads.heads = first.heads;
-    if (!have_one_shape(first, as_many_heads))
-      offered.accepted.second = offered.free.second = second;
+    if (!have_one_shape(first, as_many_heads)) sizes.second = offered.free.second = second;
   }
   const bool in_levels =
       level_of(Factor::tokens, base.tokens) >= 0 && level_of(Factor::batch, base.batch) >= 0 &&
       level_of(Factor::heads, first.heads) >= 0 && level_of(Factor::bytes, bytes_of(base)) >= 0;
-  if (in_levels) return;
-  offered.accepted.any_bytes = offered.free.any_bytes = true;
+  if (in_levels) return offered;
+  sizes.any_bytes = offered.free.any_bytes = true;
   int& bytes = simplest[Factor::bytes];
   bytes = 0;
   while (bytes + 1 < level_count(Factor::bytes) && !are_possible(simplest, base)) ++bytes;
   offered.of[index_of(Factor::bytes)] = {bytes};
+  return offered;
 }
 
 }  // namespace ropewalk::properties

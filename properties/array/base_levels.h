@@ -7,8 +7,8 @@ namespace ropewalk::properties {
 /// The levels of a base. A size that no level holds counts as that of the level below it.
 Levels levels_of_base(const harness::Case& base);
 
-/// Makes cases keep what no level says of the base: a K with another head than Q, and sizes that no
-/// level holds. `offered` has the levels of the base and of the bytes, and no others yet.
-void take_odd_base(OfferedLevels& offered);
+/// What is known before the first question: cases have the levels and sizes of the base. They keep
+/// what no level says of it: a K with another head than Q, and sizes that no level holds.
+OfferedLevels base_alone(const harness::Case& base);
 
 }  // namespace ropewalk::properties

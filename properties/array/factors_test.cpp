@@ -131,8 +131,8 @@ TEST(Factors, HoldABaseThatLiesBesideTheLevels) {
   EXPECT_EQ(nearest_level_of(Factor::tokens, 5), level_of(Factor::tokens, 5));
   EXPECT_EQ(nearest_level_of(Factor::tokens, 8192), level_count(Factor::tokens) - 1);
   EXPECT_EQ(nearest_level_of(Factor::batch, 300), level_of(Factor::batch, 100));
-  OfferedLevels offered = everything(Dtype::f32, ROPE_CONTRACT_TABLE);
-  Case& base = offered.base;
+  OfferedLevels offered;
+  Case base = everything(Dtype::f32, ROPE_CONTRACT_TABLE).base;
   const auto place = [&](std::int64_t tokens) {
     base.tokens = tokens;
     base.rotary_dim = 128;
@@ -140,19 +140,7 @@ TEST(Factors, HoldABaseThatLiesBesideTheLevels) {
     base.tensors[0].heads = 32;
     base.tensors[1].heads = 8;
     for (TensorCase& t : base.tensors) t.head_dim = 128;
-    offered.simplest = levels_of_base(base);
-    offered.accepted = offered.free = {};
-    take_odd_base(offered);
-    for (const Factor f : {Factor::tokens, Factor::batch, Factor::heads}) {
-      const auto level = static_cast<std::size_t>(offered.simplest[f]);
-      (f == Factor::tokens  ? offered.accepted.tokens
-       : f == Factor::batch ? offered.accepted.batch
-                            : offered.accepted.heads)[level] = {f == Factor::tokens  ? tokens
-                                                                : f == Factor::batch ? 1
-                                                                                     : 32};
-    }
-    offered.accepted.windows[offered.simplest[Factor::rotary_dim]][level::no_room]
-                            [level::whole_head] = {{128, 128, 0}};
+    offered = base_alone(base);
     return case_of(offered.simplest, base, offered.accepted, 1);
   };
   for (const std::int64_t tokens : {2, 512}) {  // 512 tokens are 8 MiB, which no level has
@@ -168,8 +156,7 @@ TEST(Factors, HoldABaseThatLiesBesideTheLevels) {
   }
   base.tensors[1].head_dim = 160;  // a K of another width
   base.tensors[1].rotary_offset = 32;
-  offered.simplest = levels_of_base(base);
-  take_odd_base(offered);
+  offered = base_alone(base);
   const auto c = case_of(offered.simplest, base, offered.accepted, 1);
   ASSERT_TRUE(c);
   EXPECT_EQ(c->tensors[1].head_dim, 160);

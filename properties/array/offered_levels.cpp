@@ -101,20 +101,14 @@ class Repair {
 
 class Asking {
  public:
-  Asking(Questions& questions, const Offer& offer) : questions_(questions), base_form_(offer.form) {
-    out_.base = offer.base;
-    out_.simplest = levels_of_base(offer.base);
-    for (std::size_t f = 0; f < factor_count; ++f) out_.of[f] = {out_.simplest.of[f]};
-    for (const Factor f : {Factor::bytes, Factor::before}) offer_all(f);
-    if ((questions.facts().flags & ROPE_THREAD_SAFE) != 0) offer_all(Factor::callers);
-    take_odd_base(out_);
+  Asking(Questions& questions, const Offer& offer)
+      : questions_(questions), base_form_(offer.form), out_(base_alone(offer.base)) {
+    if (!out_.accepted.any_bytes) offer_all(Factor::bytes);
+    offer_all(Factor::before);
+    if (offer.thread_safe) offer_all(Factor::callers);
   }
 
   OfferedLevels run() {
-    // Until more is known, cases have the sizes of the base.
-    for (const Factor f : {Factor::tokens, Factor::batch, Factor::heads})
-      counts(out_.accepted, f)[out_.simplest[f]] = {simplest_count(f)};
-    windows_of(out_.accepted, out_.simplest) = {simplest_head()};
     for (const Factor f : {Factor::tokens, Factor::batch, Factor::heads}) {
       ask_counts(f);
       find_limit(f);
@@ -148,19 +142,10 @@ class Asking {
 
   // What flags and the contract rule out is not asked for.
   bool promised(Factor f, int level) const {
-    const std::uint32_t flags = questions_.facts().flags;
-    const bool table = out_.base.contract == ROPE_CONTRACT_TABLE;
-    const bool in = (flags & ROPE_IN_PLACE) != 0, apart = (flags & ROPE_OUT_OF_PLACE) != 0;
-    if (f == Factor::placement)
-      return level == level::out_of_place ? apart : level == level::in_place ? in : in && apart;
-    if (is_of_tables(f) && !table) return false;
+    if (is_of_tables(f) && out_.base.contract != ROPE_CONTRACT_TABLE) return false;
     if (f == Factor::types) return !out_.accepted.types.empty();
     if (f == Factor::table_type) return !out_.accepted.table_types.empty();
-    const bool unaligned = (flags & ROPE_NEEDS_ALIGN_64) == 0;
-    if (f == Factor::start) return level != level::shifted || unaligned;
-    if (f == Factor::in_layout || f == Factor::out_layout)
-      return level != level::fused || unaligned;
-    return true;
+    return is_promised(questions_.facts(), f, level);
   }
 
   // Asks for the level with the simplest levels of other factors, and, where that is impossible,
@@ -194,21 +179,15 @@ class Asking {
     return f == Factor::tokens ? sizes.tokens : f == Factor::batch ? sizes.batch : sizes.heads;
   }
 
-  std::int64_t simplest_count(Factor f) const {
-    return f == Factor::tokens  ? out_.base.tokens
-           : f == Factor::batch ? out_.base.batch
-                                : out_.base.tensors[0].heads;
-  }
-  HeadWindow simplest_head() const {
-    const TensorCase& first = out_.base.tensors[0];
-    return {first.head_dim, out_.base.rotary_dim, first.rotary_offset};
-  }
-  static std::vector<HeadWindow>& windows_of(Sizes& sizes, const Levels& l) {
-    return sizes.windows[l[Factor::rotary_dim]][l[Factor::room]][l[Factor::window]];
+  // Adds what was known to be accepted: the sizes of the base.
+  template <class Size>
+  static void keep(const std::vector<Size>& known, std::vector<Size>& accepted) {
+    for (const Size& size : known)
+      if (std::find(accepted.begin(), accepted.end(), size) == accepted.end())
+        accepted.push_back(size);
   }
 
   void ask_counts(Factor f) {
-    const std::int64_t simplest = simplest_count(f);
     for (int level = 0; level < level_count(f); ++level) {
       std::vector<std::int64_t> accepted;
       const auto& asked = candidates(f, level);
@@ -218,9 +197,7 @@ class Asking {
         if (takes(f, level, &only)) accepted.push_back(count);
       }
       const bool all = accepted.size() == asked.size();
-      if (level == out_.simplest[f] &&
-          std::find(accepted.begin(), accepted.end(), simplest) == accepted.end())
-        accepted.push_back(simplest);
+      keep(counts(out_.accepted, f)[level], accepted);
       if (accepted.empty()) continue;
       add(f, level);
       counts(out_.accepted, f)[level] = accepted;
@@ -239,9 +216,8 @@ class Asking {
       counts(only, f)[top] = {count};
       return takes(f, top, &only);
     };
-    const Form& form = base_form_;
-    const std::int64_t step = f == Factor::tokens  ? form.token_step
-                              : f == Factor::heads ? form.head_step
+    const std::int64_t step = f == Factor::tokens  ? base_form_.token_step
+                              : f == Factor::heads ? base_form_.head_step
                                                    : 1;
     std::int64_t low = *std::max_element(accepted.begin(), accepted.end()) / step;
     std::int64_t high = range_of(f, top).most / step + 1;
@@ -264,11 +240,6 @@ class Asking {
   }
 
   void ask_windows() {
-    const HeadWindow simplest = simplest_head();
-    const Levels& base = out_.simplest;
-    const auto list = [](Sizes& sizes, int dim, int room, int window) -> std::vector<HeadWindow>& {
-      return sizes.windows[dim][room][window];
-    };
     for (int dim = 0; dim < level_count(Factor::rotary_dim); ++dim)
       for (int room = 0; room < level_count(Factor::room); ++room)
         for (int window = 0; window < level_count(Factor::window); ++window) {
@@ -278,10 +249,8 @@ class Asking {
           for (const HeadWindow& head : asked)
             if (takes_head(head, dim, room, window)) accepted.push_back(head);
           const bool all = accepted.size() == asked.size();
-          const bool is_base = dim == base[Factor::rotary_dim] && room == base[Factor::room] &&
-                               window == base[Factor::window];
-          if (is_base && std::find(accepted.begin(), accepted.end(), simplest) == accepted.end())
-            accepted.push_back(simplest);
+          auto& known = out_.accepted.windows[dim][room][window];
+          keep(known, accepted);
           if (accepted.empty()) {
             out_.no_such_head.push_back({dim, room, window});
             continue;
@@ -289,8 +258,8 @@ class Asking {
           add(Factor::rotary_dim, dim);
           add(Factor::room, room);
           add(Factor::window, window);
-          list(out_.accepted, dim, room, window) = accepted;
-          if (!all) list(out_.free, dim, room, window) = accepted;
+          known = accepted;
+          if (!all) out_.free.windows[dim][room][window] = accepted;
         }
   }
 
@@ -354,20 +323,18 @@ class Asking {
 
 }  // namespace
 
-bool Questions::accepts(const Case& c) {
-  if (died) return false;
-  CallResult answer;
-  try {
-    answer = ask_supports(subject_, make_question(c));
-  } catch (const BadCase&) {
-    return false;
-  }
-  if (answer.kind == CallResult::Kind::ok) return true;
-  if (answer.kind == CallResult::Kind::unsupported || answer.kind == CallResult::Kind::skipped)
-    return false;
-  died = answer;
-  asked = c;
-  return false;
+bool is_promised(const KernelFacts& facts, Factor f, int level) {
+  const auto has = [&](std::uint32_t flag) { return (facts.flags & flag) != 0; };
+  const bool in = has(ROPE_IN_PLACE), apart = has(ROPE_OUT_OF_PLACE);
+  if (f == Factor::placement)
+    return level == level::out_of_place ? apart : level == level::in_place ? in : in && apart;
+  if (f == Factor::table_type || (f == Factor::rows_by && level == level::without_positions))
+    return facts.angle_contract == ROPE_CONTRACT_TABLE;
+  // Both would put the first element of a tensor at an unaligned address.
+  if ((f == Factor::start && level == level::shifted) ||
+      ((f == Factor::in_layout || f == Factor::out_layout) && level == level::fused))
+    return !has(ROPE_NEEDS_ALIGN_64);
+  return true;
 }
 
 OfferedLevels ask_levels(Questions& questions, const Offer& offer) {

@@ -24,31 +24,18 @@ struct OfferedLevels {
   std::map<Factor, std::int64_t> most;
 };
 
-/// Asks a kernel's supports about cases, without buffers. An answer that is neither yes nor an
-/// honest refusal, such as a crash, ends the asking: all later answers are no.
-class Questions {
- public:
-  explicit Questions(harness::Subject& subject) : subject_(subject) {}
-  bool accepts(const harness::Case& c);
-  const harness::KernelFacts& facts() const { return subject_.facts; }
-
-  /// The answer that ended the asking, and its case.
-  std::optional<harness::CallResult> died;
-  harness::Case asked;
-
- private:
-  harness::Subject& subject_;
-};
-
 /// Asks for every level.
-OfferedLevels ask_levels(Questions& questions, const harness::Offer& offer);
+OfferedLevels ask_levels(harness::Questions& questions, const harness::Offer& offer);
+
+/// False if the flags of a kernel or its contract rule the level out.
+bool is_promised(const harness::KernelFacts& facts, Factor f, int level);
 
 /// True if the levels meet all requirements.
 bool are_possible(const Levels& levels, const harness::Case& base);
 
 /// True if the kernel takes a case of these levels. Tries several sizes; `taken` is the first
 /// accepted one.
-bool is_taken(Questions& questions, const OfferedLevels& offered, const Levels& levels,
+bool is_taken(harness::Questions& questions, const OfferedLevels& offered, const Levels& levels,
               std::uint64_t seed, std::optional<harness::Case>& taken);
 
 /// The levels that the kernel refuses wherever they were asked for, in words: "tokens above 1000".

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "harness/cases/data.h"
+#include "properties/array/offered_features.h"
 #include "properties/explain/shrink_steps.h"
 #include "properties/search/generate.h"
 #include "properties/search/verify.h"
@@ -162,7 +163,8 @@ TEST(Shrink, NoStepMakesACorrectKernelFail) {
   std::int64_t held = 0;
   for (const char* kernel : {"control_scalar_table", "control_scalar_exact"}) {
     Subject subject = subject_of(worker, oracle, kernel);
-    const Probe probe = probe_offer(subject, Pairing::half_split, Dtype::f32);
+    const Probe probe =
+        with_features(subject, probe_base(subject, Pairing::half_split, Dtype::f32));
     ASSERT_TRUE(probe.offer);
     for (const Property* property : all_properties()) {
       if (property->shape == nullptr) continue;

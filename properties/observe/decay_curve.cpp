@@ -9,6 +9,7 @@
 #include <complex>
 
 #include "harness/judge/judge.h"
+#include "properties/array/offered_features.h"
 #include "properties/search/verify.h"
 #include "reference/decay.h"
 #include "reference/frequencies.h"
@@ -76,7 +77,8 @@ std::vector<CurveRow> decay_curves(OwnWorkers& workers, Oracle& oracle,
   std::vector<CurveRow> curves{reference};
   for (const KernelFacts& facts : kernels) {
     Subject subject{workers.of(facts), oracle, facts};
-    const auto offer = probe_offer(subject, Pairing::half_split, Dtype::f32).offer;
+    const auto offer =
+        with_features(subject, probe_base(subject, Pairing::half_split, Dtype::f32)).offer;
     if (!offer || !offer->tokens || !offer->many_heads) continue;
     const Problem problem = make_problem(curve_case(*offer), oracle);
     const Execution execution = execute(subject, problem);

@@ -9,6 +9,7 @@
 
 #include "harness/cases/names.h"
 #include "harness/judge/judge.h"
+#include "properties/array/offered_features.h"
 #include "properties/fixed_cases.h"
 #include "properties/search/verify.h"
 #include "reference/frequencies.h"

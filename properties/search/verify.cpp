@@ -12,6 +12,7 @@
 #include "harness/process/exceptions.h"
 #include "harness/process/script_host.h"
 #include "properties/array/array_run.h"
+#include "properties/array/offered_features.h"
 #include "properties/explain/check_case.h"
 #include "properties/search/run_property.h"
 #include "properties/search/verdict_rows.h"
@@ -227,7 +228,7 @@ class KernelRun {
       on_row_(nothing);
       return;
     }
-    const auto basic = [&](Pairing p, Dtype d) { return probe_offer(subject_, p, d); };
+    const auto basic = [&](Pairing p, Dtype d) { return probe_base(subject_, p, d); };
     const auto of_models = [&](Pairing p, Dtype d) {
       return probe_shapes(subject_, p, d, plan_.shapes.models);
     };
@@ -251,7 +252,7 @@ class KernelRun {
                    const std::vector<Dtype>& dtypes) {
     for (const Pairing pairing : plan_.pairings)
       for (const Dtype dtype : dtypes) {
-        const Probe probe = probe_cell(pairing, dtype);
+        const Probe probe = with_features(subject_, probe_cell(pairing, dtype));
         if (!probe.offer) {
           for (const std::string& reason : probe.reasons) add_reason(reasons_, reason);
           if (probe.last_refusal.kind == CallResult::Kind::unsupported) continue;
@@ -269,7 +270,7 @@ class KernelRun {
     const std::string pairing(word_of(offer.base.pairing)), dtype(word_of(offer.base.dtype));
     const KernelFacts& facts = subject_.facts;
     if (plan_.on_offer)
-      for (const std::string& feature : feature_names(offer))
+      for (const std::string& feature : feature_names(&offer))
         plan_.on_offer({facts.name, std::string(word_of(contract_words, facts.angle_contract)),
                         pairing, dtype, offered(feature)});
     leave_changed_process();

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "harness/judge/judge.h"
-#include "harness/judge/offer.h"
 #include "harness/worker/own_executable.h"
 #include "harness/worker/own_workers.h"
+#include "properties/array/offered_features.h"
 #include "properties/property.h"
 #include "properties/search/generate.h"
 
@@ -154,7 +154,9 @@ std::string compare_cases(Opened& device, Opened& host, int wanted, int& count) 
   std::mt19937_64 random(20210420);
   for (const Pairing pairing : pairings)
     for (const Dtype dtype : types) {
-      const auto offer = probe_offer(device.subject, pairing, dtype).offer;
+      const auto offer =
+          properties::with_features(device.subject, probe_base(device.subject, pairing, dtype))
+              .offer;
       if (!offer) continue;
       for (int made = 0, ran_here = 0; ran_here < each && made < 2 * each; ++made) {
         Case c = properties::generate_case(*offer, properties::property_named("agreement"),

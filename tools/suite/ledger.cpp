@@ -9,7 +9,7 @@
 #include "base/glob.h"
 #include "base/text_file.h"
 #include "base/whole_file.h"
-#include "harness/judge/offer.h"
+#include "properties/array/offered_features.h"
 #include "properties/property.h"
 
 namespace ropewalk::tools {
@@ -32,7 +32,7 @@ std::set<std::string> properties_and_features() {
   for (const properties::Property* property :
        properties::chosen_properties({}, properties::Profile::smoke))
     all.emplace(property->name);
-  for (const std::string& feature : feature_names()) all.insert(offered(feature));
+  for (const std::string& feature : properties::feature_names()) all.insert(offered(feature));
   return all;
 }
 

@@ -7,8 +7,8 @@
 #include "benchmarks/workloads/workloads.h"
 #include "harness/cases/names.h"
 #include "harness/judge/judge.h"
-#include "harness/judge/offer.h"
 #include "harness/worker/own_workers.h"
+#include "properties/array/offered_features.h"
 #include "properties/search/verify.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
@@ -27,7 +27,8 @@ template <class ProbeCell>
 std::vector<Probe> probes_of(Subject& subject, ProbeCell&& probe_cell) {
   std::vector<Probe> out;
   for (const Pairing pairing : pairings)
-    for (const Dtype dtype : tensor_dtypes) out.push_back(probe_cell(subject, pairing, dtype));
+    for (const Dtype dtype : tensor_dtypes)
+      out.push_back(with_features(subject, probe_cell(subject, pairing, dtype)));
   return out;
 }
 
@@ -49,7 +50,7 @@ void list_kernel(Subject& subject, const std::vector<ModelShape>& models) {
     fmt::print("  {:<20} SKIPPED: {}\n", "", k.cannot_run);
     return;
   }
-  std::vector<Probe> probes = probes_of(subject, probe_offer);
+  std::vector<Probe> probes = probes_of(subject, probe_base);
   if (std::none_of(probes.begin(), probes.end(), [](const Probe& p) { return p.offer; }))
     probes = probes_of(subject, [&](Subject& s, Pairing pairing, Dtype dtype) {
       return probe_shapes(s, pairing, dtype, models);
@@ -67,7 +68,7 @@ void list_kernel(Subject& subject, const std::vector<ModelShape>& models) {
         continue;
       }
       const std::string declared = declared_words(k, dtype);
-      fmt::print("  {:<20} {:<16} {}{}{}\n", "", cell, fmt::join(feature_names(*probe.offer), " "),
+      fmt::print("  {:<20} {:<16} {}{}{}\n", "", cell, fmt::join(feature_names(&*probe.offer), " "),
                  declared.empty() ? "" : "; ", declared);
     }
 }
