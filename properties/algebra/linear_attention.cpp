@@ -172,8 +172,7 @@ void shape(Case& c, const Offer&) {
 const Registered linear_attention({
     .name = "linear_attention",
     .order = 46,
-    .claim =
-        "linear attention does not change with a shift, and its recurrent form is its quadratic",
+    .claim = "linear attention does not change with a shift, and its two forms agree",
     .from = Profile::standard,
     .applies = applies,
     .needs = "two tokens in one call",

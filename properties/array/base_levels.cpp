@@ -12,10 +12,6 @@ std::int64_t bytes_of(const Case& base) {
   return base.batch * base.tokens * first.heads * first.head_dim * data_type(base.dtype).bytes;
 }
 
-bool have_one_shape(const TensorCase& a, const TensorCase& b) {
-  return a.heads == b.heads && a.head_dim == b.head_dim && a.rotary_offset == b.rotary_offset;
-}
-
 // The levels of a base in one of the forms that a kernel may need (harness/cases/layouts.h).
 void set_layout_levels(Levels& levels, const Case& base) {
   const TensorCase& first = base.tensors[0];
@@ -72,6 +68,7 @@ OfferedLevels base_alone(const Case& base) {
     as_many_heads.heads = first.heads;
     if (!have_one_shape(first, as_many_heads)) sizes.second = offered.free.second = second;
   }
+  if (base.tensors.size() > 2) sizes.set = offered.free.set = base.tensors;
   const bool in_levels =
       level_of(Factor::tokens, base.tokens) >= 0 && level_of(Factor::batch, base.batch) >= 0 &&
       level_of(Factor::heads, first.heads) >= 0 && level_of(Factor::bytes, bytes_of(base)) >= 0;

@@ -13,6 +13,23 @@ namespace {
 
 // ---- tensors
 
+bool is_level_of(const std::vector<TensorCase>& set, level::TensorsLevel wanted) {
+  return (set.size() == 3 && wanted == level::three) || (set.size() == 4 && wanted == level::four);
+}
+
+// The set's tensors after the first: those of the first's shape change with it.
+void add_set(Case& c, const std::vector<TensorCase>& set) {
+  const TensorCase first = c.tensors[0];
+  for (std::size_t i = 1; i < set.size(); ++i) {
+    TensorCase& t = c.tensors.emplace_back(first);
+    t.rotate = set[i].rotate;
+    if (have_one_shape(set[i], set[0])) continue;
+    t.heads = set[i].heads;
+    t.head_dim = set[i].head_dim;
+    t.rotary_offset = set[i].rotary_offset;
+  }
+}
+
 // The first tensor, and how many heads a grouped second one has.
 void add_tensors(Case& c, const Levels& l, const Sizes& sizes, const LevelDraw& draw) {
   const TensorCase first = c.tensors[0];
@@ -34,7 +51,9 @@ void add_tensors(Case& c, const Levels& l, const Sizes& sizes, const LevelDraw& 
     t.rotary_offset = draw.in(q_gap, {0, t.head_dim - c.rotary_dim});
     return t;
   };
-  switch (static_cast<level::TensorsLevel>(l[Factor::tensors])) {
+  const auto wanted = static_cast<level::TensorsLevel>(l[Factor::tensors]);
+  if (is_level_of(sizes.set, wanted)) return add_set(c, sizes.set);
+  switch (wanted) {
     case level::one:
       return;
     case level::equal:

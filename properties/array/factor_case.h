@@ -19,8 +19,14 @@ struct Sizes {
   std::vector<Dtype> types, table_types;
   /// K of a base in which it has another shape than Q; empty: K has the head of Q.
   std::optional<harness::TensorCase> second;
+  /// The tensors of a base of three or four. Cases with its level of tensors have such tensors.
+  std::vector<harness::TensorCase> set;
   bool any_bytes = false;  ///< true: the base lies outside of the levels, and bytes are not fitted
 };
+
+inline bool have_one_shape(const harness::TensorCase& a, const harness::TensorCase& b) {
+  return a.heads == b.heads && a.head_dim == b.head_dim && a.rotary_offset == b.rotary_offset;
+}
 
 /// A valid case of these levels, of the base's kernel, contract, pairing and data type. `seed`
 /// draws what the levels leave open. Empty if the sizes allow no such case.

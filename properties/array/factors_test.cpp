@@ -127,6 +127,20 @@ TEST(Factors, HaveAtMostEightLevelsWithNamesOfTheirOwn) {
   }
 }
 
+// A kernel may take four equal tensors alone, or the three of one model. No level has such a set.
+TEST(Factors, KeepTheTensorsOfABase) {
+  for (const std::size_t count : {3U, 4U}) {
+    Case base = everything(Dtype::f32, ROPE_CONTRACT_TABLE).base;
+    base.tensors.resize(count, base.tensors[0]);
+    base.tensors[1].heads = base.tensors[0].heads + 2;
+    OfferedLevels offered = base_alone(base);
+    EXPECT_EQ(case_of(offered.simplest, base, offered.accepted, 1).value().tensors, base.tensors);
+    offered.simplest[Factor::placement] = level::in_place;
+    for (TensorCase& t : base.tensors) t.in_place = true;
+    EXPECT_EQ(case_of(offered.simplest, base, offered.accepted, 1).value().tensors, base.tensors);
+  }
+}
+
 TEST(Factors, HoldABaseThatLiesBesideTheLevels) {
   EXPECT_EQ(nearest_level_of(Factor::tokens, 5), level_of(Factor::tokens, 5));
   EXPECT_EQ(nearest_level_of(Factor::tokens, 8192), level_count(Factor::tokens) - 1);

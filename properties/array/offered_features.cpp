@@ -114,7 +114,11 @@ bool is_offered(Questions& questions, const Offer& offer, const Feature& feature
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     Case c = offer.base;
     c.seed = seed;
-    if (!feature.levels.empty()) c = case_of(levels, offer.base, base.accepted, seed).value();
+    if (!feature.levels.empty()) {
+      const auto made = case_of(levels, offer.base, base.accepted, seed);
+      if (!made) continue;
+      c = *made;
+    }
     if (c.fused) fuse(c);  // such tensors begin one behind the other
     if (feature.ask != nullptr) feature.ask(c);
     if (questions.accepts(feature.levels.empty() ? in_form(c, offer.form) : c)) return true;

@@ -20,8 +20,7 @@ SEEDS, BATCH, LENGTH = (0, 1, 2), 32, 32
 SYMBOLS = 64
 SEPARATOR, VOCABULARY = SYMBOLS, SYMBOLS + 1
 UNASKED = -1
-HEADER = """| task | attention | encoding | loss at L | 2L | 4L | right at L, % | 2L | 4L |
-|---|---|---|---|---|---|---|---|---|"""
+HEADER = "| task | attention | encoding | L | 2L | 4L |\n|---|---|---|---|---|---|"
 
 
 def copy(batch, length, generator):
@@ -136,7 +135,7 @@ def main():
         curves = open(Path(given.out) / "curves.csv", "w")
     except OSError as error:
         kernel.refuse(error)
-    progress, table = Progress(len(planned) * len(SEEDS)), [HEADER]
+    progress, losses, right = Progress(len(planned) * len(SEEDS)), [HEADER], [HEADER]
     with curves:
         curves.write("task,attention,encoding,seed,step,loss\n")
         for task, attention, name, encoding in planned:
@@ -147,17 +146,21 @@ def main():
                 curves.writelines(f"{words},{i},{x:.9g}\n" for i, x in enumerate(curve, 1))
                 ends.append(end)
                 progress.step(f"{words}: loss {end[0][0]:.4f}")
-            cells = [spread([e[at][0] for e in ends], ".4f") for at in range(3)]
-            cells += [spread([e[at][1] for e in ends], ".1f") for at in range(3)]
-            table.append(f"| {' | '.join((task.__name__, attention, name, *cells))} |")
-    table += [
+            for table, what, form in ((losses, 0, ".4f"), (right, 1, ".1f")):
+                cells = [spread([e[at][what] for e in ends], form) for at in range(3)]
+                table.append(f"| {' | '.join((task.__name__, attention, name, *cells))} |")
+    lines = [
+        "Loss at the lengths L, 2L and 4L:\n",
+        *losses,
+        "\nRight answers, in percent:\n",
+        *right,
         "",
         f"Median (least..greatest) of {len(SEEDS)} seeds, L = {LENGTH}, {given.steps} steps.",
         f"Kernel {', '.join(given.kernel)}; {versions()}; {progress.took()}.",
         f"Command: {' '.join(sys.argv)}",
     ]
-    print("\n".join(table))
-    (Path(given.out) / "table.md").write_text("\n".join(table) + "\n")
+    print("\n".join(lines))
+    (Path(given.out) / "table.md").write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":
