@@ -39,6 +39,7 @@ endfunction()
 # that matches counts. A room includes only rooms from lines above its own.
 set(truth "reference/|kernels/api/")
 set(cases "base/|harness/cases/|${truth}")
+set(table "covering/|array/|[a-z_]+[.]h")
 set(suite "base/|harness/|${truth}|reports/record/")
 set(layers
   "kernels/(api|common)/[a-z0-9_]+_test.cpp=kernels/(api|common)/|reference/"
@@ -74,9 +75,10 @@ set(layers
   "properties/mutants/=properties/mutants/|kernels/(api|common)/"
   "properties/(truth|algebra|memory)/=${cases}|harness/judge/|properties/(@1/|[a-z_]+[.]h)"
   "properties/explain/=${cases}|harness/judge/|properties/(explain/|[a-z_]+[.]h)"
-  "properties/array/=${suite}|properties/(array/|[a-z_]+[.]h)"
-  "properties/search/=${suite}|properties/(array/|explain/|search/|[a-z_]+[.]h)"
-  "properties/(exhaustive|observe)/=${suite}|properties/(@1/|array/|explain/|search/|[a-z_]+[.]h)"
+  "properties/covering/=harness/cases/|properties/covering/"
+  "properties/array/=${suite}|properties/(${table})"
+  "properties/search/=${suite}|properties/(explain/|search/|${table})"
+  "properties/(exhaustive|observe)/=${suite}|properties/(@1/|explain/|search/|${table})"
   "properties/=${cases}|harness/judge/|properties/[a-z_]+[.]h"
   "benchmarks/workloads/=${cases}|reports/record/|benchmarks/workloads/"
   "benchmarks/configs/=${cases}|benchmarks/(workloads|configs)/"

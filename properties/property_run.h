@@ -23,7 +23,8 @@ struct PropertyRun {
   std::optional<harness::Case> worst_case;
   bool only_after_others = false;  ///< the case passes in a process of its own
   std::string skipped;             ///< why a case was SKIPPED; empty: none was
-  bool gave_up = false;            ///< the kernel refused too many generated cases
+  std::int64_t refused = 0;        ///< number of drawn cases that were refused, and replaced
+  bool gave_up = false;            ///< the kernel refused too many drawn cases
 };
 
 }  // namespace ropewalk::properties

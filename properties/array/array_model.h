@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "properties/array/covering.h"
 #include "properties/array/offered_levels.h"
+#include "properties/covering/covering.h"
 
 namespace ropewalk::properties {
 
@@ -17,6 +17,7 @@ class ArrayModel {
   explicit ArrayModel(const OfferedLevels& offered);
 
   const CoveringModel& model() const { return model_; }
+  const OfferedLevels& offered() const { return offered_; }
   /// A constraint over levels of the table. `holds` reads the named factors alone.
   Constraint constraint(const std::vector<Factor>& factors,
                         const std::function<bool(const Levels&)>& holds) const;

@@ -13,7 +13,7 @@
 #include "base/system/memory_limits.h"
 #include "harness/cases/data.h"
 #include "harness/judge/judge.h"
-#include "properties/array/array_model.h"
+#include "properties/array/accepted_cases.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -67,14 +67,15 @@ int own_large_cases(const ArrayPhase& phase) {
 
 class ArrayRun {
  public:
-  ArrayRun(Subject& subject, const Offer& offer, const std::vector<const Property*>& properties,
+  ArrayRun(Subject& subject, Asked& asked, const std::vector<const Property*>& properties,
            const ArrayLimits& limits)
       : subject_(subject),
         properties_(properties),
         limits_(limits),
-        questions_(subject_),
-        offered_(ask_levels(questions_, offer)),
-        model_(offered_) {
+        questions_(asked.questions),
+        offered_(asked.levels),
+        model_(offered_),
+        cases_(questions_, model_) {
     for (const Property* each : properties_) out_.runs[each->name];
     if (limits_.large == nullptr) return;
     for (const Levels& levels : *limits_.large)
@@ -145,46 +146,24 @@ class ArrayRun {
       const std::optional<Row> row = cover.next();
       if (!row) return;
       const std::uint64_t seed = hash(limits_.seed, 0xa44a, ++rows_);
-      std::optional<Case> c;
-      if (is_taken(questions_, offered_, model_.levels_of(*row), seed, c)) {
+      const Levels levels = model_.levels_of(*row);
+      if (const std::optional<Case> c = cases_.of(levels, seed)) {
         cover.took(*row);
         if (!judge_all_data(*c)) continue;  // it counts as not met
         ++out_.cases;
         ++ran;
         taken_.push_back(*row);
-        if (limits_.large != nullptr && model_.levels_of(*row)[Factor::bytes] >= level::level_2)
-          limits_.large->push_back(model_.levels_of(*row));
-      } else if (const LevelTuple tuple = refused_together(*row, seed);
+        if (limits_.large != nullptr && levels[Factor::bytes] >= level::level_2)
+          limits_.large->push_back(levels);
+      } else if (const LevelTuple tuple = cases_.refused_together(levels, seed);
                  !tuple.empty() && !questions_.died()) {
+        ++refusals_;
         cover.forbid(tuple);
         forbidden_.push_back(tuple);
       } else {
         return;
       }
     }
-  }
-
-  // The levels of a refused row that the kernel refuses together. The others are brought back to
-  // the simplest levels one by one.
-  LevelTuple refused_together(const Row& row, std::uint64_t seed) {
-    ++refusals_;
-    Levels refused = model_.levels_of(row);
-    std::vector<Factor> needed;
-    for (std::size_t f = 0; f < factor_count; ++f) {
-      if (refused.of[f] == offered_.simplest.of[f]) continue;
-      const auto factor = static_cast<Factor>(f);
-      Levels simpler = refused;
-      simpler[factor] = offered_.simplest[factor];
-      std::optional<Case> c;
-      if (are_possible(simpler, offered_.base) &&
-          !is_taken(questions_, offered_, simpler, hash(seed, f), c))
-        refused = simpler;
-      else
-        needed.push_back(factor);
-    }
-    LevelTuple tuple;
-    for (const Factor f : needed) tuple.push_back(model_.place_of(f, refused[f]));
-    return tuple;
   }
 
   // Whether one call instead of two is enough, for the time that it takes. What a kernel keeps
@@ -286,9 +265,10 @@ class ArrayRun {
   Subject& subject_;
   const std::vector<const Property*>& properties_;
   ArrayLimits limits_;
-  Questions questions_;
-  OfferedLevels offered_;
+  Questions& questions_;
+  const OfferedLevels& offered_;
   ArrayModel model_;
+  AcceptedCases cases_;
   ArrayResult out_;
   std::uint64_t rows_ = 0;
   int refusals_ = 0;
@@ -306,9 +286,9 @@ std::string percent(const Coverage& coverage) {
 
 }  // namespace
 
-ArrayResult run_array(Subject& subject, const Offer& offer,
+ArrayResult run_array(Subject& subject, Asked& asked,
                       const std::vector<const Property*>& properties, const ArrayLimits& limits) {
-  return ArrayRun(subject, offer, properties, limits).run();
+  return ArrayRun(subject, asked, properties, limits).run();
 }
 
 std::string words_of(const std::vector<ArrayCoverage>& coverage) {

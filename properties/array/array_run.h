@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "properties/array/covering.h"
 #include "properties/array/offered_levels.h"
+#include "properties/covering/covering.h"
 #include "properties/property.h"
 #include "properties/property_run.h"
 
@@ -42,7 +42,7 @@ struct ArrayLimits {
 
 /// Runs cases until all interactions of the profile's strength are met, or each of the properties
 /// has seen a failure. Every property must have a judge.
-ArrayResult run_array(harness::Subject& subject, const harness::Offer& offer,
+ArrayResult run_array(harness::Subject& subject, Asked& asked,
                       const std::vector<const Property*>& properties, const ArrayLimits& limits);
 
 /// "covered 100 % of 2-way, 98.1 % of 3-way interactions of what the kernel offers"

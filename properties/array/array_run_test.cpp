@@ -34,7 +34,8 @@ class Arrays : public testing::Test {
         ArrayLimits limits;
         limits.profile = profile;
         limits.most_cases = most_cases;
-        return run_array(subject, first_offer(subject).value(), judged(), limits);
+        Asked asked(subject, first_offer(subject).value());
+        return run_array(subject, asked, judged(), limits);
       }
     throw std::runtime_error("no kernel " + kernel);
   }

@@ -99,8 +99,15 @@ std::optional<CaseShape> shape_of(const Levels& l, Dtype dtype, std::int32_t con
   s.window = draw.of(q_window, windows);
   if (sizes.any_bytes) return s;
   const bool keeps_head = draw.bits(q_fit) % 4 == 0;
-  if (!fit_bytes(s, windows, dtype, range_of(Factor::bytes, l[Factor::bytes]), keeps_head))
-    return {};
+  SizeRange bytes = range_of(Factor::bytes, l[Factor::bytes]);
+  if (sizes.most_elements > 0)
+    bytes.most = std::min(bytes.most, sizes.most_elements * data_type(dtype).bytes);
+  if (!fit_bytes(s, windows, dtype, bytes, keeps_head)) return {};
+  // Where a kernel takes all that was asked, a window may begin anywhere.
+  const bool anywhere =
+      sizes.windows[l[Factor::rotary_dim]][l[Factor::room]][l[Factor::window]].empty();
+  if (l[Factor::window] == level::inside && anywhere && draw.bits(q_offset) % 2 == 0)
+    s.window.offset = draw.in(q_offset, {1, s.window.head_dim - s.window.rotary_dim - 1});
   return s;
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "harness/cases/data.h"
-#include "harness/cases/layouts.h"
+#include "properties/array/case_layout.h"
 #include "properties/array/case_shape.h"
 
 namespace ropewalk::properties {
@@ -33,19 +33,22 @@ void add_set(Case& c, const std::vector<TensorCase>& set) {
 // The first tensor, and how many heads a grouped second one has.
 void add_tensors(Case& c, const Levels& l, const Sizes& sizes, const LevelDraw& draw) {
   const TensorCase first = c.tensors[0];
+  // Many tokens of a narrow first tensor would be a large other one.
+  const std::int64_t bytes = data_type(c.dtype).bytes, column = c.batch * c.tokens * bytes;
+  const std::int64_t most =
+      sizes.most_elements > 0 ? 2 * sizes.most_elements * bytes : 8 * 1024 * 1024;
   const auto copied = [&] {
     TensorCase t = first;
     t.rotate = false;
     t.rotary_offset = 0;
+    const std::int64_t width = draw.in(q_width, {1, 99});
+    if (sizes.any_width && width % 2 == 1 && column * t.heads * width <= most) t.head_dim = width;
     return t;
   };
   const auto reshaped = [&] {
     TensorCase t = first;
-    t.heads = 1 + draw.in(q_shape, {0, 5});
+    t.heads = 1 + draw.in(q_shape, {0, 16});
     t.head_dim = c.rotary_dim + draw.in(q_group, {0, 9});
-    // Many tokens of a narrow first tensor would be a large second one.
-    constexpr std::int64_t most = 8 * 1024 * 1024;
-    const std::int64_t column = c.batch * c.tokens * data_type(c.dtype).bytes;
     if (column * t.heads * t.head_dim > most) t.heads = 1;
     if (column * t.head_dim > most) t.head_dim = c.rotary_dim;
     t.rotary_offset = draw.in(q_gap, {0, t.head_dim - c.rotary_dim});
@@ -86,7 +89,7 @@ void add_tensors(Case& c, const Levels& l, const Sizes& sizes, const LevelDraw& 
       return;
     case level::three:
       c.tensors.push_back(first);
-      c.tensors.push_back(copied());
+      c.tensors.push_back(sizes.any_width && draw.bits(q_shape) % 4 == 0 ? reshaped() : copied());
       return;
     case level::four:
       c.tensors.push_back(reshaped());
@@ -96,12 +99,25 @@ void add_tensors(Case& c, const Levels& l, const Sizes& sizes, const LevelDraw& 
   }
 }
 
-void place(Case& c, const Levels& l) {
-  for (std::size_t i = 0; i < c.tensors.size(); ++i) {
-    const auto placement = static_cast<level::PlacementLevel>(l[Factor::placement]);
-    c.tensors[i].in_place = placement == level::in_place ||
-                            (placement == level::first_in_place && i == 0) ||
-                            (placement == level::others_in_place && i > 0);
+// Of three tensors, also all but the second, or one alone of those after the first.
+void place(Case& c, const Levels& l, const LevelDraw& draw) {
+  const std::size_t count = c.tensors.size();
+  const std::uint64_t which = draw.bits(q_placement);
+  for (std::size_t i = 0; i < count; ++i) {
+    bool& in_place = c.tensors[i].in_place;
+    switch (static_cast<level::PlacementLevel>(l[Factor::placement])) {
+      case level::out_of_place:
+        break;
+      case level::in_place:
+        in_place = true;
+        break;
+      case level::first_in_place:
+        in_place = i == 0 || (i > 1 && which % 2 == 0);
+        break;
+      case level::others_in_place:
+        in_place = i > 0 && (which % 2 == 0 || i == 1 + which / 2 % (count - 1));
+        break;
+    }
   }
 }
 
@@ -139,9 +155,12 @@ void choose_types(Case& c, const Levels& l, const Sizes& sizes, const LevelDraw&
 
 // ---- arithmetic
 
-double scale_of_level(int scale, const LevelDraw& draw) {
-  constexpr double usual[] = {1.1386294361119891, 0.5, 1.0693, 0.0884, 3}, below[] = {-2, -1, -0.7},
-                   large[] = {5000, 4097, 8192};
+// 1.1386... is YaRN's scale at factor 4, not exact in f32. `wide`: the type has room for far
+// scales, their squares and parts of them.
+double scale_of_level(int scale, bool wide, const LevelDraw& draw) {
+  constexpr double usual[] = {1.1386294361119891, 0.5, 1.0693, 0.0884, 3, 64},
+                   below[] = {-2, -1, -0.7}, large[] = {5000, 4097, 8192};
+  const bool far = wide && draw.bits(q_wide) % 4 == 0;
   switch (static_cast<level::ScaleLevel>(scale)) {
     case level::zero:
       return 0;
@@ -150,13 +169,13 @@ double scale_of_level(int scale, const LevelDraw& draw) {
     case level::near_one:
       return draw.bits(q_scale) % 2 == 0 ? 1 + 1e-4 : 1 - 1e-4;
     case level::small:
-      return 1e-4;
+      return far ? 0x1p-40 : draw.bits(q_scale) % 2 == 0 ? 1e-4 : 1e-3;
     case level::usual:
       return draw.of(q_scale, usual);
     case level::negative_scale:
       return draw.of(q_scale, below);
     case level::large:
-      return draw.of(q_scale, large);
+      return far ? 0x1p40 : draw.of(q_scale, large);
   }
   __builtin_unreachable();
 }
@@ -229,11 +248,12 @@ SizeRange positions_of_level(int range, std::int64_t span, const LevelDraw& draw
   __builtin_unreachable();
 }
 
-void choose_positions(Case& c, const Levels& l, const LevelDraw& draw) {
+// Which positions, for so many tokens.
+void choose_positions(Case& c, std::int64_t tokens, const Levels& l, const LevelDraw& draw) {
   const std::int64_t step = draw.in(q_step, {2, 7});
   const auto order = static_cast<level::PositionOrderLevel>(l[Factor::position_order]);
-  const std::int64_t span = (order == level::stepped ? step : 1) * (c.tokens - 1) +
-                            (order == level::random_order ? 40 : 0);
+  const std::int64_t span =
+      (order == level::stepped ? step : 1) * (tokens - 1) + (order == level::random_order ? 40 : 0);
   const SizeRange range = positions_of_level(l[Factor::position_range], span, draw);
   c.position_from = order == level::descending ? range.least + span : range.least;
   c.position_step = order == level::stepped ? step : order == level::descending ? -1 : 1;
@@ -241,26 +261,11 @@ void choose_positions(Case& c, const Levels& l, const LevelDraw& draw) {
     c.position_rule = PositionRule::random;
     c.position_to = range.most;
     c.position_step = 1;
+    const bool beside = l[Factor::position_range] == level::beside_small_power ||
+                        l[Factor::position_range] == level::beside_power;
+    if (beside && draw.bits(q_layout) % 4 == 0) c.position_from = 0;
   }
   c.position_dtype = l[Factor::position_type] == 0 ? Dtype::i32 : Dtype::i64;
-  switch (static_cast<level::PositionStridesLevel>(l[Factor::position_strides])) {
-    case level::packed_positions:
-      break;
-    case level::token_stride:
-      c.position_token_stride = draw.in(q_slice, {2, 5});
-      c.position_batch_stride = c.tokens * c.position_token_stride + 1;
-      break;
-    case level::slice:
-      c.position_batch_stride = c.tokens + draw.in(q_slice, {1, 5});
-      break;
-    case level::one_row:
-      c.position_batch_stride = 0;
-      break;
-    case level::one_token:
-      c.position_token_stride = 0;
-      c.position_batch_stride = 1;
-      break;
-  }
 }
 
 void choose_tables(Case& c, const Levels& l, const LevelDraw& draw) {
@@ -271,94 +276,12 @@ void choose_tables(Case& c, const Levels& l, const LevelDraw& draw) {
   c.own_tables = l[Factor::tables] == level::own_tables;
   c.own_sin = l[Factor::tables] == level::own_sin;
   if (l[Factor::tables] == level::other_angles) c.table_apart = draw.in(q_gap, {1, 99});
-  const std::int64_t half = c.rotary_dim / 2;
-  switch (static_cast<level::TableRowsLevel>(l[Factor::table_rows])) {
-    case level::packed_rows:
-      break;
-    case level::row_gap:
-      c.table_row_stride = half + (has_long_table(l, c.contract) ? 1 : draw.in(q_gap, {1, 9}));
-      break;
-    case level::cos_beside_sin:
-      c.table_row_stride = 2 * half;
-      break;
-    case level::spare_rows:
-      c.table_spare_rows = draw.in(q_gap, {1, 40});
-      break;
-  }
-}
-
-// ---- memory
-
-Strides strides_of(const Case& c, const TensorCase& t, int layout, std::int64_t gap) {
-  Strides s;
-  switch (static_cast<level::LayoutLevel>(layout)) {
-    case level::packed:
-    case level::fused:
-      return s;
-    case level::token_gap:
-      s.head = t.head_dim;
-      s.token = t.heads * s.head + gap;
-      s.batch = c.tokens * s.token;
-      return s;
-    case level::head_gap:
-      s.head = t.head_dim + gap;
-      s.token = t.heads * s.head;
-      s.batch = c.tokens * s.token;
-      return s;
-    case level::both_gaps:
-      return padded_strides(c, t, gap);
-    case level::head_major:
-      return head_major_strides(c, t);
-    case level::roomy:
-      return head_major_strides(c, t, gap);
-    case level::broadcast:
-      s = {c.tokens * t.heads * t.head_dim, t.heads * t.head_dim, t.head_dim};
-      return s;
-  }
-  __builtin_unreachable();
-}
-
-void broadcast_an_axis(const Case& c, TensorCase& t, const LevelDraw& draw) {
-  std::vector<std::int64_t Strides::*> axes;
-  if (c.tokens > 1) axes.push_back(&Strides::token);
-  if (t.heads > 1) axes.push_back(&Strides::head);
-  if (c.batch > 1) axes.push_back(&Strides::batch);
-  if (!axes.empty()) t.in.*draw.of(q_axis, axes) = 0;
-}
-
-void lay_out(Case& c, const Levels& l, const LevelDraw& draw) {
-  const int in = l[Factor::in_layout], out = l[Factor::out_layout];
-  constexpr std::int64_t gaps[] = {16, 1, 4, 8, 2};
-  const std::int64_t gap = draw.of(q_gap, gaps);
-  if (in == level::fused) {
-    fuse(c);
-    if (l[Factor::placement] == level::out_of_place && out == level::packed) part_outputs(c);
-  } else {
-    for (TensorCase& t : c.tensors) {
-      t.in = strides_of(c, t, in, gap);
-      t.out = t.in_place ? t.in : strides_of(c, t, out, 2 * gap);
-      if (in == level::broadcast) broadcast_an_axis(c, t, draw);
-    }
-  }
-  if (l[Factor::start] == level::shifted)
-    for (TensorCase& t : c.tensors) {
-      t.in_at = draw.in(q_start, {1, 5});
-      t.out_at = t.in_place ? t.in_at : draw.in(q_axis, {0, 3});
-    }
-  if (l[Factor::start] != level::unused_strides) return;
-  for (TensorCase& t : c.tensors) {
-    scramble_unused_strides(c, t, t.in);
-    scramble_unused_strides(c, t, t.out);
-  }
-  constexpr std::int64_t absurd = 1'000'003;
-  if (c.batch == 1) c.position_batch_stride = absurd;
-  if (c.tokens == 1) c.position_token_stride = absurd;
 }
 
 }  // namespace
 
 std::optional<Case> case_of(const Levels& l, const Case& base, const Sizes& sizes,
-                            std::uint64_t seed) {
+                            std::uint64_t seed, const ShapeCase& change) {
   const LevelDraw draw(seed);
   const std::optional<CaseShape> shape = shape_of(l, base.dtype, base.contract, sizes, draw);
   if (!shape) return {};
@@ -378,14 +301,17 @@ std::optional<Case> case_of(const Levels& l, const Case& base, const Sizes& size
   c.tensors[0].rotary_offset = shape->window.offset;
   c.operation = l[Factor::operation] == 0 ? Operation::forward : Operation::transpose;
   add_tensors(c, l, sizes, draw);
-  place(c, l);
+  place(c, l, draw);
   choose_types(c, l, sizes, draw);
   const bool own_scale = base.attention_scale != 0 && l[Factor::scale] == level::usual;
-  c.attention_scale = own_scale ? base.attention_scale : scale_of_level(l[Factor::scale], draw);
+  c.attention_scale = own_scale ? base.attention_scale
+                                : scale_of_level(l[Factor::scale], has_wide_range(c.dtype), draw);
   c.data = data_of_level(l[Factor::data]);
-  choose_frequencies(c, base, l, draw);
-  choose_positions(c, l, draw);
+  // a case that is changed may get up to three tokens
+  choose_positions(c, change ? std::max<std::int64_t>(c.tokens, 3) : c.tokens, l, draw);
   choose_tables(c, l, draw);
+  if (change) change(c);
+  choose_frequencies(c, base, l, draw);
   lay_out(c, l, draw);
   c.before = static_cast<Before>(l[Factor::before]);
   if (l[Factor::callers] == level::four_callers) {

@@ -15,19 +15,26 @@ constexpr SizeRange batch_ranges[] = {{1, 1}, {2, 3}, {4, 11}, {12, 100}, {513, 
 constexpr SizeRange head_ranges[] = {{1, 1}, {2, 2}, {3, 9}, {10, 31}, {32, 48}, {49, 260}};
 constexpr SizeRange byte_ranges[] = {{1, 32 * kib}, {32 * kib + 1, 4 * mib}, {16 * mib, 21 * mib}};
 
-// rotary_dim by its largest power of two, and then the large ones.
+// The level of a rotary_dim: its largest power of two, or that it is large.
+int dim_level(std::int64_t d) {
+  int level = d <= 8 ? 0 : d > 256 ? 7 : 1;
+  for (std::int64_t power = 4; level > 0 && level < 6 && d % power == 0; power *= 2) ++level;
+  return level;
+}
+
+// The usual one of a level first, then all others up to 256.
 using Dims = std::vector<std::int64_t>;
 const Dims& rotary_dims(int level) {
-  static const Dims dims[] = {
-      {8, 2, 4, 6},
-      {18, 10, 14, 22, 26, 30, 34, 42, 50, 58, 62, 66, 70, 90, 98, 126, 130, 202},
-      {20, 12, 28, 36, 44, 52, 60, 68, 76, 84, 100, 124, 132, 140, 196},
-      {24, 40, 56, 72, 88, 104, 120, 136, 152, 200},
-      {80, 16, 48, 112, 144, 176, 208, 240},
-      {32, 96, 160, 224},
-      {64, 128, 192, 256},
-      {512, 258, 260, 264, 320, 384, 510, 1024}};
-  return dims[level];
+  static const auto all = [] {
+    std::array<Dims, 8> dims{
+        {{8}, {18}, {20}, {24}, {80}, {32}, {64}, {512, 258, 260, 264, 320, 384, 510, 1024}}};
+    for (std::int64_t d = 2; d <= 256; d += 2) {
+      Dims& of_level = dims[static_cast<std::size_t>(dim_level(d))];
+      if (d != of_level[0]) of_level.push_back(d);
+    }
+    return dims;
+  }();
+  return all[static_cast<std::size_t>(level)];
 }
 
 // Dims of a head beside its window.
@@ -38,7 +45,7 @@ Dims rooms_of(int level, std::int64_t rotary_dim) {
     case level::odd_room:
       return {3, 5, 7, 9, 13};
     case level::even_room:
-      return {16, 8, 32, 64};
+      return {16, 8, 32, 64, 2, 4, 6};
     case level::much_room:
       return {rotary_dim, 2 * rotary_dim, 3 * rotary_dim, 8 * rotary_dim};
   }
@@ -301,7 +308,7 @@ const std::array<FactorWords, factor_count>& factor_words() {
       {"tokens", {"1", "2 to 9", "10 to 32", "33 to 100", "101 to 1000", "above 1000"}},
       {"batch", {"1", "2 or 3", "4 to 11", "12 to 100", "above 512"}},
       {"bytes of a tensor", {"up to 32 KiB", "up to 4 MiB", "16 MiB"}},
-      {"scale", {"0", "1", "beside 1", "1e-4", "usual", "negative", "above 4096"}},
+      {"scale", {"0", "1", "beside 1", "small", "usual", "negative", "above 4096"}},
       {"data",
        {"unit", "wide", "basis", "tiny", "huge", "special", "ends of the type", "zero heads"}},
       {"frequencies", {"base 10000", "base 500000", "base 2.5", "listed"}},
@@ -353,9 +360,7 @@ bool hides_others(Factor f, int level) {
 
 void set_window_levels(Levels& levels, const HeadWindow& head) {
   const std::int64_t d = head.rotary_dim, room = head.head_dim - d;
-  int dim = d <= 8 ? 0 : d > 256 ? 7 : 1;
-  for (std::int64_t power = 4; dim > 0 && dim < 6 && d % power == 0; power *= 2) ++dim;
-  levels[Factor::rotary_dim] = dim;
+  levels[Factor::rotary_dim] = dim_level(d);
   levels[Factor::room] = room == 0       ? level::no_room
                          : room >= d     ? level::much_room
                          : room % 2 == 0 ? level::even_room

@@ -2,7 +2,7 @@
 // other. Values inside a level, such as which odd number of tokens, are drawn by a seed.
 //
 // Interactions of few factors cause nearly all failures (Kuhn, Wallace, Gallo, IEEE TSE 2004), so a
-// covering array over these factors (properties/array/covering.h) meets every combination of two
+// covering array over these factors (properties/covering/covering.h) meets every combination of two
 // or three levels in few cases.
 #pragma once
 #include <array>

@@ -46,7 +46,12 @@ enum Question {
   q_fit,
   q_types,
   q_table_type,
-  q_callers
+  q_callers,
+  q_offset,
+  q_width,
+  q_placement,
+  q_wide,
+  q_layout
 };
 
 }  // namespace ropewalk::properties

@@ -121,6 +121,7 @@ class Asking {
       for (int level = 0; level < level_count(f); ++level)
         if (!is_count(f) && !has(f, level) && promised(f, level) && takes(f, level)) add(f, level);
     }
+    out_.free.any_width = has(Factor::tensors, level::reshaped);
     return std::move(out_);
   }
 
@@ -345,18 +346,6 @@ bool are_possible(const Levels& levels, const Case& base) {
   return std::all_of(requirements().begin(), requirements().end(), [&](const Requirement& r) {
     return r.holds(levels, base.dtype, base.contract);
   });
-}
-
-bool is_taken(Questions& questions, const OfferedLevels& offered, const Levels& levels,
-              std::uint64_t seed, std::optional<Case>& taken) {
-  // First with any sizes, then with sizes that were accepted before.
-  constexpr std::uint64_t tries = 6;
-  for (std::uint64_t i = 0; i < tries; ++i) {
-    taken = case_of(levels, offered.base, i < 2 ? offered.free : offered.accepted, hash(seed, i));
-    if (taken && questions.accepts(*taken)) return true;
-  }
-  taken.reset();
-  return false;
 }
 
 std::vector<std::string> not_offered(const OfferedLevels& offered) {

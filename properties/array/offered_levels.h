@@ -27,16 +27,19 @@ struct OfferedLevels {
 /// Asks for every level.
 OfferedLevels ask_levels(harness::Questions& questions, const harness::Offer& offer);
 
+/// A kernel's answers, for one pairing and data type. All levels are asked for at once.
+struct Asked {
+  Asked(harness::Subject& subject, const harness::Offer& offer)
+      : questions(subject), levels(ask_levels(questions, offer)) {}
+  harness::Questions questions;
+  OfferedLevels levels;
+};
+
 /// False if the flags of a kernel or its contract rule the level out.
 bool is_promised(const harness::KernelFacts& facts, Factor f, int level);
 
 /// True if the levels meet all requirements.
 bool are_possible(const Levels& levels, const harness::Case& base);
-
-/// True if the kernel takes a case of these levels. Tries several sizes; `taken` is the first
-/// accepted one.
-bool is_taken(harness::Questions& questions, const OfferedLevels& offered, const Levels& levels,
-              std::uint64_t seed, std::optional<harness::Case>& taken);
 
 /// The levels that the kernel refuses wherever they were asked for, in words: "tokens above 1000".
 std::vector<std::string> not_offered(const OfferedLevels& offered);

@@ -1,4 +1,4 @@
-// The only file that includes RapidCheck, which makes integers (properties/search/generate.h).
+// The only file that includes RapidCheck, which makes integers (properties/search/draw.h).
 // Shrinking works on the case (properties/explain/shrink.h). RapidCheck keeps static state, so it
 // must stay in one thread.
 #include "properties/search/run_property.h"
@@ -15,7 +15,6 @@
 #include "properties/explain/check_case.h"
 #include "properties/explain/diagnosis.h"
 #include "properties/explain/shrink.h"
-#include "properties/search/generate.h"
 #include "properties/search/regressions.h"
 
 namespace ropewalk::properties {
@@ -30,8 +29,10 @@ class Runner {
 
   /// True if the claim held on this case, in the form that the kernel needs. A refusal counts as
   /// held and as not executed.
-  bool holds(const Case& packed) {
-    const Case c = in_form(packed, offer_.form);
+  bool holds(const Case& packed) { return holds_as_it_is(in_form(packed, offer_.form)); }
+
+  /// The same for a case that has this form.
+  bool holds_as_it_is(const Case& c) {
     const Finding f = is_too_large(c)    ? unsupported("larger than 64 MiB: left out")
                       : takes_any_case() ? check_case(property_, subject_, c)
                                          : check_restricted(c);
@@ -54,6 +55,21 @@ class Runner {
     run.worst = f;
     run.failing = c;
     return false;
+  }
+
+  /// A drawn case, or, where it is refused, the next in its place.
+  bool holds_one_of(CaseDraws& draws, const Wanted& wanted) {
+    bool held = true;
+    refused_ = true;
+    for (std::optional<Case> c = draws.next(wanted); c && refused_ && !draws.died();) {
+      held = holds_as_it_is(*c);
+      if (refused_) c = draws.replaced(wanted);
+    }
+    if (draws.died()) held = holds_as_it_is(draws.asked());
+    run.gave_up = refused_;
+    if (refused_ && run.executed == 0 && run.worst.reason.empty())
+      run.worst = unsupported(draws.last_refusal());
+    return held;
   }
 
   /// The fixed cases. One that the kernel honestly refuses is no longer planned: what it refuses is
@@ -110,19 +126,18 @@ class Runner {
   Finding last_;
 };
 
-Choices generate_choices() {
-  Choices k{};
-  visit_choices(k, [](const char* name, std::int64_t& field, std::int64_t largest) {
-    // RapidCheck's size scales inRange. The size is fixed, so the whole range is used from the
-    // start.
-    field = *rc::gen::resize(100, rc::gen::inRange<std::int64_t>(0, largest + 1)).as(name);
-  });
-  k.seed = *rc::gen::noShrink(rc::gen::resize(100, rc::gen::arbitrary<std::uint64_t>())).as("seed");
-  return k;
+Wanted draw_levels() {
+  Wanted wanted;
+  // RapidCheck's size scales inRange. The size is fixed, so the whole range is used from the start.
+  for (std::int64_t& level : wanted.levels)
+    level = *rc::gen::resize(100, rc::gen::inRange<std::int64_t>(0, Wanted::count));
+  wanted.seed = *rc::gen::noShrink(rc::gen::resize(100, rc::gen::arbitrary<std::uint64_t>()));
+  return wanted;
 }
 
-void run_generated(Runner& runner, const Property& property, const Offer& offer,
-                   const RunLimits& limits) {
+void run_drawn(Runner& runner, const Property& property, CaseDraws& draws,
+               const RunLimits& limits) {
+  draws.begin(property);
   rc::detail::TestParams params;
   params.seed = limits.seed;
   params.maxSuccess = static_cast<int>(limits.cases);
@@ -130,27 +145,24 @@ void run_generated(Runner& runner, const Property& property, const Offer& offer,
   rc::detail::TestListenerAdapter silent;
   std::exception_ptr error;
   const auto body = [&] {
-    const Choices choices = generate_choices();
+    const Wanted wanted = draw_levels();
     // RapidCheck runs a failing case once more to show it. A kernel that is wrong only sometimes
     // must not pass by that.
-    if (error || runner.failing()) return;
+    if (error || runner.failing() || runner.run.gave_up) return;
     bool held = true;
     try {
-      held = runner.holds(generate_case(offer, property, choices));
+      held = runner.holds_one_of(draws, wanted);
     } catch (...) {
       error = std::current_exception();  // the suite failed, not the kernel
-      return;
     }
-    RC_PRE(!runner.refused());
     if (!held) RC_FAIL("does not hold");
   };
   // With all five arguments, RapidCheck prints nothing and reads no RC_PARAMS.
   const rc::detail::TestMetadata metadata{std::string(property.name), std::string(property.name)};
-  const auto result = rc::detail::checkTestable(
-      body, metadata, params, silent, std::unordered_map<std::string, rc::detail::Reproduce>{});
+  rc::detail::checkTestable(body, metadata, params, silent,
+                            std::unordered_map<std::string, rc::detail::Reproduce>{});
+  runner.run.refused = draws.refused();
   if (error) std::rethrow_exception(error);
-  rc::detail::GaveUpResult gave_up;
-  runner.run.gave_up = result.match(gave_up);
 }
 
 // Keeps the worst of the failing cases if it is clearly worse than the smallest. Its line is given
@@ -212,7 +224,8 @@ void shrink_failure(Runner& runner, Subject& subject, const Property& property,
 }  // namespace
 
 PropertyRun run_property(Subject& subject, const Property& property, const Offer& offer,
-                         Profile profile, const RunLimits& limits, const PropertyRun* shared) {
+                         Profile profile, const RunLimits& limits, const PropertyRun* shared,
+                         CaseDraws* draws) {
   Runner runner(subject, property, offer);
   if (shared != nullptr) runner.run = *shared;
   if (property.applies != nullptr && !property.applies(offer)) {
@@ -230,10 +243,10 @@ PropertyRun run_property(Subject& subject, const Property& property, const Offer
   named.base.property = property.name;
   const std::vector<Case> fixed =
       property.fixed_cases == nullptr ? std::vector<Case>{} : property.fixed_cases(named, profile);
-  const bool generates = property.shape != nullptr || property.add_calls != nullptr;
-  if (!runner.failing()) runner.run.planned += std::ssize(fixed) + (generates ? limits.cases : 0);
+  const std::int64_t drawn = draws == nullptr ? 0 : limits.cases;
+  if (!runner.failing()) runner.run.planned += std::ssize(fixed) + drawn;
   const bool fixed_hold = !runner.failing() && runner.all_hold(fixed);
-  if (generates && fixed_hold) run_generated(runner, property, offer, limits);
+  if (drawn > 0 && fixed_hold) run_drawn(runner, property, *draws, limits);
   if (runner.failing() && limits.shrink) shrink_failure(runner, subject, property, offer);
   return runner.run;
 }

@@ -5,6 +5,7 @@
 
 #include "properties/property.h"
 #include "properties/property_run.h"
+#include "properties/search/draw.h"
 
 namespace ropewalk::properties {
 
@@ -15,9 +16,9 @@ struct RunLimits {
 };
 
 /// `shared`: what the cases of the covering array told this property; NULL: nothing. They count
-/// like its own cases.
+/// like its own cases. `draws`: those of the offer; NULL: no cases are drawn.
 PropertyRun run_property(harness::Subject& subject, const Property& property,
                          const harness::Offer& offer, Profile profile, const RunLimits& limits,
-                         const PropertyRun* shared = nullptr);
+                         const PropertyRun* shared, CaseDraws* draws);
 
 }  // namespace ropewalk::properties

@@ -73,6 +73,7 @@ void fill_verdict(VerdictRow& row, const PropertyRun& run, const KernelFacts& fa
     row.verdict = skipped ? Verdict::skipped : Verdict::unsupported;
     row.reason = fmt::format("only {} of {} cases {}", run.executed, run.planned,
                              skipped ? "ran: " + run.skipped : "were accepted");
+    if (run.refused > 0) row.reason += fmt::format("; {} drawn ones were refused", run.refused);
   } else {
     row.verdict = Verdict::pass;
   }

@@ -59,15 +59,12 @@ class Combination {
     // offers them.
     limits.seed = hash_text(plan_.seed, row.property);
     const auto start = std::chrono::steady_clock::now();
-    const PropertyRun run =
-        run_property(subject_, property, offer_, plan_.profile, limits, shared_run(property));
+    const PropertyRun* const shared = shared_run(property);
+    const PropertyRun run = run_property(subject_, property, offer_, plan_.profile, limits, shared,
+                                         draws_for(property));
     fill_verdict(row, run, subject_.facts, whole_property(row, limits));
     if (row.verdict == Verdict::pass && judges_each_case(property)) say_coverage(row);
-    if (row.verdict == Verdict::pass) row.reason = subject_.worker.unwatched();
-    if (row.verdict == Verdict::pass && subject_.facts.tolerated != 0)
-      row.reason += (row.reason.empty() ? "" : "; ") +
-                    fmt::format("{} is tolerated what it does not declare: {}", row.kernel,
-                                exception_words(subject_.facts.tolerated, 0));
+    if (row.verdict == Verdict::pass) row.reason = beside_a_pass(row, run);
     row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return row;
   }
@@ -105,6 +102,17 @@ class Combination {
     return static_cast<double>(all) /
            static_cast<double>(std::max<std::int64_t>(subject_.noted->applies, 1));
   }
+  // What a reader of a PASS should know.
+  std::string beside_a_pass(const VerdictRow& row, const PropertyRun& run) const {
+    std::vector<std::string> out;
+    if (!subject_.worker.unwatched().empty()) out.push_back(subject_.worker.unwatched());
+    if (subject_.facts.tolerated != 0)
+      out.push_back(fmt::format("{} is tolerated what it does not declare: {}", row.kernel,
+                                exception_words(subject_.facts.tolerated, 0)));
+    if (run.refused > 0)
+      out.push_back(fmt::format("{} drawn cases were refused, and replaced", run.refused));
+    return fmt::format("{}", fmt::join(out, "; "));
+  }
   static bool judges_each_case(const Property& property) {
     return property.judge != nullptr && property.judges == nullptr;
   }
@@ -124,10 +132,22 @@ class Combination {
       limits.until_failure = plan_.until_failure;
       limits.most_cases = plan_.array_cases;
       if (plan_.profile == Profile::smoke) limits.large = &large_;
-      array_ = run_array(subject_, offer_, judged, limits);
+      array_ = run_array(subject_, asked(), judged, limits);
     }
     const auto found = array_->runs.find(property.name);
     return found == array_->runs.end() ? nullptr : &found->second;
+  }
+
+  Asked& asked() {
+    if (!asked_) asked_.emplace(subject_, offer_);
+    return *asked_;
+  }
+
+  CaseDraws* draws_for(const Property& property) {
+    if (property.shape == nullptr && property.add_calls == nullptr) return nullptr;
+    if (property.applies != nullptr && !property.applies(offer_)) return nullptr;
+    if (!draws_) draws_.emplace(asked(), offer_);
+    return &*draws_;
   }
 
   // Says on one row of the cell what the array's cases met.
@@ -153,7 +173,9 @@ class Combination {
   const VerifyPlan& plan_;
   const Offer& offer_;
   std::vector<Levels>& large_;
+  std::optional<Asked> asked_;
   std::optional<ArrayResult> array_;
+  std::optional<CaseDraws> draws_;
 };
 
 constexpr std::string_view first_to_ask = "agreement";

@@ -6,6 +6,7 @@
 #include "harness/cases/layouts.h"
 #include "properties/fixed_cases.h"
 #include "properties/truth/sequences.h"
+#include "properties/two_runs.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -244,6 +245,7 @@ std::vector<Case> sequence_cases(const Offer& offer) {
 }
 
 void draw_calls(Case& c, const Offer& offer) {
+  keep_room_for_shift(c);  // positions count on
   c.shift = 0;
   Case last[] = {c, of_other_state(c, offer, hash(c.seed, 0x57a7e))};
   const std::uint64_t count = 8 + hash(c.seed, 0xca115) % 33;

@@ -21,7 +21,7 @@
 #include "harness/worker/own_workers.h"
 #include "properties/array/offered_features.h"
 #include "properties/property.h"
-#include "properties/search/generate.h"
+#include "properties/search/draw.h"
 
 namespace ropewalk::tools {
 namespace {
@@ -137,15 +137,6 @@ std::string difference(Opened& device, Opened& host, const Case& c, bool& ran) {
   return {};
 }
 
-properties::Choices random_choices(std::mt19937_64& random) {
-  properties::Choices choices{};
-  properties::visit_choices(choices, [&](const char*, std::int64_t& field, std::int64_t largest) {
-    field = std::uniform_int_distribution<std::int64_t>{0, largest}(random);
-  });
-  choices.seed = random();
-  return choices;
-}
-
 // The first difference in `wanted` generated cases, in words. `count`: the cases that ran.
 std::string compare_cases(Opened& device, Opened& host, int wanted, int& count) {
   const Pairing pairings[] = {Pairing::half_split, Pairing::interleaved};
@@ -158,12 +149,15 @@ std::string compare_cases(Opened& device, Opened& host, int wanted, int& count) 
           properties::with_features(device.subject, probe_base(device.subject, pairing, dtype))
               .offer;
       if (!offer) continue;
+      properties::Asked asked(device.subject, *offer);
+      properties::CaseDraws draws(asked, *offer);
+      draws.begin(properties::property_named("agreement"));
       for (int made = 0, ran_here = 0; ran_here < each && made < 2 * each; ++made) {
-        Case c = properties::generate_case(*offer, properties::property_named("agreement"),
-                                           random_choices(random));
+        const std::optional<Case> c = draws.next(properties::any_levels(random()));
+        if (!c) break;
         bool ran = false;
-        const std::string text = difference(device, host, c, ran);
-        if (!text.empty()) return text + ": " + to_text(c);
+        const std::string text = difference(device, host, *c, ran);
+        if (!text.empty()) return text + ": " + to_text(*c);
         ran_here += ran ? 1 : 0;
         count += ran ? 1 : 0;
       }

@@ -29,7 +29,7 @@ const DeviceBreach device_breaches[] = {
     {"allocates_on_stream", "agreement", "apply allocates device memory, by work on its stream"},
     {"allocates_at_first_call", "agreement", "as it cannot be captured into a graph: CUDA error"},
     {"no_context_on_threads", "threads", "apply left no CUDA context current"},
-    {"workspace_at_256", "agreement", "behind the pages of the workspace"},
+    {"workspace_at_256", "agreement", "a pair is too far from the exact rotation"},
     // into that of an earlier call, or, if it lies there, behind the present one
     {"keeps_workspace", "agreement", " the workspace"},
     {"prepare_faults", "agreement",

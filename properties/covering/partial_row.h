@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "properties/array/covering.h"
+#include "properties/covering/covering.h"
 
 namespace ropewalk::properties {
 
@@ -34,7 +34,7 @@ struct Lanes {
   std::vector<int> of(const LevelTuple& tuple) const;
 };
 
-constexpr std::size_t word_of(int lane) {
+constexpr std::size_t word_with(int lane) {
   return static_cast<std::size_t>(lane) / 64;
 }
 constexpr std::uint64_t bit_of(int lane) {
@@ -67,7 +67,7 @@ class PartialRow {
   std::span<const int> fixed() const { return fixed_; }
   bool complete() const { return fixed_.size() == lanes_.first.size(); }
   /// Whether the lane is fixed or can be chosen.
-  bool is_live(int lane) const { return (state_[word_of(lane)] & bit_of(lane)) != 0; }
+  bool is_live(int lane) const { return (state_[word_with(lane)] & bit_of(lane)) != 0; }
   /// The lanes of a word that can be chosen.
   std::uint64_t open(std::size_t word) const { return state_[word] & state_[lanes_.words + word]; }
 
@@ -103,10 +103,10 @@ class PartialRow {
   bool extends(Table& table, std::size_t index);
   bool answer(Table& table, std::size_t index);
   std::uint64_t live(std::size_t factor) const {
-    return state_[word_of(lanes_.first[factor])] & lanes_.masks[factor];
+    return state_[word_with(lanes_.first[factor])] & lanes_.masks[factor];
   }
   bool is_free(std::size_t factor) const {
-    return (state_[lanes_.words + word_of(lanes_.first[factor])] & lanes_.masks[factor]) != 0;
+    return (state_[lanes_.words + word_with(lanes_.first[factor])] & lanes_.masks[factor]) != 0;
   }
   std::uint64_t& index_of(std::size_t table) { return state_[2 * lanes_.words + table]; }
   bool keep(std::size_t factor, std::uint64_t left);

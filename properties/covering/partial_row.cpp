@@ -1,4 +1,4 @@
-#include "properties/array/partial_row.h"
+#include "properties/covering/partial_row.h"
 
 #include <array>
 #include <bit>
@@ -99,8 +99,8 @@ PartialRow::PartialRow(const CoveringModel& model)
   is_narrowed_.assign(tables_.size(), false);
   state_.assign(2 * lanes_.words + tables_.size(), 0);
   for (std::size_t f = 0; f < lanes_.first.size(); ++f) {
-    state_[word_of(lanes_.first[f])] |= lanes_.masks[f];
-    state_[lanes_.words + word_of(lanes_.first[f])] |= lanes_.masks[f];
+    state_[word_with(lanes_.first[f])] |= lanes_.masks[f];
+    state_[lanes_.words + word_with(lanes_.first[f])] |= lanes_.masks[f];
     if (std::has_single_bit(lanes_.masks[f])) pending_.push_back(lanes_.first[f]);
   }
   for (std::size_t c = 0; c < tables_.size(); ++c) index_of(c) = tables_[c].answers.size() - 1;
@@ -176,7 +176,7 @@ bool PartialRow::answer(Table& table, std::size_t index) {
 
 // Leaves only these lanes to a factor.
 bool PartialRow::keep(std::size_t factor, std::uint64_t left) {
-  const std::size_t word = word_of(lanes_.first[factor]);
+  const std::size_t word = word_with(lanes_.first[factor]);
   state_[word] = (state_[word] & ~lanes_.masks[factor]) | left;
   if (std::has_single_bit(left))
     pending_.push_back(static_cast<int>(word) * 64 + std::countr_zero(left));
@@ -241,8 +241,8 @@ bool PartialRow::settle(int lane) {
   const std::size_t factor = lanes_.factor_of(lane);
   if (!is_live(lane)) return false;
   if (!is_free(factor)) return true;
-  state_[word_of(lane)] &= ~lanes_.masks[factor] | bit_of(lane);
-  state_[lanes_.words + word_of(lane)] &= ~lanes_.masks[factor];
+  state_[word_with(lane)] &= ~lanes_.masks[factor] | bit_of(lane);
+  state_[lanes_.words + word_with(lane)] &= ~lanes_.masks[factor];
   fixed_.push_back(lane);
   for (const Use& use : uses_[factor]) {
     Table& table = tables_[use.table];

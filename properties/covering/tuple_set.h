@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "properties/array/partial_row.h"
+#include "properties/covering/partial_row.h"
 
 namespace ropewalk::properties {
 

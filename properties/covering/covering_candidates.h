@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "properties/array/partial_row.h"
-#include "properties/array/tuple_set.h"
+#include "properties/covering/partial_row.h"
+#include "properties/covering/tuple_set.h"
 
 namespace ropewalk::properties {
 

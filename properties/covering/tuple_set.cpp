@@ -1,4 +1,4 @@
-#include "properties/array/tuple_set.h"
+#include "properties/covering/tuple_set.h"
 
 #include <algorithm>
 #include <bit>
@@ -68,7 +68,8 @@ TupleSet::TupleSet(const Lanes& lanes, const Strength& strength)
   for (const std::int32_t position : stems) stem_lanes_.push_back(lane_at[index(position)]);
   weight_logs_.assign(length_ == 0 ? 1 : stem_lanes_.size() / length_, 0);
   for (std::size_t stem = 0; stem < weight_logs_.size(); ++stem)
-    for (const int lane : stem_lanes(stem)) weight_logs_[stem] += lanes.weight_logs[word_of(lane)];
+    for (const int lane : stem_lanes(stem))
+      weight_logs_[stem] += lanes.weight_logs[word_with(lane)];
   bits_.assign(weight_logs_.size() * words_, 0);
 }
 
@@ -111,7 +112,7 @@ std::uint64_t& TupleSet::word(std::span<const int> tuple, std::size_t last) {
   std::size_t stem = 0, depth = 0;
   for (std::size_t i = 0; i < tuple.size(); ++i)
     if (i != last) stem = child(++depth, stem, position_of(tuple[i]));
-  return bits_[stem * words_ + word_of(tuple[last])];
+  return bits_[stem * words_ + word_with(tuple[last])];
 }
 
 void TupleSet::insert(std::span<const int> tuple) {
@@ -126,7 +127,7 @@ void TupleSet::erase(std::span<const int> tuple) {
 
 std::int64_t TupleSet::erase_all(std::span<const int> lanes) {
   std::vector<std::uint64_t> set(words_, 0);
-  for (const int lane : lanes) set[word_of(lane)] |= bit_of(lane);
+  for (const int lane : lanes) set[word_with(lane)] |= bit_of(lane);
   std::int64_t erased = 0;
   each_stem(positions_of(lanes), -1, [&](std::size_t stem) {
     for (std::size_t word = 0; word < words_; ++word) {
@@ -250,7 +251,7 @@ std::int64_t LaneCounts::sum(std::span<const int> lanes) {
   add_waiting();
   std::int64_t sum = 0;
   for (const int lane : lanes) {
-    const std::size_t word = word_of(lane);
+    const std::size_t word = word_with(lane);
     for (std::size_t k = 0; k < planes_; ++k)
       if ((bits_[word * planes_ + k] & bit_of(lane)) != 0)
         sum += std::int64_t{1} << (k + word_logs_[word]);

@@ -1,13 +1,13 @@
-#include "properties/array/covering.h"
+#include "properties/covering/covering.h"
 
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
 
 #include "harness/cases/data.h"
-#include "properties/array/covering_candidates.h"
-#include "properties/array/partial_row.h"
-#include "properties/array/tuple_set.h"
+#include "properties/covering/covering_candidates.h"
+#include "properties/covering/partial_row.h"
+#include "properties/covering/tuple_set.h"
 
 namespace ropewalk::properties {
 namespace {

@@ -1,4 +1,4 @@
-#include "properties/array/covering_candidates.h"
+#include "properties/covering/covering_candidates.h"
 
 #include <algorithm>
 #include <bit>
@@ -74,7 +74,7 @@ bool Candidates::complete(std::span<const int> preferred, std::uint64_t random) 
   const auto choose = [&] {
     for (; !preferred.empty(); preferred = preferred.subspan(1)) {
       const int lane = preferred.front();
-      if ((row_.open(word_of(lane)) & bit_of(lane)) != 0) return lane;
+      if ((row_.open(word_with(lane)) & bit_of(lane)) != 0) return lane;
     }
     for (std::size_t word = 0; word < open_.size(); ++word) open_[word] = row_.open(word);
     count_fixed();

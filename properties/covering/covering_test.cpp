@@ -1,6 +1,6 @@
 // Covering arrays against brute force, which shares no code with them: it makes every row of a
 // small model, keeps those that the constraints allow, and collects the tuples that occur.
-#include "properties/array/covering.h"
+#include "properties/covering/covering.h"
 
 #include <gtest/gtest.h>
 
