@@ -74,7 +74,7 @@ set(layers
   "properties/mutants/cuda[a-z_]*.cpp=properties/mutants/|kernels/(api|common|cuda)/"
   "properties/mutants/=properties/mutants/|kernels/(api|common)/"
   "properties/(truth|algebra|memory)/=${cases}|harness/judge/|properties/(@1/|[a-z_]+[.]h)"
-  "properties/explain/=${cases}|harness/judge/|properties/(explain/|[a-z_]+[.]h)"
+  "properties/explain/=${cases}|harness/judge/|properties/(explain/|${table})"
   "properties/covering/=harness/cases/|properties/covering/"
   "properties/array/=${suite}|properties/(${table})"
   "properties/search/=${suite}|properties/(explain/|search/|${table})"

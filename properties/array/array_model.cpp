@@ -1,4 +1,5 @@
 #include "properties/array/array_model.h"
+#include "properties/array/factor_table.h"
 
 #include <fmt/format.h>
 
@@ -62,7 +63,7 @@ std::string ArrayModel::words_of(const LevelTuple& tuple) const {
   std::string out;
   for (const FactorLevel& each : tuple) {
     const auto f = static_cast<std::size_t>(each.factor);
-    const FactorWords& words = factor_words()[f];
+    const FactorRow& words = factor_table()[f];
     const int level = offered_.of[f][static_cast<std::size_t>(each.level)];
     out += fmt::format("{}{}: {}", out.empty() ? "" : ", ", words.name,
                        words.levels[static_cast<std::size_t>(level)]);

@@ -1,6 +1,7 @@
 #include "properties/array/base_levels.h"
 
 #include "harness/cases/layouts.h"
+#include "properties/array/factor_table.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -27,11 +28,8 @@ void set_layout_levels(Levels& levels, const Case& base) {
 Levels levels_of_base(const Case& base) {
   Levels out;
   const TensorCase& first = base.tensors[0];
-  out[Factor::operation] = base.operation == Operation::forward ? 0 : 1;
-  out[Factor::placement] = first.in_place ? level::in_place : level::out_of_place;
-  if (base.contract == ROPE_CONTRACT_TABLE && base.rows_by == ROPE_ROW_BY_TOKEN)
-    out[Factor::rows_by] = base.positions_null ? level::without_positions : level::by_token;
-  out[Factor::position_type] = base.position_dtype == Dtype::i64 ? 1 : 0;
+  for (std::size_t f = 0; f < factor_count; ++f)
+    if (const auto read = factor_table()[f].read; read != nullptr) out.of[f] = read(base);
   set_window_levels(out, {first.head_dim, base.rotary_dim, first.rotary_offset});
   out[Factor::tokens] = nearest_level_of(Factor::tokens, base.tokens);
   out[Factor::batch] = nearest_level_of(Factor::batch, base.batch);
@@ -44,7 +42,6 @@ Levels levels_of_base(const Case& base) {
   set_layout_levels(out, base);
   if (count == 3) out[Factor::tensors] = level::three;
   if (count == 4) out[Factor::tensors] = level::four;
-  if (base.attention_scale != 0) out[Factor::scale] = level::usual;
   out[Factor::bytes] = nearest_level_of(Factor::bytes, bytes_of(base));
   return out;
 }

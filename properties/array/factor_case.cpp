@@ -6,6 +6,7 @@
 #include "harness/cases/data.h"
 #include "properties/array/case_layout.h"
 #include "properties/array/case_shape.h"
+#include "properties/array/factor_table.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -99,28 +100,6 @@ void add_tensors(Case& c, const Levels& l, const Sizes& sizes, const LevelDraw& 
   }
 }
 
-// Of three tensors, also all but the second, or one alone of those after the first.
-void place(Case& c, const Levels& l, const LevelDraw& draw) {
-  const std::size_t count = c.tensors.size();
-  const std::uint64_t which = draw.bits(q_placement);
-  for (std::size_t i = 0; i < count; ++i) {
-    bool& in_place = c.tensors[i].in_place;
-    switch (static_cast<level::PlacementLevel>(l[Factor::placement])) {
-      case level::out_of_place:
-        break;
-      case level::in_place:
-        in_place = true;
-        break;
-      case level::first_in_place:
-        in_place = i == 0 || (i > 1 && which % 2 == 0);
-        break;
-      case level::others_in_place:
-        in_place = i > 0 && (which % 2 == 0 || i == 1 + which / 2 % (count - 1));
-        break;
-    }
-  }
-}
-
 // ---- types
 
 // The types that are no wider than the case's, for a tensor whose input and output would have more
@@ -153,54 +132,7 @@ void choose_types(Case& c, const Levels& l, const Sizes& sizes, const LevelDraw&
       draw.of(q_table_type, sizes.table_types.empty() ? types_beside(usual) : sizes.table_types);
 }
 
-// ---- arithmetic
-
-// 1.1386... is YaRN's scale at factor 4, not exact in f32. `wide`: the type has room for far
-// scales, their squares and parts of them.
-double scale_of_level(int scale, bool wide, const LevelDraw& draw) {
-  constexpr double usual[] = {1.1386294361119891, 0.5, 1.0693, 0.0884, 3, 64},
-                   below[] = {-2, -1, -0.7}, large[] = {5000, 4097, 8192};
-  const bool far = wide && draw.bits(q_wide) % 4 == 0;
-  switch (static_cast<level::ScaleLevel>(scale)) {
-    case level::zero:
-      return 0;
-    case level::scale_one:
-      return 1;
-    case level::near_one:
-      return draw.bits(q_scale) % 2 == 0 ? 1 + 1e-4 : 1 - 1e-4;
-    case level::small:
-      return far ? 0x1p-40 : draw.bits(q_scale) % 2 == 0 ? 1e-4 : 1e-3;
-    case level::usual:
-      return draw.of(q_scale, usual);
-    case level::negative_scale:
-      return draw.of(q_scale, below);
-    case level::large:
-      return far ? 0x1p40 : draw.of(q_scale, large);
-  }
-  __builtin_unreachable();
-}
-
-DataPattern data_of_level(int data) {
-  switch (static_cast<level::DataLevel>(data)) {
-    case level::unit:
-      return DataPattern::unit;
-    case level::wide:
-      return DataPattern::wide;
-    case level::basis:
-      return DataPattern::basis;
-    case level::tiny:
-      return DataPattern::tiny;
-    case level::huge:
-      return DataPattern::huge;
-    case level::special:
-      return DataPattern::special;
-    case level::extreme:
-      return DataPattern::edge;
-    case level::zero_heads:
-      return DataPattern::zero_heads;
-  }
-  __builtin_unreachable();
-}
+// ---- frequencies
 
 // The first level is that of the base, which may be a model's; 10000 is the usual one.
 void choose_frequencies(Case& c, const Case& base, const Levels& l, const LevelDraw& draw) {
@@ -221,7 +153,7 @@ void choose_frequencies(Case& c, const Case& base, const Levels& l, const LevelD
   }
 }
 
-// ---- positions and tables
+// ---- positions
 
 // The lowest and highest position of a level, for `span` positions in a row.
 SizeRange positions_of_level(int range, std::int64_t span, const LevelDraw& draw) {
@@ -265,17 +197,6 @@ void choose_positions(Case& c, std::int64_t tokens, const Levels& l, const Level
                         l[Factor::position_range] == level::beside_power;
     if (beside && draw.bits(q_layout) % 4 == 0) c.position_from = 0;
   }
-  c.position_dtype = l[Factor::position_type] == 0 ? Dtype::i32 : Dtype::i64;
-}
-
-void choose_tables(Case& c, const Levels& l, const LevelDraw& draw) {
-  if (c.contract != ROPE_CONTRACT_TABLE) return;
-  const int by = l[Factor::rows_by];
-  c.rows_by = by == level::by_position ? ROPE_ROW_BY_POSITION : ROPE_ROW_BY_TOKEN;
-  c.positions_null = by == level::without_positions;
-  c.own_tables = l[Factor::tables] == level::own_tables;
-  c.own_sin = l[Factor::tables] == level::own_sin;
-  if (l[Factor::tables] == level::other_angles) c.table_apart = draw.in(q_gap, {1, 99});
 }
 
 }  // namespace
@@ -299,25 +220,17 @@ std::optional<Case> case_of(const Levels& l, const Case& base, const Sizes& size
   c.tensors[0].heads = shape->heads.value;
   c.tensors[0].head_dim = shape->window.head_dim;
   c.tensors[0].rotary_offset = shape->window.offset;
-  c.operation = l[Factor::operation] == 0 ? Operation::forward : Operation::transpose;
   add_tensors(c, l, sizes, draw);
-  place(c, l, draw);
   choose_types(c, l, sizes, draw);
-  const bool own_scale = base.attention_scale != 0 && l[Factor::scale] == level::usual;
-  c.attention_scale = own_scale ? base.attention_scale
-                                : scale_of_level(l[Factor::scale], has_wide_range(c.dtype), draw);
-  c.data = data_of_level(l[Factor::data]);
+  for (std::size_t f = 0; f < factor_count; ++f)
+    if (const auto set = factor_table()[f].set; set != nullptr) set(c, l.of[f], draw);
+  if (base.attention_scale != 0 && l[Factor::scale] == level::usual)
+    c.attention_scale = base.attention_scale;
   // a case that is changed may get up to three tokens
   choose_positions(c, change ? std::max<std::int64_t>(c.tokens, 3) : c.tokens, l, draw);
-  choose_tables(c, l, draw);
   if (change) change(c);
   choose_frequencies(c, base, l, draw);
   lay_out(c, l, draw);
-  c.before = static_cast<Before>(l[Factor::before]);
-  if (l[Factor::callers] == level::four_callers) {
-    c.callers = 4;
-    c.shift = draw.in(q_callers, {0, 1});  // memory of their own, or shared
-  }
   return c;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "properties/array/factor_table.h"
+
 namespace ropewalk::properties {
 using namespace harness;
 namespace {
@@ -276,53 +278,6 @@ int find_range(const SizeRange (&ranges)[N], std::int64_t value) {
 }
 
 }  // namespace
-
-const std::array<FactorWords, factor_count>& factor_words() {
-  static const std::array<FactorWords, factor_count> words{{
-      {"operation", {"forward", "backward"}},
-      {"placement", {"out of place", "in place", "first in place", "all but first in place"}},
-      {"table rows by", {"position", "token", "token, no positions"}},
-      {"tables", {"shared", "own", "own sin", "other angles"}},
-      {"table rows", {"packed", "with gaps", "cos beside sin", "with spare rows"}},
-      {"position type", {"i32", "i64"}},
-      {"position strides", {"packed", "token stride", "slice of rows", "one row", "one token"}},
-      {"position order", {"consecutive", "random", "stepped", "descending"}},
-      {"position range",
-       {"from 0", "beside 2^k below 2^12", "past 131072", "beside 2^k from 2^17", "at 2^31",
-        "negative"}},
-      {"input layout",
-       {"packed", "token gaps", "head gaps", "both gaps", "head-major", "head-major with room",
-        "fused", "broadcast"}},
-      {"output layout",
-       {"packed", "token gaps", "head gaps", "both gaps", "head-major", "head-major with room",
-        "fused"}},
-      {"start", {"0", "shifted", "absurd unused strides"}},
-      {"window", {"whole head", "at the start", "inside", "at the end"}},
-      {"rotary_dim",
-       {"up to 8", "2 mod 4", "4 mod 8", "8 mod 16", "16 mod 32", "32 mod 64", "0 mod 64",
-        "above 256"}},
-      {"dims beside the window", {"none", "odd", "even", "as many or more"}},
-      {"heads", {"1", "2", "3 to 9", "10 to 31", "32 to 48", "above 48"}},
-      {"tensors",
-       {"1", "2 equal", "grouped", "2 shapes", "second copied", "first copied", "3", "4"}},
-      {"tokens", {"1", "2 to 9", "10 to 32", "33 to 100", "101 to 1000", "above 1000"}},
-      {"batch", {"1", "2 or 3", "4 to 11", "12 to 100", "above 512"}},
-      {"bytes of a tensor", {"up to 32 KiB", "up to 4 MiB", "16 MiB"}},
-      {"scale", {"0", "1", "beside 1", "small", "usual", "negative", "above 4096"}},
-      {"data",
-       {"unit", "wide", "basis", "tiny", "huge", "special", "ends of the type", "zero heads"}},
-      {"frequencies", {"base 10000", "base 500000", "base 2.5", "listed"}},
-      {"data types",
-       {"alike", "another of the second tensor", "another of all but the first",
-        "one of each tensor"},
-       "tensors of several data types"},
-      {"table type", {"usual", "another"}, "a table of another type"},
-      {"before",
-       {"nothing", "other contents at the same addresses", "another state", "numbers in outputs"}},
-      {"callers", {"one", "four at once"}, "callers at once"},
-  }};
-  return words;
-}
 
 SizeRange range_of(Factor f, int level) {
   const auto i = static_cast<std::size_t>(level);

@@ -8,7 +8,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "harness/cases/case.h"
@@ -62,18 +61,6 @@ struct Levels {
   int operator[](Factor f) const { return of[index_of(f)]; }
   bool operator==(const Levels&) const = default;
 };
-
-/// The name of a factor, and one for each of its levels.
-struct FactorWords {
-  std::string_view name;
-  std::vector<std::string_view> levels;
-  /// What a kernel refuses that takes the first level alone. Empty: the other levels, one by one.
-  std::string_view refused = {};
-};
-const std::array<FactorWords, factor_count>& factor_words();
-inline int level_count(Factor f) {
-  return static_cast<int>(factor_words()[index_of(f)].levels.size());
-}
 
 /// Levels that have a meaning beyond their place in the table.
 namespace level {

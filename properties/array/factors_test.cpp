@@ -9,6 +9,7 @@
 #include "harness/cases/problem.h"
 #include "properties/array/array_model.h"
 #include "properties/array/base_levels.h"
+#include "properties/array/factor_table.h"
 
 namespace ropewalk::properties {
 namespace {
@@ -107,8 +108,8 @@ TEST_P(EachForm, RowsAreValidCasesOfTheirLevels) {
   for (std::size_t f = 0; f < factor_count; ++f)
     for (const int level : offered.of[f])
       EXPECT_TRUE(met.contains({f, level}))
-          << factor_words()[f].name << " "
-          << factor_words()[f].levels[static_cast<std::size_t>(level)];
+          << factor_table()[f].name << " "
+          << factor_table()[f].levels[static_cast<std::size_t>(level)];
 }
 INSTANTIATE_TEST_SUITE_P(
     All, EachForm,
@@ -117,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Factors, HaveAtMostEightLevelsWithNamesOfTheirOwn) {
   std::set<std::string_view> names;
-  for (const FactorWords& words : factor_words()) {
+  for (const FactorRow& words : factor_table()) {
     EXPECT_TRUE(names.insert(words.name).second) << words.name;
     EXPECT_GE(words.levels.size(), 2u) << words.name;
     EXPECT_LE(words.levels.size(), 8u) << words.name;

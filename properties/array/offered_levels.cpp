@@ -7,6 +7,7 @@
 
 #include "harness/cases/data.h"
 #include "properties/array/base_levels.h"
+#include "properties/array/factor_table.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -354,7 +355,7 @@ std::vector<std::string> not_offered(const OfferedLevels& offered) {
   for (std::size_t f = 0; f < factor_count; ++f) {
     const auto factor = static_cast<Factor>(f);
     if (!table && is_of_tables(factor)) continue;
-    const FactorWords& words = factor_words()[f];
+    const FactorRow& words = factor_table()[f];
     if (!words.refused.empty() && offered.of[f].size() == 1) {
       out.emplace_back(words.refused);
       continue;

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "harness/cases/layouts.h"
+#include "properties/array/factor_table.h"
+#include "properties/array/level_draw.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -155,31 +157,22 @@ Case with_plain_memory(const Case& c) {
   return out;
 }
 
-// Single simplifications that keep sizes, positions and data.
+// Brings a factor of the table back to its first level.
+void set_first(Case& c, std::size_t factor) {
+  const auto set = factor_table()[factor].set;
+  // a table by position has all rows up to the largest position
+  constexpr std::int64_t few_rows = 4096;
+  const bool has_rows = factor != index_of(Factor::rows_by) || largest_position(c) <= few_rows;
+  if (set != nullptr && has_rows) set(c, 0, LevelDraw(0));
+}
+
+// What is simpler inside a level, or beside all of them.
 using Step = void (*)(Case&);
 constexpr Step plain_steps[] = {
-    [](Case& c) { c.attention_scale = 0; },
-    [](Case& c) { c.operation = Operation::forward; },
-    [](Case& c) { c.before = Before::nothing; },
-    [](Case& c) { c.callers = 1; },
-    [](Case& c) {
-      for (TensorCase& t : c.tensors) t.in_place = false;
-    },
     [](Case& c) {
       for (TensorCase& t : c.tensors) t.rotate = true;
     },
-    [](Case& c) { c.position_dtype = Dtype::i32; },
     [](Case& c) { c.positions_null = false; },
-    [](Case& c) {
-      // a table by position has all rows up to the largest position
-      constexpr std::int64_t few_rows = 4096;
-      if (largest_position(c) > few_rows) return;
-      c.positions_null = false;
-      c.rows_by = ROPE_ROW_BY_POSITION;
-    },
-    [](Case& c) { c.own_tables = false; },
-    [](Case& c) { c.own_sin = false; },
-    [](Case& c) { c.table_apart = 0; },
     [](Case& c) { c.table_spare_rows = 0; },
     [](Case& c) { c.table_dtype.reset(); },
     [](Case& c) {
@@ -191,7 +184,6 @@ constexpr Step plain_steps[] = {
       c.scaling_values.clear();
     },
     [](Case& c) { c.rope_theta = 10000; },
-    [](Case& c) { c.data = DataPattern::unit; },
     [](Case& c) { c.seed = 1; },
 };
 // Single simplifications of memory. Each is tried alone, so the first one that a layout bug needs
@@ -241,7 +233,14 @@ std::vector<Case> each_of(const Step (&steps)[N], const Case& c) {
   return out;
 }
 
+std::vector<Case> with_a_first_level(const Case& c) {
+  std::vector<Case> out(factor_count, c);
+  for (std::size_t f = 0; f < factor_count; ++f) set_first(out[f], f);
+  return out;
+}
+
 Case with_all_plain(Case c) {
+  for (std::size_t f = 0; f < factor_count; ++f) set_first(c, f);
   for (const Step step : plain_steps) step(c);
   return c;
 }
@@ -292,6 +291,7 @@ constexpr CaseSource sources[] = {
     [](const Case& c) {
       return std::vector<Case>{with_plain_memory(c), with_whole_heads(c)};
     },
+    with_a_first_level,
     [](const Case& c) { return each_of(plain_steps, c); },
     [](const Case& c) { return each_of(memory_steps, c); },
 };

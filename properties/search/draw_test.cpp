@@ -1,5 +1,6 @@
 // Drawn cases: every level that a kernel offers, no refusal, and the same cases again.
 #include "properties/search/draw.h"
+#include "properties/array/factor_table.h"
 
 #include <gtest/gtest.h>
 
@@ -61,8 +62,8 @@ TEST_F(DrawnCases, HaveEveryLevelAndAreTaken) {
     for (std::size_t f = 0; f < factor_count; ++f)
       for (const int level : draws.offered().of[f])
         EXPECT_TRUE(drawn.contains({f, level}))
-            << factor_words()[f].name << " "
-            << factor_words()[f].levels[static_cast<std::size_t>(level)];
+            << factor_table()[f].name << " "
+            << factor_table()[f].levels[static_cast<std::size_t>(level)];
   }
 }
 

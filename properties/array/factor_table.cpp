@@ -1,0 +1,159 @@
+#include "properties/array/factor_table.h"
+
+#include "properties/array/level_draw.h"
+
+namespace ropewalk::properties {
+using namespace harness;
+namespace {
+
+void operate(Case& c, int level, const LevelDraw&) {
+  c.operation = static_cast<Operation>(level);
+}
+
+int operation_of(const Case& c) {
+  return static_cast<int>(c.operation);
+}
+
+void type_positions(Case& c, int level, const LevelDraw&) {
+  c.position_dtype = level == 0 ? Dtype::i32 : Dtype::i64;
+}
+
+void precede(Case& c, int level, const LevelDraw&) {
+  c.before = static_cast<Before>(level);
+}
+
+int position_type_of(const Case& c) {
+  return c.position_dtype == Dtype::i64 ? 1 : 0;
+}
+
+// Of three tensors, also all but the second, or one alone of those after the first.
+void place(Case& c, int level, const LevelDraw& draw) {
+  const std::size_t count = c.tensors.size();
+  const std::uint64_t which = draw.bits(q_placement);
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool others = i > 0 && (which % 2 == 0 || i == 1 + which / 2 % (count - 1));
+    c.tensors[i].in_place =
+        level == level::in_place ||
+        (level == level::first_in_place && (i == 0 || (i > 1 && which % 2 == 0))) ||
+        (level == level::others_in_place && others);
+  }
+}
+
+int placement_of(const Case& c) {
+  return c.tensors[0].in_place ? level::in_place : level::out_of_place;
+}
+
+void index_tables(Case& c, int level, const LevelDraw&) {
+  if (c.contract != ROPE_CONTRACT_TABLE) return;
+  c.rows_by = level == level::by_position ? ROPE_ROW_BY_POSITION : ROPE_ROW_BY_TOKEN;
+  c.positions_null = level == level::without_positions;
+}
+
+int indexing_of(const Case& c) {
+  if (c.contract != ROPE_CONTRACT_TABLE || c.rows_by == ROPE_ROW_BY_POSITION)
+    return level::by_position;
+  return c.positions_null ? level::without_positions : level::by_token;
+}
+
+void choose_tables(Case& c, int level, const LevelDraw& draw) {
+  c.own_tables = level == level::own_tables;
+  c.own_sin = level == level::own_sin;
+  c.table_apart = level == level::other_angles ? draw.in(q_gap, {1, 99}) : 0;
+}
+
+// 1.1386... is YaRN's scale at factor 4, not exact in f32. A type of wide range has room for far
+// scales, their squares and parts of them.
+void choose_scale(Case& c, int level, const LevelDraw& draw) {
+  constexpr double usual[] = {1.1386294361119891, 0.5, 1.0693, 0.0884, 3, 64},
+                   below[] = {-2, -1, -0.7}, large[] = {5000, 4097, 8192};
+  const bool far = has_wide_range(c.dtype) && draw.bits(q_wide) % 4 == 0;
+  const bool odd = draw.bits(q_scale) % 2 != 0;
+  const double scales[] = {0,
+                           1,
+                           odd ? 1 - 1e-4 : 1 + 1e-4,
+                           far   ? 0x1p-40
+                           : odd ? 1e-3
+                                 : 1e-4,
+                           draw.of(q_scale, usual),
+                           draw.of(q_scale, below),
+                           far ? 0x1p40 : draw.of(q_scale, large)};
+  c.attention_scale = scales[level];
+}
+
+int scale_of_base(const Case& c) {
+  return c.attention_scale == 0 ? level::zero : level::usual;
+}
+
+void choose_data(Case& c, int level, const LevelDraw&) {
+  constexpr DataPattern patterns[] = {
+      DataPattern::unit, DataPattern::wide,    DataPattern::basis, DataPattern::tiny,
+      DataPattern::huge, DataPattern::special, DataPattern::edge,  DataPattern::zero_heads};
+  c.data = patterns[level];
+}
+
+// Four callers have memory of their own, or share it.
+void call_at_once(Case& c, int level, const LevelDraw& draw) {
+  c.callers = level == level::four_callers ? 4 : 1;
+  if (level == level::four_callers) c.shift = draw.in(q_callers, {0, 1});
+}
+
+}  // namespace
+
+const std::array<FactorRow, factor_count>& factor_table() {
+  static const std::array<FactorRow, factor_count> table{{
+      {"operation", {"forward", "backward"}, operate, operation_of},
+      {"placement",
+       {"out of place", "in place", "first in place", "all but first in place"},
+       place,
+       placement_of},
+      {"table rows by", {"position", "token", "token, no positions"}, index_tables, indexing_of},
+      {"tables", {"shared", "own", "own sin", "other angles"}, choose_tables},
+      {"table rows", {"packed", "with gaps", "cos beside sin", "with spare rows"}},
+      {"position type", {"i32", "i64"}, type_positions, position_type_of},
+      {"position strides", {"packed", "token stride", "slice of rows", "one row", "one token"}},
+      {"position order", {"consecutive", "random", "stepped", "descending"}},
+      {"position range",
+       {"from 0", "beside 2^k below 2^12", "past 131072", "beside 2^k from 2^17", "at 2^31",
+        "negative"}},
+      {"input layout",
+       {"packed", "token gaps", "head gaps", "both gaps", "head-major", "head-major with room",
+        "fused", "broadcast"}},
+      {"output layout",
+       {"packed", "token gaps", "head gaps", "both gaps", "head-major", "head-major with room",
+        "fused"}},
+      {"start", {"0", "shifted", "absurd unused strides"}},
+      {"window", {"whole head", "at the start", "inside", "at the end"}},
+      {"rotary_dim",
+       {"up to 8", "2 mod 4", "4 mod 8", "8 mod 16", "16 mod 32", "32 mod 64", "0 mod 64",
+        "above 256"}},
+      {"dims beside the window", {"none", "odd", "even", "as many or more"}},
+      {"heads", {"1", "2", "3 to 9", "10 to 31", "32 to 48", "above 48"}},
+      {"tensors",
+       {"1", "2 equal", "grouped", "2 shapes", "second copied", "first copied", "3", "4"}},
+      {"tokens", {"1", "2 to 9", "10 to 32", "33 to 100", "101 to 1000", "above 1000"}},
+      {"batch", {"1", "2 or 3", "4 to 11", "12 to 100", "above 512"}},
+      {"bytes of a tensor", {"up to 32 KiB", "up to 4 MiB", "16 MiB"}},
+      {"scale",
+       {"0", "1", "beside 1", "small", "usual", "negative", "above 4096"},
+       choose_scale,
+       scale_of_base},
+      {"data",
+       {"unit", "wide", "basis", "tiny", "huge", "special", "ends of the type", "zero heads"},
+       choose_data},
+      {"frequencies", {"base 10000", "base 500000", "base 2.5", "listed"}},
+      {"data types",
+       {"alike", "another of the second tensor", "another of all but the first",
+        "one of each tensor"},
+       nullptr,
+       nullptr,
+       "tensors of several data types"},
+      {"table type", {"usual", "another"}, nullptr, nullptr, "a table of another type"},
+      {"before",
+       {"nothing", "other contents at the same addresses", "another state", "numbers in outputs"},
+       precede},
+      {"callers", {"one", "four at once"}, call_at_once},
+  }};
+  return table;
+}
+
+}  // namespace ropewalk::properties

@@ -1,0 +1,30 @@
+// The factor table: a row for each factor.
+#pragma once
+#include <string_view>
+#include <vector>
+
+#include "properties/array/factors.h"
+
+namespace ropewalk::properties {
+
+class LevelDraw;
+
+/// What is known of a factor: words, and how a case gets its levels. A new factor is a name in
+/// Factor, a row here, and what it requires of others.
+struct FactorRow {
+  std::string_view name;
+  std::vector<std::string_view> levels;
+  /// Gives a case a level; the draw decides what it leaves open. NULL: the level is one of sizes,
+  /// or depends on others (factor_case, case_layout).
+  void (*set)(harness::Case&, int level, const LevelDraw&) = nullptr;
+  /// The level of a kernel's simplest case. NULL: the first, or as base_levels says.
+  int (*read)(const harness::Case&) = nullptr;
+  /// What a kernel refuses that takes the first level alone. Empty: the other levels, one by one.
+  std::string_view refused = {};
+};
+const std::array<FactorRow, factor_count>& factor_table();
+inline int level_count(Factor f) {
+  return static_cast<int>(factor_table()[index_of(f)].levels.size());
+}
+
+}  // namespace ropewalk::properties
