@@ -14,6 +14,7 @@
 #include "harness/cases/data.h"
 #include "harness/judge/judge.h"
 #include "properties/array/accepted_cases.h"
+#include "properties/array/factor_table.h"
 
 namespace ropewalk::properties {
 using namespace harness;

@@ -100,6 +100,8 @@ struct SizeRange {
 /// The values of a level of tokens, batch, heads (of the first tensor), or bytes of the first
 /// tensor, input alone.
 SizeRange range_of(Factor f, int level);
+/// True if the first tensor can have the bytes of its level.
+bool sizes_fit(const Levels& levels, Dtype dtype);
 /// The least bytes of the first tensor that these levels of sizes allow, input alone.
 std::int64_t least_bytes(const Levels& levels, Dtype dtype);
 /// The factors that least_bytes() reads.
@@ -121,17 +123,5 @@ inline constexpr std::int64_t widest_listed = 48;
 void set_window_levels(Levels& levels, const HeadWindow& head);
 /// Heads of these three levels, those of models first. Every level has at least one.
 std::vector<HeadWindow> heads_of(int rotary_dim, int room, int window);
-
-/// What two or more levels require of each other. `holds` reads the named factors alone.
-struct Requirement {
-  std::vector<Factor> factors;
-  bool (*holds)(const Levels&, Dtype, std::int32_t contract);
-};
-/// True if errors of other factors may not show with this level: most outputs are then not judged,
-/// or do not depend on what went wrong.
-bool hides_others(Factor f, int level);
-
-/// All requirements, beside those that a kernel's refusals add.
-const std::vector<Requirement>& requirements();
 
 }  // namespace ropewalk::properties
