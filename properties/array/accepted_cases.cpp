@@ -24,7 +24,11 @@ LevelTuple AcceptedCases::refused_together(Levels refused, std::uint64_t seed) c
     if (refused.of[f] == offered.simplest.of[f]) continue;
     Levels simpler = refused;
     simpler.of[f] = offered.simplest.of[f];
-    if (are_possible(simpler, offered.base) && !of(simpler, hash(seed, f)))
+    // A bound on elements may rule out what the kernel would take.
+    const bool is_asked = are_possible(simpler, offered.base) &&
+                          (offered.free.most_elements == 0 ||
+                           case_of(simpler, offered.base, offered.free, hash(seed, f), shape_));
+    if (is_asked && !of(simpler, hash(seed, f)))
       refused = simpler;
     else
       needed.push_back(static_cast<Factor>(f));

@@ -63,7 +63,7 @@ Strides strides_of(const Case& c, const TensorCase& t, int layout, std::int64_t 
       s.batch = c.tokens * s.token;
       return s;
     case level::both_gaps:
-      return by_time ? time_major_strides(c, t, gap) : padded_strides(c, t, gap);
+      return by_time ? time_major_strides(c, t, gap % 8) : padded_strides(c, t, gap);
     case level::head_major:
       return head_major_strides(c, t);
     case level::roomy:
@@ -93,12 +93,13 @@ void lay_tensors(Case& c, const Levels& l, const LevelDraw& draw) {
   } else {
     const std::uint64_t bits = draw.bits(q_layout);
     const bool by_time = bits % 3 == 0;
-    // K may lie like the output of Q.
+    // K may lie like the output of Q, or, where that lies like the input, otherwise than both.
+    const int other = in != out ? out : in == level::packed ? level::head_major : level::packed;
     const bool turns = bits / 4 % 4 == 0 && in != level::broadcast && out != level::fused;
     for (std::size_t i = 0; i < c.tensors.size(); ++i) {
       TensorCase& t = c.tensors[i];
       const bool turned = turns && i % 2 == 1;
-      t.in = strides_of(c, t, turned ? out : in, gap, by_time);
+      t.in = strides_of(c, t, turned ? other : in, gap, by_time);
       t.out = t.in_place ? t.in : strides_of(c, t, turned ? in : out, 2 * gap, by_time);
       if (in == level::broadcast) broadcast_an_axis(c, t, draw);
     }

@@ -97,11 +97,14 @@ std::optional<CaseShape> shape_of(const Levels& l, Dtype dtype, std::int32_t con
   if (has_long_table(l, contract)) keep_narrowest(windows);
   if (windows.empty()) return {};
   s.window = draw.of(q_window, windows);
-  if (sizes.any_bytes) return s;
+  const std::int64_t most = sizes.most_elements * data_type(dtype).bytes;
+  if (sizes.any_bytes) {
+    if (most > 0) move_counts(s, dtype, {1, most});
+    return s;
+  }
   const bool keeps_head = draw.bits(q_fit) % 4 == 0;
   SizeRange bytes = range_of(Factor::bytes, l[Factor::bytes]);
-  if (sizes.most_elements > 0)
-    bytes.most = std::min(bytes.most, sizes.most_elements * data_type(dtype).bytes);
+  if (most > 0) bytes.most = std::min(bytes.most, most);
   if (!fit_bytes(s, windows, dtype, bytes, keeps_head)) return {};
   // Where a kernel takes all that was asked, a window may begin anywhere.
   const bool anywhere =

@@ -156,7 +156,9 @@ void choose_frequencies(Case& c, const Case& base, const Levels& l, const LevelD
 // ---- positions
 
 // The lowest and highest position of a level, for `span` positions in a row.
-SizeRange positions_of_level(int range, std::int64_t span, const LevelDraw& draw) {
+// `small`: the largest logarithm of a small power.
+SizeRange positions_of_level(int range, std::int64_t span, std::int64_t small,
+                             const LevelDraw& draw) {
   const auto beside = [&](std::int64_t log2) {
     const std::int64_t least = (std::int64_t{1} << log2) - draw.in(q_range, {0, span});
     return SizeRange{std::max<std::int64_t>(least, 0), least + span};
@@ -166,7 +168,7 @@ SizeRange positions_of_level(int range, std::int64_t span, const LevelDraw& draw
     case level::from_zero:
       return {0, span};
     case level::beside_small_power:
-      return beside(draw.in(q_power, {4, 11}));
+      return beside(draw.in(q_power, {4, small}));
     case level::past_table:
       return {rows + 1, rows + 1 + span};
     case level::beside_power:
@@ -186,7 +188,11 @@ void choose_positions(Case& c, std::int64_t tokens, const Levels& l, const Level
   const auto order = static_cast<level::PositionOrderLevel>(l[Factor::position_order]);
   const std::int64_t span =
       (order == level::stepped ? step : 1) * (tokens - 1) + (order == level::random_order ? 40 : 0);
-  const SizeRange range = positions_of_level(l[Factor::position_range], span, draw);
+  // a table by position has all rows up to the last
+  const bool has_rows =
+      c.contract == ROPE_CONTRACT_TABLE && l[Factor::rows_by] == level::by_position;
+  const SizeRange range =
+      positions_of_level(l[Factor::position_range], span, has_rows ? 11 : 16, draw);
   c.position_from = order == level::descending ? range.least + span : range.least;
   c.position_step = order == level::stepped ? step : order == level::descending ? -1 : 1;
   if (order == level::random_order) {
@@ -196,6 +202,8 @@ void choose_positions(Case& c, std::int64_t tokens, const Levels& l, const Level
     const bool beside = l[Factor::position_range] == level::beside_small_power ||
                         l[Factor::position_range] == level::beside_power;
     if (beside && draw.bits(q_layout) % 4 == 0) c.position_from = 0;
+    const bool of_both_signs = l[Factor::position_range] == level::negative && tokens > 4;
+    if (of_both_signs && draw.bits(q_layout) % 4 == 0) c.position_to = -c.position_from;
   }
 }
 

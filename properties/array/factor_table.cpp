@@ -286,7 +286,7 @@ const std::array<FactorRow, factor_count>& factor_table() {
       {"position strides", {"packed", "token stride", "slice of rows", "one row", "one token"}},
       {"position order", {"consecutive", "random", "stepped", "descending"}},
       {"position range",
-       {"from 0", "beside 2^k below 2^12", "past 131072", "beside 2^k from 2^17", "at 2^31",
+       {"from 0", "beside 2^k up to 2^16", "past 131072", "beside 2^k from 2^17", "at 2^31",
         "negative"}},
       {"input layout",
        {"packed", "token gaps", "head gaps", "both gaps", "head-major", "head-major with room",

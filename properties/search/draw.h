@@ -26,6 +26,8 @@ Wanted any_levels(std::uint64_t seed);
 class CaseDraws {
  public:
   CaseDraws(Asked& asked, const harness::Offer& offer);
+  CaseDraws(const CaseDraws&) = delete;
+  CaseDraws& operator=(const CaseDraws&) = delete;
 
   /// Begins the cases of a property. What was refused to another is forgotten, so a run of this
   /// property alone draws the same cases.
@@ -34,17 +36,15 @@ class CaseDraws {
   /// gives way to the next that does. Empty: the kernel refuses too much, or its supports has
   /// ended.
   std::optional<harness::Case> next(const Wanted& wanted);
-  /// The same in place of a case that the property could not check.
-  std::optional<harness::Case> replaced(const Wanted& wanted);
 
+  /// How many rows the kernel has refused since begin().
   std::int64_t refused() const { return refused_; }
   /// The levels that cases are drawn of, and those of the last case.
   const OfferedLevels& offered() const { return levels_; }
   const Levels& last() const { return last_; }
-  const std::string& last_refusal() const { return questions_.heard.last_refusal.text; }
-  /// True after a crash or hang in supports, which asked() shows again.
+  /// The last refusal; after a crash or hang in supports, that.
+  const harness::Probe& heard() const { return questions_.heard; }
   bool died() const { return questions_.died(); }
-  harness::Case asked() const;
 
  private:
   std::optional<Levels> completed(const Wanted& wanted);

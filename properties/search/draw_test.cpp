@@ -52,7 +52,6 @@ TEST_F(DrawnCases, HaveEveryLevelAndAreTaken) {
     for (std::uint64_t i = 0; i < 2000; ++i) {
       const auto c = draws.next(any_levels(i));
       ASSERT_TRUE(c) << i;
-      EXPECT_NO_THROW(validate(*c));
       // the first tensor, or the second where that is the one that turns
       const TensorCase& t = c->tensors[c->tensors[0].rotate ? 0 : 1];
       EXPECT_LE(c->batch * c->tokens * t.heads * t.head_dim, 4096);
@@ -92,6 +91,30 @@ TEST_F(DrawnCases, LearnWhatIsRefusedWithinOneProperty) {
   EXPECT_EQ(std::count(first.begin(), first.end(), "none"), 0);
   texts(draws, "transpose", 20);
   EXPECT_EQ(texts(draws, "norm", 100), first);
+  EXPECT_GT(draws.refused(), 0);
+  CaseDraws alone(asked, offer);
+  EXPECT_EQ(texts(alone, "norm", 100), first);
+}
+
+// Sequences are made after supports was asked, and a property changes what levels say.
+TEST_F(DrawnCases, AreValidForEachProperty) {
+  for (const char* kernel : {"plain", "phase"}) {
+    Subject of = subject(kernel);
+    const Offer offer = first_offer(of).value();
+    Asked asked(of, offer);
+    CaseDraws draws(asked, offer);
+    for (const Property* property : all_properties()) {
+      if (property->shape == nullptr && property->add_calls == nullptr) continue;
+      if (property->applies != nullptr && !property->applies(offer)) continue;
+      draws.begin(*property);
+      for (std::uint64_t i = 0; i < 300; ++i) {
+        const auto c = draws.next(any_levels(i));
+        ASSERT_TRUE(c) << property->name;
+        EXPECT_NO_THROW(validate(*c)) << to_text(*c);
+      }
+      EXPECT_EQ(draws.refused(), 0) << property->name;
+    }
+  }
 }
 
 // A kernel that refuses its simplest levels gets no case, and no endless search for one.
@@ -103,7 +126,7 @@ TEST_F(DrawnCases, EndWhereNothingIsTaken) {
   CaseDraws draws(asked, offer);
   draws.begin(property_named("agreement"));
   EXPECT_FALSE(draws.next(any_levels(1)));
-  EXPECT_EQ(draws.refused(), 1);
+  EXPECT_LE(draws.refused(), 300);
 }
 
 }  // namespace

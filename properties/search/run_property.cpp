@@ -12,6 +12,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "harness/cases/data.h"
+#include "harness/judge/judge.h"
 #include "properties/explain/check_case.h"
 #include "properties/explain/diagnosis.h"
 #include "properties/explain/shrink.h"
@@ -57,20 +59,25 @@ class Runner {
     return false;
   }
 
-  /// A drawn case, or, where it is refused, the next in its place.
-  bool holds_one_of(CaseDraws& draws, const Wanted& wanted) {
-    bool held = true;
-    refused_ = true;
-    for (std::optional<Case> c = draws.next(wanted); c && refused_ && !draws.died();) {
-      held = holds_as_it_is(*c);
-      if (refused_) c = draws.replaced(wanted);
+  /// A drawn case, or, where the kernel or the property cannot take it, another in its place.
+  /// `most_declined`: so many of all cases may be such that the property cannot take them.
+  bool holds_one_of(CaseDraws& draws, const Wanted& wanted, std::int64_t most_declined) {
+    Wanted now = wanted;
+    while (const std::optional<Case> c = draws.next(now)) {
+      const bool held = holds_as_it_is(*c);
+      if (!refused_) return held;
+      if (++declined_ > most_declined) break;
+      now = any_levels(hash(wanted.seed, declined_));
     }
-    if (draws.died()) held = holds_as_it_is(draws.asked());
-    run.gave_up = refused_;
-    if (refused_ && run.executed == 0 && run.worst.reason.empty())
-      run.worst = unsupported(draws.last_refusal());
-    return held;
+    run.gave_up = true;
+    if (draws.died()) charge(draws.heard());
+    if (run.executed == 0 && run.worst.reason.empty())
+      run.worst = unsupported(draws.heard().last_refusal.text);
+    return !failing();
   }
+
+  /// True if a crash or hang in supports is what failed.
+  bool charged() const { return charged_; }
 
   /// The fixed cases. One that the kernel honestly refuses is no longer planned: what it refuses is
   /// listed with the levels of the covering array.
@@ -90,6 +97,18 @@ class Runner {
   PropertyRun run;
 
  private:
+  // A crash or hang in supports. The case that it was asked about need not be one of the property.
+  void charge(const Probe& heard) {
+    Execution execution;
+    execution.result = heard.last_refusal;
+    ++run.executed;
+    ++run.compared;
+    run.worst = failure_of(execution);
+    run.failing = heard.asked;
+    run.failing->property = "agreement";
+    charged_ = true;
+  }
+
   bool takes_any_case() const { return offer_.form == Form{} && offer_.any_size; }
 
   // Counts that are right for few heads make huge cases of a model's heads.
@@ -122,7 +141,8 @@ class Runner {
   Subject& subject_;
   const Property& property_;
   const Offer& offer_;
-  bool refused_ = false;
+  bool refused_ = false, charged_ = false;
+  std::int64_t declined_ = 0;
   Finding last_;
 };
 
@@ -134,6 +154,8 @@ Wanted draw_levels() {
   wanted.seed = *rc::gen::noShrink(rc::gen::resize(100, rc::gen::arbitrary<std::uint64_t>()));
   return wanted;
 }
+
+constexpr std::int64_t most_declined = 10;  // for each case
 
 void run_drawn(Runner& runner, const Property& property, CaseDraws& draws,
                const RunLimits& limits) {
@@ -151,7 +173,7 @@ void run_drawn(Runner& runner, const Property& property, CaseDraws& draws,
     if (error || runner.failing() || runner.run.gave_up) return;
     bool held = true;
     try {
-      held = runner.holds_one_of(draws, wanted);
+      held = runner.holds_one_of(draws, wanted, most_declined * limits.cases);
     } catch (...) {
       error = std::current_exception();  // the suite failed, not the kernel
     }
@@ -247,7 +269,8 @@ PropertyRun run_property(Subject& subject, const Property& property, const Offer
   if (!runner.failing()) runner.run.planned += std::ssize(fixed) + drawn;
   const bool fixed_hold = !runner.failing() && runner.all_hold(fixed);
   if (drawn > 0 && fixed_hold) run_drawn(runner, property, *draws, limits);
-  if (runner.failing() && limits.shrink) shrink_failure(runner, subject, property, offer);
+  if (runner.failing() && limits.shrink && !runner.charged())
+    shrink_failure(runner, subject, property, offer);
   return runner.run;
 }
 

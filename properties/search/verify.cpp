@@ -109,8 +109,7 @@ class Combination {
     if (subject_.facts.tolerated != 0)
       out.push_back(fmt::format("{} is tolerated what it does not declare: {}", row.kernel,
                                 exception_words(subject_.facts.tolerated, 0)));
-    if (run.refused > 0)
-      out.push_back(fmt::format("{} drawn cases were refused, and replaced", run.refused));
+    if (run.refused > 0) out.push_back(fmt::format("{}{}", run.refused, were_replaced));
     return fmt::format("{}", fmt::join(out, "; "));
   }
   static bool judges_each_case(const Property& property) {

@@ -64,6 +64,9 @@ Replayed replay(harness::Worker& worker, Oracle& oracle, const harness::Case& c)
 
 report::Verdict verdict_of(const harness::Finding& finding);
 
+/// Ends the reason of a PASS whose kernel refused drawn cases. Their number comes before it.
+inline constexpr std::string_view were_replaced = " drawn cases were refused, and replaced";
+
 /// The exit code of a run with these verdicts: 0, 1 or 3 (README, exit codes). Known failures
 /// (VerdictRow::known) do not change the code.
 int exit_code_of(const std::vector<report::VerdictRow>& rows);

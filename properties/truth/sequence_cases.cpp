@@ -245,7 +245,8 @@ std::vector<Case> sequence_cases(const Offer& offer) {
 }
 
 void draw_calls(Case& c, const Offer& offer) {
-  keep_room_for_shift(c);  // positions count on
+  keep_room_for_shift(c);  // positions count on, from any position
+  c.position_step = 1;
   c.shift = 0;
   Case last[] = {c, of_other_state(c, offer, hash(c.seed, 0x57a7e))};
   const std::uint64_t count = 8 + hash(c.seed, 0xca115) % 33;

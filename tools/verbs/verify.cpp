@@ -236,7 +236,7 @@ std::string where_time_went(const std::vector<VerdictRow>& rows) {
 
 void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, double seconds) {
   std::int64_t passed = 0, judged = 0, known = 0, set_aside = 0, planned = 0, executed = 0,
-               compared = 0, values = 0, by_host = 0, as_declared = 0;
+               compared = 0, values = 0, by_host = 0, as_declared = 0, replaced = 0;
   const VerdictRow* worst = nullptr;
   std::set<std::string> unwatched;
   for (const VerdictRow& row : rows) {
@@ -254,7 +254,13 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
     ++passed;
     if (row.judged_on == by_host_launcher) ++by_host;
     if (!row.declared.empty()) ++as_declared;
-    if (!row.reason.empty()) unwatched.insert(row.reason);
+    std::string beside = row.reason;
+    if (beside.ends_with(properties::were_replaced)) {  // the last that is said
+      const std::size_t end = beside.rfind(';');
+      replaced += std::stoll(beside.substr(end == std::string::npos ? 0 : end + 1));
+      beside.resize(end == std::string::npos ? 0 : end);
+    }
+    if (!beside.empty()) unwatched.insert(beside);
     if (worst == nullptr || row.margin > worst->margin) worst = &row;
   }
   fmt::print("\n{} of {} claims hold", passed, judged);
@@ -272,6 +278,7 @@ void print_summary(const std::vector<VerdictRow>& rows, std::uint64_t seed, doub
         "type needs",
         as_declared);
   for (const std::string& what : unwatched) fmt::print("\n{}", what);
+  if (replaced > 0) fmt::print("\n{}{}", replaced, properties::were_replaced);
   fmt::print("\ncases: planned {}, executed {}, compared {}; values compared {}\n", planned,
              executed, compared, values);
   fmt::print("seed {}, {:.1f} s{}\n", seed, seconds, where_time_went(rows));
