@@ -17,18 +17,21 @@ std::optional<Case> AcceptedCases::of(const Levels& levels, std::uint64_t seed) 
   return {};
 }
 
+bool AcceptedCases::fit(const Levels& levels, std::uint64_t seed) const {
+  const OfferedLevels& offered = model_.offered();
+  return case_of(levels, offered.base, offered.free, seed, shape_).has_value();
+}
+
 LevelTuple AcceptedCases::refused_together(Levels refused, std::uint64_t seed) const {
   const OfferedLevels& offered = model_.offered();
+  const bool fitted = fit(refused, seed);
   std::vector<Factor> needed;
   for (std::size_t f = 0; f < factor_count; ++f) {
     if (refused.of[f] == offered.simplest.of[f]) continue;
     Levels simpler = refused;
     simpler.of[f] = offered.simplest.of[f];
-    // A bound on elements may rule out what the kernel would take.
-    const bool is_asked = are_possible(simpler, offered.base) &&
-                          (offered.free.most_elements == 0 ||
-                           case_of(simpler, offered.base, offered.free, hash(seed, f), shape_));
-    if (is_asked && !of(simpler, hash(seed, f)))
+    if (are_possible(simpler, offered.base) && fit(simpler, hash(seed, f)) == fitted &&
+        !of(simpler, hash(seed, f)))
       refused = simpler;
     else
       needed.push_back(static_cast<Factor>(f));

@@ -15,6 +15,8 @@ class AcceptedCases {
 
   /// A case of these levels that the kernel takes, of several sizes that are asked for.
   std::optional<harness::Case> of(const Levels& levels, std::uint64_t seed) const;
+  /// False: there are no such sizes, so nothing can be asked for.
+  bool fit(const Levels& levels, std::uint64_t seed) const;
   /// The levels of refused ones that the kernel refuses together. The others are brought back to
   /// the simplest levels one by one. Empty: the simplest levels are refused too.
   LevelTuple refused_together(Levels refused, std::uint64_t seed) const;

@@ -324,7 +324,7 @@ const std::array<FactorRow, factor_count>& factor_table() {
       {"before",
        {"nothing", "other contents at the same addresses", "another state", "numbers in outputs"},
        precede},
-      {"callers", {"one", "four at once"}, call_at_once},
+      {"callers", {"one", "four at once"}, call_at_once, nullptr, "callers at once"},
   }};
   return table;
 }

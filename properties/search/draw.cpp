@@ -158,7 +158,7 @@ CaseDraws::CaseDraws(Asked& asked, const Offer& offer)
 void CaseDraws::begin(const Property& property) {
   property_ = &property;
   row_ = nothing_refused_;
-  refused_ = 0;
+  refused_ = tried_ = 0;
 }
 
 // The factors are taken in an order of the seed: each should be the first to choose as often.
@@ -196,7 +196,7 @@ std::optional<Case> CaseDraws::next(const Wanted& wanted) {
     round_sizes(c, offer_.form);
   };
   const AcceptedCases cases(questions_, model_, shape);
-  while (refused_ <= most_refused) {
+  while (tried_ <= most_refused) {
     const std::optional<Levels> levels = completed(wanted);
     if (!levels) return {};
     if (std::optional<Case> c = cases.of(*levels, wanted.seed)) {
@@ -204,7 +204,8 @@ std::optional<Case> CaseDraws::next(const Wanted& wanted) {
       last_ = *levels;
       return c;
     }
-    ++refused_;
+    ++tried_;
+    if (cases.fit(*levels, wanted.seed)) ++refused_;
     const LevelTuple together = cases.refused_together(*levels, wanted.seed);
     if (together.empty() || died()) return {};
     row_.forbid(row_.lanes().of(together));

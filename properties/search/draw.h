@@ -57,6 +57,7 @@ class CaseDraws {
   const Property* property_ = nullptr;
   Levels last_;
   std::int64_t refused_ = 0;
+  std::int64_t tried_ = 0;  ///< the same, and rows that have no sizes
 };
 
 }  // namespace ropewalk::properties
