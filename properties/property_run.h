@@ -24,7 +24,7 @@ struct PropertyRun {
   bool only_after_others = false;  ///< the case passes in a process of its own
   std::string skipped;             ///< why a case was SKIPPED; empty: none was
   std::int64_t refused = 0;        ///< number of drawn cases that were refused, and replaced
-  bool gave_up = false;            ///< the kernel refused too many drawn cases
+  bool gave_up = false;            ///< too many drawn cases were refused, or not for the property
 };
 
 }  // namespace ropewalk::properties

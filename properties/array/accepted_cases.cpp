@@ -24,6 +24,8 @@ bool AcceptedCases::fit(const Levels& levels, std::uint64_t seed) const {
 
 LevelTuple AcceptedCases::refused_together(Levels refused, std::uint64_t seed) const {
   const OfferedLevels& offered = model_.offered();
+  // Levels without sizes are brought back to others without sizes, and refused ones to refused
+  // ones: else two causes would be learned as one.
   const bool fitted = fit(refused, seed);
   std::vector<Factor> needed;
   for (std::size_t f = 0; f < factor_count; ++f) {

@@ -1,5 +1,6 @@
-// What a case is made of: factors, each with at most eight levels, and what levels require of each
-// other. Values inside a level, such as which odd number of tokens, are drawn by a seed.
+// What a case is made of: factors, each with at most eight levels, and the sizes of levels. What
+// levels are called and require of each other stands in factor_table.h. Values inside a level, such
+// as which odd number of tokens, are drawn by a seed.
 //
 // Interactions of few factors cause nearly all failures (Kuhn, Wallace, Gallo, IEEE TSE 2004), so a
 // covering array over these factors (properties/covering/covering.h) meets every combination of two
