@@ -62,6 +62,9 @@ inline bool is_extreme(DataPattern data) {
   return data == DataPattern::subnormal || data == DataPattern::edge || data == DataPattern::span;
 }
 
+/// Positions lie in [-position_limit, position_limit), as the contract says.
+inline constexpr std::int64_t position_limit = std::int64_t{1} << 31;
+
 /// Where positions come from: an explicit list [batch, tokens], `from + step * token`, or seeded
 /// values in [from, to].
 enum class PositionRule : std::int32_t { list, consecutive, random };

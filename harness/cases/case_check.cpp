@@ -80,10 +80,9 @@ void check_positions(const Case& c, const std::vector<std::int64_t>& positions) 
           positions.size());
   require(c.position_batch_stride >= contiguous && c.position_token_stride >= contiguous,
           "position strides must not be negative");
-  constexpr std::int64_t limit = std::int64_t{1} << 31;
   const bool table = c.contract == ROPE_CONTRACT_TABLE;
   for (const std::int64_t p : positions) {
-    require(p >= -limit && p < limit, "position {} is outside [-2^31, 2^31)", p);
+    require(p >= -position_limit && p < position_limit, "position {} is outside [-2^31, 2^31)", p);
     require(!table || c.rows_by == ROPE_ROW_BY_TOKEN || p >= 0,
             "position {} is negative: a table by position has no such row", p);
   }

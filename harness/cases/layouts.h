@@ -151,8 +151,9 @@ struct Form {
   bool has_layout() const { return head_major || fused || strided_positions || padded_table; }
 };
 
-/// Rounds tokens and heads up to their steps. A case with a layout, positions or values of its own
-/// stays as it is.
+/// Rounds tokens and heads up to their steps. Positions that count from one number on keep their
+/// last, so that they stay in range. A case with a layout, positions or values of its own stays as
+/// it is.
 inline void round_sizes(Case& c, const Form& form) {
   Case packed = c;
   lay_plainly(packed);
@@ -162,7 +163,12 @@ inline void round_sizes(Case& c, const Form& form) {
   const auto round = [](std::int64_t& size, std::int64_t step) {
     size = (size + step - 1) / step * step;
   };
+  const std::int64_t tokens = c.tokens;
   round(c.tokens, form.token_step);
+  const std::int64_t last = c.position_from + c.position_step * (c.tokens - 1);
+  if (c.position_rule == PositionRule::consecutive &&
+      (last >= position_limit || last < -position_limit))
+    c.position_from -= c.position_step * (c.tokens - tokens);
   for (TensorCase& t : c.tensors) round(t.heads, form.head_step);
 }
 

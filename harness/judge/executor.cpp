@@ -10,6 +10,7 @@
 #include "harness/cases/names.h"
 #include "harness/judge/far_rows.h"
 #include "harness/judge/placed_buffers.h"
+#include "harness/judge/second_try.h"
 #include "harness/process/guarded_mapping.h"
 
 namespace ropewalk::harness {
@@ -124,11 +125,15 @@ CallResult noted(Subject& subject, const Problem& problem, CallResult result) {
 }
 
 CallResult ask(Subject& subject, const Problem& problem) {
-  subject.worker.kernels();
-  const Room room = lay_out(subject, problem, {step_supports});
-  return noted(subject, problem,
-               subject.worker.call(subject.facts.index, room.call, step_supports,
-                                   named_regions(problem, room.places)));
+  CallResult answer;
+  for (int tries = 0; tries == 0 || (answer.killed && tries < 2); ++tries) {
+    subject.worker.kernels();
+    const Room room = lay_out(subject, problem, {step_supports});
+    answer = noted(subject, problem,
+                   subject.worker.call(subject.facts.index, room.call, step_supports,
+                                       named_regions(problem, room.places)));
+  }
+  return answer.killed ? CallResult{CallResult::Kind::skipped, killed_twice(answer)} : answer;
 }
 
 // The same case with every tensor in place, or out of place. Empty if there is no such case, or if
@@ -384,27 +389,14 @@ CallResult perform_again(Subject& subject, const Problem& problem, std::uint32_t
 }
 
 Finding failure_of(const Execution& execution) {
+  if (execution.result.killed) throw Killed(killed_twice(execution.result));
   Finding f;
   f.reason = execution.result.text;
-  switch (execution.result.kind) {
-    case CallResult::Kind::ok:
-      break;
-    case CallResult::Kind::unsupported:
-      f.kind = Finding::Kind::unsupported;
-      return f;
-    case CallResult::Kind::skipped:
-      f.kind = Finding::Kind::skipped;
-      return f;
-    case CallResult::Kind::crash:
-      f.kind = Finding::Kind::crash;
-      return f;
-    case CallResult::Kind::hang:
-      f.kind = Finding::Kind::hang;
-      return f;
-    case CallResult::Kind::failed:
-      f.kind = Finding::Kind::broken;
-      return f;
-  }
+  using enum Finding::Kind;
+  // In the order of CallResult::Kind.
+  constexpr Finding::Kind kinds[] = {measured, unsupported, broken, skipped, crash, hang};
+  f.kind = kinds[static_cast<std::size_t>(execution.result.kind)];
+  if (f.kind != measured) return f;
   if (!execution.stray_write.empty()) {
     f.kind = Finding::Kind::broken;
     f.reason = execution.stray_write;

@@ -107,7 +107,7 @@ CallResult perform_again(Subject& subject, const Problem& problem, std::uint32_t
 CallResult ask_supports(Subject& subject, const Problem& problem);
 
 /// The finding of an execution that gave no outputs or wrote outside its rows. Otherwise its kind
-/// is measured, with nothing compared.
+/// is measured, with nothing compared. Throws Killed.
 Finding failure_of(const Execution& execution);
 
 /// The bytes of a buffer before the call of this placement.

@@ -25,7 +25,7 @@ void probe_steps(Questions& questions, Offer& offer) {
       set(c, size);
       return questions.accepts(in_form(c, offer.form));
     };
-    for (const std::int64_t s : {1, 2, 4, 8, 16, 32, 64, 128})
+    for (const std::int64_t s : {1, 2, 4, 8, 16, 32, 64, 128, 256, 512})
       if (accepts(3 * s) && accepts(5 * s)) {
         step = s;
         return;

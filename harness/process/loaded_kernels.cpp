@@ -146,6 +146,26 @@ bool is_for_another_processor(const std::string& path) {
          (plugin.e_machine != own.e_machine || plugin.e_ident[EI_CLASS] != own.e_ident[EI_CLASS]);
 }
 
+// True if the file ends before a segment of it does. The loader maps such a file, and the first
+// touch of a missing page is SIGBUS.
+bool is_cut_off(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, error);
+  ElfW(Ehdr) header{};
+  in.read(reinterpret_cast<char*>(&header), sizeof header);
+  if (error || !in || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return false;
+  in.seekg(static_cast<std::streamoff>(header.e_phoff));
+  for (int i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) segment{};
+    in.read(reinterpret_cast<char*>(&segment), sizeof segment);
+    if (!in || (segment.p_type == PT_LOAD &&
+                (segment.p_offset > bytes || segment.p_filesz > bytes - segment.p_offset)))
+      return true;
+  }
+  return false;
+}
+
 // The text of dlerror(), in one line, without the path at its beginning.
 std::string loading_error(const std::string& path) {
   std::string text = dlerror();
@@ -176,6 +196,8 @@ const rope_kernel_list* run_script(const std::string& path) {
 }
 
 const rope_kernel_list* run_library(const std::string& path) {
+  if (!is_for_another_processor(path) && is_cut_off(path))
+    throw std::runtime_error("is cut off: the file is shorter than its header says");
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw std::runtime_error(loading_error(path));
   using Entry = const rope_kernel_list* (*)();

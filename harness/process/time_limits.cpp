@@ -60,11 +60,19 @@ double apply_limit_s(const protocol::CallDescriptor& call, std::uint32_t flags) 
   const double usual_s =
       std::clamp(limit_s_per_byte * static_cast<double>(bytes), 1.0, most_limit_s);
   if ((flags & ROPE_INTERPRETED) == 0) return slowness() * usual_s;
+  return slowness() *
+         std::min(5 * usual_s + limit_s_per_row * rows_of(call.problem), 5 * most_limit_s);
+}
+
+double rows_of(const rope_problem& problem) {
   double heads = 0;
-  for (std::uint32_t i = 0; i < call.problem.tensor_count; ++i)
-    heads += static_cast<double>(call.problem.tensor[i].heads);
-  const double rows = static_cast<double>(call.problem.batch * call.problem.tokens) * heads;
-  return slowness() * std::min(5 * usual_s + limit_s_per_row * rows, 5 * most_limit_s);
+  for (std::uint32_t i = 0; i < problem.tensor_count; ++i)
+    heads += static_cast<double>(problem.tensor[i].heads);
+  return static_cast<double>(problem.batch * problem.tokens) * heads;
+}
+
+double paced_limit_s(const protocol::CallDescriptor& call, const Pace& pace) {
+  return std::min(10 * pace.s_per_row * rows_of(call.problem), 300 * slowness());
 }
 
 double waiting_limit_s(double limit_s) {

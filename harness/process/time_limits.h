@@ -23,6 +23,23 @@ inline double prepare_limit_s() {
 /// Triton's interpreter takes one.
 double apply_limit_s(const protocol::CallDescriptor& call, std::uint32_t flags = 0);
 
+/// What a kernel took for each row of head_dim (batch * tokens * heads) in a call that was
+/// measured. A kernel whose work is the square of head_dim passes the limit that follows from the
+/// bytes.
+struct Pace {
+  std::uint32_t kernel;
+  std::int64_t head_dim, rotary_dim;
+  double s_per_row;
+
+  bool is_of(std::uint32_t of_kernel, const rope_problem& p) const {
+    return kernel == of_kernel && head_dim == p.tensor[0].head_dim && rotary_dim == p.rotary_dim;
+  }
+};
+/// CPU time in seconds for a call of such a kernel: 10 times what the pace says, 5 minutes at most.
+double paced_limit_s(const protocol::CallDescriptor& call, const Pace& pace);
+/// batch * tokens * heads of all tensors.
+double rows_of(const rope_problem& problem);
+
 /// Those limits are CPU time. A call that sleeps may take waiting_limit_s(limit_s) seconds of wall
 /// time. Time in which the process could run while others use the processor does not count, up to
 /// starving_factor times that limit.

@@ -42,12 +42,12 @@ void add_descendants(const std::string& process, std::vector<pid_t>& out) {
   }
 }
 
-std::vector<Task> tasks_since(int loader) {
+std::vector<Task> tasks_since(int loader, const rope_kernel* left_by = nullptr) {
   std::vector<Task> out;
   const auto add = [&](const std::vector<pid_t>& ids, bool is_process) {
     for (const pid_t id : ids) {
       if (before.contains(id)) continue;
-      Task task{id, is_process, loader, 0};
+      Task task{id, is_process, loader, left_by, 0};
       task.ran_ns = cpu_time_ns(task);
       if (task.ran_ns >= 0) out.push_back(task);
     }
@@ -139,13 +139,18 @@ void note_loaded(const std::vector<LoadedKernel>& kernels, std::size_t first, in
   add_tasks(tasks);
 }
 
-void note_left(int loader) {
+void note_left(int loader, const rope_kernel* kernel) {
   std::erase_if(notes.tasks, [](const Task& task) {
     if (cpu_time_ns(task) >= 0) return false;
     before.erase(task.id);
     return true;
   });
-  add_tasks(tasks_since(loader));
+  add_tasks(tasks_since(loader, kernel));
+}
+
+bool is_charged_to(const rope_kernel* kernel, const Task& task) {
+  return task.loader == loader_of(kernel) &&
+         (task.left_by == nullptr || task.left_by == kernel || !task.restless);
 }
 
 bool has_own_tasks(const rope_kernel* kernel) {

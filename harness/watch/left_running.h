@@ -17,9 +17,10 @@ namespace ropewalk::harness {
 struct Task {
   pid_t id;
   bool is_process;
-  int loader;             ///< the loading that began it; 1 is the first plugin
-  std::int64_t ran_ns;    ///< CPU time when the task was noted
-  bool restless = false;  ///< the wait for its rest ended without success
+  int loader;                  ///< the loading that began it; 1 is the first plugin
+  const rope_kernel* left_by;  ///< the kernel whose entry began it; NULL: the loading itself
+  std::int64_t ran_ns;         ///< CPU time when the task was noted
+  bool restless = false;       ///< the wait for its rest ended without success
 };
 
 /// The CPU time that the task has used, in ns; -1: the task has ended.
@@ -47,8 +48,12 @@ void note_before_loading();
 /// running. Waits up to 1 s until these tasks rest, since a pool of threads may spin at first.
 void note_loaded(const std::vector<LoadedKernel>& kernels, std::size_t first, int loader);
 
-/// Notes what an entry of a kernel of that loading left running.
-void note_left(int loader);
+/// Notes what an entry of this kernel, of that loading, left running.
+void note_left(int loader, const rope_kernel* kernel);
+
+/// False for a task that another kernel of the plugin left and that never rests: it would run
+/// whatever this kernel did. A task that rests between calls may be a pool that the kernels share.
+bool is_charged_to(const rope_kernel* kernel, const Task& task);
 
 /// Whether the kernel's plugin began threads or processes that are still there.
 bool has_own_tasks(const rope_kernel* kernel);

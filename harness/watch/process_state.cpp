@@ -152,7 +152,7 @@ void ProcessState::end_new_children() const {
 void ProcessState::accept() {
   end_new_children();
   const auto threads_before = threads_;
-  note_left(loader_);
+  note_left(loader_, kernel_);
   note();
   cpp_locale_ = std::locale();
   traits_ = ProcessTraits();
@@ -366,6 +366,7 @@ void ProcessState::wait_for_rest() {
 }
 
 void ProcessState::about(const rope_kernel* kernel) {
+  kernel_ = kernel;
   loader_ = loader_of(kernel);
   is_known_to_keep_ = kernel != nullptr && (kernel->exceptions & ROPE_KEEPS_THREADS) != 0;
 }
@@ -379,7 +380,7 @@ void ProcessState::begin_alone() {
 void ProcessState::add_tasks_that_ran(const Usage& now, Deeds& to) {
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     std::int64_t ran_ns = now.tasks[i];
-    const bool own = tasks_[i].loader == loader_, is_process = tasks_[i].is_process;
+    const bool own = is_charged_to(kernel_, tasks_[i]), is_process = tasks_[i].is_process;
     if (own && is_process) {  // its time is written down when it rests
       usleep(1000);
       ran_ns = cpu_time_ns(tasks_[i]);
@@ -408,8 +409,7 @@ Deeds ProcessState::end_alone() {
               "ran another thread");
   if (now.pages == begun_.pages) return deeds;
   // Deep calls grow the stack, which is no allocation. The loader maps a large thread_local once.
-  const std::int64_t stack = stack_pages();
-  const std::int64_t grown = now.pages - begun_.pages;
+  const std::int64_t stack = stack_pages(), grown = now.pages - begun_.pages;
   if (stack == stack_pages_ && !loader_has_allocated() && grown_++ > 0)
     deeds.add(ROPE_ALLOCATES, fmt::format("{} {} pages of memory",
                                           grown > 0 ? "mapped" : "unmapped", std::abs(grown)));

@@ -129,6 +129,7 @@ class ProcessState {
   std::size_t environment_sum_ = 0;
   int beside_ = 0;  ///< processes_beside()
   Usage begun_{};
+  const rope_kernel* kernel_ = nullptr;  ///< of about()
   int loader_ = 0;
   std::int64_t mapped_bytes_ = 0;
   bool others_ran_ = false;

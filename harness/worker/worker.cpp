@@ -18,7 +18,6 @@
 #include "base/system/signal_name.h"
 #include "harness/process/fault_place.h"
 #include "harness/process/keeper.h"
-#include "harness/process/time_limits.h"
 #include "harness/watch/output_watch.h"
 
 namespace ropewalk::harness {
@@ -242,6 +241,7 @@ CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions)
       text += ": does this machine lack the instruction? Then cpu_features must name its set";
     if (WTERMSIG(status) == SIGKILL) text += cause_of_kill();
   }
+  const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
   const Control& c = control();
   if (WIFEXITED(status) && WEXITSTATUS(status) == exit_unheard && c.last_words[0] != 0)
     text = printable(text_of(c.last_words));
@@ -253,13 +253,19 @@ CallResult Worker::end_of(Received how, const std::vector<NamedRegion>& regions)
       text += ": " + place_of_fault(c, regions);
   }
   stop();
-  return {CallResult::Kind::crash, text};
+  return {CallResult::Kind::crash, text, 0, {}, killed};
 }
 
 // The damage to the memory may harm the next call. A fresh worker has fresh memory.
 CallResult Worker::damaged(const std::string& how) {
   stop();
   return {CallResult::Kind::failed, how};
+}
+
+std::optional<Pace> Worker::pace(std::uint32_t kernel, const rope_problem& problem) const {
+  for (const Pace& pace : paces_)
+    if (pace.is_of(kernel, problem)) return pace;
+  return {};
 }
 
 CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> calls,
@@ -286,6 +292,9 @@ CallResult Worker::calls(std::uint32_t kernel, std::span<const CallDescriptor> c
       limit_s = is_long ? prepare_limit_s()
                         : apply_limit_s(calls.front(), kernels_.at(kernel).flags) *
                               static_cast<double>(calls.size());
+      if (const auto known = pace(kernel, calls.front().problem); known && !is_long)
+        limit_s = std::max(
+            limit_s, paced_limit_s(calls.front(), *known) * static_cast<double>(calls.size()));
       ran_s = cpu_time_s(running_);
       asleep_s = starved_s = 0;
       return true;

@@ -10,12 +10,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "harness/process/fault_place.h"
 #include "harness/process/shared_memory.h"
+#include "harness/process/time_limits.h"
 #include "harness/process/worker_error.h"
 #include "harness/protocol.h"
 #include "harness/worker/own_executable.h"
@@ -66,6 +68,7 @@ struct CallResult {
   std::string text;            ///< the reason, or what happened and where
   std::uint64_t repeated = 0;  ///< the number of calls of step_repeat
   protocol::Conduct conduct{};
+  bool killed = false;  ///< of a crash: by SIGKILL, which is rarely the kernel's doing
 };
 
 class Worker {
@@ -111,6 +114,13 @@ class Worker {
   /// Lets the worker time a board. If no benchmark ends within `silence_limit_s` seconds, the
   /// worker counts as hung.
   TimeResult time(const std::string& board, double silence_limit_s, const BoardSinks& sinks);
+
+  /// Allows later calls of such a kernel the time that the pace says, if that is more.
+  void set_pace(const Pace& pace) { paces_.push_back(pace); }
+  /// Empty: none was measured.
+  std::optional<Pace> pace(std::uint32_t kernel, const rope_problem& problem) const;
+  /// The CPU time of all that the process did so far, in seconds.
+  double cpu_s() const { return cpu_time_s(running_); }
 
   /// What the worker's process cannot watch, in words; empty: nothing.
   const std::string& unwatched() const { return unwatched_; }
@@ -171,6 +181,7 @@ class Worker {
   std::string foreign_;           // packets that did not answer a request
   int starts_ = 0;
   bool is_changed_ = false;
+  std::vector<Pace> paces_;
 };
 
 }  // namespace ropewalk::harness

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <optional>
@@ -369,6 +370,9 @@ void worker_main(const WorkerArguments& arguments, const TimingHandler& timing) 
   const auto* call =
       reinterpret_cast<const CallDescriptor*>(static_cast<std::byte*>(shared) + call_offset);
   catch_faults();
+  // The C library would allocate the buffer of stdout in the first call that prints.
+  static char stdout_buffer[BUFSIZ];
+  std::setvbuf(stdout, stdout_buffer, _IOFBF, sizeof stdout_buffer);
   Wire wire;
   std::vector<LoadedKernel> kernels;
   std::string load_error;

@@ -13,6 +13,7 @@
 #include "base/system/memory_limits.h"
 #include "harness/cases/data.h"
 #include "harness/judge/judge.h"
+#include "harness/judge/second_try.h"
 #include "properties/array/accepted_cases.h"
 #include "properties/array/factor_table.h"
 
@@ -106,7 +107,7 @@ class ArrayRun {
   }
   bool may_go_on() const {
     return (limits_.most_cases == 0 || out_.cases < limits_.most_cases) && !is_enough() &&
-           refusals_ <= most_refusals && !questions_.died();
+           refusals_ <= most_refusals && !questions_.died() && !killed_;
   }
 
   CoveringModel model_of(const ArrayPhase& phase) const {
@@ -197,17 +198,42 @@ class ArrayRun {
     return ran;
   }
 
-  // One execution for all properties. False: there is no memory for the case.
+  // True: the case counts as met. A process that is killed twice ends the array.
   bool judge(const Case& c) {
     if (std::none_of(properties_.begin(), properties_.end(),
                      [&](const Property* each) { return concerns(*each, c); }))
       return true;
+    for (const bool again : {false, true}) try {
+        return judge_all(c);
+      } catch (const Killed& killed) {
+        subject_.worker.restart();
+        if (again) skip_rest(killed.what());
+      }
+    return false;
+  }
+
+  // Each property has one case more than will run.
+  void skip_rest(const std::string& reason) {
+    killed_ = true;
+    for (auto& [property, run] : out_.runs) {
+      ++run.planned;
+      run.skipped = run.worst.reason = reason;
+      if (run.executed == 0) run.worst.kind = Finding::Kind::skipped;
+    }
+  }
+
+  // One execution for all properties. False: there is no memory for the case.
+  bool judge_all(const Case& c) {
     try {
       const bool once = moves_much(c) && c.before == Before::nothing;
       const Problem problem = make_problem(
           c, subject_.oracle, once ? SecondPositions::none : SecondPositions::reversed);
-      const Execution execution =
-          once ? execute_once(subject_, problem, c.seed % 2 == 0) : execute(subject_, problem);
+      const auto make = [&] {
+        return once ? execute_once(subject_, problem, c.seed % 2 == 0) : execute(subject_, problem);
+      };
+      Execution execution = make();
+      if (execution.result.kind == CallResult::Kind::hang && learn_pace(subject_, c))
+        execution = make();
       const RowSample sample = RowSample::of(c);
       for (const Property* property : properties_) {
         if (!concerns(*property, c)) continue;
@@ -220,6 +246,8 @@ class ArrayRun {
         credit(out_.runs[property->name], f, judged);
       }
       return true;
+    } catch (const Killed&) {
+      throw;
     } catch (const NoMemory&) {
       return false;
     } catch (const std::bad_alloc&) {
@@ -273,6 +301,7 @@ class ArrayRun {
   ArrayResult out_;
   std::uint64_t rows_ = 0;
   int refusals_ = 0;
+  bool killed_ = false;
   std::vector<LevelTuple> forbidden_;
   std::vector<Row> taken_;
   std::vector<Row> rows_of_others_;  // of large cases, met in other pairings and data types

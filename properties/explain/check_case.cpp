@@ -3,7 +3,7 @@
 #include <new>
 #include <string>
 
-#include "base/system/memory_limits.h"
+#include "harness/judge/second_try.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -22,7 +22,14 @@ Finding check_case(const Property& property, Subject& subject, const Case& c) {
   if (!c.calls.empty() && property.add_calls == nullptr)
     throw BadCase("calls: the property " + std::string(property.name) + " has no sequences");
   try {
-    return property.check(subject, c);
+    try {
+      const Finding found = property.check(subject, c);
+      const bool was_slow = found.kind == Finding::Kind::hang && learn_pace(subject, c);
+      return was_slow ? property.check(subject, c) : found;
+    } catch (const Killed&) {
+      subject.worker.restart();
+      return property.check(subject, c);
+    }
   } catch (const NoMemory& e) {
     return skipped(e.what());
   } catch (const std::bad_alloc&) {

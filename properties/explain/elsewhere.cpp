@@ -114,6 +114,7 @@ std::string right_elsewhere(const Scene& scene, bool whole_pairs) {
   for (std::int64_t step = 1; step <= near; ++step)
     for (const std::int64_t position : {row[0]->position + step, row[0]->position - step}) {
       if (table && (position < 0 || position >= p.asked.table_rows)) continue;
+      if (position < -position_limit || position >= position_limit) continue;
       const auto output = [&](const Seen& s) {
         const Rotation r =
             table ? given_rotation(p, scene.oracle, at.tensor, position, s.pair)

@@ -234,11 +234,17 @@ void shrink_failure(Runner& runner, Subject& subject, const Property& property,
   }
   if (run.worst.kind != Finding::Kind::measured) return;
   keep_worst(run, subject, property, shrunk);
-  const Diagnosis diagnosis = diagnose(look_at(subject), shrunk.smallest, first);
-  const bool explained = is_of_single_pairs(subject, property, shrunk);
-  if (explained) run.cause = diagnosis.cause;
-  std::vector<std::string> parts{diagnosis.where, run.worst.diagnosis};
-  if (explained && run.cause.empty()) parts.emplace_back(holds_put_right);
+  std::vector<std::string> parts{run.worst.diagnosis};
+  try {
+    const Diagnosis diagnosis = diagnose(look_at(subject), shrunk.smallest, first);
+    parts.insert(parts.begin(), diagnosis.where);
+    const bool explained = is_of_single_pairs(subject, property, shrunk);
+    if (explained) run.cause = diagnosis.cause;
+    if (explained && run.cause.empty()) parts.emplace_back(holds_put_right);
+  } catch (
+      const std::exception& error) {  // the failure was found, whatever the search for a cause does
+    parts.emplace_back(fmt::format("the search for a cause broke off: {}", error.what()));
+  }
   std::erase(parts, "");
   run.worst.diagnosis = fmt::format("{}", fmt::join(parts, "; "));
 }

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,9 +11,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -54,35 +49,6 @@ int try_for_a_while(int descriptor) {
     std::this_thread::sleep_for(between_tries);
   }
   return 0;
-}
-
-std::string command_of(const std::string& process) {
-  std::ifstream in("/proc/" + process + "/cmdline", std::ios::binary);
-  std::string command{std::istreambuf_iterator<char>(in), {}};
-  while (!command.empty() && command.back() == '\0') command.pop_back();
-  std::replace(command.begin(), command.end(), '\0', ' ');
-  constexpr std::size_t length_max = 300;
-  if (command.size() > length_max) command = command.substr(0, length_max) + "...";
-  return command;
-}
-
-// Reads /proc/locks, which names a file by its device and inode. A process of another machine or
-// container is not listed there.
-std::string holder_of(int descriptor) {
-  struct stat status {};
-  if (fstat(descriptor, &status) != 0) return "another run";
-  const std::string wanted =
-      fmt::format("{:02x}:{:02x}:{}", major(status.st_dev), minor(status.st_dev), status.st_ino);
-  std::ifstream locks("/proc/locks");
-  for (std::string line; std::getline(locks, line);) {
-    std::istringstream words(line);
-    std::string number, kind, mode, access, process, file;
-    words >> number >> kind >> mode >> access >> process >> file;
-    if (kind != "FLOCK" || file != wanted || process == "0") continue;
-    const std::string command = command_of(process);
-    return fmt::format("process {}{}", process, command.empty() ? "" : " (" + command + ")");
-  }
-  return "another run";
 }
 
 struct OutputFolder {
@@ -155,9 +121,9 @@ void FolderLock::lock() {
     return remove_unfinished_files(folder_);
   }
   if (error == EWOULDBLOCK)
-    throw UsageError(fmt::format(
-        "{}: {} writes there; wait until it ends, or give this run a folder of its own with --out",
-        folder_.string(), holder_of(folder.number())));
+    throw UsageError(folder_.string() +
+                     ": another run writes there; wait until it ends, or give this run a folder of "
+                     "its own with --out");
   fmt::print(stderr, "ropewalk: {} cannot be locked ({}): do not let another run write there\n",
              folder_.string(), std::generic_category().message(error));
 }

@@ -11,7 +11,7 @@ namespace ropewalk::tools {
 /// again if the run leaves it empty. The lock is on the folder itself, so no lock file is needed.
 class FolderLock {
  public:
-  /// Throws UsageError with one line that names the folder and the process that writes there. If
+  /// Throws UsageError with one line that names the folder to which another run writes. If
   /// folders cannot be locked (NFS), it prints that on standard error and goes on.
   explicit FolderLock(const VerbOptions& options);
   ~FolderLock();

@@ -75,30 +75,6 @@ TEST(Folder, TakesOneRunAtATime) {
   EXPECT_EQ(ropewalk("report " + results).code, 0);
 }
 
-TEST(Folder, ItsHolderIsNamed) {
-  const fs::path out = fresh();
-  fs::create_directories(out);
-  const FolderHeld held(out);
-  const std::string self = "FLOCK ADVISORY WRITE " + std::to_string(getpid()) + " ";
-  if (shell("tr -s ' ' </proc/locks | grep -q '" + self + "'").code != 0)
-    GTEST_SKIP() << "/proc/locks does not name processes here";
-  const Result r = ropewalk(quick + out.string());
-  EXPECT_TRUE(contains(r.err, ": process " + std::to_string(getpid()) + " (")) << r.err;
-}
-
-TEST(Folder, IsTakenUnlockedWhereThereAreNoLocks) {
-#ifdef ROPEWALK_SANITIZED
-  GTEST_SKIP() << "a sanitizer's runtime must be loaded first";
-#endif
-  const fs::path out = fresh();
-  fs::create_directories(out);
-  const FolderHeld held(out);
-  const Result r = ropewalk(quick + out.string(), "LD_PRELOAD=" ROPEWALK_NO_LOCKS " ");
-  EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_EQ(lines_in(r.err), 1) << r.err;
-  EXPECT_TRUE(contains(r.err, "cannot be locked (Bad file descriptor)")) << r.err;
-}
-
 TEST(Folder, UnfinishedFilesOfAKilledRunAreRemoved) {
   const fs::path out = fresh();
   spill(out / "report.html.part-77", "<html>");

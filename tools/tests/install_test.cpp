@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 #include "tools/tests/shell.h"
 
@@ -20,11 +21,12 @@ std::string quoted(const fs::path& path) {
 }
 
 /// The folder as an absolute path in the text. A checkout at /ropewalk is not named by
-/// include/ropewalk.
+/// include/ropewalk, nor by lib/.../ropewalk in a comment.
 bool names_folder(const std::string& text, const std::string& folder) {
   for (auto at = text.find(folder); at != std::string::npos; at = text.find(folder, at + 1)) {
     const char before = at == 0 ? ' ' : text[at - 1];
-    if (std::isalnum(static_cast<unsigned char>(before)) == 0 && before != '}' && before != '_')
+    if (std::isalnum(static_cast<unsigned char>(before)) == 0 &&
+        std::string_view("}_.-/").find(before) == std::string_view::npos)
       return true;
   }
   return false;

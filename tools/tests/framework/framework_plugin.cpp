@@ -29,7 +29,7 @@ std::int32_t allocates(const rope_problem* p, const rope_operands* o, void* stat
   return right(p, o, state);
 }
 std::int32_t prints(const rope_problem* p, const rope_operands* o, void* state) {
-  (void)!write(STDOUT_FILENO, "a line\n", 7);
+  std::printf("a line\n");  // the buffer of stdout is the suite's
   return right(p, o, state);
 }
 std::int32_t joins(const rope_problem* p, const rope_operands* o, void* state) {
