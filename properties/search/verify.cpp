@@ -374,7 +374,8 @@ Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
   if (is_extreme(c.data) && property->check != property_named(first_to_ask).check)
     throw BadCase("replay line: data=subnormal, edge and span are for property=agreement");
   if (!facts->cannot_run.empty()) return {not_run(*facts), *facts, property};
-  return {check_case(*property, subject, c), *facts, property};
+  Finding found = check_case(*property, subject, c);  // a worker that starts again lists anew
+  return {std::move(found), subject.facts, property};
 }
 
 int exit_code_of(const std::vector<VerdictRow>& rows) {

@@ -20,16 +20,14 @@ bool says(const Result& r, const std::string& verdict, const std::string& kernel
 }
 
 TEST(Survival, AnErrorAtTheLastPositionEndsNoRun) {
-  const Result r = verify(
-      "--property agreement --property position_sweep --kernel s_last_position --kernel s_right");
+  const Result r = verify("--property position_sweep --kernel s_last_position --kernel s_right");
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   EXPECT_TRUE(says(r, "FAIL ", "s_last_position") && says(r, "PASS ", "s_right")) << r.out;
   EXPECT_FALSE(contains(r.out + r.err, "position outside")) << r.out << r.err;
 }
 
 TEST(Survival, SizesRoundedUpKeepPositionsInRange) {
-  const Result r =
-      verify("--property position_sweep --property agreement --kernel s_tokens_of_256");
+  const Result r = verify("--property position_sweep --kernel s_tokens_of_256");
   EXPECT_EQ(r.code, 0) << r.out << r.err;
   EXPECT_TRUE(says(r, "PASS ", "s_tokens_of_256")) << r.out;
   EXPECT_FALSE(contains(r.out + r.err, "is outside")) << r.out << r.err;
@@ -51,9 +49,9 @@ TEST(Survival, AKernelKilledTwiceIsNotJudged) {
 // The limit follows from the bytes, which are those of 50 rows, until the kernel is known to be
 // slow.
 TEST(Survival, WorkThatGrowsWithTheSquareOfAHeadIsNoHang) {
-  const Result r =
-      ropewalk("replay" + plugin +
-               "'kernel=s_takes_long property=agreement tokens=50 rotary_dim=512 q.head_dim=512'");
+  const Result r = ropewalk(
+      "replay 'kernel=s_takes_long property=agreement tokens=50 rotary_dim=512 q.head_dim=512 "
+      "plugin=" ROPEWALK_SURVIVAL_PLUGIN "'");
   EXPECT_EQ(r.code, 0) << r.out << r.err;
 }
 
