@@ -5,10 +5,13 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <variant>
 
@@ -56,6 +59,28 @@ void require_memory(const std::string& verb, const Options&) {
                              std::to_string(left.bytes >> 20) + " MiB are left " + left.by);
 }
 
+constexpr const char* out_of_memory =
+    "out of memory; give it more, or fewer kernels, workloads or rows";
+
+std::string in_words(const std::exception& e) {
+  constexpr std::string_view needless = "filesystem error: ";
+  if (dynamic_cast<const std::bad_alloc*>(&e) != nullptr) return out_of_memory;
+  const std::string what = e.what();
+  return what.starts_with(needless) ? what.substr(needless.size()) : what;
+}
+
+// Memory may also end in a thread, or where nothing may be thrown. No text can be made then.
+[[noreturn]] void end_at_once() {
+  try {
+    if (std::current_exception()) throw;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "ropewalk: %s\n", out_of_memory);
+    _exit(2);
+  } catch (...) {
+  }
+  std::abort();
+}
+
 int run_verb(const Parsed& parsed) {
   try {
     return std::visit(
@@ -67,7 +92,7 @@ int run_verb(const Parsed& parsed) {
         parsed.options);
   } catch (const std::exception& e) {
     // If nothing can be printed, main reports that once.
-    if (output_end() == OutputEnd::written) print_error(e.what());
+    if (output_end() == OutputEnd::written) print_error(in_words(e));
     return dynamic_cast<const BoardLost*>(&e) != nullptr ? 1 : 2;
   }
 }
@@ -86,6 +111,7 @@ int main(int argc, char** argv) {
     arguments.library = file_beside_command("libropewalk_worker.so");
     ropewalk::harness::worker_main(arguments, timing_handler());
   }
+  std::set_terminate(end_at_once);
   // A closed pipe and a file size limit must be reported as errors; their signals would kill the
   // process.
   std::signal(SIGPIPE, SIG_IGN);

@@ -259,6 +259,11 @@ TEST(CaseText, KnownLineMeansWhatItMeant) {
   EXPECT_TRUE(case_from_text("") == Case{});
 }
 
+TEST(CaseText, VIsTheThirdTensor) {
+  EXPECT_EQ(to_text(case_from_text("v.heads=3 v.in_place=1 call.2.v.dtype=f16")),
+            to_text(case_from_text("t2.heads=3 t2.in_place=1 call.2.t2.dtype=f16")));
+}
+
 TEST(CaseText, ACallHasWhatTheCallBeforeItHadAndItsChanges) {
   const Case c = case_from_text(
       "positions=from:5:1 inv_freq=1 seed=0x7 calls=5 call.2.position_from=6 call.3.data=zeros "
@@ -292,6 +297,8 @@ TEST(CaseText, WhatCannotBeReadIsNamed) {
       {"batch=2 tokens=1 batch=2", "'batch' is given twice"},
       {"positions=1 positions=2", "'positions' is given twice"},
       {"k.heads=1 q.heads=1 k.heads=1", "'k.heads' is given twice"},
+      {"t2.heads=1 v.heads=1", "'t2.heads' is given twice"},
+      {"call.2.v.heads=1 call.2.t2.heads=1", "'call.2.t2.heads' is given twice"},
       {"batch=two", "batch=two is not an integer"},
       {"batch=", "batch= is not an integer"},
       {"batch=1.0", "batch=1.0 is not"},
@@ -326,7 +333,8 @@ TEST(CaseText, WhatCannotBeReadIsNamed) {
       {"call.2.calls=2", "unknown word 'call.2.calls'"},
       {"call.2.data=zeros call.2.data=zeros", "'call.2.data' is given twice"},
       {"call.2.tokens=", "call.2.tokens= is not an integer"},
-      {"positions=3 call.2.position_from=1", "is not for a call after positions=from"},
+      {"positions=3 call.2.position_from=1",
+       "position_from=1 needs a call before it whose positions are from:A:STEP"},
       {"position_from=1", "unknown word 'position_from'"},
   };
   for (const auto& [line, part] : bad) {

@@ -214,7 +214,9 @@ void read_word(Case& c, std::string_view whole_name, std::string_view name, std:
   bool known = of_call && name == "position_from";
   if (known) c.position_from = read_integer(whole_name, text);
   if (known && c.position_rule != PositionRule::consecutive)
-    bad_value(whole_name, text, "for a call after positions=from:A:STEP");
+    throw BadCase(
+        fmt::format("replay line: {}={} needs a call before it whose positions are from:A:STEP",
+                    whole_name, shown(text)));
   const auto read = [&](std::string_view field, auto& value, const auto&... words) {
     if (field != name) return;
     known = true;
@@ -239,6 +241,13 @@ Word split(std::string_view word) {
   if (equals == std::string_view::npos)
     throw BadCase("replay line: '" + shown(word) + "' is not of the form name=value");
   return {word.substr(0, equals), word.substr(0, equals), word.substr(equals + 1)};
+}
+
+// "v" is another word for "t2", the third tensor.
+std::string with_tensor_word(std::string word) {
+  const std::size_t at = word.starts_with("call.") ? word.find('.', 5) + 1 : 0;
+  if (word.compare(at, 2, "v.") == 0) word.replace(at, 1, tensor_words[2]);
+  return word;
 }
 
 // Takes "call.3." off a word and returns 3. 0: the word is of the first call.
@@ -348,7 +357,7 @@ Case case_from_text(const std::string& text) {
   std::map<std::int64_t, std::vector<Word>> of_calls;
   std::int64_t calls = 0, last_named = 1;
   std::vector<std::string> all;
-  for (std::string word; in >> word;) all.push_back(word);
+  for (std::string word; in >> word;) all.push_back(with_tensor_word(word));
   for (const std::string& each : all) {
     Word word = split(each);
     if (!seen.insert(std::string(word.name)).second)

@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "base/text.h"
 #include "kernels/api/kernel.h"
 
 namespace ropewalk::harness {
@@ -342,8 +343,9 @@ std::string declared_words(const KernelFacts& facts, Dtype dtype) {
       std::ceil(bounds::needed_in_type(type, facts.angle_contract != ROPE_CONTRACT_TABLE));
   if (facts.error_bound <= derived) return {};
   const double part = facts.error_bound * type.format.u;
-  const std::string size =
-      part >= 1e-4 ? fmt::format("{:.2g} %", 100 * part) : fmt::format("{:.2g}", part);
+  const std::string size = part >= 0.5    ? percent_text(100 * part)
+                           : part >= 1e-4 ? fmt::format("{:.2g} %", 100 * part)
+                                          : fmt::format("{:.2g}", part);
   return fmt::format("declared {:g} u of {} = {}, derived {:g} u", facts.error_bound, type.word,
                      size, derived);
 }

@@ -136,8 +136,9 @@ void describe_decay(Figure& figure, double x_max) {
   if (x_max > linear_axis_max) {
     picture.x_scale = Scale::from_zero;
     picture.x_ticks.push_back({0, "0"});
-    for (std::int64_t tic = 4; static_cast<double>(tic) <= x_max; tic *= 4)
-      picture.x_ticks.push_back({static_cast<double>(tic), std::to_string(tic)});
+    const double last = std::min(x_max, 0x1p53);  // beyond it the axis has no more numbers
+    for (double tic = 4; tic <= last; tic *= 4)
+      picture.x_ticks.push_back({tic, fmt::format("{:.0f}", tic)});
   }
   figure.how_to_read =
       "B(D) is the mean length of the prefix sums S_1 .. S_n of exp(i D theta_j). It bounds how "

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -79,6 +81,14 @@ TEST(Curves, OfTheSameSeriesAndNoteTheLastCounts) {
   results.curves.push_back(error_curve("plain", "table", 6e-8));
   const auto figures = curve_figures(results, {});
   EXPECT_EQ(named(figures, "Error over the position").table.lines.at(1).at(1), "6e-08");
+}
+
+TEST(Curves, OfAnyDistanceHaveFewTicks) {
+  for (const double x : {1e19, 1e308, std::numeric_limits<double>::infinity()}) {
+    Results results;
+    results.curves.push_back({"decay", "reference", "", {-x, 0, 2000, x}, {1, 1, 1, 1}});
+    EXPECT_LT(curve_figures(results, {}).at(0).picture.x_ticks.size(), 30u) << x;
+  }
 }
 
 // In every figure, whatever stands beside it there.

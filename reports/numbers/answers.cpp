@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/text.h"
 #include "reports/numbers/board_name.h"
 
 namespace ropewalk::report {
@@ -72,10 +73,11 @@ KernelAnswer answer_of(const Contest& contest, const BoardName& board, const Res
   }
   if (!answer.alike.empty() && answer.alike.size() + 1 == kernels.size()) {
     const auto launches = std::ssize(first.launches);
-    answer.why = launches < least_launches
-                     ? fmt::format("{} launches of at least {}", launches, least_launches)
-                     : fmt::format("the rounds do not tell {} kernels apart by more than {:.2g} %",
-                                   kernels.size(), 100 * contest.group->margin);
+    answer.why =
+        launches < least_launches
+            ? fmt::format("{} launches of at least {}", launches, least_launches)
+            : fmt::format("the rounds do not tell {} kernels apart by more than {}", kernels.size(),
+                          percent_text(std::min(100 * contest.group->margin, 1000.0)));
     return answer;
   }
   answer.winner = &first;

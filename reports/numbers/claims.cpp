@@ -8,6 +8,8 @@
 #include <map>
 #include <tuple>
 
+#include "base/text.h"
+
 namespace ropewalk::report {
 namespace {
 
@@ -224,13 +226,6 @@ double timed_s(const ClaimGroup& group) {
   return ns * 1e-9;
 }
 
-std::string time_text(double s) {
-  if (s < 10) return fmt::format("about {:.1g} s", s);
-  if (s < 100) return fmt::format("about {:.0f} s", s);
-  if (s < 6000) return fmt::format("about {:.0f} min", s / 60);
-  return s < 90'000 ? fmt::format("about {:.0f} h", s / 3600) : "more than a day";
-}
-
 /// What disturbed a contestant's rounds.
 std::string disturbances(const Claim& claim) {
   double steal_ms = 0, off_cpu = 0;
@@ -288,6 +283,14 @@ bool is_open(const ClaimGroup& group) {
   return false;
 }
 
+std::string time_text(double s) {
+  if (s < 0.001) return "less than 1 ms";
+  if (s < 9.5) return fmt::format("about {:.1g} s", s);
+  if (s < 99.5) return fmt::format("about {:.0f} s", s);
+  if (s < 5970) return fmt::format("about {:.0f} min", s / 60);
+  return s < 90'000 ? fmt::format("about {:.0f} h", s / 3600) : "more than a day";
+}
+
 std::string why_open(const Claim& claim, const ClaimGroup& group) {
   const auto launches = std::ssize(claim.launch_ratios);
   const double margin = 100 * group.margin;
@@ -296,11 +299,11 @@ std::string why_open(const Claim& claim, const ClaimGroup& group) {
   if (!std::isfinite(claim.interval.high)) return "too few rounds";
   if (!std::isfinite(margin)) return "no null twin";
   if (claim.is_at_margin)
-    return fmt::format("lies at the margin of {:.2g} %: more time decides nothing", margin);
+    return fmt::format("lies at the margin of {}: more time decides nothing", percent_text(margin));
   const auto [least, most] =
       std::minmax_element(claim.launch_ratios.begin(), claim.launch_ratios.end());
   if (claim.interval.launches_differ)
-    return fmt::format("launches differ by {:.2g} %", 100 * (*most / *least - 1));
+    return "launches differ by " + percent_text(100 * (*most / *least - 1));
   const double spent_s = timed_s(group);
   return "too noisy" +
          (claim.times_needed > 0

@@ -89,6 +89,9 @@ Claims claims_of(const std::vector<TimingRow>&&, double = usual_margin) = delete
 /// Whether another launch may settle a claim of the group.
 bool is_open(const ClaimGroup& group);
 
+/// A time in round words: less than 1 ms, about 0.03 s, about 10 s, about 2 min, more than a day.
+std::string time_text(double s);
+
 /// Why a claim is UNRESOLVED, in a few words: what it needs, or that more time decides nothing.
 std::string why_open(const Claim& claim, const ClaimGroup& group);
 

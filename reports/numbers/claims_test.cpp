@@ -147,6 +147,23 @@ TEST(Claims, AnUnresolvedOneSaysWhatItNeeds) {
   EXPECT_EQ(why_open(claim_on(too_few, "other"), too_few.groups[0]), "too few rounds");
 }
 
+TEST(Claims, TellTimesWithoutPowersOfTen) {
+  const std::pair<double, const char*> times[] = {
+      {1e-5, "less than 1 ms"}, {0.034, "about 0.03 s"}, {9.4, "about 9 s"},
+      {9.7, "about 10 s"},      {99.4, "about 99 s"},    {99.7, "about 2 min"},
+      {5969, "about 99 min"},   {5990, "about 2 h"},     {89'999, "about 25 h"},
+      {1e9, "more than a day"}};
+  for (const auto& [s, text] : times) EXPECT_EQ(time_text(s), text);
+  std::mt19937_64 random(seed);
+  auto rows = make_run(random, 20, 1.0);
+  for (TimingRow& row : rows)
+    if (row.kernel == "other" && row.launch == 1)
+      for (double& ns : row.ns_per_token) ns *= 3;
+  const Claims claims = claims_of(rows);
+  const std::string why = why_open(claim_on(claims, "other"), claims.groups[0]);
+  EXPECT_TRUE(why.starts_with("launches differ by 20")) << why;  // not 2e+02 %
+}
+
 TEST(Claims, OneThatLiesAtTheMarginHoldsNoGroupOpen) {
   std::mt19937_64 random(seed);
   const auto rows = make_run(random, 1500, 1.01);

@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "reports/record/certificate_fields.h"
+#include "reports/record/field_limits.h"
 #include "reports/record/record_file.h"
 #include "reports/record/timing_fields.h"
 
@@ -146,47 +147,52 @@ struct FieldError {
   std::string what;
 };
 
-void from_json_value(const json& value, std::string& out) {
+void from_json_value(const FieldLimits& limits, const json& value, std::string& out) {
   if (!value.is_string()) throw FieldError{"is not a string"};
   out = value.get<std::string>();
+  if (out.size() > limits.text_bytes)
+    throw FieldError{fmt::format("is longer than {} bytes", limits.text_bytes)};
 }
 
 template <Worded Word>
-void from_json_value(const json& value, Word& out) {
+void from_json_value(const FieldLimits& limits, const json& value, Word& out) {
   std::string text;
-  from_json_value(value, text);
+  from_json_value(limits, value, text);
   const auto known = from_word<Word>(text);
   if (!known) throw FieldError{"is not a word of this schema"};
   out = *known;
 }
 
-void from_json_value(const json& value, std::uint64_t& out) {
+void require_within(const FieldLimits& limits, double value) {
+  if (limits.may_be_not_finite && !std::isfinite(value)) return;
+  if (!(value >= limits.least && value <= limits.most))
+    throw FieldError{fmt::format("is outside {} .. {}", limits.least, limits.most)};
+}
+
+void from_json_value(const FieldLimits&, const json& value, std::uint64_t& out) {
   if (!value.is_number_unsigned()) throw FieldError{"is not an integer in 0 .. 2^64 - 1"};
   out = value.get<std::uint64_t>();
 }
 
-void from_json_value(const json& value, std::int64_t& out) {
+void from_json_value(const FieldLimits& limits, const json& value, std::int64_t& out) {
   constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   const bool fits = !value.is_number_unsigned() || value.get<std::uint64_t>() <= largest;
   if (!value.is_number_integer() || !fits) throw FieldError{"is not a 64-bit integer"};
   out = value.get<std::int64_t>();
+  require_within(limits, static_cast<double>(out));
 }
 
-void from_json_value(const json& value, int& out) {
+void from_json_value(const FieldLimits& limits, const json& value, int& out) {
   std::int64_t wide = 0;
-  from_json_value(value, wide);
-  if (wide < std::numeric_limits<int>::min() || wide > std::numeric_limits<int>::max())
-    throw FieldError{"is out of range"};
+  from_json_value(limits, value, wide);
   out = static_cast<int>(wide);
 }
 
-void from_json_value(const json& value, double& out) {
-  if (value.is_number()) {
-    out = value.get<double>();
-    return;
-  }
+void from_json_value(const FieldLimits& limits, const json& value, double& out) {
   const std::string word = value.is_string() ? value.get<std::string>() : "";
-  if (word == "inf")
+  if (value.is_number())
+    out = value.get<double>();
+  else if (word == "inf")
     out = std::numeric_limits<double>::infinity();
   else if (word == "-inf")
     out = -std::numeric_limits<double>::infinity();
@@ -194,18 +200,26 @@ void from_json_value(const json& value, double& out) {
     out = std::numeric_limits<double>::quiet_NaN();
   else
     throw FieldError{R"(is not a number, "inf", "-inf" or "nan")"};
+  require_within(limits, out);
 }
 
 template <class Element>
-void from_json_value(const json& value, std::vector<Element>& out) {
+void from_json_value(const FieldLimits& limits, const json& value, std::vector<Element>& out) {
   if (!value.is_array()) throw FieldError{"is not a list"};
+  if (value.size() > most_values)
+    throw FieldError{fmt::format("has more than {} values", most_values)};
   out.resize(value.size());
-  for (std::size_t i = 0; i < out.size(); ++i) from_json_value(value[i], out[i]);
+  for (std::size_t i = 0; i < out.size(); ++i) from_json_value(limits, value[i], out[i]);
 }
 
-void from_json_value(const json& value, std::map<std::string, std::string>& out) {
+void from_json_value(const FieldLimits& limits, const json& value,
+                     std::map<std::string, std::string>& out) {
   if (!value.is_object()) throw FieldError{"is not an object"};
-  for (const auto& item : value.items()) from_json_value(item.value(), out[item.key()]);
+  for (const auto& item : value.items()) {
+    if (item.key().size() > longest_name_bytes)
+      throw FieldError{fmt::format("has a name longer than {} bytes", longest_name_bytes)};
+    from_json_value(limits, item.value(), out[item.key()]);
+  }
 }
 
 template <class Row>
@@ -220,7 +234,7 @@ Row parse_row(const json& object) {
       return;
     if (found == object.end()) throw FieldError{std::string("field '") + name + "' is missing"};
     try {
-      from_json_value(*found, value);
+      from_json_value(limits_of(name), *found, value);
     } catch (const FieldError& error) {
       throw FieldError{std::string("field '") + name + "' " + error.what};
     }
@@ -295,14 +309,6 @@ class ResultsReader {
   void take_timing(TimingRow row) {
     if (row.outcome > Outcome::implausible)
       throw FieldError{"field 'outcome' is not a word of this schema"};
-    if (row.launch < 0) throw FieldError{"field 'launch' is negative"};
-    if (row.threads < 1) throw FieldError{"field 'threads' is below 1"};
-    if (row.sets < 0) throw FieldError{"field 'sets' is negative"};
-    for (const auto& [name, value] : {std::pair("host_ns_per_token", row.host_ns_per_token),
-                                      std::pair("sm_mhz_before", row.sm_mhz_before),
-                                      std::pair("sm_mhz_after", row.sm_mhz_after)})
-      if (!(std::isfinite(value) && value >= 0))
-        throw FieldError{fmt::format("field '{}' is negative or not finite", name)};
     if (row.iterations.size() != row.ns_per_token.size())
       throw FieldError{"fields 'ns_per_token' and 'iterations' differ in length"};
     results.timings.push_back(std::move(row));

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "reports/record/field_limits.h"
 #include "reports/testing/sample_results.h"
 
 namespace ropewalk::report {
@@ -76,10 +77,12 @@ TEST_F(Record, EveryKindOfRowComesBack) {
   results.certificates[0].judged_on = "host launcher";
   results.verdicts[2].margin = infinity;
   results.verdicts[3].margin = -infinity;
-  results.verdicts[4].compared = std::numeric_limits<std::int64_t>::max();
-  results.verdicts[5].planned = std::numeric_limits<std::int64_t>::min();
-  results.timings[0].ns_per_token = {0.1, 5e-324, 1.7976931348623157e308, infinity};
-  results.timings[0].iterations = {1, 2, 3, 4};
+  results.verdicts[4].compared = 1'000'000'000'000;
+  results.verdicts[5].bound = std::numeric_limits<double>::max();
+  results.verdicts[5].replay.assign(longest_text_bytes, 'x');
+  results.verdicts[6].kernel.assign(longest_name_bytes, 'k');
+  results.timings[0].ns_per_token = {0.1, 5e-324, 1e12};
+  results.timings[0].iterations = {1, 2, 1'000'000'000'000};
   results.timings[1] = sample_device_timing();
   results.timings[1].role = Role::floor;
   results.curves[0].y[0] = -0.0;
@@ -231,7 +234,7 @@ TEST_F(Record, WhatIsRefusedNamesFileAndLine) {
        ":2: fields 'x' and 'y' differ in length"},
       {run_line() +
            R"({"schema":1,"row":"end","exit_code":3000000000,"seconds":1,"finished_at":""})" + "\n",
-       ":2: field 'exit_code' is out of range"},
+       ":2: field 'exit_code' is outside 0 .. 255"},
       {std::string(1000000, '[') + "\n", ":1: nested too deep"},
       {std::string(17 << 20, 'x'), ":1: a line longer than 16 MiB"},
       {std::string(17 << 20, 'x') + "\n", ":1: a line longer than 16 MiB"}};
@@ -257,22 +260,54 @@ TEST_F(Record, TimingRowsKnowTheirRoles) {
   expect(R"("role":"kernel")", R"("role":"null_twin")", "");
   expect(R"("role":"kernel")", R"("role":"king")", "'role' is not a word");
   expect(R"("engine":"paired")", R"("engine":"")", "'engine' is not a word");
-  expect(R"("threads":1)", R"("threads":0)", "'threads' is below 1");
-  expect(R"("launch":0)", R"("launch":-1)", "'launch' is negative");
+  expect(R"("threads":1)", R"("threads":0)", "'threads' is outside 1 .. 65536");
+  expect(R"("launch":0)", R"("launch":-1)", "'launch' is outside 0 .. 1000000");
   expect("[1000,1000,1000]", "[1000]", "differ in length");
   const std::string host = timing;
   timing = to_json_line(sample_device_timing());
   expect("cuda", "cuda", "");
-  expect(R"("sets":24)", R"("sets":-1)", "'sets' is negative");
+  expect(R"("sets":24)", R"("sets":-1)", "'sets' is outside 0 .. ");
   expect(R"("sets":24)", R"("sats":24)", "'sets' is missing");
-  expect(R"("sm_mhz_after":1980.0)", R"("sm_mhz_after":"nan")", "negative or not finite");
-  expect(R"("host_ns_per_token":0.55)", R"("host_ns_per_token":-1)", "negative or not finite");
+  expect(R"("sm_mhz_after":1980.0)", R"("sm_mhz_after":"nan")", "'sm_mhz_after' is outside 0 .. ");
+  expect(R"("host_ns_per_token":0.55)", R"("host_ns_per_token":-1)",
+         "'host_ns_per_token' is outside 0");
   EXPECT_EQ(host.find("sm_mhz"), std::string::npos) << "a row of the host has none of this";
   TimingRow twin = sample_timing();
   twin.kernel = "plain (twin)";
   EXPECT_EQ(kernel_of(twin), "plain (twin)");
   twin.role = Role::null_twin;
   EXPECT_EQ(kernel_of(twin), "plain");
+}
+
+/// A number, a name or a list beyond what the field can mean is refused in one short line.
+TEST_F(Record, NumbersAndTextsHaveLimits) {
+  const auto expect = [&](const auto& row, const std::string& why) {
+    const std::string told = refusal(run_line() + to_json_line(row) + "\n");
+    EXPECT_NE(told.find(":2: field " + why), std::string::npos) << told.substr(0, 400);
+    EXPECT_LT(told.size(), 400u);
+  };
+  CurveRow curve{"decay", "plain", "", {1}, {1}};
+  for (const double x : {1e19, -1e19, infinity, not_a_number}) {
+    curve.x[0] = x;
+    expect(curve, "'x' is outside -4294967296 .. 4294967296");
+  }
+  curve.x.assign(most_values + 1, 0);
+  expect(curve, "'x' has more than 1000000 values");
+  VerdictRow verdict = sample_verdict();
+  verdict.not_met.assign(1, std::string(longest_text_bytes + 1, 'x'));
+  expect(verdict, "'not_met' is longer than 4194304 bytes");
+  verdict.planned = -1;
+  expect(verdict, "'planned' is outside 0 .. ");
+  verdict.kernel.assign(longest_name_bytes + 1, 'k');
+  expect(verdict, "'kernel' is longer than 4096 bytes");
+  TimingRow timing = sample_timing();
+  timing.iterations[0] = std::numeric_limits<std::int64_t>::max();
+  expect(timing, "'iterations' is outside 0 .. ");
+  timing.ns_per_token[0] = infinity;
+  expect(timing, "'ns_per_token' is outside 0 .. ");
+  CertificateRow certificate = sample_certificate();
+  certificate.whole_last = std::int64_t{1} << 31;
+  expect(certificate, "'whole_last' is outside -2147483648 .. 2147483647");
 }
 
 TEST_F(Record, AnySingleBrokenByteIsReadOrRefused) {

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <random>
 #include <set>
@@ -36,14 +37,15 @@ CLI::Option* add_list(CLI::App& verb, const char* name, std::vector<std::string>
   return verb.add_option(name, list, help)->type_name(type)->expected(1)->take_all();
 }
 
-// Says what is wrong with a value of --plugin; empty: nothing. A file with a = in its name is given
-// as ./FILE.
+// Says what is wrong with a value of --plugin; empty: nothing. A file with a = in its name that is
+// not there yet is given as ./FILE.
 class PrefixCheck {
  public:
   std::string operator()(const std::string& given) {
     const auto [prefix, file] = harness::given_plugin(given);
     const std::size_t equals = given.find('=');
-    if (prefix.empty() && equals < given.find('/'))
+    std::error_code error;
+    if (prefix.empty() && equals < given.find('/') && !std::filesystem::exists(given, error))
       return "'" + given.substr(0, equals) + "=' is no prefix: only base= and head= are (./" +
              given + " is a file of this name)";
     if (!prefix.empty() && file.empty()) return "'" + given + "' names no file";
@@ -91,6 +93,15 @@ void add_answers(CLI::App& verb, bench::ConfigAnswers& answers) {
 }
 
 }  // namespace
+
+void use_spaced_help(CLI::App& app) {
+  class Spaced : public CLI::Formatter {
+    std::string make_option_opts(const CLI::Option* option) const override {
+      return CLI::Formatter::make_option_opts(option) + ' ';
+    }
+  };
+  app.formatter(std::make_shared<Spaced>());
+}
 
 void add_cpu_features_option(CLI::App& verb, std::string& cpu_features, const char* help) {
   verb.add_option("--cpu-features", cpu_features, help)->type_name("LIST");
@@ -154,6 +165,12 @@ void add_no_baselines_option(CLI::App& verb, KernelChoice& choice) {
       "--no-baselines", [&choice] { choice.baselines = false; },
       "leave out the plugins ropewalk_baselines_gcc.so and ropewalk_baselines_clang.so, loops that "
       "users' compilers make, which are loaded if they lie beside the command");
+}
+
+void add_needless_no_baselines_option(CLI::App& verb) {
+  verb.add_flag_callback(
+      "--no-baselines", [] {},
+      "changes nothing: verify judges no compiler baselines; list, bench and run do");
 }
 
 void add_judging_options(CLI::App& verb, JudgingOptions& options) {

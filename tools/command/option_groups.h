@@ -7,6 +7,9 @@
 
 namespace ropewalk::tools {
 
+/// Makes --help keep two spaces between an option and its meaning. CLI11 alone leaves one if the
+/// option fills its column, which nobody can tell apart.
+void use_spaced_help(CLI::App& app);
 /// Adds --kernel, --plugin and --cpu-features.
 void add_python_option(CLI::App& verb);
 void add_tolerate_option(CLI::App& verb, std::uint32_t& tolerated);
@@ -15,6 +18,7 @@ void add_kernel_options(CLI::App& verb, KernelChoice& choice);
 void add_no_cuda_option(CLI::App& verb, KernelChoice& choice);
 /// Chooses the baselines, and adds --no-baselines.
 void add_no_baselines_option(CLI::App& verb, KernelChoice& choice);
+void add_needless_no_baselines_option(CLI::App& verb);  ///< of a verb that takes none
 void add_cpu_features_option(CLI::App& verb, std::string& cpu_features, const char* help);
 /// Adds --property, --cases and --jobs.
 void add_judging_options(CLI::App& verb, JudgingOptions& options);

@@ -17,8 +17,7 @@ namespace {
 constexpr const char* exit_codes =
     "Exit codes: 0 all claims hold; 1 a claim failed, or compared things differ; 2 usage or bad "
     "input; 3 nothing could be run, the timing is INVALID, or a comparison cannot tell; 141 the "
-    "reader "
-    "of standard output left.";
+    "reader of standard output left.";
 constexpr const char* all_help = "print each failure as a block, also those of one cause";
 constexpr const char* quiet_help = "print only failures and the summary";
 
@@ -116,6 +115,7 @@ void define_judging(CLI::App& verb, JudgingOptions& o) {
 void define(CLI::App& verb, VerifyOptions& o) {
   define_judging(verb, o);
   add_no_cuda_option(verb, o);
+  add_needless_no_baselines_option(verb);
   add_known_failures_option(verb, o.known_failures);
   add_ledger_options(verb, o);
   add_exhaustive_options(verb, o);
@@ -145,7 +145,7 @@ void define(CLI::App& verb, MutantsOptions& o) {
       ->type_name("FILE.md");
   verb.add_option("--strength", o.strength,
                   "only mutants that show where so many conditions meet: 2, 3, ...")
-      ->check(CLI::Range(2, 6))
+      ->check(CLI::Range(2, 6, "2 to 6"))
       ->type_name("N");
   add_json_option(verb, o.json);
   add_quiet_option(verb, o.quiet, quiet_help);
@@ -186,9 +186,8 @@ void define(CLI::App& verb, DoctorOptions& o) {
 }
 
 void define(CLI::App& verb, EncodingsOptions& o) {
-  CLI::Option* const names =
-      verb.add_option("NAME", o.names, "only these encodings, each with all laws")
-          ->type_name("NAME");
+  auto* const names = verb.add_option("NAME", o.names, "only these encodings, each with all laws");
+  names->type_name("NAME");
   verb.add_option("--curves", o.curves,
                   "write the page's curves into this folder, as CSV and as pictures, and print no "
                   "page")
@@ -393,6 +392,7 @@ Parsed parse_command_line(int argc, char** argv) {
 
   CLI::App app{"Ropewalk: conformance suite and benchmark for rotary position embedding kernels",
                "ropewalk"};
+  use_spaced_help(app);
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("ropewalk ") + ROPEWALK_VERSION);
   app.footer(std::string("ropewalk VERB --help shows a verb's options and examples.\n\n") +

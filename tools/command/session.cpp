@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <map>
@@ -120,10 +121,16 @@ void require_kernels(const std::vector<KernelFacts>& kernels, const KernelChoice
     bool is_baseline = false;
     for (const char* name : {"gcc_plain", "gcc_complex", "clang_plain", "clang_complex"})
       is_baseline |= !choice.baselines && glob_matches(glob, name);
+    std::string given;
+    for (const KernelFacts& k : kernels)
+      if (std::count(choice.plugins.begin(), choice.plugins.end(), k.plugin) > 0 &&
+          !given.ends_with(", ..."))
+        given += (given.empty() ? "" : ", ") + (given.size() < 200 ? k.name : "...");
     throw UsageError(
         "no kernel matches '" + glob + "' (" +
         (is_baseline ? "compiler baselines: list, bench and run take them, unless --no-baselines"
-                     : "ropewalk list shows them; one in a shared library needs --plugin") +
+         : given.empty() ? "ropewalk list shows them; one in a shared library needs --plugin"
+                         : "--plugin has " + given + "; ropewalk list shows the others") +
         ")");
   }
 }

@@ -60,7 +60,7 @@ TEST(BadInput, CommandLine) {
       {"unknown option", "verify --colour", "", {"--colour"}},
       {"unknown encoding", "encodings rope nothing", "", {"'nothing'", "sinusoidal"}},
       {"curves and names", "encodings rope --curves OUT", "", {"--curves"}},
-      {"curves into no folder", "encodings --curves /proc/curves", "", {"/proc/curves"}},
+      {"curves into no folder", "encodings --curves /proc/curves", "", {"k: cannot c", "/curves]"}},
       {"an option of another verb", "replay x --profile smoke", "", {"--profile"}},
       {"an argument too many", "verify plain", "", {"plain"}},
       {"an option without its value", "verify --known-failures", "", {"--known-failures"}},
@@ -191,6 +191,22 @@ TEST(BadInput, ResultsFiles) {
       {"another schema", report, "{\"schema\":7,\"row\":\"run\"}\n", {"FILE:1: ", "schema 7"}},
       {"a row cut in the middle", report, run_row + "{\"schema\":1,\"row\":\"verd\n", {"FILE:2: "}},
   });
+}
+
+// An x of 1e19 took all memory: it is refused. Memory that ends anyhow is said in one line.
+TEST(BadInput, ResultsFilesThatAskForTooMuch) {
+  const std::string curve = R"({"schema":1,"row":"curve","chart":"decay","series":"reference",)"
+                            R"("note":"","dtype":"","x":[1,1e19],"y":[1,1]})";
+  check({{"far", "report FILE --out OUT", run_row + curve + "\n", {"FILE:2: field 'x' is out"}}});
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they take all addresses
+  std::string lists = "{\"a\":[[]";
+  while (lists.size() < 12'000'000) lists += ",[]";
+  spill(scratch() / "FILE", lists + "]}\n");
+  const Result r = ropewalk("report " + (scratch() / "FILE").string(), "ulimit -v 300000; ");
+  EXPECT_EQ(r.code, 2);
+  EXPECT_TRUE(r.err.starts_with("ropewalk: out of memory; ")) << r.err;
+  EXPECT_EQ(lines_in(r.err), 1) << r.err;
+#endif
 }
 
 TEST(BadInput, WhatLooksBrokenInAResultsFileAndIsRead) {

@@ -156,10 +156,14 @@ TEST(Prefixes, AreTwoWordsWithOneFileEach) {
   const fs::path file = scratch() / "base=x.so";
   fs::copy_file(right, file, fs::copy_options::overwrite_existing);
   const std::string list = " list --quiet --kernel test_right --plugin ";
-  for (const std::string& given : {file.string(), std::string("./base=x.so")}) {
+  for (const std::string& given :
+       {file.string(), std::string("./base=x.so"), std::string("base=x.so")}) {
     const Result r = shell("cd " + scratch().string() + "; " + ROPEWALK_EXECUTABLE + list + given);
     EXPECT_TRUE(contains(r.out, "\n  test_right ")) << r.out << r.err;
   }
+  const Result r = ropewalk("list --kernel nobody --plugin " + it);
+  EXPECT_TRUE(contains(r.err, "no kernel matches 'nobody' (--plugin has test_")) << r.err;
+  EXPECT_TRUE(contains(r.err, "; ropewalk list shows the others)")) << r.err;
 }
 
 // ---- kernels that load and then break what they declare

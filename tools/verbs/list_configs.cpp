@@ -95,9 +95,9 @@ bool differs_from(const PrintedFrequencies& numbers, const ModelConfig& config,
              config.shape.name);
   if (unseen > 1e-7)
     fmt::print(
-        "  and of what was printed: a pair that is off by {:.2g} % would not show; print "
+        "  and of what was printed: a pair that is off by {} would not show; print "
         "inv_freq.tolist()\n",
-        100 * unseen);
+        unseen >= 0.5 ? percent_text(100 * unseen) : fmt::format("{:.2g} %", 100 * unseen));
   return false;
 }
 
