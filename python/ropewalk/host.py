@@ -44,7 +44,9 @@ def told(error):
         text = "its text cannot be made"
     if not isinstance(error, KernelError):
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    places = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
+    # extract_tb() would read the source of each line.
+    walked = traceback.walk_tb(error.__traceback__)
+    places = [(frame.f_code.co_filename, line) for frame, line in walked]
     if isinstance(error, SyntaxError):
         places.append((error.filename, error.lineno))
     own = [place for place in places if place[0] in files]
