@@ -55,7 +55,7 @@ struct WorkerOptions {
   std::string cpu_features = "all";
   std::vector<int> processors;  ///< those that the process may use; empty: those of this one
   bool with_device = false;     ///< adds --device cuda, so kernels of memory ROPE_CUDA can run
-  std::optional<double> load_limit_s;  ///< for each plugin; none: that of time_limits.h
+  std::optional<double> load_limit_s;  ///< none: those of time_limits.h
   /// What each plugin listed in the first of several workers. Every other worker must list the
   /// same. If NULL, a worker is compared only with its own first process.
   std::shared_ptr<std::map<std::string, std::vector<KernelFacts>>> first_lists;
@@ -145,8 +145,7 @@ class Worker {
   pid_t running() const;
   void watch_output(posix_spawn_file_actions_t& actions);
   std::string load_failure();
-  double load_limit_s(const std::string& plugin) const;
-  Received receive_loaded(protocol::Reply& reply);
+  double load_limit_s() const;
   std::string list_failure(std::size_t count);
   std::string changed_plugin(const std::vector<KernelFacts>& listed) const;
   std::string blame(const std::string& text, bool of_the_one_loading) const;

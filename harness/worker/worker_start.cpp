@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cstring>
 #include <tuple>
-#include <utility>
 
 #include "base/printable.h"
 #include "harness/process/exceptions.h"
@@ -182,36 +181,26 @@ std::string Worker::blame(const std::string& text, bool of_the_one_loading) cons
   return "the worker " + text;
 }
 
-double Worker::load_limit_s(const std::string& plugin) const {
-  const double usual_s = is_script(plugin) ? script_load_limit_s : library_load_limit_s;
+// For all plugins together: a hang is usually found where each is loaded alone.
+double Worker::load_limit_s() const {
+  double usual_s = options_.plugins.empty() ? library_load_limit_s : 0;
+  for (const std::string& plugin : options_.plugins)
+    usual_s += is_script(plugin) ? script_load_limit_s : library_load_limit_s;
   return slowness() * options_.load_limit_s.value_or(usual_s);
-}
-
-// Each plugin has its own limit, which begins when the worker names the plugin.
-Worker::Received Worker::receive_loaded(Reply& reply) {
-  std::string loading;
-  Received how = Received::late;
-  for (double left_s = load_limit_s(loading); how == Received::late && left_s > 0;
-       left_s -= look_every_s) {
-    how = receive(&reply, sizeof reply, after(look_every_s));
-    const std::string now = text_of(control().now_running);
-    if (std::exchange(loading, now) != now) left_s = load_limit_s(now);
-  }
-  return how;
 }
 
 // Greets a fresh worker and lists its kernels. Returns what went wrong; empty: nothing.
 std::string Worker::load_failure() {
   Reply reply{};
   Received how = send_request({.command = Command::hello});
-  if (how == Received::message) how = receive_loaded(reply);
+  if (how == Received::message) how = receive(&reply, sizeof reply, after(load_limit_s()));
   if (how != Received::message) {
     const bool loading = control().phase == static_cast<std::uint32_t>(Phase::loading);
     const bool alive = how == Received::gone && !ends_within(keeper_patience_s, false);
-    const double limit_s = load_limit_s(text_of(control().now_running));
     std::string text = end_of(how, {}).text;
     if (const auto at = text.find("in time"); how == Received::late && at != text.npos)
-      text.replace(at, std::string_view("in time").size(), fmt::format("in {:.3g} s", limit_s));
+      text.replace(at, std::string_view("in time").size(),
+                   fmt::format("in {:.3g} s", load_limit_s()));
     return blame(text, loading && how != Received::foreign && !alive);
   }
   if (reply.status != Status::ok) return printable(text_of(reply.text));
@@ -226,7 +215,7 @@ std::string Worker::list_failure(std::size_t count) {
   for (std::uint32_t i = 0; i < count; ++i) {
     KernelEntry e{};
     Received how = send_request({.command = Command::list, .kernel = i});
-    if (how == Received::message) how = receive(&e, sizeof e, after(load_limit_s({})));
+    if (how == Received::message) how = receive(&e, sizeof e, after(load_limit_s()));
     if (how != Received::message) return blame(end_of(how, {}).text, false);
     const auto shown = [](const auto& field) { return printable(text_of(field)); };
     listed.push_back({i, shown(e.name), shown(e.summary), shown(e.source), shown(e.cpu_features),

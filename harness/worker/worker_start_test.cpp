@@ -40,7 +40,6 @@ class PluginFile : public ::testing::Test {
   fs::path folder;
 };
 
-// The limit begins when the worker names the plugin.
 TEST_F(PluginFile, InPythonThatHangsIsToldAsAnImport) {
   if (std::system("python3 -c 'import numpy' 2> /dev/null") != 0) GTEST_SKIP() << "no NumPy here";
   const std::string file = (folder / "sleeps.py").string();

@@ -12,15 +12,9 @@ using namespace harness;
 using namespace report;
 
 std::string exception_of(const std::string& reason) {
-  constexpr std::string_view failed = " answered 2: ";  // ROPE_FAILED, and why_failed()
-  const std::size_t at = reason.find(failed);
-  std::string out;
-  bool is_line = false;
-  for (std::size_t i = at; at != reason.npos && i < reason.size(); ++i) {
-    const bool is_digit = reason[i] >= '0' && reason[i] <= '9';
-    is_line = is_digit && (is_line || out.ends_with(" line "));
-    if (!is_digit || is_line) out += reason[i];
-  }
+  const std::size_t at = reason.find(" answered 2: ");  // ROPE_FAILED, and why_failed()
+  std::string out = at == reason.npos ? "" : reason.substr(at);
+  std::erase_if(out, [](char c) { return c >= '0' && c <= '9'; });
   return out;
 }
 
