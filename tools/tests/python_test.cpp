@@ -103,7 +103,8 @@ TEST_F(InPython, NoCompiledFileIsLeftBesideAUsersFile) {
   const auto folder = fresh("user");
   spill(folder / "helper.py", "one = 1\n");
   spill(folder / "rope.py", "import helper\n" + slurp(guide + "numpy_rope.py"));
-  const Result r = door("list --plugin " + (folder / "rope.py").string());
+  const Result r =
+      door("list --plugin " + (folder / "rope.py").string(), "unset PYTHONDONTWRITEBYTECODE;");
   EXPECT_EQ(r.code, 0) << r.out << r.err;
   EXPECT_FALSE(std::filesystem::exists(folder / "__pycache__"));
 }
