@@ -40,9 +40,13 @@ double paced_limit_s(const protocol::CallDescriptor& call, const Pace& pace);
 /// batch * tokens * heads of all tensors.
 double rows_of(const rope_problem& problem);
 
-/// Those limits are CPU time. A call that sleeps may take waiting_limit_s(limit_s) seconds of wall
-/// time. Time in which the process could run while others use the processor does not count, up to
-/// starving_factor times that limit.
+/// Wall time in seconds for loading one plugin: a shared library, or a file in an interpreter's
+/// language, as the import of a framework is slow.
+inline constexpr double library_load_limit_s = 20, script_load_limit_s = 120;
+
+/// Those limits of calls are CPU time. A call that sleeps may take waiting_limit_s(limit_s) seconds
+/// of wall time. Time in which the process could run while others use the processor does not count,
+/// up to starving_factor times that limit.
 double waiting_limit_s(double limit_s);
 inline constexpr double starving_factor = 30;
 

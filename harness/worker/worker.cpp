@@ -18,6 +18,7 @@
 #include "base/system/signal_name.h"
 #include "harness/process/fault_place.h"
 #include "harness/process/keeper.h"
+#include "harness/process/script_host.h"
 #include "harness/watch/output_watch.h"
 
 namespace ropewalk::harness {
@@ -186,7 +187,7 @@ bool Worker::is_answer(const void* data, std::size_t length, std::size_t expecte
 std::string Worker::phase_text() const {
   switch (static_cast<Phase>(control().phase)) {
     case Phase::loading:
-      return "loading";
+      return is_script(text_of(control().now_running)) ? "importing" : "loading";
     case Phase::supports:
       return "supports";
     case Phase::workspace:

@@ -56,7 +56,7 @@ struct WorkerOptions {
   std::string cpu_features = "all";
   std::vector<int> processors;  ///< those that the process may use; empty: those of this one
   bool with_device = false;     ///< adds --device cuda, so kernels of memory ROPE_CUDA can run
-  double load_limit_s = 60;     ///< seconds for dlopen and constructors, as imports are slow
+  std::optional<double> load_limit_s;  ///< none: those of time_limits.h
   /// What each plugin listed in the first of several workers. Every other worker must list the
   /// same. If NULL, a worker is compared only with its own first process.
   std::shared_ptr<std::map<std::string, std::vector<KernelFacts>>> first_lists;
@@ -154,6 +154,7 @@ class Worker {
   pid_t running() const;
   void watch_output(posix_spawn_file_actions_t& actions);
   std::string load_failure();
+  double load_limit_s() const;
   std::string list_failure(std::size_t count);
   std::string changed_plugin(const std::vector<KernelFacts>& listed) const;
   std::string blame(const std::string& text, bool of_the_one_loading) const;

@@ -15,6 +15,7 @@
 #include "base/printable.h"
 #include "harness/process/exceptions.h"
 #include "harness/process/keeper.h"
+#include "harness/process/script_host.h"
 #include "harness/process/time_limits.h"
 #include "harness/watch/output_watch.h"
 #include "harness/worker/worker.h"
@@ -158,12 +159,15 @@ std::string Worker::whole_path(const std::string& told, std::size_t field_bytes)
 // A worker that ends or hangs while it loads a plugin has named the plugin. For damage that shows
 // later, and for stray packets, each plugin is asked alone.
 std::string Worker::blame(const std::string& text, bool of_the_one_loading) const {
-  constexpr const char* words = "plugin {}: {} (its constructors and rope_kernels_v1 run then)";
+  const auto words = [&](const std::string& plugin) {
+    const char* runs = is_script(plugin) ? "its import" : "its constructors and rope_kernels_v1";
+    return fmt::format("plugin {}: {} ({} run{} then)", plugin, text, runs,
+                       is_script(plugin) ? "s" : "");
+  };
   const std::string loading = printable(text_of(control().now_running));
   if (of_the_one_loading && !loading.empty())
-    return fmt::format(words, whole_path(loading, sizeof Control::now_running), text);
-  if (options_.plugins.size() == 1 && !loading.empty())
-    return fmt::format(words, options_.plugins.front(), text);
+    return words(whole_path(loading, sizeof Control::now_running));
+  if (options_.plugins.size() == 1 && !loading.empty()) return words(options_.plugins.front());
   for (const std::string& plugin : options_.plugins) {
     if (options_.plugins.size() == 1) break;
     WorkerOptions alone = options_;
@@ -177,16 +181,26 @@ std::string Worker::blame(const std::string& text, bool of_the_one_loading) cons
   return "the worker " + text;
 }
 
+// For all plugins together: a hang is usually found where each is loaded alone.
+double Worker::load_limit_s() const {
+  double usual_s = options_.plugins.empty() ? library_load_limit_s : 0;
+  for (const std::string& plugin : options_.plugins)
+    usual_s += is_script(plugin) ? script_load_limit_s : library_load_limit_s;
+  return slowness() * options_.load_limit_s.value_or(usual_s);
+}
+
 // Greets a fresh worker and lists its kernels. Returns what went wrong; empty: nothing.
 std::string Worker::load_failure() {
   Reply reply{};
   Received how = send_request({.command = Command::hello});
-  if (how == Received::message)
-    how = receive(&reply, sizeof reply, after(slowness() * options_.load_limit_s));
+  if (how == Received::message) how = receive(&reply, sizeof reply, after(load_limit_s()));
   if (how != Received::message) {
     const bool loading = control().phase == static_cast<std::uint32_t>(Phase::loading);
     const bool alive = how == Received::gone && !ends_within(keeper_patience_s, false);
-    const std::string text = end_of(how, {}).text;
+    std::string text = end_of(how, {}).text;
+    if (const auto at = text.find("in time"); how == Received::late && at != text.npos)
+      text.replace(at, std::string_view("in time").size(),
+                   fmt::format("in {:.3g} s", load_limit_s()));
     return blame(text, loading && how != Received::foreign && !alive);
   }
   if (reply.status != Status::ok) return printable(text_of(reply.text));
@@ -201,8 +215,7 @@ std::string Worker::list_failure(std::size_t count) {
   for (std::uint32_t i = 0; i < count; ++i) {
     KernelEntry e{};
     Received how = send_request({.command = Command::list, .kernel = i});
-    if (how == Received::message)
-      how = receive(&e, sizeof e, after(slowness() * options_.load_limit_s));
+    if (how == Received::message) how = receive(&e, sizeof e, after(load_limit_s()));
     if (how != Received::message) return blame(end_of(how, {}).text, false);
     const auto shown = [](const auto& field) { return printable(text_of(field)); };
     listed.push_back({i, shown(e.name), shown(e.summary), shown(e.source), shown(e.cpu_features),

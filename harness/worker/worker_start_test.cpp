@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
+#include "harness/process/time_limits.h"
 #include "harness/testing/worker_fixture.h"
 
 namespace ropewalk::harness {
@@ -20,7 +23,7 @@ TEST(PluginLoading, ThatHangsIsKilledInTime) {
     WorkerOptions o = options({plugin});
     o.load_limit_s = 0.2;
     EXPECT_EQ(refusal(o), "plugin " + plugin +
-                              ": no answer from loading in time (its constructors and "
+                              ": no answer from loading in 0.2 s (its constructors and "
                               "rope_kernels_v1 run then)");
   }
 }
@@ -36,6 +39,20 @@ class PluginFile : public ::testing::Test {
   void TearDown() override { fs::remove_all(folder); }
   fs::path folder;
 };
+
+TEST_F(PluginFile, InPythonThatHangsIsToldAsAnImport) {
+  if (std::system("python3 -c 'import numpy' 2> /dev/null") != 0) GTEST_SKIP() << "no NumPy here";
+  const std::string file = (folder / "sleeps.py").string();
+  std::ofstream(file) << "import time\ntime.sleep(600)\n";
+  WorkerOptions o = options({file});
+  o.load_limit_s = 2;
+  const std::string told = refusal(o);
+  if (told.find("libropewalk_worker.so") != told.npos) GTEST_SKIP() << told;
+  EXPECT_NE(told.find("no answer from importing in "), told.npos) << told;
+  EXPECT_NE(told.find(" s (its import runs then)"), told.npos) << told;
+  EXPECT_EQ(library_load_limit_s, 20);
+  EXPECT_EQ(script_load_limit_s, 120);
+}
 
 TEST_F(PluginFile, MayHaveAnyName) {
   const std::string file = (folder / "a \"b\" 'c' %20=d,.so").string();

@@ -18,6 +18,7 @@
 #include "properties/explain/diagnosis.h"
 #include "properties/explain/shrink.h"
 #include "properties/search/regressions.h"
+#include "properties/search/verdict_rows.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -209,11 +210,13 @@ bool is_of_single_pairs(Subject& subject, const Property& property, const Shrunk
   return check_case(property, right, shrunk.smallest).holds();
 }
 
-// True if the case fails in a fresh process, and holds when it is made again there.
+// True if the case fails in a fresh process, and holds when it is made again there. An exception
+// is not asked: a fresh process, which imports a framework again, has shown it already.
 bool fails_at_first(Subject& subject, const Property& property, const Shrunk& shrunk) {
   const bool ends =
       shrunk.finding.kind == Finding::Kind::crash || shrunk.finding.kind == Finding::Kind::hang;
-  if (ends || shrunk.only_after_others || property.tells_once) return false;
+  const bool raised = !exception_of(shrunk.finding.reason).empty();
+  if (ends || raised || shrunk.only_after_others || property.tells_once) return false;
   subject.worker.restart();
   const auto holds = [&] { return check_case(property, subject, shrunk.smallest).holds(); };
   return !holds() && holds() && holds();
@@ -275,7 +278,9 @@ PropertyRun run_property(Subject& subject, const Property& property, const Offer
   if (!runner.failing()) runner.run.planned += std::ssize(fixed) + drawn;
   const bool fixed_hold = !runner.failing() && runner.all_hold(fixed);
   if (drawn > 0 && fixed_hold) run_drawn(runner, property, *draws, limits);
-  if (runner.failing() && limits.shrink && !runner.charged())
+  const bool is_told =
+      limits.told != nullptr && limits.told->contains(exception_of(runner.run.worst.reason));
+  if (runner.failing() && limits.shrink && !runner.charged() && !is_told)
     shrink_failure(runner, subject, property, offer);
   return runner.run;
 }

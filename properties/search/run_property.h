@@ -2,6 +2,8 @@
 // fails, also one of the covering array.
 #pragma once
 #include <cstdint>
+#include <set>
+#include <string>
 
 #include "properties/property.h"
 #include "properties/property_run.h"
@@ -13,6 +15,9 @@ struct RunLimits {
   std::int64_t cases = 100;  ///< number of cases to generate
   std::uint64_t seed = 1;
   bool shrink = true;
+  /// Exceptions that were told before (exception_of()): a case that ends so is not shrunk. NULL:
+  /// none.
+  const std::set<std::string>* told = nullptr;
 };
 
 /// `shared`: what the cases of the covering array told this property; NULL: nothing. They count

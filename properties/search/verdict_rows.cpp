@@ -11,6 +11,13 @@ namespace ropewalk::properties {
 using namespace harness;
 using namespace report;
 
+std::string exception_of(const std::string& reason) {
+  const std::size_t at = reason.find(" answered 2: ");  // ROPE_FAILED, and why_failed()
+  std::string out = at == reason.npos ? "" : reason.substr(at);
+  std::erase_if(out, [](char c) { return c >= '0' && c <= '9'; });
+  return out;
+}
+
 std::string quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "harness/cases/data.h"
 #include "harness/cases/names.h"
@@ -36,10 +39,11 @@ std::uint64_t hash_text(std::uint64_t seed, const std::string& text) {
 // Runs one pairing and data type of one kernel.
 class Combination {
  public:
-  // `large`: the large cases of the kernel's other combinations (ArrayLimits::large).
+  // `large`: the large cases of the kernel's other combinations (ArrayLimits::large). `told`: the
+  // exceptions that rows of the kernel have told.
   Combination(Subject& subject, const VerifyPlan& plan, const Offer& offer,
-              std::vector<Levels>& large)
-      : subject_(subject), plan_(plan), offer_(offer), large_(large) {}
+              std::vector<Levels>& large, std::set<std::string>& told)
+      : subject_(subject), plan_(plan), offer_(offer), large_(large), told_(told) {}
 
   VerdictRow judge(const Property& property, const std::string& hung_in) {
     VerdictRow row = row_for(subject_.facts);
@@ -53,7 +57,9 @@ class Combination {
       row.reason = "the kernel hung in " + hung_in;
       return row;
     }
+    if (ended_by_ && applies(property)) return not_tried(row);
     RunLimits limits;
+    limits.told = &told_;
     limits.cases = plan_.cases > 0 ? plan_.cases : cases_of(plan_.profile);
     // The covering array judges the first too, and a sequence is many calls.
     if (plan_.cases == 0 && (property.judge != nullptr || property.add_calls != nullptr))
@@ -77,6 +83,7 @@ class Combination {
       row.reason = fmt::format("{}{}", suite_error, error.what());
     }
     row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    note_exception(row, shared != nullptr && shared->failing);
     return row;
   }
 
@@ -109,6 +116,31 @@ class Combination {
   }
 
  private:
+  bool applies(const Property& property) const {
+    return property.applies == nullptr || property.applies(offer_);
+  }
+
+  // Equal exceptions of three cases end the cell: the other properties would tell it once more. One
+  // case of the array fails many properties.
+  void note_exception(const VerdictRow& row, bool of_array) {
+    const std::string exception = exception_of(row.reason);
+    if (exception.empty()) return;
+    told_.insert(exception);
+    std::set<std::string_view>& by = raised_[exception];
+    by.insert(of_array ? "the array" : property_named(row.property).name);
+    if (by.size() == 3) ended_by_ = row;
+  }
+  // No case of the row ran: `executed` is 0. The replay line is that of the exception.
+  VerdictRow not_tried(VerdictRow row) const {
+    row.verdict = ended_by_->verdict;
+    row.reason = ended_by_->reason;
+    row.diagnosis = "not tried: three cases had ended with this exception";
+    row.shrunk_case = ended_by_->shrunk_case;
+    row.replay = ended_by_->replay;
+    row.planned = 1;
+    return row;
+  }
+
   double per_call(std::int64_t all) const {
     return static_cast<double>(all) /
            static_cast<double>(std::max<std::int64_t>(subject_.noted->applies, 1));
@@ -134,8 +166,7 @@ class Combination {
     if (!array_) {
       std::vector<const Property*> judged;
       for (const Property* each : chosen_properties(plan_.properties, plan_.profile))
-        if (each->judge != nullptr && (each->applies == nullptr || each->applies(offer_)))
-          judged.push_back(each);
+        if (each->judge != nullptr && applies(*each)) judged.push_back(each);
       ArrayLimits limits;
       limits.profile = plan_.profile;
       limits.seed = hash_text(plan_.seed, "array");
@@ -155,7 +186,7 @@ class Combination {
 
   CaseDraws* draws_for(const Property& property) {
     if (property.shape == nullptr && property.add_calls == nullptr) return nullptr;
-    if (property.applies != nullptr && !property.applies(offer_)) return nullptr;
+    if (!applies(property)) return nullptr;
     if (!draws_) draws_.emplace(asked(), offer_);
     return &*draws_;
   }
@@ -183,6 +214,9 @@ class Combination {
   const VerifyPlan& plan_;
   const Offer& offer_;
   std::vector<Levels>& large_;
+  std::set<std::string>& told_;
+  std::map<std::string, std::set<std::string_view>> raised_;  // by exception: what it ended
+  std::optional<VerdictRow> ended_by_;
   std::optional<Asked> asked_;
   std::optional<ArrayResult> array_;
   std::optional<CaseDraws> draws_;
@@ -307,7 +341,7 @@ class KernelRun {
                         pairing, dtype, offered(feature)});
     leave_changed_process();
     *subject_.noted = {};
-    Combination cell(subject_, plan_, offer, large_);
+    Combination cell(subject_, plan_, offer, large_, told_);
     std::optional<VerdictRow> conduct;  // its row waits for the calls of the others
     for (const Property* property : plan_.more) on_row_(cell.judge(*property, ""));
     for (const Property* property : chosen_properties(plan_.properties, plan_.profile)) {
@@ -333,6 +367,7 @@ class KernelRun {
   const OnProgress& on_progress_;
   std::vector<std::string> reasons_;  // of refusals
   std::vector<Levels> large_;
+  std::set<std::string> told_;
   bool any_offer_ = false;
   std::string hung_in_;
 };

@@ -34,6 +34,7 @@ def assert_rope(fn, *, profile="smoke", properties=(), **words):
 
     The words are those of `ropewalk.kernel`. A decorated function has its own. `properties` are the
     names of those to judge; without them all are."""
+    __tracebackhide__ = True  # pytest then shows the line that asserts, not this function
     function = reference(fn)
     if words or not decorations(fn):
         bound = inspect.signature(kernel).bind(**words)

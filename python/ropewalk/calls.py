@@ -23,7 +23,7 @@ class State:
         self.pairing = "half_split" if p.pairing == c.HALF_SPLIT else "interleaved"
         self.transpose = p.operation == c.TRANSPOSE
         self.scale = p.attention_scale or 1.0
-        self.inv_freq = library.wrap(over(p.inv_freq, "f64", (p.rotary_dim // 2,), (1,)))
+        self.inv_freq = library.wrap(over(p.inv_freq_address, "f64", (p.rotary_dim // 2,), (1,)))
         self.user = kernel.prepare(self) if kernel.prepare else None
 
 

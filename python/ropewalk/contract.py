@@ -3,6 +3,8 @@
 import ctypes as C
 from ctypes import c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint32, c_void_p
 
+import numpy as np
+
 OK, UNSUPPORTED, FAILED = 0, 1, 2
 TRANSPOSE = 1
 HALF_SPLIT = 1  # 0: interleaved
@@ -35,12 +37,20 @@ class Problem(C.Structure):
         (c_int32, "operation pairing angle_source table_dtype table_rows_by position_dtype"),
         (c_int64, "batch tokens rotary_dim position_batch_stride position_token_stride"),
         (c_int64, "min_position max_position table_rows table_row_stride"),
-        (c_void_p, "inv_freq"),
+        (c_void_p, "inv_freq_address"),
         (c_double, "attention_scale"),
         (c_uint32, "tensor_count reserved"),
         (Tensor * 4, "tensor"),
         (c_void_p, "next"),
     )
+
+    @property
+    def inv_freq(self):
+        """A copy of the rotary_dim / 2 frequencies, which a function may keep; None: there are
+        none."""
+        if not self.inv_freq_address:
+            return None
+        return np.array((c_double * (self.rotary_dim // 2)).from_address(self.inv_freq_address))
 
 
 class Place(C.Structure):

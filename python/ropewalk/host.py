@@ -7,12 +7,15 @@ ROPE_OK. So each one that may raise catches BaseException and notes it; `why` gi
 import ctypes as C
 import importlib.util
 import itertools
+import mmap
 import os
 import platform
 import sys
 import threading
+import time
 import traceback
 import warnings
+from functools import partial
 
 from . import contract as c
 from .calls import State, bind, warm_up
@@ -28,6 +31,9 @@ failures = {}  # thread -> its last failure
 files = set()  # of plugins and of their functions
 environments = {}  # address of a kernel -> what it runs in
 numbers = itertools.count(1)
+process = os.getpid()
+forks = []  # of the running call
+returned = mmap.mmap(-1, 1)  # shared with what is forked; 1: such a process came to settle()
 
 
 def static(text):
@@ -44,7 +50,9 @@ def told(error):
         text = "its text cannot be made"
     if not isinstance(error, KernelError):
         text = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    places = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
+    # extract_tb() would read the source of each line.
+    walked = traceback.walk_tb(error.__traceback__)
+    places = [(frame.f_code.co_filename, line) for frame, line in walked]
     if isinstance(error, SyntaxError):
         places.append((error.filename, error.lineno))
     own = [place for place in places if place[0] in files]
@@ -160,6 +168,8 @@ def apply(problem, operands, number):
             try:
                 for step in steps:
                     step()
+                if forks:
+                    settle()
             except BaseException as error:
                 failed(error)
                 return False
@@ -168,6 +178,27 @@ def apply(problem, operands, number):
         return c.OK if kept() is None else c.FAILED
     except BaseException as error:
         return failed(error)
+
+
+def settle():
+    """A function that forked has returned: here, and perhaps in the child too, which then writes
+    the same output and would go on as the worker."""
+    if os.getpid() != process:
+        returned[0] = 1
+        os._exit(0)
+    forks.clear()
+    for _ in range(20):  # looks; a child that works longer than 0.2 s is not waited for
+        try:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            ended = True
+        if ended or returned[0]:
+            break
+        time.sleep(0.01)
+    if returned[0]:
+        returned[0] = 0
+        os.waitid(os.P_ALL, 0, os.WEXITED)  # so that this process is left as it was
+        raise KernelError("forks, and the child returned too: a child must end by os._exit()")
 
 
 def kernels_of(path):
@@ -218,6 +249,8 @@ def load(path):
         runs_in = f"python {platform.python_version()}, {module.__name__} {module.__version__}"
         interpreter = ", Triton interpreter" if kernel.interpreter else ""
         environments[C.addressof(entry)] = static(runs_in + interpreter)
+    forked = partial(forks.append, 1)
+    os.register_at_fork(after_in_parent=forked, after_in_child=forked)
     pointers = (C.POINTER(c.KernelEntry) * len(entries))(*[C.pointer(e) for e in entries])
     result = c.KernelList(C.sizeof(c.KernelList), 1, len(entries), pointers)
     alive.append((entries, pointers, result))

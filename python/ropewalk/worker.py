@@ -4,6 +4,7 @@ It must parse under Python 3.7: an old interpreter is then refused in words.
 """
 
 import ctypes as C
+import io
 import os
 import sys
 
@@ -18,6 +19,24 @@ class Host(C.Structure):
         ("apply", C.CFUNCTYPE(C.c_int32, C.c_void_p, C.c_void_p, C.c_int64)),
         ("none", C.c_void_p),
     ]
+
+
+class Output(io.FileIO):
+    """Standard output or error. The file behind it has a fixed size (output_watch.h); what a flood
+    prints beyond that is dropped, and raises nothing."""
+
+    def write(self, data):
+        try:
+            return super().write(data)
+        except PermissionError:
+            return len(data)
+
+
+def bound_outputs():
+    for name, descriptor in (("stdout", 1), ("stderr", 2)):
+        raw = Output(descriptor, "wb", closefd=False)
+        text = io.TextIOWrapper(raw, "utf-8", "backslashreplace", write_through=True)
+        setattr(sys, name, text)
 
 
 def write(text, at, size):
@@ -47,6 +66,7 @@ def main():
     # Before jax is imported: no work in threads of its own, no search for devices.
     os.environ.setdefault("JAX_CPU_ENABLE_ASYNC_DISPATCH", "false")
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    bound_outputs()
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [os.path.dirname(here)] + [p for p in sys.path if p != here]
     # The functions that handle Python objects are called with the global lock held.
@@ -65,6 +85,7 @@ def main():
             if reason is None:
                 from ropewalk import host
 
+                sys.dont_write_bytecode = True  # beside the file of a user
                 loaded[:] = [host]
                 told, host.library = host.told, python
                 return host.load(os.fsdecode(file))

@@ -60,6 +60,7 @@ TEST_F(InPython, PlantedErrorsFailByNameAndAreReplayed) {
       {"returns_without_writing", "FAIL ", "leaves outputs unwritten"},
       {"calls_sys_exit", "FAIL ", "wrong.py line"},
       {"segfaults_in_native_code", "CRASH", "in apply"},
+      {"forks", "FAIL ", "forks, and the child returned too"},
       {"raises", "FAIL ", "ValueError: no rotation today and no second line"},
   };
   std::string kernels;
@@ -78,6 +79,34 @@ TEST_F(InPython, PlantedErrorsFailByNameAndAreReplayed) {
     EXPECT_EQ(again.code, 1) << kernel << again.out << again.err;
     EXPECT_TRUE(contains(again.out, verdict)) << kernel << again.out;
   }
+}
+
+// An import may take ten seconds, so a failing kernel must cost few: to list it, to judge it, and
+// to show its first exception in a fresh process.
+TEST_F(InPython, AnExceptionCostsNoProcessAndIsToldOnce) {
+  const auto imports = fresh("imports");
+  const Result r =
+      door("verify --profile smoke --plugin " + planted + "raises.py --kernel raises_slowly",
+           "IMPORTS=" + imports.string());
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_LE(slurp(imports).size(), 4u) << slurp(imports) << r.out;
+  const auto first =
+      r.out.find("because    apply answered 2: raises.py line 11: ValueError: no rot");
+  ASSERT_NE(first, std::string::npos) << r.out;
+  EXPECT_EQ(r.out.find("because ", first + 1), std::string::npos) << r.out;
+  EXPECT_TRUE(contains(r.out, " were not tried after three equal exceptions; ")) << r.out;
+  EXPECT_FALSE(contains(r.out, "PASS")) << r.out;
+  EXPECT_TRUE(contains(r.out, "\n0 of ")) << r.out;
+}
+
+TEST_F(InPython, NoCompiledFileIsLeftBesideAUsersFile) {
+  const auto folder = fresh("user");
+  spill(folder / "helper.py", "one = 1\n");
+  spill(folder / "rope.py", "import helper\n" + slurp(guide + "numpy_rope.py"));
+  const Result r =
+      door("list --plugin " + (folder / "rope.py").string(), "unset PYTHONDONTWRITEBYTECODE;");
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_FALSE(std::filesystem::exists(folder / "__pycache__"));
 }
 
 TEST_F(InPython, WhatIsReturnedIsChecked) {
@@ -124,11 +153,12 @@ TEST_F(InPython, WhatCannotBeLoadedIsToldInALine) {
 
 // As with the constructors of a library: a framework may do so.
 TEST_F(InPython, WhatAnImportPrintsOrLeavesRunningIsNotTheKernels) {
-  for (const std::string file : {"prints", "forks"}) {
+  for (const std::string file : {"prints", "forks", "floods"}) {
     const Result r =
         verify(planted + "bad/" + file + ".py", "--kernel right --property norm --cases 1");
     EXPECT_EQ(r.code, 0) << file << r.out << r.err;
     EXPECT_FALSE(contains(r.out, "hello")) << r.out;
+    EXPECT_LT(r.err.size(), std::size_t{300'000});  // 64 KiB of each process
   }
 }
 
@@ -185,6 +215,10 @@ TEST_F(InPython, AProjectsOwnTestsMayAssert) {
   EXPECT_TRUE(contains(wrong.err, "AssertionError") && contains(wrong.err, "ropewalk replay"))
       << wrong.err;
   EXPECT_TRUE(contains(asserts("lambda x: x, pairing=\"both\"").err, "ValueError"));
+  const std::string hidden = "assert \"__tracebackhide__\" in ";  // pytest leaves it out
+  const Result frame = shell(begin + " -c 'import ropewalk; " + hidden +
+                             "ropewalk.assert_rope.__code__.co_varnames'");
+  EXPECT_EQ(frame.code, 0) << frame.err;
   const Result verb = shell(begin + " -m ropewalk verify " + guide +
                             "numpy_rope.py --no-cuda --kernel numpy_rope --profile smoke "
                             "--property identity_at_zero");

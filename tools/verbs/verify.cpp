@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "properties/explain/diagnosis.h"
+#include "properties/search/verdict_rows.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
 #include "tools/suite/ledger.h"
@@ -52,6 +53,7 @@ std::string without_cell(const std::string& case_text) {
 std::vector<std::string> cause_keys(const VerdictRow& row) {
   const auto key = [&](const std::string& words) { return row.known + "\n" + words; };
   if (row.reason.find(only_at_first) != std::string::npos) return {key(std::string(only_at_first))};
+  if (const std::string raised = exception_of(row.reason); !raised.empty()) return {key(raised)};
   if (row.property == conduct_property) {  // counts differ from cell to cell
     std::string words = row.reason;
     std::erase_if(words, [](char c) { return c >= '0' && c <= '9'; });
@@ -114,6 +116,11 @@ void print_same_cause(const std::vector<VerdictRow>& rows) {
     const bool last = i + 1 == cells_of.size() || cells_of[i + 1].second != cells_of[i].second;
     text += cells_of[i].first + (last ? fmt::format(" ({}); ", cells_of[i].second) : ", ");
   }
+  const auto not_tried = std::count_if(rows.begin(), rows.end(), [](const VerdictRow& row) {
+    return row.executed == 0 && !exception_of(row.reason).empty();
+  });
+  if (not_tried > 0)
+    text += fmt::format("{} of these were not tried after three equal exceptions; ", not_tried);
   fmt::print("      same cause {}--all shows each\n", text);
 }
 

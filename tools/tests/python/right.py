@@ -21,7 +21,12 @@ def rotate(x, cos, sin, out, pairing):
     v[...] = second
 
 
-@ropewalk.kernel(pairing="both", dtypes=ALL, in_place=True)
+def without_frequencies(problem):
+    right = problem.inv_freq.shape == (problem.rotary_dim // 2,) and problem.inv_freq.dtype == "f8"
+    return None if right else "the frequencies are no array of rotary_dim / 2 numbers"
+
+
+@ropewalk.kernel(pairing="both", dtypes=ALL, in_place=True, supports=without_frequencies)
 def right_out(x, cos, sin, out, pairing):
     rotate(x, cos, sin, out, pairing)
 

@@ -1,5 +1,6 @@
 """Planted errors in NumPy, one kernel each; its name is the error."""
 import ctypes
+import os
 import sys
 import time
 import numpy as np
@@ -77,6 +78,12 @@ def segfaults_in_native_code(x, cos, sin, out, pairing):
 @numpy_kernel
 def raises(x, cos, sin, out, pairing):
     raise ValueError("no rotation today\nand no second line")
+
+
+@numpy_kernel
+def forks(x, cos, sin, out, pairing):
+    os.fork()
+    rotate(x, cos, sin, out, pairing)
 
 
 @numpy_kernel

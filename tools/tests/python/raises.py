@@ -1,0 +1,11 @@
+"""A kernel that raises in every call. Each import adds a letter to the file IMPORTS."""
+import os
+import ropewalk
+
+with open(os.environ["IMPORTS"], "a") as imports:
+    imports.write("x")
+
+
+@ropewalk.kernel(pairing="both", dtypes=("f32", "f16"))
+def raises_slowly(x, cos, sin, pairing):
+    raise ValueError(f"no rotation of {x.shape}")
