@@ -17,6 +17,10 @@ using Keys = std::vector<std::string>;
 
 const std::string share_key = "partial_rotary_factor";
 
+/// Where composites keep their text model. The first that a file has is read.
+const Keys usual_parts = {"text_config", "thinker_config.text_config", "llm_config",
+                          "language_config", "llm_cfg"};
+
 const std::map<std::string_view, std::string> usual_keys = {
     {"heads", "num_attention_heads"},
     {"kv_heads", "num_key_value_heads"},
@@ -93,7 +97,10 @@ void ConfigReader::find_type() {
   for (int levels = 0; levels < 4; ++levels) {
     type_ = find_model_type(name);
     const bool whole = type_ == nullptr && prefix_.empty();
-    const std::string part = whole ? "text_config" : type_ == nullptr ? "" : type_->part;
+    const auto usual = std::find_if(usual_parts.begin(), usual_parts.end(),
+                                    [&](const std::string& each) { return is_object(each); });
+    std::string part = type_ == nullptr ? "" : type_->part;
+    if (whole && usual != usual_parts.end()) part = *usual;
     if (part.empty()) break;
     if (type_ != nullptr) outer_facts_.insert(type_->facts.begin(), type_->facts.end());
     if (is_object(part)) {

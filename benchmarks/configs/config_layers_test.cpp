@@ -140,9 +140,51 @@ TEST(ConfigLayers, TypesWithKeysOfTheirOwn) {
   expect_refused(R"({"model_type": "cohere"})", "FILE: rope_theta: ", "releases");
   expect_refused(R"({"model_type": "gpt_neox", "head_dim": 128})", "FILE: head_dim: ", "at odds");
   EXPECT_EQ(parse(R"({"model_type": "gpt_neox", "head_dim": 96})").shape.rotary_dim, 24);
-  expect_refused(R"({"model_type": "dbrx", "attn_config": {"rope_theta": 500000}})",
-                 "FILE: rope_theta: ", "releases");
+  const ModelConfig dbrx =
+      parse(R"({"model_type": "dbrx", "attn_config": {"rope_theta": 500000}})");
+  EXPECT_EQ(dbrx.shape.rope_theta, 500000);
+  EXPECT_TRUE(has(dbrx.assumed, "attn_config.rope_theta 500000 as stated; some releases do not"));
+  expect_refused(R"({"model_type": "dbrx", "rope_theta": 7, "attn_config": {"rope_theta": 5}})",
+                 "FILE: rope_theta: is 7", "leave one");
   expect_refused(R"({"model_type": "gemma3"})", "FILE: text_config: ", "is missing");
+}
+
+TEST(ConfigLayers, TypesWhoseCodeLiesBesideTheModels) {
+  const ModelConfig qwen = parse(R"({"model_type": "qwen", "num_attention_heads": 16,
+      "kv_channels": 96, "rotary_emb_base": 20000, "rotary_pct": 0.5})");
+  EXPECT_TRUE(has_heads(qwen.shape.tensors[1], 16, 96, 0));
+  EXPECT_EQ(qwen.shape.rotary_dim, 48);
+  EXPECT_EQ(qwen.shape.rope_theta, 20000);
+  EXPECT_TRUE(has(qwen.not_timed, "use_logn_attn"));
+  const std::string pictures = R"({"model_type": "minicpmv", "num_attention_heads": 28,
+      "hidden_size": 3584, "vision_config": {"head_dim": 16}, "rope_theta": 1000000)";
+  EXPECT_EQ(parse(pictures + ", \"num_key_value_heads\": 4}").shape.tensors[1].head_dim, 128);
+  expect_refused(pictures + "}", "FILE: num_key_value_heads: ", "--kv-heads");
+  const ModelConfig falcon = parse(R"({"model_type": "falcon_perception", "dim": 768, "n_heads": 12,
+      "n_kv_heads": 4, "head_dim": 64})");
+  EXPECT_TRUE(has_heads(falcon.shape.tensors[1], 4, 64, 0));
+  EXPECT_EQ(falcon.shape.rotary_dim, 32);
+  EXPECT_EQ(falcon.shape.pairing, Pairing::interleaved);
+}
+
+TEST(ConfigLayers, CompositesThatAreNotKnownKeepTheirTextModelInOneOfThese) {
+  const std::string llama = R"({"model_type": "llama", "head_dim": 32}})";
+  for (const char* part : {"text_config", "llm_config", "language_config", "llm_cfg"})
+    EXPECT_EQ(parse(std::string("{\"model_type\": \"chat\", \"") + part + "\": " + llama)
+                  .shape.rotary_dim,
+              32);
+  EXPECT_TRUE(has(parse(R"({"thinker_config": {"text_config": )" + llama + "}").read,
+                  "thinker_config.text_config = the part that is read"));
+}
+
+TEST(ConfigLayers, AFactorOnQIsSaidNotToBeApplied) {
+  const std::string file = R"({"model_type": "ministral3", "rope_parameters": {"factor": 16,
+      "rope_type": "yarn", "original_max_position_embeddings": 16384, "llama_4_scaling_beta": )";
+  EXPECT_TRUE(has(parse(file + "0.1}}").not_timed,
+                  "llama_4_scaling_beta 0.1: from position 16384 on the model multiplies Q by 1 + "
+                  "0.1 ln(1 + floor(position / 16384)), which is not applied"));
+  EXPECT_FALSE(has(parse(file + "0.1}}").ignored, "llama_4_scaling_beta"));
+  EXPECT_TRUE(parse(file + "0}}").not_timed.empty());
 }
 
 TEST(ConfigLayers, WhatTheTypeCannotUse) {

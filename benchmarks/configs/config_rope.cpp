@@ -40,6 +40,7 @@ class RotationReader {
     original_ = original_positions();
     for (const RuleParameter& each : find_frequency_rule(w_.scaling)->parameters) read_values(each);
     take_scale();
+    say_factor_of_q();
     return original_;
   }
 
@@ -131,8 +132,8 @@ class RotationReader {
           "is missing, and what that means for this model_type is not known here: give --theta");
     w_.rope_theta = *theta;
     const std::string old = "attn_config.rope_theta";
-    if (in_.type_name() == "dbrx" && !answer && in_.holds(old) && in_.number(old) != theta)
-      in_.fail(old, "is read by some releases and not by others: give --theta");
+    if (in_.type_name() == "dbrx" && !answer && in_.holds(old))
+      in_.assume(fmt::format("{} {} as stated; some releases do not read it", old, *theta));
     const std::string own = of_rope("rope_theta");
     if (!answer) refuse_new_key(own, place_.theta_keys, *theta, 0);
     if (!answer && in_.type() != nullptr && in_.type()->rope.contains("rope_theta") &&
@@ -286,6 +287,19 @@ class RotationReader {
     if (*each.otherwise != 0)
       in_.assume(fmt::format("{} {}, as {} takes it", each.key, *each.otherwise, type_));
     return *each.otherwise;
+  }
+
+  /// Ministral 3 and Mistral 4 multiply Q once more, after its rotation.
+  void say_factor_of_q() {
+    const std::string key = "llama_4_scaling_beta";
+    if (in_.type() == nullptr || !in_.type()->rope.contains(key)) return;
+    const auto beta = in_.number(of_rope(key));
+    const auto original = in_.positions(of_rope(original_key));
+    if (beta && original && *beta != 0)
+      in_.leave_out(
+          fmt::format("{0} {1}: from position {2} on the model multiplies Q by "
+                      "1 + {1} ln(1 + floor(position / {2})), which is not applied",
+                      key, *beta, *original));
   }
 
   void take_scale() {

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <numbers>
 
 #include "base/text_file.h"
+#include "benchmarks/workloads/scaling.h"
+#include "kernels/api/types.h"
 #include "reference/frequencies.h"
 
 namespace ropewalk::bench {
@@ -29,6 +33,65 @@ double half_digit(std::string_view number) {
                     number.data() + number.size(), power);
   const auto decimals = point == number.npos ? 0 : static_cast<int>(e - point - 1);
   return 0.5 * std::pow(10.0, power - decimals);
+}
+
+// Monotone. A frequency is computed in f32, whose rounding f32_rounding() allows for.
+double stored_in(Dtype type, double value) {
+  const auto narrow = static_cast<float>(value);
+  return type == Dtype::bf16 ? Bf16(narrow) : type == Dtype::f16 ? F16(narrow) : value;
+}
+
+/// Whether the numbers are the frequencies of a model, which a program stores in this type.
+bool explains(const harness::Case& model, Dtype type, const PrintedFrequencies& numbers) {
+  if (rule_fault(*find_frequency_rule(model.scaling), model.rope_theta, model.rotary_dim,
+                 model.scaling_values))
+    return false;
+  const auto exact = harness::frequencies_of(model), allowed = f32_rounding(model);
+  bool out = true;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const double value = numbers.values[i], cut = numbers.half_digits[i] * (1 + 1e-9);  // ties too
+    out &= value + cut >= stored_in(type, exact[i] * (1 - allowed[i])) &&
+           value - cut <= stored_in(type, exact[i] * (1 + allowed[i]));
+  }
+  return out;
+}
+
+/// Bases of 1 to 9 digits, the shortest first, whose plain powers the numbers may be. Each pair but
+/// the first bounds the base. At least two must do so: any number is a power of some base.
+std::vector<double> bases_of(const PrintedFrequencies& numbers, Dtype type) {
+  const Format& format = data_type(type).format;
+  double least = 1, most = 1e30;
+  std::size_t bounds = 0;
+  for (std::size_t i = 1; i < numbers.values.size(); ++i) {
+    const double value = numbers.values[i];
+    const double off = numbers.half_digits[i] + format.eta + (format.u + 0x1p-19) * value;
+    if (value <= off) continue;  // too small to bound it from above
+    const double power = -static_cast<double>(numbers.values.size()) / static_cast<double>(i);
+    least = std::max(least, std::pow(value + off, power));
+    most = std::min(most, std::pow(value - off, power));
+    ++bounds;
+  }
+  std::vector<double> out;
+  for (int digits = 0; digits < 9 && bounds > 1; ++digits) {
+    const double base = std::stod(fmt::format("{:.{}e}", std::sqrt(least * most), digits));
+    if (least <= base && base <= most) out.push_back(base);
+  }
+  return out;
+}
+
+/// The values for a rule of a model that has another; nothing if they do not suffice.
+std::optional<std::vector<double>> values_for(const FrequencyRule& rule,
+                                              const harness::Case& model) {
+  const FrequencyRule& own = *find_frequency_rule(model.scaling);
+  const RuleInput in{own, model.rope_theta, model.rotary_dim, model.scaling_values};
+  std::vector<double> out;
+  for (const RuleParameter& each : rule.parameters) {
+    const auto keys = keys_of(own);
+    const bool has = std::find(keys.begin(), keys.end(), each.key) != keys.end();
+    if (each.list || !(has || each.otherwise)) return std::nullopt;
+    out.push_back(has ? in.number(each.key) : *each.otherwise);
+  }
+  return out;
 }
 
 }  // namespace
@@ -98,6 +161,38 @@ PrintedFrequencies parse_frequencies(std::string_view text, const std::string& f
       throw BadFile(fmt::format("{}: '{}' is no finite number", file, shown(word, 40)));
     out.values.push_back(value);
     out.half_digits.push_back(rounds ? half_digit(word) : 0);
+  }
+  return out;
+}
+
+std::string account_of(const PrintedFrequencies& numbers, const harness::Case& model) {
+  constexpr std::array types = {Dtype::f32, Dtype::bf16, Dtype::f16};
+  const std::string without = model.scaling == "none" ? "" : " without the rule " + model.scaling;
+  std::string out;
+  const auto consider = [&](const std::string& what, const harness::Case& other, Dtype type) {
+    if (out.empty() && explains(other, type, numbers))
+      out = fmt::format("these are the frequencies of {}, {} {}{}", what,
+                        type == Dtype::f32 ? "within the rounding of" : "rounded to",
+                        data_type(type).word,
+                        numbers.half_digits.front() > 0 ? ", as far as they were printed" : "");
+  };
+  for (const Dtype type : types) consider("this model", model, type);
+  for (const Dtype type : types) {
+    harness::Case other = model;
+    other.scaling = "none", other.scaling_values.clear();
+    consider("this model" + without, other, type);
+    for (const double base : bases_of(numbers, type)) {
+      other.rope_theta = base;
+      consider(fmt::format("theta {}{}", base, without), other, type);
+    }
+    other = model, other.rope_theta = 10000;  // what code takes that finds no rope_theta
+    if (!without.empty()) consider("theta 10000 with the rule " + model.scaling, other, type);
+    for (const FrequencyRule* rule : all_frequency_rules()) {
+      const auto values = values_for(*rule, model);
+      if (!values) continue;
+      other = model, other.scaling = rule->name, other.scaling_values = *values;
+      consider(fmt::format("this model with the rule {}", rule->name), other, type);
+    }
   }
   return out;
 }

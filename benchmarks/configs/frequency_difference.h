@@ -47,4 +47,10 @@ struct PrintedFrequencies {
 /// numbers that are not finite. `file` is shown.
 PrintedFrequencies parse_frequencies(std::string_view text, const std::string& file);
 
+/// What numbers [rotary_dim / 2] are that differ from a model's own frequencies: "these are the
+/// frequencies of theta 10000, within the rounding of f32". Empty unless all of them fit, as
+/// precisely as each is given. Tried are the model's own, rounded to bf16 or f16, and then those
+/// without its rule, of another base, and of another rule of which the model has the parameters.
+std::string account_of(const PrintedFrequencies& numbers, const harness::Case& model);
+
 }  // namespace ropewalk::bench

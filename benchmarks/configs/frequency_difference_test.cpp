@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <utility>
+
 #include "base/text_file.h"
+#include "kernels/api/types.h"
 #include "reference/frequencies.h"
 
 namespace ropewalk::bench {
@@ -72,6 +76,55 @@ TEST(FrequencyDifference, ATensorIsPrintedRounded) {
   const auto printed = of("tensor([7.4989e-01, 0.0100, 3., 12, 1.5e+02])");
   const double wanted[] = {5e-6, 5e-5, 0.5, 0.5, 5};
   for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(printed[i] / wanted[i], 1, 1e-12) << i;
+}
+
+harness::Case model_of(double theta, const std::string& scaling, std::vector<double> values) {
+  harness::Case model;
+  model.rotary_dim = 64, model.rope_theta = theta;
+  model.scaling = scaling, model.scaling_values = std::move(values);
+  return model;
+}
+
+/// What a list of a model's frequencies, each changed by `store`, is to the model in question. With
+/// one pair changed more, no account may fit.
+template <class Store>
+std::string account(const harness::Case& listed, const harness::Case& model, Store store,
+                    double half_digit = 0) {
+  PrintedFrequencies numbers;
+  for (const double each : harness::frequencies_of(listed)) numbers.values.push_back(store(each));
+  numbers.half_digits.assign(numbers.values.size(), half_digit);
+  const std::string out = account_of(numbers, model);
+  numbers.values[5] += 4 * half_digit + numbers.values[5] / 64;
+  EXPECT_EQ(account_of(numbers, model), "") << out;
+  return out.substr(0, 29) == "these are the frequencies of " ? out.substr(29) : out;
+}
+
+TEST(FrequencyDifference, AnAccountFitsEveryPair) {
+  const auto f32 = [](double x) { return double(float(x)); };
+  const auto bf16 = [](double x) { return double(Bf16(float(x))); };
+  const auto f16 = [](double x) { return double(F16(float(x))); };
+  const auto digits = [](double x) { return std::round(x * 1e4) / 1e4; };
+  const std::vector<double> values = {32, 4096, 32, 1, 0, 0, 0, 1};
+  const harness::Case plain = model_of(5e5, "none", {}), yarn = model_of(5e5, "yarn", values),
+                      usual = model_of(1e4, "none", {});
+  const std::string within = ", within the rounding of f32";
+  EXPECT_EQ(account(plain, plain, bf16), "this model, rounded to bf16");
+  EXPECT_EQ(account(yarn, yarn, f16), "this model, rounded to f16");
+  EXPECT_EQ(account(plain, yarn, f32), "this model without the rule yarn" + within);
+  EXPECT_EQ(account(plain, usual, f32), "theta 500000" + within);
+  EXPECT_EQ(account(plain, usual, bf16), "theta 500000, rounded to bf16");
+  EXPECT_EQ(account(model_of(85550, "none", {}), yarn, f32),
+            "theta 85550 without the rule yarn" + within);
+  EXPECT_EQ(account(model_of(1e4, "yarn", values), yarn, f32),
+            "theta 10000 with the rule yarn" + within);
+  EXPECT_EQ(account(model_of(5e5, "linear", {32}), yarn, f32),
+            "this model with the rule linear" + within);
+  EXPECT_EQ(account(usual, plain, digits, 5e-5),
+            "theta 10000" + within + ", as far as they were printed");
+  EXPECT_EQ(account(model_of(5e5, "linear", {7}), plain, f32), "");
+  harness::Case narrow = plain;
+  narrow.rotary_dim = 4;
+  EXPECT_EQ(account_of({{1, 0.01}, {0, 0}}, narrow), "") << "any number is a power of some base";
 }
 
 }  // namespace

@@ -86,6 +86,7 @@ ModelConfig parse_model_config(std::string_view text, const std::string& file,
   ConfigReader in(parse_json_fields(text, file), file, config);
   config.shape.name = config.shape.model = name;
   refuse_what_is_foreign(in);
+  if (in.type() != nullptr && !in.type()->not_timed.empty()) in.leave_out(in.type()->not_timed);
   read_pairing(in, answers.pairing, config.shape);
   read_dtype(in, config.shape);
   read_layers(in, answers, config);

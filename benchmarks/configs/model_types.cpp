@@ -128,7 +128,7 @@ void read_key(const TypeEntry& in, const std::string& key, const toml::node& nod
       {"refused", &type.refused},         {"part", &type.part},
       {"part_type", &type.part_type},     {"pairing_key", &type.pairing_key},
       {"local_theta", &type.local_theta}, {"layer_thetas", &type.layer_thetas},
-      {"layer_heads", &type.layer_heads}};
+      {"layer_heads", &type.layer_heads}, {"not_timed", &type.not_timed}};
   const std::map<std::string_view, JsonFields*> fields = {{"rope", &type.rope},
                                                           {"layer_rope", &type.layer_rope},
                                                           {"layer_shape", &type.layer_shape},

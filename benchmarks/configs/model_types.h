@@ -54,6 +54,7 @@ struct ModelType {
   JsonFields layer_shape;    ///< and its defaults
   std::string layer_thetas;  ///< the key of a list with the base of each layer; 0: none
   std::string layer_heads;   ///< the key of a list with the heads of Q of each layer
+  std::string not_timed;     ///< what its code does beside the rotation of text
   std::string local_theta;   ///< the old key of the base of the sliding layers
   Unrotated unrotated = Unrotated::none;
   Axes axes = Axes::one;

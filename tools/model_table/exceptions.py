@@ -50,6 +50,8 @@ NEOX = {"theta": "rotary_emb_base", "share": "rotary_pct"}
 NAMES = {"gpt_neox": NEOX, "gpt_neox_japanese": NEOX, "modernbert": {"theta": "global_rope_theta"},
          "modernbert-decoder": {"theta": "global_rope_theta"},
          "minimax_m2": {"rotary_dim": "rotary_dim"},
+         # Of its files; 4.57.1 reads it there, 5.23.0 does not.
+         "dbrx": {"theta": ["attn_config.rope_theta", "rope_theta"]},
          # Its own partial_rotary_factor, 0.5, goes over the one beside the rope parameters.
          "bamba": {"share": "rope_parameters.partial_rotary_factor"},
          "step3p5": {"share": "partial_rotary_factors"},  # a list, refused
@@ -105,10 +107,9 @@ MORE = {
     "zamba2": {"rotates_if": {"use_mem_rope": True}},
     "falcon": {"refused_if": {"alibi": True}},
 }
-# Releases disagree on what a missing key means: 4.57.1 has another default than 5.23.0, or, for
-# dbrx, reads attn_config.rope_theta, which 5.23.0 does not.
+# Releases disagree on what a missing key means: 4.57.1 has another default than 5.23.0.
 DISPUTED = {
-    "rope_theta": ("cohere", "dbrx", "falcon_h1", "kyutai_speech_to_text", "olmo3", "persimmon",
+    "rope_theta": ("cohere", "falcon_h1", "kyutai_speech_to_text", "olmo3", "persimmon",
                    "qwen3_vl_text", "qwen3_vl_moe_text"),
     "local_rope_theta": ("modernbert-decoder",),
 }
@@ -190,11 +191,32 @@ MANUAL = {
                             "kv_heads": ["decoder_num_key_value_heads", "num_key_value_heads"]},
                   "theta": 10000.0, "share": 0.9, "positions": 512},
 }
-# Of no release of transformers: its code lies beside the models.
-ELSEWHERE = {"chatglm": {
-    "pairing": "interleaved", "names": {"kv_heads": "multi_query_group_num",
-                                        "head_dim": "kv_channels", "positions": "seq_length"},
-    "ignores": ["rope_theta"], "kv_heads": 1, "theta": 10000.0, "share": 0.5}}
+# Of no release of transformers: their code lies beside the models.
+ELSEWHERE = {
+    "chatglm": {
+        "pairing": "interleaved", "names": {"kv_heads": "multi_query_group_num",
+                                            "head_dim": "kv_channels", "positions": "seq_length"},
+        "ignores": ["rope_theta"], "kv_heads": 1, "theta": 10000.0, "share": 0.5},
+    "qwen": {  # the first Qwen; its early files have n_head and n_embd
+        "pairing": "half_split",
+        "names": {"heads": ["num_attention_heads", "n_head"], "width": ["hidden_size", "n_embd"],
+                  "head_dim": "kv_channels", "theta": "rotary_emb_base", "share": "rotary_pct",
+                  "positions": "seq_length"},
+        "ignores": ["num_key_value_heads", "rope_theta", "rope_scaling", "rope_parameters"],
+        "heads": 32, "kv_heads": "heads", "width": 4096, "head_dim": 128, "theta": 10000.0,
+        "not_timed": "beyond seq_length positions: the larger base of use_dynamic_ntk and the "
+                     "factor on Q of use_logn_attn, where they are true"},
+    # Their text models are of several types from release to release, all of which pair halves. The
+    # fields lie beside those of the pictures. A missing one means what that type takes: unknown.
+    "minicpmv": {"pairing": "half_split"}, "minicpmo": {"pairing": "half_split"},
+    # The other half of a head stays as it is in text.
+    "falcon_perception": {
+        "pairing": "interleaved",
+        "names": {"heads": ["n_heads", "num_attention_heads"],
+                  "kv_heads": ["n_kv_heads", "num_key_value_heads"], "width": ["dim", "hidden_size"],
+                  "positions": ["max_seq_len", "max_position_embeddings"]},
+        "heads": 16, "kv_heads": 8, "head_dim": 128, "theta": 10000.0, "share": 0.5,
+        "not_timed": "the second half of each head, which turns by the row and column of a picture"}}
 # Types whose attention cannot be called alone, with another of the same shape and code.
 SAME = {"t5gemma2_decoder": "t5gemma2_text"}
 

@@ -53,6 +53,11 @@ TEST(Config, NumbersFromElsewhereAreCompared) {
   const Result rounded = with("tensor([1.0000, 0.1000, 0.0100, 0.0010], device='cuda:0')");
   EXPECT_EQ(rounded.code, 0) << rounded.out << rounded.err;
   EXPECT_TRUE(contains(rounded.out, "off by 5 % would not show")) << rounded.out;
+  const Result other = with("[1.0, 0.2, 0.04, 0.008]");
+  EXPECT_EQ(other.code, 1) << other.out << other.err;
+  EXPECT_TRUE(contains(other.out, "inv_freq.txt: these are the frequencies of theta 625, "))
+      << other.out;
+  EXPECT_FALSE(contains(wrong.out, "these are")) << wrong.out;
   const Result few = with("[1.0, 0.1, 0.01]");
   EXPECT_EQ(few.code, 2) << few.out;
   EXPECT_TRUE(contains(few.err, "has 3 numbers; rotary_dim 8 has 4 pairs")) << few.err;

@@ -34,18 +34,19 @@ void print_config(const ModelConfig& config, bool pairs) {
   fmt::print("\n");
 }
 
-/// What two lists of frequencies say; prints it.
+/// What two lists of frequencies say; prints it. `account`: what the first is; empty: unknown.
 bool print_difference(std::span<const double> a, std::span<const double> b,
                       const FrequencyDifference& found, const std::string& a_name,
-                      const std::string& b_name, bool json) {
+                      const std::string& b_name, bool json, const std::string& account = "") {
   if (json)
-    fmt::print(R"({{"compared":[{},{}],"pairs":{},"differ":{},"first":{},"largest":{}}})"
+    fmt::print(R"({{"compared":[{},{}],"pairs":{},"differ":{},"first":{},"largest":{}{}}})"
                "\n",
                json_text(a_name), json_text(b_name), b.size(), found.count, found.first,
-               found.largest);
+               found.largest, account.empty() ? "" : ",\"account\":" + json_text(account));
   else if (found.count > 0)
     for (const std::string& line : difference_lines(a, b, found, a_name, b_name))
       fmt::print("  {}\n", line);
+  if (!json && !account.empty()) fmt::print("{}: {}\n", a_name, account);
   return found.count > 0;
 }
 
@@ -89,7 +90,9 @@ bool differs_from(const PrintedFrequencies& numbers, const ModelConfig& config,
     allowed[i] += numbers.half_digits[i] / own[i];
   }
   const auto found = difference_of(numbers.values, own, allowed);
-  if (print_difference(numbers.values, own, found, name, config.shape.name, json)) return true;
+  const std::string account = found.count == 0 ? "" : account_of(numbers, config.shape);
+  if (print_difference(numbers.values, own, found, name, config.shape.name, json, account))
+    return true;
   if (json) return false;
   fmt::print("{}: its {} numbers are those of {}, within the rounding of f32\n", name, own.size(),
              config.shape.name);
