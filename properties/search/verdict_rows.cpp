@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "harness/cases/names.h"
+#include "harness/judge/second_try.h"
 #include "harness/process/exceptions.h"
 #include "harness/process/script_host.h"
 #include "properties/search/verify.h"
@@ -106,6 +107,17 @@ Verdict verdict_of(const Finding& f) {
       return f.compared == 0 ? Verdict::vacuous : f.holds() ? Verdict::pass : Verdict::fail;
   }
   __builtin_unreachable();
+}
+
+int exit_code_of(const std::vector<VerdictRow>& rows) {
+  bool any_ran = false, unknown = false;
+  for (const VerdictRow& row : rows) {
+    if (is_failure(row.verdict) && row.known.empty()) return 1;
+    any_ran = any_ran || !is_not_run(row.verdict);
+    unknown =
+        unknown || row.reason.ends_with(ended_from_outside) || row.reason.starts_with(suite_error);
+  }
+  return any_ran && !unknown ? 0 : 3;
 }
 
 }  // namespace ropewalk::properties

@@ -1,6 +1,7 @@
 // The rows that verify writes.
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "harness/worker/worker.h"
 #include "properties/property_run.h"
@@ -21,6 +22,9 @@ std::string words_for(const harness::KernelFacts& facts);
 
 /// A row that names the kernel, and nothing else.
 report::VerdictRow row_for(const harness::KernelFacts& facts);
+
+/// At the beginning of the reason of a row that the suite could not judge. The exit code is 3.
+inline constexpr std::string_view suite_error = "an error of the suite, not of the kernel: ";
 
 /// `again`: the command that repeats the whole property.
 void fill_verdict(report::VerdictRow& row, const PropertyRun& run,

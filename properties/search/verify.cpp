@@ -12,7 +12,6 @@
 #include "harness/cases/data.h"
 #include "harness/cases/names.h"
 #include "harness/judge/judge.h"
-#include "harness/judge/second_try.h"
 #include "harness/process/exceptions.h"
 #include "harness/process/script_host.h"
 #include "properties/array/array_run.h"
@@ -26,9 +25,6 @@ namespace ropewalk::properties {
 using namespace harness;
 using namespace report;
 namespace {
-
-// At the beginning of the reason of a row that the suite could not judge. The exit code is 3.
-constexpr std::string_view suite_error = "an error of the suite, not of the kernel: ";
 
 std::uint64_t hash_text(std::uint64_t seed, const std::string& text) {
   std::uint64_t h = seed;
@@ -69,8 +65,9 @@ class Combination {
     // offers them.
     limits.seed = hash_text(plan_.seed, row.property);
     const auto start = std::chrono::steady_clock::now();
+    const PropertyRun* shared = nullptr;
     try {
-      const PropertyRun* const shared = shared_run(property);
+      shared = shared_run(property);
       const PropertyRun run = run_property(subject_, property, offer_, plan_.profile, limits,
                                            shared, draws_for(property));
       fill_verdict(row, run, subject_.facts, whole_property(row, limits));
@@ -411,17 +408,6 @@ Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
   if (!facts->cannot_run.empty()) return {not_run(*facts), *facts, property};
   Finding found = check_case(*property, subject, c);  // a worker that starts again lists anew
   return {std::move(found), subject.facts, property};
-}
-
-int exit_code_of(const std::vector<VerdictRow>& rows) {
-  bool any_ran = false, unknown = false;
-  for (const VerdictRow& row : rows) {
-    if (is_failure(row.verdict) && row.known.empty()) return 1;
-    any_ran = any_ran || !is_not_run(row.verdict);
-    unknown =
-        unknown || row.reason.ends_with(ended_from_outside) || row.reason.starts_with(suite_error);
-  }
-  return any_ran && !unknown ? 0 : 3;
 }
 
 }  // namespace ropewalk::properties
