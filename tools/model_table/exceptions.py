@@ -213,10 +213,12 @@ ELSEWHERE = {
     "falcon_perception": {
         "pairing": "interleaved",
         "names": {"heads": ["n_heads", "num_attention_heads"],
-                  "kv_heads": ["n_kv_heads", "num_key_value_heads"], "width": ["dim", "hidden_size"],
+                  "kv_heads": ["n_kv_heads", "num_key_value_heads"],
+                  "width": ["dim", "hidden_size"],
                   "positions": ["max_seq_len", "max_position_embeddings"]},
         "heads": 16, "kv_heads": 8, "head_dim": 128, "theta": 10000.0, "share": 0.5,
-        "not_timed": "the second half of each head, which turns by the row and column of a picture"}}
+        "not_timed": "the second half of each head, which turns by the row and column of a "
+                     "picture"}}
 # Types whose attention cannot be called alone, with another of the same shape and code.
 SAME = {"t5gemma2_decoder": "t5gemma2_text"}
 
