@@ -1,13 +1,12 @@
 // How much memory this process may still use, and what limits it. The limits are those of the
-// machine, its control groups (versions 1 and 2, from its own group up to the visible root), and
-// its resource limits.
+// machine, its control groups (version 2, from its own group up to the visible root), and its
+// resource limits.
 #pragma once
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/system/system_files.h"
 
@@ -46,14 +45,6 @@ std::int64_t memory_kills(const SystemFiles& files = SystemFiles());
 
 /// The explanation of a SIGKILL; empty if no such kill came after the first count.
 std::string memory_kill_text(std::int64_t kills_before, const SystemFiles& files = SystemFiles());
-
-/// The folder of a control group that holds this process.
-struct GroupFolder {
-  std::string path;
-  int version = 2;
-};
-/// The groups that hold a controller, from the process's own group upwards.
-std::vector<GroupFolder> group_folders(const SystemFiles& files, const std::string& controller);
 
 /// A number of /proc/meminfo in bytes, or -1 if there is none.
 std::int64_t meminfo_bytes(const SystemFiles& files, std::string_view key);

@@ -1,4 +1,4 @@
-// Tests with fake trees of both versions of control groups, and with missing or garbage files.
+// Tests with fake trees of control groups, and with missing or garbage files.
 #include "base/system/memory_limits.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class MemoryLimits : public ::testing::Test {
     fs::create_directories((root / file).parent_path());
     std::ofstream(root / file) << text;
   }
-  // Writes a group of version 2: its limit and its use, in MiB.
+  // Writes a group: its limit and its use, in MiB.
   void group(const std::string& folder, std::int64_t granted, std::int64_t used,
              std::int64_t cached = 0) const {
     write(folder + "/memory.max", std::to_string(granted * mib) + "\n");
@@ -34,27 +34,7 @@ class MemoryLimits : public ::testing::Test {
     write(folder + "/memory.stat",
           "anon 1\ninactive_file " + std::to_string(cached * mib) + "\nactive_file 0\n");
   }
-  void group_1(const std::string& folder, std::int64_t granted, std::int64_t used,
-               std::int64_t cached = 0) const {
-    write(folder + "/memory.limit_in_bytes", std::to_string(granted * mib) + "\n");
-    write(folder + "/memory.usage_in_bytes", std::to_string(used * mib) + "\n");
-    write(folder + "/memory.stat", "cache 5\ninactive_file 7\ntotal_inactive_file " +
-                                       std::to_string(cached * mib) + "\ntotal_active_file 0\n");
-  }
-  void in_version_2(const std::string& own, const std::string& mounted_root = "/") const {
-    write("proc/self/cgroup", "0::" + own + "\n");
-    write("proc/self/mountinfo",
-          "22 1 0:20 / / rw - ext4 /dev/root rw\n31 22 0:27 " + mounted_root +
-              " /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n");
-  }
-  void in_version_1(const std::string& own, const std::string& mounted_root = "/") const {
-    write("proc/self/cgroup", "9:name=systemd:/\n4:cpu,memory:" + own + "\n2:cpuset:/\n0::/\n");
-    write("proc/self/mountinfo",
-          "31 22 0:29 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n"
-          "35 31 0:33 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"
-          "36 31 0:34 " +
-              mounted_root + " /sys/fs/cgroup/my\\040memory rw - cgroup cgroup rw,cpu,memory\n");
-  }
+  void in_group(const std::string& own) const { write("proc/self/cgroup", "0::" + own + "\n"); }
   MemoryLeft left() const { return memory_left(SystemFiles(root)); }
 
   fs::path root;
@@ -68,8 +48,8 @@ TEST_F(MemoryLimits, WithoutGroupsItIsTheMachines) {
   EXPECT_EQ(memory_refusal(std::int64_t{1} << 50, SystemFiles(root)), "");
 }
 
-TEST_F(MemoryLimits, AGroupOfVersion2BelowTheRootCounts) {
-  in_version_2("/user.slice/job");
+TEST_F(MemoryLimits, AGroupBelowTheRootCounts) {
+  in_group("/user.slice/job");
   group("sys/fs/cgroup/user.slice/job", 200, 50, 20);
   EXPECT_EQ(left().bytes, 170 * mib);
   EXPECT_EQ(left().by, "in a control group of 200 MiB");
@@ -80,7 +60,7 @@ TEST_F(MemoryLimits, AGroupOfVersion2BelowTheRootCounts) {
 }
 
 TEST_F(MemoryLimits, TheLeastOfAllGroupsOnTheWayUpCounts) {
-  in_version_2("/a/b/c");
+  in_group("/a/b/c");
   group("sys/fs/cgroup/a/b/c", 900, 10);
   write("sys/fs/cgroup/a/b/memory.max", "max\n");
   group("sys/fs/cgroup/a", 500, 420);
@@ -91,41 +71,14 @@ TEST_F(MemoryLimits, TheLeastOfAllGroupsOnTheWayUpCounts) {
   EXPECT_EQ(left().bytes, 0) << "more is used than is granted";
 }
 
-TEST_F(MemoryLimits, MemoryHighIsALimitToo) {
-  in_version_2("/a");
-  group("sys/fs/cgroup/a", 500, 100);
-  write("sys/fs/cgroup/a/memory.high", "314572800\n");
-  EXPECT_EQ(left().bytes, 200 * mib);
-  write("sys/fs/cgroup/a/memory.max", "max\n");
-  EXPECT_EQ(left().bytes, 200 * mib);
-}
-
-TEST_F(MemoryLimits, AGroupOfVersion1Counts) {
-  in_version_1("/docker/job");
-  group_1("sys/fs/cgroup/my memory/docker/job", 300, 200, 50);
-  write("sys/fs/cgroup/my memory/memory.limit_in_bytes", "9223372036854771712\n");
-  EXPECT_EQ(left().bytes, 150 * mib);
-  group_1("sys/fs/cgroup/my memory/docker", 100, 20);
-  EXPECT_EQ(left().bytes, 80 * mib);
-}
-
-TEST_F(MemoryLimits, InAContainerTheMountIsTheGroup) {
-  in_version_1("/docker/job", "/docker/job");
-  group_1("sys/fs/cgroup/my memory", 300, 200);
-  EXPECT_EQ(left().bytes, 100 * mib);
-  in_version_1("/docker/job/inner", "/docker/job");
-  group_1("sys/fs/cgroup/my memory/inner", 80, 20);
-  EXPECT_EQ(left().bytes, 60 * mib);
-  // another group, with a name that begins alike
-  in_version_1("/docker/jobs", "/docker/job");
-  EXPECT_EQ(left().bytes, 100 * mib);
-  in_version_2("/../../elsewhere");  // outside of the namespace
+TEST_F(MemoryLimits, AGroupOutsideOfTheVisibleTreeIsItsRoot) {
+  in_group("/../../elsewhere");
   group("sys/fs/cgroup", 250, 50);
   EXPECT_EQ(left().bytes, 200 * mib);
 }
 
 TEST_F(MemoryLimits, GarbageAndMissingFilesAreNoLimit) {
-  in_version_2("/a");
+  in_group("/a");
   for (const char* text : {"", "max\n", "-5\n", "99999999999999999999999\n", "much\n"}) {
     write("sys/fs/cgroup/a/memory.max", text);
     EXPECT_EQ(left().bytes, 8192 * mib) << text;
@@ -138,15 +91,6 @@ TEST_F(MemoryLimits, GarbageAndMissingFilesAreNoLimit) {
     write("proc/self/cgroup", text);
     EXPECT_EQ(left().bytes, 8192 * mib) << text;
   }
-  for (const char* text : {"", " - ", "- cgroup2", "1 2 3 4 5 - ", "1 2 3 4\\04 5 - cgroup2 x y"}) {
-    write("proc/self/mountinfo", text);
-    EXPECT_EQ(left().bytes, 8192 * mib) << text;
-  }
-}
-
-TEST_F(MemoryLimits, WhereMountsCannotBeReadTheUsualPlaceIsAsked) {
-  group("sys/fs/cgroup", 250, 50);
-  EXPECT_EQ(left().bytes, 200 * mib);
 }
 
 TEST_F(MemoryLimits, ResourceLimitsCount) {
@@ -164,7 +108,7 @@ TEST_F(MemoryLimits, ResourceLimitsCount) {
 }
 
 TEST_F(MemoryLimits, AKillForMemoryIsTold) {
-  in_version_2("/a");
+  in_group("/a");
   group("sys/fs/cgroup/a", 200, 150);
   EXPECT_EQ(memory_kills(SystemFiles(root)), -1);
   write("sys/fs/cgroup/a/memory.events", "low 0\noom 3\noom_kill 2\n");
@@ -175,11 +119,6 @@ TEST_F(MemoryLimits, AKillForMemoryIsTold) {
   EXPECT_EQ(memory_kill_text(before, SystemFiles(root)),
             "the system killed a process for lack of memory, the limit of its control group is "
             "200 MiB");
-  in_version_1("/b");
-  write("sys/fs/cgroup/my memory/b/memory.oom_control",
-        "oom_kill_disable 0\nunder_oom 0\n"
-        "oom_kill 1\n");
-  EXPECT_EQ(memory_kills(SystemFiles(root)), 1);
 }
 
 TEST(MemoryLeftHere, IsSome) {
