@@ -44,19 +44,15 @@ std::int64_t used_in(const SystemFiles& files, const std::string& group) {
   return std::max<std::int64_t>(used, 0);
 }
 
-// Reads a line like "Max address space         4294967296           unlimited            bytes".
-std::int64_t resource_limit(const SystemFiles& files, std::string_view name) {
+// The address space that "Max address space         4294967296           unlimited bytes" grants;
+// -1: no limit.
+std::int64_t address_space(const SystemFiles& files) {
+  constexpr std::string_view name = "Max address space";
   for (const std::string& line : files.lines("/proc/self/limits"))
-    if (line.starts_with(name)) {
-      const auto at = line.find_first_not_of(' ', name.size());
-      return at == std::string::npos ? -1 : leading_number(std::string_view(line).substr(at));
-    }
+    if (const auto at = line.find_first_not_of(' ', name.size());
+        line.starts_with(name) && at != std::string::npos)
+      return leading_number(std::string_view(line).substr(at));
   return -1;
-}
-
-std::int64_t status_bytes(const SystemFiles& files, std::string_view key) {
-  const std::int64_t kib = leading_number(files.line_value("/proc/self/status", key, ':'));
-  return kib < 0 ? 0 : std::min(kib, no_limit_from / 1024) * 1024;
 }
 
 constexpr std::int64_t always_tried = std::int64_t{2} << 20;
@@ -95,12 +91,11 @@ MemoryLeft shared_memory_left(const SystemFiles& files) {
 
 MemoryLeft memory_left(const SystemFiles& files) {
   MemoryLeft left = shared_memory_left(files);
-  const auto take_resource = [&](std::string_view name, std::string_view used, const char* by) {
-    const std::int64_t limit = resource_limit(files, name);
-    if (limit >= 0) take(left, limit - status_bytes(files, used), by);
-  };
-  take_resource("Max address space", "VmSize", "under ulimit -v");
-  take_resource("Max data size", "VmData", "under ulimit -d");
+  const std::int64_t used_kib =
+      leading_number(files.line_value("/proc/self/status", "VmSize", ':'));
+  if (const std::int64_t limit = address_space(files); limit >= 0)
+    take(left, limit - std::clamp<std::int64_t>(used_kib, 0, no_limit_from / 1024) * 1024,
+         "under ulimit -v");
   return left;
 }
 

@@ -3,14 +3,13 @@
 #include <cstdint>
 #include <random>
 
+#include "harness/cases/data.h"
+
 namespace ropewalk::bench {
 
 /// A generator that gives the same numbers on every machine (SplitMix64).
 inline std::uint64_t next_random(std::uint64_t& state) {
-  std::uint64_t z = state += 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
+  return harness::mix(state += 0x9e3779b97f4a7c15u);
 }
 
 /// A seed that no kernel can know. Which rounds are judged, and on which inputs, must not follow

@@ -28,8 +28,7 @@ bool learn_pace(Subject& subject, const Case& c) {
       perform(subject, problem, {step_apply | step_release}, execution, none);
     if (execution.result.kind != CallResult::Kind::ok) return false;
     const double s_per_row = (subject.worker.cpu_s() - begin_s) / rows_of(problem.asked);
-    constexpr double least_limit_s = 1;
-    if (s_per_row * rows_of(without_positions(c)) < least_limit_s / 2) return false;
+    if (s_per_row * rows_of(without_positions(c)) < 0.5) return false;  // the least limit is 1 s
     subject.worker.set_pace({subject.facts.index, problem.asked.tensor[0].head_dim,
                              problem.asked.rotary_dim, s_per_row});
     return true;

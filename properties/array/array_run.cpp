@@ -198,16 +198,22 @@ class ArrayRun {
     return ran;
   }
 
-  // True: the case counts as met. A process that is killed twice ends the array.
+  // False: the case counts as not met, as there is no memory for it. A process that is killed twice
+  // ends the array.
   bool judge(const Case& c) {
     if (std::none_of(properties_.begin(), properties_.end(),
                      [&](const Property* each) { return concerns(*each, c); }))
       return true;
     for (const bool again : {false, true}) try {
-        return judge_all(c);
+        judge_all(c);
+        return true;
       } catch (const Killed& killed) {
         subject_.worker.restart();
         if (again) skip_rest(killed.what());
+      } catch (const NoMemory&) {
+        return false;
+      } catch (const std::bad_alloc&) {
+        return false;
       }
     return false;
   }
@@ -222,36 +228,27 @@ class ArrayRun {
     }
   }
 
-  // One execution for all properties. False: there is no memory for the case.
-  bool judge_all(const Case& c) {
-    try {
-      const bool once = moves_much(c) && c.before == Before::nothing;
-      const Problem problem = make_problem(
-          c, subject_.oracle, once ? SecondPositions::none : SecondPositions::reversed);
-      const auto make = [&] {
-        return once ? execute_once(subject_, problem, c.seed % 2 == 0) : execute(subject_, problem);
-      };
-      Execution execution = make();
-      if (execution.result.kind == CallResult::Kind::hang && learn_pace(subject_, c))
-        execution = make();
-      const RowSample sample = RowSample::of(c);
-      for (const Property* property : properties_) {
-        if (!concerns(*property, c)) continue;
-        Finding f = failure_of(execution);
-        if (f.kind == Finding::Kind::measured)
-          f = property->judge(subject_, problem, execution, sample);
-        if (!f.ran() || (f.kind == Finding::Kind::measured && f.compared == 0)) continue;
-        Case judged = c;
-        judged.property = property->name;
-        credit(out_.runs[property->name], f, judged);
-      }
-      return true;
-    } catch (const Killed&) {
-      throw;
-    } catch (const NoMemory&) {
-      return false;
-    } catch (const std::bad_alloc&) {
-      return false;
+  // One execution for all properties.
+  void judge_all(const Case& c) {
+    const bool once = moves_much(c) && c.before == Before::nothing;
+    const Problem problem =
+        make_problem(c, subject_.oracle, once ? SecondPositions::none : SecondPositions::reversed);
+    const auto make = [&] {
+      return once ? execute_once(subject_, problem, c.seed % 2 == 0) : execute(subject_, problem);
+    };
+    Execution execution = make();
+    if (execution.result.kind == CallResult::Kind::hang && learn_pace(subject_, c))
+      execution = make();
+    const RowSample sample = RowSample::of(c);
+    for (const Property* property : properties_) {
+      if (!concerns(*property, c)) continue;
+      Finding f = failure_of(execution);
+      if (f.kind == Finding::Kind::measured)
+        f = property->judge(subject_, problem, execution, sample);
+      if (!f.ran() || (f.kind == Finding::Kind::measured && f.compared == 0)) continue;
+      Case judged = c;
+      judged.property = property->name;
+      credit(out_.runs[property->name], f, judged);
     }
   }
 

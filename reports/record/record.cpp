@@ -225,13 +225,8 @@ void from_json_value(const FieldLimits& limits, const json& value,
 template <class Row>
 Row parse_row(const json& object) {
   Row row;
-  constexpr bool is_verdict = std::same_as<Row, VerdictRow>;  // its margin is another
   const auto read = [&object](const char* name, auto& value) {
     const auto found = object.find(name);
-    const std::string_view younger[] = {"margin", "epoch_us"};  // older files lack them
-    if (found == object.end() &&
-        std::find(std::begin(younger), std::end(younger), name) != std::end(younger) && !is_verdict)
-      return;
     if (found == object.end()) throw FieldError{std::string("field '") + name + "' is missing"};
     try {
       from_json_value(limits_of(name), *found, value);

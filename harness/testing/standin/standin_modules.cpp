@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/cases/data.h"
 #include "harness/testing/standin/standin.h"
 #include "kernels/api/half.h"
 
@@ -73,10 +74,8 @@ template <class Element, int bits>
 void fill(const Words& p) {
   auto* x = reinterpret_cast<Element*>(p[0]);
   for (std::uint64_t i = 0, state = p[2]; i < p[1]; ++i) {
-    std::uint64_t z = state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    const auto high = static_cast<std::int32_t>((z ^ (z >> 31)) >> 32);
+    const auto high =
+        static_cast<std::int32_t>(ropewalk::harness::mix(state += 0x9e3779b97f4a7c15u) >> 32);
     x[i] = Element{std::ldexp(static_cast<float>(high >> (32 - bits)), 1 - bits)};
   }
 }
