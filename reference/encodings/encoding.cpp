@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "base/fingerprint.h"
 #include "reference/encodings/pieces.h"
 
 namespace ropewalk {
@@ -22,7 +21,8 @@ std::deque<Encoding>& registry() {
 
 /// FNV-1a of the name, then the finalizer of splitmix64.
 int drawn_integer(std::uint32_t seed, std::string_view name, std::int64_t index, std::size_t at) {
-  std::uint64_t hash = seed_of_name(14695981039346656037U, name);
+  std::uint64_t hash = 14695981039346656037U;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
   for (const std::uint64_t part :
        {std::uint64_t{seed}, static_cast<std::uint64_t>(index), std::uint64_t{at}}) {
     hash += part + 0x9e3779b97f4a7c15U;
