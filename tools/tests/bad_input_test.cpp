@@ -166,7 +166,7 @@ TEST(BadInput, ConfigsAndShapes) {
 }
 
 const std::string run_row =
-    R"({"schema":1,"row":"run","version":"1","command":"x","started_at":"",)"
+    R"({"schema":1,"row":"run","version":"1","command":"x","started_at":"","margin":0.01,)"
     R"("profile":"smoke","seed":1,"environment":{}})"
     "\n";
 
