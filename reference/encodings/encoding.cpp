@@ -69,7 +69,8 @@ Vector Learned::times(std::string_view matrix, const Vector& x) const {
   if (same_weights && matrix == "W_k") matrix = "W_q";
   Vector out;
   std::string rows;
-  for (const Vector& row : kept_matrix(*this, std::string(matrix))) {
+  const std::string name(matrix);
+  for (const Vector& row : kept_matrix(*this, name)) {
     out.push_back(dot(row, x));
     if (used != nullptr) rows += (rows.empty() ? "" : ", ") + shown(row);
   }
