@@ -98,7 +98,8 @@ TEST(Ceilings, AMaskedMachineStillHasLoops) {
 TEST(Ceilings, PicksOneOfTheLoops) {
   std::vector<float> x = numbers<float>();
   const auto loops = update_loops();
-  const CeilingLoop& best = pick_fastest(loops, {span_of(x, x, sign_flips(Dtype::f32))});
+  const std::vector<CeilingSpan> spans{span_of(x, x, sign_flips(Dtype::f32))};
+  const CeilingLoop& best = pick_fastest(loops, spans);
   EXPECT_GE(&best, &loops.front());
   EXPECT_LE(&best, &loops.back());
 }
