@@ -18,9 +18,8 @@ inline double prepare_limit_s() {
 }
 
 /// CPU time in seconds for one call: 1 s, or 100 times the usual time for as much data if that is
-/// more. The limit depends on the size alone, so the verdict does not depend on which kernels ran
-/// before. An interpreted kernel gets 5 times as long, and 4 ms for each row of head_dim, of which
-/// Triton's interpreter takes one.
+/// more. It depends on the size alone, not on which kernels ran before. An interpreted kernel gets
+/// 5 times as long, and 4 ms for each row of head_dim, of which Triton's interpreter takes one.
 double apply_limit_s(const protocol::CallDescriptor& call, std::uint32_t flags = 0);
 
 /// What a kernel took for each row of head_dim (batch * tokens * heads) in a call that was

@@ -1,10 +1,13 @@
 // A failure is charged to the pairing and data type that have the error, and to no other.
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "harness/judge/offer.h"
+#include "properties/search/run_property.h"
 #include "properties/search/verify.h"
 
 namespace ropewalk::properties {
@@ -50,6 +53,40 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Charged{"mutant_other_pairing_forgotten_table", Verdict::fail},
                     Charged{"mutant_other_pairing_missing_table", Verdict::crash}),
     [](const auto& charged) { return charged.param.first; });
+
+// Fails in the first call, and throws in each that is made to shrink and explain it.
+Finding fails_then_throws(Subject&, const Case&) {
+  static int calls = 0;
+  if (calls++ > 0) throw std::out_of_range("beyond");
+  Finding f;
+  f.margin = 7;
+  f.compared = 1;
+  return f;
+}
+
+TEST(Charged, AFailureStandsWhateverTheSearchForItsCauseThrows) {
+  WorkerOptions options;
+  options.executable = ROPEWALK_EXECUTABLE;
+  Worker worker(options);
+  Oracle oracle;
+  Property property;
+  property.name = "agreement";
+  property.fixed_cases = [](const Offer& offer, Profile) { return std::vector<Case>{offer.base}; };
+  property.check = fails_then_throws;
+  for (const KernelFacts& facts : worker.kernels()) {
+    if (facts.name != "plain") continue;
+    Subject subject{worker, oracle, facts};
+    const Probe probe = probe_base(subject, Pairing::half_split, Dtype::f32);
+    ASSERT_TRUE(probe.offer.has_value());
+    const PropertyRun run =
+        run_property(subject, property, *probe.offer, Profile::smoke, {}, nullptr, nullptr);
+    ASSERT_TRUE(run.failing.has_value());
+    EXPECT_EQ(run.worst.margin, 7);
+    EXPECT_EQ(run.worst.diagnosis, "the search for a cause broke off: beyond");
+    return;
+  }
+  FAIL() << "no kernel plain";
+}
 
 }  // namespace
 }  // namespace ropewalk::properties

@@ -222,10 +222,10 @@ bool fails_at_first(Subject& subject, const Property& property, const Shrunk& sh
   return !holds() && holds() && holds();
 }
 
-// Makes the failing case as small as possible. All that is reported is about that case.
-void shrink_failure(Runner& runner, Subject& subject, const Property& property,
-                    const Offer& offer) {
-  PropertyRun& run = runner.run;
+// Makes the failing case as small as possible, and looks for its cause. All that is reported is
+// about that case.
+void shrink_and_explain(PropertyRun& run, Subject& subject, const Property& property,
+                        const Offer& offer) {
   const Case first = *run.failing;
   const Shrunk shrunk = shrink(subject, property, offer, first, run.worst);
   run.worst = shrunk.finding;
@@ -237,19 +237,24 @@ void shrink_failure(Runner& runner, Subject& subject, const Property& property,
   }
   if (run.worst.kind != Finding::Kind::measured) return;
   keep_worst(run, subject, property, shrunk);
-  std::vector<std::string> parts{run.worst.diagnosis};
-  try {
-    const Diagnosis diagnosis = diagnose(look_at(subject), shrunk.smallest, first);
-    parts.insert(parts.begin(), diagnosis.where);
-    const bool explained = is_of_single_pairs(subject, property, shrunk);
-    if (explained) run.cause = diagnosis.cause;
-    if (explained && run.cause.empty()) parts.emplace_back(holds_put_right);
-  } catch (
-      const std::exception& error) {  // the failure was found, whatever the search for a cause does
-    parts.emplace_back(fmt::format("the search for a cause broke off: {}", error.what()));
-  }
+  const Diagnosis diagnosis = diagnose(look_at(subject), shrunk.smallest, first);
+  const bool explained = is_of_single_pairs(subject, property, shrunk);
+  if (explained) run.cause = diagnosis.cause;
+  std::vector<std::string> parts{diagnosis.where, run.worst.diagnosis};
+  if (explained && run.cause.empty()) parts.emplace_back(holds_put_right);
   std::erase(parts, "");
   run.worst.diagnosis = fmt::format("{}", fmt::join(parts, "; "));
+}
+
+// The failure was found: what shrinking or the search for a cause throws stands beside it.
+void shrink_failure(PropertyRun& run, Subject& subject, const Property& property,
+                    const Offer& offer) {
+  try {
+    shrink_and_explain(run, subject, property, offer);
+  } catch (const std::exception& error) {
+    run.worst.diagnosis += fmt::format("{}the search for a cause broke off: {}",
+                                       run.worst.diagnosis.empty() ? "" : "; ", error.what());
+  }
 }
 
 }  // namespace
@@ -281,7 +286,7 @@ PropertyRun run_property(Subject& subject, const Property& property, const Offer
   const bool is_told =
       limits.told != nullptr && limits.told->contains(exception_of(runner.run.worst.reason));
   if (runner.failing() && limits.shrink && !runner.charged() && !is_told)
-    shrink_failure(runner, subject, property, offer);
+    shrink_failure(runner.run, subject, property, offer);
   return runner.run;
 }
 

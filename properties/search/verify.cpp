@@ -170,6 +170,7 @@ class Combination {
       limits.until_failure = plan_.until_failure;
       limits.most_cases = plan_.array_cases;
       if (plan_.profile == Profile::smoke) limits.large = &large_;
+      array_.emplace();  // an error of the suite ends the array once, and not once a property
       array_ = run_array(subject_, asked(), judged, limits);
     }
     const auto found = array_->runs.find(property.name);
