@@ -29,17 +29,17 @@ double as_double(const DoubleDouble& v) {
 }
 
 // y / (a x r) = (1 + g) e^(i d), where g is a scale error and d an angle error in rad. A clear
-// error of the angle is shown with the angle itself.
+// error of the angle alone is shown with the angle itself.
 std::string diagnose(std::complex<double> x, std::complex<double> y,
                      std::complex<double> expected) {
   const std::complex<double> q = y / expected;
   if (!std::isfinite(q.real()) || !std::isfinite(q.imag()))
     return fmt::format("got ({:g}, {:g}), expected ({:g}, {:g})", y.real(), y.imag(),
                        expected.real(), expected.imag());
-  constexpr double clear = 1e-3;  // rad
+  constexpr double clear = 1e-3;  // rad, or of the length
   const std::string error =
       fmt::format("gain {:+.3g}, phase {:+.3g} rad", std::abs(q) - 1, std::arg(q));
-  if (std::abs(std::arg(q)) < clear || std::abs(y) == 0) return error;
+  if (std::abs(std::arg(q)) < clear || std::abs(std::abs(q) - 1) > clear) return error;
   return error + fmt::format(" (turned by {:.4g} rad, should be {:.4g} rad)", std::arg(y / x),
                              std::arg(expected / x));
 }

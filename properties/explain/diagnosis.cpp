@@ -13,6 +13,9 @@
 //
 // A name may predict errors for pairs that are right. Then the wrong pairs must lie in one place,
 // the same in both calls.
+//
+// NaN hides what was computed. So a case whose wrong outputs are not finite is made again with
+// numbers in all that a kernel may read by mistake (Calls::tame).
 #include "properties/explain/diagnosis.h"
 
 #include <fmt/format.h>
@@ -23,11 +26,10 @@
 #include <set>
 #include <utility>
 
-#include "base/system/memory_limits.h"
 #include "harness/cases/data.h"
-#include "harness/cases/names.h"
-#include "harness/cases/poison.h"
 #include "properties/explain/elsewhere.h"
+#include "properties/explain/places.h"
+#include "properties/explain/roundings.h"
 #include "properties/two_runs.h"
 
 namespace ropewalk::properties {
@@ -40,16 +42,10 @@ using C = std::complex<double>;
 constexpr double bits_needed = 30, close = 2;
 // largest part that a name may leave of the squares of the errors, in bounds
 constexpr double most_left = 1.0 / 16;
-constexpr std::int64_t most_pairs = 1 << 19, fewest_wrong = 4;
+constexpr std::int64_t fewest_wrong = 4;
 
 bool finite(const C& z) {
   return std::isfinite(z.real()) && std::isfinite(z.imag());
-}
-
-bool has_too_many_pairs(const Case& c) {
-  std::int64_t pairs = 0;
-  for (const TensorCase& t : c.tensors) pairs += c.batch * c.tokens * t.heads * c.rotary_dim / 2;
-  return pairs > most_pairs;
 }
 
 double bits_of(const Seen& s) {
@@ -85,7 +81,8 @@ bool explains(const Hypothesis& h, const Scene& scene) {
       if (finite(s.y) || finite(*output)) return false;
       continue;
     }
-    const double bound = std::max(s.bound, relative * std::abs(*output));
+    const double length = h.reach ? std::max(std::abs(*output), h.reach(s)) : std::abs(*output);
+    const double bound = std::max(s.bound, relative * length);
     if (!(std::abs(s.y - *output) <= close * bound)) return false;
     left += std::norm((s.y - *output) / bound);
     all += std::norm((s.y - s.truth) / bound);
@@ -101,69 +98,6 @@ bool suffices(const Scene& scene) {
   return bits >= bits_needed && wrong_pairs(scene) >= fewest_wrong;
 }
 
-// ---- where the wrong pairs are
-
-struct Axis {
-  const char *one, *many;
-  std::int64_t (*value)(const Seen&);
-};
-constexpr Axis axes[] = {
-    {"batch row", "batch rows", [](const Seen& s) { return s.at.b; }},
-    {"token", "tokens", [](const Seen& s) { return s.at.t; }},
-    {"head", "heads", [](const Seen& s) { return s.at.h; }},
-    {"pair", "pairs", [](const Seen& s) { return s.pair; }},
-};
-
-// Returns a text like "only in heads from 2 on"; empty if no rule fits.
-std::string along(const Axis& axis, const std::set<std::int64_t>& wrong,
-                  const std::set<std::int64_t>& all) {
-  if (wrong.size() == 1) return fmt::format("only in {} {}", axis.one, *wrong.begin());
-  const auto part = static_cast<std::ptrdiff_t>(wrong.size());
-  if (std::equal(wrong.begin(), wrong.end(), std::prev(all.end(), part)))
-    return fmt::format("only in {} from {} on", axis.many, *wrong.begin());
-  if (std::equal(wrong.begin(), wrong.end(), all.begin()))
-    return fmt::format("only in {} up to {}", axis.many, *wrong.rbegin());
-  return {};
-}
-
-struct Scope {
-  std::string text;    // "only in k, only in heads from 2 on"; empty: everywhere, or no rule
-  bool exact = false;  // all pairs in this place are wrong
-};
-
-// `shows`: the pairs that would be wrong if the error were everywhere.
-Scope scope_of(const std::vector<const Seen*>& shows) {
-  constexpr Axis tensor{"tensor", "tensors",
-                        [](const Seen& s) -> std::int64_t { return s.at.tensor; }};
-  constexpr Axis call{"call", "calls", [](const Seen& s) -> std::int64_t { return s.placement; }};
-  std::vector<std::string> parts;
-  std::vector<const Seen*> there = shows;  // pairs in the places named so far
-  const auto name = [&](const Axis& axis, auto words) {
-    std::set<std::int64_t> wrong, all;
-    for (const Seen* s : there) {
-      all.insert(axis.value(*s));
-      if (s->wrong) wrong.insert(axis.value(*s));
-    }
-    if (wrong.empty() || wrong.size() == all.size()) return;
-    const std::string text = words(wrong, all);
-    if (text.empty()) return;
-    parts.push_back(text);
-    std::erase_if(there, [&](const Seen* s) { return wrong.count(axis.value(*s)) == 0; });
-  };
-  name(tensor, [](const auto& wrong, const auto&) {
-    const auto only = static_cast<std::size_t>(*wrong.begin());
-    return wrong.size() == 1 ? fmt::format("only in {}", tensor_words[only]) : std::string();
-  });
-  for (const Axis& axis : axes)
-    name(axis, [&](const auto& wrong, const auto& all) { return along(axis, wrong, all); });
-  name(call, [](const auto& wrong, const auto&) -> std::string {
-    return *wrong.begin() == 1 ? "only in the second call of a prepared state"
-                               : "only in the first call of a prepared state";
-  });
-  return {fmt::format("{}", fmt::join(parts, ", ")),
-          std::all_of(there.begin(), there.end(), [](const Seen* s) { return s->wrong; })};
-}
-
 std::string elements_of(const Scene& scene) {
   bool first = false, second = false;
   for (const Seen& s : scene.pairs) {
@@ -172,13 +106,6 @@ std::string elements_of(const Scene& scene) {
     second = second || !(std::abs(s.y.imag() - s.truth.imag()) <= s.bound);
   }
   return first == second ? "" : first ? "first elements of pairs alone" : "second elements alone";
-}
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::string out;
-  for (const std::string& part : parts)
-    if (!part.empty()) out += (out.empty() ? "" : ", ") + part;
-  return out;
 }
 
 std::string counts_of(std::int64_t wrong, std::int64_t in_larger, bool same) {
@@ -200,15 +127,15 @@ std::vector<const Seen*> moved_by(const Hypothesis& h, const Scene& scene) {
 
 // Where a hypothesis applies in a scene that it explains.
 struct Fit {
-  bool whole;         // it applies to all pairs that it would change
-  std::string scope;  // the pairs outside are right
+  bool whole;   // it applies to all pairs that it would change
+  Scope scope;  // the pairs outside are right
 };
 std::optional<Fit> fit_of(const Hypothesis& h, const Scene& scene) {
   if (!explains(h, scene)) return {};
   const auto moved = moved_by(h, scene);
-  const Scope scope = scope_of(moved);
+  Scope scope = scope_of(moved);
   if (!scope.exact) return {};
-  return Fit{std::ssize(moved) == wrong_pairs(scene), scope.text};
+  return Fit{std::ssize(moved) == wrong_pairs(scene), std::move(scope)};
 }
 
 // The form of a case with other positions, and with full mantissas in both elements of each pair.
@@ -230,35 +157,63 @@ Case varied(const Case& c, std::int64_t step) {
   return out;
 }
 
-// Tries positions further from 0, then nearer to 0, then those of the case, until the kernel
-// accepts some.
-std::optional<Scene> look_again(const Look& look, const Case& c) {
-  for (const std::int64_t step : {1, -1, 0})
-    if (auto scene = look(varied(c, step))) return scene;
+// The calls of a larger case, and others of the same form with other data.
+struct Evidence {
+  Scene large, again;
+  std::vector<Scene> right;  ///< the pairs that a name would change there are evidence against it
+};
+
+// Tries positions further from 0, then nearer to 0, then those of the case, until enough is wrong.
+std::optional<Evidence> evidence_of(const Look& look, const Case& larger, Calls calls) {
+  constexpr std::size_t enough = 3;  // positions, if there are no others that are wrong
+  std::optional<Scene> large = look(larger, calls);
+  if (!large || !suffices(*large)) return {};
+  std::set<std::int64_t> positions;
+  for (const Seen& s : large->pairs)
+    if (s.wrong) positions.insert(s.position);
+  std::vector<Scene> right;
+  for (const std::int64_t step : {1, -1, 0}) {
+    if (step == 0 && !right.empty() && positions.size() < enough) break;
+    std::optional<Scene> again = look(varied(larger, step), calls);
+    if (!again) continue;
+    if (suffices(*again)) return Evidence{std::move(*large), std::move(*again), std::move(right)};
+    right.push_back(std::move(*again));
+  }
   return {};
 }
 
-// The causes that fit all three calls: for all pairs that they would change, or else in one place.
+// The causes that fit all calls: for all pairs that they would change, or else in one place.
 struct Named {
   std::vector<std::string> names;
   std::string where;
 };
-Named names_of(const Scene& small, const Scene& large, const Scene& again) {
+Named names_of(const Scene& small, const Evidence& of) {
   const auto lists = [&](const Scene& scene) {
-    return std::array{fixed_hypotheses(scene), fitted_hypotheses(scene, large)};
+    return std::array{fixed_hypotheses(scene), fitted_hypotheses(scene, of.large)};
   };
-  const auto in_small = lists(small), in_large = lists(large), in_again = lists(again);
+  const auto in_small = lists(small), in_large = lists(of.large), in_again = lists(of.again);
+  std::vector<decltype(lists(small))> in_right;
+  for (const Scene& scene : of.right) in_right.push_back(lists(scene));
+  const auto is_refuted = [&](std::size_t list, std::size_t i) {
+    for (std::size_t k = 0; k < of.right.size(); ++k)
+      if (std::ssize(moved_by(in_right[k][list][i], of.right[k])) != wrong_pairs(of.right[k]))
+        return true;
+    return false;
+  };
   std::array<Named, 4> found;  // fixed, then fitted hypotheses; then both again, for one place
   for (std::size_t list = 0; list < in_large.size(); ++list)
     for (std::size_t i = 0; i < in_large[list].size(); ++i) {
-      const auto first = fit_of(in_large[list][i], large);
+      const auto first = fit_of(in_large[list][i], of.large);
       if (!first) continue;
-      const auto second = fit_of(in_again[list][i], again);
+      const auto second = fit_of(in_again[list][i], of.again);
       const auto here = fit_of(in_small[list][i], small);
-      if (!second || !here) continue;
-      if (!(first->whole && second->whole) && first->scope != second->scope) continue;
-      Named& kind = found[first->whole && second->whole ? list : 2 + list];
-      if (kind.names.empty()) kind.where = here->scope;
+      if (!second || !here || is_refuted(list, i)) continue;
+      const bool whole = first->whole && second->whole;
+      const bool in_one_place =
+          first->scope.text == second->scope.text && first->scope.call == second->scope.call;
+      if (!whole && !in_one_place) continue;
+      Named& kind = found[whole ? list : 2 + list];
+      if (kind.names.empty()) kind.where = here->scope.text;
       kind.names.push_back(in_small[list][i].name);
     }
   for (Named& kind : found)
@@ -266,140 +221,102 @@ Named names_of(const Scene& small, const Scene& large, const Scene& again) {
   return {};
 }
 
-// True if an element of the output pair is this poison. Arithmetic keeps it, except for its sign.
-bool holds_poison(const Problem& p, const Outputs& outputs, const HeadPlace& at, std::int64_t pair,
-                  Poison poison, bool any_sign) {
-  const TensorPlaces& places = p.tensor[at.tensor];
-  const Buffer& buffer = p.buffers[static_cast<std::size_t>(places.out)];
-  const std::byte* out = outputs[static_cast<std::size_t>(places.out)].data();
-  const std::int64_t row = places.out_at + out_index(p.asked, at.tensor, at.b, at.t, at.h);
-  const PairIndex e = pair_elements(p.asked, at.tensor, pair);
-  const auto is_left = [&](std::int64_t element) {
-    const std::byte* value = out + (row + element) * buffer.element_bytes();
-    return any_sign ? is_poison_of_any_sign(value, buffer.dtype, poison)
-                    : is_poison(value, buffer.dtype, poison);
+// What is wrong in a scene, all of it.
+struct Wrong {
+  explicit Wrong(const Scene& scene) {
+    for (const Seen& s : scene.pairs)
+      if (s.wrong) add(s.unwritten, !finite(s.y), s.read_poison);
+    for (const Copied& e : scene.copies)
+      if (e.wrong) add(e.unwritten, false, false);
+  }
+  void add(bool is_unwritten, bool is_not_finite, bool is_poison) {
+    any = true;
+    all_unwritten = all_unwritten && is_unwritten;
+    not_finite = not_finite || is_not_finite;
+    poison = poison || is_poison;
+  }
+  bool any = false, all_unwritten = true, not_finite = false, poison = false;
+};
+
+bool has_finite_inputs(const Scene& scene) {
+  const Problem& p = scene.problem;
+  const auto pairs = [&](const rope_tensor& t) {
+    return t.rotate == 0 ? 0 : p.asked.batch * p.asked.tokens * t.heads * p.asked.rotary_dim;
   };
-  return is_left(e.first) || is_left(e.second);
+  std::int64_t planned = 0;
+  for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i) planned += pairs(p.asked.tensor[i]);
+  return std::ssize(scene.pairs) == planned &&  // scene_of() leaves out pairs that are not
+         std::all_of(scene.copies.begin(), scene.copies.end(),
+                     [](const Copied& e) { return std::isfinite(e.expected); });
 }
 
-bool unwritten(const Problem& p, const Outputs& outputs, const HeadPlace& at, std::int64_t pair) {
-  const Buffer& buffer = p.buffers[static_cast<std::size_t>(p.tensor[at.tensor].out)];
-  return !buffer.holds_input &&
-         holds_poison(p, outputs, at, pair, outputs.placement == 0 ? Poison::a : Poison::b, false);
+// The case with numbers in its outputs shows whether they are left as they were, or read.
+Diagnosis of_unwritten(const Look& look, const Case& c, const Scene& small) {
+  Case numbers = c;
+  numbers.before = Before::numbers;
+  const auto again = look(numbers, Calls::as_judged);
+  std::string rows = rows_from_on(look, c, small);
+  const std::string where =
+      joined({rows.empty() ? place_of(small) : rows, call_of_state(look, c, small)});
+  if (!again) return {"", joined({"outputs are as they were before the call", where}), ""};
+  const Wrong wrong(*again);
+  if (wrong.any && wrong.all_unwritten) return {"leaves outputs unwritten", where, ""};
+  return {"reads what its outputs held before the call", where, ""};
+}
+
+Diagnosis explained(const Look& look, const Case& c, const Case& larger, const Scene& small) {
+  const Wrong wrong(small);
+  if (wrong.all_unwritten) return of_unwritten(look, c, small);
+  const std::string state = call_of_state(look, c, small);
+  const Calls calls = wrong.not_finite ? Calls::tame : Calls::as_judged;
+  const std::optional<Scene> tame = wrong.not_finite ? look(c, calls) : std::nullopt;
+  if (wrong.not_finite && !tame) return {"", joined({place_of(small), state}), ""};
+  const Scene& scene = tame ? *tame : small;
+  const Wrong left(scene);
+  if (const auto evidence = evidence_of(look, larger, calls)) {
+    const Named named = names_of(left.any ? scene : small, *evidence);
+    constexpr std::size_t most = 3;  // if more names fit, the case is no evidence
+    if (!named.names.empty() && named.names.size() <= most)
+      return {fmt::format("{} ({})", fmt::join(named.names, ", or "),
+                          counts_of(wrong_pairs(left.any ? scene : small),
+                                    wrong_pairs(evidence->large), c == larger)),
+              joined({named.where, state}), ""};
+  }
+  if (!left.any)
+    return {"",
+            joined({"right if unused rows of tables and elements outside the window are numbers",
+                    place_of(small), state}),
+            ""};
+  if (!left.not_finite)
+    if (const Rounded rounded = rounding_of(look, c, larger); !rounded.cause.empty())
+      return {rounded.cause, rounded.advice, ""};
+  if (left.not_finite && left.poison)
+    return {
+        "",
+        joined({"reads poison, which lies around rows and behind tables, where no kernel may read",
+                place_of(scene), state}),
+        ""};
+  if (left.not_finite && has_finite_inputs(scene))
+    return {"makes NaN or infinity of finite inputs", joined({place_of(scene), state}), ""};
+  // Zeros in a pair hide which of its elements are wrong. The same call with other data shows it.
+  const auto elements = elements_of(scene);
+  const auto again = elements.empty() ? std::nullopt : look(varied(c, 0), calls);
+  const bool shown = again && elements_of(*again) == elements;
+  return {"",
+          joined({place_of(scene), state, shown ? elements : "", right_elsewhere(scene, !shown)}),
+          ""};
 }
 
 }  // namespace
 
-Scene scene_of(Subject& subject, Problem moved, const Execution& execution) {
-  Scene scene{std::move(moved), subject.oracle, {}};
-  const Problem& problem = scene.problem;
-  const Case& c = problem.source;
-  // In f64 this arithmetic errs as much as a kernel may, so only clear errors count.
-  const auto strict = [&c](std::uint32_t tensor) -> double {
-    return data_type(tensor_dtype(c, tensor)).computed_in == Dtype::f64 ? 8 : 1;
-  };
-  for (const Outputs& outputs : execution.outputs)
-    for_each_rotated_head(problem.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t,
-                                             std::int64_t h) {
-      const HeadPlace at{tensor, b, t, h};
-      const auto rotations = rotations_of(problem, subject.oracle, outputs.placement, tensor, b, t);
-      for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
-        Seen s{};
-        s.at = at;
-        s.pair = i;
-        s.position = position_of(problem, outputs.placement, b, t);
-        s.placement = outputs.placement;
-        s.x = as_complex(input_pair(problem, outputs.placement, at, i));
-        s.r = as_complex(rotations[static_cast<std::size_t>(i)]);
-        s.y = as_complex(output_pair(problem, outputs, tensor, b, t, h, i));
-        if (!finite(s.x)) continue;
-        const bool back = c.operation == Operation::transpose;
-        s.truth = scale_of(c) * s.x * (back ? std::conj(s.r) : s.r);
-        s.bound = strict(tensor) * pair_bound(subject.facts, c, tensor, std::abs(s.x),
-                                              std::abs(s.r), {{s.truth.real()}, {s.truth.imag()}});
-        s.wrong = !(std::abs(s.y - s.truth) <= s.bound);
-        s.unwritten = s.wrong && unwritten(problem, outputs, at, i);
-        s.read_poison = s.wrong && holds_poison(problem, outputs, at, i, Poison::read_only, true);
-        scene.pairs.push_back(s);
-      }
-    });
-  return scene;
-}
-
-Subject put_right(const Subject& subject) {
-  Subject out = subject;
-  out.change = [as_it_is = subject](const Problem& problem, Outputs& outputs) mutable {
-    if (has_too_many_pairs(problem.source)) return;
-    Execution execution;
-    execution.outputs = {outputs};
-    for (const Seen& s : scene_of(as_it_is, problem, execution).pairs) {
-      if (!s.wrong) continue;
-      const TensorPlaces& places = problem.tensor[s.at.tensor];
-      const std::int64_t row =
-          places.out_at + out_index(problem.asked, s.at.tensor, s.at.b, s.at.t, s.at.h);
-      const PairIndex e = pair_elements(problem.asked, s.at.tensor, s.pair);
-      auto& bytes = outputs[static_cast<std::size_t>(places.out)];
-      const Dtype dtype = tensor_dtype(problem.source, s.at.tensor);
-      store(bytes, dtype, row + e.first, s.truth.real());
-      store(bytes, dtype, row + e.second, s.truth.imag());
-    }
-  };
-  return out;
-}
-
-Look look_at(Subject& subject) {
-  return [&subject](const Case& c) -> std::optional<Scene> {
-    if (has_too_many_pairs(c)) return {};
-    try {
-      Problem problem = make_problem(c, subject.oracle);
-      const Execution execution = execute(subject, problem);
-      if (failure_of(execution).kind != Finding::Kind::measured) return {};
-      return scene_of(subject, std::move(problem), execution);
-    } catch (const BadCase&) {  // a varied case may not allow these positions
-      return {};
-    } catch (const NoMemory&) {  // a case of far rows is larger when they lie near
-      return {};
-    }
-  };
-}
-
 Diagnosis diagnose(const Look& look, const Case& c, const Case& larger) {
-  const std::optional<Scene> small = look(c);
+  const std::optional<Scene> small = look(c, Calls::as_judged);
   if (!small) return {};
-  if (wrong_pairs(*small) == 0) return {"", "a call of this case alone is right"};
-  std::vector<const Seen*> moved;  // pairs that a wrong rotation would change
-  bool at_zero = false, none_finite = true, none_written = true, read_poison = false;
-  for (const Seen& s : small->pairs) {
-    if (!s.wrong) continue;
-    at_zero = at_zero || s.position == 0;
-    none_finite = none_finite && !finite(s.y);
-    none_written = none_written && s.unwritten;
-    read_poison = read_poison || s.read_poison;
-  }
-  for (const Seen& s : small->pairs)
-    if (std::abs(s.x) > 0 && (at_zero || s.position != 0)) moved.push_back(&s);
-  if (none_written) return {"leaves outputs unwritten", scope_of(moved).text};
-  const std::optional<Scene> large = look(larger);
-  if (large && suffices(*large))
-    if (const auto again = look_again(look, larger); again && suffices(*again)) {
-      const Named named = names_of(*small, *large, *again);
-      constexpr std::size_t most = 3;  // if more names fit, the case is no evidence
-      if (!named.names.empty() && named.names.size() <= most)
-        return {fmt::format("{} ({})", fmt::join(named.names, ", or "),
-                            counts_of(wrong_pairs(*small), wrong_pairs(*large), c == larger)),
-                named.where};
-    }
-  if (none_finite)
-    return {read_poison
-                ? "reads poison, which lies around rows and behind tables, where no kernel may read"
-                : "makes NaN or infinity of finite inputs",
-            scope_of(moved).text};
-  // Zeros in a pair hide which of its elements are wrong. The same call with other data shows it.
-  const auto elements = elements_of(*small);
-  const auto again = elements.empty() ? std::nullopt : look_again(look, c);
-  const bool shown = again && elements_of(*again) == elements;
-  return {"",
-          joined({scope_of(moved).text, shown ? elements : "", right_elsewhere(*small, !shown)})};
+  if (!Wrong(*small).any)
+    return {"", small->holds ? "each call of this case, made alone, is right" : "", ""};
+  Diagnosis out = explained(look, c, larger, *small);
+  out.first = first_wrong(*small);
+  return out;
 }
 
 std::string to_text(const Diagnosis& d) {

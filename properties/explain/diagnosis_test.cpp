@@ -45,8 +45,8 @@ class Diagnoses : public testing::Test {
     for (const KernelFacts& k : worker_.kernels()) {
       if (k.name != "phase") continue;
       Subject subject{worker_, oracle_, k};
-      const Look look = [&, right = look_at(subject)](const Case& c) {
-        std::optional<Scene> scene = right(c);
+      const Look look = [&, right = look_at(subject)](const Case& c, Calls calls) {
+        std::optional<Scene> scene = right(c, calls);
         if (!scene) return scene;
         for (Seen& s : scene->pairs) {
           spoil(s);
@@ -117,7 +117,7 @@ TEST_F(Diagnoses, SaysWhere) {
 
 TEST_F(Diagnoses, FitsOneNumber) {
   const Diagnosis offset = of("control_scalar_exact", usual);
-  EXPECT_EQ(to_text(offset), "a call of this case alone is right");
+  EXPECT_EQ(to_text(offset), "each call of this case, made alone, is right");
   EXPECT_TRUE(of_spoiled([](Seen& s) {
                 const double f = std::pow(10000.0, -static_cast<double>(s.pair) / 8);
                 s.y = s.truth * std::polar(1.0, 3 * f);
@@ -344,7 +344,7 @@ TEST_F(Diagnoses, PoisonThatWasReadIsCalledThat) {
   const auto nan = [](Seen& s) { s.y = {std::nan(""), s.truth.imag()}; };
   EXPECT_EQ(of_spoiled(nan, one).cause, "makes NaN or infinity of finite inputs");
   EXPECT_TRUE(of_spoiled([&](Seen& s) { nan(s), s.read_poison = true; }, one)
-                  .cause.starts_with("reads poison, which lies around rows"));
+                  .where.starts_with("reads poison, which lies around rows"));
 }
 
 TEST_F(Diagnoses, SpeaksOfTheSmallerCaseAlone) {

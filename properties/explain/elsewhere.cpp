@@ -33,6 +33,18 @@ std::optional<C> table_rotation(const Problem& p, const Seen& s, std::int64_t di
   return C{value(t.cos), value(t.sin)};
 }
 
+// The rotation in the given table if its elements were of another type.
+std::optional<C> table_as(const Problem& p, const Seen& s, Dtype type) {
+  if (p.source.contract != ROPE_CONTRACT_TABLE || type == Dtype{p.asked.table_dtype}) return {};
+  const bool by_token = p.asked.table_rows_by == ROPE_ROW_BY_TOKEN;
+  const std::int64_t row = by_token ? s.at.b * p.asked.tokens + s.at.t : s.position;
+  const std::int64_t at = (p.asked.table_rows > 1 ? row * p.asked.table_row_stride : 0) + s.pair;
+  const TensorPlaces& t = p.tensor[s.at.tensor];
+  const auto &cos = given(p, s.placement, t.cos), &sin = given(p, s.placement, t.sin);
+  if ((at + 1) * data_type(type).bytes > std::min(std::ssize(cos), std::ssize(sin))) return {};
+  return C{load(cos, type, at), load(sin, type, at)};
+}
+
 bool in_one_row(const Seen& a, const Seen& b) {
   return a.placement == b.placement && a.at.tensor == b.at.tensor && a.at.b == b.at.b &&
          a.at.t == b.at.t && a.at.h == b.at.h;
@@ -46,23 +58,30 @@ std::vector<const Seen*> wrong_row(const Scene& scene) {
   return row;
 }
 
+// True if these are the outputs of a row, and plainly not those that it should have: an error of a
+// few bounds is one of rounding.
 bool are(const std::vector<const Seen*>& row, const std::function<C(const Seen&)>& output) {
-  return std::all_of(row.begin(), row.end(), [&](const Seen* s) {
+  constexpr double plain = 1000;  // bounds
+  const bool fit = std::all_of(row.begin(), row.end(), [&](const Seen* s) {
     return s->bound > 0 && std::abs(s->y - output(*s)) <= 2 * s->bound;
   });
+  return fit && std::any_of(row.begin(), row.end(), [&](const Seen* s) {
+           return std::abs(output(*s) - s->truth) > plain * s->bound;
+         });
 }
 
 // An element of a wrong pair that is that of another pair of its row.
 std::string of_other_pair(const Scene& scene, const std::vector<const Seen*>& row) {
   constexpr double plain = 1000;  // bounds; a smaller value may be that of many pairs
-  const auto same = [](double got, double truth, double bound) {
-    return bound > 0 && std::abs(got - truth) <= 2 * bound && std::abs(truth) > plain * bound;
+  const auto same = [](double got, double own, double truth, double bound) {
+    return bound > 0 && std::abs(got - truth) <= 2 * bound && std::abs(truth) > plain * bound &&
+           std::abs(own - truth) > plain * bound;
   };
   for (const Seen* wrong : row)
     for (const Seen& s : scene.pairs) {
       if (s.pair == wrong->pair || !in_one_row(s, *wrong)) continue;
-      const bool first = same(wrong->y.real(), s.truth.real(), s.bound);
-      if (first || same(wrong->y.imag(), s.truth.imag(), s.bound))
+      const bool first = same(wrong->y.real(), wrong->truth.real(), s.truth.real(), s.bound);
+      if (first || same(wrong->y.imag(), wrong->truth.imag(), s.truth.imag(), s.bound))
         return fmt::format("the {} element of pair {} is that of pair {}",
                            first ? "first" : "second", wrong->pair, s.pair);
     }
@@ -73,6 +92,13 @@ std::string of_other_pair(const Scene& scene, const std::vector<const Seen*>& ro
 
 void add_table_rows(const Scene& scene, std::vector<Hypothesis>& list) {
   const Problem& p = scene.problem;
+  for (const Dtype type : tensor_dtypes)
+    list.push_back({fmt::format("reads a table of {} as one of {}",
+                                data_type(Dtype{p.asked.table_dtype}).word, data_type(type).word),
+                    [&p, type](const Seen& s) -> std::optional<C> {
+                      const auto r = table_as(p, s, type);
+                      return r ? std::optional<C>(turned(p.source, s.x, *r)) : std::nullopt;
+                    }});
   const auto add = [&](const char* distance, auto elements) {
     list.push_back(
         {fmt::format("reads the tables' rows {} elements apart, not table_row_stride", distance),
@@ -122,8 +148,10 @@ std::string right_elsewhere(const Scene& scene, bool whole_pairs) {
                                  p.inv_freq[static_cast<std::size_t>(s.pair)], position);
         return turned(c, s.x, as_complex(r));
       };
-      if (are(row, output))
-        return fmt::format("right at position {} instead of {}", position, row[0]->position);
+      if (!are(row, output)) continue;
+      const bool is_row = table && p.asked.table_rows_by == ROPE_ROW_BY_POSITION;
+      return is_row ? fmt::format("reads table row {}, position {}", position, row[0]->position)
+                    : fmt::format("right at position {} instead of {}", position, row[0]->position);
     }
   return {};
 }

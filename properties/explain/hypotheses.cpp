@@ -1,6 +1,8 @@
 #include "properties/explain/hypotheses.h"
+#include "harness/cases/names.h"
 #include "kernels/api/half.h"
 #include "properties/explain/elsewhere.h"
+#include "properties/explain/facts.h"
 
 #include <fmt/format.h>
 
@@ -22,78 +24,6 @@ double to_bf16(double value) {
 C to_bf16(const C& z) {
   return {to_bf16(z.real()), to_bf16(z.imag())};
 }
-
-// e^(i m f). The product is split into two parts, so that all of it is reduced.
-C turn(double m, double f) {
-  const double angle = m * f, rest = std::fma(m, f, -angle);
-  const double c = std::cos(angle), s = std::sin(angle);
-  return {c - rest * s, s + rest * c};
-}
-
-// What the hypotheses read from a scene.
-class Facts {
- public:
-  explicit Facts(const Scene& scene) : scene_(scene), p_(scene.problem) {}
-
-  const Case& source() const { return p_.source; }
-  double scale() const { return scale_of(p_.source); }
-  bool backward() const { return p_.source.operation == Operation::transpose; }
-
-  /// a x r, or a x conj(r) in the backward pass.
-  C turned(const C& x, const C& r) const { return scale() * x * (backward() ? std::conj(r) : r); }
-  /// The rotation of a pair at another position.
-  std::optional<C> rotation(const Seen& s, std::int64_t position) const {
-    constexpr std::int64_t limit = std::int64_t{1} << 31;
-    if (position < -limit || position >= limit) return {};
-    if (p_.source.contract == ROPE_CONTRACT_F32_ANGLE)
-      return turn(1, double{static_cast<float>(position) * static_cast<float>(frequency(s.pair))});
-    const Rotation r = given_rotation(p_, scene_.oracle, s.at.tensor, position, s.pair);
-    return C{static_cast<double>(r.re), static_cast<double>(r.im)};
-  }
-  double frequency(std::int64_t pair) const { return p_.inv_freq[static_cast<std::size_t>(pair)]; }
-  std::int64_t position(int placement, std::int64_t b, std::int64_t t) const {
-    return position_of(p_, placement, b, t);
-  }
-  /// Element e of the input row of a head.
-  double element(const Seen& s, const HeadPlace& at, std::int64_t e) const {
-    const TensorPlaces& places = p_.tensor[at.tensor];
-    return load(given(p_, s.placement, places.in), Dtype{p_.asked.tensor[at.tensor].in_dtype},
-                places.in_at + in_index(p_.asked, at.tensor, at.b, at.t, at.h) + e);
-  }
-  C pair_of(const Seen& s, const HeadPlace& at) const {
-    const PairIndex e = pair_elements(p_.asked, at.tensor, s.pair);
-    return {element(s, at, e.first), element(s, at, e.second)};
-  }
-  const rope_tensor& tensor(const Seen& s) const { return p_.asked.tensor[s.at.tensor]; }
-  const rope_problem& asked() const { return p_.asked; }
-  const std::vector<Seen>& pairs() const { return scene_.pairs; }
-
-  /// The rotation of pair i of the same token.
-  std::optional<C> rotation_of_pair(Seen s, std::int64_t i) const {
-    s.pair = i;
-    return rotation(s, s.position);
-  }
-  /// The output of a pair if the row is read and written in another pairing, from another first
-  /// element.
-  Output rearranged(const Seen& s, Pairing pairing, std::int64_t offset) const {
-    const PairIndex e = pair_elements(p_.asked, s.at.tensor, s.pair);
-    const auto value = [&](std::int64_t at) {
-      const std::int64_t half = p_.asked.rotary_dim / 2, in_window = at - offset;
-      if (in_window < 0 || in_window >= 2 * half) return element(s, s.at, at);
-      const bool adjacent = pairing == Pairing::interleaved;
-      const std::int64_t pair = adjacent ? in_window / 2 : in_window % half;
-      const PairIndex two = pair_index(pairing, pair, half);
-      const C x{element(s, s.at, offset + two.first), element(s, s.at, offset + two.second)};
-      const C y = turned(x, rotation_of_pair(s, pair).value_or(C{1, 0}));
-      return in_window == two.first ? y.real() : y.imag();
-    };
-    return C{value(e.first), value(e.second)};
-  }
-
- private:
-  const Scene& scene_;
-  const Problem& p_;
-};
 
 bool are_wider_than_bf16(const Case& c) {
   return std::all_of(c.tensors.begin(), c.tensors.end(), [&c](const TensorCase& t) {
@@ -150,14 +80,24 @@ void add_values(const Facts& k, List& list) {
 }
 
 void add_places(const Facts& k, List& list) {
-  const Pairing other = other_than(k.source().pairing);
-  list.push_back(
-      {other == Pairing::interleaved ? "pairs elements as interleaved, not as half_split"
-                                     : "pairs elements as half_split, not as interleaved",
-       [&k, other](const Seen& s) { return k.rearranged(s, other, k.tensor(s).rotary_offset); }});
-  list.push_back({"ignores rotary_offset", [&k](const Seen& s) -> Output {
+  const Pairing own = k.source().pairing, other = other_than(own);
+  const auto add = [&](const char* words, Pairing read, Pairing written) {
+    list.push_back({fmt::format("{} {}, not as {}", words, word_of(other), word_of(own)),
+                    [&k, read, written](const Seen& s) {
+                      return k.rearranged(s, read, written, k.tensor(s).rotary_offset);
+                    },
+                    [&k, read, written](const Seen& s) {
+                      return k.longest(s, read, written, k.tensor(s).rotary_offset);
+                    }});
+  };
+  add("pairs elements as", other, other);
+  add("turns rightly, but writes the result as", own, other);
+  add("reads its input as", other, own);
+  list.push_back({"reads dims outside the window: partner at i + head_dim / 2",
+                  [&k](const Seen& s) { return k.with_far_partner(s); }});
+  list.push_back({"ignores rotary_offset", [&k, own](const Seen& s) -> Output {
                     if (k.tensor(s).rotary_offset == 0) return {};
-                    return k.rearranged(s, k.source().pairing, 0);
+                    return k.rearranged(s, own, own, 0);
                   }});
   const auto from_head = [&k](auto head) {
     return [&k, head](const Seen& s) -> Output {
@@ -198,11 +138,35 @@ void add_positions(const Facts& k, List& list) {
                     const auto r = k.rotation(first, s.position);
                     return r ? Output(k.turned(s.x, *r)) : Output();
                   }});
+  const auto row_beside = [&k](std::int64_t step) {
+    return [&k, step](const Seen& s) {
+      if (k.asked().table_rows_by != ROPE_ROW_BY_TOKEN) return s.position + step;
+      const std::int64_t row = s.at.b * k.asked().tokens + s.at.t + step;
+      const bool inside = row >= 0 && row < k.asked().batch * k.asked().tokens;
+      return inside ? k.position(s.placement, row / k.asked().tokens, row % k.asked().tokens)
+                    : position_limit;  // no rotation
+    };
+  };
+  const bool table = k.source().contract == ROPE_CONTRACT_TABLE;
+  add("reads row r - 1 of the table, not r", row_beside(-1), table);
+  add("reads row r + 1 of the table, not r", row_beside(1), table);
   add("turns every batch row by the positions of row 0",
       [&k](const Seen& s) { return k.position(s.placement, 0, s.at.t); });
   add("turns every token by the position of the first",
       [&k](const Seen& s) { return k.position(s.placement, s.at.b, 0); });
   add("takes the index of a token for its position", [](const Seen& s) { return s.at.t; });
+  add("takes tokens for consecutive, from the first on",
+      [&k](const Seen& s) { return k.position(s.placement, s.at.b, 0) + s.at.t; });
+  for (const std::int64_t block : {4, 8, 16, 32, 64})
+    add(fmt::format("takes {} tokens for consecutive if their last position is {} past the first",
+                    block, block - 1),
+        [&k, block](const Seen& s) {
+          const std::int64_t first = s.at.t / block * block, last = first + block - 1;
+          if (last >= k.asked().tokens) return s.position;
+          const std::int64_t from = k.position(s.placement, s.at.b, first);
+          const bool taken = k.position(s.placement, s.at.b, last) - from == block - 1;
+          return taken ? from + s.at.t - first : s.position;
+        });
   add("loses the sign of negative positions",
       [](const Seen& s) { return std::max(s.position, -s.position); });
   add("uses the positions of the call before",
@@ -384,7 +348,9 @@ std::vector<Hypothesis> fitted_hypotheses(const Scene& scene, const Scene& fitte
   const Facts from(fitted_to);
   const std::vector<const Seen*> wrong = wrong_pairs(fitted_to);
   const auto gain = fitted_gain(wrong);
-  const auto offset = fitted_offset(from, wrong);
+  auto offset = fitted_offset(from, wrong);
+  if (offset && std::abs(*offset) == 1 && scene.problem.source.contract == ROPE_CONTRACT_TABLE)
+    offset.reset();  // that is a row of the table beside
   const auto d = fitted_frequency(from, wrong);
   return {{fmt::format("multiplies by {:.9g} too much", gain.value_or(1)),
            only_if(gain.has_value(), [gain](const Seen& s) -> Output { return *gain * s.truth; })},

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "properties/explain/diagnosis.h"
+#include "properties/explain/scene.h"
 
 namespace ropewalk::properties {
 
@@ -14,6 +14,8 @@ struct Hypothesis {
   std::string name;  ///< what the kernel does wrong
   /// The output of a pair under this hypothesis; empty if the hypothesis does not apply.
   std::function<std::optional<std::complex<double>>(const Seen&)> output;
+  /// The length of the longest input pair in that output; NULL: it has one pair, turned.
+  std::function<double(const Seen&)> reach = nullptr;
 };
 
 // Both lists have a fixed order and length, so hypothesis n means the same in every scene.

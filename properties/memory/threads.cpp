@@ -99,7 +99,7 @@ Finding first_of_process(Subject& subject, const Problem& problem) {
       continue;
     }
     if (f.ran() && call_together(fresh, problem, 1).holds() && worker.starts() == i + 1)
-      f.reason += " (only in the first calls of a process)";
+      f.reason += " (the same calls, made again in this process, held)";
     return f;
   }
   return all;

@@ -15,6 +15,7 @@
 #include "harness/cases/data.h"
 #include "harness/judge/judge.h"
 #include "properties/explain/check_case.h"
+#include "properties/explain/crash.h"
 #include "properties/explain/diagnosis.h"
 #include "properties/explain/shrink.h"
 #include "properties/search/regressions.h"
@@ -201,25 +202,29 @@ void keep_worst(PropertyRun& run, Subject& subject, const Property& property,
   if (again.ran() && again.margin == shrunk.worst_margin) run.worst_case = shrunk.worst;
 }
 
-// True if the case holds once the wrong pairs are put right. Otherwise a cause of theirs does not
-// explain the failure. Each process is fresh, as that of the failure was.
-bool is_of_single_pairs(Subject& subject, const Property& property, const Shrunk& shrunk) {
+// True if the case holds once the wrong elements are put right. Otherwise a cause of theirs does
+// not explain the failure. Each process is fresh, as that of the failure was.
+bool is_of_single_elements(Subject& subject, const Property& property, const Shrunk& shrunk) {
   if (shrunk.only_after_others) return false;
   subject.worker.restart();
   Subject right = put_right(subject);
   return check_case(property, right, shrunk.smallest).holds();
 }
 
-// True if the case fails in a fresh process, and holds when it is made again there. An exception
-// is not asked: a fresh process, which imports a framework again, has shown it already.
+// True if the case fails in a fresh process, and holds when it is made again there. A kernel that
+// is wrong at random would have to be so in three processes. An exception is not asked: a fresh
+// process, which imports a framework again, has shown it already.
 bool fails_at_first(Subject& subject, const Property& property, const Shrunk& shrunk) {
   const bool ends =
       shrunk.finding.kind == Finding::Kind::crash || shrunk.finding.kind == Finding::Kind::hang;
   const bool raised = !exception_of(shrunk.finding.reason).empty();
   if (ends || raised || shrunk.only_after_others || property.tells_once) return false;
-  subject.worker.restart();
   const auto holds = [&] { return check_case(property, subject, shrunk.smallest).holds(); };
-  return !holds() && holds() && holds();
+  for (int process = 0; process < 3; ++process) {
+    subject.worker.restart();
+    if (holds() || !holds() || !holds()) return false;
+  }
+  return true;
 }
 
 // Makes the failing case as small as possible, and looks for its cause. All that is reported is
@@ -235,10 +240,14 @@ void shrink_and_explain(PropertyRun& run, Subject& subject, const Property& prop
     run.worst.reason += " (" + std::string(only_at_first) + ")";
     return;
   }
+  if (run.worst.kind == Finding::Kind::crash && !shrunk.only_after_others)
+    run.cause = cause_of_crash(subject, property, shrunk.smallest, run.worst);
   if (run.worst.kind != Finding::Kind::measured) return;
   keep_worst(run, subject, property, shrunk);
   const Diagnosis diagnosis = diagnose(look_at(subject), shrunk.smallest, first);
-  const bool explained = is_of_single_pairs(subject, property, shrunk);
+  if (!diagnosis.first.empty())
+    run.worst.where += (run.worst.where.empty() ? "" : "; ") + diagnosis.first;
+  const bool explained = is_of_single_elements(subject, property, shrunk);
   if (explained) run.cause = diagnosis.cause;
   std::vector<std::string> parts{diagnosis.where, run.worst.diagnosis};
   if (explained && run.cause.empty()) parts.emplace_back(holds_put_right);

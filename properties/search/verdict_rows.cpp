@@ -6,6 +6,7 @@
 #include "harness/judge/second_try.h"
 #include "harness/process/exceptions.h"
 #include "harness/process/script_host.h"
+#include "properties/explain/diagnosis.h"
 #include "properties/search/verify.h"
 
 namespace ropewalk::properties {
@@ -65,8 +66,10 @@ void fill_verdict(VerdictRow& row, const PropertyRun& run, const KernelFacts& fa
     row.worst_margin = run.worst_margin;
     if (run.worst_case) row.worst_replay = replay_line(to_text(*run.worst_case), facts);
     if (run.only_after_others) {
-      row.reason +=
-          " (only in a process that has run other cases before: a replay line would pass)";
+      if (const auto at = row.reason.find(fmt::format(" ({})", only_at_first));
+          at != std::string::npos)
+        row.reason.resize(at);
+      row.reason += " (it held when it was made again, alone, in a new process)";
       row.replay = again;
     }
   } else if (run.executed == 0) {

@@ -17,6 +17,7 @@
 #include "properties/array/array_run.h"
 #include "properties/array/offered_features.h"
 #include "properties/explain/check_case.h"
+#include "properties/explain/scene.h"
 #include "properties/search/run_property.h"
 #include "properties/search/verdict_rows.h"
 #include "properties/two_runs.h"
@@ -408,6 +409,7 @@ Replayed replay(Worker& worker, Oracle& oracle, const Case& c) {
     throw BadCase("replay line: data=subnormal, edge and span are for property=agreement");
   if (!facts->cannot_run.empty()) return {not_run(*facts), *facts, property};
   Finding found = check_case(*property, subject, c);  // a worker that starts again lists anew
+  say_first_wrong(subject, c, found);
   return {std::move(found), subject.facts, property};
 }
 

@@ -1,0 +1,302 @@
+#include "properties/explain/scene.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <tuple>
+#include <utility>
+
+#include "base/system/memory_limits.h"
+#include "harness/cases/data.h"
+#include "harness/cases/inputs.h"
+#include "harness/cases/names.h"
+#include "harness/cases/poison.h"
+#include "properties/two_runs.h"
+#include "properties/whole_output.h"
+
+namespace ropewalk::properties {
+using namespace harness;
+namespace {
+
+constexpr std::int64_t most_elements = 1 << 20;
+
+bool has_too_many(const Case& c) {
+  std::int64_t elements = 0;
+  for (const TensorCase& t : c.tensors) elements += c.batch * c.tokens * t.heads * t.head_dim;
+  return elements > most_elements;
+}
+
+// One element of an output, and what is known of it.
+class Element {
+ public:
+  Element(const Problem& p, const Outputs& outputs, const HeadPlace& at, std::int64_t element)
+      : p_(p),
+        places_(p.tensor[at.tensor]),
+        buffer_(p.buffers[static_cast<std::size_t>(places_.out)]),
+        placement_(outputs.placement),
+        index_(places_.out_at + out_index(p.asked, at.tensor, at.b, at.t, at.h) + element),
+        now_(outputs[static_cast<std::size_t>(places_.out)].data() + index_ * size()) {}
+
+  std::int64_t size() const { return buffer_.element_bytes(); }
+  const std::byte* now() const { return now_; }
+
+  /// True if the element, which is none of an input, is what it was before the call.
+  bool unwritten() const {
+    if (places_.in == places_.out) return false;
+    if (!buffer_.holds_input)
+      return is_poison(now_, buffer_.dtype, placement_ == 0 ? Poison::a : Poison::b);
+    const std::byte* before = given(p_, placement_, places_.out).data() + index_ * size();
+    return std::memcmp(now_, before, static_cast<std::size_t>(size())) == 0;
+  }
+  /// Arithmetic keeps poison, except for its sign.
+  bool holds_read_poison() const {
+    return is_poison_of_any_sign(now_, buffer_.dtype, Poison::read_only);
+  }
+
+ private:
+  const Problem& p_;
+  const TensorPlaces& places_;
+  const Buffer& buffer_;
+  int placement_;
+  std::int64_t index_;
+  const std::byte* now_;
+};
+
+template <class Visit>
+void for_each_copied(const rope_problem& p, Visit&& visit) {
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+    const rope_tensor& s = p.tensor[i];
+    const std::int64_t begin = s.rotate != 0 ? s.rotary_offset : s.head_dim;
+    const std::int64_t end = s.rotate != 0 ? begin + p.rotary_dim : s.head_dim;
+    for (std::int64_t b = 0; b < p.batch; ++b)
+      for (std::int64_t t = 0; t < p.tokens; ++t)
+        for (std::int64_t h = 0; h < s.heads; ++h)
+          for (std::int64_t e = 0; e < s.head_dim; ++e)
+            if (e < begin || e >= end) visit(HeadPlace{i, b, t, h}, e);
+  }
+}
+
+const std::byte* input_of(const Problem& p, int placement, const HeadPlace& at, std::int64_t e) {
+  const TensorPlaces& places = p.tensor[at.tensor];
+  const std::int64_t index = places.in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h) + e;
+  return given(p, placement, places.in).data() +
+         index * p.buffers[static_cast<std::size_t>(places.in)].element_bytes();
+}
+
+void add_copies(Scene& scene, const Outputs& outputs) {
+  const Problem& p = scene.problem;
+  for_each_copied(p.asked, [&](const HeadPlace& at, std::int64_t e) {
+    const Element element(p, outputs, at, e);
+    const std::byte* in = input_of(p, outputs.placement, at, e);
+    const Dtype dtype = tensor_dtype(p.source, at.tensor);
+    const bool wrong =
+        std::memcmp(in, element.now(), static_cast<std::size_t>(element.size())) != 0;
+    scene.copies.push_back({at, e, position_of(p, outputs.placement, at.b, at.t), outputs.placement,
+                            load(element.now(), dtype, 0), load(in, dtype, 0), wrong,
+                            wrong && element.unwritten()});
+  });
+}
+
+void add_pairs(Scene& scene, Subject& subject, const Outputs& outputs) {
+  const Problem& problem = scene.problem;
+  const Case& c = problem.source;
+  // In f64 this arithmetic errs as much as a kernel may, so only clear errors count.
+  const auto strict = [&c](std::uint32_t tensor) -> double {
+    return data_type(tensor_dtype(c, tensor)).computed_in == Dtype::f64 ? 8 : 1;
+  };
+  for_each_rotated_head(problem.asked, [&](std::uint32_t tensor, std::int64_t b, std::int64_t t,
+                                           std::int64_t h) {
+    const HeadPlace at{tensor, b, t, h};
+    const auto rotations = rotations_of(problem, subject.oracle, outputs.placement, tensor, b, t);
+    for (std::int64_t i = 0; i < c.rotary_dim / 2; ++i) {
+      Seen s{};
+      s.at = at;
+      s.pair = i;
+      s.position = position_of(problem, outputs.placement, b, t);
+      s.placement = outputs.placement;
+      s.x = as_complex(input_pair(problem, outputs.placement, at, i));
+      s.r = as_complex(rotations[static_cast<std::size_t>(i)]);
+      s.y = as_complex(output_pair(problem, outputs, tensor, b, t, h, i));
+      if (!std::isfinite(s.x.real()) || !std::isfinite(s.x.imag())) continue;
+      const bool back = c.operation == Operation::transpose;
+      s.truth = scale_of(c) * s.x * (back ? std::conj(s.r) : s.r);
+      s.bound = strict(tensor) * pair_bound(subject.facts, c, tensor, std::abs(s.x), std::abs(s.r),
+                                            {{s.truth.real()}, {s.truth.imag()}});
+      s.wrong = !(std::abs(s.y - s.truth) <= s.bound);
+      if (s.wrong) {
+        const PairIndex e = pair_elements(problem.asked, tensor, i);
+        const Element first(problem, outputs, at, e.first), second(problem, outputs, at, e.second);
+        s.unwritten = first.unwritten() || second.unwritten();
+        s.read_poison = first.holds_read_poison() || second.holds_read_poison();
+      }
+      scene.pairs.push_back(s);
+    }
+  });
+}
+
+// ---- other contents
+
+// Gives elements outside the windows numbers, which may be read and have to be copied.
+void tame_copies(Problem& p) {
+  for (const int placement : {0, 1})
+    for_each_copied(p.asked, [&](const HeadPlace& at, std::int64_t e) {
+      const auto in = static_cast<std::size_t>(p.tensor[at.tensor].in);
+      auto& other = p.other_inputs[in];
+      auto& bytes = placement == 1 && !other.empty() ? other : p.buffers[in].content;
+      const Dtype dtype = tensor_dtype(p.source, at.tensor);
+      const std::int64_t index =
+          p.tensor[at.tensor].in_at + in_index(p.asked, at.tensor, at.b, at.t, at.h) + e;
+      store(bytes, dtype, index,
+            unit_value(hash(p.source.seed, 0x7a3e, placement, index),
+                       data_type(dtype).format.mantissa));
+    });
+}
+
+// Gives every row of a table by position its angles. Large tables stay as they are.
+void fill_tables(Problem& p, Oracle& oracle) {
+  const std::int64_t half = p.asked.rotary_dim / 2;
+  if (p.asked.angle_source != ROPE_ANGLES_TABLE || p.asked.table_rows_by != ROPE_ROW_BY_POSITION ||
+      p.asked.table_rows * half > most_elements)
+    return;
+  const Dtype dtype{p.asked.table_dtype};
+  for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i)
+    for (std::int64_t row = 0; row < p.asked.table_rows; ++row)
+      for (std::int64_t pair = 0; pair < half; ++pair) {
+        const Rotation r = given_rotation(p, oracle, i, row, pair);
+        const std::int64_t at = row * p.asked.table_row_stride + pair;
+        const auto put = [&](int buffer, const DoubleDouble& value) {
+          store(p.buffers[static_cast<std::size_t>(buffer)].content, dtype, at,
+                static_cast<double>(value));
+        };
+        put(p.tensor[i].cos, r.re);
+        put(p.tensor[i].sin, r.im);
+      }
+}
+
+// Two calls at the same addresses, with the same contents and positions.
+Execution call_alike(Subject& subject, Problem& p) {
+  keep_positions(p);
+  for (auto& bytes : p.other_inputs) bytes.clear();
+  Call like{};
+  like.lead = [](std::size_t) { return std::uint64_t{0}; };
+  return run_like(subject, p, like).execution;
+}
+
+}  // namespace
+
+Scene scene_of(Subject& subject, Problem moved, const Execution& execution) {
+  Scene scene{std::move(moved), subject.oracle, {}, {}, false};
+  for (const Outputs& outputs : execution.outputs) {
+    add_pairs(scene, subject, outputs);
+    add_copies(scene, outputs);
+  }
+  const Finding judged = compare_whole_output(subject, scene.problem, execution);
+  scene.holds = execution.unwritten_elements == 0 && (judged.compared == 0 || judged.holds());
+  return scene;
+}
+
+std::string first_wrong(const Scene& scene) {
+  const Problem& p = scene.problem;
+  struct Wrong {
+    HeadPlace at;
+    int placement;
+    std::int64_t element;
+    double got, expected;
+  };
+  std::vector<Wrong> all;
+  for (const Seen& s : scene.pairs) {
+    if (!s.wrong) continue;
+    const PairIndex e = pair_elements(p.asked, s.at.tensor, s.pair);
+    const auto error = s.y - s.truth;
+    // The bound is on the pair, so the larger error is wrong if none is alone.
+    const bool first =
+        !(std::abs(error.real()) <= s.bound) || !(std::abs(error.imag()) > std::abs(error.real()));
+    all.push_back({s.at, s.placement, first ? e.first : e.second, first ? s.y.real() : s.y.imag(),
+                   first ? s.truth.real() : s.truth.imag()});
+  }
+  for (const Copied& e : scene.copies)
+    if (e.wrong) all.push_back({e.at, e.placement, e.element, e.got, e.expected});
+  if (all.empty()) return {};
+  const auto index = [&](const Wrong& w) {
+    return out_index(p.asked, w.at.tensor, w.at.b, w.at.t, w.at.h) + w.element;
+  };
+  const Wrong& w = *std::min_element(all.begin(), all.end(), [&](const Wrong& a, const Wrong& b) {
+    return std::tuple(a.placement, a.at.tensor, index(a)) <
+           std::tuple(b.placement, b.at.tensor, index(b));
+  });
+  constexpr std::size_t few = 8;
+  const auto& positions = w.placement == 1 ? p.other_positions : p.positions;
+  std::vector<std::int64_t> shown(
+      positions.begin(),
+      positions.begin() + static_cast<std::ptrdiff_t>(std::min(few, positions.size())));
+  return fmt::format(
+      "first wrong: {}.out element {}, got {:.9g}, expected {:.9g}; call {} of 2, "
+      "position{} {}{}",
+      tensor_words[w.at.tensor], index(w), w.got, w.expected, w.placement + 1,
+      positions.size() == 1 ? "" : "s", fmt::join(shown, ", "),
+      positions.size() > few ? ", ..." : "");
+}
+
+void say_first_wrong(Subject& subject, const Case& c, Finding& finding) {
+  if (finding.kind != Finding::Kind::measured || !fails(finding) || !c.calls.empty()) return;
+  const auto scene = look_at(subject)(c, Calls::as_judged);
+  if (const std::string first = scene ? first_wrong(*scene) : ""; !first.empty())
+    finding.where += (finding.where.empty() ? "" : "; ") + first;
+}
+
+Subject put_right(const Subject& subject) {
+  Subject out = subject;
+  out.change = [as_it_is = subject](const Problem& problem, Outputs& outputs) mutable {
+    if (has_too_many(problem.source)) return;
+    Scene scene{problem, as_it_is.oracle, {}, {}, false};
+    add_pairs(scene, as_it_is, outputs);
+    add_copies(scene, outputs);
+    const auto row_of = [&](const HeadPlace& at) {
+      return problem.tensor[at.tensor].out_at +
+             out_index(problem.asked, at.tensor, at.b, at.t, at.h);
+    };
+    const auto bytes_of = [&](const HeadPlace& at) -> auto& {
+      return outputs[static_cast<std::size_t>(problem.tensor[at.tensor].out)];
+    };
+    for (const Seen& s : scene.pairs) {
+      if (!s.wrong) continue;
+      const PairIndex e = pair_elements(problem.asked, s.at.tensor, s.pair);
+      const Dtype dtype = tensor_dtype(problem.source, s.at.tensor);
+      store(bytes_of(s.at), dtype, row_of(s.at) + e.first, s.truth.real());
+      store(bytes_of(s.at), dtype, row_of(s.at) + e.second, s.truth.imag());
+    }
+    for (const Copied& e : scene.copies) {
+      if (!e.wrong) continue;
+      const auto size = data_type(tensor_dtype(problem.source, e.at.tensor)).bytes;
+      std::memcpy(bytes_of(e.at).data() + (row_of(e.at) + e.element) * size,
+                  input_of(problem, outputs.placement, e.at, e.element),
+                  static_cast<std::size_t>(size));
+    }
+  };
+  return out;
+}
+
+Look look_at(Subject& subject) {
+  return [&subject](const Case& c, Calls calls) -> std::optional<Scene> {
+    if (has_too_many(c)) return {};
+    try {
+      Problem problem = make_problem(c, subject.oracle);
+      if (calls == Calls::tame) {
+        tame_copies(problem);
+        fill_tables(problem, subject.oracle);
+      }
+      const Execution execution =
+          calls == Calls::alike ? call_alike(subject, problem) : execute(subject, problem);
+      if (failure_of(execution).kind != Finding::Kind::measured) return {};
+      return scene_of(subject, std::move(problem), execution);
+    } catch (const BadCase&) {  // a varied case may not allow these positions
+      return {};
+    } catch (const NoMemory&) {  // a case of far rows is larger when they lie near
+      return {};
+    }
+  };
+}
+
+}  // namespace ropewalk::properties
