@@ -287,6 +287,12 @@ TEST(CaseText, ACallHasWhatTheCallBeforeItHadAndItsChanges) {
   EXPECT_EQ(case_from_text("calls=1000").calls.size(), 999u);
 }
 
+TEST(CaseText, AListMayGoOnInTheNextLineAfterAComma) {
+  const Case c = case_from_text("positions=1,2,\n   3,\n 4 q.heads=2\n  q.values=1,\n0");
+  EXPECT_EQ(to_text(c), "positions=1,2,3,4 q.heads=2 q.values=1,0");
+  EXPECT_THROW(case_from_text("positions=1,2,\n q.heads=2"), BadCase);
+}
+
 TEST(CaseText, WhatCannotBeReadIsNamed) {
   const std::pair<const char*, const char*> bad[] = {
       {"speed=3", "unknown word 'speed'"},

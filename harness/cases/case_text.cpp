@@ -357,7 +357,11 @@ Case case_from_text(const std::string& text) {
   std::map<std::int64_t, std::vector<Word>> of_calls;
   std::int64_t calls = 0, last_named = 1;
   std::vector<std::string> all;
-  for (std::string word; in >> word;) all.push_back(with_tensor_word(word));
+  for (std::string word; in >> word;)
+    if (!all.empty() && all.back().ends_with(','))
+      all.back() += word;  // a list over several lines
+    else
+      all.push_back(with_tensor_word(word));
   for (const std::string& each : all) {
     Word word = split(each);
     if (!seen.insert(std::string(word.name)).second)

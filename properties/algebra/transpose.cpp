@@ -59,7 +59,7 @@ Finding check(Subject& subject, const Case& c) {
                              stored_error(precision, y);
         tally.add(magnitude(y - expected), bound, [&](Finding& f) {
           f.where = fmt::format("{} pair {}", place_text(tensor, b, t, h), i);
-          f.bound = bound / (magnitude(expected) * precision.unit());
+          f.bound = bound / (magnitude(x) * precision.unit());
           f.bound_unit = "u |x|";
           f.reason = f.margin <= 1 ? "" : "forward, then transpose, did not give back the input";
         });

@@ -120,12 +120,12 @@ def keep(name, text):
 
 def failing(output):
     """Of the verdicts that are no PASS: their names, why, and the lines that replay them."""
-    kept, fails = [], False
+    kept, fails, wanted = [], False, False
     for line in output.splitlines():
         if not line.startswith(" "):
             fails = line.startswith(("FAIL", "CRASH", "HANG", "BROKEN"))
             wanted = fails or line.startswith("start here")
-        else:
-            wanted = fails and line.split()[0] in ("because", "cause", "replay")
+        elif fails and line[6:17].strip():  # else it goes on with the line before
+            wanted = line.split()[0] in ("because", "cause", "replay")
         kept += [line] if wanted else []
     return kept or output.splitlines()

@@ -15,7 +15,8 @@ code() { printf '\n```text\n'; cat; printf '```\n'; }
 # The error of one pair in parts of its length, at the position $3. Empty: the kernel was not judged.
 error() {
   ../ropewalk replay "kernel=$1 plugin=$4 property=agreement contract=$2 rotary_dim=128 positions=$3 \
-q.heads=1 q.head_dim=128" 2>/dev/null | awk '$1 == "margin" { printf "%.1e\n", $2 * $7 / 2 ^ 24 }'
+q.heads=1 q.head_dim=128" 2>/dev/null | awk '$1 == "error" && $2 + 0 > 0 { printf "%.1e\n", $2 }
+    $1 == "margin" { printf "%.1e\n", $2 * $7 / 2 ^ 24 }'
 }
 
 angles() {  # a table of each kernel of the plugin that makes its own angles

@@ -28,7 +28,8 @@ TEST_P(Far, APlantedErrorIsNamedAndReplays) {
   const auto& [fault, verdict, where] = GetParam();
   const std::string before = "FAR_FAULT=" + fault + " ";
   for (const char* jobs : {"--jobs 1", "--jobs 3"}) {
-    const Result r = exhaustive(far_range + jobs, before);
+    Result r = exhaustive(far_range + jobs, before);
+    r.out = unwrapped(r.out);
     EXPECT_EQ(r.code, 1) << r.out << r.err;
     for (const char* pairing : {"half_split", "interleaved"})
       EXPECT_TRUE(contains(r.out, std::string(" test_far (") + pairing)) << r.out;
@@ -64,7 +65,8 @@ TEST(Exhaustive, A16BitKernelIsHeldToTheDistancesOfItsType) {
     EXPECT_EQ(right.code, 0) << right.out << right.err;
     EXPECT_TRUE(contains(right.out, "PASS  test_far (interleaved " + dtype + " exact)"));
     EXPECT_TRUE(contains(right.out, " of 1 bound at position")) << right.out;
-    const Result r = exhaustive(range, "FAR_FAULT=next ");
+    Result r = exhaustive(range, "FAR_FAULT=next ");
+    r.out = unwrapped(r.out);
     EXPECT_EQ(r.code, 1) << r.out << r.err;
     EXPECT_TRUE(contains(r.out, "position 1234567890, " + where)) << r.out;
     const auto at = r.out.find("ropewalk replay '");
@@ -94,7 +96,8 @@ TEST_P(WrongCalls, AreFoundThoughEachPositionAloneIsRight) {
   const auto& [fault, words] = GetParam();
   const std::string range = "--positions 1234500001:1234599999" + far_kernel;
   const std::string before = "FAR_FAULT=" + fault + " ";
-  const Result r = exhaustive(range, before);
+  Result r = exhaustive(range, before);
+  r.out = unwrapped(r.out);
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   EXPECT_TRUE(contains(r.out, "a pair is too far from the exact rotation")) << r.out;
   const auto at = r.out.find("ropewalk replay '");

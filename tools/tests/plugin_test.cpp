@@ -129,9 +129,10 @@ TEST(Names, AreUniqueAmongPlugins) {
 
 TEST(Prefixes, LetTwoBuildsStandInOneRun) {
   const std::string both = " --plugin base=" + right.string() + " --plugin head=" + right.string();
-  const Result r =
+  Result r =
       ropewalk("verify --profile smoke --cases 3 --property identity_at_zero --kernel base:" +
                std::string("test_right --kernel '*:test_illegal'") + both);
+  r.out = unwrapped(r.out);
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   for (const char* line :
        {"\nPASS  base:test_right ", "\nCRASH base:test_illegal (", "\nCRASH head:test_illegal ("})
@@ -174,8 +175,9 @@ class Liars : public testing::TestWithParam<Liar> {};
 
 TEST_P(Liars, AreToldWhatTheyDeclared) {
   const auto& [kernel, verdict, because] = GetParam();
-  const Result r = ropewalk("verify --profile smoke --cases 5 --property norm --kernel " + kernel +
-                            " --plugin " + right.string());
+  Result r = ropewalk("verify --profile smoke --cases 5 --property norm --kernel " + kernel +
+                      " --plugin " + right.string());
+  r.out = unwrapped(r.out);
   EXPECT_EQ(r.code, 1) << r.out << r.err;
   const std::string head = verdict + (verdict.size() == 4 ? "  " : " ");
   EXPECT_TRUE(contains("\n" + r.out, "\n" + head + kernel + " (")) << r.out;

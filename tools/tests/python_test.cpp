@@ -70,7 +70,7 @@ TEST_F(InPython, PlantedErrorsFailByNameAndAreReplayed) {
   for (const auto& [kernel, verdict, words] : errors) {
     const auto at = r.out.find("\n" + verdict + " " + kernel + " (");
     ASSERT_NE(at, std::string::npos) << kernel << r.out;
-    const std::string block = r.out.substr(at, r.out.find("\nPASS", at) - at);
+    const std::string block = unwrapped(r.out.substr(at, r.out.find("\nPASS", at) - at));
     const auto end = block.find("replay     ");
     ASSERT_NE(end, std::string::npos) << block;
     EXPECT_TRUE(contains(block.substr(0, end), words)) << kernel << block;

@@ -64,7 +64,7 @@ TEST(OneShape, IsFoundIfAModelHasIt) {
       << r.out;
   EXPECT_TRUE(contains(r.out,
                        "UNSUPPORTED shape_of_none (table): everything: only f16; "
-                       "only interleaved pairs; head_dim must be "))
+                       "only interleaved pairs;\n      head_dim must be "))
       << r.out;
   EXPECT_EQ(count_in(r.out, "UNSUPPORTED"), 2u) << r.out;
   const Result listed = ropewalk("list --quiet --kernel shape_of_llama" + plugin);

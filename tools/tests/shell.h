@@ -76,6 +76,14 @@ inline std::ptrdiff_t lines_in(const std::string& text) {
   return std::count(text.begin(), text.end(), '\n');
 }
 
+/// The text with each line of a block joined to the lines that go on with it.
+inline std::string unwrapped(std::string text) {
+  const std::string goes_on = "\n" + std::string(17, ' ');
+  for (auto at = text.find(goes_on); at != std::string::npos; at = text.find(goes_on, at))
+    text.replace(at, goes_on.size(), " ");
+  return text;
+}
+
 /// Processes with this word in a file of /proc, "cmdline" or "environ", whatever their parent.
 inline int processes_with(const std::string& word, const char* file) {
   int count = 0;

@@ -8,6 +8,7 @@
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
 #include "tools/launches/launches.h"
+#include "tools/verbs/failure_text.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
@@ -67,7 +68,7 @@ int run(const BenchOptions& options) {
   }
   if (!options.json && !options.quiet) {
     print_answers(results);
-    print_where_to_start(results.verdicts);
+    print_first_failure(results.verdicts);
   }
   Journal::forget(options);
   return code;

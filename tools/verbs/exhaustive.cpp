@@ -17,6 +17,7 @@
 #include "reports/pages/certificate.h"
 #include "reports/record/record_file.h"
 #include "tools/command/session.h"
+#include "tools/verbs/failure_text.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
@@ -277,9 +278,10 @@ class ExhaustiveRun {
             row.margin, row.bound, row.bound_unit, row.where);
     } else if (is_not_run(row.verdict)) {
       if (!options_.quiet)
-        fmt::print("{:<5} {} ({}): {}\n", row.verdict, row.kernel, cell_and_words(row), row.reason);
+        print_lines(wrapped(fmt::format("{:<5} {} ({}): {}", row.verdict, row.kernel,
+                                        cell_and_words(row), row.reason)));
     } else {
-      print_failure(row);
+      print_failure(row, {}, options_.all);
     }
     flush_output();
   }

@@ -5,6 +5,7 @@
 #include "harness/worker/own_workers.h"
 #include "properties/search/verify.h"
 #include "tools/command/session.h"
+#include "tools/verbs/failure_text.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
@@ -53,7 +54,10 @@ int run(const ReplayOptions& options) {
     fmt::print("{} {} ({}): {}\n", row.verdict, row.kernel, cell_and_words(row), row.property);
     fmt::print("  claim      {}\n", row.claim);
     if (!row.reason.empty()) fmt::print("  because    {}\n", row.reason);
-    if (row.compared > 0)
+    if (row.verdict == Verdict::fail && row.margin > 1)
+      fmt::print("  error      {}, {} values compared\n", error_text(row, options.line),
+                 row.compared);
+    else if (row.compared > 0)
       fmt::print("  margin     {:.9g} of a bound of {:.4g} {}, {} values compared\n", row.margin,
                  row.bound, row.bound_unit, row.compared);
     if (!row.where.empty()) fmt::print("  where      {}\n", row.where);

@@ -19,6 +19,7 @@
 #include "tools/command/journal.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
+#include "tools/verbs/failure_text.h"
 #include "tools/verbs/verbs.h"
 
 namespace ropewalk::tools {
@@ -91,7 +92,7 @@ int run(const RunOptions& options) {
     write_whole_file(options.bench.export_file, render_export(results));
   Journal::forget(options.bench);
   fmt::print("\nreport: {}\n", (folder / "report.html").string());
-  print_where_to_start(rows);
+  print_where_to_start(rows, options.verify.all);
   if (code == 0) fmt::print("{}\n", answer_sentence(summarize(results).answers));
   return code;
 }

@@ -41,17 +41,6 @@ int verify_and_print(const VerifyOptions& options,
 /// The verb verify with --exhaustive.
 int run_exhaustive(const VerifyOptions& options);
 
-/// The cell, what a verdict on it rests on if that is not the host's own code, and an error that
-/// the kernel declares beyond what its data type needs.
-std::string cell_and_words(const report::VerdictRow& row, std::string_view between = ", ",
-                           std::string_view end = "");
-
-/// Prints a failed claim as a block of lines.
-void print_failure(const report::VerdictRow& row);
-
-/// Prints the last line of a run with failures: the failure to begin with, and how to repeat it.
-void print_where_to_start(const std::vector<report::VerdictRow>& rows);
-
 /// Verifies, times and verifies again. The rows go to on_verdict and on_row. Both `bench` and `run`
 /// use it.
 int bench_and_print(const BenchOptions& options,
