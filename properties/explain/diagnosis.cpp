@@ -90,6 +90,22 @@ bool explains(const Hypothesis& h, const Scene& scene) {
   return left <= most_left * all;
 }
 
+// True if a hypothesis tells something of a scene: pairs are wrong, or else the wrong elements
+// outside the window are those that it predicts.
+bool tells_of(const Hypothesis& h, const Scene& scene) {
+  if (wrong_pairs(scene) > 0) return true;
+  return h.outside && std::all_of(scene.copies.begin(), scene.copies.end(), [&](const Copied& e) {
+           Seen s{};
+           s.at = e.at;
+           s.placement = e.placement;
+           s.position = e.position;
+           constexpr double close_enough = 1e-2;  // of a number that any other error would change
+           const auto output = e.wrong ? h.outside(s, e.element) : std::nullopt;
+           return !e.wrong ||
+                  (output && std::abs(e.got - *output) <= close_enough * std::abs(*output));
+         });
+}
+
 // True if there are enough wrong pairs to tell a name from chance.
 bool suffices(const Scene& scene) {
   double bits = 0;
@@ -207,7 +223,7 @@ Named names_of(const Scene& small, const Evidence& of) {
       if (!first) continue;
       const auto second = fit_of(in_again[list][i], of.again);
       const auto here = fit_of(in_small[list][i], small);
-      if (!second || !here || is_refuted(list, i)) continue;
+      if (!second || !here || !tells_of(in_small[list][i], small) || is_refuted(list, i)) continue;
       const bool whole = first->whole && second->whole;
       const bool in_one_place =
           first->scope.text == second->scope.text && first->scope.call == second->scope.call;

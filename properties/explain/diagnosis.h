@@ -18,6 +18,9 @@ inline constexpr std::string_view holds_put_right = "holds once the wrong elemen
 /// Said of a failure that a second call of the same case, in the same process, does not have.
 inline constexpr std::string_view only_at_first = "only in the first call of a process";
 
+/// Where nothing else is wrong: at the beginning of `where`.
+inline constexpr std::string_view only_outside = "only outside the rotated window";
+
 struct Diagnosis {
   /// what the kernel does; empty if no name fits, or if chance could explain it
   std::string cause;

@@ -131,28 +131,32 @@ std::string right_elsewhere(const Scene& scene, bool whole_pairs) {
       }
   // By chance an angle is that of one of n positions with probability n times its part of a turn.
   constexpr std::int64_t near = 64;
-  double chance = 2 * near;
+  double chance = 2 * near + 1;
   for (const Seen* s : row)
     chance *=
         std::abs(s->truth) == 0 ? 1 : std::min(1.0, 4 * s->bound / (2 * M_PI * std::abs(s->truth)));
   if (!(chance < 1e-3)) return {};
   const bool table = c.contract == ROPE_CONTRACT_TABLE;
+  const std::int64_t own = row[0]->position;
+  std::vector<std::int64_t> tried;  // the nearest first, and 0, which leaves the input as it is
   for (std::int64_t step = 1; step <= near; ++step)
-    for (const std::int64_t position : {row[0]->position + step, row[0]->position - step}) {
-      if (table && (position < 0 || position >= p.asked.table_rows)) continue;
-      if (position < -position_limit || position >= position_limit) continue;
-      const auto output = [&](const Seen& s) {
-        const Rotation r =
-            table ? given_rotation(p, scene.oracle, at.tensor, position, s.pair)
-                  : own_rotation(c.contract, scene.oracle,
-                                 p.inv_freq[static_cast<std::size_t>(s.pair)], position);
-        return turned(c, s.x, as_complex(r));
-      };
-      if (!are(row, output)) continue;
-      const bool is_row = table && p.asked.table_rows_by == ROPE_ROW_BY_POSITION;
-      return is_row ? fmt::format("reads table row {}, position {}", position, row[0]->position)
-                    : fmt::format("right at position {} instead of {}", position, row[0]->position);
-    }
+    tried.insert(tried.end(), {own + step, own - step});
+  tried.push_back(0);
+  for (const std::int64_t position : tried) {
+    if (table && (position < 0 || position >= p.asked.table_rows)) continue;
+    if (position < -position_limit || position >= position_limit) continue;
+    const auto output = [&](const Seen& s) {
+      const Rotation r = table
+                             ? given_rotation(p, scene.oracle, at.tensor, position, s.pair)
+                             : own_rotation(c.contract, scene.oracle,
+                                            p.inv_freq[static_cast<std::size_t>(s.pair)], position);
+      return turned(c, s.x, as_complex(r));
+    };
+    if (!are(row, output)) continue;
+    const bool is_row = table && p.asked.table_rows_by == ROPE_ROW_BY_POSITION;
+    return is_row ? fmt::format("reads table row {}, position {}", position, own)
+                  : fmt::format("right at position {} instead of {}", position, own);
+  }
   return {};
 }
 

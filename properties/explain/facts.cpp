@@ -69,22 +69,24 @@ double Facts::longest(const Seen& s, Pairing read, Pairing written, std::int64_t
                                       std::abs(source(s, read, written, offset, e.second).x));
 }
 
-std::optional<C> Facts::with_far_partner(const Seen& s) const {
+std::optional<double> Facts::far_element(const Seen& s, std::int64_t at) const {
   const rope_tensor& t = tensor(s);
   const std::int64_t half = p_.asked.rotary_dim / 2, far = t.head_dim / 2;
   if (p_.source.pairing != Pairing::half_split || far == half) return {};
-  const auto value = [&](std::int64_t at) {
-    for (const bool first : {true, false}) {
-      const std::int64_t i = at - t.rotary_offset - (first ? 0 : far);
-      if (i < 0 || i >= half || t.rotary_offset + i + far >= t.head_dim) continue;
-      const C x{element(s, s.at, t.rotary_offset + i), element(s, s.at, t.rotary_offset + i + far)};
-      const C y = turned(x, rotation_of_pair(s, i).value_or(C{1, 0}));
-      return first ? y.real() : y.imag();
-    }
-    return element(s, s.at, at);
-  };
+  for (const bool first : {true, false}) {
+    const std::int64_t i = at - t.rotary_offset - (first ? 0 : far);
+    if (i < 0 || i >= half || t.rotary_offset + i + far >= t.head_dim) continue;
+    const C x{element(s, s.at, t.rotary_offset + i), element(s, s.at, t.rotary_offset + i + far)};
+    const C y = turned(x, rotation_of_pair(s, i).value_or(C{1, 0}));
+    return first ? y.real() : y.imag();
+  }
+  return element(s, s.at, at);
+}
+
+std::optional<C> Facts::with_far_partner(const Seen& s) const {
   const PairIndex e = pair_elements(p_.asked, s.at.tensor, s.pair);
-  return C{value(e.first), value(e.second)};
+  const auto first = far_element(s, e.first), second = far_element(s, e.second);
+  return first ? std::optional<C>({*first, *second}) : std::nullopt;
 }
 
 }  // namespace ropewalk::properties

@@ -44,6 +44,8 @@ class Facts {
   double longest(const Seen& s, Pairing read, Pairing written, std::int64_t offset) const;
   /// The output of a pair if element i of the window is turned with element i + head_dim / 2.
   std::optional<C> with_far_partner(const Seen& s) const;
+  /// The same of one element of the row, which may lie outside the window.
+  std::optional<double> far_element(const Seen& s, std::int64_t at) const;
 
  private:
   /// The pair that element `at` of a row is written from, and which of its two elements that is.

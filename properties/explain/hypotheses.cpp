@@ -94,7 +94,8 @@ void add_places(const Facts& k, List& list) {
   add("turns rightly, but writes the result as", own, other);
   add("reads its input as", other, own);
   list.push_back({"reads dims outside the window: partner at i + head_dim / 2",
-                  [&k](const Seen& s) { return k.with_far_partner(s); }});
+                  [&k](const Seen& s) { return k.with_far_partner(s); }, nullptr,
+                  [&k](const Seen& s, std::int64_t e) { return k.far_element(s, e); }});
   list.push_back({"ignores rotary_offset", [&k, own](const Seen& s) -> Output {
                     if (k.tensor(s).rotary_offset == 0) return {};
                     return k.rearranged(s, own, own, 0);

@@ -16,6 +16,8 @@ struct Hypothesis {
   std::function<std::optional<std::complex<double>>(const Seen&)> output;
   /// The length of the longest input pair in that output; NULL: it has one pair, turned.
   std::function<double(const Seen&)> reach = nullptr;
+  /// An element of the row of a pair, outside the window; NULL: it is copied.
+  std::function<std::optional<double>(const Seen&, std::int64_t)> outside = nullptr;
 };
 
 // Both lists have a fixed order and length, so hypothesis n means the same in every scene.

@@ -8,6 +8,7 @@
 
 #include "harness/cases/data.h"
 #include "harness/cases/names.h"
+#include "properties/explain/diagnosis.h"
 #include "properties/two_runs.h"
 
 namespace ropewalk::properties {
@@ -162,7 +163,7 @@ std::string place_of(const Scene& scene) {
   }
   shows.clear();
   for (const Seen& s : copies) shows.push_back(&s);
-  return joined({"only outside the rotated window", scope_of(shows).text});
+  return joined({std::string(only_outside), scope_of(shows).text});
 }
 
 std::string rows_from_on(const Look& look, const Case& c, const Scene& small) {

@@ -70,7 +70,10 @@ std::vector<std::string> cause_keys(const VerdictRow& row) {
                     : row.property + row.reason + row.where + without_cell(row.shrunk_case))};
   std::vector<std::string> keys;
   constexpr std::string_view between = ", or ";
-  const std::string names = row.cause.substr(0, row.cause.find(" ("));
+  std::string names = row.cause.substr(0, row.cause.find(" ("));
+  for (const std::string_view word : pairing_words)  // what is wrong in both pairings is one error
+    for (auto at = names.find(word); at != names.npos; at = names.find(word))
+      names.erase(at, word.size());
   for (std::size_t at = 0, end = 0; end != std::string::npos; at = end + between.size()) {
     end = names.find(between, at);
     keys.push_back(key(names.substr(at, end - at)));
@@ -79,13 +82,15 @@ std::vector<std::string> cause_keys(const VerdictRow& row) {
 }
 
 // Sorts failures of one kernel into causes. A failure that has no name, and is gone once the wrong
-// pairs are put right, goes to the first error of pairs in its cell.
+// elements are put right, goes to the first of these in its cell: rotated pairs and elements
+// outside the window are two errors.
 std::vector<OneCause> by_cause(const std::vector<VerdictRow>& failures) {
   std::vector<OneCause> causes;
   std::map<std::string, std::size_t> by_key, by_cell;
   for (const VerdictRow& row : failures) {
     const bool put_right = row.diagnosis.ends_with(holds_put_right);
-    const std::string cell = row.known + cell_of(row);
+    const bool outside = row.diagnosis.starts_with(only_outside);
+    const std::string cell = row.known + cell_of(row) + (outside ? " outside" : "");
     std::size_t at = causes.size();
     if (const auto found = by_cell.find(cell); put_right && found != by_cell.end())
       at = found->second;
