@@ -1,4 +1,4 @@
-// A greedy search in a fixed order. The result depends on the clock only if two seconds do not
+// A greedy search in a fixed order. The result depends on the clock only if `most_time` does not
 // suffice. A refusal is no failure, so the case stays inside what the kernel offers. A step to a
 // case that the property cannot check (BadCase, Property::shape) is skipped.
 #include "properties/explain/shrink.h"
@@ -18,7 +18,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr int most_tries = 1000, most_crashes = 200, most_hangs = 2;
-constexpr std::chrono::milliseconds most_time{2000};
+constexpr std::chrono::milliseconds most_time{2000}, most_time_of_large{6000};
+// A try of as many elements takes milliseconds. The search for as high a number is made once.
+constexpr std::int64_t large = 1 << 17, high = 4096;
 
 bool fails_like(const Finding& f, const Finding& first) {
   return f.kind == first.kind && fails(f);
@@ -56,6 +58,7 @@ class Search {
 
   Shrunk run(const Case& failing) {
     best_ = {failing, first_, false, failing, first_.margin};
+    if (elements(failing) >= large) time_ = most_time_of_large;
     for (bool changed = true; changed && !tired();) {
       const Case before = best_.smallest;
       take_calls_out();
@@ -76,7 +79,7 @@ class Search {
  private:
   bool tired() const {
     const int most = fresh_each_ || first_.kind == Finding::Kind::crash ? most_crashes : most_tries;
-    return tries_ >= most || hangs_ >= most_hangs || Clock::now() - start_ > most_time;
+    return tries_ >= most || hangs_ >= most_hangs || Clock::now() - start_ > time_;
   }
 
   // Takes calls out of a sequence: half of them, a quarter, and at last one at a time.
@@ -102,7 +105,8 @@ class Search {
     try {
       validate(c);
       if (larger(c, best_.smallest)) return false;
-      if (inputs_overlap(c)) return false;
+      // Rows may share data only in the manner of the failing case, such as a broadcast.
+      if ((shared_rows(c) & ~shared_rows(best_.smallest)) != 0) return false;
       // A crash needs no comparison. But once the crash is mended, its replay line should compare
       // something.
       if (rotates(best_.smallest) && !rotates(c)) return false;
@@ -132,32 +136,40 @@ class Search {
     });
   }
 
-  // Finds the smallest number from `least` up that still fails, by powers of two and halving.
+  // Finds the smallest number from `least` up that still fails, by powers of two and halving. Where
+  // a search ended before, the number below is tried first.
   void minimize(std::int64_t least, std::int64_t now,
                 const std::function<Case(std::int64_t)>& with) {
     if (now <= least || take(with(least))) return;
+    if (found_.contains(now) && !take(with(now - 1))) return;
     std::int64_t passes = least, fails = now;
-    for (std::int64_t step = 1; least + step < now; step *= 2) {
-      if (take(with(least + step))) {
-        fails = least + step;
+    const std::int64_t base = least == 1 ? 0 : least;  // 2, 4, 8... suit an error of blocks
+    for (std::int64_t step = 1; base + step < now; step *= 2) {
+      if (take(with(base + step))) {
+        fails = base + step;
         break;
       }
-      passes = least + step;
+      passes = base + step;
     }
     while (fails - passes > 1 && !tired()) {
       const std::int64_t middle = passes + (fails - passes) / 2;
       (take(with(middle)) ? fails : passes) = middle;
     }
+    if (fails >= high) found_.insert(fails);
   }
 
   void make_sizes_small() {
     const auto& c = best_.smallest;
-    minimize_in_each(1, c.batch, [](const Case& of, std::int64_t n) {
-      return part_of(of, 0, std::min(n, of.batch), 0, of.tokens);
-    });
-    minimize_in_each(1, c.tokens, [](const Case& of, std::int64_t n) {
-      return part_of(of, 0, of.batch, 0, std::min(n, of.tokens));
-    });
+    for (const bool last : {false, true}) {
+      minimize_in_each(1, c.batch, [last](const Case& of, std::int64_t n) {
+        n = std::min(n, of.batch);
+        return part_of(of, last ? of.batch - n : 0, n, 0, of.tokens);
+      });
+      minimize_in_each(1, c.tokens, [last](const Case& of, std::int64_t n) {
+        n = std::min(n, of.tokens);
+        return part_of(of, 0, of.batch, last ? of.tokens - n : 0, n);
+      });
+    }
     std::int64_t heads = 1;
     for (const TensorCase& t : c.tensors) heads = std::max(heads, t.heads);
     minimize_in_each(1, heads, with_heads);
@@ -194,8 +206,14 @@ class Search {
           });
   }
 
-  // Tries all positions from 0 on, then each position alone. A negative position keeps its sign if
-  // the positive one does not fail.
+  void make_all_positions_small() {
+    const Case c = best_.smallest;
+    const std::int64_t largest = largest_position(c);
+    minimize(0, largest, [&](std::int64_t n) { return nearer_to_zero(c, largest - n); });
+  }
+
+  // Tries all positions from 0 on, then each position alone, then all of them together. A negative
+  // position keeps its sign if the positive one does not fail.
   void make_positions_small() {
     if (!best_.smallest.calls.empty()) return make_positions_of_calls_small();
     Case counted = best_.smallest;
@@ -204,28 +222,29 @@ class Search {
     counted.position_from = counted.position_to = 0;
     counted.position_step = 1;
     take(counted);
-    const Case listed = with_listed_positions(best_.smallest);
-    if (listed.position_rule != PositionRule::list) return;
-    best_.smallest = listed;
-    constexpr std::size_t few = 4;
+    best_.smallest = with_listed_positions(best_.smallest);
+    if (best_.smallest.position_rule == PositionRule::list) make_few_positions_small();
+    make_all_positions_small();
+  }
+
+  void make_few_positions_small() {
+    constexpr std::size_t few = 8;
     const auto at = [&](std::size_t i, std::int64_t position) {
       Case out = best_.smallest;
       out.positions[i] = position;
       return out;
     };
-    for (std::size_t i = 0; i < listed.positions.size() && i < few; ++i) {
-      const std::int64_t p = listed.positions[i];
+    for (std::size_t i = 0; i < best_.smallest.positions.size() && i < few; ++i) {
+      const std::int64_t p = best_.smallest.positions[i];
       if (p < 0) take(at(i, -p));
       const std::int64_t now = best_.smallest.positions[i], sign = now < 0 ? -1 : 1;
       minimize(0, sign * now, [&](std::int64_t n) { return at(i, sign * n); });
     }
   }
 
-  // All positions as much lower as one, then the first position of each call alone.
+  // All positions together, then the first position of each call alone.
   void make_positions_of_calls_small() {
-    const auto lowest = [&] { return lowest_position(best_.smallest); };
-    for (std::int64_t by = lowest(); by > 0; by = std::min(by / 2, lowest()))
-      take(lowered(best_.smallest, by));
+    make_all_positions_small();
     const auto call = [](Case& c, std::size_t k) -> Case& { return k == 0 ? c : c.calls[k - 1]; };
     for (std::size_t k = 0; k <= best_.smallest.calls.size() && !tired(); ++k) {
       const std::int64_t now = call(best_.smallest, k).position_from, sign = now < 0 ? -1 : 1;
@@ -244,8 +263,10 @@ class Search {
   bool fresh_each_;
   Shrunk best_;
   std::set<std::string> seen_;
+  std::set<std::int64_t> found_;  // high numbers
   int tries_ = 0, hangs_ = 0;
   Clock::time_point start_ = Clock::now();
+  std::chrono::milliseconds time_ = most_time;
 };
 
 Finding check_in_a_fresh_process(Subject& subject, const Property& property, const Case& c) {

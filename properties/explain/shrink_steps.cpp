@@ -14,26 +14,31 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-// True if rows of an input share elements. No property of this suite makes such data.
-bool overlaps(const Case& c, const TensorCase& t, const Strides& s) {
+constexpr unsigned not_by_a_zero = 8;
+
+// A bit for each axis whose rows share elements because its stride is 0, as in a broadcast. Rows
+// that overlap in another way give `not_by_a_zero`.
+unsigned shared_rows(const Case& c, const TensorCase& t, const Strides& s) {
   const auto stride = [](std::int64_t given, std::int64_t packed) {
     return given == contiguous ? packed : given;
   };
   struct Axis {
     std::int64_t stride, size;
+    unsigned bit;
   };
-  Axis axes[] = {{stride(s.head, t.head_dim), t.heads},
-                 {stride(s.token, t.heads * t.head_dim), c.tokens},
-                 {stride(s.batch, c.tokens * t.heads * t.head_dim), c.batch}};
+  Axis axes[] = {{stride(s.head, t.head_dim), t.heads, 1},
+                 {stride(s.token, t.heads * t.head_dim), c.tokens, 2},
+                 {stride(s.batch, c.tokens * t.heads * t.head_dim), c.batch, 4}};
   std::sort(std::begin(axes), std::end(axes),
             [](const Axis& a, const Axis& b) { return a.stride < b.stride; });
+  unsigned shared = 0;
   std::int64_t extent = t.head_dim;
   for (const Axis& axis : axes) {
     if (axis.size == 1) continue;
-    if (axis.stride < extent) return true;
+    if (axis.stride < extent) shared |= axis.stride == 0 ? axis.bit : not_by_a_zero;
     extent += axis.stride * (axis.size - 1);
   }
-  return false;
+  return shared;
 }
 
 }  // namespace
@@ -45,17 +50,11 @@ std::int64_t largest_position(const Case& c) {
   return largest;
 }
 
-std::int64_t lowest_position(const Case& c) {
-  const std::vector<std::int64_t> positions = positions_of(c);
-  std::int64_t lowest = *std::min_element(positions.begin(), positions.end());
-  for (const Case& call : c.calls) lowest = std::min(lowest, lowest_position(call));
-  return lowest;
-}
-
-bool inputs_overlap(const Case& c) {
-  if (std::any_of(c.calls.begin(), c.calls.end(), inputs_overlap)) return true;
-  return std::any_of(c.tensors.begin(), c.tensors.end(),
-                     [&](const TensorCase& t) { return !c.fused && overlaps(c, t, t.in); });
+unsigned shared_rows(const Case& c) {
+  unsigned shared = 0;
+  for (const TensorCase& t : c.tensors) shared |= c.fused ? 0 : shared_rows(c, t, t.in);
+  for (const Case& call : c.calls) shared |= shared_rows(call);
+  return shared;
 }
 
 void drop_values(Case& c) {
@@ -256,6 +255,7 @@ std::vector<Case> simplest_cases(const Case& c) {
           smallest(calm, 1),
           smallest(calm, 2),
           smallest(c, 1),
+          with_pairs(with_whole_heads(one_tensor(calm, 0)), 1),
           calm};
 }
 
@@ -284,10 +284,22 @@ std::vector<Case> halves(const Case& c) {
   return out;
 }
 
+// Puts the rows of batch and heads on one axis. An error that begins at a count of both shows
+// there.
+std::vector<Case> on_one_axis(const Case& c) {
+  const std::int64_t heads = c.tensors[0].heads;
+  if (c.batch == 1 || heads == 1 || c.tensors.size() > 1) return {};
+  std::vector<Case> out{part_of(c, 0, 1, 0, c.tokens), with_heads(c, 1)};
+  out[0].tensors[0].heads *= c.batch;
+  out[1].batch *= heads;
+  return out;
+}
+
 constexpr CaseSource sources[] = {
     simplest_cases,
     with_fewer_tensors,
     halves,
+    on_one_axis,
     [](const Case& c) {
       return std::vector<Case>{with_plain_memory(c), with_whole_heads(c)};
     },
@@ -308,12 +320,13 @@ Case without_calls(const Case& c, std::size_t at, std::size_t count) {
   return out;
 }
 
-Case lowered(const Case& c, std::int64_t by) {
+Case nearer_to_zero(const Case& c, std::int64_t by) {
+  const auto lower = [by](std::int64_t& p) { p -= std::clamp(p, -by, by); };
   Case out = c;
   in_each_call(out, [&](Case& call) {
-    call.position_from -= by;
-    call.position_to -= by;
-    for (std::int64_t& position : call.positions) position -= by;
+    lower(call.position_from);
+    lower(call.position_to);
+    for (std::int64_t& position : call.positions) lower(position);
   });
   return out;
 }

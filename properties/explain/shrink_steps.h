@@ -9,8 +9,8 @@
 namespace ropewalk::properties {
 
 std::int64_t largest_position(const harness::Case& c);
-/// True if rows of an input share elements.
-bool inputs_overlap(const harness::Case& c);
+/// In which manners rows of an input share elements, as bits; 0: none do.
+unsigned shared_rows(const harness::Case& c);
 
 void drop_values(harness::Case& c);
 /// Batch rows [row, row + rows) and tokens [token, token + tokens) of a case.
@@ -21,11 +21,11 @@ harness::Case with_pairs(const harness::Case& c, std::int64_t pairs);
 harness::Case with_listed_positions(const harness::Case& c);
 std::vector<harness::Case> basis_vectors(const harness::Case& c);
 
-/// Sequences without `count` calls from call `at` on; with positions lower by as much; and with a
-/// call that differs in one field less from the call before.
+/// All positions nearer to 0 by as much. A nearer one becomes 0.
+harness::Case nearer_to_zero(const harness::Case& c, std::int64_t by);
+/// Sequences without `count` calls from call `at` on; and with a call that differs in one field
+/// less from the call before.
 harness::Case without_calls(const harness::Case& c, std::size_t at, std::size_t count);
-std::int64_t lowest_position(const harness::Case& c);
-harness::Case lowered(const harness::Case& c, std::int64_t by);
 std::vector<harness::Case> with_equal_fields(const harness::Case& c);
 
 using CaseSource = std::vector<harness::Case> (*)(const harness::Case&);
