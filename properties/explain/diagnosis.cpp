@@ -230,7 +230,9 @@ Named names_of(const Scene& small, const Evidence& of) {
       if (!whole && !in_one_place) continue;
       Named& kind = found[whole ? list : 2 + list];
       if (kind.names.empty()) kind.where = here->scope.text;
-      kind.names.push_back(in_small[list][i].name);
+      const std::string& name = in_small[list][i].name;  // two may be one without a scale
+      if (std::find(kind.names.begin(), kind.names.end(), name) == kind.names.end())
+        kind.names.push_back(name);
     }
   for (Named& kind : found)
     if (!kind.names.empty()) return kind;
@@ -261,7 +263,8 @@ bool has_finite_inputs(const Scene& scene) {
   };
   std::int64_t planned = 0;
   for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i) planned += pairs(p.asked.tensor[i]);
-  return std::ssize(scene.pairs) == planned &&  // scene_of() leaves out pairs that are not
+  return scene.has_full_tables &&
+         std::ssize(scene.pairs) == planned &&  // scene_of() leaves out pairs that are not
          std::all_of(scene.copies.begin(), scene.copies.end(),
                      [](const Copied& e) { return std::isfinite(e.expected); });
 }
@@ -278,6 +281,18 @@ Diagnosis of_unwritten(const Look& look, const Case& c, const Scene& small) {
   const Wrong wrong(*again);
   if (wrong.any && wrong.all_unwritten) return {"leaves outputs unwritten", where, ""};
   return {"reads what its outputs held before the call", where, ""};
+}
+
+// A table whose rows hold other angles tells the row that was read from angles of the kernel's own.
+std::string right_place(const Look& look, const Case& c, const Scene& scene, bool whole_pairs) {
+  const Elsewhere there = right_elsewhere(scene, whole_pairs);
+  if (!there.row) return there.text;
+  Case apart = c;
+  apart.table_apart = c.table_apart + 1001;  // odd: the first pair is turned too
+  const auto again = look(apart, Calls::tame);
+  return again && right_elsewhere(*again, whole_pairs).row == there.row
+             ? fmt::format("reads table row {}, position {}", *there.row, there.position)
+             : there.text;
 }
 
 Diagnosis explained(const Look& look, const Case& c, const Case& larger, const Scene& small) {
@@ -313,14 +328,16 @@ Diagnosis explained(const Look& look, const Case& c, const Case& larger, const S
                 place_of(scene), state}),
         ""};
   if (left.not_finite && has_finite_inputs(scene))
-    return {"makes NaN or infinity of finite inputs", joined({place_of(scene), state}), ""};
+    return {"makes NaN or infinity of finite inputs, or reads a workspace before it writes it",
+            joined({place_of(scene), state}), ""};
   // Zeros in a pair hide which of its elements are wrong. The same call with other data shows it.
   const auto elements = elements_of(scene);
   const auto again = elements.empty() ? std::nullopt : look(varied(c, 0), calls);
   const bool shown = again && elements_of(*again) == elements;
-  return {"",
-          joined({place_of(scene), state, shown ? elements : "", right_elsewhere(scene, !shown)}),
-          ""};
+  return {
+      "",
+      joined({place_of(scene), state, shown ? elements : "", right_place(look, c, scene, !shown)}),
+      ""};
 }
 
 }  // namespace

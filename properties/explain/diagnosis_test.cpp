@@ -342,7 +342,7 @@ TEST_F(Diagnoses, SaysWhereAWrongOutputIsRight) {
 TEST_F(Diagnoses, PoisonThatWasReadIsCalledThat) {
   const std::string one = "rotary_dim=2 positions=5 q.heads=1 q.head_dim=2";
   const auto nan = [](Seen& s) { s.y = {std::nan(""), s.truth.imag()}; };
-  EXPECT_EQ(of_spoiled(nan, one).cause, "makes NaN or infinity of finite inputs");
+  EXPECT_TRUE(of_spoiled(nan, one).cause.starts_with("makes NaN or infinity of finite inputs"));
   EXPECT_TRUE(of_spoiled([&](Seen& s) { nan(s), s.read_poison = true; }, one)
                   .where.starts_with("reads poison, which lies around rows"));
 }

@@ -113,13 +113,13 @@ void add_table_rows(const Scene& scene, std::vector<Hypothesis>& list) {
   add("head_dim", [](std::int64_t head_dim) { return head_dim; });
 }
 
-std::string right_elsewhere(const Scene& scene, bool whole_pairs) {
+Elsewhere right_elsewhere(const Scene& scene, bool whole_pairs) {
   const Problem& p = scene.problem;
   const Case& c = p.source;
   const std::vector<const Seen*> row = wrong_row(scene);
   if (row.empty()) return {};
   const HeadPlace& at = row[0]->at;
-  if (std::string other = of_other_pair(scene, row); !other.empty() || !whole_pairs) return other;
+  if (std::string other = of_other_pair(scene, row); !other.empty() || !whole_pairs) return {other};
   for (std::int64_t b = 0; b < c.batch; ++b)
     for (std::int64_t t = 0; t < c.tokens; ++t)
       for (std::int64_t h = 0; h < p.asked.tensor[at.tensor].heads; ++h) {
@@ -127,7 +127,7 @@ std::string right_elsewhere(const Scene& scene, bool whole_pairs) {
         const auto output = [&](const Seen& s) {
           return turned(c, as_complex(input_pair(p, s.placement, from, s.pair)), s.r);
         };
-        if (are(row, output)) return "right for the input of " + place_text(at.tensor, b, t, h);
+        if (are(row, output)) return {"right for the input of " + place_text(at.tensor, b, t, h)};
       }
   // By chance an angle is that of one of n positions with probability n times its part of a turn.
   constexpr std::int64_t near = 64;
@@ -153,9 +153,9 @@ std::string right_elsewhere(const Scene& scene, bool whole_pairs) {
       return turned(c, s.x, as_complex(r));
     };
     if (!are(row, output)) continue;
-    const bool is_row = table && p.asked.table_rows_by == ROPE_ROW_BY_POSITION;
-    return is_row ? fmt::format("reads table row {}, position {}", position, own)
-                  : fmt::format("right at position {} instead of {}", position, own);
+    Elsewhere out{fmt::format("right at position {} instead of {}", position, own), {}, own};
+    if (table && p.asked.table_rows_by == ROPE_ROW_BY_POSITION) out.row = position;
+    return out;
   }
   return {};
 }

@@ -45,26 +45,32 @@ void add_values(const Facts& k, List& list) {
   const double a = k.scale();
   const bool scales = a != 1;
   list.push_back({"writes zeros", [](const Seen&) -> Output { return C{0, 0}; }});
-  list.push_back(
-      {"copies its input: not rotated" + std::string(scales ? ", not scaled either" : " at all"),
-       [](const Seen& s) -> Output { return s.x; }});
+  const std::string copies = "copies its input: not rotated at all";
+  list.push_back({scales ? "copies its input: not rotated, not scaled either" : copies,
+                  [](const Seen& s) -> Output { return s.x; }});
   const auto scaled_by = [a](double instead) {
     return [a, instead](const Seen& s) -> Output { return s.truth / a * instead; };
   };
-  list.push_back({"scales, but does not rotate",
-                  only_if(scales, [a](const Seen& s) -> Output { return a * s.x; })});
+  list.push_back({scales ? "scales, but does not rotate" : copies,
+                  [a](const Seen& s) -> Output { return a * s.x; }});
   list.push_back({"does not apply attention_scale", only_if(scales, scaled_by(1))});
   list.push_back({"applies attention_scale twice", only_if(scales, scaled_by(a * a))});
   list.push_back({"loses the sign of attention_scale", only_if(a < 0, scaled_by(-a))});
   list.push_back(
       {k.backward() ? "rotates forward where the transpose is asked for" : "rotates the other way",
        [&k](const Seen& s) -> Output { return k.turned(s.x, std::conj(s.r)); }});
+  const bool table = k.source().contract == ROPE_CONTRACT_TABLE;  // then it makes no angles
   list.push_back({"divides positions by the frequency, where it should multiply",
-                  [&k](const Seen& s) -> Output {
+                  only_if(!table, [&k](const Seen& s) -> Output {
                     const double f = k.frequency(s.pair);
                     if (f <= 0) return {};
                     return k.turned(s.x, turn(static_cast<double>(s.position), 1 / f));
-                  }});
+                  })});
+  list.push_back({"makes angles of its own, whatever the table holds",
+                  only_if(table && k.source().table_apart != 0, [&k](const Seen& s) -> Output {
+                    return k.turned(s.x,
+                                    turn(static_cast<double>(s.position), k.frequency(s.pair)));
+                  })});
   list.push_back({"turns twice",
                   [&k](const Seen& s) -> Output { return k.turned(s.truth, s.r) / k.scale(); }});
   list.push_back(
@@ -195,12 +201,14 @@ void add_positions(const Facts& k, List& list) {
 }
 
 void add_angles(const Facts& k, List& list) {
-  const auto add = [&](std::string name, auto rotation) {
-    list.push_back({std::move(name), [&k, rotation](const Seen& s) -> Output {
+  const auto add = [&](std::string name, auto rotation, bool applies = true) {
+    list.push_back({std::move(name), only_if(applies, [&k, rotation](const Seen& s) -> Output {
                       const std::optional<C> r = rotation(s);
                       return r ? Output(k.turned(s.x, *r)) : Output();
-                    }});
+                    })});
   };
+  const bool own = k.source().contract != ROPE_CONTRACT_TABLE;  // only then it makes angles
+
   const std::int64_t pairs = k.source().rotary_dim / 2;
   const auto neighbour = [&k, pairs](std::int64_t step) {
     return [&k, pairs, step](const Seen& s) -> std::optional<C> {
@@ -222,13 +230,21 @@ void add_angles(const Facts& k, List& list) {
     return std::optional<C>(
         turn(static_cast<double>(s.position), std::pow(k.source().rope_theta, exponent)));
   });
-  add("rounds inv_freq to bfloat16", [&k](const Seen& s) {
-    return std::optional<C>(turn(static_cast<double>(s.position), to_bf16(k.frequency(s.pair))));
-  });
-  add("rounds the angle position x inv_freq to f32", [&k](const Seen& s) {
-    const float angle = static_cast<float>(s.position) * static_cast<float>(k.frequency(s.pair));
-    return std::optional<C>(turn(1, double{angle}));
-  });
+  add(
+      "rounds inv_freq to bfloat16",
+      [&k](const Seen& s) {
+        return std::optional<C>(
+            turn(static_cast<double>(s.position), to_bf16(k.frequency(s.pair))));
+      },
+      own);
+  add(
+      "rounds the angle position x inv_freq to f32",
+      [&k](const Seen& s) {
+        const float angle =
+            static_cast<float>(s.position) * static_cast<float>(k.frequency(s.pair));
+        return std::optional<C>(turn(1, double{angle}));
+      },
+      own);
   add("rounds cos and sin to bfloat16",
       [](const Seen& s) { return std::optional<C>(to_bf16(s.r)); });
   list.push_back(

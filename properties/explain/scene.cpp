@@ -154,12 +154,12 @@ void tame_copies(Problem& p) {
     });
 }
 
-// Gives every row of a table by position its angles. Large tables stay as they are.
-void fill_tables(Problem& p, Oracle& oracle) {
+// Gives every row of a table by position its angles. False: some rows of a table hold none.
+bool fill_tables(Problem& p, Oracle& oracle) {
   const std::int64_t half = p.asked.rotary_dim / 2;
-  if (p.asked.angle_source != ROPE_ANGLES_TABLE || p.asked.table_rows_by != ROPE_ROW_BY_POSITION ||
-      p.asked.table_rows * half > most_elements)
-    return;
+  if (p.asked.angle_source != ROPE_ANGLES_TABLE) return true;
+  if (p.asked.table_rows_by != ROPE_ROW_BY_POSITION) return p.source.table_spare_rows == 0;
+  if (p.asked.table_rows * half > most_elements) return false;
   const Dtype dtype{p.asked.table_dtype};
   for (std::uint32_t i = 0; i < p.asked.tensor_count; ++i)
     for (std::int64_t row = 0; row < p.asked.table_rows; ++row)
@@ -173,6 +173,7 @@ void fill_tables(Problem& p, Oracle& oracle) {
         put(p.tensor[i].cos, r.re);
         put(p.tensor[i].sin, r.im);
       }
+  return true;
 }
 
 // Two calls at the same addresses, with the same contents and positions.
@@ -187,7 +188,7 @@ Execution call_alike(Subject& subject, Problem& p) {
 }  // namespace
 
 Scene scene_of(Subject& subject, Problem moved, const Execution& execution) {
-  Scene scene{std::move(moved), subject.oracle, {}, {}, false};
+  Scene scene{std::move(moved), subject.oracle, {}, {}};
   for (const Outputs& outputs : execution.outputs) {
     add_pairs(scene, subject, outputs);
     add_copies(scene, outputs);
@@ -250,7 +251,7 @@ Subject put_right(const Subject& subject) {
   Subject out = subject;
   out.change = [as_it_is = subject](const Problem& problem, Outputs& outputs) mutable {
     if (has_too_many(problem.source)) return;
-    Scene scene{problem, as_it_is.oracle, {}, {}, false};
+    Scene scene{problem, as_it_is.oracle, {}, {}};
     add_pairs(scene, as_it_is, outputs);
     add_copies(scene, outputs);
     const auto row_of = [&](const HeadPlace& at) {
@@ -283,14 +284,14 @@ Look look_at(Subject& subject) {
     if (has_too_many(c)) return {};
     try {
       Problem problem = make_problem(c, subject.oracle);
-      if (calls == Calls::tame) {
-        tame_copies(problem);
-        fill_tables(problem, subject.oracle);
-      }
+      if (calls == Calls::tame) tame_copies(problem);
+      const bool full = calls == Calls::tame && fill_tables(problem, subject.oracle);
       const Execution execution =
           calls == Calls::alike ? call_alike(subject, problem) : execute(subject, problem);
       if (failure_of(execution).kind != Finding::Kind::measured) return {};
-      return scene_of(subject, std::move(problem), execution);
+      Scene scene = scene_of(subject, std::move(problem), execution);
+      scene.has_full_tables = full;
+      return scene;
     } catch (const BadCase&) {  // a varied case may not allow these positions
       return {};
     } catch (const NoMemory&) {  // a case of far rows is larger when they lie near

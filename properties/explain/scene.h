@@ -50,7 +50,8 @@ struct Scene {
   Oracle& oracle;
   std::vector<Seen> pairs;
   std::vector<Copied> copies;
-  bool holds = false;  ///< the judge finds no wrong element
+  bool holds = false;            ///< the judge finds no wrong element
+  bool has_full_tables = false;  ///< each row of the tables holds angles
 };
 Scene scene_of(harness::Subject& subject, harness::Problem problem,
                const harness::Execution& execution);
