@@ -169,6 +169,7 @@ Case varied(const Case& c, std::int64_t step) {
                     c.data == DataPattern::tiny || c.data == DataPattern::huge;
   if (!full) out.data = DataPattern::unit;
   out.seed = hash(c.seed, 1);
+  if (step == 1) out.positions_null = false;  // a kernel may do without them in another way
   for (TensorCase& t : out.tensors) t.values.clear();
   return out;
 }
@@ -269,6 +270,14 @@ bool has_finite_inputs(const Scene& scene) {
                      [](const Copied& e) { return std::isfinite(e.expected); });
 }
 
+// What a kernel may have read where only numbers in place of NaN make its outputs finite.
+std::string tamed(const Scene& scene) {
+  const bool table = scene.problem.source.contract == ROPE_CONTRACT_TABLE;
+  if (scene.copies.empty()) return "unused rows of tables";
+  return table ? "unused rows of tables or elements outside the window"
+               : "elements outside the window";
+}
+
 // The case with numbers in its outputs shows whether they are left as they were, or read.
 Diagnosis of_unwritten(const Look& look, const Case& c, const Scene& small) {
   Case numbers = c;
@@ -313,20 +322,20 @@ Diagnosis explained(const Look& look, const Case& c, const Case& larger, const S
                                     wrong_pairs(evidence->large), c == larger)),
               joined({named.where, state}), ""};
   }
+  const bool reads_more = wrong.not_finite && !left.not_finite;
   if (!left.any)
-    return {"",
-            joined({"right if unused rows of tables and elements outside the window are numbers",
-                    place_of(small), state}),
+    return {"", joined({"reads " + tamed(scene) + ", and is right if they hold numbers", state}),
             ""};
   if (!left.not_finite)
     if (const Rounded rounded = rounding_of(look, c, larger); !rounded.cause.empty())
       return {rounded.cause, rounded.advice, ""};
   if (left.not_finite && left.poison)
-    return {
-        "",
-        joined({"reads poison, which lies around rows and behind tables, where no kernel may read",
-                place_of(scene), state}),
-        ""};
+    return {"",
+            joined({scene.has_full_tables
+                        ? "reads poison, which lies around rows and behind tables"
+                        : "reads poison, which lies around rows and in unused rows of tables",
+                    place_of(scene), state}),
+            ""};
   if (left.not_finite && has_finite_inputs(scene))
     return {"makes NaN or infinity of finite inputs, or reads a workspace before it writes it",
             joined({place_of(scene), state}), ""};
@@ -334,10 +343,10 @@ Diagnosis explained(const Look& look, const Case& c, const Case& larger, const S
   const auto elements = elements_of(scene);
   const auto again = elements.empty() ? std::nullopt : look(varied(c, 0), calls);
   const bool shown = again && elements_of(*again) == elements;
-  return {
-      "",
-      joined({place_of(scene), state, shown ? elements : "", right_place(look, c, scene, !shown)}),
-      ""};
+  return {"",
+          joined({reads_more ? "reads " + tamed(scene) : "", place_of(scene), state,
+                  shown ? elements : "", right_place(look, c, scene, !shown)}),
+          ""};
 }
 
 }  // namespace

@@ -208,7 +208,6 @@ void add_angles(const Facts& k, List& list) {
                     })});
   };
   const bool own = k.source().contract != ROPE_CONTRACT_TABLE;  // only then it makes angles
-
   const std::int64_t pairs = k.source().rotary_dim / 2;
   const auto neighbour = [&k, pairs](std::int64_t step) {
     return [&k, pairs, step](const Seen& s) -> std::optional<C> {
@@ -260,6 +259,9 @@ void add_angles(const Facts& k, List& list) {
                   [&k](const Seen& s) -> Output {
                     return C{s.truth.real(), k.turned({s.truth.real(), s.x.imag()}, s.r).imag()};
                   }});
+}
+
+void add_roundings(const Facts& k, List& list) {
   // Every correct kernel of bf16 or narrower data rounds this way.
   const bool wider = are_wider_than_bf16(k.source());
   list.push_back({"rounds its input to bfloat16", only_if(wider, [&k](const Seen& s) -> Output {
@@ -354,6 +356,7 @@ std::vector<Hypothesis> fixed_hypotheses(const Scene& scene) {
   add_places(*k, list);
   add_positions(*k, list);
   add_angles(*k, list);
+  add_roundings(*k, list);
   for (Hypothesis& h : list)  // the functions refer to the facts, so the list keeps the facts alive
     h.output = [k, output = std::move(h.output)](const Seen& s) { return output(s); };
   add_table_rows(scene, list);
