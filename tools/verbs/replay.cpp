@@ -51,17 +51,20 @@ int run(const ReplayOptions& options) {
   if (options.json) {
     fmt::print("{}\n", to_json_line(row));
   } else {
+    const auto print = [](std::string_view label, const std::string& text) {
+      if (!text.empty()) print_lines(wrapped(fmt::format("  {:<10} {}", label, text), 13));
+    };
     fmt::print("{} {} ({}): {}\n", row.verdict, row.kernel, cell_and_words(row), row.property);
-    fmt::print("  claim      {}\n", row.claim);
-    if (!row.reason.empty()) fmt::print("  because    {}\n", row.reason);
+    print("claim", row.claim);
+    print("because", row.reason);
     if (row.verdict == Verdict::fail && row.margin > 1)
-      fmt::print("  error      {}, {} values compared\n", error_text(row, options.line),
-                 row.compared);
+      print("error",
+            fmt::format("{}, {} values compared", error_text(row, options.line), row.compared));
     else if (row.compared > 0)
-      fmt::print("  margin     {:.9g} of a bound of {:.4g} {}, {} values compared\n", row.margin,
-                 row.bound, row.bound_unit, row.compared);
-    if (!row.where.empty()) fmt::print("  where      {}\n", row.where);
-    if (!row.diagnosis.empty()) fmt::print("  diagnosis  {}\n", row.diagnosis);
+      print("margin", fmt::format("{:.9g} of a bound of {:.4g} {}, {} values compared", row.margin,
+                                  row.bound, row.bound_unit, row.compared));
+    print("where", row.where);
+    print("diagnosis", row.diagnosis);
   }
   return exit_code_of({row});
 }
