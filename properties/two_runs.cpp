@@ -213,6 +213,24 @@ void compare(const Subject& subject, const Run& first, const Run& second, const 
   });
 }
 
+Law within_two_errors(const Subject& subject, const Case& c, const char* broken,
+                      const HeadSource& source,
+                      const std::function<PairValue(const PairValue&)>& expected) {
+  return {broken, source, expected, [&](double rho, std::uint32_t tensor) {
+            return 2 * error_of_one_call(subject, c, tensor, rho);
+          }};
+}
+
+Finding compare_two(const Subject& subject, const Run& first,
+                    const std::function<Run()>& run_second, const Law& law) {
+  if (first.failed()) return first.failure;
+  const Run second = run_second();
+  if (second.failed()) return second.failure;
+  Tally tally;
+  compare(subject, first, second, law, tally);
+  return tally.finding();
+}
+
 void compare_same(const Subject& subject, const Run& first, const Run& second,
                   const HeadSource& source, const char* broken, Tally& tally) {
   if ((subject.facts.flags & ROPE_BITWISE_INVARIANT) != 0) {
@@ -221,12 +239,7 @@ void compare_same(const Subject& subject, const Run& first, const Run& second,
     });
     return;
   }
-  const Case& c = first.problem.source;
-  compare(subject, first, second,
-          {broken, source, nullptr,
-           [&](double rho, std::uint32_t tensor) {
-             return 2 * error_of_one_call(subject, c, tensor, rho);
-           }},
+  compare(subject, first, second, within_two_errors(subject, first.problem.source, broken, source),
           tally);
 }
 

@@ -72,6 +72,14 @@ struct Law {
 };
 void compare(const harness::Subject& subject, const Run& first, const Run& second, const Law& law,
              harness::Tally& tally);
+/// The law of two results that are each off by the error of one call of the case.
+Law within_two_errors(
+    const harness::Subject& subject, const harness::Case& c, const char* broken,
+    const harness::HeadSource& source = nullptr,
+    const std::function<harness::PairValue(const harness::PairValue&)>& expected = nullptr);
+/// Runs the second only if the first did not fail. Returns the failure, or what compare() finds.
+harness::Finding compare_two(const harness::Subject& subject, const Run& first,
+                             const std::function<Run()>& run_second, const Law& law);
 
 /// Compares two runs that differ only in how the work was laid out or cut. Results must be equal
 /// bit for bit if the kernel promises ROPE_BITWISE_INVARIANT, else within twice the error of one
