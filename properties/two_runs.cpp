@@ -26,11 +26,6 @@ void for_each_head_of_both(const Run& second, const HeadSource& source, Visit&& 
         }
 }
 
-PairValue output_at(const Run& run, std::size_t placement, const HeadPlace& at, std::int64_t pair) {
-  return output_pair(run.problem, run.execution.outputs[placement], at.tensor, at.b, at.t, at.h,
-                     pair);
-}
-
 const std::byte* output_row(const Run& run, std::size_t placement, const HeadPlace& at) {
   const Problem& p = run.problem;
   const TensorPlaces& places = p.tensor[at.tensor];
@@ -77,6 +72,31 @@ void compare_bits(const Run& first, const Run& second, const HeadPlace& at, cons
 }
 
 }  // namespace
+
+PairValue output_at(const Run& run, std::size_t placement, const HeadPlace& at, std::int64_t pair) {
+  return output_pair(run.problem, run.execution.outputs[placement], at.tensor, at.b, at.t, at.h,
+                     pair);
+}
+
+void for_each_pair(const Run& run,
+                   const std::function<void(std::size_t, const HeadPlace&, std::int64_t)>& visit) {
+  for_each_rotated_head(run.problem.asked,
+                        [&](std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {
+                          for (std::size_t placement = 0; placement < 2; ++placement)
+                            for (std::int64_t i = 0; i < run.problem.asked.rotary_dim / 2; ++i)
+                              visit(placement, {tensor, b, t, h}, i);
+                        });
+}
+
+void add_pair(Tally& tally, const HeadPlace& at, std::int64_t pair, double error, double bound,
+              double unit, const char* unit_name, const char* broken) {
+  tally.add(error, bound, [&](Finding& f) {
+    f.where = fmt::format("{} pair {}", place_text(at.tensor, at.b, at.t, at.h), pair);
+    f.bound = bound / unit;
+    f.bound_unit = unit_name;
+    f.reason = f.margin <= 1 ? "" : broken;
+  });
+}
 
 Run run(Subject& subject, Problem problem) {
   Run out{std::move(problem), {}, {}};

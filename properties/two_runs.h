@@ -81,6 +81,16 @@ Law within_two_errors(
 harness::Finding compare_two(const harness::Subject& subject, const Run& first,
                              const std::function<Run()>& run_second, const Law& law);
 
+harness::PairValue output_at(const Run& run, std::size_t placement, const harness::HeadPlace& at,
+                             std::int64_t pair);
+/// Calls visit for every rotated pair of both placements.
+void for_each_pair(const Run& run,
+                   const std::function<void(std::size_t placement, const harness::HeadPlace& at,
+                                            std::int64_t pair)>& visit);
+/// Adds the error of a pair. `unit` is the size of the unit that its bound is told in.
+void add_pair(harness::Tally& tally, const harness::HeadPlace& at, std::int64_t pair, double error,
+              double bound, double unit, const char* unit_name, const char* broken);
+
 /// Compares two runs that differ only in how the work was laid out or cut. Results must be equal
 /// bit for bit if the kernel promises ROPE_BITWISE_INVARIANT, else within twice the error of one
 /// call.
