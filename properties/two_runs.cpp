@@ -195,7 +195,9 @@ double error_of_one_call(const Subject& subject, const Case& c, std::uint32_t te
 void compare(const Subject& subject, const Run& first, const Run& second, const Law& law,
              Tally& tally) {
   const Case& c = first.problem.source;
+  const bool bits = law.same_bits && (subject.facts.flags & ROPE_BITWISE_INVARIANT) != 0;
   for_each_head_of_both(second, law.source, [&](const HeadPlace& at, const HeadPlace& origin) {
+    if (bits) return compare_bits(first, second, at, origin, law.broken, tally);
     if (second.problem.asked.tensor[at.tensor].rotate == 0) return;
     const bounds::Precision precision = precision_of(subject.facts, c, origin.tensor);
     for (std::size_t placement = 0; placement < 2; ++placement)
@@ -251,16 +253,10 @@ Finding compare_two(const Subject& subject, const Run& first,
   return tally.finding();
 }
 
-void compare_same(const Subject& subject, const Run& first, const Run& second,
-                  const HeadSource& source, const char* broken, Tally& tally) {
-  if ((subject.facts.flags & ROPE_BITWISE_INVARIANT) != 0) {
-    for_each_head_of_both(second, source, [&](const HeadPlace& at, const HeadPlace& origin) {
-      compare_bits(first, second, at, origin, broken, tally);
-    });
-    return;
-  }
-  compare(subject, first, second, within_two_errors(subject, first.problem.source, broken, source),
-          tally);
+Law the_same(const Subject& subject, const Case& c, const char* broken, const HeadSource& source) {
+  Law law = within_two_errors(subject, c, broken, source);
+  law.same_bits = true;
+  return law;
 }
 
 double angle_error(const Problem& p) {

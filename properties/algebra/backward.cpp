@@ -114,10 +114,6 @@ bool has_backward(const Offer& offer) {
   return offer.transpose;
 }
 
-void shape_adjoint(Case& c, const Offer&) {
-  c.data = DataPattern::unit;
-}
-
 void shape_transpose(Case& c, const Offer&) {
   c.operation = Operation::forward;
   c.data = DataPattern::unit;
@@ -136,7 +132,7 @@ const Registered backward[] = {
                 .claim = "the backward pass is the transpose of the forward pass",
                 .applies = has_backward,
                 .needs = "a backward pass",
-                .shape = shape_adjoint,
+                .shape = [](Case& c, const Offer&) { c.data = DataPattern::unit; },
                 .check = check_adjoint})};
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Where and how a call's data lies, and in which parts and order it comes, does not change the
 // result. Each property runs a case in two ways and compares.
 //
-// Bound: none if the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho (compare_same). For
+// Bound: none if the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho (the_same). For
 // position_types and tensors_apart it is always 2 e rho; the contract promises no equal bits there.
 //
 // position_types: positions as int32 and as int64 mean the same.
@@ -47,16 +47,6 @@ namespace ropewalk::properties {
 using namespace harness;
 namespace {
 
-Finding same(const Subject& subject, const Run& first, const std::function<Run()>& run_second,
-             const char* broken, const HeadSource& source = nullptr) {
-  if (first.failed()) return first.failure;
-  const Run second = run_second();
-  if (second.failed()) return second.failure;
-  Tally tally;
-  compare_same(subject, first, second, source, broken, tally);
-  return tally.finding();
-}
-
 Finding check_position_types(Subject& subject, const Case& c) {
   const auto run_with = [&](Dtype dtype) {
     Case typed = c;
@@ -79,9 +69,9 @@ Finding check_placement(Subject& subject, const Case& c) {
     }
     return run(subject, out);
   };
-  return same(
+  return compare_two(
       subject, run_placed(false), [&] { return run_placed(true); },
-      "in place differs from out of place");
+      the_same(subject, c, "in place differs from out of place"));
 }
 
 Finding check_strides(Subject& subject, const Case& c) {
@@ -92,9 +82,9 @@ Finding check_strides(Subject& subject, const Case& c) {
   if (spread.failed()) return spread.failure;
   Problem together = make_problem(packed, subject.oracle);
   copy_heads(spread.problem, together, [](const HeadPlace& at) { return at; });
-  return same(
+  return compare_two(
       subject, run(subject, std::move(together)), [&] { return spread; },
-      "the strides change the result");
+      the_same(subject, c, "the strides change the result"));
 }
 
 // One token, whose table has one row. The stride of that row is never used, so it may be anything:
@@ -136,7 +126,8 @@ Finding check_order(Subject& subject, const Case& c) {
     copy_heads(first.problem, problem, mirrored);
     return run(subject, std::move(problem));
   };
-  return same(subject, first, run_reversed, "another order gives another result", mirrored);
+  return compare_two(subject, first, run_reversed,
+                     the_same(subject, c, "another order gives another result", mirrored));
 }
 
 std::vector<CasePart> parts_of(const Case& c) {
@@ -163,7 +154,8 @@ Finding check_chunks(Subject& subject, const Case& c) {
   for (const CasePart& part : parts_of(c)) {
     const Run alone = run_part(subject, whole, part);
     if (alone.failed()) return alone.failure;
-    compare_same(subject, whole, alone, source_of(part), "a part differs from the whole", tally);
+    compare(subject, whole, alone,
+            the_same(subject, c, "a part differs from the whole", source_of(part)), tally);
   }
   return tally.finding();
 }
@@ -250,9 +242,9 @@ Finding check_alignment(Subject& subject, const Case& c) {
     const std::uint64_t elements = common ? static_cast<std::uint64_t>(c.shift) : chance >> 8;
     return elements % (64 / size) * size;
   };
-  return same(
+  return compare_two(
       subject, run_at([](std::size_t) { return 0; }), [&] { return run_at(distance); },
-      "another alignment gives another result");
+      the_same(subject, c, "another alignment gives another result"));
 }
 
 std::vector<Case> distances(const Offer& offer, Profile profile) {
