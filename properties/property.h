@@ -1,6 +1,5 @@
-// A property is one claim about a kernel, with the check that can refute it. Each property has a
-// file of its own and registers itself. A new property is one new file in truth/, algebra/ or
-// memory/, and nothing else.
+// A property is one claim about a kernel, with the check that can refute it. It registers itself. A
+// new property is one new file in truth/, algebra/ or memory/, and nothing else.
 #pragma once
 #include <string>
 #include <string_view>
@@ -58,7 +57,7 @@ struct Property {
 /// The `shape` of a property that can check every generated case.
 inline void any_case(harness::Case&, const harness::Offer&) {}
 
-/// A constant of this class in a property's file registers the property for the whole run.
+/// A constant of this class registers the property for the whole run.
 class Registered {
  public:
   explicit Registered(const Property& property);

@@ -26,11 +26,6 @@ void for_each_head_of_both(const Run& second, const HeadSource& source, Visit&& 
         }
 }
 
-PairValue output_at(const Run& run, std::size_t placement, const HeadPlace& at, std::int64_t pair) {
-  return output_pair(run.problem, run.execution.outputs[placement], at.tensor, at.b, at.t, at.h,
-                     pair);
-}
-
 const std::byte* output_row(const Run& run, std::size_t placement, const HeadPlace& at) {
   const Problem& p = run.problem;
   const TensorPlaces& places = p.tensor[at.tensor];
@@ -77,6 +72,31 @@ void compare_bits(const Run& first, const Run& second, const HeadPlace& at, cons
 }
 
 }  // namespace
+
+PairValue output_at(const Run& run, std::size_t placement, const HeadPlace& at, std::int64_t pair) {
+  return output_pair(run.problem, run.execution.outputs[placement], at.tensor, at.b, at.t, at.h,
+                     pair);
+}
+
+void for_each_pair(const Run& run,
+                   const std::function<void(std::size_t, const HeadPlace&, std::int64_t)>& visit) {
+  for_each_rotated_head(run.problem.asked,
+                        [&](std::uint32_t tensor, std::int64_t b, std::int64_t t, std::int64_t h) {
+                          for (std::size_t placement = 0; placement < 2; ++placement)
+                            for (std::int64_t i = 0; i < run.problem.asked.rotary_dim / 2; ++i)
+                              visit(placement, {tensor, b, t, h}, i);
+                        });
+}
+
+void add_pair(Tally& tally, const HeadPlace& at, std::int64_t pair, double error, double bound,
+              double unit, const char* unit_name, const char* broken) {
+  tally.add(error, bound, [&](Finding& f) {
+    f.where = fmt::format("{} pair {}", place_text(at.tensor, at.b, at.t, at.h), pair);
+    f.bound = bound / unit;
+    f.bound_unit = unit_name;
+    f.reason = f.margin <= 1 ? "" : broken;
+  });
+}
 
 Run run(Subject& subject, Problem problem) {
   Run out{std::move(problem), {}, {}};
@@ -175,7 +195,9 @@ double error_of_one_call(const Subject& subject, const Case& c, std::uint32_t te
 void compare(const Subject& subject, const Run& first, const Run& second, const Law& law,
              Tally& tally) {
   const Case& c = first.problem.source;
+  const bool bits = law.same_bits && (subject.facts.flags & ROPE_BITWISE_INVARIANT) != 0;
   for_each_head_of_both(second, law.source, [&](const HeadPlace& at, const HeadPlace& origin) {
+    if (bits) return compare_bits(first, second, at, origin, law.broken, tally);
     if (second.problem.asked.tensor[at.tensor].rotate == 0) return;
     const bounds::Precision precision = precision_of(subject.facts, c, origin.tensor);
     for (std::size_t placement = 0; placement < 2; ++placement)
@@ -213,21 +235,28 @@ void compare(const Subject& subject, const Run& first, const Run& second, const 
   });
 }
 
-void compare_same(const Subject& subject, const Run& first, const Run& second,
-                  const HeadSource& source, const char* broken, Tally& tally) {
-  if ((subject.facts.flags & ROPE_BITWISE_INVARIANT) != 0) {
-    for_each_head_of_both(second, source, [&](const HeadPlace& at, const HeadPlace& origin) {
-      compare_bits(first, second, at, origin, broken, tally);
-    });
-    return;
-  }
-  const Case& c = first.problem.source;
-  compare(subject, first, second,
-          {broken, source, nullptr,
-           [&](double rho, std::uint32_t tensor) {
-             return 2 * error_of_one_call(subject, c, tensor, rho);
-           }},
-          tally);
+Law within_two_errors(const Subject& subject, const Case& c, const char* broken,
+                      const HeadSource& source,
+                      const std::function<PairValue(const PairValue&)>& expected) {
+  return {broken, source, expected, [&](double rho, std::uint32_t tensor) {
+            return 2 * error_of_one_call(subject, c, tensor, rho);
+          }};
+}
+
+Finding compare_two(const Subject& subject, const Run& first,
+                    const std::function<Run()>& run_second, const Law& law) {
+  if (first.failed()) return first.failure;
+  const Run second = run_second();
+  if (second.failed()) return second.failure;
+  Tally tally;
+  compare(subject, first, second, law, tally);
+  return tally.finding();
+}
+
+Law the_same(const Subject& subject, const Case& c, const char* broken, const HeadSource& source) {
+  Law law = within_two_errors(subject, c, broken, source);
+  law.same_bits = true;
+  return law;
 }
 
 double angle_error(const Problem& p) {

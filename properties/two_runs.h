@@ -69,15 +69,34 @@ struct Law {
   double gain = 1;
   /// What the runs are called in a diagnosis.
   const char *first = "the first call", *second = "the second";
+  /// Results must be equal bit for bit if the kernel promises ROPE_BITWISE_INVARIANT. `bound` and
+  /// `expected` are then of no account.
+  bool same_bits = false;
 };
 void compare(const harness::Subject& subject, const Run& first, const Run& second, const Law& law,
              harness::Tally& tally);
+/// The law of two results that are each off by the error of one call of the case.
+Law within_two_errors(
+    const harness::Subject& subject, const harness::Case& c, const char* broken,
+    const harness::HeadSource& source = nullptr,
+    const std::function<harness::PairValue(const harness::PairValue&)>& expected = nullptr);
+/// The law of two runs that differ only in how the work was laid out or cut: same_bits, else the
+/// law above.
+Law the_same(const harness::Subject& subject, const harness::Case& c, const char* broken,
+             const harness::HeadSource& source = nullptr);
+/// Runs the second only if the first did not fail. Returns the failure, or what compare() finds.
+harness::Finding compare_two(const harness::Subject& subject, const Run& first,
+                             const std::function<Run()>& run_second, const Law& law);
 
-/// Compares two runs that differ only in how the work was laid out or cut. Results must be equal
-/// bit for bit if the kernel promises ROPE_BITWISE_INVARIANT, else within twice the error of one
-/// call.
-void compare_same(const harness::Subject& subject, const Run& first, const Run& second,
-                  const harness::HeadSource& source, const char* broken, harness::Tally& tally);
+harness::PairValue output_at(const Run& run, std::size_t placement, const harness::HeadPlace& at,
+                             std::int64_t pair);
+/// Calls visit for every rotated pair of both placements.
+void for_each_pair(const Run& run,
+                   const std::function<void(std::size_t placement, const harness::HeadPlace& at,
+                                            std::int64_t pair)>& visit);
+/// Adds the error of a pair. `unit` is the size of the unit that its bound is told in.
+void add_pair(harness::Tally& tally, const harness::HeadPlace& at, std::int64_t pair, double error,
+              double bound, double unit, const char* unit_name, const char* broken);
 
 /// The largest angle error of the f32_angle contract over all positions and pairs, in rad; 0 for
 /// other contracts.

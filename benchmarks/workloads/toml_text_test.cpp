@@ -1,4 +1,4 @@
-// What toml++ would be asked in vain is refused before; what TOML allows is not.
+// What toml++ would be asked in vain is refused before.
 #include "benchmarks/workloads/toml_text.h"
 
 #include <gtest/gtest.h>
@@ -24,17 +24,14 @@ TEST(TomlText, CharactersBeyondAsciiStandInStringsAndComments) {
   for (const char* text : {
            "",
            "\xEF\xBB\xBF# é\na = 1 # é\n",
-           "a = \"é\" # é\nb = 'é'\n\"é\" = 1\n",
-           "a = \"\\\"é\"\nb = '\\' # é\n",
-           "a = \"\"\"é\né \"é\" \"\"é\\\"\"\"é\"\"\"\nb = 1 # é",
-           "a = '''é\n'é' ''é\\'''\nb = '' # é",
-           "a = \"\"\"é\"\"\"\"\" # é",
-           "a = \"\"\"\"\"\" # é",
-           "a = \"\"\"b \\\n  c é\"\"\"",
-           "a=\"é\"\nb='é'\n\"c\"=\"é\"",
-           "a = [\"é\",\"é\", {b=\"é\",c='é'}]\nd={e=\"é\"}",
+           "a = \"é\" # é\nb = 'é'\n",
+           "a=\"é\"\n b = 'é'\t# \"é",
+           "a = \"\\\"b\"\nb = '\\'\nc = \"\"\"b \\\n  c\"\"\"",
        })
     EXPECT_EQ(refused_line(text), 0) << text;
+  for (const char* text : {"\"é\" = 1", "a = [\"é\"]", "a = \"\\\"é\"", "a = 'b' 'é'",
+                           "a = 'b' é # é", "# é\na = '\\'", "# é\na = ''''''"})
+    EXPECT_EQ(refused_line(text), 1) << text;  // TOML, but more than the format needs
   EXPECT_EQ(refused_line("a = 1\né = 2"), 2);
   EXPECT_EQ(refused_line("a = 1\n\nb =é"), 3);
   EXPECT_EQ(refused_line("[a]é"), 1);

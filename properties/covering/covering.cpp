@@ -12,7 +12,7 @@
 namespace ropewalk::properties {
 namespace {
 
-constexpr int candidates_max = 24, array_candidates_max = 6;
+constexpr int candidates_max = 24;
 
 bool is_empty(std::span<const std::uint64_t> set) {
   return std::all_of(set.begin(), set.end(), [](std::uint64_t word) { return word == 0; });
@@ -25,13 +25,6 @@ std::vector<TupleSet> sets_of(const Lanes& lanes, const std::vector<Strength>& s
   return sets;
 }
 
-OrthogonalArray array_of(const Lanes& lanes, const std::vector<Strength>& strengths) {
-  OrthogonalArray largest;
-  for (const Strength& strength : strengths)
-    if (OrthogonalArray array(lanes, strength); array.rows() > largest.rows()) largest = array;
-  return largest;
-}
-
 }  // namespace
 
 class Cover::State {
@@ -40,11 +33,9 @@ class Cover::State {
       : row_(model),
         wanted_(sets_of(row_.lanes(), strengths)),
         candidates_(row_, wanted_),
-        array_(array_of(row_.lanes(), strengths)),
         seed_(seed) {
     if (!reach({}, candidates_, 0))
       throw std::invalid_argument("the constraints of the model allow no row");
-    for (int row = 0; row < array_.rows(); ++row) array_rows_.push_back(row);
     for (TupleSet& set : wanted_) fill(set);
   }
 
@@ -85,9 +76,6 @@ class Cover::State {
   /// The tuples of each strength that are not met and not known to be impossible.
   std::vector<TupleSet> wanted_;
   Candidates candidates_;
-  OrthogonalArray array_;
-  std::vector<int> array_rows_;          ///< those that no taken row used
-  std::optional<std::size_t> proposed_;  ///< the one that next() used
   std::vector<std::vector<int>> taken_;
   std::uint64_t seed_, draws_ = 0;
   std::int64_t met_ = 0;
@@ -115,7 +103,7 @@ void Cover::State::fill(TupleSet& set) {
 // Completes a row with these lanes, if there is one.
 bool Cover::State::reach(std::span<const int> tuple, Candidates& candidates, std::uint64_t random) {
   if (!row_.restart() || !row_.fix(tuple)) return false;
-  if (candidates.complete({}, random)) return true;
+  if (candidates.complete(random)) return true;
   return row_.restart() && row_.fix(tuple) && row_.finish_exactly(random);
 }
 
@@ -163,31 +151,17 @@ bool Cover::State::begin_with(const Stem& stem) {
   return false;
 }
 
-// Candidates of the orthogonal array count a quarter more: their tuples fit together in later rows.
 std::optional<Row> Cover::State::next() {
-  proposed_.reset();
   if (wanted_size() == 0) return {};
   std::optional<Row> best;
   std::int64_t best_gain = 0;
-  std::optional<std::size_t> best_array;
-  const auto compare = [&](std::int64_t gain, std::optional<std::size_t> array) {
-    if (gain <= best_gain) return;
-    best_gain = gain;
-    best = row_.row();
-    best_array = array;
-  };
-  for (int i = 0; i < array_candidates_max && !array_rows_.empty(); ++i) {
-    const std::size_t at = random() % array_rows_.size();
-    if (!row_.restart()) break;
-    if (!candidates_.complete(array_.lanes_of(array_rows_[at]), random())) continue;
-    compare(candidates_.gain() * 5 / 4, at);
-  }
   const std::vector<Stem> all = stems();
-  const int more = best ? array_candidates_max : candidates_max;
-  for (int i = 0; i < more; ++i)
-    if (begin_with(all[random() % all.size()]) && candidates_.complete({}, random()))
-      compare(candidates_.gain(), {});
-  proposed_ = best_array;
+  for (int i = 0; i < candidates_max; ++i) {
+    if (!begin_with(all[random() % all.size()]) || !candidates_.complete(random())) continue;
+    if (candidates_.gain() <= best_gain) continue;
+    best_gain = candidates_.gain();
+    best = row_.row();
+  }
   return best ? best : any_row(all);
 }
 
@@ -209,10 +183,6 @@ std::optional<Row> Cover::State::any_row(const std::vector<Stem>& stems) {
 void Cover::State::took(const Row& row) {
   taken_.push_back(row_.lanes().of(row));
   count(taken_.back());
-  if (!proposed_) return;
-  array_rows_[*proposed_] = array_rows_.back();
-  array_rows_.pop_back();
-  proposed_.reset();
 }
 
 // Of a row that the constraints exclude, only the possible tuples count.

@@ -5,8 +5,7 @@
 // PICT (Czerwonka, PNSQC 2006). So a caller can try each row, say what it learned, and go on. A row
 // is the best of some candidates. A candidate begins with a tuple that no row has yet, then takes
 // the level that meets the most such tuples, again and again. Tuples of factors with many levels
-// weigh more. Other candidates begin with a row of an orthogonal array, because these rows do not
-// meet a tuple of the largest factors twice.
+// weigh more.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -24,8 +24,7 @@ BitSum sum_of(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   return {half ^ c, (a & b) | (half & c)};
 }
 
-}  // namespace
-
+// In the order of their lanes.
 std::vector<int> factors_of(const Lanes& lanes, const Strength& strength) {
   std::vector<int> factors = strength.factors;
   if (factors.empty()) {
@@ -44,6 +43,8 @@ std::vector<int> factors_of(const Lanes& lanes, const Strength& strength) {
                                 " needs as many different factors");
   return factors;
 }
+
+}  // namespace
 
 TupleSet::TupleSet(const Lanes& lanes, const Strength& strength)
     : t_(strength.t),

@@ -10,16 +10,12 @@
 
 namespace ropewalk::properties {
 
-/// The factors of a strength, in the order of their lanes. Throws std::invalid_argument if they are
-/// not t or more different factors of the model.
-std::vector<int> factors_of(const Lanes& lanes, const Strength& strength);
-
 /// Tuples of t lanes of different factors. A stem is t - 1 of the lanes of a tuple. Each stem has a
 /// bit for each lane that completes it to a tuple of the set, so a tuple is held t times.
 class TupleSet {
  public:
-  /// An empty set. Throws std::invalid_argument like factors_of(), or if there are too many stems
-  /// to hold.
+  /// An empty set. Throws std::invalid_argument unless the strength has t or more different factors
+  /// of the model, and if there are too many stems to hold.
   TupleSet(const Lanes& lanes, const Strength& strength);
 
   int t() const { return t_; }

@@ -147,19 +147,6 @@ TEST(Resume, OfARunWithAllItsRowsWritesNothing) {
   EXPECT_TRUE(files_of(out) == before);
 }
 
-TEST(Resume, OfABenchBeginsWhereAKillLeftNoWholeRow) {
-  for (const std::string left : {"", "{\"schema\":1,\"row\":\"run"}) {
-    const fs::path out = fresh();
-    spill(out / "measured.jsonl", left);
-    const Result r = ropewalk(
-        "bench --kernel plain --profile smoke --shape q=4,d=64,tokens=1 --launches 1 --rounds 6 "
-        "--resume --out " +
-        out.string());
-    EXPECT_TRUE(r.code == 0 || r.code == 3) << left << r.out << r.err;  // 3: too noisy here
-    EXPECT_FALSE(fs::exists(out / "measured.jsonl"));
-  }
-}
-
 TEST(Recorder, TakesBackTheRowOfARunThatIsRefused) {
   const fs::path out = fresh();
   ASSERT_EQ(ropewalk(quick + out.string()).code, 0);

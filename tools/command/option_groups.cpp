@@ -293,8 +293,6 @@ void add_timing_options(CLI::App& verb, BenchOptions& options) {
   verb.add_option("--baseline", options.baseline,
                   "the kernel that ratios refer to (default: plain, else a board's first kernel)")
       ->type_name("KERNEL");
-  verb.add_flag("--resume", options.resume,
-                "keep what the run in --out had measured when it was cut off");
 }
 
 void add_json_option(CLI::App& verb, bool& json) {

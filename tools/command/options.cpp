@@ -250,11 +250,9 @@ void finish(BenchOptions& o, const CLI::App& verb, const Typed& typed) {
     throw CLI::ValidationError("--", fault);
   if (!engine_named && !o.benchmark_args.empty()) o.engine = report::Engine::gbench;
   if (o.engine == report::Engine::gbench &&
-      (o.rounds > 0 || o.launches > 0 || o.budget_s > 0 || o.resume || !o.baseline.empty()))
+      (o.rounds > 0 || o.launches > 0 || o.budget_s > 0 || !o.baseline.empty()))
     throw CLI::ValidationError("--engine gbench",
-                               "takes no --budget, --rounds, --launches, --baseline or --resume");
-  if (o.resume && o.out.empty() && !o.part_of_run)
-    throw CLI::ValidationError("--resume", "needs the --out of the run that was cut off");
+                               "takes no --budget, --rounds, --launches or --baseline");
 }
 
 // CLI11 stored the options that both parts of `run` share in `verify`. They are copied to `bench`.
@@ -326,7 +324,7 @@ constexpr Verb verbs[] = {
      "  ropewalk bench --config Meta-Llama-3-8B/config.json --workload '*/decode-*'\n"
      "  ropewalk bench --shape q=32,k=8,d=128,rd=64,theta=500000\n"
      "  ropewalk bench --shape q=16,d=256,tokens=512,pairing=interleaved,in_place=no\n"
-     "  ropewalk bench --launches 5 --rounds 40 --out night --resume\n"
+     "  ropewalk bench --launches 5 --rounds 40 --out night\n"
      "  ropewalk bench -- --benchmark_filter=decode --benchmark_repetitions=20"},
     {"doctor", add_verb<DoctorOptions>,
      "what about this machine makes measurements worse, and what to do about each",

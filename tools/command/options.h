@@ -105,7 +105,7 @@ struct BenchOptions : RunIdentity, KernelChoice, WorkloadChoice {
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
   int threads = 1;                          ///< each kernel is timed with 1 and with this many
   std::vector<std::string> benchmark_args;  ///< Google Benchmark's flags, given after --
-  bool json = false, quiet = false, resume = false;
+  bool json = false, quiet = false;
   bool part_of_run = false;  ///< set by the verb run, which prints the tables itself
 };
 

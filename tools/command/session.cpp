@@ -204,12 +204,13 @@ OutputEnd output_end() {
   return goes_on_unread ? OutputEnd::written : OutputEnd::reader_left;
 }
 
-Recorder::Recorder(const RunIdentity& run, const std::string& folder, bool resumed)
+Recorder::Recorder(const RunIdentity& run, const std::string& folder, bool resumed,
+                   const char* name)
     : has_result_(resumed), start_(std::chrono::steady_clock::now()) {
   if (folder.empty()) return;
   const RunRow row = run_row(run);  // made before the file, because it takes time
   std::error_code error;
-  file_ = std::filesystem::path(folder) / "results.jsonl";
+  file_ = std::filesystem::path(folder) / name;
   is_new_ = !std::filesystem::exists(std::filesystem::symlink_status(file_, error));
   writer_ = std::make_unique<RecordWriter>(file_);
   bytes_before_ = std::filesystem::file_size(file_, error);

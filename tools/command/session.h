@@ -72,7 +72,8 @@ class Progress {
 class Recorder {
  public:
   /// An empty `folder` records nothing. `resumed`: the file holds the run row already.
-  Recorder(const RunIdentity& run, const std::string& folder, bool resumed = false);
+  Recorder(const RunIdentity& run, const std::string& folder, bool resumed = false,
+           const char* name = "results.jsonl");
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;

@@ -115,10 +115,6 @@ void Gate::break_off(const std::string& kernel, const std::string& why, const st
     broken_[kernel] = {why, ""};
 }
 
-void Gate::keep_broken(const std::string& kernel, const Breakage& earlier) {
-  if (knows(kernel)) broken_.try_emplace(kernel, earlier);
-}
-
 bool Gate::passed(const KernelFacts& facts, const Workload& w) const {
   return std::any_of(verdicts_.begin(), verdicts_.end(), [&](const VerdictRow& row) {
     return row.kernel == facts.name && row.verdict == Verdict::pass &&

@@ -39,9 +39,6 @@ class Gate {
   /// is shown.
   void break_off(const std::string& kernel, const std::string& why, const std::string& known = {});
 
-  /// Breaks off a kernel that an earlier run found broken. Does nothing if it is broken already.
-  void keep_broken(const std::string& kernel, const Breakage& earlier);
-
   const std::vector<harness::KernelFacts>& kernels() const {
     return kernels_;
   }  ///< the kernels that were asked for

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "base/printable.h"
@@ -54,11 +56,11 @@ Launches::Launches(const BenchOptions& options, std::vector<Workload> workloads)
       workloads_(std::move(workloads)),
       effort_(effort_of(options)),
       budget_(effort_, options.began, options.margin),
-      journal_(options),
       progress_(options.quiet),
       entrants_(entrants_of(options)),
       workers_(workers_of(entrants_)),
-      gate_(options, workloads_, workers_, progress_) {
+      gate_(options, workloads_, workers_, progress_),
+      kept_(options, paired() ? options.out : "", false, "measured.jsonl") {
   if (!options.baseline.empty() && !gate_.knows(options.baseline))
     throw UsageError("--baseline: no kernel '" + options.baseline +
                      "' is timed here (ropewalk list shows them)");
@@ -72,7 +74,6 @@ Launches::Launches(const BenchOptions& options, std::vector<Workload> workloads)
 int Launches::run(const std::function<void(const VerdictRow&)>& on_verdict,
                   const std::function<void(const TimingRow&)>& on_row) {
   say_plan();
-  if (paired()) take_up();
   if (const int code = run_all(); code != 0) {
     say_what_none_takes(stderr);
     return code;
@@ -105,9 +106,6 @@ int Launches::run_all() {
 
 void Launches::verify(std::int32_t memory) {
   gate_.verify(memory, verified_.insert(memory).second);
-  // A known failure may not recur. Its kernel stays broken, as it does without an interruption.
-  for (const TimingRow& row : journal_.resumed())
-    if (row.outcome == Outcome::broken) gate_.keep_broken(row.kernel, {row.reason, row.known});
 }
 
 // Returns 3 if no kernel takes any workload, wherever it runs.
@@ -265,27 +263,13 @@ void Launches::take(TimingRow row) {
   const auto broken = gate_.broken().find(row.kernel);
   const bool told = broken != gate_.broken().end();
   if (row.outcome == Outcome::broken && told) row.known = broken->second.known;
-  if (paired()) journal_.write(row);
+  kept_.write(row);
   // It was judged while timed, so the gate does not know of the break yet.
   if (row.outcome == Outcome::broken && !told) {
     gate_.break_off(row.kernel, fmt::format("{} ({})", row.reason, row.workload));
     forget_groups_led_by(row.kernel);
   }
   rows_.push_back(std::move(row));
-}
-
-void Launches::take_up() {
-  for (const TimingRow& row : journal_.resumed()) {
-    // This run's verification judges known failures first, by the file of today.
-    if (row.outcome == Outcome::broken && row.known.empty() && gate_.knows(row.kernel))
-      gate_.break_off(row.kernel, row.reason);
-    if (row.is_ceiling() && memory_of(row) == ROPE_HOST) ceilings_[row.workload] = row.variant;
-  }
-  const auto whole = whole_groups(journal_.resumed());
-  for (const auto& [group, rows] : whole) rows_.insert(rows_.end(), rows.begin(), rows.end());
-  for (const auto& [kernel, why] : gate_.broken()) forget_groups_led_by(kernel);
-  if (!rows_.empty() && !options_.quiet)
-    fmt::print(stderr, "resumed: {} rows of {} groups\n", rows_.size(), whole.size());
 }
 
 void Launches::break_off(const std::string& kernel, const std::string& why) {
@@ -334,6 +318,8 @@ void Launches::settle() {
 
 void Launches::emit(const std::function<void(const TimingRow&)>& on_row) {
   for (const TimingRow& row : rows_) on_row(row);
+  std::error_code error;
+  std::filesystem::remove(kept_.file(), error);
   for (const TimingRow& row : rows_) {
     if (!options_.json) break;
     fmt::print("{}\n", to_json_line(row));

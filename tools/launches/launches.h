@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "benchmarks/workloads/workloads.h"
-#include "tools/command/journal.h"
 #include "tools/command/options.h"
 #include "tools/command/session.h"
 #include "tools/launches/board_request.h"
@@ -49,7 +48,6 @@ class Launches {
   BoardRequest request_for(std::int64_t launch, std::int32_t memory);
   void break_off(const std::string& kernel, const std::string& why);
   void forget_groups_led_by(const std::string& kernel);
-  void take_up();
   void take(report::TimingRow row);
   void settle();
   void say_what_none_takes(std::FILE* to) const;
@@ -64,11 +62,13 @@ class Launches {
   std::vector<bench::Workload> workloads_;
   Effort effort_;
   Budget budget_;
-  Journal journal_;
   Progress progress_;
   Entrants entrants_;
   std::map<std::int32_t, harness::Worker> workers_;  // by the memory of their kernels
   Gate gate_;
+  // What was timed so far, until the results hold it. They are written at the end: only then is it
+  // known which kernels broke, and those have no number in them.
+  Recorder kept_;
   std::set<std::int32_t> verified_;  // memories whose kernels were verified in full
   std::map<std::string, std::string> ceilings_;
   std::set<std::int64_t> complete_;  // numbers of launches

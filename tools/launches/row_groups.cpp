@@ -1,7 +1,5 @@
 #include "tools/launches/row_groups.h"
 
-#include <utility>
-
 #include "benchmarks/cells/cells.h"
 #include "benchmarks/engine/paired.h"
 
@@ -21,18 +19,6 @@ std::int32_t memory_of(const TimingRow& row) {
 
 std::string group_of(const TimingRow& row) {
   return group_name(row.workload, row.board, row.threads);
-}
-
-std::map<std::pair<std::int64_t, std::string>, std::vector<TimingRow>> whole_groups(
-    const std::vector<TimingRow>& measured) {
-  std::map<std::pair<std::int64_t, std::string>, std::vector<TimingRow>> open, whole;
-  for (const TimingRow& row : measured) {
-    const auto group = std::pair(row.launch, group_of(row));
-    std::erase_if(open[group], [&](const TimingRow& r) { return r.kernel == row.kernel; });
-    open[group].push_back(row);
-    if (row.is_ceiling()) whole[group] = std::exchange(open[group], {});
-  }
-  return whole;
 }
 
 }  // namespace ropewalk::tools

@@ -172,28 +172,4 @@ TEST(KnownFailuresCommand, NeverGetASpeed) {
   EXPECT_EQ(ropewalk(start + with_known("mutant_* norm 2999-12-31 issue 7\n") + end).code, 1);
 }
 
-// A bench is killed early and then wants fewer launches: forty leave time for the kill.
-TEST(KnownFailuresCommand, StayKnownWhenABenchIsResumed) {
-  const auto out = fresh("resumed");
-  const std::string journal = (out / "measured.jsonl").string();
-  const std::string start =
-      "bench --profile smoke --kernel plain --rounds 6 "
-      "--kernel mutant_scaled_twice_table --workload llama-3-8b/set-1 --out " +
-      out.string() + plugin + with_known("mutant_* * 2999-12-31 issue 7\n");
-  const Result killed =
-      shell(std::string(ROPEWALK_EXECUTABLE) + " " + start +
-            "--launches 40 & p=$!; for i in $(seq 1000); do grep -sq ceiling_update " + journal +
-            " && break; sleep 0.1; done; kill -9 $p; wait $p");
-  EXPECT_EQ(killed.code, 137) << killed.out << killed.err;
-  std::string text = slurp(journal);
-  EXPECT_TRUE(contains(text, R"("outcome":"BROKEN")")) << text << killed.err;
-  const std::string forty = "--launches 40";
-  ASSERT_TRUE(contains(text, forty)) << text;
-  spill(journal, text.replace(text.find(forty), forty.size(), "--launches 1"));
-  const Result r = ropewalk(start + "--launches 1 --resume");
-  EXPECT_TRUE(contains(r.err, "resumed: ")) << r.err;
-  EXPECT_TRUE(r.code == 0 || r.code == 3) << r.code << r.out << r.err;  // 3: too noisy here
-  EXPECT_TRUE(contains(r.out, "(known until 2999-12-31: issue 7)")) << r.out;
-}
-
 }  // namespace

@@ -145,7 +145,7 @@ TEST(PairedBench, AKillLosesNothingMeasured) {
   const std::string command =
       "bench --kernel plain --kernel complex --profile smoke --launches 40 --out " + out.string() +
       " --workload llama-3-8b/set-1 --workload llama-3-8b/set-16";
-  // The run is killed as soon as some groups are in the journal.
+  // The run is killed as soon as some groups were timed.
   const Result killed =
       shell(std::string(ROPEWALK_EXECUTABLE) + " " + command +
             " & p=$!; for i in $(seq 3000); do n=$(grep -sc '\"role\":\"ceiling\"' " +
@@ -155,36 +155,8 @@ TEST(PairedBench, AKillLosesNothingMeasured) {
   EXPECT_EQ(killed.code, 137) << killed.out << killed.err;
   const auto before = timings_of(out / "measured.jsonl");
   ASSERT_GE(before.size(), 3u);
-  // Another command is refused. The same command keeps each row to the bit.
-  const std::string other = command + " --seed 7 --resume";
-  const Result refused = ropewalk(other);
-  EXPECT_EQ(refused.code, 2) << refused.out << refused.err;
-  EXPECT_TRUE(contains(refused.err, "another command, program or machine")) << refused.err;
-  // The test shortens the run here: forty launches are only needed for the kill.
-  std::string text = slurp(out / "measured.jsonl");
-  const std::string many = "--launches 40";
-  text.replace(text.find(many), many.size(), "--launches 2");
-  // An earlier kill leaves this: a row of a group that was cut off and measured again.
-  const std::size_t first = text.find('\n') + 1, end = text.find('\n', first) + 1;
-  std::string cut_off = text.substr(first, end - first);
-  cut_off.replace(cut_off.find("\"summary\":\""), 11, "\"summary\":\"cut off ");
-  text.insert(first, cut_off);
-  spill(out / "measured.jsonl", text);
-  std::string shorter = command;
-  shorter.replace(shorter.find(many), many.size(), "--launches 2");
-  const Result resumed = ropewalk(shorter + " --resume");
-  EXPECT_TRUE(resumed.code == 0 || resumed.code == 3) << resumed.out << resumed.err;
-  EXPECT_TRUE(contains(resumed.err, "resumed: ")) << resumed.err;
-  std::set<std::string> lines;
-  for (const Timing& row : rows_of(out)) lines.insert(row.line);
-  for (const std::string& line : lines) EXPECT_FALSE(contains(line, "cut off ")) << line;
-  std::set<std::string> whole;
-  for (const Timing& row : before)
-    if (row.role == "ceiling") whole.insert(row.group());
-  for (const Timing& row : before) {
-    if (row.launch > 1 || !whole.contains(row.group())) continue;
-    EXPECT_TRUE(lines.contains(row.line)) << row.kernel << " on " << row.workload;
-  }
+  EXPECT_EQ(ropewalk("report " + (out / "measured.jsonl").string()).code, 0);
+  EXPECT_TRUE(contains(slurp(out / "report.md"), "cut off"));
 }
 
 std::vector<pid_t> children_of(pid_t process) {
@@ -295,7 +267,6 @@ TEST(PairedBench, OptionsThatDoNotFitAreToldInOneLine) {
   for (const char* arguments : {"bench --engine warp",
                                 "bench --rounds 5",
                                 "bench --launches 0",
-                                "bench --resume",
                                 "bench --baseline nobody",
                                 "bench --engine paired -- --benchmark_filter=x",
                                 "bench --rounds 20 -- --benchmark_filter=x",

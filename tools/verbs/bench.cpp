@@ -4,7 +4,6 @@
 #include "base/whole_file.h"
 #include "reports/numbers/answers.h"
 #include "reports/pages/render.h"
-#include "tools/command/journal.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
 #include "tools/launches/launches.h"
@@ -70,7 +69,6 @@ int run(const BenchOptions& options) {
     print_answers(results);
     print_first_failure(results.verdicts);
   }
-  Journal::forget(options);
   return code;
 }
 

@@ -16,7 +16,6 @@
 #include "reports/numbers/answers.h"
 #include "reports/pages/render.h"
 #include "reports/pages/write_report.h"
-#include "tools/command/journal.h"
 #include "tools/command/session.h"
 #include "tools/command/workload_choice.h"
 #include "tools/verbs/failure_text.h"
@@ -90,7 +89,6 @@ int run(const RunOptions& options) {
   write_report(results, folder);
   if (!options.bench.export_file.empty())
     write_whole_file(options.bench.export_file, render_export(results));
-  Journal::forget(options.bench);
   fmt::print("\nreport: {}\n", (folder / "report.html").string());
   print_where_to_start(rows, options.verify.all);
   if (code == 0) fmt::print("{}\n", answer_sentence(summarize(results).answers));

@@ -1,0 +1,339 @@
+// Where and how a call's data lies, and in which parts and order it comes, does not change the
+// result. Each property runs a case in two ways and compares.
+//
+// Bound: none if the kernel promises ROPE_BITWISE_INVARIANT, else 2 e rho (the_same). For
+// position_types and tensors_apart it is always 2 e rho; the contract promises no equal bits there.
+//
+// position_types: positions as int32 and as int64 mean the same.
+// position_types kills by itself: wide_positions_read_narrow
+//
+// placement: the place of the result does not change it. It finds an element that is overwritten
+// before its partner is computed.
+// placement kills by itself: stored_too_early, promises_bits
+//
+// strides: a tensor with gaps, heads before tokens, or Q and K side by side in one buffer is
+// rotated like the same tensor packed.
+// strides kills by itself: promises_bits, heads_taken_as_dense
+//
+// order: a permutation of batch rows, of heads, or of tokens with their positions permutes the
+// result and changes nothing else. Here each axis is reversed. It finds a row that is taken for
+// another, a head index in the arithmetic, and a neighbour that changes a result.
+// order kills by itself: row_zero_for_all, counts_on, promises_bits
+//
+// chunks: a prompt in two parts gives the same as the whole. Inference runs such parts: a prefill
+// in pieces, then a decode step. It finds a kernel that counts positions itself, treats a single
+// token as the first, or continues from the token before.
+// chunks kills by itself: decode_at_zero, counts_on, promises_bits, stretched_for_longest
+//
+// tensors_apart: Q and K in one call, with their own heads and strides, give what each gives alone.
+// It finds shapes and strides of one tensor that are used for another.
+// tensors_apart kills by itself: heads_of_first_tensor, strides_of_first_tensor
+//
+// alignment: every base pointer may lie at any multiple of its element's size, each at its own
+// distance from a 64-byte line. The result equals that of the same data at the beginning of a page.
+// A kernel with ROPE_NEEDS_ALIGN_64 is exempt.
+// alignment kills by itself: promises_bits, aligned_loads
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "harness/cases/checked.h"
+#include "harness/cases/data.h"
+#include "properties/fixed_cases.h"
+#include "properties/property.h"
+#include "properties/two_runs.h"
+
+namespace ropewalk::properties {
+using namespace harness;
+namespace {
+
+Finding check_position_types(Subject& subject, const Case& c) {
+  const auto run_with = [&](Dtype dtype) {
+    Case typed = c;
+    typed.position_dtype = dtype;
+    return run(subject, typed);
+  };
+  return compare_two(
+      subject, run_with(Dtype::i32), [&] { return run_with(Dtype::i64); },
+      within_two_errors(subject, c, "int32 and int64 positions differ"));
+}
+
+Finding check_placement(Subject& subject, const Case& c) {
+  const auto run_placed = [&](bool in_place) {
+    Case out = c;
+    out.fused = out.one_buffer = false;
+    for (TensorCase& t : out.tensors) {
+      t.in_place = in_place;
+      if (in_place) t.out = t.in;
+      if (in_place) t.out_at = t.in_at;
+    }
+    return run(subject, out);
+  };
+  return compare_two(
+      subject, run_placed(false), [&] { return run_placed(true); },
+      the_same(subject, c, "in place differs from out of place"));
+}
+
+Finding check_strides(Subject& subject, const Case& c) {
+  const Case packed = contiguous_case(c);
+  if (with_positions(c, [](std::int64_t p) { return p; }) == packed)
+    return not_for_this_case("its memory is contiguous already");
+  const Run spread = run(subject, c);
+  if (spread.failed()) return spread.failure;
+  Problem together = make_problem(packed, subject.oracle);
+  copy_heads(spread.problem, together, [](const HeadPlace& at) { return at; });
+  return compare_two(
+      subject, run(subject, std::move(together)), [&] { return spread; },
+      the_same(subject, c, "the strides change the result"));
+}
+
+// One token, whose table has one row. The stride of that row is never used, so it may be anything:
+// less than a row, as in a broadcast, or far beyond the table.
+std::vector<Case> one_table_row(const Offer& offer, Profile) {
+  std::vector<Case> cases;
+  if (!offer.rows_by_token || !offer.padded_table) return cases;
+  Case c = offer.base;
+  // What offers padded tables takes this, though it may refuse a single token.
+  c.tokens = std::max<std::int64_t>(c.tokens, 2);
+  c.table_row_stride = c.rotary_dim / 2 + 3;
+  cases.push_back(c);
+  if (offer.batch) c.batch = 1;
+  c.tokens = 1;
+  if (c.batch > 1) return cases;
+  c.position_from = 5;
+  c.rows_by = ROPE_ROW_BY_TOKEN;
+  for (const std::int64_t stride : {0, 1, 1'000'003}) {
+    c.table_row_stride = stride;
+    cases.push_back(c);
+  }
+  return cases;
+}
+
+Finding check_order(Subject& subject, const Case& c) {
+  const auto mirrored = [&](const HeadPlace& at) {
+    return HeadPlace{at.tensor, c.batch - 1 - at.b, c.tokens - 1 - at.t,
+                     c.tensors[at.tensor].heads - 1 - at.h};
+  };
+  const bool one_head = std::all_of(c.tensors.begin(), c.tensors.end(),
+                                    [](const TensorCase& t) { return t.heads == 1; });
+  if (c.batch == 1 && c.tokens == 1 && one_head)
+    return not_for_this_case("there is only one row to permute");
+  const Run first = run(subject, c);
+  const auto run_reversed = [&] {
+    Case reversed = with_positions(c, [](std::int64_t p) { return p; });
+    std::reverse(reversed.positions.begin(), reversed.positions.end());
+    Problem problem = make_problem(reversed, subject.oracle);
+    copy_heads(first.problem, problem, mirrored);
+    return run(subject, std::move(problem));
+  };
+  return compare_two(subject, first, run_reversed,
+                     the_same(subject, c, "another order gives another result", mirrored));
+}
+
+std::vector<CasePart> parts_of(const Case& c) {
+  std::vector<CasePart> parts;
+  if (c.tokens > 1) {
+    const std::int64_t cut = 1 + c.shift % (c.tokens - 1);
+    parts = {{0, c.batch, 0, cut}, {0, c.batch, cut, c.tokens - cut}};
+  }
+  if (c.batch > 1) {
+    const std::int64_t cut = 1 + c.shift % (c.batch - 1);
+    parts.push_back({0, cut, 0, c.tokens});
+    parts.push_back({cut, c.batch - cut, 0, c.tokens});
+  }
+  return parts;
+}
+
+Finding check_chunks(Subject& subject, const Case& c) {
+  if (c.tokens < 2 && c.batch < 2) return not_for_this_case("one token has no two parts");
+  Problem problem = make_problem(c, subject.oracle);
+  keep_positions(problem);  // of the first placement: a part would get others than the whole
+  const Run whole = run(subject, std::move(problem));
+  if (whole.failed()) return whole.failure;
+  Tally tally;
+  for (const CasePart& part : parts_of(c)) {
+    const Run alone = run_part(subject, whole, part);
+    if (alone.failed()) return alone.failure;
+    compare(subject, whole, alone,
+            the_same(subject, c, "a part differs from the whole", source_of(part)), tally);
+  }
+  return tally.finding();
+}
+
+// Batch rows at very different places, with the first and the last cut off alone. No row may depend
+// on its neighbours, as a frequency that is stretched for the longest row would.
+std::vector<Case> far_apart_rows(const Offer& offer, Profile profile) {
+  std::vector<Case> cases = at_size(offer, profile);
+  std::erase_if(cases, [](const Case& c) { return c.tokens < 2 && c.batch < 2; });
+  if (!offer.batch) return cases;
+  Case c = offer.base;
+  c.position_rule = PositionRule::list;
+  const bool table = c.contract == ROPE_CONTRACT_TABLE;
+  for (const std::int64_t batch : {2, 4, 9, 17}) {
+    c.batch = batch;
+    c.positions.clear();
+    for (std::int64_t b = 0; b < batch; ++b)
+      for (std::int64_t t = 0; t < c.tokens; ++t)
+        c.positions.push_back((b % 3 == 1 ? (table ? 900 : 900'000) : 3 * b) + t);
+    for (const std::int64_t cut : {std::int64_t{0}, batch - 2}) {
+      c.shift = cut;
+      cases.push_back(c);
+    }
+  }
+  return cases;
+}
+
+Finding check_tensors_apart(Subject& subject, const Case& c) {
+  require(!c.own_tables,
+          "tensors_apart: needs own_tables=0, as all tensors must turn by the same angles");
+  const Run together = run(subject, c);
+  if (together.failed()) return together.failure;
+  Tally tally;
+  for (std::uint32_t tensor = 0; tensor < c.tensors.size(); ++tensor) {
+    if (!c.tensors[tensor].rotate) continue;
+    const auto source = [tensor](HeadPlace at) {
+      at.tensor = tensor;
+      return at;
+    };
+    Case alone = contiguous_case(c);
+    alone.tensors = {alone.tensors[tensor]};
+    Problem problem = make_problem(alone, subject.oracle);
+    copy_heads(together.problem, problem, source);
+    const Run single = run(subject, std::move(problem));
+    // A kernel may take another type only beside the usual one.
+    if (single.failure.kind == Finding::Kind::unsupported && tensor_dtype(c, tensor) != c.dtype)
+      continue;
+    if (single.failed()) return single.failure;
+    compare(subject, together, single,
+            within_two_errors(subject, c, "Q and K in one call differ from each alone", source),
+            tally);
+  }
+  return tally.finding();
+}
+
+// K of each other type beside Q. A type that the kernel refuses is not planned, nor f64 under the
+// f32_angle contract, which is not for it.
+std::vector<Case> types_side_by_side(const Offer& offer, Profile) {
+  std::vector<Case> cases;
+  if (!offer.mixed_types) return cases;
+  Case c = with(widened(offer.base, offer), offer, {.from = 3});
+  c.tensors.resize(2, c.tensors[0]);
+  for (const Dtype dtype : types_beside(c.dtype)) {
+    if (c.contract == ROPE_CONTRACT_F32_ANGLE && dtype == Dtype::f64) continue;
+    c.tensors[1].dtype = dtype;
+    cases.push_back(c);
+  }
+  return cases;
+}
+
+Finding check_alignment(Subject& subject, const Case& c) {
+  const Problem problem = make_problem(c, subject.oracle);
+  // Runs both placements with all buffers at these distances from the beginning of their pages.
+  const auto run_at = [&](const std::function<std::uint64_t(std::size_t)>& lead) {
+    return run_like(subject, problem, {.steps = 0, .lead = lead});
+  };
+  const auto distance = [&](std::size_t buffer) {
+    const auto size = static_cast<std::uint64_t>(problem.buffers[buffer].element_bytes());
+    const auto at = static_cast<std::int64_t>(buffer);
+    // Below 16, `shift` is the distance in elements of two thirds of the buffers; the others get a
+    // seeded one. From 16 on, all distances are seeded.
+    const std::uint64_t chance = hash(c.seed, 0xa119, c.shift, at);
+    const bool common = c.shift < 16 && chance % 3 != 0;
+    const std::uint64_t elements = common ? static_cast<std::uint64_t>(c.shift) : chance >> 8;
+    return elements % (64 / size) * size;
+  };
+  return compare_two(
+      subject, run_at([](std::size_t) { return 0; }), [&] { return run_at(distance); },
+      the_same(subject, c, "another alignment gives another result"));
+}
+
+std::vector<Case> distances(const Offer& offer, Profile profile) {
+  std::vector<Case> cases = at_size(offer, profile);
+  Case c = with(offer.base, offer, {.from = 3, .tokens = 3});
+  const std::int64_t count = profile == Profile::smoke ? 24 : 96;
+  for (std::int64_t i = 1; i < count; ++i) {
+    c.shift = i;
+    const HeadSize size = offer.any_size && i % 4 == 3
+                              ? HeadSize{45, 18}
+                              : offer.sizes[static_cast<std::size_t>(i) % offer.sizes.size()];
+    cases.push_back(with(resized(c, size), offer, {.in_place = i % 3 == 0}));
+  }
+  return cases;
+}
+
+void shape_placement(Case& c, const Offer&) {
+  for (TensorCase& t : c.tensors) t.in_place = false;
+}
+
+void shape_chunks(Case& c, const Offer& offer) {
+  if (offer.tokens) c.tokens = std::max<std::int64_t>(c.tokens, 2);
+}
+
+void shape_tensors_apart(Case& c, const Offer&) {
+  c.own_tables = false;
+  if (c.tensors.size() < 2) c.tensors.resize(2, c.tensors[0]);
+}
+
+const Registered layouts[] = {
+    Registered(
+        {.name = "position_types",
+         .order = 160,
+         .claim = "int32 and int64 positions mean the same",
+         .applies =
+             [](const Offer& o) { return o.i64_positions && o.base.position_dtype == Dtype::i32; },
+         .needs = "int32 and int64 positions",
+         .shape = any_case,
+         .check = check_position_types}),
+    Registered({.name = "placement",
+                .order = 180,
+                .claim = "in place gives what out of place gives",
+                .applies = [](const Offer& o) { return o.in_place && o.out_of_place; },
+                .needs = "both in place and out of place",
+                .shape = shape_placement,
+                .check = check_placement}),
+    Registered({.name = "strides",
+                .order = 190,
+                .claim = "strided memory gives what contiguous memory gives",
+                .applies =
+                    [](const Offer& o) {
+                      return o.padded || o.head_major || o.fused || o.strided_positions ||
+                             o.padded_table;
+                    },
+                .needs = "memory that is not contiguous",
+                .shape = any_case,
+                .fixed_cases = one_table_row,
+                .check = check_strides}),
+    Registered({.name = "order",
+                .order = 200,
+                .claim = "another order of rows, heads and tokens gives the same, in that order",
+                .applies = [](const Offer& o) { return o.batch || o.tokens || o.many_heads; },
+                .needs = "more than one row",
+                .shape = any_case,
+                .fixed_cases = at_size,
+                .check = check_order}),
+    Registered({.name = "chunks",
+                .order = 210,
+                .claim = "a prompt in parts gives what the whole gives",
+                .applies = [](const Offer& o) { return o.tokens || o.batch; },
+                .needs = "two tokens or batch rows in one call",
+                .shape = shape_chunks,
+                .fixed_cases = far_apart_rows,
+                .check = check_chunks}),
+    Registered({.name = "tensors_apart",
+                .order = 220,
+                .claim = "Q and K in one call give what each gives alone",
+                .applies = [](const Offer& o) { return o.two_tensors && o.each_alone; },
+                .needs = "two tensors in one call, and each alone",
+                .shape = shape_tensors_apart,
+                .fixed_cases = types_side_by_side,
+                .check = check_tensors_apart}),
+    Registered({.name = "alignment",
+                .order = 270,
+                .claim = "pointers at any multiple of their element give the same",
+                .applies = [](const Offer& o) { return o.any_alignment; },
+                .needs = "a kernel without ROPE_NEEDS_ALIGN_64",
+                .fixed_cases = distances,
+                .check = check_alignment})};
+
+}  // namespace
+}  // namespace ropewalk::properties
