@@ -270,12 +270,19 @@ bool has_finite_inputs(const Scene& scene) {
                      [](const Copied& e) { return std::isfinite(e.expected); });
 }
 
-// What a kernel may have read where only numbers in place of NaN make its outputs finite.
-std::string tamed(const Scene& scene) {
-  const bool table = scene.problem.source.contract == ROPE_CONTRACT_TABLE;
-  if (scene.copies.empty()) return "unused rows of tables";
-  return table ? "unused rows of tables or elements outside the window"
-               : "elements outside the window";
+// True if the case fails once more. Otherwise what another call did says nothing of the kernel.
+bool fails_again(const Look& look, const Case& c) {
+  const auto again = look(c, Calls::as_judged);
+  return again && Wrong(*again).any;
+}
+
+// What a kernel read if only numbers in place of NaN make its outputs finite; empty: nothing that
+// this case has.
+std::string tamed(const Look& look, const Case& c, const Scene& scene) {
+  const bool table = c.contract == ROPE_CONTRACT_TABLE, more = !scene.copies.empty();
+  if ((!table && !more) || !fails_again(look, c)) return "";
+  return fmt::format("reads {}{}{}", table ? "unused rows of tables" : "",
+                     table && more ? " or " : "", more ? "elements outside the window" : "");
 }
 
 // The case with numbers in its outputs shows whether they are left as they were, or read.
@@ -286,7 +293,8 @@ Diagnosis of_unwritten(const Look& look, const Case& c, const Scene& small) {
   std::string rows = rows_from_on(look, c, small);
   const std::string where =
       joined({rows.empty() ? place_of(small) : rows, call_of_state(look, c, small)});
-  if (!again) return {"", joined({"outputs are as they were before the call", where}), ""};
+  if (!again || !fails_again(look, c))
+    return {"", joined({"outputs are as they were before the call", where}), ""};
   const Wrong wrong(*again);
   if (wrong.any && wrong.all_unwritten) return {"leaves outputs unwritten", where, ""};
   return {"reads what its outputs held before the call", where, ""};
@@ -322,10 +330,12 @@ Diagnosis explained(const Look& look, const Case& c, const Case& larger, const S
                                     wrong_pairs(evidence->large), c == larger)),
               joined({named.where, state}), ""};
   }
-  const bool reads_more = wrong.not_finite && !left.not_finite;
-  if (!left.any)
-    return {"", joined({"reads " + tamed(scene) + ", and is right if they hold numbers", state}),
-            ""};
+  const std::string reads =
+      wrong.not_finite && !left.not_finite ? tamed(look, c, scene) : std::string();
+  if (!left.any) {
+    const char* then = reads.empty() ? "" : "right if they hold numbers";
+    return {"", joined({reads, then, place_of(small), state}), ""};
+  }
   if (!left.not_finite)
     if (const Rounded rounded = rounding_of(look, c, larger); !rounded.cause.empty())
       return {rounded.cause, rounded.advice, ""};
@@ -344,8 +354,8 @@ Diagnosis explained(const Look& look, const Case& c, const Case& larger, const S
   const auto again = elements.empty() ? std::nullopt : look(varied(c, 0), calls);
   const bool shown = again && elements_of(*again) == elements;
   return {"",
-          joined({reads_more ? "reads " + tamed(scene) : "", place_of(scene), state,
-                  shown ? elements : "", right_place(look, c, scene, !shown)}),
+          joined({reads, place_of(scene), state, shown ? elements : "",
+                  right_place(look, c, scene, !shown)}),
           ""};
 }
 

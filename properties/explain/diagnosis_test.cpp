@@ -339,14 +339,6 @@ TEST_F(Diagnoses, SaysWhereAWrongOutputIsRight) {
       "only in pair 1, second elements alone, the second element of pair 1 is that of pair 0");
 }
 
-TEST_F(Diagnoses, PoisonThatWasReadIsCalledThat) {
-  const std::string one = "rotary_dim=2 positions=5 q.heads=1 q.head_dim=2";
-  const auto nan = [](Seen& s) { s.y = {std::nan(""), s.truth.imag()}; };
-  EXPECT_TRUE(of_spoiled(nan, one).cause.starts_with("makes NaN or infinity of finite inputs"));
-  EXPECT_TRUE(of_spoiled([&](Seen& s) { nan(s), s.read_poison = true; }, one)
-                  .where.starts_with("reads poison, which lies around rows"));
-}
-
 TEST_F(Diagnoses, SpeaksOfTheSmallerCaseAlone) {
   const auto spoil = [](Seen& s) { s.y = s.pair == 7 || s.pair == 3 ? s.x : s.y; };
   const std::string small = "rotary_dim=8 positions=5 q.heads=1 q.head_dim=8";

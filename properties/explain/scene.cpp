@@ -176,8 +176,10 @@ bool fill_tables(Problem& p, Oracle& oracle) {
   return true;
 }
 
-// Two calls at the same addresses, with the same contents and positions.
+// Two calls at the same addresses, with the same contents and positions. A lone call before them
+// tells the calls of a state from every other call of a process.
 Execution call_alike(Subject& subject, Problem& p) {
+  execute_once(subject, p, true);
   keep_positions(p);
   for (auto& bytes : p.other_inputs) bytes.clear();
   Call like{};

@@ -50,17 +50,6 @@ std::int32_t first_call(const rope_problem* p, const rope_operands* o, void* sta
   return ROPE_OK;
 }
 
-// Takes the tables' rows to be as far apart as heads of unrotated dims would make them.
-std::int32_t row_distance(const rope_problem* p, const rope_operands* o, void* state) {
-  rope_problem seen = *p;
-  const std::int64_t distance = p->tensor[0].head_dim / 2;
-  const bool fits = p->table_rows > 1 && p->table_row_stride >= distance;
-  if (fits) seen.table_row_stride = distance;
-  return right(&seen, o, state);
-}
-
-const RegisteredKernel distance{
-    {.name = "causes_row_distance", .supports = supports, .apply = row_distance}};
 const RegisteredKernel sign{f32_table_kernel<wrong_sign>("causes_sign")};
 const RegisteredKernel both{
     {.name = "causes_two_errors", .supports = supports, .apply = two_errors}};

@@ -94,10 +94,4 @@ TEST(Causes, AnErrorOfTheFirstCallAloneIsCalledThat) {
   EXPECT_FALSE(contains(verify("causes_sign", " --property norm"), words));
 }
 
-// With rows of a table too far apart a kernel reads wrong angles, or what lies between rows.
-TEST(Causes, AWrongDistanceOfRowsIsNamed) {
-  const std::string out = unwrapped(verify("causes_row_distance", " --property agreement"));
-  EXPECT_TRUE(contains(out, "_dim / 2 elements apart, not table_row_stride (")) << out;
-}
-
 }  // namespace

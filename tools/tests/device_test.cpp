@@ -111,13 +111,14 @@ TEST(Device, ReasonsForSkippingAreToldApart) {
     const std::string one = "--kernel control_device_table --property agreement";
     const Result skipped = on_standin(one, settings, driver);
     EXPECT_EQ(skipped.code, 3) << skipped.out;
-    EXPECT_TRUE(contains(skipped.out,
+    EXPECT_TRUE(contains(on_one_line(skipped.out),
                          "SKIPPED control_device_table (table): everything: " + std::string(words)))
         << skipped.out;
     const Result required =
         on_standin(one, std::string(settings) + " ROPEWALK_REQUIRE_GPU=1", driver);
     EXPECT_EQ(required.code, 1) << required.out;
-    EXPECT_TRUE(contains(required.out, "ROPEWALK_REQUIRE_GPU is 1, and " + std::string(words)))
+    EXPECT_TRUE(
+        contains(on_one_line(required.out), "ROPEWALK_REQUIRE_GPU is 1, and " + std::string(words)))
         << required.out;
   }
 }
@@ -126,14 +127,14 @@ TEST(Device, WithoutRoomIsSkippedAndSaysHowMuchItWants) {
   const Result r =
       on_standin("--kernel control_device_table --property norm", "ROPEWALK_STANDIN=memory=1000");
   EXPECT_EQ(r.code, 3) << r.out;
-  EXPECT_TRUE(contains(r.out, "bytes of device memory, and 1000 are free")) << r.out;
+  EXPECT_TRUE(contains(on_one_line(r.out), "bytes of device memory, and 1000 are free")) << r.out;
 }
 
 TEST(Device, WhatDoesNotFitIsSkippedCaseByCase) {
   const Result r = on_standin("--kernel control_device_table --property far_strides");
   EXPECT_EQ(r.code, 3) << r.out;
-  EXPECT_TRUE(contains(r.out, "far_strides: only 1 of 14 cases ran: ")) << r.out;
-  EXPECT_TRUE(contains(r.out, "bytes of device memory, and ")) << r.out;
+  EXPECT_TRUE(contains(on_one_line(r.out), "far_strides: only 1 of 14 cases ran: ")) << r.out;
+  EXPECT_TRUE(contains(on_one_line(r.out), "bytes of device memory, and ")) << r.out;
 }
 
 TEST(Device, ThatVanishesBetweenCallsIsACrash) {

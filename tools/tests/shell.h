@@ -84,6 +84,14 @@ inline std::string unwrapped(std::string text) {
   return text;
 }
 
+/// The text with a space in place of all white space.
+inline std::string on_one_line(const std::string& text) {
+  std::istringstream words(text);
+  std::string line, word;
+  while (words >> word) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
 /// Processes with this word in a file of /proc, "cmdline" or "environ", whatever their parent.
 inline int processes_with(const std::string& word, const char* file) {
   int count = 0;

@@ -2,7 +2,6 @@
 // (mutant_names.csv: the beginning of a kernel's name, and words of a true name).
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +29,15 @@ bool is_true(const Names& names, const std::string& kernel, const std::string& c
   return false;
 }
 
+// A text of a row; empty if it has none, or before its first quotation mark.
+std::string text_of(const std::string& row, const std::string& field) {
+  const std::string begin = "\"" + field + "\":\"";
+  const std::size_t at = row.find(begin);
+  if (at == std::string::npos) return {};
+  const std::size_t from = at + begin.size();
+  return row.substr(from, row.find('"', from) - from);
+}
+
 TEST(MutantNames, NoneIsWrong) {
   const Names names = true_names();
   ASSERT_GT(names.size(), 50u);
@@ -38,14 +46,11 @@ TEST(MutantNames, NoneIsWrong) {
   std::istringstream rows(r.out);
   int failures = 0, named = 0, wrong = 0, places = 0;
   for (std::string line; std::getline(rows, line);) {
-    const auto row = nlohmann::json::parse(line);
-    if (row.value("row", "") != "verdict" || row.value("verdict", "") != "FAIL") continue;
+    const std::string kernel = text_of(line, "kernel"), cause = text_of(line, "cause");
+    if (text_of(line, "row") != "verdict" || text_of(line, "verdict") != "FAIL") continue;
     ++failures;
-    const std::string cause = row.value("cause", ""), kernel = row.value("kernel", "");
-    if (cause.empty()) {
-      places += static_cast<int>(!row.value("diagnosis", "").empty());
-      continue;
-    }
+    places += static_cast<int>(cause.empty() && !text_of(line, "diagnosis").empty());
+    if (cause.empty()) continue;
     ++named;
     if (is_true(names, kernel, cause)) continue;
     ++wrong;

@@ -67,6 +67,18 @@ const RegisteredKernel not_copied{with("s_not_copied", [](auto* p, auto* o, void
   return right(&seen, o, state);
 })};
 
+const RegisteredKernel head_0{with("s_head_0", [](auto* p, auto* o, void* state) {
+  rope_problem seen = *p;
+  seen.tensor[0].in_head_stride = 0;
+  return right(&seen, o, state);
+})};
+const auto twice = rotating<right_then<[](const rope_problem&, const Head<float>& head) {
+  head.out[1] = head.out[0];  // half_split: first elements
+}>>("s_first_twice");
+const auto louder = rotating<right_then<[](const rope_problem& p, const Head<float>& head) {
+  for (I e = 0; e < p.rotary_dim; ++e) head.out[e] *= 1 + 0x1p-20F;
+}>>("s_louder");
+
 // ---- pairings
 
 template <Pairing read, Pairing written>
@@ -138,6 +150,11 @@ std::int32_t wrong_in_call(const rope_problem* p, const rope_operands* o, void* 
 }
 const RegisteredKernel first_call{counting("s_first_call", wrong_in_call<0>)};
 const RegisteredKernel second_call{counting("s_second_call", wrong_in_call<1>)};
+std::int32_t every_other(const rope_problem* p, const rope_operands* o, void* state) {
+  static I all = 0;
+  return all++ % 2 == 0 ? by_rows<row_behind>(p, o, state) : right(p, o, state);
+}
+const RegisteredKernel other_call{with("s_every_other", every_other)};
 std::int32_t stale(const rope_problem* p, const rope_operands* o, void* state) {
   if (calls++ == 0) first_position = at(*p, *o, 0, 0);
   return by_rows<row_of_first>(p, o, state);
