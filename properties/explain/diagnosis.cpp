@@ -285,11 +285,13 @@ std::string tamed(const Look& look, const Case& c, const Scene& scene) {
                      table && more ? " or " : "", more ? "elements outside the window" : "");
 }
 
-// The case with numbers in its outputs shows whether they are left as they were, or read.
+// The case with numbers in its outputs shows whether they are left as they were, or read. A case
+// that needs a call before it has no such form.
 Diagnosis of_unwritten(const Look& look, const Case& c, const Scene& small) {
-  Case numbers = c;
-  numbers.before = Before::numbers;
-  const auto again = look(numbers, Calls::as_judged);
+  const bool lone = c.before == Before::nothing || c.before == Before::numbers;
+  Case other = c;
+  other.before = c.before == Before::numbers ? Before::nothing : Before::numbers;
+  const auto again = lone ? look(other, Calls::as_judged) : std::nullopt;
   std::string rows = rows_from_on(look, c, small);
   const std::string where =
       joined({rows.empty() ? place_of(small) : rows, call_of_state(look, c, small)});
