@@ -296,10 +296,10 @@ Diagnosis of_unwritten(const Look& look, const Case& c, const Scene& small) {
   const std::string where =
       joined({rows.empty() ? place_of(small) : rows, call_of_state(look, c, small)});
   if (!again || !fails_again(look, c))
-    return {"", joined({"outputs are as they were before the call", where}), ""};
+    return {"", joined({"outputs are as they were before the call", where})};
   const Wrong wrong(*again);
-  if (wrong.any && wrong.all_unwritten) return {"leaves outputs unwritten", where, ""};
-  return {"reads what its outputs held before the call", where, ""};
+  if (wrong.any && wrong.all_unwritten) return {"leaves outputs unwritten", where};
+  return {"reads what its outputs held before the call", where};
 }
 
 // A table whose rows hold other angles tells the row that was read from angles of the kernel's own.
@@ -320,7 +320,7 @@ Diagnosis explained(const Look& look, const Case& c, const Case& larger, const S
   const std::string state = call_of_state(look, c, small);
   const Calls calls = wrong.not_finite ? Calls::tame : Calls::as_judged;
   const std::optional<Scene> tame = wrong.not_finite ? look(c, calls) : std::nullopt;
-  if (wrong.not_finite && !tame) return {"", joined({place_of(small), state}), ""};
+  if (wrong.not_finite && !tame) return {"", joined({place_of(small), state})};
   const Scene& scene = tame ? *tame : small;
   const Wrong left(scene);
   if (const auto evidence = evidence_of(look, larger, calls)) {
@@ -330,35 +330,31 @@ Diagnosis explained(const Look& look, const Case& c, const Case& larger, const S
       return {fmt::format("{} ({})", fmt::join(named.names, ", or "),
                           counts_of(wrong_pairs(left.any ? scene : small),
                                     wrong_pairs(evidence->large), c == larger)),
-              joined({named.where, state}), ""};
+              joined({named.where, state})};
   }
   const std::string reads =
       wrong.not_finite && !left.not_finite ? tamed(look, c, scene) : std::string();
   if (!left.any) {
     const char* then = reads.empty() ? "" : "right if they hold numbers";
-    return {"", joined({reads, then, place_of(small), state}), ""};
+    return {"", joined({reads, then, place_of(small), state})};
   }
   if (!left.not_finite)
     if (const Rounded rounded = rounding_of(look, c, larger); !rounded.cause.empty())
-      return {rounded.cause, rounded.advice, ""};
+      return {rounded.cause, rounded.advice};
   if (left.not_finite && left.poison)
-    return {"",
-            joined({scene.has_full_tables
-                        ? "reads poison, which lies around rows and behind tables"
-                        : "reads poison, which lies around rows and in unused rows of tables",
-                    place_of(scene), state}),
-            ""};
+    return {"", joined({scene.has_full_tables
+                            ? "reads poison, which lies around rows and behind tables"
+                            : "reads poison, which lies around rows and in unused rows of tables",
+                        place_of(scene), state})};
   if (left.not_finite && has_finite_inputs(scene))
     return {"makes NaN or infinity of finite inputs, or reads a workspace before it writes it",
-            joined({place_of(scene), state}), ""};
+            joined({place_of(scene), state})};
   // Zeros in a pair hide which of its elements are wrong. The same call with other data shows it.
   const auto elements = elements_of(scene);
   const auto again = elements.empty() ? std::nullopt : look(varied(c, 0), calls);
   const bool shown = again && elements_of(*again) == elements;
-  return {"",
-          joined({reads, place_of(scene), state, shown ? elements : "",
-                  right_place(look, c, scene, !shown)}),
-          ""};
+  return {"", joined({reads, place_of(scene), state, shown ? elements : "",
+                      right_place(look, c, scene, !shown)})};
 }
 
 }  // namespace
@@ -367,7 +363,7 @@ Diagnosis diagnose(const Look& look, const Case& c, const Case& larger) {
   const std::optional<Scene> small = look(c, Calls::as_judged);
   if (!small) return {};
   if (!Wrong(*small).any)
-    return {"", small->holds ? "each call of this case, made alone, is right" : "", ""};
+    return {"", small->holds ? "each call of this case, made alone, is right" : ""};
   Diagnosis out = explained(look, c, larger, *small);
   out.first = first_wrong(*small);
   return out;

@@ -24,8 +24,8 @@ inline constexpr std::string_view only_outside = "only outside the rotated windo
 struct Diagnosis {
   /// what the kernel does; empty if no name fits, or if chance could explain it
   std::string cause;
-  std::string where;  ///< "only in k, only in heads from 2 on"; empty: everywhere
-  std::string first;  ///< first_wrong() of the case
+  std::string where;       ///< "only in k, only in heads from 2 on"; empty: everywhere
+  std::string first = {};  ///< first_wrong() of the case
 };
 std::string to_text(const Diagnosis& diagnosis);
 

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
+
+#include "properties/explain/facts.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -14,31 +17,16 @@ namespace {
 
 using C = std::complex<double>;
 
-C turned(const Case& c, const C& x, const C& r) {
-  return scale_of(c) * x * (c.operation == Operation::transpose ? std::conj(r) : r);
-}
-
-// The rotation in the given table if its rows were so many elements apart. A row behind the table
-// is taken for the last one.
-std::optional<C> table_rotation(const Problem& p, const Seen& s, std::int64_t distance) {
-  if (p.source.contract != ROPE_CONTRACT_TABLE || p.asked.table_rows < 2) return {};
+// The index of a pair's entries in the given table, if its rows were so many elements apart.
+std::int64_t entry_of(const Problem& p, const Seen& s, std::int64_t distance) {
   const bool by_token = p.asked.table_rows_by == ROPE_ROW_BY_TOKEN;
   const std::int64_t row = by_token ? s.at.b * p.asked.tokens + s.at.t : s.position;
-  const std::int64_t last = (p.asked.table_rows - 1) * p.asked.table_row_stride;
-  const std::int64_t at = std::min(row * distance, last) + s.pair;
-  const TensorPlaces& t = p.tensor[s.at.tensor];
-  const auto value = [&](int buffer) {
-    return load(given(p, s.placement, buffer), Dtype{p.asked.table_dtype}, at);
-  };
-  return C{value(t.cos), value(t.sin)};
+  return (p.asked.table_rows > 1 ? row * distance : 0) + s.pair;
 }
 
-// The rotation in the given table if its elements were of another type.
-std::optional<C> table_as(const Problem& p, const Seen& s, Dtype type) {
-  if (p.source.contract != ROPE_CONTRACT_TABLE || type == Dtype{p.asked.table_dtype}) return {};
-  const bool by_token = p.asked.table_rows_by == ROPE_ROW_BY_TOKEN;
-  const std::int64_t row = by_token ? s.at.b * p.asked.tokens + s.at.t : s.position;
-  const std::int64_t at = (p.asked.table_rows > 1 ? row * p.asked.table_row_stride : 0) + s.pair;
+// The rotation at this index of the given table, if its elements are of this type; empty: it lies
+// behind the table.
+std::optional<C> entries_at(const Problem& p, const Seen& s, std::int64_t at, Dtype type) {
   const TensorPlaces& t = p.tensor[s.at.tensor];
   const auto &cos = given(p, s.placement, t.cos), &sin = given(p, s.placement, t.sin);
   if ((at + 1) * data_type(type).bytes > std::min(std::ssize(cos), std::ssize(sin))) return {};
@@ -92,20 +80,27 @@ std::string of_other_pair(const Scene& scene, const std::vector<const Seen*>& ro
 
 void add_table_rows(const Scene& scene, std::vector<Hypothesis>& list) {
   const Problem& p = scene.problem;
-  for (const Dtype type : tensor_dtypes)
-    list.push_back({fmt::format("reads a table of {} as one of {}",
-                                data_type(Dtype{p.asked.table_dtype}).word, data_type(type).word),
-                    [&p, type](const Seen& s) -> std::optional<C> {
-                      const auto r = table_as(p, s, type);
-                      return r ? std::optional<C>(turned(p.source, s.x, *r)) : std::nullopt;
+  const Dtype own{p.asked.table_dtype};
+  const auto reads = [&](std::string name, bool applies, auto rotation) {
+    list.push_back({std::move(name), [k = Facts(scene), applies, rotation](const Seen& s) {
+                      const auto r = applies ? rotation(s) : std::nullopt;
+                      return r ? std::optional<C>(k.turned(s.x, *r)) : std::nullopt;
                     }});
+  };
+  const bool table = p.source.contract == ROPE_CONTRACT_TABLE;
+  for (const Dtype type : tensor_dtypes)
+    reads(
+        fmt::format("reads a table of {} as one of {}", data_type(own).word, data_type(type).word),
+        table && type != own, [&p, type](const Seen& s) {
+          return entries_at(p, s, entry_of(p, s, p.asked.table_row_stride), type);
+        });
   const auto add = [&](const char* distance, auto elements) {
-    list.push_back(
-        {fmt::format("reads the tables' rows {} elements apart, not table_row_stride", distance),
-         [&p, elements](const Seen& s) -> std::optional<C> {
-           const auto r = table_rotation(p, s, elements(p.asked.tensor[s.at.tensor].head_dim));
-           return r ? std::optional<C>(turned(p.source, s.x, *r)) : std::nullopt;
-         }});
+    reads(fmt::format("reads the tables' rows {} elements apart, not table_row_stride", distance),
+          table && p.asked.table_rows > 1, [&p, own, elements](const Seen& s) {
+            const std::int64_t last = (p.asked.table_rows - 1) * p.asked.table_row_stride + s.pair;
+            const std::int64_t at = entry_of(p, s, elements(p.asked.tensor[s.at.tensor].head_dim));
+            return entries_at(p, s, std::min(at, last), own);  // behind the table: its last row
+          });
   };
   add("rotary_dim / 2", [&p](std::int64_t) { return p.asked.rotary_dim / 2; });
   add("rotary_dim", [&p](std::int64_t) { return p.asked.rotary_dim; });
@@ -119,14 +114,13 @@ Elsewhere right_elsewhere(const Scene& scene, bool whole_pairs) {
   const std::vector<const Seen*> row = wrong_row(scene);
   if (row.empty()) return {};
   const HeadPlace& at = row[0]->at;
+  const Facts k(scene);
   if (std::string other = of_other_pair(scene, row); !other.empty() || !whole_pairs) return {other};
   for (std::int64_t b = 0; b < c.batch; ++b)
     for (std::int64_t t = 0; t < c.tokens; ++t)
       for (std::int64_t h = 0; h < p.asked.tensor[at.tensor].heads; ++h) {
         const HeadPlace from{at.tensor, b, t, h};
-        const auto output = [&](const Seen& s) {
-          return turned(c, as_complex(input_pair(p, s.placement, from, s.pair)), s.r);
-        };
+        const auto output = [&](const Seen& s) { return k.turned(k.pair_of(s, from), s.r); };
         if (are(row, output)) return {"right for the input of " + place_text(at.tensor, b, t, h)};
       }
   // By chance an angle is that of one of n positions with probability n times its part of a turn.
@@ -144,15 +138,10 @@ Elsewhere right_elsewhere(const Scene& scene, bool whole_pairs) {
   tried.push_back(0);
   for (const std::int64_t position : tried) {
     if (table && (position < 0 || position >= p.asked.table_rows)) continue;
-    if (position < -position_limit || position >= position_limit) continue;
-    const auto output = [&](const Seen& s) {
-      const Rotation r = table
-                             ? given_rotation(p, scene.oracle, at.tensor, position, s.pair)
-                             : own_rotation(c.contract, scene.oracle,
-                                            p.inv_freq[static_cast<std::size_t>(s.pair)], position);
-      return turned(c, s.x, as_complex(r));
-    };
-    if (!are(row, output)) continue;
+    const bool fit = k.rotation(*row[0], position) && are(row, [&](const Seen& s) {
+                       return k.turned(s.x, *k.rotation(s, position));
+                     });
+    if (!fit) continue;
     Elsewhere out{fmt::format("right at position {} instead of {}", position, own), {}, own};
     if (table && p.asked.table_rows_by == ROPE_ROW_BY_POSITION) out.row = position;
     return out;

@@ -39,45 +39,32 @@ std::string along(const Axis& axis, const std::set<std::int64_t>& wrong,
 }
 
 // The products of counts along which a kernel may number its rows.
-enum class Rows { batch_tokens, batch_heads, tokens_heads, all };
-constexpr std::array row_kinds{Rows::batch_tokens, Rows::batch_heads, Rows::tokens_heads,
-                               Rows::all};
-constexpr const char* words_of(Rows kind) {
-  constexpr std::array words{"batch x tokens", "batch x heads", "tokens x heads",
-                             "batch x tokens x heads"};
-  return words[static_cast<std::size_t>(kind)];
-}
-std::int64_t row_of(Rows kind, const rope_problem& p, const HeadPlace& at) {
-  const std::int64_t heads = p.tensor[at.tensor].heads;
-  switch (kind) {
-    case Rows::batch_tokens:
-      return at.b * p.tokens + at.t;
-    case Rows::batch_heads:
-      return at.b * heads + at.h;
-    case Rows::tokens_heads:
-      return at.t * heads + at.h;
-    case Rows::all:
-      return (at.b * p.tokens + at.t) * heads + at.h;
-  }
-  __builtin_unreachable();
-}
+struct Rows {
+  const char* words;
+  std::int64_t (*row)(const rope_problem&, const HeadPlace&);
+};
+constexpr Rows row_kinds[] = {
+    {"batch x tokens",
+     [](const rope_problem& p, const HeadPlace& at) { return at.b * p.tokens + at.t; }},
+    {"batch x heads",
+     [](const rope_problem& p, const HeadPlace& at) { return at.b * p.tensor[0].heads + at.h; }},
+    {"tokens x heads",
+     [](const rope_problem& p, const HeadPlace& at) { return at.t * p.tensor[0].heads + at.h; }},
+    {"batch x tokens x heads", [](const rope_problem& p, const HeadPlace& at) {
+       return (at.b * p.tokens + at.t) * p.tensor[0].heads + at.h;
+     }}};
 
 // The first wrong row if exactly the rows from it on are wrong; else -1.
-std::int64_t first_of_rows(Rows kind, const Scene& scene) {
+std::int64_t first_of_rows(const Rows& kind, const Scene& scene) {
   std::int64_t first = -1, last_right = -1;
   for (const Seen& s : scene.pairs) {
-    const std::int64_t row = row_of(kind, scene.problem.asked, s.at);
+    const std::int64_t row = kind.row(scene.problem.asked, s.at);
     if (!s.wrong)
       last_right = std::max(last_right, row);
     else if (first < 0 || row < first)
       first = row;
   }
   return first > last_right ? first : -1;
-}
-
-// The last row of a kind, in a case of one tensor.
-std::int64_t last_row(Rows kind, const rope_problem& p) {
-  return row_of(kind, p, {0, p.batch - 1, p.tokens - 1, p.tensor[0].heads - 1});
 }
 
 // The case with other counts, packed, at its last position.
@@ -171,7 +158,7 @@ std::string rows_from_on(const Look& look, const Case& c, const Scene& small) {
   if (c.tensors.size() != 1 || !c.calls.empty()) return {};
   std::int64_t from = -1;
   std::vector<Rows> left;
-  for (const Rows kind : row_kinds)
+  for (const Rows& kind : row_kinds)
     if (const std::int64_t first = first_of_rows(kind, small); first >= fewest) {
       from = first;
       left.push_back(kind);
@@ -182,12 +169,13 @@ std::string rows_from_on(const Look& look, const Case& c, const Scene& small) {
   for (const Case& cut : cuts) {
     const auto scene = left.empty() ? std::nullopt : look(cut, Calls::as_judged);
     if (!scene) return {};
-    std::erase_if(left, [&](Rows kind) {
-      const bool reaches = last_row(kind, scene->problem.asked) >= from;
+    std::erase_if(left, [&](const Rows& kind) {
+      const HeadPlace last{0, cut.batch - 1, cut.tokens - 1, cut.tensors[0].heads - 1};
+      const bool reaches = kind.row(scene->problem.asked, last) >= from;
       return first_of_rows(kind, *scene) != (reaches ? from : -1);
     });
   }
-  return left.size() == 1 ? fmt::format("rows from {} on of {}", from, words_of(left[0])) : "";
+  return left.size() == 1 ? fmt::format("rows from {} on of {}", from, left[0].words) : "";
 }
 
 std::string call_of_state(const Look& look, const Case& c, const Scene& small) {

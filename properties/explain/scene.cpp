@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -28,40 +29,25 @@ bool has_too_many(const Case& c) {
   return elements > most_elements;
 }
 
-// One element of an output, and what is known of it.
-class Element {
- public:
-  Element(const Problem& p, const Outputs& outputs, const HeadPlace& at, std::int64_t element)
-      : p_(p),
-        places_(p.tensor[at.tensor]),
-        buffer_(p.buffers[static_cast<std::size_t>(places_.out)]),
-        placement_(outputs.placement),
-        index_(places_.out_at + out_index(p.asked, at.tensor, at.b, at.t, at.h) + element),
-        now_(outputs[static_cast<std::size_t>(places_.out)].data() + index_ * size()) {}
-
-  std::int64_t size() const { return buffer_.element_bytes(); }
-  const std::byte* now() const { return now_; }
-
-  /// True if the element, which is none of an input, is what it was before the call.
-  bool unwritten() const {
-    if (places_.in == places_.out) return false;
-    if (!buffer_.holds_input)
-      return is_poison(now_, buffer_.dtype, placement_ == 0 ? Poison::a : Poison::b);
-    const std::byte* before = given(p_, placement_, places_.out).data() + index_ * size();
-    return std::memcmp(now_, before, static_cast<std::size_t>(size())) == 0;
+// One element of an output, after a call.
+struct Element {
+  Element(const Problem& p, const Outputs& outputs, const HeadPlace& at, std::int64_t element) {
+    const TensorPlaces& places = p.tensor[at.tensor];
+    const Buffer& buffer = p.buffers[static_cast<std::size_t>(places.out)];
+    const std::int64_t bytes = buffer.element_bytes();
+    const std::int64_t from =
+        bytes * (places.out_at + out_index(p.asked, at.tensor, at.b, at.t, at.h) + element);
+    now = outputs[static_cast<std::size_t>(places.out)].data() + from;
+    const std::byte* before = given(p, outputs.placement, places.out).data() + from;
+    const Poison poison = outputs.placement == 0 ? Poison::a : Poison::b;
+    unwritten = places.in != places.out &&
+                (buffer.holds_input ? std::memcmp(now, before, static_cast<std::size_t>(bytes)) == 0
+                                    : is_poison(now, buffer.dtype, poison));
+    read_poison = is_poison_of_any_sign(now, buffer.dtype, Poison::read_only);
   }
-  /// Arithmetic keeps poison, except for its sign.
-  bool holds_read_poison() const {
-    return is_poison_of_any_sign(now_, buffer_.dtype, Poison::read_only);
-  }
-
- private:
-  const Problem& p_;
-  const TensorPlaces& places_;
-  const Buffer& buffer_;
-  int placement_;
-  std::int64_t index_;
-  const std::byte* now_;
+  const std::byte* now;
+  bool unwritten;    ///< the element, which is none of an input, is what it was before the call
+  bool read_poison;  ///< arithmetic keeps poison, except for its sign
 };
 
 template <class Visit>
@@ -92,10 +78,10 @@ void add_copies(Scene& scene, const Outputs& outputs) {
     const std::byte* in = input_of(p, outputs.placement, at, e);
     const Dtype dtype = tensor_dtype(p.source, at.tensor);
     const bool wrong =
-        std::memcmp(in, element.now(), static_cast<std::size_t>(element.size())) != 0;
+        std::memcmp(in, element.now, static_cast<std::size_t>(data_type(dtype).bytes)) != 0;
     scene.copies.push_back({at, e, position_of(p, outputs.placement, at.b, at.t), outputs.placement,
-                            load(element.now(), dtype, 0), load(in, dtype, 0), wrong,
-                            wrong && element.unwritten()});
+                            load(element.now, dtype, 0), load(in, dtype, 0), wrong,
+                            wrong && element.unwritten});
   });
 }
 
@@ -128,8 +114,8 @@ void add_pairs(Scene& scene, Subject& subject, const Outputs& outputs) {
       if (s.wrong) {
         const PairIndex e = pair_elements(problem.asked, tensor, i);
         const Element first(problem, outputs, at, e.first), second(problem, outputs, at, e.second);
-        s.unwritten = first.unwritten() || second.unwritten();
-        s.read_poison = first.holds_read_poison() || second.holds_read_poison();
+        s.unwritten = first.unwritten || second.unwritten;
+        s.read_poison = first.read_poison || second.read_poison;
       }
       scene.pairs.push_back(s);
     }
@@ -202,13 +188,7 @@ Scene scene_of(Subject& subject, Problem moved, const Execution& execution) {
 
 std::string first_wrong(const Scene& scene) {
   const Problem& p = scene.problem;
-  struct Wrong {
-    HeadPlace at;
-    int placement;
-    std::int64_t element;
-    double got, expected;
-  };
-  std::vector<Wrong> all;
+  std::vector<Copied> all;
   for (const Seen& s : scene.pairs) {
     if (!s.wrong) continue;
     const PairIndex e = pair_elements(p.asked, s.at.tensor, s.pair);
@@ -216,30 +196,31 @@ std::string first_wrong(const Scene& scene) {
     // The bound is on the pair, so the larger error is wrong if none is alone.
     const bool first =
         !(std::abs(error.real()) <= s.bound) || !(std::abs(error.imag()) > std::abs(error.real()));
-    all.push_back({s.at, s.placement, first ? e.first : e.second, first ? s.y.real() : s.y.imag(),
-                   first ? s.truth.real() : s.truth.imag()});
+    all.push_back({s.at, first ? e.first : e.second, s.position, s.placement,
+                   first ? s.y.real() : s.y.imag(), first ? s.truth.real() : s.truth.imag(), true,
+                   s.unwritten});
   }
-  for (const Copied& e : scene.copies)
-    if (e.wrong) all.push_back({e.at, e.placement, e.element, e.got, e.expected});
+  std::copy_if(scene.copies.begin(), scene.copies.end(), std::back_inserter(all),
+               [](const Copied& e) { return e.wrong; });
   if (all.empty()) return {};
-  const auto index = [&](const Wrong& w) {
+  const auto index = [&](const Copied& w) {
     return out_index(p.asked, w.at.tensor, w.at.b, w.at.t, w.at.h) + w.element;
   };
-  const Wrong& w = *std::min_element(all.begin(), all.end(), [&](const Wrong& a, const Wrong& b) {
-    return std::tuple(a.placement, a.at.tensor, index(a)) <
-           std::tuple(b.placement, b.at.tensor, index(b));
-  });
-  constexpr std::size_t few = 8;
+  const Copied& w =
+      *std::min_element(all.begin(), all.end(), [&](const Copied& a, const Copied& b) {
+        return std::tuple(a.placement, a.at.tensor, index(a)) <
+               std::tuple(b.placement, b.at.tensor, index(b));
+      });
+  constexpr std::ptrdiff_t few = 8;
   const auto& positions = w.placement == 1 ? p.other_positions : p.positions;
-  std::vector<std::int64_t> shown(
-      positions.begin(),
-      positions.begin() + static_cast<std::ptrdiff_t>(std::min(few, positions.size())));
+  const std::vector<std::int64_t> shown(
+      positions.begin(), std::next(positions.begin(), std::min(few, std::ssize(positions))));
   return fmt::format(
       "first wrong: {}.out element {}, got {:.9g}, expected {:.9g}; call {} of 2, "
       "position{} {}{}",
       tensor_words[w.at.tensor], index(w), w.got, w.expected, w.placement + 1,
       positions.size() == 1 ? "" : "s", fmt::join(shown, ", "),
-      positions.size() > few ? ", ..." : "");
+      std::ssize(positions) > few ? ", ..." : "");
 }
 
 void say_first_wrong(Subject& subject, const Case& c, Finding& finding) {
