@@ -104,6 +104,7 @@ struct Case {
   /// the table's rows hold the angles of positions so much nearer to 0, whatever inv_freq says. If
   /// it is even, the first of several pairs keeps its own.
   std::int64_t table_apart = 0;
+  std::int64_t table_apart_pair = -1;  ///< the pair that alone is so; -1: all, as said above
   double attention_scale = 0;
   DataPattern data = DataPattern::unit;
   std::uint64_t seed = 1;
@@ -117,6 +118,9 @@ struct Case {
   std::int64_t state = 0;  ///< of a sequence: which state this call is made with
   /// of a sequence: bit i is set if buffer i lies at its other address; -1: all do
   std::int64_t moved = 0;
+  bool apply = true;  ///< of a sequence: false: the call only prepares its state, or releases it
+  /// of a sequence: outputs hold what the call before left, where they lie alike, not poison
+  bool outputs_kept = false;
   /// The calls of a sequence after this one, which have none themselves. Calls of one state ask the
   /// same problem (validate).
   std::vector<Case> calls;

@@ -28,6 +28,8 @@ void check_sizes(const Case& c) {
   constexpr std::int64_t most_apart = 1 << 20;
   require(c.table_apart >= 0 && c.table_apart <= most_apart, "table_apart must be 0 to {}",
           most_apart);
+  require(c.table_apart_pair >= -1 && c.table_apart_pair < c.rotary_dim / 2,
+          "table_apart_pair must be -1, or a pair below rotary_dim / 2 = {}", c.rotary_dim / 2);
   require(c.state >= 0 && c.state < most_states, "state {} is not there: 0 to {}", c.state,
           most_states - 1);
   require(!(c.own_tables && c.own_sin), "own_tables and own_sin exclude each other");
@@ -101,9 +103,25 @@ void check_positions(const Case& c, const std::vector<std::int64_t>& positions) 
     }
 }
 
+void check_alone(const Case& c) {
+  check_sizes(c);
+  const std::int64_t tokens = times(c.batch, c.tokens);
+  require(tokens <= largest_case_bytes / 8, "the case is larger than 2 GiB");
+  require(c.position_rule != PositionRule::random || c.position_from <= c.position_to,
+          "positions=random:A:B needs A <= B");
+  constexpr std::int64_t far = std::int64_t{1} << 32;
+  for (const std::int64_t v : {c.position_from, c.position_to, c.position_step})
+    require(v > -far && v < far, "positions are outside [-2^31, 2^31)");
+  // Properties add it to positions, which must not overflow.
+  require(c.shift > -far && c.shift < far, "shift must lie within 2^32, got {}", c.shift);
+  check_positions(c, positions_of(c));
+}
+
 // Calls of one state are given equal problems, apart from positions and table rows, which the
 // sequence makes equal.
 void check_calls(const Case& c) {
+  require(!c.outputs_kept, "outputs_kept: no call is before the first");
+  require(c.apply || !c.calls.empty(), "apply=0 is for a call of a sequence");
   require(std::ssize(c.calls) < most_calls, "a sequence has at most {} calls", most_calls);
   const Case* of_state[most_states] = {};
   of_state[c.state] = &c;
@@ -118,7 +136,7 @@ void check_calls(const Case& c) {
             number);
     require(call.tensors.size() == c.tensors.size(),
             "call {}: all calls of a sequence have the same tensors", number);
-    validate(call);
+    check_alone(call);
     const Case*& other = of_state[call.state];
     if (other == nullptr) other = &call;
     const rope_problem mine = without_positions(call), theirs = without_positions(*other);
@@ -134,17 +152,7 @@ void check_calls(const Case& c) {
 }  // namespace
 
 void validate(const Case& c) {
-  check_sizes(c);
-  const std::int64_t tokens = times(c.batch, c.tokens);
-  require(tokens <= largest_case_bytes / 8, "the case is larger than 2 GiB");
-  require(c.position_rule != PositionRule::random || c.position_from <= c.position_to,
-          "positions=random:A:B needs A <= B");
-  constexpr std::int64_t far = std::int64_t{1} << 32;
-  for (const std::int64_t v : {c.position_from, c.position_to, c.position_step})
-    require(v > -far && v < far, "positions are outside [-2^31, 2^31)");
-  // Properties add it to positions, which must not overflow.
-  require(c.shift > -far && c.shift < far, "shift must lie within 2^32, got {}", c.shift);
-  check_positions(c, positions_of(c));
+  check_alone(c);
   check_calls(c);
 }
 

@@ -121,6 +121,9 @@ TEST(CaseCheck, SizesAndWords) {
           {"own_tables=1 own_sin=1", "exclude each other"},
           {"callers=0", "callers must be 1 to 8"},
           {"callers=9", "callers must be 1 to 8"},
+          {"table_apart_pair=1", "table_apart_pair must be -1, or a pair below rotary_dim / 2 = 1"},
+          {"apply=0", "apply=0 is for a call of a sequence"},
+          {"outputs_kept=1 calls=2", "no call is before the first"},
       },
       validation);
 }

@@ -39,6 +39,7 @@ void visit_fields(C& c, Visit&& visit) {
   visit("own_tables", c.own_tables);
   visit("own_sin", c.own_sin);
   visit("table_apart", c.table_apart);
+  visit("table_apart_pair", c.table_apart_pair);
   visit("attention_scale", c.attention_scale);
   visit("data", c.data, pattern_words);
   visit("seed", c.seed);
@@ -49,6 +50,8 @@ void visit_fields(C& c, Visit&& visit) {
   visit("one_buffer", c.one_buffer);
   visit("state", c.state);
   visit("moved", c.moved);
+  visit("apply", c.apply);
+  visit("outputs_kept", c.outputs_kept);
 }
 
 template <class T, class Visit>

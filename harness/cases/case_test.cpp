@@ -137,6 +137,9 @@ class FieldDraw {
     if (coin()) c.table_dtype = Dtype{word(6)};
     c.own_tables = coin();
     c.table_apart = integer();
+    c.table_apart_pair = integer();
+    c.apply = coin();
+    c.outputs_kept = coin();
     c.attention_scale = number();
     c.data = static_cast<DataPattern>(below(15));
     c.seed = random_();

@@ -202,6 +202,12 @@ TEST(Problem, ATableMayHaveAnglesOfItsOwn) {
     return load(p.buffers[static_cast<std::size_t>(p.tensor[0].cos)].content, Dtype::f32, row);
   };
   EXPECT_EQ(cos_of(apart, 8), cos_of(usual, 5));
+  const std::string words = "rotary_dim=6 q.head_dim=6 q.heads=1 positions=8 ";
+  const Problem one =
+      make_problem(case_from_text(words + "table_apart=3 table_apart_pair=1"), oracle);
+  const Problem none = make_problem(case_from_text(words), oracle);
+  for (std::int64_t pair = 0; pair < 3; ++pair)
+    EXPECT_EQ(cos_of(one, 24 + pair) == cos_of(none, 24 + pair), pair != 1) << pair;
 }
 
 }  // namespace

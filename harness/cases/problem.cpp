@@ -369,14 +369,15 @@ std::int64_t position_index(const rope_problem& p, std::int64_t b, std::int64_t 
 
 Rotation given_rotation(const Problem& p, Oracle& oracle, std::uint32_t tensor,
                         std::int64_t position, std::int64_t i) {
-  // The shift is towards 0, so the extreme positions of int32 stay inside int32.
+  const Case& c = p.source;  // shifts are towards 0, so extreme positions stay inside int32
   const bool table = p.asked.angle_source == ROPE_ANGLES_TABLE;
-  const std::int64_t own = p.source.own_tables ? 1000 * static_cast<std::int64_t>(tensor) : 0;
-  const bool keeps_first = p.source.table_apart % 2 == 0 && i == 0 && p.asked.rotary_dim > 2;
-  const std::int64_t apart = table ? own + (keeps_first ? 0 : p.source.table_apart) : 0;
+  const bool stays = c.table_apart_pair >= 0 ? i != c.table_apart_pair
+                                             : c.table_apart % 2 == 0 && i == 0 && c.rotary_dim > 2;
+  const std::int64_t apart =
+      !table ? 0 : (c.own_tables ? 1000 * std::int64_t{tensor} : 0) + (stays ? 0 : c.table_apart);
   const std::int64_t at = position - (position >= 0 ? apart : -apart);
   Rotation r = oracle.at(p.inv_freq[static_cast<std::size_t>(i)], at);
-  if (p.source.own_sin && table && tensor > 0) r.im = -r.im;  // negated angle: the same cos
+  if (c.own_sin && table && tensor > 0) r.im = -r.im;  // negated angle: the same cos
   return r;
 }
 

@@ -173,6 +173,7 @@ constexpr Step plain_steps[] = {
     },
     [](Case& c) { c.positions_null = false; },
     [](Case& c) { c.table_spare_rows = 0; },
+    [](Case& c) { c.table_apart_pair = -1; },
     [](Case& c) { c.table_dtype.reset(); },
     [](Case& c) {
       for (TensorCase& t : c.tensors) t.dtype.reset();

@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
         Known{"mutant_grown_once_table", "history",
               "property=history positions=from:0:1 q.heads=1 calls=4 call.4.position_from=4097"},
         Known{"mutant_row_kept_by_address_table", "history",
-              "property=history positions=from:0:1 q.heads=1 calls=2 call.2.table_apart=5"},
+              "property=history positions=from:0:1 q.heads=1 calls=2 call.2.table_apart=1000"},
         Known{"mutant_room_for_128_pairs_table", "agreement",
               "property=agreement rotary_dim=258 positions=1 q.heads=1 q.head_dim=258"},
         Known{"mutant_row_zero_for_all_table", "agreement",

@@ -130,47 +130,6 @@ KernelInfo first_of_zeros_info() {
 }
 const RegisteredKernel first_of_zeros{first_of_zeros_info()};
 
-// Keeps the table's row while its address and the position stay.
-struct KeptRow {
-  const void* at = nullptr;
-  std::int32_t position = 0;
-  std::vector<float> cos, sin;
-};
-KernelInfo kept_row_info() {
-  KernelInfo info = with_state<KeptRow>("mutant_row_kept_by_address_table");
-  info.prepare = [](const rope_problem* p, void** state) -> std::int32_t {
-    auto* kept = new KeptRow;
-    kept->cos.resize(static_cast<std::size_t>(p->rotary_dim / 2));
-    kept->sin = kept->cos;
-    *state = kept;
-    return ROPE_OK;
-  };
-  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
-    KeptRow& kept = *static_cast<KeptRow*>(state);
-    if (!has_one_position(*p, *o) || p->table_rows_by != ROPE_ROW_BY_POSITION ||
-        p->tensor_count > 1 || o->tensor[0].cos == nullptr)
-      return turned(p, o, false);
-    const std::int32_t position = *static_cast<const std::int32_t*>(o->positions);
-    const auto row = p->table_rows == 1 ? 0 : position * p->table_row_stride;
-    if (kept.at != o->tensor[0].cos || kept.position != position) {
-      std::copy_n(static_cast<const float*>(o->tensor[0].cos) + row, kept.cos.size(),
-                  kept.cos.begin());
-      std::copy_n(static_cast<const float*>(o->tensor[0].sin) + row, kept.sin.size(),
-                  kept.sin.begin());
-    }
-    kept.at = o->tensor[0].cos;
-    kept.position = position;
-    rope_problem one_row = *p;
-    one_row.table_rows = 1;
-    rope_operands given = *o;
-    given.tensor[0].cos = kept.cos.data();
-    given.tensor[0].sin = kept.sin.data();
-    return apply<Correct>(&one_row, &given, nullptr);
-  };
-  return info;
-}
-const RegisteredKernel kept_row{kept_row_info()};
-
 // The first call of a process chooses the code of all: if it is in place, later ones read their
 // input where they write.
 struct ChosenInPlace : Correct {
@@ -191,6 +150,29 @@ struct ChosenByDecode : Correct {
 };
 const RegisteredKernel chosen_by_decode =
     on_table<ChosenByDecode>("mutant_chosen_by_decode_of_process_table");
+
+// If it goes backward with several tokens, its scale stays that of all.
+struct ScaleOfFirst : Correct {
+  void see(rope_problem& p, rope_operands&) override {
+    static const double kept =
+        p.operation == ROPE_TRANSPOSE && p.tokens > 1 ? p.attention_scale : 0;
+    if (kept != 0 && kept != 1) p.attention_scale = kept;
+  }
+};
+const RegisteredKernel scale_of_first =
+    on_table<ScaleOfFirst>("mutant_scale_of_call_1_of_process_table");
+
+// If it is in place with gaps between its rows, later calls read their input where they write.
+struct ChosenByGaps : Correct {
+  void see(rope_problem& p, rope_operands& o) override {
+    const rope_tensor& t = p.tensor[0];
+    static const bool has_gaps =
+        t.in_place != 0 && p.tokens > 1 && t.in_token_stride > t.heads * t.head_dim;
+    if (has_gaps) read_from_output(p, o, 0);
+  }
+};
+const RegisteredKernel chosen_by_gaps =
+    on_table<ChosenByGaps>("mutant_chosen_by_gaps_of_call_1_table");
 
 // The sign of sin for the backward pass is there from the second call of a process on.
 struct SignMadeLate : Correct {
@@ -268,6 +250,84 @@ KernelInfo one_state_info() {
 }
 const RegisteredKernel one_state{one_state_info()};
 
+// A state takes what it needs at its first call, from the problem that was prepared last.
+struct Late {
+  bool begun = false;
+  double scale = 0;
+};
+double last_prepared = 0;
+KernelInfo taken_late_info() {
+  KernelInfo info = with_state<Late>("mutant_state_made_at_first_call_table");
+  info.prepare = [](const rope_problem* p, void** state) {
+    last_prepared = p->attention_scale;
+    return make_state<Late>(p, state);
+  };
+  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
+    Late& late = *static_cast<Late*>(state);
+    if (!std::exchange(late.begun, true)) late.scale = last_prepared;
+    rope_problem seen = *p;
+    seen.attention_scale = late.scale;
+    return apply<Correct>(&seen, o, nullptr);
+  };
+  return info;
+}
+const RegisteredKernel taken_late{taken_late_info()};
+
+// A prompt of a state that has had one goes on where 32 and more steps of others have ended.
+struct Prompted {
+  std::int64_t steps = -1;  ///< of the process at the last prompt
+};
+std::int64_t steps_of_process = 0, end_of_steps = 0;
+KernelInfo goes_on_info() {
+  KernelInfo info = angles_info<Correct>("mutant_second_prompt_goes_on_exact");
+  info.prepare = make_state<Prompted>;
+  info.release = drop_state<Prompted>;
+  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
+    Prompted& prompted = *static_cast<Prompted*>(state);
+    rope_problem seen = *p;
+    rope_operands given = *o;
+    const std::int64_t since = steps_of_process - prompted.steps;
+    const bool goes_on = prompted.steps >= 0 && since >= 32 && since < 200;
+    if (p->batch * p->tokens == 1) {
+      ++steps_of_process;
+      for_each_token(*p, *o, [](const Token& token) { end_of_steps = token.position; });
+    } else if (p->tokens >= 64) {
+      prompted.steps = steps_of_process;
+      if (goes_on) {
+        read_positions_from(seen, given, &end_of_steps);
+        seen.position_token_stride = seen.position_batch_stride = 0;
+      }
+    }
+    return apply<Correct>(&seen, &given, nullptr);
+  };
+  return info;
+}
+const RegisteredKernel goes_on{goes_on_info()};
+
+// After 25 steps, each one position on, a state no longer reads its position.
+struct Counting {
+  std::int64_t steps = 0, last = -2;
+};
+KernelInfo counts_on_info() {
+  KernelInfo info = angles_info<Correct>("mutant_counts_on_after_25_steps_exact");
+  info.prepare = make_state<Counting>;
+  info.release = drop_state<Counting>;
+  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
+    Counting& c = *static_cast<Counting*>(state);
+    if (p->batch * p->tokens != 1) return apply<Correct>(p, o, nullptr);
+    std::int64_t now = 0;
+    for_each_token(*p, *o, [&](const Token& token) { now = token.position; });
+    c.steps = c.steps >= 25 || now == c.last + 1 ? c.steps + 1 : 0;
+    c.last = c.steps > 25 ? c.last + 1 : now;
+    rope_problem seen = *p;
+    rope_operands given = *o;
+    read_positions_from(seen, given, &c.last);
+    return apply<Correct>(&seen, &given, nullptr);
+  };
+  return info;
+}
+const RegisteredKernel counts_on{counts_on_info()};
+
 // Wrong while two states are alive, also of equal problems.
 int states_alive = 0;
 KernelInfo two_alive_info() {
@@ -301,62 +361,6 @@ KernelInfo shared_info() {
   return info;
 }
 const RegisteredKernel shared{shared_info()};
-
-// A cache of the rotation with a cheap key: the first and last position and their sum.
-struct KeptAngles {
-  std::int64_t first = -1, last = -1, sum = -1;
-  std::vector<std::int64_t> positions, now;
-};
-std::int32_t apply_weak_key(const rope_problem* p, const rope_operands* o, void* state) {
-  auto& kept = *static_cast<KeptAngles*>(state);
-  kept.now.clear();
-  std::int64_t sum = 0;
-  for_each_token(*p, *o, [&](const Token& token) {
-    kept.now.push_back(token.position);
-    sum += token.position;
-  });
-  const std::int64_t first = kept.now.front(), last = kept.now.back();
-  if (first != kept.first || last != kept.last || sum != kept.sum) kept.positions.swap(kept.now);
-  kept.first = first;
-  kept.last = last;
-  kept.sum = sum;
-  rope_problem seen = *p;
-  rope_operands given = *o;
-  read_positions_from(seen, given, kept.positions.data());
-  return apply<Correct>(&seen, &given, nullptr);
-}
-KernelInfo weak_key_info(const char* name) {
-  KernelInfo info = angles_info<Correct>(name);
-  info.prepare = [](const rope_problem* p, void** state) -> std::int32_t {
-    auto* kept = new KeptAngles;
-    kept->positions.reserve(static_cast<std::size_t>(p->batch * p->tokens));
-    kept->now.reserve(static_cast<std::size_t>(p->batch * p->tokens));
-    *state = kept;
-    return ROPE_OK;
-  };
-  info.release = drop_state<KeptAngles>;
-  info.apply = apply_weak_key;
-  return info;
-}
-const RegisteredKernel weak_key{weak_key_info("mutant_cache_by_first_last_sum_exact")};
-
-// A control: keeps all positions and angles of the first call and compares all of them.
-std::int32_t apply_full_key(const rope_problem* p, const rope_operands* o, void* state) {
-  auto& kept = *static_cast<KeptAngles*>(state);
-  kept.now.clear();
-  for_each_token(*p, *o, [&](const Token& token) { kept.now.push_back(token.position); });
-  if (kept.now != kept.positions) kept.positions.swap(kept.now);
-  rope_problem seen = *p;
-  rope_operands given = *o;
-  read_positions_from(seen, given, kept.positions.data());
-  return apply<Correct>(&seen, &given, nullptr);
-}
-KernelInfo full_key_info() {
-  KernelInfo info = weak_key_info("control_cache_by_all_positions_exact");
-  info.apply = apply_full_key;
-  return info;
-}
-const RegisteredKernel full_key{full_key_info()};
 
 // A control: one counted state for all problems, which holds nothing about a problem.
 KernelInfo nothing_shared_info() {

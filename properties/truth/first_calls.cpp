@@ -57,15 +57,26 @@ constexpr FirstForm forms[] = {
        c.position_from = c.contract == ROPE_CONTRACT_TABLE ? 4096 - c.tokens : 1 << 30;
      },
      [](Case& c) { c.position_from = 3; }},
+    {&Offer::transpose, [](Case& c) { c.operation = Operation::transpose; }, [](Case&) {}},
+    {&Offer::in_place,
+     [](Case& c) {
+       for (TensorCase& t : c.tensors) t.in_place = true;
+     },
+     [](Case&) {}},
+    {&Offer::padded,
+     [](Case& c) {
+       for (TensorCase& t : c.tensors) t.in = t.out = padded_strides(c, t, 5);
+     },
+     [](Case& c) { lay_plainly(c); }},
 };
-constexpr std::int64_t together[] = {0b111, 0b111'000, 0b1'000'000};
+constexpr std::int64_t together[] = {0b10'000'111, 0b100'111'000, 0b101'000'000, 0b1'110'000'100};
 
-// A short forward call out of place, of 32 bits if the case has 16. The kernel may refuse it.
+// A short forward call out of place. The kernel may refuse it.
 Case plain(Case c) {
   for (std::size_t i = 0; i < std::size(forms); ++i)
     if (((first_of_process - c.shift) >> i & 1) != 0) forms[i].remove(c);
   c.operation = Operation::forward;
-  if (data_type(c.dtype).bytes == 2) c.dtype = Dtype::f32;
+  c.positions_null = false;
   c.tokens = std::min<std::int64_t>(c.tokens, 3);
   c.position_rule = PositionRule::consecutive;
   c.positions.clear();
@@ -76,17 +87,21 @@ Case plain(Case c) {
   return c;
 }
 
+// The calls after the first: plain ones, of 32 bits too if the case has 16, and the case in the
+// other direction.
+std::vector<Case> later_calls(const Case& c) {
+  std::vector<Case> later{plain(c), c};
+  if (data_type(c.dtype).bytes == 2) later.insert(later.begin(), later[0])->dtype = Dtype::f32;
+  later.back().operation = reversed(c.operation);
+  return later;
+}
+
 }  // namespace
 
 std::vector<Case> first_call_cases(const Offer& offer) {
   std::vector<Case> cases;
-  Case c = with(offer.base, offer, {.from = 3});
+  Case c = with(offer.base, offer, {.from = 3, .tokens = 3});
   c.shift = first_of_process;
-  if (c.dtype != Dtype::f32) cases.push_back(c);
-  if (offer.in_place) cases.push_back(with(c, offer, {.in_place = true}));
-  if (offer.transpose) cases.push_back(with(c, offer, {.backward = true}));
-  if (offer.tokens) cases.push_back(with(widened(c, offer), offer, {.tokens = 96}));
-  c = with(c, offer, {.tokens = 3});
   for (const std::int64_t wanted : together) {
     Case first = c;
     for (std::size_t i = 0; i < std::size(forms); ++i) {
@@ -101,25 +116,40 @@ std::vector<Case> first_call_cases(const Offer& offer) {
   return cases;
 }
 
+void make_first_of_process(Case& c, const Offer& offer) {
+  c.shift = first_of_process + 1 - (std::int64_t{1} << std::size(forms));
+  const std::uint64_t bits = hash(c.seed, 0xf125);
+  if (offer.transpose && bits % 2 == 0) c.operation = Operation::transpose;
+  if (!offer.in_place || c.fused || c.one_buffer || bits / 2 % 2 == 0) return;
+  for (TensorCase& t : c.tensors) {
+    t.in_place = true;
+    t.out = t.in;
+    t.out_at = t.in_at;
+  }
+}
+
 Finding check_first_call(Subject& subject, const Case& c) {
-  const Case later = plain(c);
   // A start with a device or an interpreter takes a second, so only the usual form gets it there.
   const bool is_usual = c.dtype == Dtype::f32 && c.pairing == Pairing::half_split;
   if (!subject.facts.device.empty() && !is_usual) return check_agreement(subject, c);
   Worker worker = subject.worker.another();
   Subject fresh = subject.in(worker);
   Finding first = check_agreement(fresh, c);
-  const bool wrong = fails(first);
-  const bool only_first = wrong && judged_in_order(subject, {later, c}).holds();
-  if (only_first) first.reason += " (only in the first call of a process)";
-  // Other properties judge the forms that first calls have together.
-  if (!first.holds() && (!wrong || only_first || c.shift == first_of_process)) return first;
-  Finding then = check_agreement(fresh, later);
-  // An error that a plain call has without a history is not charged here.
-  if (!fails(then)) return wrong ? then : first;
-  if (fails(judged_in_order(subject, {later}))) return first;
-  then.where += ", after the first call of the process";
-  return then;
+  if (!first.ran()) return first;
+  const std::vector<Case> later = later_calls(c);
+  if (fails(first) && judged_in_order(subject, {later[0], c}).holds()) {
+    first.reason += " (only in the first call of a process)";
+    return first;
+  }
+  for (const Case& call : later) {
+    Finding then = check_agreement(fresh, call);
+    // An error that a call has without a history is not charged here.
+    if (!fails(then) || fails(judged_in_order(subject, {call}))) continue;
+    then.where += ", after the first call of the process";
+    return then;
+  }
+  // Other properties judge an error that the form has wherever it is called.
+  return fails(first) ? Finding{} : first;
 }
 
 }  // namespace ropewalk::properties

@@ -12,9 +12,11 @@ namespace ropewalk::properties {
 /// `shift` of the cases of history whose calls are the first of a process. It is less by the bits
 /// of the forms that the plain calls after them have not.
 inline constexpr std::int64_t first_of_process = -101;
-/// Calls in place, long, backward, and of a type other than f32; of one token, in a window and
-/// scaled; with many heads, i64 positions and a table by token; and at far positions.
+/// Calls of one token, in a window, scaled and backward; of many heads, with i64 positions and a
+/// table by token, in place; far and in place; and scaled, backward, in place and with gaps.
 std::vector<harness::Case> first_call_cases(const harness::Offer& offer);
+/// Makes a drawn case, of any form, one of these.
+void make_first_of_process(harness::Case& c, const harness::Offer& offer);
 
 /// Makes the case's calls first in a worker of their own, and plain calls after them. All are held
 /// to the bound of agreement. An error of the latter forms counts only if it is of a first call

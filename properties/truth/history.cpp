@@ -3,7 +3,7 @@
 // inputs, at old and new addresses. One state is released and prepared again while the other is in
 // use. One call is repeated past the 65,536th. At last each has a state while the other has none.
 // And sequences of calls, of one state and of several, change what a call is given
-// (sequences.h). Calls of several forms are the first of a process (first_calls.h).
+// (sequences.h). Calls of drawn and of fixed forms are the first of a process (first_calls.h).
 //
 // Bound: the first call with each input at each place is held to the bound of agreement. A later
 // call with the same input, placed alike, must give the same bits as the first. This needs no
@@ -15,6 +15,8 @@
 // Kills by itself: third_call, on_call_65536, one_state, second_state, release_drops
 // Kills by itself: cache_by_first, position_of_call_6, grown_once, scale_of_zeros, row_kept_by
 // Kills by itself: backward_call_1, chosen_by_call_1, chosen_by_decode, frequencies_kept_by_three
+// Kills by itself: cache_by_every_8th, leaves_what_is_done, state_made_at_first_call
+// Kills by itself: second_prompt_goes_on, counts_on_after_25, scale_of_call_1, chosen_by_gaps
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -5,6 +5,7 @@
 #include "harness/cases/data.h"
 #include "harness/cases/layouts.h"
 #include "properties/fixed_cases.h"
+#include "properties/truth/first_calls.h"
 #include "properties/truth/sequences.h"
 #include "properties/two_runs.h"
 
@@ -50,6 +51,11 @@ void add_decode_loops(std::vector<Case>& cases, const Case& c, const Offer& offe
       at_positions(c, {40001, 40000, 9001, 9002, 3, 4, 5, 6, 7, 40001, 2, 3, 4, 5, 6, 7}));
   cases.push_back(
       at_positions(c, {17, 17, 17, 17, 17, 17, 17, 17, 17, 17, 18, 17, 17, 17, 17, 17}));
+  // Jumps of a state that has made 30 steps, 50 and 40.
+  cases.push_back(sequence(c, 130, [](Case& call, std::size_t k) {
+    const std::int64_t from = k < 30 ? 5 : k < 80 ? 3000 : k < 120 ? -70 : 9;
+    call.position_from = from + static_cast<std::int64_t>(k);
+  }));
   // Neighbours that are equal in 8 or 16 bits, or in f32.
   cases.push_back(
       at_positions(c, {3, 259, 3, 65539, 65540, 4, 260, 4, 516, 3, 65539, 3, 32771, 3, 131, 3}));
@@ -58,6 +64,51 @@ void add_decode_loops(std::vector<Case>& cases, const Case& c, const Offer& offe
     cases.push_back(
         at_positions(c, {1, -1, 2, last, last + 1, -last, -last - 1, 70000, -70000, odd - 1, odd,
                          odd + 1, -odd, 1 - odd, 40000000, 40000001, 5, -5}));
+}
+
+// True for the entries of a list of n that stay from one call to the next: what a key made of some
+// entries tells apart no more.
+bool stays(std::size_t call, std::int64_t entry, std::int64_t n) {
+  switch (call % 10) {
+    case 0:
+      return entry < 2;
+    case 1:
+      return entry < 8;
+    case 2:
+      return entry < 16;
+    case 3:
+      return entry == n - 1;
+    case 4:
+      return entry >= n - 8;
+    case 5:
+      return entry != n / 2;
+    case 6:
+      return entry < 2 || entry >= n - 2;
+    case 7:
+      return entry % 2 == 0;
+    case 8:
+      return entry % 8 == 0;
+    default:
+      return entry != static_cast<std::int64_t>(call) / 10;
+  }
+}
+
+// Lists of 40 positions, of tokens or of batch rows, each of which agrees with the one before in
+// part.
+void add_lists_that_agree(std::vector<Case>& cases, const Case& c, const Offer& offer) {
+  constexpr std::int64_t entries = 40;
+  for (const bool by_row : {false, true}) {
+    if (c.positions_null || !(by_row ? offer.batch : offer.tokens)) continue;
+    Case list = with(c, offer, {.batch = by_row ? entries : 1, .tokens = by_row ? 1 : entries});
+    list.position_rule = PositionRule::list;
+    list.positions.resize(static_cast<std::size_t>(list.batch * list.tokens));
+    cases.push_back(sequence(list, 30, [](Case& call, std::size_t k) {
+      const auto n = std::ssize(call.positions);
+      for (std::int64_t i = 0; i < n; ++i)
+        if (k == 0 || !stays(k - 1, i, n))
+          call.positions[static_cast<std::size_t>(i)] = static_cast<std::int64_t>(hash(k, i) % 300);
+    }));
+  }
 }
 
 // Lists of positions: rows of a batch that step and begin anew, and chunks that continue, jump
@@ -89,14 +140,30 @@ void add_lists(std::vector<Case>& cases, const Case& c, const Offer& offer) {
   }));
 }
 
-void add_contents(std::vector<Case>& cases, const Case& c) {
+void add_contents(std::vector<Case>& cases, const Case& c, const Offer& offer) {
   constexpr DataPattern patterns[] = {DataPattern::zeros, DataPattern::unit,  DataPattern::small,
                                       DataPattern::large, DataPattern::zeros, DataPattern::large,
                                       DataPattern::unit,  DataPattern::small};
   cases.push_back(sequence(c, usual_calls, [&](Case& call, std::size_t k) {
     call.data = patterns[k % std::size(patterns)];
   }));
+  // Others at old addresses and positions, while outputs hold what the call before left.
+  for (const Case& each : {c, with(c, offer, {.tokens = 3, .heads = 2})})
+    cases.push_back(sequence(each, usual_calls, [](Case& call, std::size_t k) {
+      call.position_from = 17 + static_cast<std::int64_t>(k / 4);
+      call.outputs_kept = k > 0;
+    }));
   if (c.contract != ROPE_CONTRACT_TABLE) return;
+  // Tables that differ from the usual one in a single pair.
+  for (const Case& each : {c, widened(c, offer)})
+    cases.push_back(sequence(each, usual_calls, [](Case& call, std::size_t k) {
+      const std::int64_t pairs = call.rotary_dim / 2;
+      const std::int64_t which[] = {pairs / 2,     0, pairs - 1, pairs / 4,
+                                    3 * pairs / 4, 1, pairs - 2, pairs / 2 - 1};
+      call.position_from = 17;
+      call.table_apart = k % 2 == 0 ? 0 : 1000;
+      call.table_apart_pair = std::clamp<std::int64_t>(which[k / 2], 0, pairs - 1);
+    }));
   constexpr std::int64_t apart[] = {0, 0, 0, 5, 5, 9, 0, 3, 0, 6, 6, 2};
   cases.push_back(sequence(c, usual_calls, [&](Case& call, std::size_t k) {
     call.position_from = 17;
@@ -119,15 +186,24 @@ Case of_states(const Case& c, const std::vector<std::int64_t>& states, Differ&& 
   });
 }
 
+// Prompts of `tokens`, each with its decode steps. Those after the first begin at `next`.
+Case session(const Case& c, std::int64_t tokens, std::int64_t steps, std::int64_t next) {
+  const auto calls = static_cast<std::size_t>(2 * steps + 4);
+  return sequence(c, calls, [&](Case& call, std::size_t k) {
+    const std::int64_t at = static_cast<std::int64_t>(k) % (steps + 1);
+    const std::int64_t from = static_cast<std::int64_t>(k) > steps ? next : 0;
+    call.state = at == 0 ? 0 : 1;
+    call.tokens = at == 0 ? tokens : c.tokens;
+    call.position_from = at == 0 ? from : from + tokens + at - 1;
+    call.moved = -1;
+  });
+}
+
 void add_sizes(std::vector<Case>& cases, const Case& c, const Offer& offer) {
-  if (offer.tokens) {  // a prefill, then a decode, twice
-    Case prefill = c;
-    prefill.position_from = 0;
-    cases.push_back(of_states(prefill, {0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1},
-                              [](Case& call, std::int64_t state) {
-                                call.tokens = state == 0 ? 12 : 1;
-                                if (state == 1) call.position_from += 11;
-                              }));
+  if (offer.tokens) {
+    cases.push_back(session(c, 12, 7, 0));
+    cases.push_back(session(c, 64, 33, 500));
+    cases.push_back(session(c, 640, 90, 0));
   }
   const auto size = [&](Case& call, std::int64_t state) {
     constexpr std::int64_t tokens[] = {1, 3, 33, 9}, heads[] = {0, 1, 0, 4}, batch[] = {1, 1, 1, 2};
@@ -162,6 +238,26 @@ void add_states(std::vector<Case>& cases, const Case& c) {
   cases.push_back(of_states(c, {0, 1, 0, 2, 1, 2}, [&](Case& call, std::int64_t state) {
     other_base(call, state == 2 ? 1 : 0);
   }));
+}
+
+// States that are all prepared before one of them is called. They are released in the same order,
+// in the opposite one, and while others are called.
+void add_states_together(std::vector<Case>& cases, const Case& c, const Offer& offer) {
+  const std::vector<std::int64_t> orders[] = {{0, 1, 2, 2, 0, 1, 0, 2, 1, 0, 1, 0, 1, 2},
+                                              {0, 1, 2, 1, 2, 0, 2, 1, 0, 1, 2, 2, 1, 0},
+                                              {2, 0, 1, 0, 1, 2, 1, 0, 2, 1, 2, 0, 2, 1}};
+  for (const bool equal : {false, true})
+    for (const std::vector<std::int64_t>& order : orders) {
+      Case all = of_states(c, order, [&](Case& call, std::int64_t state) {
+        if (equal) return;
+        call.rope_theta = 100.0 * static_cast<double>(state + 1);
+        call =
+            with(call, offer, {.heads = state + 1, .scale = 1 + 0.5 * static_cast<double>(state)});
+      });
+      all.apply = all.calls[0].apply = all.calls[1].apply = false;
+      for (std::size_t last = 10; last < 13; ++last) all.calls[last].apply = equal;
+      cases.push_back(all);
+    }
 }
 
 void add_forms(std::vector<Case>& cases, const Case& c, const Offer& offer) {
@@ -203,7 +299,9 @@ void change(Case& call, const Offer& offer, std::uint64_t bits) {
         call.data = DataPattern::unit;
       break;
     case 2:
-      if (table) call.table_apart = drawn % 7;
+      if (!table) break;
+      call.table_apart = drawn % 7;
+      call.table_apart_pair = drawn % 2 == 0 ? -1 : (drawn >> 3) % (call.rotary_dim / 2);
       break;
     case 3:
       call.moved = drawn % 3 == 0 ? 0 : drawn % 3 == 1 ? -1 : drawn >> 2 & 0xff;
@@ -217,6 +315,14 @@ void change(Case& call, const Offer& offer, std::uint64_t bits) {
     default:
       break;  // one step on
   }
+}
+
+// Entries take the values of others, apart from those that stay.
+void change_list(std::vector<std::int64_t>& positions, std::uint64_t bits) {
+  const std::vector<std::int64_t> before = positions;
+  for (std::size_t i = 0; i < before.size(); ++i)
+    if (!stays(bits, static_cast<std::int64_t>(i), std::ssize(before)))
+      positions[i] = before[hash(bits, i) % before.size()];
 }
 
 // The problem of a second state: backward, longer, or equal.
@@ -237,8 +343,10 @@ std::vector<Case> sequence_cases(const Offer& offer) {
   std::vector<Case> cases;
   add_decode_loops(cases, c, offer);
   add_lists(cases, c, offer);
-  add_contents(cases, c);
+  add_lists_that_agree(cases, c, offer);
+  add_contents(cases, c, offer);
   add_states(cases, c);
+  add_states_together(cases, c, offer);
   add_sizes(cases, c, offer);
   add_forms(cases, c, offer);
   return cases;
@@ -248,13 +356,28 @@ void draw_calls(Case& c, const Offer& offer) {
   keep_room_for_shift(c);  // positions count on, from any position
   c.position_step = 1;
   c.shift = 0;
+  const std::uint64_t kind = hash(c.seed, 0x517) % 8, size = hash(c.seed, 0x517e);
+  if (kind < 4) return make_first_of_process(c, offer);
+  Case plain = c;
+  lay_plainly(plain);
+  const bool counts = c.position_rule == PositionRule::consecutive;
+  if (kind == 4 && offer.tokens && plain == c && counts) {
+    c = session(with(c, offer, {.tokens = 1}), 64 + static_cast<std::int64_t>(size % 937),
+                32 + static_cast<std::int64_t>(size >> 10) % 69, c.position_from / 2);
+    return;
+  }
+  const bool lists = kind == 5 && c.batch * c.tokens <= 64 && c.position_batch_stride != 0 &&
+                     c.position_token_stride != 0;
+  if (lists) c = with_positions(c, [](std::int64_t p) { return p; });
   Case last[] = {c, of_other_state(c, offer, hash(c.seed, 0x57a7e))};
   const std::uint64_t count = 8 + hash(c.seed, 0xca115) % 33;
   for (std::uint64_t k = 1; k < count; ++k) {
     const std::uint64_t bits = hash(c.seed, 0xca11, k);
     Case& call = last[bits % 4 == 0 ? 1 : 0];
     call.seed = c.seed + k;
+    call.outputs_kept = size % 3 == 0;
     if (call.position_rule == PositionRule::consecutive) ++call.position_from;
+    if (lists) change_list(call.positions, bits >> 40);
     change(call, offer, bits >> 8);
     c.calls.push_back(call);
   }

@@ -92,6 +92,8 @@ class Sequence {
   Problem problem_of(std::size_t k) { return problem_of(k, calls_[k]); }
   Problem problem_of(std::size_t k, Case call) {
     const StateOfCalls& state = state_of(k);
+    call.apply = true;
+    call.outputs_kept = false;
     if (call.contract == ROPE_CONTRACT_TABLE && call.rows_by == ROPE_ROW_BY_POSITION)
       call.table_spare_rows += state.high - largest_of(positions_of(call));
     Problem problem = make_problem(call, subject_.oracle, SecondPositions::none);
@@ -121,20 +123,38 @@ class Sequence {
   Finding judge(std::size_t k) {
     const Case& c = calls_[k];
     const StateOfCalls& state = state_of(k);
-    const Problem problem = problem_of(k);
-    Call call{protocol::step_apply, 0, true, static_cast<std::uint32_t>(c.state)};
+    Problem problem = problem_of(k);
+    if (c.outputs_kept) put_last_outputs(problem);
+    Call call{0, 0, true, static_cast<std::uint32_t>(c.state)};
+    if (c.apply) call.steps = protocol::step_apply;
     call.begins = static_cast<std::uint64_t>(c.moved);
     call.room = room_;
     if (k == state.first) call.steps |= protocol::step_supports | protocol::step_prepare;
     if (k == state.last) call.steps |= protocol::step_release;
+    if (call.steps == 0) return {};
     Execution made;
     made.outputs.resize(1);
     perform(subject_, problem, call, made, made.outputs[0]);
     Finding f = failure_of(made);
-    if (f.kind != Finding::Kind::measured) return f;
+    if (f.kind != Finding::Kind::measured || !c.apply) return f;
     f = compare_with_truth(subject_, problem, made, RowSample::of(c));
+    last_ = made.outputs[0].written;
     if (!f.holds()) f.diagnosis = kept_from_before(k, made) + f.diagnosis;
     return f;
+  }
+
+  // Fills outputs with what the call before left in them.
+  void put_last_outputs(Problem& problem) const {
+    for (std::size_t i = 0; i < std::min(last_.size(), problem.buffers.size()); ++i) {
+      Buffer& b = problem.buffers[i];
+      if (b.holds_input || !b.writable || last_[i].size() != b.content.size()) continue;
+      b.holds_input = true;
+      const auto size = static_cast<std::size_t>(b.element_bytes());
+      for (std::size_t e = 0; e < b.owned.size(); ++e)
+        if (b.owned[e] != 0)
+          std::copy_n(last_[i].begin() + static_cast<std::ptrdiff_t>(e * size), size,
+                      b.content.begin() + static_cast<std::ptrdiff_t>(e * size));
+    }
   }
 
   // Says what of an earlier call would make the wrong outputs of call k right. The latest such call
@@ -159,6 +179,7 @@ class Sequence {
   Subject& subject_;
   std::vector<Case> calls_;
   StateOfCalls states_[protocol::most_states];
+  std::vector<std::vector<std::byte>> last_;  ///< the outputs of the call before
   std::vector<std::size_t> room_;  ///< of each buffer; empty if all calls have equal sizes
 };
 

@@ -13,7 +13,8 @@ namespace ropewalk::properties {
 /// The sequences that every run makes, of 6 to 300 calls.
 std::vector<harness::Case> sequence_cases(const harness::Offer& offer);
 
-/// Makes a case the first call of a sequence of 8 to 40, drawn by its seed.
+/// Makes a case, by its seed, the first of a process, or the first call of a sequence: a session,
+/// or 8 to 40 calls.
 void draw_calls(harness::Case& c, const harness::Offer& offer);
 
 /// Makes the calls of a sequence. The positions of a state's problem span all its calls, its table
