@@ -121,6 +121,7 @@ TEST(CaseCheck, SizesAndWords) {
           {"own_tables=1 own_sin=1", "exclude each other"},
           {"callers=0", "callers must be 1 to 8"},
           {"callers=9", "callers must be 1 to 8"},
+          {"calls=2 call.2.caller_states=two", "callers, their states, before and shift are those"},
       },
       validation);
 }

@@ -1,7 +1,9 @@
 // Kernels that break their promise of ROPE_THREAD_SAFE: each is right while only one call at a time
-// is made. Also a correct kernel with memory of its own for every thread.
+// is made. Kernels that share a large call out wrongly. Also correct kernels: one with memory of
+// its own for every thread, one that shares large calls out.
 #include <atomic>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <thread>
 #include <vector>
@@ -158,6 +160,43 @@ KernelInfo scratch_in_state_info() {
   return info;
 }
 const RegisteredKernel scratch_in_state{scratch_in_state_info()};
+
+// A lock in the state guards what belongs to the process: right with one state, wrong with two.
+template <class Hooks>
+KernelInfo locked_by_state(const char* name) {
+  KernelInfo info = promised<Hooks>(name);
+  info.prepare = [](const rope_problem*, void** state) -> std::int32_t {
+    *state = new (std::nothrow) std::mutex;
+    return *state != nullptr ? ROPE_OK : ROPE_FAILED;
+  };
+  info.release = [](void* state) { delete static_cast<std::mutex*>(state); };
+  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
+    const std::lock_guard lock(*static_cast<std::mutex*>(state));
+    return apply<Hooks>(p, o, nullptr);
+  };
+  return info;
+}
+const RegisteredKernel locked_scratch{
+    locked_by_state<StaticScratch>("mutant_scratch_locked_by_state_table")};
+const RegisteredKernel locked_made_late{
+    locked_by_state<MadeLate>("mutant_made_late_locked_by_state_table")};
+
+// The process has one current direction and scale, which each call sets. States of one problem set
+// what is there.
+struct CurrentProblem : Correct {
+  static inline volatile float scale = 1, sign = 1;
+  void see(rope_problem& p, rope_operands&) override {
+    scale = static_cast<float>(scale_of(p));
+    sign = sign_of(p);
+  }
+  float sin_sign(const rope_problem&) override { return sign; }
+  void rotate(const Pair& x) override {
+    Pair seen = x;
+    seen.scale = scale;
+    Correct::rotate(seen);
+  }
+};
+const RegisteredKernel current_problem{promised<CurrentProblem>("mutant_current_problem_table")};
 
 // Set in the thread that prepares, and used in any thread that applies.
 thread_local float sign_of_this_thread = 0;

@@ -142,7 +142,7 @@ class Actor {
   bool release() { return call({protocol::step_release, 0, true}); }
   bool apply(int placement, bool at_end) { return call({protocol::step_apply, placement, at_end}); }
   bool repeat() {
-    made_.result = perform_again(subject_, problem_, state_, 1, repetitions, false);
+    made_.result = perform_again(subject_, {{&problem_, state_}}, 1, repetitions, false);
     return made_.result.kind == CallResult::Kind::ok;
   }
 
