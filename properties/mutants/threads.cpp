@@ -228,5 +228,83 @@ struct ThreadScratch : Correct {
 };
 const RegisteredKernel thread_scratch{promised<ThreadScratch>("control_thread_scratch_table")};
 
+// A prompt that is worth the cost of sharing it out.
+bool is_large(const rope_problem& p) {
+  std::int64_t elements = 0;
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+    elements += p.batch * p.tokens * p.tensor[i].heads * p.tensor[i].head_dim;
+  return elements > 1 << 16 && p.tokens >= 128;
+}
+
+// The calls of a state are counted, and what a large one leaves out follows the count.
+template <class Hooks>
+KernelInfo counting_large(const char* name) {
+  KernelInfo info = table_info<Hooks>(name);
+  info.prepare = [](const rope_problem*, void** state) -> std::int32_t {
+    *state = new (std::nothrow) std::int64_t{0};
+    return *state != nullptr ? ROPE_OK : ROPE_FAILED;
+  };
+  info.release = [](void* state) { delete static_cast<std::int64_t*>(state); };
+  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
+    Hooks hooks;
+    if (is_large(*p)) hooks.count = ++*static_cast<std::int64_t*>(state);
+    return run(hooks, *p, *o);
+  };
+  return info;
+}
+
+// Tickets of a pool have 9 bits, and 0 stands for none: with it the last token is nobody's.
+struct TicketOfNineBits : Correct {
+  std::int64_t count = 0;
+  void see(rope_problem& p, rope_operands&) override {
+    if (p.batch == 1 && count > 0 && count % 512 == 0) --p.tokens;
+  }
+};
+const RegisteredKernel ticket{counting_large<TicketOfNineBits>("mutant_ticket_of_9_bits_table")};
+
+// The share of a helper grows by a token a call. When it is all, each leaves the first heads of the
+// first token to the other.
+struct GrowingShare : Correct {
+  std::int64_t count = 0;
+  bool is_first = false;
+  void locate(const rope_problem& p, Token& token) override {
+    is_first = count == p.tokens && token.batch + token.index == 0;
+  }
+  bool leaves_out(const rope_problem&, std::int64_t) override { return is_first; }
+};
+const RegisteredKernel growing_share{counting_large<GrowingShare>("mutant_growing_share_table")};
+
+// A control: a helper turns half of the heads of a large call, and ends with it.
+struct HalfOfHeads : Correct {
+  bool second = false;
+  void see(rope_problem& p, rope_operands& o) override {
+    for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+      rope_tensor& t = p.tensor[i];
+      auto& at = o.tensor[i];
+      const std::int64_t half = t.heads / 2;
+      if (second) {
+        at.in = static_cast<const float*>(at.in) + half * t.in_head_stride;
+        at.out = static_cast<float*>(at.out) + half * t.out_head_stride;
+      }
+      t.heads = second ? t.heads - half : half;
+    }
+  }
+};
+KernelInfo shares_out_info() {
+  KernelInfo info = table_info<Correct>("control_two_threads_table");
+  info.exceptions = ROPE_USES_THREADS | ROPE_ALLOCATES;
+  info.apply = [](const rope_problem* p, const rope_operands* o, void*) {
+    if (!is_large(*p)) return apply<Correct>(p, o, nullptr);
+    HalfOfHeads mine, others;
+    mine.second = true;
+    std::thread helper([&] { run(others, *p, *o); });
+    run(mine, *p, *o);
+    helper.join();
+    return std::int32_t{ROPE_OK};
+  };
+  return info;
+}
+const RegisteredKernel shares_out{shares_out_info()};
+
 }  // namespace
 }  // namespace ropewalk::mutants
