@@ -75,6 +75,10 @@ enum class PositionRule : std::int32_t { list, consecutive, random };
 /// in place of poison, as memory that is used again does.
 enum class Before : std::int32_t { nothing, other_contents, other_state, numbers };
 
+/// Which states the callers of one case have: one for all; two of one problem; or two of which the
+/// second is of another problem, with arguments of the same sizes.
+enum class CallerStates : std::int32_t { one, two, two_problems };
+
 struct Case {
   /// the kernel judged and by which property; plugin: a path or empty
   std::string kernel, plugin, property;
@@ -111,7 +115,8 @@ struct Case {
   std::int64_t shift = 0;  ///< used by relative_position
   Before before = Before::nothing;
   std::int64_t callers = 1;  ///< threads that call at once, for the property threads
-  bool fused = false;        ///< true: all inputs share one buffer, and all outputs share one
+  CallerStates caller_states = CallerStates::one;
+  bool fused = false;  ///< true: all inputs share one buffer, and all outputs share one
   /// true: inputs lie in the buffer of their outputs, and no element is one of both
   bool one_buffer = false;
   std::vector<TensorCase> tensors{TensorCase{}};

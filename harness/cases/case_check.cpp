@@ -128,12 +128,14 @@ void check_calls(const Case& c) {
   for (std::size_t i = 0; i < c.calls.size(); ++i) {
     const Case& call = c.calls[i];
     const std::size_t number = i + 2;
-    require(call.kernel == c.kernel && call.plugin == c.plugin && call.property == c.property &&
-                call.contract == c.contract && call.callers == c.callers &&
-                call.before == c.before && call.shift == c.shift && call.calls.empty(),
-            "call {}: the kernel, the property, the contract, callers, before and shift are those "
-            "of the whole sequence",
-            number);
+    require(
+        call.kernel == c.kernel && call.plugin == c.plugin && call.property == c.property &&
+            call.contract == c.contract && call.callers == c.callers &&
+            call.caller_states == c.caller_states && call.before == c.before &&
+            call.shift == c.shift && call.calls.empty(),
+        "call {}: the kernel, the property, the contract, callers, their states, before and shift "
+        "are those of the whole sequence",
+        number);
     require(call.tensors.size() == c.tensors.size(),
             "call {}: all calls of a sequence have the same tensors", number);
     check_alone(call);

@@ -124,6 +124,7 @@ TEST(CaseCheck, SizesAndWords) {
           {"table_apart_pair=1", "table_apart_pair must be -1, or a pair below rotary_dim / 2 = 1"},
           {"apply=0", "apply=0 is for a call of a sequence"},
           {"outputs_kept=1 calls=2", "no call is before the first"},
+          {"calls=2 call.2.caller_states=two", "callers, their states, before and shift are those"},
       },
       validation);
 }

@@ -9,6 +9,7 @@ inline constexpr Words<15> pattern_words{"unit",       "wide",    "basis",     "
                                          "huge",       "special", "subnormal", "edge",  "span",
                                          "zero_heads", "zeros",   "small",     "large", "prompt"};
 inline constexpr Words<4> before_words{"nothing", "other_contents", "other_state", "numbers"};
+inline constexpr Words<3> caller_states_words{"one", "two", "two_problems"};
 
 /// Calls `visit(name, field, words...)` once for each field of a case, with its word in a replay
 /// line.
@@ -46,6 +47,7 @@ void visit_fields(C& c, Visit&& visit) {
   visit("shift", c.shift);
   visit("before", c.before, before_words);
   visit("callers", c.callers);
+  visit("caller_states", c.caller_states, caller_states_words);
   visit("fused", c.fused);
   visit("one_buffer", c.one_buffer);
   visit("state", c.state);

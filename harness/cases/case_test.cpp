@@ -134,6 +134,7 @@ class FieldDraw {
     c.table_row_stride = integer();
     c.before = Before{word(3)};
     c.callers = 1 + word(8);
+    c.caller_states = CallerStates{word(3)};
     if (coin()) c.table_dtype = Dtype{word(6)};
     c.own_tables = coin();
     c.table_apart = integer();

@@ -356,7 +356,7 @@ Execution execute_once(Subject& subject, const Problem& problem, bool at_end) {
   return out;
 }
 
-CallResult perform_again(Subject& subject, const Problem& problem, std::uint32_t state,
+CallResult perform_again(Subject& subject, const std::vector<PreparedState>& states,
                          std::uint32_t callers, std::uint32_t rounds, bool shared) {
   subject.worker.kernels();
   std::vector<CallDescriptor> calls;
@@ -364,7 +364,9 @@ CallResult perform_again(Subject& subject, const Problem& problem, std::uint32_t
   std::uint64_t end = 0;
   for (std::uint32_t caller = 0; caller < callers; ++caller) {
     const int placement = static_cast<int>(caller % 2);
-    const Room room = lay_out(subject, problem, {step_repeat, placement, true, state}, end);
+    const PreparedState& state = states[caller * states.size() / callers];
+    const Problem& problem = *state.problem;
+    const Room room = lay_out(subject, problem, {step_repeat, placement, true, state.number}, end);
     end = room.end;
     write_buffers(problem, placement, room);
     regions = named_regions(problem, room.places);
@@ -384,7 +386,7 @@ CallResult perform_again(Subject& subject, const Problem& problem, std::uint32_t
       share(mine.sin, other.sin);
     }
   }
-  return noted(subject, problem,
+  return noted(subject, *states[0].problem,
                subject.worker.calls(subject.facts.index, calls, step_repeat, regions));
 }
 

@@ -27,16 +27,17 @@
 
 namespace ropewalk::harness {
 
-/// The arguments of one caller, and the memory that it lets the kernel write.
+/// The arguments of one caller, its state, and the memory that it lets the kernel write.
 struct CallSite {
   rope_problem problem;
   rope_operands operands;
   WritableMemory writable;
+  void* state;
 };
 
 class RepeatedCalls {
  public:
-  RepeatedCalls(const rope_kernel& kernel, void* state) : kernel_(kernel), state_(state) {}
+  explicit RepeatedCalls(const rope_kernel& kernel) : kernel_(kernel) {}
 
   /// If the caller is alone, `first_call` makes its first call, with the site's operands. The
   /// memory is kept as it was before this call and after it. Several callers make their first calls
@@ -171,7 +172,7 @@ class RepeatedCalls {
   std::string call_once(Caller& caller) {
     try {
       const std::int32_t answer = enter_on_thread(Entry::apply, kernel_.apply, &caller.site.problem,
-                                                  &caller.site.operands, state_);
+                                                  &caller.site.operands, caller.site.state);
       const std::string changed = caller.site.writable.space().left_changed();
       caller.site.writable.space().wait(caller.site.operands.stream);
       if (!changed.empty()) return "apply " + changed;
@@ -194,7 +195,6 @@ class RepeatedCalls {
   }
 
   const rope_kernel& kernel_;
-  void* state_;
   std::vector<Caller> callers_;
   Clock::time_point deadline_;
   std::atomic<std::uint64_t> waiting_{0}, inside_{0}, counted_{0};

@@ -51,9 +51,7 @@ class Caller {
   /// Throws StepFailed. Returns the count of step_repeat.
   std::uint64_t run(const rope_kernel& kernel, const protocol::CallDescriptor& call,
                     std::uint32_t steps) {
-    if (call.state >= protocol::most_states)
-      throw StepFailed{protocol::Status::failed, "no such state"};
-    live_ = &states_[call.state];
+    use_state(call.state);
     if (call.growth > protocol::values_behind)
       throw StepFailed{protocol::Status::failed, "no such growth"};
     growth_ = static_cast<protocol::Growth>(call.growth);
@@ -100,6 +98,12 @@ class Caller {
   }
 
  private:
+  void use_state(std::uint32_t number) {
+    if (number >= protocol::most_states)
+      throw StepFailed{protocol::Status::failed, "no such state"};
+    live_ = &states_[number];
+  }
+
   // inv_freq must keep its address until release, so it is copied out of the shared memory. If the
   // kernel is only asked, it stays in the shared memory.
   void hold_frequencies(const protocol::CallDescriptor& call, bool until_release) {
@@ -282,16 +286,17 @@ class Caller {
     return memory_.workspace(ask_workspace_bytes(kernel, p), at_end);
   }
 
-  // Every caller has its own regions and its own workspace.
+  // Every caller has its own regions and its own workspace, and the state of its descriptor.
   std::uint64_t repeat(const rope_kernel& kernel, const protocol::CallDescriptor* calls) {
     const std::uint32_t callers = calls->callers;
     if (callers < 1 || callers > protocol::most_callers)
       throw StepFailed{protocol::Status::failed, "no such number of callers"};
-    RepeatedCalls repeated(kernel, live_->state);
+    RepeatedCalls repeated(kernel);
     std::vector<Workspace> workspaces;
     for (std::uint32_t i = 0; i < callers; ++i) {
+      use_state(calls[i].state);
       memory_.place(calls[i], i == 0 ? CallMemory::Part::all : CallMemory::Part::all_beside);
-      CallSite site{problem_of(calls[i]), {}, memory_.writable(calls[i])};
+      CallSite site{problem_of(calls[i]), {}, memory_.writable(calls[i]), live_->state};
       const Workspace& workspace = workspaces.emplace_back(
           make_workspace(kernel, site.problem, calls[i].workspace_at_end != 0));
       site.operands = memory_.operands(workspace, i);

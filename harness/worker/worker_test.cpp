@@ -87,14 +87,21 @@ TEST_F(WorkerTest, RepeatsCalls) {
   Subject subject{worker, oracle, facts("plain")};
   Execution e;
   Outputs none;
-  perform(subject, problem, {protocol::step_supports | protocol::step_prepare}, e, none);
-  ASSERT_EQ(e.result.kind, Kind::ok) << e.result.text;
-  const CallResult alone = perform_again(subject, problem, 0, 1, 50, false);
+  for (const std::uint32_t state : {0u, 1u}) {
+    constexpr std::uint32_t steps = protocol::step_supports | protocol::step_prepare;
+    perform(subject, problem, {steps, 0, true, state}, e, none);
+    ASSERT_EQ(e.result.kind, Kind::ok) << e.result.text;
+  }
+  const CallResult alone = perform_again(subject, {{&problem}}, 1, 50, false);
   EXPECT_EQ(alone.kind, Kind::ok) << alone.text;
   EXPECT_GT(alone.repeated, 0u);
   EXPECT_LE(alone.repeated, 50u);
   for (const bool shared : {false, true})
-    EXPECT_EQ(perform_again(subject, problem, 0, 4, 5, shared).kind, Kind::ok);
+    for (const std::vector<PreparedState>& states :
+         {std::vector<PreparedState>{{&problem}}, {{&problem}, {&problem, 1}}})
+      EXPECT_EQ(perform_again(subject, states, 4, 5, shared).kind, Kind::ok);
+  const CallResult nowhere = perform_again(subject, {{&problem}, {&problem, 32}}, 2, 5, false);
+  EXPECT_EQ(nowhere.text, "no such state");
 }
 
 TEST_F(WorkerTest, SaysWhyItRefuses) {

@@ -91,10 +91,13 @@ void choose_data(Case& c, int level, const LevelDraw&) {
   c.data = patterns[level];
 }
 
-// Four callers have memory of their own, or share it.
+// Four callers have memory of their own, or share it. They have one state or two.
 void call_at_once(Case& c, int level, const LevelDraw& draw) {
   c.callers = level == level::four_callers ? 4 : 1;
-  if (level == level::four_callers) c.shift = draw.in(q_callers, {0, 1});
+  c.caller_states = CallerStates::one;
+  if (level != level::four_callers) return;
+  c.shift = draw.in(q_callers, {0, 1});
+  c.caller_states = static_cast<CallerStates>(draw.bits(q_callers) / 2 % 3);
 }
 
 // ---- what levels require of each other

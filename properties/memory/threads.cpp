@@ -1,6 +1,7 @@
-// Threads: with ROPE_THREAD_SAFE, four concurrent callers of one state get the same bits as each
-// gets alone. They use memory of their own in one part, and shared inputs, tables and positions in
-// another.
+// Threads: with ROPE_THREAD_SAFE, four concurrent callers of one state, or of two, get the same
+// bits as each gets alone. They use memory of their own in one part, and shared inputs, tables and
+// positions in another. A second state asks the same problem, or another one in arguments of the
+// same sizes.
 //
 // No bound: the same call in another thread gives the same bits. A race shows only by chance. So
 // overlapping calls are counted (harness/watch/repeated_calls.h), and the callers go on until there
@@ -10,23 +11,28 @@
 // have the inputs of one placement, and two those of the other, so a result in the wrong place
 // shows. Their positions differ too, in calls of one row as well.
 //
-// Two callers also make the first calls of a process, in fresh workers, and in several forms, as a
-// path may make what it needs when it is first met. With one processor they cannot begin together,
-// so these cases are SKIPPED.
+// Two callers also make the first calls of a process, in fresh workers, as a path may make what it
+// needs when it is first met. In one case each has a state. With one processor they cannot begin
+// together, so these cases are SKIPPED.
 //
 // Rows of the covering array with four callers make 80 calls, so that callers meet beside every
-// other level.
+// other level. Every other such row is the first of a process too.
 //
 // Kills by itself: made_late, static_scratch, shared_last, scratch_in_state, prepared_thread
-// Kills by itself: backward_made_late, shared_row_of_decode
+// Kills by itself: backward_made_late, shared_row_of_decode, scratch_locked, made_late_locked
+// Kills by itself: current_problem, form_made_late
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <algorithm>
+#include <optional>
 #include <vector>
 
+#include "harness/cases/data.h"
 #include "harness/cases/layouts.h"
 #include "properties/fixed_cases.h"
 #include "properties/property.h"
+#include "properties/two_runs.h"
 
 namespace ropewalk::properties {
 using namespace harness;
@@ -37,20 +43,48 @@ constexpr std::uint32_t usual_callers = 4, rounds = 200;
 constexpr std::int64_t in_fresh_workers = -102;
 constexpr std::uint32_t few_rounds = 20;  // of a row of the array, of which there are many
 
+// The problem of the second state. What the kernel refuses to have changed stays.
+Case of_second_state(Subject& subject, Case c) {
+  const auto change = [&](void (*make)(Case&)) {
+    Case next = c;
+    make(next);
+    const Problem asked = make_problem(next, subject.oracle, SecondPositions::always_others);
+    if (ask_supports(subject, asked).kind == CallResult::Kind::ok) c = next;
+  };
+  if (c.caller_states != CallerStates::two_problems) return c;
+  change([](Case& next) { next.operation = reversed(next.operation); });
+  change([](Case& next) { next.attention_scale = scale_of(next) / 2; });
+  if (c.contract != ROPE_CONTRACT_TABLE)
+    change([](Case& next) {
+      next.inv_freq = frequencies_of(next);
+      for (double& f : next.inv_freq) f /= 2;
+    });
+  return c;
+}
+
 Finding call_together(Subject& subject, const Problem& problem, std::uint32_t rounds_wanted) {
   const Case& c = problem.source;
+  std::vector<PreparedState> states{{&problem}};
+  std::optional<Problem> second;
+  if (c.caller_states != CallerStates::one) {
+    second =
+        make_problem(of_second_state(subject, c), subject.oracle, SecondPositions::always_others);
+    states.push_back({&*second, 1});
+  }
   Execution execution;
   Outputs none;
   const auto made = [&](std::uint32_t steps) {
-    perform(subject, problem, {steps}, execution, none);
-    return execution.result.kind == CallResult::Kind::ok;
+    return std::all_of(states.begin(), states.end(), [&](const PreparedState& state) {
+      perform(subject, *state.problem, {steps, 0, true, state.number}, execution, none);
+      return execution.result.kind == CallResult::Kind::ok;
+    });
   };
   if (!made(protocol::step_supports | protocol::step_prepare)) return failure_of(execution);
   const bool shared = c.shift % 2 == 1;
   const std::uint32_t callers = c.shift <= in_fresh_workers ? 2
                                 : c.callers > 1             ? static_cast<std::uint32_t>(c.callers)
                                                             : usual_callers;
-  const CallResult together = perform_again(subject, problem, 0, callers, rounds_wanted, shared);
+  const CallResult together = perform_again(subject, states, callers, rounds_wanted, shared);
   if (together.kind != CallResult::Kind::ok) {
     execution.result = together;
     return failure_of(execution);
@@ -111,8 +145,22 @@ Finding check(Subject& subject, const Case& c) {
                                      : call_together(subject, problem, rounds);
 }
 
+// The first calls of a process, in the form of a row.
+Finding first_in_this_form(Subject& subject, const Problem& problem) {
+  Worker worker = subject.worker.another();
+  Subject fresh = subject.in(worker);
+  return call_together(fresh, problem, 1);
+}
+
+// With positions as in the fixed cases, also so that both problems of two span the same ones.
 Finding judge(Subject& subject, const Problem& problem, const Execution&, const RowSample&) {
-  return call_together(subject, problem, few_rounds);
+  const Problem again =
+      make_problem(problem.source, subject.oracle, SecondPositions::always_others);
+  const bool is_first = hash(problem.source.seed, 0xf125) % 2 == 0 &&
+                        subject.facts.device.empty() && !has_one_processor();
+  if (is_first)
+    if (const Finding f = first_in_this_form(subject, again); fails(f)) return f;
+  return call_together(subject, again, few_rounds);
 }
 
 bool judges(const Case& c) {
@@ -149,17 +197,20 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   add(rows, 0, 9, 8);
   rows = with(rows, offer, {.i64 = true, .by_token = true});
   add(rows, 1, 9, 8);
+  // Of two states, short calls and long ones.
+  const auto of = [](Case c, CallerStates states) {
+    c.caller_states = states;
+    return c;
+  };
+  add(of(narrow, CallerStates::two), 0, 7, 3);
+  add(of(wide, CallerStates::two_problems), 1, 32, 4);
   const bool decodes = offer.tokens || wide.tokens == 1;
   if (decodes) add(wide, 0, 1, 8);
   if (decodes && offer.batch) add(with(wide, offer, {.batch = 4}), 0, 1, 8);
   // In fresh workers.
   add(narrow, in_fresh_workers, 7, 3);
-  add(with(part, offer, {.backward = true}), in_fresh_workers - 1, 7, 3);
-  if (narrow.dtype == Dtype::f32) {
-    add(with(wide, offer, {.in_place = true}), in_fresh_workers - 2, 1, 8);
-    rows.batch = narrow.batch;
-    add(rows, in_fresh_workers - 3, 7, 3);
-  }
+  if (narrow.dtype == Dtype::f32)
+    add(of(narrow, CallerStates::two_problems), in_fresh_workers - 1, 7, 3);
   const std::vector<Case> large = at_size(offer, profile);
   // In smoke every other one, as each takes 0.1 s: a long prompt in place, and many rows backward.
   const std::size_t step = profile == Profile::smoke ? 2 : 1;
@@ -170,7 +221,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
 const Registered threads({
     .name = "threads",
     .order = 260,
-    .claim = "concurrent calls with one state give what each gives alone",
+    .claim = "concurrent calls, of one state or of two, give what each gives alone",
     .applies = applies,
     .needs = "ROPE_THREAD_SAFE",
     .fixed_cases = fixed_cases,

@@ -1,7 +1,9 @@
 // Kernels that break their promise of ROPE_THREAD_SAFE: each is right while only one call at a time
-// is made. Also a correct kernel with memory of its own for every thread.
+// is made. Kernels that share a large call out wrongly. Also correct kernels: one with memory of
+// its own for every thread, one that shares large calls out.
 #include <atomic>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <thread>
 #include <vector>
@@ -93,6 +95,16 @@ struct BackwardMadeLate : MadeLate {
 const RegisteredKernel backward_made_late{
     promised<BackwardMadeLate>("mutant_backward_made_late_in_process_table")};
 
+// And of what that pass uses in place, with several tokens.
+struct FormMadeLate : BackwardMadeLate {
+  void see(rope_problem& p, rope_operands& o) override {
+    met = p.operation == ROPE_TRANSPOSE && p.tensor[0].in_place != 0 && p.tokens > 1;
+    if (met) MadeLate::see(p, o);
+  }
+};
+const RegisteredKernel form_made_late{
+    promised<FormMadeLate>("mutant_form_made_late_in_process_table")};
+
 // Keeps the row of the last position for all callers together.
 struct LastPosition : Correct {
   static inline volatile std::int64_t known = -1, row = -1;
@@ -159,6 +171,43 @@ KernelInfo scratch_in_state_info() {
 }
 const RegisteredKernel scratch_in_state{scratch_in_state_info()};
 
+// A lock in the state guards what belongs to the process: right with one state, wrong with two.
+template <class Hooks>
+KernelInfo locked_by_state(const char* name) {
+  KernelInfo info = promised<Hooks>(name);
+  info.prepare = [](const rope_problem*, void** state) -> std::int32_t {
+    *state = new (std::nothrow) std::mutex;
+    return *state != nullptr ? ROPE_OK : ROPE_FAILED;
+  };
+  info.release = [](void* state) { delete static_cast<std::mutex*>(state); };
+  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
+    const std::lock_guard lock(*static_cast<std::mutex*>(state));
+    return apply<Hooks>(p, o, nullptr);
+  };
+  return info;
+}
+const RegisteredKernel locked_scratch{
+    locked_by_state<StaticScratch>("mutant_scratch_locked_by_state_table")};
+const RegisteredKernel locked_made_late{
+    locked_by_state<MadeLate>("mutant_made_late_locked_by_state_table")};
+
+// The process has one current direction and scale, which each call sets. States of one problem set
+// what is there.
+struct CurrentProblem : Correct {
+  static inline volatile float scale = 1, sign = 1;
+  void see(rope_problem& p, rope_operands&) override {
+    scale = static_cast<float>(scale_of(p));
+    sign = sign_of(p);
+  }
+  float sin_sign(const rope_problem&) override { return sign; }
+  void rotate(const Pair& x) override {
+    Pair seen = x;
+    seen.scale = scale;
+    Correct::rotate(seen);
+  }
+};
+const RegisteredKernel current_problem{promised<CurrentProblem>("mutant_current_problem_table")};
+
 // Set in the thread that prepares, and used in any thread that applies.
 thread_local float sign_of_this_thread = 0;
 struct PreparedThreadOnly : Correct {
@@ -188,6 +237,84 @@ struct ThreadScratch : Correct {
   }
 };
 const RegisteredKernel thread_scratch{promised<ThreadScratch>("control_thread_scratch_table")};
+
+// A prompt that is worth the cost of sharing it out.
+bool is_large(const rope_problem& p) {
+  std::int64_t elements = 0;
+  for (std::uint32_t i = 0; i < p.tensor_count; ++i)
+    elements += p.batch * p.tokens * p.tensor[i].heads * p.tensor[i].head_dim;
+  return elements > 1 << 16 && p.tokens >= 128;
+}
+
+// The calls of a state are counted, and what a large one leaves out follows the count.
+template <class Hooks>
+KernelInfo counting_large(const char* name) {
+  KernelInfo info = table_info<Hooks>(name);
+  info.prepare = [](const rope_problem*, void** state) -> std::int32_t {
+    *state = new (std::nothrow) std::int64_t{0};
+    return *state != nullptr ? ROPE_OK : ROPE_FAILED;
+  };
+  info.release = [](void* state) { delete static_cast<std::int64_t*>(state); };
+  info.apply = [](const rope_problem* p, const rope_operands* o, void* state) {
+    Hooks hooks;
+    if (is_large(*p)) hooks.count = ++*static_cast<std::int64_t*>(state);
+    return run(hooks, *p, *o);
+  };
+  return info;
+}
+
+// Tickets of a pool have 9 bits, and 0 stands for none: with it the last token is nobody's.
+struct TicketOfNineBits : Correct {
+  std::int64_t count = 0;
+  void see(rope_problem& p, rope_operands&) override {
+    if (p.batch == 1 && count > 0 && count % 512 == 0) --p.tokens;
+  }
+};
+const RegisteredKernel ticket{counting_large<TicketOfNineBits>("mutant_ticket_of_9_bits_table")};
+
+// The share of a helper grows by a token a call. When it is all, each leaves the first heads of the
+// first token to the other.
+struct GrowingShare : Correct {
+  std::int64_t count = 0;
+  bool is_first = false;
+  void locate(const rope_problem& p, Token& token) override {
+    is_first = count == p.tokens && token.batch + token.index == 0;
+  }
+  bool leaves_out(const rope_problem&, std::int64_t) override { return is_first; }
+};
+const RegisteredKernel growing_share{counting_large<GrowingShare>("mutant_growing_share_table")};
+
+// A control: a helper turns half of the heads of a large call, and ends with it.
+struct HalfOfHeads : Correct {
+  bool second = false;
+  void see(rope_problem& p, rope_operands& o) override {
+    for (std::uint32_t i = 0; i < p.tensor_count; ++i) {
+      rope_tensor& t = p.tensor[i];
+      auto& at = o.tensor[i];
+      const std::int64_t half = t.heads / 2;
+      if (second) {
+        at.in = static_cast<const float*>(at.in) + half * t.in_head_stride;
+        at.out = static_cast<float*>(at.out) + half * t.out_head_stride;
+      }
+      t.heads = second ? t.heads - half : half;
+    }
+  }
+};
+KernelInfo shares_out_info() {
+  KernelInfo info = table_info<Correct>("control_two_threads_table");
+  info.exceptions = ROPE_USES_THREADS | ROPE_ALLOCATES;
+  info.apply = [](const rope_problem* p, const rope_operands* o, void*) {
+    if (!is_large(*p)) return apply<Correct>(p, o, nullptr);
+    HalfOfHeads mine, others;
+    mine.second = true;
+    std::thread helper([&] { run(others, *p, *o); });
+    run(mine, *p, *o);
+    helper.join();
+    return std::int32_t{ROPE_OK};
+  };
+  return info;
+}
+const RegisteredKernel shares_out{shares_out_info()};
 
 }  // namespace
 }  // namespace ropewalk::mutants

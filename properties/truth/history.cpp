@@ -144,7 +144,7 @@ class Actor {
   bool release() { return call({protocol::step_release, 0, true}); }
   bool apply(int placement, bool at_end) { return call({protocol::step_apply, placement, at_end}); }
   bool repeat() {
-    made_.result = perform_again(subject_, problem_, state_, 1, repetitions, false);
+    made_.result = perform_again(subject_, {{&problem_, state_}}, 1, repetitions, false);
     return made_.result.kind == CallResult::Kind::ok;
   }
 
@@ -271,7 +271,7 @@ Finding check(Subject& subject, const Case& c) {
   return worst;
 }
 
-std::vector<Case> fixed_cases(const Offer& offer, Profile) {
+std::vector<Case> fixed_cases(const Offer& offer, Profile profile) {
   std::vector<Case> cases;
   Case c = with(offer.base, offer, {.tokens = 8});
   // Equal at both ends, forwards and backwards, and in all sums, so a key made of these is not
@@ -303,6 +303,7 @@ std::vector<Case> fixed_cases(const Offer& offer, Profile) {
   if (offer.rows_by_token && offer.tokens) cases.push_back(c);
   const std::vector<Case> sequences = sequence_cases(offer);
   cases.insert(cases.end(), sequences.begin(), sequences.end());
+  if (profile != Profile::smoke) cases.push_back(large_calls(offer));
   const std::vector<Case> first_calls = first_call_cases(offer);
   cases.insert(cases.end(), first_calls.begin(), first_calls.end());
   return cases;

@@ -352,6 +352,13 @@ std::vector<Case> sequence_cases(const Offer& offer) {
   return cases;
 }
 
+Case large_calls(const Offer& offer) {
+  const Case prompt =
+      with(widened(offer.base, offer), offer, {.from = 5, .batch = 1, .tokens = 272, .heads = 4});
+  return sequence(prompt, most_calls,
+                  [&](Case& call, std::size_t) { call.position_from = prompt.position_from; });
+}
+
 void draw_calls(Case& c, const Offer& offer) {
   keep_room_for_shift(c);  // positions count on, from any position
   c.position_step = 1;

@@ -13,6 +13,9 @@ namespace ropewalk::properties {
 /// The sequences that every run makes, of 6 to 300 calls.
 std::vector<harness::Case> sequence_cases(const harness::Offer& offer);
 
+/// A prompt with which kernels begin to use threads, 1,000 times with new contents.
+harness::Case large_calls(const harness::Offer& offer);
+
 /// Makes a case, by its seed, the first of a process, or the first call of a sequence: a session,
 /// or 8 to 40 calls.
 void draw_calls(harness::Case& c, const harness::Offer& offer);

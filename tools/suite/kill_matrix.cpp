@@ -146,8 +146,9 @@ std::string KillMatrix::not_judged() const {
   for (const mutants::Composed& each : mutants::composed_kernels())
     if (is_mutant(each.name) && !verdicts_.contains(each.name))
       out += fmt::format("{} {}\n", mutants::level_of(each), each.name);
-  if (!verdicts_.contains(std::string(mutants::too_large_for_smoke)))
-    out += fmt::format("more than 2^22 pairs in a token: {}\n", mutants::too_large_for_smoke);
+  for (const std::string_view large : mutants::too_large_for_smoke)
+    if (!verdicts_.contains(std::string(large)))
+      out += fmt::format("a case too large for smoke: {}\n", large);
   return out + "```\n\n";
 }
 
